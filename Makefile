@@ -1,0 +1,39 @@
+# Everything runs in ./.venv, which each target makes when it is missing or pyproject.toml has changed.
+#   make demo | test | lint | venv | clean
+#   make test ARGS="-m 'not slow' -k cones" WORKERS=1
+PYTHON  ?= python3
+WORKERS ?= 2
+ARGS    ?=
+DEMO    ?= $(BIN)/jaxccp identify --demo --out out/demo
+
+BIN   := .venv/bin
+STAMP := .venv/installed
+
+.PHONY: demo test lint venv clean
+.DEFAULT_GOAL := test
+
+demo: venv
+	$(DEMO)
+
+test: venv
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+
+lint: venv
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+venv: $(STAMP)
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "jaxccp needs Python 3.11 or newer, but '$(PYTHON)' is missing or is" \
+	       "$$($(PYTHON) --version 2>&1). Name another one: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "Installing jaxccp and its dependencies into .venv (a minute or two the first time) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,viz]'
+	@touch $@
+
+clean:
+	rm -rf .venv .pytest_cache .ruff_cache out build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,34 @@
+"""Settings and fixtures for every test: float64, one compilation cache, the shared data sets."""
+
+import os
+from pathlib import Path
+
+import jax
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+jax.config.update("jax_enable_x64", True)
+
+# Compiled programs outlive the run and are shared by all xdist workers.
+jax.config.update(
+    "jax_compilation_cache_dir",
+    os.environ.get("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".pytest_cache" / "jax")),
+)
+jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Folder of the real data sets: $JAXCCP_DATA, else ../shared/data beside the checkout.
+
+    They are not part of the repository, so a test that needs them is skipped where they are
+    absent; a $JAXCCP_DATA that names no folder is a mistake and fails.
+    """
+    named = os.environ.get("JAXCCP_DATA")
+    folder = Path(named) if named else ROOT.parent / "shared" / "data"
+    if folder.is_dir():
+        return folder
+    if named:
+        pytest.fail(f"JAXCCP_DATA={named} is not a folder: correct it or unset it")
+    pytest.skip("real data sets not found: put them in ../shared/data or set JAXCCP_DATA")
