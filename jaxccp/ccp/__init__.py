@@ -1,0 +1,33 @@
+"""Cone complementarity problems K ∋ λ ⟂ N λ + r ∈ K*, solved and differentiated.
+
+Usable without the rest of the package by anyone with an N, an r and cones.
+"""
+
+from jaxccp.ccp.cones import Cones, equality, inequality
+from jaxccp.ccp.delassus import BlockSparseDelassus, BodyDelassus, Delassus, DenseDelassus
+from jaxccp.ccp.problem import Law, Problem, residuals
+from jaxccp.ccp.solution import Solution, Statistics, Status
+from jaxccp.ccp.solve import Solver, Stop, solve
+from jaxccp.ccp.solvers import SOLVERS
+from jaxccp.ccp.solvers.apgd import APGD
+
+__all__ = [
+    "APGD",
+    "SOLVERS",
+    "BlockSparseDelassus",
+    "BodyDelassus",
+    "Cones",
+    "Delassus",
+    "DenseDelassus",
+    "Law",
+    "Problem",
+    "Solution",
+    "Solver",
+    "Statistics",
+    "Status",
+    "Stop",
+    "equality",
+    "inequality",
+    "residuals",
+    "solve",
+]

@@ -1,0 +1,122 @@
+"""The set K of admissible multipliers: box rows, then Coulomb cones.
+
+A scalar row is a box [lo, hi]: an equality is (-inf, inf), an inequality [0, inf), a dry-friction
+or motor row [-f, f]. A contact is three rows (normal, two tangents) in the Coulomb cone
+‖λ_t‖ ≤ μ λ_n. A multiplier vector is flat: the s scalar rows first, then the c contacts × 3.
+"""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.math import safe
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Cones:
+    """K = Π [lo_i, hi_i] × Π {‖λ_t‖ ≤ μ_c λ_n}."""
+
+    lo: Float[Array, " s"]
+    """Lower bounds of the scalar rows [N·s], -inf where free."""
+    hi: Float[Array, " s"]
+    """Upper bounds of the scalar rows [N·s], inf where free."""
+    mu: Float[Array, " c"]
+    """Friction coefficients of the contacts, ≥ 0."""
+
+    @property
+    def rows(self) -> int:
+        """Length of a multiplier vector, s + 3 c."""
+        return self.lo.shape[-1] + 3 * self.mu.shape[-1]
+
+    def split(self, x: Float[Array, " n"]) -> tuple[Float[Array, " s"], Float[Array, "c 3"]]:
+        """The scalar rows and the contact rows of a flat vector."""
+        s = self.lo.shape[-1]
+        return x[:s], x[s:].reshape(-1, 3)
+
+    def join(self, scalars: Float[Array, " s"], contacts: Float[Array, "c 3"]) -> Float[Array, " n"]:
+        """The inverse of :meth:`split`."""
+        return jnp.concatenate([scalars, contacts.reshape(-1)])
+
+    def spread(self, scalars: Float[Array, " s"], blocks: Float[Array, " c"]) -> Float[Array, " n"]:
+        """One value per row from one per block."""
+        return jnp.concatenate([scalars, jnp.repeat(blocks, 3)])
+
+    def project(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
+        """Euclidean projection on K."""
+        scalars, contacts = self.split(x)
+        return self.join(jnp.clip(scalars, self.lo, self.hi), project_coulomb(contacts, self.mu))
+
+    def project_dual(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
+        """Projection on the dual cone K* (Moreau: x + Π_K(-x)); K must be a cone.
+
+        A bounded box row is not a cone; its recession cone's dual is used, so that the result is
+        the part of a velocity that complementarity allows on that row.
+        """
+        recession = Cones(
+            jnp.where(jnp.isfinite(self.lo), 0.0, self.lo),
+            jnp.where(jnp.isfinite(self.hi), 0.0, self.hi),
+            self.mu,
+        )
+        return x + recession.project(-x)
+
+
+def equality(count: int, dtype: jnp.dtype | None = None) -> tuple[Array, Array]:
+    """Bounds (lo, hi) of ``count`` equality rows."""
+    bound = jnp.full((count,), jnp.inf, dtype)
+    return -bound, bound
+
+
+def inequality(count: int, dtype: jnp.dtype | None = None) -> tuple[Array, Array]:
+    """Bounds (lo, hi) of ``count`` rows with λ ≥ 0."""
+    bound = jnp.full((count,), jnp.inf, dtype)
+    return jnp.zeros_like(bound), bound
+
+
+def project_coulomb(x: Float[Array, "c 3"], mu: Float[Array, " c"]) -> Float[Array, "c 3"]:
+    """Euclidean projection of each contact's impulse on its Coulomb cone.
+
+    Tasora & Anitescu, "A matrix-free cone complementarity approach", CMAME 200 (2011), eq. 34.
+    """
+    normal, tangent = x[:, 0], x[:, 1:]
+    length = safe.norm(tangent)
+    along = (normal + mu * length) / (1.0 + mu * mu)
+    surface = jnp.concatenate(
+        [along[:, None], (safe.divide(mu * along, length))[:, None] * tangent], axis=1
+    )
+    inside, polar = regions(normal, length, mu)
+    return jnp.where(inside[:, None], x, jnp.where(polar[:, None], 0.0, surface))
+
+
+def regions(normal: Array, length: Array, mu: Array) -> tuple[Array, Array]:
+    """Masks: point inside the cone; point in the polar cone (projects to the apex)."""
+    inside = (length <= mu * normal) & (normal >= 0)
+    return inside, (mu * length <= -normal) & ~inside
+
+
+def coulomb_spectrum(
+    x: Float[Array, "c 3"], mu: Float[Array, " c"]
+) -> tuple[Float[Array, "c 3"], Float[Array, "c 3 3"]]:
+    """Eigenvalues and eigenvectors (columns) of the Jacobian of :func:`project_coulomb` at ``x``.
+
+    On the surface the eigenvectors are the generator (1, μ t)/√(1+μ²) with eigenvalue 1, the
+    tangential perpendicular (0, t⊥) with μ p_n/‖x_t‖, and the cone's normal with 0; inside they
+    are 1 and in the polar cone 0, with any basis. The eigenvalues lie in [0, 1].
+    """
+    normal, tangent = x[:, 0], x[:, 1:]
+    length = safe.norm(tangent)
+    inside, polar = regions(normal, length, mu)
+    along = (normal + mu * length) / (1.0 + mu * mu)
+    unit = safe.normalize(tangent, jnp.asarray([1.0, 0.0], x.dtype))
+    scale = 1.0 / jnp.sqrt(1.0 + mu * mu)
+    zero = jnp.zeros_like(scale)
+    generator = jnp.concatenate([scale[:, None], (mu * scale)[:, None] * unit], axis=1)
+    outward = jnp.concatenate([-(mu * scale)[:, None], scale[:, None] * unit], axis=1)
+    across = jnp.stack([zero, -unit[:, 1], unit[:, 0]], axis=1)
+    surface = jnp.stack([zero + 1.0, safe.divide(mu * along, length), zero], axis=1)
+    values = jnp.where(
+        inside[:, None], 1.0, jnp.where(polar[:, None], 0.0, jnp.clip(surface, 0.0, 1.0))
+    )
+    return values, jnp.stack([generator, across, outward], axis=2)

@@ -1,0 +1,146 @@
+"""The Delassus operator N = J M⁻¹ Jᵀ + E, in three forms with one interface.
+
+Every form offers ``apply(λ)`` (N λ), ``diagonal()``, ``blocks(s)`` (the s scalar entries and the
+3 × 3 blocks of the contacts), ``dense()`` and ``rows``; the solvers use nothing else.
+"""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+
+class Delassus(Protocol):
+    """What a solver needs of N, a symmetric positive semidefinite n × n operator."""
+
+    @property
+    def rows(self) -> int: ...
+    def apply(self, lam: Float[Array, " n"]) -> Float[Array, " n"]: ...
+    def diagonal(self) -> Float[Array, " n"]: ...
+    def blocks(self, scalars: int) -> tuple[Float[Array, " s"], Float[Array, "c 3 3"]]: ...
+    def dense(self) -> Float[Array, "n n"]: ...
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class DenseDelassus:
+    """N stored as a matrix."""
+
+    matrix: Float[Array, "n n"]
+
+    @property
+    def rows(self) -> int:
+        return self.matrix.shape[-1]
+
+    def apply(self, lam: Float[Array, " n"]) -> Float[Array, " n"]:
+        return self.matrix @ lam
+
+    def diagonal(self) -> Float[Array, " n"]:
+        return jnp.diagonal(self.matrix)
+
+    def blocks(self, scalars: int) -> tuple[Float[Array, " s"], Float[Array, "c 3 3"]]:
+        n = self.rows
+        start = jnp.arange(scalars, n, 3)[:, None] + jnp.arange(3)
+        return self.diagonal()[:scalars], self.matrix[start[:, :, None], start[:, None, :]]
+
+    def dense(self) -> Float[Array, "n n"]:
+        return self.matrix
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class BlockSparseDelassus:
+    """N over contacts only, stored as its non-zero 3 × 3 blocks (both triangles)."""
+
+    entries: Float[Array, "b 3 3"]
+    row: Int[Array, " b"]
+    """Contact of each block's rows, ascending."""
+    column: Int[Array, " b"]
+    contacts: int = field(metadata={"static": True})
+
+    @property
+    def rows(self) -> int:
+        return 3 * self.contacts
+
+    def apply(self, lam: Float[Array, " n"]) -> Float[Array, " n"]:
+        products = jnp.einsum("bij,bj->bi", self.entries, lam.reshape(-1, 3)[self.column])
+        return jax.ops.segment_sum(
+            products, self.row, self.contacts, indices_are_sorted=True
+        ).reshape(-1)
+
+    def blocks(self, scalars: int) -> tuple[Float[Array, " s"], Float[Array, "c 3 3"]]:
+        diagonal = jnp.where((self.row == self.column)[:, None, None], self.entries, 0.0)
+        return self.entries[:0, 0, 0], jax.ops.segment_sum(
+            diagonal, self.row, self.contacts, indices_are_sorted=True
+        )
+
+    def diagonal(self) -> Float[Array, " n"]:
+        return jnp.diagonal(self.blocks(0)[1], axis1=1, axis2=2).reshape(-1)
+
+    def dense(self) -> Float[Array, "n n"]:
+        tiles = jnp.zeros((self.contacts, 3, self.contacts, 3), self.entries.dtype)
+        return tiles.at[self.row, :, self.column, :].add(self.entries).reshape(self.rows, -1)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class BodyDelassus:
+    """Matrix-free N = W Wᵀ + diag(E), W = J L with L Lᵀ = M⁻¹, each row touching two bodies.
+
+    A product is one gather and one scatter-add of six numbers per contact and body. Rows are
+    stored against the square root of the inverse mass, so no inverse mass is applied inside.
+    """
+
+    scalar_rows: Float[Array, "s 12"]
+    contact_rows: Float[Array, "c 3 12"]
+    scalar_bodies: Int[Array, "s 2"]
+    contact_bodies: Int[Array, "c 2"]
+    compliance: Float[Array, " n"]
+    """E [m/(s · N·s)], ≥ 0, one per row."""
+    bodies: int = field(metadata={"static": True})
+
+    @property
+    def rows(self) -> int:
+        return self.compliance.shape[-1]
+
+    def impulse(self, lam: Float[Array, " n"]) -> Float[Array, "nb 6"]:
+        """Wᵀ λ: what the multipliers add to the whitened velocities of the bodies."""
+        s = self.scalar_rows.shape[0]
+        total = jnp.zeros((self.bodies, 6), lam.dtype)
+        if s:
+            parts = jnp.einsum("sj,s->sj", self.scalar_rows, lam[:s])
+            total = total.at[self.scalar_bodies.reshape(-1)].add(parts.reshape(-1, 6))
+        if self.contact_rows.shape[0]:
+            parts = jnp.einsum("cij,ci->cj", self.contact_rows, lam[s:].reshape(-1, 3))
+            total = total.at[self.contact_bodies.reshape(-1)].add(parts.reshape(-1, 6))
+        return total
+
+    def velocity(self, whitened: Float[Array, "nb 6"]) -> Float[Array, " n"]:
+        """W applied to whitened velocities of the bodies: the velocities of the rows."""
+        s, c = self.scalar_rows.shape[0], self.contact_rows.shape[0]
+        scalar = whitened[self.scalar_bodies].reshape(s, 12)
+        contact = whitened[self.contact_bodies].reshape(c, 12)
+        return jnp.concatenate(
+            [
+                jnp.einsum("sj,sj->s", self.scalar_rows, scalar),
+                jnp.einsum("cij,cj->ci", self.contact_rows, contact).reshape(-1),
+            ]
+        )
+
+    def apply(self, lam: Float[Array, " n"]) -> Float[Array, " n"]:
+        return self.velocity(self.impulse(lam)) + self.compliance * lam
+
+    def diagonal(self) -> Float[Array, " n"]:
+        # Rows of one body on both sides would couple; two distinct bodies never do.
+        rows = jnp.concatenate([self.scalar_rows, self.contact_rows.reshape(-1, 12)])
+        return jnp.sum(rows * rows, axis=1) + self.compliance
+
+    def blocks(self, scalars: int) -> tuple[Float[Array, " s"], Float[Array, "c 3 3"]]:
+        own = jnp.einsum("cij,ckj->cik", self.contact_rows, self.contact_rows)
+        compliance = self.compliance[scalars:].reshape(-1, 3)
+        return self.diagonal()[:scalars], own + compliance[:, :, None] * jnp.eye(3, dtype=own.dtype)
+
+    def dense(self) -> Float[Array, "n n"]:
+        return jax.vmap(self.apply)(jnp.eye(self.rows, dtype=self.compliance.dtype))

@@ -1,0 +1,89 @@
+"""The cone complementarity problem and the residual every solver is judged by."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.ccp.cones import Cones
+from jaxccp.ccp.delassus import Delassus
+from jaxccp.math import safe
+
+Law = Literal["ccp", "ncp"]
+"""``ccp``: the convex problem; ``ncp``: Coulomb's law (De Saxcé's correction added)."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Problem:
+    """Find λ with K ∋ λ ⟂ u = N λ + r ∈ K* (and −u in the normal cone of K on box rows)."""
+
+    delassus: Delassus
+    r: Float[Array, " n"]
+    """Velocities of the rows at λ = 0, bias included [m/s]."""
+    cones: Cones
+
+    def velocity(self, lam: Float[Array, " n"]) -> Float[Array, " n"]:
+        """u = N λ + r [m/s]."""
+        return self.delassus.apply(lam) + self.r
+
+    def objective(self, lam: Float[Array, " n"]) -> Float[Array, ""]:
+        """½ λᵀ N λ + rᵀ λ [J]; the CCP's solutions are its minimisers over K."""
+        return lam @ (0.5 * self.delassus.apply(lam) + self.r)
+
+    def step_sizes(self) -> Float[Array, " n"]:
+        """ρ of each row [kg]: 3 / trace(N_cc) of its contact, 1 / N_ii of a scalar row.
+
+        One value per contact, so that scaling by it keeps the cone. A block of zeros (a contact
+        between two fixed bodies) gets 1.
+        """
+        scalars, contacts = self.cones.split(self.delassus.diagonal())
+        trace = jnp.concatenate([scalars, jnp.mean(contacts, axis=1)])
+        positive = trace > 0
+        rho = jnp.where(positive, 1.0 / jnp.where(positive, trace, 1.0), 1.0)
+        return self.cones.spread(rho[: scalars.shape[0]], rho[scalars.shape[0] :])
+
+    def shifted(self, shift: Float[Array, " c"]) -> "Problem":
+        """The same problem with ``shift`` [m/s] added to the contacts' normal rows of r."""
+        scalars, contacts = self.cones.split(self.r)
+        return replace(self, r=self.cones.join(scalars, contacts.at[:, 0].add(shift)))
+
+    def de_saxce(self, u: Float[Array, " n"]) -> Float[Array, " c"]:
+        """μ ‖u_t‖ of each contact [m/s], the shift that turns the CCP into Coulomb's law.
+
+        De Saxcé & Feng, Math. Comput. Modelling 28 (1998); Acary et al., ZAMM 91 (2011), eq. 12.
+        """
+        return self.cones.mu * safe.norm(self.cones.split(u)[1][:, 1:])
+
+    def residual(
+        self,
+        lam: Float[Array, " n"],
+        u: Float[Array, " n"],
+        rho: Float[Array, " n"],
+    ) -> Float[Array, " blocks"]:
+        """‖λ_c − Π_K(λ_c − ρ_c u_c)‖ / ρ_c of each scalar row, then of each contact [m/s].
+
+        ``u`` is given, not computed, so that a solver that has N λ at hand pays nothing; pass
+        the De Saxcé-shifted velocity for Coulomb's law.
+        """
+        gap = (lam - self.cones.project(lam - rho * u)) / rho
+        scalars, contacts = self.cones.split(gap)
+        return jnp.concatenate([jnp.abs(scalars), safe.norm(contacts)])
+
+    def scale(self) -> Float[Array, ""]:
+        """max ‖r_c‖ over the row blocks [m/s], what a relative tolerance multiplies."""
+        scalars, contacts = self.cones.split(self.r)
+        blocks = jnp.concatenate([jnp.abs(scalars), safe.norm(contacts)])
+        return jnp.max(blocks, initial=0.0)
+
+
+def residuals(problem: Problem, lam: Float[Array, " n"], law: Law) -> Float[Array, " blocks"]:
+    """The residual of each row block under ``law`` [m/s], N λ computed afresh."""
+    u = problem.velocity(lam)
+    if law == "ncp":
+        scalars, contacts = problem.cones.split(u)
+        shift = problem.de_saxce(u)
+        u = problem.cones.join(scalars, contacts.at[:, 0].add(shift))
+    return problem.residual(lam, u, problem.step_sizes())

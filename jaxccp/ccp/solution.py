@@ -1,0 +1,47 @@
+"""What a solve reports: multipliers, velocities, and how far to trust them."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import jax
+from jaxtyping import Array, Float, Int
+
+
+class Status(IntEnum):
+    """Outcome of a solve, an integer in the result so that it batches."""
+
+    CONVERGED = 0
+    """The residual under the chosen law is within tolerance."""
+    MAX_ITERATIONS = 1
+    """Stopped at the iteration limit; the best iterate is returned with its residual."""
+    NON_FINITE = 2
+    """The problem holds NaN or inf, or the iteration left the floats; the best finite iterate
+    (possibly the start) is returned."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Statistics:
+    """How a solve went; every field batches under ``vmap``."""
+
+    status: Int[Array, ""]
+    iterations: Int[Array, ""]
+    """Products with N in the main loop."""
+    residual_ccp: Float[Array, ""]
+    """Largest residual over the row blocks, convex law [m/s]."""
+    residual_ncp: Float[Array, ""]
+    """Largest residual over the row blocks, Coulomb's law [m/s]."""
+    rms_ccp: Float[Array, ""]
+    rms_ncp: Float[Array, ""]
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Solution:
+    """A solution of a problem with n rows."""
+
+    lam: Float[Array, " n"]
+    """Impulses [N·s], in K; differentiable in the problem."""
+    u: Float[Array, " n"]
+    """Velocities N λ + r [m/s]; differentiable in the problem."""
+    statistics: Statistics

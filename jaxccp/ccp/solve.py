@@ -1,0 +1,187 @@
+"""The one driver of every algorithm: loop, stopping, best iterate, Coulomb's law, statistics."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+from jaxccp.ccp.derivative import attach
+from jaxccp.ccp.problem import Law, Problem
+from jaxccp.ccp.solution import Solution, Statistics, Status
+from jaxccp.ccp.solvers.apgd import APGD
+from jaxccp.math import safe
+
+INEXACTNESS = 0.2
+"""Under Coulomb's law the convex problem of the moment is solved until its residual is below this
+fraction of the law's own, then De Saxcé's shift is renewed."""
+
+
+class Solver(Protocol):
+    """An algorithm for the convex problem, as the driver sees it. Its state is any pytree."""
+
+    def init(self, problem: Problem, rho: Array, lam: Array, n_lam: Array) -> Any:
+        """State at multipliers ``lam`` with ``n_lam`` = N λ at hand."""
+        ...
+
+    def step(self, problem: Problem, rho: Array, state: Any) -> Any:
+        """One iteration. ``problem.r`` may differ from the last step's."""
+        ...
+
+    def candidate(self, state: Any) -> tuple[Array, Array]:
+        """The iterate on offer, λ in K, and N λ."""
+        ...
+
+    def restart(self, state: Any) -> Any:
+        """Drop momentum: the problem's r has changed."""
+        ...
+
+
+@dataclass(frozen=True)
+class Stop:
+    """When to stop: residual ≤ atol + rtol · max‖r_c‖ [m/s], or at the iteration limit."""
+
+    atol: float | None = None
+    """[m/s]; None takes 1e-8 in float64 and 1e-5 in float32."""
+    rtol: float = 0.0
+    max_iterations: int = 1000
+
+    def tolerance(self, problem: Problem) -> Float[Array, ""]:
+        """The residual at which ``problem`` counts as solved [m/s]."""
+        double = jnp.finfo(problem.r.dtype).eps < 1e-10
+        atol = (1e-8 if double else 1e-5) if self.atol is None else self.atol
+        return atol + self.rtol * problem.scale()
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class _Progress:
+    algorithm: Any
+    shift: Float[Array, " c"]
+    lam: Float[Array, " n"]
+    n_lam: Float[Array, " n"]
+    residual: Float[Array, ""]
+    iterations: Int[Array, ""]
+    finite: Bool[Array, ""]
+
+
+def solve(
+    problem: Problem,
+    solver: Solver | None = None,
+    guess: Float[Array, " n"] | None = None,
+    *,
+    law: Law = "ccp",
+    stop: Stop | None = None,
+) -> Solution:
+    """Solve a cone complementarity problem; differentiable in every number of ``problem``.
+
+    Works under ``jit``, ``vmap`` and both modes of differentiation, to any order; the derivative
+    is implicit (:mod:`jaxccp.ccp.derivative`), so it does not depend on the solver nor on ``guess``,
+    and is as accurate as the solution. Trouble is reported in ``statistics``, never raised.
+
+    Args:
+        problem: n rows.
+        solver: any algorithm of :mod:`jaxccp.ccp.solvers`; APGD when None.
+        guess: multipliers to start from [N·s]; used where they are better than zero.
+        law: ``"ccp"`` (convex) or ``"ncp"`` (Coulomb's law, by De Saxcé's fixed point).
+        stop: tolerance and iteration limit.
+    """
+    if law not in ("ccp", "ncp"):
+        raise ValueError(f'law must be "ccp" or "ncp", not {law!r}')
+    if problem.r.shape[-1] != problem.cones.rows or problem.delassus.rows != problem.cones.rows:
+        raise ValueError(
+            f"row counts differ: r has {problem.r.shape[-1]}, the cones {problem.cones.rows} and "
+            f"the Delassus operator {problem.delassus.rows}; the layout is scalar rows, then "
+            "three rows per contact"
+        )
+    frozen = lax.stop_gradient(problem)
+    start = jnp.zeros_like(problem.r) if guess is None else lax.stop_gradient(guess)
+    best = _iterate(frozen, solver or APGD(), start, law, stop or Stop())
+    lam = attach(law, problem, best.lam)
+    return Solution(lam, problem.velocity(lam), _statistics(frozen, best, law, stop or Stop()))
+
+
+def _iterate(problem: Problem, solver: Solver, guess: Array, law: Law, stop: Stop) -> _Progress:
+    rho = problem.step_sizes()
+    tolerance = stop.tolerance(problem)
+
+    def law_residual(lam: Array, n_lam: Array) -> tuple[Array, Array]:
+        u = n_lam + problem.r
+        shift = problem.de_saxce(u) if law == "ncp" else jnp.zeros_like(problem.cones.mu)
+        return _worst(problem.shifted(shift), rho, lam, n_lam), shift
+
+    def running(progress: _Progress) -> Array:
+        return (
+            (progress.residual > tolerance)
+            & (progress.iterations < stop.max_iterations)
+            & progress.finite
+        )
+
+    def body(progress: _Progress) -> _Progress:
+        shifted = problem.shifted(progress.shift) if law == "ncp" else problem
+        algorithm = solver.step(shifted, rho, progress.algorithm)
+        lam, n_lam = solver.candidate(algorithm)
+        residual, shift = law_residual(lam, n_lam)
+        if law == "ncp":
+            renew = _worst(shifted, rho, lam, n_lam) <= INEXACTNESS * residual
+            shift = jnp.where(renew, shift, progress.shift)
+            algorithm = _where(renew, solver.restart(algorithm), algorithm)
+        better = residual < progress.residual
+        return _Progress(
+            algorithm,
+            shift,
+            jnp.where(better, lam, progress.lam),
+            jnp.where(better, n_lam, progress.n_lam),
+            jnp.where(better, residual, progress.residual),
+            progress.iterations + 1,
+            jnp.isfinite(residual),
+        )
+
+    lam = problem.cones.project(jnp.where(jnp.isfinite(guess), guess, 0.0))
+    n_lam = problem.delassus.apply(lam)
+    # A guess from another contact situation can be worse than none at all.
+    useful = lam @ (0.5 * n_lam + problem.r) < 0
+    lam, n_lam = jnp.where(useful, lam, 0.0), jnp.where(useful, n_lam, 0.0)
+    residual, shift = law_residual(lam, n_lam)
+    finite = jnp.isfinite(residual) & jnp.all(jnp.isfinite(problem.r))
+    first = problem.shifted(shift) if law == "ncp" else problem
+    start = _Progress(
+        solver.init(first, rho, lam, n_lam), shift, lam, n_lam, residual, jnp.int32(0), finite
+    )
+    return lax.while_loop(running, body, start)
+
+
+def _worst(problem: Problem, rho: Array, lam: Array, n_lam: Array) -> Array:
+    return jnp.max(problem.residual(lam, n_lam + problem.r, rho), initial=0.0)
+
+
+def _where(condition: Array, yes: Any, no: Any) -> Any:
+    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no)
+
+
+def _statistics(problem: Problem, best: _Progress, law: Law, stop: Stop) -> Statistics:
+    rho = problem.step_sizes()
+    u = best.n_lam + problem.r
+    ccp = problem.residual(best.lam, u, rho)
+    shifted = problem.shifted(problem.de_saxce(u))
+    ncp = shifted.residual(best.lam, best.n_lam + shifted.r, rho)
+    chosen = jnp.max(ncp if law == "ncp" else ccp, initial=0.0)
+    status = jnp.where(
+        chosen <= stop.tolerance(problem),
+        Status.CONVERGED,
+        jnp.where(best.finite, Status.MAX_ITERATIONS, Status.NON_FINITE),
+    )
+    return Statistics(
+        status.astype(jnp.int32),
+        best.iterations,
+        jnp.max(ccp, initial=0.0),
+        jnp.max(ncp, initial=0.0),
+        _rms(ccp),
+        _rms(ncp),
+    )
+
+
+def _rms(residual: Array) -> Array:
+    return safe.norm(residual) / max(residual.shape[0], 1) ** 0.5

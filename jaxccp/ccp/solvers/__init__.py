@@ -1,0 +1,6 @@
+"""The algorithms, one file each; a new one is a file and a line here."""
+
+from jaxccp.ccp.solvers.apgd import APGD
+
+SOLVERS = {"apgd": APGD}
+"""By the name the command line and the steppers take."""

@@ -1,0 +1,1 @@
+"""Quaternions, guarded norms and tangent frames; knows nothing of bodies or contacts."""

@@ -1,0 +1,58 @@
+"""Unit quaternions, stored (w, x, y, z); rotations act on column vectors, world from body."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.math import safe
+
+
+def multiply(p: Float[Array, "*b 4"], q: Float[Array, "*b 4"]) -> Float[Array, "*b 4"]:
+    """Hamilton product: the rotation ``q`` followed by ``p``."""
+    pw, pv = p[..., :1], p[..., 1:]
+    qw, qv = q[..., :1], q[..., 1:]
+    scalar = pw * qw - jnp.sum(pv * qv, axis=-1, keepdims=True)
+    return jnp.concatenate([scalar, pw * qv + qw * pv + jnp.cross(pv, qv)], axis=-1)
+
+
+def conjugate(q: Float[Array, "*b 4"]) -> Float[Array, "*b 4"]:
+    """The inverse rotation of a unit quaternion."""
+    return q * jnp.asarray([1.0, -1.0, -1.0, -1.0], q.dtype)
+
+
+def normalize(q: Float[Array, "*b 4"]) -> Float[Array, "*b 4"]:
+    """``q / ‖q‖``; the identity where ``q`` is zero."""
+    return safe.normalize(q, jnp.asarray([1.0, 0.0, 0.0, 0.0], q.dtype))
+
+
+def rotate(q: Float[Array, "*b 4"], v: Float[Array, "*b 3"]) -> Float[Array, "*b 3"]:
+    """Rotate ``v`` by ``q``."""
+    w, u = q[..., :1], q[..., 1:]
+    t = 2.0 * jnp.cross(u, v)
+    return v + w * t + jnp.cross(u, t)
+
+
+def to_matrix(q: Float[Array, "*b 4"]) -> Float[Array, "*b 3 3"]:
+    """Rotation matrix of a unit quaternion."""
+    w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return jnp.stack([jnp.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def exp(rotation: Float[Array, "*b 3"]) -> Float[Array, "*b 4"]:
+    """Quaternion of the rotation vector ``rotation`` [rad]; exact and smooth at zero."""
+    square = jnp.sum(rotation * rotation, axis=-1, keepdims=True)
+    small = square < 1e-8
+    angle = jnp.sqrt(jnp.where(small, 1.0, square))
+    sinc = jnp.where(small, 0.5 - square / 48.0, jnp.sin(0.5 * angle) / angle)
+    cosine = jnp.where(small, 1.0 - square / 8.0, jnp.cos(0.5 * angle))
+    return jnp.concatenate([cosine, sinc * rotation], axis=-1)
+
+
+def angle(p: Float[Array, "*b 4"], q: Float[Array, "*b 4"]) -> Float[Array, "*b"]:
+    """Angle [rad, 0..π] of the rotation that takes ``p`` to ``q``."""
+    difference = multiply(conjugate(p), q)
+    return 2.0 * jnp.arctan2(safe.norm(difference[..., 1:]), jnp.abs(difference[..., 0]))

@@ -1,0 +1,28 @@
+"""Norms and quotients whose values and derivatives stay finite where the plain ones do not."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+def norm(x: Float[Array, "*b n"], axis: int = -1) -> Float[Array, "*b"]:
+    """Euclidean norm with derivative 0 (instead of NaN) at the origin.
+
+    The square root is taken of a stand-in where the sum of squares vanishes, because ``where``
+    alone would still differentiate the discarded branch.
+    """
+    square = jnp.sum(x * x, axis=axis)
+    positive = square > 0
+    return jnp.where(positive, jnp.sqrt(jnp.where(positive, square, 1.0)), 0.0)
+
+
+def divide(a: Float[Array, "*b"], b: Float[Array, "*b"]) -> Float[Array, "*b"]:
+    """``a / b``, and 0 with derivative 0 where ``b`` is 0."""
+    nonzero = b != 0
+    return jnp.where(nonzero, a / jnp.where(nonzero, b, 1.0), 0.0)
+
+
+def normalize(x: Float[Array, "*b n"], fallback: Float[Array, " n"]) -> Float[Array, "*b n"]:
+    """``x / ‖x‖`` along the last axis; ``fallback`` (derivative 0) where ``x`` is zero."""
+    length = norm(x)[..., None]
+    positive = length > 0
+    return jnp.where(positive, x / jnp.where(positive, length, 1.0), fallback)
