@@ -1,0 +1,45 @@
+"""The table of shape pairs: a new pair is one kernel and one line here."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from jaxccp.collision.manifold import Geometry, Manifold
+from jaxccp.collision.plane import plane_box, plane_capsule, plane_sphere
+from jaxccp.collision.sphere import sphere_box, sphere_capsule, sphere_sphere
+
+
+class Pair(NamedTuple):
+    """How two kinds of shapes touch."""
+
+    kernel: Callable[[Geometry, Geometry], Manifold]
+    """Contacts of one pair of shapes, in the key's order; ``vmap`` it over pairs."""
+    points: int
+    """Contact slots of the manifold it returns."""
+
+
+PAIRS: dict[tuple[str, str], Pair] = {
+    ("plane", "sphere"): Pair(plane_sphere, 1),
+    ("plane", "capsule"): Pair(plane_capsule, 2),
+    ("plane", "box"): Pair(plane_box, 8),
+    ("sphere", "sphere"): Pair(sphere_sphere, 1),
+    ("sphere", "capsule"): Pair(sphere_capsule, 1),
+    ("sphere", "box"): Pair(sphere_box, 1),
+}
+"""Kernels by the kinds (a, b) they take, each unordered pair once."""
+
+
+def lookup(kind_a: str, kind_b: str) -> tuple[Pair, bool]:
+    """The pair's entry, and whether its kernel takes (b, a) instead of (a, b).
+
+    Raises ``ValueError`` for kinds that have no kernel.
+    """
+    if (kind_a, kind_b) in PAIRS:
+        return PAIRS[kind_a, kind_b], False
+    if (kind_b, kind_a) in PAIRS:
+        return PAIRS[kind_b, kind_a], True
+    known = ", ".join("–".join(kinds) for kinds in PAIRS)
+    raise ValueError(
+        f"no collision kernel for {kind_a!r} against {kind_b!r} (there are: {known}); exclude the "
+        f"pair with a collision filter, or write its kernel and add it to "
+        f"jaxccp.collision.pairs.PAIRS under ({kind_a!r}, {kind_b!r})"
+    )
