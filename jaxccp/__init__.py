@@ -2,6 +2,30 @@
 
 from importlib.metadata import version
 
+from jaxccp.ccp import APGD, Stop, solve
+from jaxccp.dynamics import EulerImplicitLinearized, Trajectory, energy, momentum, rollout
+from jaxccp.model import Box, Capsule, Combination, Material, Model, Plane, Sphere, State
+from jaxccp.scene import ModelBuilder
+
 __version__ = version("jaxccp")
 
-__all__ = ["__version__"]
+__all__ = [
+    "APGD",
+    "Box",
+    "Capsule",
+    "Combination",
+    "EulerImplicitLinearized",
+    "Material",
+    "Model",
+    "ModelBuilder",
+    "Plane",
+    "Sphere",
+    "State",
+    "Stop",
+    "Trajectory",
+    "__version__",
+    "energy",
+    "momentum",
+    "rollout",
+    "solve",
+]

@@ -36,7 +36,9 @@ class Cones:
         s = self.lo.shape[-1]
         return x[:s], x[s:].reshape(-1, 3)
 
-    def join(self, scalars: Float[Array, " s"], contacts: Float[Array, "c 3"]) -> Float[Array, " n"]:
+    def join(
+        self, scalars: Float[Array, " s"], contacts: Float[Array, "c 3"]
+    ) -> Float[Array, " n"]:
         """The inverse of :meth:`split`."""
         return jnp.concatenate([scalars, contacts.reshape(-1)])
 

@@ -27,6 +27,8 @@ from jaxccp.math import safe
 DENSE_ROWS = 192
 """Up to this many rows the system is factorised; above, it is solved matrix-free."""
 REFINEMENTS = 4
+IMPULSES = "jaxccp_impulses"
+"""Checkpoint name of every solution: the one thing of a step that is costly to compute again."""
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0,))

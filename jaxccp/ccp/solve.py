@@ -6,9 +6,10 @@ from typing import Any, Protocol
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.ccp.derivative import attach
+from jaxccp.ccp.derivative import IMPULSES, attach
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solution import Solution, Statistics, Status
 from jaxccp.ccp.solvers.apgd import APGD
@@ -78,8 +79,8 @@ def solve(
     """Solve a cone complementarity problem; differentiable in every number of ``problem``.
 
     Works under ``jit``, ``vmap`` and both modes of differentiation, to any order; the derivative
-    is implicit (:mod:`jaxccp.ccp.derivative`), so it does not depend on the solver nor on ``guess``,
-    and is as accurate as the solution. Trouble is reported in ``statistics``, never raised.
+    is implicit (:mod:`jaxccp.ccp.derivative`), so it does not depend on the solver nor on the
+    guess, and is as accurate as the solution. Trouble is reported in ``statistics``, never raised.
 
     Args:
         problem: n rows.
@@ -99,7 +100,7 @@ def solve(
     frozen = lax.stop_gradient(problem)
     start = jnp.zeros_like(problem.r) if guess is None else lax.stop_gradient(guess)
     best = _iterate(frozen, solver or APGD(), start, law, stop or Stop())
-    lam = attach(law, problem, best.lam)
+    lam = attach(law, problem, checkpoint_name(best.lam, IMPULSES))
     return Solution(lam, problem.velocity(lam), _statistics(frozen, best, law, stop or Stop()))
 
 

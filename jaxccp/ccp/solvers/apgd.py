@@ -73,7 +73,8 @@ class APGD:
         n_d = n_trial - state.n_y
         curvature, square = d @ n_d, jnp.sum(d * d / rho)
         # N d is a difference of products; its rounding must not refuse a good step.
-        rounding = 4 * jnp.finfo(d.dtype).eps * (jnp.abs(d) @ (jnp.abs(n_trial) + jnp.abs(state.n_y)))
+        rounding = jnp.abs(d) @ (jnp.abs(n_trial) + jnp.abs(state.n_y))
+        rounding = 4 * jnp.finfo(d.dtype).eps * rounding
         accept = (curvature <= state.lipschitz * square + rounding) | (
             state.rejected >= self.max_rejections
         )

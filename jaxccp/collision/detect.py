@@ -1,0 +1,150 @@
+"""From a model and a state to contacts: every pair group through its kernel, then the capacity."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from jaxccp.collision.manifold import Geometry, Manifold
+from jaxccp.collision.pairs import PAIRS
+from jaxccp.math import quaternion
+from jaxccp.math.frames import contact_frame
+from jaxccp.model.material import combine
+from jaxccp.model.model import Model, PairGroup, Topology
+from jaxccp.model.state import ContactMemory, State
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Contacts:
+    """The c contacts given to the solver; those not ``live`` are padding."""
+
+    live: Bool[Array, " c"]
+    gap: Float[Array, " c"]
+    """Signed distance [m], negative when penetrating."""
+    position: Float[Array, "c 3"]
+    """Midway between the two surfaces, world [m]."""
+    frame: Float[Array, "c 3 3"]
+    """Rows: normal from the first body to the second, two tangents (world)."""
+    bodies: Int[Array, "c 2"]
+    friction: Float[Array, " c"]
+    restitution: Float[Array, " c"]
+    compliance: Float[Array, " c"]
+    damping: Float[Array, " c"]
+    slot: Int[Array, " c"]
+    """Which of all candidate points of all pairs this is."""
+    feature: Int[Array, " c"]
+    """Geometric feature that touches, by which the slot's contacts are told apart."""
+    found: Int[Array, ""]
+    """Live contacts before the capacity was applied; more than c means overflow."""
+
+
+def slots(topology: Topology) -> int:
+    """Number of candidate contact points over all pairs."""
+    return sum(len(group.first) * PAIRS[group.kinds].points for group in topology.pairs)
+
+
+def empty_memory(topology: Topology, dtype: jnp.dtype) -> ContactMemory:
+    """The memory of a system that has not been stepped."""
+    count = slots(topology)
+    return ContactMemory(jnp.full(count, -1, jnp.int32), jnp.zeros((count, 3), dtype))
+
+
+def detect(model: Model, state: State) -> Contacts:
+    """All contacts closer than the margin, the deepest first where there is a capacity."""
+    topology = model.topology
+    placed = _place(model, state)
+    groups = [_candidates(placed, group) for group in topology.pairs]
+    if not groups:
+        groups = [(_no_manifold(state.position.dtype), jnp.zeros((0, 2), jnp.int32))]
+    manifold = jax.tree.map(lambda *parts: jnp.concatenate(parts), *[m for m, _ in groups])
+    shapes = jnp.concatenate([pair for _, pair in groups])
+    live = manifold.distance < model.contact.margin
+    slot = jnp.arange(manifold.distance.shape[0], dtype=jnp.int32)
+    found = jnp.sum(live, dtype=jnp.int32)
+
+    capacity = topology.max_contacts
+    if capacity is not None and capacity < slot.shape[0]:
+        depth = jnp.where(live, -manifold.distance, -jnp.inf)
+        _, slot = jax.lax.top_k(jax.lax.stop_gradient(depth), capacity)
+        manifold = jax.tree.map(lambda leaf: leaf[slot], manifold)
+        shapes, live = shapes[slot], live[slot]
+    return _contacts(model, manifold, shapes, live, slot, found)
+
+
+def _contacts(
+    model: Model, manifold: Manifold, shapes: Array, live: Array, slot: Array, found: Array
+) -> Contacts:
+    table, rules = model.shapes, model.topology.combination
+    a, b = shapes[:, 0], shapes[:, 1]
+    return Contacts(
+        live,
+        manifold.distance,
+        manifold.position,
+        contact_frame(manifold.normal),
+        jnp.asarray(model.topology.shape_body, jnp.int32)[shapes],
+        combine(rules.friction, table.friction[a], table.friction[b]),
+        combine(rules.restitution, table.restitution[a], table.restitution[b]),
+        table.compliance[a] + table.compliance[b],
+        table.damping[a] + table.damping[b],
+        slot,
+        manifold.feature,
+        found,
+    )
+
+
+def _place(model: Model, state: State) -> Geometry:
+    """Every shape in the world, one row each."""
+    body = jnp.asarray(model.topology.shape_body)
+    base = state.quaternion[body]
+    turned = quaternion.multiply(base, model.shapes.quaternion)
+    origin = state.position[body] + quaternion.rotate(base, model.shapes.position)
+    return Geometry(origin, quaternion.to_matrix(turned), model.shapes.size, model.shapes.radius)
+
+
+def _candidates(placed: Geometry, group: PairGroup) -> tuple[Manifold, Int[Array, "c 2"]]:
+    pair = PAIRS[group.kinds]
+    first, second = jnp.asarray(group.first, jnp.int32), jnp.asarray(group.second, jnp.int32)
+    a = jax.tree.map(lambda leaf: leaf[first], placed)
+    b = jax.tree.map(lambda leaf: leaf[second], placed)
+    manifold = jax.vmap(pair.kernel)(a, b)
+    flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), manifold)
+    return flat, jnp.repeat(jnp.stack([first, second], axis=1), pair.points, axis=0)
+
+
+def _no_manifold(dtype: jnp.dtype) -> Manifold:
+    point = jnp.zeros((0, 3), dtype)
+    return Manifold(jnp.zeros(0, dtype), point, point, jnp.zeros(0, jnp.int32))
+
+
+def recall(topology: Topology, memory: ContactMemory, contacts: Contacts) -> Float[Array, "c 3"]:
+    """Last step's world impulse of each contact, zero for a contact that is new.
+
+    A contact is the same one if its pair and its feature are; its slot within the pair's
+    manifold may have changed.
+    """
+    every = jnp.full(memory.feature.shape[0], -1, jnp.int32)
+    wanted = every.at[contacts.slot].set(jnp.where(contacts.live, contacts.feature, -1))
+    parts, start = [], 0
+    for group in topology.pairs:
+        points = PAIRS[group.kinds].points
+        stop = start + len(group.first) * points
+        now = wanted[start:stop].reshape(-1, points)
+        then = memory.feature[start:stop].reshape(-1, points)
+        impulse = memory.impulse[start:stop].reshape(-1, points, 3)
+        same = (now[:, :, None] == then[:, None, :]) & (now[:, :, None] >= 0)
+        parts.append(jnp.einsum("pij,pjk->pik", same.astype(impulse.dtype), impulse).reshape(-1, 3))
+        start = stop
+    matched = jnp.concatenate([*parts, memory.impulse[:0]])
+    return matched[contacts.slot]
+
+
+def remember(topology: Topology, contacts: Contacts, impulse: Float[Array, "c 3"]) -> ContactMemory:
+    """The memory for the next step from this step's world impulses."""
+    memory = empty_memory(topology, impulse.dtype)
+    feature = jnp.where(contacts.live, contacts.feature, -1)
+    return ContactMemory(
+        memory.feature.at[contacts.slot].set(feature),
+        memory.impulse.at[contacts.slot].set(jnp.where(contacts.live[:, None], impulse, 0.0)),
+    )

@@ -1,0 +1,55 @@
+"""What every step says of itself."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int
+
+from jaxccp.ccp.solution import Statistics
+from jaxccp.collision.detect import Contacts
+from jaxccp.model.model import Model
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class StepReport:
+    """Health of one step; stacks over time and batches."""
+
+    solver: Statistics
+    contacts: Int[Array, ""]
+    """Contacts within the margin, those beyond the capacity included."""
+    overflow: Bool[Array, ""]
+    """More contacts than the model has room for: the shallowest were left out."""
+
+
+def report(contacts: Contacts, statistics: Statistics) -> StepReport:
+    """The report of a step with these contacts."""
+    capacity = contacts.gap.shape[0]
+    return StepReport(statistics, contacts.found, contacts.found > capacity)
+
+
+def merge(reports: StepReport) -> StepReport:
+    """One report of several steps (leading axis): iterations add, all else is the worst."""
+    worst = jax.tree.map(lambda leaf: jnp.max(leaf, axis=0), reports)
+    solver = worst.solver
+    total = jnp.sum(reports.solver.iterations, axis=0, dtype=jnp.int32)
+    merged = Statistics(
+        solver.status,
+        total,
+        solver.residual_ccp,
+        solver.residual_ncp,
+        solver.rms_ccp,
+        solver.rms_ncp,
+    )
+    return StepReport(merged, worst.contacts, worst.overflow)
+
+
+def raise_for_overflow(model: Model, reports: StepReport) -> None:
+    """Raise ``OverflowError`` naming the capacity that would have held every contact."""
+    if bool(jnp.any(reports.overflow)):
+        needed = int(jnp.max(reports.contacts))
+        raise OverflowError(
+            f"{needed} contacts at once, but the model has room for "
+            f"{model.topology.max_contacts}: build it with max_contacts={needed} or more"
+        )

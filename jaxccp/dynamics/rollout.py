@@ -1,0 +1,148 @@
+"""Many steps: scan, checkpointing, progress, and the trajectory they leave."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float
+from rich.progress import track
+
+from jaxccp.ccp.derivative import IMPULSES
+from jaxccp.collision.detect import empty_memory
+from jaxccp.dynamics.report import StepReport, merge, raise_for_overflow
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+CHUNKS = 50
+"""Parts a rollout with a progress bar is run in."""
+
+
+class Stepper(Protocol):
+    """A time stepper: hashable settings and one pure function."""
+
+    @property
+    def h(self) -> float: ...
+    def step(
+        self, model: Model, state: State, force: Float[Array, "nb 6"] | None = None
+    ) -> tuple[State, StepReport]: ...
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Trajectory:
+    """Recorded states and reports, time first; ``state.memory`` is empty."""
+
+    state: State
+    report: StepReport
+    """Of the steps since the last record: sums of iterations, worst residual and status."""
+
+
+def rollout(
+    model: Model,
+    state: State,
+    stepper: Stepper,
+    steps: int,
+    forces: Float[Array, "steps nb 6"] | None = None,
+    *,
+    every: int = 1,
+    segment: int | None = None,
+    progress: bool = False,
+    check: bool = False,
+) -> tuple[State, Trajectory]:
+    """Step ``steps`` times and record every ``every``-th state (not the initial one).
+
+    Args:
+        model: what to simulate; batch it, the state or the forces by ``vmap``.
+        state: where to start.
+        stepper: see :mod:`jaxccp.dynamics.steppers`.
+        steps: a multiple of ``every``.
+        forces: applied force [N] and torque [N m] of each step and body, world axes.
+        every: steps per record.
+        segment: records per checkpointed segment for reverse mode over long horizons: memory falls
+            from one state per step to one per segment plus one segment, at the cost of another
+            forward pass without the solves. A divisor of ``steps / every``.
+        progress: show a bar; not under ``jit``, ``vmap`` or ``grad``.
+        check: raise ``OverflowError`` if contacts were left out for want of capacity, naming the
+            capacity needed; not under ``jit``, ``vmap`` or ``grad``.
+
+    Returns:
+        The last state and the trajectory of ``steps / every`` records.
+    """
+    if steps < 1 or every < 1 or steps % every:
+        raise ValueError(f"steps ({steps}) must be a positive multiple of every ({every})")
+    records = steps // every
+    if segment is not None and (segment < 1 or records % segment):
+        raise ValueError(f"segment ({segment}) must divide the {records} records")
+    if forces is not None and forces.shape != (steps, *state.position.shape[:1], 6):
+        raise ValueError(
+            f"forces must have shape (steps, bodies, 6) = {(steps, len(state.position), 6)}, "
+            f"not {forces.shape}"
+        )
+    if progress:
+        final, trajectory = _with_bar(model, state, stepper, forces, records, every)
+    else:
+        final, trajectory = _scan(model, state, stepper, forces, records, every, segment)
+    if check:
+        raise_for_overflow(model, trajectory.report)
+    return final, trajectory
+
+
+@partial(jax.jit, static_argnames=("stepper", "records", "every", "segment"))
+def _scan(
+    model: Model,
+    state: State,
+    stepper: Stepper,
+    forces: Array | None,
+    records: int,
+    every: int,
+    segment: int | None,
+) -> tuple[State, Trajectory]:
+    policy = jax.checkpoint_policies.save_only_these_names(IMPULSES)
+    empty = empty_memory(model.topology, state.position.dtype)
+    none = jax.tree.map(lambda leaf: leaf[:0], empty)
+
+    # What a step computes is cheap to compute again, all but the impulses.
+    @partial(jax.checkpoint, policy=policy)
+    def one(carry: State, force: Array | None) -> tuple[State, StepReport]:
+        return stepper.step(model, carry, force)
+
+    def record(carry: State, force: Array | None) -> tuple[State, Trajectory]:
+        carry, reports = lax.scan(one, carry, force, length=every)
+        return carry, Trajectory(replace(carry, memory=none), merge(reports))
+
+    if forces is not None:
+        forces = forces.reshape(records, every, *forces.shape[1:])
+    if segment is None:
+        return lax.scan(record, state, forces, length=records)
+
+    @partial(jax.checkpoint, policy=policy)
+    def part(carry: State, force: Array | None) -> tuple[State, Trajectory]:
+        return lax.scan(record, carry, force, length=segment)
+
+    if forces is not None:
+        forces = forces.reshape(records // segment, segment, *forces.shape[1:])
+    final, trajectory = lax.scan(part, state, forces, length=records // segment)
+    return final, jax.tree.map(lambda leaf: leaf.reshape(records, *leaf.shape[2:]), trajectory)
+
+
+def _with_bar(
+    model: Model, state: State, stepper: Stepper, forces: Array | None, records: int, every: int
+) -> tuple[State, Trajectory]:
+    parts = []
+    chunks = list(_chunks(records))
+    for start, count in track(chunks, description="simulating"):
+        taken = None if forces is None else forces[start * every : (start + count) * every]
+        state, trajectory = _scan(model, state, stepper, taken, count, every, None)
+        parts.append(jax.block_until_ready(trajectory))
+    return state, jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *parts)
+
+
+def _chunks(records: int) -> Iterator[tuple[int, int]]:
+    """Starts and lengths; all of one length but the last, so that two programs are compiled."""
+    length = max(1, records // CHUNKS)
+    for start in range(0, records, length):
+        yield start, min(length, records - start)

@@ -1,0 +1,137 @@
+"""The system descriptor: contacts and free motion as one cone complementarity problem."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from jaxccp.ccp.cones import Cones
+from jaxccp.ccp.delassus import BodyDelassus
+from jaxccp.ccp.problem import Problem
+from jaxccp.collision.detect import Contacts
+from jaxccp.dynamics.inertia import InverseRoot, inverse_root
+from jaxccp.math import quaternion, safe
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class System:
+    """One step's problem and how its solution acts on the bodies."""
+
+    problem: Problem
+    delassus: BodyDelassus
+    root: InverseRoot
+    free_velocity: Float[Array, "nb 6"]
+    """V + h M⁻¹ f: twists (linear, angular; world) without contact."""
+    delay: Float[Array, " c"]
+    """Fraction of the step that passes before each contact's impulse acts: its time of impact
+    where it bounces, 0 elsewhere."""
+
+    def velocities(self, lam: Float[Array, " n"]) -> tuple[Array, Array]:
+        """Twists after the impulses ``lam``, and twists that carry the poses over the step.
+
+        They differ where a bouncing contact acts late in the step: the body first flies on.
+        """
+        scalars, contacts = self.problem.cones.split(lam)
+        early = self.problem.cones.join(scalars, (1.0 - self.delay)[:, None] * contacts)
+        after = self.free_velocity + self.root.apply(self.delassus.impulse(lam))
+        during = self.free_velocity + self.root.apply(self.delassus.impulse(early))
+        return after, during
+
+
+def assemble(
+    model: Model,
+    state: State,
+    contacts: Contacts,
+    h: Float[Array, ""] | float,
+    force: Float[Array, "nb 6"] | None,
+) -> System:
+    """The problem of one step of length ``h`` [s] with applied forces and torques (world)."""
+    root = inverse_root(model, quaternion.to_matrix(state.quaternion))
+    twist = jnp.concatenate([state.velocity, state.angular_velocity], axis=1)
+    free = jnp.asarray(model.topology.free)[:, None]
+    gravity = jnp.concatenate([model.gravity, jnp.zeros_like(model.gravity)])
+    acceleration = jnp.broadcast_to(gravity, twist.shape)
+    if force is not None:
+        acceleration = acceleration + root.apply(root.transpose(force))
+    free_velocity = jnp.where(free, twist + h * acceleration, 0.0)
+
+    jacobian = _jacobian(state, contacts)
+    u_before = _row_velocity(jacobian, contacts, jnp.where(free, twist, 0.0))
+    u_free = _row_velocity(jacobian, contacts, free_velocity)
+    bias, compliance, delay = _bias(model, contacts, u_before[:, 0], u_free[:, 0], h)
+    live = contacts.live
+    # A dead slot is a contact of zero rows that moves apart: its impulse is zero, exactly.
+    r = jnp.where(live[:, None], u_free.at[:, 0].add(bias), jnp.eye(3, dtype=bias.dtype)[0])
+    normal_only = jnp.asarray([1.0, 0.0, 0.0], bias.dtype)
+    none = jnp.zeros((0,), bias.dtype)
+    delassus = BodyDelassus(
+        jnp.zeros((0, 12), bias.dtype),
+        _whiten(root, contacts, jacobian, live),
+        jnp.zeros((0, 2), jnp.int32),
+        contacts.bodies,
+        (jnp.where(live, compliance, 0.0)[:, None] * normal_only).reshape(-1),
+        state.position.shape[0],
+    )
+    problem = Problem(delassus, r.reshape(-1), Cones(none, none, contacts.friction))
+    return System(problem, delassus, root, free_velocity, delay)
+
+
+def _jacobian(state: State, contacts: Contacts) -> tuple[Array, Array]:
+    """Linear [c 3 3] and angular [c 2 3 3] parts of the second body's rows (first: negated)."""
+    arms = contacts.position[:, None, :] - state.position[contacts.bodies]
+    angular = jnp.cross(arms[:, :, None, :], contacts.frame[:, None, :, :])
+    return contacts.frame, angular
+
+
+def _row_velocity(jacobian: tuple[Array, Array], contacts: Contacts, twist: Array) -> Array:
+    """Relative velocity of the second surface against the first, in the contact frame [m/s]."""
+    linear, angular = jacobian
+    moving = twist[contacts.bodies]
+    slide = jnp.einsum("cij,cj->ci", linear, moving[:, 1, :3] - moving[:, 0, :3])
+    turn = jnp.einsum("cbij,cbj->cbi", angular, moving[:, :, 3:])
+    return slide + turn[:, 1] - turn[:, 0]
+
+
+def _whiten(
+    root: InverseRoot, contacts: Contacts, jacobian: tuple[Array, Array], live: Bool[Array, " c"]
+) -> Float[Array, "c 3 12"]:
+    """The rows times L, (first body, second body) side by side; zero where not live."""
+    linear, angular = jacobian
+    scale = root.linear[contacts.bodies]
+    shift = scale[:, :, None, None] * linear[:, None]
+    turn = jnp.einsum("cbij,cbjk->cbik", angular, root.angular[contacts.bodies])
+    sign = jnp.asarray([-1.0, 1.0], linear.dtype)[:, None, None]
+    rows = sign * jnp.concatenate([shift, turn], axis=-1)
+    rows = jnp.where(live[:, None, None, None], rows, 0.0)
+    return jnp.swapaxes(rows, 1, 2).reshape(-1, 3, 12)
+
+
+def _bias(
+    model: Model, contacts: Contacts, u_before: Array, u_free: Array, h: Array | float
+) -> tuple[Array, Array, Array]:
+    """Normal-row bias b [m/s], compliance E and delay of each contact.
+
+    A gap may close within the step (b = Φ/h); penetration is undone at the recovery speed at
+    most. A compliant contact is the implicit spring and dashpot of Chrono's NSC materials,
+    E = c/(h(h+α)), b = Φ/(h+α) (Tasora & Anitescu, Meccanica 2013), unclamped, since a clamp would
+    cap its force; its dashpot does not act before the surfaces meet. A contact that would close
+    within the step faster than the minimum bounce speed separates at e times its approach
+    speed (Newton), at its time of impact.
+    """
+    settings = model.contact
+    stretch = h + contacts.damping
+    rigid = jnp.maximum(contacts.gap / h, -settings.recovery_speed)
+    soft = jnp.where(contacts.gap > 0, contacts.gap / h, contacts.gap / stretch)
+    bias = jnp.where(contacts.compliance > 0, soft, rigid)
+    bounces = (
+        (contacts.restitution > 0)
+        & (u_before < -settings.min_bounce_speed)
+        & (contacts.gap + h * u_free < 0)
+    )
+    bias = jnp.where(bounces, contacts.restitution * u_before, bias)
+    impact = safe.divide(jnp.maximum(contacts.gap, 0.0), jnp.where(bounces, -h * u_free, 0.0))
+    return bias, contacts.compliance / (h * stretch), jnp.where(bounces, impact, 0.0)

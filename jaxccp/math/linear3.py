@@ -1,0 +1,35 @@
+"""Closed forms for 3 × 3 matrices, cheap to compile and to batch."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+def cross_matrix(v: Float[Array, "*b 3"]) -> Float[Array, "*b 3 3"]:
+    """The matrix of ``x ↦ v × x``."""
+    x, y, z = v[..., 0], v[..., 1], v[..., 2]
+    o = jnp.zeros_like(x)
+    rows = [[o, -z, y], [z, o, -x], [-y, x, o]]
+    return jnp.stack([jnp.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def inverse(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b 3 3"]:
+    """Inverse by the adjugate; ``a`` must be well conditioned."""
+    r0, r1, r2 = a[..., 0, :], a[..., 1, :], a[..., 2, :]
+    columns = [jnp.cross(r1, r2), jnp.cross(r2, r0), jnp.cross(r0, r1)]
+    determinant = jnp.sum(r0 * columns[0], axis=-1)
+    return jnp.stack(columns, axis=-1) / determinant[..., None, None]
+
+
+def inverse_root(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b 3 3"]:
+    """A matrix K with K Kᵀ = a⁻¹ for a symmetric positive definite ``a`` (K = C⁻ᵀ, a = C Cᵀ)."""
+    c00 = jnp.sqrt(a[..., 0, 0])
+    c10, c20 = a[..., 1, 0] / c00, a[..., 2, 0] / c00
+    c11 = jnp.sqrt(a[..., 1, 1] - c10 * c10)
+    c21 = (a[..., 2, 1] - c20 * c10) / c11
+    c22 = jnp.sqrt(a[..., 2, 2] - c20 * c20 - c21 * c21)
+    k00, k11, k22 = 1.0 / c00, 1.0 / c11, 1.0 / c22
+    k01, k12 = -c10 * k00 * k11, -c21 * k11 * k22
+    k02 = (c10 * c21 * k11 - c20) * k00 * k22
+    o = jnp.zeros_like(c00)
+    rows = [[k00, k01, k02], [o, k11, k12], [o, o, k22]]
+    return jnp.stack([jnp.stack(row, axis=-1) for row in rows], axis=-2)

@@ -1,0 +1,70 @@
+"""Contact materials and how two of them combine."""
+
+from dataclasses import dataclass, fields
+from typing import Literal
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+Rule = Literal["min", "max", "mean", "geometric"]
+
+
+@dataclass(frozen=True)
+class Material:
+    """Surface of a shape."""
+
+    friction: float = 0.6
+    """Coulomb coefficient μ."""
+    restitution: float = 0.0
+    """Ratio e of separation to approach speed, 0..1, above the minimum bounce speed."""
+    compliance: float = 0.0
+    """Normal displacement per force [m/N]; 0 is rigid."""
+    damping: float = 0.0
+    """Relaxation time α of a compliant contact [s]: its dashpot is α / compliance [N·s/m]."""
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            value = getattr(self, f.name)
+            if not (np.isfinite(value) and value >= 0):
+                raise ValueError(f"Material: {f.name} must be finite and ≥ 0, not {value!r}")
+        if self.restitution > 1:
+            raise ValueError(f"Material: restitution must lie in [0, 1], not {self.restitution!r}")
+
+
+@dataclass(frozen=True)
+class Combination:
+    """How the coefficients of the two materials in a contact become one.
+
+    Compliances and damping times always add. The default (the smaller value, for both) is
+    Chrono's.
+    """
+
+    friction: Rule = "min"
+    restitution: Rule = "min"
+
+    def __post_init__(self) -> None:
+        for f in fields(self):
+            if getattr(self, f.name) not in _RULES:
+                raise ValueError(
+                    f"Combination: {f.name} must be one of {', '.join(_RULES)}, "
+                    f"not {getattr(self, f.name)!r}"
+                )
+
+
+def _geometric(a: Array, b: Array) -> Array:
+    product = a * b
+    return jnp.where(product > 0, jnp.sqrt(jnp.where(product > 0, product, 1.0)), 0.0)
+
+
+_RULES = {
+    "min": jnp.minimum,
+    "max": jnp.maximum,
+    "mean": lambda a, b: 0.5 * (a + b),
+    "geometric": _geometric,
+}
+
+
+def combine(rule: Rule, a: Float[Array, " c"], b: Float[Array, " c"]) -> Float[Array, " c"]:
+    """One coefficient per contact from those of its two surfaces."""
+    return _RULES[rule](a, b)

@@ -1,0 +1,19 @@
+"""Shapes a body can carry, one file each; a new one is a file and a line here.
+
+Every shape is a core swept by a ball: ``size`` describes the core, ``radius`` the ball.
+"""
+
+from jaxccp.model.shapes.box import Box
+from jaxccp.model.shapes.capsule import Capsule
+from jaxccp.model.shapes.plane import Plane
+from jaxccp.model.shapes.shape import Shape
+from jaxccp.model.shapes.sphere import Sphere
+
+SHAPES: dict[str, type[Shape]] = {
+    "sphere": Sphere,
+    "plane": Plane,
+    "box": Box,
+    "capsule": Capsule,
+}
+
+__all__ = ["SHAPES", "Box", "Capsule", "Plane", "Shape", "Sphere"]

@@ -1,0 +1,36 @@
+"""Capsule."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from jaxccp.model.shapes.shape import require_positive
+
+
+@dataclass(frozen=True)
+class Capsule:
+    """Segment of length 2 ``half_length`` along z of its frame, swept by a ball."""
+
+    radius: float
+    half_length: float
+    kind: ClassVar[str] = "capsule"
+
+    def __post_init__(self) -> None:
+        require_positive("Capsule", "radius", self.radius)
+        require_positive("Capsule", "half_length", self.half_length)
+
+    @property
+    def size(self) -> tuple[float, float, float]:
+        return (0.0, 0.0, self.half_length)
+
+    def inertia(self, mass: float) -> np.ndarray:
+        r, length = self.radius, 2 * self.half_length
+        cylinder, ball = np.pi * r**2 * length, 4 / 3 * np.pi * r**3
+        m_cylinder = mass * cylinder / (cylinder + ball)
+        m_ball = mass - m_cylinder
+        axial = 0.5 * m_cylinder * r**2 + 0.4 * m_ball * r**2
+        across = m_cylinder * (r**2 / 4 + length**2 / 12) + m_ball * (
+            0.4 * r**2 + length**2 / 4 + 3 / 8 * length * r
+        )
+        return np.diag([across, across, axial])

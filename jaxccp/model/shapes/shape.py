@@ -1,0 +1,33 @@
+"""What every shape offers the builder."""
+
+from typing import ClassVar, Protocol
+
+import numpy as np
+from jaxtyping import Float
+
+
+class Shape(Protocol):
+    """A geometric primitive in its own frame; validates itself when made."""
+
+    kind: ClassVar[str]
+    """Name in the registry and in the table of pairs."""
+
+    @property
+    def size(self) -> tuple[float, float, float]:
+        """Dimensions of the shape [m], meaning by kind."""
+        ...
+
+    @property
+    def radius(self) -> float:
+        """Radius of the ball swept over the core [m]."""
+        ...
+
+    def inertia(self, mass: float) -> Float[np.ndarray, "3 3"]:
+        """Inertia about the centre of the uniform solid of that mass [kg m²]."""
+        ...
+
+
+def require_positive(shape: str, name: str, value: float) -> None:
+    """Raise unless ``value`` is a finite length above zero."""
+    if not (np.isfinite(value) and value > 0):
+        raise ValueError(f"{shape}: {name} must be a positive length in metres, not {value!r}")

@@ -1,0 +1,35 @@
+"""The state of a system."""
+
+from dataclasses import dataclass
+
+import jax
+from jaxtyping import Array, Float, Int
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class ContactMemory:
+    """Impulses of the last step, to start the next solve from; no part of the mechanics."""
+
+    feature: Int[Array, " slots"]
+    """Geometric feature in each contact slot, -1 where none was live."""
+    impulse: Float[Array, "slots 3"]
+    """In world coordinates [N·s], so that a change of tangent frame does not matter."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class State:
+    """Poses and twists of all bodies, the fixed ones included."""
+
+    position: Float[Array, "nb 3"]
+    """Centres of mass, world [m]."""
+    quaternion: Float[Array, "nb 4"]
+    """Orientations, (w, x, y, z), unit."""
+    velocity: Float[Array, "nb 3"]
+    """Of the centres of mass, world [m/s]."""
+    angular_velocity: Float[Array, "nb 3"]
+    """World axes [rad/s]."""
+    time: Float[Array, ""]
+    """[s]"""
+    memory: ContactMemory

@@ -1,0 +1,263 @@
+"""From bodies, shapes and materials to a model and its initial state, with every check."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxccp.collision.detect import empty_memory, slots
+from jaxccp.collision.pairs import lookup
+from jaxccp.model.material import Combination, Material
+from jaxccp.model.model import Bodies, ContactSettings, Model, PairGroup, Shapes, Topology
+from jaxccp.model.shapes import Plane, Shape
+from jaxccp.model.state import State
+from jaxccp.scene.check import finite_vector, inertia_matrix, nonnegative, positive, unit_quaternion
+
+IDENTITY = (1.0, 0.0, 0.0, 0.0)
+ORIGIN = (0.0, 0.0, 0.0)
+WORLD = 0
+"""Index of the fixed body every model begins with."""
+
+
+@dataclass
+class _Body:
+    name: str
+    free: bool
+    mass: float
+    inertia: np.ndarray
+    position: np.ndarray
+    quaternion: np.ndarray
+    velocity: np.ndarray
+    angular_velocity: np.ndarray
+
+
+@dataclass
+class _Placed:
+    body: int
+    shape: Shape
+    position: np.ndarray
+    quaternion: np.ndarray
+    material: Material
+    group: int
+    mask: int
+
+
+@dataclass
+class ModelBuilder:
+    """Collects bodies and shapes, then builds the model and its initial state.
+
+    Raises ``ValueError`` for anything that is not physical, naming it.
+    """
+
+    gravity: Sequence[float] = (0.0, 0.0, -9.81)
+    """[m/s²]"""
+    combination: Combination = field(default_factory=Combination)
+    margin: float = 0.02
+    """Gap below which a contact enters the problem [m]."""
+    recovery_speed: float = 0.6
+    """Largest speed at which penetration is undone [m/s]."""
+    min_bounce_speed: float = 0.15
+    """Approach speed below which restitution is 0 [m/s]."""
+    _bodies: list[_Body] = field(init=False, default_factory=list)
+    _shapes: list[_Placed] = field(init=False, default_factory=list)
+    _excluded: set[frozenset[int]] = field(init=False, default_factory=set)
+
+    def __post_init__(self) -> None:
+        self._add("world", False, 1.0, np.eye(3), ORIGIN, IDENTITY, ORIGIN, ORIGIN)
+
+    def add_body(
+        self,
+        mass: float,
+        inertia: Sequence[float] | np.ndarray,
+        position: Sequence[float] | np.ndarray = ORIGIN,
+        quaternion: Sequence[float] | np.ndarray = IDENTITY,
+        velocity: Sequence[float] | np.ndarray = ORIGIN,
+        angular_velocity: Sequence[float] | np.ndarray = ORIGIN,
+        name: str | None = None,
+    ) -> int:
+        """Add a free body and return its index.
+
+        Args:
+            mass: [kg], positive.
+            inertia: about the centre of mass in body axes [kg m²]: three principal moments or a
+                symmetric positive definite 3 × 3 matrix that satisfies the triangle inequality.
+            position: of the centre of mass [m].
+            quaternion: (w, x, y, z); normalised if its length is within 1e-3 of 1, else refused.
+            velocity: of the centre of mass, world [m/s].
+            angular_velocity: world axes [rad/s].
+            name: unique; ``body<i>`` when None.
+        """
+        label = name or f"body{len(self._bodies)}"
+        mass = positive(f"body {label!r}: mass [kg]", mass)
+        tensor = inertia_matrix(f"body {label!r}", inertia)
+        return self._add(
+            label, True, mass, tensor, position, quaternion, velocity, angular_velocity
+        )
+
+    def add_solid(self, shape: Shape, mass: float, material: Material | None = None, **pose) -> int:
+        """Add a free body that is one uniform solid ``shape``; ``pose`` as in :meth:`add_body`."""
+        body = self.add_body(mass, shape.inertia(mass), **pose)
+        self.add_shape(body, shape, material=material)
+        return body
+
+    def add_fixed(
+        self,
+        position: Sequence[float] | np.ndarray = ORIGIN,
+        quaternion: Sequence[float] | np.ndarray = IDENTITY,
+        name: str | None = None,
+    ) -> int:
+        """Add a body that never moves and return its index."""
+        label = name or f"body{len(self._bodies)}"
+        return self._add(label, False, 1.0, np.eye(3), position, quaternion, ORIGIN, ORIGIN)
+
+    def _add(self, name, free, mass, inertia, position, quaternion, velocity, spin) -> int:
+        label = f"body {name!r}"
+        if any(body.name == name for body in self._bodies):
+            raise ValueError(f"{label}: the name is taken; give each body its own")
+        self._bodies.append(
+            _Body(
+                name,
+                free,
+                mass,
+                inertia,
+                finite_vector(f"{label}: position [m]", position, 3),
+                unit_quaternion(f"{label}: quaternion", quaternion),
+                finite_vector(f"{label}: velocity [m/s]", velocity, 3),
+                finite_vector(f"{label}: angular_velocity [rad/s]", spin, 3),
+            )
+        )
+        return len(self._bodies) - 1
+
+    def add_shape(
+        self,
+        body: int,
+        shape: Shape,
+        position: Sequence[float] | np.ndarray = ORIGIN,
+        quaternion: Sequence[float] | np.ndarray = IDENTITY,
+        material: Material | None = None,
+        group: int = 1,
+        mask: int = ~0,
+    ) -> int:
+        """Attach ``shape`` to ``body`` at a pose in the body's frame and return its index.
+
+        Two shapes may touch when ``group`` of each meets ``mask`` of the other (bitwise), they
+        belong to different bodies, one of them free, and the bodies are not excluded.
+        """
+        if not 0 <= body < len(self._bodies):
+            raise ValueError(f"shape {len(self._shapes)}: there is no body {body}; add it first")
+        name = self._bodies[body].name
+        if isinstance(shape, Plane) and self._bodies[body].free:
+            raise ValueError(
+                f"body {name!r}: a plane must be on a fixed body, such as the world, 0"
+            )
+        label = f"{shape.kind} on body {name!r}"
+        self._shapes.append(
+            _Placed(
+                body,
+                shape,
+                finite_vector(f"{label}: position [m]", position, 3),
+                unit_quaternion(f"{label}: quaternion", quaternion),
+                material or Material(),
+                group,
+                mask,
+            )
+        )
+        return len(self._shapes) - 1
+
+    def exclude(self, body_a: int, body_b: int) -> None:
+        """Let the shapes of two bodies pass through each other."""
+        self._excluded.add(frozenset((body_a, body_b)))
+
+    def build(self, max_contacts: int | None = None) -> tuple[Model, State]:
+        """The model and its initial state, in JAX's current default precision.
+
+        Args:
+            max_contacts: most contacts handed to the solver in one step; the deepest are kept and
+                overflow is reported. None keeps room for every candidate point of every pair.
+        """
+        if len(self._bodies) == 1:
+            raise ValueError("the model has no body besides the world; add one with add_body")
+        if max_contacts is not None and max_contacts < 1:
+            raise ValueError(f"max_contacts must be at least 1, not {max_contacts}")
+        topology = Topology(
+            tuple(body.name for body in self._bodies),
+            np.array([body.free for body in self._bodies]),
+            tuple(placed.shape.kind for placed in self._shapes),
+            np.array([placed.body for placed in self._shapes], np.int32),
+            self._pairs(),
+            self.combination,
+            max_contacts,
+        )
+        model = Model(
+            Bodies(self._stack("mass"), self._stack("inertia")),
+            self._shape_table(),
+            jnp.asarray(finite_vector("gravity [m/s²]", self.gravity, 3), float),
+            ContactSettings(
+                jnp.asarray(nonnegative("margin [m]", self.margin), float),
+                jnp.asarray(nonnegative("recovery_speed [m/s]", self.recovery_speed), float),
+                jnp.asarray(nonnegative("min_bounce_speed [m/s]", self.min_bounce_speed), float),
+            ),
+            topology,
+        )
+        position = self._stack("position")
+        state = State(
+            position,
+            self._stack("quaternion"),
+            self._stack("velocity"),
+            self._stack("angular_velocity"),
+            jnp.zeros((), position.dtype),
+            empty_memory(topology, position.dtype),
+        )
+        return model, state
+
+    def _stack(self, name: str):
+        return jnp.asarray(np.stack([getattr(body, name) for body in self._bodies]), float)
+
+    def _shape_table(self) -> Shapes:
+        def column(values: list, width: int | None = None):
+            shape = (-1,) if width is None else (-1, width)
+            return jnp.asarray(np.reshape(values, shape), float)
+
+        placed = self._shapes
+        return Shapes(
+            column([p.position for p in placed], 3),
+            column([p.quaternion for p in placed], 4),
+            column([p.shape.size for p in placed], 3),
+            column([p.shape.radius for p in placed]),
+            column([p.material.friction for p in placed]),
+            column([p.material.restitution for p in placed]),
+            column([p.material.compliance for p in placed]),
+            column([p.material.damping for p in placed]),
+        )
+
+    def _pairs(self) -> tuple[PairGroup, ...]:
+        groups: dict[tuple[str, str], list[tuple[int, int]]] = {}
+        for i, j in combinations(range(len(self._shapes)), 2):
+            if not self._may_touch(self._shapes[i], self._shapes[j]):
+                continue
+            kinds = (self._shapes[i].shape.kind, self._shapes[j].shape.kind)
+            _, swapped = lookup(*kinds)
+            if swapped:
+                i, j, kinds = j, i, kinds[::-1]
+            groups.setdefault(kinds, []).append((i, j))
+        return tuple(
+            PairGroup(kinds, *np.array(pairs, np.int32).T) for kinds, pairs in groups.items()
+        )
+
+    def _may_touch(self, a: _Placed, b: _Placed) -> bool:
+        return (
+            a.body != b.body
+            and (self._bodies[a.body].free or self._bodies[b.body].free)
+            and bool(a.group & b.mask)
+            and bool(b.group & a.mask)
+            and frozenset((a.body, b.body)) not in self._excluded
+        )
+
+
+def contact_capacity(model: Model) -> int:
+    """Contacts the solver has room for in one step."""
+    every = slots(model.topology)
+    limit = model.topology.max_contacts
+    return every if limit is None else min(limit, every)

@@ -1,0 +1,67 @@
+"""Checks of physical quantities; each names what is wrong and how to mend it."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+SYMMETRY_TOLERANCE = 1e-6
+UNIT_TOLERANCE = 1e-3
+
+
+def finite_vector(what: str, value: Sequence[float] | np.ndarray, length: int) -> np.ndarray:
+    """``value`` as a float array of that length."""
+    array = np.asarray(value, float)
+    if array.shape != (length,) or not np.isfinite(array).all():
+        raise ValueError(f"{what} must be {length} finite numbers, not {value!r}")
+    return array
+
+
+def positive(what: str, value: float) -> float:
+    """``value``, a finite number above zero."""
+    if not (np.isfinite(value) and value > 0):
+        raise ValueError(f"{what} must be positive and finite, not {value!r}")
+    return float(value)
+
+
+def nonnegative(what: str, value: float) -> float:
+    """``value``, a finite number not below zero."""
+    if not (np.isfinite(value) and value >= 0):
+        raise ValueError(f"{what} must be finite and not negative, not {value!r}")
+    return float(value)
+
+
+def unit_quaternion(what: str, value: Sequence[float] | np.ndarray) -> np.ndarray:
+    """``value`` normalised, if it was a unit quaternion up to a small error."""
+    array = finite_vector(what, value, 4)
+    length = np.linalg.norm(array)
+    if abs(length - 1) > UNIT_TOLERANCE:
+        raise ValueError(
+            f"{what} must be a unit quaternion (w, x, y, z); {value!r} has length {length:.6g}: "
+            "divide it by its length"
+        )
+    return array / length
+
+
+def inertia_matrix(what: str, value: Sequence[float] | np.ndarray) -> np.ndarray:
+    """``value`` as a 3 × 3 tensor that some distribution of mass can have."""
+    array = np.asarray(value, float)
+    tensor = np.diag(array) if array.shape == (3,) else array
+    if tensor.shape != (3, 3) or not np.isfinite(tensor).all():
+        raise ValueError(
+            f"{what}: inertia must be three finite principal moments or a finite 3 × 3 matrix "
+            f"[kg m²], not {value!r}"
+        )
+    size = np.abs(tensor).max()
+    if np.abs(tensor - tensor.T).max() > SYMMETRY_TOLERANCE * size:
+        raise ValueError(f"{what}: inertia must be symmetric, not {value!r}")
+    moments = np.linalg.eigvalsh(tensor)
+    if moments[0] <= 0:
+        raise ValueError(
+            f"{what}: inertia must be positive definite; its principal moments are {moments}"
+        )
+    if moments[2] > (moments[0] + moments[1]) * (1 + SYMMETRY_TOLERANCE):
+        raise ValueError(
+            f"{what}: no body has principal moments {moments}: the largest must not exceed the sum "
+            "of the other two (triangle inequality)"
+        )
+    return 0.5 * (tensor + tensor.T)
