@@ -26,9 +26,10 @@ lint: venv
 venv: $(STAMP)
 
 $(STAMP): pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  echo "jaxccp needs Python 3.11 or newer, but '$(PYTHON)' is missing or is" \
-	       "$$($(PYTHON) --version 2>&1). Name another one: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "jaxccp needs Python 3.11 or newer; '$(PYTHON)' is" \
+	       "$$($(PYTHON) --version 2>/dev/null || echo 'not to be found')." \
+	       "Name another one: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@echo "Installing jaxccp and its dependencies into .venv (a minute or two the first time) ..."
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev,viz]'
