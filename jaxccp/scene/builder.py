@@ -237,11 +237,10 @@ class ModelBuilder:
         for i, j in combinations(range(len(self._shapes)), 2):
             if not self._may_touch(self._shapes[i], self._shapes[j]):
                 continue
-            kinds = (self._shapes[i].shape.kind, self._shapes[j].shape.kind)
-            _, swapped = lookup(*kinds)
-            if swapped:
-                i, j, kinds = j, i, kinds[::-1]
-            groups.setdefault(kinds, []).append((i, j))
+            _, swapped = lookup(self._shapes[i].shape.kind, self._shapes[j].shape.kind)
+            first, second = (j, i) if swapped else (i, j)
+            kinds = (self._shapes[first].shape.kind, self._shapes[second].shape.kind)
+            groups.setdefault(kinds, []).append((first, second))
         return tuple(
             PairGroup(kinds, *np.array(pairs, np.int32).T) for kinds, pairs in groups.items()
         )
