@@ -1,0 +1,51 @@
+"""Sliding and rolling side by side on a tilted plane."""
+
+import math
+from dataclasses import replace
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxccp.math import quaternion
+from jaxccp.model import Box, Capsule, Material, Model, Plane, Sphere, State
+from jaxccp.scene import draw
+from jaxccp.scene.builder import WORLD, ModelBuilder
+
+ANGLE = math.radians(20.0)
+"""Of the plane, which falls along +x."""
+FRICTION = 0.25
+"""Below tan 20° = 0.36: the box slides; above 2/7 of it: the sphere rolls."""
+MASS = 1.0
+RADIUS = 0.06
+LANE = 0.3
+"""Distance between the tracks of the bodies [m]."""
+TURN = 0.2
+"""Largest turn of a body about the plane's normal [rad]."""
+
+
+def incline(key: draw.Key) -> tuple[Model, State]:
+    """A box, a sphere and a capsule let go on a plane tilted by 20°."""
+    tilt = np.array([math.cos(ANGLE / 2), 0.0, math.sin(ANGLE / 2), 0.0])
+    normal = np.array([math.sin(ANGLE), 0.0, math.cos(ANGLE)])
+    surface = Material(friction=FRICTION)
+    builder = ModelBuilder()
+    builder.add_shape(WORLD, Plane(), quaternion=tilt, material=surface)
+    # The capsule lies across the slope, along y.
+    across = np.array([math.cos(math.pi / 4), -math.sin(math.pi / 4), 0.0, 0.0])
+    local = np.array([[1.0, 0.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], across])
+    solids = {
+        "box": Box((0.1, 0.08, RADIUS)),
+        "sphere": Sphere(RADIUS),
+        "capsule": Capsule(RADIUS, 0.08),
+    }
+    for lane, (name, solid) in enumerate(solids.items()):
+        place = RADIUS * normal + (0.0, (lane - 1) * LANE, 0.0)
+        builder.add_solid(solid, MASS, surface, position=place, name=name)
+    model, state = builder.build()
+
+    dtype = state.position.dtype
+    heading = jnp.zeros((len(solids), 3), dtype)
+    heading = heading.at[:, 2].set(TURN * draw.uniform(key, (len(solids),), dtype))
+    turned = quaternion.multiply(quaternion.exp(heading), jnp.asarray(local, dtype))
+    turned = quaternion.multiply(jnp.asarray(tilt, dtype), turned)
+    return model, replace(state, quaternion=state.quaternion.at[1:].set(turned))
