@@ -1,0 +1,5 @@
+"""``python -m jaxccp``."""
+
+from jaxccp.cli import main
+
+main()

@@ -1,0 +1,74 @@
+"""Options and exit codes that commands share."""
+
+import math
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+from typing import Annotated, Any, get_args
+
+import typer
+
+from jaxccp.ccp import SOLVERS, Law
+from jaxccp.io import InputError
+
+
+class Exit(IntEnum):
+    """What a command says by its exit code; usage errors are 2 as well."""
+
+    DONE = 0
+    NOT_CONVERGED = 1
+    BAD_INPUT = 2
+
+
+@contextmanager
+def bad_input_exits() -> Iterator[None]:
+    """Turn an :class:`InputError` into its message on stderr and exit code 2."""
+    try:
+        yield
+    except InputError as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(Exit.BAD_INPUT) from None
+
+
+def one_of(choices: Collection[Any]) -> Callable[[Any], Any]:
+    """Option callback that refuses what is not in ``choices``."""
+
+    def check(value: Any) -> Any:
+        if value not in choices:
+            known = ", ".join(map(str, choices))
+            raise typer.BadParameter(f"{value!r} is not one of {known}")
+        return value
+
+    return check
+
+
+def not_negative(value: float) -> float:
+    """Option callback that refuses negative, infinite and NaN numbers."""
+    if not (math.isfinite(value) and value >= 0):
+        raise typer.BadParameter(f"{value} is not a finite number ≥ 0")
+    return value
+
+
+SolverOption = Annotated[
+    str,
+    typer.Option(
+        metavar=f"[{'|'.join(SOLVERS)}]",
+        callback=one_of(SOLVERS),
+        help="Algorithm for the cone problem.",
+    ),
+]
+LawOption = Annotated[
+    Law,
+    typer.Option(
+        metavar=f"[{'|'.join(get_args(Law))}]",
+        callback=one_of(get_args(Law)),
+        help="ccp: the convex problem; ncp: Coulomb's law, without the CCP's lift while sliding.",
+    ),
+]
+PrecisionOption = Annotated[
+    int,
+    typer.Option(
+        metavar="[32|64]", callback=one_of((32, 64)), help="Bits of the floating-point numbers."
+    ),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout, not a table.")]

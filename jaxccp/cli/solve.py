@@ -1,0 +1,206 @@
+"""``jaxccp solve``: contact problems from files."""
+
+import json
+import math
+import time
+from collections.abc import Hashable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from jaxccp import ccp
+from jaxccp.cli.options import (
+    Exit,
+    JsonOption,
+    LawOption,
+    PrecisionOption,
+    SolverOption,
+    bad_input_exits,
+    not_negative,
+)
+from jaxccp.io import InputError, NamedProblem, read_problem, write_npz
+
+
+@dataclass(frozen=True)
+class Report:
+    """One line of output. Residuals are those of the chosen law."""
+
+    name: str
+    solver: str
+    law: str
+    status: str
+    iterations: int
+    residual_max: float
+    residual_rms: float
+    residual_rel: float
+    objective: float
+    solve_s: float
+    compile_s: float
+    n_contacts: int
+    n_rows: int
+
+
+def solve(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE.npz", help="Problems in the layouts 'delassus' or 'bodies'."),
+    ],
+    solver: SolverOption = "apgd",
+    law: LawOption = "ccp",
+    atol: Annotated[
+        float, typer.Option(callback=not_negative, help="Absolute tolerance [m/s].")
+    ] = 0.0,
+    rtol: Annotated[
+        float,
+        typer.Option(
+            callback=not_negative,
+            help="Relative tolerance: stop at residual ≤ atol + rtol · max‖r_c‖, "
+            "r being the velocities [m/s] at zero impulse.",
+        ),
+    ] = 1e-6,
+    max_iterations: Annotated[
+        int, typer.Option(min=0, help="Iteration limit; the best iterate is kept.")
+    ] = 100_000,
+    precision: PrecisionOption = 64,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write DIR/NAME.npz for each problem, with 'lam': the impulses [N·s] of all rows "
+            "in the file's order.",
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Solve contact problems stored in npz files.
+
+    Finds the impulses λ [N·s] in the friction cones K with velocities u = N λ + r [m/s] in the
+    dual cones and λ · u = 0, and reports for each file: name, solver, law, status (converged,
+    max_iterations or non_finite), iterations, the largest and the root-mean-square residual over
+    contacts and single rows [m/s] under the chosen law, the largest one divided by max‖r_c‖, the
+    objective ½ λᵀNλ + rᵀλ [J], the seconds spent solving and compiling (0 where an earlier file
+    had the same shape), and the numbers of contacts and rows. --json prints one such object per
+    line.
+
+    All files are read before the first is solved. Exit code: 0 all converged, 1 some did not
+    (all are reported and written), 2 bad input or usage (nothing is solved or written).
+    """
+    with bad_input_exits(), jax.enable_x64(precision == 64):
+        problems = [read_problem(file, np.dtype(f"float{precision}")) for file in files]
+        if out is not None:
+            _check_output(out, problems)
+        run = _Runner(ccp.SOLVERS[solver](), law, max_iterations)
+        reports = []
+        for problem in problems:
+            report, lam = _solve_one(problem, run, solver, law, atol + rtol * problem.scale)
+            if out is not None:
+                write_npz(out / f"{problem.name}.npz", lam=problem.file_multipliers(lam))
+            if as_json:
+                typer.echo(_json(report))
+            reports.append(report)
+    if not as_json:
+        Console().print(_table(reports))
+    if any(report.status != "converged" for report in reports):
+        raise typer.Exit(Exit.NOT_CONVERGED)
+
+
+def _check_output(out: Path, problems: list[NamedProblem]) -> None:
+    if out.exists() and not out.is_dir():
+        raise InputError(out, "is a file, not a folder", "name another folder for --out")
+    seen: dict[str, Path] = {}
+    for problem in problems:
+        if problem.name in seen:
+            raise InputError(
+                problem.path,
+                f"{problem.name!r} is also the name of {seen[problem.name]}",
+                "both would be written to the same file of --out: solve one of them",
+                field="name",
+            )
+        seen[problem.name] = problem.path
+
+
+class _Runner:
+    """Solves problems, compiling once for each shape."""
+
+    def __init__(self, solver: ccp.Solver, law: ccp.Law, max_iterations: int) -> None:
+        def run(problem: ccp.Problem, tolerance: jax.Array) -> ccp.Solution:
+            # The tolerance is an argument, not a constant: files of one shape share the program.
+            stop = ccp.Stop(atol=tolerance, max_iterations=max_iterations)
+            return ccp.solve(problem, solver, law=law, stop=stop)
+
+        self._run = jax.jit(run)
+        self._compiled: dict[Hashable, jax.stages.Compiled] = {}
+
+    def __call__(self, problem: ccp.Problem, tolerance: float) -> tuple[ccp.Solution, float, float]:
+        """The solution, the seconds spent on it, and the seconds spent compiling."""
+        arguments = (problem, jnp.asarray(tolerance, problem.r.dtype))
+        leaves, structure = jax.tree.flatten(arguments)
+        shape = (structure, *((leaf.shape, leaf.dtype) for leaf in leaves))
+        start = time.perf_counter()
+        if shape not in self._compiled:
+            self._compiled[shape] = self._run.lower(*arguments).compile()
+        ready = time.perf_counter()
+        solution = jax.block_until_ready(self._compiled[shape](*arguments))
+        return solution, time.perf_counter() - ready, ready - start
+
+
+def _solve_one(
+    item: NamedProblem, run: _Runner, solver: str, law: ccp.Law, tolerance: float
+) -> tuple[Report, np.ndarray]:
+    solution, solve_s, compile_s = run(item.problem, tolerance)
+    statistics = solution.statistics
+    worst = float(statistics.residual_ncp if law == "ncp" else statistics.residual_ccp)
+    rms = float(statistics.rms_ncp if law == "ncp" else statistics.rms_ccp)
+    lam, u, r = (np.asarray(x, np.float64) for x in (solution.lam, solution.u, item.problem.r))
+    report = Report(
+        name=item.name,
+        solver=solver,
+        law=law,
+        status=ccp.Status(int(statistics.status)).name.lower(),
+        iterations=int(statistics.iterations),
+        residual_max=worst,
+        residual_rms=rms,
+        residual_rel=worst / item.scale if item.scale > 0 else worst,
+        objective=float(0.5 * lam @ (u + r)) + item.objective,
+        solve_s=solve_s,
+        compile_s=compile_s,
+        n_contacts=item.problem.cones.mu.shape[0],
+        n_rows=item.problem.cones.rows,
+    )
+    return report, lam
+
+
+def _json(report: Report) -> str:
+    """One JSON object; NaN and infinity, which JSON lacks, become null."""
+    values = asdict(report)
+    lacking = {k for k, v in values.items() if isinstance(v, float) and not math.isfinite(v)}
+    return json.dumps({k: None if k in lacking else v for k, v in values.items()})
+
+
+def _table(reports: list[Report]) -> Table:
+    first = reports[0]
+    table = Table(title=f"{first.solver}, law {first.law}")
+    table.add_column("problem", overflow="fold")
+    table.add_column("status")
+    for title in ("contacts", "iterations", "residual [m/s]", "relative", "solve [ms]"):
+        table.add_column(title, justify="right")
+    for report in reports:
+        colour = "green" if report.status == "converged" else "red"
+        table.add_row(
+            escape(report.name),
+            f"[{colour}]{report.status}[/]",
+            str(report.n_contacts),
+            str(report.iterations),
+            f"{report.residual_max:.2e}",
+            f"{report.residual_rel:.2e}",
+            f"{1e3 * report.solve_s:.2f}",
+        )
+    return table

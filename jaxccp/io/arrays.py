@@ -1,0 +1,147 @@
+"""Arrays of an npz file, each checked for presence, kind, shape and finite numbers."""
+
+from pathlib import Path
+
+import numpy as np
+
+from jaxccp.io.errors import InputError
+
+SYMMETRY = 1e-4
+"""Largest asymmetry accepted of a symmetric matrix, relative to its largest entry."""
+
+
+class Arrays:
+    """The arrays of one npz file, read when asked for. Every fault is an :class:`InputError`."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        try:
+            archive = np.load(self.path, allow_pickle=False)
+        except FileNotFoundError:
+            raise InputError(path, "no such file", "check the path") from None
+        except OSError as error:
+            raise InputError(
+                path, f"cannot be read ({error.strerror or error})", "give a readable npz file"
+            ) from None
+        except Exception as error:  # zipfile, zlib, struct and pickle each raise their own
+            raise InputError(
+                path, f"not an npz file, or truncated ({error})", "write it with numpy.savez"
+            ) from None
+        if not isinstance(archive, np.lib.npyio.NpzFile):
+            raise InputError(path, "a single array, not an npz file", "write it with numpy.savez")
+        self._archive = archive
+
+    def __enter__(self) -> "Arrays":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._archive.close()
+
+    def __contains__(self, field: str) -> bool:
+        return field in self._archive
+
+    def fault(self, field: str, problem: str, mend: str) -> InputError:
+        """The error that ``field`` of this file has ``problem``."""
+        return InputError(self.path, problem, mend, field)
+
+    def require(self, *fields: str) -> None:
+        """Refuse the file unless it holds all of ``fields``; the message lists those missing."""
+        missing = [field for field in fields if field not in self]
+        if missing:
+            names = ", ".join(missing)
+            raise InputError(self.path, f"missing {names}", f"the layout needs {', '.join(fields)}")
+
+    def text(self, field: str) -> str:
+        """A string scalar."""
+        value = self._load(field)
+        if value.dtype.kind != "U" or value.size != 1:
+            raise self.fault(field, f"is {_describe(value)}, not a string", "store one string")
+        return str(value.reshape(-1)[0])
+
+    def floats(self, field: str, *shape: int | None) -> np.ndarray:
+        """A finite float64 array; None in ``shape`` is any length."""
+        value = self._load(field)
+        if value.dtype.kind not in "fiu":
+            raise self.fault(field, f"is {_describe(value)}", "store real numbers")
+        self._check_shape(field, value, shape)
+        value = value.astype(np.float64)
+        bad = np.argwhere(~np.isfinite(value))
+        if len(bad):
+            where = f"[{', '.join(map(str, bad[0]))}]"
+            raise self.fault(
+                field,
+                f"{len(bad)} of {value.size} numbers are NaN or infinite, first at {where}",
+                "store finite numbers",
+            )
+        return value
+
+    def not_negative(self, field: str, *shape: int | None) -> np.ndarray:
+        """Finite floats, none below zero."""
+        value = self.floats(field, *shape)
+        bad = np.argwhere(value < 0)
+        if len(bad):
+            where = tuple(bad[0])
+            at = f"[{', '.join(map(str, where))}]"
+            raise self.fault(field, f"is {value[where]:g} at {at}", "it must be ≥ 0")
+        return value
+
+    def integers(self, field: str, *shape: int | None) -> np.ndarray:
+        """An int64 array."""
+        value = self._load(field)
+        if value.dtype.kind not in "iu":
+            raise self.fault(field, f"is {_describe(value)}", "store integers")
+        self._check_shape(field, value, shape)
+        return value.astype(np.int64)
+
+    def csr(self, prefix: str) -> tuple[tuple[int, int], np.ndarray, np.ndarray, np.ndarray]:
+        """A CSR matrix ``prefix_data, _indices, _indptr, _shape`` as (shape, row, column, data)."""
+        shape = self.integers(f"{prefix}_shape", 2)
+        data = self.floats(f"{prefix}_data", None)
+        column = self.integers(f"{prefix}_indices", len(data))
+        start = self.integers(f"{prefix}_indptr", int(shape[0]) + 1)
+        lengths = np.diff(start)
+        if start[0] != 0 or start[-1] != len(data) or (lengths < 0).any():
+            raise self.fault(
+                f"{prefix}_indptr", f"does not rise from 0 to {len(data)}", "store CSR row starts"
+            )
+        if len(column) and (column.min() < 0 or column.max() >= shape[1]):
+            raise self.fault(
+                f"{prefix}_indices", f"leaves 0 … {shape[1] - 1}", f"correct it or {prefix}_shape"
+            )
+        row = np.repeat(np.arange(shape[0]), lengths)
+        return (int(shape[0]), int(shape[1])), row, column, data
+
+    def symmetric(self, field: str, matrix: np.ndarray, transpose: np.ndarray) -> np.ndarray:
+        """The symmetric part of ``matrix``, refused if its other part is beyond rounding."""
+        largest = np.max(np.abs(matrix), initial=0.0)
+        difference = np.max(np.abs(matrix - transpose), initial=0.0)
+        if difference > SYMMETRY * largest:
+            raise self.fault(
+                field,
+                f"not symmetric: entries differ from the transpose's by {difference:.3g}",
+                f"at most {SYMMETRY:g} of the largest entry, {largest:.3g}, is taken for rounding",
+            )
+        return 0.5 * (matrix + transpose)
+
+    def _load(self, field: str) -> np.ndarray:
+        self.require(field)
+        try:
+            return self._archive[field]
+        except Exception as error:  # as above, and object arrays are refused here
+            raise self.fault(
+                field, f"cannot be read ({error})", "the file is damaged: write it again"
+            ) from None
+
+    def _check_shape(self, field: str, value: np.ndarray, shape: tuple[int | None, ...]) -> None:
+        fits = value.ndim == len(shape) and all(
+            wanted in (None, length) for wanted, length in zip(shape, value.shape, strict=True)
+        )
+        if not fits:
+            wanted = ", ".join("any" if n is None else str(n) for n in shape)
+            raise self.fault(
+                field, f"has shape {value.shape}, not ({wanted})", "correct it or the other arrays"
+            )
+
+
+def _describe(value: np.ndarray) -> str:
+    return f"of type {value.dtype} and shape {value.shape}"

@@ -1,0 +1,138 @@
+"""The layout "bodies": n rows on nb bodies, u = (D M⁻¹ Dᵀ + diag(E)) λ + r.
+
+    D_data, D_indices, D_indptr, D_shape   CSR of the Jacobian (n × 6 nb)
+    Minv_blocks (nb, 6, 6) [1/kg, 1/(kg·m²)]   E (n,) [m/(s·N·s)]   r (n,) [m/s]
+    mode (n,)         0 equality, 1 inequality, 2 3 4 a contact's normal and tangents
+    contact_row (c,)  row of each contact's normal   mu (c,)
+    cohesion (c,)     optional [N·s]
+
+A row block touches at most two bodies; a fixed body has no columns. Cohesion a moves the apex of
+the cone to -a on the normal axis, ‖λ_t‖ ≤ μ (λ_n + a), a being an impulse, as in Chrono;
+λ + a e_n is then in the plain cone, and that is what the problem read is about.
+"""
+
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import DTypeLike
+
+from jaxccp.ccp import BodyDelassus, Cones, Problem
+from jaxccp.io.arrays import Arrays
+from jaxccp.io.named import NamedProblem, named
+
+EQUALITY, INEQUALITY, NORMAL = 0, 1, 2
+ROLLING = (5, 6, 7)
+
+
+def read_bodies(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
+    jacobian = ("D_data", "D_indices", "D_indptr", "D_shape")
+    arrays.require(*jacobian, "Minv_blocks", "E", "r", "mode", "contact_row", "mu")
+    mode = arrays.integers("mode", None)
+    rows = len(mode)
+    r, compliance = arrays.floats("r", rows), arrays.not_negative("E", rows)
+    mu = arrays.not_negative("mu", None)
+    contacts = len(mu)
+    normals = arrays.integers("contact_row", contacts)
+    _check_modes(arrays, mode, normals)
+    cohesion = arrays.not_negative("cohesion", contacts) if "cohesion" in arrays else 0.0 * mu
+
+    scalars = np.flatnonzero(mode < NORMAL)
+    order = np.concatenate([scalars, (normals[:, None] + np.arange(3)).reshape(-1)])
+    block = np.concatenate(
+        [np.arange(len(scalars)), len(scalars) + np.repeat(np.arange(contacts), 3)]
+    )
+    whitened, bodies, count = _whitened_rows(arrays, order, block)
+    scalar_bodies, contact_bodies = bodies[: len(scalars)], bodies[len(scalars) :]
+    shift = np.zeros(rows)
+    shift[len(scalars) :: 3] = cohesion
+    delassus = BodyDelassus(
+        jnp.asarray(whitened[: len(scalars)].reshape(-1, 12), dtype),
+        jnp.asarray(whitened[len(scalars) :].reshape(-1, 3, 12), dtype),
+        jnp.asarray(scalar_bodies, jnp.int32),
+        jnp.asarray(contact_bodies, jnp.int32),
+        jnp.asarray(compliance[order], dtype),
+        count,
+    )
+
+    impulse = np.zeros((count, 6))
+    np.add.at(impulse, bodies[block], whitened * shift[:, None, None])
+    n_shift = np.einsum("nbi,nbi->n", whitened, impulse[bodies[block]]) + compliance[order] * shift
+    lo = np.where(mode[scalars] == EQUALITY, -np.inf, 0.0)
+    cones = Cones(
+        jnp.asarray(lo, dtype), jnp.full(len(scalars), jnp.inf, dtype), jnp.asarray(mu, dtype)
+    )
+    problem = Problem(delassus, jnp.asarray(r[order] - n_shift, dtype), cones)
+    return named(arrays, problem, r[order], order, shift, n_shift)
+
+
+def _check_modes(arrays: Arrays, mode: np.ndarray, normals: np.ndarray) -> None:
+    rolling = np.flatnonzero(np.isin(mode, ROLLING))
+    if len(rolling):
+        raise arrays.fault(
+            "mode",
+            f"row {rolling[0]} has mode {mode[rolling[0]]}, a spinning or rolling friction row, "
+            "which is not supported",
+            "use a problem with modes 0 to 4 only",
+        )
+    unknown = np.flatnonzero((mode < EQUALITY) | (mode > NORMAL + 2))
+    if len(unknown):
+        raise arrays.fault("mode", f"row {unknown[0]} has mode {mode[unknown[0]]}", "use 0 to 4")
+    if not np.array_equal(np.sort(normals), np.flatnonzero(mode == NORMAL)):
+        raise arrays.fault(
+            "contact_row", "does not list the rows of mode 2", "one row and one mu per contact"
+        )
+    tangents = np.sort((normals[:, None] + np.array([1, 2])).reshape(-1))
+    kinds = np.tile([NORMAL + 1, NORMAL + 2], len(normals))
+    found = np.flatnonzero(mode > NORMAL)
+    if not (np.array_equal(found, tangents) and np.array_equal(mode[found], kinds)):
+        raise arrays.fault(
+            "mode", "a contact's rows are not 2, 3, 4 in a row", "store them one after another"
+        )
+
+
+def _whitened_rows(
+    arrays: Arrays, order: np.ndarray, block: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Rows D L (n, 2, 6) with L Lᵀ = M⁻¹, the two bodies of each block, the number of bodies.
+
+    ``order``: file row of each row; ``block``: its row block. The last body stands for "none".
+    """
+    inverse_mass = arrays.floats("Minv_blocks", None, 6, 6)
+    nb = len(inverse_mass)
+    shape, row, column, data = arrays.csr("D")
+    if shape != (len(order), 6 * nb):
+        raise arrays.fault(
+            "D_shape", f"is {shape}", f"mode and Minv_blocks need ({len(order)}, {6 * nb})"
+        )
+    position = np.empty(len(order), np.int64)
+    position[order] = np.arange(len(order))
+    row, column, data = position[row][data != 0], column[data != 0], data[data != 0]
+    key = block[row] * max(nb, 1) + column // 6
+    pairs = np.unique(key)
+    pair_block, pair_body = pairs // max(nb, 1), pairs % max(nb, 1)
+    slot = np.arange(len(pairs)) - np.searchsorted(pair_block, pair_block)
+    if (slot > 1).any():
+        first = order[np.flatnonzero(block == pair_block[np.argmax(slot > 1)])[0]]
+        raise arrays.fault(
+            "D_data", f"row {first} and its contact touch more than two bodies", "split them"
+        )
+    blocks = int(block[-1]) + 1 if len(block) else 0
+    bodies = np.full((blocks, 2), nb)
+    bodies[pair_block, slot] = pair_body
+    rows = np.zeros((len(order), 2, 6))
+    np.add.at(rows, (row, slot[np.searchsorted(pairs, key)], column % 6), data)
+    root = np.concatenate([_square_roots(arrays, inverse_mass), np.zeros((1, 6, 6))])
+    return np.einsum("nbi,nbij->nbj", rows, root[bodies[block]]), bodies, nb + 1
+
+
+def _square_roots(arrays: Arrays, inverse_mass: np.ndarray) -> np.ndarray:
+    """L with L Lᵀ = M⁻¹ of each body; by eigenvectors, as M⁻¹ may be singular."""
+    symmetric = arrays.symmetric("Minv_blocks", inverse_mass, inverse_mass.transpose(0, 2, 1))
+    values, vectors = np.linalg.eigh(symmetric)
+    bad = np.flatnonzero(values.min(axis=1) < -1e-9 * np.abs(values).max(axis=1))
+    if len(bad):
+        raise arrays.fault(
+            "Minv_blocks",
+            f"body {bad[0]} has the negative eigenvalue {values[bad[0]].min():.3g}",
+            "an inverse mass matrix must be positive semidefinite",
+        )
+    return vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]

@@ -1,0 +1,61 @@
+"""The layout "delassus": contacts and the matrix of the problem itself, u = W λ + q.
+
+    W_data, W_indices, W_indptr, W_shape   CSR of the symmetric W (3c × 3c) [1/kg]
+    q (3c,) [m/s]   mu (c,)
+
+An asymmetry within rounding is averaged out, so that the problem has an objective.
+"""
+
+import jax.numpy as jnp
+import numpy as np
+from jax.typing import DTypeLike
+
+from jaxccp.ccp import BlockSparseDelassus, Cones, Problem
+from jaxccp.io.arrays import Arrays
+from jaxccp.io.named import NamedProblem, named
+
+
+def read_delassus(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
+    fields = ("W_data", "W_indices", "W_indptr", "W_shape", "q", "mu")
+    arrays.require(*fields)
+    mu = arrays.not_negative("mu", None)
+    contacts = len(mu)
+    rows = 3 * contacts
+    shape, row, column, data = arrays.csr("W")
+    if shape != (rows, rows):
+        raise arrays.fault(
+            "W_shape", f"is {shape}", f"{contacts} contacts (mu) need ({rows}, {rows})"
+        )
+    r = arrays.floats("q", rows)
+
+    # Blocks of either triangle, so that the pattern is symmetric whatever the file stores.
+    key, transposed = row // 3 * contacts + column // 3, column // 3 * contacts + row // 3
+    keys = np.unique(np.concatenate([key, transposed]))
+    blocks, transposes = np.zeros((2, len(keys), 3, 3))
+    np.add.at(blocks, (np.searchsorted(keys, key), row % 3, column % 3), data)
+    np.add.at(transposes, (np.searchsorted(keys, transposed), column % 3, row % 3), data)
+    entries = arrays.symmetric("W_data", blocks, transposes)
+    block_row, block_column = keys // max(contacts, 1), keys % max(contacts, 1)
+    _check_diagonal(arrays, entries[block_row == block_column], keys[block_row == block_column])
+
+    delassus = BlockSparseDelassus(
+        jnp.asarray(entries, dtype),
+        jnp.asarray(block_row, jnp.int32),
+        jnp.asarray(block_column, jnp.int32),
+        contacts,
+    )
+    cones = Cones(jnp.zeros(0, dtype), jnp.zeros(0, dtype), jnp.asarray(mu, dtype))
+    problem = Problem(delassus, jnp.asarray(r, dtype), cones)
+    return named(arrays, problem, r, np.arange(rows), np.zeros(rows), np.zeros(rows))
+
+
+def _check_diagonal(arrays: Arrays, blocks: np.ndarray, keys: np.ndarray) -> None:
+    diagonal = np.diagonal(blocks, axis1=1, axis2=2)
+    bad = np.argwhere(diagonal < 0)
+    if len(bad):
+        value = diagonal[tuple(bad[0])]
+        raise arrays.fault(
+            "W_data",
+            f"{len(bad)} diagonal entries are negative, such as {value:.3g}",
+            "W must be positive semidefinite",
+        )

@@ -1,0 +1,34 @@
+"""Files written whole or not at all."""
+
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from jaxccp.io.errors import InputError
+
+
+def write_npz(path: Path, **arrays: np.ndarray) -> None:
+    """Write ``arrays`` to ``path`` in one step; a reader never sees half a file.
+
+    Raises:
+        InputError: the folder cannot be made or written to.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        reason = error.strerror or error
+        raise InputError(path, f"cannot be written ({reason})", "name another folder") from None
+    try:
+        with os.fdopen(handle, "wb") as file:
+            np.savez(file, allow_pickle=False, **arrays)
+        # mkstemp makes files private; give them the mode any other new file has.
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(temporary, 0o666 & ~mask)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise

@@ -1,0 +1,29 @@
+"""Contact problems from npz files; the layouts are one module each."""
+
+from pathlib import Path
+
+import jax.numpy as jnp
+from jax.typing import DTypeLike
+
+from jaxccp.io.arrays import Arrays
+from jaxccp.io.bodies import read_bodies
+from jaxccp.io.delassus import read_delassus
+from jaxccp.io.named import NamedProblem
+
+LAYOUTS = {"delassus": read_delassus, "bodies": read_bodies}
+"""By what the file's ``layout`` says."""
+
+
+def read_problem(path: str | Path, dtype: DTypeLike | None = None) -> NamedProblem:
+    """Read one problem; numbers become ``dtype`` (JAX's default float when None).
+
+    Raises:
+        InputError: the file is missing, damaged, incomplete or describes no such problem.
+    """
+    with Arrays(path) as arrays:
+        layout = arrays.text("layout")
+        if layout not in LAYOUTS:
+            raise arrays.fault(
+                "layout", f"unknown layout {layout!r}", f"use {' or '.join(LAYOUTS)}"
+            )
+        return LAYOUTS[layout](arrays, jnp.zeros((), dtype).dtype)

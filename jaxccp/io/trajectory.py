@@ -1,0 +1,151 @@
+"""Recorded motion as an npz file.
+
+    layout "trajectory"   bodies (nb,) names, the fixed world first
+    time (n+1,) [s]       position (n+1, nb, 3) [m]       quaternion (n+1, nb, 4) wxyz, unit
+    velocity, angular_velocity (n+1, nb, 3) [m/s], [rad/s], world      energy (n+1,) [J]
+    contacts, iterations, status, overflow (n,)       residual_ccp, residual_ncp (n,) [m/s]
+
+Sample 0 is the initial state; entry i of the last two lines is of the steps from sample i to
+i + 1 (most contacts, sum of iterations, worst of the others). Of B copies run at once, every array
+but ``time`` and ``bodies`` has a leading axis B.
+"""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import jax
+import numpy as np
+
+from jaxccp.dynamics import StepReport, Trajectory
+from jaxccp.io.arrays import Arrays
+from jaxccp.io.output import write_npz
+from jaxccp.model import State
+
+LAYOUT = "trajectory"
+UNIT = 1e-3
+"""Largest deviation of a quaternion's length from 1."""
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The arrays of the file; "*b" is empty or one batch axis."""
+
+    bodies: tuple[str, ...]
+    time: np.ndarray
+    position: np.ndarray
+    """[*b n+1 nb 3]"""
+    quaternion: np.ndarray
+    velocity: np.ndarray
+    angular_velocity: np.ndarray
+    energy: np.ndarray
+    """[*b n+1]"""
+    contacts: np.ndarray
+    """[*b n]"""
+    iterations: np.ndarray
+    status: np.ndarray
+    overflow: np.ndarray
+    residual_ccp: np.ndarray
+    residual_ncp: np.ndarray
+
+    @property
+    def finite(self) -> bool:
+        """Whether every number of the motion is."""
+        motion = (self.position, self.quaternion, self.velocity, self.angular_velocity)
+        return all(np.isfinite(array).all() for array in motion)
+
+
+def record(
+    bodies: tuple[str, ...], initial: State, trajectory: Trajectory, energy: jax.Array
+) -> Recording:
+    """A rollout as a recording.
+
+    Args:
+        bodies: names, ``model.topology.bodies``.
+        initial: the state it started from.
+        trajectory: n records, with the batch axis of ``initial`` (if any) before their own.
+        energy: (*b, n+1) [J], of the initial state and each record.
+    """
+    axis = np.ndim(initial.time)
+
+    def joined(first: jax.Array, rest: jax.Array) -> np.ndarray:
+        return np.concatenate([np.expand_dims(first, axis), np.asarray(rest)], axis)
+
+    state, report = trajectory.state, trajectory.report
+    time = joined(initial.time, state.time)
+    return Recording(
+        bodies,
+        time[0] if axis else time,
+        joined(initial.position, state.position),
+        joined(initial.quaternion, state.quaternion),
+        joined(initial.velocity, state.velocity),
+        joined(initial.angular_velocity, state.angular_velocity),
+        np.asarray(energy),
+        **_of_steps(report),
+    )
+
+
+def _of_steps(report: StepReport) -> dict[str, np.ndarray]:
+    solver = report.solver
+    return {
+        "contacts": np.asarray(report.contacts),
+        "iterations": np.asarray(solver.iterations),
+        "status": np.asarray(solver.status),
+        "overflow": np.asarray(report.overflow),
+        "residual_ccp": np.asarray(solver.residual_ccp),
+        "residual_ncp": np.asarray(solver.residual_ncp),
+    }
+
+
+def save_trajectory(path: str | Path, recording: Recording) -> None:
+    """Write the file, whole or not at all.
+
+    Raises:
+        InputError: the folder cannot be made or written to.
+    """
+    arrays = asdict(recording) | {"bodies": np.array(recording.bodies)}
+    write_npz(Path(path), layout=np.array(LAYOUT), **arrays)
+
+
+def load_trajectory(path: str | Path) -> Recording:
+    """Read the file; floats become float64.
+
+    Raises:
+        InputError: the file is missing, damaged, incomplete or describes no motion.
+    """
+    with Arrays(path) as arrays:
+        layout = arrays.text("layout")
+        if layout != LAYOUT:
+            raise arrays.fault("layout", f"is {layout!r}", f"a recorded motion has {LAYOUT!r}")
+        bodies = arrays.texts("bodies")
+        time = arrays.floats("time", None)
+        if len(time) < 1 or (np.diff(time) <= 0).any():
+            raise arrays.fault("time", "does not rise from sample to sample", "correct it")
+        samples, steps, nb = len(time), len(time) - 1, len(bodies)
+        lead = arrays.shape("energy")[:-1]
+        if len(lead) > 1:
+            raise arrays.fault("energy", f"has batch axes {lead}", "at most one is allowed")
+
+        def vectors(field: str, width: int) -> np.ndarray:
+            return arrays.floats(field, *lead, samples, nb, width)
+
+        quaternion = vectors("quaternion", 4)
+        deviation = np.abs(np.linalg.norm(quaternion, axis=-1) - 1.0).max(initial=0.0)
+        if deviation > UNIT:
+            raise arrays.fault(
+                "quaternion", f"lengths differ from 1 by {deviation:.2g}", "store unit quaternions"
+            )
+        return Recording(
+            bodies,
+            time,
+            vectors("position", 3),
+            quaternion,
+            vectors("velocity", 3),
+            vectors("angular_velocity", 3),
+            arrays.floats("energy", *lead, samples),
+            arrays.integers("contacts", *lead, steps),
+            arrays.integers("iterations", *lead, steps),
+            arrays.integers("status", *lead, steps),
+            arrays.booleans("overflow", *lead, steps),
+            arrays.not_negative("residual_ccp", *lead, steps),
+            arrays.not_negative("residual_ncp", *lead, steps),
+        )
