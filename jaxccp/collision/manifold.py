@@ -45,16 +45,16 @@ class Manifold:
     """Names the touching vertices, edges or faces: unique among the live slots of a pair."""
 
 
-def direction(v: Float[Array, "3"], fallback: Float[Array, "3"]) -> Float[Array, "3"]:
-    """Unit vector along ``v``, or ``fallback`` where ``v`` is shorter than the arithmetic resolves.
+def direction(v: Float[Array, "*k 3"], fallback: Float[Array, "3"]) -> Float[Array, "*k 3"]:
+    """Unit vectors along ``v``, or ``fallback`` where ``v`` is shorter than arithmetic resolves.
 
     Cutting off at machine epsilon [m], not at zero, keeps second derivatives (∝ ‖v‖⁻²) finite in
     float32 too.
     """
     epsilon = jnp.finfo(v.dtype).eps
-    long = jnp.sum(v * v) > epsilon**2
-    stand_in = jnp.where(long, v, jnp.ones_like(v))
-    return jnp.where(long, stand_in / jnp.sqrt(jnp.sum(stand_in * stand_in)), fallback)
+    long = jnp.sum(v * v, axis=-1, keepdims=True) > epsilon**2
+    stand_in = jnp.where(long, v, 1.0)
+    return jnp.where(long, stand_in / jnp.linalg.norm(stand_in, axis=-1, keepdims=True), fallback)
 
 
 def between(

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
+from jaxccp.collision.box_box import box_box
+from jaxccp.collision.capsule import capsule_box, capsule_capsule
 from jaxccp.collision.manifold import Geometry, Manifold
 from jaxccp.collision.plane import plane_box, plane_capsule, plane_sphere
 from jaxccp.collision.sphere import sphere_box, sphere_capsule, sphere_sphere
@@ -24,6 +26,9 @@ PAIRS: dict[tuple[str, str], Pair] = {
     ("sphere", "sphere"): Pair(sphere_sphere, 1),
     ("sphere", "capsule"): Pair(sphere_capsule, 1),
     ("sphere", "box"): Pair(sphere_box, 1),
+    ("capsule", "capsule"): Pair(capsule_capsule, 2),
+    ("capsule", "box"): Pair(capsule_box, 3),
+    ("box", "box"): Pair(box_box, 8),
 }
 """Kernels by the kinds (a, b) they take, each unordered pair once."""
 
