@@ -5,11 +5,13 @@ from typing import Annotated
 import typer
 
 from jaxccp import __version__
+from jaxccp.cli.simulate import simulate
 from jaxccp.cli.solve import solve
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_show_locals=False
 )
+app.command()(simulate)
 app.command()(solve)
 
 

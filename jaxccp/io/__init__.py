@@ -2,7 +2,18 @@
 
 from jaxccp.io.errors import InputError
 from jaxccp.io.named import NamedProblem
-from jaxccp.io.output import write_npz
+from jaxccp.io.output import write_file, write_npz
 from jaxccp.io.problems import read_problem
+from jaxccp.io.trajectory import Recording, load_trajectory, record, save_trajectory
 
-__all__ = ["InputError", "NamedProblem", "read_problem", "write_npz"]
+__all__ = [
+    "InputError",
+    "NamedProblem",
+    "Recording",
+    "load_trajectory",
+    "read_problem",
+    "record",
+    "save_trajectory",
+    "write_file",
+    "write_npz",
+]

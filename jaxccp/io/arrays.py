@@ -58,6 +58,19 @@ class Arrays:
             raise self.fault(field, f"is {_describe(value)}, not a string", "store one string")
         return str(value.reshape(-1)[0])
 
+    def texts(self, field: str) -> tuple[str, ...]:
+        """A list of strings."""
+        value = self._load(field)
+        if value.dtype.kind != "U" or value.ndim != 1:
+            raise self.fault(
+                field, f"is {_describe(value)}, not strings", "store a list of strings"
+            )
+        return tuple(map(str, value))
+
+    def shape(self, field: str) -> tuple[int, ...]:
+        """The shape of an array."""
+        return self._load(field).shape
+
     def floats(self, field: str, *shape: int | None) -> np.ndarray:
         """A finite float64 array; None in ``shape`` is any length."""
         value = self._load(field)

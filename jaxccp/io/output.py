@@ -2,7 +2,9 @@
 
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 
@@ -10,7 +12,12 @@ from jaxccp.io.errors import InputError
 
 
 def write_npz(path: Path, **arrays: np.ndarray) -> None:
-    """Write ``arrays`` to ``path`` in one step; a reader never sees half a file.
+    """Write ``arrays`` to ``path``, whole or not at all; errors as of :func:`write_file`."""
+    write_file(path, lambda file: np.savez(file, allow_pickle=False, **arrays))
+
+
+def write_file(path: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Have ``write`` fill a file that appears at ``path`` in one step, when it is complete.
 
     Raises:
         InputError: the folder cannot be made or written to.
@@ -23,7 +30,7 @@ def write_npz(path: Path, **arrays: np.ndarray) -> None:
         raise InputError(path, f"cannot be written ({reason})", "name another folder") from None
     try:
         with os.fdopen(handle, "wb") as file:
-            np.savez(file, allow_pickle=False, **arrays)
+            write(file)
         # mkstemp makes files private; give them the mode any other new file has.
         mask = os.umask(0)
         os.umask(mask)

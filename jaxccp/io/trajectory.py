@@ -90,7 +90,7 @@ def _of_steps(report: StepReport) -> dict[str, np.ndarray]:
         "contacts": np.asarray(report.contacts),
         "iterations": np.asarray(solver.iterations),
         "status": np.asarray(solver.status),
-        "overflow": np.asarray(report.overflow),
+        "overflow": np.asarray(report.overflow, np.int8),
         "residual_ccp": np.asarray(solver.residual_ccp),
         "residual_ncp": np.asarray(solver.residual_ncp),
     }
@@ -145,7 +145,7 @@ def load_trajectory(path: str | Path) -> Recording:
             arrays.integers("contacts", *lead, steps),
             arrays.integers("iterations", *lead, steps),
             arrays.integers("status", *lead, steps),
-            arrays.booleans("overflow", *lead, steps),
+            arrays.integers("overflow", *lead, steps).astype(bool),
             arrays.not_negative("residual_ccp", *lead, steps),
             arrays.not_negative("residual_ncp", *lead, steps),
         )

@@ -23,7 +23,7 @@ def cube_toss(key: draw.Key) -> tuple[Model, State]:
     builder = ModelBuilder()
     builder.add_shape(WORLD, Plane(), material=SURFACE)
     cube = builder.add_body(MASS, (INERTIA,) * 3, position=(0.0, 0.0, 0.3), name="cube")
-    builder.add_shape(cube, Box((WIDTH / 2,) * 3), material=SURFACE)
+    builder.add_shape(cube, Box((WIDTH / 2, WIDTH / 2, WIDTH / 2)), material=SURFACE)
     model, state = builder.build()
 
     dtype = state.position.dtype

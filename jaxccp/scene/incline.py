@@ -19,7 +19,7 @@ MASS = 1.0
 RADIUS = 0.06
 LANE = 0.3
 """Distance between the tracks of the bodies [m]."""
-TURN = 0.2
+TURN = 0.05
 """Largest turn of a body about the plane's normal [rad]."""
 
 

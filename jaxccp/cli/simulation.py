@@ -1,0 +1,138 @@
+"""Runs a built-in scene in timed parts, and sums up how it went."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxccp.ccp import Status
+from jaxccp.dynamics import Stepper, Trajectory, energy, rollout
+from jaxccp.io import Recording, record
+from jaxccp.model import Model, State
+from jaxccp.scene import contact_capacity
+
+PARTS = 50
+"""Compiled calls a simulation is made of, so that progress can be shown."""
+SAMPLES = 100
+"""Samples kept of each copy in a batch, at least; of a single run every step is."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A simulation and its cost."""
+
+    recording: Recording
+    steps: int
+    """Taken by each copy."""
+    every: int
+    """Steps between samples."""
+    compile_s: float
+    run_s: float
+    steps_per_s: float
+    """Of all copies together, compilation apart."""
+
+
+def simulate(
+    model: Model,
+    state: State,
+    stepper: Stepper,
+    steps: int,
+    advance: Callable[[float], object],
+) -> Run:
+    """Step ``state`` ``steps`` times; ``advance`` is told each finished fraction.
+
+    Copies stand on a leading axis of the state.
+    """
+    copies = len(state.time) if state.time.ndim else 0
+    every = _interval(steps) if copies else 1
+    records = steps // every
+    # Parts of one length need one program; what the last one does too much is cut off.
+    length = -(-records // PARTS)
+    count = -(-records // length)
+
+    def part(state: State) -> tuple[State, Trajectory]:
+        return rollout(model, state, stepper, length * every, every=every)
+
+    begin = time.perf_counter()
+    compiled = jax.jit(jax.vmap(part) if copies else part).lower(state).compile()
+    ready = time.perf_counter()
+    now, trajectories = state, []
+    for _ in range(count):
+        now, trajectory = compiled(now)
+        trajectories.append(jax.tree.map(np.asarray, trajectory))
+        advance(1.0 / count)
+    run_s = time.perf_counter() - ready
+
+    axis = 1 if copies else 0
+
+    def joined(*leaves: np.ndarray) -> np.ndarray:
+        return np.take(np.concatenate(leaves, axis), np.arange(records), axis)
+
+    trajectory = jax.tree.map(joined, *trajectories)
+    taken = count * length * every * max(copies, 1)
+    return Run(
+        record(model.topology.bodies, state, trajectory, _energies(model, state, trajectory)),
+        steps,
+        every,
+        ready - begin,
+        run_s,
+        taken / run_s,
+    )
+
+
+def _interval(steps: int) -> int:
+    """Largest divisor of ``steps`` that leaves at least ``SAMPLES`` samples, or 1."""
+    return max(d for d in range(1, max(1, steps // SAMPLES) + 1) if steps % d == 0)
+
+
+def _energies(model: Model, state: State, trajectory: Trajectory) -> jax.Array:
+    axis = state.time.ndim
+    states = jax.tree.map(
+        lambda first, rest: jnp.concatenate([jnp.expand_dims(first, axis), rest], axis),
+        _motion(state),
+        _motion(trajectory.state),
+    )
+    of_states = jax.vmap(lambda s: energy(model, s))
+    return jax.jit(jax.vmap(of_states) if axis else of_states)(states)
+
+
+def _motion(state: State) -> State:
+    """Without the memory, which a trajectory does not keep."""
+    none = jax.tree.map(lambda leaf: jnp.zeros((*state.time.shape, 0)), state.memory)
+    return State(
+        state.position,
+        state.quaternion,
+        state.velocity,
+        state.angular_velocity,
+        state.time,
+        none,
+    )
+
+
+def summary(model: Model, run: Run) -> dict[str, object]:
+    """What the command reports of a run; energies are means over the copies."""
+    recording = run.recording
+    status = recording.status
+    shares = {s.name.lower(): float(np.mean(status == s)) for s in Status}
+    return {
+        "steps": run.steps,
+        "steps_per_s": run.steps_per_s,
+        "compile_s": run.compile_s,
+        "run_s": run.run_s,
+        "samples": len(recording.time),
+        "contacts_mean": float(recording.contacts.mean()),
+        "contacts_max": int(recording.contacts.max()),
+        "contact_capacity": contact_capacity(model),
+        "overflow": bool(recording.overflow.any()),
+        "iterations_mean": float(recording.iterations.mean() / run.every),
+        "iterations_max": int(recording.iterations.max()),
+        "residual_ccp": float(recording.residual_ccp.max()),
+        "residual_ncp": float(recording.residual_ncp.max()),
+        "status": shares,
+        "finite": recording.finite,
+        "energy_start": float(np.mean(recording.energy[..., 0])),
+        "energy_end": float(np.mean(recording.energy[..., -1])),
+    }

@@ -1,0 +1,158 @@
+"""One picture of a simulation: the bodies over time, and the health of the solution."""
+
+import numpy as np
+from jaxtyping import Float, Int
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
+
+from jaxccp.ccp import Law
+from jaxccp.io.trajectory import Recording
+from jaxccp.model import Model
+from jaxccp.viz.scene import Camera, draw_paths, draw_planes, draw_solids
+
+PALETTE = ("#d1603d", "#2f6690", "#5b8c5a", "#e0a030", "#7d5ba6", "#3aa6a0")
+NAMED = len(PALETTE)
+"""Most bodies that get a colour and a line in the legend of their own."""
+GHOSTS = 8
+"""Earlier poses shown of a single body; fewer of many."""
+PATHS = 64
+"""Most copies of a batch whose paths are drawn."""
+FIXED = "#b5b0a6"
+INK = "#333333"
+
+
+def picture(model: Model, recording: Recording, law: Law, title: str) -> Figure:
+    """The bodies at instants with equal motion between them, energy, contacts and residual.
+
+    Of a batch the first copy's bodies are shown and the others' paths; the curves are the median
+    over the copies, with the range from 5 to 95 %.
+    """
+    figure = Figure(figsize=(13.0, 6.5), dpi=120, layout="constrained")
+    FigureCanvasAgg(figure)
+    grid = figure.add_gridspec(3, 2, width_ratios=(2.0, 1.0))
+    _draw_scene(figure.add_subplot(grid[:, 0]), model, recording)
+    _draw_curves([figure.add_subplot(grid[i, 1]) for i in range(3)], recording, law)
+    figure.suptitle(title, x=0.012, ha="left", fontsize=13, fontweight="bold", color=INK)
+    return figure
+
+
+def _draw_scene(axes: Axes, model: Model, recording: Recording) -> None:
+    batch = recording.position.ndim > 3
+    paths = recording.position if batch else recording.position[None]
+    position = np.asarray(paths[0], float)
+    quaternion = np.asarray(recording.quaternion[0] if batch else recording.quaternion, float)
+    moves = np.asarray(model.topology.free)
+    free, still = np.flatnonzero(moves).tolist(), np.flatnonzero(~moves).tolist()
+    colours = dict(zip(free, _colours(len(free)), strict=True))
+    camera = _camera(position[:, free])
+
+    fixed = dict.fromkeys(still, FIXED)
+    points = [
+        paths[:PATHS, :, free].reshape(-1, 3),
+        draw_solids(axes, model, position[0], quaternion[0], fixed, camera, alpha=0.8, zorder=2),
+    ]
+    for copy in paths[:PATHS]:
+        draw_paths(axes, copy, colours, camera)
+    instants = _instants(position[:, free], quaternion[:, free], max(2, GHOSTS // len(free) + 2))
+    for rank, i in enumerate(instants, start=1):
+        # Each instant covers the ones before it, whichever is nearer: the last is what one sees.
+        alpha = 1.0 if rank == len(instants) else 0.15 + 0.4 * rank / len(instants)
+        pose = position[i], quaternion[i]
+        points.append(
+            draw_solids(axes, model, *pose, colours, camera, alpha=alpha, zorder=3 + rank)
+        )
+    pitch = draw_planes(axes, model, np.concatenate(points), camera)
+    axes.set_aspect("equal")
+    axes.autoscale_view()
+    axes.set_axis_off()
+    if pitch is not None:
+        note = f"grid {pitch:g} m"
+        axes.text(0.0, 0.0, note, transform=axes.transAxes, fontsize=9, color=INK, va="top")
+    if len(free) <= NAMED:
+        names = [model.topology.bodies[body] for body in free]
+        marks = [Line2D([], [], color=c, marker="s", ls="", ms=8) for c in colours.values()]
+        corner = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": NAMED}
+        axes.legend(marks, names, frameon=False, labelcolor=INK, **corner)
+
+
+def _colours(count: int) -> list[str]:
+    if count <= NAMED:
+        return list(PALETTE[:count])
+    return [to_hex(colormaps["turbo"](x)) for x in np.linspace(0.08, 0.92, count)]
+
+
+def _camera(position: Float[np.ndarray, "n k 3"]) -> Camera:
+    """Across the main horizontal direction of what moves, and higher the flatter it is."""
+    points = position.reshape(-1, 3)
+    centred = points[:, :2] - points[:, :2].mean(axis=0)
+    _, _, axes = np.linalg.svd(centred, full_matrices=False)
+    main = axes[0] * (1.0 if axes[0, 0] >= 0 else -1.0)
+    spread = np.ptp(points, axis=0)
+    flat = spread[2] < 0.1 * np.linalg.norm(spread[:2])
+    azimuth = np.degrees(np.arctan2(main[1], main[0])) - 90.0
+    return Camera(azimuth - 20.0, 42.0 if flat else 20.0)
+
+
+def _instants(
+    position: Float[np.ndarray, "n k 3"], quaternion: Float[np.ndarray, "n k 4"], count: int
+) -> Int[np.ndarray, " m"]:
+    """Samples between which the bodies move equally far, the first and the last among them."""
+    travel = np.linalg.norm(np.diff(position, axis=0), axis=-1).max(axis=-1, initial=0.0)
+    cosine = np.abs(np.sum(quaternion[1:] * quaternion[:-1], axis=-1))
+    turn = 2.0 * np.arccos(np.clip(cosine, 0.0, 1.0)).max(axis=-1, initial=0.0)
+    # A turn by one radian shows about as much as a move by a tenth of the whole extent.
+    extent = np.linalg.norm(np.ptp(position.reshape(-1, 3), axis=0))
+    way = np.concatenate([[0.0], np.cumsum(travel + 0.1 * extent * turn)])
+    picked = np.searchsorted(way, np.linspace(0.0, way[-1], count))
+    return np.unique(np.concatenate([[0], picked[1:-1], [len(way) - 1]]))
+
+
+def _draw_curves(axes: list[Axes], recording: Recording, law: Law) -> None:
+    time = recording.time
+    residual = recording.residual_ncp if law == "ncp" else recording.residual_ccp
+    # Exact zeros (no contact) have no place on a logarithmic axis.
+    residual = np.where(residual > 0, residual, np.nan)
+    panels = (
+        ("energy [J]", time, recording.energy, PALETTE[1]),
+        ("contacts", time[1:], recording.contacts, PALETTE[2]),
+        (f"residual, {law} [m/s]", time[1:], residual, PALETTE[0]),
+    )
+    for ax, (label, x, y, colour) in zip(axes, panels, strict=True):
+        _curve(ax, x, y, colour)
+        ax.set_title(label, loc="left", fontsize=10, color=INK)
+        ax.set_xlim(time[0], time[-1] if len(time) > 1 else None)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.grid(color="#e6e6e6", linewidth=0.6)
+        ax.tick_params(which="both", labelsize=8, colors=INK)
+    _widen(axes[0], recording.energy)
+    axes[1].yaxis.set_major_locator(MaxNLocator(integer=True))
+    if np.isfinite(residual).any():
+        decades = np.log10([np.nanmin(residual), np.nanmax(residual)])
+        axes[2].set(yscale="log", ylim=10.0 ** (np.floor(decades) + np.array([-0.05, 1.05])))
+    axes[2].set_xlabel("time [s]", fontsize=9, color=INK)
+
+
+def _widen(ax: Axes, y: np.ndarray) -> None:
+    """Show at least a hundredth of the size of ``y``: rounding is no motion."""
+    low, high = np.nanmin(y), np.nanmax(y)
+    missing = 0.01 * max(abs(low), abs(high)) - (high - low)
+    if missing > 0:
+        ax.set_ylim(low - missing / 2, high + missing / 2)
+    ax.ticklabel_format(axis="y", useOffset=False)
+
+
+def _curve(ax: Axes, x: np.ndarray, y: np.ndarray, colour: str) -> None:
+    if y.ndim == 1:
+        ax.plot(x, y, color=colour, linewidth=1.2)
+        return
+    some = np.isfinite(y).any(axis=0)
+    low, middle, high = np.full((3, y.shape[1]), np.nan)
+    if some.any():
+        low[some], middle[some], high[some] = np.nanpercentile(y[:, some], (5, 50, 95), axis=0)
+    ax.fill_between(x, low, high, color=colour, alpha=0.2, linewidth=0)
+    ax.plot(x, middle, color=colour, linewidth=1.2)

@@ -1,0 +1,121 @@
+"""Bodies seen by a camera: shaded solids, ground and paths, drawn on ordinary flat axes.
+
+Without perspective a view is a linear map, so hidden surfaces take no more than leaving out what
+faces away and painting the rest from the far to the near.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.colors import to_rgb
+
+from jaxccp.model import Model
+from jaxccp.viz.mesh import MESHES, normals, rotation
+
+GROUND = "#efece6"
+GRID = "#d5d0c6"
+LIGHT = np.array([0.35, -0.25, 0.9]) / np.linalg.norm([0.35, -0.25, 0.9])
+
+
+@dataclass(frozen=True)
+class Camera:
+    """Direction of view [degrees]."""
+
+    azimuth: float
+    elevation: float
+
+    def project(self, points: Float[np.ndarray, "*k 3"]) -> Float[np.ndarray, "*k 3"]:
+        """To the right, upwards, and towards the eye [m]."""
+        a, e = np.radians([self.azimuth, self.elevation])
+        towards = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
+        right = np.array([-np.sin(a), np.cos(a), 0.0])
+        return points @ np.stack([right, np.cross(towards, right), towards], axis=1)
+
+
+def draw_solids(
+    axes: Axes,
+    model: Model,
+    position: Float[np.ndarray, "nb 3"],
+    quaternion: Float[np.ndarray, "nb 4"],
+    colours: dict[int, str],
+    camera: Camera,
+    *,
+    alpha: float = 1.0,
+    zorder: float,
+) -> Float[np.ndarray, "k 3"]:
+    """Draw the bodies in ``colours`` at one pose of the system; returns the points seen."""
+    shapes, topology = model.shapes, model.topology
+    polygons, faces, edges = [], [], []
+    for i, kind in enumerate(topology.shapes):
+        body = int(topology.shape_body[i])
+        if kind not in MESHES or body not in colours:
+            continue
+        local = MESHES[kind](np.asarray(shapes.size[i]), float(shapes.radius[i]))
+        in_body = local @ rotation(np.asarray(shapes.quaternion[i])).T
+        in_body = in_body + np.asarray(shapes.position[i])
+        world = in_body @ rotation(quaternion[body]).T + position[body]
+        normal = normals(world)
+        seen = camera.project(normal)[:, 2] > 0
+        shade = 0.62 + 0.38 * np.clip(normal[seen] @ LIGHT, 0.0, 1.0)
+        rgb = shade[:, None] * np.array(to_rgb(colours[body]))
+        polygons.append(world[seen])
+        faces.append(rgb)
+        # A box shows its edges; the facets of what is round must not be seen.
+        edges.append(rgb * (0.55 if kind == "box" else 1.0))
+    if not polygons:
+        return np.zeros((0, 3))
+    flat = camera.project(np.concatenate(polygons))
+    order = np.argsort(flat[:, :, 2].mean(axis=1))
+    axes.add_collection(
+        PolyCollection(
+            list(flat[order, :, :2]),
+            facecolors=np.concatenate(faces)[order],
+            edgecolors=np.concatenate(edges)[order],
+            linewidths=0.4,
+            alpha=alpha,
+            zorder=zorder,
+        )
+    )
+    return np.concatenate(polygons).reshape(-1, 3)
+
+
+def draw_paths(
+    axes: Axes, position: Float[np.ndarray, "n nb 3"], colours: dict[int, str], camera: Camera
+) -> None:
+    """Lines along which the centres of mass went."""
+    for body, colour in colours.items():
+        x, y, _ = camera.project(position[:, body]).T
+        axes.plot(x, y, color=colour, linewidth=0.9, alpha=0.6, zorder=3)
+
+
+def draw_planes(
+    axes: Axes, model: Model, points: Float[np.ndarray, "k 3"], camera: Camera
+) -> float | None:
+    """Patches of the planes around ``points``, with a grid of the pitch returned [m]."""
+    pitch = None
+    shapes = model.shapes
+    for i in (i for i, kind in enumerate(model.topology.shapes) if kind == "plane"):
+        frame, origin = rotation(np.asarray(shapes.quaternion[i])), np.asarray(shapes.position[i])
+        local = (points - origin) @ frame[:, :2]
+        low, high = local.min(axis=0), local.max(axis=0)
+        pitch = _round_length(np.max(high - low) / 12)
+        low, high = np.floor(low / pitch - 0.5), np.ceil(high / pitch + 0.5)
+        x, y = (pitch * np.arange(low[k], high[k] + 1) for k in range(2))
+        lines = [[(a, y[0]), (a, y[-1])] for a in x] + [[(x[0], b), (x[-1], b)] for b in y]
+        corners = [(x[0], y[0]), (x[-1], y[0]), (x[-1], y[-1]), (x[0], y[-1])]
+        grid = camera.project(np.array(lines) @ frame[:, :2].T + origin)
+        patch = camera.project(np.array(corners) @ frame[:, :2].T + origin)
+        axes.add_collection(PolyCollection([patch[:, :2]], facecolors=GROUND, zorder=0))
+        axes.add_collection(
+            LineCollection(list(grid[:, :, :2]), colors=GRID, linewidths=0.7, zorder=1)
+        )
+    return pitch
+
+
+def _round_length(length: float) -> float:
+    """The next 1, 2 or 5 times a power of ten."""
+    power = 10.0 ** np.floor(np.log10(max(length, 1e-6)))
+    return float(next(step * power for step in (1, 2, 5, 10) if step * power >= length))
