@@ -2,16 +2,18 @@
 
 import json
 import math
+import sys
 import time
 from collections.abc import Hashable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -107,7 +109,8 @@ def solve(
                 typer.echo(_json(report))
             reports.append(report)
     if not as_json:
-        Console().print(_table(reports))
+        # A pipe has no width of its own: do not fold names there to fit a terminal's.
+        Console(width=None if sys.stdout.isatty() else 120).print(_table(reports))
     if any(report.status != "converged" for report in reports):
         raise typer.Exit(Exit.NOT_CONVERGED)
 
@@ -133,7 +136,7 @@ class _Runner:
     def __init__(self, solver: ccp.Solver, law: ccp.Law, max_iterations: int) -> None:
         def run(problem: ccp.Problem, tolerance: jax.Array) -> ccp.Solution:
             # The tolerance is an argument, not a constant: files of one shape share the program.
-            stop = ccp.Stop(atol=tolerance, max_iterations=max_iterations)
+            stop = ccp.Stop(atol=cast(float, tolerance), max_iterations=max_iterations)
             return ccp.solve(problem, solver, law=law, stop=stop)
 
         self._run = jax.jit(run)
@@ -187,11 +190,11 @@ def _json(report: Report) -> str:
 
 def _table(reports: list[Report]) -> Table:
     first = reports[0]
-    table = Table(title=f"{first.solver}, law {first.law}")
+    table = Table(title=f"{first.solver}, law {first.law}", box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("problem", overflow="fold")
-    table.add_column("status")
-    for title in ("contacts", "iterations", "residual [m/s]", "relative", "solve [ms]"):
-        table.add_column(title, justify="right")
+    table.add_column("status", no_wrap=True)
+    for title in ("con-\ntacts", "iter-\nations", "residual\n[m/s]", "relative", "solve\n[ms]"):
+        table.add_column(escape(title), justify="right", no_wrap=True)
     for report in reports:
         colour = "green" if report.status == "converged" else "red"
         table.add_row(

@@ -23,7 +23,6 @@ def read_problem(path: str | Path, dtype: DTypeLike | None = None) -> NamedProbl
     with Arrays(path) as arrays:
         layout = arrays.text("layout")
         if layout not in LAYOUTS:
-            raise arrays.fault(
-                "layout", f"unknown layout {layout!r}", f"use {' or '.join(LAYOUTS)}"
-            )
+            known = " or ".join(map(repr, LAYOUTS))
+            raise arrays.fault("layout", f"{layout!r} is unknown", f"use {known}")
         return LAYOUTS[layout](arrays, jnp.zeros((), dtype).dtype)

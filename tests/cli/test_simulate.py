@@ -1,0 +1,151 @@
+"""The command ``jaxccp simulate``."""
+
+import json
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from jaxccp.cli import app, simulate
+from jaxccp.cli.simulation import simulate as run_scene
+from jaxccp.dynamics import EulerImplicitLinearized, energy, rollout
+from jaxccp.io import load_trajectory
+from jaxccp.scene.library import SCENES
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, ["simulate", *arguments])
+
+
+def report(result: Result) -> dict:
+    return json.loads(result.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def toss(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
+    out = tmp_path_factory.mktemp("toss")
+    arguments = "cube-toss --dt 0.002 --duration 0.5 --law ncp --precision 64 --seed 7 --json"
+    return run(*arguments.split(), "--out", str(out)), out
+
+
+def test_report(toss: tuple[Result, Path]) -> None:
+    result, out = toss
+    assert result.exit_code == 0, result.output
+    said = report(result)
+    assert (said["scene"], said["law"], said["precision"]) == ("cube-toss", "ncp", 64)
+    assert (said["steps"], said["samples"], said["batch"], said["seed"]) == (250, 251, 1, 7)
+    assert said["residual_ncp"] <= 1e-8 < said["residual_ccp"]
+    assert said["status"]["converged"] == 1.0
+    assert said["finite"] is True and said["overflow"] is False
+    assert 1 <= said["contacts_max"] <= said["contact_capacity"] == 8
+    assert said["steps_per_s"] > 0 and said["compile_s"] > 0
+    assert said["energy_end"] < said["energy_start"]
+    assert said["trajectory"] == str(out / "cube-toss.npz")
+
+
+def test_trajectory_is_the_rollout(toss: tuple[Result, Path]) -> None:
+    result, out = toss
+    read = load_trajectory(out / "cube-toss.npz")
+    model, state = SCENES["cube-toss"](jax.random.key(7))
+    stepper = EulerImplicitLinearized(0.002, "ncp")
+    final, expected = rollout(model, state, stepper, 250)
+    assert read.bodies == ("world", "cube")
+    np.testing.assert_allclose(read.time, 0.002 * np.arange(251), atol=1e-12)
+    np.testing.assert_array_equal(read.position[0], state.position)
+    np.testing.assert_allclose(read.position[1:], expected.state.position, atol=1e-10)
+    np.testing.assert_allclose(read.quaternion[1:], expected.state.quaternion, atol=1e-10)
+    np.testing.assert_array_equal(read.contacts, expected.report.contacts)
+    np.testing.assert_array_equal(read.iterations, expected.report.solver.iterations)
+    np.testing.assert_allclose(read.energy[[0, -1]], [energy(model, s) for s in (state, final)])
+
+
+def test_picture(toss: tuple[Result, Path]) -> None:
+    result, out = toss
+    image = Path(report(result)["picture"])
+    assert image == out / "cube-toss.png"
+    assert image.read_bytes().startswith(b"\x89PNG")
+
+
+def test_batch(tmp_path: Path) -> None:
+    arguments = "cube-toss --dt 0.002 --duration 0.45 --batch 3 --json --out".split()
+    result = run(*arguments, str(tmp_path))
+    assert result.exit_code == 0, result.output
+    said = report(result)
+    assert (said["batch"], said["steps"]) == (3, 225)
+    read = load_trajectory(tmp_path / "cube-toss.npz")
+    assert read.position.shape == (3, said["samples"], 2, 3)
+    assert np.ptp(read.position[:, 0, 1, :2]) == 0.0 < np.ptp(read.position[:, -1, 1, 0])
+    assert (tmp_path / "cube-toss.png").exists()
+
+
+def test_table_and_no_picture_without_matplotlib(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(simulate.importlib.util, "find_spec", lambda name: None)
+    result = run("cube-toss", "--duration", "0.01", "--out", str(tmp_path))
+    assert result.exit_code == 0, result.output
+    assert "steps/s" in result.stdout
+    assert "jaxccp[viz]" in result.stderr
+    assert [file.name for file in tmp_path.iterdir()] == ["cube-toss.npz"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        ("cube-tos", "billiards"),
+        ("cube-toss --dt 0", "0.0 is not a finite number > 0"),
+        ("cube-toss --dt nan", "nan"),
+        ("cube-toss --duration -1", "-1.0"),
+        ("cube-toss --duration 1e-4 --dt 1e-3", "make it longer"),
+        ("cube-toss --batch 0", "--batch"),
+        ("cube-toss --solver newton", "apgd"),
+        ("cube-toss --law coulomb", "ccp"),
+        ("cube-toss --precision 16", "32"),
+        ("", "Missing argument"),
+    ],
+)
+def test_bad_input(tmp_path: Path, arguments: str, named: str) -> None:
+    out = tmp_path / "out"
+    result = run(*arguments.split(), "--out", str(out))
+    assert result.exit_code == 2
+    assert named in result.stderr
+    assert not out.exists()
+
+
+def test_output_refused_before_simulating(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(simulate, "run_scene", lambda *_: pytest.fail("simulated"))
+    (tmp_path / "file").write_text("")
+    for out in (tmp_path / "file", tmp_path / "file" / "deeper"):
+        result = run("cube-toss", "--out", str(out))
+        assert result.exit_code == 2
+        assert "not a folder" in result.stderr
+    monkeypatch.setattr(simulate.os, "access", lambda *_: False)
+    result = run("cube-toss", "--out", str(tmp_path / "new"))
+    assert result.exit_code == 2 and "cannot be written to" in result.stderr
+
+
+@pytest.mark.parametrize("trouble", ["finite", "overflow", "status"])
+def test_numerical_trouble_is_reported_and_exits_with_1(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trouble: str
+) -> None:
+    def troubled(*arguments):
+        result = run_scene(*arguments)
+        value = {
+            "finite": np.nan * result.recording.position,
+            "overflow": np.full_like(result.recording.overflow, True),
+            "status": np.full_like(result.recording.status, 1),
+        }[trouble]
+        field = "position" if trouble == "finite" else trouble
+        object.__setattr__(result.recording, field, value)
+        return result
+
+    monkeypatch.setattr(simulate, "run_scene", troubled)
+    result = run("cube-toss", "--duration", "0.01", "--json", "--out", str(tmp_path))
+    assert result.exit_code == 1, result.output
+    said = report(result)
+    assert (tmp_path / "cube-toss.npz").exists()
+    assert (tmp_path / "cube-toss.png").exists() == (trouble != "finite")
+    troubles = not said["finite"], said["overflow"], said["status"]["converged"] < 1
+    assert sum(troubles) == 1

@@ -1,0 +1,233 @@
+"""The solve command: what it prints, what it writes, what it refuses."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from jaxccp.cli import app
+from tests.io import problem_files as files
+
+KEYS = [
+    *("name", "solver", "law", "status", "iterations"),
+    *("residual_max", "residual_rms", "residual_rel", "objective"),
+    *("solve_s", "compile_s", "n_contacts", "n_rows"),
+]
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(app, ["solve", *map(str, arguments)])
+
+
+def lines(result: Result) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+@pytest.fixture
+def problems(tmp_path: Path) -> tuple[Path, Path]:
+    return (
+        files.write(tmp_path / "a.npz", files.delassus()[0]),
+        files.write(tmp_path / "b.npz", files.bodies(cohesion=0.4)[0]),
+    )
+
+
+def test_json_and_output(problems: tuple[Path, Path], tmp_path: Path) -> None:
+    out = tmp_path / "new" / "folder"
+    result = run(*problems, "--rtol", 1e-9, "--out", out, "--json")
+    assert result.exit_code == 0, result.stderr
+    chain, three = lines(result)
+    assert list(chain) == list(three) == KEYS
+    assert (chain["name"], three["name"]) == ("chain", "three")
+    assert chain["status"] == three["status"] == "converged"
+    assert (chain["solver"], chain["law"]) == ("apgd", "ccp")
+    assert (three["n_contacts"], three["n_rows"]) == (3, 11)
+    assert 0 < chain["residual_rms"] <= chain["residual_max"]
+    assert chain["residual_rel"] <= 1e-9
+    assert sorted(path.name for path in out.iterdir()) == ["chain.npz", "three.npz"]
+    for report, (_, n, r) in ((chain, files.delassus()), (three, files.bodies(0.4))):
+        lam = np.load(out / f"{report['name']}.npz")["lam"]
+        np.testing.assert_allclose(report["objective"], 0.5 * lam @ n @ lam + r @ lam, rtol=1e-12)
+
+
+@pytest.mark.parametrize("law", ["ccp", "ncp"])
+def test_one_contact(tmp_path: Path, law: str) -> None:
+    """A unit mass sliding at 2 m/s, pressed down at 1 m/s: Coulomb's law stops the normal
+    velocity; the CCP lifts it at μ times the speed that is left."""
+    mu = 0.5
+    fields = {"layout": "delassus", "q": np.array([-1.0, 2.0, 0.0]), "mu": np.array([mu])}
+    path = files.write(tmp_path / "slide.npz", fields | files.csr("W", np.eye(3)))
+    result = run(path, "--law", law, "--rtol", 1e-12, "--out", tmp_path / "out", "--json")
+    assert result.exit_code == 0
+    normal = 1.0 if law == "ncp" else (1 + 2 * mu) / (1 + mu**2)
+    lam = np.load(tmp_path / "out" / "slide.npz")["lam"]
+    np.testing.assert_allclose(lam, [normal, -mu * normal, 0.0], atol=1e-11)
+
+
+def test_shapes_are_compiled_once(tmp_path: Path) -> None:
+    paths = []
+    for seed in range(3):
+        fields = files.delassus(seed=seed)[0] | {"name": f"seed{seed}"}
+        paths.append(files.write(tmp_path / f"{seed}.npz", fields))
+    first, *others = lines(run(*paths, "--json"))
+    assert first["compile_s"] > 0.01
+    assert all(other["compile_s"] < 0.01 for other in others)
+
+
+def test_not_converged_is_reported_and_written(problems: tuple[Path, Path], tmp_path: Path) -> None:
+    result = run(*problems, "--max-iterations", 2, "--out", tmp_path / "out", "--json")
+    assert result.exit_code == 1
+    assert [line["status"] for line in lines(result)] == ["max_iterations"] * 2
+    assert [line["iterations"] for line in lines(result)] == [2, 2]
+    assert len(list((tmp_path / "out").iterdir())) == 2
+
+
+def test_table(problems: tuple[Path, Path]) -> None:
+    result = run(*problems)
+    assert result.exit_code == 0
+    assert "chain" in result.stdout
+    assert "[m/s]" in result.stdout  # not taken for markup
+    assert not result.stdout.startswith("{")
+
+
+def test_precision_is_the_commands_own(problems: tuple[Path, Path], tmp_path: Path) -> None:
+    """64 bits also where JAX is set to 32, and the setting is left as it was."""
+    with jax.enable_x64(False):
+        deep = run(*problems, "--rtol", 1e-11, "--json")
+        assert not jax.config.jax_enable_x64
+    assert deep.exit_code == 0
+    single = run(*problems, "--precision", 32, "--rtol", 1e-4, "--out", tmp_path, "--json")
+    assert single.exit_code == 0
+    for low, high in zip(lines(single), lines(deep), strict=True):
+        assert low["objective"] == pytest.approx(high["objective"], rel=1e-5)
+        lam = np.load(tmp_path / f"{low['name']}.npz")["lam"]
+        assert lam.dtype == np.float64
+
+
+def test_help_names_units_and_exit_codes() -> None:
+    text = run("--help").stdout
+    for word in ("[m/s]", "[N·s]", "[J]", "--rtol", "--max-iterations", "Exit code"):
+        assert word in text
+
+
+Spoil = Callable[[files.Fields], files.Fields]
+SPOILT: dict[str, Spoil] = {
+    "missing array": lambda f: {k: v for k, v in f.items() if k != "q"},
+    "wrong shape": lambda f: f | {"q": f["q"][:-1]},
+    "not finite": lambda f: f | {"q": np.full_like(f["q"], np.nan)},
+    "negative friction": lambda f: f | {"mu": -f["mu"] - 1},
+    "unknown layout": lambda f: f | {"layout": "dense"},
+}
+
+
+@pytest.mark.parametrize("spoil", SPOILT.values(), ids=SPOILT)
+def test_bad_input(problems: tuple[Path, Path], tmp_path: Path, spoil: Spoil) -> None:
+    """A bad file after good ones: nothing is solved, printed or written."""
+    bad = files.write(tmp_path / "bad.npz", spoil(files.delassus()[0]))
+    check_refused(tmp_path, *problems, bad, names="bad.npz")
+
+
+def test_bad_archives(problems: tuple[Path, Path], tmp_path: Path) -> None:
+    (tmp_path / "short.npz").write_bytes(problems[0].read_bytes()[:500])
+    (tmp_path / "text.npz").write_text("text")
+    for name in ("short.npz", "text.npz", "absent.npz"):
+        check_refused(tmp_path, problems[0], tmp_path / name, names=name)
+
+
+def test_bad_usage(problems: tuple[Path, Path], tmp_path: Path) -> None:
+    for option, value in {
+        "--rtol": -1,
+        "--atol": "nan",
+        "--solver": "psor",
+        "--law": "coulomb",
+        "--precision": 16,
+        "--max-iterations": -1,
+    }.items():
+        check_refused(tmp_path, *problems, option, value, names=option)
+    check_refused(tmp_path, problems[0], problems[0], names="chain")
+    assert run().exit_code == 2
+    result = run(problems[0], "--out", problems[1])
+    assert result.exit_code == 2
+    assert "is a file" in result.stderr
+
+
+def check_refused(tmp_path: Path, *arguments: object, names: str) -> None:
+    out = tmp_path / "out"
+    result = run(*arguments, "--json", "--out", out)
+    assert result.exit_code == 2
+    assert names in result.stderr
+    assert result.stdout == ""
+    assert not out.exists()
+
+
+def test_as_a_process(problems: tuple[Path, Path], tmp_path: Path) -> None:
+    """Exit codes and streams as a shell sees them."""
+    command = [sys.executable, "-m", "jaxccp", "solve", "--json"]
+    good = subprocess.run([*command, problems[0]], capture_output=True, text=True, check=False)
+    assert good.returncode == 0, good.stderr
+    assert json.loads(good.stdout)["status"] == "converged"
+    absent = tmp_path / "absent.npz"
+    bad = subprocess.run([*command, absent], capture_output=True, text=True, check=False)
+    assert (bad.returncode, bad.stdout) == (2, "")
+    assert bad.stderr == f"Error: {absent}: no such file; check the path\n"
+
+
+@pytest.fixture(scope="session")
+def judge(shared_data: Path) -> ModuleType:
+    """The data set's own judge, which knows nothing of this package."""
+    spec = importlib.util.spec_from_file_location("judge", shared_data / "ccp" / "judge.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+REAL = {
+    "chrono/crank_s300": "ncp",  # equalities and contacts
+    "chrono/quad_s20": "ccp",  # long joint rows, redundant
+    "chrono/sphere1_s20": "ccp",
+    "siconos/Rover1039": "ncp",
+    "siconos/NESpheres_30_1": "ccp",
+    "siconos/regen-Capsules-nc107-s01620": "ccp",
+}
+
+
+@pytest.mark.parametrize(("name", "law"), REAL.items(), ids=REAL)
+def test_judge_agrees(
+    shared_data: Path, judge: ModuleType, tmp_path: Path, name: str, law: str
+) -> None:
+    path = shared_data / "ccp" / f"{name}.npz"
+    result = run(path, "--law", law, "--rtol", 1e-8, "--out", tmp_path, "--json")
+    assert result.exit_code == 0, result.stderr
+    (report,) = lines(result)
+    verdict = judge.judge(path, np.load(tmp_path / f"{report['name']}.npz")["lam"])
+    for key in ("residual_max", "residual_rms", "residual_rel"):
+        assert report[key] == pytest.approx(verdict[law][key], rel=1e-4, abs=1e-15)
+    assert report["objective"] == pytest.approx(verdict["objective"], rel=1e-10)
+    if law == "ccp":
+        assert abs(verdict["objective_gap_rel"]) < 1e-7
+
+
+def test_judge_agrees_on_cohesion(shared_data: Path, judge: ModuleType, tmp_path: Path) -> None:
+    """The judge's residual knows no cohesion, its objective and velocities do."""
+    path = shared_data / "ccp" / "chrono" / "sph125_coh_s150.npz"
+    result = run(path, "--rtol", 1e-8, "--out", tmp_path, "--json")
+    assert result.exit_code == 0, result.stderr
+    verdict = judge.judge(path, np.load(tmp_path / "sph125_coh_s150.npz")["lam"])
+    assert abs(verdict["objective_gap_rel"]) < 1e-10
+    assert lines(result)[0]["objective"] == pytest.approx(verdict["objective"], rel=1e-12)
+
+
+def test_rolling_rows_are_refused(shared_data: Path) -> None:
+    result = run(shared_data / "ccp" / "chrono" / "sph27_roll_s40.npz", "--json")
+    assert result.exit_code == 2
+    assert "sph27_roll_s40.npz: mode: row 3 has mode 5" in result.stderr

@@ -1,0 +1,69 @@
+"""Small problems written to npz files, with the dense N and r they stand for."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+Fields = dict[str, Any]
+
+
+def csr(prefix: str, matrix: np.ndarray) -> Fields:
+    m = sp.csr_matrix(matrix)
+    shape = np.array(m.shape)
+    return {
+        f"{prefix}_data": m.data,
+        f"{prefix}_indices": m.indices,
+        f"{prefix}_indptr": m.indptr,
+        f"{prefix}_shape": shape,
+    }
+
+
+def delassus(contacts: int = 4, seed: int = 0) -> tuple[Fields, np.ndarray, np.ndarray]:
+    """A layout "delassus" with some zero blocks, its N and r."""
+    rng = np.random.default_rng(seed)
+    j = rng.normal(size=(contacts, 3, contacts + 1, 2))
+    for c in range(contacts):
+        j[c, :, :c] = j[c, :, c + 2 :] = 0  # a chain: each contact couples to its neighbours
+    j = j.reshape(3 * contacts, -1)
+    n, r = j @ j.T + 0.1 * np.eye(3 * contacts), rng.normal(size=3 * contacts)
+    mu = rng.uniform(0, 1, contacts)
+    return {"layout": "delassus", "name": "chain", "q": r, "mu": mu, **csr("W", n)}, n, r
+
+
+def bodies(cohesion: float = 0.0, seed: int = 0) -> tuple[Fields, np.ndarray, np.ndarray]:
+    """A layout "bodies" whose scalar rows stand between the contacts, its N and r.
+
+    Three bodies: contacts 0–1, 2–world and 1–2, listed out of order, an equality 0–2 and an
+    inequality on body 1 alone.
+    """
+    rng = np.random.default_rng(seed)
+    mode = np.array([2, 3, 4, 0, 2, 3, 4, 1, 2, 3, 4], np.int8)
+    touched = [(0, 1)] * 3 + [(0, 2)] + [(2,)] * 3 + [(1,)] + [(1, 2)] * 3
+    d = np.zeros((11, 3, 6))
+    for row, pair in enumerate(touched):
+        d[row, pair] = rng.normal(size=(len(pair), 6))
+    d = d.reshape(11, 18)
+    half = rng.normal(size=(3, 6, 6))
+    inverse_mass = half @ half.transpose(0, 2, 1) + np.eye(6)
+    e, r = rng.uniform(0, 0.1, 11), rng.normal(size=11)
+    fields = {
+        "layout": "bodies",
+        "name": "three",
+        "Minv_blocks": inverse_mass,
+        "E": e,
+        "r": r,
+        "mode": mode,
+        "contact_row": np.array([4, 0, 8]),
+        "mu": np.array([0.3, 0.7, 0.5]),
+        "cohesion": np.full(3, cohesion),
+        **csr("D", d),
+    }
+    return fields, d @ scipy.linalg.block_diag(*inverse_mass) @ d.T + np.diag(e), r
+
+
+def write(path: Path, fields: Fields) -> Path:
+    np.savez(path, allow_pickle=False, **fields)
+    return path
