@@ -4,46 +4,47 @@ Two boxes are disjoint if and only if their projections on one of 15 axes are: 3
 and 9 products of an edge of one with an edge of the other (Gottschalk, Lin, Manocha, OBBTree,
 SIGGRAPH 1996). The gap on an axis is a lower bound of the distance; the largest one, if negative,
 is the depth of penetration.
+
+Everywhere ``offset`` is the centre of b and ``axes`` its axes (as columns), in a's frame.
 """
 
-from typing import NamedTuple
-
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
-_LEVI_CIVITA = np.array(
-    [[[(i - j) * (j - k) * (k - i) / 2 for k in range(3)] for j in range(3)] for i in range(3)]
-)
 _PARALLEL = 1e-6
 """Squared sine of the angle below which two edges span no axis of their own."""
 
 
-class Box(NamedTuple):
-    """A sharp box in the frame in which its pair is treated, which is a's own frame."""
-
-    centre: Float[Array, "3"]
-    axes: Float[Array, "3 3"]
-    """Unit axes as columns."""
-    half: Float[Array, "3"]
-    """Half extents [m]."""
-    code: Int[Array, ""]
-    """Feature number of its first vertex: 0 for a, 8 for b."""
-
-
-def face_gaps(a: Box, b: Box) -> tuple[Float[Array, "3"], Float[Array, "3"]]:
-    """Gaps [m] along the normals of a's faces and of b's, in a's frame."""
-    overlap = jnp.abs(b.axes)
-    gaps_a = jnp.abs(b.centre) - a.half - overlap @ b.half
-    return gaps_a, jnp.abs(b.centre @ b.axes) - b.half - a.half @ overlap
+def face_gaps(
+    offset: Float[Array, "3"],
+    axes: Float[Array, "3 3"],
+    half_a: Float[Array, "3"],
+    half_b: Float[Array, "3"],
+) -> tuple[Float[Array, "3"], Float[Array, "3"]]:
+    """Gaps [m] along the normals of a's faces and of b's."""
+    overlap = jnp.abs(axes)
+    gaps_a = jnp.abs(offset) - half_a - jnp.sum(overlap * half_b, axis=1)
+    offset_in_b = jnp.sum(offset[:, None] * axes, axis=0)
+    return gaps_a, jnp.abs(offset_in_b) - half_b - jnp.sum(half_a[:, None] * overlap, axis=0)
 
 
-def edge_gaps(a: Box, b: Box) -> Float[Array, "3 3"]:
-    """Gaps [m] along edge i of a × edge j of b, in a's frame; -1e6 where these are parallel."""
-    epsilon = jnp.asarray(_LEVI_CIVITA, a.half.dtype)
-    axes = jnp.einsum("kim,mj->ijk", epsilon, b.axes)  # e_i × f_j in a's frame
-    axes_in_b = jnp.einsum("ljm,im->ijl", epsilon, b.axes)  # its opposite in b's
-    square = jnp.sum(axes * axes, axis=-1)
+def edge_gaps(
+    offset: Float[Array, "3"],
+    axes: Float[Array, "3 3"],
+    half_a: Float[Array, "3"],
+    half_b: Float[Array, "3"],
+) -> Float[Array, "3 3"]:
+    """Gaps [m] along edge i of a × edge j of b; -1e6 where these are parallel.
+
+    With e_i × f_j = (0, -R_(i+2)j, R_(i+1)j) on a's axes i, i + 1, i + 2 and likewise on b's.
+    """
+    down1, down2 = jnp.roll(axes, -1, axis=0), jnp.roll(axes, -2, axis=0)
+    right1, right2 = jnp.roll(axes, -1, axis=1), jnp.roll(axes, -2, axis=1)
+    along = jnp.roll(offset, -2)[:, None] * down1 - jnp.roll(offset, -1)[:, None] * down2
+    reach_a = jnp.roll(half_a, -1)[:, None] * jnp.abs(down2)
+    reach_a += jnp.roll(half_a, -2)[:, None] * jnp.abs(down1)
+    reach_b = jnp.roll(half_b, -1) * jnp.abs(right2) + jnp.roll(half_b, -2) * jnp.abs(right1)
+    square = down1 * down1 + down2 * down2
     crossed = square > _PARALLEL
-    gap = jnp.abs(axes @ b.centre) - jnp.abs(axes) @ a.half - jnp.abs(axes_in_b) @ b.half
-    return jnp.where(crossed, gap / jnp.sqrt(jnp.where(crossed, square, 1.0)), -1e6)
+    gap = (jnp.abs(along) - reach_a - reach_b) / jnp.sqrt(jnp.where(crossed, square, 1.0))
+    return jnp.where(crossed, gap, -1e6)

@@ -6,10 +6,10 @@ The cores are treated in the frame of the first box; rounding only shifts the su
 import jax
 import jax.numpy as jnp
 
-from jaxccp.collision.box_axes import Box, edge_gaps, face_gaps
+from jaxccp.collision.box_axes import edge_gaps, face_gaps
 from jaxccp.collision.box_clip import clip_faces
-from jaxccp.collision.box_near import Touch, closest_points, crossing_edges, deepest_vertex
-from jaxccp.collision.manifold import Geometry, Manifold, between, keep
+from jaxccp.collision.box_near import closest_points, crossing_edges
+from jaxccp.collision.manifold import Geometry, Manifold, between, keep, place
 
 # Per smallest half extent of the two boxes:
 _ALLOWANCE = 1.0137e-3
@@ -34,58 +34,60 @@ def box_box(a: Geometry, b: Geometry) -> Manifold:
     """
     offset = jnp.einsum("ji,j->i", a.rotation, b.position - a.position)
     rotation = jnp.einsum("ji,jk->ik", a.rotation, b.rotation)
-    identity = jnp.eye(3, dtype=offset.dtype)
-    box_a = Box(jnp.zeros_like(offset), identity, a.size - a.radius, jnp.int32(0))
-    box_b = Box(offset, rotation, b.size - b.radius, jnp.int32(8))
+    half_a, half_b = a.size - a.radius, b.size - b.radius
+    boxes = offset, rotation, half_a, half_b
 
     # What touches is chosen, not differentiated.
-    fixed_a, fixed_b = jax.lax.stop_gradient((box_a, box_b))
+    fixed = jax.lax.stop_gradient(boxes)
     scale = jax.lax.stop_gradient(jnp.minimum(jnp.min(a.size), jnp.min(b.size)))
-    gaps_a, gaps_b = face_gaps(fixed_a, fixed_b)
-    gaps_edges = edge_gaps(fixed_a, fixed_b)
+    gaps_a, gaps_b = face_gaps(*fixed)
+    gaps_edges = edge_gaps(*fixed)
     by_b = jnp.max(gaps_b) > jnp.max(gaps_a) + _PREFER_A * scale
     face_gap = jnp.where(by_b, jnp.max(gaps_b), jnp.max(gaps_a))
     edge_gap = jnp.max(gaps_edges)
-    resolution = 64 * jnp.finfo(offset.dtype).eps * (jnp.max(jnp.abs(fixed_b.centre)) + scale)
+    resolution = 64 * jnp.finfo(offset.dtype).eps * (jnp.max(jnp.abs(fixed[0])) + scale)
     apart = jnp.maximum(face_gap, edge_gap) > resolution
 
-    # The polygon.
-    def choose(yes: Box, no: Box) -> Box:
-        return jax.tree.map(lambda x, y: jnp.where(by_b, x, y), yes, no)
-
-    face = jnp.where(by_b, jnp.argmax(gaps_b), jnp.argmax(gaps_a))
-    polygon = clip_faces(choose(box_b, box_a), choose(box_a, box_b), face, _ALLOWANCE * scale)
-    facing = jnp.where(by_b, -polygon.normal, polygon.normal)
-
-    # The single point.
-    edges = crossing_edges(box_a, box_b, jnp.argmax(gaps_edges), facing)
-    near = closest_points(box_a, box_b, edges, facing)
-    deep = deepest_vertex(box_a, box_b, facing, by_b)
-    apart_by = jax.lax.stop_gradient(jnp.dot(near.on_b - near.on_a, near.normal))
-    gap = jnp.where(apart, apart_by, edge_gap)
-    tolerance = _PREFER_FACE * scale + _PREFER_FACE_RELATIVE * jnp.abs(gap)
-    by_edge = gap > face_gap + tolerance
-    one: Touch = jax.tree.map(
-        lambda x, y, z: jnp.where(apart, x, jnp.where(by_edge, y, z)), near, edges, deep
+    # The polygon, in the frame of the box whose face clips; b's if ``by_b``.
+    polygon = clip_faces(
+        jnp.where(by_b, -jnp.einsum("ij,i->j", rotation, offset), offset),
+        jnp.where(by_b, rotation.T, rotation),
+        jnp.where(by_b, half_b, half_a),
+        jnp.where(by_b, half_a, half_b),
+        jnp.where(by_b, jnp.argmax(gaps_b), jnp.argmax(gaps_a)),
+        _ALLOWANCE * scale,
+        ~by_b,
     )
-
-    lowest = jnp.min(jnp.where(polygon.live, jax.lax.stop_gradient(polygon.height), jnp.inf))
-    reaches = jnp.any(polygon.live) & ((lowest <= gap + tolerance) | ~apart)
-    many = reaches & ~by_edge
-    core_a = jnp.where(by_b, polygon.incident, polygon.reference)
-    core_b = jnp.where(by_b, polygon.reference, polygon.incident)
-    local = between(
-        jnp.where(many, core_a, one.on_a),
-        jnp.where(many, core_b, one.on_b),
-        jnp.broadcast_to(jnp.where(many, facing, one.normal), core_a.shape),
+    turn = jnp.where(by_b, b.rotation, a.rotation) @ polygon.frame
+    base = jnp.where(by_b, b.position, a.position) + polygon.level * turn[:, 2]
+    under = polygon.points * jnp.array([1.0, 1.0, 0.0], offset.dtype)
+    up = jnp.where(by_b, -1.0, 1.0) * jnp.array([0.0, 0.0, 1.0], offset.dtype)
+    faces = between(
+        jnp.where(by_b, polygon.points, under),
+        jnp.where(by_b, under, polygon.points),
+        jnp.broadcast_to(up, under.shape),
         a.radius,
         b.radius,
-        jnp.where(many, polygon.feature, one.feature),
+        polygon.feature,
     )
-    world = Manifold(
-        local.distance,
-        a.position + jnp.einsum("ij,kj->ki", a.rotation, local.position),
-        jnp.einsum("ij,kj->ki", a.rotation, local.normal),
-        local.feature,
+    faces = place(faces, base, turn)
+
+    # The single point, in a's frame.
+    normal = polygon.frame[:, 2]
+    facing = jnp.where(by_b, -jnp.einsum("ij,j->i", rotation, normal), normal)
+    edges = crossing_edges(*boxes, jnp.argmax(gaps_edges), facing)
+    near = closest_points(*boxes, edges, facing)
+    one = jax.tree.map(lambda x, y: jnp.where(apart, x, y)[None], near, edges)
+    point = between(one.on_a, one.on_b, one.normal, a.radius, b.radius, one.feature)
+    point = place(point, a.position, a.rotation)
+
+    nearest = jax.lax.stop_gradient(jnp.sum((near.on_b - near.on_a) * near.normal))
+    gap = jnp.where(apart, nearest, edge_gap)
+    tolerance = _PREFER_FACE * scale + _PREFER_FACE_RELATIVE * jnp.abs(gap)
+    lowest = jax.lax.stop_gradient(jnp.min(jnp.where(polygon.live, polygon.points[:, 2], jnp.inf)))
+    reaches = polygon.overlaps & (lowest <= gap + tolerance)
+    many = (face_gap >= gap - tolerance) & (reaches | ~apart)
+    chosen = jax.tree.map(
+        lambda x, y: jnp.where(many, x, jnp.broadcast_to(y, x.shape)), faces, point
     )
-    return keep(world, jnp.where(many, polygon.live, jnp.arange(8) == 0))
+    return keep(chosen, jnp.where(many, polygon.live, jnp.arange(8) == 0))

@@ -13,152 +13,167 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.collision.box_axes import Box
-
-TURNS = np.array([np.eye(3)[:, [(k + 1) % 3, (k + 2) % 3, k]] for k in range(3)])
-"""``x @ TURNS[k]`` lists the entries k + 1, k + 2, k of x: axis k becomes the last."""
-
-QUAD = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
-"""Corners of a face in order, as signs along its two axes."""
-
+_TURNS = np.array([np.eye(3)[:, [(k + 1) % 3, (k + 2) % 3, k]] for k in range(3)])
+"""``x @ _TURNS[k]`` lists the entries k + 1, k + 2, k of x: axis k becomes z."""
+_BITS = (np.array([1, 2, 4]) @ _TURNS).astype(int)
+_NUMBERS = np.array(
+    [
+        [[[y * j + x * i + z * k for i in (0, 1)] for j in (0, 1)] for k in (0, 1)]
+        for x, y, z in _BITS
+    ]
+)
+"""Corner numbers, as in ``CORNERS``, of a face [axis, side, y, x]; x, y are its own axes."""
 _CROSSING = 16
-"""Features below this are vertices: 0-7 of a, 8-15 of b, numbered as in ``CORNERS``."""
+"""Features from here on are crossings of edges; below are vertices, 0-7 of a and 8-15 of b."""
 
 
 class Polygon(NamedTuple):
-    """Points on the incident face with their projections on the reference face."""
+    """Points on the incident face, in the frame of the reference face (z = 0 is the face)."""
 
-    reference: Float[Array, "8 3"]
-    incident: Float[Array, "8 3"]
-    height: Float[Array, "8"]
-    """Signed height of the incident point over the reference face [m]."""
+    points: Float[Array, "8 3"]
     live: Bool[Array, "8"]
     feature: Int[Array, "8"]
-    normal: Float[Array, "3"]
-    """Outward normal of the reference face."""
+    frame: Float[Array, "3 3"]
+    """The face's axes (as columns), z outward, in the reference box's frame."""
+    level: Float[Array, ""]
+    """Height of the face over the reference box's centre [m]."""
+    overlaps: Bool[Array, ""]
+    """False if the faces do not overlap; the lowest vertex alone then is the polygon."""
 
 
 def clip_faces(
-    reference: Box, incident: Box, face: Int[Array, ""], allowance: Float[Array, ""]
+    offset: Float[Array, "3"],
+    axes: Float[Array, "3 3"],
+    half_reference: Float[Array, "3"],
+    half_incident: Float[Array, "3"],
+    face: Int[Array, ""],
+    allowance: Float[Array, ""],
+    incident_is_b: Bool[Array, ""],
 ) -> Polygon:
-    """Clip the face of ``incident`` that looks at the given face of ``reference``.
+    """Clip the face of the incident box that looks at the reference box's face most directly.
 
-    ``face`` is the number of the reference face's axis; of its two faces it is the one towards the
-    incident box. The rectangle counts as ``allowance`` [m] larger all around, so that faces
-    that share a border keep their own vertices whatever the rounding.
+    ``offset`` is the incident box's centre and ``axes`` its axes (as columns), in the reference
+    box's frame; ``face`` is the axis of the reference face, which is the one of the two towards
+    the incident box. The rectangle counts as ``allowance`` [m] larger all around, so that
+    faces that share a border keep their own vertices whatever the rounding.
     """
-    dtype = reference.half.dtype
-    turns, quad = jnp.asarray(TURNS, dtype), jnp.asarray(QUAD, dtype)
+    dtype = offset.dtype
+    turns = jnp.asarray(_TURNS, dtype)
 
-    # Frame of the reference face, z outward. Its handedness is of no account.
+    # Frame of the reference face. Its handedness is of no account.
     turn = turns[face]
-    offset = incident.centre - reference.centre
-    frame = reference.axes @ turn
-    side = jnp.where(jnp.dot(frame[:, 2], offset) < 0, -1.0, 1.0).astype(dtype)
-    frame = jnp.concatenate([frame[:, :2], side * frame[:, 2:]], axis=1)
-    half = reference.half @ turn
-    width = half[:2]
+    rows = jnp.concatenate([axes.T, offset[None], half_reference[None]]) @ turn
+    side = jnp.where(rows[3, 2] < 0, -1.0, 1.0).astype(dtype)
+    outward = jnp.where(jnp.arange(3) == 2, side, 1.0)
+    axes, offset, half = rows[:3] * outward, rows[3] * outward, rows[4]
 
-    # The incident face: its centre, and as columns its two half edges.
-    axes = frame.T @ incident.axes
-    turn_in = turns[jnp.argmax(jnp.abs(axes[2]))]
-    axes = (axes @ turn_in) * (incident.half @ turn_in)
-    towards = jnp.where(axes[2, 2] > 0, -1.0, 1.0).astype(dtype)
-    centre = frame.T @ offset + towards * axes[:, 2]
-    span = axes[:, :2]
+    # The incident face: its half edges u and v, and its centre.
+    face_in = jnp.argmax(jnp.abs(axes[:, 2]))
+    u, v, w = turns[face_in].T @ (half_incident[:, None] * axes)
+    towards = w[2] < 0
+    centre = offset + jnp.where(towards, w, -w) - jnp.where(jnp.arange(3) == 2, half, 0.0)
 
-    vertices = centre + quad @ span.T
-    edges = jnp.roll(vertices, -1, axis=0) - vertices
-    along, met, sides, inside = _cross(vertices[:, :2], edges[:, :2], width, allowance)
-    on_edges = (vertices + along[..., None] * edges).reshape(8, 3)
+    on_edges, first, reached = _cross(centre, jnp.stack([u, v]), half[:2], allowance)
+    over, covered = _cover(centre, u, v, half[:2], allowance)
+    overlaps = jnp.any(reached) | jnp.any(covered)
+    lowest = centre - jnp.where(u[2] < 0, -u, u) - jnp.where(v[2] < 0, -v, v)
+    points = jnp.concatenate([on_edges, over, lowest[None]])
+    live = jnp.concatenate([reached, covered, ~overlaps[None]])
 
-    over, covered = _cover(centre, span, width, allowance)
-    points = jnp.concatenate([on_edges, over])
-    live = jnp.concatenate([inside | met[0], met[1], covered])
+    # Names. The vertices of the incident face are the first four candidates.
+    tables = jnp.asarray(_NUMBERS.reshape(3, 2, 4), jnp.int32)
+    box = 8 * incident_is_b.astype(jnp.int32)
+    side_in = towards.astype(jnp.int32)
+    number_in = box + tables[face_in, side_in]
+    number = 8 - box + tables[face, (side > 0).astype(jnp.int32)]
+    crossing = _CROSSING + 8 * (box + 2 * face_in + side_in) + jnp.arange(8)
+    lowest_number = number_in[2 * (v[2] < 0) + (u[2] < 0)]
+    feature = jnp.concatenate(
+        [
+            jnp.where(first, number_in, crossing[:4]),
+            crossing[4:],
+            number,
+            lowest_number[None],
+        ]
+    ).astype(jnp.int32)
 
-    bits = jnp.array([1, 2, 4], jnp.int32)
-    number = _corners(bits @ turn.astype(jnp.int32), side)
-    number_in = _corners(bits @ turn_in.astype(jnp.int32), towards)
-    following = jnp.roll(number_in, -1)
-    edge = 8 * jnp.minimum(number_in, following) + jnp.maximum(number_in, following)
-    crossing = _CROSSING + 32 * incident.code + 4 * edge + sides
-    first = jnp.where(inside, incident.code + number_in, crossing[0])
-    feature = jnp.concatenate([first, crossing[1], reference.code + number])
-
-    # Move the live ones of the 12 to the front. They are 8 at most.
-    rank = jnp.tril(jnp.ones((12, 12), jnp.int32), -1) @ live.astype(jnp.int32)
+    # Move the live ones, which are 8 at most, to the front.
+    earlier = jnp.asarray(np.tri(13, k=-1, dtype=bool))
+    rank = jnp.sum(earlier & live, axis=1, dtype=jnp.int32)
     pick = (rank == jnp.arange(8)[:, None]) & live
-    points = pick.astype(dtype) @ points
-    height = points[:, 2] - half[2]
-    flat = points - height[:, None] * jnp.array([0.0, 0.0, 1.0], dtype)
     return Polygon(
-        reference.centre + flat @ frame.T,
-        reference.centre + points @ frame.T,
-        height,
+        jnp.einsum("kl,li->ki", pick.astype(dtype), points),
         jnp.any(pick, axis=1),
         jnp.sum(jnp.where(pick, feature, 0), axis=1, dtype=jnp.int32),
-        frame[:, 2],
+        turn * outward,
+        half[2],
+        overlaps,
     )
 
 
 def _cross(
-    start: Float[Array, "4 2"],
-    run: Float[Array, "4 2"],
+    centre: Float[Array, "3"],
+    spans: Float[Array, "2 3"],
     width: Float[Array, "2"],
     allowance: Float[Array, ""],
-) -> tuple[Float[Array, "2 4"], Bool[Array, "2 4"], Int[Array, "2 4"], Bool[Array, "4"]]:
-    """Where edges ``start + t run`` enter and leave the rectangle ``|x| <= width + allowance``.
+) -> tuple[Float[Array, "8 3"], Bool[Array, "4"], Bool[Array, "8"]]:
+    """Where the incident face's edges begin and end to be over the rectangle ``|x| <= width``.
 
-    Returns, for entering and leaving, the parameters t, whether the edge crosses there and which
-    side (0-3); and which edges start inside (these "enter" at t = 0, without crossing). The
-    allowance decides which crossings exist; they are placed on the true border.
+    Each edge is ``middle + t span``, -1 <= t <= 1: two along u, then two along v, and of each its
+    first and its last point. A vertex belongs to its edge along u. Returns the points, which of
+    the first four are vertices, and which points exist. The allowance decides what exists;
+    crossings are placed on the true border.
     """
-    wide = width + allowance
+    signs = jnp.array([-1.0, 1.0], centre.dtype)
+    middle = centre + signs[:, None] * spans[::-1, None]  # [span, edge, xyz]
+    run = spans[:, None, :2]
     steep = jnp.abs(run) > 1e-3 * allowance
-    slope = jnp.where(steep, run, 1.0)
-    ahead = jnp.where(run < 0, -1.0, 1.0).astype(start.dtype)
-    within = jnp.abs(start) <= wide
-    shift = jnp.where(steep, allowance / jnp.abs(slope), 0.0)
-    enter = jnp.where(steep, (-ahead * wide - start) / slope, jnp.where(within, -2.0, 2.0))
-    leave = jnp.where(steep, (ahead * wide - start) / slope, 2.0)
+    inverse = 1 / jnp.where(steep, run, 1.0)
+    within = jnp.abs(middle[..., :2]) <= width + allowance
+    at = jnp.where(steep, -middle[..., :2] * inverse, 0.0)
+    reach = jnp.where(steep, width * jnp.abs(inverse), jnp.where(within, 4.0, -4.0))
+    slack = jnp.where(steep, allowance * jnp.abs(inverse), 0.0)
 
-    enter_y, leave_y = enter[:, 1] > enter[:, 0], leave[:, 1] < leave[:, 0]
-    first, last = jnp.max(enter, axis=1), jnp.min(leave, axis=1)
-    inside = jnp.all(within, axis=1)
-    met = jnp.stack([~inside & (first > 0), last < 1]) & (first < last) & (first < 1) & (last > 0)
-    first += jnp.where(enter_y, shift[:, 1], shift[:, 0])
-    last -= jnp.where(leave_y, shift[:, 1], shift[:, 0])
-    along = jnp.stack([jnp.where(inside, 0.0, jnp.clip(first, 0.0, 1.0)), jnp.clip(last, 0.0, 1.0)])
+    # Distances from the edge's middle backwards and forwards to the border: [end, span, edge, xy].
+    border = signs[:, None, None, None] * at + reach
+    by_y = border[..., 1] + slack[..., 1] < border[..., 0] + slack[..., 0]
+    true = jnp.where(by_y, border[..., 1], border[..., 0])
+    wide = true + jnp.where(by_y, slack[..., 1], slack[..., 0])
+    ends = jnp.minimum(wide, 1.0)
+    met = ends[0] + ends[1] > 0
+    whole = wide >= 1
+    t = signs[:, None, None] * jnp.where(whole, 1.0, jnp.clip(true, -1.0, 1.0))
 
-    behind = (ahead < 0).astype(jnp.int32)
-    sides = jnp.stack(
-        [
-            jnp.where(enter_y, 2 + behind[:, 1], behind[:, 0]),
-            jnp.where(leave_y, 3 - behind[:, 1], 1 - behind[:, 0]),
-        ]
+    points = middle + t[..., None] * spans[:, None]
+    exists = met & jnp.stack([jnp.ones_like(whole[:, 0]), ~whole[:, 1]], axis=1)
+    order = (1, 2, 0)
+    return (
+        points.transpose(*order, 3).reshape(8, 3),
+        whole[:, 0].T.reshape(4),
+        exists.transpose(order).reshape(8),
     )
-    return along, met, sides, inside
 
 
 def _cover(
     centre: Float[Array, "3"],
-    span: Float[Array, "3 2"],
+    u: Float[Array, "3"],
+    v: Float[Array, "3"],
     width: Float[Array, "2"],
     allowance: Float[Array, ""],
 ) -> tuple[Float[Array, "4 3"], Bool[Array, "4"]]:
     """Points of the incident face over the rectangle's corners, and whether they are within it."""
-    quad = jnp.asarray(QUAD, centre.dtype)
-    area = span[0, 0] * span[1, 1] - span[1, 0] * span[0, 1]
+    quad = jnp.array([[-1, -1], [1, -1], [-1, 1], [1, 1]], centre.dtype)
+    area = u[0] * v[1] - u[1] * v[0]
     real = jnp.abs(area) > allowance**2
-    adjugate = jnp.array([[1, -1], [-1, 1]], centre.dtype) * span[1::-1, ::-1].T
-    inverse = adjugate / jnp.where(real, area, 1.0)
-    # Inside is judged at the enlarged corners, which closes the polygon that ``_cross`` leaves.
-    covered = jnp.abs((quad * (width + allowance) - centre[:2]) @ inverse.T) < 1
-    corners = quad * width
-    height = centre[2] + (corners - centre[:2]) @ inverse.T @ span[2]
-    return jnp.concatenate([corners, height[:, None]], axis=1), jnp.all(covered, axis=1) & real
+    inverse = 1 / jnp.where(real, area, 1.0)
 
+    def coordinates(corners: Float[Array, "4 2"]) -> tuple[Float[Array, "4"], Float[Array, "4"]]:
+        x, y = corners[:, 0] - centre[0], corners[:, 1] - centre[1]
+        return (x * v[1] - y * v[0]) * inverse, (y * u[0] - x * u[1]) * inverse
 
-def _corners(bits: Int[Array, "3"], side: Float[Array, ""]) -> Int[Array, "4"]:
-    """Numbers of the face's corners; ``bits`` are the corner bits of its x, y and z axes."""
-    return jnp.asarray(QUAD > 0, jnp.int32) @ bits[:2] + bits[2] * (side > 0)
+    # Within is judged at the enlarged corners, which closes the polygon that ``_cross`` leaves.
+    s, t = coordinates(quad * (width + allowance))
+    covered = (jnp.abs(s) < 1) & (jnp.abs(t) < 1) & real
+    s, t = coordinates(quad * width)
+    height = centre[2] + s * u[2] + t * v[2]
+    return jnp.concatenate([quad * width, height[:, None]], axis=1), covered

@@ -1,17 +1,19 @@
-"""The single points at which two boxes can touch: closest points, crossing edges, a vertex."""
+"""The single points at which two boxes touch: of crossing edges, or closest of disjoint boxes.
+
+Everywhere ``offset`` is the centre of b and ``axes`` its axes (as columns), in a's frame.
+Vertices are features 0-7 of a and 8-15 of b, numbered as in ``CORNERS``.
+"""
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.collision.box_axes import Box
 from jaxccp.collision.manifold import direction
 from jaxccp.collision.plane import CORNERS
 from jaxccp.collision.segments import closest_on_segments
 
-_EDGES = 2048
+_EDGES = 4096
 """Features from here on are pairs of edges."""
 
 
@@ -25,74 +27,74 @@ class Touch(NamedTuple):
     feature: Int[Array, ""]
 
 
-def crossing_edges(a: Box, b: Box, axis: Int[Array, ""], facing: Float[Array, "3"]) -> Touch:
+def crossing_edges(
+    offset: Float[Array, "3"],
+    axes: Float[Array, "3 3"],
+    half_a: Float[Array, "3"],
+    half_b: Float[Array, "3"],
+    pair: Int[Array, ""],
+    facing: Float[Array, "3"],
+) -> Touch:
     """Closest points of the edges that face each other along one of the nine edge axes.
 
-    ``axis`` is 3 i + j for a's edges i and b's edges j; ``facing`` stands in for a normal if these
+    ``pair`` is 3 i + j for a's edges i and b's edges j; ``facing`` stands in for a normal if these
     are parallel.
     """
-    own_a, own_b = jnp.arange(3) == axis // 3, jnp.arange(3) == axis % 3
-    along_a, along_b = a.axes @ own_a, b.axes @ own_b
+    own_a, own_b = jnp.arange(3) == pair // 3, jnp.arange(3) == pair % 3
+    along_a = own_a.astype(half_a.dtype)
+    along_b = jnp.sum(jnp.where(own_b, axes, 0.0), axis=1)
     normal = direction(jnp.cross(along_a, along_b), facing)
-    normal = jnp.where(jnp.dot(normal, b.centre) < 0, -normal, normal)
+    normal = jnp.where(jnp.sum(normal * offset) < 0, -normal, normal)
     up_a = (normal > 0) & ~own_a
-    up_b = (normal @ b.axes < 0) & ~own_b
-    middle_a = jnp.where(own_a, 0.0, jnp.where(up_a, a.half, -a.half))
-    middle_b = b.centre + b.axes @ jnp.where(own_b, 0.0, jnp.where(up_b, b.half, -b.half))
-    s, t, _ = closest_on_segments(
-        middle_b - middle_a, along_a, along_b, a.half @ own_a, b.half @ own_b
-    )
-    feature = _EDGES + axis + 9 * (_number(up_a) + 8 * _number(up_b))
-    return Touch(middle_a + s * along_a, middle_b + t * along_b, normal, feature.astype(jnp.int32))
+    up_b = (jnp.sum(normal[:, None] * axes, axis=0) < 0) & ~own_b
+    middle_a = jnp.where(own_a, 0.0, jnp.where(up_a, half_a, -half_a))
+    middle_b = jnp.where(own_b, 0.0, jnp.where(up_b, half_b, -half_b))
+    middle_b = offset + jnp.sum(axes * middle_b, axis=1)
+    length_a = jnp.sum(jnp.where(own_a, half_a, 0.0))
+    length_b = jnp.sum(jnp.where(own_b, half_b, 0.0))
+    s, t, _ = closest_on_segments(middle_b - middle_a, along_a, along_b, length_a, length_b)
+    feature = _EDGES + pair + 9 * (_number(up_a) + 8 * _number(up_b))
+    on_a, on_b = middle_a + s * along_a, middle_b + t * along_b
+    return Touch(on_a, on_b, normal, feature.astype(jnp.int32))
 
 
-def closest_points(a: Box, b: Box, edges: Touch, facing: Float[Array, "3"]) -> Touch:
+def closest_points(
+    offset: Float[Array, "3"],
+    axes: Float[Array, "3 3"],
+    half_a: Float[Array, "3"],
+    half_b: Float[Array, "3"],
+    edges: Touch,
+    facing: Float[Array, "3"],
+) -> Touch:
     """Closest points of two disjoint boxes.
 
     They are a vertex of one and any point of the other, or points of two edges; ``edges`` has the
-    candidate of the latter, those of the axis of largest gap.
+    candidate of the latter, on the edge axis of largest gap. ``facing`` stands in for a normal if
+    they touch.
     """
-    corners = jnp.asarray(CORNERS, a.half.dtype)
+    corners = jnp.asarray(CORNERS, half_a.dtype)
 
-    # Selected without derivative, then computed again with.
-    def vertex(box: Box, other: Box) -> tuple[Float[Array, "3"], Float[Array, "3"], Array]:
-        def on_other(sign: Float[Array, "*k 3"]) -> tuple[Array, Array]:
-            point = box.centre + (sign * box.half) @ box.axes.T
-            inner = (point - other.centre) @ other.axes
-            nearest = jnp.clip(inner, -other.half, other.half)
-            return point, other.centre + nearest @ other.axes.T
+    of_b = offset + jnp.einsum("ij,kj->ki", axes, corners * half_b)
+    over_a = jnp.clip(of_b, -half_a, half_a)
+    square_b = jnp.sum((of_b - over_a) ** 2, axis=1)
+    b = jnp.argmin(square_b)
 
-        points, nearest = jax.lax.stop_gradient(on_other(corners))
-        index = jnp.argmin(jnp.sum((points - nearest) ** 2, axis=-1))
-        return *on_other(corners[index]), box.code + index
+    of_a = jnp.einsum("ij,ki->kj", axes, corners * half_a - offset)  # in b's frame
+    over_b = jnp.clip(of_a, -half_b, half_b)
+    square_a = jnp.sum((of_a - over_b) ** 2, axis=1)
+    a = jnp.argmin(square_a)
+    under_a = offset + jnp.sum(axes * over_b[a], axis=1)
 
-    point_b, over_a, feature_b = vertex(b, a)
-    point_a, over_b, feature_a = vertex(a, b)
-    on_a = jnp.stack([over_a, point_a, edges.on_a])
-    on_b = jnp.stack([point_b, over_b, edges.on_b])
-    features = jnp.stack([feature_b, feature_a, edges.feature])
-    square = jnp.sum((on_b - on_a) ** 2, axis=-1)
-    # Where they tie to within rounding, a vertex, which has the cleaner derivative.
-    best = jnp.argmax(square <= jnp.min(square) * (1 + 64 * jnp.finfo(square.dtype).eps))
-    apart = on_b[best] - on_a[best]
-    return Touch(on_a[best], on_b[best], direction(apart, facing), features[best].astype(jnp.int32))
-
-
-def deepest_vertex(a: Box, b: Box, facing: Float[Array, "3"], face_of_b: Bool[Array, ""]) -> Touch:
-    """The vertex furthest through a face, and its projection on the face's plane.
-
-    ``facing`` is the face's normal, from a to b.
-    """
-    up_a, up_b = facing > 0, facing @ b.axes < 0
-    vertex_a = jnp.where(up_a, a.half, -a.half)
-    vertex_b = b.centre + b.axes @ jnp.where(up_b, b.half, -b.half)
-    apart = jnp.dot(vertex_b - vertex_a, facing) * facing
-    return Touch(
-        jnp.where(face_of_b, vertex_a, vertex_b - apart),
-        jnp.where(face_of_b, vertex_a + apart, vertex_b),
-        facing,
-        jnp.where(face_of_b, a.code + _number(up_a), b.code + _number(up_b)),
-    )
+    # Where they tie to within rounding, a vertex, whose derivative is the cleaner.
+    tie = 1 - 64 * jnp.finfo(half_a.dtype).eps
+    by_b = square_b[b] <= square_a[a]
+    by_edge = jnp.sum((edges.on_b - edges.on_a) ** 2) < tie * jnp.minimum(square_b[b], square_a[a])
+    vertex_a = jnp.where(by_b, over_a[b], corners[a] * half_a)
+    vertex_b = jnp.where(by_b, of_b[b], under_a)
+    on_a = jnp.where(by_edge, edges.on_a, vertex_a)
+    on_b = jnp.where(by_edge, edges.on_b, vertex_b)
+    feature = jnp.where(by_edge, edges.feature, jnp.where(by_b, 8 + b, a))
+    return Touch(on_a, on_b, direction(on_b - on_a, facing), feature.astype(jnp.int32))
 
 
 def _number(up: Bool[Array, "3"]) -> Int[Array, ""]:

@@ -7,7 +7,7 @@ of them are true constraints wherever they sit; only where they sit is a choice.
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxccp.collision.manifold import Geometry, Manifold, between, direction, keep
+from jaxccp.collision.manifold import Geometry, Manifold, between, direction, keep, place
 from jaxccp.collision.segments import closest_on_segments
 
 _SPREAD = 0.01
@@ -94,13 +94,7 @@ def capsule_box(a: Geometry, b: Geometry) -> Manifold:
     apart = s[1] - s[0] > _MERGE * radius
     lower = gap[2] < jnp.minimum(gap[0], gap[1]) - _LOWER * radius
     live = jnp.stack([jnp.ones_like(apart), apart, lower & outside])
-    world = Manifold(
-        manifold.distance,
-        b.position + jnp.einsum("ij,kj->ki", b.rotation, manifold.position),
-        jnp.einsum("ij,kj->ki", b.rotation, manifold.normal),
-        manifold.feature,
-    )
-    return keep(world, live)
+    return keep(place(manifold, b.position, b.rotation), live)
 
 
 def _slabs(

@@ -71,6 +71,18 @@ def between(
     return Manifold(distance, position, normal, feature)
 
 
+def place(
+    manifold: Manifold, position: Float[Array, "3"], rotation: Float[Array, "3 3"]
+) -> Manifold:
+    """A manifold given in a frame, in the world."""
+    return Manifold(
+        manifold.distance,
+        position + jnp.einsum("ij,kj->ki", rotation, manifold.position),
+        jnp.einsum("ij,kj->ki", rotation, manifold.normal),
+        manifold.feature,
+    )
+
+
 def keep(manifold: Manifold, live: Bool[Array, " k"]) -> Manifold:
     """Empty the slots that are not ``live``; what stays in them is finite and has derivative 0."""
     frozen = jax.lax.stop_gradient(manifold)
