@@ -132,6 +132,14 @@ class BodyDelassus:
     def apply(self, lam: Float[Array, " n"]) -> Float[Array, " n"]:
         return self.velocity(self.impulse(lam)) + self.compliance * lam
 
+    def factor(self) -> Float[Array, "n 6*nb"]:
+        """W as a dense matrix: N = W Wᵀ + diag(E)."""
+        rows = jnp.concatenate([self.scalar_rows, self.contact_rows.reshape(-1, 12)])
+        pairs = jnp.concatenate([self.scalar_bodies, jnp.repeat(self.contact_bodies, 3, axis=0)])
+        dense = jnp.zeros((self.rows, self.bodies, 6), rows.dtype)
+        index = jnp.arange(self.rows)[:, None]
+        return dense.at[index, pairs].add(rows.reshape(-1, 2, 6)).reshape(self.rows, -1)
+
     def diagonal(self) -> Float[Array, " n"]:
         # Rows of one body on both sides would couple; two distinct bodies never do.
         rows = jnp.concatenate([self.scalar_rows, self.contact_rows.reshape(-1, 12)])
