@@ -1,4 +1,4 @@
-"""A box, a sphere and a capsule on one plane, each alone in the world: many experiments, one program.
+"""A box, a sphere and a capsule on one plane, each alone in the world: many runs, one program.
 
 The three do not collide with each other, so that every lane of one batched rollout holds three
 independent experiments, and a law costs one compilation.
@@ -39,7 +39,7 @@ def scene() -> tuple[Model, State]:
     builder = ModelBuilder(gravity=(0, 0, -G))
     builder.add_shape(0, Plane(), material=Material(friction=1e3, restitution=1.0))
     surface = Material(friction=0.5)
-    builder.add_solid(Box((HALF,) * 3), MASS, surface, position=(0, 0, HALF), name="box")
+    builder.add_solid(Box((HALF, HALF, HALF)), MASS, surface, position=(0, 0, HALF), name="box")
     builder.add_solid(Sphere(RADIUS), MASS, surface, position=(0, 1, RADIUS), name="sphere")
     lying = LYING.as_quat(scalar_first=True)
     builder.add_solid(
@@ -163,9 +163,9 @@ def records(law: Law) -> dict[str, Record]:
     for i, (name, lane) in enumerate(LANES.items()):
         one = jax.tree.map(lambda leaf, i=i: leaf[i], trajectories)
         back = Rotation.identity() if lane.tilt_gravity else lane.rotation.inv()
-        turned = [
+        position, velocity, spin = (
             back.apply(np.array(x).reshape(-1, 3)).reshape(x.shape)
             for x in (one.state.position, one.state.velocity, one.state.angular_velocity)
-        ]
-        found[name] = Record(one.state.time, *turned, one.report)
+        )
+        found[name] = Record(one.state.time, position, velocity, spin, one.report)
     return found
