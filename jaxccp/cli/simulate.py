@@ -87,8 +87,7 @@ def simulate(
         key = jax.random.key(seed)
         model, state = SCENES[scene](key) if copies == 1 else batch(SCENES[scene], key, copies)
         stepper = EulerImplicitLinearized(dt, law, SOLVERS[solver](), Stop())
-        console = Console(stderr=True)
-        with _progress(console) as progress:
+        with _progress() as progress:
             task = progress.add_task(f"{scene}: compiling", total=1.0)
 
             def advance(fraction: float) -> None:
@@ -97,7 +96,7 @@ def simulate(
             run = run_scene(model, state, stepper, steps, advance)
         settings = {"scene": scene, "solver": solver, "law": law, "precision": precision}
         settings |= {"dt": dt, "batch": copies, "seed": seed}
-        files = {} if out is None else _write(out, scene, model, run, law, dt, console)
+        files = {} if out is None else _write(out, scene, model, run, law, dt)
     report = settings | summary(model, run) | files
     if as_json:
         typer.echo(json.dumps(_without_infinities(report)))
@@ -123,22 +122,21 @@ def _check_output(out: Path) -> None:
         raise InputError(existing, "cannot be written to", "name another folder for --out")
 
 
-def _progress(console: Console) -> Progress:
+def _progress() -> Progress:
+    console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
-def _write(
-    out: Path, scene: str, model: Model, run: Run, law: Law, dt: float, console: Console
-) -> dict[str, str]:
+def _write(out: Path, scene: str, model: Model, run: Run, law: Law, dt: float) -> dict[str, str]:
     trajectory = out / f"{scene}.npz"
     save_trajectory(trajectory, run.recording)
     files = {"trajectory": str(trajectory)}
     if importlib.util.find_spec("matplotlib") is None:
-        console.print("no picture: it needs matplotlib, pip install 'jaxccp[viz]'", style="yellow")
+        typer.echo("No picture: it needs matplotlib, pip install 'jaxccp[viz]'", err=True)
         return files
     if not run.recording.finite:
-        console.print("no picture: the motion holds NaN or infinite numbers", style="yellow")
+        typer.echo("No picture: the motion holds NaN or infinite numbers", err=True)
         return files
     from jaxccp.viz import picture
 

@@ -3,7 +3,7 @@
     layout "trajectory"   bodies (nb,) names, the fixed world first
     time (n+1,) [s]       position (n+1, nb, 3) [m]       quaternion (n+1, nb, 4) wxyz, unit
     velocity, angular_velocity (n+1, nb, 3) [m/s], [rad/s], world      energy (n+1,) [J]
-    contacts, iterations, status, overflow (n,)       residual_ccp, residual_ncp (n,) [m/s]
+    contacts, iterations, status, overflow (n,), integers     residual_ccp, residual_ncp (n,) [m/s]
 
 Sample 0 is the initial state; entry i of the last two lines is of the steps from sample i to
 i + 1 (most contacts, sum of iterations, worst of the others). Of B copies run at once, every array
@@ -90,7 +90,7 @@ def _of_steps(report: StepReport) -> dict[str, np.ndarray]:
         "contacts": np.asarray(report.contacts),
         "iterations": np.asarray(solver.iterations),
         "status": np.asarray(solver.status),
-        "overflow": np.asarray(report.overflow, np.int8),
+        "overflow": np.asarray(report.overflow),
         "residual_ccp": np.asarray(solver.residual_ccp),
         "residual_ncp": np.asarray(solver.residual_ncp),
     }
@@ -102,8 +102,12 @@ def save_trajectory(path: str | Path, recording: Recording) -> None:
     Raises:
         InputError: the folder cannot be made or written to.
     """
-    arrays = asdict(recording) | {"bodies": np.array(recording.bodies)}
-    write_npz(Path(path), layout=np.array(LAYOUT), **arrays)
+    arrays = asdict(recording) | {
+        "layout": np.array(LAYOUT),
+        "bodies": np.array(recording.bodies),
+        "overflow": np.asarray(recording.overflow, np.int8),
+    }
+    write_npz(Path(path), **arrays)
 
 
 def load_trajectory(path: str | Path) -> Recording:

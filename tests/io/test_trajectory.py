@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -61,7 +62,7 @@ def test_round_trip(tmp_path: Path, lead: tuple[int, ...]) -> None:
         ("bodies", ("world", "cube")),
     ],
 )
-def test_faults_are_named(tmp_path: Path, field: str, value: object) -> None:
+def test_faults_are_named(tmp_path: Path, field: str, value: Any) -> None:
     path = tmp_path / "run.npz"
     save_trajectory(path, replace(recording(), **{field: value}))
     with pytest.raises(InputError) as caught:

@@ -1,0 +1,76 @@
+"""Pictures: every scene is drawn, nothing falls outside, odd input does no harm."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from matplotlib.collections import PolyCollection
+
+from jaxccp.io import Recording
+from jaxccp.scene.library import SCENES
+from jaxccp.viz import picture
+from jaxccp.viz.scene import Camera
+
+
+def still(name: str, samples: int = 3, copies: int = 0) -> tuple:
+    """A recording of a scene in which nothing moves."""
+    model, state = SCENES[name](jax.random.key(0))
+    lead = (copies,) if copies else ()
+
+    def repeat(leaf: jax.Array) -> np.ndarray:
+        return np.broadcast_to(leaf, (*lead, samples, *leaf.shape)).copy()
+
+    zeros = np.zeros((*lead, samples - 1))
+    counts = zeros.astype(int)
+    recording = Recording(
+        model.topology.bodies,
+        np.arange(samples) * 0.1,
+        repeat(state.position),
+        repeat(state.quaternion),
+        repeat(state.velocity),
+        repeat(state.angular_velocity),
+        repeat(jnp.ones(())),
+        counts,
+        counts,
+        counts,
+        zeros > 0,
+        zeros,
+        zeros,
+    )
+    return model, recording
+
+
+@pytest.mark.parametrize("name", sorted(SCENES))
+def test_all_bodies_are_in_view(name: str) -> None:
+    model, recording = still(name)
+    figure = picture(model, recording, "ccp", name)
+    scene = figure.axes[0]
+    for collection in scene.collections:
+        if isinstance(collection, PolyCollection):
+            for path in collection.get_paths():
+                vertices = np.asarray(path.vertices)
+                low, high = vertices.min(axis=0), vertices.max(axis=0)
+                assert scene.viewLim.x0 <= low[0] and high[0] <= scene.viewLim.x1
+                assert scene.viewLim.y0 <= low[1] and high[1] <= scene.viewLim.y1
+    assert [ax.get_title(loc="left") for ax in figure.axes[1:]] == [
+        "energy [J]",
+        "contacts",
+        "residual, ccp [m/s]",
+    ]
+
+
+@pytest.mark.parametrize("copies", [0, 3])
+def test_draws_single_samples_and_batches(copies: int) -> None:
+    model, recording = still("cube-toss", samples=2, copies=copies)
+    gaps = replace(recording, residual_ncp=np.full_like(recording.residual_ncp, np.nan))
+    for law in ("ccp", "ncp"):
+        picture(model, gaps, law, "cube-toss").canvas.draw()
+
+
+def test_camera_keeps_lengths_and_handedness() -> None:
+    axes = Camera(30.0, 20.0).project(np.eye(3))
+    np.testing.assert_allclose(axes @ axes.T, np.eye(3), atol=1e-12)
+    assert np.linalg.det(axes) == pytest.approx(1.0)
+    assert axes[2, 1] > 0 and axes[2, 2] > 0
