@@ -85,9 +85,9 @@ def closest_points(
     a = jnp.argmin(square_a)
     under_a = offset + jnp.sum(axes * over_b[a], axis=1)
 
-    # Where they tie to within rounding, a vertex, whose derivative is the cleaner.
+    # Where they tie to within rounding: a vertex, whose derivative is the cleaner, of b.
     tie = 1 - 64 * jnp.finfo(half_a.dtype).eps
-    by_b = square_b[b] <= square_a[a]
+    by_b = tie * square_b[b] <= square_a[a]
     by_edge = jnp.sum((edges.on_b - edges.on_a) ** 2) < tie * jnp.minimum(square_b[b], square_a[a])
     vertex_a = jnp.where(by_b, over_a[b], corners[a] * half_a)
     vertex_b = jnp.where(by_b, of_b[b], under_a)

@@ -1,0 +1,81 @@
+"""Random and degenerate pairs of placed shapes, and what the tests compute from them in numpy."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.transform import Rotation
+
+from jaxccp.collision import Geometry
+
+CLOSE = 0.3
+"""Contacts further apart than this [m] are of no interest to any test."""
+
+
+def shapes(kind: str, count: int, rng: np.random.Generator, spread: float = 0.3) -> Geometry:
+    """``count`` random shapes of one kind, all leaves with a leading axis."""
+    size, radius = np.zeros((count, 3)), np.zeros(count)
+    if kind == "sphere":
+        radius = rng.uniform(0.05, 0.3, count)
+    elif kind == "capsule":
+        size[:, 2] = rng.uniform(0.05, 0.4, count)
+        radius = rng.uniform(0.03, 0.15, count)
+    elif kind == "box":
+        size = rng.uniform(0.1, 0.4, (count, 3))
+        radius = rng.uniform(0, 0.08, count) * (rng.random(count) < 0.5)
+    rotation = Rotation.random(count, rng).as_matrix()
+    return geometry(rng.normal(0, spread, (count, 3)), size, radius, rotation)
+
+
+def degenerate(kind: str, count: int, rng: np.random.Generator) -> Geometry:
+    """Shapes on a coarse grid in the 24 aligned orientations and with few sizes, zero ones too.
+
+    Coincident centres, parallel and zero-length segments, shared faces, edges and corners abound.
+    """
+    shape = shapes(kind, count, rng)
+    aligned = Rotation.create_group("O").as_matrix()[rng.integers(24, size=count)]
+    size, radius = np.asarray(shape.size), np.asarray(shape.radius)
+    if kind == "capsule":
+        size = size * 0
+        size[:, 2] = rng.choice([0.0, 0.1, 0.2], count)
+    elif kind == "box":
+        size = rng.choice([0.1, 0.2], (count, 3))
+        radius = rng.choice([0.0, 0.1], count)
+    return geometry(rng.integers(-2, 3, (count, 3)) * 0.1, size, radius, aligned)
+
+
+def geometry(
+    position: ArrayLike,
+    size: ArrayLike = (0, 0, 0),
+    radius: ArrayLike = 0.0,
+    rotation: ArrayLike | None = None,
+) -> Geometry:
+    """Float64 geometry from anything array-like; unrotated unless told."""
+    rotation = np.eye(3) if rotation is None else rotation
+    return Geometry(*(jnp.asarray(x, float) for x in (position, rotation, size, radius)))
+
+
+def turn(sequence: str, *degrees: float) -> np.ndarray:
+    """Rotation matrix of Euler angles, as scipy has them."""
+    return Rotation.from_euler(sequence, degrees, degrees=True).as_matrix().reshape(3, 3)
+
+
+def cast(tree, dtype):
+    """All leaves in another precision."""
+    return jax.tree.map(lambda x: jnp.asarray(x, dtype), tree)
+
+
+def in_numpy(*trees):
+    """Copies whose elements are quickly read one by one."""
+    return jax.tree.map(np.asarray, trees)
+
+
+def pick(tree, index):
+    """One element, or several, of a batch of geometries or manifolds."""
+    return jax.tree.map(lambda x: x[index], tree)
+
+
+def core_half(kind: str, shape: Geometry) -> np.ndarray:
+    """Half extents of the core as a (possibly flat) box in the local frame."""
+    size = np.asarray(shape.size)
+    return size - np.asarray(shape.radius)[..., None] if kind == "box" else size
