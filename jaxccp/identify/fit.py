@@ -1,0 +1,138 @@
+"""Gradient descent on parameters through vmapped rollouts."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Float
+
+from jaxccp.identify import parameters
+from jaxccp.identify.predict import Experiment, errors
+from jaxccp.identify.segments import Segments
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Mean over samples of a robust distance between prediction and recording.
+
+    Pseudo-Huber with the threshold below: quadratic for small errors, linear for large ones, so
+    that the few segments in which an impact fell on the other side do not outvote the rest.
+    """
+
+    length: float
+    """Errors of position are divided by it [m]."""
+    angle_weight: float = 0.5
+    """Lengths per radian: half a body's width, the lever of a rotation."""
+    threshold: float = 0.02
+
+    def residuals(
+        self, experiment: Experiment, names: tuple[str, ...], values: Array, segment: Segments
+    ) -> Float[Array, "s 6"]:
+        """Of one segment, zero where the recording had ended."""
+        samples = segment.target_position.shape[0]
+        predicted = experiment.predict(names, values, segment, samples)
+        shift, turn = errors(*predicted, segment)
+        both = jnp.concatenate([shift / self.length, self.angle_weight * turn], axis=1)
+        return jnp.where(segment.valid[:, None], both, 0.0)
+
+    def robust(self, residuals: Float[Array, "s 6"]) -> Float[Array, " s"]:
+        """Pseudo-Huber of each sample's residual."""
+        square = jnp.sum((residuals / self.threshold) ** 2, axis=-1)
+        return self.threshold**2 * (jnp.sqrt(1.0 + square) - 1.0)
+
+    def of_segment(
+        self, experiment: Experiment, names: tuple[str, ...], values: Array, segment: Segments
+    ) -> Float[Array, ""]:
+        """Mean over the samples of one segment."""
+        residuals = self.residuals(experiment, names, values, segment)
+        return jnp.sum(self.robust(residuals)) / jnp.maximum(jnp.sum(segment.valid), 1)
+
+
+@dataclass(frozen=True)
+class Descent:
+    """Adam on minibatches of segments, with a cosine schedule."""
+
+    iterations: int = 150
+    batch: int = 64
+    """Segments per iteration."""
+    learning_rate: float = 0.2
+    """In units of the parameters' scales."""
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The outcome of a descent."""
+
+    names: tuple[str, ...]
+    values: Float[np.ndarray, " p"]
+    """Mean of the iterates over the last tenth, in the order of ``names``."""
+    losses: Float[np.ndarray, " iterations"]
+    """Of the minibatches."""
+    path: Float[np.ndarray, "iterations p"]
+    """Values after each iteration."""
+
+
+def fit(
+    experiment: Experiment,
+    segments: Segments,
+    names: Sequence[str],
+    loss: Loss,
+    initial: Mapping[str, float] | None = None,
+    descent: Descent | None = None,
+    on_iteration: Callable[[int, float], None] = lambda iteration, loss: None,
+) -> Fit:
+    """Fit the named parameters to ``segments``.
+
+    Args:
+        experiment: the model, whose other numbers stay as they are.
+        segments: starts and what followed.
+        names: any subset of :data:`jaxccp.identify.parameters.PARAMETERS`.
+        loss: how errors count.
+        initial: where to start, by name; the table's values where absent.
+        descent: the optimiser.
+        on_iteration: called with the iteration's number and loss (for a progress bar).
+    """
+    chosen = parameters.known(names)
+    descent = descent or Descent()
+    start = {name: parameters.PARAMETERS[name].initial for name in chosen} | dict(initial or {})
+    free = jnp.asarray(parameters.to_free(chosen, start), float)
+    schedule = optax.cosine_decay_schedule(descent.learning_rate, descent.iterations, alpha=0.02)
+    optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adam(schedule, b2=0.99))
+
+    def mean_loss(free: Array, batch: Segments) -> Array:
+        values = parameters.to_physical(chosen, free)
+        each = jax.vmap(lambda s: loss.of_segment(experiment, chosen, values, s))(batch)
+        return jnp.mean(each)
+
+    @jax.jit
+    def update(free: Array, state: optax.OptState, batch: Segments):
+        value, gradient = jax.value_and_grad(mean_loss)(free, batch)
+        change, state = optimizer.update(gradient, state)
+        free = free + jnp.asarray(change)
+        return free, state, value, parameters.to_physical(chosen, free)
+
+    state = optimizer.init(free)
+    losses, path = [], []
+    for iteration, which in enumerate(_minibatches(len(segments), descent)):
+        free, state, value, values = update(free, state, segments.take(which))
+        losses.append(float(value))
+        path.append(np.asarray(values))
+        on_iteration(iteration, losses[-1])
+    tail = max(1, descent.iterations // 10)
+    return Fit(chosen, np.mean(path[-tail:], axis=0), np.array(losses), np.array(path))
+
+
+def _minibatches(count: int, descent: Descent):
+    """Indices of each iteration's segments: epochs of random permutations."""
+    random = np.random.default_rng(descent.seed)
+    size = min(descent.batch, count)
+    queue = np.zeros(0, int)
+    for _ in range(descent.iterations):
+        if len(queue) < size:
+            queue = np.concatenate([queue, random.permutation(count)])
+        batch, queue = queue[:size], queue[size:]
+        yield batch

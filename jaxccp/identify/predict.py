@@ -1,0 +1,72 @@
+"""What a model makes of a recorded start."""
+
+from dataclasses import dataclass, field, replace
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.ccp.problem import Law
+from jaxccp.ccp.solve import Stop
+from jaxccp.dynamics.rollout import rollout
+from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
+from jaxccp.identify import parameters
+from jaxccp.identify.segments import Segments
+from jaxccp.math import quaternion, safe
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A model of one free body, and how its motion is computed between samples."""
+
+    model: Model
+    state: State
+    """Any state of the model; starts replace what the recording tells."""
+    dt: float
+    """Time between samples [s]."""
+    law: Law = "ncp"
+    substeps: int = 8
+    """Steps between samples."""
+    stop: Stop = field(default_factory=lambda: Stop(max_iterations=300))
+
+    @property
+    def stepper(self) -> EulerImplicitLinearized:
+        return EulerImplicitLinearized(self.dt / self.substeps, self.law, stop=self.stop)
+
+    @property
+    def body(self) -> int:
+        """The free body."""
+        (index,) = self.model.topology.free.nonzero()[0]
+        return int(index)
+
+    def predict(
+        self, names: tuple[str, ...], values: Float[Array, " p"], start: Segments, samples: int
+    ) -> tuple[Float[Array, "s 3"], Float[Array, "s 4"]]:
+        """Positions and orientations at the samples after one start (``vmap`` for many)."""
+        model = parameters.apply(self.model, names, values)
+        body = self.body
+        state = replace(
+            self.state,
+            position=self.state.position.at[body].set(start.position),
+            quaternion=self.state.quaternion.at[body].set(start.quaternion),
+            velocity=self.state.velocity.at[body].set(start.velocity),
+            angular_velocity=self.state.angular_velocity.at[body].set(start.angular_velocity),
+        )
+        steps = samples * self.substeps
+        _, trajectory = rollout(model, state, self.stepper, steps, every=self.substeps)
+        return trajectory.state.position[:, body], trajectory.state.quaternion[:, body]
+
+
+def errors(
+    position: Float[Array, "s 3"],
+    orientation: Float[Array, "s 4"],
+    segment: Segments,
+) -> tuple[Float[Array, "s 3"], Float[Array, "s 3"]]:
+    """Error of position [m, world] and rotation vector of the error of orientation [rad]."""
+    difference = quaternion.multiply(quaternion.conjugate(segment.target_quaternion), orientation)
+    difference = jnp.where(difference[:, :1] < 0, -difference, difference)
+    sine = safe.norm(difference[:, 1:])
+    angle = 2.0 * jnp.arctan2(sine, difference[:, 0])
+    factor = jnp.where(sine > 1e-6, angle / jnp.where(sine > 1e-6, sine, 1.0), 2.0)
+    return position - segment.target_position, factor[:, None] * difference[:, 1:]

@@ -1,0 +1,107 @@
+"""Recorded trajectories cut into starts and what followed them."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from jaxccp.io.tosses import Tosses
+
+FIRST = 1
+"""First sample with a velocity: velocities are backward differences."""
+JUMP = 0.3
+"""Change of velocity between samples, beyond gravity's, that betrays an impact [m/s]."""
+SPIN_JUMP = 3.0
+"""Likewise of angular velocity [rad/s]."""
+GRAVITY = np.array([0.0, 0.0, -9.81])
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Segments:
+    """b starts, each with the s samples after it."""
+
+    position: Float[Array, "b 3"]
+    quaternion: Float[Array, "b 4"]
+    velocity: Float[Array, "b 3"]
+    angular_velocity: Float[Array, "b 3"]
+    target_position: Float[Array, "b s 3"]
+    target_quaternion: Float[Array, "b s 4"]
+    valid: Bool[Array, "b s"]
+    """False where the recording had ended."""
+    toss: Int[Array, " b"]
+    """Which toss each segment is from."""
+
+    def __len__(self) -> int:
+        return len(self.toss)
+
+    def take(self, which: Int[np.ndarray, " k"]) -> "Segments":
+        """The segments at these positions."""
+        return jax.tree.map(lambda leaf: leaf[which], self)
+
+
+def whole(tosses: Tosses) -> Segments:
+    """One segment per toss, from its second sample to its end."""
+    return _gather(
+        tosses, np.arange(len(tosses)), tosses.starts + FIRST, int(tosses.lengths.max()) - FIRST - 1
+    )
+
+
+def cut(tosses: Tosses, samples: int, stride: int) -> Segments:
+    """Segments of ``samples`` samples, about every ``stride``, from starts that are not impacts.
+
+    The velocity of a start is a mean over the interval before it; where an impact fell into that
+    interval it is the velocity of no moment, so the start is put off until the motion is smooth.
+    """
+    toss, start = [], []
+    for index, (first, length) in enumerate(zip(tosses.starts, tosses.lengths, strict=True)):
+        smooth = _smooth(tosses, first, length)
+        wanted = FIRST
+        while wanted + samples < length:
+            offset = int(np.argmax(smooth[wanted:]))
+            at = wanted + offset
+            if not smooth[at] or at + samples >= length:
+                break
+            toss.append(index)
+            start.append(first + at)
+            wanted = at + stride
+    if not toss:
+        raise ValueError(
+            f"no toss has {samples} samples after a start; the longest has "
+            f"{int(tosses.lengths.max())}: ask for a shorter horizon"
+        )
+    return _gather(tosses, np.array(toss), np.array(start), samples)
+
+
+def _smooth(tosses: Tosses, first: int, length: int) -> Bool[np.ndarray, " length"]:
+    rows = slice(first, first + length)
+    change = np.diff(tosses.velocity[rows], axis=0)
+    falling = np.linalg.norm(change - GRAVITY * tosses.dt, axis=1)
+    resting = np.linalg.norm(change, axis=1)
+    spin = np.linalg.norm(np.diff(tosses.angular_velocity[rows], axis=0), axis=1)
+    calm = (np.minimum(falling, resting) < JUMP) & (spin < SPIN_JUMP)
+    # The very first difference has no forerunner; a toss starts in the hand's free flight.
+    return np.concatenate([[True], calm]) & (np.arange(length) >= FIRST)
+
+
+def _gather(tosses: Tosses, toss: np.ndarray, start: np.ndarray, samples: int) -> Segments:
+    end = (tosses.starts + tosses.lengths)[toss]
+    rows = start[:, None] + 1 + np.arange(samples)
+    valid = rows < end[:, None]
+    rows = np.minimum(rows, end[:, None] - 1)
+
+    def real(values: np.ndarray) -> Array:
+        return jnp.asarray(values, float)
+
+    return Segments(
+        real(tosses.position[start]),
+        real(tosses.quaternion[start]),
+        real(tosses.velocity[start]),
+        real(tosses.angular_velocity[start]),
+        real(tosses.position[rows]),
+        real(tosses.quaternion[rows]),
+        jnp.asarray(valid),
+        jnp.asarray(toss, jnp.int32),
+    )
