@@ -90,7 +90,7 @@ def solve(
     contacts and single rows [m/s] under the chosen law, the largest one divided by max‖r_c‖, the
     objective ½ λᵀNλ + rᵀλ [J], the seconds spent solving and compiling (0 where an earlier file
     had the same shape), and the numbers of contacts and rows. --json prints one such object per
-    line.
+    line. Residuals are evaluated in the precision asked for.
 
     All files are read before the first is solved. Exit code: 0 all converged, 1 some did not
     (all are reported and written), 2 bad input or usage (nothing is solved or written).

@@ -102,7 +102,7 @@ def test_precision_is_the_commands_own(problems: tuple[Path, Path], tmp_path: Pa
     """64 bits also where JAX is set to 32, and the setting is left as it was."""
     with jax.enable_x64(False):
         deep = run(*problems, "--rtol", 1e-11, "--json")
-        assert not jax.config.jax_enable_x64
+        assert not jax.config.read("jax_enable_x64")
     assert deep.exit_code == 0
     single = run(*problems, "--precision", 32, "--rtol", 1e-4, "--out", tmp_path, "--json")
     assert single.exit_code == 0

@@ -61,7 +61,8 @@ def bodies(cohesion: float = 0.0, seed: int = 0) -> tuple[Fields, np.ndarray, np
         "cohesion": np.full(3, cohesion),
         **csr("D", d),
     }
-    return fields, d @ scipy.linalg.block_diag(*inverse_mass) @ d.T + np.diag(e), r
+    n = d @ np.asarray(scipy.linalg.block_diag(*inverse_mass)) @ d.T + np.diag(e)
+    return fields, n, r
 
 
 def write(path: Path, fields: Fields) -> Path:
