@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import lsq_linear
 from scipy.spatial.transform import Rotation
 
-from jaxccp.collision import NO_CONTACT, PAIRS, Geometry, Manifold, lookup
+from jaxccp.collision import NO_CONTACT, PAIRS, Geometry, Manifold
 from tests.collision.scenes import CLOSE, cast, core_half, degenerate, in_numpy, pick, shapes
 
 KINDS = list(PAIRS)
@@ -246,16 +246,3 @@ def test_contact_points_lie_on_both_shapes(kinds):
             assert height[apart].max() < 1e-9
             # A capsule's own points are the closest to within 1e-5 of its radius.
             np.testing.assert_allclose(height[least], 0, atol=1e-4)
-
-
-def test_lookup_finds_both_orders():
-    pair, swapped = lookup("sphere", "box")
-    assert pair is PAIRS["sphere", "box"] and not swapped
-    pair, swapped = lookup("box", "sphere")
-    assert pair is PAIRS["sphere", "box"] and swapped
-
-
-@pytest.mark.parametrize("kinds", [("plane", "plane"), ("box", "torus")])
-def test_lookup_names_what_is_missing_and_how_to_add_it(kinds):
-    with pytest.raises(ValueError, match=rf"{kinds[0]}.*{kinds[1]}.*PAIRS"):
-        lookup(*kinds)
