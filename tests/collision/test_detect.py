@@ -1,0 +1,118 @@
+"""Contacts of a whole scene: frames, surfaces, capacity, and memory matched by feature."""
+
+from dataclasses import replace
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxccp.collision.detect import Contacts, detect, empty_memory, recall, remember, slots
+from jaxccp.math import quaternion
+from jaxccp.model import Box, Combination, Material, Model, Plane, Sphere, State
+from jaxccp.scene import ModelBuilder
+
+MARGIN = 0.05
+
+
+@cache
+def scene(capacity: int | None = None) -> tuple[Model, State]:
+    """Three balls and a box over a floor; heights differ by ball."""
+    builder = ModelBuilder(
+        margin=MARGIN, combination=Combination(friction="mean", restitution="max")
+    )
+    builder.add_shape(0, Plane(), material=Material(0.2, 0.1, 1e-4, 0.01))
+    for i, gap in enumerate((-0.002, 0.01, 0.2)):
+        ball = Material(0.4, 0.3, 2e-4, 0.02)
+        builder.add_solid(Sphere(0.1), 1.0, ball, position=(i, 0, 0.1 + gap))
+    builder.add_solid(Box((0.1, 0.1, 0.1)), 1.0, position=(0, 5, 0.099))
+    return builder.build(capacity)
+
+
+@cache
+def contacts(capacity: int | None = None) -> Contacts:
+    return jax.device_get(jax.jit(detect)(*scene(capacity)))
+
+
+def test_live_contacts_are_those_within_the_margin() -> None:
+    found = contacts()
+    assert found.found == 2 + 4
+    np.testing.assert_allclose(np.sort(found.gap[found.live]), [-0.002, *[-0.001] * 4, 0.01])
+
+
+def test_frames_are_right_handed_and_lead_from_the_first_body_to_the_second() -> None:
+    _, state = scene()
+    found = contacts()
+    frame = found.frame[found.live]
+    np.testing.assert_allclose(frame @ np.swapaxes(frame, 1, 2), np.eye(3)[None] + 0 * frame)
+    np.testing.assert_allclose(np.linalg.det(frame), 1.0)
+    first, second = found.bodies[found.live].T
+    assert np.all(first == 0)
+    upwards = np.asarray(state.position)[second] - found.position[found.live]
+    assert np.all(np.einsum("ci,ci->c", frame[:, 0], upwards) > 0)
+
+
+def test_surfaces_combine() -> None:
+    found = contacts()
+    ball = found.live & (found.bodies[:, 1] == 1)
+    for name, expected in (
+        *(("friction", 0.3), ("restitution", 0.3)),
+        *(("compliance", 3e-4), ("damping", 0.03)),
+    ):
+        np.testing.assert_allclose(getattr(found, name)[ball], expected, rtol=1e-12)
+
+
+def test_capacity_keeps_the_deepest() -> None:
+    found = contacts(5)
+    assert found.gap.shape == (5,) and found.found == 6 and found.live.all()
+    np.testing.assert_allclose(np.sort(found.gap), [-0.002, *[-0.001] * 4], atol=1e-15)
+    every = contacts()
+    np.testing.assert_array_equal(found.feature, every.feature[found.slot])
+    np.testing.assert_array_equal(found.position, every.position[found.slot])
+
+
+def test_memory_follows_features_through_slots() -> None:
+    """Each live contact finds its own impulse, also when others have come and gone."""
+    for capacity in (None, 6):
+        model, state = scene(capacity)
+        before = contacts(capacity)
+        impulse = jnp.arange(3.0 * len(before.gap)).reshape(-1, 3) + 1
+        memory = remember(model.topology, before, impulse)
+        assert memory.feature.shape == (slots(model.topology),)
+        again = recall(model.topology, memory, before)
+        np.testing.assert_array_equal(again[before.live], impulse[before.live])
+        assert not np.any(again[~before.live])
+
+        # The first ball leaves, the third lands, the box tips onto an edge.
+        tip = quaternion.exp(jnp.array([0.8, 0.0, 0.0]))
+        position = state.position.at[1, 2].set(1.0).at[3, 2].set(0.1).at[4, 2].set(0.14)
+        moved = replace(state, position=position, quaternion=state.quaternion.at[4].set(tip))
+        after = detect(model, moved)
+        world = np.asarray(recall(model.topology, memory, after))
+        old = {
+            (*map(int, pair), int(feature)): row
+            for pair, feature, live, row in zip(
+                before.bodies, before.feature, before.live, np.asarray(impulse), strict=True
+            )
+            if live
+        }
+        live = np.asarray(after.live)
+        assert live.sum() >= 4
+        for pair, feature, row in zip(
+            np.asarray(after.bodies)[live],
+            np.asarray(after.feature)[live],
+            world[live],
+            strict=True,
+        ):
+            expected = old.get((*map(int, pair), int(feature)), np.zeros(3))
+            np.testing.assert_array_equal(row, expected)
+
+
+def test_nothing_to_touch() -> None:
+    builder = ModelBuilder()
+    builder.add_body(1.0, (1, 1, 1))
+    model, state = builder.build()
+    found = detect(model, state)
+    assert found.gap.shape == (0,) and found.found == 0
+    assert empty_memory(model.topology, state.position.dtype).feature.shape == (0,)
+    assert recall(model.topology, state.memory, found).shape == (0, 3)
