@@ -18,11 +18,15 @@ Built in JAX's current default precision; traceable in the key.
 """
 
 SCENES: dict[str, Scene] = {
-    "cube-toss": cube_toss,
-    "stack": stack,
-    "incline": incline,
-    "billiards": billiards,
+    name: jax.jit(scene)
+    for name, scene in {
+        "cube-toss": cube_toss,
+        "stack": stack,
+        "incline": incline,
+        "billiards": billiards,
+    }.items()
 }
+"""Compiled, so that every call gives the very same topology, and programs made for it serve on."""
 
 
 def batch(scene: Scene, key: Key, copies: int) -> tuple[Model, State]:
