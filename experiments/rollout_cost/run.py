@@ -1,0 +1,229 @@
+"""What steps, batches and gradients cost: compile time of a step, steps per second, reverse mode.
+
+    python experiments/rollout_cost/run.py
+
+Writes results.md and cost.png beside itself. Seconds are processor time of the process, so that
+what else the machine does counts little; those of runs are the shortest of REPEATS.
+"""
+
+import os
+import platform
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+from matplotlib.figure import Figure
+from rich.progress import track
+
+from jaxccp import Box, EulerImplicitLinearized, Material, Model, ModelBuilder, Plane, State
+from jaxccp.ccp import Law
+from jaxccp.dynamics import rollout
+from jaxccp.scene import WORLD
+from jaxccp.scene.library import SCENES, batch
+
+SEED = 0
+H = 1e-3
+"""Length of a step [s]."""
+LAWS: tuple[Law, ...] = ("ccp", "ncp")
+PRECISIONS = (32, 64)
+BATCHES = (1, 64, 1024)
+BATCH_STEPS = 500
+"""Of the tossed cube: flight, impacts and the beginning of the rest."""
+GRADIENT_STEPS = 100
+LEAD = {"cube-toss": 230, "sliding box": 10, "stack": 20}
+"""Steps before the differentiated ones: the cube is then about to land."""
+REPEATS = 5
+
+HERE = Path(__file__).resolve().parent
+TARGETS = {"step": 5.0, "gradient": 20.0, "ratio": 3.0}
+"""Compile seconds of a step and of a gradient, gradient time over forward time."""
+
+
+def sliding_box() -> tuple[Model, State]:
+    """A box sliding at 2 m/s, slowed by friction."""
+    surface = Material(friction=0.3)
+    builder = ModelBuilder()
+    builder.add_shape(WORLD, Plane(), material=surface)
+    place = {"position": (0.0, 0.0, 0.1), "velocity": (2.0, 0.0, 0.0)}
+    builder.add_solid(Box((0.2, 0.15, 0.1)), 1.0, surface, **place)
+    return builder.build()
+
+
+def scene(name: str) -> tuple[Model, State]:
+    if name == "sliding box":
+        return sliding_box()
+    return SCENES[name](jax.random.key(SEED))
+
+
+def compiled(function: Callable, *arguments: object) -> tuple[Callable, float]:
+    """The program and the seconds tracing and compiling it took."""
+    start = time.process_time()
+    program = jax.jit(function).lower(*arguments).compile()
+    return program, time.process_time() - start
+
+
+def shortest(program: Callable, *arguments: object) -> float:
+    """Seconds of the fastest of REPEATS calls."""
+    times = []
+    for _ in range(REPEATS + 1):
+        start = time.process_time()
+        jax.block_until_ready(program(*arguments))
+        times.append(time.process_time() - start)
+    return min(times[1:])
+
+
+def step_compilation() -> Iterator[dict]:
+    """Compile time of one step of every built-in scene."""
+    for name, precision, law in product(SCENES, PRECISIONS[:1], LAWS):
+        with jax.enable_x64(precision == 64):
+            model, state = scene(name)
+            stepper = EulerImplicitLinearized(H, law)
+            _, seconds = compiled(stepper.step, model, state)
+        yield {"scene": name, "precision": precision, "law": law, "compile [s]": seconds}
+
+
+def throughput() -> Iterator[dict]:
+    """Steps per second of all copies together, cube-toss."""
+    for copies, precision, law in product(BATCHES, PRECISIONS, LAWS):
+        with jax.enable_x64(precision == 64):
+            model, states = batch(SCENES["cube-toss"], jax.random.key(SEED), copies)
+            stepper = EulerImplicitLinearized(H, law)
+
+            def run(state: State, model: Model = model, stepper=stepper) -> State:
+                return rollout(model, state, stepper, BATCH_STEPS)[0]
+
+            program, _ = compiled(jax.vmap(run), states)
+            rate = copies * BATCH_STEPS / shortest(program, states)
+        yield {"batch": copies, "precision": precision, "law": law, "steps/s": rate}
+
+
+def gradients() -> Iterator[dict]:
+    """Reverse mode through GRADIENT_STEPS steps against the forward rollout."""
+    for name, precision, law in product(LEAD, PRECISIONS, LAWS):
+        with jax.enable_x64(precision == 64):
+            model, state = scene(name)
+            stepper = EulerImplicitLinearized(H, law)
+            state, _ = rollout(model, state, stepper, LEAD[name])
+            loss, parameters = differentiable(model, state, stepper)
+            forward, forward_compile = compiled(loss, parameters)
+            gradient, compile_s = compiled(jax.value_and_grad(loss), parameters)
+            times = shortest(forward, parameters), shortest(gradient, parameters)
+        yield {
+            "scene": name,
+            "precision": precision,
+            "law": law,
+            "forward [ms]": 1e3 * times[0],
+            "gradient [ms]": 1e3 * times[1],
+            "ratio": times[1] / times[0],
+            "compile forward [s]": forward_compile,
+            "compile gradient [s]": compile_s,
+        }
+
+
+def differentiable(model: Model, state: State, stepper) -> tuple[Callable, tuple]:
+    """A function of initial state, masses and friction, and the values to take it at."""
+
+    def loss(parameters: tuple) -> jax.Array:
+        position, velocity, spin, mass, friction = parameters
+        moved = replace(state, position=position, velocity=velocity, angular_velocity=spin)
+        changed = replace(
+            model,
+            bodies=replace(model.bodies, mass=mass),
+            shapes=replace(model.shapes, friction=friction),
+        )
+        final, _ = rollout(changed, moved, stepper, GRADIENT_STEPS)
+        return jnp.sum(final.position**2) + jnp.sum(final.quaternion[:, 1] * final.quaternion[:, 2])
+
+    start = (state.position, state.velocity, state.angular_velocity)
+    return loss, (*start, model.bodies.mass, model.shapes.friction)
+
+
+def table(rows: list[dict]) -> str:
+    def cell(value: object) -> str:
+        return (
+            f"{value:,.3g}"
+            if isinstance(value, float) and value < 1e3
+            else (f"{value:,.0f}" if isinstance(value, float) else str(value))
+        )
+
+    lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
+    lines += ["| " + " | ".join(map(cell, row.values())) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def plot(steps: list[dict], rates: list[dict], ratios: list[dict]) -> Figure:
+    figure = Figure(figsize=(12.0, 4.0), dpi=100, layout="constrained")
+    axes = figure.subplots(1, 3)
+    colours = {(32, "ccp"): "#2f6690", (32, "ncp"): "#8fb8d6"}
+    colours |= {(64, "ccp"): "#d1603d", (64, "ncp"): "#eeb49f"}
+    panels = (
+        (steps, "scene", "compile [s]", "compilation of a step [s]", TARGETS["step"]),
+        (rates, "batch", "steps/s", "cube-toss: steps per second", None),
+        (ratios, "scene", "ratio", "reverse-mode gradient / forward", TARGETS["ratio"]),
+    )
+    for ax, (rows, group, value, title, target) in zip(axes, panels, strict=True):
+        names = list(dict.fromkeys(row[group] for row in rows))
+        for i, ((precision, law), colour) in enumerate(colours.items()):
+            chosen = [r for r in rows if (r["precision"], r["law"]) == (precision, law)]
+            places = [names.index(r[group]) + 0.2 * (i - 1.5) for r in chosen]
+            ax.bar(
+                places, [r[value] for r in chosen], 0.18, color=colour, label=f"{law}, {precision}"
+            )
+        if target is not None:
+            ax.axhline(target, color="#333333", linewidth=1.0, linestyle="--")
+        ax.set_xticks(range(len(names)), names)
+        ax.set_title(title, loc="left", fontsize=10)
+        ax.spines[["top", "right"]].set_visible(False)
+    axes[1].set_yscale("log")
+    axes[0].legend(frameon=False, fontsize=8)
+    return figure
+
+
+def collected(rows: Iterator[dict], title: str, count: int) -> list[dict]:
+    found = []
+    for row in track(rows, title, count):
+        found.append(row)
+        print(*(f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items()))
+    return found
+
+
+def main() -> None:
+    steps = collected(step_compilation(), "compiling steps", 2 * len(SCENES))
+    rates = collected(throughput(), "throughput", 4 * len(BATCHES))
+    ratios = collected(gradients(), "gradients", 4 * len(LEAD))
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, jax {jax.__version__}, CPU"
+    (HERE / "results.md").write_text(
+        f"""# What steps, batches and gradients cost
+
+`python experiments/rollout_cost/run.py` · seed {SEED}, steps of {1e3 * H:g} ms, processor seconds,
+the shortest of {REPEATS} runs · {machine}
+
+![cost](cost.png)
+
+## Compiling one step (target: {TARGETS["step"]:g} s)
+
+{table(steps)}
+
+## Steps per processor second, cube-toss, {BATCH_STEPS} steps of each copy
+
+{table(rates)}
+
+## Gradient of {GRADIENT_STEPS} steps (targets: {TARGETS["ratio"]:g} × forward, compiled in \
+{TARGETS["gradient"]:g} s)
+
+Reverse mode, value included, in initial positions, velocities, spins, masses and friction.
+
+{table(ratios)}
+""",
+        encoding="utf-8",
+    )
+    plot(steps, rates, ratios).savefig(HERE / "cost.png")
+    print(f"wrote {HERE / 'results.md'} and {HERE / 'cost.png'}")
+
+
+if __name__ == "__main__":
+    main()
