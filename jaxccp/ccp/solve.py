@@ -28,15 +28,11 @@ class Solver(Protocol):
         ...
 
     def step(self, problem: Problem, rho: Array, state: Any) -> Any:
-        """One iteration. ``problem.r`` may differ from the last step's."""
+        """One iteration. ``problem.r`` may differ from the last step's (Coulomb's law)."""
         ...
 
     def candidate(self, state: Any) -> tuple[Array, Array]:
         """The iterate on offer, λ in K, and N λ."""
-        ...
-
-    def restart(self, state: Any) -> Any:
-        """Drop momentum: the problem's r has changed."""
         ...
 
 
@@ -44,7 +40,7 @@ class Solver(Protocol):
 class Stop:
     """When to stop: residual ≤ atol + rtol · max‖r_c‖ [m/s], or at the iteration limit."""
 
-    atol: float | None = None
+    atol: float | Float[Array, ""] | None = None
     """[m/s]; None takes 1e-8 in float64 and 1e-5 in float32."""
     rtol: float = 0.0
     max_iterations: int = 1000
@@ -128,7 +124,6 @@ def _iterate(problem: Problem, solver: Solver, guess: Array, law: Law, stop: Sto
         if law == "ncp":
             renew = _worst(shifted, rho, lam, n_lam) <= INEXACTNESS * residual
             shift = jnp.where(renew, shift, progress.shift)
-            algorithm = _where(renew, solver.restart(algorithm), algorithm)
         better = residual < progress.residual
         return _Progress(
             algorithm,
@@ -146,6 +141,8 @@ def _iterate(problem: Problem, solver: Solver, guess: Array, law: Law, stop: Sto
     useful = lam @ (0.5 * n_lam + problem.r) < 0
     lam, n_lam = jnp.where(useful, lam, 0.0), jnp.where(useful, n_lam, 0.0)
     residual, shift = law_residual(lam, n_lam)
+    # Without a guess, u is the velocity of free flight, which says nothing about sliding.
+    shift = jnp.where(useful, shift, 0.0)
     finite = jnp.isfinite(residual) & jnp.all(jnp.isfinite(problem.r))
     first = problem.shifted(shift) if law == "ncp" else problem
     start = _Progress(
@@ -156,10 +153,6 @@ def _iterate(problem: Problem, solver: Solver, guess: Array, law: Law, stop: Sto
 
 def _worst(problem: Problem, rho: Array, lam: Array, n_lam: Array) -> Array:
     return jnp.max(problem.residual(lam, n_lam + problem.r, rho), initial=0.0)
-
-
-def _where(condition: Array, yes: Any, no: Any) -> Any:
-    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no)
 
 
 def _statistics(problem: Problem, best: _Progress, law: Law, stop: Stop) -> Statistics:

@@ -7,7 +7,7 @@ import time
 from collections.abc import Hashable
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, cast
+from typing import Annotated
 
 import jax
 import jax.numpy as jnp
@@ -136,7 +136,7 @@ class _Runner:
     def __init__(self, solver: ccp.Solver, law: ccp.Law, max_iterations: int) -> None:
         def run(problem: ccp.Problem, tolerance: jax.Array) -> ccp.Solution:
             # The tolerance is an argument, not a constant: files of one shape share the program.
-            stop = ccp.Stop(atol=cast(float, tolerance), max_iterations=max_iterations)
+            stop = ccp.Stop(atol=tolerance, max_iterations=max_iterations)
             return ccp.solve(problem, solver, law=law, stop=stop)
 
         self._run = jax.jit(run)

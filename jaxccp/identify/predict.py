@@ -46,11 +46,15 @@ class Experiment:
         """Positions and orientations at the samples after one start (``vmap`` for many)."""
         model = parameters.apply(self.model, names, values)
         body = self.body
+        # The recorded velocity is the mean over the sampling interval before the start; the
+        # stepper's is the mean over its own step before it. Free fall lies between the two.
+        gap = jnp.where(start.airborne, 0.5 * (self.dt - self.stepper.h), 0.0)
+        velocity = start.velocity + gap * model.gravity
         state = replace(
             self.state,
             position=self.state.position.at[body].set(start.position),
             quaternion=self.state.quaternion.at[body].set(start.quaternion),
-            velocity=self.state.velocity.at[body].set(start.velocity),
+            velocity=self.state.velocity.at[body].set(velocity),
             angular_velocity=self.state.angular_velocity.at[body].set(start.angular_velocity),
         )
         steps = samples * self.substeps

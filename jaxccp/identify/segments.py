@@ -27,6 +27,8 @@ class Segments:
     quaternion: Float[Array, "b 4"]
     velocity: Float[Array, "b 3"]
     angular_velocity: Float[Array, "b 3"]
+    airborne: Bool[Array, " b"]
+    """Whether the start is in free flight."""
     target_position: Float[Array, "b s 3"]
     target_quaternion: Float[Array, "b s 4"]
     valid: Bool[Array, "b s"]
@@ -44,9 +46,9 @@ class Segments:
 
 def whole(tosses: Tosses) -> Segments:
     """One segment per toss, from its second sample to its end."""
-    return _gather(
-        tosses, np.arange(len(tosses)), tosses.starts + FIRST, int(tosses.lengths.max()) - FIRST - 1
-    )
+    samples = int(tosses.lengths.max()) - FIRST - 1
+    start = tosses.starts + FIRST
+    return _gather(tosses, np.arange(len(tosses)), start, np.ones(len(tosses), bool), samples)
 
 
 def cut(tosses: Tosses, samples: int, stride: int) -> Segments:
@@ -55,9 +57,9 @@ def cut(tosses: Tosses, samples: int, stride: int) -> Segments:
     The velocity of a start is a mean over the interval before it; where an impact fell into that
     interval it is the velocity of no moment, so the start is put off until the motion is smooth.
     """
-    toss, start = [], []
+    toss, start, airborne = [], [], []
     for index, (first, length) in enumerate(zip(tosses.starts, tosses.lengths, strict=True)):
-        smooth = _smooth(tosses, first, length)
+        smooth, falling = _motion(tosses, first, length)
         wanted = FIRST
         while wanted + samples < length:
             offset = int(np.argmax(smooth[wanted:]))
@@ -66,27 +68,36 @@ def cut(tosses: Tosses, samples: int, stride: int) -> Segments:
                 break
             toss.append(index)
             start.append(first + at)
+            airborne.append(falling[at])
             wanted = at + stride
     if not toss:
         raise ValueError(
             f"no toss has {samples} samples after a start; the longest has "
             f"{int(tosses.lengths.max())}: ask for a shorter horizon"
         )
-    return _gather(tosses, np.array(toss), np.array(start), samples)
+    return _gather(tosses, np.array(toss), np.array(start), np.array(airborne), samples)
 
 
-def _smooth(tosses: Tosses, first: int, length: int) -> Bool[np.ndarray, " length"]:
+def _motion(
+    tosses: Tosses, first: int, length: int
+) -> tuple[Bool[np.ndarray, " length"], Bool[np.ndarray, " length"]]:
+    """For each sample of a toss: no impact just before it; in free flight."""
     rows = slice(first, first + length)
     change = np.diff(tosses.velocity[rows], axis=0)
-    falling = np.linalg.norm(change - GRAVITY * tosses.dt, axis=1)
-    resting = np.linalg.norm(change, axis=1)
+    from_flight = np.linalg.norm(change - GRAVITY * tosses.dt, axis=1)
+    from_rest = np.linalg.norm(change, axis=1)
     spin = np.linalg.norm(np.diff(tosses.angular_velocity[rows], axis=0), axis=1)
-    calm = (np.minimum(falling, resting) < JUMP) & (spin < SPIN_JUMP)
-    # The very first difference has no forerunner; a toss starts in the hand's free flight.
-    return np.concatenate([[True], calm]) & (np.arange(length) >= FIRST)
+    calm = (np.minimum(from_flight, from_rest) < JUMP) & (spin < SPIN_JUMP)
+    # The difference up to the first sample with a velocity has no meaning; a toss begins in flight.
+    smooth = np.concatenate([[False], calm])
+    flight = np.concatenate([[True], from_flight < from_rest])
+    smooth[FIRST] = flight[FIRST] = True
+    return smooth, flight
 
 
-def _gather(tosses: Tosses, toss: np.ndarray, start: np.ndarray, samples: int) -> Segments:
+def _gather(
+    tosses: Tosses, toss: np.ndarray, start: np.ndarray, airborne: np.ndarray, samples: int
+) -> Segments:
     end = (tosses.starts + tosses.lengths)[toss]
     rows = start[:, None] + 1 + np.arange(samples)
     valid = rows < end[:, None]
@@ -100,6 +111,7 @@ def _gather(tosses: Tosses, toss: np.ndarray, start: np.ndarray, samples: int) -
         real(tosses.quaternion[start]),
         real(tosses.velocity[start]),
         real(tosses.angular_velocity[start]),
+        jnp.asarray(airborne),
         real(tosses.position[rows]),
         real(tosses.quaternion[rows]),
         jnp.asarray(valid),

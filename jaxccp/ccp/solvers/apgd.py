@@ -1,7 +1,6 @@
 """Accelerated projected gradient descent."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -42,7 +41,7 @@ class APGD:
 
     power_iterations: int = 2
     """Products spent on the first estimate of the Lipschitz constant."""
-    shrink: float = 0.9
+    shrink: float = 0.98
     """Factor on L after an accepted step, so that it can adapt downwards."""
     max_rejections: int = 20
     """Consecutive halvings of the step after which it is accepted all the same."""
@@ -107,16 +106,3 @@ class APGD:
 
     def candidate(self, state: _State) -> tuple[Array, Array]:
         return state.trial, state.n_trial
-
-    def restart(self, state: _State) -> Any:
-        return _State(
-            state.lam,
-            state.n_lam,
-            state.trial,
-            state.n_trial,
-            state.lam,
-            state.n_lam,
-            jnp.ones_like(state.theta),
-            state.lipschitz,
-            state.rejected,
-        )
