@@ -40,10 +40,10 @@ def scene() -> tuple[Model, State]:
     builder.add_shape(0, Plane(), material=Material(friction=1e3, restitution=1.0))
     surface = Material(friction=0.5)
     builder.add_solid(Box((HALF, HALF, HALF)), MASS, surface, position=(0, 0, HALF), name="box")
-    builder.add_solid(Sphere(RADIUS), MASS, surface, position=(0, 1, RADIUS), name="sphere")
+    builder.add_solid(Sphere(RADIUS), MASS, surface, position=(0, 0, RADIUS), name="sphere")
     lying = LYING.as_quat(scalar_first=True)
     builder.add_solid(
-        CAPSULE_SHAPE, MASS, surface, position=(0, 2, RADIUS), quaternion=lying, name="capsule"
+        CAPSULE_SHAPE, MASS, surface, position=(0, 0, RADIUS), quaternion=lying, name="capsule"
     )
     for a, b in ((BOX, SPHERE), (BOX, CAPSULE), (SPHERE, CAPSULE)):
         builder.exclude(a, b)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from jaxccp.model import Box, Capsule, Combination, Material, Plane, Sphere
+from jaxccp.model.shapes import Shape
 from jaxccp.scene import ModelBuilder, contact_capacity
 
 BALL = Sphere(0.1)
@@ -26,7 +27,7 @@ def built(**settings) -> Callable[[], object]:
     return build
 
 
-def attached(shape=BALL, body: int = 1, **changes) -> Callable[[], object]:
+def attached(shape: Shape = BALL, body: int = 1, **changes) -> Callable[[], object]:
     def attach() -> object:
         builder = ModelBuilder()
         builder.add_body(1.0, (1, 1, 1), name="ball")
