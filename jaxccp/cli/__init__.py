@@ -5,12 +5,14 @@ from typing import Annotated
 import typer
 
 from jaxccp import __version__
+from jaxccp.cli.identify import identify_command
 from jaxccp.cli.simulate import simulate
 from jaxccp.cli.solve import solve
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_show_locals=False
 )
+app.command("identify")(identify_command)
 app.command()(simulate)
 app.command()(solve)
 

@@ -1,9 +1,11 @@
 """Options and exit codes that commands share."""
 
 import math
+import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
+from pathlib import Path
 from typing import Annotated, Any, get_args
 
 import typer
@@ -28,6 +30,15 @@ def bad_input_exits() -> Iterator[None]:
     except InputError as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(Exit.BAD_INPUT) from None
+
+
+def check_folder(out: Path) -> None:
+    """Refuse a folder that cannot be written to, before the work is done."""
+    existing = next(p for p in (out, *out.absolute().parents) if p.exists())
+    if not existing.is_dir():
+        raise InputError(existing, "is a file, not a folder", "name another folder for --out")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise InputError(existing, "cannot be written to", "name another folder for --out")
 
 
 def one_of(choices: Collection[Any]) -> Callable[[Any], Any]:

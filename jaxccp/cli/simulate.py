@@ -3,7 +3,6 @@
 import importlib.util
 import json
 import math
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +20,7 @@ from jaxccp.cli.options import (
     PrecisionOption,
     SolverOption,
     bad_input_exits,
+    check_folder,
     one_of,
 )
 from jaxccp.cli.simulation import Run, summary
@@ -83,7 +83,7 @@ def simulate(
     with bad_input_exits(), jax.enable_x64(precision == 64):
         steps = _steps(duration, dt)
         if out is not None:
-            _check_output(out)
+            check_folder(out)
         key = jax.random.key(seed)
         model, state = SCENES[scene](key) if copies == 1 else batch(SCENES[scene], key, copies)
         stepper = EulerImplicitLinearized(dt, law, SOLVERS[solver](), Stop())
@@ -111,15 +111,6 @@ def _steps(duration: float, dt: float) -> int:
     if steps < 1:
         raise InputError("--duration", f"{duration} s is no step of {dt} s", "make it longer")
     return steps
-
-
-def _check_output(out: Path) -> None:
-    """Refuse a folder that cannot be written to, before the work is done."""
-    existing = next(p for p in (out, *out.absolute().parents) if p.exists())
-    if not existing.is_dir():
-        raise InputError(existing, "is a file, not a folder", "name another folder for --out")
-    if not os.access(existing, os.W_OK | os.X_OK):
-        raise InputError(existing, "cannot be written to", "name another folder for --out")
 
 
 def _progress() -> Progress:

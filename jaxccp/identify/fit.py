@@ -12,6 +12,10 @@ from jaxtyping import Array, Float
 from jaxccp.identify import parameters
 from jaxccp.identify.predict import Experiment, errors
 from jaxccp.identify.segments import Segments
+from jaxccp.math import safe
+
+LONGEST = 3.0
+"""Longest gradient of a segment, in medians of its batch."""
 
 
 @dataclass(frozen=True)
@@ -101,19 +105,17 @@ def fit(
     start = {name: parameters.PARAMETERS[name].initial for name in chosen} | dict(initial or {})
     free = jnp.asarray(parameters.to_free(chosen, start), float)
     schedule = optax.cosine_decay_schedule(descent.learning_rate, descent.iterations, alpha=0.02)
-    optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adam(schedule, b2=0.99))
+    optimizer = optax.adam(schedule, b2=0.99)
 
-    def mean_loss(free: Array, batch: Segments) -> Array:
-        values = parameters.to_physical(chosen, free)
-        each = jax.vmap(lambda s: loss.of_segment(experiment, chosen, values, s))(batch)
-        return jnp.mean(each)
+    def one(free: Array, segment: Segments) -> Array:
+        return loss.of_segment(experiment, chosen, parameters.to_physical(chosen, free), segment)
 
     @jax.jit
     def update(free: Array, state: optax.OptState, batch: Segments):
-        value, gradient = jax.value_and_grad(mean_loss)(free, batch)
-        change, state = optimizer.update(gradient, state)
+        values, gradients = jax.vmap(jax.value_and_grad(one), in_axes=(None, 0))(free, batch)
+        change, state = optimizer.update(_tamed_mean(gradients), state)
         free = free + jnp.asarray(change)
-        return free, state, value, parameters.to_physical(chosen, free)
+        return free, state, jnp.mean(values), parameters.to_physical(chosen, free)
 
     state = optimizer.init(free)
     losses, path = [], []
@@ -124,6 +126,17 @@ def fit(
         on_iteration(iteration, losses[-1])
     tail = max(1, descent.iterations // 10)
     return Fit(chosen, np.mean(path[-tail:], axis=0), np.array(losses), np.array(path))
+
+
+def _tamed_mean(gradients: Float[Array, "b p"]) -> Float[Array, " p"]:
+    """Mean of the segments' gradients, none longer than a few times the median.
+
+    Behind several impacts a gradient can be exact and yet say nothing about any finite change of
+    the parameters; a few such segments must not steer the rest.
+    """
+    length = jnp.linalg.norm(gradients, axis=1)
+    limit = LONGEST * jnp.median(length)
+    return jnp.mean(gradients * jnp.minimum(1.0, safe.divide(limit, length))[:, None], axis=0)
 
 
 def _minibatches(count: int, descent: Descent):

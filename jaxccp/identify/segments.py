@@ -44,9 +44,10 @@ class Segments:
         return jax.tree.map(lambda leaf: leaf[which], self)
 
 
-def whole(tosses: Tosses) -> Segments:
-    """One segment per toss, from its second sample to its end."""
+def whole(tosses: Tosses, limit: int | None = None) -> Segments:
+    """One segment per toss, from its second sample to its end or for ``limit`` samples."""
     samples = int(tosses.lengths.max()) - FIRST - 1
+    samples = samples if limit is None else min(samples, limit)
     start = tosses.starts + FIRST
     return _gather(tosses, np.arange(len(tosses)), start, np.ones(len(tosses), bool), samples)
 

@@ -1,0 +1,101 @@
+"""Make the synthetic tosses that ``jaxccp identify --demo`` fits.
+
+    python experiments/demo_tosses/make.py [--out jaxccp/identify/data/tosses.npz]
+
+A cube with known parameters is thrown from random states, simulated with small steps, sampled at
+148 Hz and measured with noise like the real recordings' (see NOISE). Velocities are backward
+differences of the noisy poses, as in the real data.
+"""
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+jax.config.update("jax_enable_x64", True)
+
+from jaxccp.ccp.solve import Stop  # noqa: E402
+from jaxccp.dynamics import EulerImplicitLinearized, rollout  # noqa: E402
+from jaxccp.identify import parameters  # noqa: E402
+from jaxccp.io.tosses import Tosses, write_tosses  # noqa: E402
+from jaxccp.math import quaternion  # noqa: E402
+from jaxccp.scene.library import SCENES, batch  # noqa: E402
+
+SEED = 7
+TOSSES = 30
+SAMPLES = 80
+DT = 1.0 / 148.0
+SUBSTEPS = 16
+LAW = "ncp"
+TRUTH = {
+    "friction": 0.21,
+    "restitution": 0.12,
+    "inertia": 1.05,
+    "half_width": 0.0521,
+    "ground_height": 0.0006,
+}
+NOISE = {"position": 3e-5, "rotation": 5e-4}
+"""Standard deviations [m], [rad]: those of second differences in the real cube's free flights."""
+
+
+def simulate() -> tuple[np.ndarray, np.ndarray]:
+    """Noise-free positions [t, s, 3] and quaternions [t, s, 4] at the samples."""
+    model, state = batch(SCENES["cube-toss"], jax.random.key(SEED), TOSSES)
+    names = tuple(TRUTH)
+    model = parameters.apply(model, names, jnp.asarray(list(TRUTH.values())))
+    # Low tosses, so that most of the recording is contact.
+    state = replace(state, position=state.position.at[:, 1, 2].set(0.16))
+    stepper = EulerImplicitLinearized(DT / SUBSTEPS, LAW, stop=Stop(1e-9, 0.0, 2000))
+
+    @jax.jit
+    def run(state):
+        return jax.vmap(
+            lambda s: rollout(model, s, stepper, SAMPLES * SUBSTEPS, every=SUBSTEPS)[1].state
+        )(state)
+
+    trajectory = run(state)
+    return np.asarray(trajectory.position[:, :, 1]), np.asarray(trajectory.quaternion[:, :, 1])
+
+
+def measure(position: np.ndarray, orientation: np.ndarray) -> Tosses:
+    """Noisy poses and their backward differences."""
+    random = np.random.default_rng(SEED)
+    position = position + NOISE["position"] * random.standard_normal(position.shape)
+    turn = NOISE["rotation"] * random.standard_normal(position.shape)
+    orientation = np.asarray(
+        quaternion.multiply(quaternion.exp(jnp.asarray(turn)), jnp.asarray(orientation))
+    )
+    velocity = np.diff(position, axis=1, prepend=position[:, :1]) / DT
+    earlier = np.concatenate([orientation[:, :1], orientation[:, :-1]], axis=1)
+    step = np.asarray(
+        quaternion.multiply(
+            jnp.asarray(orientation), quaternion.conjugate(jnp.asarray(earlier))
+        )
+    )
+    step = step * np.where(step[..., :1] < 0, -1.0, 1.0)
+    spin = 2.0 * step[..., 1:] / DT
+    flat = lambda x: x.reshape(-1, x.shape[-1])  # noqa: E731
+    return Tosses(
+        np.arange(TOSSES),
+        np.full(TOSSES, SAMPLES),
+        flat(position),
+        flat(orientation),
+        flat(velocity),
+        flat(spin),
+        DT,
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--out", type=Path, default=Path("jaxccp/identify/data/tosses.npz"))
+    out = parser.parse_args().out
+    write_tosses(out, measure(*simulate()))
+    print(f"{TOSSES} tosses of {SAMPLES} samples in {out} ({out.stat().st_size / 1024:.0f} kB)")
+
+
+if __name__ == "__main__":
+    main()

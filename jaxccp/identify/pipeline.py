@@ -1,0 +1,137 @@
+"""The whole identification: split, fit, standard errors, errors before and after."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import jax
+import numpy as np
+from jaxtyping import Float, Int
+
+from jaxccp.ccp.problem import Law
+from jaxccp.ccp.solve import Stop
+from jaxccp.identify import parameters
+from jaxccp.identify.evaluate import HORIZONS, Errors, evaluate, evaluate_horizon
+from jaxccp.identify.fit import Descent, Fit, Loss, fit
+from jaxccp.identify.predict import Experiment
+from jaxccp.identify.segments import whole
+from jaxccp.identify.uncertainty import standard_errors
+from jaxccp.io.tosses import Tosses
+from jaxccp.scene.cube_toss import WIDTH
+from jaxccp.scene.library import SCENES
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to identify; the defaults suit tosses of a cube recorded at some 150 Hz."""
+
+    names: tuple[str, ...] = parameters.DEFAULT
+    law: Law = "ncp"
+    horizon: int = 100
+    """Longest rollout that is compared with the recording [samples]."""
+    fit_substeps: int = 4
+    """Steps between samples while fitting."""
+    substeps: int = 8
+    """Steps between samples in the errors that are reported."""
+    holdout: float = 0.3
+    """Share of the tosses that are kept out of the fit, to measure it."""
+    threshold: float = 0.1
+    """Where the loss turns from quadratic to linear [body widths]."""
+    descent: Descent = field(default_factory=Descent)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One set of parameters on the tosses that were not fitted."""
+
+    whole: Errors
+    horizons: dict[int, Errors]
+    """By the number of samples predicted."""
+
+    def summary(self) -> dict:
+        """Means and medians, ready for JSON."""
+        short = {str(samples): errors.summary() for samples, errors in self.horizons.items()}
+        return self.whole.summary() | {"horizons": short}
+
+
+@dataclass(frozen=True)
+class Identification:
+    """What was found, and what it is worth."""
+
+    settings: Settings
+    fit: Fit
+    standard_errors: Float[np.ndarray, " p"]
+    initial: Float[np.ndarray, " p"]
+    before: Comparison
+    after: Comparison
+    train: Int[np.ndarray, " k"]
+    """Ids of the tosses fitted."""
+    test: Int[np.ndarray, " k"]
+    """Ids of the tosses the comparisons are made on."""
+
+
+def cube_experiment(dt: float, law: Law, substeps: int) -> Experiment:
+    """The cube of the toss experiment on a plane, sampled every ``dt`` [s]."""
+    model, state = SCENES["cube-toss"](jax.random.key(0))
+    double = model.bodies.mass.dtype == np.float64
+    stop = Stop(atol=1e-6 if double else 1e-5, max_iterations=200)
+    return Experiment(model, state, dt, law, substeps, stop)
+
+
+def split(tosses: Tosses, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Random positions of the tosses to fit and of those held out, at least one of each."""
+    if len(tosses) < 2:
+        raise ValueError("one toss cannot be both fitted and held out: record at least two")
+    order = np.random.default_rng(seed).permutation(len(tosses))
+    held = min(max(1, round(share * len(tosses))), len(tosses) - 1)
+    return np.sort(order[held:]), np.sort(order[:held])
+
+
+def compare(
+    tosses: Tosses, names: tuple[str, ...], values: np.ndarray, law: Law, substeps: int
+) -> Comparison:
+    """Errors of the model with these parameters on all of ``tosses``."""
+    experiment = cube_experiment(tosses.dt, law, substeps)
+    shortest = int(tosses.lengths.max()) - 2
+    return Comparison(
+        evaluate(experiment, tosses, names, values, WIDTH),
+        {
+            samples: evaluate_horizon(experiment, tosses, names, values, WIDTH, samples)
+            for samples in HORIZONS
+            if samples < shortest
+        },
+    )
+
+
+def identify(
+    tosses: Tosses,
+    settings: Settings,
+    on_stage: Callable[[str], None] = lambda stage: None,
+    on_iteration: Callable[[int, float], None] = lambda iteration, loss: None,
+) -> Identification:
+    """Fit ``settings.names`` to a random part of ``tosses`` and measure the fit on the rest."""
+    names = parameters.known(settings.names)
+    train, test = split(tosses, settings.holdout, settings.descent.seed)
+    experiment = cube_experiment(tosses.dt, settings.law, settings.fit_substeps)
+    loss = Loss(WIDTH, threshold=settings.threshold)
+    segments = whole(tosses.take(train), settings.horizon)
+    on_stage("fitting")
+    found = fit(experiment, segments, names, loss, None, settings.descent, on_iteration)
+    on_stage("standard errors")
+    spread = standard_errors(experiment, segments, names, found.values, loss)
+    on_stage("errors on held-out tosses")
+    initial = np.array([parameters.PARAMETERS[name].initial for name in names])
+    held = tosses.take(test)
+    before, after = (
+        compare(held, names, values, settings.law, settings.substeps)
+        for values in (initial, found.values)
+    )
+    return Identification(
+        settings,
+        found,
+        spread,
+        initial,
+        before,
+        after,
+        np.asarray(tosses.ids)[train],
+        np.asarray(tosses.ids)[test],
+    )
