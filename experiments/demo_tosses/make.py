@@ -37,7 +37,7 @@ TRUTH = {
     "half_width": 0.0521,
     "ground_height": 0.0006,
 }
-NOISE = {"position": 3e-5, "rotation": 5e-4}
+NOISE = {"position": 2e-5, "rotation": 1e-4}
 """Standard deviations [m], [rad]: those of second differences in the real cube's free flights."""
 
 
@@ -71,9 +71,7 @@ def measure(position: np.ndarray, orientation: np.ndarray) -> Tosses:
     velocity = np.diff(position, axis=1, prepend=position[:, :1]) / DT
     earlier = np.concatenate([orientation[:, :1], orientation[:, :-1]], axis=1)
     step = np.asarray(
-        quaternion.multiply(
-            jnp.asarray(orientation), quaternion.conjugate(jnp.asarray(earlier))
-        )
+        quaternion.multiply(jnp.asarray(orientation), quaternion.conjugate(jnp.asarray(earlier)))
     )
     step = step * np.where(step[..., :1] < 0, -1.0, 1.0)
     spin = 2.0 * step[..., 1:] / DT
@@ -90,7 +88,7 @@ def measure(position: np.ndarray, orientation: np.ndarray) -> Tosses:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Synthetic tosses")
     parser.add_argument("--out", type=Path, default=Path("jaxccp/identify/data/tosses.npz"))
     out = parser.parse_args().out
     write_tosses(out, measure(*simulate()))

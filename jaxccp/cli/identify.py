@@ -23,7 +23,14 @@ from jaxccp.cli.options import (
 )
 from jaxccp.identify import parameters
 from jaxccp.identify.fit import Descent
-from jaxccp.identify.pipeline import Comparison, Identification, Settings, compare, identify
+from jaxccp.identify.pipeline import (
+    Comparison,
+    Identification,
+    Settings,
+    compare,
+    evaluator,
+    identify,
+)
 from jaxccp.identify.report import as_json, picture, read_parameters
 from jaxccp.io import InputError, write_file
 from jaxccp.io.tosses import Tosses, read_tosses
@@ -94,9 +101,10 @@ def identify_command(
             check_folder(out)
         if evaluate is not None:
             chosen, values, its_law, substeps = read_parameters(evaluate)
-            found = compare(tosses, chosen, values, its_law, substeps)
+            judge = evaluator(tosses.dt, chosen, its_law, substeps)
+            found = compare(judge, tosses, values)
             report = found.summary() | {"law": its_law, "tosses": len(tosses)}
-            _show(report, json_wanted, _evaluation_table(found))
+            _show(report, json_wanted, _evaluation_table(found, "tosses"))
             return
         settings = Settings(
             names=_names(names),
@@ -109,7 +117,12 @@ def identify_command(
         report = as_json(identified)
         if out is not None:
             report |= _write(out, identified, tosses, report)
-        _show(report, json_wanted, _table(identified), _evaluation_table(identified.after))
+        _show(
+            report,
+            json_wanted,
+            _table(identified),
+            _evaluation_table(identified.after, "tosses not fitted"),
+        )
     if not np.isfinite(identified.fit.values).all():
         raise typer.Exit(Exit.NOT_CONVERGED)
 
@@ -194,8 +207,8 @@ def _table(found: Identification) -> Table:
     return table
 
 
-def _evaluation_table(found: Comparison) -> Table:
-    table = Table(title=f"Errors of {len(found.whole.position)} tosses that were not fitted")
+def _evaluation_table(found: Comparison, what: str) -> Table:
+    table = Table(title=f"Errors of {len(found.whole.position)} {what}")
     table.add_column("rolled out for")
     for title in ("position, mean", "median [widths]", "rotation, mean", "median [°]"):
         table.add_column(title, justify="right")

@@ -1,6 +1,6 @@
 """Parameters of a model from recorded motion, by gradients through rollouts."""
 
-from jaxccp.identify.evaluate import Errors, evaluate, evaluate_horizon
+from jaxccp.identify.evaluate import Errors, Evaluator
 from jaxccp.identify.fit import Descent, Fit, Loss, fit
 from jaxccp.identify.parameters import PARAMETERS
 from jaxccp.identify.predict import Experiment
@@ -11,13 +11,12 @@ __all__ = [
     "PARAMETERS",
     "Descent",
     "Errors",
+    "Evaluator",
     "Experiment",
     "Fit",
     "Loss",
     "Segments",
     "cut",
-    "evaluate",
-    "evaluate_horizon",
     "fit",
     "standard_errors",
     "whole",

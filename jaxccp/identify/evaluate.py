@@ -13,8 +13,8 @@ from jaxccp.io.tosses import Tosses
 
 HORIZONS = (10, 20, 40)
 """Samples over which chaos does not yet drown the model."""
-GROUPS = 4
-"""Tosses are sorted by length and rolled out in so many batches."""
+LONG = 1.5
+"""Tosses longer than this multiple of the shortest are rolled out in a batch of their own."""
 
 
 @dataclass(frozen=True)
@@ -36,52 +36,15 @@ class Errors:
         }
 
 
-def evaluate(
-    experiment: Experiment,
-    tosses: Tosses,
-    names: tuple[str, ...],
-    values: Float[np.ndarray, " p"],
-    width: float,
-) -> Errors:
-    """Errors of whole tosses, rolled out from their second sample to their end."""
-    order = np.argsort(tosses.lengths, kind="stable")
-    found = [
-        _mean_errors(experiment, whole(tosses.take(part)), names, values, width)
-        for part in np.array_split(order, min(GROUPS, len(order)))
-    ]
-    back = np.argsort(order, kind="stable")
-    return Errors(
-        np.concatenate([e.position for e in found])[back],
-        np.concatenate([e.rotation for e in found])[back],
-    )
+class Evaluator:
+    """Errors of one experiment's predictions; programs are kept from call to call."""
 
+    def __init__(self, experiment: Experiment, names: tuple[str, ...], width: float) -> None:
+        """``names``: the parameters whose values are given; ``width``: of the body [m]."""
 
-def evaluate_horizon(
-    experiment: Experiment,
-    tosses: Tosses,
-    names: tuple[str, ...],
-    values: Float[np.ndarray, " p"],
-    width: float,
-    samples: int,
-) -> Errors:
-    """Errors over the next ``samples`` samples, from starts all along the tosses."""
-    return _mean_errors(experiment, cut(tosses, samples, samples), names, values, width)
-
-
-def _mean_errors(
-    experiment: Experiment,
-    segments: Segments,
-    names: tuple[str, ...],
-    values: np.ndarray,
-    width: float,
-) -> Errors:
-    samples = segments.target_position.shape[1]
-
-    @jax.jit
-    def of_all(values: Array, batch: Segments) -> tuple[Array, Array]:
-        def of_segment(segment: Segments) -> tuple[Array, Array]:
-            predicted = experiment.predict(names, values, segment, samples)
-            shift, turn = errors(*predicted, segment)
+        def of_segment(values: Array, segment: Segments) -> tuple[Array, Array]:
+            samples = segment.target_position.shape[0]
+            shift, turn = errors(*experiment.predict(names, values, segment, samples), segment)
             count = jnp.maximum(jnp.sum(segment.valid), 1)
             distance = jnp.linalg.norm(shift, axis=1) / width
             angle = jnp.degrees(jnp.linalg.norm(turn, axis=1))
@@ -90,7 +53,26 @@ def _mean_errors(
                 jnp.sum(jnp.where(segment.valid, angle, 0.0)) / count,
             )
 
-        return jax.vmap(of_segment)(batch)
+        self._run = jax.jit(jax.vmap(of_segment, in_axes=(None, 0)))
 
-    position, rotation = of_all(jnp.asarray(values, float), segments)
-    return Errors(np.asarray(position), np.asarray(rotation))
+    def segments(self, values: Float[np.ndarray, " p"], segments: Segments) -> Errors:
+        """Of each segment."""
+        position, rotation = self._run(jnp.asarray(values, float), segments)
+        return Errors(np.asarray(position), np.asarray(rotation))
+
+    def whole(self, values: Float[np.ndarray, " p"], tosses: Tosses) -> Errors:
+        """Of whole tosses, rolled out from their second sample to their end."""
+        order = np.argsort(tosses.lengths, kind="stable")
+        # A batch is as long as its longest toss: the few long ones go apart.
+        long = tosses.lengths[order] > LONG * tosses.lengths[order[0]]
+        parts = [part for part in (order[~long], order[long]) if len(part)]
+        found = [self.segments(values, whole(tosses.take(part))) for part in parts]
+        back = np.argsort(order, kind="stable")
+        return Errors(
+            np.concatenate([e.position for e in found])[back],
+            np.concatenate([e.rotation for e in found])[back],
+        )
+
+    def horizon(self, values: Float[np.ndarray, " p"], tosses: Tosses, samples: int) -> Errors:
+        """Over the next ``samples`` samples, from starts all along the tosses."""
+        return self.segments(values, cut(tosses, samples, samples))

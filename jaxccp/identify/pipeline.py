@@ -10,7 +10,7 @@ from jaxtyping import Float, Int
 from jaxccp.ccp.problem import Law
 from jaxccp.ccp.solve import Stop
 from jaxccp.identify import parameters
-from jaxccp.identify.evaluate import HORIZONS, Errors, evaluate, evaluate_horizon
+from jaxccp.identify.evaluate import HORIZONS, Errors, Evaluator
 from jaxccp.identify.fit import Descent, Fit, Loss, fit
 from jaxccp.identify.predict import Experiment
 from jaxccp.identify.segments import whole
@@ -86,20 +86,22 @@ def split(tosses: Tosses, share: float, seed: int) -> tuple[np.ndarray, np.ndarr
     return np.sort(order[held:]), np.sort(order[:held])
 
 
-def compare(
-    tosses: Tosses, names: tuple[str, ...], values: np.ndarray, law: Law, substeps: int
-) -> Comparison:
+def compare(evaluator: Evaluator, tosses: Tosses, values: np.ndarray) -> Comparison:
     """Errors of the model with these parameters on all of ``tosses``."""
-    experiment = cube_experiment(tosses.dt, law, substeps)
     shortest = int(tosses.lengths.max()) - 2
     return Comparison(
-        evaluate(experiment, tosses, names, values, WIDTH),
+        evaluator.whole(values, tosses),
         {
-            samples: evaluate_horizon(experiment, tosses, names, values, WIDTH, samples)
+            samples: evaluator.horizon(values, tosses, samples)
             for samples in HORIZONS
             if samples < shortest
         },
     )
+
+
+def evaluator(dt: float, names: tuple[str, ...], law: Law, substeps: int) -> Evaluator:
+    """Of the cube, in cube widths."""
+    return Evaluator(cube_experiment(dt, law, substeps), names, WIDTH)
 
 
 def identify(
@@ -121,10 +123,8 @@ def identify(
     on_stage("errors on held-out tosses")
     initial = np.array([parameters.PARAMETERS[name].initial for name in names])
     held = tosses.take(test)
-    before, after = (
-        compare(held, names, values, settings.law, settings.substeps)
-        for values in (initial, found.values)
-    )
+    judge = evaluator(tosses.dt, names, settings.law, settings.substeps)
+    before, after = (compare(judge, held, values) for values in (initial, found.values))
     return Identification(
         settings,
         found,

@@ -2,10 +2,10 @@
 
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import jax
 import numpy as np
-from matplotlib.figure import Figure
 
 from jaxccp.ccp.problem import Law
 from jaxccp.identify import parameters
@@ -14,7 +14,9 @@ from jaxccp.identify.predict import errors
 from jaxccp.identify.segments import FIRST, whole
 from jaxccp.io.errors import InputError
 from jaxccp.io.tosses import Tosses
-from jaxccp.viz import TossPicture, identification_picture
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PICTURED = 3
 """Held-out tosses in the picture."""
@@ -80,8 +82,13 @@ def read_parameters(path: Path) -> tuple[tuple[str, ...], np.ndarray, Law, int]:
     return names, np.array([values[name] for name in names]), law, substeps
 
 
-def picture(found: Identification, tosses: Tosses) -> Figure:
-    """Held-out tosses that are typical of the errors after the fit, and the loss curve."""
+def picture(found: Identification, tosses: Tosses) -> "Figure":
+    """Held-out tosses that are typical of the errors after the fit, and the loss curve.
+
+    Needs matplotlib, which nothing else here does.
+    """
+    from jaxccp.viz import TossPicture, identification_picture
+
     rank = np.argsort(found.after.whole.position)
     shares = np.linspace(0.15, 0.85, min(PICTURED, len(rank)))
     typical = rank[(shares * len(rank)).astype(int)]
