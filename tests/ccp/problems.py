@@ -80,7 +80,8 @@ def random_case(
 
     free = rng.normal(size=6 * BODIES)
     r = Case(rows.reshape(n, 12), bodies, compliance, np.zeros(n), lo, hi, mu).jacobian() @ free
-    r += 1e-3 * rng.uniform(size=n) * (kind == "mixed")
+    if kind == "saturated":  # one row at each of its bounds
+        r[box] = 5.0 * (-1.0) ** np.arange(len(r[box]))
     if kind == "open":
         r[:EQUALITIES] = 0.0
         r[EQUALITIES:scalars] = np.abs(r[EQUALITIES:scalars])

@@ -1,0 +1,221 @@
+"""Derivatives of solutions against central differences, in every number of a problem.
+
+For each kind of problem and each leaf one random direction; both are batched, so that a law costs
+one compilation of the tangents and one of the differences.
+"""
+
+from dataclasses import replace
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp.ccp import BodyDelassus, Cones, Law, Problem, Stop, linear, solve
+from tests.ccp.problems import KINDS, random_case, stack
+
+LAWS: tuple[Law, Law] = ("ccp", "ncp")
+PRECISE = Stop(atol=1e-13, max_iterations=3000)
+STEP = 1e-5
+TOLERANCE = 1e-6
+
+# Redundant rows may not be moved apart one by one, see test_redundant below; nor may zero ones.
+REGULAR = [kind for kind in KINDS if kind not in ("redundant", "fixed", "masses")]
+LEAVES = ("scalar_rows", "contact_rows", "compliance", "r", "lo", "hi", "mu")
+
+
+def as_dict(problem: Problem) -> dict[str, jax.Array]:
+    n, k = problem.delassus, problem.cones
+    assert isinstance(n, BodyDelassus)
+    parts = (n.scalar_rows, n.contact_rows, n.compliance, problem.r, k.lo, k.hi, k.mu)
+    return dict(zip(LEAVES, parts, strict=True))
+
+
+def from_dict(problem: Problem, leaves: dict[str, jax.Array]) -> Problem:
+    n = problem.delassus
+    assert isinstance(n, BodyDelassus)
+    operator = replace(n, **{name: leaves[name] for name in LEAVES[:3]})
+    return Problem(operator, leaves["r"], Cones(*(leaves[name] for name in LEAVES[4:])))
+
+
+def directions(problem: Problem) -> dict[str, jax.Array]:
+    """A batch of tangents, each moving one leaf; infinite bounds stay."""
+    rng, leaves = np.random.default_rng(5), as_dict(problem)
+    batch = {name: np.zeros((len(LEAVES), *leaf.shape)) for name, leaf in leaves.items()}
+    for index, name in enumerate(LEAVES):
+        move = rng.normal(size=leaves[name].shape)
+        batch[name][index] = np.where(np.isfinite(leaves[name]), move, 0.0)
+    return {name: jnp.asarray(value) for name, value in batch.items()}
+
+
+def solution(problem: Problem, leaves: dict[str, jax.Array], law: Law) -> jax.Array:
+    """λ and u of the problem with other numbers."""
+    solved = solve(from_dict(problem, leaves), law=law, stop=PRECISE)
+    return jnp.concatenate([solved.lam, solved.u])
+
+
+def batch_of(kinds: list[str], contacts: int | None = None):
+    size = {} if contacts is None else {"contacts": contacts}
+    problems = [random_case(2, kind=kind, **size).problem() for kind in kinds]
+    moves = [directions(problem) for problem in problems]
+    return stack(problems), jax.tree.map(lambda *x: jnp.stack(x), *moves)
+
+
+def tangents(problems: Problem, moves, law: Law) -> jax.Array:
+    """Kinds × leaves × (λ, u)."""
+
+    def one(problem: Problem, move) -> jax.Array:
+        at = as_dict(problem)
+        return jax.jvp(lambda leaves: solution(problem, leaves, law), (at,), (move,))[1]
+
+    return jax.jit(jax.vmap(jax.vmap(one, (None, 0))))(problems, moves)
+
+
+def differences(problems: Problem, moves, law: Law) -> np.ndarray:
+    @jax.jit
+    @jax.vmap
+    def run(problem: Problem, move):
+        def at(offset: jax.Array, one):
+            leaves = jax.tree.map(lambda x, d: x + offset * d, as_dict(problem), one)
+            return solution(problem, leaves, law)
+
+        offsets = STEP * jnp.array([-2.0, -1.0, 1.0, 2.0])
+        return jax.vmap(lambda one: jax.vmap(lambda o: at(o, one))(offsets))(move)
+
+    values = np.asarray(run(problems, moves))
+    return np.einsum("o,klon->kln", [1 / 12, -8 / 12, 8 / 12, -1 / 12], values) / STEP
+
+
+def relative(actual: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Error of each tangent relative to its length, or absolute where that is below 1."""
+    length = np.linalg.norm(expected, axis=-1)
+    return np.linalg.norm(actual - expected, axis=-1) / np.maximum(length, 1.0)
+
+
+def check(actual: jax.Array, expected: np.ndarray, kinds: list[str]) -> None:
+    error = relative(np.asarray(actual), expected)
+    named = {
+        (kind, leaf): error[i, j] for i, kind in enumerate(kinds) for j, leaf in enumerate(LEAVES)
+    }
+    assert not {name: value for name, value in named.items() if not value <= TOLERANCE}
+
+
+@cache
+def regular(law: Law) -> tuple[jax.Array, np.ndarray]:
+    problems, moves = batch_of(REGULAR)
+    return tangents(problems, moves, law), differences(problems, moves, law)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_forward_mode(law: Law) -> None:
+    actual, expected = regular(law)
+    check(actual, expected, REGULAR)
+    # Every leaf matters somewhere, else nothing was tested.
+    assert np.all(np.linalg.norm(expected, axis=-1).max(axis=0) > 0.1)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_forward_mode_matrix_free(law: Law, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linear, "DENSE_ROWS", 0)
+    problems, moves = batch_of(REGULAR)
+    check(tangents(problems, moves, law), regular(law)[1], REGULAR)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_forward_mode_with_more_rows_than_bodies_move(law: Law) -> None:
+    """54 rows over 8 bodies: solved by bodies; compliance keeps every row's share unique."""
+    problems, moves = batch_of(["compliant"], contacts=16)
+    expected = differences(problems, moves, law)
+    check(tangents(problems, moves, law), expected, ["compliant"])
+
+
+@pytest.mark.parametrize("contacts", [6, 16])
+@pytest.mark.parametrize("law", LAWS)
+def test_modes_agree(law: Law, contacts: int) -> None:
+    """jacfwd = jacrev in every leaf, under jit and vmap, on either side of the choice of solver."""
+    kinds = ["compliant", "mixed", "saturated"] if contacts == 6 else ["compliant"]
+    problems, _ = batch_of(kinds, contacts)
+
+    def jacobians(problem: Problem):
+        def run(leaves: dict[str, jax.Array]) -> jax.Array:
+            return solution(problem, leaves, law)
+
+        at = as_dict(problem)
+        return jax.jacfwd(run)(at), jax.jacrev(run)(at)
+
+    forward, reverse = jax.jit(jax.vmap(jacobians))(problems)
+    for name in LEAVES:
+        scale = np.abs(forward[name]).max() + 1
+        np.testing.assert_allclose(forward[name] / scale, reverse[name] / scale, atol=1e-10)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_batched_gradients_equal_single_ones(law: Law) -> None:
+    problems, _ = batch_of(REGULAR)
+
+    def gradient(problem: Problem):
+        weights = jnp.linspace(-1.0, 1.0, 2 * problem.r.shape[0])
+        return jax.grad(lambda leaves: weights @ solution(problem, leaves, law))(as_dict(problem))
+
+    batch, single = jax.jit(jax.vmap(gradient))(problems), jax.jit(gradient)
+    for index in range(len(REGULAR)):
+        alone = single(jax.tree.map(lambda leaf, i=index: leaf[i], problems))
+        for name in LEAVES:
+            np.testing.assert_allclose(batch[name][index], alone[name], atol=1e-8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("law", LAWS)
+def test_second_order(law: Law) -> None:
+    """The Hessian in r, μ and the rows along random lines against differences of the gradient.
+
+    Not at μ = 0, the end of μ's range, where a second derivative in μ has one side only.
+    """
+    problems, _ = batch_of(["mixed", "sticking", "sliding", "saturated"])
+    moved = ("contact_rows", "r", "mu")
+    rng = np.random.default_rng(7)
+
+    def lines(problem: Problem):
+        """A scalar of three numbers: how far each leaf is moved along its line."""
+        at = as_dict(problem)
+        paths = {name: jnp.asarray(rng.normal(size=at[name].shape)) for name in moved}
+        weights = jnp.asarray(rng.normal(size=2 * problem.r.shape[0]))
+
+        def loss(t: jax.Array) -> jax.Array:
+            shift = {name: at[name] + t[i] * paths[name] for i, name in enumerate(moved)}
+            return weights @ solution(problem, {**at, **shift}, law) ** 2
+
+        return loss
+
+    offsets = 1e-4 * jnp.concatenate([k * jnp.eye(3) for k in (-2, -1, 1, 2)])
+
+    @jax.jit
+    @jax.vmap
+    def run(problem: Problem):
+        loss, zero = lines(problem), jnp.zeros(3)
+        slopes = jax.vmap(jax.grad(loss))(offsets).reshape(4, 3, 3)
+        return jax.hessian(loss)(zero), jax.jacrev(jax.jacrev(loss))(zero), slopes
+
+    hessian, reverse, slopes = (np.asarray(x) for x in run(problems))
+    weights = np.array([1, -8, 8, -1]) / 12 / 1e-4
+    expected = np.einsum("o,boij->bij", weights, slopes)
+    scale = np.abs(expected).max(axis=(1, 2), keepdims=True) + 1
+    np.testing.assert_allclose(hessian / scale, expected / scale, atol=TOLERANCE)
+    np.testing.assert_allclose(hessian / scale, reverse / scale, atol=1e-8)
+    np.testing.assert_allclose(hessian / scale, np.swapaxes(hessian, 1, 2) / scale, atol=1e-8)
+
+
+def test_memory_does_not_depend_on_the_number_of_iterations() -> None:
+    problem = random_case(0).problem()
+
+    def bytes_held(iterations: int) -> int:
+        def loss(leaves: dict[str, jax.Array]) -> jax.Array:
+            stop = Stop(atol=0.0, max_iterations=iterations)
+            return jnp.sum(solve(from_dict(problem, leaves), stop=stop).u ** 2)
+
+        analysis = jax.jit(jax.grad(loss)).lower(as_dict(problem)).compile().memory_analysis()
+        assert analysis is not None
+        return analysis.temp_size_in_bytes
+
+    assert bytes_held(10) == bytes_held(10_000) > 0

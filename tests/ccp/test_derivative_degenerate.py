@@ -1,0 +1,137 @@
+"""Derivatives of degenerate problems: redundant contacts, kinks, rows of a kind missing."""
+
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp.ccp import BodyDelassus, Cones, Law, Problem, Stop, linear, solve
+from tests.ccp.problems import random_case
+from tests.ccp.test_derivative import (
+    LAWS,
+    PRECISE,
+    STEP,
+    TOLERANCE,
+    as_dict,
+    from_dict,
+    solution,
+)
+
+CORNERS = [[-1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [1.0, 0.0, -1.0]]
+POINTS: dict[Law, np.ndarray] = {
+    "ccp": np.array([*CORNERS, [1.0, 1.0, -1.0], [0.0, 0.0, -1.0]]),
+    "ncp": np.array([*CORNERS, *CORNERS[:2]]),
+}
+"""Where the box touches the floor. Under Coulomb's law a load that may be shared out in several
+ways leaves the motion open as well (all of it on the middle point resists no spin), so there the
+redundant points are repeated ones."""
+STATES = {
+    "resting": [0, 0, -0.1, 0, 0, 0],
+    "sliding": [2.0, 0.5, -0.1, 0, 0, 0.1],
+    "landing": [1.0, 0.3, -1.0, 0.4, -0.7, 0.2],
+    "leaving": [1.0, 0.0, 0.5, 0.1, 0, 0],
+}
+"""Free velocity of a box, linear then angular."""
+
+
+def box_on_floor(theta: jax.Array, points: np.ndarray) -> Problem:
+    """A box touching the floor at five points, 15 rows over six freedoms: λ is not unique.
+
+    ``theta`` is its free velocity, mass, half size and friction; ``points`` in half sizes.
+    """
+    free, mass, half, mu = theta[:6], theta[6], theta[7], theta[8]
+    count = len(points)
+    arm = half * jnp.asarray(points)
+    axes = jnp.eye(3)[jnp.array([2, 0, 1])]
+    angular = jnp.cross(arm[:, None], axes[None])
+    linear_part = jnp.broadcast_to(axes, (count, 3, 3)) / jnp.sqrt(mass)
+    inertia = mass * half**2 * jnp.array([0.5, 0.7, 0.9])
+    rows = jnp.concatenate([linear_part, angular / jnp.sqrt(inertia)], axis=-1)
+    whitened = free * jnp.sqrt(jnp.concatenate([jnp.full(3, mass), inertia]))
+    r = jnp.einsum("cij,j->ci", rows, whitened).reshape(-1)
+    both_sides = jnp.concatenate([jnp.zeros_like(rows), rows], axis=-1)
+    bodies = jnp.tile(jnp.array([0, 1]), (count, 1))
+    none = jnp.zeros((0, 12)), jnp.zeros((0, 2), int), jnp.zeros(0)
+    n = BodyDelassus(none[0], both_sides, none[1], bodies, jnp.zeros(3 * count), 2)
+    return Problem(n, r, Cones(none[2], none[2], jnp.full(count, mu)))
+
+
+BOX_STATES = np.array([[*v, 1.5, 0.6, 0.4] for v in STATES.values()])
+
+
+def box_velocity(theta: jax.Array, law: Law) -> jax.Array:
+    return solve(box_on_floor(theta, POINTS[law]), law=law, stop=PRECISE).u
+
+
+@cache
+def box_differences(law: Law) -> np.ndarray:
+    steps = STEP * jnp.concatenate([k * jnp.eye(9) for k in (-2, -1, 1, 2)])
+    states = (jnp.asarray(BOX_STATES)[:, None] + steps).reshape(-1, 9)
+    moved = np.asarray(jax.jit(jax.vmap(lambda theta: box_velocity(theta, law)))(states))
+    weights = np.array([1, -8, 8, -1]) / 12 / STEP
+    return np.einsum("o,boju->buj", weights, moved.reshape(len(STATES), 4, 9, -1))
+
+
+@pytest.mark.parametrize("way", ["dense", "by bodies", "matrix-free"])
+@pytest.mark.parametrize("law", LAWS)
+def test_redundant_contacts_move_bodies_as_one(
+    law: Law, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Velocities, their derivatives and their agreement between modes where λ is not unique."""
+    if way == "dense":
+        monkeypatch.setattr(linear, "BodyDelassus", type("Nothing", (), {}))
+    elif way == "matrix-free":
+        monkeypatch.setattr(linear, "DENSE_ROWS", 0)
+
+    def jacobians(theta: jax.Array):
+        def run(theta: jax.Array) -> jax.Array:
+            return box_velocity(theta, law)
+
+        return jax.jacfwd(run)(theta), jax.jacrev(run)(theta)
+
+    forward, reverse = jax.jit(jax.vmap(jacobians))(jnp.asarray(BOX_STATES))
+    np.testing.assert_allclose(forward, box_differences(law), atol=TOLERANCE)
+    np.testing.assert_allclose(reverse, forward, atol=1e-8 if way == "matrix-free" else 1e-10)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("law", LAWS)
+def test_gradients_of_degenerate_problems_are_finite(law: Law, dtype: type) -> None:
+    """Apex, zero tangents, λ = u = 0, zero and repeated rows, bounds that coincide, μ = 0."""
+    rng, count = np.random.default_rng(11), 1000
+    case = random_case(0, scalars=3, contacts=3)
+    problem = case.problem(dtype)
+    leaves = {k: np.tile(v, (count, *[1] * v.ndim)) for k, v in as_dict(problem).items()}
+    leaves["r"] = rng.choice([-1.0, 0.0, 0.0, 1.0], leaves["r"].shape)
+    leaves["r"][::3] = 0.0
+    leaves["mu"] = rng.choice([0.0, 0.5, 1.0, 1e6], leaves["mu"].shape)
+    leaves["contact_rows"] = rng.choice([-1.0, 0.0, 0.0, 1.0], leaves["contact_rows"].shape)
+    leaves["contact_rows"][::4, 1] = leaves["contact_rows"][::4, 0]
+    leaves["contact_rows"][1::4, 1] = 0.0
+    leaves["lo"] = rng.choice([-np.inf, -1.0, 0.0], leaves["lo"].shape)
+    leaves["hi"] = rng.choice([np.inf, 1.0, 0.0], leaves["hi"].shape)
+    batch = {k: jnp.asarray(v, dtype) for k, v in leaves.items()}
+
+    def loss(one: dict[str, jax.Array]) -> jax.Array:
+        stop = Stop(max_iterations=100)
+        solved = solve(from_dict(problem, one), law=law, stop=stop)
+        return jnp.sum(solved.lam**2) + jnp.sum(solved.u**2)
+
+    values, gradients = jax.jit(jax.vmap(jax.value_and_grad(loss)))(batch)
+    finite = {k: np.isfinite(v).reshape(count, -1).all(1) for k, v in gradients.items()}
+    assert np.isfinite(values).all()
+    assert not {k: np.flatnonzero(~v)[:5] for k, v in finite.items() if not v.all()}
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("shape", [(6, 0), (0, 0), (0, 1)])
+def test_gradients_without_rows_of_a_kind(law: Law, shape: tuple[int, int]) -> None:
+    problem = random_case(0, *shape).problem()
+
+    def loss(leaves: dict[str, jax.Array]) -> jax.Array:
+        return jnp.sum(solution(problem, leaves, law) ** 2)
+
+    gradient = jax.jit(jax.grad(loss))(as_dict(problem))
+    assert all(np.isfinite(leaf).all() for leaf in gradient.values())
