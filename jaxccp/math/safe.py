@@ -8,11 +8,11 @@ def norm(x: Float[Array, "*b n"], axis: int = -1) -> Float[Array, "*b"]:
     """Euclidean norm with derivative 0 (instead of NaN) at the origin.
 
     The square root is taken of a stand-in where the sum of squares vanishes, because ``where``
-    alone would still differentiate the discarded branch.
+    alone would still differentiate the discarded branch. NaN stays NaN, so that it is noticed.
     """
     square = jnp.sum(x * x, axis=axis)
-    positive = square > 0
-    return jnp.where(positive, jnp.sqrt(jnp.where(positive, square, 1.0)), 0.0)
+    zero = square == 0
+    return jnp.where(zero, 0.0, jnp.sqrt(jnp.where(zero, 1.0, square)))
 
 
 def divide(a: Float[Array, "*b"], b: Float[Array, "*b"]) -> Float[Array, "*b"]:
@@ -24,5 +24,5 @@ def divide(a: Float[Array, "*b"], b: Float[Array, "*b"]) -> Float[Array, "*b"]:
 def normalize(x: Float[Array, "*b n"], fallback: Float[Array, " n"]) -> Float[Array, "*b n"]:
     """``x / ‖x‖`` along the last axis; ``fallback`` (derivative 0) where ``x`` is zero."""
     length = norm(x)[..., None]
-    positive = length > 0
-    return jnp.where(positive, x / jnp.where(positive, length, 1.0), fallback)
+    zero = length == 0
+    return jnp.where(zero, fallback, x / jnp.where(zero, 1.0, length))

@@ -226,6 +226,27 @@ def test_non_finite_numbers_are_a_status_and_stay_in_their_problem(name: str, la
     np.testing.assert_allclose(solution.u[3:], healthy.u[3:], atol=1e-6)
 
 
+@pytest.mark.parametrize("law", LAWS)
+def test_nan_anywhere_in_a_contact_is_never_a_solution(name: str, law: Law) -> None:
+    problem = random_case(0, scalars=0, contacts=3).problem()
+    operator = problem.delassus
+    assert isinstance(operator, BodyDelassus)
+    broken = [
+        replace(problem, r=problem.r.at[0].set(jnp.nan)),
+        replace(problem, cones=replace(problem.cones, mu=problem.cones.mu.at[0].set(jnp.nan))),
+        *(
+            replace(problem, delassus=replace(operator, **{leaf: values}))
+            for leaf, values in {
+                "contact_rows": operator.contact_rows.at[0, 0, 0].set(jnp.nan),
+                "compliance": operator.compliance.at[0].set(jnp.nan),
+            }.items()
+        ),
+    ]
+    solution = solver(name, law, Stop())(stack(broken), jnp.zeros((len(broken), len(problem.r))))
+    np.testing.assert_array_equal(solution.statistics.status, Status.NON_FINITE)
+    assert np.isfinite(solution.lam).all()
+
+
 def test_wrong_input_is_refused_by_name(name: str) -> None:
     problem = CASES[0].problem()
     with pytest.raises(ValueError, match="law must be"):

@@ -137,7 +137,7 @@ def test_output_refused_before_simulating(tmp_path: Path, monkeypatch: pytest.Mo
         result = run("cube-toss", "--out", str(out))
         assert result.exit_code == 2
         assert "not a folder" in result.stderr
-    monkeypatch.setattr(simulate.os, "access", lambda *_: False)
+    monkeypatch.setattr("os.access", lambda *_: False)
     result = run("cube-toss", "--out", str(tmp_path / "new"))
     assert result.exit_code == 2 and "cannot be written to" in result.stderr
 

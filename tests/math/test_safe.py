@@ -57,3 +57,11 @@ def test_normalize(dtype: type) -> None:
     expected = (np.eye(3) - np.outer(unit, unit)) / 5
     np.testing.assert_allclose(slope, expected, atol=tolerance(dtype))
     np.testing.assert_array_equal(flat, 0)
+
+
+def test_nan_is_not_hidden() -> None:
+    """A residual is a norm: were NaN to count as 0, a broken problem would count as solved."""
+    nan = jnp.array([jnp.nan, 1.0, 0.0])
+    assert np.isnan(safe.norm(nan))
+    assert np.isnan(safe.normalize(nan, jnp.array([1.0, 0.0, 0.0]))).any()
+    assert np.isnan(safe.divide(nan[0], nan[1])) and np.isnan(safe.divide(nan[1], nan[0]))

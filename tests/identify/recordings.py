@@ -1,0 +1,28 @@
+"""Recordings made by hand, without the simulator."""
+
+import numpy as np
+
+from jaxccp.io.tosses import Tosses
+
+DT = 0.01
+GRAVITY = np.array([0.0, 0.0, -9.81])
+
+
+def flights(lengths: tuple[int, ...], seed: int = 0) -> Tosses:
+    """Ballistic flights with constant spin, poses exact, velocities backward differences."""
+    random = np.random.default_rng(seed)
+    parts = []
+    for length in lengths:
+        time = DT * np.arange(length)[:, None]
+        start = random.normal(size=3) + np.array([0.0, 0.0, 50.0])
+        throw = random.normal(size=3)
+        spin = 3.0 * random.normal(size=3)
+        position = start + throw * time + 0.5 * GRAVITY * time**2
+        angle = np.linalg.norm(spin) * time
+        axis = spin / np.linalg.norm(spin)
+        quaternion = np.concatenate([np.cos(angle / 2), np.sin(angle / 2) * axis], axis=1)
+        velocity = np.diff(position, axis=0, prepend=position[:1]) / DT
+        parts.append((position, quaternion, velocity, np.broadcast_to(spin, position.shape)))
+    position, quaternion, velocity, spin = map(np.concatenate, zip(*parts, strict=True))
+    ids, counts = np.arange(len(lengths)) + 10, np.array(lengths)
+    return Tosses(ids, counts, position, quaternion, velocity, spin, DT)

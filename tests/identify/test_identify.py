@@ -1,0 +1,163 @@
+"""The whole identification, on recordings whose answer is known."""
+
+import json
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from jaxccp.cli import app
+from jaxccp.cli.identify import DEMO
+from jaxccp.identify import Descent, Evaluator, Loss, standard_errors, whole
+from jaxccp.identify.fit import _tamed_mean
+from jaxccp.identify.pipeline import Settings, cube_experiment, identify, split
+from jaxccp.identify.report import as_json, picture, read_parameters
+from jaxccp.io import InputError
+from jaxccp.io.tosses import Tosses, read_tosses, write_tosses
+from tests.identify.recordings import DT, GRAVITY, flights
+
+TRUTH = {"friction": 0.21, "restitution": 0.12}
+"""Of the embedded tosses; the script that made them says so."""
+
+
+@pytest.fixture(scope="module")
+def tosses() -> Tosses:
+    return read_tosses(Path(str(DEMO))).take(np.arange(10))
+
+
+@pytest.fixture(scope="module")
+def found(tosses: Tosses):
+    descent = Descent(iterations=30, batch=8, learning_rate=0.4)
+    settings = Settings(tuple(TRUTH), horizon=60, holdout=0.2, descent=descent)
+    return identify(tosses, settings)
+
+
+def test_free_flight_is_predicted_exactly():
+    """Velocities are backward differences: the parabola is met all the same, at any step."""
+    recorded = flights((30, 30))
+    for substeps in (1, 5):
+        judge = Evaluator(cube_experiment(DT, "ncp", substeps), ("friction",), 1.0)
+        errors = judge.whole(np.array([0.2]), recorded)
+        assert errors.position.max() < 1e-10
+        assert errors.rotation.max() < 0.02  # degrees; the Cayley turn is of second order
+    assert GRAVITY[2] == -9.81
+
+
+@pytest.mark.slow
+def test_the_truth_is_found_within_its_standard_errors(found):
+    error = np.abs(found.fit.values - list(TRUTH.values()))
+    assert np.all(np.isfinite(found.standard_errors))
+    assert np.all(error < 3 * found.standard_errors + 0.01 * np.array([0.2, 1.0]))
+    assert found.after.whole.position.mean() < 0.5 * found.before.whole.position.mean()
+
+
+@pytest.mark.slow
+def test_the_report_holds_everything_and_can_be_read_back(found, tosses, tmp_path):
+    report = as_json(found)
+    assert set(report["parameters"]) == set(TRUTH)
+    assert set(report["after"]["horizons"]) == {"10", "20", "40"}
+    path = tmp_path / "params.json"
+    path.write_text(json.dumps(report))
+    names, values, law, substeps = read_parameters(path)
+    assert (names, law, substeps) == (tuple(TRUTH), "ncp", found.settings.substeps)
+    np.testing.assert_array_equal(values, found.fit.values)
+    picture(found, tosses).savefig(tmp_path / "identify.png")
+    assert (tmp_path / "identify.png").stat().st_size > 20_000
+
+
+@pytest.mark.slow
+def test_gradients_of_the_loss_match_central_differences(tosses):
+    experiment = cube_experiment(tosses.dt, "ncp", 2)
+    loss = Loss(0.1048)
+    names = ("friction", "restitution", "half_width", "ground_height", "rounding")
+    segment = jax.tree.map(lambda leaf: leaf[0], whole(tosses, 25))
+    values = jnp.asarray([0.25, 0.1, 0.052, 0.0003, 0.002])
+    of = jax.jit(lambda v: loss.of_segment(experiment, names, v, segment))
+    gradient = jax.jit(jax.grad(of))(values)
+    step = jnp.diag(jnp.asarray([1e-4, 1e-4, 1e-6, 1e-6, 1e-6]))
+    central = [(of(values + s) - of(values - s)) / (2 * s.sum()) for s in step]
+    # The experiment's solver stops at 1e-6 m/s: so close can differences be.
+    np.testing.assert_allclose(gradient, central, rtol=2e-2, atol=1e-4 * np.abs(central).max())
+
+
+def test_standard_errors_are_those_of_a_linear_regression():
+    """With one segment per toss and small noise, the sandwich is White's estimator."""
+
+    class Linear:
+        def residuals(self, experiment, names, values, segment):
+            noise = segment.target_position[:, :1]
+            rest = jnp.zeros((noise.shape[0], 5))
+            slope = segment.position[0] * values[0]
+            return jnp.concatenate([slope - noise, rest], axis=1)
+
+        threshold = 1e9
+
+    recorded = flights((4,) * 60)
+    segments = whole(recorded)
+    x = np.asarray(segments.position[:, 0])
+    y = np.asarray(segments.target_position[:, :, 0]).mean(axis=1)
+    best = (x @ y) / (x @ x)
+    residual = best * x - np.asarray(segments.target_position[:, :, 0]).mean(axis=1)
+    white = np.sqrt(60 / 59 * np.sum((x * residual) ** 2)) / (x @ x)
+    got = standard_errors(None, segments, ("slope",), np.array([best]), Linear())  # type: ignore[arg-type]
+    np.testing.assert_allclose(got, [white], rtol=1e-9)
+
+
+def test_one_wild_gradient_does_not_steer_the_mean():
+    gradients = jnp.ones((9, 2)).at[4].set(jnp.asarray([1e9, -1e9]))
+    assert jnp.max(jnp.abs(_tamed_mean(gradients) - 8 / 9)) < 0.5
+    assert jnp.all(_tamed_mean(jnp.zeros((3, 2))) == 0)
+
+
+def test_the_split_is_a_partition():
+    tosses = flights((5,) * 11)
+    train, test = split(tosses, 0.3, 1)
+    assert sorted([*train, *test]) == list(range(11))
+    assert len(test) == 3
+    with pytest.raises(ValueError, match="at least two"):
+        split(tosses.take(np.array([0])), 0.3, 1)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "[]", "{}", '{"parameters": {"friction": {"value": 9}}, "law": "ncp", "substeps": 8}'],
+)
+def test_bad_parameter_files_are_refused(tmp_path: Path, text: str):
+    path = tmp_path / "params.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=r"params\.json"):
+        read_parameters(path)
+
+
+@pytest.mark.slow
+def test_evaluate_on_the_command_line(tosses: Tosses, tmp_path: Path):
+    data, params = tmp_path / "data.npz", tmp_path / "params.json"
+    write_tosses(data, tosses.take(np.arange(4)))
+    values = {name: {"value": value} for name, value in TRUTH.items()}
+    params.write_text(json.dumps({"parameters": values, "law": "ncp", "substeps": 4}))
+    arguments = ["identify", "--evaluate", str(params), str(data), "--json"]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    report = json.loads(result.stdout.splitlines()[-1])
+    for key in ("position_error_mean", "position_error_median", "rotation_error_mean"):
+        assert np.isfinite(report[key])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["identify"],
+        ["identify", "--demo", "--parameters", "colour"],
+        ["identify", "missing.npz"],
+        ["identify", "--demo", "--evaluate", "missing.json"],
+        ["identify", "--demo", "--law", "newton"],
+    ],
+)
+def test_bad_usage_exits_with_2_and_writes_nothing(arguments: list[str], tmp_path: Path):
+    out = tmp_path / "out"
+    result = CliRunner().invoke(app, [*arguments, "--out", str(out)])
+    assert result.exit_code == 2
+    assert not out.exists()
