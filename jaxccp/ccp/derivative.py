@@ -41,43 +41,53 @@ def _attach_jvp(law: Law, primals: tuple, tangents: tuple):
     lam = attach(law, problem, lam)
     cones = problem.cones
     rho = lax.stop_gradient(problem.step_sizes())
-    correction = _correction(law, problem, lam, rho)
-
-    def corrected(p: Problem) -> Array:
-        return _correction_at(p.cones, correction).apply(p.velocity(lam))
-
-    velocity, b = jax.jvp(corrected, (problem,), (d_problem,))
+    velocity, d_velocity = jax.jvp(lambda p: p.velocity(lam), (problem,), (d_problem,))
+    if law == "ncp":
+        velocity = _raised(cones, velocity, problem.de_saxce(velocity))
     z = lam - rho * velocity
+    direction, speed = _sliding(law, cones, z, rho)
+    shear = _shear(cones, direction)
+    b = _raised(cones, shear.apply(d_velocity), d_problem.cones.mu * speed)
     _, g = jax.jvp(lambda k: k.project(z), (cones,), (d_problem.cones,))
     complement, gain = _projection_blocks(cones, z, rho)
-    shear = _correction_at(cones, correction)
     system = FixedPointSystem(problem.delassus, complement, gain, shear)
     coupled = shear.apply(problem.delassus.apply(g))
     x = solve_linear(system, gain.apply(g / rho - coupled - b), symmetric=law == "ccp")
     return lam, g + gain.apply(x)
 
 
-def _correction(law: Law, problem: Problem, lam: Array, rho: Array) -> Float[Array, "c 2"]:
-    """Unit direction of sliding of each contact under Coulomb's law, zero where it sticks.
+def _raised(cones: Cones, x: Float[Array, " n"], by: Float[Array, " c"]) -> Float[Array, " n"]:
+    """``x`` with ``by`` added to the contacts' normal rows."""
+    scalars, contacts = cones.split(x)
+    return cones.join(scalars, contacts.at[:, 0].add(by))
 
-    De Saxcé's shift μ‖u_t‖ and its derivative are those of μ (direction · u_t), since a unit
-    vector's derivative is perpendicular to it. Where a contact sticks, u_t is rounding noise whose
+
+def _sliding(
+    law: Law, cones: Cones, z: Float[Array, " n"], rho: Float[Array, " n"]
+) -> tuple[Float[Array, "c 2"], Float[Array, " c"]]:
+    """Direction and speed at which contacts slide under Coulomb's law; both 0 where they stick.
+
+    De Saxcé's shift μ‖u_t‖ has the derivative of μ (direction · u_t), since a unit vector's
+    derivative is perpendicular to it. Where a contact sticks, u_t is rounding noise whose
     direction must not be differentiated.
+
+    Both are read off z, not u. At a solution that is the same. Near one only this makes the row
+    of the normal impulse exactly that of the normal velocity; redundant contacts, whose rows
+    depend on each other, would else be told apart by nothing but the solver's error.
     """
-    mu = problem.cones.mu
     if law == "ccp":
-        return jnp.zeros((*mu.shape, 2), lam.dtype)
-    _, u = problem.cones.split(problem.velocity(lam))
-    _, impulse = problem.cones.split(lam)
-    step = problem.cones.split(rho)[1][:, 0]
-    normal = impulse[:, 0] - step * (u[:, 0] + mu * safe.norm(u[:, 1:]))
-    length = safe.norm(impulse[:, 1:] - step[:, None] * u[:, 1:])
-    sticks, _ = regions(normal, length, mu)
-    direction = safe.normalize(u[:, 1:], jnp.zeros(2, lam.dtype))
-    return jnp.where(sticks[:, None], 0.0, direction)
+        return jnp.zeros((*cones.mu.shape, 2), z.dtype), jnp.zeros_like(cones.mu)
+    _, contacts = cones.split(z)
+    _, projected = cones.split(cones.project(z))
+    _, steps = cones.split(rho)
+    tangent, length = contacts[:, 1:], safe.norm(contacts[:, 1:])
+    sticks, _ = regions(contacts[:, 0], length, cones.mu)
+    direction = safe.normalize(-tangent, jnp.zeros(2, z.dtype))
+    speed = (length - safe.norm(projected[:, 1:])) / steps[:, 0]
+    return jnp.where(sticks[:, None], 0.0, direction), jnp.where(sticks, 0.0, speed)
 
 
-def _correction_at(cones: Cones, direction: Float[Array, "c 2"]) -> BlockDiagonal:
+def _shear(cones: Cones, direction: Float[Array, "c 2"]) -> BlockDiagonal:
     """S = I + μ e_n (0, direction)ᵀ, the derivative of De Saxcé's velocity in the plain one."""
     normal_row = jnp.pad(cones.mu[:, None] * direction, ((0, 0), (1, 0)))
     identity = jnp.broadcast_to(jnp.eye(3, dtype=normal_row.dtype), (*cones.mu.shape, 3, 3))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from jaxccp.ccp import BodyDelassus, Cones, Law, Problem, Stop, linear, solve
+from jaxccp.ccp.derivative import attach
 from tests.ccp.problems import random_case
 from tests.ccp.test_derivative import (
     LAWS,
@@ -94,6 +95,27 @@ def test_redundant_contacts_move_bodies_as_one(
     forward, reverse = jax.jit(jax.vmap(jacobians))(jnp.asarray(BOX_STATES))
     np.testing.assert_allclose(forward, box_differences(law), atol=TOLERANCE)
     np.testing.assert_allclose(reverse, forward, atol=1e-8 if way == "matrix-free" else 1e-10)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_error_of_the_solver_does_not_tell_redundant_contacts_apart(law: Law) -> None:
+    """A solution with errors of 1e-4, as a loose tolerance leaves, has nearly the derivative of
+    the exact one, though a box that slides and turns on four corners shares its load freely."""
+    square = np.array([[x, y, -1.0] for x in (-1, 1) for y in (-1, 1)])
+    theta = jnp.array([2.0, 0.5, -0.1, 0.0, 0.0, 1.0, 1.5, 0.6, 0.4])
+    exact = solve(box_on_floor(theta, square), law=law, stop=PRECISE).lam
+    size = jnp.abs(exact).max()
+
+    def slope(error: jax.Array) -> jax.Array:
+        def velocity(theta: jax.Array) -> jax.Array:
+            problem = box_on_floor(theta, square)
+            return problem.velocity(attach(law, problem, exact + size * error))
+
+        return jax.jacfwd(velocity)(theta)
+
+    errors = 1e-4 * np.random.default_rng(0).normal(size=(200, len(exact)))
+    right, found = slope(jnp.zeros_like(exact)), jax.jit(jax.vmap(slope))(jnp.asarray(errors))
+    assert np.abs(found - right).max() < 0.01 * np.abs(right).max()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
