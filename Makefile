@@ -16,7 +16,7 @@ demo: venv
 	$(DEMO)
 
 test: venv
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 lint: venv
 	$(BIN)/ruff check .

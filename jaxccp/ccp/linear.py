@@ -60,6 +60,8 @@ class FixedPointSystem:
     """G."""
     shear: BlockDiagonal
     """S."""
+    error: Float[Array, ""]
+    """Relative residual of the solution A was formed at: what is known of its entries."""
 
     def apply(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
         spread = self.delassus.apply(self.gain.apply(x))
@@ -77,7 +79,7 @@ def solve_linear(
     if isinstance(delassus, BodyDelassus) and 6 * delassus.bodies < min(n, DENSE_ROWS):
         solve, transpose_solve = _by_bodies(lax.stop_gradient(system), delassus, symmetric)
     elif n <= DENSE_ROWS:
-        solve = transpose_solve = partial(_dense, symmetric)
+        solve = transpose_solve = partial(_dense, symmetric, _ridge(system.error))
     else:
         solve = transpose_solve = partial(_iterative, symmetric)
     return lax.custom_linear_solve(
@@ -85,9 +87,13 @@ def solve_linear(
     )
 
 
-def _ridge(dtype: jnp.dtype) -> float:
-    """What is added to A's diagonal before it is factorised; refinement takes it out again."""
-    return float(jnp.finfo(dtype).eps ** 0.6)
+def _ridge(error: Float[Array, ""]) -> Float[Array, ""]:
+    """What is added to A's diagonal before it is factorised; refinement takes it out again.
+
+    Directions weaker than the error of A itself are left out: at a solve that has not converged
+    the rows of redundant contacts may contradict each other.
+    """
+    return jnp.maximum(lax.stop_gradient(error), float(jnp.finfo(error.dtype).eps ** 0.6))
 
 
 def _refine(matvec, inverse, b: Array) -> Array:
@@ -99,10 +105,10 @@ def _refine(matvec, inverse, b: Array) -> Array:
     return lax.fori_loop(0, REFINEMENTS, improve, inverse(b))
 
 
-def _dense(symmetric: bool, matvec, b: Array) -> Array:
+def _dense(symmetric: bool, ridge: Array, matvec, b: Array) -> Array:
     identity = jnp.eye(b.shape[0], dtype=b.dtype)
     matrix = jax.vmap(matvec)(identity).T
-    shifted = matrix + _ridge(b.dtype) * identity
+    shifted = matrix + ridge * identity
     if symmetric:
         inverse = partial(cho_solve, cho_factor(shifted, lower=True))
     else:
@@ -120,7 +126,7 @@ def _by_bodies(system: FixedPointSystem, delassus: BodyDelassus, symmetric: bool
     s = delassus.scalar_rows.shape[0]
     e = BlockDiagonal(compliance[:s], jax.vmap(jnp.diag)(compliance[s:].reshape(-1, 3)))
     gain, weighted = system.gain, system.gain @ system.shear
-    local = (weighted @ e @ gain).plus(system.complement, _ridge(compliance.dtype)).inverse()
+    local = (weighted @ e @ gain).plus(system.complement, _ridge(system.error)).inverse()
     factor = delassus.factor()
     u = jax.vmap(weighted.apply, 1, 1)(factor)
     v = u if symmetric else jax.vmap(gain.apply, 1, 1)(factor)

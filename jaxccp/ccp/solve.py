@@ -137,13 +137,14 @@ def _iterate(problem: Problem, solver: Solver, guess: Array, law: Law, stop: Sto
 
     lam = problem.cones.project(jnp.where(jnp.isfinite(guess), guess, 0.0))
     n_lam = problem.delassus.apply(lam)
+    finite = jnp.all(jnp.isfinite(n_lam)) & jnp.all(jnp.isfinite(problem.r))
     # A guess from another contact situation can be worse than none at all.
     useful = lam @ (0.5 * n_lam + problem.r) < 0
     lam, n_lam = jnp.where(useful, lam, 0.0), jnp.where(useful, n_lam, 0.0)
     residual, shift = law_residual(lam, n_lam)
     # Without a guess, u is the velocity of free flight, which says nothing about sliding.
     shift = jnp.where(useful, shift, 0.0)
-    finite = jnp.isfinite(residual) & jnp.all(jnp.isfinite(problem.r))
+    finite = finite & jnp.isfinite(residual)
     first = problem.shifted(shift) if law == "ncp" else problem
     start = _Progress(
         solver.init(first, rho, lam, n_lam), shift, lam, n_lam, residual, jnp.int32(0), finite
@@ -162,11 +163,9 @@ def _statistics(problem: Problem, best: _Progress, law: Law, stop: Stop) -> Stat
     shifted = problem.shifted(problem.de_saxce(u))
     ncp = shifted.residual(best.lam, best.n_lam + shifted.r, rho)
     chosen = jnp.max(ncp if law == "ncp" else ccp, initial=0.0)
-    status = jnp.where(
-        chosen <= stop.tolerance(problem),
-        Status.CONVERGED,
-        jnp.where(best.finite, Status.MAX_ITERATIONS, Status.NON_FINITE),
-    )
+    solved = chosen <= stop.tolerance(problem)
+    finite = jnp.where(solved, Status.CONVERGED, Status.MAX_ITERATIONS)
+    status = jnp.where(best.finite, finite, Status.NON_FINITE)
     return Statistics(
         status.astype(jnp.int32),
         best.iterations,

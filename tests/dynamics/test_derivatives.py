@@ -90,6 +90,12 @@ def perturbed(model: Model, state: State, by: dict) -> tuple[Model, State]:
     return replace(model, bodies=bodies, shapes=shapes), state
 
 
+BOTH_LAWS = pytest.mark.parametrize(
+    "law",
+    [pytest.param(law, marks=pytest.mark.xdist_group(f"derivatives {law}")) for law in OF_LAW],
+)
+"""What is computed once for all tests of a law is computed in one process."""
+
 SPREAD, UNRAVEL = ravel_pytree({name: jnp.asarray(x) for name, x in STEP_LENGTHS.items()})
 NAMES = [name for name in sorted(STEP_LENGTHS) for _ in range(STEP_LENGTHS[name].size)]
 
@@ -146,7 +152,7 @@ def derivatives(law: Law) -> dict[str, Derivatives]:
     return {name: Derivatives(*(x[i] for x in arrays)) for i, name in enumerate(MOVES)}
 
 
-@pytest.mark.parametrize("law", ["ccp", "ncp"])
+@BOTH_LAWS
 @pytest.mark.parametrize("move", list(MOVES))
 def test_forward_equals_reverse(law: Law, move: str) -> None:
     found = derivatives(law)[move]
@@ -154,7 +160,7 @@ def test_forward_equals_reverse(law: Law, move: str) -> None:
     assert np.abs(found.forward - found.reverse).max() <= 1e-10 * scale
 
 
-@pytest.mark.parametrize("law", ["ccp", "ncp"])
+@BOTH_LAWS
 @pytest.mark.parametrize("move", list(MOVES))
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("parameter", sorted(STEP_LENGTHS))
@@ -174,7 +180,7 @@ def test_derivatives_against_central_differences(
     assert np.all(np.abs(exact - fourth).max(axis=1) <= 1e-6 * size + floor)
 
 
-@pytest.mark.parametrize("law", ["ccp", "ncp"])
+@BOTH_LAWS
 def test_derivatives_do_not_vanish(law: Law) -> None:
     """Each parameter acts in some regime."""
     largest = np.max([np.abs(d.fourth).max(axis=(1, 2)) for d in derivatives(law).values()], axis=0)
