@@ -102,7 +102,7 @@ NAMES = [name for name in sorted(STEP_LENGTHS) for _ in range(STEP_LENGTHS[name]
 
 def outcome(law: Law) -> Callable[[jax.Array, Model, State], jax.Array]:
     """Final pose and twist [3 bodies x 13] as a function of the 33 parameters."""
-    stop = Stop(atol=1e-13, max_iterations=1000)
+    stop = Stop(atol=1e-13, max_iterations=250)
     stepper = EulerImplicitLinearized(H, law, stop=stop)
 
     def final(theta: jax.Array, model: Model, state: State) -> jax.Array:
