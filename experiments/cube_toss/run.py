@@ -29,24 +29,27 @@ from jaxccp.io.tosses import Tosses, read_tosses  # noqa: E402
 HERE = Path(__file__).parent
 SEED = 0
 HOLDOUT = 0.5
-DESCENT = Descent(iterations=80, batch=48, learning_rate=0.2, seed=SEED)
+DESCENT = Descent(seed=SEED)
 PLAIN = ("friction", "restitution", "half_width")
 GEOMETRY = (*PLAIN, "inertia", "ground_height", "rounding", "gravity")
-FULL = (*GEOMETRY, "ground_tilt_x", "ground_tilt_y", "compliance", "damping")
+IMPACT = (*GEOMETRY, "impact_friction")
+SOFT = (*IMPACT, "ground_tilt_x", "ground_tilt_y", "compliance", "damping")
 MODELS: dict[str, tuple[tuple[str, ...], Law]] = {
     "plain, Coulomb": (PLAIN, "ncp"),
     "geometry, Coulomb": (GEOMETRY, "ncp"),
     "geometry, CCP": (GEOMETRY, "ccp"),
-    "full, Coulomb": (FULL, "ncp"),
+    "impact friction, Coulomb": (IMPACT, "ncp"),
+    "impact friction, CCP": (IMPACT, "ccp"),
+    "soft and tilted, Coulomb": (SOFT, "ncp"),
 }
-PICTURED = "geometry, Coulomb"
+PICTURED = "impact friction, Coulomb"
 
 
 def fit_model(tosses: Tosses, names: tuple[str, ...], law: Law) -> tuple[Identification, dict]:
     settings = Settings(names=names, law=law, holdout=HOLDOUT, descent=DESCENT)
     start = time.perf_counter()
     found = identify(tosses, settings)
-    rollouts = DESCENT.iterations * DESCENT.batch
+    rollouts = DESCENT.iterations * DESCENT.batch * len(settings.horizons)
     return found, as_json(found) | {"seconds": time.perf_counter() - start, "rollouts": rollouts}
 
 

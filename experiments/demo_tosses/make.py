@@ -31,11 +31,14 @@ DT = 1.0 / 148.0
 SUBSTEPS = 16
 LAW = "ncp"
 TRUTH = {
-    "friction": 0.21,
-    "restitution": 0.12,
-    "inertia": 1.05,
+    "friction": 0.22,
+    "impact_friction": 0.8,
+    "restitution": 0.2,
+    "inertia": 1.1,
     "half_width": 0.0521,
+    "rounding": 0.003,
     "ground_height": 0.0006,
+    "gravity": 0.985,
 }
 NOISE = {"position": 2e-5, "rotation": 1e-4}
 """Standard deviations [m], [rad]: those of second differences in the real cube's free flights."""

@@ -66,11 +66,15 @@ def identify_command(
         ),
     ] = ",".join(parameters.DEFAULT),
     law: LawOption = "ncp",
-    horizon: Annotated[
-        int, typer.Option(min=2, help="Longest rollout compared with the recording [samples].")
-    ] = Settings.horizon,
+    horizons: Annotated[
+        str,
+        typer.Option(
+            metavar="SAMPLES,…",
+            help="Lengths of the rollouts compared with the recording, one descent for each.",
+        ),
+    ] = ",".join(map(str, Settings.horizons)),
     iterations: Annotated[
-        int, typer.Option(min=1, help="Of gradient descent.")
+        int, typer.Option(min=1, help="Of gradient descent, for each horizon.")
     ] = Descent.iterations,
     batch: Annotated[int, typer.Option(min=1, help="Rollouts per iteration.")] = Descent.batch,
     holdout: Annotated[
@@ -109,7 +113,7 @@ def identify_command(
         settings = Settings(
             names=_names(names),
             law=law,
-            horizon=horizon,
+            horizons=_horizons(horizons),
             holdout=holdout,
             descent=Descent(iterations, batch, seed=seed),
         )
@@ -143,6 +147,16 @@ def _names(text: str) -> tuple[str, ...]:
         raise typer.BadParameter(str(error), param_hint="--parameters") from None
 
 
+def _horizons(text: str) -> tuple[int, ...]:
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and int(part) > 1 for part in parts):
+        raise typer.BadParameter(
+            f"{text!r} is not a list of numbers of samples, each at least 2, like 40,100",
+            param_hint="--horizons",
+        )
+    return tuple(map(int, parts))
+
+
 def _identify(tosses: Tosses, settings: Settings) -> Identification:
     console = Console(stderr=True)
     columns = (
@@ -151,19 +165,15 @@ def _identify(tosses: Tosses, settings: Settings) -> Identification:
         TextColumn("{task.fields[loss]}"),
         TimeElapsedColumn(),
     )
-    total = settings.descent.iterations
+    total = settings.descent.iterations * len(settings.horizons)
     with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
         task = progress.add_task("compiling", total=total, loss="")
 
         def stage(name: str) -> None:
-            progress.update(
-                task, description=f"compiling, then {name}" if name == "fitting" else name
-            )
+            progress.update(task, description=name)
 
         def iteration(index: int, loss: float) -> None:
-            progress.update(
-                task, description="fitting", completed=index + 1, loss=f"loss {loss:.4f}"
-            )
+            progress.update(task, advance=1, loss=f"loss {loss:.4f}")
 
         try:
             return identify(tosses, settings, stage, iteration)

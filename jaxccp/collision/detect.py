@@ -29,6 +29,8 @@ class Contacts:
     """Rows: normal from the first body to the second, two tangents (world)."""
     bodies: Int[Array, "c 2"]
     friction: Float[Array, " c"]
+    impact_friction: Float[Array, " c"]
+    """Coulomb coefficient while the contact is an impact."""
     restitution: Float[Array, " c"]
     compliance: Float[Array, " c"]
     damping: Float[Array, " c"]
@@ -78,6 +80,7 @@ def _contacts(
 ) -> Contacts:
     table, rules = model.shapes, model.topology.combination
     a, b = shapes[:, 0], shapes[:, 1]
+    impact = table.friction * table.impact_friction
     return Contacts(
         live,
         manifold.distance,
@@ -85,6 +88,7 @@ def _contacts(
         contact_frame(manifold.normal),
         jnp.asarray(model.topology.shape_body, jnp.int32)[shapes],
         combine(rules.friction, table.friction[a], table.friction[b]),
+        combine(rules.friction, impact[a], impact[b]),
         combine(rules.restitution, table.restitution[a], table.restitution[b]),
         table.compliance[a] + table.compliance[b],
         table.damping[a] + table.damping[b],

@@ -62,7 +62,9 @@ def assemble(
     jacobian = _jacobian(state, contacts)
     u_before = _row_velocity(jacobian, contacts, jnp.where(free, twist, 0.0))
     u_free = _row_velocity(jacobian, contacts, free_velocity)
-    bias, compliance, delay = _bias(model, contacts, u_before[:, 0], u_free[:, 0], h)
+    hits = _hits(model, contacts, u_before[:, 0], u_free[:, 0], h)
+    bias, compliance, delay = _bias(model, contacts, hits, u_before[:, 0], u_free[:, 0], h)
+    friction = jnp.where(hits, contacts.impact_friction, contacts.friction)
     live = contacts.live
     # A dead slot is a contact of zero rows that moves apart: its impulse is zero, exactly.
     r = jnp.where(live[:, None], u_free.at[:, 0].add(bias), jnp.eye(3, dtype=bias.dtype)[0])
@@ -76,7 +78,7 @@ def assemble(
         (jnp.where(live, compliance, 0.0)[:, None] * normal_only).reshape(-1),
         state.position.shape[0],
     )
-    problem = Problem(delassus, r.reshape(-1), Cones(none, none, contacts.friction))
+    problem = Problem(delassus, r.reshape(-1), Cones(none, none, friction))
     return System(problem, delassus, root, free_velocity, delay)
 
 
@@ -110,28 +112,32 @@ def _whiten(
     return jnp.swapaxes(rows, 1, 2).reshape(-1, 3, 12)
 
 
-def _bias(
+def _hits(
     model: Model, contacts: Contacts, u_before: Array, u_free: Array, h: Array | float
+) -> Bool[Array, " c"]:
+    """Which contacts are impacts: those that would close within the step, and faster than the
+    minimum bounce speed."""
+    closes = contacts.gap + h * u_free < 0
+    return contacts.live & closes & (u_before < -model.contact.min_bounce_speed)
+
+
+def _bias(
+    model: Model, contacts: Contacts, hits: Array, u_before: Array, u_free: Array, h: Array | float
 ) -> tuple[Array, Array, Array]:
     """Normal-row bias b [m/s], compliance E and delay of each contact.
 
     A gap may close within the step (b = Φ/h); penetration is undone at the recovery speed at
     most. A compliant contact is the implicit spring and dashpot of Chrono's NSC materials,
     E = c/(h(h+α)), b = Φ/(h+α) (Tasora & Anitescu, Meccanica 2013), unclamped, since a clamp would
-    cap its force; its dashpot does not act before the surfaces meet. A contact that would close
-    within the step faster than the minimum bounce speed separates at e times its approach
-    speed (Newton), at its time of impact.
+    cap its force; its dashpot does not act before the surfaces meet. A contact that hits
+    separates at e times its approach speed (Newton), at its time of impact.
     """
     settings = model.contact
     stretch = h + contacts.damping
     rigid = jnp.maximum(contacts.gap / h, -settings.recovery_speed)
     soft = jnp.where(contacts.gap > 0, contacts.gap / h, contacts.gap / stretch)
     bias = jnp.where(contacts.compliance > 0, soft, rigid)
-    bounces = (
-        (contacts.restitution > 0)
-        & (u_before < -settings.min_bounce_speed)
-        & (contacts.gap + h * u_free < 0)
-    )
+    bounces = hits & (contacts.restitution > 0)
     bias = jnp.where(bounces, contacts.restitution * u_before, bias)
     impact = safe.divide(jnp.maximum(contacts.gap, 0.0), jnp.where(bounces, -h * u_free, 0.0))
     return bias, contacts.compliance / (h * stretch), jnp.where(bounces, impact, 0.0)

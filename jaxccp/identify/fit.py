@@ -59,8 +59,8 @@ class Loss:
 class Descent:
     """Adam on minibatches of segments, with a cosine schedule."""
 
-    iterations: int = 150
-    batch: int = 64
+    iterations: int = 60
+    batch: int = 48
     """Segments per iteration."""
     learning_rate: float = 0.2
     """In units of the parameters' scales."""

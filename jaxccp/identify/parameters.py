@@ -83,6 +83,9 @@ PARAMETERS: dict[str, Parameter] = {
     "restitution": Parameter(
         "separation over approach speed", "", 0.2, 0.001, 0.95, 0.05, _surface("restitution")
     ),
+    "impact_friction": Parameter(
+        "of impacts, relative to friction", "", 1.0, 0.1, 3.0, 0.1, _surface("impact_friction")
+    ),
     "inertia": Parameter(
         "inertia over mass, relative to nominal", "", 1.0, 0.5, 2.0, 0.05, _inertia
     ),
@@ -103,7 +106,16 @@ PARAMETERS: dict[str, Parameter] = {
 }
 """Only ratios to the mass can be seen in poses: the mass itself is not among them."""
 
-DEFAULT = ("friction", "restitution", "inertia", "half_width", "ground_height")
+DEFAULT = (
+    "friction",
+    "impact_friction",
+    "restitution",
+    "inertia",
+    "half_width",
+    "rounding",
+    "ground_height",
+    "gravity",
+)
 
 
 def known(names: Sequence[str]) -> tuple[str, ...]:

@@ -44,9 +44,15 @@ def as_json(found: Identification) -> dict:
         "tosses_fitted": len(found.train),
         "tosses_held_out": len(found.test),
         "held_out_ids": [int(i) for i in found.test],
-        "iterations": len(fit.losses),
-        "loss_first": float(fit.losses[0]),
-        "loss_last": float(np.mean(fit.losses[-max(1, len(fit.losses) // 10) :])),
+        "stages": [
+            {
+                "horizon": horizon,
+                "iterations": len(stage.losses),
+                "loss_first": float(stage.losses[0]),
+                "loss_last": float(np.mean(stage.losses[-max(1, len(stage.losses) // 10) :])),
+            }
+            for horizon, stage in zip(found.settings.horizons, found.stages, strict=True)
+        ],
     }
 
 
@@ -131,4 +137,8 @@ def picture(found: Identification, tosses: Tosses) -> "Figure":
         )
     law = found.settings.law
     title = f"Identified from {len(found.train)} tosses, law {law}: measured against simulated"
-    return identification_picture(shown, found.fit.losses, title)
+    losses = {
+        f"{horizon} samples": stage.losses
+        for horizon, stage in zip(found.settings.horizons, found.stages, strict=True)
+    }
+    return identification_picture(shown, losses, title)

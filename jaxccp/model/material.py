@@ -18,6 +18,9 @@ class Material:
     """Coulomb coefficient μ."""
     restitution: float = 0.0
     """Ratio e of separation to approach speed, 0..1, above the minimum bounce speed."""
+    impact_friction: float = 1.0
+    """μ in an impact, relative to ``friction``, which lasting contact has. One number does not
+    describe both where the coefficient falls with pressure."""
     compliance: float = 0.0
     """Normal displacement per force [m/N]; 0 is rigid."""
     damping: float = 0.0

@@ -65,6 +65,8 @@ class Shapes:
     radius: Float[Array, " ng"]
     friction: Float[Array, " ng"]
     restitution: Float[Array, " ng"]
+    impact_friction: Float[Array, " ng"]
+    """Relative to ``friction``."""
     compliance: Float[Array, " ng"]
     damping: Float[Array, " ng"]
 

@@ -228,6 +228,7 @@ class ModelBuilder:
             column([p.shape.radius for p in placed]),
             column([p.material.friction for p in placed]),
             column([p.material.restitution for p in placed]),
+            column([p.material.impact_friction for p in placed]),
             column([p.material.compliance for p in placed]),
             column([p.material.damping for p in placed]),
         )

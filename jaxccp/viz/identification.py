@@ -1,7 +1,8 @@
 """Pictures of an identification: recorded against simulated tosses, and the loss curve."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 
 import numpy as np
 from jaxtyping import Float
@@ -27,9 +28,10 @@ class TossPicture:
 
 
 def identification_picture(
-    tosses: Sequence[TossPicture], losses: Float[np.ndarray, " iterations"], title: str
+    tosses: Sequence[TossPicture], losses: Mapping[str, Float[np.ndarray, " k"]], title: str
 ) -> Figure:
-    """For each toss its path from the side, height and orientation error; below, the loss."""
+    """For each toss its path from the side, height and orientation error; below, the losses of
+    the descents, by their name."""
     figure = Figure(figsize=(13.0, 3.0 * len(tosses) + 2.4), dpi=110, layout="constrained")
     FigureCanvasAgg(figure)
     heights = [1.25] * len(tosses) + [1.0]
@@ -39,7 +41,7 @@ def identification_picture(
         _draw_toss(axes, toss)
         if row == 0:
             axes[0].legend(frameon=False, fontsize=9)
-    _draw_loss(figure.add_subplot(grid[-1, :]), losses)
+    _draw_losses(figure.add_subplot(grid[-1, :]), losses)
     figure.suptitle(title, x=0.012, ha="left", fontsize=13, fontweight="bold", color=MEASURED)
     return figure
 
@@ -67,13 +69,16 @@ def _draw_toss(axes: Sequence[Axes], toss: TossPicture) -> None:
         _bare(each)
 
 
-def _draw_loss(axes: Axes, losses: np.ndarray) -> None:
-    axes.semilogy(losses, color=MEASURED, lw=0.6, alpha=0.5, label="minibatch")
-    window = max(1, len(losses) // 15)
-    kernel = np.ones(window) / window
-    smooth = np.convolve(losses, kernel, mode="valid")
-    axes.semilogy(np.arange(window - 1, len(losses)), smooth, color=AFTER, lw=2.0, label="mean")
-    axes.set(xlabel="iteration", ylabel="loss")
+def _draw_losses(axes: Axes, losses: Mapping[str, np.ndarray]) -> None:
+    start = 0
+    for (name, values), colour in zip(losses.items(), cycle((BEFORE, AFTER)), strict=False):
+        axes.semilogy(start + np.arange(len(values)), values, color=colour, lw=0.6, alpha=0.5)
+        window = max(1, len(values) // 10)
+        smooth = np.convolve(values, np.ones(window) / window, mode="valid")
+        at = start + np.arange(window - 1, len(values))
+        axes.semilogy(at, smooth, color=colour, lw=2.0, label=f"rollouts of {name}")
+        start += len(values)
+    axes.set(xlabel="iteration", ylabel="loss of the minibatch")
     axes.legend(frameon=False, fontsize=9)
     _bare(axes)
 

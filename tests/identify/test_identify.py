@@ -31,7 +31,7 @@ def tosses() -> Tosses:
 @pytest.fixture(scope="module")
 def found(tosses: Tosses):
     descent = Descent(iterations=30, batch=8, learning_rate=0.4)
-    settings = Settings(tuple(TRUTH), horizon=60, holdout=0.2, descent=descent)
+    settings = Settings(tuple(TRUTH), horizons=(60,), holdout=0.2, descent=descent)
     return identify(tosses, settings)
 
 
