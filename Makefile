@@ -4,7 +4,7 @@
 PYTHON  ?= python3
 WORKERS ?= 2
 ARGS    ?=
-DEMO    ?= $(BIN)/jaxccp identify --demo --out out/demo
+DEMO    ?= $(BIN)/jaxccp identify --demo --horizons 40 --out out/demo
 
 BIN   := .venv/bin
 STAMP := .venv/installed

@@ -1,5 +1,7 @@
 """MuJoCo on the same tosses, with parameters found by derivative-free search on this data."""
 
+import importlib
+
 import numpy as np
 
 from jaxccp.identify.evaluate import Errors
@@ -25,7 +27,7 @@ XML = """<mujoco>
 
 def mujoco_errors(tosses: Tosses) -> Errors:
     """Errors as :class:`jaxccp.identify.Evaluator` defines them."""
-    import mujoco  # pyright: ignore[reportMissingImports]
+    mujoco = importlib.import_module("mujoco")
 
     model = mujoco.MjModel.from_xml_string(
         XML.format(

@@ -33,14 +33,12 @@ DESCENT = Descent(seed=SEED)
 PLAIN = ("friction", "restitution", "half_width")
 GEOMETRY = (*PLAIN, "inertia", "ground_height", "rounding", "gravity")
 IMPACT = (*GEOMETRY, "impact_friction")
-SOFT = (*IMPACT, "ground_tilt_x", "ground_tilt_y", "compliance", "damping")
 MODELS: dict[str, tuple[tuple[str, ...], Law]] = {
     "plain, Coulomb": (PLAIN, "ncp"),
     "geometry, Coulomb": (GEOMETRY, "ncp"),
     "geometry, CCP": (GEOMETRY, "ccp"),
     "impact friction, Coulomb": (IMPACT, "ncp"),
     "impact friction, CCP": (IMPACT, "ccp"),
-    "soft and tilted, Coulomb": (SOFT, "ncp"),
 }
 PICTURED = "impact friction, Coulomb"
 

@@ -25,10 +25,10 @@ from jaxccp.math import quaternion  # noqa: E402
 from jaxccp.scene.library import SCENES, batch  # noqa: E402
 
 SEED = 7
-TOSSES = 30
+TOSSES = 36
 SAMPLES = 80
 DT = 1.0 / 148.0
-SUBSTEPS = 16
+SUBSTEPS = 8
 LAW = "ncp"
 TRUTH = {
     "friction": 0.22,

@@ -2,8 +2,10 @@
 
 from jaxccp.identify.evaluate import Errors, Evaluator
 from jaxccp.identify.fit import Descent, Fit, Loss, fit
+from jaxccp.identify.normal import NormalEquations, normal_equations
 from jaxccp.identify.parameters import PARAMETERS
 from jaxccp.identify.predict import Experiment
+from jaxccp.identify.refine import refine
 from jaxccp.identify.segments import Segments, cut, whole
 from jaxccp.identify.uncertainty import standard_errors
 
@@ -15,9 +17,12 @@ __all__ = [
     "Experiment",
     "Fit",
     "Loss",
+    "NormalEquations",
     "Segments",
     "cut",
     "fit",
+    "normal_equations",
+    "refine",
     "standard_errors",
     "whole",
 ]

@@ -73,7 +73,7 @@ class Fit:
 
     names: tuple[str, ...]
     values: Float[np.ndarray, " p"]
-    """Mean of the iterates over the last tenth, in the order of ``names``."""
+    """In the order of ``names``."""
     losses: Float[np.ndarray, " iterations"]
     """Of the minibatches."""
     path: Float[np.ndarray, "iterations p"]

@@ -133,14 +133,14 @@ def to_physical(names: Sequence[str], free: Float[Array, " p"]) -> Float[Array, 
     A logistic curve whose slope at the middle of the range is the parameter's scale, so that a
     step of one optimiser suits parameters of all units.
     """
-    lower, upper, scale = _columns(names)
+    lower, upper, scale = columns(names)
     share = jax.nn.sigmoid(4.0 * scale / (upper - lower) * free)
     return jnp.asarray(lower) + jnp.asarray(upper - lower) * share
 
 
 def to_free(names: Sequence[str], values: Mapping[str, float]) -> Float[np.ndarray, " p"]:
     """Unconstrained numbers of values strictly between their bounds."""
-    lower, upper, scale = _columns(names)
+    lower, upper, scale = columns(names)
     physical = np.array([values[name] for name in names], float)
     for name, value, low, high in zip(names, physical, lower, upper, strict=True):
         if not low < value < high:
@@ -149,7 +149,8 @@ def to_free(names: Sequence[str], values: Mapping[str, float]) -> Float[np.ndarr
     return (np.log(share) - np.log1p(-share)) * (upper - lower) / (4.0 * scale)
 
 
-def _columns(names: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def columns(names: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Lower and upper bounds and scales of the named parameters."""
     chosen = [PARAMETERS[name] for name in names]
     return (
         np.array([p.lower for p in chosen]),

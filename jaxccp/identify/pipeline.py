@@ -12,7 +12,9 @@ from jaxccp.ccp.solve import Stop
 from jaxccp.identify import parameters
 from jaxccp.identify.evaluate import HORIZONS, Errors, Evaluator
 from jaxccp.identify.fit import Descent, Fit, Loss, fit
+from jaxccp.identify.normal import normal_equations
 from jaxccp.identify.predict import Experiment
+from jaxccp.identify.refine import refine
 from jaxccp.identify.segments import Segments, cut, whole
 from jaxccp.identify.uncertainty import standard_errors
 from jaxccp.io.tosses import Tosses
@@ -33,10 +35,8 @@ class Settings:
     """Lengths of the rollouts that are compared with the recording [samples]: one descent for
     each, from where the one before ended. Short ones lead towards the minimum, of which long
     ones, rough after several impacts, tell most."""
-    fit_substeps: int = 4
-    """Steps between samples while fitting."""
     substeps: int = 8
-    """Steps between samples in the errors that are reported."""
+    """Steps between samples."""
     holdout: float = 0.3
     """Share of the tosses that are kept out of the fit, to measure it."""
     threshold: float = 0.1
@@ -134,7 +134,7 @@ def identify(
     """Fit ``settings.names`` to a random part of ``tosses`` and measure the fit on the rest."""
     names = parameters.known(settings.names)
     train, test = split(tosses, settings.holdout, settings.descent.seed)
-    experiment = cube_experiment(tosses.dt, settings.law, settings.fit_substeps)
+    experiment = cube_experiment(tosses.dt, settings.law, settings.substeps)
     loss = Loss(WIDTH, threshold=settings.threshold)
     initial = {name: parameters.PARAMETERS[name].initial for name in names}
     start, descent, stages = initial, settings.descent, []
@@ -145,13 +145,16 @@ def identify(
         stages.append(found)
         start = dict(zip(names, found.values, strict=True))
         descent = replace(descent, learning_rate=LATER_RATE * descent.learning_rate)
-    on_stage("standard errors")
-    spread = standard_errors(experiment, segments, names, found.values, loss)
+    on_stage("refining")
+    equations = normal_equations(experiment, segments, names, loss)
+    values, minimum = refine(equations, names, stages[-1].values)
+    stages[-1] = replace(stages[-1], values=values)
+    spread = standard_errors(minimum, names)
     on_stage("errors on held-out tosses")
     held = tosses.take(test)
     judge = evaluator(tosses.dt, names, settings.law, settings.substeps)
     first = np.array(list(initial.values()))
-    before, after = (compare(judge, held, values) for values in (first, found.values))
+    before, after = (compare(judge, held, x) for x in (first, values))
     return Identification(
         settings,
         tuple(stages),

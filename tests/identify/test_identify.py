@@ -11,7 +11,15 @@ from typer.testing import CliRunner
 
 from jaxccp.cli import app
 from jaxccp.cli.identify import DEMO
-from jaxccp.identify import Descent, Evaluator, Loss, standard_errors, whole
+from jaxccp.identify import (
+    Descent,
+    Evaluator,
+    Loss,
+    normal_equations,
+    refine,
+    standard_errors,
+    whole,
+)
 from jaxccp.identify.fit import _tamed_mean
 from jaxccp.identify.pipeline import Settings, cube_experiment, identify, split
 from jaxccp.identify.report import as_json, picture, read_parameters
@@ -83,8 +91,11 @@ def test_gradients_of_the_loss_match_central_differences(tosses):
     np.testing.assert_allclose(gradient, central, rtol=2e-2, atol=1e-4 * np.abs(central).max())
 
 
-def test_standard_errors_are_those_of_a_linear_regression():
-    """With one segment per toss and small noise, the sandwich is White's estimator."""
+def test_refinement_and_standard_errors_are_those_of_a_linear_regression(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """With one segment per toss, none tamed: least squares and White's estimator."""
+    monkeypatch.setattr("jaxccp.identify.normal.LONGEST", np.inf)
 
     class Linear:
         def residuals(self, experiment, names, values, segment):
@@ -92,6 +103,9 @@ def test_standard_errors_are_those_of_a_linear_regression():
             rest = jnp.zeros((noise.shape[0], 5))
             slope = segment.position[0] * values[0]
             return jnp.concatenate([slope - noise, rest], axis=1)
+
+        def robust(self, residuals):
+            return 0.5 * jnp.sum(residuals**2, axis=-1)
 
         threshold = 1e9
 
@@ -102,8 +116,11 @@ def test_standard_errors_are_those_of_a_linear_regression():
     best = (x @ y) / (x @ x)
     residual = best * x - np.asarray(segments.target_position[:, :, 0]).mean(axis=1)
     white = np.sqrt(60 / 59 * np.sum((x * residual) ** 2)) / (x @ x)
-    got = standard_errors(None, segments, ("slope",), np.array([best]), Linear())  # type: ignore[arg-type]
-    np.testing.assert_allclose(got, [white], rtol=1e-9)
+    names = ("friction",)  # any: only its bounds and scale are used
+    equations = normal_equations(None, segments, names, Linear())  # type: ignore[arg-type]
+    found, minimum = refine(equations, names, np.array([best + 0.3]))
+    np.testing.assert_allclose(found, [best], rtol=1e-6)
+    np.testing.assert_allclose(standard_errors(minimum, names), [white], rtol=1e-4)
 
 
 def test_one_wild_gradient_does_not_steer_the_mean():
