@@ -3,4 +3,4 @@
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
 
 STEPPERS = {"euler": EulerImplicitLinearized}
-"""By the name the command line takes."""
+"""By name."""
