@@ -18,13 +18,13 @@ class Material:
     """Coulomb coefficient μ."""
     restitution: float = 0.0
     """Ratio e of separation to approach speed, 0..1, above the minimum bounce speed."""
-    impact_friction: float = 1.0
-    """μ in an impact, relative to ``friction``, which lasting contact has. One number does not
-    describe both where the coefficient falls with pressure."""
     compliance: float = 0.0
     """Normal displacement per force [m/N]; 0 is rigid."""
     damping: float = 0.0
     """Relaxation time α of a compliant contact [s]: its dashpot is α / compliance [N·s/m]."""
+    impact_friction: float = 1.0
+    """μ in an impact, relative to ``friction``, which lasting contact has. One number does not
+    describe both where the coefficient falls with pressure."""
 
     def __post_init__(self) -> None:
         for f in fields(self):

@@ -21,25 +21,35 @@ from jaxccp.identify import (
     whole,
 )
 from jaxccp.identify.fit import _tamed_mean
+from jaxccp.identify.parameters import columns
 from jaxccp.identify.pipeline import Settings, cube_experiment, identify, split
 from jaxccp.identify.report import as_json, picture, read_parameters
 from jaxccp.io import InputError
 from jaxccp.io.tosses import Tosses, read_tosses, write_tosses
 from tests.identify.recordings import DT, GRAVITY, flights
 
-TRUTH = {"friction": 0.21, "restitution": 0.12}
+TRUTH = {
+    "friction": 0.22,
+    "impact_friction": 0.8,
+    "restitution": 0.2,
+    "inertia": 1.1,
+    "half_width": 0.0521,
+    "rounding": 0.003,
+    "ground_height": 0.0006,
+    "gravity": 0.985,
+}
 """Of the embedded tosses; the script that made them says so."""
 
 
 @pytest.fixture(scope="module")
 def tosses() -> Tosses:
-    return read_tosses(Path(str(DEMO))).take(np.arange(10))
+    return read_tosses(Path(str(DEMO))).take(np.arange(20))
 
 
 @pytest.fixture(scope="module")
 def found(tosses: Tosses):
-    descent = Descent(iterations=30, batch=8, learning_rate=0.4)
-    settings = Settings(tuple(TRUTH), horizons=(60,), holdout=0.2, descent=descent)
+    descent = Descent(iterations=40, batch=24, learning_rate=0.3)
+    settings = Settings(tuple(TRUTH), horizons=(30,), holdout=0.1, descent=descent)
     return identify(tosses, settings)
 
 
@@ -58,7 +68,9 @@ def test_free_flight_is_predicted_exactly():
 def test_the_truth_is_found_within_its_standard_errors(found):
     error = np.abs(found.fit.values - list(TRUTH.values()))
     assert np.all(np.isfinite(found.standard_errors))
-    assert np.all(error < 3 * found.standard_errors + 0.01 * np.array([0.2, 1.0]))
+    assert np.all(error < 3 * found.standard_errors)
+    # The data tell each of them: an error bar that covers everything would say nothing.
+    assert np.all(found.standard_errors < 0.1 * np.abs(columns(tuple(TRUTH))[1]))
     assert found.after.whole.position.mean() < 0.5 * found.before.whole.position.mean()
 
 
