@@ -7,7 +7,8 @@ from jaxccp.ccp.cones import Cones, equality, inequality
 from jaxccp.ccp.delassus import BlockSparseDelassus, BodyDelassus, Delassus, DenseDelassus
 from jaxccp.ccp.problem import Law, Problem, residuals
 from jaxccp.ccp.solution import Solution, Statistics, Status
-from jaxccp.ccp.solve import Solver, Stop, solve
+from jaxccp.ccp.solve import Stop, solve
+from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import SOLVERS
 from jaxccp.ccp.solvers.apgd import APGD
 

@@ -11,6 +11,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from jaxccp.ccp.blocks import BlockDiagonal
+
 
 class Delassus(Protocol):
     """What a solver needs of N, a symmetric positive semidefinite n × n operator."""
@@ -132,13 +134,17 @@ class BodyDelassus:
     def apply(self, lam: Float[Array, " n"]) -> Float[Array, " n"]:
         return self.velocity(self.impulse(lam)) + self.compliance * lam
 
-    def factor(self) -> Float[Array, "n 6*nb"]:
-        """W as a dense matrix: N = W Wᵀ + diag(E)."""
-        rows = jnp.concatenate([self.scalar_rows, self.contact_rows.reshape(-1, 12)])
-        pairs = jnp.concatenate([self.scalar_bodies, jnp.repeat(self.contact_bodies, 3, axis=0)])
-        dense = jnp.zeros((self.rows, self.bodies, 6), rows.dtype)
-        index = jnp.arange(self.rows)[:, None]
-        return dense.at[index, pairs].add(rows.reshape(-1, 2, 6)).reshape(self.rows, -1)
+    def gram(self, weights: BlockDiagonal) -> Float[Array, "6*nb 6*nb"]:
+        """Wᵀ K W for block diagonal weights K on the rows, as a dense matrix."""
+        scalars = jnp.einsum("s,si,sj->sij", weights.scalars, self.scalar_rows, self.scalar_rows)
+        contacts = jnp.einsum(
+            "cki,ckl,clj->cij", self.contact_rows, weights.blocks, self.contact_rows
+        )
+        tiles = jnp.concatenate([scalars, contacts]).reshape(-1, 2, 6, 2, 6)
+        pairs = jnp.concatenate([self.scalar_bodies, self.contact_bodies])
+        total = jnp.zeros((self.bodies, self.bodies, 6, 6), tiles.dtype)
+        total = total.at[pairs[:, :, None], pairs[:, None, :]].add(jnp.swapaxes(tiles, 2, 3))
+        return jnp.swapaxes(total, 1, 2).reshape(6 * self.bodies, -1)
 
     def diagonal(self) -> Float[Array, " n"]:
         # Rows of one body on both sides would couple; two distinct bodies never do.

@@ -18,8 +18,9 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from jaxccp.ccp.cones import Cones, coulomb_spectrum, regions
-from jaxccp.ccp.linear import BlockDiagonal, FixedPointSystem, solve_linear
+from jaxccp.ccp.cones import Cones
+from jaxccp.ccp.linear import FixedPointSystem, solve_linear
+from jaxccp.ccp.linearization import projection_blocks, shear, sliding
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.math import safe
 
@@ -45,15 +46,17 @@ def _attach_jvp(law: Law, primals: tuple, tangents: tuple):
     if law == "ncp":
         velocity = _raised(cones, velocity, problem.de_saxce(velocity))
     z = lam - rho * velocity
-    direction, speed = _sliding(law, cones, z, rho)
-    shear = _shear(cones, direction)
-    b = _raised(cones, shear.apply(d_velocity), d_problem.cones.mu * speed)
+    direction, speed = sliding(cones, z, rho)
+    if law == "ccp":
+        direction, speed = jnp.zeros_like(direction), jnp.zeros_like(speed)
+    sheared = shear(cones, direction)
+    b = _raised(cones, sheared.apply(d_velocity), d_problem.cones.mu * speed)
     _, g = jax.jvp(lambda k: k.project(z), (cones,), (d_problem.cones,))
-    complement, gain = _projection_blocks(cones, z, rho)
+    complement, gain = projection_blocks(cones, z, rho)
     error = jnp.max(problem.residual(lam, velocity, rho), initial=0.0)
     error = safe.divide(error, problem.scale())
-    system = FixedPointSystem(problem.delassus, complement, gain, shear, error)
-    coupled = shear.apply(problem.delassus.apply(g))
+    system = FixedPointSystem(problem.delassus, complement, gain, sheared, error)
+    coupled = sheared.apply(problem.delassus.apply(g))
     x = solve_linear(system, gain.apply(g / rho - coupled - b), symmetric=law == "ccp")
     return lam, g + gain.apply(x)
 
@@ -62,53 +65,3 @@ def _raised(cones: Cones, x: Float[Array, " n"], by: Float[Array, " c"]) -> Floa
     """``x`` with ``by`` added to the contacts' normal rows."""
     scalars, contacts = cones.split(x)
     return cones.join(scalars, contacts.at[:, 0].add(by))
-
-
-def _sliding(
-    law: Law, cones: Cones, z: Float[Array, " n"], rho: Float[Array, " n"]
-) -> tuple[Float[Array, "c 2"], Float[Array, " c"]]:
-    """Direction and speed at which contacts slide under Coulomb's law; both 0 where they stick.
-
-    De Saxcé's shift μ‖u_t‖ has the derivative of μ (direction · u_t), since a unit vector's
-    derivative is perpendicular to it. Where a contact sticks, u_t is rounding noise whose
-    direction must not be differentiated.
-
-    Both are read off z, not u. At a solution that is the same. Near one only this makes the row
-    of the normal impulse exactly that of the normal velocity; redundant contacts, whose rows
-    depend on each other, would else be told apart by nothing but the solver's error.
-    """
-    if law == "ccp":
-        return jnp.zeros((*cones.mu.shape, 2), z.dtype), jnp.zeros_like(cones.mu)
-    _, contacts = cones.split(z)
-    _, projected = cones.split(cones.project(z))
-    _, steps = cones.split(rho)
-    tangent, length = contacts[:, 1:], safe.norm(contacts[:, 1:])
-    sticks, _ = regions(contacts[:, 0], length, cones.mu)
-    direction = safe.normalize(-tangent, jnp.zeros(2, z.dtype))
-    speed = (length - safe.norm(projected[:, 1:])) / steps[:, 0]
-    return jnp.where(sticks[:, None], 0.0, direction), jnp.where(sticks, 0.0, speed)
-
-
-def _shear(cones: Cones, direction: Float[Array, "c 2"]) -> BlockDiagonal:
-    """S = I + μ e_n (0, direction)ᵀ, the derivative of De Saxcé's velocity in the plain one."""
-    normal_row = jnp.pad(cones.mu[:, None] * direction, ((0, 0), (1, 0)))
-    identity = jnp.broadcast_to(jnp.eye(3, dtype=normal_row.dtype), (*cones.mu.shape, 3, 3))
-    return BlockDiagonal(jnp.ones_like(cones.lo), identity.at[:, 0].add(normal_row))
-
-
-def _projection_blocks(cones: Cones, z: Array, rho: Array) -> tuple[BlockDiagonal, BlockDiagonal]:
-    """I − J and G = √J √D, J the Jacobian of the projection at ``z``."""
-    scalars, contacts = cones.split(z)
-    free = ((scalars > cones.lo) & (scalars < cones.hi)).astype(z.dtype)
-    values, vectors = coulomb_spectrum(contacts, cones.mu)
-    positive = values > 0
-    roots = jnp.where(positive, jnp.sqrt(jnp.where(positive, values, 1.0)), 0.0)
-    steps, blocks = cones.split(jnp.sqrt(rho))
-
-    def assemble(spectrum: Array) -> Array:
-        return jnp.einsum("cij,cj,ckj->cik", vectors, spectrum, vectors)
-
-    return (
-        BlockDiagonal(1.0 - free, assemble(1.0 - values)),
-        BlockDiagonal(free * steps, blocks[:, :1, None] * assemble(roots)),
-    )

@@ -1,5 +1,6 @@
-"""The linear system of a solution's derivative, and three ways to solve it."""
+"""The linear system of a fixed point, and three ways to solve it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -10,52 +11,24 @@ from jax.scipy.linalg import cho_factor, cho_solve, lu_factor, lu_solve
 from jax.scipy.sparse.linalg import bicgstab, cg
 from jaxtyping import Array, Float
 
+from jaxccp.ccp.blocks import BlockDiagonal, diagonal
 from jaxccp.ccp.delassus import BodyDelassus, Delassus
-from jaxccp.math import linear3
 
 DENSE_ROWS = 192
-"""Largest system that is factorised; above, it is solved matrix-free."""
+"""Largest system of a derivative that is factorised; above, it is solved matrix-free."""
 REFINEMENTS = 4
 
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class BlockDiagonal:
-    """One number per scalar row and one 3 × 3 block per contact."""
-
-    scalars: Float[Array, " s"]
-    blocks: Float[Array, "c 3 3"]
-
-    def apply(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
-        s = self.scalars.shape[0]
-        contacts = jnp.einsum("cij,cj->ci", self.blocks, x[s:].reshape(-1, 3))
-        return jnp.concatenate([self.scalars * x[:s], contacts.reshape(-1)])
-
-    def transpose(self) -> "BlockDiagonal":
-        return BlockDiagonal(self.scalars, jnp.swapaxes(self.blocks, 1, 2))
-
-    def __matmul__(self, other: "BlockDiagonal") -> "BlockDiagonal":
-        return BlockDiagonal(self.scalars * other.scalars, self.blocks @ other.blocks)
-
-    def plus(self, other: "BlockDiagonal", shift: Array | float) -> "BlockDiagonal":
-        """self + other + shift · I."""
-        identity = shift * jnp.eye(3, dtype=self.blocks.dtype)
-        return BlockDiagonal(
-            self.scalars + other.scalars + shift, self.blocks + other.blocks + identity
-        )
-
-    def inverse(self) -> "BlockDiagonal":
-        return BlockDiagonal(1.0 / self.scalars, linear3.inverse(self.blocks))
+Inverse = Callable[[Array], Array]
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class FixedPointSystem:
-    """A = (I − J) + G S N G; G symmetric, S = I for the convex law."""
+    """A = C + G S N G with block diagonal C, G, S; G symmetric, S = I for the convex law."""
 
     delassus: Delassus
     complement: BlockDiagonal
-    """I − J."""
+    """C: I − J in the derivative of a solution."""
     gain: BlockDiagonal
     """G."""
     shear: BlockDiagonal
@@ -75,15 +48,14 @@ def solve_linear(
     n = rhs.shape[0]
     if n == 0:
         return rhs
-    delassus = system.delassus
-    if isinstance(delassus, BodyDelassus) and 6 * delassus.bodies < min(n, DENSE_ROWS):
-        solve, transpose_solve = _by_bodies(lax.stop_gradient(system), delassus, symmetric)
-    elif n <= DENSE_ROWS:
-        solve = transpose_solve = partial(_dense, symmetric, _ridge(system.error))
+    frozen = lax.stop_gradient(system)
+    if by_bodies(system.delassus, DENSE_ROWS) or n <= DENSE_ROWS:
+        forward, backward = factorised(frozen, _ridge(frozen.error), symmetric)
+        solve, transposed = partial(_refine, forward), partial(_refine, backward)
     else:
-        solve = transpose_solve = partial(_iterative, symmetric)
+        solve = transposed = partial(_iterative, symmetric)
     return lax.custom_linear_solve(
-        system.apply, rhs, solve, None if symmetric else transpose_solve, symmetric=symmetric
+        system.apply, rhs, solve, None if symmetric else transposed, symmetric=symmetric
     )
 
 
@@ -93,10 +65,10 @@ def _ridge(error: Float[Array, ""]) -> Float[Array, ""]:
     Directions weaker than the error of A itself are left out: at a solve that has not converged
     the rows of redundant contacts may contradict each other.
     """
-    return jnp.maximum(lax.stop_gradient(error), float(jnp.finfo(error.dtype).eps ** 0.6))
+    return jnp.maximum(error, float(jnp.finfo(error.dtype).eps ** 0.6))
 
 
-def _refine(matvec, inverse, b: Array) -> Array:
+def _refine(inverse: Inverse, matvec: Callable[[Array], Array], b: Array) -> Array:
     """Proximal refinement with the inverse of A + εI: converges on A's range, bounded off it."""
 
     def improve(_, x: Array) -> Array:
@@ -105,57 +77,68 @@ def _refine(matvec, inverse, b: Array) -> Array:
     return lax.fori_loop(0, REFINEMENTS, improve, inverse(b))
 
 
-def _dense(symmetric: bool, ridge: Array, matvec, b: Array) -> Array:
-    identity = jnp.eye(b.shape[0], dtype=b.dtype)
-    matrix = jax.vmap(matvec)(identity).T
-    shifted = matrix + ridge * identity
-    if symmetric:
-        inverse = partial(cho_solve, cho_factor(shifted, lower=True))
-    else:
-        inverse = partial(lu_solve, lu_factor(shifted))
-    return _refine(lambda x: matrix @ x, inverse, b)
+def by_bodies(delassus: Delassus, limit: int) -> bool:
+    """Whether to factorise matrices over the bodies (6 rows each), not over the rows of N."""
+    return isinstance(delassus, BodyDelassus) and 6 * delassus.bodies <= min(delassus.rows, limit)
 
 
-def _by_bodies(system: FixedPointSystem, delassus: BodyDelassus, symmetric: bool):
-    """Eliminate the rows: N = W Wᵀ + E has at most six columns per body, T = the rest is blocks.
+def factorised(
+    system: FixedPointSystem, ridge: Array | float, symmetric: bool
+) -> tuple[Inverse, Inverse]:
+    """x ↦ (A + ridge · I)⁻¹ x and its transpose, by one factorisation."""
+    if isinstance(system.delassus, BodyDelassus) and by_bodies(
+        system.delassus, system.delassus.rows
+    ):
+        return _over_bodies(system, system.delassus, ridge, symmetric)
+    return _over_rows(system, ridge, symmetric)
 
-    (T + U Vᵀ)⁻¹ by the Woodbury identity with U = G S W, V = G W: a factorisation of size
-    6 × bodies instead of 3 × contacts.
-    """
-    compliance = delassus.compliance
-    s = delassus.scalar_rows.shape[0]
-    e = BlockDiagonal(compliance[:s], jax.vmap(jnp.diag)(compliance[s:].reshape(-1, 3)))
+
+def _over_rows(system: FixedPointSystem, ridge: Array | float, symmetric: bool):
     gain, weighted = system.gain, system.gain @ system.shear
-    local = (weighted @ e @ gain).plus(system.complement, _ridge(system.error)).inverse()
-    factor = delassus.factor()
-    u = jax.vmap(weighted.apply, 1, 1)(factor)
-    v = u if symmetric else jax.vmap(gain.apply, 1, 1)(factor)
-    local_u = jax.vmap(local.apply, 1, 1)(u)
-    capacitance = jnp.eye(u.shape[1], dtype=u.dtype) + v.T @ local_u
+    coupled = gain.columns(weighted.columns(system.delassus.dense()).T).T
+    identity = jnp.eye(system.delassus.rows, dtype=coupled.dtype)
+    matrix = coupled + system.complement.columns(identity) + ridge * identity
     if symmetric:
-        small = partial(cho_solve, cho_factor(capacitance, lower=True))
-        return (lambda matvec, b: _refine(matvec, _woodbury(local, local_u, small, u), b)), None
-    lu = lu_factor(capacitance)
-    local_v = jax.vmap(local.transpose().apply, 1, 1)(v)
-    forward = _woodbury(local, local_u, partial(lu_solve, lu), v)
-    backward = _woodbury(local.transpose(), local_v, partial(lu_solve, lu, trans=1), u)
-    return (
-        lambda matvec, b: _refine(matvec, forward, b),
-        lambda matvec, b: _refine(matvec, backward, b),
+        solve = partial(cho_solve, cho_factor(matrix, lower=True))
+        return solve, solve
+    factors = lu_factor(matrix)
+    return partial(lu_solve, factors), partial(lu_solve, factors, trans=1)
+
+
+def _over_bodies(
+    system: FixedPointSystem, delassus: BodyDelassus, ridge: Array | float, symmetric: bool
+):
+    """Eliminate the rows: N = W Wᵀ + E has at most six columns per body, the rest is blocks.
+
+    (T + U Vᵀ)⁻¹ = T⁻¹ − T⁻¹ U (I + Vᵀ T⁻¹ U)⁻¹ Vᵀ T⁻¹ with T = C + G S E G, U = G S W, V = G W:
+    a factorisation of size 6 × bodies instead of 3 × contacts.
+    """
+    gain, weighted = system.gain, system.gain @ system.shear
+    compliance = diagonal(delassus.compliance, delassus.scalar_rows.shape[0])
+    local = (weighted @ compliance @ gain).plus(system.complement, ridge).inverse()
+    size = 6 * delassus.bodies
+    capacitance = delassus.gram(gain @ local @ weighted) + jnp.eye(size, dtype=gain.scalars.dtype)
+
+    def inverse(small: Inverse, local: BlockDiagonal, u: BlockDiagonal, v: BlockDiagonal):
+        def apply(b: Array) -> Array:
+            first = local.apply(b)
+            inner = small(delassus.impulse(v.apply(first)).reshape(-1)).reshape(-1, 6)
+            return first - local.apply(u.apply(delassus.velocity(inner)))
+
+        return apply
+
+    if symmetric:
+        apply = inverse(partial(cho_solve, cho_factor(capacitance, lower=True)), local, gain, gain)
+        return apply, apply
+    factors = lu_factor(capacitance)
+    forward = inverse(partial(lu_solve, factors), local, weighted, gain)
+    backward = inverse(
+        partial(lu_solve, factors, trans=1), local.transpose(), gain, weighted.transpose()
     )
+    return forward, backward
 
 
-def _woodbury(local: BlockDiagonal, local_u: Array, small, v: Array):
-    """b ↦ (T + U Vᵀ)⁻¹ b with T⁻¹, T⁻¹U and (I + VᵀT⁻¹U)⁻¹ given."""
-
-    def inverse(b: Array) -> Array:
-        first = local.apply(b)
-        return first - local_u @ small(v.T @ first)
-
-    return inverse
-
-
-def _iterative(symmetric: bool, matvec, b: Array) -> Array:
+def _iterative(symmetric: bool, matvec: Callable[[Array], Array], b: Array) -> Array:
     tolerance = float(50 * jnp.finfo(b.dtype).eps)
     method = cg if symmetric else bicgstab
     return method(matvec, b, tol=tolerance, maxiter=10 * b.shape[0])[0]

@@ -1,7 +1,7 @@
 """The one driver of every algorithm: loop, stopping, best iterate, Coulomb's law, statistics."""
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from dataclasses import dataclass, replace
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,28 +12,13 @@ from jaxtyping import Array, Bool, Float, Int
 from jaxccp.ccp.derivative import IMPULSES, attach
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solution import Solution, Statistics, Status
+from jaxccp.ccp.solver import Solver, Task
 from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.math import safe
 
 INEXACTNESS = 0.2
 """Under Coulomb's law the convex problem of the moment is solved until its residual is below this
 fraction of the law's own, then De Saxcé's shift is renewed."""
-
-
-class Solver(Protocol):
-    """An algorithm for the convex problem, as the driver sees it. Its state is any pytree."""
-
-    def init(self, problem: Problem, rho: Array, lam: Array, n_lam: Array) -> Any:
-        """State at multipliers ``lam`` with ``n_lam`` = N λ at hand."""
-        ...
-
-    def step(self, problem: Problem, rho: Array, state: Any) -> Any:
-        """One iteration. ``problem.r`` may differ from the last step's (Coulomb's law)."""
-        ...
-
-    def candidate(self, state: Any) -> tuple[Array, Array]:
-        """The iterate on offer, λ in K, and N λ."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -62,6 +47,8 @@ class _Progress:
     residual: Float[Array, ""]
     iterations: Int[Array, ""]
     finite: Bool[Array, ""]
+    done: Bool[Array, ""]
+    """The algorithm itself has nothing left to do."""
 
 
 def solve(
@@ -103,27 +90,36 @@ def solve(
 def _iterate(problem: Problem, solver: Solver, guess: Array, law: Law, stop: Stop) -> _Progress:
     rho = problem.step_sizes()
     tolerance = stop.tolerance(problem)
+    # An algorithm that knows only the convex law is led to Coulomb's by De Saxcé's fixed point.
+    shifts = law not in solver.laws
+    task = Task(problem, rho, tolerance, solver.prepare(problem, rho), "ccp" if shifts else law)
 
     def law_residual(lam: Array, n_lam: Array) -> tuple[Array, Array]:
         u = n_lam + problem.r
         shift = problem.de_saxce(u) if law == "ncp" else jnp.zeros_like(problem.cones.mu)
         return _worst(problem.shifted(shift), rho, lam, n_lam), shift
 
+    def shifted(shift: Array) -> Task:
+        return replace(task, problem=problem.shifted(shift)) if shifts else task
+
     def running(progress: _Progress) -> Array:
         return (
             (progress.residual > tolerance)
             & (progress.iterations < stop.max_iterations)
             & progress.finite
+            & ~progress.done
         )
 
     def body(progress: _Progress) -> _Progress:
-        shifted = problem.shifted(progress.shift) if law == "ncp" else problem
-        algorithm = solver.step(shifted, rho, progress.algorithm)
-        lam, n_lam = solver.candidate(algorithm)
+        now = shifted(progress.shift)
+        algorithm = solver.step(now, progress.algorithm)
+        lam, n_lam = solver.candidate(now, algorithm)
         residual, shift = law_residual(lam, n_lam)
-        if law == "ncp":
-            renew = _worst(shifted, rho, lam, n_lam) <= INEXACTNESS * residual
+        done = solver.done(now, algorithm)
+        if shifts:
+            renew = done | (_worst(now.problem, rho, lam, n_lam) <= INEXACTNESS * residual)
             shift = jnp.where(renew, shift, progress.shift)
+            done = done & False
         better = residual < progress.residual
         return _Progress(
             algorithm,
@@ -133,6 +129,7 @@ def _iterate(problem: Problem, solver: Solver, guess: Array, law: Law, stop: Sto
             jnp.where(better, residual, progress.residual),
             progress.iterations + 1,
             jnp.isfinite(residual),
+            done,
         )
 
     lam = problem.cones.project(jnp.where(jnp.isfinite(guess), guess, 0.0))
@@ -145,9 +142,9 @@ def _iterate(problem: Problem, solver: Solver, guess: Array, law: Law, stop: Sto
     # Without a guess, u is the velocity of free flight, which says nothing about sliding.
     shift = jnp.where(useful, shift, 0.0)
     finite = finite & jnp.isfinite(residual)
-    first = problem.shifted(shift) if law == "ncp" else problem
+    algorithm = solver.init(shifted(shift), lam, n_lam)
     start = _Progress(
-        solver.init(first, rho, lam, n_lam), shift, lam, n_lam, residual, jnp.int32(0), finite
+        algorithm, shift, lam, n_lam, residual, jnp.int32(0), finite, jnp.asarray(False)
     )
     return lax.while_loop(running, body, start)
 

@@ -30,7 +30,10 @@ CASES = [random_case(seed, kind=kind) for kind in KINDS for seed in range(SEEDS)
 NAMES = [f"{kind}-{seed}" for kind in KINDS for seed in range(SEEDS)]
 STOP = Stop(atol=1e-9, max_iterations=20_000)
 
-pytestmark = pytest.mark.parametrize("name", SOLVERS)
+pytestmark = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in SOLVERS]
+)
+"""What is solved once for all tests of a solver is solved in one process."""
 
 
 @cache

@@ -41,6 +41,10 @@ TRUTH = {
 """Of the embedded tosses; the script that made them says so."""
 
 
+# What the tests share is computed in one process.
+pytestmark = pytest.mark.xdist_group("identify")
+
+
 @pytest.fixture(scope="module")
 def tosses() -> Tosses:
     return read_tosses(Path(str(DEMO))).take(np.arange(20))

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 from jaxccp.ccp.problem import Problem
+from jaxccp.ccp.solver import Solver, Task
 
 
 @jax.tree_util.register_dataclass
@@ -27,7 +28,7 @@ class _State:
 
 
 @dataclass(frozen=True)
-class APGD:
+class APGD(Solver):
     """Nesterov's accelerated projected gradient method with adaptive restart.
 
     Mazhar, Heyn, Negrut & Tasora, "Using Nesterov's method to accelerate multibody dynamics with
@@ -46,9 +47,9 @@ class APGD:
     max_rejections: int = 20
     """Consecutive halvings of the step after which it is accepted all the same."""
 
-    def init(self, problem: Problem, rho: Array, lam: Array, n_lam: Array) -> _State:
+    def init(self, task: Task, lam: Array, n_lam: Array) -> _State:
         one = jnp.ones((), lam.dtype)
-        lipschitz = self._estimate(problem, rho, n_lam)
+        lipschitz = self._estimate(task.problem, task.rho, n_lam)
         return _State(lam, n_lam, lam, n_lam, lam, n_lam, one, lipschitz, jnp.int32(0))
 
     def _estimate(self, problem: Problem, rho: Array, n_lam: Array) -> Array:
@@ -63,7 +64,8 @@ class APGD:
             x = rho * product
         return jnp.where(estimate > 0, estimate, 1.0)
 
-    def step(self, problem: Problem, rho: Array, state: _State) -> _State:
+    def step(self, task: Task, state: _State) -> _State:
+        problem, rho = task.problem, task.rho
         gradient = state.n_y + problem.r
         trial = problem.cones.project(state.y - (rho / state.lipschitz) * gradient)
         n_trial = problem.delassus.apply(trial)
@@ -104,5 +106,5 @@ class APGD:
             choose(jnp.int32(0), state.rejected + 1),
         )
 
-    def candidate(self, state: _State) -> tuple[Array, Array]:
+    def candidate(self, task: Task, state: _State) -> tuple[Array, Array]:
         return state.trial, state.n_trial

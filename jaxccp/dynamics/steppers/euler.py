@@ -7,7 +7,8 @@ from jaxtyping import Array, Float
 
 from jaxccp.ccp.problem import Law
 from jaxccp.ccp.solution import Solution
-from jaxccp.ccp.solve import Solver, Stop, solve
+from jaxccp.ccp.solve import Stop, solve
+from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.collision.detect import Contacts, detect, recall, remember
 from jaxccp.dynamics.inertia import rotate_freely, world_inertia

@@ -1,0 +1,54 @@
+"""Block diagonal matrices: one number per scalar row, one 3 × 3 block per contact."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.math import linear3
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class BlockDiagonal:
+    """One number per scalar row and one 3 × 3 block per contact."""
+
+    scalars: Float[Array, " s"]
+    blocks: Float[Array, "c 3 3"]
+
+    def apply(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
+        s = self.scalars.shape[0]
+        contacts = jnp.einsum("cij,cj->ci", self.blocks, x[s:].reshape(-1, 3))
+        return jnp.concatenate([self.scalars * x[:s], contacts.reshape(-1)])
+
+    def columns(self, x: Float[Array, "n m"]) -> Float[Array, "n m"]:
+        """The product with each column of a matrix."""
+        return jax.vmap(self.apply, 1, 1)(x)
+
+    def transpose(self) -> "BlockDiagonal":
+        return BlockDiagonal(self.scalars, jnp.swapaxes(self.blocks, 1, 2))
+
+    def __matmul__(self, other: "BlockDiagonal") -> "BlockDiagonal":
+        return BlockDiagonal(self.scalars * other.scalars, self.blocks @ other.blocks)
+
+    def plus(self, other: "BlockDiagonal", shift: Array | float) -> "BlockDiagonal":
+        """self + other + shift · I."""
+        identity = shift * jnp.eye(3, dtype=self.blocks.dtype)
+        return BlockDiagonal(
+            self.scalars + other.scalars + shift, self.blocks + other.blocks + identity
+        )
+
+    def inverse(self) -> "BlockDiagonal":
+        return BlockDiagonal(1.0 / self.scalars, linear3.inverse(self.blocks))
+
+
+def identity(scalars: int, contacts: int, dtype: jnp.dtype) -> BlockDiagonal:
+    """The identity."""
+    eye = jnp.broadcast_to(jnp.eye(3, dtype=dtype), (contacts, 3, 3))
+    return BlockDiagonal(jnp.ones(scalars, dtype), eye)
+
+
+def diagonal(x: Float[Array, " n"], scalars: int) -> BlockDiagonal:
+    """The diagonal matrix of a flat vector."""
+    return BlockDiagonal(x[:scalars], jax.vmap(jnp.diag)(x[scalars:].reshape(-1, 3)))

@@ -1,0 +1,61 @@
+"""The fixed point map λ ↦ Π_K(λ − D ũ) near a point: its Jacobian, block by block.
+
+Used by the implicit derivative, at the solution, and by Newton's method on the way to it.
+"""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.ccp.blocks import BlockDiagonal
+from jaxccp.ccp.cones import Cones, coulomb_spectrum, regions
+from jaxccp.math import safe
+
+
+def sliding(
+    cones: Cones, z: Float[Array, " n"], steps: Float[Array, " n"]
+) -> tuple[Float[Array, "c 2"], Float[Array, " c"]]:
+    """Direction and speed at which contacts slide under Coulomb's law; both 0 where they stick.
+
+    De Saxcé's shift μ‖u_t‖ has the derivative of μ (direction · u_t), since a unit vector's
+    derivative is perpendicular to it. Where a contact sticks, u_t is rounding noise whose
+    direction must not be differentiated.
+
+    Both are read off z = λ − D ũ, not u. At a solution that is the same. Near one only this makes
+    the row of the normal impulse exactly that of the normal velocity; redundant contacts, whose
+    rows depend on each other, would else be told apart by nothing but the solver's error.
+    """
+    _, contacts = cones.split(z)
+    _, projected = cones.split(cones.project(z))
+    _, scale = cones.split(steps)
+    tangent, length = contacts[:, 1:], safe.norm(contacts[:, 1:])
+    sticks, _ = regions(contacts[:, 0], length, cones.mu)
+    direction = safe.normalize(-tangent, jnp.zeros(2, z.dtype))
+    speed = (length - safe.norm(projected[:, 1:])) / scale[:, 0]
+    return jnp.where(sticks[:, None], 0.0, direction), jnp.where(sticks, 0.0, speed)
+
+
+def shear(cones: Cones, direction: Float[Array, "c 2"]) -> BlockDiagonal:
+    """S = I + μ e_n (0, direction)ᵀ, the derivative of De Saxcé's velocity in the plain one."""
+    normal_row = jnp.pad(cones.mu[:, None] * direction, ((0, 0), (1, 0)))
+    identity = jnp.broadcast_to(jnp.eye(3, dtype=normal_row.dtype), (*cones.mu.shape, 3, 3))
+    return BlockDiagonal(jnp.ones_like(cones.lo), identity.at[:, 0].add(normal_row))
+
+
+def projection_blocks(
+    cones: Cones, z: Float[Array, " n"], steps: Float[Array, " n"]
+) -> tuple[BlockDiagonal, BlockDiagonal]:
+    """I − J and G = √J √D, J the Jacobian of the projection at ``z`` and D = diag(``steps``)."""
+    scalars, contacts = cones.split(z)
+    free = ((scalars > cones.lo) & (scalars < cones.hi)).astype(z.dtype)
+    values, vectors = coulomb_spectrum(contacts, cones.mu)
+    positive = values > 0
+    roots = jnp.where(positive, jnp.sqrt(jnp.where(positive, values, 1.0)), 0.0)
+    steps, blocks = cones.split(jnp.sqrt(steps))
+
+    def assemble(spectrum: Array) -> Array:
+        return jnp.einsum("cij,cj,ckj->cik", vectors, spectrum, vectors)
+
+    return (
+        BlockDiagonal(1.0 - free, assemble(1.0 - values)),
+        BlockDiagonal(free * steps, blocks[:, :1, None] * assemble(roots)),
+    )

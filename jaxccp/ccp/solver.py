@@ -1,0 +1,58 @@
+"""What an algorithm is, as the driver sees it."""
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from jaxccp.ccp.problem import Law, Problem
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Task:
+    """A problem and what the driver knows about it."""
+
+    problem: Problem
+    """Under Coulomb's law, and for an algorithm of the convex one, already De Saxcé-shifted; the
+    shift may differ from one step to the next."""
+    rho: Float[Array, " n"]
+    """Step sizes of the residual, ``problem.step_sizes()`` [kg]."""
+    tolerance: Float[Array, ""]
+    """The residual at which the problem counts as solved [m/s]."""
+    data: Any
+    """What :meth:`Solver.prepare` returned."""
+    law: Law = field(metadata={"static": True})
+    """The law the algorithm has to solve itself."""
+
+
+class Solver:
+    """An algorithm. Its state is any pytree; the loop, stopping and best iterate are the driver's.
+
+    Subclasses are frozen dataclasses of their settings.
+    """
+
+    laws: ClassVar[tuple[Law, ...]] = ("ccp",)
+    """The laws it solves itself. Coulomb's is otherwise reached through De Saxcé's fixed point."""
+
+    def prepare(self, problem: Problem, rho: Array) -> Any:
+        """What is computed once per solve and does not depend on r (factors, colours, …)."""
+        return None
+
+    def init(self, task: Task, lam: Float[Array, " n"], n_lam: Float[Array, " n"]) -> Any:
+        """State at multipliers ``lam`` in K with ``n_lam`` = N λ at hand."""
+        raise NotImplementedError
+
+    def step(self, task: Task, state: Any) -> Any:
+        """One iteration."""
+        raise NotImplementedError
+
+    def candidate(self, task: Task, state: Any) -> tuple[Array, Array]:
+        """The iterate on offer, λ in K, and N λ."""
+        raise NotImplementedError
+
+    def done(self, task: Task, state: Any) -> Bool[Array, ""]:
+        """Whether further steps would change nothing, whatever the residual."""
+        return jnp.asarray(False)
