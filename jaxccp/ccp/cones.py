@@ -2,16 +2,25 @@
 
 A scalar row is a box [lo, hi]: an equality is (-inf, inf), an inequality [0, inf), a dry-friction
 or motor row [-f, f]. A contact is three rows (normal, two tangents) in the Coulomb cone
-‖λ_t‖ ≤ μ λ_n. A multiplier vector is flat: the s scalar rows first, then the c contacts × 3.
+‖λ_t‖ ≤ μ λ_n, or in a pyramid around it. A multiplier vector is flat: the s scalar rows first,
+then the c contacts × 3.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Literal
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from jaxccp.ccp import pyramids
 from jaxccp.math import safe
+
+Friction = Literal["cone", "pyramid", "octagon"]
+"""What the tangential impulses are bounded by: a disc of radius μ λ_n, or the square or the
+regular octagon around it (:mod:`jaxccp.ccp.pyramids`)."""
 
 
 @jax.tree_util.register_dataclass
@@ -25,6 +34,14 @@ class Cones:
     """Upper bounds of the scalar rows [N·s], inf where free."""
     mu: Float[Array, " c"]
     """Friction coefficients of the contacts, ≥ 0."""
+    friction: Friction = field(default="cone", metadata={"static": True})
+
+    @property
+    def section(self) -> "Section":
+        """The geometry of the contacts' cones."""
+        if self.friction not in SECTIONS:
+            raise ValueError(f"friction must be one of {tuple(SECTIONS)}, not {self.friction!r}")
+        return SECTIONS[self.friction]
 
     @property
     def rows(self) -> int:
@@ -49,7 +66,8 @@ class Cones:
     def project(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
         """Euclidean projection on K."""
         scalars, contacts = self.split(x)
-        return self.join(jnp.clip(scalars, self.lo, self.hi), project_coulomb(contacts, self.mu))
+        projected = self.section.project(contacts, self.mu)
+        return self.join(jnp.clip(scalars, self.lo, self.hi), projected)
 
     def project_dual(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
         """Projection on the dual cone K* (Moreau: x + Π_K(-x)); K must be a cone.
@@ -57,11 +75,9 @@ class Cones:
         A bounded box row is not a cone; its recession cone's dual is used, so that the result is
         the part of a velocity that complementarity allows on that row.
         """
-        recession = Cones(
-            jnp.where(jnp.isfinite(self.lo), 0.0, self.lo),
-            jnp.where(jnp.isfinite(self.hi), 0.0, self.hi),
-            self.mu,
-        )
+        lo = jnp.where(jnp.isfinite(self.lo), 0.0, self.lo)
+        hi = jnp.where(jnp.isfinite(self.hi), 0.0, self.hi)
+        recession = replace(self, lo=lo, hi=hi)
         return x + recession.project(-x)
 
 
@@ -122,3 +138,45 @@ def coulomb_spectrum(
         inside[:, None], 1.0, jnp.where(polar[:, None], 0.0, jnp.clip(surface, 0.0, 1.0))
     )
     return values, jnp.stack([generator, across, outward], axis=2)
+
+
+def coulomb_slip(x: Float[Array, "c 3"], mu: Float[Array, " c"]) -> Float[Array, "c 2"]:
+    """Derivative of ‖u_t‖ at the solution λ = Π(x), x = λ − ρ ũ: the direction of sliding.
+
+    0 where the contact sticks: there u_t is rounding noise, whose direction means nothing.
+    """
+    tangent = x[:, 1:]
+    sticks, _ = regions(x[:, 0], safe.norm(tangent), mu)
+    direction = safe.normalize(-tangent, jnp.zeros(2, x.dtype))
+    return jnp.where(sticks[:, None], 0.0, direction)
+
+
+@dataclass(frozen=True)
+class Section:
+    """What solvers and derivatives need of a friction cone, for all contacts (c × 3) at once."""
+
+    project: Callable[[Array, Array], Array]
+    """(x, μ) ↦ the nearest point of the cone."""
+    spectrum: Callable[[Array, Array], tuple[Array, Array]]
+    """(x, μ) ↦ eigenvalues and eigenvectors of the projection's Jacobian."""
+    support: Callable[[Array], Array]
+    """u_t ↦ max s · u_t over the tangential section with μ λ_n = 1: De Saxcé's shift is μ times
+    this."""
+    slip: Callable[[Array, Array], Array]
+    """(λ − ρ ũ, μ) ↦ the derivative of ``support`` at u_t, 0 where the contact sticks."""
+
+
+def _polygon(sides: int) -> Section:
+    return Section(
+        partial(pyramids.project, sides=sides),
+        partial(pyramids.spectrum, sides=sides),
+        partial(pyramids.support, sides=sides),
+        partial(pyramids.slip, sides=sides),
+    )
+
+
+SECTIONS: dict[Friction, Section] = {
+    "cone": Section(project_coulomb, coulomb_spectrum, safe.norm, coulomb_slip),
+    "pyramid": _polygon(4),
+    "octagon": _polygon(8),
+}

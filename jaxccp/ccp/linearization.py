@@ -7,8 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.blocks import BlockDiagonal
-from jaxccp.ccp.cones import Cones, coulomb_spectrum, regions
-from jaxccp.math import safe
+from jaxccp.ccp.cones import Cones
 
 
 def sliding(
@@ -17,8 +16,8 @@ def sliding(
     """Direction and speed at which contacts slide under Coulomb's law; both 0 where they stick.
 
     De Saxcé's shift μ‖u_t‖ has the derivative of μ (direction · u_t), since a unit vector's
-    derivative is perpendicular to it. Where a contact sticks, u_t is rounding noise whose
-    direction must not be differentiated.
+    derivative is perpendicular to it. Under a pyramid the norm is its support function, and the
+    direction the vertex or side that friction is on.
 
     Both are read off z = λ − D ũ, not u. At a solution that is the same. Near one only this makes
     the row of the normal impulse exactly that of the normal velocity; redundant contacts, whose
@@ -27,11 +26,9 @@ def sliding(
     _, contacts = cones.split(z)
     _, projected = cones.split(cones.project(z))
     _, scale = cones.split(steps)
-    tangent, length = contacts[:, 1:], safe.norm(contacts[:, 1:])
-    sticks, _ = regions(contacts[:, 0], length, cones.mu)
-    direction = safe.normalize(-tangent, jnp.zeros(2, z.dtype))
-    speed = (length - safe.norm(projected[:, 1:])) / scale[:, 0]
-    return jnp.where(sticks[:, None], 0.0, direction), jnp.where(sticks, 0.0, speed)
+    direction = cones.section.slip(contacts, cones.mu)
+    moved = contacts[:, 1:] - projected[:, 1:]
+    return direction, -jnp.sum(direction * moved, axis=1) / scale[:, 0]
 
 
 def shear(cones: Cones, direction: Float[Array, "c 2"]) -> BlockDiagonal:
@@ -47,7 +44,7 @@ def projection_blocks(
     """I − J and G = √J √D, J the Jacobian of the projection at ``z`` and D = diag(``steps``)."""
     scalars, contacts = cones.split(z)
     free = ((scalars > cones.lo) & (scalars < cones.hi)).astype(z.dtype)
-    values, vectors = coulomb_spectrum(contacts, cones.mu)
+    values, vectors = cones.section.spectrum(contacts, cones.mu)
     positive = values > 0
     roots = jnp.where(positive, jnp.sqrt(jnp.where(positive, values, 1.0)), 0.0)
     steps, blocks = cones.split(jnp.sqrt(steps))

@@ -53,9 +53,10 @@ class Problem:
     def de_saxce(self, u: Float[Array, " n"]) -> Float[Array, " c"]:
         """μ ‖u_t‖ of each contact [m/s], the shift that turns the CCP into Coulomb's law.
 
+        Under a pyramid the norm is the support function of its section.
         De Saxcé & Feng, Math. Comput. Modelling 28 (1998); Acary et al., ZAMM 91 (2011), eq. 12.
         """
-        return self.cones.mu * safe.norm(self.cones.split(u)[1][:, 1:])
+        return self.cones.mu * self.cones.section.support(self.cones.split(u)[1][:, 1:])
 
     def residual(
         self,

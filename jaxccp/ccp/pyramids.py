@@ -1,0 +1,113 @@
+"""Polyhedral friction cones: the disc ‖λ_t‖ ≤ μ λ_n replaced by a regular polygon around it.
+
+The polygon with 4 or 8 sides circumscribes the disc: a_k · λ_t ≤ μ λ_n for unit normals a_k at
+angles 2πk/sides. So cone ⊂ octagon ⊂ pyramid, friction along the tangents is Coulomb's, and
+elsewhere it exceeds it by at most 1/cos(π/sides): 8.2 % and 41 %. The pyramid, |λ_t1| ≤ μ λ_n and
+|λ_t2| ≤ μ λ_n, is the friction of ODE and VEROSIM.
+
+Everything is symmetric in the lines that bound the sectors of angle π/sides, each between the
+middle of a side and a vertex. A point's projection lies in its own sector, and there the cone has
+one face, one edge and the apex: nothing is enumerated beyond the nearest side.
+"""
+
+from dataclasses import dataclass
+from math import cos, pi, tan
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+
+@dataclass(frozen=True)
+class _Sector:
+    """Points in their sectors: what of the cone is nearest, and where it is."""
+
+    side: Float[Array, "c 2"]
+    """Outward normal a of the nearest side."""
+    vertex: Float[Array, "c 2"]
+    """Unit vector to the nearer end of that side."""
+    steep: Float[Array, " c"]
+    """Slope of that edge of the cone, μ / cos(π/sides)."""
+    on_face: Float[Array, " c"]
+    """λ_n of the projection on the face's plane."""
+    on_edge: Float[Array, " c"]
+    """λ_n of the projection on the edge's line."""
+    inside: Bool[Array, " c"]
+    """Within the cone, which projects to itself; no face with μ = 0, where the cone is a ray."""
+    face: Bool[Array, " c"]
+    apex: Bool[Array, " c"]
+
+
+def _sector(x: Float[Array, "c 3"], mu: Float[Array, " c"], sides: int) -> _Sector:
+    normal, tangent = x[:, 0], x[:, 1:]
+    angles = 2 * pi * np.arange(sides) / sides
+    sides_normals = jnp.asarray(np.stack([np.cos(angles), np.sin(angles)], axis=1), x.dtype)
+    side = sides_normals[jnp.argmax(tangent @ sides_normals.T, axis=1)]
+    along = jnp.stack([-side[:, 1], side[:, 0]], axis=1)
+    outward, sideways = jnp.sum(side * tangent, axis=1), jnp.sum(along * tangent, axis=1)
+    corner = jnp.where(sideways < 0, -tan(pi / sides), tan(pi / sides))
+    vertex = cos(pi / sides) * (side + corner[:, None] * along)
+
+    on_face = (normal + mu * outward) / (1.0 + mu * mu)
+    steep = mu / cos(pi / sides)
+    on_edge = (normal + steep * jnp.sum(vertex * tangent, axis=1)) / (1.0 + steep * steep)
+    inside = outward < mu * normal
+    face = ~inside & (corner * sideways < tan(pi / sides) ** 2 * mu * on_face)
+    apex = ~inside & ~face & (on_edge <= 0)
+    return _Sector(side, vertex, steep, on_face, on_edge, inside, face, apex)
+
+
+def project(x: Float[Array, "c 3"], mu: Float[Array, " c"], sides: int) -> Float[Array, "c 3"]:
+    """Euclidean projection of each contact's impulse on its pyramid; NaN stays NaN."""
+    at, tangent = _sector(x, mu, sides), x[:, 1:]
+    excess = jnp.sum(at.side * tangent, axis=1) - mu * at.on_face
+    face = jnp.concatenate([at.on_face[:, None], tangent - excess[:, None] * at.side], axis=1)
+    edge = jnp.concatenate(
+        [at.on_edge[:, None], (at.steep * at.on_edge)[:, None] * at.vertex], axis=1
+    )
+    off_face = jnp.where(at.apex[:, None], 0.0, edge)
+    return jnp.where(at.inside[:, None], x, jnp.where(at.face[:, None], face, off_face))
+
+
+def spectrum(
+    x: Float[Array, "c 3"], mu: Float[Array, " c"], sides: int
+) -> tuple[Float[Array, "c 3"], Float[Array, "c 3 3"]]:
+    """Eigenvalues and eigenvectors (columns) of the Jacobian of :func:`project` at ``x``.
+
+    It is the orthogonal projection on everything (inside), a face, an edge or nothing (apex). The
+    vectors are those of the true cone, the generator, across it and outward, at the nearest side
+    or, on an edge, at the vertex.
+    """
+    at = _sector(x, mu, sides)
+    unit = jnp.where((at.inside | at.face)[:, None], at.side, at.vertex)
+    slope = jnp.where(at.inside | at.face, mu, at.steep)
+    scale = 1.0 / jnp.sqrt(1.0 + slope * slope)
+    generator = jnp.concatenate([scale[:, None], (slope * scale)[:, None] * unit], axis=1)
+    outward = jnp.concatenate([-(slope * scale)[:, None], scale[:, None] * unit], axis=1)
+    across = jnp.stack([jnp.zeros_like(scale), -unit[:, 1], unit[:, 0]], axis=1)
+    values = jnp.stack([~at.apex, at.inside | at.face, at.inside], axis=1).astype(x.dtype)
+    return values, jnp.stack([generator, across, outward], axis=2)
+
+
+def support(tangent: Float[Array, "c 2"], sides: int) -> Float[Array, " c"]:
+    """max s · tangent over the polygon s with μ λ_n = 1: |t₁| + |t₂| for the pyramid.
+
+    Its derivative on a kink is the mean of both sides'.
+    """
+    size = jnp.abs(tangent)
+    if sides == 4:
+        return size[:, 0] + size[:, 1]
+    return jnp.max(size, axis=1) + tan(pi / 8) * jnp.min(size, axis=1)
+
+
+def slip(x: Float[Array, "c 3"], mu: Float[Array, " c"], sides: int) -> Float[Array, "c 2"]:
+    """Derivative of :func:`support` at the velocity u_t of the solution λ = Π(x), x = λ − ρ ũ.
+
+    Minus the vertex or the side that λ_t is on, 0 where the contact sticks. On a side u_t is
+    perpendicular to it and the support function has a kink; but there the velocity along the
+    side stays zero, so only the derivative across it matters.
+    """
+    at = _sector(x, mu, sides)
+    vertex = at.vertex / cos(pi / sides)
+    pushed = jnp.where(at.face[:, None], at.side, vertex)
+    return jnp.where(at.inside[:, None], 0.0, -pushed)

@@ -1,0 +1,257 @@
+"""Polyhedral friction: geometry against least squares, solutions against Clarabel, derivatives."""
+
+from dataclasses import replace
+from functools import cache, partial
+from itertools import pairwise
+from typing import Any
+
+import clarabel as _clarabel
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import nnls
+
+from jaxccp.ccp import BodyDelassus, Cones, Law, Problem, Solution, Status, Stop, solve
+from jaxccp.ccp.cones import SECTIONS, Friction
+from tests.ccp.problems import KINDS, SCALARS, Case, pick, random_case, stack
+
+clarabel: Any = _clarabel  # a compiled module without type stubs
+
+LAWS: tuple[Law, Law] = ("ccp", "ncp")
+SIDES: dict[Friction, int] = {"pyramid": 4, "octagon": 8}
+MUS = (0.0, 0.3, 1.0, 4.0)
+shapes = pytest.mark.parametrize("shape", SIDES)
+
+
+def normals(shape: Friction) -> np.ndarray:
+    angles = 2 * np.pi * np.arange(SIDES[shape]) / SIDES[shape]
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+def vertices(shape: Friction) -> np.ndarray:
+    """Corners of the section with μ λ_n = 1."""
+    return (normals(shape) + np.roll(normals(shape), -1, axis=0)) / (
+        1 + np.cos(2 * np.pi / SIDES[shape])
+    )
+
+
+def edges(shape: Friction, mu: float) -> np.ndarray:
+    """The rays that span the cone, as columns."""
+    corners = vertices(shape)
+    return np.vstack([np.ones(len(corners)), mu * corners.T])
+
+
+def points(count: int = 200) -> np.ndarray:
+    random = np.random.default_rng(0).normal(size=(count, 3))
+    axis = [[0, 0, 0], [1, 0, 0], [-1, 0, 0], [0, 1, 0], [1, 1, 1], [-3, 1, 1], [1e-12, 0, 1e-12]]
+    return np.vstack([random, random * [0.01, 1, 1], np.array(axis)])
+
+
+def project(x: np.ndarray, mu: float, shape: Friction) -> np.ndarray:
+    run = jax.jit(SECTIONS[shape].project)
+    return np.asarray(run(jnp.asarray(x), jnp.full(len(x), mu, x.dtype)))
+
+
+@shapes
+@pytest.mark.parametrize("mu", MUS)
+def test_projection_is_the_nearest_point(shape: Friction, mu: float) -> None:
+    """A point of the cone is a non-negative combination of its edges."""
+    x, rays = points(), edges(shape, mu)
+    expected = np.stack([rays @ nnls(rays, point)[0] for point in x])
+    np.testing.assert_allclose(project(x, mu, shape), expected, atol=1e-12)
+
+
+@shapes
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("mu", (*MUS, 1e6))
+def test_projection_lands_in_the_cone_and_stays(shape: Friction, mu: float, dtype: type) -> None:
+    x, eps = points().astype(dtype), 20 * float(np.finfo(dtype).eps)
+    p = project(x, mu, shape)
+    assert p.dtype == dtype and np.isfinite(p).all()
+    reach = np.max(p[:, 1:] @ normals(shape).T, axis=1)
+    assert np.all(reach <= mu * p[:, 0] + eps * (1 + mu * np.abs(p[:, 0])))
+    np.testing.assert_allclose(project(p, mu, shape), p, atol=eps)
+
+
+@shapes
+@pytest.mark.parametrize("mu", MUS)
+def test_moreau(shape: Friction, mu: float) -> None:
+    x = points()
+    k = Cones(jnp.zeros(0), jnp.zeros(0), jnp.full(len(x), mu), shape)
+    p = np.asarray(k.project(jnp.asarray(x.ravel()))).reshape(-1, 3)
+    d = np.asarray(k.project_dual(jnp.asarray(-x.ravel()))).reshape(-1, 3)
+    np.testing.assert_allclose(p - d, x, atol=1e-14)
+    np.testing.assert_allclose(np.sum(p * d, axis=1), 0, atol=1e-13)
+    assert np.all(d @ edges(shape, mu) >= -1e-13 * (1 + mu))
+    # The dual cone is u_n ≥ μ · support(u_t).
+    shift = mu * np.asarray(SECTIONS[shape].support(jnp.asarray(d[:, 1:])))
+    np.testing.assert_allclose(shift, np.max(mu * d[:, 1:] @ vertices(shape).T, axis=1), atol=1e-12)
+
+
+def test_the_cone_is_in_the_octagon_is_in_the_pyramid() -> None:
+    x = points()
+    shapes: list[Friction] = ["cone", "octagon", "pyramid"]
+    for inner, outer in pairwise(shapes):
+        p = project(x, 0.7, inner)
+        np.testing.assert_allclose(project(p, 0.7, outer), p, atol=1e-15)
+    along = np.array([[1.0, 3.0, 0.0]])  # along the tangents all are the same
+    for shape in shapes:
+        np.testing.assert_allclose(project(along, 0.7, shape), project(along, 0.7, "cone"))
+
+
+@shapes
+@pytest.mark.parametrize("mu", MUS)
+def test_spectrum_is_that_of_the_jacobian(shape: Friction, mu: float) -> None:
+    x = np.random.default_rng(3).normal(size=(400, 3))
+    mus = jnp.full(len(x), mu)
+    values, vectors = jax.jit(SECTIONS[shape].spectrum)(jnp.asarray(x), mus)
+    identities = np.tile(np.eye(3), (len(x), 1, 1))
+    np.testing.assert_allclose(np.einsum("bij,bik->bjk", vectors, vectors), identities, atol=1e-14)
+    ranks = set(np.sum(np.asarray(values), axis=1))
+    assert ranks == ({0, 1, 2, 3} if mu else {0, 1})
+    spectral = np.einsum("bij,bj,bkj->bik", vectors, values, vectors)
+    steps = 1e-6 * np.eye(3)
+    slopes = [(project(x + d, mu, shape) - project(x - d, mu, shape)) / 2e-6 for d in steps]
+    error = np.abs(spectral - np.stack(slopes, axis=2)).max(axis=(1, 2))
+    assert np.sum(error > 1e-9) <= 2  # a kink within the step
+    single = jax.jacfwd(lambda p: SECTIONS[shape].project(p[None], mus[:1])[0])
+    np.testing.assert_allclose(spectral, jax.jit(jax.vmap(single))(x), atol=1e-14)
+
+
+@shapes
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_derivatives_are_finite_at_the_kinks(shape: Friction, dtype: type) -> None:
+    x = [np.vstack([points(20), edges(shape, mu).T, -edges(shape, mu).T]) for mu in MUS]
+
+    def total(p: jax.Array, mu: jax.Array) -> jax.Array:
+        section, one, mus = SECTIONS[shape], p[None], mu[None]
+        parts = (*section.spectrum(one, mus), section.project(one, mus), section.slip(one, mus))
+        return sum((jnp.sum(part) for part in parts), jnp.sum(section.support(one[:, 1:])))
+
+    @jax.jit
+    @partial(jax.vmap, in_axes=(0, 0))
+    @partial(jax.vmap, in_axes=(0, None))
+    def derivatives(p: jax.Array, mu: jax.Array):
+        return jax.grad(total, (0, 1))(p, mu), jax.hessian(total, (0, 1))(p, mu)
+
+    leaves = jax.tree.leaves(derivatives(jnp.asarray(np.stack(x), dtype), jnp.asarray(MUS, dtype)))
+    assert all(np.isfinite(leaf).all() for leaf in leaves)
+
+
+@shapes
+def test_nan_stays_nan(shape: Friction) -> None:
+    broken = np.where(np.eye(3, dtype=bool), np.nan, 1.0)
+    assert np.isnan(project(broken, 0.5, shape)).any(axis=1).all()
+    assert np.isnan(project(np.array([[1.0, 2.0, 3.0]]), np.nan, shape)).any()
+
+
+def test_unknown_friction_is_refused() -> None:
+    k = Cones(jnp.zeros(0), jnp.zeros(0), jnp.ones(1), "square")  # pyright: ignore
+    with pytest.raises(ValueError, match=r"friction must be one of .*'pyramid'.* not 'square'"):
+        k.project(jnp.ones(3))
+
+
+CASES = [random_case(seed, kind=kind) for kind in KINDS for seed in range(2)]
+
+
+def shaped(problem: Problem, shape: Friction) -> Problem:
+    return replace(problem, cones=replace(problem.cones, friction=shape))
+
+
+@cache
+def solved(shape: Friction, law: Law) -> Solution:
+    batch = stack([shaped(case.problem(), shape) for case in CASES])
+    stop = Stop(atol=1e-9, max_iterations=20_000)
+    solution = jax.jit(jax.vmap(lambda problem: solve(problem, law=law, stop=stop)))(batch)
+    assert np.all(np.asarray(solution.statistics.status) == Status.CONVERGED)
+    return solution
+
+
+def interior_point(case: Case, shape: Friction) -> np.ndarray:
+    """λ of the convex law by Clarabel, every constraint a row of A λ ≤ b."""
+    n, s, eye = len(case.r), len(case.lo), np.eye(len(case.r))
+    rows = [(eye[i], case.hi[i]) for i in range(s) if np.isfinite(case.hi[i])]
+    rows += [(-eye[i], -case.lo[i]) for i in range(s) if np.isfinite(case.lo[i])]
+    for i, mu in zip(range(s, n, 3), case.mu, strict=True):
+        rows += [(a @ eye[i + 1 : i + 3] - mu * eye[i], 0.0) for a in normals(shape)]
+        rows.append((-eye[i], 0.0))
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+    a, b = (np.array(part) for part in zip(*rows, strict=True))
+    quadratic, cones = (
+        sparse.csc_matrix(np.triu(case.matrix())),
+        [clarabel.NonnegativeConeT(len(b))],
+    )
+    problem = (quadratic, case.r, sparse.csc_matrix(a), b, cones)
+    return np.array(clarabel.DefaultSolver(*problem, settings).solve().x)
+
+
+@shapes
+def test_convex_law_agrees_with_interior_point(shape: Friction) -> None:
+    for index, case in enumerate(CASES):
+        lam, matrix = pick(solved(shape, "ccp"), index).lam, case.matrix()
+        reference = interior_point(case, shape)
+        ours, best = (0.5 * x @ matrix @ x + case.r @ x for x in (lam, reference))
+        np.testing.assert_allclose(ours, best, atol=1e-8)
+        np.testing.assert_allclose(matrix @ lam, matrix @ reference, atol=2e-5)
+
+
+@shapes
+def test_coulombs_law_row_by_row(shape: Friction) -> None:
+    """No penetration, no pull, no work of the normal impulse; greatest dissipation over the
+    polygon."""
+    slides = sticks = 0
+    for index, case in enumerate(CASES):
+        lam = pick(solved(shape, "ncp"), index).lam
+        u = case.matrix() @ lam + case.r
+        lam, u = lam[SCALARS:].reshape(-1, 3), u[SCALARS:].reshape(-1, 3)
+        limit = case.mu * lam[:, 0]
+        assert np.all((lam[:, 0] >= 0) & (u[:, 0] >= -3e-8))
+        np.testing.assert_allclose(lam[:, 0] * u[:, 0], 0, atol=3e-8)
+        assert np.all(np.max(lam[:, 1:] @ normals(shape).T, axis=1) <= limit + 1e-9)
+        work = np.sum(lam[:, 1:] * u[:, 1:], axis=1)
+        most = limit * np.max(u[:, 1:] @ vertices(shape).T, axis=1)
+        np.testing.assert_allclose(work, -most, atol=3e-8)
+        slides += np.sum(most > 1e-3)
+        sticks += np.sum((limit > 1e-3) & (np.abs(u[:, 1:]).max(axis=1) < 1e-7))
+    assert min(slides, sticks) > 10
+
+
+@shapes
+@pytest.mark.parametrize("law", LAWS)
+def test_derivatives_agree_with_differences(shape: Friction, law: Law) -> None:
+    """Of λ and u along a random direction of r, of μ and of the contacts' rows."""
+    kinds = ["mixed", "compliant", "sticking", "sliding", "frictionless", "saturated"]
+    cases = [random_case(2, kind=kind) for kind in kinds]
+    batch = stack([shaped(case.problem(), shape) for case in cases])
+    rng = np.random.default_rng(1)
+    assert isinstance(batch.delassus, BodyDelassus)
+    leaves = (batch.r, batch.cones.mu, batch.delassus.contact_rows)
+    moves = [jnp.asarray(rng.normal(size=leaf.shape)) for leaf in leaves]
+
+    def at(problem: Problem, move: list[jax.Array], t: jax.Array) -> jax.Array:
+        n, k = problem.delassus, problem.cones
+        assert isinstance(n, BodyDelassus)
+        r, mu, rows = problem.r, k.mu, n.contact_rows
+        moved = Problem(
+            replace(n, contact_rows=rows + t[2] * move[2]),
+            r + t[0] * move[0],
+            replace(k, mu=mu + t[1] * move[1]),
+        )
+        solution = solve(moved, law=law, stop=Stop(atol=1e-13, max_iterations=5000))
+        return jnp.concatenate([solution.lam, solution.u])
+
+    run = jax.jit(jax.vmap(lambda p, m: jax.jacfwd(lambda t: at(p, m, t))(jnp.zeros(3))))
+    actual = np.asarray(run(batch, moves))
+    step = 1e-5
+    offsets = step * jnp.concatenate([k * jnp.eye(3) for k in (-2, -1, 1, 2)])
+    around = jax.jit(jax.vmap(jax.vmap(at, (None, None, 0)), (0, 0, None)))
+    values = around(batch, moves, offsets)
+    values = np.asarray(values).reshape(len(cases), 4, 3, -1)
+    expected = np.einsum("o,boln->bnl", np.array([1, -8, 8, -1]) / 12 / step, values)
+    length = np.linalg.norm(expected, axis=1, keepdims=True)
+    np.testing.assert_allclose(actual / (1 + length), expected / (1 + length), atol=1e-6)
+    assert np.all(length.max(axis=0) > 0.1)
