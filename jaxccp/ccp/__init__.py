@@ -11,6 +11,7 @@ from jaxccp.ccp.solve import Stop, solve
 from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import SOLVERS
 from jaxccp.ccp.solvers.apgd import APGD
+from jaxccp.ccp.solvers.newton import Newton
 
 __all__ = [
     "APGD",
@@ -21,6 +22,7 @@ __all__ = [
     "Delassus",
     "DenseDelassus",
     "Law",
+    "Newton",
     "Problem",
     "Solution",
     "Solver",

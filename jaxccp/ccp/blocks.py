@@ -26,6 +26,11 @@ class BlockDiagonal:
         """The product with each column of a matrix."""
         return jax.vmap(self.apply, 1, 1)(x)
 
+    def scaled(self, by: Float[Array, " n"]) -> "BlockDiagonal":
+        """Rows times ``by``, which has one value per contact."""
+        s = self.scalars.shape[0]
+        return BlockDiagonal(by[:s] * self.scalars, by[s::3, None, None] * self.blocks)
+
     def transpose(self) -> "BlockDiagonal":
         return BlockDiagonal(self.scalars, jnp.swapaxes(self.blocks, 1, 2))
 

@@ -55,9 +55,9 @@ def _attach_jvp(law: Law, primals: tuple, tangents: tuple):
     complement, gain = projection_blocks(cones, z, rho)
     error = jnp.max(problem.residual(lam, velocity, rho), initial=0.0)
     error = safe.divide(error, problem.scale())
-    system = FixedPointSystem(problem.delassus, complement, gain, sheared, error)
+    system = FixedPointSystem(problem.delassus, complement, gain @ sheared, gain)
     coupled = sheared.apply(problem.delassus.apply(g))
-    x = solve_linear(system, gain.apply(g / rho - coupled - b), symmetric=law == "ccp")
+    x = solve_linear(system, gain.apply(g / rho - coupled - b), error, symmetric=law == "ccp")
     return lam, g + gain.apply(x)
 
 

@@ -24,33 +24,32 @@ Inverse = Callable[[Array], Array]
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class FixedPointSystem:
-    """A = C + G S N G with block diagonal C, G, S; G symmetric, S = I for the convex law."""
+    """A = C + L N R with block diagonal C, L, R; symmetric for the convex law, where L = Rᵀ."""
 
     delassus: Delassus
     complement: BlockDiagonal
-    """C: I − J in the derivative of a solution."""
-    gain: BlockDiagonal
-    """G."""
-    shear: BlockDiagonal
-    """S."""
-    error: Float[Array, ""]
-    """Relative residual of the solution A was formed at: what is known of its entries."""
+    """C."""
+    left: BlockDiagonal
+    right: BlockDiagonal
 
     def apply(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
-        spread = self.delassus.apply(self.gain.apply(x))
-        return self.complement.apply(x) + self.gain.apply(self.shear.apply(spread))
+        spread = self.delassus.apply(self.right.apply(x))
+        return self.complement.apply(x) + self.left.apply(spread)
 
 
 def solve_linear(
-    system: FixedPointSystem, rhs: Float[Array, " n"], symmetric: bool
+    system: FixedPointSystem, rhs: Float[Array, " n"], error: Float[Array, ""], symmetric: bool
 ) -> Float[Array, " n"]:
-    """A x = rhs, differentiable in both; a singular consistent system is solved on its range."""
+    """A x = rhs, differentiable in both; a singular consistent system is solved on its range.
+
+    ``error`` is what is known of A's entries: the relative residual of the solution it stems from.
+    """
     n = rhs.shape[0]
     if n == 0:
         return rhs
     frozen = lax.stop_gradient(system)
     if by_bodies(system.delassus, DENSE_ROWS) or n <= DENSE_ROWS:
-        forward, backward = factorised(frozen, _ridge(frozen.error), symmetric)
+        forward, backward = factorised(frozen, _ridge(lax.stop_gradient(error)), symmetric)
         solve, transposed = partial(_refine, forward), partial(_refine, backward)
     else:
         solve = transposed = partial(_iterative, symmetric)
@@ -94,8 +93,8 @@ def factorised(
 
 
 def _over_rows(system: FixedPointSystem, ridge: Array | float, symmetric: bool):
-    gain, weighted = system.gain, system.gain @ system.shear
-    coupled = gain.columns(weighted.columns(system.delassus.dense()).T).T
+    coupled = system.right.transpose().columns(system.delassus.dense()).T
+    coupled = system.left.columns(coupled)
     identity = jnp.eye(system.delassus.rows, dtype=coupled.dtype)
     matrix = coupled + system.complement.columns(identity) + ridge * identity
     if symmetric:
@@ -110,14 +109,14 @@ def _over_bodies(
 ):
     """Eliminate the rows: N = W Wᵀ + E has at most six columns per body, the rest is blocks.
 
-    (T + U Vᵀ)⁻¹ = T⁻¹ − T⁻¹ U (I + Vᵀ T⁻¹ U)⁻¹ Vᵀ T⁻¹ with T = C + G S E G, U = G S W, V = G W:
+    (T + U Vᵀ)⁻¹ = T⁻¹ − T⁻¹ U (I + Vᵀ T⁻¹ U)⁻¹ Vᵀ T⁻¹ with T = C + L E R, U = L W, Vᵀ = Wᵀ R:
     a factorisation of size 6 × bodies instead of 3 × contacts.
     """
-    gain, weighted = system.gain, system.gain @ system.shear
+    left, right = system.left, system.right
     compliance = diagonal(delassus.compliance, delassus.scalar_rows.shape[0])
-    local = (weighted @ compliance @ gain).plus(system.complement, ridge).inverse()
+    local = (left @ compliance @ right).plus(system.complement, ridge).inverse()
     size = 6 * delassus.bodies
-    capacitance = delassus.gram(gain @ local @ weighted) + jnp.eye(size, dtype=gain.scalars.dtype)
+    capacitance = delassus.gram(right @ local @ left) + jnp.eye(size, dtype=left.scalars.dtype)
 
     def inverse(small: Inverse, local: BlockDiagonal, u: BlockDiagonal, v: BlockDiagonal):
         def apply(b: Array) -> Array:
@@ -128,12 +127,15 @@ def _over_bodies(
         return apply
 
     if symmetric:
-        apply = inverse(partial(cho_solve, cho_factor(capacitance, lower=True)), local, gain, gain)
+        apply = inverse(partial(cho_solve, cho_factor(capacitance, lower=True)), local, left, right)
         return apply, apply
     factors = lu_factor(capacitance)
-    forward = inverse(partial(lu_solve, factors), local, weighted, gain)
+    forward = inverse(partial(lu_solve, factors), local, left, right)
     backward = inverse(
-        partial(lu_solve, factors, trans=1), local.transpose(), gain, weighted.transpose()
+        partial(lu_solve, factors, trans=1),
+        local.transpose(),
+        right.transpose(),
+        left.transpose(),
     )
     return forward, backward
 

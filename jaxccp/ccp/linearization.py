@@ -3,7 +3,10 @@
 Used by the implicit derivative, at the solution, and by Newton's method on the way to it.
 """
 
+from collections.abc import Callable
+
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.blocks import BlockDiagonal
@@ -42,17 +45,40 @@ def projection_blocks(
     cones: Cones, z: Float[Array, " n"], steps: Float[Array, " n"]
 ) -> tuple[BlockDiagonal, BlockDiagonal]:
     """I − J and G = √J √D, J the Jacobian of the projection at ``z`` and D = diag(``steps``)."""
+    complement, root = jacobian_functions(cones, z, lambda j: 1.0 - j, _root)
+    scale = jnp.sqrt(steps)
+    return complement, root.scaled(scale)
+
+
+def jacobian_functions(
+    cones: Cones, z: Float[Array, " n"], *functions: Callable[[Array], Array]
+) -> list[BlockDiagonal]:
+    """Functions of the symmetric Jacobian J of the projection at ``z``, by its eigenvalues."""
     scalars, contacts = cones.split(z)
     free = ((scalars > cones.lo) & (scalars < cones.hi)).astype(z.dtype)
     values, vectors = cones.section.spectrum(contacts, cones.mu)
+    return [
+        BlockDiagonal(f(free), jnp.einsum("cij,cj,ckj->cik", vectors, f(values), vectors))
+        for f in functions
+    ]
+
+
+def _root(values: Array) -> Array:
     positive = values > 0
-    roots = jnp.where(positive, jnp.sqrt(jnp.where(positive, values, 1.0)), 0.0)
-    steps, blocks = cones.split(jnp.sqrt(steps))
+    return jnp.where(positive, jnp.sqrt(jnp.where(positive, values, 1.0)), 0.0)
 
-    def assemble(spectrum: Array) -> Array:
-        return jnp.einsum("cij,cj,ckj->cik", vectors, spectrum, vectors)
 
-    return (
-        BlockDiagonal(1.0 - free, assemble(1.0 - values)),
-        BlockDiagonal(free * steps, blocks[:, :1, None] * assemble(roots)),
+def proximal_blocks(
+    cones: Cones, z: Float[Array, " n"], steps: Float[Array, " n"]
+) -> tuple[BlockDiagonal, BlockDiagonal, BlockDiagonal]:
+    """G = √J √D, its inverse where J is large, and the projector to where J is small."""
+    large = 1e-2
+    root, inverse, small = jacobian_functions(
+        cones,
+        z,
+        _root,
+        lambda j: jnp.where(j > large, lax.rsqrt(jnp.maximum(j, large)), 0.0),
+        lambda j: jnp.where(j > large, 0.0, 1.0),
     )
+    scale = jnp.sqrt(steps)
+    return root.scaled(scale), inverse.scaled(1.0 / scale), small

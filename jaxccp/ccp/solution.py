@@ -14,7 +14,9 @@ class Status(IntEnum):
     """The residual under the chosen law is within tolerance."""
     MAX_ITERATIONS = 1
     """Stopped at the iteration limit; the best iterate is returned with its residual."""
-    NON_FINITE = 2
+    STALLED = 2
+    """The algorithm had nothing left to do; the best iterate is returned with its residual."""
+    NON_FINITE = 3
     """The problem holds NaN or inf, or the iteration left the floats; the best finite iterate
     (possibly the start) is returned."""
 

@@ -27,8 +27,8 @@ class Stop:
 
     atol: float | Float[Array, ""] | None = None
     """[m/s]; None takes 1e-8 in float64 and 1e-5 in float32."""
-    rtol: float = 0.0
-    max_iterations: int = 1000
+    rtol: float | Float[Array, ""] = 0.0
+    max_iterations: int | Int[Array, ""] = 1000
 
     def tolerance(self, problem: Problem) -> Float[Array, ""]:
         """The residual at which ``problem`` counts as solved [m/s]."""
@@ -161,7 +161,8 @@ def _statistics(problem: Problem, best: _Progress, law: Law, stop: Stop) -> Stat
     ncp = shifted.residual(best.lam, best.n_lam + shifted.r, rho)
     chosen = jnp.max(ncp if law == "ncp" else ccp, initial=0.0)
     solved = chosen <= stop.tolerance(problem)
-    finite = jnp.where(solved, Status.CONVERGED, Status.MAX_ITERATIONS)
+    stopped = jnp.where(best.done, Status.STALLED, Status.MAX_ITERATIONS)
+    finite = jnp.where(solved, Status.CONVERGED, stopped)
     status = jnp.where(best.finite, finite, Status.NON_FINITE)
     return Statistics(
         status.astype(jnp.int32),

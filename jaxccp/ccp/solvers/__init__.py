@@ -2,8 +2,10 @@
 
 from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers.apgd import APGD
+from jaxccp.ccp.solvers.newton import Newton
 
 SOLVERS: dict[str, type[Solver]] = {
     "apgd": APGD,
+    "newton": Newton,
 }
 """By the name the command line and the steppers take."""

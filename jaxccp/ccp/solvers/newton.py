@@ -1,0 +1,250 @@
+"""Newton's method: through the inside of the cones, then straight to the solution."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+from jaxccp.ccp import interior
+from jaxccp.ccp.blocks import BlockDiagonal, identity
+from jaxccp.ccp.delassus import BodyDelassus, Delassus, DenseDelassus
+from jaxccp.ccp.linear import FixedPointSystem, factorised
+from jaxccp.ccp.linearization import proximal_blocks, shear, sliding
+from jaxccp.ccp.problem import Law, Problem
+from jaxccp.ccp.solver import Solver, Task
+from jaxccp.math import safe
+
+_Solve = Callable[[Array], Array]
+
+SHORT = 1e-2
+"""An interior step below this is stopped short."""
+BACKOFF = 0.99
+"""Fraction of the way to the boundary that an interior step takes."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class _State:
+    lam: Float[Array, " n"]
+    """The iterate on offer, in K."""
+    n_lam: Float[Array, " n"]
+    best: Float[Array, ""]
+    """Least residual of the finish under way [m/s]."""
+    idle: Int[Array, ""]
+    """Steps of the finish since it was last halved."""
+    point: interior.Point
+    n_point: Float[Array, " n"]
+    """N λ at the interior point."""
+    finishing: Bool[Array, ""]
+    """Whether the next step is one of the finish, from ``lam``, or one inside, from ``point``."""
+    attempt: Float[Array, ""]
+    """Residual at which the finish is tried [m/s]."""
+    stuck: Int[Array, ""]
+    """Steps in a row that were stopped short inside."""
+    lagged: Bool[Array, ""]
+    """Whether the steps inside take De Saxcé's shift as given."""
+    over: Bool[Array, ""]
+
+
+@dataclass(frozen=True)
+class Newton(Solver):
+    """Interior-point steps until the active set is nearly right, then proximal semismooth Newton.
+
+    Inside (:mod:`jaxccp.ccp.interior`) a cold start needs some 10 to 20 steps however stiff the
+    problem is, but the residual only falls with the root of the gap where contacts are on the
+    verge of sliding or opening. The finish is Newton's method on the augmented Lagrangian's fixed
+    point λ = Π_K(λ − σ ρ ũ) with a large σ (Alart & Curnier, CMAME 92, 1991; regularised as the
+    proximal point method, Rockafellar 1976): quadratic once near, where a warm start often is
+    already. Each step of either kind costs one factorisation, over the bodies or over the rows,
+    whichever are fewer. Coulomb's law is in the system itself: ũ = u + μ‖u_t‖ e_n with its
+    derivative, as Acary, Armand, Nguyen & Shpakovych have it (2023) for the interior points.
+    """
+
+    laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
+
+    patience: int = 2
+    """Steps the finish may take without halving the residual before it is given up."""
+    attempt: float = 1e-3
+    """Residual over max‖r_c‖ at which the finish is first tried."""
+    retry: float = 0.03
+    """Factor on that after every failure."""
+
+    def prepare(self, problem: Problem, rho: Array) -> Delassus:
+        delassus = problem.delassus
+        if isinstance(delassus, BodyDelassus) and 6 * delassus.bodies <= delassus.rows:
+            return delassus
+        return DenseDelassus(delassus.dense())
+
+    def init(self, task: Task, lam: Array, n_lam: Array) -> _State:
+        problem = task.problem
+        point = interior.start(problem, task.rho)
+        residual, _ = _residual(task, lam, n_lam)
+        return _State(
+            lam,
+            n_lam,
+            residual,
+            jnp.int32(0),
+            point,
+            problem.delassus.apply(point.lam),
+            jnp.any(lam != 0),
+            self.attempt * problem.scale(),
+            jnp.int32(0),
+            jnp.asarray(False),
+            jnp.asarray(False),
+        )
+
+    def step(self, task: Task, state: _State) -> _State:
+        problem = task.problem
+        at, shear_inside = _inside(task, state)
+        end = self._finish(task, state)
+
+        def choose(yes: BlockDiagonal, no: BlockDiagonal) -> BlockDiagonal:
+            return jax.tree.map(lambda a, b: jnp.where(state.finishing, a, b), yes, no)
+
+        # One factorisation serves either kind of step.
+        right = choose(end.right, at.right)
+        left = right.transpose() @ choose(end.shear, shear_inside)
+        cones = problem.cones
+        one = identity(cones.lo.shape[0], cones.mu.shape[0], task.rho.dtype)
+        system = FixedPointSystem(task.data, one, left, right)
+        inverse, _ = factorised(system, 0.0, symmetric=task.law == "ccp")
+
+        def solve(b: Array) -> Array:
+            y = inverse(b)
+            return y + inverse(b - system.apply(y))
+
+        return lax.cond(
+            state.finishing,
+            lambda: self._finished(task, state, end, solve),
+            lambda: self._advanced(task, state, at, solve),
+        )
+
+    def _advanced(self, task: Task, state: _State, at: interior.Frame, solve: _Solve) -> _State:
+        """After a step inside."""
+        problem = task.problem
+        aim = interior.predict(at)
+        d = interior.step(problem, at, aim, solve(interior.right_hand_side(problem, at, aim)))
+        aim = interior.correct(at, d, interior.length(at, d))
+        d = interior.step(problem, at, aim, solve(interior.right_hand_side(problem, at, aim)))
+        t = jnp.minimum(1.0, BACKOFF * interior.length(at, d))
+        point = at.point.plus(t, d)
+        finite = jnp.all(jnp.isfinite(point.lam)) & jnp.all(jnp.isfinite(point.slack))
+        point = jax.tree.map(lambda a, b: jnp.where(finite, a, b), point, at.point)
+        n_point = problem.delassus.apply(point.lam)
+        residual, _ = _residual(task, point.lam, n_point)
+        stuck = jnp.where(finite & (t > SHORT), 0, state.stuck + 1)
+        return replace(
+            state,
+            lam=point.lam,
+            n_lam=n_point,
+            best=residual,
+            idle=jnp.int32(0),
+            point=point,
+            n_point=n_point,
+            finishing=(residual <= state.attempt) | (stuck > 2) | ~finite,
+            stuck=stuck,
+        )
+
+    def _finish(self, task: Task, state: _State) -> "_Finish":
+        """The system of a step of the finish."""
+        cones = task.problem.cones
+        # Where a weight brings nothing, a hundred times more may, or less.
+        single = jnp.finfo(task.rho.dtype).eps > 1e-10
+        weights = jnp.asarray((1e3, 1e4, 1e2) if single else (1e6, 1e8, 1e4), task.rho.dtype)
+        steps = weights[jnp.minimum(state.idle, 2)] * task.rho
+        _, u = _residual(task, state.lam, state.n_lam)
+        z = state.lam - steps * u
+        error = cones.project(z) - state.lam
+        right, inverse, small = proximal_blocks(cones, z, steps)
+        direction, _ = sliding(cones, z, steps)
+        return _Finish(right, _shear(task, direction), inverse.apply(error), small.apply(error))
+
+    def _finished(self, task: Task, state: _State, end: "_Finish", solve: _Solve) -> _State:
+        """After a step of the finish.
+
+        The step d has (I + G G S N) d = e. With e = G b + a, a where J is small, it is d = G y + a
+        with (I + G S N G) y = b − G S N a, free of the cancellation of e, as large as σ.
+        """
+        problem = task.problem
+        coupled = end.shear.apply(problem.delassus.apply(end.small))
+        y = solve(end.large - end.right.apply(coupled))
+        lam = problem.cones.project(state.lam + end.small + end.right.apply(y))
+        n_lam = problem.delassus.apply(lam)
+        residual, _ = _residual(task, lam, n_lam)
+        better = residual <= 0.5 * state.best
+        idle = jnp.where(better, 0, state.idle + 1)
+        astray = ~(residual <= 30.0 * state.best)
+        failed = idle > self.patience
+        state = self._again(task, state, failed & (state.stuck > 0))
+        return replace(
+            state,
+            lam=jnp.where(failed, state.point.lam, jnp.where(astray, state.lam, lam)),
+            n_lam=jnp.where(failed, state.n_point, jnp.where(astray, state.n_lam, n_lam)),
+            best=jnp.where(better, residual, state.best),
+            idle=jnp.where(failed, 0, idle),
+            finishing=~failed,
+            attempt=jnp.where(failed, self.retry * state.attempt, state.attempt),
+        )
+
+    def _again(self, task: Task, state: _State, now: Array) -> _State:
+        """From the start once more, De Saxcé's shift taken as given in each step: slower, but the
+        steps are those of a convex problem."""
+        if task.law == "ccp":
+            return replace(state, over=state.over | now)
+        point = interior.start(task.problem, task.rho)
+        again = replace(
+            state,
+            point=point,
+            n_point=task.problem.delassus.apply(point.lam),
+            attempt=self.attempt * task.problem.scale() / self.retry,
+            stuck=jnp.int32(0),
+            lagged=jnp.asarray(True),
+            over=state.lagged,
+        )
+        return jax.tree.map(lambda a, b: jnp.where(now, a, b), again, state)
+
+    def candidate(self, task: Task, state: _State) -> tuple[Array, Array]:
+        return state.lam, state.n_lam
+
+    def done(self, task: Task, state: _State) -> Bool[Array, ""]:
+        return state.over
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class _Finish:
+    right: BlockDiagonal
+    """G."""
+    shear: BlockDiagonal
+    """S."""
+    large: Float[Array, " n"]
+    """b."""
+    small: Float[Array, " n"]
+    """a."""
+
+
+def _residual(task: Task, lam: Array, n_lam: Array) -> tuple[Array, Array]:
+    """The law's residual [m/s] and its velocity ũ."""
+    problem = task.problem
+    u = n_lam + problem.r
+    if task.law == "ncp":
+        scalars, contacts = problem.cones.split(u)
+        u = problem.cones.join(scalars, contacts.at[:, 0].add(problem.de_saxce(u)))
+    return jnp.max(problem.residual(lam, u, task.rho), initial=0.0), u
+
+
+def _shear(task: Task, direction: Float[Array, "c 2"]) -> BlockDiagonal:
+    return shear(task.problem.cones, direction if task.law == "ncp" else 0.0 * direction)
+
+
+def _inside(task: Task, state: _State) -> tuple[interior.Frame, BlockDiagonal]:
+    problem = task.problem
+    _, u = _residual(task, state.point.lam, state.n_point)
+    _, contacts = problem.cones.split(u)
+    direction = safe.normalize(contacts[:, 1:], jnp.zeros(2, u.dtype))
+    direction = jnp.where(state.lagged, 0.0, direction)
+    return interior.frame(problem, task.rho, state.point, u), _shear(task, direction)
