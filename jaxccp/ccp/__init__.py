@@ -11,11 +11,13 @@ from jaxccp.ccp.solve import Stop, solve
 from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import SOLVERS
 from jaxccp.ccp.solvers.apgd import APGD
+from jaxccp.ccp.solvers.auto import Auto
 from jaxccp.ccp.solvers.newton import Newton
 
 __all__ = [
     "APGD",
     "SOLVERS",
+    "Auto",
     "BlockSparseDelassus",
     "BodyDelassus",
     "Cones",

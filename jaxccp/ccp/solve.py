@@ -82,7 +82,8 @@ def solve(
         )
     frozen = lax.stop_gradient(problem)
     start = jnp.zeros_like(problem.r) if guess is None else lax.stop_gradient(guess)
-    best = _iterate(frozen, solver or APGD(), start, law, stop or Stop())
+    algorithm = (solver or APGD()).chosen(frozen, law)
+    best = _iterate(frozen, algorithm, start, law, stop or Stop())
     lam = attach(law, problem, checkpoint_name(best.lam, IMPULSES))
     return Solution(lam, problem.velocity(lam), _statistics(frozen, best, law, stop or Stop()))
 
@@ -91,7 +92,7 @@ def _iterate(problem: Problem, solver: Solver, guess: Array, law: Law, stop: Sto
     rho = problem.step_sizes()
     tolerance = stop.tolerance(problem)
     # An algorithm that knows only the convex law is led to Coulomb's by De Saxcé's fixed point.
-    shifts = law not in solver.laws
+    shifts = not solver.solves(law)
     task = Task(problem, rho, tolerance, solver.prepare(problem, rho), "ccp" if shifts else law)
 
     def law_residual(lam: Array, n_lam: Array) -> tuple[Array, Array]:

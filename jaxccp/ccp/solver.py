@@ -1,6 +1,6 @@
 """What an algorithm is, as the driver sees it."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import jax
@@ -27,6 +27,10 @@ class Task:
     law: Law = field(metadata={"static": True})
     """The law the algorithm has to solve itself."""
 
+    def holding(self, data: Any) -> "Task":
+        """The same task with other ``data``."""
+        return replace(self, data=data)
+
 
 class Solver:
     """An algorithm. Its state is any pytree; the loop, stopping and best iterate are the driver's.
@@ -36,6 +40,14 @@ class Solver:
 
     laws: ClassVar[tuple[Law, ...]] = ("ccp",)
     """The laws it solves itself. Coulomb's is otherwise reached through De Saxcé's fixed point."""
+
+    def solves(self, law: Law) -> bool:
+        """Whether the algorithm solves ``law`` itself."""
+        return law in self.laws
+
+    def chosen(self, problem: Problem, law: Law) -> "Solver":
+        """The algorithm that is to do the work: itself, unless it is a choice between several."""
+        return self
 
     def prepare(self, problem: Problem, rho: Array) -> Any:
         """What is computed once per solve and does not depend on r (factors, colours, …)."""

@@ -48,7 +48,7 @@ def test_json_and_output(problems: tuple[Path, Path], tmp_path: Path) -> None:
     assert list(chain) == list(three) == KEYS
     assert (chain["name"], three["name"]) == ("chain", "three")
     assert chain["status"] == three["status"] == "converged"
-    assert (chain["solver"], chain["law"]) == ("apgd", "ccp")
+    assert (chain["solver"], chain["law"]) == ("auto", "ccp")
     assert (three["n_contacts"], three["n_rows"]) == (3, 11)
     assert 0 < chain["residual_rms"] <= chain["residual_max"]
     assert chain["residual_rel"] <= 1e-9

@@ -2,9 +2,11 @@
 
 from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers.apgd import APGD
+from jaxccp.ccp.solvers.auto import Auto
 from jaxccp.ccp.solvers.newton import Newton
 
 SOLVERS: dict[str, type[Solver]] = {
+    "auto": Auto,
     "apgd": APGD,
     "newton": Newton,
 }
