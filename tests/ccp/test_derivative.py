@@ -36,7 +36,7 @@ def from_dict(problem: Problem, leaves: dict[str, jax.Array]) -> Problem:
     n = problem.delassus
     assert isinstance(n, BodyDelassus)
     operator = replace(n, **{name: leaves[name] for name in LEAVES[:3]})
-    return Problem(operator, leaves["r"], Cones(*(leaves[name] for name in LEAVES[4:])))
+    return Problem(operator, leaves["r"], Cones(leaves["lo"], leaves["hi"], leaves["mu"]))
 
 
 def directions(problem: Problem) -> dict[str, jax.Array]:
