@@ -12,12 +12,14 @@ from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import SOLVERS
 from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.ccp.solvers.auto import Auto
+from jaxccp.ccp.solvers.bb import BarzilaiBorwein
 from jaxccp.ccp.solvers.newton import Newton
 
 __all__ = [
     "APGD",
     "SOLVERS",
     "Auto",
+    "BarzilaiBorwein",
     "BlockSparseDelassus",
     "BodyDelassus",
     "Cones",
