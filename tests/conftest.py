@@ -1,5 +1,6 @@
 """Settings and fixtures for every test: float64, one compilation cache, the shared data sets."""
 
+import gc
 import os
 from pathlib import Path
 
@@ -9,6 +10,9 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 
 jax.config.update("jax_enable_x64", True)
+
+# Traced programs are millions of long-lived objects: looking for cycles among them takes minutes.
+gc.set_threshold(100_000, 50, 100)
 
 # Compiled programs outlive the run and are shared by all xdist workers.
 jax.config.update(

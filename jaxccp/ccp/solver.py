@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from jaxccp.ccp.cones import Friction
 from jaxccp.ccp.problem import Law, Problem
 
 
@@ -40,6 +41,8 @@ class Solver:
 
     laws: ClassVar[tuple[Law, ...]] = ("ccp",)
     """The laws it solves itself. Coulomb's is otherwise reached through De Saxcé's fixed point."""
+    friction: ClassVar[tuple[Friction, ...]] = ("cone", "pyramid", "octagon")
+    """The shapes of friction cones it takes."""
 
     def solves(self, law: Law) -> bool:
         """Whether the algorithm solves ``law`` itself."""

@@ -30,8 +30,11 @@ CASES = [random_case(seed, kind=kind) for kind in KINDS for seed in range(SEEDS)
 NAMES = [f"{kind}-{seed}" for kind in KINDS for seed in range(SEEDS)]
 STOP = Stop(atol=1e-9, max_iterations=20_000)
 
+MEMBERS = [name for name, solver in SOLVERS.items() if "cone" in solver.friction and name != "auto"]
+"""Those that take the cones here; auto is one of them at a time (``test_newton.py``)."""
+
 pytestmark = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in SOLVERS]
+    "name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in MEMBERS]
 )
 """What is solved once for all tests of a solver is solved in one process."""
 

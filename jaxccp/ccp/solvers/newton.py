@@ -20,6 +20,10 @@ from jaxccp.math import safe
 
 _Solve = Callable[[Array], Array]
 
+WEIGHTS = (1e6, 1e8, 1e4)
+SINGLE_WEIGHTS = (1e3, 1e4, 1e2)
+"""σ of the finish: the first, and those tried where it does not halve the residual."""
+SEARCHES = 10
 SHORT = 1e-2
 """An interior step below this is stopped short."""
 BACKOFF = 0.99
@@ -32,8 +36,14 @@ class _State:
     lam: Float[Array, " n"]
     """The iterate on offer, in K."""
     n_lam: Float[Array, " n"]
+    eta: Float[Array, " n"]
+    """The iterate of the finish: velocities are those of impulses η, which need not be in K."""
+    n_eta: Float[Array, " n"]
+    home: Float[Array, " n"]
+    """The multipliers of the finish, its best iterate."""
+    n_home: Float[Array, " n"]
     best: Float[Array, ""]
-    """Least residual of the finish under way [m/s]."""
+    """Its residual [m/s]."""
     idle: Int[Array, ""]
     """Steps of the finish since it was last halved."""
     point: interior.Point
@@ -66,8 +76,8 @@ class Newton(Solver):
 
     laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
 
-    patience: int = 2
-    """Steps the finish may take without halving the residual before it is given up."""
+    patience: int = 3
+    """Steps of the finish with one weight that may fail to halve the residual."""
     attempt: float = 1e-3
     """Residual over max‖r_c‖ at which the finish is first tried."""
     retry: float = 0.03
@@ -84,6 +94,10 @@ class Newton(Solver):
         point = interior.start(problem, task.rho)
         residual, _ = _residual(task, lam, n_lam)
         return _State(
+            lam,
+            n_lam,
+            lam,
+            n_lam,
             lam,
             n_lam,
             residual,
@@ -141,6 +155,10 @@ class Newton(Solver):
             state,
             lam=point.lam,
             n_lam=n_point,
+            eta=point.lam,
+            n_eta=n_point,
+            home=point.lam,
+            n_home=n_point,
             best=residual,
             idle=jnp.int32(0),
             point=point,
@@ -152,16 +170,17 @@ class Newton(Solver):
     def _finish(self, task: Task, state: _State) -> "_Finish":
         """The system of a step of the finish."""
         cones = task.problem.cones
-        # Where a weight brings nothing, a hundred times more may, or less.
         single = jnp.finfo(task.rho.dtype).eps > 1e-10
-        weights = jnp.asarray((1e3, 1e4, 1e2) if single else (1e6, 1e8, 1e4), task.rho.dtype)
-        steps = weights[jnp.minimum(state.idle, 2)] * task.rho
-        _, u = _residual(task, state.lam, state.n_lam)
-        z = state.lam - steps * u
-        error = cones.project(z) - state.lam
+        weights = jnp.asarray(SINGLE_WEIGHTS if single else WEIGHTS, task.rho.dtype)
+        turn = state.idle // self.patience
+        steps = weights[jnp.minimum(turn, len(WEIGHTS) - 1)] * task.rho
+        _, u = _residual(task, state.eta, state.n_eta)
+        z = state.home - steps * u
+        error = cones.project(z) - state.eta
         right, inverse, small = proximal_blocks(cones, z, steps)
         direction, _ = sliding(cones, z, steps)
-        return _Finish(right, _shear(task, direction), inverse.apply(error), small.apply(error))
+        large, rest = inverse.apply(error), small.apply(error)
+        return _Finish(right, _shear(task, direction), large, rest, z, steps)
 
     def _finished(self, task: Task, state: _State, end: "_Finish", solve: _Solve) -> _State:
         """After a step of the finish.
@@ -171,19 +190,32 @@ class Newton(Solver):
         """
         problem = task.problem
         coupled = end.shear.apply(problem.delassus.apply(end.small))
-        y = solve(end.large - end.right.apply(coupled))
-        lam = problem.cones.project(state.lam + end.small + end.right.apply(y))
+        d = end.small + end.right.apply(solve(end.large - end.right.apply(coupled)))
+        n_d = problem.delassus.apply(d)
+        t = _search(problem, state, end, d, n_d) if task.law == "ccp" else 1.0
+        eta, n_eta = state.eta + t * d, state.n_eta + t * n_d
+        lam = problem.cones.project(eta)
         n_lam = problem.delassus.apply(lam)
         residual, _ = _residual(task, lam, n_lam)
         better = residual <= 0.5 * state.best
         idle = jnp.where(better, 0, state.idle + 1)
-        astray = ~(residual <= 30.0 * state.best)
-        failed = idle > self.patience
+        failed = idle >= len(WEIGHTS) * self.patience
+        # New multipliers where they are better; another weight begins at the old ones again.
+        restart = better | (idle % self.patience == 0) | ~jnp.isfinite(residual)
+        home, n_home = jnp.where(better, lam, state.home), jnp.where(better, n_lam, state.n_home)
+
+        def choose(new: Array, old: Array, inside: Array) -> Array:
+            return jnp.where(failed, inside, jnp.where(restart, old, new))
+
         state = self._again(task, state, failed & (state.stuck > 0))
         return replace(
             state,
-            lam=jnp.where(failed, state.point.lam, jnp.where(astray, state.lam, lam)),
-            n_lam=jnp.where(failed, state.n_point, jnp.where(astray, state.n_lam, n_lam)),
+            lam=jnp.where(jnp.isfinite(residual), lam, home),
+            n_lam=jnp.where(jnp.isfinite(residual), n_lam, n_home),
+            eta=choose(eta, home, state.point.lam),
+            n_eta=choose(n_eta, n_home, state.n_point),
+            home=home,
+            n_home=n_home,
             best=jnp.where(better, residual, state.best),
             idle=jnp.where(failed, 0, idle),
             finishing=~failed,
@@ -225,6 +257,39 @@ class _Finish:
     """b."""
     small: Float[Array, " n"]
     """a."""
+    z: Float[Array, " n"]
+    """λ − σ ρ ũ."""
+    steps: Float[Array, " n"]
+    """σ ρ."""
+
+
+def _search(problem: Problem, state: _State, end: _Finish, d: Array, n_d: Array) -> Array:
+    """How far along d the augmented Lagrangian is least, in [0, 1]: the root of its slope, which
+    rises; by bisection and false position in turn."""
+
+    def slope(t: Array) -> Array:
+        return n_d @ (state.eta + t * d - problem.cones.project(end.z - t * end.steps * n_d))
+
+    zero, one = jnp.zeros((), d.dtype), jnp.ones((), d.dtype)
+    first, last = slope(zero), slope(one)
+
+    def narrow(i: Array, carry: tuple) -> tuple:
+        low, high, at_low, at_high = carry
+        false = low + (high - low) * safe.divide(-at_low, at_high - at_low)
+        t = jnp.where(i % 2 == 0, 0.5 * (low + high), jnp.clip(false, low, high))
+        value = slope(t)
+        down = value < 0
+        return (
+            jnp.where(down, t, low),
+            jnp.where(down, high, t),
+            jnp.where(down, value, at_low),
+            jnp.where(down, at_high, value),
+        )
+
+    low, high, at_low, at_high = lax.fori_loop(0, SEARCHES, narrow, (zero, one, first, last))
+    best = jnp.where(-at_low < at_high, low, high)
+    best = jnp.where(best > 0, best, high)
+    return jnp.where(last > 0.1 * jnp.abs(first), best, one)
 
 
 def _residual(task: Task, lam: Array, n_lam: Array) -> tuple[Array, Array]:

@@ -1,0 +1,85 @@
+"""What Newton is for: stiff problems, few steps, both laws."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp.ccp import (
+    APGD,
+    Auto,
+    DenseDelassus,
+    Law,
+    Newton,
+    Problem,
+    Solver,
+    Status,
+    Stop,
+    residuals,
+    solve,
+)
+from jaxccp.io import read_problem
+from tests.ccp.problems import random_case
+
+LAWS: tuple[Law, Law] = ("ccp", "ncp")
+
+
+def column(height: int, ratio: float) -> Problem:
+    """Point masses on top of each other under gravity, one contact each, the top one heavy.
+
+    One step of 10 ms from rest: every contact has to carry all that is above it.
+    """
+    mass = np.ones(height)
+    mass[-1] = ratio
+    jacobian = np.eye(height) - np.eye(height, k=-1)
+    blocks = np.einsum("ik,k,jk->ij", jacobian, 1 / mass, jacobian)
+    matrix = np.kron(blocks, np.eye(3))
+    r = np.kron(jacobian @ np.full(height, -0.0981), [1.0, 0.0, 0.0])
+    base = random_case(0, 0, height).problem()
+    mu = jnp.full(height, 0.5)
+    return Problem(DenseDelassus(jnp.asarray(matrix)), jnp.asarray(r), replace(base.cones, mu=mu))
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_a_stiff_column_takes_few_steps(law: Law) -> None:
+    """The load of each contact is the weight above it, known in closed form."""
+    height, ratio = 12, 1e4
+    stop = Stop(atol=1e-12, max_iterations=60)
+    solution = jax.jit(lambda p: solve(p, Newton(), law=law, stop=stop))(column(height, ratio))
+    above = ratio + np.arange(height - 1, -1, -1)
+    np.testing.assert_allclose(solution.lam[::3], 0.0981 * above, rtol=1e-9)
+    assert solution.statistics.status == Status.CONVERGED
+    assert solution.statistics.iterations <= 30
+    slow = solve(column(height, ratio), APGD(), law=law, stop=replace(stop, max_iterations=300))
+    assert slow.statistics.status == Status.MAX_ITERATIONS
+
+
+@pytest.mark.parametrize(
+    ("solver", "name"),
+    [(Newton(), "stack100_s5"), (Newton(), "quad_s20"), (Auto(), "stack1000_s5")],
+)
+@pytest.mark.parametrize("law", LAWS)
+def test_recorded_problems(shared_data: Path, solver: Solver, name: str, law: Law) -> None:
+    """The residual is computed afresh, relative to the largest velocity at zero impulse."""
+    item = read_problem(shared_data / "ccp" / "chrono" / f"{name}.npz", np.float64)
+    stop = Stop(atol=1e-6 * item.scale, max_iterations=5000)
+    solution = jax.jit(lambda p: solve(p, solver, law=law, stop=stop))(item.problem)
+    assert jnp.max(residuals(item.problem, solution.lam, law)) <= 1e-6 * item.scale
+
+
+def test_the_start_is_inside_whatever_the_bounds() -> None:
+    """Rows bounded below, above, on both sides and not at all, far from zero."""
+    case = random_case(3, scalars=6, contacts=0)
+    lo = np.array([-np.inf, 5.0, -np.inf, 5.0, -5.1, -np.inf])
+    hi = np.array([np.inf, np.inf, -5.0, 5.1, -5.0, 7.0])
+    problem = replace(case, lo=lo, hi=hi).problem()
+    solution = solve(problem, Newton(), stop=Stop(atol=1e-10, max_iterations=60))
+    assert solution.statistics.status == Status.CONVERGED
+    lam, u = np.asarray(solution.lam), np.asarray(solution.u)
+    assert np.all(lam >= lo - 1e-12) and np.all(lam <= hi + 1e-12)
+    free = (lam > lo + 1e-9) & (lam < hi - 1e-9)
+    assert np.all(np.abs(u[free]) <= 1e-9)
+    assert np.all(u[np.isclose(lam, lo)] >= -1e-9) and np.all(u[np.isclose(lam, hi)] <= 1e-9)
