@@ -8,11 +8,12 @@ from jaxccp.ccp.delassus import BlockSparseDelassus, BodyDelassus, Delassus, Den
 from jaxccp.ccp.problem import Law, Problem, residuals
 from jaxccp.ccp.solution import Solution, Statistics, Status
 from jaxccp.ccp.solve import Stop, solve
-from jaxccp.ccp.solver import Solver
+from jaxccp.ccp.solver import Solver, Task
 from jaxccp.ccp.solvers import SOLVERS
 from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.ccp.solvers.auto import Auto
 from jaxccp.ccp.solvers.bb import BarzilaiBorwein
+from jaxccp.ccp.solvers.dantzig import Dantzig
 from jaxccp.ccp.solvers.newton import Newton
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "BlockSparseDelassus",
     "BodyDelassus",
     "Cones",
+    "Dantzig",
     "Delassus",
     "DenseDelassus",
     "Law",
@@ -33,6 +35,7 @@ __all__ = [
     "Statistics",
     "Status",
     "Stop",
+    "Task",
     "equality",
     "inequality",
     "residuals",

@@ -3,44 +3,29 @@
 from dataclasses import replace
 from functools import cache, partial
 from itertools import pairwise
-from typing import Any
 
-import clarabel as _clarabel
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy import sparse
 from scipy.optimize import nnls
 
 from jaxccp.ccp import BodyDelassus, Cones, Law, Problem, Solution, Status, Stop, solve
 from jaxccp.ccp.cones import SECTIONS, Friction
-from tests.ccp.problems import KINDS, SCALARS, Case, pick, random_case, stack
-
-clarabel: Any = _clarabel  # a compiled module without type stubs
+from tests.ccp.polyhedra import (
+    SIDES,
+    check_convex,
+    coulomb_violation,
+    edges,
+    normals,
+    shaped,
+    vertices,
+)
+from tests.ccp.problems import KINDS, SCALARS, pick, random_case, stack
 
 LAWS: tuple[Law, Law] = ("ccp", "ncp")
-SIDES: dict[Friction, int] = {"pyramid": 4, "octagon": 8}
 MUS = (0.0, 0.3, 1.0, 4.0)
 shapes = pytest.mark.parametrize("shape", SIDES)
-
-
-def normals(shape: Friction) -> np.ndarray:
-    angles = 2 * np.pi * np.arange(SIDES[shape]) / SIDES[shape]
-    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
-
-
-def vertices(shape: Friction) -> np.ndarray:
-    """Corners of the section with μ λ_n = 1."""
-    return (normals(shape) + np.roll(normals(shape), -1, axis=0)) / (
-        1 + np.cos(2 * np.pi / SIDES[shape])
-    )
-
-
-def edges(shape: Friction, mu: float) -> np.ndarray:
-    """The rays that span the cone, as columns."""
-    corners = vertices(shape)
-    return np.vstack([np.ones(len(corners)), mu * corners.T])
 
 
 def points(count: int = 200) -> np.ndarray:
@@ -156,10 +141,6 @@ def test_unknown_friction_is_refused() -> None:
 CASES = [random_case(seed, kind=kind) for kind in KINDS for seed in range(2)]
 
 
-def shaped(problem: Problem, shape: Friction) -> Problem:
-    return replace(problem, cones=replace(problem.cones, friction=shape))
-
-
 @cache
 def solved(shape: Friction, law: Law) -> Solution:
     batch = stack([shaped(case.problem(), shape) for case in CASES])
@@ -169,54 +150,23 @@ def solved(shape: Friction, law: Law) -> Solution:
     return solution
 
 
-def interior_point(case: Case, shape: Friction) -> np.ndarray:
-    """λ of the convex law by Clarabel, every constraint a row of A λ ≤ b."""
-    n, s, eye = len(case.r), len(case.lo), np.eye(len(case.r))
-    rows = [(eye[i], case.hi[i]) for i in range(s) if np.isfinite(case.hi[i])]
-    rows += [(-eye[i], -case.lo[i]) for i in range(s) if np.isfinite(case.lo[i])]
-    for i, mu in zip(range(s, n, 3), case.mu, strict=True):
-        rows += [(a @ eye[i + 1 : i + 3] - mu * eye[i], 0.0) for a in normals(shape)]
-        rows.append((-eye[i], 0.0))
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
-    a, b = (np.array(part) for part in zip(*rows, strict=True))
-    quadratic, cones = (
-        sparse.csc_matrix(np.triu(case.matrix())),
-        [clarabel.NonnegativeConeT(len(b))],
-    )
-    problem = (quadratic, case.r, sparse.csc_matrix(a), b, cones)
-    return np.array(clarabel.DefaultSolver(*problem, settings).solve().x)
-
-
 @shapes
 def test_convex_law_agrees_with_interior_point(shape: Friction) -> None:
     for index, case in enumerate(CASES):
-        lam, matrix = pick(solved(shape, "ccp"), index).lam, case.matrix()
-        reference = interior_point(case, shape)
-        ours, best = (0.5 * x @ matrix @ x + case.r @ x for x in (lam, reference))
-        np.testing.assert_allclose(ours, best, atol=1e-8)
-        np.testing.assert_allclose(matrix @ lam, matrix @ reference, atol=2e-5)
+        check_convex(case, shape, pick(solved(shape, "ccp"), index).lam)
 
 
 @shapes
 def test_coulombs_law_row_by_row(shape: Friction) -> None:
-    """No penetration, no pull, no work of the normal impulse; greatest dissipation over the
-    polygon."""
     slides = sticks = 0
     for index, case in enumerate(CASES):
         lam = pick(solved(shape, "ncp"), index).lam
         u = case.matrix() @ lam + case.r
         lam, u = lam[SCALARS:].reshape(-1, 3), u[SCALARS:].reshape(-1, 3)
-        limit = case.mu * lam[:, 0]
-        assert np.all((lam[:, 0] >= 0) & (u[:, 0] >= -3e-8))
-        np.testing.assert_allclose(lam[:, 0] * u[:, 0], 0, atol=3e-8)
-        assert np.all(np.max(lam[:, 1:] @ normals(shape).T, axis=1) <= limit + 1e-9)
-        work = np.sum(lam[:, 1:] * u[:, 1:], axis=1)
-        most = limit * np.max(u[:, 1:] @ vertices(shape).T, axis=1)
-        np.testing.assert_allclose(work, -most, atol=3e-8)
-        slides += np.sum(most > 1e-3)
-        sticks += np.sum((limit > 1e-3) & (np.abs(u[:, 1:]).max(axis=1) < 1e-7))
+        assert coulomb_violation(lam, u, case.mu, shape) < 3e-8
+        speed = np.abs(u[:, 1:]).max(axis=1)
+        slides += np.sum(speed[case.mu * lam[:, 0] > 1e-3] > 1e-3)
+        sticks += np.sum(speed[case.mu * lam[:, 0] > 1e-3] < 1e-7)
     assert min(slides, sticks) > 10
 
 

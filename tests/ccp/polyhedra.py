@@ -1,0 +1,76 @@
+"""Polyhedral friction in plain numpy: polygons, the laws row by row, an interior point method."""
+
+from dataclasses import replace
+from typing import Any
+
+import clarabel as _clarabel
+import numpy as np
+from scipy import sparse
+
+from jaxccp.ccp import Problem
+from jaxccp.ccp.cones import Friction
+from tests.ccp.problems import Case
+
+clarabel: Any = _clarabel  # a compiled module without type stubs
+
+SIDES: dict[Friction, int] = {"pyramid": 4, "octagon": 8}
+
+
+def normals(shape: Friction) -> np.ndarray:
+    angles = 2 * np.pi * np.arange(SIDES[shape]) / SIDES[shape]
+    return np.stack([np.cos(angles), np.sin(angles)], axis=1)
+
+
+def vertices(shape: Friction) -> np.ndarray:
+    """Corners of the section with μ λ_n = 1."""
+    return (normals(shape) + np.roll(normals(shape), -1, axis=0)) / (
+        1 + np.cos(2 * np.pi / SIDES[shape])
+    )
+
+
+def edges(shape: Friction, mu: float) -> np.ndarray:
+    """The rays that span the cone, as columns."""
+    corners = vertices(shape)
+    return np.vstack([np.ones(len(corners)), mu * corners.T])
+
+
+def shaped(problem: Problem, shape: Friction) -> Problem:
+    return replace(problem, cones=replace(problem.cones, friction=shape))
+
+
+def coulomb_violation(lam: np.ndarray, u: np.ndarray, mu: np.ndarray, shape: Friction) -> float:
+    """Of contacts (c × 3): no penetration, no pull, no work of the normal impulse, and the
+    greatest dissipation that the polygon allows."""
+    limit = mu * lam[:, 0]
+    most = limit * np.max(u[:, 1:] @ vertices(shape).T, axis=1)
+    parts = [
+        *(-lam[:, 0], -u[:, 0], np.abs(lam[:, 0] * u[:, 0])),
+        np.max(lam[:, 1:] @ normals(shape).T, axis=1) - limit,
+        np.abs(np.sum(lam[:, 1:] * u[:, 1:], axis=1) + most),
+    ]
+    return float(np.max(parts, initial=0.0))
+
+
+def interior_point(case: Case, shape: Friction) -> np.ndarray:
+    """λ of the convex law by Clarabel, every constraint a row of A λ ≤ b."""
+    n, s, eye = len(case.r), len(case.lo), np.eye(len(case.r))
+    rows = [(eye[i], case.hi[i]) for i in range(s) if np.isfinite(case.hi[i])]
+    rows += [(-eye[i], -case.lo[i]) for i in range(s) if np.isfinite(case.lo[i])]
+    for i, mu in zip(range(s, n, 3), case.mu, strict=True):
+        rows += [(a @ eye[i + 1 : i + 3] - mu * eye[i], 0.0) for a in normals(shape)]
+        rows.append((-eye[i], 0.0))
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+    a, b = (np.array(part) for part in zip(*rows, strict=True))
+    quadratic, cone = sparse.csc_matrix(np.triu(case.matrix())), clarabel.NonnegativeConeT(len(b))
+    problem = (quadratic, case.r, sparse.csc_matrix(a), b, [cone])
+    return np.array(clarabel.DefaultSolver(*problem, settings).solve().x)
+
+
+def check_convex(case: Case, shape: Friction, lam: np.ndarray) -> None:
+    """λ has the interior point's objective and velocities; itself it need not be unique."""
+    reference, matrix = interior_point(case, shape), case.matrix()
+    ours, best = (0.5 * x @ matrix @ x + case.r @ x for x in (lam, reference))
+    np.testing.assert_allclose(ours, best, atol=1e-8)
+    np.testing.assert_allclose(matrix @ lam, matrix @ reference, atol=2e-5)
