@@ -121,7 +121,8 @@ def outcome(law: Law) -> Callable[[jax.Array, Model, State], jax.Array]:
 class Derivatives:
     """[parameters, bodies, 13] of one motion."""
 
-    forward: np.ndarray
+    forward: np.ndarray | None
+    """Under Coulomb's law only, whose systems are not symmetric: it is a program more."""
     reverse: np.ndarray
     second: np.ndarray
     """Central differences of second order, with twice the step."""
@@ -130,7 +131,7 @@ class Derivatives:
 
 @cache
 def derivatives(law: Law) -> dict[str, Derivatives]:
-    """Of every motion, in three programs."""
+    """Of every motion, in two or three programs."""
     built = []
     for lane in OF_LAW[law].values():
         model, state, _ = lane.build()
@@ -138,7 +139,6 @@ def derivatives(law: Law) -> dict[str, Derivatives]:
         built.append((model, state))
     batch = jax.tree.map(lambda *x: jnp.stack([jnp.asarray(y) for y in x]), *built)
     final, zero = outcome(law), jnp.zeros_like(SPREAD)
-    forward = jax.jit(jax.vmap(jax.jacfwd(final), (None, 0, 0)))(zero, *batch)
     reverse = jax.jit(jax.vmap(jax.jacrev(final), (None, 0, 0)))(zero, *batch)
     several = jax.jit(jax.vmap(jax.vmap(final, (0, None, None)), (None, 0, 0)))
     offsets = jnp.concatenate([s * jnp.diag(SPREAD) for s in (-2, -1, 1, 2)])
@@ -147,15 +147,23 @@ def derivatives(law: Law) -> dict[str, Derivatives]:
     near = (values[:, 2] - values[:, 1]) / (2 * SPREAD[:, None])
     fourth = (4 * near - far) / 3
     shape = (len(MOVES), len(SPREAD), len(BODIES), 13)
-    arrays = [np.swapaxes(np.asarray(x), 1, 2).reshape(shape) for x in (forward, reverse)]
+    arrays = [np.swapaxes(np.asarray(reverse), 1, 2).reshape(shape)]
     arrays += [np.asarray(x).reshape(shape) for x in (far, fourth)]
-    return {name: Derivatives(*(x[i] for x in arrays)) for i, name in enumerate(MOVES)}
+    forward = None
+    if law == "ncp":
+        forward = jax.jit(jax.vmap(jax.jacfwd(final), (None, 0, 0)))(zero, *batch)
+        forward = np.swapaxes(np.asarray(forward), 1, 2).reshape(shape)
+    return {
+        name: Derivatives(None if forward is None else forward[i], *(x[i] for x in arrays))
+        for i, name in enumerate(MOVES)
+    }
 
 
-@BOTH_LAWS
+@pytest.mark.xdist_group("derivatives ncp")
 @pytest.mark.parametrize("move", list(MOVES))
-def test_forward_equals_reverse(law: Law, move: str) -> None:
-    found = derivatives(law)[move]
+def test_forward_equals_reverse(move: str) -> None:
+    found = derivatives("ncp")[move]
+    assert found.forward is not None
     scale = np.abs(found.forward).max()
     assert np.abs(found.forward - found.reverse).max() <= 1e-10 * scale
 
@@ -171,7 +179,7 @@ def test_derivatives_against_central_differences(
     a difference."""
     found, columns = derivatives(law)[move], [name == parameter for name in NAMES]
     index = BODIES.index(body)
-    exact, second, fourth = (x[columns, index] for x in (found.forward, found.second, found.fourth))
+    exact, second, fourth = (x[columns, index] for x in (found.reverse, found.second, found.fourth))
     size = np.abs(fourth).max(axis=1)
     floor = NOISE / SPREAD[np.array(columns)]
     assert np.all(np.isfinite(exact))
