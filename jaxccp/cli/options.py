@@ -11,6 +11,7 @@ from typing import Annotated, Any, get_args
 import typer
 
 from jaxccp.ccp import SOLVERS, Law
+from jaxccp.ccp.cones import Friction
 from jaxccp.io import InputError
 
 
@@ -60,6 +61,15 @@ def not_negative(value: float) -> float:
     return value
 
 
+def check_friction(solver: str, friction: Friction) -> None:
+    """Refuse a solver that does not take this shape of friction cones."""
+    takes = SOLVERS[solver].friction
+    if friction not in takes:
+        raise typer.BadParameter(
+            f"{solver} takes friction {' or '.join(takes)}, not {friction}", param_hint="--solver"
+        )
+
+
 SolverOption = Annotated[
     str,
     typer.Option(
@@ -74,6 +84,15 @@ LawOption = Annotated[
         metavar=f"[{'|'.join(get_args(Law))}]",
         callback=one_of(get_args(Law)),
         help="ccp: the convex problem; ncp: Coulomb's law, without the CCP's lift while sliding.",
+    ),
+]
+FrictionOption = Annotated[
+    Friction,
+    typer.Option(
+        metavar=f"[{'|'.join(get_args(Friction))}]",
+        callback=one_of(get_args(Friction)),
+        help="Shape of the friction cones: round, or the square or octagon around it, with two "
+        "sides along each tangent.",
     ),
 ]
 PrecisionOption = Annotated[

@@ -21,6 +21,7 @@ from jaxccp.cli.options import (
     SolverOption,
     bad_input_exits,
     check_folder,
+    check_friction,
     one_of,
 )
 from jaxccp.cli.simulation import Run, summary
@@ -80,6 +81,7 @@ def simulate(
     beyond the capacity, or numbers that are not finite; reported and written all the same),
     2 bad input or usage (nothing is simulated or written).
     """
+    check_friction(solver, "cone")
     with bad_input_exits(), jax.enable_x64(precision == 64):
         steps = _steps(duration, dt)
         if out is not None:

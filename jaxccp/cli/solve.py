@@ -5,7 +5,7 @@ import math
 import sys
 import time
 from collections.abc import Hashable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -19,13 +19,16 @@ from rich.markup import escape
 from rich.table import Table
 
 from jaxccp import ccp
+from jaxccp.ccp.cones import Friction
 from jaxccp.cli.options import (
     Exit,
+    FrictionOption,
     JsonOption,
     LawOption,
     PrecisionOption,
     SolverOption,
     bad_input_exits,
+    check_friction,
     not_negative,
 )
 from jaxccp.io import InputError, NamedProblem, read_problem, write_npz
@@ -38,6 +41,7 @@ class Report:
     name: str
     solver: str
     law: str
+    friction: str
     status: str
     iterations: int
     residual_max: float
@@ -57,6 +61,7 @@ def solve(
     ],
     solver: SolverOption = "auto",
     law: LawOption = "ccp",
+    friction: FrictionOption = "cone",
     atol: Annotated[
         float, typer.Option(callback=not_negative, help="Absolute tolerance [m/s].")
     ] = 0.0,
@@ -85,18 +90,21 @@ def solve(
     """Solve contact problems stored in npz files.
 
     Finds the impulses λ [N·s] in the friction cones K with velocities u = N λ + r [m/s] in the
-    dual cones and λ · u = 0, and reports for each file: name, solver, law, status (converged,
-    max_iterations, stalled or non_finite), iterations, the largest and the root-mean-square
-    residual over contacts and single rows [m/s] under the chosen law, the largest one divided by
-    max‖r_c‖, the objective ½ λᵀNλ + rᵀλ [J], the seconds spent solving and compiling (0 where an
-    earlier file had the same shape), and the numbers of contacts and rows. --json prints one such
-    object per line. Residuals are evaluated in the precision asked for.
+    dual cones and λ · u = 0, and reports for each file: name, solver, law, friction, status
+    (converged, max_iterations, stalled or non_finite), iterations, the largest and the
+    root-mean-square residual over contacts and single rows [m/s] under the chosen law, the largest
+    one divided by max‖r_c‖, the objective ½ λᵀNλ + rᵀλ [J], the seconds spent solving and
+    compiling (0 where an earlier file had the same shape), and the numbers of contacts and rows.
+    --json prints one such object per line. Residuals are evaluated in the precision asked for.
 
     All files are read before the first is solved. Exit code: 0 all converged, 1 some did not
     (all are reported and written), 2 bad input or usage (nothing is solved or written).
     """
+    check_friction(solver, friction)
     with bad_input_exits(), jax.enable_x64(precision == 64):
-        problems = [read_problem(file, np.dtype(f"float{precision}")) for file in files]
+        problems = [
+            _shaped(read_problem(file, np.dtype(f"float{precision}")), friction) for file in files
+        ]
         if out is not None:
             _check_output(out, problems)
         run = _Runner(ccp.SOLVERS[solver](), law, max_iterations)
@@ -113,6 +121,11 @@ def solve(
         Console(width=None if sys.stdout.isatty() else 120).print(_table(reports))
     if any(report.status != "converged" for report in reports):
         raise typer.Exit(Exit.NOT_CONVERGED)
+
+
+def _shaped(item: NamedProblem, friction: Friction) -> NamedProblem:
+    cones = replace(item.problem.cones, friction=friction)
+    return replace(item, problem=replace(item.problem, cones=cones))
 
 
 def _check_output(out: Path, problems: list[NamedProblem]) -> None:
@@ -167,6 +180,7 @@ def _solve_one(
         name=item.name,
         solver=solver,
         law=law,
+        friction=item.problem.cones.friction,
         status=ccp.Status(int(statistics.status)).name.lower(),
         iterations=int(statistics.iterations),
         residual_max=worst,
@@ -190,7 +204,11 @@ def _json(report: Report) -> str:
 
 def _table(reports: list[Report]) -> Table:
     first = reports[0]
-    table = Table(title=f"{first.solver}, law {first.law}", box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(
+        title=f"{first.solver}, law {first.law}, friction {first.friction}",
+        box=SIMPLE_HEAD,
+        pad_edge=False,
+    )
     table.add_column("problem", overflow="fold")
     table.add_column("status", no_wrap=True)
     for title in ("con-\ntacts", "iter-\nations", "residual\n[m/s]", "relative", "solve\n[ms]"):

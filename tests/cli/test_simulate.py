@@ -117,6 +117,7 @@ def test_table_and_no_picture_without_matplotlib(
         ("cube-toss --duration 1e-4 --dt 1e-3", "make it longer"),
         ("cube-toss --batch 0", "--batch"),
         ("cube-toss --solver simplex", "apgd"),
+        ("cube-toss --solver dantzig", "dantzig takes friction pyramid, not cone"),
         ("cube-toss --law coulomb", "ccp"),
         ("cube-toss --precision 16", "32"),
         ("", "Missing argument"),

@@ -18,7 +18,7 @@ from jaxccp.cli import app
 from tests.io import problem_files as files
 
 KEYS = [
-    *("name", "solver", "law", "status", "iterations"),
+    *("name", "solver", "law", "friction", "status", "iterations"),
     *("residual_max", "residual_rms", "residual_rel", "objective"),
     *("solve_s", "compile_s", "n_contacts", "n_rows"),
 ]
@@ -70,6 +70,26 @@ def test_one_contact(tmp_path: Path, law: str) -> None:
     normal = 1.0 if law == "ncp" else (1 + 2 * mu) / (1 + mu**2)
     lam = np.load(tmp_path / "out" / "slide.npz")["lam"]
     np.testing.assert_allclose(lam, [normal, -mu * normal, 0.0], atol=1e-11)
+
+
+DIAGONAL = {"cone": np.sqrt(0.5), "octagon": np.sqrt(0.5), "pyramid": 1.0}
+
+
+@pytest.mark.parametrize("solver", ["auto", "dantzig"])
+@pytest.mark.parametrize("friction", DIAGONAL)
+def test_friction(tmp_path: Path, solver: str, friction: str) -> None:
+    """A unit mass sliding between its tangents: ``DIAGONAL`` times μ λ_n along each of them."""
+    fields = {"layout": "delassus", "q": np.array([-1.0, 2.0, 2.0]), "mu": np.array([0.5])}
+    path = files.write(tmp_path / "slide.npz", fields | files.csr("W", np.eye(3)))
+    arguments = ("--solver", solver, "--friction", friction, "--law", "ncp", "--rtol", 1e-12)
+    if solver == "dantzig" and friction != "pyramid":
+        check_refused(tmp_path, path, *arguments, names="dantzig takes friction pyramid")
+        return
+    result = run(path, *arguments, "--out", tmp_path / "out", "--json")
+    assert result.exit_code == 0, result.stderr
+    assert lines(result)[0]["friction"] == friction
+    expected = np.array([1.0, -0.5 * DIAGONAL[friction], -0.5 * DIAGONAL[friction]])
+    np.testing.assert_allclose(np.load(tmp_path / "out" / "slide.npz")["lam"], expected, atol=1e-11)
 
 
 def test_shapes_are_compiled_once(tmp_path: Path) -> None:
@@ -146,7 +166,8 @@ def test_bad_usage(problems: tuple[Path, Path], tmp_path: Path) -> None:
     for option, value in {
         "--rtol": -1,
         "--atol": "nan",
-        "--solver": "psor",
+        "--solver": "simplex",
+        "--friction": "disc",
         "--law": "coulomb",
         "--precision": 16,
         "--max-iterations": -1,

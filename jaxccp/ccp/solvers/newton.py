@@ -11,6 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp import interior
 from jaxccp.ccp.blocks import BlockDiagonal, identity
+from jaxccp.ccp.cones import Friction
 from jaxccp.ccp.delassus import BodyDelassus, Delassus, DenseDelassus
 from jaxccp.ccp.linear import FixedPointSystem, factorised
 from jaxccp.ccp.linearization import proximal_blocks, shear, sliding
@@ -75,6 +76,7 @@ class Newton(Solver):
     """
 
     laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
+    friction: ClassVar[tuple[Friction, ...]] = ("cone",)
 
     patience: int = 3
     """Steps of the finish with one weight that may fail to halve the residual."""
