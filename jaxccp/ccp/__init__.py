@@ -10,6 +10,7 @@ from jaxccp.ccp.solution import Solution, Statistics, Status
 from jaxccp.ccp.solve import Stop, solve
 from jaxccp.ccp.solver import Solver, Task
 from jaxccp.ccp.solvers import SOLVERS
+from jaxccp.ccp.solvers.admm import ADMM
 from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.ccp.solvers.auto import Auto
 from jaxccp.ccp.solvers.bb import BarzilaiBorwein
@@ -17,6 +18,7 @@ from jaxccp.ccp.solvers.dantzig import Dantzig
 from jaxccp.ccp.solvers.newton import Newton
 
 __all__ = [
+    "ADMM",
     "APGD",
     "SOLVERS",
     "Auto",
