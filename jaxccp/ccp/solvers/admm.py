@@ -148,14 +148,12 @@ class ADMM(Solver):
         return task.rho / (sigma + task.rho * task.problem.delassus.compliance)
 
     def _solve(self, task: Task, state: _State, b: Array) -> Array:
-        """x = (N + σ D⁻¹)⁻¹ (b + σ D⁻¹ z)."""
-        delassus, sigma = task.problem.delassus, state.penalty.sigma
-        if task.data is None and not self._size(task.problem):
-            return state.z + self._iterate(task, sigma, b - state.n_z)
-        b = b + sigma * state.z / task.rho
+        """δ = (N + σ D⁻¹)⁻¹ b."""
+        delassus, sigma, root = task.problem.delassus, state.penalty.sigma, jnp.sqrt(task.rho)
         if task.data is not None:
-            root = jnp.sqrt(task.rho)
             return root * cho_solve((state.factor, True), root * b)
+        if not self._size(task.problem):
+            return self._iterate(task, sigma, b)
         assert isinstance(delassus, BodyDelassus)
         local = self._local(task, sigma)
         y = delassus.impulse(local * b).reshape(-1)
@@ -172,11 +170,12 @@ class ADMM(Solver):
 
     def step(self, task: Task, state: _State) -> _State:
         problem, rho, sigma = task.problem, task.rho, state.penalty.sigma
-        x = self._solve(task, state, state.v - problem.r - self._shift(task, state.v))
-        relaxed = state.z + self.relaxation * (x - state.z)
+        u = state.n_z + problem.r
+        delta = self._solve(task, state, state.v - u - self._shift(task, state.v))
+        relaxed = state.z + self.relaxation * delta
         z = problem.cones.project(relaxed - rho * state.v / sigma)
         v = state.v - sigma * (relaxed - z) / rho
-        gap = x - z
+        gap = state.z + delta - z
         penalty = self._judge(
             state.penalty, jnp.sum(gap * gap / rho), jnp.sum((z - state.z) ** 2 / rho)
         )
