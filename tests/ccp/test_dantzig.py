@@ -79,8 +79,7 @@ def test_vmap_equals_a_loop() -> None:
         assert alone.statistics.iterations == member.statistics.iterations
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_gradient(law: Law) -> None:
+def test_gradient() -> None:
     kinds = ("mixed", "compliant", "sticking", "sliding", "saturated")
     batch = stack([shaped(random_case(2, kind=kind).problem(), "pyramid") for kind in kinds])
     rng = np.random.default_rng(0)
@@ -93,7 +92,7 @@ def test_gradient(law: Law) -> None:
         assert isinstance(n, BodyDelassus)
         rows = replace(n, contact_rows=n.contact_rows + t * move[1])
         moved = Problem(rows, problem.r + t * move[0], problem.cones)
-        solution = solve(moved, Dantzig(), law=law, stop=EXACT)
+        solution = solve(moved, Dantzig(), law="ncp", stop=EXACT)
         return weights[0] @ solution.lam + weights[1] @ solution.u
 
     step = 1e-5

@@ -170,8 +170,7 @@ def test_coulombs_law_row_by_row(shape: Friction) -> None:
     assert min(slides, sticks) > 10
 
 
-@shapes
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(("shape", "law"), [("pyramid", "ccp"), ("octagon", "ncp")])
 def test_derivatives_agree_with_differences(shape: Friction, law: Law) -> None:
     """Of λ and u along a random direction of r, of μ and of the contacts' rows."""
     kinds = ["mixed", "compliant", "sticking", "sliding", "frictionless", "saturated"]

@@ -52,7 +52,7 @@ def tosses() -> Tosses:
 
 @pytest.fixture(scope="module")
 def found(tosses: Tosses):
-    descent = Descent(iterations=40, batch=24, learning_rate=0.3)
+    descent = Descent(iterations=20, batch=16, learning_rate=0.3)
     settings = Settings(tuple(TRUTH), horizons=(30,), holdout=0.1, descent=descent)
     return identify(tosses, settings)
 
