@@ -194,11 +194,10 @@ def plot(steps: list[dict], rates: list[dict], ratios: list[dict]) -> Figure:
             )
         if target is not None:
             ax.axhline(target, color="#333333", linewidth=1.0, linestyle="--")
-        ax.set_xticks(range(len(names)), names)
+        ax.set_xticks(range(len(names)), [str(name).replace(" ", "\n") for name in names])
         ax.set_title(title, loc="left", fontsize=10)
         ax.spines[["top", "right"]].set_visible(False)
-    axes[1].set_yscale("log")
-    axes[0].legend(frameon=False, fontsize=8)
+    axes[1].legend(frameon=False, fontsize=8)
     return figure
 
 
