@@ -16,10 +16,15 @@ from jaxccp.ccp.solvers.auto import Auto
 from jaxccp.ccp.solvers.bb import BarzilaiBorwein
 from jaxccp.ccp.solvers.dantzig import Dantzig
 from jaxccp.ccp.solvers.newton import Newton
+from jaxccp.ccp.solvers.pjacobi import PJacobi
+from jaxccp.ccp.solvers.psor import PSOR
+from jaxccp.ccp.solvers.sipgs import SIPGS
 
 __all__ = [
     "ADMM",
     "APGD",
+    "PSOR",
+    "SIPGS",
     "SOLVERS",
     "Auto",
     "BarzilaiBorwein",
@@ -31,6 +36,7 @@ __all__ = [
     "DenseDelassus",
     "Law",
     "Newton",
+    "PJacobi",
     "Problem",
     "Solution",
     "Solver",

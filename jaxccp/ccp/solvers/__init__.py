@@ -7,6 +7,9 @@ from jaxccp.ccp.solvers.auto import Auto
 from jaxccp.ccp.solvers.bb import BarzilaiBorwein
 from jaxccp.ccp.solvers.dantzig import Dantzig
 from jaxccp.ccp.solvers.newton import Newton
+from jaxccp.ccp.solvers.pjacobi import PJacobi
+from jaxccp.ccp.solvers.psor import PSOR
+from jaxccp.ccp.solvers.sipgs import SIPGS
 
 SOLVERS: dict[str, type[Solver]] = {
     "auto": Auto,
@@ -15,5 +18,8 @@ SOLVERS: dict[str, type[Solver]] = {
     "bb": BarzilaiBorwein,
     "dantzig": Dantzig,
     "newton": Newton,
+    "pjacobi": PJacobi,
+    "psor": PSOR,
+    "sipgs": SIPGS,
 }
 """By the name the command line and the steppers take."""

@@ -1,0 +1,46 @@
+"""Multipliers in units that make a unit step safe and nearly exact, contact by contact.
+
+With λ = S a, S diagonal and equal for both tangents, a circular cone stays one: ‖a_t‖ ≤ μ' a_n
+with μ' = μ S_n / S_t; a pyramid stays a pyramid. De Saxcé's shift of S u is μ' ‖(S u)_t‖, so
+Coulomb's law keeps its form too. A sphere's block of N, whose tangents move 3.5 times as easily
+as its normal, becomes the identity, and one projected step solves the contact.
+"""
+
+from dataclasses import replace
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.ccp.cones import Cones
+from jaxccp.math import safe
+
+
+def scale(
+    cones: Cones, scalars: Float[Array, " s"], blocks: Float[Array, "c 3 3"], coupled: bool = True
+) -> Float[Array, " n"]:
+    """S of each row [√kg]: the largest eigenvalue of each S N_cc S is at most 1.
+
+    ``scalars`` and ``blocks``: the diagonal of N, or what bounds it. With ``coupled`` false the
+    coupling of a contact's normal with its tangents is left out. A block of zeros gets 1.
+    """
+    single = jnp.where(scalars > 0, 1.0 / jnp.sqrt(jnp.where(scalars > 0, scalars, 1.0)), 1.0)
+    trace = jnp.trace(blocks, axis1=1, axis2=2)
+    moves = trace > 0
+    floor = jnp.where(moves, jnp.finfo(trace.dtype).eps * trace, 1.0)
+    mean = 0.5 * (blocks[:, 1, 1] + blocks[:, 2, 2])
+    spread = jnp.stack([0.5 * (blocks[:, 1, 1] - blocks[:, 2, 2]), blocks[:, 1, 2]], axis=1)
+    normal = jnp.maximum(blocks[:, 0, 0], floor)
+    tangent = jnp.maximum(mean + safe.norm(spread), floor)
+    if coupled:
+        # [[1, cᵀ], [c, T]] with T ≤ 1 has no eigenvalue above 1 + ‖c‖.
+        c = safe.norm(blocks[:, 0, 1:]) / jnp.sqrt(normal * tangent)
+        normal, tangent = normal * (1.0 + c), tangent * (1.0 + c)
+    rows = 1.0 / jnp.sqrt(jnp.stack([normal, tangent, tangent], axis=1))
+    return cones.join(single, jnp.where(moves[:, None], rows, 1.0))
+
+
+def scaled(cones: Cones, s: Float[Array, " n"]) -> Cones:
+    """The cones of a = S⁻¹ λ."""
+    scalars, contacts = cones.split(s)
+    mu = cones.mu * contacts[:, 0] / contacts[:, 1]
+    return replace(cones, lo=cones.lo / scalars, hi=cones.hi / scalars, mu=mu)

@@ -1,0 +1,140 @@
+"""Which row blocks may be updated at the same time: colours, and chunks of one colour each.
+
+Two blocks (a scalar row or a contact is one) are coupled where their block of N is not zero. A
+body that cannot move couples nothing: its rows are zero, whatever index it has.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+from jaxccp.ccp.delassus import BlockSparseDelassus, BodyDelassus, Delassus
+
+NeighbourMax = Callable[[Int[Array, " b"]], Int[Array, " b"]]
+"""x ≥ 0 ↦ of each block, the largest x among the blocks coupled to it; its own may be left out."""
+
+LIMIT = 64
+"""Colours after which each remaining block gets one of its own: they nearly all share one body."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Schedule:
+    """The order of blocks in a sweep, cut into chunks of blocks that are not coupled."""
+
+    order: Int[Array, " b"]
+    """The block at each position."""
+    bounds: Int[Array, " b+1"]
+    """Positions at which the chunks begin, then b from the last one's end on."""
+    count: Int[Array, ""]
+    """Number of chunks."""
+    width: int = field(metadata={"static": True})
+    """Most blocks in a chunk."""
+
+
+def one_by_one(blocks: int) -> Schedule:
+    """Every block in a chunk of its own, in the problem's order."""
+    return Schedule(jnp.arange(blocks), jnp.arange(blocks + 1), jnp.int32(blocks), 1)
+
+
+def by_colour(colours: Int[Array, " b"], width: int) -> Schedule:
+    """Chunks of at most ``width`` blocks of one colour."""
+    blocks = colours.shape[0]
+    order = jnp.argsort(colours, stable=True)
+    position, colour = jnp.arange(blocks), colours[order]
+    changes = jnp.concatenate([jnp.ones(1, bool), colour[1:] != colour[:-1]])[:blocks]
+    first = lax.cummax(jnp.where(changes, position, 0))
+    begins = (position - first) % width == 0
+    (bounds,) = jnp.nonzero(begins, size=blocks + 1, fill_value=blocks)
+    return Schedule(order, bounds, jnp.sum(begins, dtype=jnp.int32), width)
+
+
+def colouring(delassus: Delassus, scalars: int) -> Int[Array, " b"]:
+    """A colour of each row block of N, never the same for two that are coupled.
+
+    Colour by colour, a maximal set of uncoupled blocks is chosen by Luby's algorithm (SIAM J.
+    Comput. 15, 1986): of every neighbourhood the block that a fixed permutation puts last, again
+    and again among those not yet excluded.
+    """
+    blocks = scalars + (delassus.rows - scalars) // 3
+    neighbour_max = _coupling(delassus, scalars, blocks)
+    rank = jnp.asarray(np.random.default_rng(0).permutation(blocks) + 1, jnp.int32)
+
+    def uncoloured(state: tuple[Array, Array, Array]) -> Bool[Array, ""]:
+        colours, _, colour = state
+        return jnp.any(colours < 0) & (colour < LIMIT)
+
+    def choose(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        colours, candidate, colour = state
+        rivals = jnp.where(candidate, rank, 0)
+        chosen = candidate & (rank >= neighbour_max(rivals))
+        colours = jnp.where(chosen, colour, colours)
+        excluded = neighbour_max(chosen.astype(jnp.int32)) > 0
+        candidate = candidate & ~chosen & ~excluded
+        full = ~jnp.any(candidate)
+        return colours, jnp.where(full, colours < 0, candidate), colour + full
+
+    start = (jnp.full(blocks, -1, jnp.int32), jnp.ones(blocks, bool), jnp.int32(0))
+    colours, _, _ = lax.while_loop(uncoloured, choose, start)
+    rest = colours < 0
+    return jnp.where(rest, LIMIT + jnp.cumsum(rest, dtype=jnp.int32), colours)
+
+
+def _coupling(delassus: Delassus, scalars: int, blocks: int) -> NeighbourMax:
+    if isinstance(delassus, BodyDelassus):
+        return _through_bodies(movable(delassus), delassus.bodies)
+    if isinstance(delassus, BlockSparseDelassus):
+        nonzero = jnp.any(delassus.entries != 0, axis=(1, 2)) & (delassus.row != delassus.column)
+
+        def through_entries(x: Array) -> Array:
+            others = jnp.where(nonzero, x[delassus.column], 0)
+            largest = jax.ops.segment_max(others, delassus.row, blocks, indices_are_sorted=True)
+            return jnp.maximum(largest, 0)
+
+        return through_entries
+    coupled = couplings(delassus.dense(), scalars)
+    return lambda x: jnp.max(jnp.where(coupled, x, 0), axis=1, initial=0)
+
+
+def couplings(matrix: Float[Array, "n n"], scalars: int) -> Bool[Array, "b b"]:
+    """Whether two different row blocks share a nonzero of the matrix."""
+    n = matrix.shape[0]
+    blocks = scalars + (n - scalars) // 3
+    block = np.append(np.arange(scalars), np.repeat(np.arange(scalars, blocks), 3))
+    rows = jnp.zeros((blocks, n), bool).at[block].max(matrix != 0)
+    both = jnp.zeros((blocks, blocks), bool).at[:, block].max(rows)
+    return (both | both.T) & ~jnp.eye(blocks, dtype=bool)
+
+
+def movable(delassus: BodyDelassus) -> Int[Array, "b 2"]:
+    """The two bodies of each block; ``delassus.bodies`` in place of one that cannot move."""
+    scalars = jnp.any(delassus.scalar_rows.reshape(-1, 2, 6) != 0, axis=2)
+    contacts = jnp.any(delassus.contact_rows.reshape(-1, 3, 2, 6) != 0, axis=(1, 3))
+    pairs = jnp.concatenate([delassus.scalar_bodies, delassus.contact_bodies])
+    return jnp.where(jnp.concatenate([scalars, contacts]), pairs, delassus.bodies)
+
+
+def _through_bodies(pairs: Int[Array, "b 2"], bodies: int) -> NeighbourMax:
+    def through_bodies(x: Array) -> Array:
+        largest = jnp.zeros(bodies + 1, x.dtype).at[pairs].max(x[:, None])
+        return jnp.max(largest.at[bodies].set(0)[pairs], axis=1)
+
+    return through_bodies
+
+
+def schedule(delassus: Delassus, scalars: int, width: int | None) -> Schedule:
+    """Chunks of ``width`` blocks, or of a number that suits the size of the problem.
+
+    One by one in the problem's own order with width 1, by colours else.
+    """
+    blocks = scalars + (delassus.rows - scalars) // 3
+    if width is None:
+        width = 1 if blocks <= 8 else 8 if blocks <= 96 else 32
+    if width == 1 or blocks == 0:
+        return one_by_one(blocks)
+    return by_colour(colouring(delassus, scalars), width)

@@ -1,0 +1,135 @@
+"""Gauss–Seidel sweeps over the row blocks of N, chunk by chunk; what PSOR and SIPGS share.
+
+A block is a scalar row, padded to three rows with zeros, or a contact. Blocks stand in the order
+of a :class:`~jaxccp.ccp.sweeps.colouring.Schedule`, in which a chunk of uncoupled blocks is
+contiguous, with padding for the last chunk behind them, and everything is in the scaled
+multipliers of :mod:`~jaxccp.ccp.scaling`.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+from jaxccp.ccp.cones import SECTIONS, Friction, Section
+from jaxccp.ccp.problem import Problem
+from jaxccp.ccp.scaling import scaled
+from jaxccp.ccp.sweeps.colouring import Schedule
+from jaxccp.ccp.sweeps.rows import Rows, arranged, cut, positions, rows
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Blocks:
+    """Row blocks and what is known of each besides its coupling with others."""
+
+    lo: Float[Array, " w"]
+    hi: Float[Array, " w"]
+    mu: Float[Array, " w"]
+    is_contact: Bool[Array, " w"]
+    coupling: Float[Array, "w 2"]
+    """Entries of N that couple a contact's tangents with its normal."""
+    friction: Friction = field(metadata={"static": True})
+
+    @property
+    def section(self) -> Section:
+        return SECTIONS[self.friction]
+
+    def constrained(
+        self, contacts: Float[Array, "w 3"], scalars: Float[Array, " w"]
+    ) -> Float[Array, "w 3"]:
+        """``contacts`` where a block is one, ``scalars`` within their bounds where not."""
+        clipped = jnp.pad(jnp.clip(scalars, self.lo, self.hi)[:, None], ((0, 0), (0, 2)))
+        return jnp.where(self.is_contact[:, None], contacts, clipped)
+
+
+Update = Callable[[Blocks, Float[Array, "w 3"], Float[Array, "w 3"]], Float[Array, "w 3"]]
+"""(blocks, multipliers, velocities) ↦ new multipliers of uncoupled blocks."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Sweep:
+    """N, the cones and the schedule, made ready for sweeps."""
+
+    schedule: Schedule
+    position: Int[Array, " b"]
+    """Where each block of the problem stands in the schedule."""
+    scale: Float[Array, "b 3"]
+    """S; 0 where there is no row."""
+    blocks: Blocks
+    rows: Rows
+    scalars: int = field(metadata={"static": True})
+
+    def velocities(self, r: Float[Array, " n"]) -> Float[Array, "b 3"]:
+        """S r in the schedule's order."""
+        return self.scale * arranged(r, self.schedule, self.scalars)
+
+    def multipliers(self, lam: Float[Array, " n"]) -> Float[Array, "b 3"]:
+        """S⁻¹ λ in the schedule's order."""
+        none = self.scale == 0
+        ordered = arranged(lam, self.schedule, self.scalars)
+        return jnp.where(none, 0.0, ordered / jnp.where(none, 1.0, self.scale))
+
+    def impulses(self, x: Float[Array, "b 3"]) -> Float[Array, " n"]:
+        """λ of multipliers, in the problem's order."""
+        blocks = (self.scale * x)[self.position]
+        return jnp.concatenate([blocks[: self.scalars, 0], blocks[self.scalars :].reshape(-1)])
+
+    def run(
+        self, x: Float[Array, "b 3"], r: Float[Array, "b 3"], backward: Array, update: Update
+    ) -> Float[Array, "b 3"]:
+        """The multipliers after one sweep; ``r`` as :meth:`velocities` returned it."""
+        width, last = self.schedule.width, self.schedule.count - 1
+
+        def chunk(k: Array, state: tuple[Array, Array]) -> tuple[Array, Array]:
+            x, carrier = state
+            k = jnp.where(backward, last - k, k)
+            start, stop = self.schedule.bounds[k], self.schedule.bounds[k + 1]
+            old = cut(x, start, width)
+            u = self.rows.velocity(carrier, old, start, stop) + cut(r, start, width)
+            blocks = jax.tree.map(lambda leaf: cut(leaf, start, width), self.blocks)
+            live = start + jnp.arange(width) < stop
+            new = jnp.where(live[:, None], update(blocks, old, u), old)
+            carrier = self.rows.push(carrier, new, new - old, start)
+            return lax.dynamic_update_slice_in_dim(x, new, start, 0), carrier
+
+        chunks = self.schedule.count if width > 1 else self.position.shape[0]
+        return lax.fori_loop(0, chunks, chunk, (x, self.rows.start(x)))[0]
+
+
+def prepare(problem: Problem, schedule: Schedule, scale: Float[Array, " n"]) -> Sweep:
+    """A sweep in multipliers S⁻¹ λ, ``scale`` the diagonal of S."""
+    scalars, contacts = problem.cones.lo.shape[0], problem.cones.mu.shape[0]
+    s = arranged(scale, schedule, scalars)
+    inner = scaled(problem.cones, scale)
+    nothing = jnp.zeros(contacts, scale.dtype)
+
+    def ordered(single: Array, each: Array) -> Array:
+        x = jnp.concatenate([single, each])[schedule.order]
+        return jnp.pad(x, [(0, schedule.width)] + [(0, 0)] * (x.ndim - 1))
+
+    _, own = problem.delassus.blocks(scalars)
+    _, sizes = problem.cones.split(scale)
+    blocks = Blocks(
+        ordered(inner.lo, nothing),
+        ordered(inner.hi, nothing),
+        ordered(jnp.zeros_like(inner.lo), inner.mu),
+        ordered(jnp.zeros(scalars, bool), jnp.ones(contacts, bool)),
+        ordered(
+            jnp.zeros((scalars, 2), scale.dtype),
+            own[:, 0, 1:] * sizes[:, :1] * sizes[:, 1:],
+        ),
+        inner.friction,
+    )
+    return Sweep(
+        schedule,
+        positions(schedule),
+        s,
+        blocks,
+        rows(problem.delassus, s, schedule, scalars),
+        scalars,
+    )
