@@ -14,7 +14,9 @@ from jaxccp.ccp.solvers.admm import ADMM
 from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.ccp.solvers.auto import Auto
 from jaxccp.ccp.solvers.bb import BarzilaiBorwein
+from jaxccp.ccp.solvers.cg import CG
 from jaxccp.ccp.solvers.dantzig import Dantzig
+from jaxccp.ccp.solvers.minres import MINRES
 from jaxccp.ccp.solvers.newton import Newton
 from jaxccp.ccp.solvers.pjacobi import PJacobi
 from jaxccp.ccp.solvers.psor import PSOR
@@ -23,6 +25,8 @@ from jaxccp.ccp.solvers.sipgs import SIPGS
 __all__ = [
     "ADMM",
     "APGD",
+    "CG",
+    "MINRES",
     "PSOR",
     "SIPGS",
     "SOLVERS",

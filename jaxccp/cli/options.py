@@ -65,9 +65,8 @@ def check_friction(solver: str, friction: Friction) -> None:
     """Refuse a solver that does not take this shape of friction cones."""
     takes = SOLVERS[solver].friction
     if friction not in takes:
-        raise typer.BadParameter(
-            f"{solver} takes friction {' or '.join(takes)}, not {friction}", param_hint="--solver"
-        )
+        shapes = f"friction {' or '.join(takes)}, not {friction}" if takes else "no contacts"
+        raise typer.BadParameter(f"{solver} takes {shapes}", param_hint="--solver")
 
 
 SolverOption = Annotated[

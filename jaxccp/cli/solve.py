@@ -100,11 +100,14 @@ def solve(
     All files are read before the first is solved. Exit code: 0 all converged, 1 some did not
     (all are reported and written), 2 bad input or usage (nothing is solved or written).
     """
-    check_friction(solver, friction)
+    if ccp.SOLVERS[solver].friction:
+        check_friction(solver, friction)
     with bad_input_exits(), jax.enable_x64(precision == 64):
         problems = [
             _shaped(read_problem(file, np.dtype(f"float{precision}")), friction) for file in files
         ]
+        for problem in problems:
+            _check_solver(solver, law, problem)
         if out is not None:
             _check_output(out, problems)
         run = _Runner(ccp.SOLVERS[solver](), law, max_iterations)
@@ -126,6 +129,13 @@ def solve(
 def _shaped(item: NamedProblem, friction: Friction) -> NamedProblem:
     cones = replace(item.problem.cones, friction=friction)
     return replace(item, problem=replace(item.problem, cones=cones))
+
+
+def _check_solver(solver: str, law: ccp.Law, item: NamedProblem) -> None:
+    try:
+        ccp.SOLVERS[solver]().chosen(item.problem, law)
+    except ValueError as error:
+        raise InputError(item.path, str(error), "choose another --solver") from None
 
 
 def _check_output(out: Path, problems: list[NamedProblem]) -> None:

@@ -259,3 +259,10 @@ def test_rolling_rows_are_refused(shared_data: Path) -> None:
     result = run(shared_data / "ccp" / "chrono" / "sph27_roll_s40.npz", "--json")
     assert result.exit_code == 2
     assert "sph27_roll_s40.npz: mode: row 3 has mode 5" in result.stderr
+
+
+def test_a_solver_that_does_not_take_the_problem_is_refused(
+    problems: tuple[Path, Path], tmp_path: Path
+) -> None:
+    check_refused(tmp_path, *problems, "--solver", "cg", names="a.npz: CG solves linear systems")
+    check_refused(tmp_path, *problems, "--solver", "sipgs", names="a.npz: SIPGS works on")

@@ -5,7 +5,9 @@ from jaxccp.ccp.solvers.admm import ADMM
 from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.ccp.solvers.auto import Auto
 from jaxccp.ccp.solvers.bb import BarzilaiBorwein
+from jaxccp.ccp.solvers.cg import CG
 from jaxccp.ccp.solvers.dantzig import Dantzig
+from jaxccp.ccp.solvers.minres import MINRES
 from jaxccp.ccp.solvers.newton import Newton
 from jaxccp.ccp.solvers.pjacobi import PJacobi
 from jaxccp.ccp.solvers.psor import PSOR
@@ -16,7 +18,9 @@ SOLVERS: dict[str, type[Solver]] = {
     "admm": ADMM,
     "apgd": APGD,
     "bb": BarzilaiBorwein,
+    "cg": CG,
     "dantzig": Dantzig,
+    "minres": MINRES,
     "newton": Newton,
     "pjacobi": PJacobi,
     "psor": PSOR,

@@ -9,9 +9,9 @@ from jaxtyping import Array, Bool, Float
 from jaxccp.ccp.cones import Friction
 from jaxccp.ccp.delassus import BodyDelassus
 from jaxccp.ccp.problem import Law, Problem
-from jaxccp.ccp.solver import Task
+from jaxccp.ccp.solver import Solver, Task
 from jaxccp.ccp.sweeps.gauss_seidel import GaussSeidel, State
-from jaxccp.ccp.sweeps.sweep import Blocks, Sweep
+from jaxccp.ccp.sweeps.sweep import Blocks
 from jaxccp.math import safe
 
 
@@ -41,7 +41,7 @@ class SIPGS(GaussSeidel):
     """Also stop when a sweep's changes of impulses sum up to no more than this [N·s], VEROSIM's
     criterion (0.1 there); 0 stops when a sweep changes nothing."""
 
-    def prepare(self, problem: Problem, rho: Array) -> Sweep:
+    def chosen(self, problem: Problem, law: Law) -> Solver:
         if not isinstance(problem.delassus, BodyDelassus):
             raise ValueError(
                 "SIPGS works on the velocities of bodies and needs a BodyDelassus, not a "
@@ -52,7 +52,7 @@ class SIPGS(GaussSeidel):
                 f"SIPGS cannot solve contacts with friction {problem.cones.friction!r}: use "
                 f"one of {self.friction}, or PSOR"
             )
-        return super().prepare(problem, rho)
+        return self
 
     def update(
         self, law: Law, blocks: Blocks, x: Float[Array, "w 3"], u: Float[Array, "w 3"]

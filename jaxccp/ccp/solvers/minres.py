@@ -1,0 +1,137 @@
+"""MINRES on the saddle system of bodies and constraints."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from jaxccp.ccp.cones import Friction
+from jaxccp.ccp.delassus import BodyDelassus
+from jaxccp.ccp.equalities import require_equalities
+from jaxccp.ccp.problem import Law, Problem
+from jaxccp.ccp.solver import Solver, Task
+from jaxccp.math import safe
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class _Vector:
+    """Velocities of the bodies and multipliers, scaled so that Z has a unit diagonal."""
+
+    bodies: Float[Array, "nb 6"]
+    rows: Float[Array, " n"]
+
+    def plus(self, factor: Array | float, other: "_Vector") -> "_Vector":
+        return _Vector(self.bodies + factor * other.bodies, self.rows + factor * other.rows)
+
+    def over(self, divisor: Array) -> "_Vector":
+        inverse = safe.divide(jnp.ones_like(divisor), divisor)
+        return _Vector(inverse * self.bodies, inverse * self.rows)
+
+    def dot(self, other: "_Vector") -> Float[Array, ""]:
+        return jnp.sum(self.bodies * other.bodies) + self.rows @ other.rows
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class _State:
+    x: _Vector
+    n_lam: Float[Array, " n"]
+    v_before: _Vector
+    v: _Vector
+    """Lanczos vectors."""
+    w_before: _Vector
+    w: _Vector
+    """Directions."""
+    beta: Float[Array, ""]
+    eta: Float[Array, ""]
+    """The residual that is left, with its sign."""
+    cosines: tuple[Array, Array]
+    sines: tuple[Array, Array]
+    """Of the last two Givens rotations, the older one first."""
+
+
+@dataclass(frozen=True)
+class MINRES(Solver):
+    """Solves the saddle system of velocities and multipliers, problems of equality rows only.
+
+        [ −I  Wᵀ ] [ y ]   [  0 ]
+        [  W  E  ] [ λ ] = [ −r ]
+
+    with the whitened velocity changes y = Wᵀ λ; N = W Wᵀ + E never appears, so that the condition
+    number is the root of what CG sees. Paige & Saunders, SIAM J. Numer. Anal. 12 (1975), in the
+    form of Elman, Silvester & Wathen, *Finite Elements and Fast Iterative Solvers*, algorithm 2.4;
+    rows scaled by the root of their diagonal. Rows with bounds and contacts are refused.
+    """
+
+    laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
+    friction: ClassVar[tuple[Friction, ...]] = ()
+
+    def chosen(self, problem: Problem, law: Law) -> Solver:
+        require_equalities("MINRES", problem)
+        if not isinstance(problem.delassus, BodyDelassus):
+            raise ValueError(
+                "MINRES solves for the velocities of bodies too and needs a BodyDelassus, not a "
+                f"{type(problem.delassus).__name__}: build one, or use CG"
+            )
+        return self
+
+    def _apply(self, task: Task, x: _Vector) -> _Vector:
+        """Z x."""
+        delassus, root = task.problem.delassus, jnp.sqrt(task.rho)
+        assert isinstance(delassus, BodyDelassus)
+        lam = root * x.rows
+        return _Vector(
+            delassus.impulse(lam) - x.bodies,
+            root * (delassus.velocity(x.bodies) + delassus.compliance * lam),
+        )
+
+    def init(self, task: Task, lam: Array, n_lam: Array) -> _State:
+        root, delassus = jnp.sqrt(task.rho), task.problem.delassus
+        assert isinstance(delassus, BodyDelassus)
+        x = _Vector(delassus.impulse(lam), lam / root)
+        residual = _Vector(jnp.zeros_like(x.bodies), -root * (n_lam + task.problem.r))
+        beta = jnp.sqrt(residual.dot(residual))
+        zero = jax.tree.map(jnp.zeros_like, x)
+        one, none = jnp.ones_like(beta), jnp.zeros_like(beta)
+        return _State(
+            x, n_lam, zero, residual.over(beta), zero, zero, beta, beta, (one, one), (none, none)
+        )
+
+    def step(self, task: Task, state: _State) -> _State:
+        (c0, c1), (s0, s1), beta = state.cosines, state.sines, state.beta
+        image = self._apply(task, state.v)
+        alpha = image.dot(state.v)
+        following = image.plus(-alpha, state.v).plus(-beta, state.v_before)
+        after = jnp.sqrt(following.dot(following))
+        # The column of the tridiagonal matrix, turned by the two rotations before.
+        delta = c1 * alpha - c0 * s1 * beta
+        diagonal = jnp.hypot(delta, after)
+        cosine, sine = safe.divide(delta, diagonal), safe.divide(after, diagonal)
+        w = state.v.plus(-s0 * beta, state.w_before).plus(-(s1 * alpha + c0 * c1 * beta), state.w)
+        w = w.over(diagonal)
+        x = state.x.plus(cosine * state.eta, w)
+        n_lam = task.problem.delassus.apply(jnp.sqrt(task.rho) * x.rows)
+        return _State(
+            x,
+            n_lam,
+            state.v,
+            following.over(after),
+            state.w,
+            w,
+            after,
+            -sine * state.eta,
+            (c1, cosine),
+            (s1, sine),
+        )
+
+    def candidate(self, task: Task, state: _State) -> tuple[Array, Array]:
+        return jnp.sqrt(task.rho) * state.x.rows, state.n_lam
+
+    def done(self, task: Task, state: _State) -> Bool[Array, ""]:
+        """Once Krylov's space is exhausted; a residual that is left contradicts itself."""
+        eps = jnp.finfo(state.eta.dtype).eps
+        first = jnp.linalg.norm(jnp.sqrt(task.rho) * task.problem.r)
+        return (jnp.abs(state.eta) <= 10 * eps * first) | (state.beta <= eps)
