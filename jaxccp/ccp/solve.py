@@ -160,8 +160,8 @@ def _statistics(problem: Problem, best: _Progress, law: Law, stop: Stop) -> Stat
     ccp = problem.residual(best.lam, u, rho)
     shifted = problem.shifted(problem.de_saxce(u))
     ncp = shifted.residual(best.lam, best.n_lam + shifted.r, rho)
-    chosen = jnp.max(ncp if law == "ncp" else ccp, initial=0.0)
-    solved = chosen <= stop.tolerance(problem)
+    # The loop's own number: evaluated once more it may round to the other side of the tolerance.
+    solved = best.residual <= stop.tolerance(problem)
     stopped = jnp.where(best.done, Status.STALLED, Status.MAX_ITERATIONS)
     finite = jnp.where(solved, Status.CONVERGED, stopped)
     status = jnp.where(best.finite, finite, Status.NON_FINITE)
