@@ -62,7 +62,6 @@ def test_a_stiff_column_takes_few_steps(law: Law) -> None:
     [
         (Newton(), "stack100_s5", "ccp"),
         (Newton(), "stack100_s5", "ncp"),
-        (Newton(), "quad_s20", "ncp"),
         (Auto(), "stack1000_s5", "ccp"),
     ],
 )

@@ -193,7 +193,6 @@ def test_a_warm_start_takes_no_iterations_and_a_bad_guess_does_no_harm(name: str
 
 
 SHAPES: dict[str, tuple[int, int, Law]] = {
-    "scalars only": (6, 0, "ccp"),
     "one contact": (0, 1, "ncp"),
     "nothing": (0, 0, "ccp"),
 }
