@@ -38,7 +38,6 @@ LIMITS = (100, 1_000, 10_000, 100_000)
 REPEATS = 3
 LARGEST = 1600
 """Rows of the largest problem."""
-NOT_FOR_CONES = {"cg", "minres", "dantzig"}
 FIELDS = ("problem", "rows", "law", "solver", "accuracy", "seconds", "iterations", "compile")
 
 
@@ -194,7 +193,7 @@ def main() -> None:
     parser.add_argument("--solvers", help="comma-separated; all that take cones when left out")
     arguments = parser.parse_args()
     names = arguments.solvers.split(",") if arguments.solvers else None
-    names = names or [name for name in ccp.SOLVERS if name not in NOT_FOR_CONES]
+    names = names or [name for name, solver in ccp.SOLVERS.items() if "cone" in solver.friction]
     rows: list[dict] = []
     for item in track(problems(arguments.folder), "solving"):
         rows += measure_clarabel(item)

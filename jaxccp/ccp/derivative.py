@@ -43,8 +43,7 @@ def _attach_jvp(law: Law, primals: tuple, tangents: tuple):
     cones = problem.cones
     rho = lax.stop_gradient(problem.step_sizes())
     velocity, d_velocity = jax.jvp(lambda p: p.velocity(lam), (problem,), (d_problem,))
-    if law == "ncp":
-        velocity = _raised(cones, velocity, problem.de_saxce(velocity))
+    velocity = problem.corrected(velocity, law)
     z = lam - rho * velocity
     direction, speed = sliding(cones, z, rho)
     if law == "ccp":

@@ -58,6 +58,13 @@ class Problem:
         """
         return self.cones.mu * self.cones.section.support(self.cones.split(u)[1][:, 1:])
 
+    def corrected(self, u: Float[Array, " n"], law: Law) -> Float[Array, " n"]:
+        """ũ, the velocities that ``law`` has in K*: with De Saxcé's shift under Coulomb's."""
+        if law == "ccp":
+            return u
+        scalars, contacts = self.cones.split(u)
+        return self.cones.join(scalars, contacts.at[:, 0].add(self.de_saxce(u)))
+
     def residual(
         self,
         lam: Float[Array, " n"],
@@ -82,9 +89,5 @@ class Problem:
 
 def residuals(problem: Problem, lam: Float[Array, " n"], law: Law) -> Float[Array, " blocks"]:
     """The residual of each row block under ``law`` [m/s], N λ computed afresh."""
-    u = problem.velocity(lam)
-    if law == "ncp":
-        scalars, contacts = problem.cones.split(u)
-        shift = problem.de_saxce(u)
-        u = problem.cones.join(scalars, contacts.at[:, 0].add(shift))
+    u = problem.corrected(problem.velocity(lam), law)
     return problem.residual(lam, u, problem.step_sizes())

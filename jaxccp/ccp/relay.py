@@ -99,7 +99,5 @@ class Relay(Solver):
 
 
 def _residual(task: Task, lam: Array, n_lam: Array) -> Float[Array, ""]:
-    problem, u = task.problem, n_lam + task.problem.r
-    if task.law == "ncp":
-        problem = problem.shifted(problem.de_saxce(u))
-    return jnp.max(problem.residual(lam, n_lam + problem.r, task.rho), initial=0.0)
+    u = task.problem.corrected(n_lam + task.problem.r, task.law)
+    return jnp.max(task.problem.residual(lam, u, task.rho), initial=0.0)

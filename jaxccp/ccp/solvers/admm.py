@@ -1,7 +1,6 @@
 """Alternating direction method of multipliers."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.blocks import diagonal
 from jaxccp.ccp.delassus import BodyDelassus
-from jaxccp.ccp.problem import Law, Problem
+from jaxccp.ccp.problem import Problem
 from jaxccp.ccp.solver import Solver, Task
 
 WINDOW = 10
@@ -53,7 +52,7 @@ class _State:
     """Impulses in K."""
     n_z: Float[Array, " n"]
     v: Float[Array, " n"]
-    """Velocities in K*, the multipliers of x = z: u + s at the solution."""
+    """Velocities in K*, the multipliers of x = z: u at the solution."""
     penalty: _Penalty
     factor: Float[Array, "m m"]
     """Cholesky factor of the matrix of the step, for the present σ; empty where CG solves it."""
@@ -67,12 +66,12 @@ class ADMM(Solver):
     Garziera, IJNME 122 (2021), and Carpentier, Le Lidec & Montaut, RSS 2024. With D = diag ρ and
     u = N z + r,
 
-        δ = −(N + σ D⁻¹)⁻¹ (u + s − v),    z⁺ = Π_K(z + α δ − D v / σ),
-        v⁺ = v − σ D⁻¹ (z + α δ − z⁺),
+        δ = −(N + σ D⁻¹)⁻¹ (u − v),    z⁺ = Π_K(z + α δ − D v / σ),
+        v⁺ = v − σ D⁻¹ (z + α δ − z⁺).
 
-    s = μ‖v_t‖ e_n under Coulomb's law, renewed in every iteration. As δ vanishes at the solution,
-    so does the error of the factors. One product with N and one solve per iteration; factors,
-    over the bodies or the rows, whichever are fewer, are renewed with σ.
+    As δ vanishes at the solution, so does the error of the factors. One product with N and one
+    solve per iteration; factors, over the bodies or the rows, whichever are fewer, are renewed
+    with σ.
 
     The penalty follows ‖x − z⁺‖ / ‖z⁺ − z‖. Where directions that N hardly moves hold up
     convergence this is (α − 1)/α whatever the problem, and σ is too large; well above 1, the
@@ -80,8 +79,6 @@ class ADMM(Solver):
     iterations of balanced relative residuals, and reaches those that the spectral rule of
     Carpentier et al. does not.
     """
-
-    laws: ClassVar[tuple[Law, ...]] = ("ccp",)
 
     relaxation: float = 1.6
     """α, between 1 and 2."""
@@ -120,16 +117,8 @@ class ADMM(Solver):
             leap=zero + jnp.log(3.0).astype(lam.dtype),
             last=zero,
         )
-        u = n_lam + task.problem.r
-        v = u + self._shift(task, u)
+        v = n_lam + task.problem.r
         return _State(lam, n_lam, v, penalty, self._factor(task, penalty.sigma))
-
-    def _shift(self, task: Task, v: Array) -> Array:
-        """De Saxcé's μ ‖v_t‖ on the normal rows, under Coulomb's law."""
-        problem = task.problem
-        if task.law == "ccp":
-            return jnp.zeros_like(v)
-        return problem.shifted(problem.de_saxce(v)).r - problem.r
 
     def _factor(self, task: Task, sigma: Array) -> Array:
         problem, size = task.problem, self._size(task.problem)
@@ -171,7 +160,7 @@ class ADMM(Solver):
     def step(self, task: Task, state: _State) -> _State:
         problem, rho, sigma = task.problem, task.rho, state.penalty.sigma
         u = state.n_z + problem.r
-        delta = self._solve(task, state, state.v - u - self._shift(task, state.v))
+        delta = self._solve(task, state, state.v - u)
         relaxed = state.z + self.relaxation * delta
         z = problem.cones.project(relaxed - rho * state.v / sigma)
         v = state.v - sigma * (relaxed - z) / rho
