@@ -35,6 +35,9 @@ class Statistics:
     """Largest residual over the row blocks, Coulomb's law [m/s]."""
     rms_ccp: Float[Array, ""]
     rms_ncp: Float[Array, ""]
+    history: Float[Array, " k"]
+    """Largest residual under the chosen law [m/s] at the start and after each iteration, as many
+    as ``Stop.history`` asks for; inf where there were no more."""
 
 
 @jax.tree_util.register_dataclass

@@ -29,6 +29,8 @@ class Stop:
     """[m/s]; None takes 1e-8 in float64 and 1e-5 in float32."""
     rtol: float | Float[Array, ""] = 0.0
     max_iterations: int | Int[Array, ""] = 1000
+    history: int = 0
+    """Residuals to record: of the start and of the first ``history`` − 1 iterations."""
 
     def tolerance(self, problem: Problem) -> Float[Array, ""]:
         """The residual at which ``problem`` counts as solved [m/s]."""
@@ -49,6 +51,7 @@ class _Progress:
     finite: Bool[Array, ""]
     done: Bool[Array, ""]
     """The algorithm itself has nothing left to do."""
+    history: Float[Array, " k"]
 
 
 def solve(
@@ -131,6 +134,7 @@ def _iterate(problem: Problem, solver: Solver, guess: Array, law: Law, stop: Sto
             progress.iterations + 1,
             jnp.isfinite(residual),
             done,
+            _recorded(progress.history, progress.iterations + 1, residual),
         )
 
     lam = problem.cones.project(jnp.where(jnp.isfinite(guess), guess, 0.0))
@@ -144,10 +148,15 @@ def _iterate(problem: Problem, solver: Solver, guess: Array, law: Law, stop: Sto
     shift = jnp.where(useful, shift, 0.0)
     finite = finite & jnp.isfinite(residual)
     algorithm = solver.init(shifted(shift), lam, n_lam)
+    history = _recorded(jnp.full(stop.history, jnp.inf, residual.dtype), jnp.int32(0), residual)
     start = _Progress(
-        algorithm, shift, lam, n_lam, residual, jnp.int32(0), finite, jnp.asarray(False)
+        algorithm, shift, lam, n_lam, residual, jnp.int32(0), finite, jnp.asarray(False), history
     )
     return lax.while_loop(running, body, start)
+
+
+def _recorded(history: Array, at: Array, residual: Array) -> Array:
+    return history.at[at].set(residual, mode="drop") if history.shape[0] else history
 
 
 def _worst(problem: Problem, rho: Array, lam: Array, n_lam: Array) -> Array:
@@ -172,6 +181,7 @@ def _statistics(problem: Problem, best: _Progress, law: Law, stop: Stop) -> Stat
         jnp.max(ncp, initial=0.0),
         _rms(ccp),
         _rms(ncp),
+        best.history,
     )
 
 
