@@ -120,15 +120,10 @@ def last_system(model: Model, run: Run, h: float) -> Descriptor:
     last = (0, -1) if recording.position.ndim == 4 else -1
     dtype = model.bodies.mass.dtype
     state = State(
-        *(
-            jnp.asarray(array[last], dtype)
-            for array in (
-                recording.position,
-                recording.quaternion,
-                recording.velocity,
-                recording.angular_velocity,
-            )
-        ),
+        jnp.asarray(recording.position[last], dtype),
+        jnp.asarray(recording.quaternion[last], dtype),
+        jnp.asarray(recording.velocity[last], dtype),
+        jnp.asarray(recording.angular_velocity[last], dtype),
         jnp.asarray(recording.time[-1], dtype),
         empty_memory(model.topology, dtype),
     )

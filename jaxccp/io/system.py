@@ -16,7 +16,7 @@ import numpy as np
 from jax.typing import DTypeLike
 
 from jaxccp.ccp import BodyDelassus, Cones, CoupledDelassus, Delassus, Problem
-from jaxccp.ccp.cones import SECTIONS
+from jaxccp.ccp.cones import SECTIONS, Friction
 from jaxccp.io.arrays import Arrays
 from jaxccp.io.named import NamedProblem, named
 from jaxccp.io.pairs import paired_rows
@@ -28,10 +28,7 @@ def read_system(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
     s, c = len(lo), len(mu)
     n = s + 3 * c
     compliance, b = arrays.not_negative("E", n), arrays.floats("b", n)
-    friction = arrays.text("friction") if "friction" in arrays else "cone"
-    if friction not in SECTIONS:
-        known = ", ".join(map(repr, SECTIONS))
-        raise arrays.fault("friction", f"{friction!r} is unknown", f"use one of {known}")
+    friction = _friction(arrays)
     f = arrays.floats("f", None)
     if len(f) % 6:
         raise arrays.fault("f", f"has {len(f)} numbers", "store six per body")
@@ -65,9 +62,19 @@ def read_system(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
     delassus: Delassus = paired
     if matrix is not None:
         delassus = CoupledDelassus(paired, jnp.asarray(factor, dtype))
-    cones = Cones(*(jnp.asarray(x, dtype) for x in (lo, hi, mu)), friction)
+    bounds = jnp.asarray(lo, dtype), jnp.asarray(hi, dtype)
+    cones = Cones(*bounds, jnp.asarray(mu, dtype), friction)
     problem = Problem(delassus, jnp.asarray(r, dtype), cones)
     return named(arrays, problem, r, np.arange(n), np.zeros(n), np.zeros(n))
+
+
+def _friction(arrays: Arrays) -> Friction:
+    name = arrays.text("friction") if "friction" in arrays else "cone"
+    for known in SECTIONS:
+        if name == known:
+            return known
+    names = ", ".join(map(repr, SECTIONS))
+    raise arrays.fault("friction", f"{name!r} is unknown", f"use one of {names}")
 
 
 def _mass(arrays: Arrays, nb: int) -> tuple[np.ndarray, np.ndarray | None]:

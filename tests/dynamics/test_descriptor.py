@@ -14,7 +14,7 @@ from jaxccp.ccp import CG, BodyDelassus, Cones, CoupledDelassus, Problem, Stop, 
 from jaxccp.collision.detect import Contacts, detect
 from jaxccp.dynamics import Descriptor, KRMBlocks, describe, matrices
 from jaxccp.dynamics.system import System, assemble
-from jaxccp.model import Box, Material, Model, Plane, Sphere, State
+from jaxccp.model import Box, Capsule, Model, Plane, Sphere, State
 from jaxccp.scene import ModelBuilder
 
 H = 2e-3
@@ -22,47 +22,58 @@ H = 2e-3
 
 @cache
 def step() -> tuple[Model, State, Contacts, System, Descriptor, Problem, np.ndarray, np.ndarray]:
-    """A tilted box on the floor, a fixed box in the middle, a ball on both; the ball's contacts
-    are soft. What is known of its step, and the velocities after some impulses by both ways."""
+    """Two free bodies and two fixed ones at contacts made up, one of them soft, one slot not in
+    use. What is known of the step, and the velocities after some impulses by both ways."""
+    rng = np.random.default_rng(0)
     builder = ModelBuilder()
-    builder.add_shape(0, Plane(), material=Material(friction=0.5))
-    builder.add_solid(
-        Box((0.1, 0.2, 0.05)),
-        2.0,
-        Material(friction=0.4),
-        position=(0.0, 0.0, 0.06),
-        quaternion=(0.995, 0.0998749218, 0.0, 0.0),
-        velocity=(1.0, -0.5, 0.2),
-        angular_velocity=(0.3, 0.5, -2.0),
-    )
-    post = builder.add_fixed(position=(0.5, 0.0, 0.1), name="post")
-    builder.add_shape(post, Box((0.1, 0.1, 0.1)), material=Material(friction=0.3))
-    soft = Material(friction=0.6, compliance=1e-4, damping=0.01)
-    builder.add_solid(Sphere(0.05), 0.5, soft, position=(0.655, 0.0, 0.055), velocity=(-1, 0, 0))
+    velocity, spin = (1.0, -0.5, 0.2), (0.3, 0.5, -2.0)
+    quaternion = (0.8, 0.0, 0.6, 0.0)
+    box = Box((0.1, 0.2, 0.05))
+    builder.add_solid(box, 2.0, quaternion=quaternion, velocity=velocity, angular_velocity=spin)
+    builder.add_fixed(position=(0.5, 0.0, 0.1), name="post")
+    builder.add_solid(Capsule(0.05, 0.3), 0.5, position=(0.6, 0.1, 0.0), quaternion=quaternion)
     model, state = builder.build()
+    bodies = np.array([[0, 1], [1, 3], [3, 2], [0, 0]])
+    frames = Rotation.random(4, rng).as_matrix()
+    frames[3] = 0.0
+    soft, none = jnp.asarray([0.0, 1e-4, 0.0, 0.0]), jnp.zeros(4)
+    contacts = Contacts(
+        live=jnp.asarray([True, True, True, False]),
+        gap=jnp.asarray([1e-3, -1e-3, -2e-3, 0.0]),
+        position=jnp.asarray(rng.normal(size=(4, 3))),
+        frame=jnp.asarray(frames),
+        bodies=jnp.asarray(bodies),
+        friction=none + 0.4,
+        impact_friction=none + 0.4,
+        restitution=none,
+        compliance=soft,
+        damping=100 * soft,
+        slot=jnp.arange(4),
+        feature=jnp.arange(4),
+        found=jnp.asarray(3),
+    )
 
     @jax.jit
     def run(state: State):
-        contacts = detect(model, state)
         system = assemble(model, state, contacts, H, None)
         descriptor = describe(model, system)
         lam = jnp.sin(jnp.arange(descriptor.cones.rows, dtype=system.problem.r.dtype))
         problem, delassus = descriptor.problem(), system.delassus.dense()
         ways = jnp.stack([system.velocities(lam)[0], descriptor.velocities(lam)])
         forms = jnp.stack([delassus, problem.delassus.dense()])
-        return contacts, system, descriptor, problem, forms, ways
+        return system, descriptor, problem, forms, ways
 
-    return model, state, *run(state)
+    return model, state, contacts, *run(state)
 
 
 def by_hand() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """H, J of the live contacts and f over the box and the ball, from the mechanics alone."""
+    """H, J of the live contacts and f over the free bodies, from the mechanics alone."""
     model, state, contacts, *_ = (jax.tree.map(np.asarray, x) for x in step())
     free = (1, 3)
     inertia = [Rotation.from_quat(state.quaternion[b], scalar_first=True).as_matrix() for b in free]
     inertia = [r @ model.bodies.inertia[b] @ r.T for r, b in zip(inertia, free, strict=True)]
     masses = [model.bodies.mass[b] * np.eye(3) for b in free]
-    h = block_diag(*(m for pair in zip(masses, inertia, strict=True) for m in pair))
+    h = np.asarray(block_diag(*(m for pair in zip(masses, inertia, strict=True) for m in pair)))
     rows = []
     for c in np.flatnonzero(contacts.live):
         for axis in contacts.frame[c]:
@@ -75,7 +86,7 @@ def by_hand() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             rows.append(row)
     twist = np.concatenate([state.velocity, state.angular_velocity], axis=1)[list(free)]
     gravity = np.tile([0, 0, -9.81, 0, 0, 0], 2)
-    return h, np.array(rows), h @ (twist.reshape(-1) + H * gravity)
+    return h, np.array(rows), h @ (np.reshape(twist, -1) + H * gravity)
 
 
 def test_blocks_of_a_step_are_those_of_the_mechanics() -> None:
@@ -136,7 +147,9 @@ def random_descriptor(seed: int, scalars: int, contacts: int) -> Descriptor:
     force = rng.normal(size=(5, 6)) * np.asarray(free)[:, None]
     cones = Cones(jnp.full(scalars, -jnp.inf), jnp.full(scalars, jnp.inf), jnp.full(contacts, 0.5))
     return Descriptor(
-        *(jnp.asarray(x) for x in (mass, pairs, coupling)),
+        jnp.asarray(mass),
+        jnp.asarray(pairs),
+        jnp.asarray(coupling),
         jacobian,
         jnp.asarray(force),
         jnp.asarray(rng.normal(size=n)),
