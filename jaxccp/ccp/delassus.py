@@ -1,4 +1,4 @@
-"""The Delassus operator N = J M⁻¹ Jᵀ + E, in three forms with one interface.
+"""The Delassus operator N = J M⁻¹ Jᵀ + E: its interface, and three forms of it.
 
 Every form offers ``apply(λ)`` (N λ), ``diagonal()``, ``blocks(s)`` (the s scalar entries and the
 3 × 3 blocks of the contacts), ``dense()`` and ``rows``; the solvers use nothing else.

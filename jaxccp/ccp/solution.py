@@ -19,6 +19,9 @@ class Status(IntEnum):
     NON_FINITE = 3
     """The problem holds NaN or inf, or the iteration left the floats; the best finite iterate
     (possibly the start) is returned."""
+    INFEASIBLE = 4
+    """A row that no impulse can move (zeros in N) has a velocity that is not allowed; all others
+    are solved, in the sense of the residual, or as far as the iteration limit allowed."""
 
 
 @jax.tree_util.register_dataclass

@@ -10,6 +10,7 @@ from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.derivative import IMPULSES, attach
+from jaxccp.ccp.feasible import admissible, contradiction
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solution import Solution, Statistics, Status
 from jaxccp.ccp.solver import Solver, Task
@@ -86,9 +87,14 @@ def solve(
     frozen = lax.stop_gradient(problem)
     start = jnp.zeros_like(problem.r) if guess is None else lax.stop_gradient(guess)
     algorithm = (solver or APGD()).chosen(frozen, law)
-    best = _iterate(frozen, algorithm, start, law, stop or Stop())
+    # One row that nothing can satisfy must not decide which iterate is the best for all others.
+    solvable = admissible(frozen)
+    tolerance = (stop or Stop()).tolerance(solvable)
+    best = _iterate(solvable, algorithm, start, law, stop or Stop())
+    feasible = contradiction(frozen, solvable, law) <= tolerance
     lam = attach(law, problem, checkpoint_name(best.lam, IMPULSES))
-    return Solution(lam, problem.velocity(lam), _statistics(frozen, best, law, stop or Stop()))
+    statistics = _statistics(frozen, best, tolerance, feasible)
+    return Solution(lam, problem.velocity(lam), statistics)
 
 
 def _iterate(problem: Problem, solver: Solver, guess: Array, law: Law, stop: Stop) -> _Progress:
@@ -152,6 +158,8 @@ def _iterate(problem: Problem, solver: Solver, guess: Array, law: Law, stop: Sto
     start = _Progress(
         algorithm, shift, lam, n_lam, residual, jnp.int32(0), finite, jnp.asarray(False), history
     )
+    if not problem.cones.rows:  # not every algorithm can be traced without rows
+        return start
     return lax.while_loop(running, body, start)
 
 
@@ -163,16 +171,17 @@ def _worst(problem: Problem, rho: Array, lam: Array, n_lam: Array) -> Array:
     return jnp.max(problem.residual(lam, n_lam + problem.r, rho), initial=0.0)
 
 
-def _statistics(problem: Problem, best: _Progress, law: Law, stop: Stop) -> Statistics:
+def _statistics(problem: Problem, best: _Progress, tolerance: Array, feasible: Array) -> Statistics:
     rho = problem.step_sizes()
     u = best.n_lam + problem.r
     ccp = problem.residual(best.lam, u, rho)
     shifted = problem.shifted(problem.de_saxce(u))
     ncp = shifted.residual(best.lam, best.n_lam + shifted.r, rho)
     # The loop's own number: evaluated once more it may round to the other side of the tolerance.
-    solved = best.residual <= stop.tolerance(problem)
+    solved = best.residual <= tolerance
     stopped = jnp.where(best.done, Status.STALLED, Status.MAX_ITERATIONS)
     finite = jnp.where(solved, Status.CONVERGED, stopped)
+    finite = jnp.where(feasible, finite, Status.INFEASIBLE)
     status = jnp.where(best.finite, finite, Status.NON_FINITE)
     return Statistics(
         status.astype(jnp.int32),

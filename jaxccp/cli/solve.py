@@ -57,7 +57,9 @@ class Report:
 def solve(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE.npz", help="Problems in the layouts 'delassus' or 'bodies'."),
+        typer.Argument(
+            metavar="FILE.npz", help="Problems in the layouts 'delassus', 'bodies' or 'system'."
+        ),
     ],
     solver: SolverOption = "auto",
     law: LawOption = "ccp",

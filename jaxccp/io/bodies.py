@@ -20,6 +20,7 @@ from jax.typing import DTypeLike
 from jaxccp.ccp import BodyDelassus, Cones, Problem
 from jaxccp.io.arrays import Arrays
 from jaxccp.io.named import NamedProblem, named
+from jaxccp.io.pairs import paired_rows
 
 EQUALITY, INEQUALITY, NORMAL, SPIN = 0, 1, 2, 5
 
@@ -42,7 +43,11 @@ def read_bodies(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
     block = np.concatenate(
         [np.arange(len(scalars)), len(scalars) + np.repeat(np.arange(contacts), width)]
     )
-    whitened, bodies, count = _whitened_rows(arrays, order, block)
+    inverse_mass = arrays.floats("Minv_blocks", None, 6, 6)
+    rows_of_bodies, bodies = paired_rows(arrays, "D", len(inverse_mass), order, block)
+    root = np.concatenate([_square_roots(arrays, inverse_mass), np.zeros((1, 6, 6))])
+    whitened = np.einsum("nbi,nbij->nbj", rows_of_bodies, root[bodies[block]])
+    count = len(root)
     unit = np.ones(rows)
     coefficients = None
     if width > 3:
@@ -109,41 +114,6 @@ def _check_modes(arrays: Arrays, mode: np.ndarray, normals: np.ndarray, width: i
         raise arrays.fault(
             "mode", f"a contact's rows are not {rows} in a row", "store them one after another"
         )
-
-
-def _whitened_rows(
-    arrays: Arrays, order: np.ndarray, block: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, int]:
-    """Rows D L (n, 2, 6) with L Lᵀ = M⁻¹, the two bodies of each block, the number of bodies.
-
-    ``order``: file row of each row; ``block``: its row block. The last body stands for "none".
-    """
-    inverse_mass = arrays.floats("Minv_blocks", None, 6, 6)
-    nb = len(inverse_mass)
-    shape, row, column, data = arrays.csr("D")
-    if shape != (len(order), 6 * nb):
-        raise arrays.fault(
-            "D_shape", f"is {shape}", f"mode and Minv_blocks need ({len(order)}, {6 * nb})"
-        )
-    position = np.empty(len(order), np.int64)
-    position[order] = np.arange(len(order))
-    row, column, data = position[row][data != 0], column[data != 0], data[data != 0]
-    key = block[row] * max(nb, 1) + column // 6
-    pairs = np.unique(key)
-    pair_block, pair_body = pairs // max(nb, 1), pairs % max(nb, 1)
-    slot = np.arange(len(pairs)) - np.searchsorted(pair_block, pair_block)
-    if (slot > 1).any():
-        first = order[np.flatnonzero(block == pair_block[np.argmax(slot > 1)])[0]]
-        raise arrays.fault(
-            "D_data", f"row {first} and its contact touch more than two bodies", "split them"
-        )
-    blocks = int(block[-1]) + 1 if len(block) else 0
-    bodies = np.full((blocks, 2), nb)
-    bodies[pair_block, slot] = pair_body
-    rows = np.zeros((len(order), 2, 6))
-    np.add.at(rows, (row, slot[np.searchsorted(pairs, key)], column % 6), data)
-    root = np.concatenate([_square_roots(arrays, inverse_mass), np.zeros((1, 6, 6))])
-    return np.einsum("nbi,nbij->nbj", rows, root[bodies[block]]), bodies, nb + 1
 
 
 def _square_roots(arrays: Arrays, inverse_mass: np.ndarray) -> np.ndarray:

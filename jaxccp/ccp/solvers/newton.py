@@ -27,6 +27,8 @@ SINGLE_WEIGHTS = (1e3, 1e4, 1e2)
 SEARCHES = 10
 SHORT = 1e-2
 """An interior step below this is stopped short."""
+BLUR = 1e-2
+"""Largest rounding of a velocity N λ, in max‖r_c‖, with which an interior point is accepted."""
 BACKOFF = 0.99
 """Fraction of the way to the boundary that an interior step takes."""
 
@@ -148,7 +150,9 @@ class Newton(Solver):
         d = interior.step(problem, at, aim, solve(interior.right_hand_side(problem, at, aim)))
         t = jnp.minimum(1.0, BACKOFF * interior.length(at, d))
         point = at.point.plus(t, d)
-        finite = jnp.all(jnp.isfinite(point.lam)) & jnp.all(jnp.isfinite(point.slack))
+        # Where there is no solution the impulses grow until only rounding is left of velocities.
+        limit = BLUR / jnp.finfo(point.lam.dtype).eps * problem.scale() * task.rho
+        finite = jnp.all(jnp.abs(point.lam) <= limit) & jnp.all(jnp.isfinite(point.slack))
         point = jax.tree.map(lambda a, b: jnp.where(finite, a, b), point, at.point)
         n_point = problem.delassus.apply(point.lam)
         residual, _ = _residual(task, point.lam, n_point)
