@@ -20,8 +20,9 @@ class Status(IntEnum):
     """The problem holds NaN or inf, or the iteration left the floats; the best finite iterate
     (possibly the start) is returned."""
     INFEASIBLE = 4
-    """A row that no impulse can move (zeros in N) has a velocity that is not allowed; all others
-    are solved, in the sense of the residual, or as far as the iteration limit allowed."""
+    """A row that no impulse can move (zeros in N) has a velocity that the law forbids. The other
+    rows are solved as if it had none, as far as the iteration limit allows. Rows that contradict
+    each other are not found out: they end as MAX_ITERATIONS or STALLED."""
 
 
 @jax.tree_util.register_dataclass
