@@ -20,7 +20,9 @@ from jaxccp.cli.options import (
     PrecisionOption,
     bad_input_exits,
     check_folder,
+    SolverOption,
 )
+from jaxccp.ccp import SOLVERS
 from jaxccp.identify import parameters
 from jaxccp.identify.fit import Descent
 from jaxccp.identify.pipeline import (
@@ -66,6 +68,7 @@ def identify_command(
         ),
     ] = ",".join(parameters.DEFAULT),
     law: LawOption = "ncp",
+    solver: SolverOption = "apgd",
     horizons: Annotated[
         str,
         typer.Option(
@@ -113,6 +116,7 @@ def identify_command(
         settings = Settings(
             names=_names(names),
             law=law,
+            solver=SOLVERS[solver](),
             horizons=_horizons(horizons),
             holdout=holdout,
             descent=Descent(iterations, batch, seed=seed),
