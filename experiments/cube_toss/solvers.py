@@ -43,11 +43,9 @@ def main() -> None:
         found = identify(tosses, settings)
         spent = time.perf_counter() - start
         values = " | ".join(f"{value:.5f}" for value in found.fit.values)
-        e = found.after.summary()
-        lines.append(
-            f"| {name} | {values} | {e['position_error_mean']:.4f} ({e['position_error_median']:.4f})"
-            f" | {e['rotation_error_mean']:.2f} ({e['rotation_error_median']:.2f}) | {spent:.0f} |"
-        )
+        position, middle, turn, turn_middle = found.after.whole.summary().values()
+        errors = f"{position:.4f} ({middle:.4f}) | {turn:.2f} ({turn_middle:.2f})"
+        lines.append(f"| {name} | {values} | {errors} | {spent:.0f} |")
         print(lines[-1], flush=True)
         (HERE / "solvers.md").write_text("\n".join(lines) + "\n")
 

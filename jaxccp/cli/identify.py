@@ -13,16 +13,16 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from jaxccp.ccp import SOLVERS
 from jaxccp.cli.options import (
     Exit,
     JsonOption,
     LawOption,
     PrecisionOption,
+    SolverOption,
     bad_input_exits,
     check_folder,
-    SolverOption,
 )
-from jaxccp.ccp import SOLVERS
 from jaxccp.identify import parameters
 from jaxccp.identify.fit import Descent
 from jaxccp.identify.pipeline import (
