@@ -82,7 +82,7 @@ def solve(
         raise ValueError(
             f"row counts differ: r has {problem.r.shape[-1]}, the cones {problem.cones.rows} and "
             f"the Delassus operator {problem.delassus.rows}; the layout is scalar rows, then "
-            "three rows per contact"
+            f"{problem.cones.width} rows per contact"
         )
     frozen = lax.stop_gradient(problem)
     start = jnp.zeros_like(problem.r) if guess is None else lax.stop_gradient(guess)
