@@ -52,6 +52,17 @@ def exp(rotation: Float[Array, "*b 3"]) -> Float[Array, "*b 4"]:
     return jnp.concatenate([cosine, sinc * rotation], axis=-1)
 
 
+def log(q: Float[Array, "*b 4"]) -> Float[Array, "*b 3"]:
+    """Rotation vector [rad] of a unit quaternion, of length π at most; smooth at the identity."""
+    q = jnp.where(q[..., :1] < 0, -q, q)
+    w, v = q[..., :1], q[..., 1:]
+    square = jnp.sum(v * v, axis=-1, keepdims=True)
+    small = square < 1e-8
+    sine, cosine = jnp.sqrt(jnp.where(small, 1.0, square)), jnp.where(small, w, 1.0)
+    series = 2.0 / cosine * (1.0 - square / (3.0 * cosine * cosine))
+    return jnp.where(small, series, 2.0 * jnp.arctan2(sine, w) / sine) * v
+
+
 def angle(p: Float[Array, "*b 4"], q: Float[Array, "*b 4"]) -> Float[Array, "*b"]:
     """Angle [rad, 0..π] of the rotation that takes ``p`` to ``q``."""
     difference = multiply(conjugate(p), q)

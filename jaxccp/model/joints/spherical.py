@@ -1,0 +1,13 @@
+"""A ball in its socket."""
+
+from jaxccp.model.joints.axis import Axis, Ball
+
+
+class Spherical(Ball):
+    """Holds a point and leaves all turning free; closing a loop, MJCF's ``connect``."""
+
+    kind = "spherical"
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        return (self,)
