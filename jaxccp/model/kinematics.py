@@ -172,7 +172,8 @@ def _motion(pose: Pose, direction: Array, point: Array, kinds: _Kinds, near: Arr
         return lax.fori_loop(0, NEWTON_STEPS, newton, q)
 
     def tangent(linear, y: Array) -> Array:
-        return small.solve(jax.vmap(linear, out_axes=1)(identity), y[:, None])[:, 0]
+        # The inverse itself, so that what is done to y can be transposed.
+        return small.solve(jax.vmap(linear, out_axes=1)(identity), identity) @ y
 
     q = lax.custom_root(residual, near, start, tangent) if count else near
     columns, _, error = at(q)
