@@ -1,9 +1,20 @@
 """Unit quaternions, stored (w, x, y, z); rotations act on column vectors, world from body."""
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.math import safe
+
+_PRODUCT = np.array(
+    [
+        [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]],
+        [[0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 0, -1], [0, 0, 1, 0]],
+        [[0, 0, -1, 0], [0, 0, 0, 1], [1, 0, 0, 0], [0, -1, 0, 0]],
+        [[0, 0, 0, -1], [0, 0, -1, 0], [0, 1, 0, 0], [1, 0, 0, 0]],
+    ]
+)
+"""The matrix of multiplying from the left by 1, i, j and k."""
 
 
 def multiply(p: Float[Array, "*b 4"], q: Float[Array, "*b 4"]) -> Float[Array, "*b 4"]:
@@ -12,6 +23,11 @@ def multiply(p: Float[Array, "*b 4"], q: Float[Array, "*b 4"]) -> Float[Array, "
     qw, qv = q[..., :1], q[..., 1:]
     scalar = pw * qw - jnp.sum(pv * qv, axis=-1, keepdims=True)
     return jnp.concatenate([scalar, pw * qv + qw * pv + jnp.cross(pv, qv)], axis=-1)
+
+
+def left_matrix(p: Float[Array, "*b 4"]) -> Float[Array, "*b 4 4"]:
+    """The matrix of ``q ↦ multiply(p, q)``."""
+    return jnp.einsum("...i,ijk->...jk", p, jnp.asarray(_PRODUCT, p.dtype))
 
 
 def conjugate(q: Float[Array, "*b 4"]) -> Float[Array, "*b 4"]:

@@ -41,10 +41,16 @@ class Linkage:
     """Actuators whose force depends on the motion."""
 
     @cached_property
+    def place(self) -> tuple[np.ndarray, np.ndarray]:
+        """Joint and slot of each axis [na]."""
+        joints, places = np.nonzero(self.slots < len(self.axes))
+        order = np.argsort(self.slots[joints, places])
+        return joints[order], places[order]
+
+    @property
     def owner(self) -> np.ndarray:
         """Joint of each axis [na]."""
-        joints, places = np.nonzero(self.slots < len(self.axes))
-        return joints[np.argsort(self.slots[joints, places])]
+        return self.place[0]
 
     @cached_property
     def held(self) -> tuple[np.ndarray, np.ndarray]:

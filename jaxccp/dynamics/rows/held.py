@@ -3,7 +3,6 @@
 import jax.numpy as jnp
 
 from jaxccp.dynamics.rows.row import Rows, Step
-from jaxccp.model.kinematics import row_jacobian
 
 
 def held(step: Step) -> Rows:
@@ -11,10 +10,9 @@ def held(step: Step) -> Rows:
     linkage = step.model.topology.linkage
     joints = linkage.held[0]
     error = step.motion.error
-    jacobian = row_jacobian(step.model, step.state, step.motion.held, step.motion.point, joints)
     free = jnp.full_like(error, jnp.inf)
     return Rows(
-        jacobian,
+        step.motion.held,
         jnp.asarray(linkage.bodies[joints], jnp.int32),
         error / step.h,
         jnp.zeros_like(error),

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxccp.dynamics.rows.row import Rows, Step, along
+from jaxccp.dynamics.rows.row import Rows, Step
 
 
 def lower(step: Step) -> Rows:
@@ -23,7 +23,7 @@ def upper(step: Step) -> Rows:
 
 def _limit(step: Step, index: np.ndarray, gap: Array, sign: float) -> Rows:
     """A gap may close within the step; what is beyond comes back at the recovery speed at most."""
-    jacobian, bodies = along(step, index, sign)
+    jacobian, bodies = step.along(index)
     bias = jnp.maximum(gap / step.h, -step.model.contact.recovery_speed)
     zero = jnp.zeros_like(bias)
-    return Rows(jacobian, bodies, bias, zero, zero, zero + jnp.inf)
+    return Rows(sign * jacobian, bodies, bias, zero, zero, zero + jnp.inf)

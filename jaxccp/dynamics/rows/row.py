@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jaxccp.dynamics.inertia import InverseRoot
-from jaxccp.model.kinematics import JointMotion, row_jacobian
+from jaxccp.model.kinematics import JointMotion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -51,11 +51,7 @@ class Step:
     """[s]"""
     control: Float[Array, " nm"]
 
-
-def along(step: Step, axes: np.ndarray, sign: float = 1.0) -> tuple[Array, Array]:
-    """Jacobian and bodies of rows along axes."""
-    linkage = step.model.topology.linkage
-    joints = linkage.owner[axes]
-    wrench, point = sign * step.motion.axis[axes], step.motion.point
-    jacobian = row_jacobian(step.model, step.state, wrench, point, joints)
-    return jacobian, jnp.asarray(linkage.bodies[joints], jnp.int32)
+    def along(self, axes: np.ndarray) -> tuple[Array, Array]:
+        """Jacobian and bodies of rows along axes."""
+        linkage = self.model.topology.linkage
+        return self.motion.axis[axes], jnp.asarray(linkage.bodies[linkage.owner[axes]], jnp.int32)

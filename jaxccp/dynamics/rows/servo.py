@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxccp.dynamics.rows.row import Rows, Step, along
+from jaxccp.dynamics.rows.row import Rows, Step
 
 
 def servo(step: Step) -> Rows:
@@ -20,7 +20,7 @@ def servo(step: Step) -> Rows:
     alpha = h * actuators.damping + h * h * actuators.stiffness
     x = actuators.gear * step.motion.coordinate[axes]
     wanted = _command(step)[index] - actuators.stiffness * x
-    jacobian, bodies = along(step, axes)
+    jacobian, bodies = step.along(axes)
     acts = alpha > 0
     alpha = jnp.where(acts, alpha, 1.0)
     return Rows(
@@ -46,7 +46,7 @@ def applied(step: Step) -> Float[Array, "nb 6"]:
     limits = actuators.force_limits
     force = actuators.gear * jnp.clip(_command(step), limits[:, 0], limits[:, 1])
     force = force.at[linkage.servos].set(0.0)
-    jacobian, bodies = along(step, linkage.driven)
+    jacobian, bodies = step.along(linkage.driven)
     parts = force[:, None, None] * jacobian
     total = jnp.zeros((step.state.position.shape[0], 6), force.dtype)
     return total.at[bodies.reshape(-1)].add(parts.reshape(-1, 6))

@@ -2,7 +2,7 @@
 
 import jax.numpy as jnp
 
-from jaxccp.dynamics.rows.row import Rows, Step, along
+from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.math import safe
 
 
@@ -21,7 +21,7 @@ def spring(step: Step) -> Rows:
     stiffness, armature = axes.stiffness[index], axes.armature[index]
     alpha = armature + h * axes.damping[index] + h * h * stiffness
     stretch = step.motion.coordinate[index] - axes.rest[index]
-    jacobian, bodies = along(step, index)
+    jacobian, bodies = step.along(index)
     acts = alpha > 0
     bias = safe.divide(h * stiffness * stretch - armature * step.motion.rate[index], alpha)
     free = jnp.full_like(alpha, jnp.inf)
