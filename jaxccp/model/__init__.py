@@ -20,6 +20,7 @@ from jaxccp.model.kinematics import JointMotion, joint_motion
 from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.material import Combination, Material
 from jaxccp.model.model import Bodies, ContactSettings, Model, PairGroup, Shapes, Topology
+from jaxccp.model.place import place
 from jaxccp.model.shapes import SHAPES, Box, Capsule, Plane, Sphere
 from jaxccp.model.state import Memory, State
 
@@ -60,6 +61,7 @@ __all__ = [
     "Universal",
     "joint_motion",
     "motor",
+    "place",
     "position_servo",
     "velocity_servo",
 ]

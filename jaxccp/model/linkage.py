@@ -18,6 +18,9 @@ class Linkage:
     """Names."""
     bodies: np.ndarray
     """First and second body of each joint [nj 2]."""
+    tree: tuple[np.ndarray, np.ndarray]
+    """Joints that place the bodies one after the other, from the fixed ones outwards, and whether
+    each places its second body; the others close loops."""
     axes: tuple[str, ...]
     """Names: the joint's where it has one axis, else ``joint.0``, ``joint.1``, …; a ball has
     three."""

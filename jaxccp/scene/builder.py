@@ -276,10 +276,11 @@ class ModelBuilder:
             raise ValueError("the model has no body besides the world; add one with add_body")
         if max_contacts is not None and max_contacts < 1:
             raise ValueError(f"max_contacts must be at least 1, not {max_contacts}")
-        joints, axes, actuators, linkage = tables(self._joints, self._actuators)
+        free = np.array([body.free for body in self._bodies])
+        joints, axes, actuators, linkage = tables(self._joints, self._actuators, ~free)
         topology = Topology(
             tuple(body.name for body in self._bodies),
-            np.array([body.free for body in self._bodies]),
+            free,
             tuple(placed.shape.kind for placed in self._shapes),
             np.array([placed.body for placed in self._shapes], np.int32),
             self._pairs(),

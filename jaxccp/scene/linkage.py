@@ -9,6 +9,7 @@ import numpy as np
 from jaxccp.model.actuator import Actuator, columns
 from jaxccp.model.joints import Axis, Joint
 from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
+from jaxccp.model.tree import spanning_tree
 
 
 @dataclass
@@ -41,9 +42,9 @@ class _Freedom:
 
 
 def tables(
-    hung: Sequence[Hung], driven: Sequence[Driven]
+    hung: Sequence[Hung], driven: Sequence[Driven], fixed: np.ndarray
 ) -> tuple[Joints, Axes, Actuators, Linkage]:
-    """The tables of a model, in JAX's current default precision."""
+    """The tables of a model with these ``fixed`` bodies, in JAX's current default precision."""
     freedoms: list[_Freedom] = []
     owned: list[list[int]] = []
     for one in hung:
@@ -60,9 +61,11 @@ def tables(
         return np.array([getattr(f.axis, name) for f in freedoms], float)
 
     names = tuple(f.name for f in freedoms)
+    bodies = np.array([one.bodies for one in hung], np.int32).reshape(-1, 2)
     linkage = Linkage(
         tuple(one.name for one in hung),
-        np.array([one.bodies for one in hung], np.int32).reshape(-1, 2),
+        bodies,
+        spanning_tree(bodies, fixed),
         names,
         tuple(f.axis.motion for f in freedoms),
         slots,
