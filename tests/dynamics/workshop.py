@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -44,7 +45,7 @@ CONTROL = {
 }
 
 
-def wheel(builder: ModelBuilder, name: str, **along: float) -> None:
+def wheel(builder: ModelBuilder, name: str, **along: Any) -> None:
     body = builder.add_body(1.0, (INERTIA, INERTIA, INERTIA), name=name)
     builder.add_joint(Revolute((0, 0, 2), **along), 0, body, name=name)
 
@@ -116,7 +117,8 @@ class Record:
     def axis(self, name: str) -> tuple[np.ndarray, np.ndarray]:
         """Coordinate and rate of an axis over time."""
         index = workshop()[0].topology.linkage.axis(name)
-        return self.motion.coordinate[:, index], self.motion.rate[:, index]
+        coordinate, rate = self.motion.coordinate, self.motion.rate
+        return np.asarray(coordinate)[:, index], np.asarray(rate)[:, index]
 
     def error(self, name: str) -> np.ndarray:
         """Largest error of a joint over time."""

@@ -1,7 +1,9 @@
 """Every kind of joint: freedoms, coordinates, rows, placing; and what the builder refuses."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -47,8 +49,8 @@ LIMB = Compound(
         Hinge((1, 0, 0), point=(0, 0.1, 0)),
     )
 )
-KINDS: list[Joint] = [
-    *(kind() for name, kind in JOINTS.items() if name != "compound"),
+KINDS: Sequence[Joint] = [
+    *(cast(Any, JOINTS[name])() for name in FREEDOMS),
     Revolute((0, 1, 2)),
     LIMB,
     Compound((Slide((1, 0, 0)), Ball())),
@@ -75,7 +77,7 @@ def tree(floating: bool) -> tuple[Model, State]:
         body = builder.add_body(1, (0.1, 0.1, 0.1), rng.normal(size=3), facing)
         pair = (bodies[rng.integers(len(bodies))], body)
         if i % 3 == 2:
-            pair = pair[::-1]
+            pair = (pair[1], pair[0])
         builder.add_joint(kind, *pair, rng.normal(size=3), unit(rng.normal(size=4)))
         bodies.append(body)
     return builder.build()
