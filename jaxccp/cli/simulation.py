@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
@@ -104,14 +104,7 @@ def _energies(model: Model, state: State, trajectory: Trajectory) -> jax.Array:
 def _motion(state: State) -> State:
     """Without the memory, which a trajectory does not keep."""
     none = jax.tree.map(lambda leaf: jnp.zeros((*state.time.shape, 0)), state.memory)
-    return State(
-        state.position,
-        state.quaternion,
-        state.velocity,
-        state.angular_velocity,
-        state.time,
-        none,
-    )
+    return replace(state, memory=none)
 
 
 def last_system(model: Model, run: Run, h: float) -> Descriptor:

@@ -12,7 +12,7 @@ from jaxccp.math import quaternion
 from jaxccp.math.frames import contact_frame
 from jaxccp.model.material import combine
 from jaxccp.model.model import Model, PairGroup, Topology
-from jaxccp.model.state import ContactMemory, State
+from jaxccp.model.state import Memory, State
 
 
 @jax.tree_util.register_dataclass
@@ -47,10 +47,14 @@ def slots(topology: Topology) -> int:
     return sum(len(group.first) * PAIRS[group.kinds].points for group in topology.pairs)
 
 
-def empty_memory(topology: Topology, dtype: jnp.dtype) -> ContactMemory:
+def empty_memory(topology: Topology, dtype: jnp.dtype) -> Memory:
     """The memory of a system that has not been stepped."""
     count = slots(topology)
-    return ContactMemory(jnp.full(count, -1, jnp.int32), jnp.zeros((count, 3), dtype))
+    return Memory(
+        jnp.full(count, -1, jnp.int32),
+        jnp.zeros((count, 3), dtype),
+        jnp.zeros(topology.linkage.rows, dtype),
+    )
 
 
 def detect(model: Model, state: State) -> Contacts:
@@ -122,7 +126,7 @@ def _no_manifold(dtype: jnp.dtype) -> Manifold:
     return Manifold(jnp.zeros(0, dtype), point, point, jnp.zeros(0, jnp.int32))
 
 
-def recall(topology: Topology, memory: ContactMemory, contacts: Contacts) -> Float[Array, "c 3"]:
+def recall(topology: Topology, memory: Memory, contacts: Contacts) -> Float[Array, "c 3"]:
     """Last step's world impulse of each contact, zero for a contact that is new.
 
     A contact is the same one if its pair and its feature are; its slot within the pair's
@@ -144,11 +148,17 @@ def recall(topology: Topology, memory: ContactMemory, contacts: Contacts) -> Flo
     return matched[contacts.slot]
 
 
-def remember(topology: Topology, contacts: Contacts, impulse: Float[Array, "c 3"]) -> ContactMemory:
-    """The memory for the next step from this step's world impulses."""
+def remember(
+    topology: Topology,
+    contacts: Contacts,
+    impulse: Float[Array, "c 3"],
+    scalars: Float[Array, " s"],
+) -> Memory:
+    """The memory for the next step from this step's impulses, those of contacts in the world."""
     memory = empty_memory(topology, impulse.dtype)
     feature = jnp.where(contacts.live, contacts.feature, -1)
-    return ContactMemory(
+    return Memory(
         memory.feature.at[contacts.slot].set(feature),
         memory.impulse.at[contacts.slot].set(jnp.where(contacts.live[:, None], impulse, 0.0)),
+        scalars,
     )

@@ -21,13 +21,21 @@ CHUNKS = 50
 """Parts a rollout with a progress bar is run in."""
 
 
+Inputs = tuple[Array | None, Array | None]
+"""Forces and controls."""
+
+
 class Stepper(Protocol):
     """A time stepper: hashable settings and one pure function."""
 
     @property
     def h(self) -> float: ...
     def step(
-        self, model: Model, state: State, force: Float[Array, "nb 6"] | None = None
+        self,
+        model: Model,
+        state: State,
+        force: Float[Array, "nb 6"] | None = None,
+        control: Float[Array, " nm"] | None = None,
     ) -> tuple[State, StepReport]: ...
 
 
@@ -47,6 +55,7 @@ def rollout(
     stepper: Stepper,
     steps: int,
     forces: Float[Array, "steps nb 6"] | None = None,
+    controls: Float[Array, "steps nm"] | None = None,
     *,
     every: int = 1,
     segment: int | None = None,
@@ -61,6 +70,7 @@ def rollout(
         stepper: see :mod:`jaxccp.dynamics.steppers`.
         steps: a multiple of ``every``.
         forces: applied force [N] and torque [N m] of each step and body, world axes.
+        controls: of each step and actuator; 0 when None.
         every: steps per record.
         segment: records per checkpointed segment for reverse mode over long horizons: memory falls
             from one state per step to one per segment plus one segment, at the cost of another
@@ -82,10 +92,17 @@ def rollout(
             f"forces must have shape (steps, bodies, 6) = {(steps, len(state.position), 6)}, "
             f"not {forces.shape}"
         )
+    actuators = len(model.topology.linkage.actuators)
+    if controls is not None and controls.shape != (steps, actuators):
+        raise ValueError(
+            f"controls must have shape (steps, actuators) = {(steps, actuators)}, "
+            f"not {controls.shape}"
+        )
+    inputs = (forces, controls)
     if progress:
-        final, trajectory = _with_bar(model, state, stepper, forces, records, every)
+        final, trajectory = _with_bar(model, state, stepper, inputs, records, every)
     else:
-        final, trajectory = _scan(model, state, stepper, forces, records, every, segment)
+        final, trajectory = _scan(model, state, stepper, inputs, records, every, segment)
     if check:
         raise_for_overflow(model, trajectory.report)
     return final, trajectory
@@ -96,7 +113,7 @@ def _scan(
     model: Model,
     state: State,
     stepper: Stepper,
-    forces: Array | None,
+    inputs: Inputs,
     records: int,
     every: int,
     segment: int | None,
@@ -107,35 +124,36 @@ def _scan(
 
     # What a step computes is cheap to compute again, all but the impulses.
     @partial(jax.checkpoint, policy=policy)
-    def one(carry: State, force: Array | None) -> tuple[State, StepReport]:
-        return stepper.step(model, carry, force)
+    def one(carry: State, inputs: Inputs) -> tuple[State, StepReport]:
+        return stepper.step(model, carry, *inputs)
 
-    def record(carry: State, force: Array | None) -> tuple[State, Trajectory]:
-        carry, reports = lax.scan(one, carry, force, length=every)
+    def record(carry: State, inputs: Inputs) -> tuple[State, Trajectory]:
+        carry, reports = lax.scan(one, carry, inputs, length=every)
         return carry, Trajectory(replace(carry, memory=none), merge(reports))
 
-    if forces is not None:
-        forces = forces.reshape(records, every, *forces.shape[1:])
+    def grouped(inputs: Inputs, count: int, size: int) -> Inputs:
+        return jax.tree.map(lambda leaf: leaf.reshape(count, size, *leaf.shape[1:]), inputs)
+
+    inputs = grouped(inputs, records, every)
     if segment is None:
-        return lax.scan(record, state, forces, length=records)
+        return lax.scan(record, state, inputs, length=records)
 
     @partial(jax.checkpoint, policy=policy)
-    def part(carry: State, force: Array | None) -> tuple[State, Trajectory]:
-        return lax.scan(record, carry, force, length=segment)
+    def part(carry: State, inputs: Inputs) -> tuple[State, Trajectory]:
+        return lax.scan(record, carry, inputs, length=segment)
 
-    if forces is not None:
-        forces = forces.reshape(records // segment, segment, *forces.shape[1:])
-    final, trajectory = lax.scan(part, state, forces, length=records // segment)
+    inputs = grouped(inputs, records // segment, segment)
+    final, trajectory = lax.scan(part, state, inputs, length=records // segment)
     return final, jax.tree.map(lambda leaf: leaf.reshape(records, *leaf.shape[2:]), trajectory)
 
 
 def _with_bar(
-    model: Model, state: State, stepper: Stepper, forces: Array | None, records: int, every: int
+    model: Model, state: State, stepper: Stepper, inputs: Inputs, records: int, every: int
 ) -> tuple[State, Trajectory]:
     parts = []
     chunks = list(_chunks(records))
     for start, count in track(chunks, description="simulating"):
-        taken = None if forces is None else forces[start * every : (start + count) * every]
+        taken = jax.tree.map(lambda leaf: leaf[start * every : (start + count) * every], inputs)  # noqa: B023
         state, trajectory = _scan(model, state, stepper, taken, count, every, None)
         parts.append(jax.block_until_ready(trajectory))
     return state, jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *parts)

@@ -1,4 +1,4 @@
-"""The system descriptor: contacts and free motion as one cone complementarity problem."""
+"""The system descriptor: joints, contacts and free motion as one cone complementarity problem."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,11 @@ from jaxccp.ccp.delassus import BodyDelassus
 from jaxccp.ccp.problem import Problem
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.inertia import InverseRoot, inverse_root
+from jaxccp.dynamics.rows import scalar_rows
+from jaxccp.dynamics.rows.row import Rows, Step
+from jaxccp.dynamics.rows.servo import applied
 from jaxccp.math import quaternion, safe
+from jaxccp.model.kinematics import JointMotion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -48,8 +52,16 @@ def assemble(
     contacts: Contacts,
     h: Float[Array, ""] | float,
     force: Float[Array, "nb 6"] | None,
+    motion: JointMotion | None = None,
+    control: Float[Array, " nm"] | None = None,
 ) -> System:
-    """The problem of one step of length ``h`` [s] with applied forces and torques (world)."""
+    """The problem of one step of length ``h`` [s] with applied forces and torques (world).
+
+    ``motion`` is that of the joints, None for a model that has none; ``control`` is 0 unless given.
+    """
+    rows, driven = _along_joints(model, state, h, motion, control)
+    if driven is not None:
+        force = driven if force is None else force + driven
     root = inverse_root(model, quaternion.to_matrix(state.quaternion))
     twist = jnp.concatenate([state.velocity, state.angular_velocity], axis=1)
     free = jnp.asarray(model.topology.free)[:, None]
@@ -69,17 +81,37 @@ def assemble(
     # A dead slot is a contact of zero rows that moves apart: its impulse is zero, exactly.
     r = jnp.where(live[:, None], u_free.at[:, 0].add(bias), jnp.eye(3, dtype=bias.dtype)[0])
     normal_only = jnp.asarray([1.0, 0.0, 0.0], bias.dtype)
-    none = jnp.zeros((0,), bias.dtype)
+    compliance = (jnp.where(live, compliance, 0.0)[:, None] * normal_only).reshape(-1)
     delassus = BodyDelassus(
-        jnp.zeros((0, 12), bias.dtype),
+        rows.whitened(root),
         _whiten(root, contacts, jacobian, live),
-        jnp.zeros((0, 2), jnp.int32),
+        rows.bodies,
         contacts.bodies,
-        (jnp.where(live, compliance, 0.0)[:, None] * normal_only).reshape(-1),
+        jnp.concatenate([rows.compliance, compliance]),
         state.position.shape[0],
     )
-    problem = Problem(delassus, r.reshape(-1), Cones(none, none, friction))
+    r = jnp.concatenate([rows.velocity(free_velocity) + rows.bias, r.reshape(-1)])
+    problem = Problem(delassus, r, Cones(rows.lo, rows.hi, friction))
     return System(problem, delassus, root, free_velocity, delay)
+
+
+def _along_joints(
+    model: Model,
+    state: State,
+    h: Array | float,
+    motion: JointMotion | None,
+    control: Array | None,
+) -> tuple[Rows, Array | None]:
+    """The scalar rows, and the forces of the motors on the bodies."""
+    dtype, linkage = state.position.dtype, model.topology.linkage
+    if motion is None:
+        none = jnp.zeros(0, dtype)
+        empty = jnp.zeros((0, 2, 6), dtype)
+        return Rows(empty, jnp.zeros((0, 2), jnp.int32), none, none, none, none), None
+    if control is None:
+        control = jnp.zeros(len(linkage.actuators), dtype)
+    step = Step(model, state, motion, h, control)
+    return scalar_rows(step), applied(step) if linkage.actuators else None
 
 
 def _jacobian(state: State, contacts: Contacts) -> tuple[Array, Array]:

@@ -1,9 +1,20 @@
 """Unit quaternions, stored (w, x, y, z); rotations act on column vectors, world from body."""
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.math import safe
+
+_PRODUCT = np.array(
+    [
+        [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]],
+        [[0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 0, -1], [0, 0, 1, 0]],
+        [[0, 0, -1, 0], [0, 0, 0, 1], [1, 0, 0, 0], [0, -1, 0, 0]],
+        [[0, 0, 0, -1], [0, 0, -1, 0], [0, 1, 0, 0], [1, 0, 0, 0]],
+    ]
+)
+"""The matrix of multiplying from the left by 1, i, j and k."""
 
 
 def multiply(p: Float[Array, "*b 4"], q: Float[Array, "*b 4"]) -> Float[Array, "*b 4"]:
@@ -12,6 +23,11 @@ def multiply(p: Float[Array, "*b 4"], q: Float[Array, "*b 4"]) -> Float[Array, "
     qw, qv = q[..., :1], q[..., 1:]
     scalar = pw * qw - jnp.sum(pv * qv, axis=-1, keepdims=True)
     return jnp.concatenate([scalar, pw * qv + qw * pv + jnp.cross(pv, qv)], axis=-1)
+
+
+def left_matrix(p: Float[Array, "*b 4"]) -> Float[Array, "*b 4 4"]:
+    """The matrix of ``q ↦ multiply(p, q)``."""
+    return jnp.einsum("...i,ijk->...jk", p, jnp.asarray(_PRODUCT, p.dtype))
 
 
 def conjugate(q: Float[Array, "*b 4"]) -> Float[Array, "*b 4"]:
@@ -50,6 +66,17 @@ def exp(rotation: Float[Array, "*b 3"]) -> Float[Array, "*b 4"]:
     sinc = jnp.where(small, 0.5 - square / 48.0, jnp.sin(0.5 * angle) / angle)
     cosine = jnp.where(small, 1.0 - square / 8.0, jnp.cos(0.5 * angle))
     return jnp.concatenate([cosine, sinc * rotation], axis=-1)
+
+
+def log(q: Float[Array, "*b 4"]) -> Float[Array, "*b 3"]:
+    """Rotation vector [rad] of a unit quaternion, of length π at most; smooth at the identity."""
+    q = jnp.where(q[..., :1] < 0, -q, q)
+    w, v = q[..., :1], q[..., 1:]
+    square = jnp.sum(v * v, axis=-1, keepdims=True)
+    small = square < 1e-8
+    sine, cosine = jnp.sqrt(jnp.where(small, 1.0, square)), jnp.where(small, w, 1.0)
+    series = 2.0 / cosine * (1.0 - square / (3.0 * cosine * cosine))
+    return jnp.where(small, series, 2.0 * jnp.arctan2(sine, w) / sine) * v
 
 
 def angle(p: Float[Array, "*b 4"], q: Float[Array, "*b 4"]) -> Float[Array, "*b"]:

@@ -1,24 +1,67 @@
-"""Bodies, shapes, materials and the state; knows no solver."""
+"""Bodies, shapes, materials, joints and the state; knows no solver."""
 
+from jaxccp.model.actuator import Actuator, motor, position_servo, velocity_servo
+from jaxccp.model.joints import (
+    JOINTS,
+    Ball,
+    Compound,
+    Cylindrical,
+    Fixed,
+    Hinge,
+    Joint,
+    Planar,
+    Prismatic,
+    Revolute,
+    Slide,
+    Spherical,
+    Universal,
+)
+from jaxccp.model.kinematics import JointMotion, joint_motion
+from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.material import Combination, Material
 from jaxccp.model.model import Bodies, ContactSettings, Model, PairGroup, Shapes, Topology
+from jaxccp.model.place import place
 from jaxccp.model.shapes import SHAPES, Box, Capsule, Plane, Sphere
-from jaxccp.model.state import ContactMemory, State
+from jaxccp.model.state import Memory, State
 
 __all__ = [
+    "JOINTS",
     "SHAPES",
+    "Actuator",
+    "Actuators",
+    "Axes",
+    "Ball",
     "Bodies",
     "Box",
     "Capsule",
     "Combination",
-    "ContactMemory",
+    "Compound",
     "ContactSettings",
+    "Cylindrical",
+    "Fixed",
+    "Hinge",
+    "Joint",
+    "JointMotion",
+    "Joints",
+    "Linkage",
     "Material",
+    "Memory",
     "Model",
     "PairGroup",
+    "Planar",
     "Plane",
+    "Prismatic",
+    "Revolute",
     "Shapes",
+    "Slide",
     "Sphere",
+    "Spherical",
     "State",
     "Topology",
+    "Universal",
+    "joint_motion",
+    "motor",
+    "place",
+    "position_servo",
+    "velocity_servo",
 ]

@@ -6,6 +6,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.material import Combination
 
 
@@ -34,6 +35,7 @@ class Topology:
     combination: Combination
     max_contacts: int | None
     """Capacity for contacts; None keeps every candidate of every pair."""
+    linkage: Linkage
 
     def body(self, name: str) -> int:
         """Index of a body by name."""
@@ -87,10 +89,13 @@ class ContactSettings:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Model:
-    """Bodies, shapes and settings; made by :class:`jaxccp.scene.ModelBuilder`."""
+    """Bodies, shapes, joints and settings; made by :class:`jaxccp.scene.ModelBuilder`."""
 
     bodies: Bodies
     shapes: Shapes
+    joints: Joints
+    axes: Axes
+    actuators: Actuators
     gravity: Float[Array, "3"]
     """[m/s²]"""
     contact: ContactSettings

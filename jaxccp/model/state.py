@@ -8,13 +8,15 @@ from jaxtyping import Array, Float, Int
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class ContactMemory:
+class Memory:
     """Impulses of the last step, to start the next solve from; no part of the mechanics."""
 
     feature: Int[Array, " slots"]
     """Geometric feature in each contact slot, -1 where none was live."""
     impulse: Float[Array, "slots 3"]
     """In world coordinates [N·s], so that a change of tangent frame does not matter."""
+    scalars: Float[Array, " s"]
+    """Of the scalar rows: joints and what acts along their axes."""
 
 
 @jax.tree_util.register_dataclass
@@ -32,4 +34,7 @@ class State:
     """World axes [rad/s]."""
     time: Float[Array, ""]
     """[s]"""
-    memory: ContactMemory
+    turns: Float[Array, " na"]
+    """Coordinate of each axis when last looked at: tells how often a hinge has gone round, and
+    where to look for coordinates; all else about them is in the poses."""
+    memory: Memory

@@ -1,24 +1,34 @@
 """From bodies, shapes and materials to a model and its initial state, with every check."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from jaxccp.collision.detect import empty_memory, slots
 from jaxccp.collision.pairs import lookup
+from jaxccp.model.actuator import Actuator
+from jaxccp.model.joints import Joint
+from jaxccp.model.joints.joint import check
+from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.material import Combination, Material
 from jaxccp.model.model import Bodies, ContactSettings, Model, PairGroup, Shapes, Topology
 from jaxccp.model.shapes import Plane, Shape
 from jaxccp.model.state import State
 from jaxccp.scene.check import finite_vector, inertia_matrix, nonnegative, positive, unit_quaternion
+from jaxccp.scene.linkage import Driven, Hung, axis_names, tables
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 ORIGIN = (0.0, 0.0, 0.0)
 WORLD = 0
 """Index of the fixed body every model begins with."""
+OPEN = 1e-4
+"""Error of a joint that bodies may be placed with [m, rad]."""
+Frame = tuple[Sequence[float] | np.ndarray, Sequence[float] | np.ndarray]
+"""Position [m] and quaternion."""
 
 
 @dataclass
@@ -63,6 +73,9 @@ class ModelBuilder:
     _bodies: list[_Body] = field(init=False, default_factory=list)
     _shapes: list[_Placed] = field(init=False, default_factory=list)
     _excluded: set[frozenset[int]] = field(init=False, default_factory=set)
+    _joints: list[Hung] = field(init=False, default_factory=list)
+    _given_frames: bool = field(init=False, default=False)
+    _actuators: list[Driven] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
         self._add("world", False, 1.0, np.eye(3), ORIGIN, IDENTITY, ORIGIN, ORIGIN)
@@ -166,6 +179,92 @@ class ModelBuilder:
         )
         return len(self._shapes) - 1
 
+    def add_joint(
+        self,
+        joint: Joint,
+        first: int,
+        second: int,
+        anchor: Sequence[float] | np.ndarray = ORIGIN,
+        quaternion: Sequence[float] | np.ndarray = IDENTITY,
+        frames: tuple[Frame, Frame] | None = None,
+        name: str | None = None,
+        collide: bool = False,
+    ) -> int:
+        """Connect two bodies and return the joint's index.
+
+        Args:
+            joint: how the second body moves against the first; see :mod:`jaxccp.model.joints`.
+            first: a body, or the world, 0.
+            second: another body; one of the two must be free.
+            anchor: origin of the joint's frame, world [m], with the bodies where they were added;
+                the coordinates there are 0.
+            quaternion: orientation of the joint's frame, world: the axes' directions are in it.
+            frames: in place of ``anchor`` and ``quaternion``: the joint's frame in the first and in
+                the second body's own frame (origin in the centre of mass). They coincide at
+                coordinates 0.
+            name: unique; ``joint<i>`` when None.
+            collide: whether shapes of the two bodies may touch each other.
+        """
+        label = name or f"joint{len(self._joints)}"
+        what = f"joint {label!r}"
+        if any(other.name == label for other in self._joints):
+            raise ValueError(f"{what}: the name is taken; give each joint its own")
+        for body in (first, second):
+            if not 0 <= body < len(self._bodies):
+                raise ValueError(f"{what}: there is no body {body}; add it first")
+        if first == second:
+            raise ValueError(f"{what}: connects body {self._bodies[first].name!r} with itself")
+        if not (self._bodies[first].free or self._bodies[second].free):
+            raise ValueError(f"{what}: neither body can move; one of them must be free")
+        check(what, joint)
+        if frames is None:
+            at = finite_vector(f"{what}: anchor [m]", anchor, 3)
+            facing = unit_quaternion(f"{what}: quaternion", quaternion)
+            frames = self._local(first, at, facing), self._local(second, at, facing)
+        else:
+            self._given_frames = True
+        self._joints.append(
+            Hung(
+                label,
+                joint,
+                (first, second),
+                np.array([finite_vector(f"{what}: anchor [m]", f[0], 3) for f in frames]),
+                np.array([unit_quaternion(f"{what}: quaternion", f[1]) for f in frames]),
+            )
+        )
+        if not collide:
+            self.exclude(first, second)
+        return len(self._joints) - 1
+
+    def _local(self, body: int, position: np.ndarray, facing: np.ndarray) -> Frame:
+        """A frame in the world as seen from a body."""
+        own = self._bodies[body]
+        back = np.asarray(own.quaternion) * [1, -1, -1, -1]
+        w, x, y, z = back
+        left = np.array([[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]])
+        axis, arm = back[1:], position - own.position
+        twice = 2 * np.cross(axis, arm)
+        return arm + w * twice + np.cross(axis, twice), left @ facing
+
+    def add_actuator(self, actuator: Actuator, axis: str, name: str | None = None) -> int:
+        """Drive an axis and return the actuator's index, which is its place in the controls.
+
+        Args:
+            actuator: :func:`jaxccp.motor`, :func:`jaxccp.position_servo`, … .
+            axis: its name: the joint's where that has one degree of freedom, else ``joint.0``, … .
+            name: unique; ``actuator<i>`` when None.
+        """
+        label = name or f"actuator{len(self._actuators)}"
+        if any(other.name == label for other in self._actuators):
+            raise ValueError(f"actuator {label!r}: the name is taken; give each its own")
+        known = axis_names(self._joints)
+        if axis not in known:
+            raise ValueError(
+                f"actuator {label!r}: there is no axis {axis!r}; there are {', '.join(known)}"
+            )
+        self._actuators.append(Driven(label, actuator, axis))
+        return len(self._actuators) - 1
+
     def exclude(self, body_a: int, body_b: int) -> None:
         """Let the shapes of two bodies pass through each other."""
         self._excluded.add(frozenset((body_a, body_b)))
@@ -181,18 +280,24 @@ class ModelBuilder:
             raise ValueError("the model has no body besides the world; add one with add_body")
         if max_contacts is not None and max_contacts < 1:
             raise ValueError(f"max_contacts must be at least 1, not {max_contacts}")
+        free = np.array([body.free for body in self._bodies])
+        joints, axes, actuators, linkage = tables(self._joints, self._actuators, ~free)
         topology = Topology(
             tuple(body.name for body in self._bodies),
-            np.array([body.free for body in self._bodies]),
+            free,
             tuple(placed.shape.kind for placed in self._shapes),
             np.array([placed.body for placed in self._shapes], np.int32),
             self._pairs(),
             self.combination,
             max_contacts,
+            linkage,
         )
         model = Model(
             Bodies(self._stack("mass"), self._stack("inertia")),
             self._shape_table(),
+            joints,
+            axes,
+            actuators,
             jnp.asarray(finite_vector("gravity [m/s²]", self.gravity, 3), float),
             ContactSettings(
                 jnp.asarray(nonnegative("margin [m]", self.margin), float),
@@ -208,9 +313,11 @@ class ModelBuilder:
             self._stack("velocity"),
             self._stack("angular_velocity"),
             jnp.zeros((), position.dtype),
+            jnp.zeros(len(linkage.axes), position.dtype),
             empty_memory(topology, position.dtype),
         )
-        return model, state
+        # Frames made from an anchor coincide by construction.
+        return model, _closed(model, state) if self._given_frames else state
 
     def _stack(self, name: str):
         return jnp.asarray(np.stack([getattr(body, name) for body in self._bodies]), float)
@@ -254,6 +361,20 @@ class ModelBuilder:
             and bool(b.group & a.mask)
             and frozenset((a.body, b.body)) not in self._excluded
         )
+
+
+def _closed(model: Model, state: State) -> State:
+    """The state with the coordinates its poses have; refused where a joint is open."""
+    linkage = model.topology.linkage
+    found = jax.jit(joint_motion)(model, state)
+    errors = np.abs(found.error)
+    if errors.size and errors.max() > OPEN:
+        worst = linkage.joints[linkage.held[0][errors.argmax()]]
+        raise ValueError(
+            f"joint {worst!r}: its frames on the two bodies are {errors.max():.3g} m or rad from "
+            "where the joint allows: place the bodies so that it is closed"
+        )
+    return replace(state, turns=found.coordinate)
 
 
 def contact_capacity(model: Model) -> int:

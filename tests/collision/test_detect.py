@@ -77,7 +77,7 @@ def test_memory_follows_features_through_slots() -> None:
         model, state = scene(capacity)
         before = contacts(capacity)
         impulse = jnp.arange(3.0 * len(before.gap)).reshape(-1, 3) + 1
-        memory = remember(model.topology, before, impulse)
+        memory = remember(model.topology, before, impulse, jnp.zeros(0))
         assert memory.feature.shape == (slots(model.topology),)
         again = recall(model.topology, memory, before)
         np.testing.assert_array_equal(again[before.live], impulse[before.live])

@@ -1,6 +1,6 @@
 """Euler implicit linearised: one cone problem per step, on velocities."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -10,11 +10,13 @@ from jaxccp.ccp.solution import Solution
 from jaxccp.ccp.solve import Stop, solve
 from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers.apgd import APGD
+from jaxccp.ccp.solvers.auto import Auto
 from jaxccp.collision.detect import Contacts, detect, recall, remember
 from jaxccp.dynamics.inertia import rotate_freely, world_inertia
 from jaxccp.dynamics.report import StepReport, report
 from jaxccp.dynamics.system import System, assemble
 from jaxccp.math import linear3, quaternion
+from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -32,7 +34,8 @@ class EulerImplicitLinearized:
     h: float = 1e-3
     """Length of a step [s]."""
     law: Law = "ccp"
-    solver: Solver = field(default_factory=APGD)
+    solver: Solver | None = None
+    """None: APGD where there are contacts alone, else Auto, since chains are stiff."""
     stop: Stop = field(default_factory=Stop)
 
     def __post_init__(self) -> None:
@@ -40,14 +43,26 @@ class EulerImplicitLinearized:
             raise ValueError(f"h must be a positive time in seconds, not {self.h!r}")
 
     def step(
-        self, model: Model, state: State, force: Float[Array, "nb 6"] | None = None
+        self,
+        model: Model,
+        state: State,
+        force: Float[Array, "nb 6"] | None = None,
+        control: Float[Array, " nm"] | None = None,
     ) -> tuple[State, StepReport]:
-        """The state after one step under applied forces [N] and torques [N m] (world)."""
+        """The state after one step under applied forces [N] and torques [N m] (world), and with
+        the actuators' controls, 0 unless given."""
         contacts = detect(model, state)
-        system = assemble(model, state, contacts, self.h, force)
+        jointed = bool(model.topology.linkage.joints)
+        motion = joint_motion(model, state) if jointed else None
+        if motion is not None:
+            state = replace(state, turns=motion.coordinate)
+        system = assemble(model, state, contacts, self.h, force, motion, control)
         world = recall(model.topology, state.memory, contacts)
-        guess = jnp.einsum("cij,cj->ci", contacts.frame, world).reshape(-1)
-        solution = solve(system.problem, self.solver, guess, law=self.law, stop=self.stop)
+        guess = system.problem.cones.join(
+            state.memory.scalars, jnp.einsum("cij,cj->ci", contacts.frame, world)
+        )
+        solver = self.solver or (Auto() if jointed else APGD())
+        solution = solve(system.problem, solver, guess, law=self.law, stop=self.stop)
         after = self._advance(model, state, contacts, system, solution)
         return after, report(contacts, solution.statistics)
 
@@ -64,7 +79,7 @@ class EulerImplicitLinearized:
         after = world_inertia(model, quaternion.to_matrix(turned))
         momentum = jnp.einsum("bij,bj->bi", before, twist[:, 3:])
         spin = jnp.einsum("bij,bj->bi", linear3.inverse(after), momentum)
-        impulse = solution.lam.reshape(-1, 3)
+        scalars, impulse = system.problem.cones.split(solution.lam)
         world = jnp.einsum("cij,ci->cj", contacts.frame, impulse)
         return State(
             position,
@@ -72,5 +87,6 @@ class EulerImplicitLinearized:
             twist[:, :3],
             spin,
             state.time + self.h,
-            remember(model.topology, contacts, world),
+            state.turns,
+            remember(model.topology, contacts, world, scalars),
         )

@@ -1,0 +1,20 @@
+"""Scalar rows of the problem by family, one file each; a new one is a file and a line here."""
+
+import jax
+import jax.numpy as jnp
+
+from jaxccp.dynamics.rows.friction import friction
+from jaxccp.dynamics.rows.held import held
+from jaxccp.dynamics.rows.limit import lower, upper
+from jaxccp.dynamics.rows.row import Rows, Step
+from jaxccp.dynamics.rows.servo import servo
+from jaxccp.dynamics.rows.spring import spring
+
+ROWS = (held, spring, lower, upper, friction, servo)
+"""In the order of the multipliers; how many there are is for
+:attr:`jaxccp.model.linkage.Linkage.rows` to know."""
+
+
+def scalar_rows(step: Step) -> Rows:
+    """Those of all families."""
+    return jax.tree.map(lambda *parts: jnp.concatenate(parts), *(rows(step) for rows in ROWS))

@@ -1,0 +1,52 @@
+"""Actuators: servos, whose force depends on the motion, are box rows; other forces are applied."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.dynamics.rows.row import Rows, Step
+
+
+def servo(step: Step) -> Rows:
+    """Force F + −k x⁺ − d ẋ⁺ in [f_lo, f_hi], F = gain · control + offset, x = gear · q.
+
+    As the spring (:func:`jaxccp.dynamics.rows.spring.spring`), with the box h f_lo ≤ λ ≤ h f_hi:
+    α = h d + h² k, E = 1/α, b = −h (F − k x)/α. Inside the box λ is the implicit servo's impulse,
+    at a bound the axis lags behind what the servo wants.
+    """
+    index = step.model.topology.linkage.servos
+    actuators, h = jax.tree.map(lambda leaf: leaf[index], step.model.actuators), step.h
+    axes = step.model.topology.linkage.driven[index]
+    alpha = h * actuators.damping + h * h * actuators.stiffness
+    x = actuators.gear * step.motion.coordinate[axes]
+    wanted = _command(step)[index] - actuators.stiffness * x
+    jacobian, bodies = step.along(axes)
+    acts = alpha > 0
+    alpha = jnp.where(acts, alpha, 1.0)
+    return Rows(
+        jnp.where(acts[:, None, None], actuators.gear[:, None, None] * jacobian, 0.0),
+        bodies,
+        jnp.where(acts, -h * wanted / alpha, 0.0),
+        1.0 / alpha,
+        h * actuators.force_limits[:, 0],
+        h * actuators.force_limits[:, 1],
+    )
+
+
+def _command(step: Step) -> Array:
+    """gain · control + offset of every actuator [N, N m]."""
+    actuators = step.model.actuators
+    low, high = actuators.control_limits[:, 0], actuators.control_limits[:, 1]
+    return actuators.gain * jnp.clip(step.control, low, high) + actuators.offset
+
+
+def applied(step: Step) -> Float[Array, "nb 6"]:
+    """Forces and torques on the bodies (world) of the actuators that do not feed back."""
+    linkage, actuators = step.model.topology.linkage, step.model.actuators
+    limits = actuators.force_limits
+    force = actuators.gear * jnp.clip(_command(step), limits[:, 0], limits[:, 1])
+    force = force.at[linkage.servos].set(0.0)
+    jacobian, bodies = step.along(linkage.driven)
+    parts = force[:, None, None] * jacobian
+    total = jnp.zeros((step.state.position.shape[0], 6), force.dtype)
+    return total.at[bodies.reshape(-1)].add(parts.reshape(-1, 6))

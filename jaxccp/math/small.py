@@ -1,0 +1,39 @@
+"""Linear algebra of a handful of unknowns, unrolled: cheap to compile and to batch."""
+
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float
+
+from jaxccp.math import safe
+
+
+def solve(a: Float[Array, "n n"], b: Float[Array, "n m"]) -> Float[Array, "n m"]:
+    """a⁻¹ b by Gauss–Jordan elimination without pivoting, for ``a`` near symmetric positive
+    definite; a pivot below rounding is raised to it, so that a singular ``a`` gives no NaN."""
+    n = a.shape[0]
+    size = lax.stop_gradient(jnp.max(jnp.abs(a), initial=0.0))
+    floor = 100 * float(jnp.finfo(a.dtype).eps) * size + float(jnp.finfo(a.dtype).tiny)
+    rows = jnp.concatenate([a, b], axis=1)
+    for k in range(n):
+        pivot = rows[k] / jnp.maximum(rows[k, k], floor)
+        rows = (rows - rows[:, k, None] * pivot).at[k].set(pivot)
+    return rows[:, n:]
+
+
+def complete(a: Float[Array, "n k"]) -> Float[Array, "n n"]:
+    """An orthogonal matrix whose first k columns span those of ``a``, by Householder reflections.
+
+    Columns of zeros at the end of ``a`` are no columns at all: the remaining ones complete those
+    before. The completion jumps where a pivot passes −0.6 of its column's length, a value that no
+    axis has by construction as it may have 0; what it spans does not jump.
+    """
+    n, k = a.shape
+    basis = jnp.eye(n, dtype=a.dtype)
+    for j in range(k):
+        x = jnp.where(jnp.arange(n) < j, 0.0, a[:, j])
+        length = safe.norm(x)
+        v = x.at[j].add(jnp.where(x[j] < -0.6 * length, -length, length))
+        scale = safe.divide(jnp.asarray(2.0, a.dtype), v @ v)
+        a = a - scale * jnp.outer(v, v @ a)
+        basis = basis - scale * jnp.outer(basis @ v, v)
+    return basis

@@ -1,0 +1,91 @@
+"""Actuators: what they push an axis with, given a control."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Actuator:
+    """Force gain · control + offset − stiffness · x − damping · ẋ, within ``force_limits``.
+
+    x is ``gear`` times the axis's coordinate, and the axis feels ``gear`` times the force. What
+    depends on x and ẋ is implicit (:mod:`jaxccp.dynamics.rows.servo`). In MJCF's words: gain
+    ``gainprm[0]``, offset, −stiffness, −damping ``biasprm``.
+    """
+
+    gain: float = 1.0
+    offset: float = 0.0
+    stiffness: float = 0.0
+    damping: float = 0.0
+    gear: float = 1.0
+    force_limits: Range = (-np.inf, np.inf)
+    """[N, N m]"""
+    control_limits: Range = (-np.inf, np.inf)
+    """Controls beyond are taken to these."""
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        for field in ("gain", "offset", "gear"):
+            if not np.isfinite(getattr(self, field)):
+                raise ValueError(f"{name}: {field} must be finite, not {getattr(self, field)!r}")
+        for field in ("stiffness", "damping"):
+            value = getattr(self, field)
+            if not 0 <= value < np.inf:
+                raise ValueError(
+                    f"{name}: {field} must be finite and ≥ 0, not {value!r}: with the other sign "
+                    "it drives the axis away"
+                )
+        for field in ("force_limits", "control_limits"):
+            low, high = getattr(self, field)
+            if not low <= high:
+                raise ValueError(f"{name}: {field} must be (lower, upper), not {(low, high)!r}")
+
+    @property
+    def feeds_back(self) -> bool:
+        """Whether the force depends on the motion, which makes it a row of the problem."""
+        return self.stiffness > 0 or self.damping > 0
+
+
+def motor(
+    gear: float = 1.0,
+    force_limits: Range = (-np.inf, np.inf),
+    control_limits: Range = (-np.inf, np.inf),
+) -> Actuator:
+    """The control is the force [N, N m]."""
+    return Actuator(1.0, 0.0, 0.0, 0.0, gear, force_limits, control_limits)
+
+
+def position_servo(
+    stiffness: float,
+    damping: float = 0.0,
+    force_limits: Range = (-np.inf, np.inf),
+    control_limits: Range = (-np.inf, np.inf),
+) -> Actuator:
+    """The control is the coordinate to go to [m, rad], by a spring and a damper."""
+    return Actuator(stiffness, 0.0, stiffness, damping, 1.0, force_limits, control_limits)
+
+
+def velocity_servo(
+    damping: float,
+    force_limits: Range = (-np.inf, np.inf),
+    control_limits: Range = (-np.inf, np.inf),
+) -> Actuator:
+    """The control is the rate to keep [m/s, rad/s], by a damper."""
+    return Actuator(damping, 0.0, 0.0, damping, 1.0, force_limits, control_limits)
+
+
+def columns(actuators: Sequence[Actuator]) -> dict[str, np.ndarray]:
+    """The numbers of all actuators, by name."""
+    return {
+        "gain": np.array([a.gain for a in actuators], float),
+        "offset": np.array([a.offset for a in actuators], float),
+        "stiffness": np.array([a.stiffness for a in actuators], float),
+        "damping": np.array([a.damping for a in actuators], float),
+        "gear": np.array([a.gear for a in actuators], float),
+        "force_limits": np.array([a.force_limits for a in actuators], float).reshape(-1, 2),
+        "control_limits": np.array([a.control_limits for a in actuators], float).reshape(-1, 2),
+    }

@@ -1,0 +1,16 @@
+"""Any sequence of axes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from jaxccp.model.joints.axis import Axis
+
+
+@dataclass(frozen=True)
+class Compound:
+    """Axes after each other, as when a model file gives a body several joints."""
+
+    kind: ClassVar[str] = "compound"
+
+    axes: Sequence[Axis]

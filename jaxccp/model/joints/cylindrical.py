@@ -1,0 +1,29 @@
+"""A slide and a hinge on one axis."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from jaxccp.model.joints.axis import Axis, Hinge, Slide
+
+
+@dataclass(frozen=True)
+class Cylindrical:
+    """Slides along an axis and turns about it."""
+
+    kind: ClassVar[str] = "cylindrical"
+
+    slide: Slide = field(default_factory=Slide)
+    hinge: Hinge = field(default_factory=Hinge)
+
+    def __post_init__(self) -> None:
+        if np.linalg.norm(np.cross(self.slide.direction, self.hinge.direction)) > 1e-6:
+            raise ValueError(
+                f"Cylindrical: slide and hinge must have one axis, not {self.slide.axis} and "
+                f"{self.hinge.axis}"
+            )
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        return (self.slide, self.hinge)

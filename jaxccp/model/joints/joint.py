@@ -1,0 +1,53 @@
+"""What a joint is: a sequence of axes between two bodies."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Protocol
+
+import numpy as np
+
+from jaxccp.model.joints.axis import Axis
+
+
+class Joint(Protocol):
+    """The motion of the second body against the first is that of the axes, in their order.
+
+    Each axis moves all that come after it; directions and points are those at coordinates 0.
+    """
+
+    kind: ClassVar[str]
+
+    @property
+    def axes(self) -> Sequence[Axis]: ...
+
+
+def freedoms(joint: Joint) -> int:
+    """Degrees of freedom that the joint leaves."""
+    return sum(3 if axis.motion == "ball" else 1 for axis in joint.axes)
+
+
+def check(label: str, joint: Joint) -> None:
+    """Raise ``ValueError`` for axes that do not make up a joint."""
+    motions = [axis.motion for axis in joint.axes]
+    if "ball" in motions and ("hinge" in motions or motions.index("ball") < len(motions) - 1):
+        raise ValueError(f"{label}: only slides go with a ball, and before it, not {motions}")
+    if freedoms(joint) > 6:
+        raise ValueError(f"{label}: six axes at most, not {freedoms(joint)}")
+    twists = [_twist(axis) for axis in joint.axes if axis.motion != "ball"]
+    if twists and np.linalg.matrix_rank(np.array(twists), 1e-6) < len(twists):
+        raise ValueError(
+            f"{label}: the axes depend on each other at coordinates 0; leave out the one that the "
+            "others can do without"
+        )
+
+
+def _twist(axis: Axis) -> np.ndarray:
+    """Linear and angular velocity at the joint's origin per rate, at coordinates 0."""
+    if axis.motion == "slide":
+        return np.concatenate([axis.direction, np.zeros(3)])
+    return np.concatenate([np.cross(axis.point, axis.direction), axis.direction])
+
+
+def perpendicular(label: str, a: Axis, b: Axis) -> None:
+    """Raise ``ValueError`` unless the axes are at right angles."""
+    if abs(a.direction @ b.direction) > 1e-6:
+        raise ValueError(f"{label}: the axes {a.axis} and {b.axis} must be at right angles")

@@ -1,0 +1,26 @@
+"""Two slides and the hinge at right angles to them."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from jaxccp.model.joints.axis import Axis, Hinge, Slide
+from jaxccp.model.joints.joint import perpendicular
+
+
+@dataclass(frozen=True)
+class Planar:
+    """Moves in a plane of the first body and turns about its normal."""
+
+    kind: ClassVar[str] = "planar"
+
+    first: Slide = field(default_factory=lambda: Slide((1.0, 0.0, 0.0)))
+    second: Slide = field(default_factory=lambda: Slide((0.0, 1.0, 0.0)))
+    hinge: Hinge = field(default_factory=Hinge)
+
+    def __post_init__(self) -> None:
+        perpendicular("Planar", self.first, self.hinge)
+        perpendicular("Planar", self.second, self.hinge)
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        return (self.first, self.second, self.hinge)

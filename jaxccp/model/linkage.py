@@ -1,0 +1,130 @@
+"""Joints, axes and actuators as tables: numbers that can be differentiated, and static facts."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import jax
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.model.joints.axis import Motion
+
+
+@dataclass(frozen=True, eq=False)
+class Linkage:
+    """What cannot be differentiated: who is connected to whom, and which rows there are."""
+
+    joints: tuple[str, ...]
+    """Names."""
+    bodies: np.ndarray
+    """First and second body of each joint [nj 2]."""
+    tree: tuple[np.ndarray, np.ndarray]
+    """Joints that place the bodies one after the other, from the fixed ones outwards, and whether
+    each places its second body; the others close loops."""
+    axes: tuple[str, ...]
+    """Names: the joint's where it has one axis, else ``joint.0``, ``joint.1``, …; a ball has
+    three."""
+    motions: tuple[Motion, ...]
+    """Of each axis [na]."""
+    slots: np.ndarray
+    """Axes of each joint in their order, na where it has no more [nj most]."""
+    sprung: np.ndarray
+    """Axes with stiffness, damping or armature."""
+    lower: np.ndarray
+    """Axes with a lower limit."""
+    upper: np.ndarray
+    """Axes with an upper limit."""
+    rubbed: np.ndarray
+    """Axes with dry friction."""
+    actuators: tuple[str, ...]
+    """Names."""
+    driven: np.ndarray
+    """Axis that each actuator drives [nm]."""
+    servos: np.ndarray
+    """Actuators whose force depends on the motion."""
+
+    @cached_property
+    def place(self) -> tuple[np.ndarray, np.ndarray]:
+        """Joint and slot of each axis [na]."""
+        joints, places = np.nonzero(self.slots < len(self.axes))
+        order = np.argsort(self.slots[joints, places])
+        return joints[order], places[order]
+
+    @property
+    def owner(self) -> np.ndarray:
+        """Joint of each axis [na]."""
+        return self.place[0]
+
+    @cached_property
+    def held(self) -> tuple[np.ndarray, np.ndarray]:
+        """Joint and column (after those of its axes) of each equality row, 6 nj − na of them."""
+        free = np.sum(self.slots < len(self.axes), axis=1)
+        joints, columns = np.nonzero(np.arange(6) >= free[:, None])
+        return joints, columns
+
+    @property
+    def rows(self) -> int:
+        """Scalar rows that all of this makes."""
+        counted = (self.held[0], self.sprung, self.lower, self.upper, self.rubbed, self.servos)
+        return sum(len(rows) for rows in counted)
+
+    def joint(self, name: str) -> int:
+        """Index of a joint by name."""
+        return _index("joint", self.joints, name)
+
+    def axis(self, name: str) -> int:
+        """Index of an axis by name."""
+        return _index("axis", self.axes, name)
+
+    def actuator(self, name: str) -> int:
+        """Index of an actuator by name."""
+        return _index("actuator", self.actuators, name)
+
+
+def _index(what: str, names: tuple[str, ...], name: str) -> int:
+    if name not in names:
+        raise ValueError(f"no {what} named {name!r}; the model has {', '.join(names) or 'none'}")
+    return names.index(name)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Joints:
+    """Where the joints are: their frame in each of the two bodies."""
+
+    anchor: Float[Array, "nj 2 3"]
+    """Origin, from the centre of mass, in body axes [m]."""
+    frame: Float[Array, "nj 2 4"]
+    """Orientation, (w, x, y, z)."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Axes:
+    """Degrees of freedom and what acts along them; see :class:`jaxccp.model.joints.Axis`."""
+
+    direction: Float[Array, "na 3"]
+    """Unit, in the joint's frame."""
+    point: Float[Array, "na 3"]
+    """A point of the axis, in the joint's frame [m]."""
+    lower: Float[Array, " na"]
+    upper: Float[Array, " na"]
+    stiffness: Float[Array, " na"]
+    rest: Float[Array, " na"]
+    damping: Float[Array, " na"]
+    armature: Float[Array, " na"]
+    friction: Float[Array, " na"]
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Actuators:
+    """What drives the axes; see :class:`jaxccp.model.actuator.Actuator`."""
+
+    gain: Float[Array, " nm"]
+    offset: Float[Array, " nm"]
+    stiffness: Float[Array, " nm"]
+    damping: Float[Array, " nm"]
+    gear: Float[Array, " nm"]
+    force_limits: Float[Array, "nm 2"]
+    control_limits: Float[Array, "nm 2"]
