@@ -136,7 +136,8 @@ def test_stopping_distance_at_45_degrees_to_the_axes() -> None:
     distance = speed**2 / (2 * MU * G) - speed * H / 2
     np.testing.assert_allclose(np.hypot(*end[:2]), distance, rtol=1e-5)
     np.testing.assert_allclose(end[0], end[1], rtol=1e-6)
-    assert np.linalg.norm(record.velocity[-1, BOX]) <= TOLERANCE
+    # The solver's error u, and the gap h u that the step before has left to be closed.
+    assert np.linalg.norm(record.velocity[-1, BOX]) <= 2 * TOLERANCE
 
 
 def test_convex_law_stops_where_coulombs_does() -> None:
