@@ -13,7 +13,7 @@ from jaxccp.collision.detect import detect, empty_memory
 from jaxccp.dynamics import Descriptor, Stepper, Trajectory, describe, energy, rollout
 from jaxccp.dynamics.system import assemble
 from jaxccp.io import Recording, record
-from jaxccp.model import Model, State
+from jaxccp.model import Model, State, joint_motion
 from jaxccp.scene import contact_capacity
 
 PARTS = 50
@@ -111,19 +111,21 @@ def last_system(model: Model, run: Run, h: float) -> Descriptor:
     """The matrices of the step of length ``h`` [s] after the last sample, of the first copy."""
     recording = run.recording
     last = (0, -1) if recording.position.ndim == 4 else -1
-    dtype = model.bodies.mass.dtype
+    dtype, linkage = model.bodies.mass.dtype, model.topology.linkage
     state = State(
         jnp.asarray(recording.position[last], dtype),
         jnp.asarray(recording.quaternion[last], dtype),
         jnp.asarray(recording.velocity[last], dtype),
         jnp.asarray(recording.angular_velocity[last], dtype),
         jnp.asarray(recording.time[-1], dtype),
+        jnp.zeros(len(linkage.axes), dtype),
         empty_memory(model.topology, dtype),
     )
 
     @jax.jit
     def system(state: State) -> Descriptor:
-        return describe(model, assemble(model, state, detect(model, state), h, None))
+        motion = joint_motion(model, state) if linkage.joints else None
+        return describe(model, assemble(model, state, detect(model, state), h, None, motion))
 
     return system(state).active()
 

@@ -32,6 +32,8 @@ class Contacts:
     impact_friction: Float[Array, " c"]
     """Coulomb coefficient while the contact is an impact."""
     restitution: Float[Array, " c"]
+    rolling: Float[Array, "c 2"]
+    """Coefficients of spinning and rolling friction [m]."""
     compliance: Float[Array, " c"]
     damping: Float[Array, " c"]
     slot: Int[Array, " c"]
@@ -52,7 +54,7 @@ def empty_memory(topology: Topology, dtype: jnp.dtype) -> Memory:
     count = slots(topology)
     return Memory(
         jnp.full(count, -1, jnp.int32),
-        jnp.zeros((count, 3), dtype),
+        jnp.zeros((count, 6 if topology.rolls else 3), dtype),
         jnp.zeros(topology.linkage.rows, dtype),
     )
 
@@ -94,6 +96,7 @@ def _contacts(
         combine(rules.friction, table.friction[a], table.friction[b]),
         combine(rules.friction, impact[a], impact[b]),
         combine(rules.restitution, table.restitution[a], table.restitution[b]),
+        combine(rules.friction, table.rolling[a], table.rolling[b]),
         table.compliance[a] + table.compliance[b],
         table.damping[a] + table.damping[b],
         slot,
@@ -126,8 +129,9 @@ def _no_manifold(dtype: jnp.dtype) -> Manifold:
     return Manifold(jnp.zeros(0, dtype), point, point, jnp.zeros(0, jnp.int32))
 
 
-def recall(topology: Topology, memory: Memory, contacts: Contacts) -> Float[Array, "c 3"]:
-    """Last step's world impulse of each contact, zero for a contact that is new.
+def recall(topology: Topology, memory: Memory, contacts: Contacts) -> Float[Array, "c w"]:
+    """Last step's world impulse of each contact, and its angular impulse where contacts roll; zero
+    for a contact that is new.
 
     A contact is the same one if its pair and its feature are; its slot within the pair's
     manifold may have changed.
@@ -140,9 +144,10 @@ def recall(topology: Topology, memory: Memory, contacts: Contacts) -> Float[Arra
         stop = start + len(group.first) * points
         now = wanted[start:stop].reshape(-1, points)
         then = memory.feature[start:stop].reshape(-1, points)
-        impulse = memory.impulse[start:stop].reshape(-1, points, 3)
+        impulse = memory.impulse[start:stop].reshape(-1, points, memory.impulse.shape[1])
         same = (now[:, :, None] == then[:, None, :]) & (now[:, :, None] >= 0)
-        parts.append(jnp.einsum("pij,pjk->pik", same.astype(impulse.dtype), impulse).reshape(-1, 3))
+        matched = jnp.einsum("pij,pjk->pik", same.astype(impulse.dtype), impulse)
+        parts.append(matched.reshape(-1, matched.shape[-1]))
         start = stop
     matched = jnp.concatenate([*parts, memory.impulse[:0]])
     return matched[contacts.slot]
@@ -151,7 +156,7 @@ def recall(topology: Topology, memory: Memory, contacts: Contacts) -> Float[Arra
 def remember(
     topology: Topology,
     contacts: Contacts,
-    impulse: Float[Array, "c 3"],
+    impulse: Float[Array, "c w"],
     scalars: Float[Array, " s"],
 ) -> Memory:
     """The memory for the next step from this step's impulses, those of contacts in the world."""

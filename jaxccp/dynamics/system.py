@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax import lax
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.cones import Cones
@@ -19,6 +21,8 @@ from jaxccp.model.kinematics import JointMotion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
+_TANGENTS_AND_TURNS = (slice(1, 3), slice(4, 6))
+
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
@@ -33,6 +37,8 @@ class System:
     delay: Float[Array, " c"]
     """Fraction of the step that passes before each contact's impulse acts: its time of impact
     where it bounces, 0 elsewhere."""
+    arm: Float[Array, " c"]
+    """Length [m] that the rows of spinning and rolling are multiplied by."""
 
     def velocities(self, lam: Float[Array, " n"]) -> tuple[Array, Array]:
         """Twists after the impulses ``lam``, and twists that carry the poses over the step.
@@ -44,6 +50,26 @@ class System:
         after = self.free_velocity + self.root.apply(self.delassus.impulse(lam))
         during = self.free_velocity + self.root.apply(self.delassus.impulse(early))
         return after, during
+
+    def guess(
+        self, contacts: Contacts, scalars: Float[Array, " s"], world: Float[Array, "c w"]
+    ) -> Float[Array, " n"]:
+        """Multipliers from impulses of the scalar rows, and of contacts in the world: linear,
+        then angular where contacts roll."""
+        local = jnp.einsum("cij,ckj->cki", contacts.frame, world.reshape(len(world), -1, 3))
+        return self.problem.cones.join(scalars, (local / self._units(local)).reshape(world.shape))
+
+    def impulses(
+        self, contacts: Contacts, lam: Float[Array, " n"]
+    ) -> tuple[Float[Array, " s"], Float[Array, "c w"]]:
+        """The inverse of :meth:`guess`."""
+        scalars, blocks = self.problem.cones.split(lam)
+        local = blocks.reshape(len(blocks), -1, 3)
+        world = jnp.einsum("cij,cki->ckj", contacts.frame, self._units(local) * local)
+        return scalars, world.reshape(blocks.shape)
+
+    def _units(self, local: Float[Array, "c k 3"]) -> Float[Array, "c k 1"]:
+        return jnp.stack([jnp.ones_like(self.arm), self.arm], axis=1)[:, : local.shape[1], None]
 
 
 def assemble(
@@ -71,28 +97,36 @@ def assemble(
         acceleration = acceleration + root.apply(root.transpose(force))
     free_velocity = jnp.where(free, twist + h * acceleration, 0.0)
 
-    jacobian = _jacobian(state, contacts)
+    rolls = model.topology.rolls
+    jacobian = _jacobian(state, contacts, rolls)
     u_before = _row_velocity(jacobian, contacts, jnp.where(free, twist, 0.0))
     u_free = _row_velocity(jacobian, contacts, free_velocity)
     hits = _hits(model, contacts, u_before[:, 0], u_free[:, 0], h)
     bias, compliance, delay = _bias(model, contacts, hits, u_before[:, 0], u_free[:, 0], h)
     friction = jnp.where(hits, contacts.impact_friction, contacts.friction)
     live = contacts.live
+    whitened = _whiten(root, contacts, jacobian, live)
+    arm, rolling = jnp.ones_like(bias), None
+    if rolls:
+        arm = lax.stop_gradient(_arm(whitened))
+        rolling = contacts.rolling / arm[:, None]
+        unit = jnp.where(np.arange(6) < 3, 1.0, arm[:, None])
+        whitened, u_free = whitened * unit[:, :, None], u_free * unit
+    normal_only = jnp.eye(u_free.shape[1], dtype=bias.dtype)[0]
     # A dead slot is a contact of zero rows that moves apart: its impulse is zero, exactly.
-    r = jnp.where(live[:, None], u_free.at[:, 0].add(bias), jnp.eye(3, dtype=bias.dtype)[0])
-    normal_only = jnp.asarray([1.0, 0.0, 0.0], bias.dtype)
+    r = jnp.where(live[:, None], u_free.at[:, 0].add(bias), normal_only)
     compliance = (jnp.where(live, compliance, 0.0)[:, None] * normal_only).reshape(-1)
     delassus = BodyDelassus(
         rows.whitened(root),
-        _whiten(root, contacts, jacobian, live),
+        whitened,
         rows.bodies,
         contacts.bodies,
         jnp.concatenate([rows.compliance, compliance]),
         state.position.shape[0],
     )
     r = jnp.concatenate([rows.velocity(free_velocity) + rows.bias, r.reshape(-1)])
-    problem = Problem(delassus, r, Cones(rows.lo, rows.hi, friction))
-    return System(problem, delassus, root, free_velocity, delay)
+    problem = Problem(delassus, r, Cones(rows.lo, rows.hi, friction, rolling=rolling))
+    return System(problem, delassus, root, free_velocity, delay, arm)
 
 
 def _along_joints(
@@ -114,11 +148,22 @@ def _along_joints(
     return scalar_rows(step), applied(step) if linkage.actuators else None
 
 
-def _jacobian(state: State, contacts: Contacts) -> tuple[Array, Array]:
-    """Linear [c 3 3] and angular [c 2 3 3] parts of the second body's rows (first: negated)."""
+def _arm(whitened: Float[Array, "c 6 12"]) -> Float[Array, " c"]:
+    """The length that makes rows of rolling weigh what those of the tangents do [m]."""
+    tangents, turns = (jnp.sum(whitened[:, part] ** 2, axis=(1, 2)) for part in _TANGENTS_AND_TURNS)
+    move = (tangents > 0) & (turns > 0)
+    return jnp.sqrt(jnp.where(move, tangents, 1.0) / jnp.where(move, turns, 1.0))
+
+
+def _jacobian(state: State, contacts: Contacts, rolls: bool) -> tuple[Array, Array]:
+    """Linear [c w 3] and angular [c 2 w 3] parts of the second body's rows (first: negated)."""
     arms = contacts.position[:, None, :] - state.position[contacts.bodies]
     angular = jnp.cross(arms[:, :, None, :], contacts.frame[:, None, :, :])
-    return contacts.frame, angular
+    if not rolls:
+        return contacts.frame, angular
+    turns = jnp.broadcast_to(contacts.frame[:, None], angular.shape)
+    linear = jnp.concatenate([contacts.frame, jnp.zeros_like(contacts.frame)], axis=1)
+    return linear, jnp.concatenate([angular, turns], axis=2)
 
 
 def _row_velocity(jacobian: tuple[Array, Array], contacts: Contacts, twist: Array) -> Array:
@@ -132,7 +177,7 @@ def _row_velocity(jacobian: tuple[Array, Array], contacts: Contacts, twist: Arra
 
 def _whiten(
     root: InverseRoot, contacts: Contacts, jacobian: tuple[Array, Array], live: Bool[Array, " c"]
-) -> Float[Array, "c 3 12"]:
+) -> Float[Array, "c w 12"]:
     """The rows times L, (first body, second body) side by side; zero where not live."""
     linear, angular = jacobian
     scale = root.linear[contacts.bodies]
@@ -141,7 +186,7 @@ def _whiten(
     sign = jnp.asarray([-1.0, 1.0], linear.dtype)[:, None, None]
     rows = sign * jnp.concatenate([shift, turn], axis=-1)
     rows = jnp.where(live[:, None, None, None], rows, 0.0)
-    return jnp.swapaxes(rows, 1, 2).reshape(-1, 3, 12)
+    return jnp.swapaxes(rows, 1, 2).reshape(*linear.shape[:2], 12)
 
 
 def _hits(

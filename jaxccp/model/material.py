@@ -25,6 +25,10 @@ class Material:
     impact_friction: float = 1.0
     """μ in an impact, relative to ``friction``, which lasting contact has. One number does not
     describe both where the coefficient falls with pressure."""
+    spinning: float = 0.0
+    """Torque about the normal that the contact holds, per normal force [m]."""
+    rolling: float = 0.0
+    """Torque about the tangents that the contact holds, per normal force [m]."""
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -44,6 +48,7 @@ class Combination:
     """
 
     friction: Rule = "min"
+    """Of spinning and rolling friction too."""
     restitution: Rule = "min"
 
     def __post_init__(self) -> None:
@@ -68,6 +73,6 @@ _RULES = {
 }
 
 
-def combine(rule: Rule, a: Float[Array, " c"], b: Float[Array, " c"]) -> Float[Array, " c"]:
+def combine(rule: Rule, a: Float[Array, "c *k"], b: Float[Array, "c *k"]) -> Float[Array, "c *k"]:
     """One coefficient per contact from those of its two surfaces."""
     return _RULES[rule](a, b)

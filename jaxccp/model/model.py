@@ -33,6 +33,8 @@ class Topology:
     """Body of each shape [ng]."""
     pairs: tuple[PairGroup, ...]
     combination: Combination
+    rolls: bool
+    """Whether contacts resist spinning and rolling: they then have six rows."""
     max_contacts: int | None
     """Capacity for contacts; None keeps every candidate of every pair."""
     linkage: Linkage
@@ -71,6 +73,8 @@ class Shapes:
     """Relative to ``friction``."""
     compliance: Float[Array, " ng"]
     damping: Float[Array, " ng"]
+    rolling: Float[Array, "ng 2"]
+    """Spinning and rolling friction [m]."""
 
 
 @jax.tree_util.register_dataclass

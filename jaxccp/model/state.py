@@ -13,8 +13,9 @@ class Memory:
 
     feature: Int[Array, " slots"]
     """Geometric feature in each contact slot, -1 where none was live."""
-    impulse: Float[Array, "slots 3"]
-    """In world coordinates [N·s], so that a change of tangent frame does not matter."""
+    impulse: Float[Array, "slots w"]
+    """In world coordinates [N·s], so that a change of tangent frame does not matter; with
+    spinning and rolling friction the angular impulse follows [N·m·s]."""
     scalars: Float[Array, " s"]
     """Of the scalar rows: joints and what acts along their axes."""
 

@@ -289,6 +289,7 @@ class ModelBuilder:
             np.array([placed.body for placed in self._shapes], np.int32),
             self._pairs(),
             self.combination,
+            any(p.material.spinning or p.material.rolling for p in self._shapes),
             max_contacts,
             linkage,
         )
@@ -338,6 +339,7 @@ class ModelBuilder:
             column([p.material.impact_friction for p in placed]),
             column([p.material.compliance for p in placed]),
             column([p.material.damping for p in placed]),
+            column([(p.material.spinning, p.material.rolling) for p in placed], 2),
         )
 
     def _pairs(self) -> tuple[PairGroup, ...]:

@@ -58,9 +58,7 @@ class EulerImplicitLinearized:
             state = replace(state, turns=motion.coordinate)
         system = assemble(model, state, contacts, self.h, force, motion, control)
         world = recall(model.topology, state.memory, contacts)
-        guess = system.problem.cones.join(
-            state.memory.scalars, jnp.einsum("cij,cj->ci", contacts.frame, world)
-        )
+        guess = system.guess(contacts, state.memory.scalars, world)
         solver = self.solver or (Auto() if jointed else APGD())
         solution = solve(system.problem, solver, guess, law=self.law, stop=self.stop)
         after = self._advance(model, state, contacts, system, solution)
@@ -79,8 +77,7 @@ class EulerImplicitLinearized:
         after = world_inertia(model, quaternion.to_matrix(turned))
         momentum = jnp.einsum("bij,bj->bi", before, twist[:, 3:])
         spin = jnp.einsum("bij,bj->bi", linear3.inverse(after), momentum)
-        scalars, impulse = system.problem.cones.split(solution.lam)
-        world = jnp.einsum("cij,ci->cj", contacts.frame, impulse)
+        scalars, world = system.impulses(contacts, solution.lam)
         return State(
             position,
             turned,

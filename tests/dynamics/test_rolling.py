@@ -1,0 +1,80 @@
+"""Spinning and rolling friction of balls on a plane, against rigid-body mechanics."""
+
+from dataclasses import replace
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp.dynamics import EulerImplicitLinearized, Trajectory, rollout
+from jaxccp.model import Material, Plane, Sphere
+from jaxccp.scene import ModelBuilder
+
+RADIUS, GRAVITY, H, STEPS = 0.1, 9.81, 1e-3, 300
+ROLLING, SPINNING = 4e-3, 2e-3
+SPEED, SPIN = 1.0, 10.0
+INERTIA = 0.4 * RADIUS**2  # per kg
+
+
+def tilted(angle: float) -> tuple[float, float, float]:
+    return GRAVITY * np.sin(angle), 0.0, -GRAVITY * np.cos(angle)
+
+
+@cache
+def run(tilt: float = 0.0) -> Trajectory:
+    """A ball that rolls, one that spins in place and one at rest, far apart."""
+    builder = ModelBuilder(gravity=tilted(tilt))
+    surface = Material(friction=0.6, rolling=ROLLING, spinning=SPINNING)
+    builder.add_shape(0, Plane(), material=surface)
+    moving = dict(velocity=(SPEED, 0, 0), angular_velocity=(0, SPEED / RADIUS, 0))
+    for y, motion in enumerate([moving, dict(angular_velocity=(0, 0, SPIN)), {}]):
+        builder.add_solid(Sphere(RADIUS), 2.0, surface, position=(0, y, RADIUS), **motion)
+    model, state = builder.build()
+    return rollout(model, state, EulerImplicitLinearized(H, "ncp"), STEPS)[1]
+
+
+def test_a_rolling_ball_slows_down_by_its_torque() -> None:
+    """The torque ρ m g acts against rolling: a = ρ g / (R (1 + 2/5))."""
+    states = run().state
+    assert not np.any(run().report.solver.status)
+    time = STEPS * H
+    slowing = ROLLING * GRAVITY / (1.4 * RADIUS)
+    np.testing.assert_allclose(states.velocity[-1, 1, 0], SPEED - slowing * time, rtol=1e-6)
+    np.testing.assert_allclose(
+        states.angular_velocity[-1, 1, 1], states.velocity[-1, 1, 0] / RADIUS, rtol=1e-6
+    )
+
+
+def test_a_spinning_ball_slows_down_by_its_torque() -> None:
+    spin = run().state.angular_velocity[-1, 2]
+    slowing = SPINNING * GRAVITY / INERTIA
+    np.testing.assert_allclose(spin, [0, 0, SPIN - slowing * STEPS * H], rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize(("share", "moves"), [(0.9, False), (1.1, True)])
+def test_a_ball_holds_on_slopes_up_to_rolling_over_radius(share: float, moves: bool) -> None:
+    slope = np.arctan(ROLLING / RADIUS) * share
+    states = run(float(slope)).state
+    drive = GRAVITY * (np.sin(slope) - ROLLING / RADIUS * np.cos(slope)) / 1.4
+    speed = drive * STEPS * H if moves else 0.0
+    np.testing.assert_allclose(states.velocity[-1, 3, 0], speed, atol=1e-8)
+
+
+def test_the_gradient_in_the_coefficient() -> None:
+    """d v / d ρ = −g t / (R (1 + 2/5)) of the ball that rolls."""
+    builder = ModelBuilder()
+    surface = Material(friction=0.6, rolling=ROLLING)
+    builder.add_shape(0, Plane(), material=surface)
+    motion = dict(velocity=(SPEED, 0, 0), angular_velocity=(0, SPEED / RADIUS, 0))
+    builder.add_solid(Sphere(RADIUS), 2.0, surface, position=(0, 0, RADIUS), **motion)
+    model, state = builder.build()
+
+    def speed(rolling: jax.Array) -> jax.Array:
+        changed = jnp.zeros_like(model.shapes.rolling).at[:, 1].set(rolling)
+        one = replace(model, shapes=replace(model.shapes, rolling=changed))
+        return rollout(one, state, EulerImplicitLinearized(H, "ncp"), 20)[0].velocity[1, 0]
+
+    _, slope = jax.jvp(speed, (jnp.asarray(ROLLING),), (jnp.asarray(1.0),))
+    np.testing.assert_allclose(slope, -GRAVITY * 20 * H / (1.4 * RADIUS), rtol=1e-6)
