@@ -56,7 +56,7 @@ class System:
     ) -> Float[Array, " n"]:
         """Multipliers from impulses of the scalar rows, and of contacts in the world: linear,
         then angular where contacts roll."""
-        local = jnp.einsum("cij,ckj->cki", contacts.frame, world.reshape(len(world), -1, 3))
+        local = jnp.einsum("cij,ckj->cki", contacts.frame, self._split(world))
         return self.problem.cones.join(scalars, (local / self._units(local)).reshape(world.shape))
 
     def impulses(
@@ -64,9 +64,12 @@ class System:
     ) -> tuple[Float[Array, " s"], Float[Array, "c w"]]:
         """The inverse of :meth:`guess`."""
         scalars, blocks = self.problem.cones.split(lam)
-        local = blocks.reshape(len(blocks), -1, 3)
+        local = self._split(blocks)
         world = jnp.einsum("cij,cki->ckj", contacts.frame, self._units(local) * local)
         return scalars, world.reshape(blocks.shape)
+
+    def _split(self, blocks: Float[Array, "c w"]) -> Float[Array, "c k 3"]:
+        return blocks.reshape(blocks.shape[0], blocks.shape[1] // 3, 3)
 
     def _units(self, local: Float[Array, "c k 3"]) -> Float[Array, "c k 1"]:
         return jnp.stack([jnp.ones_like(self.arm), self.arm], axis=1)[:, : local.shape[1], None]

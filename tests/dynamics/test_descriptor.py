@@ -46,6 +46,7 @@ def step() -> tuple[Model, State, Contacts, System, Descriptor, Problem, np.ndar
         friction=none + 0.4,
         impact_friction=none + 0.4,
         restitution=none,
+        rolling=jnp.zeros((4, 2)),
         compliance=soft,
         damping=100 * soft,
         slot=jnp.arange(4),
