@@ -114,9 +114,10 @@ def auto_against(rows: list[Outcome], law: str) -> str:
 def _summary(ratios: np.ndarray) -> str:
     # "lower": no mean of a number and infinity.
     ninety = np.quantile(ratios, 0.9, method="higher")
+    shares = (100 * np.mean(ratios <= 1), 100 * np.mean(ratios <= 2))
     return (
-        f"{_number(float(np.median(ratios)))} | {_number(float(ninety))} | {100 * np.mean(ratios <= 1):.0f} "
-        f"| {100 * np.mean(ratios <= 2):.0f} |"
+        f"{_number(float(np.median(ratios)))} | {_number(float(ninety))} "
+        f"| {shares[0]:.0f} | {shares[1]:.0f} |"
     )
 
 
