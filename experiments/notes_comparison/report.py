@@ -28,10 +28,15 @@ def picture(points: list[Point], law: str, solvers: list[str]) -> Figure:
                     continue
                 x = [max(p.iterations, 0.7) if column % 2 == 0 else 1e3 * p.seconds for p in curve]
                 y = [max(p.residual, 1e-13) for p in curve]
-                (handles[name],) = ax.plot(
-                    x, y, color=f"C{i}", linewidth=2.2 if name == "auto" else 1.3, marker=".",
-                    markersize=3,
-                )  # fmt: skip
+                # Drawn on top and broken, as it often is one of the others.
+                special = {
+                    "color": "black",
+                    "linestyle": (0, (4, 2)),
+                    "linewidth": 2.0,
+                    "zorder": 3,
+                }
+                style = special if name == "auto" else {"color": f"C{i}", "linewidth": 1.4}
+                (handles[name],) = ax.plot(x, y, marker=".", markersize=3, **style)
             ax.set(xscale="log", yscale="log", ylim=(1e-12, 3.0))
             ax.grid(alpha=0.25)
             ax.spines[["top", "right"]].set_visible(False)

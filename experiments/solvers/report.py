@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import jax
+import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 from run import ACCURACIES, LAWS, Outcome
@@ -167,13 +168,16 @@ def profiles(rows: list[Outcome]) -> Figure:
     """Performance profiles: Dolan & Moré, Math. Program. 91 (2002)."""
     figure = Figure(figsize=(14.0, 8.0), dpi=100, layout="constrained")
     axes = figure.subplots(len(LAWS), len(ACCURACIES), sharex=True, sharey=True)
-    names = list(dict.fromkeys(row.solver for row in rows if row.outcome != "refused"))
+    taken = {row.solver for row in rows if row.outcome != "refused"}
+    own = [name for name in SOLVERS if name in taken]
+    others = sorted(taken - set(own))
+    colours = matplotlib.colormaps["tab10"].colors
     handles = {}
     for line, law in zip(axes, LAWS, strict=True):
         for ax, accuracy in zip(line, ACCURACIES, strict=True):
             table = times(rows, law, accuracy)
             fastest = best(table)
-            for i, name in enumerate(names):
+            for i, name in [*enumerate(own), *enumerate(others)]:
                 if name not in table or not fastest:
                     continue
                 ratios = np.sort([table[name].get(p, np.inf) / t for p, t in fastest.items()])
@@ -185,7 +189,7 @@ def profiles(rows: list[Outcome]) -> Figure:
                     x,
                     y,
                     where="post",
-                    color=f"C{i % 10}",
+                    color="black" if name == "auto" else colours[i % 10],
                     linewidth=2.6 if name == "auto" else 1.4,
                     linestyle="-" if name in SOLVERS else "--",
                     zorder=3 if name == "auto" else 2,
@@ -201,7 +205,12 @@ def profiles(rows: list[Outcome]) -> Figure:
         line[0].set_ylabel("share of problems solved")
     for ax in axes[-1]:
         ax.set_xlabel("time / fastest time")
-    figure.legend(handles.values(), handles, loc="outside right center", frameon=False)
+    figure.legend(
+        [handles[name] for name in own + others if name in handles],
+        [name for name in own + others if name in handles],
+        loc="outside right center",
+        frameon=False,
+    )
     return figure
 
 

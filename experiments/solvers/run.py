@@ -35,7 +35,7 @@ ACCURACIES = (1e-3, 1e-6, 1e-9)
 LAWS = ("ccp", "ncp")
 COMPILE = 180.0
 """Seconds that reading, preparing and compiling may take."""
-TRIES = 6.0
+TRIES = 12.0
 """Caps that the search for an outcome may take: growing limits, sharper tolerances, repeats."""
 
 
@@ -245,9 +245,18 @@ def compare(arguments: argparse.Namespace, path: Path) -> None:
                 break
             writer.writerows(asdict(row) for row in rows)
             file.flush()
-            times = " ".join("–" if np.isinf(r.seconds) else f"{1e3 * r.seconds:.3g}" for r in rows)
-            print(f"{number + 1}/{len(tasks)} {problem.name} {law} {name}: {times} ms", flush=True)
+            print(
+                f"{number + 1}/{len(tasks)} {problem.name} {law} {name}: {_words(rows)}", flush=True
+            )
     worker.end()
+
+
+def _words(rows: list[Outcome]) -> str:
+    if rows[0].outcome == "refused":
+        return f"does not apply: {rows[0].note}"
+    times = ("–" if np.isinf(row.seconds) else f"{1e3 * row.seconds:.3g}" for row in rows)
+    ended = next((f", {row.note}" for row in rows if row.outcome == "failed"), "")
+    return f"{' / '.join(times)} ms{ended}"
 
 
 if __name__ == "__main__":

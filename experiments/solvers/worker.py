@@ -29,9 +29,9 @@ from jaxccp.io import InputError, NamedProblem, read_problem  # noqa: E402
 REPEATS = 3
 WORTHWHILE = 0.02
 """Seconds that repeats of a short solve may fill."""
-FIRST_LIMIT = 10
+FIRST_LIMIT = 1
 STEEPER = 10
-"""Factor on the iteration limit from try to try."""
+"""Factor on the iteration limit from try to try; 2 where the shortest limit is sought."""
 GRADUAL = 1.1
 """Precision to which the shortest limit is sought for solvers stopped by it."""
 
@@ -96,6 +96,7 @@ def reached(
 ) -> tuple:
     """The outcome for one accuracy: ever sharper tolerances, each with growing limits."""
     worst, total = (float("inf"), 0), 0.0
+    steeper = 2 if entrant.by_limit else STEEPER
     for factor in entrant.sharpen:
         tolerance, now, below = factor * accuracy * scale, limit, 0
         while True:
@@ -105,13 +106,12 @@ def reached(
             error = judged(lam) if np.all(np.isfinite(lam)) else float("inf")
             if error <= accuracy:
                 if entrant.by_limit:
-                    now, raw = shortest(entrant, judged, accuracy, below, now)
-                    iterations = now
+                    now = iterations = shortest(entrant, judged, accuracy, below, now)
                 best = fastest(entrant, tolerance, now, spent)
                 outcome = "solved" if best <= cap else "failed"
                 return outcome, accuracy, best, iterations, error
             worst = min(worst, (error, iterations))
-            ahead = min(STEEPER * now, int(now * (cap / max(spent, 1e-9))))
+            ahead = min(steeper * now, int(now * (cap / max(spent, 1e-9))))
             if not more or ahead < 1.2 * now or spent > cap:
                 break
             now, below = ahead, now
@@ -122,18 +122,16 @@ def reached(
 
 def shortest(
     entrant: Entrant, judged: Callable[[np.ndarray], float], accuracy: float, low: int, high: int
-) -> tuple[int, Any]:
+) -> int:
     """The smallest limit that reaches the accuracy, by bisection between two limits."""
-    raw = entrant.run(0.0, high)
     while high > GRADUAL * low + 1:
-        middle = int(np.sqrt(max(low, 1) * high)) if high > 4 * low else (low + high) // 2
-        trial = entrant.run(0.0, middle)
-        lam, _, _ = entrant.read(trial)
+        middle = (low + high) // 2
+        lam, _, _ = entrant.read(entrant.run(0.0, middle))
         if judged(lam) <= accuracy:
-            high, raw = middle, trial
+            high = middle
         else:
             low = middle
-    return high, raw
+    return high
 
 
 def clocked(entrant: Entrant, tolerance: float, limit: int) -> tuple[Any, float]:
