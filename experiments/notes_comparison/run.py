@@ -61,6 +61,7 @@ class Point:
 
 
 TYPES = get_type_hints(Point)
+Sample = tuple[str, int, float, float]
 
 
 def shaped(problem: ccp.Problem, solver: ccp.Solver) -> ccp.Problem:
@@ -70,7 +71,7 @@ def shaped(problem: ccp.Problem, solver: ccp.Solver) -> ccp.Problem:
     return replace(problem, cones=replace(problem.cones, friction=solver.friction[0]))
 
 
-def curves(item: Case, name: str, law: ccp.Law, floor: float, cap: float) -> Iterator[tuple]:
+def curves(item: Case, name: str, law: ccp.Law, floor: float, cap: float) -> Iterator[Sample]:
     """(start, iterations, seconds, residual) of each point."""
     solver = ccp.SOLVERS[name]()
     problem = shaped(item.problem, solver)
@@ -133,7 +134,7 @@ def compare(config: dict, path: Path, minutes: float) -> None:
                         points = list(curves(item, name, law, config["floor"], config["cap"]))
                     except ValueError as error:
                         print(f"{scene} {law} {name} does not apply: {error}")
-                        points = [("cold", 0, 0.0, np.nan)]
+                        points = [("cold", 0, 0.0, float("nan"))]
                     rows = [Point(scene, item.size, law, name, *point) for point in points]
                     writer.writerows(asdict(row) for row in rows)
                     file.flush()

@@ -6,7 +6,6 @@ import re
 from pathlib import Path
 
 import jax
-import matplotlib
 import numpy as np
 from matplotlib.figure import Figure
 from run import ACCURACIES, LAWS, Outcome
@@ -171,7 +170,6 @@ def profiles(rows: list[Outcome]) -> Figure:
     taken = {row.solver for row in rows if row.outcome != "refused"}
     own = [name for name in SOLVERS if name in taken]
     others = sorted(taken - set(own))
-    colours = matplotlib.colormaps["tab10"].colors
     handles = {}
     for line, law in zip(axes, LAWS, strict=True):
         for ax, accuracy in zip(line, ACCURACIES, strict=True):
@@ -189,7 +187,7 @@ def profiles(rows: list[Outcome]) -> Figure:
                     x,
                     y,
                     where="post",
-                    color="black" if name == "auto" else colours[i % 10],
+                    color="black" if name == "auto" else f"C{i % 10}",
                     linewidth=2.6 if name == "auto" else 1.4,
                     linestyle="-" if name in SOLVERS else "--",
                     zorder=3 if name == "auto" else 2,
@@ -214,7 +212,17 @@ def profiles(rows: list[Outcome]) -> Figure:
     return figure
 
 
+def complete(rows: list[Outcome]) -> list[Outcome]:
+    """Without the problems that a run which ended early has not shown to every solver."""
+    solvers = {row.solver for row in rows}
+    shown: dict[tuple[str, str], set[str]] = {}
+    for row in rows:
+        shown.setdefault((row.problem, row.law), set()).add(row.solver)
+    return [row for row in rows if shown[row.problem, row.law] == solvers]
+
+
 def write_report(rows: list[Outcome], folder: Path, cap: float) -> None:
+    rows = complete(rows)
     count = len({row.problem for row in rows})
     sections = "\n\n".join(
         f"""## {TITLES[law]}

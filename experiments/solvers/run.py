@@ -181,7 +181,7 @@ def measure(
                 note = "a solve beyond the cap" if why == "time" else "the process died"
                 add("failed", np.inf, 0, np.inf, note)
     while len(rows) < len(ACCURACIES):
-        add("failed", np.inf, 0, np.inf, "as at the accuracy before")
+        add("failed", np.inf, 0, np.inf)
     return rows
 
 
@@ -255,8 +255,8 @@ def _words(rows: list[Outcome]) -> str:
     if rows[0].outcome == "refused":
         return f"does not apply: {rows[0].note}"
     times = ("–" if np.isinf(row.seconds) else f"{1e3 * row.seconds:.3g}" for row in rows)
-    ended = next((f", {row.note}" for row in rows if row.outcome == "failed"), "")
-    return f"{' / '.join(times)} ms{ended}"
+    why = next((row.note for row in rows if row.outcome == "failed"), "")
+    return f"{' / '.join(times)} ms {why}".rstrip()
 
 
 if __name__ == "__main__":
