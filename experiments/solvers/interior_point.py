@@ -1,79 +1,80 @@
-"""The convex law by clarabel (an interior-point solver in Rust), for comparison."""
+"""The convex law by clarabel, an interior-point solver in Rust (``pip install clarabel``)."""
 
-import time
+import importlib
 from typing import Any
 
-import clarabel as _clarabel
 import jax.numpy as jnp
 import numpy as np
-from scipy import sparse as _sparse_library
+from entrants import DoesNotApply, Entrant
+from matrices import factor, matrix, sparse
 
-from jaxccp.ccp import BlockSparseDelassus, BodyDelassus, Delassus, Problem
+from jaxccp.ccp import BodyDelassus, Law, Problem
+from jaxccp.io import NamedProblem
 
-clarabel: Any = _clarabel  # a compiled module without type stubs
-sparse: Any = _sparse_library  # matrices and arrays, which the stubs tell apart
+clarabel: Any = importlib.import_module("clarabel")
 
 
-def clarabel_solver(problem: Problem, tolerance: float) -> tuple[np.ndarray, float]:
-    """λ and the seconds clarabel took; over velocities and multipliers where bodies are known."""
-    cones, r = problem.cones, np.asarray(problem.r)
+def prepare(item: NamedProblem, law: Law) -> Entrant:
+    if law != "ccp":
+        raise DoesNotApply("solves the convex law only")
+    problem = item.problem
+    unit = item.scale * problem.cones.rows / np.asarray(problem.delassus.diagonal()).sum()
+    quadratic, linear, a, b, kinds, offset = _conic(problem, unit, item.scale)
+
+    def run(tolerance: float, limit: int) -> Any:
+        settings = clarabel.DefaultSettings()
+        settings.verbose = False
+        settings.max_iter = limit
+        settings.max_threads = 1
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance / item.scale
+        solution = clarabel.DefaultSolver(quadratic, linear, a, b, kinds, settings).solve()
+        return solution, limit
+
+    def read(result: Any) -> tuple[np.ndarray, int, bool]:
+        solution, limit = result
+        lam = jnp.asarray(unit * np.array(solution.x)[offset:])
+        more = solution.iterations >= limit
+        return np.asarray(problem.cones.project(lam)), solution.iterations, more
+
+    # Its residual falls with the root of its gap.
+    return Entrant(run, read, sharpen=(1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8))
+
+
+def _conic(
+    problem: Problem, unit: float, speed: float
+) -> tuple[Any, np.ndarray, Any, np.ndarray, list, int]:
+    """P, q, A, b, cones of min ½ xᵀPx + qᵀx, b − A x in the cones, and where λ begins in x.
+
+    Impulses are measured in ``unit`` [N·s] and velocities in ``speed`` [m/s], to suit absolute
+    tolerances.
+    """
+    cones, r, operator = problem.cones, np.asarray(problem.r) / speed, problem.delassus
+    mass = unit / speed
     n, s = len(r), len(np.asarray(cones.lo))
-    operator = problem.delassus
     if isinstance(operator, BodyDelassus):
         # min ½ ‖w‖² + ½ λᵀEλ + rᵀλ with w = Wᵀλ: sparse where N = W Wᵀ is not.
-        root = sparse.csc_matrix(_factor(operator))
+        root = np.sqrt(mass) * factor(operator)
         m = root.shape[1]
-        quadratic = sparse.diags(np.concatenate([np.ones(m), np.asarray(operator.compliance)]))
+        quadratic = sparse.diags(
+            np.concatenate([np.ones(m), mass * np.asarray(operator.compliance)])
+        )
         linear = np.concatenate([np.zeros(m), r])
         coupling = sparse.hstack([-sparse.identity(m), root.T])
         offset = m
     else:
-        quadratic, linear = sparse.csc_matrix(_sparse(operator)), r
+        quadratic, linear = mass * matrix(problem), r
         coupling, offset = sparse.csc_matrix((0, n)), 0
-    rows, bounds, kinds = _constraints(problem, s, n)
+    rows, bounds, kinds = _constraints(problem, unit, s, n)
     constraints = sparse.hstack([sparse.csc_matrix((rows.shape[0], offset)), rows])
     a = sparse.vstack([coupling, constraints]).tocsc()
     b = np.concatenate([np.zeros(coupling.shape[0]), bounds])
     kinds = ([clarabel.ZeroConeT(coupling.shape[0])] if coupling.shape[0] else []) + kinds
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
-    solver = clarabel.DefaultSolver(sparse.triu(quadratic).tocsc(), linear, a, b, kinds, settings)
-    start = time.perf_counter()
-    solution = solver.solve()
-    seconds = time.perf_counter() - start
-    lam = np.array(solution.x)[offset:]
-    return np.asarray(problem.cones.project(jnp.asarray(lam))), seconds
+    return sparse.triu(quadratic).tocsc(), linear, a, b, kinds, offset
 
 
-def _factor(operator: BodyDelassus) -> Any:
-    rows = np.concatenate(
-        [np.asarray(operator.scalar_rows), np.asarray(operator.contact_rows).reshape(-1, 12)]
-    )
-    pairs = np.concatenate(
-        [
-            np.asarray(operator.scalar_bodies),
-            np.repeat(np.asarray(operator.contact_bodies), 3, axis=0),
-        ]
-    )
-    column = (6 * pairs[:, :, None] + np.arange(6)).reshape(len(rows), 12)
-    row = np.repeat(np.arange(len(rows)), 12)
-    shape = (len(rows), 6 * operator.bodies)
-    return sparse.coo_matrix((rows.reshape(-1), (row, column.reshape(-1))), shape)
-
-
-def _sparse(operator: Delassus) -> Any:
-    if not isinstance(operator, BlockSparseDelassus):
-        return sparse.csc_matrix(np.asarray(operator.dense()))
-    blocks, row, column = (np.asarray(x) for x in (operator.entries, operator.row, operator.column))
-    i = (3 * row[:, None, None] + np.arange(3)[:, None] + np.zeros(3, int)).reshape(-1)
-    j = (3 * column[:, None, None] + np.zeros((3, 1), int) + np.arange(3)).reshape(-1)
-    return sparse.coo_matrix((blocks.reshape(-1), (i, j)), (operator.rows,) * 2).tocsc()
-
-
-def _constraints(problem: Problem, s: int, n: int) -> tuple[Any, np.ndarray, list]:
+def _constraints(problem: Problem, unit: float, s: int, n: int) -> tuple[Any, np.ndarray, list]:
     """b − A λ in a product of cones."""
-    lo, hi = np.asarray(problem.cones.lo), np.asarray(problem.cones.hi)
+    lo, hi = np.asarray(problem.cones.lo) / unit, np.asarray(problem.cones.hi) / unit
     mu = np.asarray(problem.cones.mu)
     eye = sparse.identity(n, format="csr")
     low, high = np.flatnonzero(np.isfinite(lo)), np.flatnonzero(np.isfinite(hi))

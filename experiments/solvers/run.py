@@ -1,231 +1,262 @@
-"""Every solver on recorded contact problems: time to an accuracy, compilation apart.
+"""Every solver on recorded contact problems: processor time to an accuracy, compilation apart.
 
-    python experiments/solvers/run.py PROBLEMS_DIR
+    python experiments/solvers/run.py PROBLEMS_DIR [--minutes 60] [--cap 5] [--solvers auto,psor]
 
-PROBLEMS_DIR: npz files in the layouts of ``jaxccp solve``, in any subfolders. Float64. Each solver
-is timed on each problem to relative residuals of 1e-3, 1e-6 and 1e-9 (max over contacts over
-max‖r_c‖) under both laws, next to the interior-point solver clarabel on the convex law. Writes
-results.csv, results.md and profiles.png beside itself.
+PROBLEMS_DIR: npz files in the layouts of ``jaxccp solve``, in any subfolders. Each solver is timed
+on each problem, in float64 and from a cold start, to relative residuals of 1e-3, 1e-6 and 1e-9 (max
+over contacts over max‖r_c‖, computed outside all of them) under both laws. Next to ours: clarabel,
+Pinocchio's ADMM and PGS, and a Gauss–Seidel and an APGD in numba. Those not installed are left out:
+
+    pip install clarabel pin numba
+
+Times are processor time on one core (``time.process_time``), the best of three, from the problem in
+a solver's own data structures to its multipliers. A solve may take ``--cap`` seconds; what takes
+longer is ended and has failed. Outcomes go to results.csv beside this file as they come; a run goes
+on where the last one stopped, be it for ``--minutes`` (``--afresh`` begins anew). In the end, or
+with ``--report`` alone, results.md and profiles.png are made from it.
 """
 
 import argparse
 import csv
-import os
-import platform
+import multiprocessing
+import random
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import get_type_hints
 
-import jax
-
-jax.config.update("jax_enable_x64", True)
-
-import jax.numpy as jnp  # noqa: E402
-import numpy as np  # noqa: E402
-from interior_point import clarabel_solver  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
-from rich.progress import track  # noqa: E402
-
-from jaxccp import ccp  # noqa: E402
-from jaxccp.io import InputError, NamedProblem, read_problem  # noqa: E402
+import numpy as np
 
 HERE = Path(__file__).resolve().parent
 ACCURACIES = (1e-3, 1e-6, 1e-9)
-BUDGET = 5.0
-"""Seconds a solve may take; then it counts as failed."""
-LIMITS = (100, 1_000, 10_000, 100_000)
-"""Iteration limits tried one after another, while there is time."""
-REPEATS = 3
-LARGEST = 1600
-"""Rows of the largest problem."""
-FIELDS = ("problem", "rows", "law", "solver", "accuracy", "seconds", "iterations", "compile")
+LAWS = ("ccp", "ncp")
+COMPILE = 180.0
+"""Seconds that reading, preparing and compiling may take."""
+TRIES = 12.0
+"""Caps that the search for an outcome may take: growing limits, sharper tolerances, repeats."""
 
 
-def problems(folder: Path) -> list[NamedProblem]:
+@dataclass(frozen=True)
+class Outcome:
+    """A row of results.csv."""
+
+    problem: str
+    rows: int
+    mass_ratio: float
+    law: str
+    solver: str
+    accuracy: float
+    outcome: str
+    """solved, failed (not in time, or not at all), or refused (does not apply)."""
+    seconds: float
+    """Processor time; inf unless solved."""
+    iterations: int
+    residual: float
+    """Relative, of what came back."""
+    idle: float
+    """Processor time of a call without iterations [s]."""
+    compile: float
+    """[s]"""
+    note: str
+
+
+KINDS = get_type_hints(Outcome)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    name: str
+    path: Path
+    rows: int
+    mass_ratio: float
+
+
+def recorded(folder: Path) -> list[Recorded]:
+    """The problems in an order in which any beginning is a sample of all."""
     found = []
     for path in sorted(folder.rglob("*.npz")):
-        try:
-            problem = read_problem(path, np.float64)
-        except InputError as error:
-            print(f"left out: {error}")
-            continue
-        if problem.problem.cones.mu.shape[0] and problem.problem.cones.rows <= LARGEST:
-            found.append(problem)
+        with np.load(path) as file:
+            rolling = "mode" in file and np.any(file["mode"] > 4)
+            if "layout" in file and not rolling:
+                rows = len(file["mode"] if "mode" in file else file["q"])
+                found.append(Recorded(path.stem, path, rows, mass_ratio(file)))
+            else:
+                print(f"left out: {path.name}{', rolling friction' if rolling else ''}")
+    random.Random(0).shuffle(found)
     return found
 
 
-def ours(name: str, law: ccp.Law) -> Callable:
-    def run(problem: ccp.Problem, tolerance: jax.Array, limit: jax.Array) -> ccp.Solution:
-        return ccp.solve(
-            problem, ccp.SOLVERS[name](), law=law, stop=ccp.Stop(tolerance, 0.0, limit)
-        )
-
-    return jax.jit(run)
-
-
-def timed(program: Callable, item: NamedProblem, accuracy: float, law: ccp.Law) -> tuple:
-    """Seconds and iterations to the accuracy; inf where it is not reached in time."""
-    tolerance = jnp.asarray(accuracy * item.scale)
-    for limit in LIMITS:
-        start = time.perf_counter()
-        solution = jax.block_until_ready(program(item.problem, tolerance, jnp.int32(limit)))
-        spent = time.perf_counter() - start
-        if reached(item, np.asarray(solution.lam), accuracy, law):
-            for _ in range(REPEATS - 1):
-                start = time.perf_counter()
-                jax.block_until_ready(program(item.problem, tolerance, jnp.int32(limit)))
-                spent = min(spent, time.perf_counter() - start)
-            if spent > BUDGET:
-                break
-            return spent, int(solution.statistics.iterations)
-        stalled = int(solution.statistics.iterations) < limit
-        if stalled or 10 * spent > 2 * BUDGET:
-            break
-    return float("inf"), int(solution.statistics.iterations)
+def mass_ratio(file: np.lib.npyio.NpzFile) -> float:
+    """Largest over smallest mass of what moves; where masses are unknown, of trace(N_cc)."""
+    if "Minv_blocks" in file:
+        weights = np.trace(file["Minv_blocks"][:, :3, :3], axis1=1, axis2=2)
+    else:
+        row = np.repeat(np.arange(len(file["q"])), np.diff(file["W_indptr"]))
+        own = row == file["W_indices"]
+        diagonal = np.zeros(len(file["q"]))
+        np.add.at(diagonal, row[own], file["W_data"][own])
+        weights = diagonal.reshape(-1, 3).sum(axis=1)
+    weights = weights[weights > 0]
+    return float(weights.max() / weights.min()) if len(weights) else 1.0
 
 
-def reached(item: NamedProblem, lam: np.ndarray, accuracy: float, law: ccp.Law) -> bool:
-    worst = float(jnp.max(ccp.residuals(item.problem, jnp.asarray(lam), law)))
-    return worst <= accuracy * item.scale * (1 + 1e-6)
+class Worker:
+    """A process that measures; begun again after it had to be ended."""
+
+    def __init__(self) -> None:
+        self.context = multiprocessing.get_context("spawn")
+        self.start()
+
+    def start(self) -> None:
+        self.connection, other = self.context.Pipe()
+        self.process = self.context.Process(target=_serve, args=(other,), daemon=True)
+        self.process.start()
+        other.close()
+
+    def end(self) -> None:
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+
+    def messages(self, task: tuple, cap: float, until: float) -> Iterator[tuple]:
+        """What the process reports; ("ended", why) where it took too long or died."""
+        self.connection.send(task)
+        allowed = COMPILE
+        while True:
+            allowed = min(allowed, until - time.monotonic())
+            try:
+                if not self.connection.poll(max(allowed, 0.0)):
+                    self.end()
+                    self.start()
+                    yield "ended", "time" if time.monotonic() < until else "budget"
+                    return
+                message = self.connection.recv()
+            except (EOFError, ConnectionError):
+                self.end()
+                self.start()
+                yield "ended", "crash"
+                return
+            if message[0] == "end":
+                return
+            yield message
+            allowed = TRIES * cap + 5.0
 
 
-def measure(item: NamedProblem, name: str, law: ccp.Law) -> list[dict]:
-    program = ours(name, law)
-    start = time.perf_counter()
-    compiled = program.lower(item.problem, jnp.asarray(1.0), jnp.int32(1)).compile()
-    compile_s = time.perf_counter() - start
-    rows = []
-    for accuracy in ACCURACIES:
-        seconds, iterations = timed(compiled, item, accuracy, law)
-        rows.append(row(item, law, name, accuracy, seconds, iterations, compile_s))
-        if seconds == float("inf"):
-            break
-    for accuracy in ACCURACIES[len(rows) :]:
-        rows.append(row(item, law, name, accuracy, float("inf"), 0, compile_s))
+def _serve(connection: Connection) -> None:
+    from worker import serve
+
+    serve(connection)
+
+
+def measure(
+    worker: Worker, problem: Recorded, law: str, solver: str, cap: float, until: float
+) -> list[Outcome]:
+    """One outcome per accuracy; none where the whole run's time was over before the end."""
+    rows: list[Outcome] = []
+    idle = compiled = 0.0
+
+    def add(outcome: str, seconds: float, iterations: int, residual: float, note: str = "") -> None:
+        accuracy = ACCURACIES[len(rows)]
+        who = (problem.name, problem.rows, problem.mass_ratio, law, solver, accuracy)
+        rows.append(Outcome(*who, outcome, seconds, iterations, residual, idle, compiled, note))
+
+    task = (str(problem.path), law, solver, ACCURACIES, cap)
+    for message in worker.messages(task, cap, until):
+        match message:
+            case "ready", compiled, idle:
+                pass
+            case "solved", _, seconds, iterations, residual:
+                add("solved", seconds, iterations, residual)
+            case "failed", _, _, iterations, residual:
+                add("failed", np.inf, iterations, residual)
+            case "refused", why:
+                for _ in ACCURACIES:
+                    add("refused", np.inf, 0, np.inf, why)
+            case "ended", "budget":
+                return []
+            case "ended", why:
+                note = "a solve beyond the cap" if why == "time" else "the process died"
+                add("failed", np.inf, 0, np.inf, note)
+    while len(rows) < len(ACCURACIES):
+        add("failed", np.inf, 0, np.inf)
     return rows
 
 
-def measure_clarabel(item: NamedProblem) -> list[dict]:
-    rows = []
-    for accuracy in ACCURACIES:
-        best = float("inf")
-        for tolerance in (accuracy, 1e-2 * accuracy, 1e-4 * accuracy, 1e-13):
-            lam, seconds = clarabel_solver(item.problem, tolerance)
-            if np.all(np.isfinite(lam)) and reached(item, lam, accuracy, "ccp"):
-                best = seconds
-                break
-        rows.append(row(item, "ccp", "clarabel", accuracy, best, 0, 0.0))
-    return rows
-
-
-def row(item, law, solver, accuracy, seconds, iterations, compile_s) -> dict:
-    values = (item.name, item.problem.cones.rows, law, solver, accuracy)
-    return dict(zip(FIELDS, (*values, seconds, iterations, compile_s), strict=True))
-
-
-def table(rows: list[dict], law: str) -> str:
-    """Share of problems solved, median time over those solved, and median compile time."""
-    names = list(dict.fromkeys(r["solver"] for r in rows if r["law"] == law))
-    lines = [
-        "| solver | solved to 1e-3 / 1e-6 / 1e-9 | median time to 1e-3 / 1e-6 / 1e-9 [ms] "
-        "| fastest at 1e-6 | within 2 × of it | compile [s] |",
-        "|---|---|---|---|---|---|",
-    ]
-    fastest = fastest_times(rows, law, 1e-6)
-    for name in names:
-        mine = [r for r in rows if r["law"] == law and r["solver"] == name]
-        shares, medians = [], []
-        for accuracy in ACCURACIES:
-            times = np.array([r["seconds"] for r in mine if r["accuracy"] == accuracy])
-            good = np.isfinite(times)
-            shares.append(f"{100 * good.mean():.0f} %")
-            medians.append(f"{1e3 * np.median(times[good]):.2g}" if good.any() else "–")
-        at = {r["problem"]: r["seconds"] for r in mine if r["accuracy"] == 1e-6}
-        first = np.mean([at[p] == t for p, t in fastest.items()])
-        near = np.mean([at[p] <= 2 * t for p, t in fastest.items()])
-        compile_s = np.median([r["compile"] for r in mine])
-        lines.append(
-            f"| {name} | {' / '.join(shares)} | {' / '.join(medians)} | {100 * first:.0f} % "
-            f"| {100 * near:.0f} % | {compile_s:.1f} |"
-        )
-    return "\n".join(lines)
-
-
-def fastest_times(rows: list[dict], law: str, accuracy: float) -> dict[str, float]:
-    best: dict[str, float] = {}
-    for r in rows:
-        if r["law"] == law and r["accuracy"] == accuracy and np.isfinite(r["seconds"]):
-            best[r["problem"]] = min(r["seconds"], best.get(r["problem"], np.inf))
-    return best
-
-
-def plot(rows: list[dict]) -> Figure:
-    figure = Figure(figsize=(13.0, 7.0), dpi=100, layout="constrained")
-    axes = figure.subplots(2, 3, sharey=True)
-    for line, law in zip(axes, ("ccp", "ncp"), strict=True):
-        names = list(dict.fromkeys(r["solver"] for r in rows if r["law"] == law))
-        for ax, accuracy in zip(line, ACCURACIES, strict=True):
-            fastest = fastest_times(rows, law, accuracy)
-            for name in names:
-                at = {
-                    r["problem"]: r["seconds"]
-                    for r in rows
-                    if (r["law"], r["solver"], r["accuracy"]) == (law, name, accuracy)
-                }
-                ratios = np.sort([at[p] / t for p, t in fastest.items()])
-                share = np.arange(1, len(ratios) + 1) / max(len(ratios), 1)
-                ax.step(ratios, share, where="post", label=name, linewidth=1.6)
-            ax.set_xscale("log")
-            ax.set_xlim(1, 1e3)
-            ax.set_ylim(0, 1)
-            ax.set_title(f"{law}, to {accuracy:g}", loc="left", fontsize=10)
-            ax.spines[["top", "right"]].set_visible(False)
-        line[0].set_ylabel("share of problems")
-        line[0].legend(frameon=False, fontsize=8)
-    for ax in axes[1]:
-        ax.set_xlabel("time / fastest time")
-    return figure
+def read_results(path: Path) -> list[Outcome]:
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return [
+            Outcome(*(kind(row[name]) for name, kind in KINDS.items()))
+            for row in csv.DictReader(file)
+        ]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Compare the solvers")
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--solvers", help="comma-separated; all that take cones when left out")
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--minutes", type=float, default=60.0, help="for the whole run")
+    parser.add_argument("--cap", type=float, default=5.0, help="seconds a solve may take")
+    parser.add_argument("--solvers", help="comma-separated; all when left out")
+    parser.add_argument("--rows", type=int, default=12_000, help="of the largest problem")
+    parser.add_argument("--afresh", action="store_true", help="forget results.csv")
+    parser.add_argument("--report", action="store_true", help="only results.md and profiles.png")
+    parser.add_argument("--out", type=Path, default=HERE, help="where the results go")
     arguments = parser.parse_args()
-    names = arguments.solvers.split(",") if arguments.solvers else None
-    names = names or [name for name, solver in ccp.SOLVERS.items() if "cone" in solver.friction]
-    rows: list[dict] = []
-    for item in track(problems(arguments.folder), "solving"):
-        rows += measure_clarabel(item)
-        for name in names:
-            for law in ("ccp", "ncp"):
-                rows += measure(item, name, law)
-    with (HERE / "results.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS)
-        writer.writeheader()
-        writer.writerows(rows)
-    count = len({r["problem"] for r in rows})
-    machine = f"{os.cpu_count()} cores, {platform.machine()}, jax {jax.__version__}, CPU"
-    (HERE / "results.md").write_text(
-        f"""# Solvers on {count} recorded contact problems
+    path = arguments.out / "results.csv"
+    if not arguments.report:
+        if arguments.folder is None:
+            parser.error("give the folder of the problems")
+        if arguments.afresh:
+            path.unlink(missing_ok=True)
+        compare(arguments, path)
 
-`python experiments/solvers/run.py PROBLEMS_DIR` · float64, cold starts, at most {LARGEST} rows and
-{BUDGET:g} s a solve, the shortest of {REPEATS} runs, compilation apart · {machine}
+    from report import write_report
 
-![performance profiles](profiles.png)
+    write_report(read_results(path), arguments.out, arguments.cap)
 
-## The convex law
 
-{table(rows, "ccp")}
+def compare(arguments: argparse.Namespace, path: Path) -> None:
+    from entrants import NAMES
 
-## Coulomb's law
+    until = time.monotonic() + 60 * arguments.minutes
+    done = {(row.problem, row.law, row.solver) for row in read_results(path)}
+    names = arguments.solvers.split(",") if arguments.solvers else NAMES
+    unknown = sorted(set(names) - set(NAMES))
+    if unknown:
+        sys.exit(f"unknown solvers {', '.join(unknown)}; there are {', '.join(NAMES)}")
+    problems = [p for p in recorded(arguments.folder) if p.rows <= arguments.rows]
+    tasks = [(p, law, name) for p in problems for law in LAWS for name in names]
+    tasks = [(p, law, name) for p, law, name in tasks if (p.name, law, name) not in done]
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    new = not path.exists()
+    worker = Worker()
+    with path.open("a", newline="") as file:
+        writer = csv.DictWriter(file, KINDS)
+        if new:
+            writer.writeheader()
+        for number, (problem, law, name) in enumerate(tasks):
+            rows = measure(worker, problem, law, name, arguments.cap, until)
+            if not rows:
+                print(f"time is over; {len(tasks) - number} of {len(tasks)} are left")
+                break
+            writer.writerows(asdict(row) for row in rows)
+            file.flush()
+            print(
+                f"{number + 1}/{len(tasks)} {problem.name} {law} {name}: {_words(rows)}", flush=True
+            )
+    worker.end()
 
-{table(rows, "ncp")}
-""",
-        encoding="utf-8",
-    )
-    plot(rows).savefig(HERE / "profiles.png")
-    print((HERE / "results.md").read_text())
+
+def _words(rows: list[Outcome]) -> str:
+    if rows[0].outcome == "refused":
+        return f"does not apply: {rows[0].note}"
+    times = ("–" if np.isinf(row.seconds) else f"{1e3 * row.seconds:.3g}" for row in rows)
+    why = next((row.note for row in rows if row.outcome == "failed"), "")
+    return f"{' / '.join(times)} ms {why}".rstrip()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,153 @@
+"""The problem of one step of each scene, with the step before as its guess."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import chain
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxccp import Box, EulerImplicitLinearized, Material, Model, ModelBuilder, Plane, Sphere, State
+from jaxccp.ccp import BodyDelassus, Cones, Law, Newton, Problem, Stop
+from jaxccp.collision.detect import detect, recall
+from jaxccp.dynamics.system import assemble
+from jaxccp.math import quaternion
+
+ACCURATE = Stop(1e-9, 0.0, 200)
+"""[m/s]; of the steps before."""
+MATERIAL = Material(friction=0.5)
+PUSH, KICK = 0.1, 2.0
+"""Speeds of boxes of a stack and of a brick [m/s]; without, a warm start has nothing to do."""
+
+
+@dataclass(frozen=True)
+class Case:
+    problem: Problem
+    guess: np.ndarray
+    """Impulses of the step before [N·s]."""
+
+    @property
+    def size(self) -> str:
+        """Rows in words."""
+        scalars, contacts = (len(x) for x in (self.problem.cones.lo, self.problem.cones.mu))
+        return f"{contacts} contacts" + (f", {scalars} equalities" if scalars else "")
+
+
+def case(settings: dict, seed: int, law: Law) -> Case:
+    """The case that a table of the configuration describes."""
+    numbers = dict(settings)
+    kind, h, steps = (numbers.pop(name) for name in ("kind", "h", "steps"))
+    random = np.random.default_rng(seed)
+    if kind == "chain":
+        return live(*chain.after(**numbers, h=h, steps=steps, law=law, stop=ACCURATE))
+    model, state = SCENES[kind](random, **numbers)
+    return _after(model, state, h, steps, law)
+
+
+def _after(model: Model, state: State, h: float, steps: int, law: Law) -> Case:
+    stepper = EulerImplicitLinearized(h, law, Newton(), ACCURATE)
+    step = jax.jit(lambda state: stepper.step(model, state)[0])
+    for _ in range(steps):
+        state = step(state)
+    contacts = detect(model, state)
+    problem = assemble(model, state, contacts, h, None).problem
+    world = recall(model.topology, state.memory, contacts)
+    guess = jnp.einsum("cij,cj->ci", contacts.frame, world)
+    return live(problem, np.asarray(guess).reshape(-1), np.asarray(contacts.live))
+
+
+def live(problem: Problem, guess: np.ndarray, live: np.ndarray) -> Case:
+    """Without the slots that hold no contact."""
+    operator, cones = problem.delassus, problem.cones
+    assert isinstance(operator, BodyDelassus)
+    rows = np.concatenate([np.ones(len(cones.lo), bool), np.repeat(live, 3)])
+    small = replace(
+        operator,
+        contact_rows=operator.contact_rows[live],
+        contact_bodies=operator.contact_bodies[live],
+        compliance=operator.compliance[rows],
+    )
+    kept = Problem(small, problem.r[rows], Cones(cones.lo, cones.hi, cones.mu[live]))
+    return Case(kept, guess[rows])
+
+
+def stack(random: np.random.Generator, boxes: int, top: float) -> tuple[Model, State]:
+    """Cubes of 10 cm put down a little askew and pushed, the highest one heavy."""
+    builder = ModelBuilder(margin=0.01)
+    builder.add_shape(0, Plane(), material=MATERIAL)
+    for i in range(boxes):
+        x, y, yaw = random.uniform(-1, 1, 3) * [0.003, 0.003, 0.05]
+        builder.add_solid(
+            Box((0.05, 0.05, 0.05)),
+            top if i == boxes - 1 else 1.0,
+            MATERIAL,
+            position=(x, y, 0.05 + 0.1 * i),
+            quaternion=_about_z(yaw),
+            velocity=(*random.uniform(-PUSH, PUSH, 2), 0.0),
+        )
+    return builder.build(max_contacts=8 * boxes)
+
+
+def wall(random: np.random.Generator, courses: int, bricks: int) -> tuple[Model, State]:
+    """Bricks of 20 × 10 × 10 cm in running bond, with joints of 2 mm; one is kicked."""
+    builder = ModelBuilder(margin=0.003)
+    builder.add_shape(0, Plane(), material=MATERIAL)
+    for course in range(courses):
+        lengths = [0.2] * bricks if course % 2 == 0 else [0.1, *[0.2] * (bricks - 1), 0.1]
+        left = 0.0
+        for i, length in enumerate(lengths):
+            kicked = (course, i) == (courses // 2, bricks // 2)
+            half = (length / 2 - 0.001, 0.05, 0.05)
+            builder.add_solid(
+                Box(half),
+                5.0 * length,
+                MATERIAL,
+                position=(
+                    left + length / 2,
+                    0.001 * random.uniform(-1, 1),
+                    0.05 + 0.1 * course,
+                ),
+                velocity=(0.0, KICK if kicked else 0.0, 0.0),
+            )
+            left += length
+    return builder.build(max_contacts=20 * courses * bricks)
+
+
+def spheres(random: np.random.Generator, count: int) -> tuple[Model, State]:
+    """Spheres of 4 to 6 cm dropped into a box of 30 × 30 cm."""
+    builder = ModelBuilder(margin=0.01)
+    builder.add_shape(0, Plane(), material=MATERIAL)
+    half = np.sqrt(0.5)
+    for turn, x, y in (
+        ((half, 0, half, 0), -0.15, 0),
+        ((half, 0, -half, 0), 0.15, 0),
+        ((half, -half, 0, 0), 0, -0.15),
+        ((half, half, 0, 0), 0, 0.15),
+    ):
+        builder.add_shape(0, Plane(), (x, y, 0.0), turn, MATERIAL)
+    for i in range(count):
+        radius = random.uniform(0.02, 0.03)
+        x, y = random.uniform(-1, 1, 2) * 0.003
+        builder.add_solid(
+            Sphere(radius),
+            1000 * 4 / 3 * np.pi * radius**3,
+            MATERIAL,
+            position=(
+                0.07 * (i % 4 - 1.5) + x,
+                0.07 * (i // 4 % 4 - 1.5) + y,
+                0.04 + 0.065 * (i // 16),
+            ),
+        )
+    return builder.build(max_contacts=4 * count)
+
+
+def _about_z(angle: float) -> tuple[float, ...]:
+    return tuple(float(x) for x in quaternion.exp(jnp.asarray([0.0, 0.0, angle])))
+
+
+SCENES: dict[str, Callable[..., tuple[Model, State]]] = {
+    "stack": stack,
+    "wall": wall,
+    "spheres": spheres,
+}
