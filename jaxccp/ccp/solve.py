@@ -72,7 +72,7 @@ def solve(
     Args:
         problem: n rows.
         solver: any algorithm of :mod:`jaxccp.ccp.solvers`; APGD when None.
-        guess: multipliers to start from [N·s]; used where they are better than zero.
+        guess: multipliers to start from [N·s], or the part of them that is better than zero.
         law: ``"ccp"`` (convex) or ``"ncp"`` (Coulomb's law, by De Saxcé's fixed point).
         stop: tolerance and iteration limit.
     """
@@ -146,9 +146,12 @@ def _iterate(problem: Problem, solver: Solver, guess: Array, law: Law, stop: Sto
     lam = problem.cones.project(jnp.where(jnp.isfinite(guess), guess, 0.0))
     n_lam = problem.delassus.apply(lam)
     finite = jnp.all(jnp.isfinite(n_lam)) & jnp.all(jnp.isfinite(problem.r))
-    # A guess from another contact situation can be worse than none at all.
-    useful = lam @ (0.5 * n_lam + problem.r) < 0
-    lam, n_lam = jnp.where(useful, lam, 0.0), jnp.where(useful, n_lam, 0.0)
+    # A guess from another contact situation can be worse than none at all; a part of it is not.
+    curvature, slope = lam @ n_lam, problem.r @ lam
+    share = jnp.clip(safe.divide(-slope, curvature), 0.0, 1.0)
+    share = jnp.where(0.5 * curvature + slope < 0, 1.0, share)
+    useful = share > 0
+    lam, n_lam = jnp.where(useful, share * lam, 0.0), jnp.where(useful, share * n_lam, 0.0)
     residual, shift = law_residual(lam, n_lam)
     # Without a guess, u is the velocity of free flight, which says nothing about sliding.
     shift = jnp.where(useful, shift, 0.0)

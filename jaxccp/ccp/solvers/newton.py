@@ -58,6 +58,8 @@ class _State:
     """Residual at which the finish is tried [m/s]."""
     stuck: Int[Array, ""]
     """Steps in a row that were stopped short inside."""
+    warm: Bool[Array, ""]
+    """Whether the finish is being tried from the guess."""
     lagged: Bool[Array, ""]
     """Whether the steps inside take De Saxcé's shift as given."""
     over: Bool[Array, ""]
@@ -111,6 +113,7 @@ class Newton(Solver):
             jnp.any(lam != 0),
             self.attempt * problem.scale(),
             jnp.int32(0),
+            jnp.any(lam != 0),
             jnp.asarray(False),
             jnp.asarray(False),
         )
@@ -205,7 +208,9 @@ class Newton(Solver):
         residual, _ = _residual(task, lam, n_lam)
         better = residual <= 0.5 * state.best
         idle = jnp.where(better, 0, state.idle + 1)
-        failed = idle >= len(WEIGHTS) * self.patience
+        # From a guess one weight has to do: inside, a cold start takes less than all of them.
+        most = jnp.where(state.warm, 1, len(WEIGHTS)) * self.patience
+        failed = idle >= most
         # New multipliers where they are better; another weight begins at the old ones again.
         restart = better | (idle % self.patience == 0) | ~jnp.isfinite(residual)
         home, n_home = jnp.where(better, lam, state.home), jnp.where(better, n_lam, state.n_home)
@@ -225,7 +230,8 @@ class Newton(Solver):
             best=jnp.where(better, residual, state.best),
             idle=jnp.where(failed, 0, idle),
             finishing=~failed,
-            attempt=jnp.where(failed, self.retry * state.attempt, state.attempt),
+            warm=state.warm & ~failed,
+            attempt=jnp.where(failed & ~state.warm, self.retry * state.attempt, state.attempt),
         )
 
     def _again(self, task: Task, state: _State, now: Array) -> _State:
