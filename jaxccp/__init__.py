@@ -4,7 +4,19 @@ from importlib.metadata import version
 
 from jaxccp.ccp import APGD, Stop, solve
 from jaxccp.dynamics import EulerImplicitLinearized, Trajectory, energy, momentum, rollout
-from jaxccp.model import Box, Capsule, Combination, Material, Model, Plane, Sphere, State
+from jaxccp.model import (
+    Box,
+    Capsule,
+    Combination,
+    ConvexMesh,
+    Cylinder,
+    Ellipsoid,
+    Material,
+    Model,
+    Plane,
+    Sphere,
+    State,
+)
 from jaxccp.scene import ModelBuilder
 
 __version__ = version("jaxccp")
@@ -13,6 +25,9 @@ __all__ = [
     "APGD",
     "Box",
     "Capsule",
+    "ConvexMesh",
+    "Cylinder",
+    "Ellipsoid",
     "Combination",
     "EulerImplicitLinearized",
     "Material",

@@ -6,6 +6,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from jaxccp.model.model import Hull
+
 NO_CONTACT = 1e6
 """Distance [m] of an empty slot: finite, so that nothing downstream meets an infinity."""
 
@@ -23,6 +25,8 @@ class Geometry:
     """Capsule: (0, 0, half length); box: outer half extents; otherwise zero [m]."""
     radius: Float[Array, ""]
     """Radius of the ball swept over the core (a box's core is ``size - radius``) [m]."""
+    hull: Hull | None = None
+    """Of a convex mesh."""
 
     @property
     def axis(self) -> Float[Array, "3"]:

@@ -1,8 +1,8 @@
 """Bodies, shapes, materials and the state; knows no solver."""
 
 from jaxccp.model.material import Combination, Material
-from jaxccp.model.model import Bodies, ContactSettings, Model, PairGroup, Shapes, Topology
-from jaxccp.model.shapes import SHAPES, Box, Capsule, Plane, Sphere
+from jaxccp.model.model import Bodies, ContactSettings, Hull, Model, PairGroup, Shapes, Topology
+from jaxccp.model.shapes import SHAPES, Box, Capsule, ConvexMesh, Cylinder, Ellipsoid, Plane, Sphere
 from jaxccp.model.state import ContactMemory, State
 
 __all__ = [
@@ -13,6 +13,10 @@ __all__ = [
     "Combination",
     "ContactMemory",
     "ContactSettings",
+    "ConvexMesh",
+    "Cylinder",
+    "Ellipsoid",
+    "Hull",
     "Material",
     "Model",
     "PairGroup",

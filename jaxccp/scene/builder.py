@@ -11,8 +11,9 @@ from jaxccp.collision.detect import empty_memory, slots
 from jaxccp.collision.pairs import lookup
 from jaxccp.model.material import Combination, Material
 from jaxccp.model.model import Bodies, ContactSettings, Model, PairGroup, Shapes, Topology
-from jaxccp.model.shapes import Plane, Shape
+from jaxccp.model.shapes import ConvexMesh, Plane, Shape
 from jaxccp.model.state import State
+from jaxccp.scene.tables import hull_table
 from jaxccp.scene.check import finite_vector, inertia_matrix, nonnegative, positive, unit_quaternion
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
@@ -97,9 +98,13 @@ class ModelBuilder:
         )
 
     def add_solid(self, shape: Shape, mass: float, material: Material | None = None, **pose) -> int:
-        """Add a free body that is one uniform solid ``shape``; ``pose`` as in :meth:`add_body`."""
+        """Add a free body that is one uniform solid ``shape``; ``pose`` as in :meth:`add_body`.
+
+        The body's frame is at the centre of mass, whatever the frame of a mesh's points.
+        """
         body = self.add_body(mass, shape.inertia(mass), **pose)
-        self.add_shape(body, shape, material=material)
+        offset = -shape.centre if isinstance(shape, ConvexMesh) else ORIGIN
+        self.add_shape(body, shape, offset, material=material)
         return body
 
     def add_fixed(
@@ -186,6 +191,7 @@ class ModelBuilder:
             np.array([body.free for body in self._bodies]),
             tuple(placed.shape.kind for placed in self._shapes),
             np.array([placed.body for placed in self._shapes], np.int32),
+            self._rows(),
             self._pairs(),
             self.combination,
             max_contacts,
@@ -231,7 +237,17 @@ class ModelBuilder:
             column([p.material.impact_friction for p in placed]),
             column([p.material.compliance for p in placed]),
             column([p.material.damping for p in placed]),
+            hull_table(self._of_kind(ConvexMesh)),
         )
+
+    def _of_kind(self, kind: type) -> list:
+        """The different shapes of one class, in the order in which they came."""
+        return list(dict.fromkeys(p.shape for p in self._shapes if isinstance(p.shape, kind)))
+
+    def _rows(self) -> np.ndarray:
+        tables = {type(p.shape): self._of_kind(type(p.shape)) for p in self._shapes}
+        rows = [tables[type(p.shape)].index(p.shape) for p in self._shapes]
+        return np.array(rows, np.int32)
 
     def _pairs(self) -> tuple[PairGroup, ...]:
         groups: dict[tuple[str, str], list[tuple[int, int]]] = {}
