@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.collision.manifold import direction
+from jaxccp.collision.manifold import NO_CONTACT, direction
 from jaxccp.math.frames import contact_frame
 
 POINTS = 8
@@ -78,22 +78,27 @@ def clip(
 
 
 def spanning(
-    overlap: Overlap, normal: Float[Array, "3"], along: Float[Array, "3"], steepness: float
+    points: Float[Array, "k 3"],
+    live: Bool[Array, " k"],
+    height: Float[Array, " k"],
+    normal: Float[Array, "3"],
+    along: Float[Array, "3"],
+    steepness: float,
 ) -> tuple[Int[Array, " p"], Bool[Array, " p"]]:
-    """The lowest point along ``normal`` and the outermost ones around, each once.
+    """The lowest point and the outermost ones in directions across ``normal``, each once.
 
-    ``steepness``: a point higher than another by one unit must be this many further out.
+    ``along`` tells where the directions begin. A point higher than another by one unit must be
+    ``steepness`` units further out to be taken in its place.
     """
     t1 = direction(along - jnp.dot(along, normal) * normal, contact_frame(normal)[1])
     turns = jnp.asarray(_TURNS, normal.dtype)
     out = jnp.cos(turns)[:, None] * t1 + jnp.sin(turns)[:, None] * jnp.cross(normal, t1)
-    low = jnp.min(jnp.where(overlap.live, overlap.points @ normal, jnp.inf))
-    height = overlap.points @ normal - jnp.where(jnp.isfinite(low), low, 0.0)
-    score = jnp.concatenate([-height[None], out @ overlap.points.T - steepness * height])
-    score = jnp.where(overlap.live, score, -jnp.inf)
+    over = jnp.where(live, height - jnp.min(jnp.where(live, height, NO_CONTACT)), 0.0)
+    score = jnp.concatenate([-over[None], out @ points.T - steepness * over])
+    score = jnp.where(live, score, -jnp.inf)
     # Ties to within rounding go to the first, so that noise cannot make the choice flicker.
     best = jnp.max(score, axis=1, keepdims=True)
-    slack = 64 * jnp.finfo(normal.dtype).eps * jnp.max(jnp.abs(overlap.points))
+    slack = 64 * jnp.finfo(normal.dtype).eps * jnp.max(jnp.where(live[:, None], jnp.abs(points), 0))
     chosen = jnp.argmax(score >= best - slack, axis=1)
     repeated = (chosen[:, None] == chosen) & np.tri(POINTS, k=-1, dtype=bool)
-    return chosen, overlap.live[chosen] & ~jnp.any(repeated, axis=1)
+    return chosen, live[chosen] & ~jnp.any(repeated, axis=1)

@@ -42,7 +42,7 @@ def one_point(kind_a: str, kind_b: str) -> Kernel:
 
     def kernel(a: Geometry, b: Geometry) -> Manifold:
         found = nearest(a, b, *_cores(kind_a, kind_b, a, b))
-        return place(_point(found), a.position, a.rotation)
+        return place(single(found), a.position, a.rotation)
 
     return kernel
 
@@ -59,17 +59,17 @@ def many_points(kind_a: str, kind_b: str) -> Kernel:
     def kernel(a: Geometry, b: Geometry) -> Manifold:
         core_a, core_b = _cores(kind_a, kind_b, a, b)
         found = nearest(a, b, core_a, core_b)
-        face_a = _face(kind_a, a, core_a, found.normal)
-        face_b = _face(kind_b, b, core_b, -found.normal)
+        face_a = face_towards(kind_a, a, core_a, found.normal)
+        face_b = face_towards(kind_b, b, core_b, -found.normal)
         return place(meet(core_a, core_b, face_a, face_b, found), a.position, a.rotation)
 
     return kernel
 
 
 def meet(core_a: Core, core_b: Core, face_a: Face, face_b: Face, found: Separation) -> Manifold:
-    """The polygon of two faces and the point of least gap, whichever count."""
+    """The polygon of two faces and, last, the point of least gap, whichever count."""
     scale = jax.lax.stop_gradient(jnp.minimum(extent(core_a), extent(core_b)))
-    point = _point(found)
+    point = single(found)
     gap = jax.lax.stop_gradient(point.distance[0])
 
     def along(normal: Float[Array, "3"]) -> Float[Array, ""]:
@@ -83,7 +83,11 @@ def meet(core_a: Core, core_b: Core, face_a: Face, face_b: Face, found: Separati
     incident = _swapped(by_b, segment(face_b), segment(face_a))[0]
     overlap = clip(own.points, own.normal, incident, other.normal, _ALLOWANCE * scale)
     fixed = jax.lax.stop_gradient((overlap, own))
-    chosen, live = spanning(fixed[0], fixed[1].normal, fixed[1].points[1] - fixed[1].points[0], 0.0)
+    along_edge = fixed[1].points[1] - fixed[1].points[0]
+    level = fixed[0].points @ fixed[1].normal
+    chosen, live = spanning(
+        fixed[0].points, fixed[0].live, level, fixed[1].normal, along_edge, steepness=0.0
+    )
     points = overlap.points[chosen]
     height = (points - own.points[0]) @ own.normal
     under = points - height[:, None] * own.normal
@@ -133,7 +137,7 @@ def _cores(kind_a: str, kind_b: str, a: Geometry, b: Geometry) -> tuple[Core, Co
     return CORES[kind_a](a), CORES[kind_b](b).moved(offset, turn)
 
 
-def _face(kind: str, shape: Geometry, core: Core, towards: Float[Array, "3"]) -> Face:
+def face_towards(kind: str, shape: Geometry, core: Core, towards: Float[Array, "3"]) -> Face:
     if kind == "box":
         return polyhedron_face(core, jnp.asarray(BOX_FACES), towards)
     if shape.hull is not None:
@@ -141,7 +145,7 @@ def _face(kind: str, shape: Geometry, core: Core, towards: Float[Array, "3"]) ->
     return round_face(core, towards)
 
 
-def _point(found: Separation) -> Manifold:
+def single(found: Separation) -> Manifold:
     """The balls are part of the touching points already."""
     none = jnp.zeros((), found.normal.dtype)
     return between(

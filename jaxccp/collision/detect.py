@@ -123,10 +123,12 @@ def _candidates(
 def _with_tables(model: Model, kind: str, index: np.ndarray, placed: Geometry) -> Geometry:
     """Some of the shapes, all of one kind, with what only that kind has."""
     some = jax.tree.map(lambda leaf: leaf[jnp.asarray(index, jnp.int32)], placed)
-    if kind != "convex":
-        return some
     row = jnp.asarray(model.topology.row[index], jnp.int32)
-    return replace(some, hull=jax.tree.map(lambda leaf: leaf[row], model.shapes.hulls))
+    if kind == "convex":
+        return replace(some, hull=jax.tree.map(lambda leaf: leaf[row], model.shapes.hulls))
+    if kind == "height_field":
+        return replace(some, grid=jax.tree.map(lambda leaf: leaf[row], model.shapes.grids))
+    return some
 
 
 def _no_manifold(dtype: jnp.dtype) -> Manifold:

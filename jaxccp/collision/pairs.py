@@ -7,6 +7,7 @@ from jaxccp.collision.box_box import box_box
 from jaxccp.collision.capsule import capsule_box, capsule_capsule
 from jaxccp.collision.clip import POINTS
 from jaxccp.collision.convex import many_points, one_point
+from jaxccp.collision.core import CORES
 from jaxccp.collision.manifold import Geometry, Manifold
 from jaxccp.collision.plane import (
     plane_box,
@@ -17,6 +18,7 @@ from jaxccp.collision.plane import (
     plane_sphere,
 )
 from jaxccp.collision.sphere import sphere_box, sphere_capsule, sphere_sphere
+from jaxccp.collision.terrain import terrain
 
 
 class Pair(NamedTuple):
@@ -64,6 +66,7 @@ PAIRS: dict[tuple[str, str], Pair] = {
     ("cylinder", "cylinder"): _many("cylinder", "cylinder"),
     ("cylinder", "convex"): _many("cylinder", "convex"),
     ("convex", "convex"): _many("convex", "convex"),
+    **{("height_field", kind): Pair(terrain(kind), POINTS) for kind in CORES},
 }
 """Kernels by the kinds (a, b) they take, each unordered pair once."""
 

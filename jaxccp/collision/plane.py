@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxccp.collision.clip import Overlap, spanning
+from jaxccp.collision.clip import spanning
 from jaxccp.collision.corners import CORNERS, RIM
 from jaxccp.collision.manifold import Geometry, Manifold, between, direction, keep
 
@@ -58,8 +58,7 @@ def plane_convex(a: Geometry, b: Geometry) -> Manifold:
     vertices = jnp.einsum("ij,vj->vi", b.rotation, b.hull.vertices * b.size)
     every = jnp.ones(len(vertices), bool)
     fixed, up, along = jax.lax.stop_gradient((vertices, a.axis, b.rotation[:, 0]))
-    overlap = Overlap(fixed, every, jnp.arange(len(vertices), dtype=jnp.int32))
-    chosen, live = spanning(overlap, up, along, _STEEPNESS)
+    chosen, live = spanning(fixed, every, fixed @ up, up, along, _STEEPNESS)
     manifold = _vertices(a, b, b.position + vertices[chosen])
     return keep(replace(manifold, feature=chosen.astype(jnp.int32)), live)
 

@@ -69,6 +69,19 @@ class Hull:
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
+class HeightGrid:
+    """Height fields, one per row of the leading axes, padded to the size of the largest."""
+
+    heights: Float[Array, "*n r c"]
+    """Before they are scaled by the shape's size [m]."""
+    rows: Int[Array, "*n"]
+    columns: Int[Array, "*n"]
+    window: int = field(metadata={"static": True})
+    """Cells along each axis that a shape may touch at once."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
 class Shapes:
     """Collision geometry and surfaces, one row per shape."""
 
@@ -85,6 +98,8 @@ class Shapes:
     damping: Float[Array, " ng"]
     hulls: Hull
     """Of the convex meshes; ``Topology.row`` says whose is which."""
+    grids: HeightGrid
+    """Of the height fields, likewise."""
 
 
 @jax.tree_util.register_dataclass

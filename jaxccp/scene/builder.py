@@ -11,9 +11,9 @@ from jaxccp.collision.detect import empty_memory, slots
 from jaxccp.collision.pairs import lookup
 from jaxccp.model.material import Combination, Material
 from jaxccp.model.model import Bodies, ContactSettings, Model, PairGroup, Shapes, Topology
-from jaxccp.model.shapes import ConvexMesh, Plane, Shape
+from jaxccp.model.shapes import ConvexMesh, HeightField, Plane, Shape
 from jaxccp.model.state import State
-from jaxccp.scene.tables import hull_table
+from jaxccp.scene.tables import bounding_radius, grid_table, hull_table
 from jaxccp.scene.check import finite_vector, inertia_matrix, nonnegative, positive, unit_quaternion
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
@@ -153,9 +153,10 @@ class ModelBuilder:
         if not 0 <= body < len(self._bodies):
             raise ValueError(f"shape {len(self._shapes)}: there is no body {body}; add it first")
         name = self._bodies[body].name
-        if isinstance(shape, Plane) and self._bodies[body].free:
+        if isinstance(shape, Plane | HeightField) and self._bodies[body].free:
+            what = shape.kind.replace("_", " ")
             raise ValueError(
-                f"body {name!r}: a plane must be on a fixed body, such as the world, 0"
+                f"body {name!r}: a {what} must be on a fixed body, such as the world, 0"
             )
         label = f"{shape.kind} on body {name!r}"
         self._shapes.append(
@@ -238,7 +239,13 @@ class ModelBuilder:
             column([p.material.compliance for p in placed]),
             column([p.material.damping for p in placed]),
             hull_table(self._of_kind(ConvexMesh)),
+            grid_table(self._of_kind(HeightField), self._largest() + self.margin),
         )
+
+    def _largest(self) -> float:
+        """Radius around its frame of the largest shape that may meet a height field."""
+        shapes = [p.shape for p in self._shapes if not isinstance(p.shape, Plane | HeightField)]
+        return max((bounding_radius(shape) for shape in shapes), default=0.0)
 
     def _of_kind(self, kind: type) -> list:
         """The different shapes of one class, in the order in which they came."""

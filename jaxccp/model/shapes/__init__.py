@@ -8,6 +8,7 @@ from jaxccp.model.shapes.capsule import Capsule
 from jaxccp.model.shapes.convex import ConvexMesh
 from jaxccp.model.shapes.cylinder import Cylinder
 from jaxccp.model.shapes.ellipsoid import Ellipsoid
+from jaxccp.model.shapes.height_field import HeightField
 from jaxccp.model.shapes.plane import Plane
 from jaxccp.model.shapes.shape import Shape
 from jaxccp.model.shapes.sphere import Sphere
@@ -20,6 +21,7 @@ SHAPES: dict[str, type[Shape]] = {
     "cylinder": Cylinder,
     "ellipsoid": Ellipsoid,
     "convex": ConvexMesh,
+    "height_field": HeightField,
 }
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "ConvexMesh",
     "Cylinder",
     "Ellipsoid",
+    "HeightField",
     "Plane",
     "Shape",
     "Sphere",
