@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxccp.collision.clip import POINTS, clip, spanning
+from jaxccp.collision.clip import clip, spanning
 from jaxccp.collision.core import CORES, Core
 from jaxccp.collision.corners import BOX_FACES
 from jaxccp.collision.faces import (
@@ -92,7 +92,7 @@ def meet(core_a: Core, core_b: Core, face_a: Face, face_b: Face, found: Separati
     height = (points - own.points[0]) @ own.normal
     under = points - height[:, None] * own.normal
     normal = jnp.broadcast_to(jnp.where(by_b, -own.normal, own.normal), points.shape)
-    pair = 1 + face_a.number + 64 * face_b.number
+    pair = 2 * (face_a.number + 64 * face_b.number) + by_b
     polygon = between(
         jnp.where(by_b, points, under),
         jnp.where(by_b, under, points),

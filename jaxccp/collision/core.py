@@ -12,8 +12,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxccp.collision.manifold import Geometry
 from jaxccp.collision.corners import CORNERS
+from jaxccp.collision.manifold import Geometry
 
 
 @jax.tree_util.register_dataclass

@@ -21,11 +21,6 @@ from jaxtyping import Array, Float
 from jaxccp.collision.core import Core
 from jaxccp.math.frames import contact_frame
 
-_COOLING = 0.45
-"""What an iteration multiplies the temperature by."""
-_CLOSE = 0.3
-_ITERATIONS = 100
-"""Iterations at the last temperature."""
 _FIRST = 0.1
 """Temperature to begin with, per extent of the smaller shape."""
 _LAST = 1e-8
@@ -36,6 +31,8 @@ _COOLING = 0.4
 """What an iteration multiplies the temperature by, once Newton has followed the last change."""
 _CLOSE = 0.3
 """Newton decrement, per temperature, at which it has."""
+_SETTLE = 5
+"""Iterations from there on at the last temperature."""
 _ITERATIONS = 60
 """Most of them; some 25 are usual in float64, 12 in float32."""
 _STRIDES = tuple(0.4**k for k in range(8))
@@ -105,7 +102,9 @@ def _newton(
     of_a, of_b = _support(a, normal, heat), _support(b, -normal, heat)
     tangents = contact_frame(normal)[1:]
     lever = jnp.dot(normal, of_b.point - of_a.point)
-    hessian = tangents @ (of_a.curvature + of_b.curvature) @ tangents.T + lever * jnp.eye(2, dtype=normal.dtype)
+    hessian = tangents @ (of_a.curvature + of_b.curvature) @ tangents.T + lever * jnp.eye(
+        2, dtype=normal.dtype
+    )
     half = (hessian[0, 0] + hessian[1, 1]) / 2
     off = (hessian[0, 0] - hessian[1, 1]) / 2
     least = half - jnp.sqrt(off * off + hessian[0, 1] ** 2)
@@ -142,24 +141,27 @@ def _search(
         return step * jnp.minimum(1.0, _TURN / jnp.sqrt(jnp.sum(step * step) + info.tiny))
 
     def body(carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
-        normal, heat, _, k = carry
+        normal, heat, settled, k = carry
         of_a, of_b, tangents, inverse = _newton(a, b, normal, heat, floor)
         slope = tangents @ (of_b.point - of_a.point)
         step = inverse @ slope
         followed = jnp.dot(step, slope) < _CLOSE * heat
         tried = _unit(normal + strides[:, None] * limited(step @ tangents))
         tried = jnp.concatenate([tried, normal[None]])
-        best = tried[jnp.argmax(jax.vmap(score, (0, None))(tried, heat))]
+        best = jnp.argmax(jax.vmap(score, (0, None))(tried, heat))
+        # Near the optimum rounding hides what a step gains, and Newton needs no help.
+        best = tried[jnp.where(followed, 0, best)]
         # Cooler by a factor; the tangent of the path of optima leads ahead.
         cooler = jnp.where(followed, jnp.maximum(heat * _COOLING, last), heat)
         tangent = inverse @ (tangents @ (of_b.drift - of_a.drift))
         ahead = _unit(best + limited((cooler / heat - 1) * tangent @ tangents))
-        return ahead, cooler, followed & (heat <= last), k + 1
+        return ahead, cooler, settled + (followed & (heat <= last)), k + 1
 
     def going(carry: tuple[Array, Array, Array, Array]) -> Array:
-        return ~carry[2] & (carry[3] < _ITERATIONS)
+        return (carry[2] < _SETTLE) & (carry[3] < _ITERATIONS)
 
-    begin = (start, _FIRST * scale, jnp.array(False), jnp.zeros((), jnp.int32))
+    zero = jnp.zeros((), jnp.int32)
+    begin = (start, _FIRST * scale, zero, zero)
     normal, heat, *_ = jax.lax.while_loop(going, body, begin)
     return normal, heat
 

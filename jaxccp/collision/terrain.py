@@ -44,14 +44,12 @@ def terrain(kind: str) -> Kernel:
         core = CORES[kind](b).moved(offset, turn)
         patches, exist, cells = _window(a, offset)
 
-        def touch(patch: Array, exists: Array, number: Array, which: int) -> Manifold:
-            return _triangle(kind, b, core, patch, exists, number, which)
+        def touch(patch: Array, exists: Array, cell: Array, which: Array) -> Manifold:
+            return _triangle(kind, b, core, patch, exists, cell, which)
 
-        both = [
-            jax.vmap(lambda p, e, n, i=i: touch(p, e, n, i))(patches, exist, 2 * cells + i)
-            for i in range(2)
-        ]
-        every = jax.tree.map(lambda *m: jnp.concatenate([x.reshape(-1, *x.shape[2:]) for x in m]), *both)
+        triangles = jax.vmap(jax.vmap(touch, (None, None, None, 0)), (0, 0, 0, None))
+        every = triangles(patches, exist, cells, jnp.arange(2, dtype=jnp.int32))
+        every = jax.tree.map(lambda x: x.reshape(-1, *x.shape[3:]), every)
         live = every.distance < NO_CONTACT
         up, along = jnp.eye(3, dtype=offset.dtype)[2], jnp.eye(3, dtype=offset.dtype)[0]
         fixed = jax.lax.stop_gradient(every)
@@ -90,8 +88,8 @@ def _triangle(
     core: Core,
     patch: Float[Array, "16 3"],
     exists: Bool[Array, "16"],
-    number: Int[Array, ""],
-    which: int,
+    cell: Int[Array, ""],
+    which: Int[Array, ""],
 ) -> Manifold:
     """Contacts of one triangle.
 
@@ -99,9 +97,9 @@ def _triangle(
     where no neighbouring point rises above its tangent plane. Else the shape's lowest point
     along the triangle's normal does, if it is over the triangle, however deep.
     """
-    corner_index = _CORNERS[which] @ np.array([4, 1])
+    corner_index = jnp.asarray(_CORNERS @ np.array([4, 1]), jnp.int32)[which]
     real = jnp.all(exists[corner_index])
-    flat = jnp.asarray(np.insert(_CORNERS[which][:, ::-1], 2, 0, axis=1), patch.dtype)
+    flat = jnp.asarray(np.insert(_CORNERS[..., ::-1], 2, 0, axis=2), patch.dtype)[which]
     corners = jnp.where(real, patch[corner_index], flat)
     normal = direction(
         jnp.cross(corners[1] - corners[0], corners[2] - corners[0]),
@@ -127,7 +125,7 @@ def _triangle(
     slots = jnp.arange(len(manifold.distance))
     live = (manifold.distance < NO_CONTACT) & real
     live &= (slots < len(slots) - 1) | whole | over
-    feature = (manifold.feature % (1 << 12)) + (number << 12)
+    feature = (manifold.feature % (1 << 12)) + ((2 * cell + which) << 12)
     return keep(Manifold(manifold.distance, manifold.position, manifold.normal, feature), live)
 
 
@@ -152,7 +150,7 @@ def _of_the_whole(
     exists: Bool[Array, "16"],
     corners: Float[Array, "3 3"],
     found: Separation,
-    which: int,
+    which: Int[Array, ""],
 ) -> Bool[Array, ""]:
     """Whether a point of least gap is on the surface and has no neighbour above it."""
     point, normal = found.on_a, found.normal
@@ -160,5 +158,5 @@ def _of_the_whole(
     pitch = jnp.max(jnp.abs(corners[:, :2] - corners[0, :2]))
     on_top = weight @ corners[:, 2] - point[2] < _BELOW * pitch
     rises = (patch - point) @ normal > _BELOW * pitch
-    beside = jnp.all(jnp.asarray(_NEIGHBOURS[which]) | (weight < _INSIDE), axis=1)
+    beside = jnp.all(jnp.asarray(_NEIGHBOURS)[which] | (weight < _INSIDE), axis=1)
     return on_top & (normal[2] > 0) & ~jnp.any(rises & beside & exists)

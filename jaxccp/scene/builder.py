@@ -13,8 +13,8 @@ from jaxccp.model.material import Combination, Material
 from jaxccp.model.model import Bodies, ContactSettings, Model, PairGroup, Shapes, Topology
 from jaxccp.model.shapes import ConvexMesh, HeightField, Plane, Shape
 from jaxccp.model.state import State
-from jaxccp.scene.tables import bounding_radius, grid_table, hull_table
 from jaxccp.scene.check import finite_vector, inertia_matrix, nonnegative, positive, unit_quaternion
+from jaxccp.scene.tables import bounding_radius, grid_table, hull_table
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 ORIGIN = (0.0, 0.0, 0.0)

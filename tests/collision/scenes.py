@@ -36,7 +36,9 @@ def shapes(kind: str, count: int, rng: np.random.Generator, spread: float = 0.3)
         size = rng.uniform(0.5, 1.0, (count, 3))
     rotation = Rotation.random(count, rng).as_matrix()
     placed = geometry(rng.normal(0, spread, (count, 3)), size, radius, rotation)
-    return replace(placed, hull=hulls(rng.integers(len(MESHES), size=count)) if kind == "convex" else None)
+    return replace(
+        placed, hull=hulls(rng.integers(len(MESHES), size=count)) if kind == "convex" else None
+    )
 
 
 def _meshes() -> list[ConvexMesh]:
@@ -124,3 +126,20 @@ def core_half(kind: str, shape: Geometry) -> np.ndarray:
     """Half extents of the core as a (possibly flat) box in the local frame."""
     size = np.asarray(shape.size)
     return size - np.asarray(shape.radius)[..., None] if kind == "box" else size
+
+
+def reach(kind: str, shape: Geometry, direction: np.ndarray) -> float:
+    """Support function of one shape, written out by kind."""
+    local = shape.rotation.T @ direction
+    size, radius = shape.size, shape.radius
+    along = np.abs(local) @ size
+    if kind == "ellipsoid":
+        along = np.linalg.norm(size * local)
+    elif kind == "cylinder":
+        along, radius = along + radius * np.hypot(local[0], local[1]), 0.0
+    elif kind == "convex":
+        assert shape.hull is not None
+        along = np.max(shape.hull.vertices * size @ local)
+    elif kind == "box":
+        along = np.abs(local) @ (size - radius)
+    return float(direction @ shape.position + along + radius)
