@@ -95,33 +95,37 @@ def _support(core: Core, normal: Float[Array, "3"], heat: Float[Array, ""]) -> _
     return _Support(value, mean + core.sweep @ y, drift, covariance / heat + stiff)
 
 
+class _Newton(NamedTuple):
+    of_a: _Support
+    of_b: _Support
+    axes: Float[Array, "2 3"]
+    """Tangents of the sphere along which the Hessian of -s is diagonal. Where an edge touches
+    one entry is 1/τ times the other; solved with in any other axes, the two would mix by rounding
+    and multiply it by 1/τ."""
+    stiffness: Float[Array, "2"]
+    """The diagonal, positive: where s is not concave it goes uphill all the same."""
+
+    def solve(self, slope: Float[Array, "3"]) -> Float[Array, "3"]:
+        return ((self.axes @ slope) / self.stiffness) @ self.axes
+
+
 def _newton(
     a: Core, b: Core, normal: Float[Array, "3"], heat: Float[Array, ""], floor: Float[Array, ""]
-) -> tuple[_Support, _Support, Float[Array, "2 3"], Float[Array, "2 2"]]:
-    """Supports, tangents, and the inverse Hessian of -s on the sphere, made positive definite."""
+) -> _Newton:
     of_a, of_b = _support(a, normal, heat), _support(b, -normal, heat)
     tangents = contact_frame(normal)[1:]
     lever = jnp.dot(normal, of_b.point - of_a.point)
-    hessian = tangents @ (of_a.curvature + of_b.curvature) @ tangents.T + lever * jnp.eye(
-        2, dtype=normal.dtype
-    )
-    half = (hessian[0, 0] + hessian[1, 1]) / 2
-    off = (hessian[0, 0] - hessian[1, 1]) / 2
-    least = half - jnp.sqrt(off * off + hessian[0, 1] ** 2)
-    shift = jnp.maximum(floor - least, 0.0)
-    p, q, r = hessian[0, 0] + shift, hessian[0, 1], hessian[1, 1] + shift
-    # By elimination from the larger diagonal entry: the determinant would cancel.
-    swap = r > p
-    big, small = jnp.where(swap, r, p), jnp.where(swap, p, r)
-    factor = q / big
-    rest = jnp.maximum(small - factor * q, floor)
-    corner = 1 / big + factor * factor / rest
-    inverse = jnp.where(
-        swap,
-        jnp.array([[1 / rest, -factor / rest], [-factor / rest, corner]]),
-        jnp.array([[corner, -factor / rest], [-factor / rest, 1 / rest]]),
-    )
-    return of_a, of_b, tangents, inverse
+    hessian = tangents @ (of_a.curvature + of_b.curvature) @ tangents.T
+    mean, off = (hessian[0, 0] + hessian[1, 1]) / 2 + lever, hessian[0, 1]
+    half = (hessian[0, 0] - hessian[1, 1]) / 2
+    radius = jnp.hypot(half, off)
+    large = jnp.where(half >= 0, jnp.array([half + radius, off]), jnp.array([off, radius - half]))
+    length = jnp.linalg.norm(large)
+    x = jnp.eye(2, dtype=normal.dtype)[0]
+    large = jnp.where(length > 0, large / jnp.where(length > 0, length, 1.0), x)
+    axes = jnp.stack([large, jnp.array([-large[1], large[0]])]) @ tangents
+    stiffness = jnp.abs(jnp.array([mean + radius, mean - radius]))
+    return _Newton(of_a, of_b, axes, jnp.maximum(stiffness, floor))
 
 
 def _search(
@@ -142,19 +146,19 @@ def _search(
 
     def body(carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
         normal, heat, settled, k = carry
-        of_a, of_b, tangents, inverse = _newton(a, b, normal, heat, floor)
-        slope = tangents @ (of_b.point - of_a.point)
-        step = inverse @ slope
+        here = _newton(a, b, normal, heat, floor)
+        slope = here.of_b.point - here.of_a.point
+        step = here.solve(slope)
         followed = jnp.dot(step, slope) < _CLOSE * heat
-        tried = _unit(normal + strides[:, None] * limited(step @ tangents))
+        tried = _unit(normal + strides[:, None] * limited(step))
         tried = jnp.concatenate([tried, normal[None]])
         best = jnp.argmax(jax.vmap(score, (0, None))(tried, heat))
         # Near the optimum rounding hides what a step gains, and Newton needs no help.
         best = tried[jnp.where(followed, 0, best)]
         # Cooler by a factor; the tangent of the path of optima leads ahead.
         cooler = jnp.where(followed, jnp.maximum(heat * _COOLING, last), heat)
-        tangent = inverse @ (tangents @ (of_b.drift - of_a.drift))
-        ahead = _unit(best + limited((cooler / heat - 1) * tangent @ tangents))
+        tangent = here.solve(here.of_b.drift - here.of_a.drift)
+        ahead = _unit(best + limited((cooler / heat - 1) * tangent))
         return ahead, cooler, settled + (followed & (heat <= last)), k + 1
 
     def going(carry: tuple[Array, Array, Array, Array]) -> Array:
@@ -181,11 +185,10 @@ def _differentiable(
     fixed = jax.lax.stop_gradient((a, b))
     scale = jnp.minimum(extent(fixed[0]), extent(fixed[1])) + jnp.finfo(normal.dtype).eps
     floor = jnp.finfo(normal.dtype).eps ** 0.75 * scale
-    *_, tangents, inverse = jax.lax.stop_gradient(_newton(*fixed, normal, heat, floor))
+    found = jax.lax.stop_gradient(_newton(*fixed, normal, heat, floor))
     of_a, of_b = _support(a, normal, heat), _support(b, -normal, heat)
-    turn = (inverse @ (tangents @ (of_b.point - of_a.point))) @ tangents
-    fixed_a, fixed_b = jax.lax.stop_gradient((of_a, of_b))
-    on_a = of_a.point + fixed_a.curvature @ turn
-    on_b = of_b.point - fixed_b.curvature @ turn
+    turn = found.solve(of_b.point - of_a.point)
+    on_a = of_a.point + found.of_a.curvature @ turn
+    on_b = of_b.point - found.of_b.curvature @ turn
     exact = _unit(normal + turn)
     return Separation(exact, on_a + a.radius * exact, on_b - b.radius * exact)
