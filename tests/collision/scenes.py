@@ -99,7 +99,10 @@ def geometry(
 ) -> Geometry:
     """Float64 geometry from anything array-like; unrotated unless told."""
     rotation = np.eye(3) if rotation is None else rotation
-    return Geometry(*(jnp.asarray(x, float) for x in (position, rotation, size, radius)))
+    position, rotation, size, radius = (
+        jnp.asarray(x, float) for x in (position, rotation, size, radius)
+    )
+    return Geometry(position, rotation, size, radius)
 
 
 def turn(sequence: str, *degrees: float) -> np.ndarray:

@@ -44,7 +44,7 @@ class ConvexMesh:
             )
         if len(points) < 4:
             raise ValueError(f"ConvexMesh: a solid needs at least 4 points, not {len(points)}")
-        extent = np.linalg.norm(np.ptp(points, axis=0))
+        extent = float(np.linalg.norm(np.ptp(points, axis=0)))
         thickness = np.linalg.svd(points - points.mean(axis=0))[1][2] / np.sqrt(len(points))
         try:
             if not thickness > _FLAT * extent:
