@@ -69,18 +69,23 @@ def test_first_and_second_derivatives_are_finite(kinds, dtype):
     kernel = PAIRS[kinds].kernel
     weights = np.random.default_rng(1).normal(size=(PAIRS[kinds].points, 7))
 
-    def total(a: Geometry, b: Geometry):
-        m = kernel(a, b)
+    def total(a: Geometry, b: Geometry, hulls):
+        m = kernel(replace(a, hull=hulls[0]), replace(b, hull=hulls[1]))
         values = jnp.concatenate([m.distance[:, None], m.position, m.normal], axis=1)
         return jnp.sum(values * jnp.asarray(weights, dtype))
 
-    def derivatives(pair, direction):
+    def derivatives(pair, direction, hulls):
         """The gradient, and its derivative along a direction."""
-        return jax.jvp(lambda p: jax.grad(total, (0, 1))(*p), (pair,), (direction,))
+        return jax.jvp(lambda p: jax.grad(total, (0, 1))(*p, hulls), (pair,), (direction,))
+
+    def bare(pair):
+        """Without the hulls, whose faces are integers and no matter of derivatives."""
+        return tuple(replace(shape, hull=None) for shape in pair)
 
     pairs = cast(random_and_degenerate(kinds, seed=2), dtype)
     directions = cast(random_and_degenerate(kinds, seed=3), dtype)
-    both = jax.jit(jax.vmap(derivatives))(pairs, directions)
+    hulls = [shape.hull for shape in pairs]
+    both = jax.jit(jax.vmap(derivatives))(bare(pairs), bare(directions), hulls)
     assert all(jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(both))
 
 
