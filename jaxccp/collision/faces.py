@@ -47,7 +47,9 @@ def polyhedron_face(core: Core, faces: Int[Array, "f m"], towards: Float[Array, 
 def round_face(core: Core, towards: Float[Array, "3"]) -> Face:
     """The cap of a cylinder, or the line along the side of a cylinder or capsule."""
     first, last = core.points
-    wide = jnp.sum(core.sweep**2, axis=0)
+    square = jnp.max(jnp.sum(core.sweep**2, axis=0))
+    capped = square > 0
+    disc = jnp.where(capped, jnp.sqrt(jnp.where(capped, square, 1.0)), 0.0)
     axis = direction(last - first, jnp.array([0.0, 0.0, 1.0], towards.dtype))
     along = jnp.dot(axis, towards)
     top = along > 0
@@ -58,13 +60,12 @@ def round_face(core: Core, towards: Float[Array, "3"]) -> Face:
 
     lateral = direction(towards - along * axis, contact_frame(axis)[1])
     across = jnp.einsum("i,ij->j", lateral, core.sweep)
-    length = jnp.sqrt(jnp.sum(across * across) + jnp.finfo(across.dtype).tiny)
-    skin = core.sweep @ (across / jnp.where(length > 0, length, 1.0))
-    width = _STRIP * (jnp.sqrt(jnp.max(wide)) + core.radius) * jnp.cross(axis, lateral)
+    skin = core.sweep @ direction(across, jnp.zeros(3, across.dtype))
+    width = _STRIP * (disc + core.radius) * jnp.cross(axis, lateral)
     strip = jnp.stack([first - width, last - width, last + width, first + width])[::-1] + skin
     side = jnp.concatenate([strip, jnp.broadcast_to(strip[3], (len(RIM) - 4, 3))])
 
-    on_cap = (jnp.abs(along) > _CAP) & (jnp.max(wide) > 0)
+    on_cap = (jnp.abs(along) > _CAP) & capped
     return Face(
         jnp.where(on_cap, cap, side),
         jnp.where(on_cap, cap_normal, lateral),

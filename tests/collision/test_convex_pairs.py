@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 
 from jaxccp.collision import NO_CONTACT, PAIRS
 from jaxccp.collision.convex import __name__ as GENERAL
-from tests.collision.scenes import in_numpy, pick, reach
+from tests.collision.scenes import cast, in_numpy, pick, reach
 from tests.collision.test_pairs import degenerate_pairs, random_pairs
 
 KINDS = [kinds for kinds, pair in PAIRS.items() if pair.kernel.__module__ == GENERAL]
@@ -105,6 +105,7 @@ REPRESENTATIVES = [("cylinder", "ellipsoid"), ("cylinder", "convex")]
 _CLOSE = 0.3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kinds", REPRESENTATIVES, ids="-".join)
 def test_derivatives(kinds):
     """Against central differences of order 2; finite, second ones too, where degenerate."""
@@ -155,3 +156,30 @@ def test_derivatives(kinds):
     # A point that begins to slide along an edge keeps its name, so kinks must be told from below.
     assert np.abs(exact - difference)[smooth][..., 0].max() < 1e-7
     np.testing.assert_allclose(exact[smooth], difference[smooth], rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.slow
+def test_float32():
+    """A capsule has no disc, a cylinder no ball: nothing may be divided by what is zero."""
+    kinds = "capsule", "cylinder"
+    kernel = PAIRS[kinds].kernel
+    a, b, exact = found(kinds)
+    pair = cast((a, b), jnp.float32)
+    weights = np.random.default_rng(1).normal(size=(PAIRS[kinds].points, 7)).astype(np.float32)
+
+    def total(pair):
+        m = kernel(*pair)
+        rows = jnp.concatenate([m.distance[:, None], m.position, m.normal], axis=1)
+        return jnp.sum(rows * weights), m
+
+    @jax.jit
+    @jax.vmap
+    def everything(pair):
+        along = jax.tree.map(jnp.ones_like, pair)
+        return jax.jvp(lambda p: jax.grad(total, has_aux=True)(p), (pair,), (along,))
+
+    (gradient, m), (second, _) = everything(pair)
+    assert all(np.isfinite(x).all() for x in jax.tree.leaves((gradient, second, m)))
+    assert m.distance.dtype == jnp.float32
+    error = np.abs(np.min(m.distance, axis=1) - np.min(exact.distance, axis=1))
+    assert np.max(error[:COUNT]) < 1e-4
