@@ -3,7 +3,9 @@
 from collections.abc import Callable
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int
+
+from jaxccp.model import Model
 
 Polygons = Float[np.ndarray, "k 4 3"]
 """Quadrilaterals, counter-clockwise seen from outside [m]."""
@@ -53,12 +55,72 @@ def capsule(size: np.ndarray, radius: float) -> Polygons:
     return np.stack(quads, axis=2).reshape(-1, 4, 3)
 
 
+def cylinder(size: np.ndarray, radius: float) -> Polygons:
+    """The side, and the caps as sectors of a disc (quadrilaterals with two corners at its
+    centre)."""
+    turn = np.linspace(0.0, 2 * np.pi, AROUND + 1)
+    rim = radius * np.stack([np.cos(turn), np.sin(turn), 0 * turn], axis=1)
+    up = np.array([0.0, 0.0, size[2]])
+    low, high = rim - up, rim + up
+    side = np.stack([low[:-1], low[1:], high[1:], high[:-1]], axis=1)
+    middle = np.broadcast_to(up, (AROUND, 3))
+    top = np.stack([middle, high[:-1], high[1:], middle], axis=1)
+    bottom = np.stack([-middle, low[1:], low[:-1], -middle], axis=1)
+    return np.concatenate([side, top, bottom])
+
+
+def ellipsoid(size: np.ndarray, radius: float) -> Polygons:
+    """A ball, stretched."""
+    return capsule(np.zeros(3), 1.0) * size
+
+
+def hull(vertices: Float[np.ndarray, "v 3"], faces: Int[np.ndarray, "f m"]) -> Polygons:
+    """Each face as quadrilaterals fanned out from its first vertex."""
+    fans = [
+        (face[0], face[i], face[i + 1], face[min(i + 2, len(face) - 1)])
+        for face in faces
+        for i in range(1, len(face) - 1, 2)
+    ]
+    quads = vertices[np.array(fans)]
+    area = np.linalg.norm(np.cross(quads[:, 2] - quads[:, 0], quads[:, 3] - quads[:, 1]), axis=1)
+    return quads[area > 0]
+
+
+def ground(heights: Float[np.ndarray, "r c"], size: np.ndarray) -> Polygons:
+    """The triangles of a height field, two for each cell."""
+    rows, columns = heights.shape
+    x, y = np.linspace(-size[0], size[0], columns), np.linspace(-size[1], size[1], rows)
+    grid = np.stack([*np.meshgrid(x, y), heights * size[2]], axis=-1)
+    here, right, up, over = grid[:-1, :-1], grid[:-1, 1:], grid[1:, :-1], grid[1:, 1:]
+    lower = np.stack([here, right, up, up], axis=2)
+    upper = np.stack([over, up, right, right], axis=2)
+    return np.concatenate([lower, upper]).reshape(-1, 4, 3)
+
+
 MESHES: dict[str, Callable[[np.ndarray, float], Polygons]] = {
     "box": box,
     "sphere": capsule,
     "capsule": capsule,
+    "cylinder": cylinder,
+    "ellipsoid": ellipsoid,
 }
 """By kind of shape, from its size and radius; a plane has no end and is drawn as ground."""
+EDGED = ("box", "convex")
+"""Kinds that show their edges; the facets of what is round must not be seen."""
+
+
+def polygons(model: Model, shape: int) -> Polygons | None:
+    """One shape of a model in its own frame, or None if it is a plane."""
+    shapes, kind, row = model.shapes, model.topology.shapes[shape], model.topology.row[shape]
+    size = np.asarray(shapes.size[shape])
+    if kind == "convex":
+        table = shapes.hulls
+        return hull(np.asarray(table.vertices[row]) * size, np.asarray(table.faces[row]))
+    if kind == "height_field":
+        table = shapes.grids
+        heights = table.heights[row, : int(table.rows[row]), : int(table.columns[row])]
+        return ground(np.asarray(heights), size)
+    return MESHES[kind](size, float(shapes.radius[shape])) if kind in MESHES else None
 
 
 def rotation(quaternion: Float[np.ndarray, "*b 4"]) -> Float[np.ndarray, "*b 3 3"]:

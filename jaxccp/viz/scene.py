@@ -13,7 +13,8 @@ from matplotlib.collections import LineCollection, PolyCollection
 from matplotlib.colors import to_rgb
 
 from jaxccp.model import Model
-from jaxccp.viz.mesh import MESHES, normals, rotation
+from jaxccp.viz.mesh import EDGED, normals, rotation
+from jaxccp.viz.mesh import polygons as mesh
 
 GROUND = "#efece6"
 GRID = "#d5d0c6"
@@ -51,9 +52,9 @@ def draw_solids(
     polygons, faces, edges = [], [], []
     for i, kind in enumerate(topology.shapes):
         body = int(topology.shape_body[i])
-        if kind not in MESHES or body not in colours:
+        local = mesh(model, i) if body in colours else None
+        if local is None:
             continue
-        local = MESHES[kind](np.asarray(shapes.size[i]), float(shapes.radius[i]))
         in_body = local @ rotation(np.asarray(shapes.quaternion[i])).T
         in_body = in_body + np.asarray(shapes.position[i])
         world = in_body @ rotation(quaternion[body]).T + position[body]
@@ -63,8 +64,7 @@ def draw_solids(
         rgb = shade[:, None] * np.array(to_rgb(colours[body]))
         polygons.append(world[seen])
         faces.append(rgb)
-        # A box shows its edges; the facets of what is round must not be seen.
-        edges.append(rgb * (0.55 if kind == "box" else 1.0))
+        edges.append(rgb * (0.55 if kind in EDGED else 1.0))
     if not polygons:
         return np.zeros((0, 3))
     flat = camera.project(np.concatenate(polygons))

@@ -3,8 +3,18 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
-from jaxccp.model import SHAPES, Box, Capsule, Material, Sphere
+from jaxccp.model import (
+    SHAPES,
+    Box,
+    Capsule,
+    ConvexMesh,
+    Cylinder,
+    Ellipsoid,
+    Material,
+    Sphere,
+)
 from jaxccp.model.material import combine
 from jaxccp.model.shapes import Shape
 
@@ -31,6 +41,8 @@ def inertia_by_quadrature(radius_at, bottom: float, top: float) -> np.ndarray:
             lambda z: np.sqrt(0.04 - np.maximum(np.abs(z) - 0.35, 0.0) ** 2),
             0.55,
         ),
+        (Cylinder(0.2, 0.35), lambda z: 0.2 + 0 * z, 0.35),
+        (Ellipsoid((0.3, 0.3, 0.5)), lambda z: 0.3 * np.sqrt(1 - (z / 0.5) ** 2), 0.5),
     ],
 )
 def test_round_solids(shape: Shape, radius_at, reach: float) -> None:
@@ -42,6 +54,44 @@ def test_box() -> None:
     """m/12 times the squares of the two sides across."""
     expected = MASS / 12 * np.diag([0.4**2 + 0.6**2, 0.2**2 + 0.6**2, 0.2**2 + 0.4**2])
     np.testing.assert_allclose(Box((0.1, 0.2, 0.3)).inertia(MASS), expected, rtol=1e-14)
+
+
+def test_ellipsoid_of_three_axes() -> None:
+    """Stretching a ball stretches its second moments, m r²/5 along each axis."""
+    square = np.array([0.1, 0.2, 0.3]) ** 2 * MASS / 5
+    expected = np.diag(square.sum() - square)
+    np.testing.assert_allclose(Ellipsoid((0.1, 0.2, 0.3)).inertia(MASS), expected, rtol=1e-14)
+
+
+def test_a_box_as_a_mesh() -> None:
+    """Turned and off its frame's origin, with points inside, on faces and doubled."""
+    half, offset = np.array([0.1, 0.2, 0.3]), np.array([1.0, -2.0, 0.5])
+    turn = Rotation.from_rotvec([0.3, 0.5, -0.2]).as_matrix()
+    grid = np.array(np.meshgrid(*[[-1, 0, 1]] * 3)).reshape(3, -1).T
+    mesh = ConvexMesh(np.concatenate([grid, grid[:5]]) * half @ turn.T + offset)
+    assert mesh.volume == pytest.approx(8 * half.prod(), rel=1e-12)
+    np.testing.assert_allclose(mesh.centre, offset, atol=1e-12)
+    expected = turn @ Box((0.1, 0.2, 0.3)).inertia(MASS) @ turn.T
+    np.testing.assert_allclose(mesh.inertia(MASS), expected, rtol=1e-10, atol=1e-12)
+    assert len(mesh.vertices) == 8 and sorted(map(len, mesh.faces)) == [4] * 6
+    for face in mesh.faces:
+        corners = mesh.vertices[face]
+        normal = np.cross(corners[1] - corners[0], corners[2] - corners[1])
+        assert normal @ (corners.mean(axis=0) - offset) > 0
+
+
+def test_a_tetrahedron_as_a_mesh() -> None:
+    """Against the mean over uniform samples of it: sorted uniforms are its barycentric steps."""
+    corners = np.array([[0, 0, 0], [1, 0.1, 0], [0.2, 1.3, 0], [0.3, 0.2, 0.8]])
+    mesh = ConvexMesh(corners)
+    assert mesh.volume == pytest.approx(abs(np.linalg.det(corners[1:])) / 6, rel=1e-12)
+    np.testing.assert_allclose(mesh.centre, corners.mean(axis=0), atol=1e-14)
+    steps = np.sort(np.random.default_rng(0).random((400_000, 3)), axis=1)
+    weights = np.diff(steps, axis=1, prepend=0, append=1)
+    arms = weights @ corners - mesh.centre
+    second = arms.T @ arms / len(arms)
+    expected = MASS * (np.trace(second) * np.eye(3) - second)
+    np.testing.assert_allclose(mesh.inertia(MASS), expected, atol=2e-3 * expected.max())
 
 
 def test_registry_knows_each_kind_by_its_name() -> None:

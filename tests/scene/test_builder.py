@@ -5,12 +5,24 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from jaxccp.model import Box, Capsule, Combination, Material, Plane, Sphere
+from jaxccp.model import (
+    Box,
+    Capsule,
+    Combination,
+    ConvexMesh,
+    Cylinder,
+    Ellipsoid,
+    HeightField,
+    Material,
+    Plane,
+    Sphere,
+)
 from jaxccp.model.shapes import Shape
 from jaxccp.scene import ModelBuilder, contact_capacity
 
 BALL = Sphere(0.1)
 NAN, INF = float("nan"), float("inf")
+FLAT = np.array([[0, 0, 1.0], [1, 0, 1], [0, 1, 1], [1, 1, 1], [0.3, 0.2, 1]])
 
 
 def body(**changes) -> Callable[[], object]:
@@ -72,6 +84,16 @@ BAD = {
     "two extents": (lambda: Box((0.1, 0.1)), "Box: half_extents must be three"),  # pyright: ignore
     "too round": (lambda: Box((0.1, 0.2, 0.3), 0.1), "Box: rounding must lie in"),
     "NaN box": (lambda: Box((NAN, 0.1, 0.1)), "Box: half extent along x"),
+    "thin cylinder": (lambda: Cylinder(0.1, 0.0), "Cylinder: half_length must be a positive"),
+    "two axes": (lambda: Ellipsoid((0.1, 0.1)), "Ellipsoid: semi_axes must be three"),  # pyright: ignore
+    "no axis": (lambda: Ellipsoid((0.1, 0.1, NAN)), "Ellipsoid: semi-axis along z"),
+    "three points": (lambda: ConvexMesh(np.eye(3)), "ConvexMesh: a solid needs at least 4"),
+    "flat mesh": (lambda: ConvexMesh(FLAT), "ConvexMesh: the points lie in a plane"),
+    "NaN mesh": (lambda: ConvexMesh(FLAT * NAN), "ConvexMesh: points must be finite"),
+    "one row": (lambda: HeightField([[1, 2]], (1, 1)), "HeightField: heights must be finite"),
+    "one extent": (lambda: HeightField(FLAT, (1,)), "half_extents must be two"),  # pyright: ignore
+    "moving field": (attached(HeightField(FLAT, (1, 1))), "'ball': a height field must be on a"),
+    "solid field": (lambda: HeightField(FLAT, (1, 1)).inertia(1.0), "it has no inertia"),
     "solid plane": (lambda: Plane().inertia(1.0), "Plane: a half-space has no inertia"),
     "mu below 0": (lambda: Material(friction=-0.1), "Material: friction must be finite and"),
     "NaN mu": (lambda: Material(friction=NAN), "Material: friction"),
