@@ -58,10 +58,10 @@ def _own(equalities: Equalities, rows: Array, bodies: Array) -> Float[Array, "b 
     equalities = lax.stop_gradient(equalities)
     sides = jnp.swapaxes(rows.reshape(*rows.shape[:2], 2, 6), 1, 2)
     found = _along_trees(equalities, sides, bodies)
-    if equalities.closing.size:
-        moved = equalities.response[0][:, bodies]
-        coupled = jnp.einsum("bski,lbsi->bkl", sides, moved)
-        found = found - jnp.einsum("bkl,lm,bjm->bkj", coupled, equalities.closing, coupled)
+    loops = equalities.loops
+    if loops is not None:
+        coupled = jnp.einsum("bski,lbsi->bkl", sides, loops.moved[:, bodies])
+        found = found - jnp.einsum("bkl,lm,bjm->bkj", coupled, loops.closing, coupled)
     return found
 
 

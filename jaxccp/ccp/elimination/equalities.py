@@ -5,7 +5,6 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Int
 
@@ -16,6 +15,19 @@ REFINEMENTS = 1
 
 Pair = tuple[Array, Array]
 """Whitened velocities of the bodies [nb 6] and multipliers [m]."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Loops:
+    """What trees have of loose rows, l of them."""
+
+    moved: Float[Array, "l nb 6"]
+    """By a unit impulse of each."""
+    held: Float[Array, "l m"]
+    """Multipliers of the trees' rows then."""
+    closing: Float[Array, "l l"]
+    """Impulses of the loose rows per velocity that they are to undo."""
 
 
 @jax.tree_util.register_dataclass
@@ -33,10 +45,7 @@ class Equalities:
     bodies: Int[Array, "m 2"]
     compliance: Float[Array, " m"]
     trees: Articulated
-    response: Pair
-    """Of bodies [l nb 6] and trees' rows [l m] to unit impulses of the l loose rows."""
-    closing: Float[Array, "l l"]
-    """Impulses of the loose rows per velocity that they are to undo."""
+    loops: Loops | None
 
     def solve(self, push: Float[Array, "nb 6"], r: Float[Array, " m"]) -> Pair:
         """w and λ with w − Wᵀ λ = ``push`` and W w + E λ = −``r``; differentiable in all of these.
@@ -67,17 +76,17 @@ class Equalities:
 
     def spread(self, lam: Float[Array, " m"]) -> Float[Array, "nb 6"]:
         """Wᵀ λ."""
-        return _spread(self.rows, self.bodies, self.trees.forest.total[0], lam)
+        return _spread(self.rows * lam[:, None], self.bodies, self.trees.forest.total[0])
 
     def _direct(self, b: Pair) -> Pair:
         """w and −λ, by the factors."""
         push, r = b[0], -b[1]
         w, lam = self.trees.solve(push, r)
-        loose = self.trees.forest.loose
-        if loose.size:
-            more = -self.closing @ (self.velocity(w)[loose] + r[loose])
-            w = w + jnp.einsum("l,lbi->bi", more, self.response[0])
-            lam = (lam + more @ self.response[1]).at[loose].set(more)
+        if self.loops is not None:
+            loose = self.trees.forest.loose
+            more = -self.loops.closing @ (self.velocity(w)[loose] + r[loose])
+            w = w + jnp.einsum("l,lbi->bi", more, self.loops.moved)
+            lam = (lam + more @ self.loops.held).at[loose].set(more)
         return w, -lam
 
 
@@ -88,29 +97,38 @@ def equalities(
     forest: Forest,
 ) -> Equalities:
     """Factorise; ``forest`` says which rows hang which body on which."""
-    trees = lax.stop_gradient(articulate(rows, compliance, forest))
-    loose, (count, total) = forest.loose, forest.total
-    unit = jnp.zeros((loose.size, total), rows.dtype).at[np.arange(loose.size), loose].set(1.0)
-    pushes = jax.vmap(partial(_spread, rows, bodies, count))(unit)
-    moved, held = jax.vmap(trees.solve, (0, None))(pushes, jnp.zeros_like(compliance))
-    own = rows[loose]
-    coupled = jnp.einsum("li,kli->lk", own, moved[:, bodies[loose]].reshape(-1, loose.size, 12))
-    matrix = coupled + jnp.diag(compliance[loose])
+    trees = articulate(lax.stop_gradient(rows), lax.stop_gradient(compliance), forest)
+    loops = _close(lax.stop_gradient((rows, bodies, compliance)), trees)
+    return Equalities(rows, bodies, compliance, trees, loops)
+
+
+def _close(table: tuple[Array, Array, Array], trees: Articulated) -> Loops | None:
+    """The factors of the loose rows."""
+    loose = trees.forest.loose
+    if not loose.size:
+        return None
+    own, pairs, compliance = (leaf[loose] for leaf in table)
+    apart = jnp.eye(loose.size, dtype=own.dtype)[:, :, None] * own
+    pushes = jax.vmap(partial(_spread, pairs=pairs, bodies=trees.forest.total[0]))(apart)
+    moved, held = jax.vmap(trees.solve, (0, None))(pushes, jnp.zeros_like(table[2]))
+    coupled = jnp.einsum("li,kli->lk", own, moved[:, pairs].reshape(-1, loose.size, 12))
+    matrix = coupled + jnp.diag(compliance)
     # Measured against the rows on bodies that nothing holds: 0 then is what trees hold already.
-    scale = jnp.sum(own * own, axis=1) + compliance[loose]
+    scale = jnp.sum(own * own, axis=1) + compliance
     scale = 1.0 / jnp.sqrt(jnp.where(scale > 0, scale, 1.0))
     closing = scale[:, None] * _pseudo_inverse(scale[:, None] * matrix * scale) * scale
-    return Equalities(rows, bodies, compliance, trees, (moved, held), closing)
+    return Loops(moved, held, closing)
 
 
 def _pseudo_inverse(a: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """Of a symmetric positive semidefinite matrix with entries around 1."""
-    values, vectors = jnp.linalg.eigh(lax.stop_gradient(a))
+    values, vectors = jnp.linalg.eigh(a)
     kept = values > float(jnp.finfo(a.dtype).eps) ** 0.75
     inverse = jnp.where(kept, 1.0 / jnp.where(kept, values, 1.0), 0.0)
     return jnp.einsum("ij,j,kj->ik", vectors, inverse, vectors)
 
 
-def _spread(rows: Array, bodies: Array, count: int, lam: Array) -> Array:
-    parts = (rows * lam[:, None]).reshape(-1, 6)
-    return jnp.zeros((count, 6), rows.dtype).at[bodies.reshape(-1)].add(parts)
+def _spread(parts: Float[Array, "m 12"], pairs: Array, bodies: int) -> Float[Array, "nb 6"]:
+    """Sums over the bodies of what rows have for two each."""
+    total = jnp.zeros((bodies, 6), parts.dtype)
+    return total.at[pairs.reshape(-1)].add(parts.reshape(-1, 6))
