@@ -13,6 +13,7 @@ from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.ccp.solvers.auto import Auto
 from jaxccp.collision.detect import Contacts, detect, recall, remember
 from jaxccp.dynamics.inertia import rotate_freely, world_inertia
+from jaxccp.dynamics.reaction import reactions
 from jaxccp.dynamics.report import StepReport, report
 from jaxccp.dynamics.system import System, assemble
 from jaxccp.math import linear3, quaternion
@@ -37,6 +38,9 @@ class EulerImplicitLinearized:
     solver: Solver | None = None
     """None: APGD where there are contacts alone, else Auto, since chains are stiff."""
     stop: Stop = field(default_factory=Stop)
+    eliminate: bool = True
+    """Solve for the equality rows of the joints beforehand, which leaves contacts, limits and
+    other rows with bounds to the solver. False: it iterates over all rows."""
 
     def __post_init__(self) -> None:
         if not self.h > 0:
@@ -56,18 +60,26 @@ class EulerImplicitLinearized:
         motion = joint_motion(model, state) if jointed else None
         if motion is not None:
             state = replace(state, turns=motion.coordinate)
-        system = assemble(model, state, contacts, self.h, force, motion, control)
+        system = assemble(model, state, contacts, self.h, force, motion, control, self.eliminate)
         world = recall(model.topology, state.memory, contacts)
         guess = system.problem.cones.join(
-            state.memory.scalars, jnp.einsum("cij,cj->ci", contacts.frame, world)
+            system.guess(state.memory.scalars), jnp.einsum("cij,cj->ci", contacts.frame, world)
         )
         solver = self.solver or (Auto() if jointed else APGD())
         solution = solve(system.problem, solver, guess, law=self.law, stop=self.stop)
-        after = self._advance(model, state, contacts, system, solution)
-        return after, report(contacts, solution.statistics)
+        scalars = system.scalars(solution.lam)
+        after = self._advance(model, state, contacts, system, solution, scalars)
+        acting = reactions(model, state, system.rows, scalars, self.h)
+        return after, report(contacts, solution.statistics, acting)
 
     def _advance(
-        self, model: Model, state: State, contacts: Contacts, system: System, solution: Solution
+        self,
+        model: Model,
+        state: State,
+        contacts: Contacts,
+        system: System,
+        solution: Solution,
+        scalars: Float[Array, " s"],
     ) -> State:
         twist, carrying = system.velocities(solution.lam)
         free = jnp.asarray(model.topology.free)[:, None]
@@ -79,7 +91,7 @@ class EulerImplicitLinearized:
         after = world_inertia(model, quaternion.to_matrix(turned))
         momentum = jnp.einsum("bij,bj->bi", before, twist[:, 3:])
         spin = jnp.einsum("bij,bj->bi", linear3.inverse(after), momentum)
-        scalars, impulse = system.problem.cones.split(solution.lam)
+        _, impulse = system.problem.cones.split(solution.lam)
         world = jnp.einsum("cij,ci->cj", contacts.frame, impulse)
         return State(
             position,
