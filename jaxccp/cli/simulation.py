@@ -125,7 +125,8 @@ def last_system(model: Model, run: Run, h: float) -> Descriptor:
     @jax.jit
     def system(state: State) -> Descriptor:
         motion = joint_motion(model, state) if linkage.joints else None
-        return describe(model, assemble(model, state, detect(model, state), h, None, motion))
+        contacts = detect(model, state)
+        return describe(model, assemble(model, state, contacts, h, None, motion, eliminate=False))
 
     return system(state).active()
 

@@ -149,11 +149,15 @@ def describe(
 
     Args:
         model: what ``system`` was assembled from.
-        system: :func:`jaxccp.dynamics.system.assemble`'s, with the forces of ``blocks`` at the
-            present pose among the applied ones.
+        system: :func:`jaxccp.dynamics.system.assemble`'s with ``eliminate=False``, the forces of
+            ``blocks`` at the present pose being among the applied ones.
         blocks: K/R/M blocks; H is then M + c_K K + c_R R + c_M M.
         weights: c_K, c_R, c_M: (h², h, 1) for a step of Euler implicit linearised of length h.
+
+    Raises ``ValueError`` for a system some rows of which are eliminated already.
     """
+    if system.partition is not None:
+        raise ValueError("rows are missing from this system: assemble it with eliminate=False")
     root, free = system.root, np.asarray(model.topology.free, bool)
     mask = jnp.asarray(free)
     dtype = root.linear.dtype

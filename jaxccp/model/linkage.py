@@ -42,6 +42,8 @@ class Linkage:
     """Axis that each actuator drives [nm]."""
     servos: np.ndarray
     """Actuators whose force depends on the motion."""
+    bounded: np.ndarray
+    """Which of the servos have a limit of force."""
 
     @cached_property
     def place(self) -> tuple[np.ndarray, np.ndarray]:
@@ -67,6 +69,24 @@ class Linkage:
         """Scalar rows that all of this makes."""
         counted = (self.held[0], self.sprung, self.lower, self.upper, self.rubbed, self.servos)
         return sum(len(rows) for rows in counted)
+
+    @cached_property
+    def row_owner(self) -> np.ndarray:
+        """Joint of each scalar row."""
+        along = (self.sprung, self.lower, self.upper, self.rubbed, self.driven[self.servos])
+        return np.concatenate([self.held[0], *(self.owner[axes] for axes in along)])
+
+    @cached_property
+    def equalities(self) -> np.ndarray:
+        """Which scalar rows are equalities; the others have bounds."""
+        bounded = len(self.lower) + len(self.upper) + len(self.rubbed)
+        return np.concatenate(
+            [
+                np.ones(len(self.held[0]) + len(self.sprung), bool),
+                np.zeros(bounded, bool),
+                ~self.bounded,
+            ]
+        )
 
     def joint(self, name: str) -> int:
         """Index of a joint by name."""

@@ -62,6 +62,7 @@ def tables(
 
     names = tuple(f.name for f in freedoms)
     bodies = np.array([one.bodies for one in hung], np.int32).reshape(-1, 2)
+    pushing = [one.actuator for one in driven]
     linkage = Linkage(
         tuple(one.name for one in hung),
         bodies,
@@ -75,7 +76,10 @@ def tables(
         np.flatnonzero(column("friction")),
         tuple(one.name for one in driven),
         np.array([names.index(one.axis) for one in driven], np.int32),
-        np.flatnonzero([one.actuator.feeds_back for one in driven]),
+        np.flatnonzero([servo.feeds_back for servo in pushing]),
+        np.isfinite([servo.force_limits for servo in pushing if servo.feeds_back])
+        .reshape(-1, 2)
+        .any(axis=1),
     )
 
     def table(values: np.ndarray):

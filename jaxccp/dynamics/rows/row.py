@@ -29,6 +29,10 @@ class Rows:
     """[N s, N m s]"""
     hi: Float[Array, " s"]
 
+    def of(self, index: np.ndarray) -> "Rows":
+        """Some of them."""
+        return jax.tree.map(lambda leaf: leaf[index], self)
+
     def velocity(self, twist: Float[Array, "nb 6"]) -> Float[Array, " s"]:
         """J V."""
         return jnp.einsum("sbi,sbi->s", self.jacobian, twist[self.bodies])
