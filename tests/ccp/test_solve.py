@@ -160,21 +160,6 @@ def test_float32(name: str) -> None:
     assert np.all(error < 1e-2), dict(zip(NAMES, error, strict=True))
 
 
-def test_vmap_equals_a_loop(name: str) -> None:
-    batch = solved(name, "ncp")
-
-    @jax.jit
-    def one(problem: Problem) -> Solution:
-        return solve(problem, SOLVERS[name](), law="ncp", stop=STOP)
-
-    for index in range(0, len(CASES), SEEDS):
-        alone, member = one(CASES[index].problem()), pick(batch, index)
-        np.testing.assert_allclose(alone.u, member.u, atol=1e-7)
-        # Rounding differs between the two programs, and an iteration's outcome with it.
-        assert alone.statistics.iterations <= 1.3 * member.statistics.iterations + 10
-        assert alone.statistics.status == member.statistics.status
-
-
 @pytest.mark.parametrize("law", LAWS)
 def test_a_warm_start_takes_no_iterations_and_a_bad_guess_does_no_harm(name: str, law: Law) -> None:
     cold, required = solved(name, law), settled(name, law)
@@ -190,23 +175,6 @@ def test_a_warm_start_takes_no_iterations_and_a_bad_guess_does_no_harm(name: str
     astray = solver(name, law)(batch, jnp.asarray(bad))
     assert np.all(np.asarray(astray.statistics.status)[required] == Status.CONVERGED)
     np.testing.assert_allclose(astray.u[required], cold.u[required], atol=2e-6)
-
-
-SHAPES: dict[str, tuple[int, int, Law]] = {
-    "one contact": (0, 1, "ncp"),
-    "nothing": (0, 0, "ccp"),
-}
-
-
-@pytest.mark.parametrize("shape", SHAPES)
-def test_other_shapes(name: str, shape: str) -> None:
-    scalars, contacts, law = SHAPES[shape]
-    case = random_case(0, scalars, contacts)
-    solution = solve(case.problem(), SOLVERS[name](), law=law, stop=STOP)
-    assert solution.statistics.status == Status.CONVERGED
-    assert solution.lam.shape == solution.u.shape == (scalars + 3 * contacts,)
-    assert max(violations(case, np.asarray(solution.lam), law).values()) < 1e-8
-    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(solution))
 
 
 @pytest.mark.parametrize("law", LAWS)
