@@ -18,9 +18,9 @@ class Auto(Solver):
     """Newton and a first-order method in turns, by what a factorisation costs.
 
     The matrix of a Newton step has six rows per body or one per row of the problem, whichever is
-    less. Where it is small Newton begins; where it is not, a first-order method does, which mostly
-    is done before Newton would have taken a step; where it is large, it stays alone. That is APGD
-    under the convex law and PSOR under Coulomb's. What the one cannot solve the other mostly can:
+    less. A first-order method begins, which on easy problems is done before Newton would have taken
+    a step: for a few steps where the matrix is small, for many where it is not; where it is large,
+    it stays alone. That is APGD under the convex law and PSOR under Coulomb's. What the one cannot solve the other mostly can:
     Newton fails where contacts jam, PSOR where masses differ much. With spinning and rolling
     friction, which neither takes, it is APGD and ADMM.
     """
@@ -28,11 +28,13 @@ class Auto(Solver):
     rolling: ClassVar[bool] = True
 
     small: int = 150
-    """Rows of the largest matrix with which Newton begins."""
+    """Rows of the largest matrix with which Newton is not put off."""
+    brief: int = 25
+    """Steps of the first-order method before Newton's turn there."""
     largest: int = 1500
     """Rows of the largest matrix that is factorised."""
     patience: int = 2000
-    """Steps of the first-order method before Newton's turn."""
+    """The same where the matrix is larger."""
 
     def chosen(self, problem: Problem, law: Law) -> Solver:
         delassus = problem.delassus
@@ -44,4 +46,4 @@ class Auto(Solver):
         first = APGD() if law == "ccp" else PSOR()
         if problem.cones.friction != "cone" or size > self.largest:
             return first
-        return Relay(first, Newton(), 0 if size <= self.small else self.patience)
+        return Relay(first, Newton(), self.brief if size <= self.small else self.patience)
