@@ -21,8 +21,10 @@ from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.material import Combination, Material
 from jaxccp.model.model import Bodies, ContactSettings, Model, PairGroup, Shapes, Topology
 from jaxccp.model.place import place
+from jaxccp.model.routing import Routing, TendonMotion, Tendons
 from jaxccp.model.shapes import SHAPES, Box, Capsule, Plane, Sphere
 from jaxccp.model.state import Memory, State
+from jaxccp.model.tendons import Cable, Coupling, Tendon, gear
 
 __all__ = [
     "JOINTS",
@@ -33,10 +35,12 @@ __all__ = [
     "Ball",
     "Bodies",
     "Box",
+    "Cable",
     "Capsule",
     "Combination",
     "Compound",
     "ContactSettings",
+    "Coupling",
     "Cylindrical",
     "Fixed",
     "Hinge",
@@ -52,13 +56,18 @@ __all__ = [
     "Plane",
     "Prismatic",
     "Revolute",
+    "Routing",
     "Shapes",
     "Slide",
     "Sphere",
     "Spherical",
     "State",
+    "Tendon",
+    "TendonMotion",
+    "Tendons",
     "Topology",
     "Universal",
+    "gear",
     "joint_motion",
     "motor",
     "place",

@@ -8,6 +8,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.material import Combination
+from jaxccp.model.routing import Tendons
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,6 +96,7 @@ class Model:
     shapes: Shapes
     joints: Joints
     axes: Axes
+    tendons: Tendons
     actuators: Actuators
     gravity: Float[Array, "3"]
     """[m/s²]"""

@@ -41,8 +41,8 @@ class Equalities:
     smallest possible, and contradictions between them move nothing.
     """
 
-    rows: Float[Array, "m 12"]
-    bodies: Int[Array, "m 2"]
+    rows: Float[Array, "m 6*k"]
+    bodies: Int[Array, "m k"]
     compliance: Float[Array, " m"]
     trees: Articulated
     loops: Loops | None
@@ -72,7 +72,7 @@ class Equalities:
 
     def velocity(self, w: Float[Array, "nb 6"]) -> Float[Array, " m"]:
         """W w."""
-        return jnp.einsum("mi,mi->m", self.rows, w[self.bodies].reshape(-1, 12))
+        return jnp.einsum("mi,mi->m", self.rows, w[self.bodies].reshape(self.rows.shape))
 
     def spread(self, lam: Float[Array, " m"]) -> Float[Array, "nb 6"]:
         """Wᵀ λ."""
@@ -111,7 +111,7 @@ def _close(table: tuple[Array, Array, Array], trees: Articulated) -> Loops | Non
     apart = jnp.eye(loose.size, dtype=own.dtype)[:, :, None] * own
     pushes = jax.vmap(partial(_spread, pairs=pairs, bodies=trees.forest.total[0]))(apart)
     moved, held = jax.vmap(trees.solve, (0, None))(pushes, jnp.zeros_like(table[2]))
-    coupled = jnp.einsum("li,kli->lk", own, moved[:, pairs].reshape(-1, loose.size, 12))
+    coupled = jnp.einsum("li,kli->lk", own, moved[:, pairs].reshape(-1, *own.shape))
     matrix = coupled + jnp.diag(compliance)
     # Measured against the rows on bodies that nothing holds: 0 then is what trees hold already.
     scale = jnp.sum(own * own, axis=1) + compliance
@@ -128,7 +128,7 @@ def _pseudo_inverse(a: Float[Array, "n n"]) -> Float[Array, "n n"]:
     return jnp.einsum("ij,j,kj->ik", vectors, inverse, vectors)
 
 
-def _spread(parts: Float[Array, "m 12"], pairs: Array, bodies: int) -> Float[Array, "nb 6"]:
-    """Sums over the bodies of what rows have for two each."""
+def _spread(parts: Float[Array, "m 6*k"], pairs: Array, bodies: int) -> Float[Array, "nb 6"]:
+    """Sums over the bodies of what rows have for k each."""
     total = jnp.zeros((bodies, 6), parts.dtype)
     return total.at[pairs.reshape(-1)].add(parts.reshape(-1, 6))

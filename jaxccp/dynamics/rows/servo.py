@@ -18,7 +18,7 @@ def servo(step: Step) -> Rows:
     actuators, h = jax.tree.map(lambda leaf: leaf[index], step.model.actuators), step.h
     axes = step.model.topology.linkage.driven[index]
     alpha = h * actuators.damping + h * h * actuators.stiffness
-    x = actuators.gear * step.motion.coordinate[axes]
+    x = actuators.gear * step.coordinate[axes]
     wanted = _command(step)[index] - actuators.stiffness * x
     jacobian, bodies = step.along(axes)
     acts = alpha > 0
