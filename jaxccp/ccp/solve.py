@@ -88,6 +88,8 @@ def solve(
             f"the Delassus operator {problem.delassus.rows}; the layout is scalar rows, then "
             f"{problem.cones.width} rows per contact"
         )
+    if not problem.cones.rows:
+        return Solution(problem.r, problem.r, _nothing_to_do(problem.r.dtype, stop or Stop()))
     frozen = _tabled(lax.stop_gradient(problem))
     start = jnp.zeros_like(problem.r) if guess is None else lax.stop_gradient(guess)
     algorithm = (solver or APGD()).chosen(frozen, law)
@@ -204,6 +206,12 @@ def _statistics(problem: Problem, best: _Progress, tolerance: Array, feasible: A
         _rms(ncp),
         best.history,
     )
+
+
+def _nothing_to_do(dtype: jnp.dtype, stop: Stop) -> Statistics:
+    zero = jnp.zeros((), dtype)
+    history = jnp.full(stop.history, jnp.inf, dtype).at[:1].set(0.0)
+    return Statistics(jnp.int32(Status.CONVERGED), jnp.int32(0), zero, zero, zero, zero, history)
 
 
 def _rms(residual: Array) -> Array:

@@ -23,6 +23,21 @@ from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """Of a step. The twists differ where a bouncing contact acts late in the step: the body first
+    flies on."""
+
+    twist: Float[Array, "nb 6"]
+    """After the impulses."""
+    carrying: Float[Array, "nb 6"]
+    """What carries the poses over the step."""
+    scalars: Float[Array, " s"]
+    """Impulses of all scalar rows, the eliminated ones included."""
+    contacts: Float[Array, "c w"]
+    """Impulses of the contacts."""
+
+
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class System:
@@ -45,17 +60,19 @@ class System:
     where it bounces, 0 elsewhere."""
     partition: Partition | None = field(metadata={"static": True})
 
-    def velocities(self, lam: Float[Array, " n"]) -> tuple[Array, Array]:
-        """Twists after the impulses ``lam``, and twists that carry the poses over the step.
-
-        They differ where a bouncing contact acts late in the step: the body first flies on.
-        """
-        after = self.free_velocity + self.root.apply(self._moved(lam)[0])
-        scalars, contacts = self.problem.cones.split(lam)
-        if not contacts.shape[0]:
-            return after, after
-        early = self.problem.cones.join(scalars, (1.0 - self.delay)[:, None] * contacts)
-        return after, self.free_velocity + self.root.apply(self._moved(early)[0])
+    def after(self, lam: Float[Array, " n"]) -> "Outcome":
+        """What the impulses ``lam`` lead to."""
+        own, contacts = self.problem.cones.split(lam)
+        moved, answer = self._moved(lam)
+        twist = carrying = self.free_velocity + self.root.apply(moved)
+        if contacts.shape[0]:
+            early = self.problem.cones.join(own, (1.0 - self.delay)[:, None] * contacts)
+            carrying = self.free_velocity + self.root.apply(self._moved(early)[0])
+        if self.partition is not None:
+            every = jnp.zeros(self.rows.bias.shape[0], lam.dtype)
+            every = every.at[self.partition.eliminated].set(self.settled + answer)
+            own = every.at[self.partition.rest].set(own)
+        return Outcome(twist, carrying, own, contacts)
 
     def _moved(self, lam: Float[Array, " n"]) -> tuple[Array, Array]:
         """Whitened velocities that the impulses ``lam`` add, and the eliminated rows' answer."""
@@ -63,15 +80,6 @@ class System:
         if self.equalities is None or not lam.shape[0]:
             return push, jnp.zeros_like(self.settled)
         return self.equalities.solve(push, jnp.zeros_like(self.settled))
-
-    def scalars(self, lam: Float[Array, " n"]) -> Float[Array, " s"]:
-        """Multipliers of all scalar rows, the eliminated ones included."""
-        own = self.problem.cones.split(lam)[0]
-        if self.partition is None:
-            return own
-        every = jnp.zeros(self.rows.bias.shape[0], lam.dtype)
-        every = every.at[self.partition.eliminated].set(self.settled + self._moved(lam)[1])
-        return every.at[self.partition.rest].set(own)
 
     def guess(self, scalars: Float[Array, " s"]) -> Float[Array, " rows"]:
         """Those of the problem's own scalar rows."""

@@ -37,18 +37,15 @@ class EliminatedDelassus:
         own, blocks = self.blocks(scalars)
         return jnp.concatenate([own, jnp.diagonal(blocks, axis1=1, axis2=2).reshape(-1)])
 
-    def blocks(self, scalars: int) -> tuple[Float[Array, " s"], Float[Array, "c 3 3"]]:
-        rest, contacts = self.rest, self.rest.contact_rows
+    def blocks(self, scalars: int) -> tuple[Float[Array, " s"], Float[Array, "c w w"]]:
+        rest = self.rest
         if rest.scalar_bodies.shape[1] > 2:
             own = self._own_scalars()
         else:
             own = _own(self.equalities, rest.scalar_rows[:, None], rest.scalar_bodies)[:, 0, 0]
-        blocks = _own(self.equalities, contacts, rest.contact_bodies)
-        compliance = rest.compliance[scalars:].reshape(-1, 3)
-        return (
-            own + rest.compliance[:scalars],
-            blocks + compliance[:, :, None] * jnp.eye(3, dtype=blocks.dtype),
-        )
+        blocks = _own(self.equalities, rest.contact_rows, rest.contact_bodies)
+        compliance = jax.vmap(jnp.diag)(rest.compliance[scalars:].reshape(blocks.shape[:2]))
+        return own + rest.compliance[:scalars], blocks + compliance
 
     def _own_scalars(self) -> Float[Array, " s"]:
         """w P wᵀ of each scalar row w, by a product with each."""

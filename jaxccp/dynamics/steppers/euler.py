@@ -6,7 +6,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.problem import Law
-from jaxccp.ccp.solution import Solution
 from jaxccp.ccp.solve import Stop, solve
 from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers.apgd import APGD
@@ -15,7 +14,7 @@ from jaxccp.collision.detect import Contacts, detect, recall, remember
 from jaxccp.dynamics.inertia import rotate_freely, world_inertia
 from jaxccp.dynamics.reaction import reactions
 from jaxccp.dynamics.report import StepReport, report
-from jaxccp.dynamics.system import System, assemble
+from jaxccp.dynamics.system import Outcome, assemble
 from jaxccp.math import linear3, quaternion
 from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.model import Model
@@ -67,21 +66,13 @@ class EulerImplicitLinearized:
         )
         solver = self.solver or (Auto() if jointed else APGD())
         solution = solve(system.problem, solver, guess, law=self.law, stop=self.stop)
-        scalars = system.scalars(solution.lam)
-        after = self._advance(model, state, contacts, system, solution, scalars)
-        acting = reactions(model, state, system.rows, scalars, self.h)
+        outcome = system.after(solution.lam)
+        after = self._advance(model, state, contacts, outcome)
+        acting = reactions(model, state, system.rows, outcome.scalars, self.h)
         return after, report(contacts, solution.statistics, acting)
 
-    def _advance(
-        self,
-        model: Model,
-        state: State,
-        contacts: Contacts,
-        system: System,
-        solution: Solution,
-        scalars: Float[Array, " s"],
-    ) -> State:
-        twist, carrying = system.velocities(solution.lam)
+    def _advance(self, model: Model, state: State, contacts: Contacts, outcome: Outcome) -> State:
+        twist, carrying = outcome.twist, outcome.carrying
         free = jnp.asarray(model.topology.free)[:, None]
         position = state.position + self.h * carrying[:, :3]
         turned = rotate_freely(model.bodies.inertia, state.quaternion, carrying[:, 3:], self.h)
@@ -91,8 +82,7 @@ class EulerImplicitLinearized:
         after = world_inertia(model, quaternion.to_matrix(turned))
         momentum = jnp.einsum("bij,bj->bi", before, twist[:, 3:])
         spin = jnp.einsum("bij,bj->bi", linear3.inverse(after), momentum)
-        _, impulse = system.problem.cones.split(solution.lam)
-        world = jnp.einsum("cij,ci->cj", contacts.frame, impulse)
+        world = jnp.einsum("cij,ci->cj", contacts.frame, outcome.contacts)
         return State(
             position,
             turned,
@@ -100,5 +90,5 @@ class EulerImplicitLinearized:
             spin,
             state.time + self.h,
             state.turns,
-            remember(model.topology, contacts, world, scalars),
+            remember(model.topology, contacts, world, outcome.scalars),
         )
