@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -363,7 +364,7 @@ def _closed(model: Model, state: State) -> State:
     linkage = model.topology.linkage
     if not linkage.joints:
         return state
-    found = joint_motion(model, state)
+    found = jax.jit(joint_motion)(model, state)
     errors = np.abs(found.error)
     if errors.size and errors.max() > OPEN:
         worst = linkage.joints[linkage.held[0][errors.argmax()]]

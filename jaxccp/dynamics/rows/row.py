@@ -55,3 +55,10 @@ class Step:
         """Jacobian and bodies of rows along axes."""
         linkage = self.model.topology.linkage
         return self.motion.axis[axes], jnp.asarray(linkage.bodies[linkage.owner[axes]], jnp.int32)
+
+    def push(self, axes: np.ndarray, force: Float[Array, " k"]) -> Float[Array, "nb 6"]:
+        """Forces and torques on the bodies (world) of forces along axes [N, N m]."""
+        jacobian, bodies = self.along(axes)
+        parts = force[:, None, None] * jacobian
+        total = jnp.zeros((self.state.position.shape[0], 6), force.dtype)
+        return total.at[bodies.reshape(-1)].add(parts.reshape(-1, 6))

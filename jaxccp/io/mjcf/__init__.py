@@ -1,0 +1,7 @@
+"""MJCF and URDF files, through MuJoCo's compiler (extra ``mjcf``)."""
+
+from jaxccp.io.mjcf.findings import UnsupportedError
+from jaxccp.io.mjcf.layout import Layout
+from jaxccp.io.mjcf.load import Loaded, load
+
+__all__ = ["Layout", "Loaded", "UnsupportedError", "load"]

@@ -1,0 +1,66 @@
+"""From a model file to a model, its initial state and the layout of its coordinates."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from jaxccp.io.errors import InputError
+from jaxccp.io.mjcf.actuators import add_actuators
+from jaxccp.io.mjcf.bodies import add_bodies
+from jaxccp.io.mjcf.findings import Findings
+from jaxccp.io.mjcf.joints import add_joints
+from jaxccp.io.mjcf.layout import Layout, layout
+from jaxccp.io.mjcf.source import Source
+from jaxccp.model import Combination, Model, State
+from jaxccp.scene import ModelBuilder
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model file, ready to be simulated."""
+
+    model: Model
+    state: State
+    """At the file's ``qpos0``, at rest."""
+    layout: Layout
+    """Between our states and MuJoCo's coordinates."""
+    ignored: tuple[str, ...]
+    """What is left out; empty unless that was allowed."""
+    approximated: tuple[str, ...]
+    """What acts otherwise than in MuJoCo."""
+
+
+def load(
+    path: str | Path, *, allow_unsupported: bool = False, max_contacts: int | None = None
+) -> Loaded:
+    """Read an MJCF or URDF file, by MuJoCo's compiler, in JAX's current default precision.
+
+    Args:
+        path: of the file.
+        allow_unsupported: leave out what cannot be simulated and list it in the result, in place
+            of raising.
+        max_contacts: as :meth:`jaxccp.ModelBuilder.build` has it.
+
+    Raises:
+        UnsupportedError: the file has elements that cannot be simulated; names them all.
+        InputError: the file cannot be read, or describes no mechanism.
+    """
+    source, findings = Source(path), Findings()
+    gravity = [0.0, 0.0, 0.0] if source.off("GRAVITY") else source.m.opt.gravity
+    builder = ModelBuilder(gravity=gravity, combination=Combination(friction="max"))
+    try:
+        frames = add_bodies(source, builder)
+        axes = add_joints(source, builder, frames, findings)
+        control = add_actuators(source, builder, axes, findings)
+        findings.settle(source.path, allow_unsupported)
+        model, state = builder.build(max_contacts)
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError(source.path, str(error), "correct the file") from None
+    return Loaded(
+        model,
+        state,
+        layout(source, frames, axes, control),
+        tuple(findings.ignored),
+        tuple(findings.approximated),
+    )
