@@ -4,6 +4,7 @@ Usable without the rest of the package by anyone with an N, an r and cones.
 """
 
 from jaxccp.ccp.cones import Cones, equality, inequality
+from jaxccp.ccp.coupled import CoupledDelassus
 from jaxccp.ccp.delassus import BlockSparseDelassus, BodyDelassus, Delassus, DenseDelassus
 from jaxccp.ccp.problem import Law, Problem, residuals
 from jaxccp.ccp.solution import Solution, Statistics, Status
@@ -21,6 +22,7 @@ from jaxccp.ccp.solvers.newton import Newton
 from jaxccp.ccp.solvers.pjacobi import PJacobi
 from jaxccp.ccp.solvers.psor import PSOR
 from jaxccp.ccp.solvers.sipgs import SIPGS
+from jaxccp.ccp.violation import Violations, violations
 
 __all__ = [
     "ADMM",
@@ -35,6 +37,7 @@ __all__ = [
     "BlockSparseDelassus",
     "BodyDelassus",
     "Cones",
+    "CoupledDelassus",
     "Dantzig",
     "Delassus",
     "DenseDelassus",
@@ -48,8 +51,10 @@ __all__ = [
     "Status",
     "Stop",
     "Task",
+    "Violations",
     "equality",
     "inequality",
     "residuals",
     "solve",
+    "violations",
 ]

@@ -1,4 +1,4 @@
-"""Block diagonal matrices: one number per scalar row, one 3 × 3 block per contact."""
+"""Block diagonal matrices: one number per scalar row, one w × w block per contact, w = 3 or 6."""
 
 from dataclasses import dataclass
 
@@ -12,14 +12,18 @@ from jaxccp.math import linear3
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class BlockDiagonal:
-    """One number per scalar row and one 3 × 3 block per contact."""
+    """One number per scalar row and one block per contact."""
 
     scalars: Float[Array, " s"]
-    blocks: Float[Array, "c 3 3"]
+    blocks: Float[Array, "c w w"]
+
+    @property
+    def width(self) -> int:
+        return self.blocks.shape[-1]
 
     def apply(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
         s = self.scalars.shape[0]
-        contacts = jnp.einsum("cij,cj->ci", self.blocks, x[s:].reshape(-1, 3))
+        contacts = jnp.einsum("cij,cj->ci", self.blocks, x[s:].reshape(-1, self.width))
         return jnp.concatenate([self.scalars * x[:s], contacts.reshape(-1)])
 
     def columns(self, x: Float[Array, "n m"]) -> Float[Array, "n m"]:
@@ -29,7 +33,7 @@ class BlockDiagonal:
     def scaled(self, by: Float[Array, " n"]) -> "BlockDiagonal":
         """Rows times ``by``, which has one value per contact."""
         s = self.scalars.shape[0]
-        return BlockDiagonal(by[:s] * self.scalars, by[s::3, None, None] * self.blocks)
+        return BlockDiagonal(by[:s] * self.scalars, by[s :: self.width, None, None] * self.blocks)
 
     def transpose(self) -> "BlockDiagonal":
         return BlockDiagonal(self.scalars, jnp.swapaxes(self.blocks, 1, 2))
@@ -39,13 +43,14 @@ class BlockDiagonal:
 
     def plus(self, other: "BlockDiagonal", shift: Array | float) -> "BlockDiagonal":
         """self + other + shift · I."""
-        identity = shift * jnp.eye(3, dtype=self.blocks.dtype)
+        identity = shift * jnp.eye(self.width, dtype=self.blocks.dtype)
         return BlockDiagonal(
             self.scalars + other.scalars + shift, self.blocks + other.blocks + identity
         )
 
     def inverse(self) -> "BlockDiagonal":
-        return BlockDiagonal(1.0 / self.scalars, linear3.inverse(self.blocks))
+        inverse = linear3.inverse if self.width == 3 else jnp.linalg.inv
+        return BlockDiagonal(1.0 / self.scalars, inverse(self.blocks))
 
 
 def identity(scalars: int, contacts: int, dtype: jnp.dtype) -> BlockDiagonal:
@@ -54,6 +59,6 @@ def identity(scalars: int, contacts: int, dtype: jnp.dtype) -> BlockDiagonal:
     return BlockDiagonal(jnp.ones(scalars, dtype), eye)
 
 
-def diagonal(x: Float[Array, " n"], scalars: int) -> BlockDiagonal:
+def diagonal(x: Float[Array, " n"], scalars: int, width: int) -> BlockDiagonal:
     """The diagonal matrix of a flat vector."""
-    return BlockDiagonal(x[:scalars], jax.vmap(jnp.diag)(x[scalars:].reshape(-1, 3)))
+    return BlockDiagonal(x[:scalars], jax.vmap(jnp.diag)(x[scalars:].reshape(-1, width)))

@@ -2,8 +2,9 @@
 
 A scalar row is a box [lo, hi]: an equality is (-inf, inf), an inequality [0, inf), a dry-friction
 or motor row [-f, f]. A contact is three rows (normal, two tangents) in the Coulomb cone
-‖λ_t‖ ≤ μ λ_n, or in a pyramid around it. A multiplier vector is flat: the s scalar rows first,
-then the c contacts × 3.
+‖λ_t‖ ≤ μ λ_n, or in a pyramid around it; or six rows, where spinning and rolling are resisted too
+(:mod:`jaxccp.ccp.rolling`). A multiplier vector is flat: the s scalar rows first, then the
+c contacts × w, w = 3 or 6.
 """
 
 from collections.abc import Callable
@@ -15,7 +16,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxccp.ccp import pyramids
+from jaxccp.ccp import pyramids, rolling
 from jaxccp.math import safe
 
 Friction = Literal["cone", "pyramid", "octagon"]
@@ -35,33 +36,50 @@ class Cones:
     mu: Float[Array, " c"]
     """Friction coefficients of the contacts, ≥ 0."""
     friction: Friction = field(default="cone", metadata={"static": True})
+    rolling: Float[Array, "c 2"] | None = None
+    """Coefficients of spinning and rolling friction, in units of length of the angular rows, ≥ 0;
+    None where contacts have three rows."""
 
     @property
     def section(self) -> "Section":
         """The geometry of the contacts' cones."""
+        if self.rolling is not None:
+            if self.friction != "cone":
+                raise ValueError(f"rolling friction goes with round cones, not {self.friction!r}")
+            return _rolling(self.rolling)
         if self.friction not in SECTIONS:
             raise ValueError(f"friction must be one of {tuple(SECTIONS)}, not {self.friction!r}")
         return SECTIONS[self.friction]
 
     @property
-    def rows(self) -> int:
-        """Length of a multiplier vector, s + 3 c."""
-        return self.lo.shape[-1] + 3 * self.mu.shape[-1]
+    def width(self) -> int:
+        """Rows of a contact, 3 or 6."""
+        return 3 if self.rolling is None else rolling.WIDTH
 
-    def split(self, x: Float[Array, " n"]) -> tuple[Float[Array, " s"], Float[Array, "c 3"]]:
+    @property
+    def rows(self) -> int:
+        """Length of a multiplier vector, s + w c."""
+        return self.lo.shape[-1] + self.width * self.mu.shape[-1]
+
+    def split(self, x: Float[Array, " n"]) -> tuple[Float[Array, " s"], Float[Array, "c w"]]:
         """The scalar rows and the contact rows of a flat vector."""
         s = self.lo.shape[-1]
-        return x[:s], x[s:].reshape(-1, 3)
+        return x[:s], x[s:].reshape(-1, self.width)
 
     def join(
-        self, scalars: Float[Array, " s"], contacts: Float[Array, "c 3"]
+        self, scalars: Float[Array, " s"], contacts: Float[Array, "c w"]
     ) -> Float[Array, " n"]:
         """The inverse of :meth:`split`."""
         return jnp.concatenate([scalars, contacts.reshape(-1)])
 
     def spread(self, scalars: Float[Array, " s"], blocks: Float[Array, " c"]) -> Float[Array, " n"]:
         """One value per row from one per block."""
-        return jnp.concatenate([scalars, jnp.repeat(blocks, 3)])
+        return jnp.concatenate([scalars, jnp.repeat(blocks, self.width)])
+
+    def raised(self, x: Float[Array, " n"], by: Float[Array, " c"]) -> Float[Array, " n"]:
+        """``x`` with ``by`` added to the contacts' normal rows."""
+        scalars, contacts = self.split(x)
+        return self.join(scalars, contacts.at[:, 0].add(by))
 
     def project(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
         """Euclidean projection on K."""
@@ -140,43 +158,53 @@ def coulomb_spectrum(
     return values, jnp.stack([generator, across, outward], axis=2)
 
 
-def coulomb_slip(x: Float[Array, "c 3"], mu: Float[Array, " c"]) -> Float[Array, "c 2"]:
-    """Derivative of ‖u_t‖ at the solution λ = Π(x), x = λ − ρ ũ: the direction of sliding.
+def coulomb_slope(x: Float[Array, "c 3"], mu: Float[Array, " c"]) -> Float[Array, "c 2"]:
+    """Derivative of μ‖u_t‖ at the solution λ = Π(x), x = λ − ρ ũ: μ times the direction of sliding.
 
     0 where the contact sticks: there u_t is rounding noise, whose direction means nothing.
     """
     tangent = x[:, 1:]
     sticks, _ = regions(x[:, 0], safe.norm(tangent), mu)
     direction = safe.normalize(-tangent, jnp.zeros(2, x.dtype))
-    return jnp.where(sticks[:, None], 0.0, direction)
+    return jnp.where(sticks[:, None], 0.0, mu[:, None] * direction)
 
 
 @dataclass(frozen=True)
 class Section:
-    """What solvers and derivatives need of a friction cone, for all contacts (c × 3) at once."""
+    """What solvers and derivatives need of a friction cone, for all contacts (c × w) at once."""
 
     project: Callable[[Array, Array], Array]
     """(x, μ) ↦ the nearest point of the cone."""
     spectrum: Callable[[Array, Array], tuple[Array, Array]]
     """(x, μ) ↦ eigenvalues and eigenvectors of the projection's Jacobian."""
-    support: Callable[[Array], Array]
-    """u_t ↦ max s · u_t over the tangential section with μ λ_n = 1: De Saxcé's shift is μ times
-    this."""
-    slip: Callable[[Array, Array], Array]
-    """(λ − ρ ũ, μ) ↦ the derivative of ``support`` at u_t, 0 where the contact sticks."""
+    shift: Callable[[Array, Array], Array]
+    """(u_t, μ) ↦ max λ_t · (−u_t) over the tangential section with λ_n = 1: De Saxcé's shift."""
+    slope: Callable[[Array, Array], Array]
+    """(λ − ρ ũ, μ) ↦ the derivative of ``shift`` in u_t, 0 where the contact sticks."""
 
 
 def _polygon(sides: int) -> Section:
     return Section(
         partial(pyramids.project, sides=sides),
         partial(pyramids.spectrum, sides=sides),
-        partial(pyramids.support, sides=sides),
-        partial(pyramids.slip, sides=sides),
+        lambda u, mu: mu * pyramids.support(u, sides),
+        lambda x, mu: mu[:, None] * pyramids.slip(x, mu, sides),
+    )
+
+
+def _rolling(coefficients: Float[Array, "c 2"]) -> Section:
+    return Section(
+        partial(rolling.project, rolling=coefficients),
+        partial(rolling.spectrum, rolling=coefficients),
+        partial(rolling.shift, rolling=coefficients),
+        partial(rolling.slope, rolling=coefficients),
     )
 
 
 SECTIONS: dict[Friction, Section] = {
-    "cone": Section(project_coulomb, coulomb_spectrum, safe.norm, coulomb_slip),
+    "cone": Section(
+        project_coulomb, coulomb_spectrum, lambda u, mu: mu * safe.norm(u), coulomb_slope
+    ),
     "pyramid": _polygon(4),
     "octagon": _polygon(8),
 }

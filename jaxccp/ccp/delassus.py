@@ -1,4 +1,4 @@
-"""The Delassus operator N = J M⁻¹ Jᵀ + E, in three forms with one interface.
+"""The Delassus operator N = J M⁻¹ Jᵀ + E: its interface, and three forms of it.
 
 Every form offers ``apply(λ)`` (N λ), ``diagonal()``, ``blocks(s)`` (the s scalar entries and the
 3 × 3 blocks of the contacts), ``dense()`` and ``rows``; the solvers use nothing else.
@@ -96,7 +96,7 @@ class BodyDelassus:
     """
 
     scalar_rows: Float[Array, "s 12"]
-    contact_rows: Float[Array, "c 3 12"]
+    contact_rows: Float[Array, "c w 12"]
     scalar_bodies: Int[Array, "s 2"]
     contact_bodies: Int[Array, "c 2"]
     compliance: Float[Array, " n"]
@@ -115,7 +115,8 @@ class BodyDelassus:
             parts = jnp.einsum("sj,s->sj", self.scalar_rows, lam[:s])
             total = total.at[self.scalar_bodies.reshape(-1)].add(parts.reshape(-1, 6))
         if self.contact_rows.shape[0]:
-            parts = jnp.einsum("cij,ci->cj", self.contact_rows, lam[s:].reshape(-1, 3))
+            blocks = lam[s:].reshape(self.contact_rows.shape[:2])
+            parts = jnp.einsum("cij,ci->cj", self.contact_rows, blocks)
             total = total.at[self.contact_bodies.reshape(-1)].add(parts.reshape(-1, 6))
         return total
 
@@ -151,10 +152,10 @@ class BodyDelassus:
         rows = jnp.concatenate([self.scalar_rows, self.contact_rows.reshape(-1, 12)])
         return jnp.sum(rows * rows, axis=1) + self.compliance
 
-    def blocks(self, scalars: int) -> tuple[Float[Array, " s"], Float[Array, "c 3 3"]]:
+    def blocks(self, scalars: int) -> tuple[Float[Array, " s"], Float[Array, "c w w"]]:
         own = jnp.einsum("cij,ckj->cik", self.contact_rows, self.contact_rows)
-        compliance = self.compliance[scalars:].reshape(-1, 3)
-        return self.diagonal()[:scalars], own + compliance[:, :, None] * jnp.eye(3, dtype=own.dtype)
+        compliance = jax.vmap(jnp.diag)(self.compliance[scalars:].reshape(own.shape[:2]))
+        return self.diagonal()[:scalars], own + compliance
 
     def dense(self) -> Float[Array, "n n"]:
         return jax.vmap(self.apply)(jnp.eye(self.rows, dtype=self.compliance.dtype))

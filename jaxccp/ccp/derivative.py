@@ -18,7 +18,6 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from jaxccp.ccp.cones import Cones
 from jaxccp.ccp.linear import FixedPointSystem, solve_linear
 from jaxccp.ccp.linearization import projection_blocks, shear, sliding
 from jaxccp.ccp.problem import Law, Problem
@@ -45,11 +44,14 @@ def _attach_jvp(law: Law, primals: tuple, tangents: tuple):
     velocity, d_velocity = jax.jvp(lambda p: p.velocity(lam), (problem,), (d_problem,))
     velocity = problem.corrected(velocity, law)
     z = lam - rho * velocity
-    direction, speed = sliding(cones, z, rho)
+    slope, sliding_velocity = sliding(cones, z, rho)
     if law == "ccp":
-        direction, speed = jnp.zeros_like(direction), jnp.zeros_like(speed)
-    sheared = shear(cones, direction)
-    b = _raised(cones, sheared.apply(d_velocity), d_problem.cones.mu * speed)
+        slope, sliding_velocity = jnp.zeros_like(slope), jnp.zeros_like(sliding_velocity)
+    sheared = shear(cones, slope)
+    _, d_shift = jax.jvp(
+        lambda k: k.section.shift(sliding_velocity, k.mu), (cones,), (d_problem.cones,)
+    )
+    b = cones.raised(sheared.apply(d_velocity), d_shift)
     _, g = jax.jvp(lambda k: k.project(z), (cones,), (d_problem.cones,))
     complement, gain = projection_blocks(cones, z, rho)
     error = jnp.max(problem.residual(lam, velocity, rho), initial=0.0)
@@ -58,9 +60,3 @@ def _attach_jvp(law: Law, primals: tuple, tangents: tuple):
     coupled = sheared.apply(problem.delassus.apply(g))
     x = solve_linear(system, gain.apply(g / rho - coupled - b), error, symmetric=law == "ccp")
     return lam, g + gain.apply(x)
-
-
-def _raised(cones: Cones, x: Float[Array, " n"], by: Float[Array, " c"]) -> Float[Array, " n"]:
-    """``x`` with ``by`` added to the contacts' normal rows."""
-    scalars, contacts = cones.split(x)
-    return cones.join(scalars, contacts.at[:, 0].add(by))

@@ -113,7 +113,7 @@ def _over_bodies(
     a factorisation of size 6 × bodies instead of 3 × contacts.
     """
     left, right = system.left, system.right
-    compliance = diagonal(delassus.compliance, delassus.scalar_rows.shape[0])
+    compliance = diagonal(delassus.compliance, delassus.scalar_rows.shape[0], left.width)
     local = (left @ compliance @ right).plus(system.complement, ridge).inverse()
     size = 6 * delassus.bodies
     capacitance = delassus.gram(right @ local @ left) + jnp.eye(size, dtype=left.scalars.dtype)

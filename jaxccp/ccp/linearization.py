@@ -15,12 +15,12 @@ from jaxccp.ccp.cones import Cones
 
 def sliding(
     cones: Cones, z: Float[Array, " n"], steps: Float[Array, " n"]
-) -> tuple[Float[Array, "c 2"], Float[Array, " c"]]:
-    """Direction and speed at which contacts slide under Coulomb's law; both 0 where they stick.
+) -> tuple[Float[Array, "c t"], Float[Array, "c t"]]:
+    """The derivative of De Saxcé's shift in u_t, and u_t; both 0 where contacts stick.
 
-    De Saxcé's shift μ‖u_t‖ has the derivative of μ (direction · u_t), since a unit vector's
-    derivative is perpendicular to it. Under a pyramid the norm is its support function, and the
-    direction the vertex or side that friction is on.
+    The t tangential rows of a contact are all but its first. The derivative of μ‖u_t‖ is μ times
+    the direction of sliding; under a pyramid the norm is its support function, and the direction
+    the vertex or side that friction is on.
 
     Both are read off z = λ − D ũ, not u. At a solution that is the same. Near one only this makes
     the row of the normal impulse exactly that of the normal velocity; redundant contacts, whose
@@ -29,15 +29,15 @@ def sliding(
     _, contacts = cones.split(z)
     _, projected = cones.split(cones.project(z))
     _, scale = cones.split(steps)
-    direction = cones.section.slip(contacts, cones.mu)
     moved = contacts[:, 1:] - projected[:, 1:]
-    return direction, -jnp.sum(direction * moved, axis=1) / scale[:, 0]
+    return cones.section.slope(contacts, cones.mu), -moved / scale[:, 1:]
 
 
-def shear(cones: Cones, direction: Float[Array, "c 2"]) -> BlockDiagonal:
-    """S = I + μ e_n (0, direction)ᵀ, the derivative of De Saxcé's velocity in the plain one."""
-    normal_row = jnp.pad(cones.mu[:, None] * direction, ((0, 0), (1, 0)))
-    identity = jnp.broadcast_to(jnp.eye(3, dtype=normal_row.dtype), (*cones.mu.shape, 3, 3))
+def shear(cones: Cones, slope: Float[Array, "c t"]) -> BlockDiagonal:
+    """S = I + e_n (0, slope)ᵀ, the derivative of De Saxcé's velocity in the plain one."""
+    normal_row = jnp.pad(slope, ((0, 0), (1, 0)))
+    eye = jnp.eye(cones.width, dtype=normal_row.dtype)
+    identity = jnp.broadcast_to(eye, (*cones.mu.shape, *eye.shape))
     return BlockDiagonal(jnp.ones_like(cones.lo), identity.at[:, 0].add(normal_row))
 
 

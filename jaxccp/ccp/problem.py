@@ -34,7 +34,7 @@ class Problem:
         return lam @ (0.5 * self.delassus.apply(lam) + self.r)
 
     def step_sizes(self) -> Float[Array, " n"]:
-        """ρ of each row [kg]: 3 / trace(N_cc) of its contact, 1 / N_ii of a scalar row.
+        """ρ of each row [kg]: w / trace(N_cc) of its contact of w rows, 1 / N_ii of a scalar row.
 
         One value per contact, so that scaling by it keeps the cone. A block of zeros (a contact
         between two fixed bodies) gets 1.
@@ -47,23 +47,22 @@ class Problem:
 
     def shifted(self, shift: Float[Array, " c"]) -> "Problem":
         """The same problem with ``shift`` [m/s] added to the contacts' normal rows of r."""
-        scalars, contacts = self.cones.split(self.r)
-        return replace(self, r=self.cones.join(scalars, contacts.at[:, 0].add(shift)))
+        return replace(self, r=self.cones.raised(self.r, shift))
 
     def de_saxce(self, u: Float[Array, " n"]) -> Float[Array, " c"]:
         """μ ‖u_t‖ of each contact [m/s], the shift that turns the CCP into Coulomb's law.
 
-        Under a pyramid the norm is the support function of its section.
+        Under a pyramid the norm is the support function of its section; spinning and rolling add
+        theirs.
         De Saxcé & Feng, Math. Comput. Modelling 28 (1998); Acary et al., ZAMM 91 (2011), eq. 12.
         """
-        return self.cones.mu * self.cones.section.support(self.cones.split(u)[1][:, 1:])
+        return self.cones.section.shift(self.cones.split(u)[1][:, 1:], self.cones.mu)
 
     def corrected(self, u: Float[Array, " n"], law: Law) -> Float[Array, " n"]:
         """ũ, the velocities that ``law`` has in K*: with De Saxcé's shift under Coulomb's."""
         if law == "ccp":
             return u
-        scalars, contacts = self.cones.split(u)
-        return self.cones.join(scalars, contacts.at[:, 0].add(self.de_saxce(u)))
+        return self.cones.raised(u, self.de_saxce(u))
 
     def residual(
         self,

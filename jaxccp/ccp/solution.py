@@ -19,6 +19,10 @@ class Status(IntEnum):
     NON_FINITE = 3
     """The problem holds NaN or inf, or the iteration left the floats; the best finite iterate
     (possibly the start) is returned."""
+    INFEASIBLE = 4
+    """A row that no impulse can move (zeros in N) has a velocity that the law forbids. The other
+    rows are solved as if it had none, as far as the iteration limit allows. Rows that contradict
+    each other are not found out: they end as MAX_ITERATIONS or STALLED."""
 
 
 @jax.tree_util.register_dataclass
@@ -35,6 +39,9 @@ class Statistics:
     """Largest residual over the row blocks, Coulomb's law [m/s]."""
     rms_ccp: Float[Array, ""]
     rms_ncp: Float[Array, ""]
+    history: Float[Array, " k"]
+    """Largest residual under the chosen law [m/s] at the start and after each iteration, as many
+    as ``Stop.history`` asks for; inf where there were no more."""
 
 
 @jax.tree_util.register_dataclass

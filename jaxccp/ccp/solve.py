@@ -10,6 +10,7 @@ from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.derivative import IMPULSES, attach
+from jaxccp.ccp.feasible import admissible, contradiction
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solution import Solution, Statistics, Status
 from jaxccp.ccp.solver import Solver, Task
@@ -29,6 +30,8 @@ class Stop:
     """[m/s]; None takes 1e-8 in float64 and 1e-5 in float32."""
     rtol: float | Float[Array, ""] = 0.0
     max_iterations: int | Int[Array, ""] = 1000
+    history: int = 0
+    """Residuals to record: of the start and of the first ``history`` − 1 iterations."""
 
     def tolerance(self, problem: Problem) -> Float[Array, ""]:
         """The residual at which ``problem`` counts as solved [m/s]."""
@@ -49,6 +52,7 @@ class _Progress:
     finite: Bool[Array, ""]
     done: Bool[Array, ""]
     """The algorithm itself has nothing left to do."""
+    history: Float[Array, " k"]
 
 
 def solve(
@@ -78,14 +82,19 @@ def solve(
         raise ValueError(
             f"row counts differ: r has {problem.r.shape[-1]}, the cones {problem.cones.rows} and "
             f"the Delassus operator {problem.delassus.rows}; the layout is scalar rows, then "
-            "three rows per contact"
+            f"{problem.cones.width} rows per contact"
         )
     frozen = lax.stop_gradient(problem)
     start = jnp.zeros_like(problem.r) if guess is None else lax.stop_gradient(guess)
     algorithm = (solver or APGD()).chosen(frozen, law)
-    best = _iterate(frozen, algorithm, start, law, stop or Stop())
+    # One row that nothing can satisfy must not decide which iterate is the best for all others.
+    solvable = admissible(frozen)
+    tolerance = (stop or Stop()).tolerance(solvable)
+    best = _iterate(solvable, algorithm, start, law, stop or Stop())
+    feasible = contradiction(frozen, solvable, law) <= tolerance
     lam = attach(law, problem, checkpoint_name(best.lam, IMPULSES))
-    return Solution(lam, problem.velocity(lam), _statistics(frozen, best, law, stop or Stop()))
+    statistics = _statistics(frozen, best, tolerance, feasible)
+    return Solution(lam, problem.velocity(lam), statistics)
 
 
 def _iterate(problem: Problem, solver: Solver, guess: Array, law: Law, stop: Stop) -> _Progress:
@@ -131,6 +140,7 @@ def _iterate(problem: Problem, solver: Solver, guess: Array, law: Law, stop: Sto
             progress.iterations + 1,
             jnp.isfinite(residual),
             done,
+            _recorded(progress.history, progress.iterations + 1, residual),
         )
 
     lam = problem.cones.project(jnp.where(jnp.isfinite(guess), guess, 0.0))
@@ -144,26 +154,34 @@ def _iterate(problem: Problem, solver: Solver, guess: Array, law: Law, stop: Sto
     shift = jnp.where(useful, shift, 0.0)
     finite = finite & jnp.isfinite(residual)
     algorithm = solver.init(shifted(shift), lam, n_lam)
+    history = _recorded(jnp.full(stop.history, jnp.inf, residual.dtype), jnp.int32(0), residual)
     start = _Progress(
-        algorithm, shift, lam, n_lam, residual, jnp.int32(0), finite, jnp.asarray(False)
+        algorithm, shift, lam, n_lam, residual, jnp.int32(0), finite, jnp.asarray(False), history
     )
+    if not problem.cones.rows:  # not every algorithm can be traced without rows
+        return start
     return lax.while_loop(running, body, start)
+
+
+def _recorded(history: Array, at: Array, residual: Array) -> Array:
+    return history.at[at].set(residual, mode="drop") if history.shape[0] else history
 
 
 def _worst(problem: Problem, rho: Array, lam: Array, n_lam: Array) -> Array:
     return jnp.max(problem.residual(lam, n_lam + problem.r, rho), initial=0.0)
 
 
-def _statistics(problem: Problem, best: _Progress, law: Law, stop: Stop) -> Statistics:
+def _statistics(problem: Problem, best: _Progress, tolerance: Array, feasible: Array) -> Statistics:
     rho = problem.step_sizes()
     u = best.n_lam + problem.r
     ccp = problem.residual(best.lam, u, rho)
     shifted = problem.shifted(problem.de_saxce(u))
     ncp = shifted.residual(best.lam, best.n_lam + shifted.r, rho)
     # The loop's own number: evaluated once more it may round to the other side of the tolerance.
-    solved = best.residual <= stop.tolerance(problem)
+    solved = best.residual <= tolerance
     stopped = jnp.where(best.done, Status.STALLED, Status.MAX_ITERATIONS)
     finite = jnp.where(solved, Status.CONVERGED, stopped)
+    finite = jnp.where(feasible, finite, Status.INFEASIBLE)
     status = jnp.where(best.finite, finite, Status.NON_FINITE)
     return Statistics(
         status.astype(jnp.int32),
@@ -172,6 +190,7 @@ def _statistics(problem: Problem, best: _Progress, law: Law, stop: Stop) -> Stat
         jnp.max(ncp, initial=0.0),
         _rms(ccp),
         _rms(ncp),
+        best.history,
     )
 
 

@@ -43,13 +43,30 @@ class Solver:
     """The laws it solves itself. Coulomb's is otherwise reached through De Saxcé's fixed point."""
     friction: ClassVar[tuple[Friction, ...]] = ("cone", "pyramid", "octagon")
     """The shapes of friction cones it takes."""
+    rolling: ClassVar[bool] = False
+    """Whether it takes contacts with spinning and rolling friction."""
 
     def solves(self, law: Law) -> bool:
         """Whether the algorithm solves ``law`` itself."""
         return law in self.laws
 
     def chosen(self, problem: Problem, law: Law) -> "Solver":
-        """The algorithm that is to do the work: itself, unless it is a choice between several."""
+        """The algorithm that is to do the work: itself, unless it is a choice between several.
+
+        Raises ``ValueError`` where the problem is not one it takes.
+        """
+        cones = problem.cones
+        if cones.mu.shape[-1] and cones.friction not in self.friction:
+            takes = " or ".join(f'Cones(…, friction="{shape}")' for shape in self.friction)
+            raise ValueError(
+                f"{type(self).__name__} cannot solve contacts with friction {cones.friction!r}: "
+                f"use {takes}, or another solver"
+            )
+        if cones.rolling is not None and not self.rolling:
+            raise ValueError(
+                f"{type(self).__name__} cannot solve contacts with rolling friction: use APGD, "
+                "BarzilaiBorwein or ADMM, or Auto, which takes one of them"
+            )
         return self
 
     def prepare(self, problem: Problem, rho: Array) -> Any:

@@ -13,11 +13,13 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from jaxccp.ccp import SOLVERS
 from jaxccp.cli.options import (
     Exit,
     JsonOption,
     LawOption,
     PrecisionOption,
+    SolverOption,
     bad_input_exits,
     check_folder,
 )
@@ -66,6 +68,7 @@ def identify_command(
         ),
     ] = ",".join(parameters.DEFAULT),
     law: LawOption = "ncp",
+    solver: SolverOption = "apgd",
     horizons: Annotated[
         str,
         typer.Option(
@@ -113,6 +116,7 @@ def identify_command(
         settings = Settings(
             names=_names(names),
             law=law,
+            solver=SOLVERS[solver](),
             horizons=_horizons(horizons),
             holdout=holdout,
             descent=Descent(iterations, batch, seed=seed),

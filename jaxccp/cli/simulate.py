@@ -24,10 +24,10 @@ from jaxccp.cli.options import (
     check_friction,
     one_of,
 )
-from jaxccp.cli.simulation import Run, summary
+from jaxccp.cli.simulation import Run, last_system, summary
 from jaxccp.cli.simulation import simulate as run_scene
 from jaxccp.dynamics import EulerImplicitLinearized
-from jaxccp.io import InputError, save_trajectory, write_file
+from jaxccp.io import InputError, save_trajectory, write_file, write_system
 from jaxccp.model import Model
 from jaxccp.scene.library import SCENES, batch
 
@@ -67,6 +67,15 @@ def simulate(
             "(which needs matplotlib).",
         ),
     ] = None,
+    export: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write the matrices of the step after the last sample (of the first copy): "
+            "DIR/system.npz, which jaxccp solve reads, and H, J, E, Z, f, b and rhs in "
+            "MatrixMarket text.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Simulate a built-in scene.
@@ -84,8 +93,9 @@ def simulate(
     check_friction(solver, "cone")
     with bad_input_exits(), jax.enable_x64(precision == 64):
         steps = _steps(duration, dt)
-        if out is not None:
-            check_folder(out)
+        for folder in (out, export):
+            if folder is not None:
+                check_folder(folder)
         key = jax.random.key(seed)
         model, state = SCENES[scene](key) if copies == 1 else batch(SCENES[scene], key, copies)
         stepper = EulerImplicitLinearized(dt, law, SOLVERS[solver](), Stop())
@@ -99,6 +109,8 @@ def simulate(
         settings = {"scene": scene, "solver": solver, "law": law, "precision": precision}
         settings |= {"dt": dt, "batch": copies, "seed": seed}
         files = {} if out is None else _write(out, scene, model, run, law, dt)
+        if export is not None:
+            files |= _export(export, model, run, dt)
     report = settings | summary(model, run) | files
     if as_json:
         typer.echo(json.dumps(_without_infinities(report)))
@@ -140,6 +152,13 @@ def _write(out: Path, scene: str, model: Model, run: Run, law: Law, dt: float) -
     return files | {"picture": str(image)}
 
 
+def _export(folder: Path, model: Model, run: Run, dt: float) -> dict[str, str]:
+    if not run.recording.finite:
+        typer.echo("No matrices: the motion holds NaN or infinite numbers", err=True)
+        return {}
+    return {"matrices": str(write_system(folder, last_system(model, run, dt)))}
+
+
 def _trouble(report: dict) -> bool:
     missed = 1.0 - report["status"]["converged"]
     return missed > UNCONVERGED or report["overflow"] or not report["finite"]
@@ -172,7 +191,7 @@ def _table(report: dict) -> Table:
         rows["overflow"] = "more contacts than there is room for: the shallowest were left out"
     if not report["finite"]:
         rows["not finite"] = "the motion holds NaN or infinite numbers"
-    rows |= {name: report[name] for name in ("trajectory", "picture") if name in report}
+    rows |= {name: report[name] for name in ("trajectory", "picture", "matrices") if name in report}
     for name, value in rows.items():
         table.add_row(name, value)
     return table

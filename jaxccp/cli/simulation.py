@@ -9,7 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxccp.ccp import Status
-from jaxccp.dynamics import Stepper, Trajectory, energy, rollout
+from jaxccp.collision.detect import detect, empty_memory
+from jaxccp.dynamics import Descriptor, Stepper, Trajectory, describe, energy, rollout
+from jaxccp.dynamics.system import assemble
 from jaxccp.io import Recording, record
 from jaxccp.model import Model, State
 from jaxccp.scene import contact_capacity
@@ -103,6 +105,27 @@ def _motion(state: State) -> State:
     """Without the memory, which a trajectory does not keep."""
     none = jax.tree.map(lambda leaf: jnp.zeros((*state.time.shape, 0)), state.memory)
     return replace(state, memory=none)
+
+
+def last_system(model: Model, run: Run, h: float) -> Descriptor:
+    """The matrices of the step of length ``h`` [s] after the last sample, of the first copy."""
+    recording = run.recording
+    last = (0, -1) if recording.position.ndim == 4 else -1
+    dtype = model.bodies.mass.dtype
+    state = State(
+        jnp.asarray(recording.position[last], dtype),
+        jnp.asarray(recording.quaternion[last], dtype),
+        jnp.asarray(recording.velocity[last], dtype),
+        jnp.asarray(recording.angular_velocity[last], dtype),
+        jnp.asarray(recording.time[-1], dtype),
+        empty_memory(model.topology, dtype),
+    )
+
+    @jax.jit
+    def system(state: State) -> Descriptor:
+        return describe(model, assemble(model, state, detect(model, state), h, None))
+
+    return system(state).active()
 
 
 def summary(model: Model, run: Run) -> dict[str, object]:

@@ -57,7 +57,9 @@ class Report:
 def solve(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE.npz", help="Problems in the layouts 'delassus' or 'bodies'."),
+        typer.Argument(
+            metavar="FILE.npz", help="Problems in the layouts 'delassus', 'bodies' or 'system'."
+        ),
     ],
     solver: SolverOption = "auto",
     law: LawOption = "ccp",
@@ -91,7 +93,7 @@ def solve(
 
     Finds the impulses λ [N·s] in the friction cones K with velocities u = N λ + r [m/s] in the
     dual cones and λ · u = 0, and reports for each file: name, solver, law, friction, status
-    (converged, max_iterations, stalled or non_finite), iterations, the largest and the
+    (converged, max_iterations, stalled, non_finite or infeasible), iterations, the largest and the
     root-mean-square residual over contacts and single rows [m/s] under the chosen law, the largest
     one divided by max‖r_c‖, the objective ½ λᵀNλ + rᵀλ [J], the seconds spent solving and
     compiling (0 where an earlier file had the same shape), and the numbers of contacts and rows.

@@ -1,5 +1,7 @@
 """From a model and a state to the next state: the cone problem of a step, steppers, rollouts."""
 
+from jaxccp.dynamics.assembled import Coo, Matrices, matrices
+from jaxccp.dynamics.descriptor import Descriptor, KRMBlocks, describe
 from jaxccp.dynamics.inertia import energy, momentum
 from jaxccp.dynamics.report import StepReport
 from jaxccp.dynamics.rollout import Stepper, Trajectory, rollout
@@ -8,11 +10,17 @@ from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
 
 __all__ = [
     "STEPPERS",
+    "Coo",
+    "Descriptor",
     "EulerImplicitLinearized",
+    "KRMBlocks",
+    "Matrices",
     "StepReport",
     "Stepper",
     "Trajectory",
+    "describe",
     "energy",
+    "matrices",
     "momentum",
     "rollout",
 ]

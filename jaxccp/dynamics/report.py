@@ -1,6 +1,6 @@
 """What every step says of itself."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
@@ -32,16 +32,8 @@ def report(contacts: Contacts, statistics: Statistics) -> StepReport:
 def merge(reports: StepReport) -> StepReport:
     """One report of several steps (leading axis): iterations add, all else is the worst."""
     worst = jax.tree.map(lambda leaf: jnp.max(leaf, axis=0), reports)
-    solver = worst.solver
     total = jnp.sum(reports.solver.iterations, axis=0, dtype=jnp.int32)
-    merged = Statistics(
-        solver.status,
-        total,
-        solver.residual_ccp,
-        solver.residual_ncp,
-        solver.rms_ccp,
-        solver.rms_ncp,
-    )
+    merged = replace(worst.solver, iterations=total)
     return StepReport(merged, worst.contacts, worst.overflow)
 
 

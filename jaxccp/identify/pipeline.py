@@ -9,6 +9,8 @@ from jaxtyping import Float, Int
 
 from jaxccp.ccp.problem import Law
 from jaxccp.ccp.solve import Stop
+from jaxccp.ccp.solver import Solver
+from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.identify import parameters
 from jaxccp.identify.evaluate import HORIZONS, Errors, Evaluator
 from jaxccp.identify.fit import Descent, Fit, Loss, fit
@@ -31,6 +33,7 @@ class Settings:
 
     names: tuple[str, ...] = parameters.DEFAULT
     law: Law = "ncp"
+    solver: Solver = field(default_factory=APGD)
     horizons: tuple[int, ...] = (40, 100)
     """Lengths of the rollouts that are compared with the recording [samples]: one descent for
     each, from where the one before ended. Short ones lead towards the minimum, of which long
@@ -80,14 +83,14 @@ class Identification:
         return self.stages[-1]
 
 
-def cube_experiment(dt: float, law: Law, substeps: int) -> Experiment:
+def cube_experiment(dt: float, law: Law, substeps: int, solver: Solver | None = None) -> Experiment:
     """The cube of the toss experiment on a plane, sampled every ``dt`` [s]."""
     model, state = SCENES["cube-toss"](jax.random.key(0))
     double = model.bodies.mass.dtype == np.float64
     # A batch waits for its slowest solve: an impact on several corners can take thousands of
     # iterations, and the gradient leaves out what an inexact solution does not tell.
     stop = Stop(atol=1e-6 if double else 1e-5, max_iterations=500)
-    return Experiment(model, state, dt, law, substeps, stop)
+    return Experiment(model, state, dt, law, substeps, stop, solver or APGD())
 
 
 def split(tosses: Tosses, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -134,7 +137,7 @@ def identify(
     """Fit ``settings.names`` to a random part of ``tosses`` and measure the fit on the rest."""
     names = parameters.known(settings.names)
     train, test = split(tosses, settings.holdout, settings.descent.seed)
-    experiment = cube_experiment(tosses.dt, settings.law, settings.substeps)
+    experiment = cube_experiment(tosses.dt, settings.law, settings.substeps, settings.solver)
     loss = Loss(WIDTH, threshold=settings.threshold)
     initial = {name: parameters.PARAMETERS[name].initial for name in names}
     start, descent, stages = initial, settings.descent, []

@@ -7,6 +7,8 @@ from jaxtyping import Array, Float
 
 from jaxccp.ccp.problem import Law
 from jaxccp.ccp.solve import Stop
+from jaxccp.ccp.solver import Solver
+from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.dynamics.rollout import rollout
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
 from jaxccp.identify import parameters
@@ -29,10 +31,12 @@ class Experiment:
     substeps: int = 8
     """Steps between samples."""
     stop: Stop = field(default_factory=lambda: Stop(max_iterations=300))
+    solver: Solver = field(default_factory=APGD)
 
     @property
     def stepper(self) -> EulerImplicitLinearized:
-        return EulerImplicitLinearized(self.dt / self.substeps, self.law, stop=self.stop)
+        h = self.dt / self.substeps
+        return EulerImplicitLinearized(h, self.law, self.solver, self.stop)
 
     @property
     def body(self) -> int:

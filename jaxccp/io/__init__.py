@@ -1,6 +1,7 @@
 """Files read and written."""
 
 from jaxccp.io.errors import InputError
+from jaxccp.io.matrices import write_system
 from jaxccp.io.named import NamedProblem
 from jaxccp.io.output import write_file, write_npz
 from jaxccp.io.problems import read_problem
@@ -16,4 +17,5 @@ __all__ = [
     "save_trajectory",
     "write_file",
     "write_npz",
+    "write_system",
 ]

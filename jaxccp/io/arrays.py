@@ -73,20 +73,32 @@ class Arrays:
 
     def floats(self, field: str, *shape: int | None) -> np.ndarray:
         """A finite float64 array; None in ``shape`` is any length."""
+        value = self._numbers(field, shape)
+        self._refuse(field, value, ~np.isfinite(value), "NaN or infinite", "store finite numbers")
+        return value
+
+    def bounds(self, lower: str, upper: str, *shape: int | None) -> tuple[np.ndarray, np.ndarray]:
+        """Two float64 arrays, the first at most the second; infinities are allowed."""
+        lo = self._numbers(lower, shape)
+        hi = self._numbers(upper, lo.shape)
+        self._refuse(lower, lo, np.isnan(lo) | (lo == np.inf), "NaN or +inf", "-inf is no bound")
+        self._refuse(upper, hi, np.isnan(hi) | (hi == -np.inf), "NaN or -inf", "inf is no bound")
+        self._refuse(lower, lo, lo > hi, f"above {upper}", "exchange the bounds")
+        return lo, hi
+
+    def _numbers(self, field: str, shape: tuple[int | None, ...]) -> np.ndarray:
         value = self._load(field)
         if value.dtype.kind not in "fiu":
             raise self.fault(field, f"is {_describe(value)}", "store real numbers")
         self._check_shape(field, value, shape)
-        value = value.astype(np.float64)
-        bad = np.argwhere(~np.isfinite(value))
-        if len(bad):
-            where = f"[{', '.join(map(str, bad[0]))}]"
-            raise self.fault(
-                field,
-                f"{len(bad)} of {value.size} numbers are NaN or infinite, first at {where}",
-                "store finite numbers",
-            )
-        return value
+        return value.astype(np.float64)
+
+    def _refuse(self, field: str, value: np.ndarray, bad: np.ndarray, what: str, mend: str) -> None:
+        where = np.argwhere(bad)
+        if len(where):
+            at = f"[{', '.join(map(str, where[0]))}]"
+            problem = f"{len(where)} of {value.size} numbers are {what}, first at {at}"
+            raise self.fault(field, problem, mend)
 
     def not_negative(self, field: str, *shape: int | None) -> np.ndarray:
         """Finite floats, none below zero."""

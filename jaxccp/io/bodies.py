@@ -2,9 +2,11 @@
 
     D_data, D_indices, D_indptr, D_shape   CSR of the Jacobian (n × 6 nb)
     Minv_blocks (nb, 6, 6) [1/kg, 1/(kg·m²)]   E (n,) [m/(s·N·s)]   r (n,) [m/s]
-    mode (n,)         0 equality, 1 inequality, 2 3 4 a contact's normal and tangents
+    mode (n,)         0 equality, 1 inequality, 2 3 4 a contact's normal and tangents,
+                      5 6 7 its spin about the normal and rolling about the tangents
     contact_row (c,)  row of each contact's normal   mu (c,)
     cohesion (c,)     optional [N·s]
+    spinning, rolling (c,)   coefficients [m], needed with modes 5 to 7; all contacts have them
 
 A row block touches at most two bodies; a fixed body has no columns. Cohesion a moves the apex of
 the cone to -a on the normal axis, ‖λ_t‖ ≤ μ (λ_n + a), a being an impulse, as in Chrono;
@@ -18,9 +20,9 @@ from jax.typing import DTypeLike
 from jaxccp.ccp import BodyDelassus, Cones, Problem
 from jaxccp.io.arrays import Arrays
 from jaxccp.io.named import NamedProblem, named
+from jaxccp.io.pairs import paired_rows
 
-EQUALITY, INEQUALITY, NORMAL = 0, 1, 2
-ROLLING = (5, 6, 7)
+EQUALITY, INEQUALITY, NORMAL, SPIN = 0, 1, 2, 5
 
 
 def read_bodies(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
@@ -32,96 +34,86 @@ def read_bodies(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
     mu = arrays.not_negative("mu", None)
     contacts = len(mu)
     normals = arrays.integers("contact_row", contacts)
-    _check_modes(arrays, mode, normals)
+    width = 6 if (mode >= SPIN).any() else 3
+    _check_modes(arrays, mode, normals, width)
     cohesion = arrays.not_negative("cohesion", contacts) if "cohesion" in arrays else 0.0 * mu
 
     scalars = np.flatnonzero(mode < NORMAL)
-    order = np.concatenate([scalars, (normals[:, None] + np.arange(3)).reshape(-1)])
+    order = np.concatenate([scalars, (normals[:, None] + np.arange(width)).reshape(-1)])
     block = np.concatenate(
-        [np.arange(len(scalars)), len(scalars) + np.repeat(np.arange(contacts), 3)]
+        [np.arange(len(scalars)), len(scalars) + np.repeat(np.arange(contacts), width)]
     )
-    whitened, bodies, count = _whitened_rows(arrays, order, block)
+    inverse_mass = arrays.floats("Minv_blocks", None, 6, 6)
+    rows_of_bodies, bodies = paired_rows(arrays, "D", len(inverse_mass), order, block)
+    root = np.concatenate([_square_roots(arrays, inverse_mass), np.zeros((1, 6, 6))])
+    whitened = np.einsum("nbi,nbij->nbj", rows_of_bodies, root[bodies[block]])
+    count = len(root)
+    unit = np.ones(rows)
+    coefficients = None
+    if width > 3:
+        arms = _arms(whitened[len(scalars) :].reshape(contacts, width, 12))
+        unit[len(scalars) :].reshape(contacts, width)[:, 3:] = arms[:, None]
+        each = [arrays.not_negative(name, contacts) / arms for name in ("spinning", "rolling")]
+        coefficients = jnp.asarray(np.stack(each, axis=1), dtype)
+    whitened, r, compliance = (
+        whitened * unit[:, None, None],
+        r[order] * unit,
+        compliance[order] * unit**2,
+    )
     scalar_bodies, contact_bodies = bodies[: len(scalars)], bodies[len(scalars) :]
     shift = np.zeros(rows)
-    shift[len(scalars) :: 3] = cohesion
+    shift[len(scalars) :: width] = cohesion
     delassus = BodyDelassus(
         jnp.asarray(whitened[: len(scalars)].reshape(-1, 12), dtype),
-        jnp.asarray(whitened[len(scalars) :].reshape(-1, 3, 12), dtype),
+        jnp.asarray(whitened[len(scalars) :].reshape(-1, width, 12), dtype),
         jnp.asarray(scalar_bodies, jnp.int32),
         jnp.asarray(contact_bodies, jnp.int32),
-        jnp.asarray(compliance[order], dtype),
+        jnp.asarray(compliance, dtype),
         count,
     )
 
     impulse = np.zeros((count, 6))
     np.add.at(impulse, bodies[block], whitened * shift[:, None, None])
-    n_shift = np.einsum("nbi,nbi->n", whitened, impulse[bodies[block]]) + compliance[order] * shift
+    n_shift = np.einsum("nbi,nbi->n", whitened, impulse[bodies[block]]) + compliance * shift
     lo = np.where(mode[scalars] == EQUALITY, -np.inf, 0.0)
     cones = Cones(
-        jnp.asarray(lo, dtype), jnp.full(len(scalars), jnp.inf, dtype), jnp.asarray(mu, dtype)
+        jnp.asarray(lo, dtype),
+        jnp.full(len(scalars), jnp.inf, dtype),
+        jnp.asarray(mu, dtype),
+        rolling=coefficients,
     )
-    problem = Problem(delassus, jnp.asarray(r[order] - n_shift, dtype), cones)
-    return named(arrays, problem, r[order], order, shift, n_shift)
+    problem = Problem(delassus, jnp.asarray(r - n_shift, dtype), cones)
+    return named(arrays, problem, r, order, shift, n_shift, unit)
 
 
-def _check_modes(arrays: Arrays, mode: np.ndarray, normals: np.ndarray) -> None:
-    rolling = np.flatnonzero(np.isin(mode, ROLLING))
-    if len(rolling):
-        raise arrays.fault(
-            "mode",
-            f"row {rolling[0]} has mode {mode[rolling[0]]}, a spinning or rolling friction row, "
-            "which is not supported",
-            "use a problem with modes 0 to 4 only",
-        )
-    unknown = np.flatnonzero((mode < EQUALITY) | (mode > NORMAL + 2))
+def _arms(rows: np.ndarray) -> np.ndarray:
+    """Lengths (c,) by which angular rows are multiplied: they then weigh what the tangents do."""
+    tangents, angular = (np.square(part).sum(axis=(1, 2)) for part in (rows[:, 1:3], rows[:, 4:]))
+    move = (tangents > 0) & (angular > 0)
+    return np.sqrt(np.where(move, tangents, 1.0) / np.where(move, angular, 1.0))
+
+
+def _check_modes(arrays: Arrays, mode: np.ndarray, normals: np.ndarray, width: int) -> None:
+    unknown = np.flatnonzero((mode < EQUALITY) | (mode > SPIN + 2))
     if len(unknown):
-        raise arrays.fault("mode", f"row {unknown[0]} has mode {mode[unknown[0]]}", "use 0 to 4")
+        raise arrays.fault("mode", f"row {unknown[0]} has mode {mode[unknown[0]]}", "use 0 to 7")
+    if width > 3:
+        arrays.require("spinning", "rolling")
     if not np.array_equal(np.sort(normals), np.flatnonzero(mode == NORMAL)):
         raise arrays.fault(
             "contact_row", "does not list the rows of mode 2", "one row and one mu per contact"
         )
-    tangents = np.sort((normals[:, None] + np.array([1, 2])).reshape(-1))
-    kinds = np.tile([NORMAL + 1, NORMAL + 2], len(normals))
+    others = np.arange(1, width)
+    kinds = np.tile(NORMAL + others, len(normals))
     found = np.flatnonzero(mode > NORMAL)
-    if not (np.array_equal(found, tangents) and np.array_equal(mode[found], kinds)):
+    if not (
+        np.array_equal(found, np.sort((normals[:, None] + others).reshape(-1)))
+        and np.array_equal(mode[found], kinds)
+    ):
+        rows = ", ".join(str(NORMAL + row) for row in range(width))
         raise arrays.fault(
-            "mode", "a contact's rows are not 2, 3, 4 in a row", "store them one after another"
+            "mode", f"a contact's rows are not {rows} in a row", "store them one after another"
         )
-
-
-def _whitened_rows(
-    arrays: Arrays, order: np.ndarray, block: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, int]:
-    """Rows D L (n, 2, 6) with L Lᵀ = M⁻¹, the two bodies of each block, the number of bodies.
-
-    ``order``: file row of each row; ``block``: its row block. The last body stands for "none".
-    """
-    inverse_mass = arrays.floats("Minv_blocks", None, 6, 6)
-    nb = len(inverse_mass)
-    shape, row, column, data = arrays.csr("D")
-    if shape != (len(order), 6 * nb):
-        raise arrays.fault(
-            "D_shape", f"is {shape}", f"mode and Minv_blocks need ({len(order)}, {6 * nb})"
-        )
-    position = np.empty(len(order), np.int64)
-    position[order] = np.arange(len(order))
-    row, column, data = position[row][data != 0], column[data != 0], data[data != 0]
-    key = block[row] * max(nb, 1) + column // 6
-    pairs = np.unique(key)
-    pair_block, pair_body = pairs // max(nb, 1), pairs % max(nb, 1)
-    slot = np.arange(len(pairs)) - np.searchsorted(pair_block, pair_block)
-    if (slot > 1).any():
-        first = order[np.flatnonzero(block == pair_block[np.argmax(slot > 1)])[0]]
-        raise arrays.fault(
-            "D_data", f"row {first} and its contact touch more than two bodies", "split them"
-        )
-    blocks = int(block[-1]) + 1 if len(block) else 0
-    bodies = np.full((blocks, 2), nb)
-    bodies[pair_block, slot] = pair_body
-    rows = np.zeros((len(order), 2, 6))
-    np.add.at(rows, (row, slot[np.searchsorted(pairs, key)], column % 6), data)
-    root = np.concatenate([_square_roots(arrays, inverse_mass), np.zeros((1, 6, 6))])
-    return np.einsum("nbi,nbij->nbj", rows, root[bodies[block]]), bodies, nb + 1
 
 
 def _square_roots(arrays: Arrays, inverse_mass: np.ndarray) -> np.ndarray:

@@ -46,7 +46,8 @@ def read_delassus(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
     )
     cones = Cones(jnp.zeros(0, dtype), jnp.zeros(0, dtype), jnp.asarray(mu, dtype))
     problem = Problem(delassus, jnp.asarray(r, dtype), cones)
-    return named(arrays, problem, r, np.arange(rows), np.zeros(rows), np.zeros(rows))
+    zero = np.zeros(rows)
+    return named(arrays, problem, r, np.arange(rows), zero, zero, 1.0 + zero)
 
 
 def _check_diagonal(arrays: Arrays, blocks: np.ndarray, keys: np.ndarray) -> None:

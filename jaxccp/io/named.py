@@ -20,6 +20,8 @@ class NamedProblem:
     """(n,) row of the file of each row of the problem (scalar rows first, then contacts)."""
     cohesion: np.ndarray
     """(n,) what the problem's multipliers exceed the file's by [N·s], in the problem's order."""
+    unit: np.ndarray
+    """(n,) what the problem's multipliers are multiplied by to be in the file's units."""
     objective: float
     """What the file's objective ½ λᵀNλ + rᵀλ exceeds the problem's by [J]."""
     scale: float
@@ -28,7 +30,7 @@ class NamedProblem:
     def file_multipliers(self, lam: np.ndarray) -> np.ndarray:
         """Multipliers of the problem (n,) [N·s] as the file's, in its row order."""
         out = np.empty(lam.shape)
-        out[self.order] = np.asarray(lam, np.float64) - self.cohesion
+        out[self.order] = self.unit * (np.asarray(lam, np.float64) - self.cohesion)
         return out
 
 
@@ -39,14 +41,20 @@ def named(
     order: np.ndarray,
     shift: np.ndarray,
     n_shift: np.ndarray,
+    unit: np.ndarray,
 ) -> NamedProblem:
-    """``r``: the file's, in the problem's order; ``n_shift``: N ``shift``."""
+    """``r``: the file's, in the problem's order and units; ``n_shift``: N ``shift``."""
     scalars = problem.cones.lo.shape[0]
-    blocks = [np.abs(r[:scalars]), np.linalg.norm(r[scalars:].reshape(-1, 3), axis=1)]
+    blocks = [
+        np.abs(r[:scalars]),
+        np.linalg.norm(r[scalars:].reshape(-1, problem.cones.width), axis=1),
+    ]
     scale = np.max(np.concatenate(blocks), initial=0.0)
     # With λ = x - a: ½ λᵀNλ + rᵀλ = ½ xᵀNx + (r - N a)ᵀx + ½ aᵀNa - rᵀa.
     objective = shift @ (0.5 * n_shift - r)
     name = arrays.text("name") if "name" in arrays else arrays.path.stem
     if not name or Path(name).name != name:
         raise arrays.fault("name", f"{name!r} cannot name a file", "leave out the folder")
-    return NamedProblem(name, arrays.path, problem, order, shift, float(objective), float(scale))
+    return NamedProblem(
+        name, arrays.path, problem, order, shift, unit, float(objective), float(scale)
+    )

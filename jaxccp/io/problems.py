@@ -9,8 +9,9 @@ from jaxccp.io.arrays import Arrays
 from jaxccp.io.bodies import read_bodies
 from jaxccp.io.delassus import read_delassus
 from jaxccp.io.named import NamedProblem
+from jaxccp.io.system import read_system
 
-LAYOUTS = {"delassus": read_delassus, "bodies": read_bodies}
+LAYOUTS = {"delassus": read_delassus, "bodies": read_bodies, "system": read_system}
 """By what the file's ``layout`` says."""
 
 

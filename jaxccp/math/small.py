@@ -24,15 +24,15 @@ def complete(a: Float[Array, "n k"]) -> Float[Array, "n n"]:
     """An orthogonal matrix whose first k columns span those of ``a``, by Householder reflections.
 
     Columns of zeros at the end of ``a`` are no columns at all: the remaining ones complete those
-    before. The completion changes its sign, never smoothly, where a pivot does; what it spans does
-    not.
+    before. The completion jumps where a pivot passes −0.6 of its column's length, a value that no
+    axis has by construction as it may have 0; what it spans does not jump.
     """
     n, k = a.shape
     basis = jnp.eye(n, dtype=a.dtype)
     for j in range(k):
         x = jnp.where(jnp.arange(n) < j, 0.0, a[:, j])
-        sign = jnp.where(x[j] < 0, -1.0, 1.0)
-        v = x.at[j].add(sign * safe.norm(x))
+        length = safe.norm(x)
+        v = x.at[j].add(jnp.where(x[j] < -0.6 * length, -length, length))
         scale = safe.divide(jnp.asarray(2.0, a.dtype), v @ v)
         a = a - scale * jnp.outer(v, v @ a)
         basis = basis - scale * jnp.outer(basis @ v, v)

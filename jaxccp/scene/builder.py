@@ -74,6 +74,7 @@ class ModelBuilder:
     _shapes: list[_Placed] = field(init=False, default_factory=list)
     _excluded: set[frozenset[int]] = field(init=False, default_factory=set)
     _joints: list[Hung] = field(init=False, default_factory=list)
+    _given_frames: bool = field(init=False, default=False)
     _actuators: list[Driven] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
@@ -220,6 +221,8 @@ class ModelBuilder:
             at = finite_vector(f"{what}: anchor [m]", anchor, 3)
             facing = unit_quaternion(f"{what}: quaternion", quaternion)
             frames = self._local(first, at, facing), self._local(second, at, facing)
+        else:
+            self._given_frames = True
         self._joints.append(
             Hung(
                 label,
@@ -313,7 +316,8 @@ class ModelBuilder:
             jnp.zeros(len(linkage.axes), position.dtype),
             empty_memory(topology, position.dtype),
         )
-        return model, _closed(model, state)
+        # Frames made from an anchor coincide by construction.
+        return model, _closed(model, state) if self._given_frames else state
 
     def _stack(self, name: str):
         return jnp.asarray(np.stack([getattr(body, name) for body in self._bodies]), float)
@@ -362,8 +366,6 @@ class ModelBuilder:
 def _closed(model: Model, state: State) -> State:
     """The state with the coordinates its poses have; refused where a joint is open."""
     linkage = model.topology.linkage
-    if not linkage.joints:
-        return state
     found = jax.jit(joint_motion)(model, state)
     errors = np.abs(found.error)
     if errors.size and errors.max() > OPEN:

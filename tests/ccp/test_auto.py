@@ -1,13 +1,26 @@
 """Which algorithm auto chooses, and how two take turns."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp.ccp import APGD, PSOR, Auto, Law, Newton, Solver, Status, Stop, solve
+from jaxccp.ccp import (
+    APGD,
+    PSOR,
+    Auto,
+    Law,
+    Newton,
+    Problem,
+    Solution,
+    Solver,
+    Status,
+    Stop,
+    solve,
+)
 from jaxccp.ccp.relay import Relay
 from tests.ccp.polyhedra import shaped
 from tests.ccp.problems import random_case
@@ -25,12 +38,17 @@ def test_the_choice_goes_by_size_law_and_shape(law: Law, first: Solver) -> None:
     assert Auto().chosen(shaped(bodies, "pyramid"), law) == first
 
 
+@partial(jax.jit, static_argnums=(1, 2))
+def run(problem: Problem, solver: Solver, law: Law) -> Solution:
+    return solve(problem, solver, law=law, stop=Stop(atol=1e-10, max_iterations=100))
+
+
+@pytest.mark.xdist_group("relay")
 @pytest.mark.parametrize("law", ["ccp", "ncp"])
 def test_the_second_finishes_what_the_first_cannot(law: Law) -> None:
-    problem, stop = column(12, 1e4), Stop(atol=1e-10, max_iterations=100)
-    run = jax.jit(lambda p, s: solve(p, s, law=law, stop=stop), static_argnums=1)
-    alone = run(problem, PSOR())
-    both = run(problem, Relay(PSOR(), Newton(), patience=5))
+    problem = column(12, 1e4)
+    alone = run(problem, PSOR(), law)
+    both = run(problem, Relay(PSOR(), Newton(), patience=5), law)
     assert alone.statistics.status == Status.MAX_ITERATIONS
     assert both.statistics.status == Status.CONVERGED
     assert 5 < both.statistics.iterations < 60

@@ -71,7 +71,7 @@ def test_moreau(shape: Friction, mu: float) -> None:
     np.testing.assert_allclose(np.sum(p * d, axis=1), 0, atol=1e-13)
     assert np.all(d @ edges(shape, mu) >= -1e-13 * (1 + mu))
     # The dual cone is u_n ≥ μ · support(u_t).
-    shift = mu * np.asarray(SECTIONS[shape].support(jnp.asarray(d[:, 1:])))
+    shift = np.asarray(SECTIONS[shape].shift(jnp.asarray(d[:, 1:]), jnp.full(len(d), mu)))
     np.testing.assert_allclose(shift, np.max(mu * d[:, 1:] @ vertices(shape).T, axis=1), atol=1e-12)
 
 
@@ -112,8 +112,8 @@ def test_derivatives_are_finite_at_the_kinks(shape: Friction, dtype: type) -> No
 
     def total(p: jax.Array, mu: jax.Array) -> jax.Array:
         section, one, mus = SECTIONS[shape], p[None], mu[None]
-        parts = (*section.spectrum(one, mus), section.project(one, mus), section.slip(one, mus))
-        return sum((jnp.sum(part) for part in parts), jnp.sum(section.support(one[:, 1:])))
+        parts = (*section.spectrum(one, mus), section.project(one, mus), section.slope(one, mus))
+        return sum((jnp.sum(part) for part in parts), jnp.sum(section.shift(one[:, 1:], mus)))
 
     @jax.jit
     @partial(jax.vmap, in_axes=(0, 0))

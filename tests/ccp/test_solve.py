@@ -43,8 +43,8 @@ pytestmark = pytest.mark.parametrize(
 def program(name: str, law: Law):
     """The batched solve; limits are arguments, so that it is compiled once a precision."""
 
-    def run(problem: Problem, guess: jax.Array, *limits: jax.Array) -> Solution:
-        return solve(problem, SOLVERS[name](), guess, law=law, stop=Stop(*limits))
+    def run(problem: Problem, guess: jax.Array, atol: Any, rtol: Any, limit: Any) -> Solution:
+        return solve(problem, SOLVERS[name](), guess, law=law, stop=Stop(atol, rtol, limit))
 
     return jax.jit(jax.vmap(run, (0, 0, None, None, None)))
 

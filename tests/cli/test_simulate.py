@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
+from jaxccp.ccp import Status, solve
 from jaxccp.cli import app
 from jaxccp.cli.simulation import Run
 from jaxccp.cli.simulation import simulate as run_scene
 from jaxccp.dynamics import EulerImplicitLinearized, energy, rollout
-from jaxccp.io import load_trajectory
+from jaxccp.io import load_trajectory, read_problem
 from jaxccp.scene.library import SCENES
 
 # The package's attribute of that name is the command, not its module.
@@ -33,7 +34,7 @@ def report(result: Result) -> dict:
 def toss(tmp_path_factory: pytest.TempPathFactory) -> tuple[Result, Path]:
     out = tmp_path_factory.mktemp("toss")
     arguments = "cube-toss --dt 0.002 --duration 0.5 --law ncp --precision 64 --seed 7 --json"
-    return run(*arguments.split(), "--out", str(out)), out
+    return run(*arguments.split(), "--out", str(out), "--export", str(out / "matrices")), out
 
 
 def test_report(toss: tuple[Result, Path]) -> None:
@@ -73,6 +74,21 @@ def test_picture(toss: tuple[Result, Path]) -> None:
     image = Path(report(result)["picture"])
     assert image == out / "cube-toss.png"
     assert image.read_bytes().startswith(b"\x89PNG")
+
+
+def test_exported_matrices_are_those_of_the_next_step(toss: tuple[Result, Path]) -> None:
+    result, out = toss
+    assert report(result)["matrices"] == str(out / "matrices" / "system.npz")
+    recording = load_trajectory(out / "cube-toss.npz")
+    with np.load(out / "matrices" / "system.npz") as fields:
+        model, _ = SCENES["cube-toss"](jax.random.key(7))
+        # Momenta: those of the last sample, and a step of gravity.
+        momentum = model.bodies.mass[1] * (recording.velocity[-1, 1] + 0.002 * model.gravity)
+        np.testing.assert_allclose(fields["f"][:3], momentum, rtol=1e-12)
+        assert fields["J_shape"].tolist() == [3 * len(fields["mu"]), 6]
+        assert len(fields["mu"]) == recording.contacts[-1] > 0
+    problem = read_problem(out / "matrices" / "system.npz").problem
+    assert solve(problem, law="ncp").statistics.status == Status.CONVERGED
 
 
 def test_batch(tmp_path: Path) -> None:

@@ -31,7 +31,7 @@ DELASSUS = {
 }
 BODIES = {
     "missing arrays": ({"E": None, "mode": None}, "missing E, mode"),
-    "spinning friction": ({"mode": np.full(11, 5, np.int8)}, "mode: row 0 has mode 5.* supported"),
+    "spinning friction": ({"mode": np.full(11, 5, np.int8)}, "missing spinning, rolling"),
     "unknown mode": ({"mode": np.full(11, 9, np.int8)}, "mode: row 0 has mode 9"),
     "contact rows": ({"contact_row": np.array([0, 4, 7])}, "contact_row: does not list"),
     "too few contacts": ({"contact_row": np.array([0, 4])}, "contact_row: has shape"),

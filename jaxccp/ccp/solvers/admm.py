@@ -1,6 +1,7 @@
 """Alternating direction method of multipliers."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +13,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.blocks import diagonal
 from jaxccp.ccp.delassus import BodyDelassus
-from jaxccp.ccp.problem import Problem
+from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
 
 WINDOW = 10
@@ -53,6 +54,8 @@ class _State:
     n_z: Float[Array, " n"]
     v: Float[Array, " n"]
     """Velocities in K*, the multipliers of x = z: u at the solution."""
+    shift: Float[Array, " c"]
+    """De Saxcé's, followed with a lag; 0 under the convex law [m/s]."""
     penalty: _Penalty
     factor: Float[Array, "m m"]
     """Cholesky factor of the matrix of the step, for the present σ; empty where CG solves it."""
@@ -69,6 +72,7 @@ class ADMM(Solver):
         δ = −(N + σ D⁻¹)⁻¹ (u − v),    z⁺ = Π_K(z + α δ − D v / σ),
         v⁺ = v − σ D⁻¹ (z + α δ − z⁺).
 
+    Under Coulomb's law u includes De Saxcé's correction, which follows the velocities v.
     As δ vanishes at the solution, so does the error of the factors. One product with N and one
     solve per iteration; factors, over the bodies or the rows, whichever are fewer, are renewed
     with σ.
@@ -80,8 +84,14 @@ class ADMM(Solver):
     Carpentier et al. does not.
     """
 
+    laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
+    rolling: ClassVar[bool] = True
+
     relaxation: float = 1.6
     """α, between 1 and 2."""
+    lag: float = 0.3
+    """Fraction of its change by which De Saxcé's shift follows the velocities v of the moment; at 1
+    it circles where μ is 3."""
     first: float = 0.1
     """σ to begin with; eigenvalues of D N reach from 0 to some 7."""
     largest: int = 1500
@@ -117,8 +127,10 @@ class ADMM(Solver):
             leap=zero + jnp.log(3.0).astype(lam.dtype),
             last=zero,
         )
-        v = n_lam + task.problem.r
-        return _State(lam, n_lam, v, penalty, self._factor(task, penalty.sigma))
+        u = n_lam + task.problem.r
+        v = task.problem.corrected(u, task.law)
+        shift = task.problem.de_saxce(u) if task.law == "ncp" else 0.0 * task.problem.cones.mu
+        return _State(lam, n_lam, v, shift, penalty, self._factor(task, penalty.sigma))
 
     def _factor(self, task: Task, sigma: Array) -> Array:
         problem, size = task.problem, self._size(task.problem)
@@ -127,7 +139,7 @@ class ADMM(Solver):
             return jnp.linalg.cholesky(task.data + sigma * eye)
         if not size:
             return eye
-        weight = diagonal(self._local(task, sigma), problem.cones.lo.shape[0])
+        weight = diagonal(self._local(task, sigma), problem.cones.lo.shape[0], problem.cones.width)
         assert isinstance(problem.delassus, BodyDelassus)
         return jnp.linalg.cholesky(problem.delassus.gram(weight) + eye)
 
@@ -159,7 +171,10 @@ class ADMM(Solver):
 
     def step(self, task: Task, state: _State) -> _State:
         problem, rho, sigma = task.problem, task.rho, state.penalty.sigma
-        u = state.n_z + problem.r
+        shift = state.shift
+        if task.law == "ncp":
+            shift = shift + self.lag * (problem.de_saxce(state.v) - shift)
+        u = problem.cones.raised(state.n_z + problem.r, shift)
         delta = self._solve(task, state, state.v - u)
         relaxed = state.z + self.relaxation * delta
         z = problem.cones.project(relaxed - rho * state.v / sigma)
@@ -174,7 +189,7 @@ class ADMM(Solver):
             lambda: self._factor(task, penalty.sigma),
             lambda: state.factor,
         )
-        return _State(z, problem.delassus.apply(z), v, penalty, factor)
+        return _State(z, problem.delassus.apply(z), v, shift, penalty, factor)
 
     def _judge(self, now: _Penalty, gap: Array, moved: Array) -> _Penalty:
         gap, moved, count = now.gap + gap, now.moved + moved, now.count + 1

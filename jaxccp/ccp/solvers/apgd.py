@@ -1,6 +1,7 @@
 """Accelerated projected gradient descent."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -40,6 +41,10 @@ class APGD(Solver):
     One product with N per iteration; N y is a combination of products already made.
     """
 
+    rolling: ClassVar[bool] = True
+
+    preconditioned: bool = True
+    """Whether steps are scaled by ρ_c; false is the paper's method."""
     power_iterations: int = 2
     """Products spent on the first estimate of the Lipschitz constant."""
     shrink: float = 0.98
@@ -47,9 +52,15 @@ class APGD(Solver):
     max_rejections: int = 20
     """Consecutive halvings of the step after which it is accepted all the same."""
 
+    def _scale(self, task: Task) -> Float[Array, " n"]:
+        """D of each row."""
+        if self.preconditioned:
+            return task.rho
+        return jnp.full_like(task.rho, jnp.max(task.rho, initial=0.0))
+
     def init(self, task: Task, lam: Array, n_lam: Array) -> _State:
         one = jnp.ones((), lam.dtype)
-        lipschitz = self._estimate(task.problem, task.rho, n_lam)
+        lipschitz = self._estimate(task.problem, self._scale(task), n_lam)
         return _State(lam, n_lam, lam, n_lam, lam, n_lam, one, lipschitz, jnp.int32(0))
 
     def _estimate(self, problem: Problem, rho: Array, n_lam: Array) -> Array:
@@ -65,7 +76,7 @@ class APGD(Solver):
         return jnp.where(estimate > 0, estimate, 1.0)
 
     def step(self, task: Task, state: _State) -> _State:
-        problem, rho = task.problem, task.rho
+        problem, rho = task.problem, self._scale(task)
         gradient = state.n_y + problem.r
         trial = problem.cones.project(state.y - (rho / state.lipschitz) * gradient)
         n_trial = problem.delassus.apply(trial)

@@ -1,11 +1,13 @@
 """The algorithm for a problem, chosen by its size and law."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from jaxccp.ccp.delassus import BodyDelassus
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.relay import Relay
 from jaxccp.ccp.solver import Solver
+from jaxccp.ccp.solvers.admm import ADMM
 from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.ccp.solvers.newton import Newton
 from jaxccp.ccp.solvers.psor import PSOR
@@ -19,8 +21,11 @@ class Auto(Solver):
     less. Where it is small Newton begins; where it is not, a first-order method does, which mostly
     is done before Newton would have taken a step; where it is large, it stays alone. That is APGD
     under the convex law and PSOR under Coulomb's. What the one cannot solve the other mostly can:
-    Newton fails where contacts jam, PSOR where masses differ much.
+    Newton fails where contacts jam, PSOR where masses differ much. With spinning and rolling
+    friction, which neither takes, it is APGD and ADMM.
     """
+
+    rolling: ClassVar[bool] = True
 
     small: int = 150
     """Rows of the largest matrix with which Newton begins."""
@@ -34,6 +39,8 @@ class Auto(Solver):
         size = delassus.rows
         if isinstance(delassus, BodyDelassus):
             size = min(size, 6 * delassus.bodies)
+        if problem.cones.rolling is not None:
+            return APGD() if law == "ccp" else ADMM()
         first = APGD() if law == "ccp" else PSOR()
         if problem.cones.friction != "cone" or size > self.largest:
             return first

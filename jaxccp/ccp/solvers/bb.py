@@ -1,6 +1,7 @@
 """Spectral projected gradient (Barzilai–Borwein)."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -48,6 +49,8 @@ class BarzilaiBorwein(Solver):
     Taking both in turn needs two to ten times the iterations on stacks of boxes.
     One product with N per iteration.
     """
+
+    rolling: ClassVar[bool] = True
 
     decrease: float = 1e-4
     """Sufficient decrease (Armijo)."""

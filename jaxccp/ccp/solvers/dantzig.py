@@ -74,11 +74,6 @@ class Dantzig(Solver):
     bounds: Literal["exact", "one-shot"] = "exact"
 
     def prepare(self, problem: Problem, rho: Array) -> _Prepared:
-        if problem.cones.mu.shape[-1] and problem.cones.friction not in self.friction:
-            raise ValueError(
-                f"Dantzig cannot solve contacts with friction {problem.cones.friction!r}: use "
-                'Cones(…, friction="pyramid"), which is the same where mu = 0, or another solver'
-            )
         rows = boxed_rows(problem, rho)
         n, s, free = problem.cones.rows, rows.scalars, rows.equality
         random = jnp.asarray(np.random.default_rng(0).uniform(size=n), rho.dtype)

@@ -27,6 +27,8 @@ SINGLE_WEIGHTS = (1e3, 1e4, 1e2)
 SEARCHES = 10
 SHORT = 1e-2
 """An interior step below this is stopped short."""
+BLUR = 1e-2
+"""Largest rounding of a velocity N λ, in max‖r_c‖, with which an interior point is accepted."""
 BACKOFF = 0.99
 """Fraction of the way to the boundary that an interior step takes."""
 
@@ -148,7 +150,9 @@ class Newton(Solver):
         d = interior.step(problem, at, aim, solve(interior.right_hand_side(problem, at, aim)))
         t = jnp.minimum(1.0, BACKOFF * interior.length(at, d))
         point = at.point.plus(t, d)
-        finite = jnp.all(jnp.isfinite(point.lam)) & jnp.all(jnp.isfinite(point.slack))
+        # Where there is no solution the impulses grow until only rounding is left of velocities.
+        limit = BLUR / jnp.finfo(point.lam.dtype).eps * problem.scale() * task.rho
+        finite = jnp.all(jnp.abs(point.lam) <= limit) & jnp.all(jnp.isfinite(point.slack))
         point = jax.tree.map(lambda a, b: jnp.where(finite, a, b), point, at.point)
         n_point = problem.delassus.apply(point.lam)
         residual, _ = _residual(task, point.lam, n_point)
@@ -180,9 +184,9 @@ class Newton(Solver):
         z = state.home - steps * u
         error = cones.project(z) - state.eta
         right, inverse, small = proximal_blocks(cones, z, steps)
-        direction, _ = sliding(cones, z, steps)
+        slope, _ = sliding(cones, z, steps)
         large, rest = inverse.apply(error), small.apply(error)
-        return _Finish(right, _shear(task, direction), large, rest, z, steps)
+        return _Finish(right, _shear(task, slope), large, rest, z, steps)
 
     def _finished(self, task: Task, state: _State, end: "_Finish", solve: _Solve) -> _State:
         """After a step of the finish.
@@ -297,15 +301,12 @@ def _search(problem: Problem, state: _State, end: _Finish, d: Array, n_d: Array)
 def _residual(task: Task, lam: Array, n_lam: Array) -> tuple[Array, Array]:
     """The law's residual [m/s] and its velocity ũ."""
     problem = task.problem
-    u = n_lam + problem.r
-    if task.law == "ncp":
-        scalars, contacts = problem.cones.split(u)
-        u = problem.cones.join(scalars, contacts.at[:, 0].add(problem.de_saxce(u)))
+    u = problem.corrected(n_lam + problem.r, task.law)
     return jnp.max(problem.residual(lam, u, task.rho), initial=0.0), u
 
 
-def _shear(task: Task, direction: Float[Array, "c 2"]) -> BlockDiagonal:
-    return shear(task.problem.cones, direction if task.law == "ncp" else 0.0 * direction)
+def _shear(task: Task, slope: Float[Array, "c 2"]) -> BlockDiagonal:
+    return shear(task.problem.cones, slope if task.law == "ncp" else 0.0 * slope)
 
 
 def _inside(task: Task, state: _State) -> tuple[interior.Frame, BlockDiagonal]:
@@ -313,5 +314,5 @@ def _inside(task: Task, state: _State) -> tuple[interior.Frame, BlockDiagonal]:
     _, u = _residual(task, state.point.lam, state.n_point)
     _, contacts = problem.cones.split(u)
     direction = safe.normalize(contacts[:, 1:], jnp.zeros(2, u.dtype))
-    direction = jnp.where(state.lagged, 0.0, direction)
-    return interior.frame(problem, task.rho, state.point, u), _shear(task, direction)
+    slope = jnp.where(state.lagged, 0.0, problem.cones.mu[:, None] * direction)
+    return interior.frame(problem, task.rho, state.point, u), _shear(task, slope)

@@ -71,8 +71,7 @@ class PJacobi(Solver):
         x, n_x = state.momentum.x
         scalars, contacts = cones.split(s * (n_x + task.problem.r))
         if task.law == "ncp":
-            shift = cones.mu * cones.section.support(contacts[:, 1:])
-            contacts = contacts.at[:, 0].add(shift)
+            contacts = contacts.at[:, 0].add(cones.section.shift(contacts[:, 1:], cones.mu))
         y = cones.project(x - self.omega * cones.join(scalars, contacts))
         y = self.sharpness * y + (1.0 - self.sharpness) * x
         n_lam = task.problem.delassus.apply(s * y)

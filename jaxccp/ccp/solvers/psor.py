@@ -34,7 +34,7 @@ class PSOR(GaussSeidel):
         self, law: Law, blocks: Blocks, x: Float[Array, "w 3"], u: Float[Array, "w 3"]
     ) -> Float[Array, "w 3"]:
         if law == "ncp":
-            u = u.at[:, 0].add(blocks.mu * blocks.section.support(u[:, 1:]))
+            u = u.at[:, 0].add(blocks.section.shift(u[:, 1:], blocks.mu))
         z = x - self.omega * u
         projected = blocks.constrained(blocks.section.project(z, blocks.mu), z[:, 0])
         return self.sharpness * projected + (1.0 - self.sharpness) * x

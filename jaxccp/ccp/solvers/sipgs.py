@@ -47,12 +47,7 @@ class SIPGS(GaussSeidel):
                 "SIPGS works on the velocities of bodies and needs a BodyDelassus, not a "
                 f"{type(problem.delassus).__name__}: build one, or use PSOR"
             )
-        if problem.cones.mu.shape[-1] and problem.cones.friction not in self.friction:
-            raise ValueError(
-                f"SIPGS cannot solve contacts with friction {problem.cones.friction!r}: use "
-                f"one of {self.friction}, or PSOR"
-            )
-        return self
+        return super().chosen(problem, law)
 
     def update(
         self, law: Law, blocks: Blocks, x: Float[Array, "w 3"], u: Float[Array, "w 3"]

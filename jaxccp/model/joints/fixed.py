@@ -11,4 +11,7 @@ class Fixed:
     """Holds the bodies to each other; closing a loop, MJCF's ``weld``."""
 
     kind: ClassVar[str] = "fixed"
-    axes: ClassVar[tuple[Axis, ...]] = ()
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        return ()

@@ -1,12 +1,14 @@
 """One hinge."""
 
+from typing import ClassVar
+
 from jaxccp.model.joints.axis import Axis, Hinge
 
 
 class Revolute(Hinge):
     """Turns about one axis."""
 
-    kind = "revolute"
+    kind: ClassVar[str] = "revolute"
 
     @property
     def axes(self) -> tuple[Axis, ...]:

@@ -1,0 +1,58 @@
+"""N = J H⁻¹ Jᵀ + E with an H that couples bodies."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.linalg import cho_solve, solve_triangular
+from jaxtyping import Array, Float
+
+from jaxccp.ccp.delassus import BodyDelassus
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class CoupledDelassus:
+    """The Delassus operator of bodies that stiffness or damping couples, H by its Cholesky factor.
+
+    A product costs one product with J and Jᵀ each and two triangular solves over all bodies.
+    """
+
+    jacobian: BodyDelassus
+    """J itself as its rows, against velocities and not their whitened form, and E."""
+    factor: Float[Array, "6*nb 6*nb"]
+    """C, lower triangular, with H = C Cᵀ."""
+
+    @property
+    def rows(self) -> int:
+        return self.jacobian.rows
+
+    def velocities(self, impulse: Float[Array, "nb 6"]) -> Float[Array, "nb 6"]:
+        """H⁻¹ applied to impulses on the bodies: their velocities."""
+        return cho_solve((self.factor, True), impulse.reshape(-1)).reshape(-1, 6)
+
+    def apply(self, lam: Float[Array, " n"]) -> Float[Array, " n"]:
+        velocities = self.velocities(self.jacobian.impulse(lam))
+        return self.jacobian.velocity(velocities) + self.jacobian.compliance * lam
+
+    def _whitened(self) -> Float[Array, "n 6*nb"]:
+        """W = J C⁻ᵀ."""
+        unit = jnp.eye(self.rows, dtype=self.factor.dtype)
+        rows = jax.vmap(self.jacobian.impulse)(unit).reshape(self.rows, -1)
+        return solve_triangular(self.factor, rows.T, lower=True).T
+
+    def diagonal(self) -> Float[Array, " n"]:
+        whitened = self._whitened()
+        return jnp.einsum("ni,ni->n", whitened, whitened) + self.jacobian.compliance
+
+    def blocks(self, scalars: int) -> tuple[Float[Array, " s"], Float[Array, "c w w"]]:
+        whitened = self._whitened()
+        sizes = self.jacobian.contact_rows.shape[:2]
+        contacts = whitened[scalars:].reshape(*sizes, whitened.shape[1])
+        own = jnp.einsum("cki,cli->ckl", contacts, contacts)
+        compliance = jax.vmap(jnp.diag)(self.jacobian.compliance[scalars:].reshape(sizes))
+        return self.diagonal()[:scalars], own + compliance
+
+    def dense(self) -> Float[Array, "n n"]:
+        whitened = self._whitened()
+        return whitened @ whitened.T + jnp.diag(self.jacobian.compliance)

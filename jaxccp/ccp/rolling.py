@@ -1,0 +1,151 @@
+"""Contacts that also resist spinning and rolling: six rows and three bounds on one normal impulse.
+
+The rows are the normal, two tangents, the spin about the normal and the rolling about the two
+tangents; the impulses obey
+
+    ‖λ_t‖ ≤ μ λ_n,   |λ_s| ≤ σ λ_n,   ‖λ_r‖ ≤ ρ λ_n,
+
+Chrono's spinning and rolling friction (Tasora & Anitescu, "A complementarity-based rolling
+friction model for rigid contacts", Meccanica 48, 2013). σ and ρ are lengths where the angular
+rows are angular velocities; rows times a length ℓ with σ/ℓ and ρ/ℓ are the same problem in m/s.
+"""
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from jaxccp.math import safe
+
+WIDTH = 6
+"""Rows of a contact."""
+SUBSETS = np.array(list(np.ndindex(2, 2, 2)), float)
+"""Which of the three bounds are taken as met."""
+
+
+def _groups(x: Float[Array, "c 5"]) -> tuple[Array, Array, Array]:
+    return x[:, :2], x[:, 2:3], x[:, 3:]
+
+
+def _lengths(x: Float[Array, "c 5"]) -> Float[Array, "c 3"]:
+    tangent, spin, roll = _groups(x)
+    return jnp.stack([safe.norm(tangent), jnp.abs(spin[:, 0]), safe.norm(roll)], axis=1)
+
+
+def _spread(groups: Float[Array, "c 3"]) -> Float[Array, "c 5"]:
+    """One number per group as one per row."""
+    return groups[:, np.array([0, 0, 1, 2, 2])]
+
+
+def _limits(mu: Float[Array, " c"], rolling: Float[Array, "c 2"]) -> Float[Array, "c 3"]:
+    return jnp.concatenate([mu[:, None], rolling], axis=1)
+
+
+def _normal(x: Float[Array, "c 6"], limits: Float[Array, "c 3"]) -> Float[Array, " c"]:
+    """The normal impulse of the projection, negative where that is the apex.
+
+    It is the root n of the increasing n − x₀ − Σᵢ kᵢ (aᵢ − kᵢ n)₊. The terms of any subset of i in
+    place of the positive parts give a larger function, so the root is the largest of all theirs.
+    """
+    masks = jnp.asarray(SUBSETS, x.dtype)
+    above = x[:, :1] + (limits * _lengths(x[:, 1:])) @ masks.T
+    return jnp.max(above / (1.0 + (limits * limits) @ masks.T), axis=1)
+
+
+def project(
+    x: Float[Array, "c 6"], mu: Float[Array, " c"], rolling: Float[Array, "c 2"]
+) -> Float[Array, "c 6"]:
+    """Euclidean projection on the intersection of the three cones."""
+    limits = _limits(mu, rolling)
+    normal = jnp.maximum(_normal(x, limits), 0.0)
+    most, length = limits * normal[:, None], _lengths(x[:, 1:])
+    share = jnp.where(length > most, safe.divide(most, length), 1.0)
+    return jnp.concatenate([normal[:, None], _spread(share) * x[:, 1:]], axis=1)
+
+
+def _active(x: Array, limits: Array) -> tuple[Bool[Array, "c 3"], Float[Array, " c"]]:
+    """Which bounds are met, and the normal impulse."""
+    normal = _normal(x, limits)
+    met = _lengths(x[:, 1:]) > limits * jnp.maximum(normal, 0.0)[:, None]
+    return met, normal
+
+
+def _directions(x: Float[Array, "c 5"]) -> tuple[Array, Array, Array]:
+    tangent, spin, roll = _groups(x)
+    first = jnp.asarray([1.0, 0.0], x.dtype)
+    return (
+        safe.normalize(tangent, first),
+        jnp.where(spin < 0, -1.0, jnp.ones_like(spin)),
+        safe.normalize(roll, first),
+    )
+
+
+def spectrum(
+    x: Float[Array, "c 6"], mu: Float[Array, " c"], rolling: Float[Array, "c 2"]
+) -> tuple[Float[Array, "c 6"], Float[Array, "c 6 6"]]:
+    """Eigenvalues and eigenvectors (columns) of the Jacobian of :func:`project` at ``x``.
+
+    With x̂ᵢ the direction of group i and A the bounds met, the vector (1, kᵢ x̂ᵢ for i in A) has
+    eigenvalue 1, what else it spans with e_n and those x̂ᵢ has 0; across x̂ᵢ it is kᵢ n / aᵢ.
+    Everything else is 1; at the apex all are 0.
+    """
+    limits = _limits(mu, rolling)
+    met, normal = _active(x, limits)
+    tangent, spin, roll = _directions(x[:, 1:])
+    along = jnp.concatenate([jnp.ones_like(mu)[:, None], jnp.where(met, limits, 0.0)], axis=1)
+    g = along / safe.norm(along)[:, None]
+    # A reflection that takes ± e₀ to g: orthonormal, and e_i itself where the bound i is not met.
+    first = jnp.eye(4, dtype=x.dtype)[0]
+    others = jnp.eye(4, dtype=x.dtype)[:, 1:] - (
+        (g + first)[:, :, None] * (g[:, None, 1:] / (1.0 + g[:, :1, None]))
+    )
+    frame = jnp.concatenate([g[:, :, None], others], axis=2)
+
+    nothing = jnp.zeros((x.shape[0], 1, 1), x.dtype)
+
+    def stacked(*parts: Array) -> Array:
+        """Columns of six rows from those of the normal, the tangents, the spin and the rolling."""
+        return jnp.concatenate(parts, axis=1)
+
+    zero, two = nothing, jnp.concatenate([nothing, nothing], axis=1)
+    one = nothing + 1.0
+    basis = jnp.concatenate(
+        [
+            stacked(one, two, zero, two),
+            stacked(zero, tangent[:, :, None], zero, two),
+            stacked(zero, two, spin[:, :, None], two),
+            stacked(zero, two, zero, roll[:, :, None]),
+        ],
+        axis=2,
+    )
+    turn = jnp.asarray([[0.0, -1.0], [1.0, 0.0]], x.dtype)
+    across = jnp.concatenate(
+        [
+            stacked(zero, (tangent @ turn.T)[:, :, None], zero, two),
+            stacked(zero, two, zero, (roll @ turn.T)[:, :, None]),
+        ],
+        axis=2,
+    )
+    vectors = jnp.concatenate([jnp.einsum("cij,cjk->cik", basis, frame), across], axis=2)
+    share = safe.divide(limits * normal[:, None], _lengths(x[:, 1:]))
+    held = jnp.where(met, 0.0, 1.0).astype(x.dtype)
+    turned = jnp.where(met, jnp.clip(share, 0.0, 1.0), 1.0)[:, np.array([0, 2])]
+    values = jnp.concatenate([jnp.ones_like(held[:, :1]), held, turned], axis=1)
+    return jnp.where((normal > 0)[:, None], values, 0.0), vectors
+
+
+def shift(
+    u: Float[Array, "c 5"], mu: Float[Array, " c"], rolling: Float[Array, "c 2"]
+) -> Float[Array, " c"]:
+    """μ‖u_t‖ + σ|u_s| + ρ‖u_r‖, De Saxcé's."""
+    return jnp.sum(_limits(mu, rolling) * _lengths(u), axis=1)
+
+
+def slope(
+    x: Float[Array, "c 6"], mu: Float[Array, " c"], rolling: Float[Array, "c 2"]
+) -> Float[Array, "c 5"]:
+    """The derivative of :func:`shift` in u at the solution λ = Π(x), x = λ − ρ ũ; 0 in groups that
+    stick."""
+    limits = _limits(mu, rolling)
+    met, _ = _active(x, limits)
+    directions = jnp.concatenate(_directions(x[:, 1:]), axis=1)
+    return -_spread(jnp.where(met, limits, 0.0)) * directions

@@ -1,0 +1,73 @@
+"""How far multipliers are from a solution, condition by condition, and in which row."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from jaxccp.ccp.problem import Law, Problem
+from jaxccp.math import safe
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Worst:
+    """The largest violation of one condition."""
+
+    value: Float[Array, ""]
+    row: Int[Array, ""]
+    """Where it is: a scalar row, or the normal row of a contact; -1 where nothing is violated."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Violations:
+    """The worst violation of each condition of K ∋ λ ⟂ u ∈ K*."""
+
+    equality: Worst
+    """|u| of equality rows [m/s]."""
+    inequality: Worst
+    """Distance of u from K* over inequality rows and contacts [m/s]."""
+    impulse: Worst
+    """Distance of λ from K [N·s]."""
+    complementarity: Worst
+    """|λ · u| of contacts and inequalities; of box rows, |u| times the distance to the bound that
+    its sign asks for [J]."""
+
+
+def violations(problem: Problem, lam: Float[Array, " n"], law: Law = "ccp") -> Violations:
+    """The worst violations of ``law`` at multipliers ``lam``, in physical units.
+
+    Chrono's ``ComputeFeasabilityViolation``, for cones as well. Unlike the one residual that
+    solvers are judged by, this tells which condition fails.
+    """
+    cones = problem.cones
+    u = problem.corrected(problem.velocity(lam), law)
+    (scalar, contact), (x, impulse) = cones.split(u), cones.split(lam)
+    below, above = jnp.isfinite(cones.lo), jnp.isfinite(cones.hi)
+    up, down = jnp.maximum(scalar, 0.0), jnp.maximum(-scalar, 0.0)
+    # A speed > 0 must have pushed the multiplier to its lower bound, < 0 to its upper one.
+    unbounded = jnp.maximum(jnp.where(below, 0.0, up), jnp.where(above, 0.0, down))
+    free = ~below & ~above
+    room_below = jnp.where(below, x - jnp.where(below, cones.lo, 0.0), 0.0)
+    room_above = jnp.where(above, jnp.where(above, cones.hi, 0.0) - x, 0.0)
+    none = jnp.zeros_like(cones.mu)
+    outside = safe.norm(cones.section.project(-contact, cones.mu))  # −Π_K(−u) = u − Π_K*(u)
+    away, apart = cones.split(lam - cones.project(lam))
+    products = jnp.abs(up * room_below) + jnp.abs(down * room_above)
+    width = cones.width
+    return Violations(
+        _worst(jnp.where(free, jnp.abs(scalar), 0.0), none, width),
+        _worst(jnp.where(free, 0.0, unbounded), outside, width),
+        _worst(jnp.abs(away), safe.norm(apart), width),
+        _worst(products, jnp.abs(jnp.einsum("ci,ci->c", impulse, contact)), width),
+    )
+
+
+def _worst(scalars: Float[Array, " s"], contacts: Float[Array, " c"], width: int) -> Worst:
+    s, c = scalars.shape[0], contacts.shape[0]
+    rows = jnp.concatenate([jnp.full(1, -1), jnp.arange(s), s + width * jnp.arange(c)])
+    values = jnp.concatenate([jnp.zeros(1, scalars.dtype), scalars, contacts])
+    where = jnp.argmax(values)
+    return Worst(values[where], rows[where].astype(jnp.int32))

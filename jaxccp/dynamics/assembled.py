@@ -1,0 +1,102 @@
+"""The matrices of a step assembled, sparse and outside ``jit``, for direct solvers and for disk."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from jaxccp.dynamics.descriptor import Descriptor
+
+
+@dataclass(frozen=True)
+class Coo:
+    """A sparse matrix by its non-zero entries, sorted by row, each place once."""
+
+    row: Int[np.ndarray, " e"]
+    column: Int[np.ndarray, " e"]
+    data: Float[np.ndarray, " e"]
+    shape: tuple[int, int]
+
+    def toarray(self) -> np.ndarray:
+        """The dense matrix."""
+        out = np.zeros(self.shape, self.data.dtype)
+        out[self.row, self.column] = self.data
+        return out
+
+    def to_scipy(self):
+        """The same as a ``scipy.sparse.coo_array``."""
+        from scipy.sparse import coo_array
+
+        return coo_array((self.data, (self.row, self.column)), shape=self.shape)
+
+
+def coo(row: np.ndarray, column: np.ndarray, data: np.ndarray, shape: tuple[int, int]) -> Coo:
+    """Entries in any order, added where places coincide; zeros and places -1 are left out."""
+    kept = (row >= 0) & (column >= 0)
+    key, inverse = np.unique(row[kept] * max(shape[1], 1) + column[kept], return_inverse=True)
+    total = np.zeros(len(key), data.dtype)
+    np.add.at(total, inverse, data[kept])
+    key, total = key[total != 0], total[total != 0]
+    return Coo(key // max(shape[1], 1), key % max(shape[1], 1), total, shape)
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """H, J, E, f and b (:mod:`jaxccp.dynamics.descriptor`) over v variables and n rows."""
+
+    h: Coo
+    """(v, v)"""
+    j: Coo
+    """(n, v)"""
+    e: Float[np.ndarray, " n"]
+    """The diagonal of E."""
+    f: Float[np.ndarray, " v"]
+    b: Float[np.ndarray, " n"]
+
+    @property
+    def z(self) -> Coo:
+        """Z = [[H, Jᵀ], [J, −E]]."""
+        v, n = len(self.f), len(self.b)
+        h, j, rows = self.h, self.j, v + np.arange(n)
+        return coo(
+            np.concatenate([h.row, j.column, v + j.row, rows]),
+            np.concatenate([h.column, v + j.row, j.column, rows]),
+            np.concatenate([h.data, j.data, j.data, -self.e]),
+            (v + n, v + n),
+        )
+
+    @property
+    def rhs(self) -> Float[np.ndarray, " v+n"]:
+        """d = (f, −b)."""
+        return np.concatenate([self.f, -self.b])
+
+
+def matrices(descriptor: Descriptor) -> Matrices:
+    """The blocks as sparse matrices over the free bodies, in the descriptor's precision."""
+    offsets, jacobian = descriptor.offsets, descriptor.jacobian
+    v, n = offsets.variables, offsets.rows
+    nb = len(descriptor.free)
+
+    pairs = np.concatenate([np.repeat(np.arange(nb)[:, None], 2, axis=1), descriptor.pairs])
+    tiles = np.zeros((len(pairs), 12, 12), descriptor.mass.dtype)
+    tiles[:nb, :6, :6], tiles[nb:] = descriptor.mass, descriptor.coupling
+    places = _places(offsets.bodies, pairs)
+    h = coo(
+        np.broadcast_to(places[:, :, None], tiles.shape).reshape(-1),
+        np.broadcast_to(places[:, None, :], tiles.shape).reshape(-1),
+        tiles.reshape(-1),
+        (v, v),
+    )
+    rows = np.concatenate([jacobian.scalar_rows, np.reshape(jacobian.contact_rows, (-1, 12))])
+    bodies = np.concatenate([jacobian.scalar_bodies, np.repeat(jacobian.contact_bodies, 3, axis=0)])
+    row = np.broadcast_to(np.arange(n)[:, None], rows.shape)
+    column = _places(offsets.bodies, bodies)
+    j = coo(row.reshape(-1), column.reshape(-1), rows.reshape(-1), (n, v))
+    f, b = np.asarray(offsets.gather(descriptor.force)), np.asarray(descriptor.bias)
+    return Matrices(h, j, np.asarray(jacobian.compliance), f, b)
+
+
+def _places(first: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """The variables of two bodies each (m × 12), -1 for those of fixed bodies."""
+    start = first[pairs][:, :, None]
+    return np.where(start < 0, -1, start + np.arange(6)).reshape(-1, 12)

@@ -1,0 +1,195 @@
+"""A step's problem taken apart, as Chrono's ChSystemDescriptor has it: H, J, E, f and b.
+
+    H v − Jᵀ λ = f        J v + E λ + b = u        K ∋ λ ⟂ u ∈ K*
+
+With equality rows alone this is Z x = d, Z = [[H, Jᵀ], [J, −E]], x = (v, −λ), d = (f, −b).
+Eliminating v gives the problem that solvers see, N = J H⁻¹ Jᵀ + E and r = J H⁻¹ f + b.
+"""
+
+from dataclasses import dataclass, field, replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from jaxccp.ccp.cones import Cones
+from jaxccp.ccp.coupled import CoupledDelassus
+from jaxccp.ccp.delassus import BodyDelassus
+from jaxccp.ccp.problem import Problem
+from jaxccp.dynamics.inertia import InverseRoot
+from jaxccp.dynamics.offsets import Offsets
+from jaxccp.dynamics.system import System
+from jaxccp.math import linear3
+from jaxccp.model.model import Model
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class KRMBlocks:
+    """Stiffness, damping and mass matrices between pairs of bodies: bushings, beams, added mass.
+
+    Each is symmetric and positive semidefinite over (linear, angular) of the first body, then of
+    the second, world axes. Their forces at the present pose are applied forces of the step.
+    """
+
+    bodies: Int[Array, "k 2"]
+    stiffness: Float[Array, "k 12 12"]
+    """K = −∂force/∂position [N/m], [N], [N m]."""
+    damping: Float[Array, "k 12 12"]
+    """R = −∂force/∂velocity [N s/m], …"""
+    mass: Float[Array, "k 12 12"]
+    """M [kg], …"""
+
+    def combined(
+        self, stiffness: Array | float, damping: Array | float, mass: Array | float
+    ) -> Float[Array, "k 12 12"]:
+        """c_K K + c_R R + c_M M; Euler implicit linearised takes h², h and 1."""
+        return stiffness * self.stiffness + damping * self.damping + mass * self.mass
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Descriptor:
+    """The blocks of one step's problem; products with them never assemble a matrix."""
+
+    mass: Float[Array, "nb 6 6"]
+    """M of each body; the identity for fixed ones."""
+    pairs: Int[Array, "k 2"]
+    coupling: Float[Array, "k 12 12"]
+    """What H has beyond M, between pairs of bodies; zero on fixed bodies."""
+    jacobian: BodyDelassus
+    """J as its rows, not whitened, zero on fixed bodies; and E."""
+    force: Float[Array, "nb 6"]
+    """f: momenta without contact, M V + h (applied forces) [N s], [N m s]."""
+    bias: Float[Array, " n"]
+    """b [m/s]."""
+    cones: Cones
+    free: tuple[bool, ...] = field(metadata={"static": True})
+
+    @property
+    def offsets(self) -> Offsets:
+        """Where bodies and rows stand in global vectors."""
+        return Offsets(self.free, self.cones.rows)
+
+    def matrix(self) -> Float[Array, "6*nb 6*nb"]:
+        """H over all bodies as a dense matrix, the identity on fixed ones."""
+        nb = len(self.free)
+        every = jnp.arange(nb)
+        tiles = jnp.zeros((nb, nb, 6, 6), self.mass.dtype).at[every, every].set(self.mass)
+        parts = jnp.swapaxes(self.coupling.reshape(-1, 2, 6, 2, 6), 2, 3)
+        tiles = tiles.at[self.pairs[:, :, None], self.pairs[:, None, :]].add(parts)
+        return jnp.swapaxes(tiles, 1, 2).reshape(6 * nb, 6 * nb)
+
+    def problem(self) -> Problem:
+        """The Schur complement: the problem in the multipliers alone, by a Cholesky of H.
+
+        Without K/R/M blocks ``System.problem`` is the same and cheaper.
+        """
+        delassus = CoupledDelassus(self.jacobian, jnp.linalg.cholesky(self.matrix()))
+        r = self.jacobian.velocity(delassus.velocities(self.force)) + self.bias
+        return Problem(delassus, r, self.cones)
+
+    def velocities(self, lam: Float[Array, " n"]) -> Float[Array, "nb 6"]:
+        """v = H⁻¹ (f + Jᵀ λ): twists after the impulses ``lam``."""
+        impulse = (self.force + self.jacobian.impulse(lam)).reshape(-1)
+        return jax.scipy.linalg.solve(self.matrix(), impulse, assume_a="pos").reshape(-1, 6)
+
+    def product(self, unknowns: Float[Array, " v+n"]) -> Float[Array, " v+n"]:
+        """Z x, matrix-free."""
+        v, l = self.offsets.split(unknowns)
+        pairs = jnp.einsum("kij,kj->ki", self.coupling, v[self.pairs].reshape(-1, 12))
+        h_v = jnp.einsum("bij,bj->bi", self.mass, v)
+        h_v = h_v.at[self.pairs.reshape(-1)].add(pairs.reshape(-1, 6))
+        rows = self.jacobian.velocity(v) - self.jacobian.compliance * l
+        return self.offsets.join(h_v + self.jacobian.impulse(l), rows)
+
+    def right_hand_side(self) -> Float[Array, " v+n"]:
+        """d = (f, −b)."""
+        return self.offsets.join(self.force, -self.bias)
+
+    def project(self, unknowns: Float[Array, " v+n"]) -> Float[Array, " v+n"]:
+        """x = (v, −λ) with λ projected on K."""
+        v, l = self.offsets.split(unknowns)
+        return self.offsets.join(v, -self.cones.project(-l))
+
+    def active(self) -> "Descriptor":
+        """Without the contact slots that are not in use: no Jacobian, no compliance and b ∈ K*.
+
+        Their impulse is zero and they act on nothing. The shapes of the result depend on the
+        numbers, so this is not for ``jit``.
+        """
+        _, compliance = self.cones.split(self.jacobian.compliance)
+        scalars, bias = self.cones.split(self.bias)
+        rows = np.asarray(self.jacobian.contact_rows).reshape(len(self.cones.mu), -1)
+        idle = ~(np.any(rows, axis=1) | np.any(compliance, axis=1))
+        idle &= ~np.any(self.cones.section.project(-bias, self.cones.mu), axis=1)
+        keep = np.flatnonzero(~idle)
+        s = len(scalars)
+        jacobian = replace(
+            self.jacobian,
+            contact_rows=self.jacobian.contact_rows[keep],
+            contact_bodies=self.jacobian.contact_bodies[keep],
+            compliance=self.cones.join(self.jacobian.compliance[:s], compliance[keep]),
+        )
+        rolling = self.cones.rolling
+        rolling = None if rolling is None else rolling[keep]
+        cones = replace(self.cones, mu=self.cones.mu[keep], rolling=rolling)
+        bias = self.cones.join(scalars, bias[keep])
+        return replace(self, jacobian=jacobian, bias=bias, cones=cones)
+
+
+def describe(
+    model: Model,
+    system: System,
+    blocks: KRMBlocks | None = None,
+    weights: tuple[Array | float, Array | float, Array | float] = (0.0, 0.0, 1.0),
+) -> Descriptor:
+    """The blocks of a step's problem, in global axes and physical units.
+
+    Args:
+        model: what ``system`` was assembled from.
+        system: :func:`jaxccp.dynamics.system.assemble`'s, with the forces of ``blocks`` at the
+            present pose among the applied ones.
+        blocks: K/R/M blocks; H is then M + c_K K + c_R R + c_M M.
+        weights: c_K, c_R, c_M: (h², h, 1) for a step of Euler implicit linearised of length h.
+    """
+    root, free = system.root, np.asarray(model.topology.free, bool)
+    mask = jnp.asarray(free)
+    dtype = root.linear.dtype
+    eye = jnp.eye(3, dtype=dtype)
+    shift = jnp.where(mask, 1.0 / jnp.where(mask, root.linear, 1.0), 0.0)
+    turn = linear3.inverse(jnp.where(mask[:, None, None], root.angular, eye))
+    turn = jnp.where(mask[:, None, None], turn, 0.0)
+    inverse = InverseRoot(shift, turn)  # L⁻¹
+    mass = jnp.where(mask, shift * shift, 1.0)[:, None, None] * eye
+    inertia = jnp.einsum("bki,bkj->bij", turn, turn)
+    inertia = jnp.where(mask[:, None, None], inertia, eye)
+    masses = jnp.zeros((len(free), 6, 6), dtype).at[:, :3, :3].set(mass).at[:, 3:, 3:].set(inertia)
+
+    pairs, coupling = jnp.zeros((0, 2), jnp.int32), jnp.zeros((0, 12, 12), dtype)
+    if blocks is not None:
+        moves = jnp.repeat(mask[blocks.bodies], 6, axis=1)
+        pairs = blocks.bodies
+        coupling = jnp.where(
+            moves[:, :, None] & moves[:, None, :], blocks.combined(*weights), 0.0
+        ).astype(dtype)
+
+    whitened = system.delassus
+    jacobian = replace(
+        whitened,
+        scalar_rows=_times(whitened.scalar_rows[:, None], inverse, whitened.scalar_bodies)[:, 0],
+        contact_rows=_times(whitened.contact_rows, inverse, whitened.contact_bodies),
+    )
+    force = jnp.einsum("bij,bj->bi", masses, system.free_velocity)
+    bias = system.problem.r - jacobian.velocity(system.free_velocity)
+    cones = system.problem.cones
+    return Descriptor(masses, pairs, coupling, jacobian, force, bias, cones, tuple(map(bool, free)))
+
+
+def _times(rows: Float[Array, "b k 12"], factor: InverseRoot, bodies: Int[Array, "b 2"]) -> Array:
+    """Rows times a block diagonal matrix over the bodies."""
+    parts = rows.reshape(*rows.shape[:2], 2, 6)
+    linear = parts[..., :3] * factor.linear[bodies][:, None, :, None]
+    angular = jnp.einsum("bkpi,bpij->bkpj", parts[..., 3:], factor.angular[bodies])
+    return jnp.concatenate([linear, angular], axis=-1).reshape(rows.shape)

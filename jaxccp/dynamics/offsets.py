@@ -1,0 +1,52 @@
+"""Where each body's velocity and each row's multiplier stand in the vectors of the whole system."""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+
+@dataclass(frozen=True)
+class Offsets:
+    """Offsets of variables and constraints: gather into global vectors, scatter out of them.
+
+    Fixed bodies have no variables. The rows of constraints are those of the problem, scalar rows
+    first (:meth:`jaxccp.ccp.Cones.split` takes them apart), behind the variables.
+    """
+
+    free: tuple[bool, ...]
+    """Which bodies move."""
+    rows: int
+
+    @property
+    def variables(self) -> int:
+        """Degrees of freedom, six per free body."""
+        return 6 * sum(self.free)
+
+    @property
+    def bodies(self) -> Int[np.ndarray, " nb"]:
+        """First variable of each body, -1 for fixed ones."""
+        free = np.asarray(self.free, bool)
+        return np.where(free, 6 * (np.cumsum(free) - 1), -1)
+
+    def gather(self, per_body: Float[Array, "nb 6"]) -> Float[Array, " v"]:
+        """The variables (or forces on them) of all bodies as one vector."""
+        return per_body[np.flatnonzero(self.free)].reshape(-1)
+
+    def scatter(self, variables: Float[Array, " v"]) -> Float[Array, "nb 6"]:
+        """The inverse of :meth:`gather`; zeros for fixed bodies."""
+        per_body = jnp.zeros((len(self.free), 6), variables.dtype)
+        return per_body.at[np.flatnonzero(self.free)].set(variables.reshape(-1, 6))
+
+    def join(
+        self, per_body: Float[Array, "nb 6"], per_row: Float[Array, " n"]
+    ) -> Float[Array, " v+n"]:
+        """The unknowns of the whole system, variables first."""
+        return jnp.concatenate([self.gather(per_body), per_row])
+
+    def split(
+        self, unknowns: Float[Array, " v+n"]
+    ) -> tuple[Float[Array, "nb 6"], Float[Array, " n"]]:
+        """The inverse of :meth:`join`."""
+        return self.scatter(unknowns[: self.variables]), unknowns[self.variables :]

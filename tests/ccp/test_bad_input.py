@@ -1,0 +1,170 @@
+"""Every solver on problems that nobody should pose: a true status, finite impulses, an end.
+
+Batches have the size and shape of those that other tests solve: the programs are theirs.
+"""
+
+from dataclasses import replace
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp.ccp import (
+    PSOR,
+    SOLVERS,
+    DenseDelassus,
+    Law,
+    Newton,
+    Problem,
+    Solution,
+    Status,
+    Stop,
+    solve,
+)
+from jaxccp.ccp.relay import Relay
+from tests.ccp import test_auto, test_solve
+from tests.ccp.bad_input import CASES, HEALTHY, expected
+from tests.ccp.pivoting import run as pivot
+from tests.ccp.polyhedra import coulomb_violation, shaped
+from tests.ccp.problems import SCALARS, pick, random_case, stack, violations
+
+LAWS: tuple[Law, Law] = ("ccp", "ncp")
+LIMIT = 500
+NAMES = [*CASES, *(["healthy"] * (len(test_solve.CASES) - len(CASES)))]
+ALONE = [name for name in SOLVERS if name not in (*test_solve.MEMBERS, "dantzig", "auto")]
+
+general = pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in test_solve.MEMBERS],
+)
+every_law = pytest.mark.parametrize("law", LAWS)
+
+
+def batch() -> Problem:
+    return stack([CASES.get(name, (HEALTHY,))[0].problem() for name in NAMES])
+
+
+@cache
+def solved(name: str, law: Law) -> Solution:
+    problem = batch()
+    stop = Stop(atol=1e-9, max_iterations=LIMIT)
+    return test_solve.solver(name, law, stop)(problem, jnp.zeros_like(problem.r))
+
+
+def check_statuses(solution: Solution, law: Law) -> None:
+    wrong = {}
+    for index, name in enumerate(CASES):
+        one = pick(solution, index)
+        assert np.isfinite(one.lam).all(), name
+        # So large that nothing of a velocity is left but rounding.
+        assert np.abs(one.lam).max() < 1e14, name
+        if (status := Status(int(one.statistics.status))) not in expected(name, law):
+            wrong[name] = status.name
+    assert not wrong
+
+
+@general
+@every_law
+def test_a_status_says_what_is_wrong_and_impulses_are_finite(name: str, law: Law) -> None:
+    solution = solved(name, law)
+    check_statuses(solution, law)
+    assert np.max(solution.statistics.iterations) <= LIMIT
+
+
+@general
+@every_law
+def test_what_is_called_a_solution_is_one(name: str, law: Law) -> None:
+    """Row by row; and one row that nothing can satisfy does not spoil the others."""
+    solution = solved(name, law)
+    for index, label in enumerate(NAMES):
+        one, case = pick(solution, index), CASES.get(label, (HEALTHY,))[0]
+        impossible = one.statistics.status == Status.INFEASIBLE
+        if not (impossible or one.statistics.status == Status.CONVERGED):
+            continue
+        if impossible:
+            still = np.abs(case.rows).max(axis=1) == 0
+            case = replace(case, r=np.where(still, 0.0, case.r))
+        limit = 3e-8 * max(1.0, case.mu.max())  # of μ‖u_t‖ as well
+        broken = {k: v for k, v in violations(case, one.lam, law).items() if v > limit}
+        assert not broken, label
+
+
+@pytest.mark.xdist_group("dantzig")
+@every_law
+def test_dantzig(law: Law) -> None:
+    """Its contacts have pyramids."""
+    solution = pivot(shaped(batch(), "pyramid"), law)
+    check_statuses(solution, law)
+    for index, name in enumerate(CASES):
+        one, case = pick(solution, index), CASES[name][0]
+        if one.statistics.status == Status.CONVERGED and law == "ncp":
+            u = case.matrix() @ one.lam + case.r
+            push, speed = (x[SCALARS:].reshape(-1, 3) for x in (one.lam, u))
+            limit = 1e-9 * max(1.0, case.mu.max())
+            assert coulomb_violation(push, speed, case.mu, "pyramid") < limit, name
+
+
+EQUALITIES: dict[str, tuple[float, float, Status]] = {
+    "NaN": (1.0, np.nan, Status.NON_FINITE),
+    "infinity": (1.0, np.inf, Status.NON_FINITE),
+    "NaN in N": (np.nan, 1.0, Status.NON_FINITE),
+    "a row of zeros": (0.0, 1.0, Status.INFEASIBLE),
+    "a row of zeros, satisfied": (0.0, 0.0, Status.CONVERGED),
+    "healthy": (1.0, 1.0, Status.CONVERGED),
+}
+"""What the first row of six is multiplied with, and its velocity."""
+
+
+@pytest.mark.parametrize("name", ALONE)
+def test_linear_systems(name: str) -> None:
+    free = np.full(6, np.inf)
+    case = replace(random_case(0, 6, 0), lo=-free, hi=free)
+    cases = []
+    for factor, speed, _ in EQUALITIES.values():
+        rows, r = case.rows.copy(), case.r.copy()
+        rows[0], r[0] = factor * rows[0], speed
+        cases.append(replace(case, rows=rows, r=r))
+    stop = Stop(atol=1e-9, max_iterations=LIMIT)
+    run = jax.jit(lambda problem: solve(problem, SOLVERS[name](), stop=stop))
+    for each, (label, (*_, status)) in zip(cases, EQUALITIES.items(), strict=True):
+        solution = run(each.problem())
+        assert np.isfinite(solution.lam).all(), label
+        assert Status(int(solution.statistics.status)) == status, label
+        if status in (Status.CONVERGED, Status.INFEASIBLE):
+            u = each.matrix() @ np.asarray(solution.lam) + each.r
+            np.testing.assert_allclose(u[1:], 0.0, atol=1e-8, err_msg=label)
+
+
+@pytest.mark.xdist_group("relay")
+@every_law
+def test_solvers_that_take_turns(law: Law) -> None:
+    """What auto is made of, on the column of boxes that its own tests have."""
+    column = test_auto.column(12, 1e4)
+    matrix, r = np.array(column.delassus.dense()), np.array(column.r)
+    still, jammed = matrix.copy(), matrix.copy()
+    still[:3] = still[:, :3] = 0.0
+    jammed[:3, :3], jammed[:3, 3:6] = matrix[3:6, 3:6], -matrix[3:6, 3:6]
+    jammed[3:6, :3], jammed[:6, 6:], jammed[6:, :6] = -matrix[3:6, 3:6], 0.0, 0.0
+    closing = np.where(np.arange(len(r)) % 3 == 0, -1.0, r)
+    cases = {
+        "NaN in r": (matrix, np.where(np.arange(len(r)) == 4, np.nan, r), {Status.NON_FINITE}),
+        "NaN in N": (np.where(matrix > 0, np.nan, matrix), r, {Status.NON_FINITE}),
+        "no rows that move": (0.0 * matrix, closing, {Status.INFEASIBLE}),
+        "a contact of zeros": (still, closing, {Status.INFEASIBLE}),
+        "open": (0.0 * matrix, -closing, {Status.CONVERGED}),
+        "jammed": (jammed, closing, {Status.MAX_ITERATIONS, Status.STALLED}),
+    }
+    for name, (n, velocity, statuses) in cases.items():
+        problem = replace(column, delassus=DenseDelassus(jnp.asarray(n)), r=jnp.asarray(velocity))
+        solution = test_auto.run(problem, Relay(PSOR(), Newton(), patience=5), law)
+        assert np.isfinite(solution.lam).all(), name
+        assert Status(int(solution.statistics.status)) in statuses, name
+
+
+@pytest.mark.parametrize("name", [*ALONE, "dantzig", "auto"])
+def test_no_rows(name: str) -> None:
+    solution = solve(shaped(random_case(0, 0, 0).problem(), "pyramid"), SOLVERS[name]())
+    assert solution.statistics.status == Status.CONVERGED
+    assert solution.lam.shape == solution.u.shape == (0,)

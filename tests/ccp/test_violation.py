@@ -1,0 +1,56 @@
+"""Violations of a problem whose velocities can be read off."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp.ccp import Cones, DenseDelassus, Law, Problem, violations
+from jaxccp.ccp.violation import Worst
+
+INF = np.inf
+
+
+def case(u: list[float], lam: list[float]) -> tuple[Problem, jnp.ndarray]:
+    """An equality, an inequality, a box [−1, 2] and two contacts of μ 0.5 with these velocities."""
+    cones = Cones(
+        jnp.asarray([-INF, 0.0, -1.0]), jnp.asarray([INF, INF, 2.0]), jnp.asarray([0.5, 0.5])
+    )
+    x = jnp.asarray(lam)
+    return Problem(DenseDelassus(2.0 * jnp.eye(9)), jnp.asarray(u) - 2.0 * x, cones), x
+
+
+def check(worst: Worst, value: float, row: int) -> None:
+    assert (float(worst.value), int(worst.row)) == (pytest.approx(value, abs=1e-14), row)
+
+
+def test_a_solution_violates_nothing() -> None:
+    u = [0.0, 3.0, -4.0, 0.5, 1.0, 0.0, 0.0, 0.0, 0.0]
+    lam = [-7.0, 0.0, 2.0, 2.0, -1.0, 0.0, 1.0, 0.3, 0.4]
+    found = violations(*case(u, lam))
+    for worst in (found.equality, found.inequality, found.impulse, found.complementarity):
+        check(worst, 0.0, -1)
+
+
+@pytest.mark.parametrize("law", ["ccp", "ncp"])
+def test_each_condition_names_its_worst_row(law: Law) -> None:
+    # The second contact slides at 2 m/s with u_n = 0: (0, 2) is 2 μ / √(1 + μ²) from the dual cone,
+    # and what Coulomb's law asks for.
+    u = [-0.3, -0.2, 1.0, 0.0, 0.0, 0.0, 0.0, 2.0, 0.0]
+    lam = [9.0, 1.0, 0.5, 0.0, 4.0, 0.0, 3.0, -1.5, 0.0]
+    found = violations(*case(u, lam), law)
+    check(found.equality, 0.3, 0)
+    check(found.impulse, 4.0 / np.sqrt(1.25), 3)  # (0, 4), whose nearest point is on the surface
+    if law == "ccp":
+        check(found.inequality, 1.0 / np.sqrt(1.25), 6)
+        check(found.complementarity, 3.0, 6)
+    else:
+        check(found.inequality, 0.2, 1)
+        check(
+            found.complementarity, 1.5, 2
+        )  # the box row is 1.5 above the bound that u > 0 asks for
+
+
+def test_no_rows() -> None:
+    none = jnp.zeros(0)
+    empty = Problem(DenseDelassus(jnp.zeros((0, 0))), none, Cones(none, none, none))
+    check(violations(empty, none).complementarity, 0.0, -1)

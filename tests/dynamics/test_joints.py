@@ -1,0 +1,156 @@
+"""Mechanisms against analytic mechanics, ordinary differential equations and conservation laws."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from scipy.spatial.transform import Rotation
+
+from tests.dynamics.workshop import (
+    AIM,
+    ARM,
+    ARMATURE,
+    CONTROL,
+    DAMPING,
+    FRICTION,
+    GAIN,
+    INERTIA,
+    LOSS,
+    MASS,
+    MOMENT,
+    REST,
+    STEPS,
+    STIFFNESS,
+    G,
+    H,
+    record,
+    workshop,
+)
+
+pytestmark = pytest.mark.xdist_group("workshop")
+
+
+def test_every_step_converges_and_joints_stay_closed() -> None:
+    found = record()
+    assert not np.any(found.report.solver.status)
+    # What a chord over one step misses of the arc that a body at this spin moves on.
+    spin = np.linalg.norm(found.state.angular_velocity, axis=2).max()
+    for name in workshop()[0].topology.linkage.joints:
+        assert found.error(name).max() < 0.5 * (H * spin) ** 2 * 0.6, name
+
+
+def falling(gravity: float, count: int) -> np.ndarray:
+    """Angle of the pendulum after ``count`` steps, from its equation of motion."""
+    pull = MASS * gravity * ARM / (MOMENT + MASS * ARM**2)
+    solution = solve_ivp(
+        lambda _, y: [y[1], pull * np.cos(y[0])], (0, count * H), [0, 0], rtol=1e-12, atol=1e-12
+    )
+    return solution.y[0, -1]
+
+
+def test_pendulum_converges_at_first_order() -> None:
+    """Under a quarter of gravity the fall is half as long, which is a step half as long."""
+    coarse, fine = (
+        record(g).axis("pendulum")[0][count - 1] - falling(g, count)
+        for g, count in ((G, STEPS // 2), (G / 4, STEPS))
+    )
+    turned_in_a_step = H * record(G / 4).axis("pendulum")[1].max()
+    assert abs(fine) < turned_in_a_step
+    assert coarse / fine == pytest.approx(2, rel=0.02)
+
+
+def of_bodies(names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Energy, momentum and spin (about the common centre of mass) over time, in plain numpy."""
+    model, _ = workshop()
+    state = record().state
+    index = [model.topology.body(name) for name in names]
+    mass = np.asarray(model.bodies.mass)[index]
+    x, v = state.position[:, index], state.velocity[:, index]
+    energy = 0.5 * np.sum(v**2, axis=2) @ mass + G * x[:, :, 2] @ mass
+    momentum = np.einsum("b,tbi->ti", mass, v)
+    centre = np.einsum("b,tbi->ti", mass / mass.sum(), x)
+    moment = np.einsum("b,tbi->ti", mass, np.cross(x - centre[:, None], v))
+    for i in index:
+        turn = Rotation.from_quat(np.array(state.quaternion[:, i]), scalar_first=True)
+        local = turn.inv().apply(np.array(state.angular_velocity[:, i]))
+        spin = local @ np.asarray(model.bodies.inertia[i])
+        energy += 0.5 * np.sum(local * spin, axis=1)
+        moment += turn.apply(spin)
+    return energy, momentum, moment
+
+
+@pytest.mark.parametrize(
+    "names", [("upper", "lower"), ("crank", "coupler", "rocker")], ids="+".join
+)
+def test_energy(names: tuple[str, ...]) -> None:
+    """Of a double pendulum in space and a closed loop: to first order, against what falls."""
+    energy, *_ = of_bodies(names)
+    model, _ = workshop()
+    height = record().state.position[:, [model.topology.body(name) for name in names], 2]
+    turned_over = (
+        G * np.ptp(height, axis=0) @ [model.bodies.mass[model.topology.body(n)] for n in names]
+    )
+    assert turned_over > 1
+    assert np.abs(energy - energy[0]).max() < 0.01 * turned_over
+
+
+def test_momentum_of_linked_bodies_that_float() -> None:
+    _, momentum, moment = of_bodies(("trunk", "arm", "tail"))
+    fallen = np.outer(H * np.arange(STEPS), 2.0 * np.array([0, 0, -G]))
+    np.testing.assert_allclose(momentum - momentum[0], fallen, atol=1e-10)
+    np.testing.assert_allclose(moment, np.tile(moment[0], (STEPS, 1)), atol=1e-10)
+
+
+def test_limits_hold() -> None:
+    found = record()
+    angle, rate = found.axis("stopped")
+    assert angle[-1] == pytest.approx(0.6, abs=1e-9)
+    assert rate[-1] == pytest.approx(0, abs=1e-9)
+    slid, _ = found.axis("rail")
+    assert slid.min() < -0.0499
+    assert np.abs(slid).max() < 0.05 + 1e-4
+
+
+def test_dry_friction_holds_and_slips() -> None:
+    found = record()
+    assert np.abs(found.axis("holds")[0]).max() < 1e-12
+    rate = 0.1 * FRICTION / INERTIA * H * np.arange(1, STEPS + 1)
+    np.testing.assert_allclose(found.axis("slips")[1], rate, atol=1e-9)
+
+
+def implicit(stiffness: float, damping: float, armature: float, aim: float, most: float) -> tuple:
+    """A wheel on a spring and a damper with a limited force, by the implicit Euler rule."""
+    alpha = H * damping + H * H * stiffness
+    angle, rate, path = 0.0, 0.0, []
+    for _ in range(STEPS):
+        moment = INERTIA + armature
+        pull = H * stiffness * (aim - angle)
+        impulse = pull - alpha * (moment * rate + pull) / (moment + alpha)
+        rate += (
+            np.clip(impulse, -H * most, H * most) / moment if armature == 0 else impulse / moment
+        )
+        angle += 2 * np.arctan(H * rate / 2)
+        path.append((angle, rate))
+    return tuple(np.array(path).T)
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [
+        ("sprung", (STIFFNESS, DAMPING, ARMATURE, REST, np.inf)),
+        ("servo", (GAIN, LOSS, 0.0, AIM, np.inf)),
+        ("weak servo", (GAIN, LOSS, 0.0, AIM, 0.1)),
+    ],
+)
+def test_springs_and_servos_are_implicit(name: str, numbers: tuple) -> None:
+    for found, wanted in zip(record().axis(name), implicit(*numbers), strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-8)
+
+
+def test_servo_reaches_its_aim() -> None:
+    assert record().axis("servo")[0][-1] == pytest.approx(AIM, abs=1e-4)
+    assert record().axis("speed")[1][-1] == pytest.approx(CONTROL["speed"], rel=1e-6)
+
+
+def test_motor_has_a_gear() -> None:
+    rate = 3.0 * CONTROL["geared"] / INERTIA * STEPS * H
+    assert record().axis("geared")[1][-1] == pytest.approx(rate, rel=1e-9)
