@@ -59,9 +59,7 @@ def accelerations(
     rotation = quaternion.to_matrix(state.quaternion)
     root = inverse_root(model, rotation)
     spin = twist[:, 3:]
-    gyroscopic = -jnp.cross(
-        spin, jnp.einsum("bij,bj->bi", world_inertia(model, rotation), spin)
-    )
+    gyroscopic = -jnp.cross(spin, jnp.einsum("bij,bj->bi", world_inertia(model, rotation), spin))
     total = jnp.concatenate([model.bodies.mass[:, None] * model.gravity, gyroscopic], axis=1)
     if force is not None:
         total = total + force

@@ -19,9 +19,28 @@ from jaxccp.model.joints import (
 from jaxccp.model.kinematics import JointMotion, joint_motion
 from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.material import Combination, Material
-from jaxccp.model.model import Bodies, ContactSettings, Model, PairGroup, Shapes, Topology
+from jaxccp.model.model import (
+    Bodies,
+    ContactSettings,
+    HeightGrid,
+    Hull,
+    Model,
+    PairGroup,
+    Shapes,
+    Topology,
+)
 from jaxccp.model.place import place
-from jaxccp.model.shapes import SHAPES, Box, Capsule, Plane, Sphere
+from jaxccp.model.shapes import (
+    SHAPES,
+    Box,
+    Capsule,
+    ConvexMesh,
+    Cylinder,
+    Ellipsoid,
+    HeightField,
+    Plane,
+    Sphere,
+)
 from jaxccp.model.state import Memory, State
 
 __all__ = [
@@ -37,9 +56,15 @@ __all__ = [
     "Combination",
     "Compound",
     "ContactSettings",
+    "ConvexMesh",
+    "Cylinder",
     "Cylindrical",
+    "Ellipsoid",
     "Fixed",
+    "HeightField",
+    "HeightGrid",
     "Hinge",
+    "Hull",
     "Joint",
     "JointMotion",
     "Joints",

@@ -16,10 +16,11 @@ from jaxccp.model.joints.joint import check
 from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.material import Combination, Material
 from jaxccp.model.model import Bodies, ContactSettings, Model, PairGroup, Shapes, Topology
-from jaxccp.model.shapes import Plane, Shape
+from jaxccp.model.shapes import ConvexMesh, HeightField, Plane, Shape
 from jaxccp.model.state import State
 from jaxccp.scene.check import finite_vector, inertia_matrix, nonnegative, positive, unit_quaternion
 from jaxccp.scene.linkage import Driven, Hung, axis_names, tables
+from jaxccp.scene.tables import bounding_radius, grid_table, hull_table
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 ORIGIN = (0.0, 0.0, 0.0)
@@ -110,9 +111,13 @@ class ModelBuilder:
         )
 
     def add_solid(self, shape: Shape, mass: float, material: Material | None = None, **pose) -> int:
-        """Add a free body that is one uniform solid ``shape``; ``pose`` as in :meth:`add_body`."""
+        """Add a free body that is one uniform solid ``shape``; ``pose`` as in :meth:`add_body`.
+
+        The body's frame is at the centre of mass, whatever the frame of a mesh's points.
+        """
         body = self.add_body(mass, shape.inertia(mass), **pose)
-        self.add_shape(body, shape, material=material)
+        offset = -shape.centre if isinstance(shape, ConvexMesh) else ORIGIN
+        self.add_shape(body, shape, offset, material=material)
         return body
 
     def add_fixed(
@@ -161,9 +166,10 @@ class ModelBuilder:
         if not 0 <= body < len(self._bodies):
             raise ValueError(f"shape {len(self._shapes)}: there is no body {body}; add it first")
         name = self._bodies[body].name
-        if isinstance(shape, Plane) and self._bodies[body].free:
+        if isinstance(shape, Plane | HeightField) and self._bodies[body].free:
+            what = shape.kind.replace("_", " ")
             raise ValueError(
-                f"body {name!r}: a plane must be on a fixed body, such as the world, 0"
+                f"body {name!r}: a {what} must be on a fixed body, such as the world, 0"
             )
         label = f"{shape.kind} on body {name!r}"
         self._shapes.append(
@@ -287,6 +293,7 @@ class ModelBuilder:
             free,
             tuple(placed.shape.kind for placed in self._shapes),
             np.array([placed.body for placed in self._shapes], np.int32),
+            self._rows(),
             self._pairs(),
             self.combination,
             max_contacts,
@@ -338,7 +345,23 @@ class ModelBuilder:
             column([p.material.impact_friction for p in placed]),
             column([p.material.compliance for p in placed]),
             column([p.material.damping for p in placed]),
+            hull_table(self._of_kind(ConvexMesh)),
+            grid_table(self._of_kind(HeightField), self._largest() + self.margin),
         )
+
+    def _largest(self) -> float:
+        """Radius around its frame of the largest shape that may meet a height field."""
+        shapes = [p.shape for p in self._shapes if not isinstance(p.shape, Plane | HeightField)]
+        return max((bounding_radius(shape) for shape in shapes), default=0.0)
+
+    def _of_kind(self, kind: type) -> list:
+        """The different shapes of one class, in the order in which they came."""
+        return list(dict.fromkeys(p.shape for p in self._shapes if isinstance(p.shape, kind)))
+
+    def _rows(self) -> np.ndarray:
+        tables = {type(p.shape): self._of_kind(type(p.shape)) for p in self._shapes}
+        rows = [tables[type(p.shape)].index(p.shape) for p in self._shapes]
+        return np.array(rows, np.int32)
 
     def _pairs(self) -> tuple[PairGroup, ...]:
         groups: dict[tuple[str, str], list[tuple[int, int]]] = {}

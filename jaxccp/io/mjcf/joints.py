@@ -36,9 +36,7 @@ class Axes:
     """Place of each joint's first axis among ours, -1 for bodies that are simply free."""
 
 
-def add_joints(
-    source: Source, builder: ModelBuilder, frames: Frames, findings: Findings
-) -> Axes:
+def add_joints(source: Source, builder: ModelBuilder, frames: Frames, findings: Findings) -> Axes:
     """Add the joints of all bodies."""
     m = source.m
     names = [""] * m.nv
@@ -78,7 +76,9 @@ def add_joints(
             ) from None
         width = sum(WIDTH[int(m.jnt_type[j])] for j in own)
         start = m.jnt_dofadr[own[0]]
-        names[start : start + width] = [name] if width == 1 else [f"{name}.{i}" for i in range(width)]
+        names[start : start + width] = (
+            [name] if width == 1 else [f"{name}.{i}" for i in range(width)]
+        )
         first[own] = count + m.jnt_dofadr[own] - start
         count += width
     return Axes(tuple(names), count, first)

@@ -142,7 +142,11 @@ def layout(source: Source, frames: Frames, axes: Axes, control: np.ndarray) -> L
     ball: list[tuple[int, int, int]] = []
     free: list[tuple[int, int, int]] = []
     for joint in range(m.njnt):
-        at, speed, axis = int(m.jnt_qposadr[joint]), int(m.jnt_dofadr[joint]), int(axes.first[joint])
+        at, speed, axis = (
+            int(m.jnt_qposadr[joint]),
+            int(m.jnt_dofadr[joint]),
+            int(axes.first[joint]),
+        )
         kind = m.jnt_type[joint]
         if kind == FREE and axis < 0:
             free.append((at, speed, int(m.jnt_bodyid[joint])))
