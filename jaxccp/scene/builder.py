@@ -1,6 +1,6 @@
 """From bodies, shapes and materials to a model and its initial state, with every check."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
@@ -74,6 +74,7 @@ class ModelBuilder:
     _bodies: list[_Body] = field(init=False, default_factory=list)
     _shapes: list[_Placed] = field(init=False, default_factory=list)
     _excluded: set[frozenset[int]] = field(init=False, default_factory=set)
+    _chosen: set[frozenset[int]] | None = field(init=False, default=None)
     _joints: list[Hung] = field(init=False, default_factory=list)
     _given_frames: bool = field(init=False, default=False)
     _actuators: list[Driven] = field(init=False, default_factory=list)
@@ -275,6 +276,10 @@ class ModelBuilder:
         """Let the shapes of two bodies pass through each other."""
         self._excluded.add(frozenset((body_a, body_b)))
 
+    def collide_only(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Let these pairs of shapes touch and no others, whatever their groups and bodies say."""
+        self._chosen = {frozenset(pair) for pair in pairs}
+
     def build(self, max_contacts: int | None = None) -> tuple[Model, State]:
         """The model and its initial state, in JAX's current default precision.
 
@@ -366,7 +371,7 @@ class ModelBuilder:
     def _pairs(self) -> tuple[PairGroup, ...]:
         groups: dict[tuple[str, str], list[tuple[int, int]]] = {}
         for i, j in combinations(range(len(self._shapes)), 2):
-            if not self._may_touch(self._shapes[i], self._shapes[j]):
+            if not self._may_touch(i, j):
                 continue
             _, swapped = lookup(self._shapes[i].shape.kind, self._shapes[j].shape.kind)
             first, second = (j, i) if swapped else (i, j)
@@ -376,7 +381,10 @@ class ModelBuilder:
             PairGroup(kinds, *np.array(pairs, np.int32).T) for kinds, pairs in groups.items()
         )
 
-    def _may_touch(self, a: _Placed, b: _Placed) -> bool:
+    def _may_touch(self, i: int, j: int) -> bool:
+        a, b = self._shapes[i], self._shapes[j]
+        if self._chosen is not None:
+            return frozenset((i, j)) in self._chosen
         return (
             a.body != b.body
             and (self._bodies[a.body].free or self._bodies[b.body].free)

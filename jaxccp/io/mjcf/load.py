@@ -6,9 +6,12 @@ from pathlib import Path
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.actuators import add_actuators
 from jaxccp.io.mjcf.bodies import add_bodies
+from jaxccp.io.mjcf.equalities import add_equalities
 from jaxccp.io.mjcf.findings import Findings
+from jaxccp.io.mjcf.geoms import add_geoms
 from jaxccp.io.mjcf.joints import add_joints
 from jaxccp.io.mjcf.layout import Layout, layout
+from jaxccp.io.mjcf.refused import refuse
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model import Combination, Model, State
 from jaxccp.scene import ModelBuilder
@@ -51,6 +54,9 @@ def load(
         frames = add_bodies(source, builder)
         axes = add_joints(source, builder, frames, findings)
         control = add_actuators(source, builder, axes, findings)
+        add_equalities(source, builder, frames, findings)
+        add_geoms(source, builder, frames, findings)
+        refuse(source, findings)
         findings.settle(source.path, allow_unsupported)
         model, state = builder.build(max_contacts)
     except InputError:
