@@ -3,7 +3,15 @@
 from importlib.metadata import version
 
 from jaxccp.ccp import APGD, Stop, solve
-from jaxccp.dynamics import EulerImplicitLinearized, Trajectory, energy, momentum, rollout
+from jaxccp.dynamics import (
+    EulerImplicitLinearized,
+    Trajectory,
+    accelerations,
+    energy,
+    momentum,
+    rollout,
+)
+from jaxccp.io import load
 from jaxccp.model import (
     Actuator,
     Ball,
@@ -70,8 +78,10 @@ __all__ = [
     "Trajectory",
     "Universal",
     "__version__",
+    "accelerations",
     "energy",
     "joint_motion",
+    "load",
     "momentum",
     "motor",
     "place",

@@ -23,6 +23,8 @@ from jaxccp.model.shapes import (
 )
 from jaxccp.scene.builder import ModelBuilder
 
+COLUMNS = {"geom_adhesion": "adhesion", "geom_surfacevel": "a moving surface"}
+"""What surfaces may have and ours have not, unless it is zero."""
 SAME = 1e-9
 """Difference of friction coefficients that is none."""
 
@@ -135,7 +137,10 @@ def _approximated(source: Source, geom: int, findings: Findings) -> None:
         findings.approximate(
             label, f"margin {m.geom_margin[geom]:g} is 0 here: surfaces touch when they meet"
         )
-    for column, what in {"geom_adhesion": "adhesion", "geom_surfacevel": "a moving surface"}.items():
+    for column, what in {
+        "geom_adhesion": "adhesion",
+        "geom_surfacevel": "a moving surface",
+    }.items():
         values = source.column(column)
         if len(values) and np.any(values[geom]):
             findings.ignore(label, f"{what} is not supported")

@@ -1,5 +1,6 @@
 """A model file as MuJoCo compiles it, and what to call its elements in messages."""
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -21,6 +22,7 @@ LISTS = {
     "equality": "equalities",
     "sensor": "sensors",
     "pair": "pairs",
+    "key": "keys",
 }
 """Kinds of elements and what the specification calls their lists."""
 
@@ -50,7 +52,9 @@ class Source:
         before = mujoco.get_mju_user_warning()
         mujoco.set_mju_user_warning(lambda _: None)
         try:
-            yield
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                yield
         except (ValueError, TypeError, mujoco.FatalError, mujoco.UnexpectedError) as error:
             said = "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
             raise InputError(self.path, f"MuJoCo cannot compile it: {said}", "correct it") from None
