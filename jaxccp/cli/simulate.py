@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from jaxccp.ccp import SOLVERS, Law, Stop
+from jaxccp.cli.model_file import check_file, is_model, open_model, write_motion
 from jaxccp.cli.options import (
     Exit,
     JsonOption,
@@ -138,8 +139,9 @@ def simulate(
     check_friction(chosen, "cone")
     with bad_input_exits(), jax.enable_x64(precision == 64):
         steps = _steps(duration, dt)
-        if out is not None:
-            check_folder(out.parent if from_file else out)
+        for folder in (out.parent if out and from_file else out, export):
+            if folder is not None:
+                check_folder(folder)
         loaded = controls = None
         if from_file:
             if out is not None:
@@ -166,6 +168,8 @@ def simulate(
             files = {} if out is None else write_motion(out, loaded, run)
         else:
             files = {} if out is None else _write(out, scene, model, run, law, dt)
+        if export is not None:
+            files |= _export(export, model, run, dt)
     report = settings | summary(model, run) | files
     if as_json:
         typer.echo(json.dumps(_without_infinities(report)))

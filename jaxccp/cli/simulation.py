@@ -14,7 +14,7 @@ from jaxccp.collision.detect import detect, empty_memory
 from jaxccp.dynamics import Descriptor, Stepper, Trajectory, describe, energy, rollout
 from jaxccp.dynamics.system import assemble
 from jaxccp.io import Recording, record
-from jaxccp.model import Model, State
+from jaxccp.model import Model, State, joint_motion
 from jaxccp.scene import contact_capacity
 
 PARTS = 50
@@ -118,21 +118,14 @@ def _motion(state: State) -> State:
 
 def last_system(model: Model, run: Run, h: float) -> Descriptor:
     """The matrices of the step of length ``h`` [s] after the last sample, of the first copy."""
-    recording = run.recording
-    last = (0, -1) if recording.position.ndim == 4 else -1
-    dtype = model.bodies.mass.dtype
-    state = State(
-        jnp.asarray(recording.position[last], dtype),
-        jnp.asarray(recording.quaternion[last], dtype),
-        jnp.asarray(recording.velocity[last], dtype),
-        jnp.asarray(recording.angular_velocity[last], dtype),
-        jnp.asarray(recording.time[-1], dtype),
-        empty_memory(model.topology, dtype),
-    )
+    last = (0, -1) if run.recording.position.ndim == 4 else -1
+    state = jax.tree.map(lambda leaf: leaf[last], run.states)
+    state = replace(state, memory=empty_memory(model.topology, state.position.dtype))
 
     @jax.jit
     def system(state: State) -> Descriptor:
-        return describe(model, assemble(model, state, detect(model, state), h, None))
+        motion = joint_motion(model, state) if model.topology.linkage.joints else None
+        return describe(model, assemble(model, state, detect(model, state), h, None, motion))
 
     return system(state).active()
 

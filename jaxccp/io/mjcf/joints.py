@@ -1,6 +1,7 @@
 """Joints: all those of one body are one joint with several axes; a free body mostly needs none."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -66,7 +67,7 @@ def add_joints(source: Source, builder: ModelBuilder, frames: Frames, findings: 
                 Compound(tuple(axes)),
                 int(frames.body[parent]),
                 int(frames.body[body]),
-                frames=(start, frames.pose(body, frame, np.array(IDENTITY))),
+                frames=(start, frames.pose(int(body), frame, np.array(IDENTITY))),
                 name=name,
                 collide=True,
             )
@@ -135,7 +136,7 @@ def _axes(source: Source, own: np.ndarray, findings: Findings) -> tuple[list[Axi
     return axes, origin
 
 
-def _common(source: Source, joint: int) -> dict[str, float]:
+def _common(source: Source, joint: int) -> dict[str, Any]:
     """What acts along every axis of a joint."""
     m, dof = source.m, source.m.jnt_dofadr[joint]
     return {
@@ -148,7 +149,7 @@ def _common(source: Source, joint: int) -> dict[str, float]:
     }
 
 
-def _single(source: Source, joint: int, origin: np.ndarray, common: dict[str, float]) -> Axis:
+def _single(source: Source, joint: int, origin: np.ndarray, common: dict[str, Any]) -> Axis:
     """A hinge or slide; its coordinate is the file's less that at ``qpos0``."""
     m, at = source.m, source.m.jnt_qposadr[joint]
     limits = None
