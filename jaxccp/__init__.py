@@ -3,7 +3,15 @@
 from importlib.metadata import version
 
 from jaxccp.ccp import APGD, Stop, solve
-from jaxccp.dynamics import EulerImplicitLinearized, Trajectory, energy, momentum, rollout
+from jaxccp.dynamics import (
+    EulerImplicitLinearized,
+    Trajectory,
+    accelerations,
+    energy,
+    momentum,
+    rollout,
+)
+from jaxccp.io import load
 from jaxccp.model import (
     Actuator,
     Ball,
@@ -12,9 +20,13 @@ from jaxccp.model import (
     Capsule,
     Combination,
     Compound,
+    ConvexMesh,
     Coupling,
+    Cylinder,
     Cylindrical,
+    Ellipsoid,
     Fixed,
+    HeightField,
     Hinge,
     Material,
     Model,
@@ -47,10 +59,14 @@ __all__ = [
     "Capsule",
     "Combination",
     "Compound",
+    "ConvexMesh",
     "Coupling",
+    "Cylinder",
     "Cylindrical",
+    "Ellipsoid",
     "EulerImplicitLinearized",
     "Fixed",
+    "HeightField",
     "Hinge",
     "Material",
     "Model",
@@ -67,9 +83,11 @@ __all__ = [
     "Trajectory",
     "Universal",
     "__version__",
+    "accelerations",
     "energy",
     "gear",
     "joint_motion",
+    "load",
     "momentum",
     "motor",
     "place",

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from jaxccp.collision.corners import CORNERS
 from jaxccp.collision.manifold import direction
-from jaxccp.collision.plane import CORNERS
 from jaxccp.collision.segments import closest_on_segments
 
 _EDGES = 4096

@@ -1,9 +1,10 @@
 """From a model and a state to contacts: every pair group through its kernel, then the capacity."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.collision.manifold import Geometry, Manifold
@@ -61,7 +62,7 @@ def detect(model: Model, state: State) -> Contacts:
     """All contacts closer than the margin, the deepest first where there is a capacity."""
     topology = model.topology
     placed = _place(model, state)
-    groups = [_candidates(placed, group) for group in topology.pairs]
+    groups = [_candidates(model, placed, group) for group in topology.pairs]
     if not groups:
         groups = [(_no_manifold(state.position.dtype), jnp.zeros((0, 2), jnp.int32))]
     manifold = jax.tree.map(lambda *parts: jnp.concatenate(parts), *[m for m, _ in groups])
@@ -111,14 +112,27 @@ def _place(model: Model, state: State) -> Geometry:
     return Geometry(origin, quaternion.to_matrix(turned), model.shapes.size, model.shapes.radius)
 
 
-def _candidates(placed: Geometry, group: PairGroup) -> tuple[Manifold, Int[Array, "c 2"]]:
+def _candidates(
+    model: Model, placed: Geometry, group: PairGroup
+) -> tuple[Manifold, Int[Array, "c 2"]]:
     pair = PAIRS[group.kinds]
     first, second = jnp.asarray(group.first, jnp.int32), jnp.asarray(group.second, jnp.int32)
-    a = jax.tree.map(lambda leaf: leaf[first], placed)
-    b = jax.tree.map(lambda leaf: leaf[second], placed)
+    a = _with_tables(model, group.kinds[0], group.first, placed)
+    b = _with_tables(model, group.kinds[1], group.second, placed)
     manifold = jax.vmap(pair.kernel)(a, b)
     flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), manifold)
     return flat, jnp.repeat(jnp.stack([first, second], axis=1), pair.points, axis=0)
+
+
+def _with_tables(model: Model, kind: str, index: np.ndarray, placed: Geometry) -> Geometry:
+    """Some of the shapes, all of one kind, with what only that kind has."""
+    some = jax.tree.map(lambda leaf: leaf[jnp.asarray(index, jnp.int32)], placed)
+    row = jnp.asarray(model.topology.row[index], jnp.int32)
+    if kind == "convex":
+        return replace(some, hull=jax.tree.map(lambda leaf: leaf[row], model.shapes.hulls))
+    if kind == "height_field":
+        return replace(some, grid=jax.tree.map(lambda leaf: leaf[row], model.shapes.grids))
+    return some
 
 
 def _no_manifold(dtype: jnp.dtype) -> Manifold:

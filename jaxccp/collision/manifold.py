@@ -6,6 +6,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from jaxccp.model.model import HeightGrid, Hull
+
 NO_CONTACT = 1e6
 """Distance [m] of an empty slot: finite, so that nothing downstream meets an infinity."""
 
@@ -13,16 +15,21 @@ NO_CONTACT = 1e6
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Geometry:
-    """One shape placed in the world: a core (point, segment, box or half-space) and a ball."""
+    """One shape placed in the world: a core (point, segment, box, …) and a ball."""
 
     position: Float[Array, "3"]
     """Origin of the shape's frame [m, world]."""
     rotation: Float[Array, "3 3"]
     """World from local."""
     size: Float[Array, "3"]
-    """Capsule: (0, 0, half length); box: outer half extents; otherwise zero [m]."""
+    """Meaning by kind, as the shapes in ``jaxccp.model.shapes`` have it."""
     radius: Float[Array, ""]
-    """Radius of the ball swept over the core (a box's core is ``size - radius``) [m]."""
+    """Radius of the ball swept over the core (a box's core is ``size - radius``; a cylinder's
+    is swept by a disc) [m]."""
+    hull: Hull | None = None
+    """Of a convex mesh."""
+    grid: HeightGrid | None = None
+    """Of a height field."""
 
     @property
     def axis(self) -> Float[Array, "3"]:

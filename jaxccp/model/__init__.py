@@ -19,10 +19,29 @@ from jaxccp.model.joints import (
 from jaxccp.model.kinematics import JointMotion, joint_motion
 from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.material import Combination, Material
-from jaxccp.model.model import Bodies, ContactSettings, Model, PairGroup, Shapes, Topology
+from jaxccp.model.model import (
+    Bodies,
+    ContactSettings,
+    HeightGrid,
+    Hull,
+    Model,
+    PairGroup,
+    Shapes,
+    Topology,
+)
 from jaxccp.model.place import place
 from jaxccp.model.routing import Routing, TendonMotion, Tendons
-from jaxccp.model.shapes import SHAPES, Box, Capsule, Plane, Sphere
+from jaxccp.model.shapes import (
+    SHAPES,
+    Box,
+    Capsule,
+    ConvexMesh,
+    Cylinder,
+    Ellipsoid,
+    HeightField,
+    Plane,
+    Sphere,
+)
 from jaxccp.model.state import Memory, State
 from jaxccp.model.tendons import Cable, Coupling, Tendon, gear
 
@@ -40,10 +59,16 @@ __all__ = [
     "Combination",
     "Compound",
     "ContactSettings",
+    "ConvexMesh",
     "Coupling",
+    "Cylinder",
     "Cylindrical",
+    "Ellipsoid",
     "Fixed",
+    "HeightField",
+    "HeightGrid",
     "Hinge",
+    "Hull",
     "Joint",
     "JointMotion",
     "Joints",

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import jax
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.material import Combination
@@ -32,6 +32,8 @@ class Topology:
     """Kind of each shape."""
     shape_body: np.ndarray
     """Body of each shape [ng]."""
+    row: np.ndarray
+    """Of each shape in the table of its kind, such as ``Shapes.hulls`` [ng]; else 0."""
     pairs: tuple[PairGroup, ...]
     combination: Combination
     max_contacts: int | None
@@ -58,6 +60,31 @@ class Bodies:
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
+class Hull:
+    """Convex polyhedra, one per row of the leading axes, padded to the size of the largest."""
+
+    vertices: Float[Array, "*n v 3"]
+    """Before they are scaled by the shape's size [m]; padded by repeating the first."""
+    faces: Int[Array, "*n f m"]
+    """Vertices of each face, counter-clockwise seen from outside; padded by repeating the last
+    vertex, and the first face."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class HeightGrid:
+    """Height fields, one per row of the leading axes, padded to the size of the largest."""
+
+    heights: Float[Array, "*n r c"]
+    """Before they are scaled by the shape's size [m]."""
+    rows: Int[Array, "*n"]
+    columns: Int[Array, "*n"]
+    window: int = field(metadata={"static": True})
+    """Cells along each axis that a shape may touch at once."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
 class Shapes:
     """Collision geometry and surfaces, one row per shape."""
 
@@ -72,6 +99,10 @@ class Shapes:
     """Relative to ``friction``."""
     compliance: Float[Array, " ng"]
     damping: Float[Array, " ng"]
+    hulls: Hull
+    """Of the convex meshes; ``Topology.row`` says whose is which."""
+    grids: HeightGrid
+    """Of the height fields, likewise."""
 
 
 @jax.tree_util.register_dataclass

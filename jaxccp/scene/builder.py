@@ -1,6 +1,6 @@
 """From bodies, shapes and materials to a model and its initial state, with every check."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
@@ -16,12 +16,13 @@ from jaxccp.model.joints.joint import check
 from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.material import Combination, Material
 from jaxccp.model.model import Bodies, ContactSettings, Model, PairGroup, Shapes, Topology
-from jaxccp.model.shapes import Plane, Shape
+from jaxccp.model.shapes import ConvexMesh, HeightField, Plane, Shape
 from jaxccp.model.state import State
 from jaxccp.model.tendons import Cable, Coupling
 from jaxccp.scene.check import finite_vector, inertia_matrix, nonnegative, positive, unit_quaternion
 from jaxccp.scene.linkage import Driven, Hung, axis_motions, tables
 from jaxccp.scene.routing import Strung, check_tendon
+from jaxccp.scene.tables import bounding_radius, grid_table, hull_table
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 ORIGIN = (0.0, 0.0, 0.0)
@@ -75,6 +76,7 @@ class ModelBuilder:
     _bodies: list[_Body] = field(init=False, default_factory=list)
     _shapes: list[_Placed] = field(init=False, default_factory=list)
     _excluded: set[frozenset[int]] = field(init=False, default_factory=set)
+    _chosen: set[frozenset[int]] | None = field(init=False, default=None)
     _joints: list[Hung] = field(init=False, default_factory=list)
     _given_frames: bool = field(init=False, default=False)
     _tendons: list[Strung] = field(init=False, default_factory=list)
@@ -113,9 +115,13 @@ class ModelBuilder:
         )
 
     def add_solid(self, shape: Shape, mass: float, material: Material | None = None, **pose) -> int:
-        """Add a free body that is one uniform solid ``shape``; ``pose`` as in :meth:`add_body`."""
+        """Add a free body that is one uniform solid ``shape``; ``pose`` as in :meth:`add_body`.
+
+        The body's frame is at the centre of mass, whatever the frame of a mesh's points.
+        """
         body = self.add_body(mass, shape.inertia(mass), **pose)
-        self.add_shape(body, shape, material=material)
+        offset = -shape.centre if isinstance(shape, ConvexMesh) else ORIGIN
+        self.add_shape(body, shape, offset, material=material)
         return body
 
     def add_fixed(
@@ -164,9 +170,10 @@ class ModelBuilder:
         if not 0 <= body < len(self._bodies):
             raise ValueError(f"shape {len(self._shapes)}: there is no body {body}; add it first")
         name = self._bodies[body].name
-        if isinstance(shape, Plane) and self._bodies[body].free:
+        if isinstance(shape, Plane | HeightField) and self._bodies[body].free:
+            what = shape.kind.replace("_", " ")
             raise ValueError(
-                f"body {name!r}: a plane must be on a fixed body, such as the world, 0"
+                f"body {name!r}: a {what} must be on a fixed body, such as the world, 0"
             )
         label = f"{shape.kind} on body {name!r}"
         self._shapes.append(
@@ -289,6 +296,10 @@ class ModelBuilder:
         """Let the shapes of two bodies pass through each other."""
         self._excluded.add(frozenset((body_a, body_b)))
 
+    def collide_only(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Let these pairs of shapes touch and no others, whatever their groups and bodies say."""
+        self._chosen = {frozenset(pair) for pair in pairs}
+
     def build(self, max_contacts: int | None = None) -> tuple[Model, State]:
         """The model and its initial state, in JAX's current default precision.
 
@@ -309,6 +320,7 @@ class ModelBuilder:
             free,
             tuple(placed.shape.kind for placed in self._shapes),
             np.array([placed.body for placed in self._shapes], np.int32),
+            self._rows(),
             self._pairs(),
             self.combination,
             max_contacts,
@@ -362,12 +374,28 @@ class ModelBuilder:
             column([p.material.impact_friction for p in placed]),
             column([p.material.compliance for p in placed]),
             column([p.material.damping for p in placed]),
+            hull_table(self._of_kind(ConvexMesh)),
+            grid_table(self._of_kind(HeightField), self._largest() + self.margin),
         )
+
+    def _largest(self) -> float:
+        """Radius around its frame of the largest shape that may meet a height field."""
+        shapes = [p.shape for p in self._shapes if not isinstance(p.shape, Plane | HeightField)]
+        return max((bounding_radius(shape) for shape in shapes), default=0.0)
+
+    def _of_kind(self, kind: type) -> list:
+        """The different shapes of one class, in the order in which they came."""
+        return list(dict.fromkeys(p.shape for p in self._shapes if isinstance(p.shape, kind)))
+
+    def _rows(self) -> np.ndarray:
+        tables = {type(p.shape): self._of_kind(type(p.shape)) for p in self._shapes}
+        rows = [tables[type(p.shape)].index(p.shape) for p in self._shapes]
+        return np.array(rows, np.int32)
 
     def _pairs(self) -> tuple[PairGroup, ...]:
         groups: dict[tuple[str, str], list[tuple[int, int]]] = {}
         for i, j in combinations(range(len(self._shapes)), 2):
-            if not self._may_touch(self._shapes[i], self._shapes[j]):
+            if not self._may_touch(i, j):
                 continue
             _, swapped = lookup(self._shapes[i].shape.kind, self._shapes[j].shape.kind)
             first, second = (j, i) if swapped else (i, j)
@@ -377,7 +405,10 @@ class ModelBuilder:
             PairGroup(kinds, *np.array(pairs, np.int32).T) for kinds, pairs in groups.items()
         )
 
-    def _may_touch(self, a: _Placed, b: _Placed) -> bool:
+    def _may_touch(self, i: int, j: int) -> bool:
+        a, b = self._shapes[i], self._shapes[j]
+        if self._chosen is not None:
+            return frozenset((i, j)) in self._chosen
         return (
             a.body != b.body
             and (self._bodies[a.body].free or self._bodies[b.body].free)

@@ -1,5 +1,7 @@
 """Random and degenerate pairs of placed shapes, and what the tests compute from them in numpy."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,6 +9,8 @@ from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
 from jaxccp.collision import Geometry
+from jaxccp.model import ConvexMesh, Hull
+from jaxccp.scene.tables import hull_table
 
 CLOSE = 0.3
 """Contacts further apart than this [m] are of no interest to any test."""
@@ -23,8 +27,43 @@ def shapes(kind: str, count: int, rng: np.random.Generator, spread: float = 0.3)
     elif kind == "box":
         size = rng.uniform(0.1, 0.4, (count, 3))
         radius = rng.uniform(0, 0.08, count) * (rng.random(count) < 0.5)
+    elif kind == "cylinder":
+        size[:, 2] = rng.uniform(0.05, 0.4, count)
+        radius = rng.uniform(0.05, 0.3, count)
+    elif kind == "ellipsoid":
+        size = rng.uniform(0.1, 0.4, (count, 3))
+    elif kind == "convex":
+        size = rng.uniform(0.5, 1.0, (count, 3))
     rotation = Rotation.random(count, rng).as_matrix()
-    return geometry(rng.normal(0, spread, (count, 3)), size, radius, rotation)
+    placed = geometry(rng.normal(0, spread, (count, 3)), size, radius, rotation)
+    return replace(
+        placed, hull=hulls(rng.integers(len(MESHES), size=count)) if kind == "convex" else None
+    )
+
+
+def _meshes() -> list[ConvexMesh]:
+    """A cube, a tetrahedron, a prism, an octahedron and two rounder ones, around the origin."""
+    rng = np.random.default_rng(0)
+    eye, cube = np.eye(3), np.array(np.meshgrid(*[[-1, 1]] * 3)).reshape(3, -1).T
+    tetrahedron = cube[cube.prod(axis=1) > 0]
+    angle = np.arange(7) * 2 * np.pi / 7
+    heptagon = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    prism = np.concatenate([np.insert(heptagon, 2, z, axis=1) for z in (-1, 1)])
+    round_ones = [rng.normal(size=(12, 3)) for _ in range(2)]
+    balls = [p / np.linalg.norm(p, axis=1, keepdims=True) for p in round_ones]
+    return [
+        ConvexMesh(0.3 * points)
+        for points in (cube, tetrahedron, prism, np.concatenate([eye, -eye]), *balls)
+    ]
+
+
+MESHES = _meshes()
+CUBE = 0
+"""The cube's row in ``MESHES``; half its edge is 0.3."""
+
+
+def hulls(rows: np.ndarray) -> Hull:
+    return jax.tree.map(lambda leaf: leaf[rows], hull_table(MESHES))
 
 
 def degenerate(kind: str, count: int, rng: np.random.Generator) -> Geometry:
@@ -41,7 +80,15 @@ def degenerate(kind: str, count: int, rng: np.random.Generator) -> Geometry:
     elif kind == "box":
         size = rng.choice([0.1, 0.2], (count, 3))
         radius = rng.choice([0.0, 0.1], count)
-    return geometry(rng.integers(-2, 3, (count, 3)) * 0.1, size, radius, aligned)
+    elif kind == "cylinder":
+        size, radius = 0 * size, rng.choice([0.1, 0.2], count)
+        size[:, 2] = rng.choice([0.1, 0.2], count)
+    elif kind == "ellipsoid":
+        size = rng.choice([0.1, 0.2], (count, 3))
+    elif kind == "convex":
+        size = rng.choice([0.5, 1.0], (count, 1)) * np.ones(3)
+    placed = geometry(rng.integers(-2, 3, (count, 3)) * 0.1, size, radius, aligned)
+    return replace(placed, hull=hulls(np.full(count, CUBE)) if kind == "convex" else None)
 
 
 def geometry(
@@ -62,7 +109,7 @@ def turn(sequence: str, *degrees: float) -> np.ndarray:
 
 def cast(tree, dtype):
     """All leaves in another precision."""
-    return jax.tree.map(lambda x: jnp.asarray(x, dtype), tree)
+    return jax.tree.map(lambda x: jnp.asarray(x, dtype if x.dtype != jnp.int32 else x.dtype), tree)
 
 
 def in_numpy(*trees):

@@ -1,5 +1,7 @@
 """What every kernel in the table must do; a new pair inherits these tests."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -87,7 +89,13 @@ def moved(shape: Geometry, twist: np.ndarray) -> Geometry:
     spin = jnp.array([[zero, -x[5], x[4]], [x[5], zero, -x[3]], [-x[4], x[3], zero]])
     # Exact to second order, which is all that first derivatives and central differences see.
     turned = (jnp.eye(3) + spin + spin @ spin / 2) @ shape.rotation
-    return Geometry(shape.position + x[:3], turned, shape.size + x[6:9], shape.radius + x[9])
+    return replace(
+        shape,
+        position=shape.position + x[:3],
+        rotation=turned,
+        size=shape.size + x[6:9],
+        radius=shape.radius + x[9],
+    )
 
 
 @every_pair
@@ -129,7 +137,7 @@ def test_rigid_motion_of_both_changes_nothing_else(kinds):
 
     def carried(shape: Geometry) -> Geometry:
         position = shape.position @ rotation.T + shift
-        return Geometry(position, rotation @ shape.rotation, shape.size, shape.radius)
+        return replace(shape, position=position, rotation=rotation @ shape.rotation)
 
     kernel = batched(kinds)
     before, after = kernel(a, b), kernel(carried(a), carried(b))

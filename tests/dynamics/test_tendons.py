@@ -15,7 +15,13 @@ from jaxccp.ccp.blocks import BlockDiagonal
 from jaxccp.ccp.solvers.newton import Newton
 from jaxccp.ccp.solvers.psor import PSOR
 from jaxccp.collision.detect import detect
-from jaxccp.dynamics import EulerImplicitLinearized, describe, matrices, rollout
+from jaxccp.dynamics import (
+    EulerImplicitLinearized,
+    accelerations,
+    describe,
+    matrices,
+    rollout,
+)
 from jaxccp.dynamics.system import System, assemble
 from jaxccp.io import read_problem, write_system
 from jaxccp.math import quaternion
@@ -31,6 +37,7 @@ from jaxccp.model import (
     gear,
     joint_motion,
     motor,
+    place,
 )
 from jaxccp.scene import ModelBuilder
 
@@ -203,6 +210,30 @@ def test_winch() -> None:
     np.testing.assert_allclose(velocity, H * (force - np.array([0, 0, G])), atol=1e-9)
     turned = H * np.cross([0.1, 0, 0], force) / [0.01, 0.02, 0.03]
     np.testing.assert_allclose(spin[index], turned, atol=1e-6)
+
+
+def test_accelerations_of_coupled_bodies_that_move() -> None:
+    model, start = scene()
+    linkage = model.topology.linkage
+    spin, speed = 2.0, 1.3
+    rate = np.zeros(len(linkage.axes))
+    rate[linkage.axis("cam")], rate[linkage.axis("cart")] = spin, CURVE[1] * spin
+    state = place(model, start, jnp.zeros_like(rate), jnp.asarray(rate))
+    bob = model.topology.body("bob")
+    state = replace(state, velocity=state.velocity.at[bob, 1].set(speed))
+    control = jnp.array([TORQUE, PUSH, 0.0, 0.0, 0.0])
+    found = jax.jit(accelerations)(model, state, control)
+    rod = np.array([0.8, 0, -0.6])
+    pull = np.array([0, 0, -G])
+    swing = pull - rod * (pull @ rod) - speed**2 * rod
+    np.testing.assert_allclose(found.body[bob, :3], swing, atol=1e-9)
+    cam, cart = found.axis[linkage.axis("cam")], found.axis[linkage.axis("cart")]
+    slope, bend = CURVE[1], 2 * CURVE[2]
+    wanted = (PUSH - 2.0 * slope * bend * spin**2) / (INERTIA + 2.0 * slope**2)
+    assert cam == pytest.approx(wanted, rel=1e-9)
+    assert cart == pytest.approx(slope * wanted + bend * spin**2, rel=1e-9)
+    driver = found.axis[linkage.axis("driver")]
+    assert driver == pytest.approx(TORQUE / (INERTIA * (1 + RATIO**2)), rel=1e-9)
 
 
 def test_rows_are_derivatives_of_lengths() -> None:

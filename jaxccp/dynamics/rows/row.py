@@ -84,3 +84,10 @@ class Step:
             jacobian = jnp.pad(jacobian, ((0, 0), (0, more), (0, 0)))
             jacobian = jnp.concatenate([jacobian, self.motion.tendon.row])
         return jacobian[index], jnp.asarray(pairs[index], jnp.int32)
+
+    def push(self, index: np.ndarray, force: Float[Array, " k"]) -> Float[Array, "nb 6"]:
+        """Forces and torques on the bodies (world) of forces along axes and tendons [N, N m]."""
+        jacobian, bodies = self.along(index)
+        parts = force[:, None, None] * jacobian
+        total = jnp.zeros((self.state.position.shape[0], 6), force.dtype)
+        return total.at[bodies.reshape(-1)].add(parts.reshape(-1, 6))

@@ -5,6 +5,10 @@ Every shape is a core swept by a ball: ``size`` describes the core, ``radius`` t
 
 from jaxccp.model.shapes.box import Box
 from jaxccp.model.shapes.capsule import Capsule
+from jaxccp.model.shapes.convex import ConvexMesh
+from jaxccp.model.shapes.cylinder import Cylinder
+from jaxccp.model.shapes.ellipsoid import Ellipsoid
+from jaxccp.model.shapes.height_field import HeightField
 from jaxccp.model.shapes.plane import Plane
 from jaxccp.model.shapes.shape import Shape
 from jaxccp.model.shapes.sphere import Sphere
@@ -14,6 +18,21 @@ SHAPES: dict[str, type[Shape]] = {
     "plane": Plane,
     "box": Box,
     "capsule": Capsule,
+    "cylinder": Cylinder,
+    "ellipsoid": Ellipsoid,
+    "convex": ConvexMesh,
+    "height_field": HeightField,
 }
 
-__all__ = ["SHAPES", "Box", "Capsule", "Plane", "Shape", "Sphere"]
+__all__ = [
+    "SHAPES",
+    "Box",
+    "Capsule",
+    "ConvexMesh",
+    "Cylinder",
+    "Ellipsoid",
+    "HeightField",
+    "Plane",
+    "Shape",
+    "Sphere",
+]

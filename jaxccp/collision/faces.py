@@ -1,0 +1,81 @@
+"""The part of a shape that faces a direction, as a polygon: what a manifold is clipped from."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from jaxccp.collision.core import Core
+from jaxccp.collision.corners import RIM
+from jaxccp.collision.manifold import direction
+from jaxccp.math.frames import contact_frame
+
+_CAP = 0.7
+"""Cosine of the angle to the axis from which a cylinder shows its cap."""
+_STRIP = 0.02
+"""Half width of the strip of a round side that counts as flat, per radius."""
+
+
+class Face(NamedTuple):
+    """A convex polygon, counter-clockwise seen from outside; padded by repeating its last point."""
+
+    points: Float[Array, "m 3"]
+    normal: Float[Array, "3"]
+    """Outward unit."""
+    line: Bool[Array, ""]
+    """Only the first two points, a segment, touch; the polygon is a strip around it."""
+    number: Int[Array, ""]
+
+
+def face_normals(points: Float[Array, "v 3"], faces: Int[Array, "f m"]) -> Float[Array, "f 3"]:
+    """Outward unit normals by Newell's sum over the edges, which padding adds nothing to."""
+    corners = points[faces]
+    corners = corners - corners[:, :1]
+    area = jnp.sum(jnp.cross(corners, jnp.roll(corners, -1, axis=1)), axis=1)
+    return direction(area / jnp.max(jnp.abs(area)), jnp.array([0.0, 0.0, 1.0], points.dtype))
+
+
+def polyhedron_face(core: Core, faces: Int[Array, "f m"], towards: Float[Array, "3"]) -> Face:
+    """The face whose normal is nearest to a direction."""
+    normals = face_normals(core.points, faces)
+    # Of faces tied to within rounding the first, so that noise cannot make the choice flicker.
+    facing = normals @ towards
+    number = jnp.argmax(facing >= jnp.max(facing) - 64 * jnp.finfo(facing.dtype).eps)
+    return Face(core.points[faces[number]], normals[number], jnp.array(False), number)
+
+
+def round_face(core: Core, towards: Float[Array, "3"]) -> Face:
+    """The cap of a cylinder, or the line along the side of a cylinder or capsule."""
+    first, last = core.points
+    wide = jnp.sum(core.sweep**2, axis=0)
+    axis = direction(last - first, jnp.array([0.0, 0.0, 1.0], towards.dtype))
+    along = jnp.dot(axis, towards)
+    top = along > 0
+
+    rim = jnp.asarray(RIM, towards.dtype) @ core.sweep.T
+    cap = jnp.where(top, last + rim, first + rim[::-1])
+    cap_normal = jnp.where(top, axis, -axis)
+
+    lateral = direction(towards - along * axis, contact_frame(axis)[1])
+    across = jnp.einsum("i,ij->j", lateral, core.sweep)
+    length = jnp.sqrt(jnp.sum(across * across) + jnp.finfo(across.dtype).tiny)
+    skin = core.sweep @ (across / jnp.where(length > 0, length, 1.0))
+    width = _STRIP * (jnp.sqrt(jnp.max(wide)) + core.radius) * jnp.cross(axis, lateral)
+    strip = jnp.stack([first - width, last - width, last + width, first + width])[::-1] + skin
+    side = jnp.concatenate([strip, jnp.broadcast_to(strip[3], (len(RIM) - 4, 3))])
+
+    on_cap = (jnp.abs(along) > _CAP) & (jnp.max(wide) > 0)
+    return Face(
+        jnp.where(on_cap, cap, side),
+        jnp.where(on_cap, cap_normal, lateral),
+        ~on_cap,
+        jnp.where(on_cap, top.astype(jnp.int32), 2),
+    )
+
+
+def segment(face: Face) -> Float[Array, "m 3"]:
+    """The points of a face as they touch another: its strip shrunk to the line in its middle."""
+    p = face.points
+    low, high = (p[0] + p[3]) / 2, (p[1] + p[2]) / 2
+    line = jnp.concatenate([low[None], jnp.broadcast_to(high, (len(p) - 1, 3))])
+    return jnp.where(face.line, line, p)

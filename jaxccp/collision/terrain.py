@@ -1,0 +1,166 @@
+"""Contacts of a height field with convex shapes: one prism for each triangle beneath the shape.
+
+The field is solid below its surface: each cell is two triangles, whose common edge leads from
+(row + 1, column) to (row, column + 1), as MuJoCo has it. The cells are those of a window around
+the shape, whose size the builder chooses for the largest one.
+"""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from jaxccp.collision.clip import spanning
+from jaxccp.collision.convex import Kernel, face_towards, meet, single
+from jaxccp.collision.core import CORES, Core
+from jaxccp.collision.faces import Face
+from jaxccp.collision.manifold import NO_CONTACT, Geometry, Manifold, direction, keep, place
+from jaxccp.collision.separation import Separation, extent, separate
+from jaxccp.model.model import HeightGrid
+
+_STEEPNESS = 20.0
+"""A point with a larger gap than another's by 1 must be this much further out to replace it."""
+_CORNERS = np.array([[[1, 1], [1, 2], [2, 1]], [[2, 2], [2, 1], [1, 2]]])
+"""Corners (row, column) of a cell's two triangles in its 4 × 4 patch, counter-clockwise from
+above."""
+_PATCH = np.stack(np.meshgrid(range(4), range(4), indexing="ij"), axis=-1).reshape(16, 2)
+_STEPS = ((0, 1), (0, -1), (1, 0), (-1, 0), (1, -1), (-1, 1))
+_ADJACENT = (_PATCH[:, None, None] - _CORNERS)[..., None, :] == np.array(_STEPS)
+_NEIGHBOURS = _ADJACENT.all(axis=-1).any(axis=-1).transpose(1, 0, 2)
+"""Whether an edge joins a point of the patch to a corner of each triangle [triangle, point,
+corner]."""
+_INSIDE = 1e-3
+"""Barycentric coordinate from which a corner takes part in a contact."""
+_BELOW = 1e-3
+"""Sine of the angle by which a neighbour may rise above a contact's tangent plane."""
+
+
+def terrain(kind: str) -> Kernel:
+    """The kernel of a height field and a kind of convex shape."""
+
+    def kernel(a: Geometry, b: Geometry) -> Manifold:
+        offset = jnp.einsum("ji,j->i", a.rotation, b.position - a.position)
+        turn = jnp.einsum("ji,jk->ik", a.rotation, b.rotation)
+        core = CORES[kind](b).moved(offset, turn)
+        patches, exist, cells = _window(a, offset)
+
+        def touch(patch: Array, exists: Array, number: Array, which: int) -> Manifold:
+            return _triangle(kind, b, core, patch, exists, number, which)
+
+        both = [
+            jax.vmap(lambda p, e, n, i=i: touch(p, e, n, i))(patches, exist, 2 * cells + i)
+            for i in range(2)
+        ]
+        every = jax.tree.map(
+            lambda *m: jnp.concatenate([x.reshape(-1, *x.shape[2:]) for x in m]), *both
+        )
+        live = every.distance < NO_CONTACT
+        up, along = jnp.eye(3, dtype=offset.dtype)[2], jnp.eye(3, dtype=offset.dtype)[0]
+        fixed = jax.lax.stop_gradient(every)
+        chosen, kept = spanning(fixed.position, live, fixed.distance, up, along, _STEEPNESS)
+        few = jax.tree.map(lambda x: x[chosen], every)
+        return place(keep(few, kept), a.position, a.rotation)
+
+    return kernel
+
+
+def _window(
+    a: Geometry, centre: Float[Array, "3"]
+) -> tuple[Float[Array, "c 16 3"], Bool[Array, "c 16"], Int[Array, " c"]]:
+    """Patches of 4 × 4 points around the cells near a point, which points exist, cell numbers."""
+    grid = a.grid
+    assert isinstance(grid, HeightGrid)
+    count = jnp.stack([grid.rows, grid.columns])
+    pitch = 2 * a.size[1::-1] / (count - 1)
+    at = jax.lax.stop_gradient((centre[1::-1] + a.size[1::-1]) / pitch)
+    first = jnp.floor(at - grid.window / 2 + 0.5).astype(jnp.int32)
+    first = jnp.clip(first, 0, jnp.maximum(count - 1 - grid.window, 0))
+    cells = np.stack(np.meshgrid(*[np.arange(grid.window)] * 2, indexing="ij"), -1).reshape(-1, 2)
+    index = first + jnp.asarray(cells, jnp.int32)  # [c, (row, column)]
+    points = index[:, None] + jnp.asarray(_PATCH - 1, jnp.int32)
+    exists = jnp.all((points >= 0) & (points < count), axis=-1)
+    points = jnp.clip(points, 0, count - 1)
+    place = points * pitch - a.size[1::-1]
+    height = grid.heights[points[..., 0], points[..., 1]] * a.size[2]
+    number = index[:, 0] * (grid.heights.shape[1]) + index[:, 1]
+    return jnp.stack([place[..., 1], place[..., 0], height], axis=-1), exists, number
+
+
+def _triangle(
+    kind: str,
+    b: Geometry,
+    core: Core,
+    patch: Float[Array, "16 3"],
+    exists: Bool[Array, "16"],
+    number: Int[Array, ""],
+    which: int,
+) -> Manifold:
+    """Contacts of one triangle.
+
+    The point of least gap counts where it is one of the whole surface, not only of this triangle:
+    where no neighbouring point rises above its tangent plane. Else the shape's lowest point
+    along the triangle's normal does, if it is over the triangle, however deep.
+    """
+    corner_index = _CORNERS[which] @ np.array([4, 1])
+    real = jnp.all(exists[corner_index])
+    flat = jnp.asarray(np.insert(_CORNERS[which][:, ::-1], 2, 0, axis=1), patch.dtype)
+    corners = jnp.where(real, patch[corner_index], flat)
+    normal = direction(
+        jnp.cross(corners[1] - corners[0], corners[2] - corners[0]),
+        jnp.array([0.0, 0.0, 1.0], corners.dtype),
+    )
+    down = jax.lax.stop_gradient(4 * extent(core) + jnp.max(jnp.abs(corners - corners[0])))
+    base = corners - down * jnp.array([0.0, 0.0, 1.0], corners.dtype)
+    none = jnp.zeros((3, 3), corners.dtype)
+    prism = Core(jnp.concatenate([corners, base]), none, none[0, 0])
+    found = separate(prism, core, normal)
+
+    lowest = _lowest(core, normal)
+    beneath = lowest - jnp.dot(lowest - corners[0], normal) * normal
+    over = jnp.all(_barycentric(corners, beneath) > -_INSIDE)
+    whole = _of_the_whole(patch, exists, corners, found, which)
+    ground = Separation(normal, beneath, lowest)
+    point = jax.tree.map(lambda x, y: jnp.where(whole, x, y), found, ground)
+    top = Face(corners, normal, jnp.array(False), jnp.zeros((), jnp.int32))
+    if kind in ("sphere", "ellipsoid"):
+        manifold = single(point)
+    else:
+        manifold = meet(prism, core, top, face_towards(kind, b, core, -point.normal), point)
+    slots = jnp.arange(len(manifold.distance))
+    live = (manifold.distance < NO_CONTACT) & real
+    live &= (slots < len(slots) - 1) | whole | over
+    feature = (manifold.feature % (1 << 12)) + (number << 12)
+    return keep(Manifold(manifold.distance, manifold.position, manifold.normal, feature), live)
+
+
+def _lowest(core: Core, normal: Float[Array, "3"]) -> Float[Array, "3"]:
+    """A point of a shape furthest against a normal."""
+    vertex = core.points[jnp.argmin(core.points @ normal)]
+    skin = core.sweep @ direction(core.sweep.T @ normal, jnp.zeros(3, normal.dtype))
+    return vertex - skin - core.radius * normal
+
+
+def _barycentric(corners: Float[Array, "3 3"], point: Float[Array, "3"]) -> Float[Array, "3"]:
+    """Coordinates of a point's place from above."""
+    p, q, r = corners[0, :2] - corners[2, :2], corners[1, :2] - corners[2, :2], point[:2]
+    r = r - corners[2, :2]
+    area = p[0] * q[1] - p[1] * q[0]
+    first, second = (r[0] * q[1] - r[1] * q[0]) / area, (p[0] * r[1] - p[1] * r[0]) / area
+    return jnp.stack([first, second, 1 - first - second])
+
+
+def _of_the_whole(
+    patch: Float[Array, "16 3"],
+    exists: Bool[Array, "16"],
+    corners: Float[Array, "3 3"],
+    found: Separation,
+    which: int,
+) -> Bool[Array, ""]:
+    """Whether a point of least gap is on the surface and has no neighbour above it."""
+    point, normal = found.on_a, found.normal
+    weight = _barycentric(corners, point)
+    pitch = jnp.max(jnp.abs(corners[:, :2] - corners[0, :2]))
+    on_top = weight @ corners[:, 2] - point[2] < _BELOW * pitch
+    rises = (patch - point) @ normal > _BELOW * pitch
+    beside = jnp.all(jnp.asarray(_NEIGHBOURS[which]) | (weight < _INSIDE), axis=1)
+    return on_top & (normal[2] > 0) & ~jnp.any(rises & beside & exists)

@@ -1,0 +1,124 @@
+"""Convex polyhedron."""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from jaxtyping import Float, Int
+from numpy.typing import ArrayLike
+from scipy.spatial import ConvexHull, QhullError
+
+_COPLANAR = 1e-6
+"""Sine of the angle, and distance per extent, within which two triangles are of one face."""
+_FLAT = 1e-4
+"""Smallest thickness per extent."""
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexMesh:
+    """The convex hull of points in its frame [m], which need not be centred.
+
+    ``centre`` is the centre of mass of the uniform solid. :meth:`jaxccp.ModelBuilder.add_solid`
+    puts it where the body's frame is; attached to a body by hand, the shape's frame goes to
+    ``-centre`` if the body is that solid. Hulls of many points (over a hundred or so) work, but
+    every step costs in proportion: simplify such a mesh first.
+    """
+
+    points: ArrayLike
+    kind: ClassVar[str] = "convex"
+    vertices: Float[np.ndarray, "v 3"] = field(init=False)
+    """Those of the points that are corners of the hull."""
+    faces: tuple[Int[np.ndarray, " m"], ...] = field(init=False)
+    """Vertices of each, counter-clockwise seen from outside."""
+    volume: float = field(init=False)
+    """[m³]"""
+    centre: Float[np.ndarray, "3"] = field(init=False)
+    _unit_inertia: Float[np.ndarray, "3 3"] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        points = np.asarray(self.points, float)
+        if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
+            raise ValueError(
+                f"ConvexMesh: points must be finite numbers of shape (n, 3), not {points.shape}"
+                + ("" if np.isfinite(points).all() else " with NaN or infinity among them")
+            )
+        if len(points) < 4:
+            raise ValueError(f"ConvexMesh: a solid needs at least 4 points, not {len(points)}")
+        extent = np.linalg.norm(np.ptp(points, axis=0))
+        thickness = np.linalg.svd(points - points.mean(axis=0))[1][2] / np.sqrt(len(points))
+        try:
+            if not thickness > _FLAT * extent:
+                raise QhullError("flat")
+            hull = ConvexHull(points)
+        except QhullError:
+            raise ValueError(
+                f"ConvexMesh: the points lie in a plane to within {thickness:.3g} m over an "
+                f"extent of {extent:.3g} m; give it thickness, or use a thin Box"
+            ) from None
+        faces = _polygons(points, hull, extent)
+        used = np.unique(np.concatenate(faces))
+        vertices = points[used]
+        renumbered = tuple(np.searchsorted(used, face).astype(np.int32) for face in faces)
+        volume, centre, inertia = _mass_properties(vertices, renumbered)
+        for name, value in (
+            ("vertices", vertices),
+            ("faces", renumbered),
+            ("volume", volume),
+            ("centre", centre),
+            ("_unit_inertia", inertia),
+        ):
+            object.__setattr__(self, name, value)
+
+    @property
+    def size(self) -> tuple[float, float, float]:
+        """Scale of the vertices along x, y, z."""
+        return (1.0, 1.0, 1.0)
+
+    @property
+    def radius(self) -> float:
+        return 0.0
+
+    def inertia(self, mass: float) -> np.ndarray:
+        """About ``centre``."""
+        return mass * self._unit_inertia
+
+
+def _polygons(points: np.ndarray, hull: ConvexHull, extent: float) -> list[np.ndarray]:
+    """Faces of a hull, whose triangles in one plane are one face."""
+    faces: list[np.ndarray] = []
+    left = np.ones(len(hull.simplices), bool)
+    normals, offsets = hull.equations[:, :3], hull.equations[:, 3]
+    while left.any():
+        k = np.argmax(left)
+        alike = left & (np.abs(offsets - offsets[k]) < _COPLANAR * extent)
+        alike &= np.linalg.norm(normals - normals[k], axis=1) < _COPLANAR
+        left &= ~alike
+        corners = np.unique(hull.simplices[alike])
+        # Seen from outside: x and y of a right-handed frame whose z is the outward normal.
+        x = points[corners[1]] - points[corners[0]]
+        x = x - (x @ normals[k]) * normals[k]
+        plane = np.stack([x, np.cross(normals[k], x)], axis=1) / np.linalg.norm(x)
+        faces.append(corners[ConvexHull(points[corners] @ plane).vertices])
+    return faces
+
+
+def _mass_properties(
+    vertices: np.ndarray, faces: tuple[np.ndarray, ...]
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Volume, centre and inertia per mass about it, from tetrahedra on a point inside.
+
+    ∫ x xᵀ over a tetrahedron with corners 0, a, b, c is V/20 (Σ p pᵀ + s sᵀ), s = a + b + c.
+    """
+    inside = vertices.mean(axis=0)
+    triangles = np.concatenate(
+        [[(face[0], face[i], face[i + 1]) for i in range(1, len(face) - 1)] for face in faces]
+    )
+    corners = vertices[triangles] - inside
+    volumes = np.linalg.det(corners) / 6
+    volume = volumes.sum()
+    total = corners.sum(axis=1)
+    centre = volumes @ total / (4 * volume)
+    second = np.einsum("t,tki,tkj->ij", volumes, corners, corners)
+    second = (second + np.einsum("t,ti,tj->ij", volumes, total, total)) / (20 * volume)
+    second -= np.outer(centre, centre)
+    return float(volume), inside + centre, np.trace(second) * np.eye(3) - second

@@ -1,0 +1,60 @@
+"""Height field."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from jaxccp.model.shapes.shape import require_positive
+
+
+@dataclass(frozen=True, eq=False)
+class HeightField:
+    """Ground over a grid in the x-y plane of its frame, solid below; for fixed bodies.
+
+    ``heights`` [m] has rows along y and columns along x, from -``half_extents`` to
+    +``half_extents`` (x, y) [m], and is multiplied by ``elevation``. Between the points it is
+    made of two triangles a cell.
+    """
+
+    heights: ArrayLike
+    half_extents: tuple[float, float]
+    elevation: float = 1.0
+    kind: ClassVar[str] = "height_field"
+
+    def __post_init__(self) -> None:
+        heights = np.asarray(self.heights, float)
+        if heights.ndim != 2 or min(heights.shape) < 2 or not np.isfinite(heights).all():
+            raise ValueError(
+                "HeightField: heights must be finite numbers in at least 2 rows and 2 columns, "
+                f"not of shape {heights.shape}"
+                + ("" if np.isfinite(heights).all() else " with NaN or infinity among them")
+            )
+        if np.shape(self.half_extents) != (2,):
+            raise ValueError(
+                f"HeightField: half_extents must be two lengths, not {self.half_extents!r}"
+            )
+        for axis, extent in zip("xy", self.half_extents, strict=True):
+            require_positive("HeightField", f"half extent along {axis}", extent)
+        require_positive("HeightField", "elevation", self.elevation)
+
+    @property
+    def size(self) -> tuple[float, float, float]:
+        """Half extents along x and y, and what heights are multiplied by."""
+        x, y = self.half_extents
+        return (float(x), float(y), float(self.elevation))
+
+    @property
+    def radius(self) -> float:
+        return 0.0
+
+    @property
+    def pitch(self) -> float:
+        """Smaller side of a cell [m]."""
+        rows, columns = np.shape(self.heights)
+        x, y = self.half_extents
+        return min(2 * x / (columns - 1), 2 * y / (rows - 1))
+
+    def inertia(self, mass: float) -> np.ndarray:
+        raise ValueError("HeightField: it has no inertia; put it on a fixed body")
