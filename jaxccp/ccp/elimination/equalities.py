@@ -55,19 +55,25 @@ class Equalities:
         """
         factors = lax.stop_gradient(self)
 
-        def matvec(x: Pair) -> Pair:
-            w, negative = x
+        def matvec(x: Array) -> Array:
+            w, negative = split(x)
             back = w + self.spread(negative)
-            return back, self.velocity(w) - self.compliance * negative
+            return join(back, self.velocity(w) - self.compliance * negative)
 
-        def solve(matvec, b: Pair) -> Pair:
-            x = factors._direct(b)
+        def solve(matvec, b: Array) -> Array:
+            x = join(*factors._direct(split(b)))
             for _ in range(REFINEMENTS):
-                rest = jax.tree.map(jnp.subtract, b, matvec(x))
-                x = jax.tree.map(jnp.add, x, factors._direct(rest))
+                x = x + join(*factors._direct(split(b - matvec(x))))
             return x
 
-        w, negative = lax.custom_linear_solve(matvec, (push, -r), solve, symmetric=True)
+        # One vector: a transpose in one of two right-hand sides alone is beyond JAX.
+        def join(w: Array, per_row: Array) -> Array:
+            return jnp.concatenate([w.reshape(-1), per_row])
+
+        def split(x: Array) -> Pair:
+            return x[: push.size].reshape(push.shape), x[push.size :]
+
+        w, negative = split(lax.custom_linear_solve(matvec, join(push, -r), solve, symmetric=True))
         return w, -negative
 
     def velocity(self, w: Float[Array, "nb 6"]) -> Float[Array, " m"]:
