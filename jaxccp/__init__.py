@@ -3,15 +3,25 @@
 from importlib.metadata import version
 
 from jaxccp.ccp import APGD, Stop, solve
-from jaxccp.dynamics import EulerImplicitLinearized, Trajectory, energy, momentum, rollout
+from jaxccp.dynamics import (
+    EulerImplicitLinearized,
+    Trajectory,
+    accelerations,
+    energy,
+    momentum,
+    rollout,
+)
+from jaxccp.io import load
 from jaxccp.model import (
     Actuator,
     Ball,
     Box,
+    Cable,
     Capsule,
     Combination,
     Compound,
     ConvexMesh,
+    Coupling,
     Cylinder,
     Cylindrical,
     Ellipsoid,
@@ -29,6 +39,7 @@ from jaxccp.model import (
     Spherical,
     State,
     Universal,
+    gear,
     joint_motion,
     motor,
     place,
@@ -44,10 +55,12 @@ __all__ = [
     "Actuator",
     "Ball",
     "Box",
+    "Cable",
     "Capsule",
     "Combination",
     "Compound",
     "ConvexMesh",
+    "Coupling",
     "Cylinder",
     "Cylindrical",
     "Ellipsoid",
@@ -70,8 +83,11 @@ __all__ = [
     "Trajectory",
     "Universal",
     "__version__",
+    "accelerations",
     "energy",
+    "gear",
     "joint_motion",
+    "load",
     "momentum",
     "motor",
     "place",

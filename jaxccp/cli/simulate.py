@@ -1,4 +1,4 @@
-"""``jaxccp simulate``: a built-in scene, its trajectory and a picture."""
+"""``jaxccp simulate``: a built-in scene or a model file, its trajectory and a picture."""
 
 import importlib.util
 import json
@@ -13,12 +13,12 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from jaxccp.ccp import SOLVERS, Law, Stop
+from jaxccp.cli.model_file import check_file, is_model, open_model, write_motion
 from jaxccp.cli.options import (
     Exit,
     JsonOption,
     LawOption,
     PrecisionOption,
-    SolverOption,
     bad_input_exits,
     check_folder,
     check_friction,
@@ -41,18 +41,36 @@ def _positive(value: float) -> float:
     return value
 
 
+def _scene(value: str) -> str:
+    return value if is_model(value) else one_of(SCENES)(value)
+
+
+def _solver(value: str | None) -> str | None:
+    return value if value is None else one_of(SOLVERS)(value)
+
+
 def simulate(
     scene: Annotated[
         str,
         typer.Argument(
-            metavar=f"[{'|'.join(SCENES)}]", callback=one_of(SCENES), help="Built-in scene."
+            metavar=f"[{'|'.join(SCENES)}|FILE]",
+            callback=_scene,
+            help="Built-in scene, or an MJCF or URDF file (which needs mujoco).",
         ),
     ],
     dt: Annotated[
         float, typer.Option("--dt", callback=_positive, help="Length of a step [s].")
     ] = 1e-3,
     duration: Annotated[float, typer.Option(callback=_positive, help="Simulated time [s].")] = 2.0,
-    solver: SolverOption = "apgd",
+    solver: Annotated[
+        str | None,
+        typer.Option(
+            metavar=f"[{'|'.join(SOLVERS)}]",
+            callback=_solver,
+            help="Algorithm for the cone problem; apgd for a scene and auto for a file if not "
+            "given.",
+        ),
+    ] = None,
     law: LawOption = "ccp",
     precision: PrecisionOption = 32,
     copies: Annotated[
@@ -62,11 +80,33 @@ def simulate(
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR",
-            help="Write DIR/SCENE.npz, the trajectory, and DIR/SCENE.png, a picture of it "
-            "(which needs matplotlib).",
+            metavar="DIR|FILE.npz",
+            help="Of a scene, write DIR/SCENE.npz, the trajectory, and DIR/SCENE.png, a picture of "
+            "it (which needs matplotlib); of a model file, FILE.npz.",
         ),
     ] = None,
+    init: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.npz",
+            help="Initial qpos and qvel of a model file, as MuJoCo has them; qpos0 at rest if not "
+            "given, at rest without qvel.",
+        ),
+    ] = None,
+    ctrl: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.npz",
+            help="Controls of a model file, ctrl (steps × nu); 0 if not given.",
+        ),
+    ] = None,
+    allow_unsupported: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unsupported",
+            help="Leave out elements of a model file that cannot be simulated, and list them.",
+        ),
+    ] = False,
     export: Annotated[
         Path | None,
         typer.Option(
@@ -78,7 +118,7 @@ def simulate(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Simulate a built-in scene.
+    """Simulate a built-in scene or a model file.
 
     Takes round(duration / dt) steps and reports steps per second of all copies together
     (compilation apart), contacts, solver iterations, the worst residuals under both laws [m/s],
@@ -86,29 +126,48 @@ def simulate(
     is one step, or several in a batch, where about a hundred samples of each copy are kept.
     --json prints all of it as one object on the last line.
 
+    A model file is simulated with the step of --dt, not its own; what is written of it has time,
+    qpos and qvel in MuJoCo's layout, the initial state first, then that after each step.
+
     Exit code: 0 done, 1 numerical trouble (more than 1 % of the samples not converged, contacts
     beyond the capacity, or numbers that are not finite; reported and written all the same),
     2 bad input or usage (nothing is simulated or written).
     """
-    check_friction(solver, "cone")
+    from_file = is_model(scene)
+    _check_usage(from_file, copies, init, ctrl, allow_unsupported)
+    chosen = solver or ("auto" if from_file else "apgd")
+    check_friction(chosen, "cone")
     with bad_input_exits(), jax.enable_x64(precision == 64):
         steps = _steps(duration, dt)
-        for folder in (out, export):
+        for folder in (out.parent if out and from_file else out, export):
             if folder is not None:
                 check_folder(folder)
-        key = jax.random.key(seed)
-        model, state = SCENES[scene](key) if copies == 1 else batch(SCENES[scene], key, copies)
-        stepper = EulerImplicitLinearized(dt, law, SOLVERS[solver](), Stop())
+        loaded = controls = None
+        if from_file:
+            if out is not None:
+                check_file(out)
+            opened = open_model(Path(scene), init, ctrl, steps, allow_unsupported)
+            loaded, state, controls = opened.loaded, opened.state, opened.controls
+            model = loaded.model
+        elif copies == 1:
+            model, state = SCENES[scene](jax.random.key(seed))
+        else:
+            model, state = batch(SCENES[scene], jax.random.key(seed), copies)
+        stepper = EulerImplicitLinearized(dt, law, SOLVERS[chosen](), Stop())
         with _progress() as progress:
             task = progress.add_task(f"{scene}: compiling", total=1.0)
 
             def advance(fraction: float) -> None:
                 progress.update(task, description=scene, advance=fraction)
 
-            run = run_scene(model, state, stepper, steps, advance)
-        settings = {"scene": scene, "solver": solver, "law": law, "precision": precision}
+            run = run_scene(model, state, stepper, steps, advance, controls)
+        settings = {"scene": scene, "solver": chosen, "law": law, "precision": precision}
         settings |= {"dt": dt, "batch": copies, "seed": seed}
-        files = {} if out is None else _write(out, scene, model, run, law, dt)
+        if loaded is not None:
+            settings |= {"ignored": loaded.ignored, "approximated": loaded.approximated}
+            files = {} if out is None else write_motion(out, loaded, run)
+        else:
+            files = {} if out is None else _write(out, scene, model, run, law, dt)
         if export is not None:
             files |= _export(export, model, run, dt)
     report = settings | summary(model, run) | files
@@ -118,6 +177,19 @@ def simulate(
         Console().print(_table(report))
     if _trouble(report):
         raise typer.Exit(Exit.NOT_CONVERGED)
+
+
+def _check_usage(
+    from_file: bool, copies: int, init: Path | None, ctrl: Path | None, allow_unsupported: bool
+) -> None:
+    """Refuse options that go with scenes alone, or with model files alone."""
+    if from_file and copies > 1:
+        raise typer.BadParameter("a model file is simulated once", param_hint="--batch")
+    of_files = {"--init": init, "--ctrl": ctrl, "--allow-unsupported": allow_unsupported}
+    if not from_file:
+        for name, value in of_files.items():
+            if value:
+                raise typer.BadParameter("goes with model files, not scenes", param_hint=name)
 
 
 def _steps(duration: float, dt: float) -> int:
@@ -187,6 +259,9 @@ def _table(report: dict) -> Table:
         "not converged": f"{100 * missed:.2f} %",
         "energy": f"{report['energy_start']:.4g} → {report['energy_end']:.4g} J",
     }
+    for name in ("ignored", "approximated"):
+        if report.get(name):
+            rows[name] = "\n".join(report[name])
     if report["overflow"]:
         rows["overflow"] = "more contacts than there is room for: the shallowest were left out"
     if not report["finite"]:

@@ -1,4 +1,4 @@
-"""Runs a built-in scene in timed parts, and sums up how it went."""
+"""Runs a simulation in timed parts, and sums up how it went."""
 
 import time
 from collections.abc import Callable
@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 
 from jaxccp.ccp import Status
 from jaxccp.collision.detect import detect, empty_memory
@@ -35,6 +36,8 @@ class Run:
     run_s: float
     steps_per_s: float
     """Of all copies together, compilation apart."""
+    states: State
+    """Initial one first, without memory; copies before time."""
 
 
 def simulate(
@@ -43,10 +46,11 @@ def simulate(
     stepper: Stepper,
     steps: int,
     advance: Callable[[float], object],
+    controls: Float[Array, "steps nm"] | None = None,
 ) -> Run:
     """Step ``state`` ``steps`` times; ``advance`` is told each finished fraction.
 
-    Copies stand on a leading axis of the state.
+    Copies stand on a leading axis of the state; all have the same controls.
     """
     copies = len(state.time) if state.time.ndim else 0
     every = _interval(steps) if copies else 1
@@ -55,15 +59,20 @@ def simulate(
     length = -(-records // PARTS)
     count = -(-records // length)
 
-    def part(state: State) -> tuple[State, Trajectory]:
-        return rollout(model, state, stepper, length * every, every=every)
+    def part(state: State, controls: Array | None) -> tuple[State, Trajectory]:
+        return rollout(model, state, stepper, length * every, controls=controls, every=every)
 
+    inputs: list[Array | None] = [None] * count
+    if controls is not None:
+        padded = jnp.zeros((count * length * every, controls.shape[1]), controls.dtype)
+        inputs = list(padded.at[:steps].set(controls).reshape(count, length * every, -1))
+    whole = jax.vmap(part, in_axes=(0, None)) if copies else part
     begin = time.perf_counter()
-    compiled = jax.jit(jax.vmap(part) if copies else part).lower(state).compile()
+    compiled = jax.jit(whole).lower(state, inputs[0]).compile()
     ready = time.perf_counter()
     now, trajectories = state, []
-    for _ in range(count):
-        now, trajectory = compiled(now)
+    for each in inputs:
+        now, trajectory = compiled(now, each)
         trajectories.append(jax.tree.map(np.asarray, trajectory))
         advance(1.0 / count)
     run_s = time.perf_counter() - ready
@@ -75,13 +84,19 @@ def simulate(
 
     trajectory = jax.tree.map(joined, *trajectories)
     taken = count * length * every * max(copies, 1)
+    states = jax.tree.map(
+        lambda first, rest: jnp.concatenate([jnp.expand_dims(first, axis), rest], axis),
+        _motion(state),
+        _motion(trajectory.state),
+    )
     return Run(
-        record(model.topology.bodies, state, trajectory, _energies(model, state, trajectory)),
+        record(model.topology.bodies, state, trajectory, _energies(model, states, axis)),
         steps,
         every,
         ready - begin,
         run_s,
         taken / run_s,
+        states,
     )
 
 
@@ -90,13 +105,7 @@ def _interval(steps: int) -> int:
     return max(d for d in range(1, max(1, steps // SAMPLES) + 1) if steps % d == 0)
 
 
-def _energies(model: Model, state: State, trajectory: Trajectory) -> jax.Array:
-    axis = state.time.ndim
-    states = jax.tree.map(
-        lambda first, rest: jnp.concatenate([jnp.expand_dims(first, axis), rest], axis),
-        _motion(state),
-        _motion(trajectory.state),
-    )
+def _energies(model: Model, states: State, axis: int) -> jax.Array:
     of_states = jax.vmap(lambda s: energy(model, s))
     return jax.jit(jax.vmap(of_states) if axis else of_states)(states)
 
@@ -109,24 +118,16 @@ def _motion(state: State) -> State:
 
 def last_system(model: Model, run: Run, h: float) -> Descriptor:
     """The matrices of the step of length ``h`` [s] after the last sample, of the first copy."""
-    recording = run.recording
-    last = (0, -1) if recording.position.ndim == 4 else -1
-    dtype, linkage = model.bodies.mass.dtype, model.topology.linkage
-    state = State(
-        jnp.asarray(recording.position[last], dtype),
-        jnp.asarray(recording.quaternion[last], dtype),
-        jnp.asarray(recording.velocity[last], dtype),
-        jnp.asarray(recording.angular_velocity[last], dtype),
-        jnp.asarray(recording.time[-1], dtype),
-        jnp.zeros(len(linkage.axes), dtype),
-        empty_memory(model.topology, dtype),
-    )
+    last = (0, -1) if run.recording.position.ndim == 4 else -1
+    state = jax.tree.map(lambda leaf: leaf[last], run.states)
+    state = replace(state, memory=empty_memory(model.topology, state.position.dtype))
 
     @jax.jit
     def system(state: State) -> Descriptor:
-        motion = joint_motion(model, state) if linkage.joints else None
-        contacts = detect(model, state)
-        return describe(model, assemble(model, state, contacts, h, None, motion, eliminate=False))
+        motion = joint_motion(model, state) if model.topology.linkage.linked else None
+        return describe(
+            model, assemble(model, state, detect(model, state), h, None, motion, eliminate=False)
+        )
 
     return system(state).active()
 

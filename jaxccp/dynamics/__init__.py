@@ -1,5 +1,6 @@
 """From a model and a state to the next state: the cone problem of a step, steppers, rollouts."""
 
+from jaxccp.dynamics.acceleration import Acceleration, accelerations
 from jaxccp.dynamics.assembled import Coo, Matrices, matrices
 from jaxccp.dynamics.descriptor import Descriptor, KRMBlocks, describe
 from jaxccp.dynamics.inertia import energy, momentum
@@ -10,6 +11,7 @@ from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
 
 __all__ = [
     "STEPPERS",
+    "Acceleration",
     "Coo",
     "Descriptor",
     "EulerImplicitLinearized",
@@ -18,6 +20,7 @@ __all__ = [
     "StepReport",
     "Stepper",
     "Trajectory",
+    "accelerations",
     "describe",
     "energy",
     "matrices",

@@ -2,6 +2,7 @@
 
 from jaxccp.io.errors import InputError
 from jaxccp.io.matrices import write_system
+from jaxccp.io.mjcf import Loaded, UnsupportedError, load
 from jaxccp.io.named import NamedProblem
 from jaxccp.io.output import write_file, write_npz
 from jaxccp.io.problems import read_problem
@@ -9,8 +10,11 @@ from jaxccp.io.trajectory import Recording, load_trajectory, record, save_trajec
 
 __all__ = [
     "InputError",
+    "Loaded",
     "NamedProblem",
     "Recording",
+    "UnsupportedError",
+    "load",
     "load_trajectory",
     "read_problem",
     "record",

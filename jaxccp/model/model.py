@@ -8,6 +8,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.material import Combination
+from jaxccp.model.routing import Tendons
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,6 +131,7 @@ class Model:
     shapes: Shapes
     joints: Joints
     axes: Axes
+    tendons: Tendons
     actuators: Actuators
     gravity: Float[Array, "3"]
     """[m/s²]"""

@@ -45,8 +45,9 @@ def place(
     )
     twist = jnp.einsum("jik,jk->ji", columns, rates)
     order, forwards = linkage.tree
-    joints = (model.joints.anchor, model.joints.frame, facing, shift, twist)
-    steps = jax.tree.map(lambda leaf: leaf[order], (linkage.bodies, *joints))
+    # One array for all numbers: XLA's CPU compiler trips over a loop that slices many.
+    parts = (model.joints.anchor, model.joints.frame, facing, shift, twist)
+    numbers = jnp.concatenate([part.reshape(len(slots), -1) for part in parts], axis=1)
     moving = jnp.asarray(model.topology.free)[:, None]
     start = (
         state.position,
@@ -54,7 +55,7 @@ def place(
         jnp.where(moving, state.velocity, 0.0),
         jnp.where(moving, state.angular_velocity, 0.0),
     )
-    end, _ = lax.scan(_attach, start, (forwards, *steps))
+    end, _ = lax.scan(_attach, start, (forwards, linkage.bodies[order], numbers[order]))
     placed = replace(
         state,
         position=end[0],
@@ -68,7 +69,9 @@ def place(
 def _attach(bodies: tuple[Array, ...], joint: tuple) -> tuple[tuple[Array, ...], None]:
     """Place one body against the other; ``forwards`` where it is the joint's second."""
     position, orientation, velocity, spin = bodies
-    forwards, pair, anchor, frame, facing, shift, twist = joint
+    forwards, pair, numbers = joint
+    anchor, frame = numbers[:6].reshape(2, 3), numbers[6:14].reshape(2, 4)
+    facing, shift, twist = numbers[14:18], numbers[18:21], numbers[21:]
     near, far = jnp.where(forwards, 0, 1), jnp.where(forwards, 1, 0)
     known, placed = pair[near], pair[far]
     relative = _either(forwards, (facing, shift), _inverse((facing, shift)))

@@ -99,12 +99,12 @@ class Articulated:
 
 
 def articulate(
-    rows: Float[Array, "m 12"], compliance: Float[Array, " m"], forest: Forest
+    rows: Float[Array, "m 6*k"], compliance: Float[Array, " m"], forest: Forest
 ) -> Articulated:
     """The factors for whitened rows W and compliances E, leaves first."""
     eye = jnp.eye(6, dtype=rows.dtype)
-    table = jnp.concatenate([rows, jnp.zeros_like(rows, shape=(1, 12))])[forest.rows]
-    first, second = table[..., :6], table[..., 6:]
+    table = jnp.concatenate([rows, jnp.zeros_like(rows, shape=(1, rows.shape[1]))])[forest.rows]
+    first, second = table[..., :6], table[..., 6:12]
     own = jnp.where(forest.second[..., None, None], second, first)
     other = jnp.where(forest.second[..., None, None], first, second)
     comply = jnp.append(compliance, 1.0)[forest.rows]

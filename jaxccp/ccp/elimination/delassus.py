@@ -39,10 +39,25 @@ class EliminatedDelassus:
 
     def blocks(self, scalars: int) -> tuple[Float[Array, " s"], Float[Array, "c w w"]]:
         rest = self.rest
-        own = _own(self.equalities, rest.scalar_rows[:, None], rest.scalar_bodies)[:, 0, 0]
+        if rest.scalar_bodies.shape[1] > 2:
+            own = self._own_scalars()
+        else:
+            own = _own(self.equalities, rest.scalar_rows[:, None], rest.scalar_bodies)[:, 0, 0]
         blocks = _own(self.equalities, rest.contact_rows, rest.contact_bodies)
         compliance = jax.vmap(jnp.diag)(rest.compliance[scalars:].reshape(blocks.shape[:2]))
         return own + rest.compliance[:scalars], blocks + compliance
+
+    def _own_scalars(self) -> Float[Array, " s"]:
+        """w P wᵀ of each scalar row w, by a product with each."""
+        held, rest = lax.stop_gradient((self.equalities, self.rest))
+        free = jnp.zeros_like(held.compliance)
+
+        def own(row: Array, bodies: Array) -> Array:
+            parts = row.reshape(-1, 6)
+            push = jnp.zeros((rest.bodies, 6), row.dtype).at[bodies].add(parts)
+            return jnp.einsum("bi,bi->", held.solve(push, free)[0][bodies], parts)
+
+        return jax.vmap(own)(rest.scalar_rows, rest.scalar_bodies)
 
     def dense(self) -> Float[Array, "n n"]:
         return jax.vmap(self.apply)(jnp.eye(self.rows, dtype=self.rest.compliance.dtype))

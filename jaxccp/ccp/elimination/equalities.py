@@ -41,8 +41,8 @@ class Equalities:
     smallest possible, and contradictions between them move nothing.
     """
 
-    rows: Float[Array, "m 12"]
-    bodies: Int[Array, "m 2"]
+    rows: Float[Array, "m 6*k"]
+    bodies: Int[Array, "m k"]
     compliance: Float[Array, " m"]
     trees: Articulated
     loops: Loops | None
@@ -55,24 +55,30 @@ class Equalities:
         """
         factors = lax.stop_gradient(self)
 
-        def matvec(x: Pair) -> Pair:
-            w, negative = x
+        def matvec(x: Array) -> Array:
+            w, negative = split(x)
             back = w + self.spread(negative)
-            return back, self.velocity(w) - self.compliance * negative
+            return join(back, self.velocity(w) - self.compliance * negative)
 
-        def solve(matvec, b: Pair) -> Pair:
-            x = factors._direct(b)
+        def solve(matvec, b: Array) -> Array:
+            x = join(*factors._direct(split(b)))
             for _ in range(REFINEMENTS):
-                rest = jax.tree.map(jnp.subtract, b, matvec(x))
-                x = jax.tree.map(jnp.add, x, factors._direct(rest))
+                x = x + join(*factors._direct(split(b - matvec(x))))
             return x
 
-        w, negative = lax.custom_linear_solve(matvec, (push, -r), solve, symmetric=True)
+        # One vector: a transpose in one of two right-hand sides alone is beyond JAX.
+        def join(w: Array, per_row: Array) -> Array:
+            return jnp.concatenate([w.reshape(-1), per_row])
+
+        def split(x: Array) -> Pair:
+            return x[: push.size].reshape(push.shape), x[push.size :]
+
+        w, negative = split(lax.custom_linear_solve(matvec, join(push, -r), solve, symmetric=True))
         return w, -negative
 
     def velocity(self, w: Float[Array, "nb 6"]) -> Float[Array, " m"]:
         """W w."""
-        return jnp.einsum("mi,mi->m", self.rows, w[self.bodies].reshape(-1, 12))
+        return jnp.einsum("mi,mi->m", self.rows, w[self.bodies].reshape(self.rows.shape))
 
     def spread(self, lam: Float[Array, " m"]) -> Float[Array, "nb 6"]:
         """Wᵀ λ."""
@@ -111,7 +117,7 @@ def _close(table: tuple[Array, Array, Array], trees: Articulated) -> Loops | Non
     apart = jnp.eye(loose.size, dtype=own.dtype)[:, :, None] * own
     pushes = jax.vmap(partial(_spread, pairs=pairs, bodies=trees.forest.total[0]))(apart)
     moved, held = jax.vmap(trees.solve, (0, None))(pushes, jnp.zeros_like(table[2]))
-    coupled = jnp.einsum("li,kli->lk", own, moved[:, pairs].reshape(-1, loose.size, 12))
+    coupled = jnp.einsum("li,kli->lk", own, moved[:, pairs].reshape(-1, *own.shape))
     matrix = coupled + jnp.diag(compliance)
     # Measured against the rows on bodies that nothing holds: 0 then is what trees hold already.
     scale = jnp.sum(own * own, axis=1) + compliance
@@ -128,7 +134,7 @@ def _pseudo_inverse(a: Float[Array, "n n"]) -> Float[Array, "n n"]:
     return jnp.einsum("ij,j,kj->ik", vectors, inverse, vectors)
 
 
-def _spread(parts: Float[Array, "m 12"], pairs: Array, bodies: int) -> Float[Array, "nb 6"]:
-    """Sums over the bodies of what rows have for two each."""
+def _spread(parts: Float[Array, "m 6*k"], pairs: Array, bodies: int) -> Float[Array, "nb 6"]:
+    """Sums over the bodies of what rows have for k each."""
     total = jnp.zeros((bodies, 6), parts.dtype)
     return total.at[pairs.reshape(-1)].add(parts.reshape(-1, 6))

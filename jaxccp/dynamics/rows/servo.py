@@ -18,7 +18,7 @@ def servo(step: Step) -> Rows:
     actuators, h = jax.tree.map(lambda leaf: leaf[index], step.model.actuators), step.h
     axes = step.model.topology.linkage.driven[index]
     alpha = h * actuators.damping + h * h * actuators.stiffness
-    x = actuators.gear * step.motion.coordinate[axes]
+    x = actuators.gear * step.coordinate[axes]
     wanted = _command(step)[index] - actuators.stiffness * x
     jacobian, bodies = step.along(axes)
     acts = alpha > 0
@@ -40,13 +40,17 @@ def _command(step: Step) -> Array:
     return actuators.gain * jnp.clip(step.control, low, high) + actuators.offset
 
 
+def explicit(step: Step) -> Float[Array, " nm"]:
+    """Force that each actuator's axis or tendon feels as things stand [N, N m]."""
+    actuators, axes = step.model.actuators, step.model.topology.linkage.driven
+    x = actuators.gear * step.coordinate[axes]
+    speed = actuators.gear * step.rate[axes]
+    force = _command(step) - actuators.stiffness * x - actuators.damping * speed
+    limits = actuators.force_limits
+    return actuators.gear * jnp.clip(force, limits[:, 0], limits[:, 1])
+
+
 def applied(step: Step) -> Float[Array, "nb 6"]:
     """Forces and torques on the bodies (world) of the actuators that do not feed back."""
-    linkage, actuators = step.model.topology.linkage, step.model.actuators
-    limits = actuators.force_limits
-    force = actuators.gear * jnp.clip(_command(step), limits[:, 0], limits[:, 1])
-    force = force.at[linkage.servos].set(0.0)
-    jacobian, bodies = step.along(linkage.driven)
-    parts = force[:, None, None] * jacobian
-    total = jnp.zeros((step.state.position.shape[0], 6), force.dtype)
-    return total.at[bodies.reshape(-1)].add(parts.reshape(-1, 6))
+    linkage = step.model.topology.linkage
+    return step.push(linkage.driven, explicit(step).at[linkage.servos].set(0.0))

@@ -55,7 +55,7 @@ class EulerImplicitLinearized:
         """The state after one step under applied forces [N] and torques [N m] (world), and with
         the actuators' controls, 0 unless given."""
         contacts = detect(model, state)
-        jointed = bool(model.topology.linkage.joints)
+        jointed = model.topology.linkage.linked
         motion = joint_motion(model, state) if jointed else None
         if motion is not None:
             state = replace(state, turns=motion.coordinate)

@@ -1,0 +1,77 @@
+"""What ``jaxccp simulate`` reads for a model file, and writes of its motion."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxccp.cli.simulation import Run
+from jaxccp.io import InputError, Loaded, load, write_npz
+from jaxccp.io.arrays import Arrays
+from jaxccp.model import State
+
+SUFFIXES = (".xml", ".urdf", ".mjcf")
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A model file with its initial state and controls."""
+
+    loaded: Loaded
+    state: State
+    controls: jax.Array | None
+    """[steps nm]"""
+
+
+def is_model(scene: str) -> bool:
+    """Whether the command's argument names a model file, not a built-in scene."""
+    return Path(scene).suffix.lower() in SUFFIXES
+
+
+def open_model(
+    path: Path, init: Path | None, ctrl: Path | None, steps: int, allow_unsupported: bool
+) -> Opened:
+    """Read all of it.
+
+    Raises:
+        InputError: a file is missing, damaged or does not fit the others.
+    """
+    loaded = load(path, allow_unsupported=allow_unsupported)
+    places, state = loaded.layout.places, loaded.state
+    if init is not None:
+        with Arrays(init) as arrays:
+            qpos = arrays.floats("qpos", places.nq)
+            qvel = arrays.floats("qvel", places.nv) if "qvel" in arrays else np.zeros(places.nv)
+        move = jax.jit(loaded.layout.state)
+        state = move(loaded.model, state, jnp.asarray(qpos, float), jnp.asarray(qvel, float))
+        try:
+            loaded.check_closed(state, "qpos")
+        except ValueError as error:
+            raise InputError(init, str(error), "see the model's equality constraints") from None
+    controls = None
+    if ctrl is not None:
+        with Arrays(ctrl) as arrays:
+            given = arrays.floats("ctrl", None, places.nu)
+            if len(given) != steps:
+                raise arrays.fault(
+                    "ctrl",
+                    f"has {len(given)} rows, not one for each of the {steps} steps",
+                    "give other controls, --dt or --duration",
+                )
+        controls = loaded.layout.control(jnp.asarray(given, float))
+    return Opened(loaded, state, controls)
+
+
+def check_file(out: Path) -> None:
+    """Refuse what is not a file for arrays, before the work is done."""
+    if out.suffix != ".npz":
+        raise InputError(out, "is not the name of an npz file", "name a FILE.npz for --out")
+
+
+def write_motion(out: Path, loaded: Loaded, run: Run) -> dict[str, str]:
+    """Write time, qpos and qvel, the initial state first."""
+    qpos, qvel = jax.jit(jax.vmap(lambda s: loaded.layout.coordinates(loaded.model, s)))(run.states)
+    write_npz(out, time=run.recording.time, qpos=np.asarray(qpos), qvel=np.asarray(qvel))
+    return {"trajectory": str(out)}

@@ -1,0 +1,106 @@
+"""Actuators on joints whose force is affine in control, coordinate and rate."""
+
+import numpy as np
+
+from jaxccp.io.mjcf.findings import Findings
+from jaxccp.io.mjcf.joints import HINGE, SLIDE, Axes
+from jaxccp.io.mjcf.source import Source
+from jaxccp.model.actuator import Actuator, Range
+from jaxccp.scene.builder import ModelBuilder
+
+FOREVER = (-np.inf, np.inf)
+COLUMNS = {
+    "actuator_armature": "a rotor of its own",
+    "actuator_damping": "a damping of its own",
+    "actuator_dampingpoly": "a damping that depends on the rate",
+    "actuator_delay": "a delay",
+}
+"""What actuators may have and ours have not, unless it is zero."""
+
+
+def add_actuators(
+    source: Source, builder: ModelBuilder, axes: Axes, findings: Findings
+) -> np.ndarray:
+    """Add the actuators; which control each of ours has."""
+    if source.off("ACTUATION"):
+        return np.zeros(0, np.int32)
+    controls = []
+    for index in range(len(source.m.actuator_trntype)):
+        found = _actuator(source, axes, index)
+        label = source.label("actuator", index)
+        if isinstance(found, str):
+            findings.ignore(label, found)
+            continue
+        actuator, axis = found
+        builder.add_actuator(actuator, axis, source.name("actuator", index) or None)
+        address = source.column("actuator_ctrladr")
+        controls.append(int(address[index]) if len(address) else index)
+    return np.array(controls, np.int32)
+
+
+def _actuator(source: Source, axes: Axes, index: int) -> tuple[Actuator, str] | str:
+    """Ours and the axis it drives, or what is not supported."""
+    m, mujoco = source.m, source.mujoco
+    trn, gains, biases = mujoco.mjtTrn, mujoco.mjtGain, mujoco.mjtBias
+    drives = int(m.actuator_trntype[index])
+    if drives not in (int(trn.mjTRN_JOINT), int(trn.mjTRN_JOINTINPARENT)):
+        return "only actuators on joints are supported"
+    if m.actuator_dyntype[index] != int(mujoco.mjtDyn.mjDYN_NONE):
+        return "activation dynamics are not supported"
+    gain, bias = m.actuator_gainprm[index], np.array(m.actuator_biasprm[index])
+    kinds = {int(gains.mjGAIN_FIXED): True, int(gains.mjGAIN_AFFINE): not np.any(gain[1:3])}
+    if not kinds.get(int(m.actuator_gaintype[index]), False):
+        return "only a constant gain is supported"
+    kind = m.actuator_biastype[index]
+    if kind == int(biases.mjBIAS_NONE):
+        bias[:] = 0.0
+    elif kind != int(biases.mjBIAS_AFFINE):
+        return "only an affine bias is supported"
+    if bias[1] > 0 or bias[2] > 0:
+        return "a force that grows with the coordinate or rate is not supported"
+    for column, what in COLUMNS.items():
+        values = source.column(column)
+        if len(values) and np.any(values[index]):
+            return f"{what} is not supported"
+    return _along(source, axes, index, gain, bias)
+
+
+def _along(
+    source: Source, axes: Axes, index: int, gain: np.ndarray, bias: np.ndarray
+) -> tuple[Actuator, str] | str:
+    m = source.m
+    joint = m.actuator_trnid[index, 0]
+    dof = m.jnt_dofadr[joint]
+    single = m.jnt_type[joint] in (HINGE, SLIDE)
+    gears = m.actuator_gear[index]
+    acting = np.zeros(1, int) if single else np.flatnonzero(gears)
+    if not axes.names[dof]:
+        return "a free joint cannot be driven"
+    if len(acting) != 1:
+        return "a joint of several axes can be driven along one of them only"
+    if not single and m.actuator_trntype[index] != int(source.mujoco.mjtTrn.mjTRN_JOINT):
+        return "a ball can be driven in its own axes only"
+    gear = float(gears[acting[0]])
+    limits = _range(m.actuator_forcelimited[index], m.actuator_forcerange[index])
+    if m.jnt_actfrclimited[joint]:
+        if np.sum(m.actuator_trnid[:, 0] == joint) > 1:
+            return "a joint's actuatorfrcrange is supported for a single actuator only"
+        bounds = sorted(m.jnt_actfrcrange[joint] / gear) if gear else FOREVER
+        limits = (max(limits[0], bounds[0]), min(limits[1], bounds[1]))
+    # Their x is the gear times the file's coordinate, ours times that from qpos0.
+    shift = gear * m.qpos0[m.jnt_qposadr[joint]] if single else 0.0
+    return Actuator(
+        float(gain[0]),
+        float(bias[0] + bias[1] * shift),
+        float(-bias[1]),
+        float(-bias[2]),
+        gear,
+        limits,
+        FOREVER
+        if source.off("CLAMPCTRL")
+        else _range(m.actuator_ctrllimited[index], m.actuator_ctrlrange[index]),
+    ), axes.names[dof + acting[0]]
+
+
+def _range(limited: bool, bounds: np.ndarray) -> Range:
+    return (float(bounds[0]), float(bounds[1])) if limited else FOREVER

@@ -1,0 +1,87 @@
+"""Bodies: those without a joint are one with their parent, and frames go to centres of mass."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from jaxccp.io.mjcf.source import Source
+from jaxccp.scene.builder import ModelBuilder
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Where the file's bodies are in ours; ours have the axes of the topmost of those in them."""
+
+    body: Int[np.ndarray, " n"]
+    """Ours, of each of the file's."""
+    position: Float[np.ndarray, "n 3"]
+    """Of the file's frame, from our centre of mass in our axes [m]."""
+    rotation: Float[np.ndarray, "n 3 3"]
+
+    def point(self, body: int, local: np.ndarray) -> np.ndarray:
+        """A point given in the file's frame of a body, in our body's."""
+        return self.position[body] + self.rotation[body] @ local
+
+    def pose(self, body: int, local: np.ndarray, quaternion: np.ndarray) -> tuple:
+        """Position and quaternion of a frame given in the file's frame of a body, in our body's."""
+        facing = to_quaternion(self.rotation[body] @ to_matrix(quaternion))
+        return self.point(body, local), facing
+
+
+def add_bodies(source: Source, builder: ModelBuilder) -> Frames:
+    """Add the bodies where they are at ``qpos0``."""
+    m, mujoco = source.m, source.mujoco
+    data = mujoco.MjData(m)
+    mujoco.mj_kinematics(m, data)
+    top = np.asarray(m.body_weldid)
+    body = np.zeros(m.nbody, np.int32)
+    position, rotation = np.array(data.xpos), np.array(data.xmat).reshape(-1, 3, 3)
+    for first in np.unique(top[top > 0]):
+        parts = np.flatnonzero(top == first)
+        axes = rotation[first].copy()
+        mass = m.body_mass[parts]
+        centre = mass @ data.xipos[parts] / max(mass.sum(), np.finfo(float).tiny)
+        inertia = _inertia(m, data, parts, centre)
+        index = builder.add_body(
+            float(mass.sum()),
+            axes.T @ inertia @ axes,
+            centre,
+            to_quaternion(axes),
+            name=source.name("body", first) or None,
+        )
+        body[parts] = index
+        position[parts] = (position[parts] - centre) @ axes
+        rotation[parts] = axes.T @ rotation[parts]
+    return Frames(body, position, rotation)
+
+
+def _inertia(m, data, parts: np.ndarray, centre: np.ndarray) -> np.ndarray:
+    """Of several bodies about a common point, world axes."""
+    total = np.zeros((3, 3))
+    for part in parts:
+        axes = data.ximat[part].reshape(3, 3)
+        arm = data.xipos[part] - centre
+        shift = (arm @ arm) * np.eye(3) - np.outer(arm, arm)
+        total += (axes * m.body_inertia[part]) @ axes.T + m.body_mass[part] * shift
+    return 0.5 * (total + total.T)
+
+
+def to_matrix(quaternion: np.ndarray) -> Float[np.ndarray, "3 3"]:
+    """Rotation matrix of a unit quaternion (w, x, y, z)."""
+    w, x, y, z = np.asarray(quaternion) / np.linalg.norm(quaternion)
+    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+    return np.eye(3) + 2 * w * cross + 2 * cross @ cross
+
+
+def to_quaternion(rotation: Float[np.ndarray, "3 3"]) -> Float[np.ndarray, "4"]:
+    """Unit quaternion of a rotation matrix: the eigenvector of Bar-Itzhack's symmetric matrix
+    (J. Guidance 23, 2000), exact for any angle."""
+    r = rotation
+    skew = np.array([r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]])
+    matrix = np.empty((4, 4))
+    matrix[0, 0] = np.trace(r)
+    matrix[0, 1:] = matrix[1:, 0] = skew
+    matrix[1:, 1:] = r + r.T - np.trace(r) * np.eye(3)
+    vector = np.linalg.eigh(matrix)[1][:, -1]
+    return vector if vector[0] >= 0 else -vector

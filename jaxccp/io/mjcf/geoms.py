@@ -1,0 +1,187 @@
+"""Shapes that can touch, and which of them may touch which."""
+
+from itertools import combinations
+
+import numpy as np
+
+from jaxccp.collision.pairs import lookup
+from jaxccp.io.errors import InputError
+from jaxccp.io.mjcf.bodies import Frames
+from jaxccp.io.mjcf.findings import Findings
+from jaxccp.io.mjcf.source import Source
+from jaxccp.model.material import Material
+from jaxccp.model.shapes import (
+    Box,
+    Capsule,
+    ConvexMesh,
+    Cylinder,
+    Ellipsoid,
+    HeightField,
+    Plane,
+    Shape,
+    Sphere,
+)
+from jaxccp.scene.builder import ModelBuilder
+
+COLUMNS = {"geom_adhesion": "adhesion", "geom_surfacevel": "a moving surface"}
+"""What surfaces may have and ours have not, unless it is zero."""
+SAME = 1e-9
+"""Difference of friction coefficients that is none."""
+
+
+def add_geoms(source: Source, builder: ModelBuilder, frames: Frames, findings: Findings) -> None:
+    """Add the geoms that take part in collisions, and say which may touch."""
+    pairs = _pairs(source)
+    shapes: dict[int, int] = {}
+    kinds: dict[int, str] = {}
+    for geom in sorted({geom for pair in pairs for geom in pair}):
+        shape = _shape(source, geom)
+        if isinstance(shape, str):
+            findings.ignore(source.label("geom", geom), shape)
+            continue
+        position, facing = frames.pose(
+            int(source.m.geom_bodyid[geom]), source.m.geom_pos[geom], source.m.geom_quat[geom]
+        )
+        shapes[geom] = builder.add_shape(
+            int(frames.body[source.m.geom_bodyid[geom]]),
+            shape,
+            position,
+            facing,
+            Material(friction=_friction(source, geom)),
+        )
+        kinds[geom] = shape.kind
+        _approximated(source, geom, findings)
+    chosen = []
+    for (a, b), friction in pairs.items():
+        if a not in shapes or b not in shapes:
+            continue
+        try:
+            lookup(kinds[a], kinds[b])
+        except ValueError:
+            what = f"no contact with a {kinds[b]}, {source.label('geom', b)}"
+            findings.ignore(source.label("geom", a), what, "exclude the pair")
+            continue
+        chosen.append((shapes[a], shapes[b]))
+        ours = max(_friction(source, a), _friction(source, b))
+        if abs(ours - friction) > SAME:
+            findings.approximate(
+                source.label("geom", a),
+                f"friction against {source.label('geom', b)} is {ours:g}, not {friction:g}: the "
+                "larger of the two geoms', which neither priority, condim nor pair changes",
+            )
+    builder.collide_only(chosen)
+
+
+def _pairs(source: Source) -> dict[tuple[int, int], float]:
+    """Pairs of geoms that MuJoCo would let touch, with their friction coefficients."""
+    m = source.m
+    if source.off("CONTACT", "CONSTRAINT"):
+        return {}
+    listed: dict[tuple[int, int], float] = {}
+    for pair in range(m.npair):
+        a, b = sorted((int(m.pair_geom1[pair]), int(m.pair_geom2[pair])))
+        if _moves(source, a, b):
+            listed[a, b] = float(m.pair_friction[pair, 0]) if m.pair_dim[pair] > 1 else 0.0
+    excluded = {(int(s) >> 16, int(s) & 0xFFFF) for s in m.exclude_signature}
+    takes_part = np.flatnonzero(np.asarray(m.geom_contype) | np.asarray(m.geom_conaffinity))
+    for a, b in combinations((int(geom) for geom in takes_part), 2):
+        bodies = int(m.geom_bodyid[a]), int(m.geom_bodyid[b])
+        meets = (m.geom_contype[a] & m.geom_conaffinity[b]) or (
+            m.geom_contype[b] & m.geom_conaffinity[a]
+        )
+        apart = bodies not in excluded and bodies[::-1] not in excluded
+        if meets and apart and _moves(source, a, b) and not _related(source, *bodies):
+            listed.setdefault((a, b), _combined(source, a, b))
+    return listed
+
+
+def _moves(source: Source, a: int, b: int) -> bool:
+    """Whether two geoms can move against each other."""
+    m = source.m
+    return m.body_weldid[m.geom_bodyid[a]] != m.body_weldid[m.geom_bodyid[b]]
+
+
+def _related(source: Source, a: int, b: int) -> bool:
+    """Whether one body is the parent of the other, the world being nobody's."""
+    m = source.m
+    if source.off("FILTERPARENT"):
+        return False
+    tops = m.body_weldid[a], m.body_weldid[b]
+    parents = [m.body_weldid[m.body_parentid[top]] for top in tops]
+    return bool(all(tops) and (tops[0] == parents[1] or tops[1] == parents[0]))
+
+
+def _combined(source: Source, a: int, b: int) -> float:
+    """MuJoCo's coefficient of two geoms: of the one with priority, or the larger one."""
+    m = source.m
+    priority = m.geom_priority[a] - m.geom_priority[b]
+    if priority:
+        geom = a if priority > 0 else b
+        return float(m.geom_friction[geom, 0]) if m.geom_condim[geom] > 1 else 0.0
+    slides = max(m.geom_condim[a], m.geom_condim[b]) > 1
+    return float(max(m.geom_friction[a, 0], m.geom_friction[b, 0])) if slides else 0.0
+
+
+def _friction(source: Source, geom: int) -> float:
+    """Coefficient of a geom, of which a pair has the larger."""
+    m = source.m
+    return float(m.geom_friction[geom, 0]) if m.geom_condim[geom] > 1 else 0.0
+
+
+def _approximated(source: Source, geom: int, findings: Findings) -> None:
+    m, label = source.m, source.label("geom", geom)
+    if m.geom_condim[geom] > 3:
+        what = "has no torsional" if m.geom_condim[geom] == 4 else "has no torsional or rolling"
+        findings.approximate(label, f"condim {m.geom_condim[geom]} is 3 here: it {what} friction")
+    if m.geom_margin[geom]:
+        findings.approximate(
+            label, f"margin {m.geom_margin[geom]:g} is 0 here: surfaces touch when they meet"
+        )
+    for column, what in {
+        "geom_adhesion": "adhesion",
+        "geom_surfacevel": "a moving surface",
+    }.items():
+        values = source.column(column)
+        if len(values) and np.any(values[geom]):
+            findings.ignore(label, f"{what} is not supported")
+
+
+def _shape(source: Source, geom: int) -> Shape | str:
+    """Ours, or what is not supported."""
+    m, kinds = source.m, source.mujoco.mjtGeom
+    kind, size = int(m.geom_type[geom]), tuple(float(x) for x in m.geom_size[geom])
+    try:
+        if kind == int(kinds.mjGEOM_PLANE):
+            return Plane()
+        if kind == int(kinds.mjGEOM_SPHERE):
+            return Sphere(size[0])
+        if kind == int(kinds.mjGEOM_CAPSULE):
+            return Capsule(size[0], size[1])
+        if kind == int(kinds.mjGEOM_BOX):
+            return Box((size[0], size[1], size[2]))
+        if kind == int(kinds.mjGEOM_CYLINDER):
+            return Cylinder(size[0], size[1])
+        if kind == int(kinds.mjGEOM_ELLIPSOID):
+            return Ellipsoid((size[0], size[1], size[2]))
+        if kind == int(kinds.mjGEOM_MESH):
+            return ConvexMesh(_points(source, geom))
+        if kind == int(kinds.mjGEOM_HFIELD):
+            return _height_field(source, geom)
+    except ValueError as error:
+        label = source.label("geom", geom)
+        raise InputError(source.path, f"{label}: {error}", "correct it") from None
+    return f"the shape {kinds(kind).name.removeprefix('mjGEOM_').lower()} is not supported"
+
+
+def _points(source: Source, geom: int) -> np.ndarray:
+    m, mesh = source.m, source.m.geom_dataid[geom]
+    start = m.mesh_vertadr[mesh]
+    return np.array(m.mesh_vert[start : start + m.mesh_vertnum[mesh]], float)
+
+
+def _height_field(source: Source, geom: int) -> HeightField:
+    m, field = source.m, source.m.geom_dataid[geom]
+    rows, columns, start = m.hfield_nrow[field], m.hfield_ncol[field], m.hfield_adr[field]
+    heights = np.array(m.hfield_data[start : start + rows * columns], float)
+    x, y, elevation, _ = (float(length) for length in m.hfield_size[field])
+    return HeightField(heights.reshape(rows, columns), (x, y), elevation)

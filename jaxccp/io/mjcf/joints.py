@@ -1,0 +1,173 @@
+"""Joints: all those of one body are one joint with several axes; a free body mostly needs none."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jaxccp.io.errors import InputError
+from jaxccp.io.mjcf.bodies import Frames, to_matrix
+from jaxccp.io.mjcf.findings import Findings
+from jaxccp.io.mjcf.source import Source
+from jaxccp.model.joints import Axis, Ball, Compound, Hinge, Slide
+from jaxccp.scene.builder import IDENTITY, ORIGIN, ModelBuilder
+
+FREE, BALL, SLIDE, HINGE = range(4)
+"""MuJoCo's types of joints."""
+WIDTH = {FREE: 6, BALL: 3, SLIDE: 1, HINGE: 1}
+"""Degrees of freedom."""
+COLUMNS = {
+    "jnt_springyield": "a spring that yields",
+    "jnt_stiffnesspoly": "a stiffness that depends on the coordinate",
+    "jnt_actgravcomp": "gravity compensation by actuators",
+    "dof_dampingpoly": "a damping that depends on the rate",
+}
+"""What acts along a joint and is not taken over unless it is zero."""
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Where the file's joints are in ours."""
+
+    names: tuple[str, ...]
+    """Axes of ours, by degree of freedom of the file's; empty for bodies that are simply free."""
+    count: int
+    """Axes of ours."""
+    first: np.ndarray
+    """Place of each joint's first axis among ours, -1 for bodies that are simply free."""
+
+
+def add_joints(source: Source, builder: ModelBuilder, frames: Frames, findings: Findings) -> Axes:
+    """Add the joints of all bodies."""
+    m = source.m
+    names = [""] * m.nv
+    first = np.full(m.njnt, -1)
+    count = 0
+    taken: set[str] = set()
+    _refuse(source, findings)
+    for body in np.flatnonzero(m.body_jntnum):
+        own = np.arange(m.body_jntnum[body]) + m.body_jntadr[body]
+        if m.jnt_type[own[0]] == FREE and not _acts(source, own[0]):
+            continue
+        axes, frame = _axes(source, own, findings)
+        # One joint has its own name, several together have the body's.
+        element = ("joint", int(own[0])) if len(own) == 1 else ("body", int(body))
+        name = source.name(*element) or f"{element[0]}{element[1]}"
+        while name in taken:
+            name += "+"
+        taken.add(name)
+        parent = int(m.body_parentid[body])
+        if m.jnt_type[own[0]] == FREE:
+            start = m.qpos0[m.jnt_qposadr[own[0]] :][:3], IDENTITY
+        else:
+            turned = m.body_quat[body]
+            start = frames.pose(parent, m.body_pos[body] + to_matrix(turned) @ frame, turned)
+        try:
+            builder.add_joint(
+                Compound(tuple(axes)),
+                int(frames.body[parent]),
+                int(frames.body[body]),
+                frames=(start, frames.pose(int(body), frame, np.array(IDENTITY))),
+                name=name,
+                collide=True,
+            )
+        except ValueError as error:
+            raise InputError(
+                source.path, f"{source.label('body', int(body))}: {error}", "give it other joints"
+            ) from None
+        width = sum(WIDTH[int(m.jnt_type[j])] for j in own)
+        start = m.jnt_dofadr[own[0]]
+        names[start : start + width] = (
+            [name] if width == 1 else [f"{name}.{i}" for i in range(width)]
+        )
+        first[own] = count + m.jnt_dofadr[own] - start
+        count += width
+    return Axes(tuple(names), count, first)
+
+
+def _refuse(source: Source, findings: Findings) -> None:
+    """Note what acts along joints in ways that ours do not know."""
+    m = source.m
+    for joint in range(m.njnt):
+        dof = m.jnt_dofadr[joint]
+        for column, what in COLUMNS.items():
+            values = source.column(column)
+            index = dof if column.startswith("dof") else joint
+            if len(values) and np.any(values[index]):
+                findings.ignore(source.label("joint", joint), f"{what} is not supported")
+
+
+def _acts(source: Source, joint: int) -> bool:
+    """Whether anything acts along a free joint."""
+    m, dof = source.m, source.m.jnt_dofadr[joint]
+    along = (m.dof_armature[dof], m.dof_damping[dof], m.dof_frictionloss[dof])
+    return bool(np.any(along) or m.jnt_stiffness[joint])
+
+
+def _axes(source: Source, own: np.ndarray, findings: Findings) -> tuple[list[Axis], np.ndarray]:
+    """Axes of the joints of one body, and where the joint's frame is in the body's: where its ball
+    is, if it has one."""
+    m = source.m
+    balls = [j for j in own if m.jnt_type[j] == BALL]
+    origin = np.array(m.jnt_pos[balls[0]]) if balls else np.zeros(3)
+    axes: list[Axis] = []
+    for joint in own:
+        kind = m.jnt_type[joint]
+        common = _common(source, joint)
+        if kind == FREE:
+            stiffness, yields = common["stiffness"], m.jnt_qposadr[joint]
+            if stiffness and not np.allclose(np.abs(m.qpos_spring[yields + 3]), 1):
+                findings.ignore(
+                    source.label("joint", joint), "a spring to an orientation is not supported"
+                )
+                common["stiffness"] = 0.0
+            axes += [Slide(tuple(direction), **common) for direction in np.eye(3)]
+            axes.append(Ball(**common))
+        elif kind == BALL:
+            if m.jnt_limited[joint]:
+                findings.ignore(
+                    source.label("joint", joint),
+                    "the limit of a ball is not supported",
+                    "use three hinges with limits",
+                )
+            axes.append(Ball(**common))
+        else:
+            axes.append(_single(source, joint, origin, common))
+    return axes, origin
+
+
+def _common(source: Source, joint: int) -> dict[str, Any]:
+    """What acts along every axis of a joint."""
+    m, dof = source.m, source.m.jnt_dofadr[joint]
+    return {
+        "stiffness": 0.0 if source.off("SPRING", "PASSIVE") else float(m.jnt_stiffness[joint]),
+        "damping": 0.0 if source.off("DAMPER", "PASSIVE") else float(m.dof_damping[dof]),
+        "armature": float(m.dof_armature[dof]),
+        "friction": 0.0
+        if source.off("FRICTIONLOSS", "CONSTRAINT")
+        else float(m.dof_frictionloss[dof]),
+    }
+
+
+def _single(source: Source, joint: int, origin: np.ndarray, common: dict[str, Any]) -> Axis:
+    """A hinge or slide; its coordinate is the file's less that at ``qpos0``."""
+    m, at = source.m, source.m.jnt_qposadr[joint]
+    limits = None
+    if m.jnt_limited[joint] and not source.off("LIMIT", "CONSTRAINT"):
+        lower, upper = m.jnt_range[joint] - m.qpos0[at] + np.array([1, -1]) * m.jnt_margin[joint]
+        if not lower < upper:
+            raise InputError(
+                source.path,
+                f"{source.label('joint', joint)}: range {m.jnt_range[joint]} with margin "
+                f"{m.jnt_margin[joint]} leaves no room to move",
+                "widen it, or leave the joint out",
+            )
+        limits = (float(lower), float(upper))
+    make = Slide if m.jnt_type[joint] == SLIDE else Hinge
+    return make(
+        tuple(m.jnt_axis[joint]),
+        limits=limits,
+        rest=float(m.qpos_spring[at] - m.qpos0[at]),
+        point=tuple(m.jnt_pos[joint] - origin) if make is Hinge else ORIGIN,
+        **common,
+    )

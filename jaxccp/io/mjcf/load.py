@@ -1,0 +1,112 @@
+"""From a model file to a model, its initial state and the layout of its coordinates."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxccp.io.errors import InputError
+from jaxccp.io.mjcf.actuators import add_actuators
+from jaxccp.io.mjcf.bodies import add_bodies
+from jaxccp.io.mjcf.equalities import add_equalities
+from jaxccp.io.mjcf.findings import Findings
+from jaxccp.io.mjcf.geoms import add_geoms
+from jaxccp.io.mjcf.joints import add_joints
+from jaxccp.io.mjcf.keyframes import Keyframe, keyframes
+from jaxccp.io.mjcf.layout import Layout, layout
+from jaxccp.io.mjcf.refused import refuse
+from jaxccp.io.mjcf.sites import Sites, sites
+from jaxccp.io.mjcf.source import Source
+from jaxccp.model import Combination, Model, State, joint_motion
+from jaxccp.scene import ModelBuilder
+from jaxccp.scene.builder import OPEN
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A model file, ready to be simulated."""
+
+    model: Model
+    state: State
+    """At the file's ``qpos0``, at rest."""
+    layout: Layout
+    """Between our states and MuJoCo's coordinates."""
+    sites: Sites
+    keyframes: dict[str, Keyframe]
+    """By name, or number where the file gives none."""
+    timestep: float
+    """That the file suggests [s]."""
+    ignored: tuple[str, ...]
+    """What is left out; empty unless that was allowed."""
+    approximated: tuple[str, ...]
+    """What acts otherwise than in MuJoCo."""
+
+    def keyframe(self, name: str) -> State:
+        """The state of a keyframe.
+
+        Raises ``ValueError`` for a name the file does not have, or one that leaves a loop open.
+        """
+        if name not in self.keyframes:
+            known = ", ".join(self.keyframes) or "none"
+            raise ValueError(f"no keyframe named {name!r}; the file has {known}")
+        key = self.keyframes[name]
+        qpos, qvel = (jnp.asarray(part, float) for part in (key.qpos, key.qvel))
+        state = jax.jit(self.layout.state)(self.model, self.state, qpos, qvel)
+        self.check_closed(state, f"keyframe {name!r}")
+        return replace(state, time=jnp.asarray(key.time, state.time.dtype))
+
+    def check_closed(self, state: State, what: str) -> None:
+        """Raise ``ValueError`` if coordinates leave a loop of the mechanism open."""
+        if not len(self.model.topology.linkage.held[0]):
+            return
+        error = np.abs(jax.jit(joint_motion)(self.model, state).error).max()
+        if error > OPEN:
+            raise ValueError(
+                f"{what}: leaves a loop of the mechanism open by {error:.3g} m or rad; give "
+                "coordinates that its equality constraints allow"
+            )
+
+
+def load(
+    path: str | Path, *, allow_unsupported: bool = False, max_contacts: int | None = None
+) -> Loaded:
+    """Read an MJCF or URDF file, by MuJoCo's compiler, in JAX's current default precision.
+
+    Args:
+        path: of the file.
+        allow_unsupported: leave out what cannot be simulated and list it in the result, in place
+            of raising.
+        max_contacts: as :meth:`jaxccp.ModelBuilder.build` has it.
+
+    Raises:
+        UnsupportedError: the file has elements that cannot be simulated; names them all.
+        InputError: the file cannot be read, or describes no mechanism.
+    """
+    source, findings = Source(path), Findings()
+    gravity = [0.0, 0.0, 0.0] if source.off("GRAVITY") else source.m.opt.gravity
+    builder = ModelBuilder(gravity=gravity, combination=Combination(friction="max"))
+    try:
+        frames = add_bodies(source, builder)
+        axes = add_joints(source, builder, frames, findings)
+        control = add_actuators(source, builder, axes, findings)
+        add_equalities(source, builder, frames, findings)
+        add_geoms(source, builder, frames, findings)
+        refuse(source, findings)
+        findings.settle(source.path, allow_unsupported)
+        model, state = builder.build(max_contacts)
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError(source.path, str(error), "correct the file") from None
+    return Loaded(
+        model,
+        state,
+        layout(source, frames, axes, control),
+        sites(source, frames),
+        keyframes(source),
+        float(source.m.opt.timestep),
+        tuple(findings.ignored),
+        tuple(findings.approximated),
+    )
