@@ -8,6 +8,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.material import Combination
+from jaxccp.model.medium import Medium
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,3 +132,5 @@ class Model:
     """[m/s²]"""
     contact: ContactSettings
     topology: Topology = field(metadata={"static": True})
+    medium: Medium | None = None
+    """A fluid around the bodies, if any."""

@@ -16,6 +16,7 @@ from jaxccp.io.mjcf.geoms import add_geoms
 from jaxccp.io.mjcf.joints import add_joints
 from jaxccp.io.mjcf.keyframes import Keyframe, keyframes
 from jaxccp.io.mjcf.layout import Layout, layout
+from jaxccp.io.mjcf.medium import medium
 from jaxccp.io.mjcf.refused import refuse
 from jaxccp.io.mjcf.sites import Sites, sites
 from jaxccp.io.mjcf.source import Source
@@ -94,6 +95,7 @@ def load(
         add_equalities(source, builder, frames, findings)
         add_geoms(source, builder, frames, findings)
         refuse(source, findings)
+        fluid = medium(source, frames, findings)
         findings.settle(source.path, allow_unsupported)
         model, state = builder.build(max_contacts)
     except InputError:
@@ -101,7 +103,7 @@ def load(
     except ValueError as error:
         raise InputError(source.path, str(error), "correct the file") from None
     return Loaded(
-        model,
+        replace(model, medium=fluid),
         state,
         layout(source, frames, axes, control),
         sites(source, frames),

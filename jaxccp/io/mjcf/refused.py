@@ -56,8 +56,6 @@ def _bodies(source: Source, findings: Findings) -> None:
 
 def _others(source: Source, findings: Findings) -> None:
     m = source.m
-    if m.opt.density or m.opt.viscosity:
-        findings.ignore("option", "forces of a surrounding fluid are not supported")
     if m.nflex:
         findings.ignore("deformable", "flexible bodies are not supported")
     if m.opt.enableflags & int(source.mujoco.mjtEnableBit.mjENBL_OVERRIDE):
