@@ -89,15 +89,17 @@ class BlockSparseDelassus:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class BodyDelassus:
-    """Matrix-free N = W Wᵀ + diag(E), W = J L with L Lᵀ = M⁻¹, each row touching two bodies.
+    """Matrix-free N = W Wᵀ + diag(E), W = J L with L Lᵀ = M⁻¹, each contact touching two bodies.
 
     A product is one gather and one scatter-add of six numbers per contact and body. Rows are
     stored against the square root of the inverse mass, so no inverse mass is applied inside.
+    The bodies of a row are different ones, or its part for one of them is zero; k is 2 unless there
+    are scalar rows that touch more.
     """
 
-    scalar_rows: Float[Array, "s 12"]
+    scalar_rows: Float[Array, "s 6*k"]
     contact_rows: Float[Array, "c w 12"]
-    scalar_bodies: Int[Array, "s 2"]
+    scalar_bodies: Int[Array, "s k"]
     contact_bodies: Int[Array, "c 2"]
     compliance: Float[Array, " n"]
     """E [m/(s · N·s)], ≥ 0, one per row."""
@@ -122,8 +124,8 @@ class BodyDelassus:
 
     def velocity(self, whitened: Float[Array, "nb 6"]) -> Float[Array, " n"]:
         """W applied to whitened velocities of the bodies: the velocities of the rows."""
-        s, c = self.scalar_rows.shape[0], self.contact_rows.shape[0]
-        scalar = whitened[self.scalar_bodies].reshape(s, 12)
+        c = self.contact_rows.shape[0]
+        scalar = whitened[self.scalar_bodies].reshape(self.scalar_rows.shape)
         contact = whitened[self.contact_bodies].reshape(c, 12)
         return jnp.concatenate(
             [
@@ -141,16 +143,19 @@ class BodyDelassus:
         contacts = jnp.einsum(
             "cki,ckl,clj->cij", self.contact_rows, weights.blocks, self.contact_rows
         )
-        tiles = jnp.concatenate([scalars, contacts]).reshape(-1, 2, 6, 2, 6)
-        pairs = jnp.concatenate([self.scalar_bodies, self.contact_bodies])
-        total = jnp.zeros((self.bodies, self.bodies, 6, 6), tiles.dtype)
-        total = total.at[pairs[:, :, None], pairs[:, None, :]].add(jnp.swapaxes(tiles, 2, 3))
+        total = jnp.zeros((self.bodies, self.bodies, 6, 6), contacts.dtype)
+        for tiles, bodies in ((scalars, self.scalar_bodies), (contacts, self.contact_bodies)):
+            if tiles.shape[0]:
+                width = bodies.shape[1]
+                tiles = jnp.swapaxes(tiles.reshape(-1, width, 6, width, 6), 2, 3)
+                total = total.at[bodies[:, :, None], bodies[:, None, :]].add(tiles)
         return jnp.swapaxes(total, 1, 2).reshape(6 * self.bodies, -1)
 
     def diagonal(self) -> Float[Array, " n"]:
-        # Rows of one body on both sides would couple; two distinct bodies never do.
-        rows = jnp.concatenate([self.scalar_rows, self.contact_rows.reshape(-1, 12)])
-        return jnp.sum(rows * rows, axis=1) + self.compliance
+        # Rows of one body on both sides would couple; distinct bodies never do.
+        contacts = self.contact_rows.reshape(-1, 12)
+        own = (jnp.sum(rows * rows, axis=1) for rows in (self.scalar_rows, contacts))
+        return jnp.concatenate([*own]) + self.compliance
 
     def blocks(self, scalars: int) -> tuple[Float[Array, " s"], Float[Array, "c w w"]]:
         own = jnp.einsum("cij,ckj->cik", self.contact_rows, self.contact_rows)

@@ -40,7 +40,7 @@ def _attach_jvp(law: Law, primals: tuple, tangents: tuple):
     # Through attach again, so that second derivatives see how λ moves with the problem.
     lam = attach(law, problem, lam)
     cones = problem.cones
-    rho = lax.stop_gradient(problem.step_sizes())
+    rho = lax.stop_gradient(problem).step_sizes()
     velocity, d_velocity = jax.jvp(lambda p: p.velocity(lam), (problem,), (d_problem,))
     velocity = problem.corrected(velocity, law)
     z = lam - rho * velocity

@@ -9,7 +9,9 @@ from jax import lax
 from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Bool, Float, Int
 
+from jaxccp.ccp.delassus import DenseDelassus
 from jaxccp.ccp.derivative import IMPULSES, attach
+from jaxccp.ccp.elimination.delassus import EliminatedDelassus
 from jaxccp.ccp.feasible import admissible, contradiction
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solution import Solution, Statistics, Status
@@ -20,6 +22,8 @@ from jaxccp.math import safe
 INEXACTNESS = 0.2
 """Under Coulomb's law the convex problem of the moment is solved until its residual is below this
 fraction of the law's own, then De Saxcé's shift is renewed."""
+TABLED_ROWS = 1500
+"""Largest problem with eliminated equalities whose N is made a matrix for the iterations."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,9 @@ def solve(
             f"the Delassus operator {problem.delassus.rows}; the layout is scalar rows, then "
             f"{problem.cones.width} rows per contact"
         )
-    frozen = lax.stop_gradient(problem)
+    if not problem.cones.rows:
+        return Solution(problem.r, problem.r, _nothing_to_do(problem.r.dtype, stop or Stop()))
+    frozen = _tabled(lax.stop_gradient(problem))
     start = jnp.zeros_like(problem.r) if guess is None else lax.stop_gradient(guess)
     algorithm = (solver or APGD()).chosen(frozen, law)
     # One row that nothing can satisfy must not decide which iterate is the best for all others.
@@ -95,6 +101,14 @@ def solve(
     lam = attach(law, problem, checkpoint_name(best.lam, IMPULSES))
     statistics = _statistics(frozen, best, tolerance, feasible)
     return Solution(lam, problem.velocity(lam), statistics)
+
+
+def _tabled(problem: Problem) -> Problem:
+    """With a matrix where a product with it is cheaper than one along trees of bodies."""
+    delassus = problem.delassus
+    if isinstance(delassus, EliminatedDelassus) and delassus.rows <= TABLED_ROWS:
+        return replace(problem, delassus=DenseDelassus(delassus.dense()))
+    return problem
 
 
 def _iterate(problem: Problem, solver: Solver, guess: Array, law: Law, stop: Stop) -> _Progress:
@@ -192,6 +206,12 @@ def _statistics(problem: Problem, best: _Progress, tolerance: Array, feasible: A
         _rms(ncp),
         best.history,
     )
+
+
+def _nothing_to_do(dtype: jnp.dtype, stop: Stop) -> Statistics:
+    zero = jnp.zeros((), dtype)
+    history = jnp.full(stop.history, jnp.inf, dtype).at[:1].set(0.0)
+    return Statistics(jnp.int32(Status.CONVERGED), jnp.int32(0), zero, zero, zero, zero, history)
 
 
 def _rms(residual: Array) -> Array:

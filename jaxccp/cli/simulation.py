@@ -124,7 +124,7 @@ def last_system(model: Model, run: Run, h: float) -> Descriptor:
 
     @jax.jit
     def system(state: State) -> Descriptor:
-        motion = joint_motion(model, state) if model.topology.linkage.joints else None
+        motion = joint_motion(model, state) if model.topology.linkage.linked else None
         return describe(model, assemble(model, state, detect(model, state), h, None, motion))
 
     return system(state).active()

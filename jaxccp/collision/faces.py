@@ -27,9 +27,7 @@ class Face(NamedTuple):
     number: Int[Array, ""]
 
 
-def face_normals(
-    points: Float[Array, "v 3"], faces: Int[Array, "f m"]
-) -> Float[Array, "f 3"]:
+def face_normals(points: Float[Array, "v 3"], faces: Int[Array, "f m"]) -> Float[Array, "f 3"]:
     """Outward unit normals by Newell's sum over the edges, which padding adds nothing to."""
     corners = points[faces]
     corners = corners - corners[:, :1]

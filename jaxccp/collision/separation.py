@@ -105,7 +105,9 @@ def _newton(
     of_a, of_b = _support(a, normal, heat), _support(b, -normal, heat)
     tangents = contact_frame(normal)[1:]
     lever = jnp.dot(normal, of_b.point - of_a.point)
-    hessian = tangents @ (of_a.curvature + of_b.curvature) @ tangents.T + lever * jnp.eye(2, dtype=normal.dtype)
+    hessian = tangents @ (of_a.curvature + of_b.curvature) @ tangents.T + lever * jnp.eye(
+        2, dtype=normal.dtype
+    )
     half = (hessian[0, 0] + hessian[1, 1]) / 2
     off = (hessian[0, 0] - hessian[1, 1]) / 2
     least = half - jnp.sqrt(off * off + hessian[0, 1] ** 2)

@@ -51,7 +51,9 @@ def terrain(kind: str) -> Kernel:
             jax.vmap(lambda p, e, n, i=i: touch(p, e, n, i))(patches, exist, 2 * cells + i)
             for i in range(2)
         ]
-        every = jax.tree.map(lambda *m: jnp.concatenate([x.reshape(-1, *x.shape[2:]) for x in m]), *both)
+        every = jax.tree.map(
+            lambda *m: jnp.concatenate([x.reshape(-1, *x.shape[2:]) for x in m]), *both
+        )
         live = every.distance < NO_CONTACT
         up, along = jnp.eye(3, dtype=offset.dtype)[2], jnp.eye(3, dtype=offset.dtype)[0]
         fixed = jax.lax.stop_gradient(every)

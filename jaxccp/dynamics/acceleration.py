@@ -49,10 +49,10 @@ def accelerations(
         control: of each actuator, 0 when None.
         force: applied forces [N] and torques [N m], world.
 
-    The rows J of the joints, differentiated once more, read J A = −J̇V; J̇V is the derivative of JV
-    along the motion. A rotor of inertia a is a row as well, with compliance 1/a (Featherstone,
-    Rigid Body Dynamics Algorithms, 2008, section 3.5). The multipliers are those of a dense
-    Cholesky factorisation; of redundant rows any will do.
+    The rows J of joints and held tendons, differentiated once more, read J A = −J̇V; J̇V is the
+    derivative of JV along the motion. A rotor of inertia a is a row as well, with compliance 1/a
+    (Featherstone, Rigid Body Dynamics Algorithms, 2008, section 3.5). The multipliers are those of
+    a dense Cholesky factorisation; of redundant rows any will do.
     """
     moving = jnp.asarray(model.topology.free)[:, None]
     twist = jnp.concatenate([state.velocity, state.angular_velocity], axis=1)
@@ -66,12 +66,14 @@ def accelerations(
         total = total + drag(model.medium, state)
     if force is not None:
         total = total + force
-    if not model.topology.linkage.joints:
+    if not model.topology.linkage.linked:
         return Acceleration(root.apply(root.transpose(total)), jnp.zeros_like(state.turns))
 
     motion, change = _along(model, state, twist)
-    total = total + _of_axes(model, state, motion, control)
-    return _held(model, root, total, motion, change, twist)
+    if control is None:
+        control = jnp.zeros(len(model.topology.linkage.actuators), state.position.dtype)
+    step = Step(model, state, motion, 0.0, control)
+    return _held(step, root, total + _along_coordinates(step), change, twist)
 
 
 def _along(model: Model, state: State, twist: Array) -> tuple[JointMotion, JointMotion]:
@@ -89,39 +91,32 @@ def _along(model: Model, state: State, twist: Array) -> tuple[JointMotion, Joint
     )
 
 
-def _of_axes(
-    model: Model, state: State, motion: JointMotion, control: Array | None
-) -> Float[Array, "nb 6"]:
+def _along_coordinates(step: Step) -> Float[Array, "nb 6"]:
     """Forces of springs, dampers and actuators on the bodies."""
-    axes, linkage = model.axes, model.topology.linkage
-    if control is None:
-        control = jnp.zeros(len(linkage.actuators), state.position.dtype)
-    step = Step(model, state, motion, 0.0, control)
-    force = -axes.stiffness * (motion.coordinate - axes.rest) - axes.damping * motion.rate
+    axes, linkage = step.model.axes, step.model.topology.linkage
+    force = -axes.stiffness * (step.coordinate - axes.rest) - axes.damping * step.rate
     force = force.at[linkage.driven].add(explicit(step))
-    return step.push(np.arange(len(linkage.axes)), force)
+    return step.push(np.arange(force.shape[0]), force)
 
 
 def _held(
-    model: Model,
-    root: InverseRoot,
-    total: Array,
-    motion: JointMotion,
-    change: JointMotion,
-    twist: Array,
+    step: Step, root: InverseRoot, total: Array, change: JointMotion, twist: Array
 ) -> Acceleration:
     """M A = f + Jᵀλ and J A + J̇V + E λ = 0."""
-    linkage, rotors = model.topology.linkage, model.topology.linkage.sprung
+    linkage, motion = step.model.topology.linkage, step.motion
+    tendons, rotors = linkage.routing.held, linkage.sprung
     of_held = linkage.bodies[linkage.held[0]]
-    of_axes = linkage.bodies[linkage.owner]
-    bodies = np.concatenate([of_held, of_axes[rotors]])
-    rows = jnp.concatenate([motion.held, motion.axis[rotors]])
+    along, of_along = step.along(np.concatenate([len(linkage.axes) + tendons, rotors]))
+    more = along.shape[1] - 2
+    bodies = jnp.concatenate([np.pad(of_held, ((0, 0), (0, more))), of_along])
+    rows = jnp.concatenate([jnp.pad(motion.held, ((0, 0), (0, more), (0, 0))), along])
+    rates = jnp.concatenate([change.rate, change.tendon.rate])
     drift = jnp.einsum("rbi,rbi->r", change.held, twist[of_held])
-    drift = jnp.concatenate([drift, change.rate[rotors]])
-    armature = model.axes.armature[rotors]
-    acts = jnp.concatenate([jnp.ones(len(of_held), bool), armature > 0])
+    drift = jnp.concatenate([drift, change.tendon.rate[tendons], rates[rotors]])
+    armature = step.model.axes.armature[rotors]
+    acts = jnp.concatenate([jnp.ones(len(of_held) + len(tendons), bool), armature > 0])
     compliance = jnp.where(armature > 0, 1.0 / jnp.where(armature > 0, armature, 1.0), 1.0)
-    compliance = jnp.concatenate([jnp.zeros_like(motion.error), compliance])
+    compliance = jnp.concatenate([jnp.zeros(len(of_held) + len(tendons), total.dtype), compliance])
 
     # J over all bodies, against the square root of the inverse mass.
     index = np.arange(len(bodies))[:, None]
@@ -132,6 +127,7 @@ def _held(
     schur = white @ white.T + jnp.diag(compliance)
     lam = _solve(schur, -(white @ free + jnp.where(acts, drift, 0.0)))
     body = root.apply((free + lam @ white).reshape(-1, 6))
+    of_axes = linkage.bodies[linkage.owner]
     return Acceleration(body, change.rate + jnp.einsum("abi,abi->a", motion.axis, body[of_axes]))
 
 

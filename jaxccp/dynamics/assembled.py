@@ -87,16 +87,23 @@ def matrices(descriptor: Descriptor) -> Matrices:
         tiles.reshape(-1),
         (v, v),
     )
-    rows = np.concatenate([jacobian.scalar_rows, np.reshape(jacobian.contact_rows, (-1, 12))])
-    bodies = np.concatenate([jacobian.scalar_bodies, np.repeat(jacobian.contact_bodies, 3, axis=0)])
-    row = np.broadcast_to(np.arange(n)[:, None], rows.shape)
-    column = _places(offsets.bodies, bodies)
-    j = coo(row.reshape(-1), column.reshape(-1), rows.reshape(-1), (n, v))
+    contacts = np.reshape(jacobian.contact_rows, (-1, 12))
+    entries = [
+        (jacobian.scalar_rows, jacobian.scalar_bodies),
+        (contacts, np.repeat(jacobian.contact_bodies, 3, axis=0)),
+    ]
+    count = [rows.size // max(len(rows), 1) for rows, _ in entries]
+    j = coo(
+        np.repeat(np.arange(n), np.repeat(count, [len(rows) for rows, _ in entries])),
+        np.concatenate([_places(offsets.bodies, bodies).reshape(-1) for _, bodies in entries]),
+        np.concatenate([np.reshape(rows, -1) for rows, _ in entries]),
+        (n, v),
+    )
     f, b = np.asarray(offsets.gather(descriptor.force)), np.asarray(descriptor.bias)
     return Matrices(h, j, np.asarray(jacobian.compliance), f, b)
 
 
-def _places(first: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """The variables of two bodies each (m × 12), -1 for those of fixed bodies."""
-    start = first[pairs][:, :, None]
-    return np.where(start < 0, -1, start + np.arange(6)).reshape(-1, 12)
+def _places(first: np.ndarray, bodies: np.ndarray) -> np.ndarray:
+    """The variables of k bodies each (m × 6k), -1 for those of fixed bodies."""
+    start = first[bodies][:, :, None]
+    return np.where(start < 0, -1, start + np.arange(6)).reshape(len(bodies), 6 * bodies.shape[1])

@@ -187,9 +187,9 @@ def describe(
     return Descriptor(masses, pairs, coupling, jacobian, force, bias, cones, tuple(map(bool, free)))
 
 
-def _times(rows: Float[Array, "b k 12"], factor: InverseRoot, bodies: Int[Array, "b 2"]) -> Array:
+def _times(rows: Float[Array, "b m 6*k"], factor: InverseRoot, bodies: Int[Array, "b k"]) -> Array:
     """Rows times a block diagonal matrix over the bodies."""
-    parts = rows.reshape(*rows.shape[:2], 2, 6)
+    parts = rows.reshape(*rows.shape[:2], bodies.shape[1], 6)
     linear = parts[..., :3] * factor.linear[bodies][:, None, :, None]
     angular = jnp.einsum("bkpi,bpij->bkpj", parts[..., 3:], factor.angular[bodies])
     return jnp.concatenate([linear, angular], axis=-1).reshape(rows.shape)

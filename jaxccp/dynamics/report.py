@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.solution import Statistics
 from jaxccp.collision.detect import Contacts
@@ -21,20 +21,26 @@ class StepReport:
     """Contacts within the margin, those beyond the capacity included."""
     overflow: Bool[Array, ""]
     """More contacts than the model has room for: the shallowest were left out."""
+    reactions: Float[Array, "nj 6"]
+    """Force [N] and torque [N m] of each joint on its second body, world axes, about the joint's
+    origin on it, mean over the step (:func:`jaxccp.dynamics.reaction.reactions`)."""
 
 
-def report(contacts: Contacts, statistics: Statistics) -> StepReport:
-    """The report of a step with these contacts."""
+def report(
+    contacts: Contacts, statistics: Statistics, reactions: Float[Array, "nj 6"]
+) -> StepReport:
+    """The report of a step with these contacts and forces in the joints."""
     capacity = contacts.gap.shape[0]
-    return StepReport(statistics, contacts.found, contacts.found > capacity)
+    return StepReport(statistics, contacts.found, contacts.found > capacity, reactions)
 
 
 def merge(reports: StepReport) -> StepReport:
-    """One report of several steps (leading axis): iterations add, all else is the worst."""
+    """One report of several steps (leading axis): iterations add, reactions are their mean, all
+    else is the worst."""
     worst = jax.tree.map(lambda leaf: jnp.max(leaf, axis=0), reports)
     total = jnp.sum(reports.solver.iterations, axis=0, dtype=jnp.int32)
     merged = replace(worst.solver, iterations=total)
-    return StepReport(merged, worst.contacts, worst.overflow)
+    return StepReport(merged, worst.contacts, worst.overflow, jnp.mean(reports.reactions, axis=0))
 
 
 def raise_for_overflow(model: Model, reports: StepReport) -> None:

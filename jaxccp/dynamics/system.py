@@ -1,6 +1,6 @@
 """The system descriptor: joints, contacts and free motion as one cone complementarity problem."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
@@ -8,9 +8,12 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.cones import Cones
 from jaxccp.ccp.delassus import BodyDelassus
+from jaxccp.ccp.elimination.delassus import EliminatedDelassus
+from jaxccp.ccp.elimination.equalities import Equalities, equalities
 from jaxccp.ccp.problem import Problem
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.drag import drag
+from jaxccp.dynamics.elimination import Partition, partition
 from jaxccp.dynamics.inertia import InverseRoot, inverse_root
 from jaxccp.dynamics.rows import scalar_rows
 from jaxccp.dynamics.rows.row import Rows, Step
@@ -21,30 +24,67 @@ from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """Of a step. The twists differ where a bouncing contact acts late in the step: the body first
+    flies on."""
+
+    twist: Float[Array, "nb 6"]
+    """After the impulses."""
+    carrying: Float[Array, "nb 6"]
+    """What carries the poses over the step."""
+    scalars: Float[Array, " s"]
+    """Impulses of all scalar rows, the eliminated ones included."""
+    contacts: Float[Array, "c w"]
+    """Impulses of the contacts."""
+
+
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class System:
     """One step's problem and how its solution acts on the bodies."""
 
     problem: Problem
+    """Over the rows that are left where equalities have been eliminated, over all else."""
     delassus: BodyDelassus
+    """Of the same rows, on bodies that nothing holds."""
+    equalities: Equalities | None
     root: InverseRoot
     free_velocity: Float[Array, "nb 6"]
-    """V + h M⁻¹ f: twists (linear, angular; world) without contact."""
+    """V + h M⁻¹ f: twists (linear, angular; world) without contact; the eliminated rows hold."""
+    rows: Rows
+    """All scalar rows."""
+    settled: Float[Array, " m"]
+    """Multipliers of the eliminated rows for ``free_velocity``."""
     delay: Float[Array, " c"]
     """Fraction of the step that passes before each contact's impulse acts: its time of impact
     where it bounces, 0 elsewhere."""
+    partition: Partition | None = field(metadata={"static": True})
 
-    def velocities(self, lam: Float[Array, " n"]) -> tuple[Array, Array]:
-        """Twists after the impulses ``lam``, and twists that carry the poses over the step.
+    def after(self, lam: Float[Array, " n"]) -> "Outcome":
+        """What the impulses ``lam`` lead to."""
+        own, contacts = self.problem.cones.split(lam)
+        moved, answer = self._moved(lam)
+        twist = carrying = self.free_velocity + self.root.apply(moved)
+        if contacts.shape[0]:
+            early = self.problem.cones.join(own, (1.0 - self.delay)[:, None] * contacts)
+            carrying = self.free_velocity + self.root.apply(self._moved(early)[0])
+        if self.partition is not None:
+            every = jnp.zeros(self.rows.bias.shape[0], lam.dtype)
+            every = every.at[self.partition.eliminated].set(self.settled + answer)
+            own = every.at[self.partition.rest].set(own)
+        return Outcome(twist, carrying, own, contacts)
 
-        They differ where a bouncing contact acts late in the step: the body first flies on.
-        """
-        scalars, contacts = self.problem.cones.split(lam)
-        early = self.problem.cones.join(scalars, (1.0 - self.delay)[:, None] * contacts)
-        after = self.free_velocity + self.root.apply(self.delassus.impulse(lam))
-        during = self.free_velocity + self.root.apply(self.delassus.impulse(early))
-        return after, during
+    def _moved(self, lam: Float[Array, " n"]) -> tuple[Array, Array]:
+        """Whitened velocities that the impulses ``lam`` add, and the eliminated rows' answer."""
+        push = self.delassus.impulse(lam)
+        if self.equalities is None or not lam.shape[0]:
+            return push, jnp.zeros_like(self.settled)
+        return self.equalities.solve(push, jnp.zeros_like(self.settled))
+
+    def guess(self, scalars: Float[Array, " s"]) -> Float[Array, " rows"]:
+        """Those of the problem's own scalar rows."""
+        return scalars if self.partition is None else scalars[self.partition.rest]
 
 
 def assemble(
@@ -55,10 +95,12 @@ def assemble(
     force: Float[Array, "nb 6"] | None,
     motion: JointMotion | None = None,
     control: Float[Array, " nm"] | None = None,
+    eliminate: bool = True,
 ) -> System:
     """The problem of one step of length ``h`` [s] with applied forces and torques (world).
 
-    ``motion`` is that of the joints, None for a model that has none; ``control`` is 0 unless given.
+    ``motion`` is that of the joints, None for a model that has none; ``control`` is 0 unless
+    given. ``eliminate`` solves for the equality rows of the joints beforehand.
     """
     rows, driven = _along_joints(model, state, h, motion, control)
     if driven is not None:
@@ -74,6 +116,13 @@ def assemble(
     if force is not None:
         acceleration = acceleration + root.apply(root.transpose(force))
     free_velocity = jnp.where(free, twist + h * acceleration, 0.0)
+
+    every, parts, held = rows, None, None
+    settled = jnp.zeros(0, twist.dtype)
+    if eliminate and motion is not None:
+        parts = partition(model.topology)
+        held, free_velocity, settled = _hold(rows.of(parts.eliminated), parts, root, free_velocity)
+        rows = rows.of(parts.rest)
 
     jacobian = _jacobian(state, contacts)
     u_before = _row_velocity(jacobian, contacts, jnp.where(free, twist, 0.0))
@@ -95,8 +144,19 @@ def assemble(
         state.position.shape[0],
     )
     r = jnp.concatenate([rows.velocity(free_velocity) + rows.bias, r.reshape(-1)])
-    problem = Problem(delassus, r, Cones(rows.lo, rows.hi, friction))
-    return System(problem, delassus, root, free_velocity, delay)
+    operator = delassus if held is None else EliminatedDelassus(delassus, held)
+    problem = Problem(operator, r, Cones(rows.lo, rows.hi, friction))
+    return System(problem, delassus, held, root, free_velocity, every, settled, delay, parts)
+
+
+def _hold(
+    rows: Rows, parts: Partition, root: InverseRoot, free_velocity: Array
+) -> tuple[Equalities, Array, Array]:
+    """Equality rows, the velocities at which they hold without further impulses, and theirs."""
+    held = equalities(rows.whitened(root), rows.bodies, rows.compliance, parts.forest)
+    rest = jnp.zeros_like(free_velocity)
+    moved, lam = held.solve(rest, rows.velocity(free_velocity) + rows.bias)
+    return held, free_velocity + root.apply(moved), lam
 
 
 def _along_joints(

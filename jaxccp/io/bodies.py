@@ -8,7 +8,7 @@
     cohesion (c,)     optional [N·s]
     spinning, rolling (c,)   coefficients [m], needed with modes 5 to 7; all contacts have them
 
-A row block touches at most two bodies; a fixed body has no columns. Cohesion a moves the apex of
+A contact touches at most two bodies; a fixed body has no columns. Cohesion a moves the apex of
 the cone to -a on the normal axis, ‖λ_t‖ ≤ μ (λ_n + a), a being an impulse, as in Chrono;
 λ + a e_n is then in the plain cone, and that is what the problem read is about.
 """
@@ -44,14 +44,14 @@ def read_bodies(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
         [np.arange(len(scalars)), len(scalars) + np.repeat(np.arange(contacts), width)]
     )
     inverse_mass = arrays.floats("Minv_blocks", None, 6, 6)
-    rows_of_bodies, bodies = paired_rows(arrays, "D", len(inverse_mass), order, block)
+    rows_of_bodies, bodies = paired_rows(arrays, "D", len(inverse_mass), order, block, len(scalars))
     root = np.concatenate([_square_roots(arrays, inverse_mass), np.zeros((1, 6, 6))])
     whitened = np.einsum("nbi,nbij->nbj", rows_of_bodies, root[bodies[block]])
     count = len(root)
     unit = np.ones(rows)
     coefficients = None
     if width > 3:
-        arms = _arms(whitened[len(scalars) :].reshape(contacts, width, 12))
+        arms = _arms(whitened[len(scalars) :, :2].reshape(contacts, width, 12))
         unit[len(scalars) :].reshape(contacts, width)[:, 3:] = arms[:, None]
         each = [arrays.not_negative(name, contacts) / arms for name in ("spinning", "rolling")]
         coefficients = jnp.asarray(np.stack(each, axis=1), dtype)
@@ -60,12 +60,12 @@ def read_bodies(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
         r[order] * unit,
         compliance[order] * unit**2,
     )
-    scalar_bodies, contact_bodies = bodies[: len(scalars)], bodies[len(scalars) :]
+    scalar_bodies, contact_bodies = bodies[: len(scalars)], bodies[len(scalars) :, :2]
     shift = np.zeros(rows)
     shift[len(scalars) :: width] = cohesion
     delassus = BodyDelassus(
-        jnp.asarray(whitened[: len(scalars)].reshape(-1, 12), dtype),
-        jnp.asarray(whitened[len(scalars) :].reshape(-1, width, 12), dtype),
+        jnp.asarray(whitened[: len(scalars)].reshape(-1, 6 * bodies.shape[1]), dtype),
+        jnp.asarray(whitened[len(scalars) :, :2].reshape(-1, width, 12), dtype),
         jnp.asarray(scalar_bodies, jnp.int32),
         jnp.asarray(contact_bodies, jnp.int32),
         jnp.asarray(compliance, dtype),

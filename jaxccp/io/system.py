@@ -38,7 +38,7 @@ def read_system(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
         raise arrays.fault("f", f"has {len(f)} numbers", "store six per body")
     nb = len(f) // 6
     block = np.concatenate([np.arange(s), s + np.repeat(np.arange(c), width)])
-    rows, bodies = paired_rows(arrays, "J", nb, np.arange(n), block)
+    rows, bodies = paired_rows(arrays, "J", nb, np.arange(n), block, s)
 
     # One body more stands for "none": no row acts on it.
     blocks, matrix = _mass(arrays, nb)
@@ -56,10 +56,10 @@ def read_system(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
     r = b + np.einsum("nbi,nbi->n", rows, motion[bodies[block]])
 
     paired = BodyDelassus(
-        jnp.asarray(rows[:s].reshape(-1, 12), dtype),
-        jnp.asarray(rows[s:].reshape(-1, width, 12), dtype),
+        jnp.asarray(rows[:s].reshape(-1, 6 * bodies.shape[1]), dtype),
+        jnp.asarray(rows[s:, :2].reshape(-1, width, 12), dtype),
         jnp.asarray(bodies[:s], jnp.int32),
-        jnp.asarray(bodies[s:], jnp.int32),
+        jnp.asarray(bodies[s:, :2], jnp.int32),
         jnp.asarray(compliance, dtype),
         nb + 1,
     )

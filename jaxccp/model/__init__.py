@@ -30,6 +30,7 @@ from jaxccp.model.model import (
     Topology,
 )
 from jaxccp.model.place import place
+from jaxccp.model.routing import Routing, TendonMotion, Tendons
 from jaxccp.model.shapes import (
     SHAPES,
     Box,
@@ -42,6 +43,7 @@ from jaxccp.model.shapes import (
     Sphere,
 )
 from jaxccp.model.state import Memory, State
+from jaxccp.model.tendons import Cable, Coupling, Tendon, gear
 
 __all__ = [
     "JOINTS",
@@ -52,11 +54,13 @@ __all__ = [
     "Ball",
     "Bodies",
     "Box",
+    "Cable",
     "Capsule",
     "Combination",
     "Compound",
     "ContactSettings",
     "ConvexMesh",
+    "Coupling",
     "Cylinder",
     "Cylindrical",
     "Ellipsoid",
@@ -77,13 +81,18 @@ __all__ = [
     "Plane",
     "Prismatic",
     "Revolute",
+    "Routing",
     "Shapes",
     "Slide",
     "Sphere",
     "Spherical",
     "State",
+    "Tendon",
+    "TendonMotion",
+    "Tendons",
     "Topology",
     "Universal",
+    "gear",
     "joint_motion",
     "motor",
     "place",

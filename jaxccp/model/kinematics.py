@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.math import quaternion, small
 from jaxccp.model.model import Model
+from jaxccp.model.routing import TendonMotion, tendon_motion
 from jaxccp.model.state import State
 
 NEWTON_STEPS = 5
@@ -34,10 +35,11 @@ class JointMotion:
     """Rows that a closed joint keeps at 0."""
     error: Float[Array, " m"]
     """How far the joints are from closed, along each of these [m, rad]."""
+    tendon: TendonMotion
 
 
 def joint_motion(model: Model, state: State) -> JointMotion:
-    """Coordinates, rates and rows of all joints.
+    """Coordinates, rates and rows of all joints and tendons.
 
     The second body's frame G in the first one's is modelled as the product of exponentials
     G(q) = Π exp(ξ_k q_k) over the joint's axes (Brockett 1984; Murray, Li & Sastry 1994, ch. 3).
@@ -69,12 +71,15 @@ def joint_motion(model: Model, state: State) -> JointMotion:
     rows = rows * jnp.asarray([-1.0, 1.0], rows.dtype)[:, None]
     axis, held = rows[: len(linkage.owner)], rows[len(linkage.owner) :]
     twist = jnp.concatenate([state.velocity, state.angular_velocity], axis=1)
+    coordinate = found.coordinate[linkage.place]
+    pose = state.position, state.quaternion
     return JointMotion(
-        found.coordinate[linkage.place],
+        coordinate,
         jnp.einsum("abi,abi->a", axis, twist[bodies[: len(linkage.owner)]]),
         axis,
         held,
         found.error[linkage.held],
+        tendon_motion(linkage.routing, model.tendons, coordinate, axis, pose, twist),
     )
 
 

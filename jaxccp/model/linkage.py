@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.model.joints.axis import Motion
+from jaxccp.model.routing import Routing
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,20 +29,24 @@ class Linkage:
     """Of each axis [na]."""
     slots: np.ndarray
     """Axes of each joint in their order, na where it has no more [nj most]."""
+    routing: Routing
+    """Tendons. What acts along coordinates counts the axes first, then the tendons."""
     sprung: np.ndarray
-    """Axes with stiffness, damping or armature."""
+    """Coordinates with stiffness, damping or armature."""
     lower: np.ndarray
-    """Axes with a lower limit."""
+    """Coordinates with a lower limit."""
     upper: np.ndarray
-    """Axes with an upper limit."""
+    """Coordinates with an upper limit."""
     rubbed: np.ndarray
-    """Axes with dry friction."""
+    """Coordinates with dry friction."""
     actuators: tuple[str, ...]
     """Names."""
     driven: np.ndarray
-    """Axis that each actuator drives [nm]."""
+    """Coordinate that each actuator drives [nm]."""
     servos: np.ndarray
     """Actuators whose force depends on the motion."""
+    bounded: np.ndarray
+    """Which of the servos have a limit of force."""
 
     @cached_property
     def place(self) -> tuple[np.ndarray, np.ndarray]:
@@ -63,10 +68,35 @@ class Linkage:
         return joints, columns
 
     @property
+    def linked(self) -> bool:
+        """Whether there is anything here at all."""
+        return bool(self.joints or self.routing.tendons)
+
+    @property
     def rows(self) -> int:
         """Scalar rows that all of this makes."""
-        counted = (self.held[0], self.sprung, self.lower, self.upper, self.rubbed, self.servos)
-        return sum(len(rows) for rows in counted)
+        return len(self.row_owner)
+
+    @cached_property
+    def row_owner(self) -> np.ndarray:
+        """Joint of each scalar row, the number of joints for those along tendons."""
+        tendons = np.full(len(self.routing.tendons), len(self.joints))
+        owner = np.concatenate([self.owner, tendons])
+        along = (self.sprung, self.lower, self.upper, self.rubbed, self.driven[self.servos])
+        kept = tendons[self.routing.held]
+        return np.concatenate([self.held[0], kept, *(owner[index] for index in along)])
+
+    @cached_property
+    def equalities(self) -> np.ndarray:
+        """Which scalar rows are equalities; the others have bounds."""
+        bounded = len(self.lower) + len(self.upper) + len(self.rubbed)
+        return np.concatenate(
+            [
+                np.ones(len(self.held[0]) + len(self.routing.held) + len(self.sprung), bool),
+                np.zeros(bounded, bool),
+                ~self.bounded,
+            ]
+        )
 
     def joint(self, name: str) -> int:
         """Index of a joint by name."""
@@ -75,6 +105,10 @@ class Linkage:
     def axis(self, name: str) -> int:
         """Index of an axis by name."""
         return _index("axis", self.axes, name)
+
+    def tendon(self, name: str) -> int:
+        """Index of a tendon by name."""
+        return _index("tendon", self.routing.tendons, name)
 
     def actuator(self, name: str) -> int:
         """Index of an actuator by name."""
@@ -101,19 +135,20 @@ class Joints:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Axes:
-    """Degrees of freedom and what acts along them; see :class:`jaxccp.model.joints.Axis`."""
+    """Degrees of freedom and what acts along coordinates: these, then the tendons. See
+    :class:`jaxccp.model.coordinate.Coordinate`."""
 
     direction: Float[Array, "na 3"]
     """Unit, in the joint's frame."""
     point: Float[Array, "na 3"]
     """A point of the axis, in the joint's frame [m]."""
-    lower: Float[Array, " na"]
-    upper: Float[Array, " na"]
-    stiffness: Float[Array, " na"]
-    rest: Float[Array, " na"]
-    damping: Float[Array, " na"]
-    armature: Float[Array, " na"]
-    friction: Float[Array, " na"]
+    lower: Float[Array, " na+nt"]
+    upper: Float[Array, " na+nt"]
+    stiffness: Float[Array, " na+nt"]
+    rest: Float[Array, " na+nt"]
+    damping: Float[Array, " na+nt"]
+    armature: Float[Array, " na+nt"]
+    friction: Float[Array, " na+nt"]
 
 
 @jax.tree_util.register_dataclass

@@ -9,6 +9,7 @@ from jaxtyping import Array, Float, Int
 from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.material import Combination
 from jaxccp.model.medium import Medium
+from jaxccp.model.routing import Tendons
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,6 +128,7 @@ class Model:
     shapes: Shapes
     joints: Joints
     axes: Axes
+    tendons: Tendons
     actuators: Actuators
     gravity: Float[Array, "3"]
     """[m/s²]"""

@@ -18,8 +18,10 @@ from jaxccp.model.material import Combination, Material
 from jaxccp.model.model import Bodies, ContactSettings, Model, PairGroup, Shapes, Topology
 from jaxccp.model.shapes import ConvexMesh, HeightField, Plane, Shape
 from jaxccp.model.state import State
+from jaxccp.model.tendons import Cable, Coupling
 from jaxccp.scene.check import finite_vector, inertia_matrix, nonnegative, positive, unit_quaternion
-from jaxccp.scene.linkage import Driven, Hung, axis_names, tables
+from jaxccp.scene.linkage import Driven, Hung, axis_motions, tables
+from jaxccp.scene.routing import Strung, check_tendon
 from jaxccp.scene.tables import bounding_radius, grid_table, hull_table
 
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
@@ -27,7 +29,7 @@ ORIGIN = (0.0, 0.0, 0.0)
 WORLD = 0
 """Index of the fixed body every model begins with."""
 OPEN = 1e-4
-"""Error of a joint that bodies may be placed with [m, rad]."""
+"""Error of a joint or tendon that bodies may be placed with [m, rad]."""
 Frame = tuple[Sequence[float] | np.ndarray, Sequence[float] | np.ndarray]
 """Position [m] and quaternion."""
 
@@ -77,6 +79,7 @@ class ModelBuilder:
     _chosen: set[frozenset[int]] | None = field(init=False, default=None)
     _joints: list[Hung] = field(init=False, default_factory=list)
     _given_frames: bool = field(init=False, default=False)
+    _tendons: list[Strung] = field(init=False, default_factory=list)
     _actuators: list[Driven] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
@@ -253,18 +256,35 @@ class ModelBuilder:
         twice = 2 * np.cross(axis, arm)
         return arm + w * twice + np.cross(axis, twice), left @ facing
 
+    def add_tendon(self, tendon: Coupling | Cable, name: str | None = None) -> int:
+        """Couple axes of joints, or points of bodies, and return the tendon's index.
+
+        Args:
+            tendon: a :class:`jaxccp.Coupling`, such as :func:`jaxccp.gear`, or a
+                :class:`jaxccp.Cable`.
+            name: unique among tendons and axes; ``tendon<i>`` when None.
+        """
+        label = name or f"tendon{len(self._tendons)}"
+        axes = axis_motions(self._joints)
+        if label in axes or any(other.name == label for other in self._tendons):
+            raise ValueError(f"tendon {label!r}: the name is taken; give each tendon its own")
+        check_tendon(f"tendon {label!r}", tendon, axes, len(self._bodies))
+        self._tendons.append(Strung(label, tendon))
+        return len(self._tendons) - 1
+
     def add_actuator(self, actuator: Actuator, axis: str, name: str | None = None) -> int:
-        """Drive an axis and return the actuator's index, which is its place in the controls.
+        """Drive an axis or tendon and return the actuator's index, its place in the controls.
 
         Args:
             actuator: :func:`jaxccp.motor`, :func:`jaxccp.position_servo`, … .
-            axis: its name: the joint's where that has one degree of freedom, else ``joint.0``, … .
+            axis: its name: the joint's where that has one degree of freedom, else ``joint.0``, …;
+                or a tendon's.
             name: unique; ``actuator<i>`` when None.
         """
         label = name or f"actuator{len(self._actuators)}"
         if any(other.name == label for other in self._actuators):
             raise ValueError(f"actuator {label!r}: the name is taken; give each its own")
-        known = axis_names(self._joints)
+        known = [*axis_motions(self._joints), *(one.name for one in self._tendons)]
         if axis not in known:
             raise ValueError(
                 f"actuator {label!r}: there is no axis {axis!r}; there are {', '.join(known)}"
@@ -292,7 +312,9 @@ class ModelBuilder:
         if max_contacts is not None and max_contacts < 1:
             raise ValueError(f"max_contacts must be at least 1, not {max_contacts}")
         free = np.array([body.free for body in self._bodies])
-        joints, axes, actuators, linkage = tables(self._joints, self._actuators, ~free)
+        joints, axes, tendons, actuators, linkage = tables(
+            self._joints, self._tendons, self._actuators, ~free
+        )
         topology = Topology(
             tuple(body.name for body in self._bodies),
             free,
@@ -309,6 +331,7 @@ class ModelBuilder:
             self._shape_table(),
             joints,
             axes,
+            tendons,
             actuators,
             jnp.asarray(finite_vector("gravity [m/s²]", self.gravity, 3), float),
             ContactSettings(
@@ -329,7 +352,8 @@ class ModelBuilder:
             empty_memory(topology, position.dtype),
         )
         # Frames made from an anchor coincide by construction.
-        return model, _closed(model, state) if self._given_frames else state
+        given = self._given_frames or len(linkage.routing.held)
+        return model, _closed(model, state) if given else state
 
     def _stack(self, name: str):
         return jnp.asarray(np.stack([getattr(body, name) for body in self._bodies]), float)
@@ -395,7 +419,7 @@ class ModelBuilder:
 
 
 def _closed(model: Model, state: State) -> State:
-    """The state with the coordinates its poses have; refused where a joint is open."""
+    """The state with the coordinates its poses have; refused where one is not held."""
     linkage = model.topology.linkage
     found = jax.jit(joint_motion)(model, state)
     errors = np.abs(found.error)
@@ -404,6 +428,14 @@ def _closed(model: Model, state: State) -> State:
         raise ValueError(
             f"joint {worst!r}: its frames on the two bodies are {errors.max():.3g} m or rad from "
             "where the joint allows: place the bodies so that it is closed"
+        )
+    kept = linkage.routing.held
+    errors = np.abs(found.tendon.length[kept] - model.tendons.length[kept])
+    if errors.size and errors.max() > OPEN:
+        worst = linkage.routing.tendons[kept[errors.argmax()]]
+        raise ValueError(
+            f"tendon {worst!r}: it is {errors.max():.3g} m or rad from the length it is held at: "
+            "place the bodies so that it has that"
         )
     return replace(state, turns=found.coordinate)
 

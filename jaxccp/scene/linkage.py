@@ -7,9 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxccp.model.actuator import Actuator, columns
+from jaxccp.model.coordinate import FORCES
 from jaxccp.model.joints import Axis, Joint
 from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
+from jaxccp.model.routing import Tendons
 from jaxccp.model.tree import spanning_tree
+from jaxccp.scene.routing import Strung, routed
 
 
 @dataclass
@@ -27,7 +30,7 @@ class Hung:
 
 @dataclass
 class Driven:
-    """An actuator on its axis."""
+    """An actuator on its axis or tendon."""
 
     name: str
     actuator: Actuator
@@ -42,8 +45,8 @@ class _Freedom:
 
 
 def tables(
-    hung: Sequence[Hung], driven: Sequence[Driven], fixed: np.ndarray
-) -> tuple[Joints, Axes, Actuators, Linkage]:
+    hung: Sequence[Hung], strung: Sequence[Strung], driven: Sequence[Driven], fixed: np.ndarray
+) -> tuple[Joints, Axes, Tendons, Actuators, Linkage]:
     """The tables of a model with these ``fixed`` bodies, in JAX's current default precision."""
     freedoms: list[_Freedom] = []
     owned: list[list[int]] = []
@@ -55,13 +58,18 @@ def tables(
     slots = np.full((len(hung), most), len(freedoms), np.int32)
     for row, axes in zip(slots, owned, strict=True):
         row[: len(axes)] = axes
-    limits = np.array([f.axis.limits or (-np.inf, np.inf) for f in freedoms], float).reshape(-1, 2)
+    coordinates = [*(f.axis for f in freedoms), *(one.tendon for one in strung)]
+    limits = np.array([c.limits or (-np.inf, np.inf) for c in coordinates], float).reshape(-1, 2)
 
     def column(name: str) -> np.ndarray:
-        return np.array([getattr(f.axis, name) for f in freedoms], float)
+        return np.array([getattr(c, name) for c in coordinates], float)
 
     names = tuple(f.name for f in freedoms)
     bodies = np.array([one.bodies for one in hung], np.int32).reshape(-1, 2)
+    pairs = np.array([bodies[j] for j, axes in enumerate(owned) for _ in axes], np.int32)
+    routing, tendons = routed(strung, names, pairs.reshape(-1, 2), ~fixed)
+    named = [*names, *routing.tendons]
+    pushing = [one.actuator for one in driven]
     linkage = Linkage(
         tuple(one.name for one in hung),
         bodies,
@@ -69,13 +77,17 @@ def tables(
         names,
         tuple(f.axis.motion for f in freedoms),
         slots,
+        routing,
         np.flatnonzero(column("stiffness") + column("damping") + column("armature")),
         np.flatnonzero(np.isfinite(limits[:, 0])),
         np.flatnonzero(np.isfinite(limits[:, 1])),
         np.flatnonzero(column("friction")),
         tuple(one.name for one in driven),
-        np.array([names.index(one.axis) for one in driven], np.int32),
-        np.flatnonzero([one.actuator.feeds_back for one in driven]),
+        np.array([named.index(one.axis) for one in driven], np.int32),
+        np.flatnonzero([servo.feeds_back for servo in pushing]),
+        np.isfinite([servo.force_limits for servo in pushing if servo.feeds_back])
+        .reshape(-1, 2)
+        .any(axis=1),
     )
 
     def table(values: np.ndarray):
@@ -90,11 +102,11 @@ def tables(
         table(np.array([f.axis.point for f in freedoms], float).reshape(-1, 3)),
         table(limits[:, 0]),
         table(limits[:, 1]),
-        *(table(column(name)) for name in ("stiffness", "rest", "damping", "armature", "friction")),
+        *(table(column(name)) for name in FORCES),
     )
     numbers = columns([one.actuator for one in driven])
     actuators = Actuators(**{name: table(values) for name, values in numbers.items()})
-    return joints, axes, actuators, linkage
+    return joints, axes, tendons, actuators, linkage
 
 
 def _freedoms(hung: Hung) -> list[_Freedom]:
@@ -110,6 +122,6 @@ def _freedoms(hung: Hung) -> list[_Freedom]:
     ]
 
 
-def axis_names(hung: Sequence[Hung]) -> list[str]:
-    """Names of all axes."""
-    return [freedom.name for one in hung for freedom in _freedoms(one)]
+def axis_motions(hung: Sequence[Hung]) -> dict[str, str]:
+    """Motion of each axis by its name."""
+    return {freedom.name: freedom.axis.motion for one in hung for freedom in _freedoms(one)}

@@ -36,7 +36,9 @@ def shapes(kind: str, count: int, rng: np.random.Generator, spread: float = 0.3)
         size = rng.uniform(0.5, 1.0, (count, 3))
     rotation = Rotation.random(count, rng).as_matrix()
     placed = geometry(rng.normal(0, spread, (count, 3)), size, radius, rotation)
-    return replace(placed, hull=hulls(rng.integers(len(MESHES), size=count)) if kind == "convex" else None)
+    return replace(
+        placed, hull=hulls(rng.integers(len(MESHES), size=count)) if kind == "convex" else None
+    )
 
 
 def _meshes() -> list[ConvexMesh]:

@@ -59,7 +59,7 @@ def step() -> tuple[Model, State, Contacts, System, Descriptor, Problem, np.ndar
         descriptor = describe(model, system)
         lam = jnp.sin(jnp.arange(descriptor.cones.rows, dtype=system.problem.r.dtype))
         problem, delassus = descriptor.problem(), system.delassus.dense()
-        ways = jnp.stack([system.velocities(lam)[0], descriptor.velocities(lam)])
+        ways = jnp.stack([system.after(lam).twist, descriptor.velocities(lam)])
         forms = jnp.stack([delassus, problem.delassus.dense()])
         return system, descriptor, problem, forms, ways
 

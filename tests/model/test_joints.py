@@ -14,7 +14,9 @@ from jaxccp.math import quaternion
 from jaxccp.model import (
     JOINTS,
     Ball,
+    Cable,
     Compound,
+    Coupling,
     Cylindrical,
     Hinge,
     Joint,
@@ -26,6 +28,7 @@ from jaxccp.model import (
     Spherical,
     State,
     Universal,
+    gear,
     joint_motion,
     motor,
     place,
@@ -176,6 +179,26 @@ def two() -> tuple[ModelBuilder, int]:
         (lambda b, i: b.add_joint(Compound((Hinge(), Hinge())), 0, i), "depend on each other"),
         (lambda b, i: b.add_joint(Compound((Ball(), Slide())), 0, i), "only slides"),
         (lambda b, i: b.add_actuator(motor(), "knee"), "no axis 'knee'"),
+        (lambda b, i: b.add_tendon(gear("a", "b", 2.0)), "no axis 'a'"),
+        (lambda b, i: Coupling({}), "one axis at least"),
+        (lambda b, i: Coupling({"a": float("inf")}), "finite factor"),
+        (
+            lambda b, i: (
+                b.add_joint(Spherical(), 0, i, name="hip"),
+                b.add_tendon(Coupling({"hip.0": 1.0})),
+            ),
+            "of a ball",
+        ),
+        (lambda b, i: Cable([(i, (0, 0, 0))]), "two points"),
+        (lambda b, i: Cable([(0, (0, 0, 0)), (i, (0, 0, 0))], length=0.0), "must be positive"),
+        (lambda b, i: b.add_tendon(Cable([(0, (0, 0, 0)), (7, (0, 0, 0))])), "no body 7"),
+        (
+            lambda b, i: (
+                b.add_tendon(Cable([(0, (0, 0, 0)), (i, (1, 0, 0))], length=0.4), "rod"),
+                b.build(),
+            ),
+            "tendon 'rod'.*0.6",
+        ),
         (
             lambda b, i: (
                 b.add_joint(

@@ -98,13 +98,13 @@ def bound(delassus: Delassus, scalars: int) -> tuple[Float[Array, " s"], Float[A
 
 def _split_masses(delassus: BodyDelassus) -> tuple[Array, Array]:
     scalars, dtype = delassus.scalar_rows.shape[0], delassus.compliance.dtype
-    pairs = movable(delassus)
-    count = jnp.zeros(delassus.bodies + 1, dtype).at[pairs.reshape(-1)].add(1.0)[pairs]
-    single = delassus.scalar_rows.reshape(-1, 2, 6)
+    touched = movable(delassus)
+    count = jnp.zeros(delassus.bodies + 1, dtype).at[touched.reshape(-1)].add(1.0)[touched]
+    single = delassus.scalar_rows.reshape(scalars, touched.shape[1], 6)
     blocks = delassus.contact_rows.reshape(-1, 3, 2, 6)
     return (
         jnp.einsum("sbj,sbj,sb->s", single, single, count[:scalars])
         + delassus.compliance[:scalars],
-        jnp.einsum("cibj,ckbj,cb->cik", blocks, blocks, count[scalars:])
+        jnp.einsum("cibj,ckbj,cb->cik", blocks, blocks, count[scalars:, :2])
         + jax.vmap(jnp.diag)(delassus.compliance[scalars:].reshape(-1, 3)),
     )

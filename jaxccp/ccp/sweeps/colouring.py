@@ -111,15 +111,17 @@ def couplings(matrix: Float[Array, "n n"], scalars: int) -> Bool[Array, "b b"]:
     return (both | both.T) & ~jnp.eye(blocks, dtype=bool)
 
 
-def movable(delassus: BodyDelassus) -> Int[Array, "b 2"]:
-    """The two bodies of each block; ``delassus.bodies`` in place of one that cannot move."""
-    scalars = jnp.any(delassus.scalar_rows.reshape(-1, 2, 6) != 0, axis=2)
+def movable(delassus: BodyDelassus) -> Int[Array, "b k"]:
+    """The bodies of each block; ``delassus.bodies`` in place of one that cannot move or is none."""
+    width, none = delassus.scalar_bodies.shape[1], delassus.bodies
+    scalars = jnp.any(delassus.scalar_rows.reshape(-1, width, 6) != 0, axis=2)
     contacts = jnp.any(delassus.contact_rows.reshape(-1, 3, 2, 6) != 0, axis=(1, 3))
-    pairs = jnp.concatenate([delassus.scalar_bodies, delassus.contact_bodies])
-    return jnp.where(jnp.concatenate([scalars, contacts]), pairs, delassus.bodies)
+    contacts = jnp.where(contacts, delassus.contact_bodies, none)
+    contacts = jnp.pad(contacts, ((0, 0), (0, width - 2)), constant_values=none)
+    return jnp.concatenate([jnp.where(scalars, delassus.scalar_bodies, none), contacts])
 
 
-def _through_bodies(pairs: Int[Array, "b 2"], bodies: int) -> NeighbourMax:
+def _through_bodies(pairs: Int[Array, "b k"], bodies: int) -> NeighbourMax:
     def through_bodies(x: Array) -> Array:
         largest = jnp.zeros(bodies + 1, x.dtype).at[pairs].max(x[:, None])
         return jnp.max(largest.at[bodies].set(0)[pairs], axis=1)

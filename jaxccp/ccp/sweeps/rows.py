@@ -57,43 +57,46 @@ def cut(x: Array, start: Array, width: int) -> Array:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class _BodyRows:
-    """Carried: the whitened velocities of the bodies. Gather, twelve products a row, scatter."""
+    """Carried: the whitened velocities of the bodies. Gather, six products a row and body, add."""
 
-    rows: Float[Array, "b 3 12"]
-    pairs: Int[Array, "b 2"]
+    rows: Float[Array, "b 3 6*k"]
+    touched: Int[Array, "b k"]
     compliance: Float[Array, "b 3"]
     bodies: int = field(metadata={"static": True})
     width: int = field(metadata={"static": True})
 
     def start(self, x: Array) -> Array:
         parts = jnp.einsum("wij,wi->wj", self.rows, x).reshape(-1, 6)
-        return jnp.zeros((self.bodies + 1, 6), x.dtype).at[self.pairs.reshape(-1)].add(parts)
+        return jnp.zeros((self.bodies + 1, 6), x.dtype).at[self.touched.reshape(-1)].add(parts)
 
     def velocity(self, carrier: Array, x: Array, start: Array, stop: Array) -> Array:
-        block, pairs, compliance = (
-            cut(a, start, self.width) for a in (self.rows, self.pairs, self.compliance)
+        block, touched, compliance = (
+            cut(a, start, self.width) for a in (self.rows, self.touched, self.compliance)
         )
-        return jnp.einsum("wij,wj->wi", block, carrier[pairs].reshape(-1, 12)) + compliance * x
+        moving = carrier[touched].reshape(self.width, -1)
+        return jnp.einsum("wij,wj->wi", block, moving) + compliance * x
 
     def push(self, carrier: Array, x: Array, change: Array, start: Array) -> Array:
-        block, pairs = (cut(a, start, self.width) for a in (self.rows, self.pairs))
+        block, touched = (cut(a, start, self.width) for a in (self.rows, self.touched))
         parts = jnp.einsum("wij,wi->wj", block, change).reshape(-1, 6)
-        return carrier.at[pairs.reshape(-1)].add(parts)
+        return carrier.at[touched.reshape(-1)].add(parts)
 
 
 def _body_rows(delassus: BodyDelassus, scale: Array, schedule: Schedule, scalars: int) -> _BodyRows:
     width, single = schedule.width, delassus.scalar_rows[:, None]
-    every = jnp.concatenate([jnp.pad(single, ((0, 0), (0, 2), (0, 0))), delassus.contact_rows])
+    more = single.shape[2] - 12
+    contacts = jnp.pad(delassus.contact_rows, ((0, 0), (0, 0), (0, more)))
+    every = jnp.concatenate([jnp.pad(single, ((0, 0), (0, 2), (0, 0))), contacts])
     every = jnp.pad(every[schedule.order], ((0, width), (0, 0), (0, 0)))
     # What cannot move may stand in a chunk any number of times, its rows being zero.
-    pairs = jnp.pad(
+    touched = jnp.pad(
         movable(delassus)[schedule.order],
         ((0, width), (0, 0)),
         constant_values=delassus.bodies,
     )
     compliance = arranged(delassus.compliance, schedule, scalars)
     return _BodyRows(
-        every * scale[:, :, None], pairs, compliance * scale * scale, delassus.bodies, width
+        every * scale[:, :, None], touched, compliance * scale * scale, delassus.bodies, width
     )
 
 

@@ -9,12 +9,16 @@ from jaxccp.dynamics.rows.limit import lower, upper
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.rows.servo import servo
 from jaxccp.dynamics.rows.spring import spring
+from jaxccp.dynamics.rows.tendon import tendon
 
-ROWS = (held, spring, lower, upper, friction, servo)
+ROWS = (held, tendon, spring, lower, upper, friction, servo)
 """In the order of the multipliers; how many there are is for
 :attr:`jaxccp.model.linkage.Linkage.rows` to know."""
 
 
 def scalar_rows(step: Step) -> Rows:
     """Those of all families."""
-    return jax.tree.map(lambda *parts: jnp.concatenate(parts), *(rows(step) for rows in ROWS))
+    families = [rows(step) for rows in ROWS]
+    width = max(rows.bodies.shape[1] for rows in families)
+    families = [rows.widened(width) for rows in families]
+    return jax.tree.map(lambda *parts: jnp.concatenate(parts), *families)

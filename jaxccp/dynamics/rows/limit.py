@@ -10,14 +10,14 @@ from jaxccp.dynamics.rows.row import Rows, Step
 def lower(step: Step) -> Rows:
     """λ ≥ 0 ⟂ q̇⁺ + (q − lower)/h ≥ 0."""
     index = step.model.topology.linkage.lower
-    gap = step.motion.coordinate[index] - step.model.axes.lower[index]
+    gap = step.coordinate[index] - step.model.axes.lower[index]
     return _limit(step, index, gap, 1.0)
 
 
 def upper(step: Step) -> Rows:
     """λ ≥ 0 ⟂ −q̇⁺ + (upper − q)/h ≥ 0."""
     index = step.model.topology.linkage.upper
-    gap = step.model.axes.upper[index] - step.motion.coordinate[index]
+    gap = step.model.axes.upper[index] - step.coordinate[index]
     return _limit(step, index, gap, -1.0)
 
 

@@ -1,6 +1,6 @@
 """Scalar rows of the problem, as each family makes them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
@@ -16,11 +16,12 @@ from jaxccp.model.state import State
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Rows:
-    """Rows between two bodies each: lo ≤ λ ≤ hi, u = J V⁺ + bias + compliance λ."""
+    """Rows between k bodies each: lo ≤ λ ≤ hi, u = J V⁺ + bias + compliance λ."""
 
-    jacobian: Float[Array, "s 2 6"]
-    """J: of the first and the second body's twist (linear, angular; world)."""
-    bodies: Int[Array, "s 2"]
+    jacobian: Float[Array, "s k 6"]
+    """J: of the bodies' twists (linear, angular; world); zero for bodies that there are not."""
+    bodies: Int[Array, "s k"]
+    """Of rows along joints the first and the second, then none."""
     bias: Float[Array, " s"]
     """b [m/s, rad/s]"""
     compliance: Float[Array, " s"]
@@ -29,15 +30,26 @@ class Rows:
     """[N s, N m s]"""
     hi: Float[Array, " s"]
 
+    def of(self, index: np.ndarray) -> "Rows":
+        """Some of them."""
+        return jax.tree.map(lambda leaf: leaf[index], self)
+
     def velocity(self, twist: Float[Array, "nb 6"]) -> Float[Array, " s"]:
         """J V."""
         return jnp.einsum("sbi,sbi->s", self.jacobian, twist[self.bodies])
 
-    def whitened(self, root: InverseRoot) -> Float[Array, "s 12"]:
-        """J L, both bodies side by side."""
+    def widened(self, width: int) -> "Rows":
+        """The same with room for ``width`` bodies each."""
+        more = width - self.bodies.shape[1]
+        jacobian = jnp.pad(self.jacobian, ((0, 0), (0, more), (0, 0)))
+        return replace(self, jacobian=jacobian, bodies=jnp.pad(self.bodies, ((0, 0), (0, more))))
+
+    def whitened(self, root: InverseRoot) -> Float[Array, "s 6*k"]:
+        """J L, the bodies side by side."""
         linear = root.linear[self.bodies][..., None] * self.jacobian[..., :3]
         angular = jnp.einsum("sbi,sbij->sbj", self.jacobian[..., 3:], root.angular[self.bodies])
-        return jnp.concatenate([linear, angular], axis=-1).reshape(-1, 12)
+        whitened = jnp.concatenate([linear, angular], axis=-1)
+        return whitened.reshape(len(whitened), 6 * self.bodies.shape[1])
 
 
 @dataclass(frozen=True)
@@ -51,14 +63,31 @@ class Step:
     """[s]"""
     control: Float[Array, " nm"]
 
-    def along(self, axes: np.ndarray) -> tuple[Array, Array]:
-        """Jacobian and bodies of rows along axes."""
-        linkage = self.model.topology.linkage
-        return self.motion.axis[axes], jnp.asarray(linkage.bodies[linkage.owner[axes]], jnp.int32)
+    @property
+    def coordinate(self) -> Float[Array, " k"]:
+        """Of all axes, then of all tendons."""
+        return jnp.concatenate([self.motion.coordinate, self.motion.tendon.length])
 
-    def push(self, axes: np.ndarray, force: Float[Array, " k"]) -> Float[Array, "nb 6"]:
-        """Forces and torques on the bodies (world) of forces along axes [N, N m]."""
-        jacobian, bodies = self.along(axes)
+    @property
+    def rate(self) -> Float[Array, " k"]:
+        """Of all axes, then of all tendons."""
+        return jnp.concatenate([self.motion.rate, self.motion.tendon.rate])
+
+    def along(self, index: np.ndarray) -> tuple[Array, Array]:
+        """Jacobian and bodies of rows along axes and tendons."""
+        linkage = self.model.topology.linkage
+        pairs, bodies = linkage.bodies[linkage.owner], linkage.routing.bodies
+        jacobian = self.motion.axis
+        if len(bodies):
+            more = bodies.shape[1] - 2
+            pairs = np.concatenate([np.pad(pairs, ((0, 0), (0, more))), bodies])
+            jacobian = jnp.pad(jacobian, ((0, 0), (0, more), (0, 0)))
+            jacobian = jnp.concatenate([jacobian, self.motion.tendon.row])
+        return jacobian[index], jnp.asarray(pairs[index], jnp.int32)
+
+    def push(self, index: np.ndarray, force: Float[Array, " k"]) -> Float[Array, "nb 6"]:
+        """Forces and torques on the bodies (world) of forces along axes and tendons [N, N m]."""
+        jacobian, bodies = self.along(index)
         parts = force[:, None, None] * jacobian
         total = jnp.zeros((self.state.position.shape[0], 6), force.dtype)
         return total.at[bodies.reshape(-1)].add(parts.reshape(-1, 6))

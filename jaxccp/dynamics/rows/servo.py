@@ -18,7 +18,7 @@ def servo(step: Step) -> Rows:
     actuators, h = jax.tree.map(lambda leaf: leaf[index], step.model.actuators), step.h
     axes = step.model.topology.linkage.driven[index]
     alpha = h * actuators.damping + h * h * actuators.stiffness
-    x = actuators.gear * step.motion.coordinate[axes]
+    x = actuators.gear * step.coordinate[axes]
     wanted = _command(step)[index] - actuators.stiffness * x
     jacobian, bodies = step.along(axes)
     acts = alpha > 0
@@ -41,10 +41,10 @@ def _command(step: Step) -> Array:
 
 
 def explicit(step: Step) -> Float[Array, " nm"]:
-    """Force that each actuator's axis feels as things stand [N, N m]."""
+    """Force that each actuator's axis or tendon feels as things stand [N, N m]."""
     actuators, axes = step.model.actuators, step.model.topology.linkage.driven
-    x = actuators.gear * step.motion.coordinate[axes]
-    speed = actuators.gear * step.motion.rate[axes]
+    x = actuators.gear * step.coordinate[axes]
+    speed = actuators.gear * step.rate[axes]
     force = _command(step) - actuators.stiffness * x - actuators.damping * speed
     limits = actuators.force_limits
     return actuators.gear * jnp.clip(force, limits[:, 0], limits[:, 1])

@@ -20,10 +20,10 @@ def spring(step: Step) -> Rows:
     index = step.model.topology.linkage.sprung
     stiffness, armature = axes.stiffness[index], axes.armature[index]
     alpha = armature + h * axes.damping[index] + h * h * stiffness
-    stretch = step.motion.coordinate[index] - axes.rest[index]
+    stretch = step.coordinate[index] - axes.rest[index]
     jacobian, bodies = step.along(index)
     acts = alpha > 0
-    bias = safe.divide(h * stiffness * stretch - armature * step.motion.rate[index], alpha)
+    bias = safe.divide(h * stiffness * stretch - armature * step.rate[index], alpha)
     free = jnp.full_like(alpha, jnp.inf)
     return Rows(
         jnp.where(acts[:, None, None], jacobian, 0.0),

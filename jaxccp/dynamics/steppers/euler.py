@@ -6,15 +6,15 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.problem import Law
-from jaxccp.ccp.solution import Solution
 from jaxccp.ccp.solve import Stop, solve
 from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.ccp.solvers.auto import Auto
 from jaxccp.collision.detect import Contacts, detect, recall, remember
 from jaxccp.dynamics.inertia import rotate_freely, world_inertia
+from jaxccp.dynamics.reaction import reactions
 from jaxccp.dynamics.report import StepReport, report
-from jaxccp.dynamics.system import System, assemble
+from jaxccp.dynamics.system import Outcome, assemble
 from jaxccp.math import linear3, quaternion
 from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.model import Model
@@ -37,6 +37,9 @@ class EulerImplicitLinearized:
     solver: Solver | None = None
     """None: APGD where there are contacts alone, else Auto, since chains are stiff."""
     stop: Stop = field(default_factory=Stop)
+    eliminate: bool = True
+    """Solve for the equality rows of the joints beforehand, which leaves contacts, limits and
+    other rows with bounds to the solver. False: it iterates over all rows."""
 
     def __post_init__(self) -> None:
         if not self.h > 0:
@@ -52,24 +55,24 @@ class EulerImplicitLinearized:
         """The state after one step under applied forces [N] and torques [N m] (world), and with
         the actuators' controls, 0 unless given."""
         contacts = detect(model, state)
-        jointed = bool(model.topology.linkage.joints)
+        jointed = model.topology.linkage.linked
         motion = joint_motion(model, state) if jointed else None
         if motion is not None:
             state = replace(state, turns=motion.coordinate)
-        system = assemble(model, state, contacts, self.h, force, motion, control)
+        system = assemble(model, state, contacts, self.h, force, motion, control, self.eliminate)
         world = recall(model.topology, state.memory, contacts)
         guess = system.problem.cones.join(
-            state.memory.scalars, jnp.einsum("cij,cj->ci", contacts.frame, world)
+            system.guess(state.memory.scalars), jnp.einsum("cij,cj->ci", contacts.frame, world)
         )
         solver = self.solver or (Auto() if jointed else APGD())
         solution = solve(system.problem, solver, guess, law=self.law, stop=self.stop)
-        after = self._advance(model, state, contacts, system, solution)
-        return after, report(contacts, solution.statistics)
+        outcome = system.after(solution.lam)
+        after = self._advance(model, state, contacts, outcome)
+        acting = reactions(model, state, system.rows, outcome.scalars, self.h)
+        return after, report(contacts, solution.statistics, acting)
 
-    def _advance(
-        self, model: Model, state: State, contacts: Contacts, system: System, solution: Solution
-    ) -> State:
-        twist, carrying = system.velocities(solution.lam)
+    def _advance(self, model: Model, state: State, contacts: Contacts, outcome: Outcome) -> State:
+        twist, carrying = outcome.twist, outcome.carrying
         free = jnp.asarray(model.topology.free)[:, None]
         position = state.position + self.h * carrying[:, :3]
         turned = rotate_freely(model.bodies.inertia, state.quaternion, carrying[:, 3:], self.h)
@@ -79,8 +82,7 @@ class EulerImplicitLinearized:
         after = world_inertia(model, quaternion.to_matrix(turned))
         momentum = jnp.einsum("bij,bj->bi", before, twist[:, 3:])
         spin = jnp.einsum("bij,bj->bi", linear3.inverse(after), momentum)
-        scalars, impulse = system.problem.cones.split(solution.lam)
-        world = jnp.einsum("cij,ci->cj", contacts.frame, impulse)
+        world = jnp.einsum("cij,ci->cj", contacts.frame, outcome.contacts)
         return State(
             position,
             turned,
@@ -88,5 +90,5 @@ class EulerImplicitLinearized:
             spin,
             state.time + self.h,
             state.turns,
-            remember(model.topology, contacts, world, scalars),
+            remember(model.topology, contacts, world, outcome.scalars),
         )

@@ -1,0 +1,38 @@
+"""Which scalar rows are solved for beforehand, and along which trees."""
+
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from jaxccp.ccp.elimination.forest import Edge, Forest, forest
+from jaxccp.model.model import Topology
+
+
+@dataclass(frozen=True, eq=False)
+class Partition:
+    """The scalar rows in two parts, by index."""
+
+    eliminated: np.ndarray
+    """Equality rows."""
+    rest: np.ndarray
+    """Rows with bounds."""
+    forest: Forest
+    """Of the eliminated rows."""
+
+
+@cache
+def partition(topology: Topology) -> Partition:
+    """Equality rows along the spanning trees of the joints, those of the other joints loose."""
+    linkage, free = topology.linkage, topology.free
+    eliminated = np.flatnonzero(linkage.equalities)
+    owners = linkage.row_owner[eliminated]
+    edges = []
+    for joint, forwards in zip(*linkage.tree, strict=True):
+        ends = linkage.bodies[joint]
+        rows = np.flatnonzero(owners == joint)
+        edges.append(Edge(int(ends[int(forwards)]), int(ends[1 - int(forwards)]), forwards, rows))
+    hanging = {edge.body for edge in edges}
+    rooted = [int(b) for b in np.unique(linkage.bodies) if free[b] and b not in hanging]
+    tree = forest(edges, rooted, len(eliminated), free)
+    return Partition(eliminated, np.flatnonzero(~linkage.equalities), tree)

@@ -1,0 +1,36 @@
+"""The length of a path through points of bodies: rods, ropes, springs between points, winches."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from jaxccp.model.tendons.tendon import Tendon
+
+Place = tuple[int, Sequence[float] | np.ndarray]
+"""A body, and a point in its axes from its centre of mass [m]."""
+
+
+@dataclass(frozen=True)
+class Cable(Tendon):
+    """Straight from point to point: a rod when held at a ``length``, a rope with an upper limit.
+
+    MJCF's ``tendon/spatial`` through sites, without wrapping. Where two points of a path meet it
+    has no direction and transmits nothing.
+    """
+
+    points: Sequence[Place]
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.points) < 2:
+            raise ValueError(f"Cable: a path needs two points at least, not {len(self.points)}")
+        for _, point in self.points:
+            value = np.asarray(point, float)
+            if value.shape != (3,) or not np.isfinite(value).all():
+                raise ValueError(f"Cable: a point must be 3 finite numbers, not {point!r}")
+        if self.length is not None and not self.length > 0:
+            raise ValueError(
+                f"Cable: length must be positive, not {self.length!r}; a joint "
+                "holds points together"
+            )

@@ -1,0 +1,41 @@
+"""A sum of functions of joint coordinates: gears, differentials, MJCF's fixed tendons."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from jaxccp.model.tendons.tendon import Tendon
+
+
+@dataclass(frozen=True)
+class Coupling(Tendon):
+    """Σ p_k(q_k) over axes, each p_k a polynomial; held at a ``length`` it couples the axes.
+
+    MJCF's ``tendon/fixed``, and its ``equality/joint`` y = p(x) as {y: 1, x: −p} held at 0.
+    """
+
+    terms: Mapping[str, float | Sequence[float]]
+    """By name of the axis: a factor, or the coefficients of a polynomial, lowest degree first."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.terms:
+            raise ValueError("Coupling: name one axis at least")
+        for axis in self.terms:
+            coefficients = self.polynomial(axis)
+            if coefficients.ndim != 1 or not np.isfinite(coefficients).all():
+                raise ValueError(
+                    f"Coupling: axis {axis!r} needs a finite factor or the coefficients of a "
+                    f"polynomial, not {self.terms[axis]!r}"
+                )
+
+    def polynomial(self, axis: str) -> np.ndarray:
+        """Coefficients of an axis's term, lowest degree first."""
+        given = self.terms[axis]
+        return np.array([0.0, given] if isinstance(given, int | float) else given, float)
+
+
+def gear(follower: str, leader: str, ratio: float) -> Coupling:
+    """Holds the coordinate of one axis at ``ratio`` times that of another, by their names."""
+    return Coupling({follower: 1.0, leader: -ratio}, length=0.0)

@@ -1,0 +1,92 @@
+"""From tendons, as they were added, to their tables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxccp.model.routing import Routing, Tendons
+from jaxccp.model.tendons import Cable, Coupling
+
+
+@dataclass
+class Strung:
+    """A tendon in its place."""
+
+    name: str
+    tendon: Coupling | Cable
+
+
+def check_tendon(label: str, tendon: Coupling | Cable, axes: dict[str, str], bodies: int) -> None:
+    """Raise ``ValueError`` for what is not there; ``axes`` has the motion of each by its name."""
+    if isinstance(tendon, Cable):
+        for body, _ in tendon.points:
+            if not 0 <= body < bodies:
+                raise ValueError(f"{label}: there is no body {body}; add it first")
+        return
+    for axis in tendon.terms:
+        if axis not in axes:
+            raise ValueError(f"{label}: there is no axis {axis!r}; there are {', '.join(axes)}")
+        if axes[axis] == "ball":
+            raise ValueError(
+                f"{label}: {axis!r} is of a ball, whose coordinates its rates are no derivatives "
+                "of; use hinges"
+            )
+
+
+def routed(
+    strung: Sequence[Strung], axes: Sequence[str], pairs: np.ndarray, free: np.ndarray
+) -> tuple[Routing, Tendons]:
+    """The tables of tendons along ``axes``, each between two bodies [na 2]."""
+    terms = [
+        (i, axes.index(axis), one.tendon.polynomial(axis))
+        for i, one in enumerate(strung)
+        if isinstance(one.tendon, Coupling)
+        for axis in one.tendon.terms
+    ]
+    places: list[tuple[int, np.ndarray]] = []
+    segments: list[tuple[int, int, int]] = []
+    for i, one in enumerate(strung):
+        if isinstance(one.tendon, Cable):
+            start = len(places)
+            places += [(body, np.asarray(point, float)) for body, point in one.tendon.points]
+            segments += [(i, k, k + 1) for k in range(start, len(places) - 1)]
+    term = np.array([(i, axis) for i, axis, _ in terms], np.int32).reshape(-1, 2)
+    segment = np.array(segments, np.int32).reshape(-1, 3)
+    point_body = np.array([body for body, _ in places], np.int32)
+    ends = point_body[segment[:, 1:]]
+    touched = [
+        np.unique(np.concatenate([pairs[term[term[:, 0] == i, 1]], ends[segment[:, 0] == i]]))
+        for i in range(len(strung))
+    ]
+    touched = [[int(body) for body in bodies if free[body]] for bodies in touched]
+    # Never less than the two bodies that other rows have.
+    width = max([2, *map(len, touched)])
+    bodies = np.array([row + [0] * (width - len(row)) for row in touched], np.int32)
+
+    def slots(tendon: np.ndarray, pair: np.ndarray) -> np.ndarray:
+        found = [
+            [touched[i].index(body) if body in touched[i] else width for body in both]
+            for i, both in zip(tendon, pair.tolist(), strict=True)
+        ]
+        return np.array(found, np.int32).reshape(-1, 2)
+
+    routing = Routing(
+        tuple(one.name for one in strung),
+        bodies.reshape(-1, width),
+        np.array([i for i, one in enumerate(strung) if one.tendon.length is not None], np.int32),
+        term,
+        slots(term[:, 0], pairs[term[:, 1]]),
+        segment,
+        slots(segment[:, 0], ends),
+        point_body,
+    )
+    degree = max((len(coefficients) for *_, coefficients in terms), default=0)
+    padded = [np.pad(one, (0, degree - len(one))) for *_, one in terms]
+    tendons = Tendons(
+        jnp.asarray(np.array(padded, float).reshape(len(terms), degree), float),
+        jnp.asarray(np.array([point for _, point in places], float).reshape(-1, 3), float),
+        jnp.asarray(np.array([one.tendon.length or 0.0 for one in strung], float), float),
+    )
+    return routing, tendons

@@ -1,0 +1,141 @@
+"""Eliminated equality rows against dense linear algebra in numpy."""
+
+from dataclasses import dataclass, replace
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp.ccp import BodyDelassus
+from jaxccp.ccp.elimination.delassus import EliminatedDelassus
+from jaxccp.ccp.elimination.equalities import Equalities, equalities
+from jaxccp.ccp.elimination.forest import Edge, forest
+
+PARENTS = (None, 0, 1, 2, 2, None, 5, 0, None)
+"""Of each body: two limbs on the fixed body 0, a pair on its own, a body that nothing holds."""
+HELD = (0, 3, 5, 2, 6, 0, 4, 3, 0)
+"""By how many rows."""
+LOOPS = ((3, 4), (4, 7), (6, 6), (3, 4))
+"""Bodies that loose rows connect; the last repeats the first. The one of a body with itself is of
+zeros on one side."""
+CONTACTS = ((0, 3), (3, 4), (2, 7), (8, 0), (6, 8), (5, 6), (4, 3))
+LIMITS = ((1, 2), (6, 5), (0, 8))
+
+
+@dataclass
+class Mechanism:
+    held: np.ndarray
+    """Equality rows on all bodies [m 54]."""
+    compliance: np.ndarray
+    rest: np.ndarray
+    """Rows that are left [n 54]."""
+    equalities: Equalities
+    delassus: EliminatedDelassus
+
+    def inverse(self) -> np.ndarray:
+        """P, by pseudo-inverse."""
+        matrix = self.held @ self.held.T + np.diag(self.compliance)
+        pseudo = np.linalg.pinv(matrix, rcond=1e-12, hermitian=True)
+        return np.eye(self.held.shape[1]) - self.held.T @ pseudo @ self.held
+
+
+def spread(rows: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Rows [m 12] of two bodies each as rows on all."""
+    total = np.zeros((len(rows), len(PARENTS), 6))
+    for line, row, pair in zip(total, rows.reshape(-1, 2, 6), pairs, strict=True):
+        line[pair[0]] += row[0]
+        line[pair[1]] += row[1]
+    return total.reshape(len(rows), -1)
+
+
+@cache
+def mechanism() -> Mechanism:
+    random = np.random.default_rng(5)
+    edges, pairs = [], []
+    for body, (parent, count) in enumerate(zip(PARENTS, HELD, strict=True)):
+        if parent is not None:
+            second = bool(random.integers(2))
+            edges.append(Edge(body, parent, second, len(pairs) + np.arange(count)))
+            pairs += [(parent, body) if second else (body, parent)] * count
+    tied = len(pairs)
+    pairs = np.array([*pairs, *LOOPS])
+
+    def rows_of(pairs: np.ndarray) -> np.ndarray:
+        rows = random.normal(size=(len(pairs), 2, 6))
+        rows[pairs == 0] = 0.0
+        return rows.reshape(-1, 12)
+
+    held = rows_of(pairs)
+    held[tied + 2, :6] = 0.0
+    held[-1] = 2.0 * held[tied]
+    compliance = np.where(random.random(len(pairs)) < 0.5, 0.0, random.random(len(pairs)))
+    compliance[tied:] = 0.0
+    movable = np.arange(len(PARENTS)) > 0
+    found = equalities(
+        jnp.array(held),
+        jnp.array(pairs),
+        jnp.array(compliance),
+        forest(edges, [5], len(pairs), movable),
+    )
+    limits, contacts = np.array(LIMITS), np.array(CONTACTS)
+    scalar, normal = rows_of(limits), rows_of(np.repeat(contacts, 3, axis=0))
+    total = len(limits) + 3 * len(contacts)
+    delassus = BodyDelassus(
+        jnp.array(scalar),
+        jnp.array(normal.reshape(-1, 3, 12)),
+        jnp.array(limits),
+        jnp.array(contacts),
+        jnp.array(random.random(total)),
+        len(PARENTS),
+    )
+    rest = np.concatenate([spread(scalar, limits), spread(normal, np.repeat(contacts, 3, axis=0))])
+    both = EliminatedDelassus(delassus, found)
+    return Mechanism(spread(held, pairs), compliance, rest, found, both)
+
+
+solved = jax.jit(Equalities.solve)
+
+
+def test_velocities_and_multipliers_solve_the_saddle_system() -> None:
+    m, random = mechanism(), np.random.default_rng(0)
+    push = random.normal(size=(len(PARENTS), 6))
+    push[0] = 0.0
+    r = random.normal(size=len(m.held))
+    r[-1] = 2.0 * r[-4]
+    w, lam = solved(m.equalities, jnp.array(push), jnp.array(r))
+    np.testing.assert_allclose(np.ravel(w), push.ravel() + m.held.T @ lam, rtol=0, atol=1e-13)
+    wanted = -r - m.compliance * lam
+    np.testing.assert_allclose(m.held @ np.ravel(w), wanted, rtol=0, atol=1e-12)
+    # Two rows that say the same bear half of it each, the second one being twice the first.
+    assert 2 * lam[-1] == pytest.approx(lam[-4], rel=1e-9)
+
+
+def test_contradicting_loops_move_nothing() -> None:
+    m = mechanism()
+    push = jnp.zeros((len(PARENTS), 6))
+    r = jnp.zeros(len(m.held)).at[-1].set(2.0).at[-4].set(-1.0)
+    w, lam = solved(m.equalities, push, r)
+    assert np.abs(w).max() < 1e-12
+    assert np.abs(lam).max() < 1e-12
+
+
+@pytest.mark.parametrize("looped", [True, False])
+def test_delassus_is_the_schur_complement(looped: bool) -> None:
+    m = mechanism()
+    delassus = m.delassus
+    if not looped:
+        tied = len(m.held) - len(LOOPS)
+        m = replace(m, held=m.held[:tied], compliance=m.compliance[:tied])
+        delassus = replace(delassus, equalities=replace(m.equalities, loops=None))
+    expected = m.rest @ m.inverse() @ m.rest.T + np.diag(delassus.rest.compliance)
+    scalars, blocks = delassus.blocks(len(LIMITS))
+    near = {"rtol": 0, "atol": 1e-12 * np.abs(expected).max()}
+    np.testing.assert_allclose(scalars, np.diag(expected)[: len(LIMITS)], **near)
+    for i, block in enumerate(blocks):
+        at = slice(len(LIMITS) + 3 * i, len(LIMITS) + 3 * i + 3)
+        np.testing.assert_allclose(block, expected[at, at], **near)
+    np.testing.assert_allclose(delassus.diagonal(), np.diag(expected), **near)
+    if looped:
+        np.testing.assert_allclose(jax.jit(EliminatedDelassus.dense)(delassus), expected, **near)

@@ -1,0 +1,325 @@
+"""Gears, rods, ropes and pulleys against analytic mechanics."""
+
+from dataclasses import replace
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jaxtyping import Array
+from scipy.integrate import solve_ivp
+
+from jaxccp.ccp import Stop, solve
+from jaxccp.ccp.blocks import BlockDiagonal
+from jaxccp.ccp.solvers.newton import Newton
+from jaxccp.ccp.solvers.psor import PSOR
+from jaxccp.collision.detect import detect
+from jaxccp.dynamics import (
+    EulerImplicitLinearized,
+    accelerations,
+    describe,
+    matrices,
+    rollout,
+)
+from jaxccp.dynamics.system import System, assemble
+from jaxccp.io import read_problem, write_system
+from jaxccp.math import quaternion
+from jaxccp.model import (
+    Cable,
+    Coupling,
+    JointMotion,
+    Model,
+    Prismatic,
+    Revolute,
+    Spherical,
+    State,
+    gear,
+    joint_motion,
+    motor,
+    place,
+)
+from jaxccp.scene import ModelBuilder
+
+pytestmark = pytest.mark.xdist_group("tendons")
+
+G, H, STEPS = 9.81, 1e-3, 400
+RATIO, TORQUE, PUSH = -2.5, 0.3, 12.0
+CURVE = (0.1, 0.8, 0.3)
+STIFFNESS, REST, PULL = 40.0, 1.0, 5.0
+INERTIA = 0.02
+
+
+@cache
+def scene() -> tuple[Model, State]:
+    builder = ModelBuilder(gravity=(0, 0, -G))
+
+    def wheel(name: str, x: float) -> None:
+        body = builder.add_body(1.0, (INERTIA,) * 3, (x, 5, 0), name=name)
+        builder.add_joint(Revolute(), 0, body, (x, 5, 0), name=name)
+
+    def mass(name: str, value: float, position: tuple) -> int:
+        return builder.add_body(value, (0.01, 0.02, 0.03), position, name=name)
+
+    for i, name in enumerate(("driver", "driven", "cam", "sun", "ring", "carrier", "one", "two")):
+        wheel(name, i)
+    cart = mass("cart", 2.0, (0, 7, 0))
+    builder.add_joint(Prismatic((1, 0, 0)), 0, cart, name="cart")
+    builder.add_tendon(gear("driven", "driver", RATIO), "gear")
+    builder.add_tendon(Coupling({"cart": 1.0, "cam": [-c for c in CURVE]}, length=-CURVE[0]))
+    builder.add_tendon(
+        Coupling({"sun": 1.0, "ring": 2.0, "carrier": -3.0}, length=0.0), "differential"
+    )
+    builder.add_tendon(Coupling({"one": 1.0, "two": 0.5}, limits=(-0.02, 0.01)), "wire")
+
+    left, right = mass("left", 3.0, (-1, 0, -2)), mass("right", 2.0, (1, 0, -2))
+    over = [(left, (0, 0, 0)), (0, (-1, 0, 0)), (0, (1, 0, 0)), (right, (0, 0, 0))]
+    builder.add_tendon(Cable(over, length=6.0), "pulley")
+    bob = mass("bob", 1.0, (0.8, 10, -0.6))
+    builder.add_tendon(Cable([(0, (0, 10, 0)), (bob, (0, 0, 0))], length=1.0), "rod")
+    fallen = mass("fallen", 1.0, (0, 12, 0))
+    line = Cable([(0, (0, 12, 0.1)), (fallen, (0, 0, 0))], limits=(-np.inf, 0.4))
+    builder.add_tendon(line, "rope")
+    near, far = mass("near", 1.0, (0, 14, 0)), mass("far", 3.0, (1.4, 14, 0))
+    apart = Cable([(near, (0, 0, 0)), (far, (0, 0, 0))], stiffness=STIFFNESS, rest=REST)
+    builder.add_tendon(apart, "spring")
+    hung, drawn = mass("hung", 1.0, (0, 16, -1)), mass("drawn", 1.0, (1, 16, -1))
+    builder.add_joint(Spherical(), 0, hung, (0, 16, 0))
+    builder.add_tendon(Cable([(hung, (0, 0, 0.2)), (drawn, (0.1, 0, 0))]), "winch")
+
+    for name in ("driver", "cam", "sun", "one"):
+        builder.add_actuator(motor(), name, name)
+    builder.add_actuator(motor(), "winch", "winch")
+    return builder.build()
+
+
+@cache
+def record() -> tuple[State, JointMotion, np.ndarray]:
+    model, state = scene()
+    control = jnp.array([TORQUE, PUSH, TORQUE, TORQUE, -PULL])
+    stepper = EulerImplicitLinearized(H, stop=Stop(1e-11))
+    controls = jnp.broadcast_to(control, (STEPS, 5))
+    _, path = rollout(model, state, stepper, STEPS, controls=controls)
+    motion = jax.jit(jax.vmap(joint_motion, (None, 0)))(model, path.state)
+    return *jax.device_get((path.state, motion)), np.asarray(path.report.solver.status)
+
+
+def axis(name: str) -> tuple[np.ndarray, np.ndarray]:
+    index, motion = scene()[0].topology.linkage.axis(name), record()[1]
+    return np.asarray(motion.coordinate)[:, index], np.asarray(motion.rate)[:, index]
+
+
+def tendon(name: str) -> np.ndarray:
+    return np.asarray(record()[1].tendon.length)[:, scene()[0].topology.linkage.tendon(name)]
+
+
+def body(name: str) -> tuple[np.ndarray, np.ndarray]:
+    state, index = record()[0], scene()[0].topology.body(name)
+    return np.asarray(state.position)[:, index], np.asarray(state.velocity)[:, index]
+
+
+TIME = H * np.arange(1, STEPS + 1)
+TURN = (H * 6) ** 2 / 12
+"""How much less than h times its rate a wheel turns in a step, 2 atan(h ω/2), at 6 rad/s."""
+
+
+def test_every_step_converges() -> None:
+    assert not np.any(record()[2])
+
+
+def test_gear() -> None:
+    rate = TORQUE / (INERTIA * (1 + RATIO**2)) * TIME
+    np.testing.assert_allclose(axis("driver")[1], rate, rtol=TURN)
+    np.testing.assert_allclose(axis("driven")[1], RATIO * rate, rtol=TURN)
+    assert axis("driver")[0][-1] * RATIO == pytest.approx(axis("driven")[0][-1], rel=1e-5)
+
+
+def test_polynomial_coupling() -> None:
+    """Work of the motor is the energy of the cam and the cart."""
+    angle, rate = axis("cam")
+    place, speed = axis("cart")
+    wanted = CURVE[1] * angle + CURVE[2] * angle**2
+    assert angle[-1] > 0.5
+    np.testing.assert_allclose(place, wanted, atol=2 * (H * rate.max()) ** 2)
+    energy = 0.5 * INERTIA * rate**2 + 0.5 * 2.0 * speed**2
+    np.testing.assert_allclose(energy[100:], PUSH * angle[100:], rtol=0.03)
+
+
+def test_differential_couples_three_bodies() -> None:
+    """λ is what the row needs: accelerations are to each other as its factors, after the torque."""
+    factors = np.array([1.0, 2.0, -3.0])
+    free = np.array([TORQUE, 0, 0])
+    rates = (free - factors * (factors @ free) / (factors @ factors)) / INERTIA
+    found = [axis(name)[1][-1] for name in ("sun", "ring", "carrier")]
+    np.testing.assert_allclose(found, rates * TIME[-1], rtol=TURN)
+
+
+def test_limit_of_a_sum_of_coordinates() -> None:
+    assert tendon("wire")[-1] == pytest.approx(0.01, abs=1e-6)
+    assert tendon("wire").max() < 0.01 + 1e-5
+    # Beyond the limit only the direction (1, 0.5) is held.
+    torque = np.array([TORQUE, 0.0])
+    factors = np.array([1.0, 0.5])
+    held = torque - factors * (factors @ torque) / (factors @ factors)
+    rate = [np.diff(axis(name)[1])[-1] / H for name in ("one", "two")]
+    np.testing.assert_allclose(rate, held / INERTIA, rtol=1e-6)
+
+
+def test_pulley() -> None:
+    fall = G * (3 - 2) / (3 + 2) * TIME
+    np.testing.assert_allclose(body("left")[1][:, 2], -fall, rtol=1e-9)
+    np.testing.assert_allclose(body("right")[1][:, 2], fall, rtol=1e-9)
+
+
+def test_rod_is_a_pendulum() -> None:
+    assert np.abs(tendon("rod") - 1).max() < 2 * (H * 4) ** 2
+    start = np.arctan2(0.8, 0.6)
+    exact = solve_ivp(
+        lambda _, y: [y[1], -G * np.sin(y[0])], (0, TIME[-1]), [start, 0], rtol=1e-10
+    ).y[:, -1]
+    place = body("bob")[0][-1]
+    angle = np.arctan2(place[0], -place[2])
+    assert angle == pytest.approx(exact[0], abs=H * abs(exact[1]))
+
+
+def test_rope_pulls_and_does_not_push() -> None:
+    length, (place, speed) = tendon("rope"), body("fallen")
+    slack = np.sqrt(2 * 0.3 / G) - 3 * H > TIME
+    np.testing.assert_allclose(speed[slack, 2], -G * TIME[slack], rtol=1e-12)
+    assert length.max() < 0.4 + 1e-9
+    assert abs(speed[-1, 2]) < 1e-9
+    assert place[-1, 2] == pytest.approx(-0.3, abs=1e-6)
+
+
+def test_spring_between_points() -> None:
+    """Two masses, by the implicit Euler rule of the reduced mass."""
+    reduced, alpha = 1.0 * 3.0 / 4.0, H * H * STIFFNESS
+    stretch, rate = 0.4, 0.0
+    for found in tendon("spring"):
+        rate = (reduced * rate - H * STIFFNESS * stretch) / (reduced + alpha)
+        stretch += H * rate
+        assert found - REST == pytest.approx(stretch, abs=1e-9)
+
+
+def test_winch() -> None:
+    """The first step's velocity is h M⁻¹ f of the pull along the line from point to point."""
+    line = np.array([1.1, 0, -0.2])
+    force = -PULL * line / np.linalg.norm(line)
+    velocity, spin = body("drawn")[1][0], record()[0].angular_velocity[0]
+    index = scene()[0].topology.body("drawn")
+    np.testing.assert_allclose(velocity, H * (force - np.array([0, 0, G])), atol=1e-9)
+    turned = H * np.cross([0.1, 0, 0], force) / [0.01, 0.02, 0.03]
+    np.testing.assert_allclose(spin[index], turned, atol=1e-6)
+
+
+def test_accelerations_of_coupled_bodies_that_move() -> None:
+    model, start = scene()
+    linkage = model.topology.linkage
+    spin, speed = 2.0, 1.3
+    rate = np.zeros(len(linkage.axes))
+    rate[linkage.axis("cam")], rate[linkage.axis("cart")] = spin, CURVE[1] * spin
+    state = place(model, start, jnp.zeros_like(rate), jnp.asarray(rate))
+    bob = model.topology.body("bob")
+    state = replace(state, velocity=state.velocity.at[bob, 1].set(speed))
+    control = jnp.array([TORQUE, PUSH, 0.0, 0.0, 0.0])
+    found = jax.jit(accelerations)(model, state, control)
+    rod = np.array([0.8, 0, -0.6])
+    pull = np.array([0, 0, -G])
+    swing = pull - rod * (pull @ rod) - speed**2 * rod
+    np.testing.assert_allclose(found.body[bob, :3], swing, atol=1e-9)
+    cam, cart = found.axis[linkage.axis("cam")], found.axis[linkage.axis("cart")]
+    slope, bend = CURVE[1], 2 * CURVE[2]
+    wanted = (PUSH - 2.0 * slope * bend * spin**2) / (INERTIA + 2.0 * slope**2)
+    assert cam == pytest.approx(wanted, rel=1e-9)
+    assert cart == pytest.approx(slope * wanted + bend * spin**2, rel=1e-9)
+    driver = found.axis[linkage.axis("driver")]
+    assert driver == pytest.approx(TORQUE / (INERTIA * (1 + RATIO**2)), rel=1e-9)
+
+
+def test_rows_are_derivatives_of_lengths() -> None:
+    model, state = scene()
+    rng = np.random.default_rng(3)
+    moving = np.asarray(model.topology.free)[:, None]
+    start = replace(
+        state,
+        position=state.position + moving * 0.1 * rng.normal(size=state.position.shape),
+        velocity=jnp.asarray(moving * rng.normal(size=state.position.shape)),
+        angular_velocity=jnp.asarray(moving * rng.normal(size=state.position.shape)),
+    )
+
+    @jax.jit
+    def moved(t: jax.Array) -> JointMotion:
+        turn = quaternion.exp(t * start.angular_velocity)
+        after = replace(
+            start,
+            position=start.position + t * start.velocity,
+            quaternion=quaternion.multiply(turn, start.quaternion),
+        )
+        return joint_motion(model, after)
+
+    e = 1e-5
+    before, now, after = (moved(jnp.asarray(t)).tendon for t in (-e, 0.0, e))
+    np.testing.assert_allclose(now.rate, (after.length - before.length) / (2 * e), atol=1e-8)
+
+
+@pytest.fixture(scope="module")
+def problems() -> tuple[System, Array, Array]:
+    """A step's problem over all rows; the matrix over those left, and its diagonal by itself."""
+    model, state = scene()
+
+    @jax.jit
+    def build(state: State) -> tuple[System, Array, Array]:
+        motion = joint_motion(model, state)
+        contacts = detect(model, state)
+        whole, left = (
+            assemble(model, state, contacts, H, None, motion, jnp.ones(5), eliminate)
+            for eliminate in (False, True)
+        )
+        operator = left.problem.delassus
+        return whole, operator.dense(), operator.diagonal()
+
+    return build(state)
+
+
+def test_rows_over_more_than_two_bodies(problems, tmp_path) -> None:
+    """The operator's parts, what is read back from disk, and elimination, as matrices."""
+    system, left, diagonal = problems
+    descriptor = describe(scene()[0], system)
+    assert system.delassus.scalar_bodies.shape[1] == 3
+    blocks = matrices(descriptor)
+    h, j = blocks.h.toarray(), blocks.j.toarray()
+    n = j @ np.linalg.solve(h, j.T) + np.diag(blocks.e)
+    r = blocks.b + j @ np.linalg.solve(h, blocks.f)
+    for form in (system.problem, read_problem(write_system(tmp_path, descriptor)).problem):
+        np.testing.assert_allclose(jax.jit(lambda p: p.delassus.dense())(form), n, atol=1e-10)
+        np.testing.assert_allclose(form.delassus.diagonal(), np.diag(n), atol=1e-10)
+        np.testing.assert_allclose(form.r, r, atol=1e-10)
+
+    weights = np.random.default_rng(1).uniform(0.5, 2, len(n))
+    free = np.flatnonzero(scene()[0].topology.free)
+    places = (6 * free[:, None] + np.arange(6)).reshape(-1)
+    gram = system.delassus.gram(BlockDiagonal(jnp.asarray(weights), jnp.zeros((0, 3, 3))))
+    white = np.linalg.inv(np.linalg.cholesky(h)) @ j.T
+    # Square roots of H differ by a rotation of each body's part: traces and spectra do not.
+    spectrum = np.linalg.eigvalsh(white @ np.diag(weights) @ white.T)
+    np.testing.assert_allclose(np.linalg.eigvalsh(gram)[-len(places) :], spectrum, atol=1e-9)
+
+    held = np.isinf(system.problem.cones.lo)
+    inner = np.linalg.pinv(n[held][:, held], rcond=1e-11)
+    rest = n[~held][:, ~held] - n[~held][:, held] @ inner @ n[held][:, ~held]
+    np.testing.assert_allclose(left, rest, atol=1e-9)
+    np.testing.assert_allclose(diagonal, np.diag(rest), atol=1e-9)
+
+
+@pytest.mark.parametrize("solver", [Newton(), PSOR()], ids=["newton", "psor"])
+def test_solvers_over_all_rows(problems, solver) -> None:
+    """Against the linear system of all equality rows, by least squares: no limit is met."""
+    system = problems[0]
+    blocks, held = matrices(describe(scene()[0], system)), np.isinf(system.problem.cones.lo)
+    kept = np.concatenate([np.ones(len(blocks.f), bool), held])
+    x = np.linalg.lstsq(blocks.z.toarray()[kept][:, kept], blocks.rhs[kept], rcond=1e-12)[0]
+    stop = Stop(1e-11, max_iterations=20000)
+    solution = solve(system.problem, solver, stop=stop)
+    assert not int(solution.statistics.status)
+    twist = system.velocities(solution.lam)[0][np.asarray(scene()[0].topology.free)]
+    np.testing.assert_allclose(twist.reshape(-1), x[: len(blocks.f)], atol=1e-8)
