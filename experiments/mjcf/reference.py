@@ -1,15 +1,20 @@
 """What MuJoCo says of a model: accelerations with hard equality constraints, fine trajectories."""
 
+import importlib
 from pathlib import Path
+from typing import Any
 
-import mujoco
 import numpy as np
+
+mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
+Model = Any
+Data = Any
 
 SMOOTH = ("CONTACT", "LIMIT", "FRICTIONLOSS")
 """What is switched off, so that motion is smooth."""
 
 
-def smooth(path: Path) -> mujoco.MjModel:
+def smooth(path: Path) -> Model:
     """The model without contacts, limits and dry friction."""
     model = mujoco.MjModel.from_xml_path(str(path))
     for flag in SMOOTH:
@@ -19,7 +24,7 @@ def smooth(path: Path) -> mujoco.MjModel:
 
 
 def random_state(
-    model: mujoco.MjModel, rng: np.random.Generator, spread: float = 0.5
+    model: Model, rng: np.random.Generator, spread: float = 0.5
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """qpos, qvel and ctrl that the equality constraints allow, to rounding."""
     data = mujoco.MjData(model)
@@ -34,9 +39,7 @@ def random_state(
     return data.qpos.copy(), qvel, rng.normal(size=model.nu)
 
 
-def accelerations(
-    model: mujoco.MjModel, qpos: np.ndarray, qvel: np.ndarray, ctrl: np.ndarray
-) -> np.ndarray:
+def accelerations(model: Model, qpos: np.ndarray, qvel: np.ndarray, ctrl: np.ndarray) -> np.ndarray:
     """``qacc_smooth``; with equality constraints the solution of M q̈ − Jᵀλ = f, J q̈ = −J̇q̇, J̇q̇ by
     central differences of MuJoCo's J."""
     data = mujoco.MjData(model)
@@ -59,14 +62,14 @@ def accelerations(
     return free + inverse @ lam
 
 
-def _equalities(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[np.ndarray, np.ndarray]:
+def _equalities(model: Model, data: Data) -> tuple[np.ndarray, np.ndarray]:
     """Jacobian and violation of the equality constraints at ``data.qpos``."""
     mujoco.mj_fwdPosition(model, data)
     return data.efc_J.reshape(-1, model.nv).copy(), data.efc_pos.copy()
 
 
 def trajectory(
-    model: mujoco.MjModel, qpos: np.ndarray, qvel: np.ndarray, ctrl: np.ndarray, duration: float
+    model: Model, qpos: np.ndarray, qvel: np.ndarray, ctrl: np.ndarray, duration: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """qpos and qvel after ``duration`` [s], by RK4 with steps of 50 µs."""
     model.opt.integrator = int(mujoco.mjtIntegrator.mjINT_RK4)

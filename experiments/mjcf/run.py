@@ -16,12 +16,12 @@ import jax
 jax.config.update("jax_enable_x64", True)
 
 import jax.numpy as jnp  # noqa: E402
-import mujoco  # noqa: E402
 import numpy as np  # noqa: E402
 from matplotlib.figure import Figure  # noqa: E402
 from rich.progress import track  # noqa: E402
 
 from experiments.mjcf import reference  # noqa: E402
+from experiments.mjcf.reference import mujoco  # noqa: E402
 from jaxccp import EulerImplicitLinearized, accelerations, load, rollout  # noqa: E402
 from jaxccp.io import InputError, Loaded  # noqa: E402
 
@@ -133,8 +133,8 @@ def main() -> None:
     lines = [
         "# Model files against MuJoCo",
         "",
-        f"`python -m experiments.mjcf.run`, mujoco {mujoco.__version__}, float64, without contacts, "
-        "limits and dry friction.",
+        f"`python -m experiments.mjcf.run`, mujoco {mujoco.__version__}, float64, without "
+        "contacts, limits and dry friction.",
         "",
         "## Accelerations",
         "",

@@ -39,9 +39,9 @@ def accelerations(
 ) -> Acceleration:
     """Accelerations of bodies and joints at a state that the joints allow.
 
-    Gravity, gyroscopic torques, the medium, springs, dampers, rotors and actuators act, explicitly, and joints
-    hold (closed loops too). Contacts, limits and dry friction do not: their forces are impulses of
-    a step. MuJoCo's ``qacc_smooth``, with hard equality constraints.
+    Gravity, gyroscopic torques, the medium, springs, dampers, rotors and actuators act, explicitly,
+    and joints hold (closed loops too). Contacts, limits and dry friction do not: their forces are
+    impulses of a step. MuJoCo's ``qacc_smooth``, with hard equality constraints.
 
     Args:
         model: the mechanism.

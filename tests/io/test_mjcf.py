@@ -101,7 +101,7 @@ def test_keyframe() -> None:
     qpos, qvel = jax.jit(loaded.layout.coordinates)(loaded.model, loaded.keyframe("bent"))
     np.testing.assert_allclose(qpos, [0.3, 0.5, 0, 1.2, 0, -0.4, 0.2], atol=1e-12)
     np.testing.assert_allclose(qvel, 0, atol=1e-12)
-    with pytest.raises(ValueError, match="straight.*the file has bent"):
+    with pytest.raises(ValueError, match=r"straight.*the file has bent"):
         loaded.keyframe("straight")
 
 
@@ -176,6 +176,51 @@ def test_every_kind_of_joint(tmp_path: Path) -> None:
     np.testing.assert_allclose(same, 0, atol=1e-12)
 
 
+PULLED = """
+<mujoco>
+  <compiler autolimits="true"/>
+  <default><geom type="capsule" size="0.05" fromto="0 0 0 0.4 0 0.1"/></default>
+  <worldbody>
+    <site name="hook" pos="0.1 0 2"/>
+    <body pos="0 0 1">
+      <joint name="one" axis="0 1 0" damping="0.1" ref="10"/>
+      <geom/>
+      <site name="middle" pos="0.2 0 0.05"/>
+      <body pos="0.4 0 0">
+        <joint name="two" axis="0 1 1"/>
+        <geom/>
+        <site name="end" pos="0.4 0 0.1"/>
+        <body pos="0.4 0 0.1"><joint name="three" axis="0 1 0" ref="-20"/><geom/></body>
+      </body>
+    </body>
+  </worldbody>
+  <tendon>
+    <fixed name="one" stiffness="3" springlength="0.2" damping="0.3" armature="0.4">
+      <joint joint="one" coef="2"/><joint joint="two" coef="-1"/>
+    </fixed>
+    <spatial name="rope" stiffness="30" springlength="0.3" damping="0.5" armature="0.3">
+      <site site="hook"/><site site="middle"/><site site="end"/>
+    </spatial>
+  </tendon>
+  <actuator>
+    <motor tendon="rope" gear="3"/>
+    <position tendon="one" kp="5" kv="1" gear="2"/>
+  </actuator>
+  <equality><joint joint1="three" joint2="one" polycoef="0 0.5 0.2 0 0"/></equality>
+</mujoco>
+"""
+
+
+def test_tendons_and_coupled_joints(tmp_path: Path) -> None:
+    file = tmp_path / "pulled.xml"
+    file.write_text(PULLED)
+    made = Robot(file)
+    state = reference.random_state(made.theirs, np.random.default_rng(5))
+    expected = reference.accelerations(made.theirs, *state)
+    found = made.of(*(jnp.asarray(part)[None] for part in state))
+    np.testing.assert_allclose(found["qacc"][0], expected, atol=1e-9 * np.abs(expected).max())
+
+
 CROWD = """
 <mujoco>
   <worldbody>
@@ -189,7 +234,9 @@ CROWD = """
     </body>
     <body name="b"><freejoint/><geom name="b" size="0.3" conaffinity="3"/></body>
     <body name="c"><freejoint/><geom name="c" type="box" size="0.3 0.3 0.3"/></body>
-    <body name="ghost"><freejoint/><geom name="ghost" size="0.3" contype="0" conaffinity="0"/></body>
+    <body name="ghost"><freejoint/>
+      <geom name="ghost" size="0.3" contype="0" conaffinity="0"/>
+    </body>
   </worldbody>
   <contact>
     <exclude body1="b" body2="c"/>

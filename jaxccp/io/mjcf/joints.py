@@ -172,13 +172,7 @@ def _single(source: Source, joint: int, origin: np.ndarray, common: dict[str, An
     m, at = source.m, source.m.jnt_qposadr[joint]
     limits = None
     if m.jnt_limited[joint] and not source.off("LIMIT", "CONSTRAINT"):
-        lower, upper = m.jnt_range[joint] - m.qpos0[at] + np.array([1, -1]) * m.jnt_margin[joint]
-        if not lower < upper:
-            raise ValueError(
-                f"range {m.jnt_range[joint]} with margin {m.jnt_margin[joint]} leaves no room to "
-                "move: widen it, or leave the joint out"
-            )
-        limits = (float(lower), float(upper))
+        limits = within(m.jnt_range[joint] - m.qpos0[at], float(m.jnt_margin[joint]))
     make = Slide if m.jnt_type[joint] == SLIDE else Hinge
     return make(
         tuple(m.jnt_axis[joint]),
@@ -187,3 +181,14 @@ def _single(source: Source, joint: int, origin: np.ndarray, common: dict[str, An
         point=tuple(m.jnt_pos[joint] - origin) if make is Hinge else ORIGIN,
         **common,
     )
+
+
+def within(between: np.ndarray, margin: float) -> tuple[float, float]:
+    """Limits that a range and its margin leave."""
+    lower, upper = float(between[0]) + margin, float(between[1]) - margin
+    if not lower < upper:
+        raise ValueError(
+            f"range {between} with margin {margin} leaves no room to move: widen it, or fix what "
+            "cannot move"
+        )
+    return lower, upper
