@@ -8,6 +8,7 @@ import numpy as np
 from jax.scipy.linalg import cho_factor, cho_solve
 from jaxtyping import Array, Float
 
+from jaxccp.dynamics.drag import drag
 from jaxccp.dynamics.inertia import InverseRoot, inverse_root, world_inertia
 from jaxccp.dynamics.rows.row import Step
 from jaxccp.dynamics.rows.servo import explicit
@@ -38,9 +39,9 @@ def accelerations(
 ) -> Acceleration:
     """Accelerations of bodies and joints at a state that the joints allow.
 
-    Gravity, gyroscopic torques, springs, dampers, rotors and actuators act, explicitly, and joints
-    hold (closed loops too). Contacts, limits and dry friction do not: their forces are impulses of
-    a step. MuJoCo's ``qacc_smooth``, with hard equality constraints.
+    Gravity, gyroscopic torques, the medium, springs, dampers, rotors and actuators act, explicitly,
+    and joints hold (closed loops too). Contacts, limits and dry friction do not: their forces are
+    impulses of a step. MuJoCo's ``qacc_smooth``, with hard equality constraints.
 
     Args:
         model: the mechanism.
@@ -61,6 +62,8 @@ def accelerations(
     spin = twist[:, 3:]
     gyroscopic = -jnp.cross(spin, jnp.einsum("bij,bj->bi", world_inertia(model, rotation), spin))
     total = jnp.concatenate([model.bodies.mass[:, None] * model.gravity, gyroscopic], axis=1)
+    if model.medium is not None:
+        total = total + drag(model.medium, state)
     if force is not None:
         total = total + force
     if not model.topology.linkage.linked:

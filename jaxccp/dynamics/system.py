@@ -14,6 +14,7 @@ from jaxccp.ccp.elimination.delassus import EliminatedDelassus
 from jaxccp.ccp.elimination.equalities import Equalities, equalities
 from jaxccp.ccp.problem import Problem
 from jaxccp.collision.detect import Contacts
+from jaxccp.dynamics.drag import drag
 from jaxccp.dynamics.elimination import Partition, partition
 from jaxccp.dynamics.inertia import InverseRoot, inverse_root
 from jaxccp.dynamics.rows import scalar_rows
@@ -123,6 +124,9 @@ def assemble(
     rows, driven = _along_joints(model, state, h, motion, control)
     if driven is not None:
         force = driven if force is None else force + driven
+    if model.medium is not None:
+        resisted = drag(model.medium, state)
+        force = resisted if force is None else force + resisted
     root = inverse_root(model, quaternion.to_matrix(state.quaternion))
     twist = jnp.concatenate([state.velocity, state.angular_velocity], axis=1)
     free = jnp.asarray(model.topology.free)[:, None]

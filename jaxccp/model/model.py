@@ -8,6 +8,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.material import Combination
+from jaxccp.model.medium import Medium
 from jaxccp.model.routing import Tendons
 
 
@@ -137,3 +138,5 @@ class Model:
     """[m/s²]"""
     contact: ContactSettings
     topology: Topology = field(metadata={"static": True})
+    medium: Medium | None = None
+    """A fluid around the bodies, if any."""

@@ -354,7 +354,7 @@ class ModelBuilder:
         )
         # Frames made from an anchor coincide by construction.
         given = self._given_frames or len(linkage.routing.held)
-        return model, _closed(model, state) if given else state
+        return model, closed(model, state) if given else state
 
     def _stack(self, name: str):
         return jnp.asarray(np.stack([getattr(body, name) for body in self._bodies]), float)
@@ -420,7 +420,7 @@ class ModelBuilder:
         )
 
 
-def _closed(model: Model, state: State) -> State:
+def closed(model: Model, state: State) -> State:
     """The state with the coordinates its poses have; refused where one is not held."""
     linkage = model.topology.linkage
     found = jax.jit(joint_motion)(model, state)

@@ -1,4 +1,4 @@
-"""Actuators on joints whose force is affine in control, coordinate and rate."""
+"""Actuators on joints and tendons whose force is affine in control, coordinate and rate."""
 
 import numpy as np
 
@@ -19,14 +19,18 @@ COLUMNS = {
 
 
 def add_actuators(
-    source: Source, builder: ModelBuilder, axes: Axes, findings: Findings
+    source: Source,
+    builder: ModelBuilder,
+    axes: Axes,
+    tendons: dict[int, str],
+    findings: Findings,
 ) -> np.ndarray:
     """Add the actuators; which control each of ours has."""
     if source.off("ACTUATION"):
         return np.zeros(0, np.int32)
     controls = []
     for index in range(len(source.m.actuator_trntype)):
-        found = _actuator(source, axes, index)
+        found = _actuator(source, axes, tendons, index)
         label = source.label("actuator", index)
         if isinstance(found, str):
             findings.ignore(label, found)
@@ -38,13 +42,18 @@ def add_actuators(
     return np.array(controls, np.int32)
 
 
-def _actuator(source: Source, axes: Axes, index: int) -> tuple[Actuator, str] | str:
+def _actuator(
+    source: Source, axes: Axes, tendons: dict[int, str], index: int
+) -> tuple[Actuator, str] | str:
     """Ours and the axis it drives, or what is not supported."""
     m, mujoco = source.m, source.mujoco
     trn, gains, biases = mujoco.mjtTrn, mujoco.mjtGain, mujoco.mjtBias
     drives = int(m.actuator_trntype[index])
-    if drives not in (int(trn.mjTRN_JOINT), int(trn.mjTRN_JOINTINPARENT)):
-        return "only actuators on joints are supported"
+    target = int(m.actuator_trnid[index, 0])
+    if drives not in (int(trn.mjTRN_JOINT), int(trn.mjTRN_JOINTINPARENT), int(trn.mjTRN_TENDON)):
+        return "only actuators on joints and tendons are supported"
+    if drives == int(trn.mjTRN_TENDON) and target not in tendons:
+        return "its tendon is not supported"
     if m.actuator_dyntype[index] != int(mujoco.mjtDyn.mjDYN_NONE):
         return "activation dynamics are not supported"
     gain, bias = m.actuator_gainprm[index], np.array(m.actuator_biasprm[index])
@@ -62,6 +71,10 @@ def _actuator(source: Source, axes: Axes, index: int) -> tuple[Actuator, str] | 
         values = source.column(column)
         if len(values) and np.any(values[index]):
             return f"{what} is not supported"
+    if drives == int(trn.mjTRN_TENDON):
+        limits = _range(m.actuator_forcelimited[index], m.actuator_forcerange[index])
+        gear = float(m.actuator_gear[index, 0])
+        return _affine(source, index, gain, bias, gear, limits), tendons[target]
     return _along(source, axes, index, gain, bias)
 
 
@@ -87,19 +100,20 @@ def _along(
             return "a joint's actuatorfrcrange is supported for a single actuator only"
         bounds = sorted(m.jnt_actfrcrange[joint] / gear) if gear else FOREVER
         limits = (max(limits[0], bounds[0]), min(limits[1], bounds[1]))
-    # Their x is the gear times the file's coordinate, ours times that from qpos0.
-    shift = gear * m.qpos0[m.jnt_qposadr[joint]] if single else 0.0
-    return Actuator(
-        float(gain[0]),
-        float(bias[0] + bias[1] * shift),
-        float(-bias[1]),
-        float(-bias[2]),
-        gear,
-        limits,
-        FOREVER
-        if source.off("CLAMPCTRL")
-        else _range(m.actuator_ctrllimited[index], m.actuator_ctrlrange[index]),
-    ), axes.names[dof + acting[0]]
+    if single:
+        # Their x is the gear times the file's coordinate, ours times that from qpos0.
+        bias[0] += bias[1] * gear * m.qpos0[m.jnt_qposadr[joint]]
+    return _affine(source, index, gain, bias, gear, limits), axes.names[dof + acting[0]]
+
+
+def _affine(
+    source: Source, index: int, gain: np.ndarray, bias: np.ndarray, gear: float, limits: Range
+) -> Actuator:
+    m = source.m
+    limited = m.actuator_ctrllimited[index] and not source.off("CLAMPCTRL")
+    controls = _range(limited, m.actuator_ctrlrange[index])
+    numbers = (float(gain[0]), float(bias[0]), float(-bias[1]), float(-bias[2]))
+    return Actuator(*numbers, gear, limits, controls)
 
 
 def _range(limited: bool, bounds: np.ndarray) -> Range:

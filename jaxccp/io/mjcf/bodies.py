@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
+from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.source import Source
 from jaxccp.scene.builder import ModelBuilder
 
@@ -34,6 +35,13 @@ def add_bodies(source: Source, builder: ModelBuilder) -> Frames:
     m, mujoco = source.m, source.mujoco
     data = mujoco.MjData(m)
     mujoco.mj_kinematics(m, data)
+    for body in range(m.nbody):
+        numbers = (m.body_mass[body], *m.body_inertia[body], *data.xipos[body])
+        if not np.isfinite(numbers).all():
+            label = source.label("body", body)
+            raise InputError(
+                source.path, f"{label}: mass, inertia or place is not finite", "correct it"
+            )
     top = np.asarray(m.body_weldid)
     body = np.zeros(m.nbody, np.int32)
     position, rotation = np.array(data.xpos), np.array(data.xmat).reshape(-1, 3, 3)

@@ -5,7 +5,9 @@ import numpy as np
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.bodies import Frames
 from jaxccp.io.mjcf.findings import Findings
+from jaxccp.io.mjcf.joints import Axes
 from jaxccp.io.mjcf.source import Source
+from jaxccp.io.mjcf.tendons import follower
 from jaxccp.model.joints import Fixed, Spherical
 from jaxccp.scene.builder import IDENTITY, OPEN, ModelBuilder
 
@@ -13,18 +15,28 @@ Frame = tuple[np.ndarray, np.ndarray]
 
 
 def add_equalities(
-    source: Source, builder: ModelBuilder, frames: Frames, findings: Findings
+    source: Source, builder: ModelBuilder, frames: Frames, axes: Axes, findings: Findings
 ) -> None:
     """Add those that are active from the start; they come after the joints, so that it is they
     that close the loops."""
     m, types = source.m, source.mujoco.mjtEq
     if source.off("EQUALITY", "CONSTRAINT"):
         return
+    coupling, tendon = int(types.mjEQ_JOINT), int(types.mjEQ_TENDON)
     joints = {int(types.mjEQ_CONNECT): Spherical(), int(types.mjEQ_WELD): Fixed()}
     for index in range(m.neq):
         label, kind = source.label("equality", index), int(m.eq_type[index])
         if not m.eq_active0[index]:
             findings.approximate(label, "is not active, and cannot become so")
+            continue
+        if kind == tendon:
+            continue  # a property of the tendon
+        if kind == coupling:
+            made = follower(source, axes, index)
+            if isinstance(made, str):
+                findings.ignore(label, made)
+            else:
+                builder.add_tendon(made, _name(source, index))
             continue
         if kind not in joints:
             name = types(kind).name.removeprefix("mjEQ_").lower()
@@ -40,9 +52,13 @@ def add_equalities(
             int(frames.body[bodies[0]]),
             int(frames.body[bodies[1]]),
             frames=ends,
-            name=f"equality {source.name('equality', index) or index}",
+            name=_name(source, index),
             collide=True,
         )
+
+
+def _name(source: Source, index: int) -> str:
+    return f"equality {source.name('equality', index) or index}"
 
 
 def _ends(

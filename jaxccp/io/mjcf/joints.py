@@ -49,40 +49,62 @@ def add_joints(source: Source, builder: ModelBuilder, frames: Frames, findings: 
         own = np.arange(m.body_jntnum[body]) + m.body_jntadr[body]
         if m.jnt_type[own[0]] == FREE and not _acts(source, own[0]):
             continue
-        axes, frame = _axes(source, own, findings)
-        # One joint has its own name, several together have the body's.
-        element = ("joint", int(own[0])) if len(own) == 1 else ("body", int(body))
-        name = source.name(*element) or f"{element[0]}{element[1]}"
+        name = _name(source, int(body), own)
         while name in taken:
             name += "+"
         taken.add(name)
-        parent = int(m.body_parentid[body])
-        if m.jnt_type[own[0]] == FREE:
-            start = m.qpos0[m.jnt_qposadr[own[0]] :][:3], IDENTITY
-        else:
-            turned = m.body_quat[body]
-            start = frames.pose(parent, m.body_pos[body] + to_matrix(turned) @ frame, turned)
-        try:
-            builder.add_joint(
-                Compound(tuple(axes)),
-                int(frames.body[parent]),
-                int(frames.body[body]),
-                frames=(start, frames.pose(int(body), frame, np.array(IDENTITY))),
-                name=name,
-                collide=True,
-            )
-        except ValueError as error:
-            raise InputError(
-                source.path, f"{source.label('body', int(body))}: {error}", "give it other joints"
-            ) from None
-        width = sum(WIDTH[int(m.jnt_type[j])] for j in own)
+        _add(source, builder, frames, findings, int(body), own, name)
+        width = sum(WIDTH[int(m.jnt_type[joint])] for joint in own)
         start = m.jnt_dofadr[own[0]]
-        names[start : start + width] = (
-            [name] if width == 1 else [f"{name}.{i}" for i in range(width)]
-        )
+        indexed = [name] if width == 1 else [f"{name}.{i}" for i in range(width)]
+        names[start : start + width] = indexed
         first[own] = count + m.jnt_dofadr[own] - start
         count += width
     return Axes(tuple(names), count, first)
+
+
+def _name(source: Source, body: int, own: np.ndarray) -> str:
+    """One joint has its own name, several together have the body's."""
+    kind, index = ("joint", int(own[0])) if len(own) == 1 else ("body", body)
+    return source.name(kind, index) or f"{kind}{index}"
+
+
+def _add(
+    source: Source,
+    builder: ModelBuilder,
+    frames: Frames,
+    findings: Findings,
+    body: int,
+    own: np.ndarray,
+    name: str,
+) -> None:
+    """Add the joints of one body as one."""
+    m = source.m
+    origin, axes = _origin(source, own), []
+    for joint in own:
+        try:
+            axes += _axes(source, int(joint), origin, findings)
+        except ValueError as error:
+            label = source.label("joint", int(joint))
+            raise InputError(source.path, f"{label}: {error}", "correct it") from None
+    parent = int(m.body_parentid[body])
+    if m.jnt_type[own[0]] == FREE:
+        start = m.qpos0[m.jnt_qposadr[own[0]] :][:3], IDENTITY
+    else:
+        turned = m.body_quat[body]
+        start = frames.pose(parent, m.body_pos[body] + to_matrix(turned) @ origin, turned)
+    try:
+        builder.add_joint(
+            Compound(tuple(axes)),
+            int(frames.body[parent]),
+            int(frames.body[body]),
+            frames=(start, frames.pose(body, origin, np.array(IDENTITY))),
+            name=name,
+            collide=True,
+        )
+    except ValueError as error:
+        label = source.label("body", body)
+        raise InputError(source.path, f"{label}: {error}", "give it other joints") from None
 
 
 def _refuse(source: Source, findings: Findings) -> None:
@@ -104,36 +126,32 @@ def _acts(source: Source, joint: int) -> bool:
     return bool(np.any(along) or m.jnt_stiffness[joint])
 
 
-def _axes(source: Source, own: np.ndarray, findings: Findings) -> tuple[list[Axis], np.ndarray]:
-    """Axes of the joints of one body, and where the joint's frame is in the body's: where its ball
-    is, if it has one."""
-    m = source.m
-    balls = [j for j in own if m.jnt_type[j] == BALL]
-    origin = np.array(m.jnt_pos[balls[0]]) if balls else np.zeros(3)
-    axes: list[Axis] = []
-    for joint in own:
-        kind = m.jnt_type[joint]
-        common = _common(source, joint)
-        if kind == FREE:
-            stiffness, yields = common["stiffness"], m.jnt_qposadr[joint]
-            if stiffness and not np.allclose(np.abs(m.qpos_spring[yields + 3]), 1):
-                findings.ignore(
-                    source.label("joint", joint), "a spring to an orientation is not supported"
-                )
-                common["stiffness"] = 0.0
-            axes += [Slide(tuple(direction), **common) for direction in np.eye(3)]
-            axes.append(Ball(**common))
-        elif kind == BALL:
-            if m.jnt_limited[joint]:
-                findings.ignore(
-                    source.label("joint", joint),
-                    "the limit of a ball is not supported",
-                    "use three hinges with limits",
-                )
-            axes.append(Ball(**common))
-        else:
-            axes.append(_single(source, joint, origin, common))
-    return axes, origin
+def _origin(source: Source, own: np.ndarray) -> np.ndarray:
+    """Where the frame of the joints of one body is in the body's: where its ball is, if any."""
+    balls = [joint for joint in own if source.m.jnt_type[joint] == BALL]
+    return np.array(source.m.jnt_pos[balls[0]]) if balls else np.zeros(3)
+
+
+def _axes(source: Source, joint: int, origin: np.ndarray, findings: Findings) -> list[Axis]:
+    """Axes of one of the file's joints."""
+    m, kind, common = source.m, source.m.jnt_type[joint], _common(source, joint)
+    if kind == FREE:
+        facing = m.qpos_spring[m.jnt_qposadr[joint] + 3]
+        if common["stiffness"] and not np.isclose(abs(facing), 1):
+            findings.ignore(
+                source.label("joint", joint), "a spring to an orientation is not supported"
+            )
+            common["stiffness"] = 0.0
+        return [*(Slide(tuple(direction), **common) for direction in np.eye(3)), Ball(**common)]
+    if kind == BALL:
+        if m.jnt_limited[joint]:
+            findings.ignore(
+                source.label("joint", joint),
+                "the limit of a ball is not supported",
+                "use three hinges with limits",
+            )
+        return [Ball(**common)]
+    return [_single(source, joint, origin, common)]
 
 
 def _common(source: Source, joint: int) -> dict[str, Any]:
@@ -154,15 +172,7 @@ def _single(source: Source, joint: int, origin: np.ndarray, common: dict[str, An
     m, at = source.m, source.m.jnt_qposadr[joint]
     limits = None
     if m.jnt_limited[joint] and not source.off("LIMIT", "CONSTRAINT"):
-        lower, upper = m.jnt_range[joint] - m.qpos0[at] + np.array([1, -1]) * m.jnt_margin[joint]
-        if not lower < upper:
-            raise InputError(
-                source.path,
-                f"{source.label('joint', joint)}: range {m.jnt_range[joint]} with margin "
-                f"{m.jnt_margin[joint]} leaves no room to move",
-                "widen it, or leave the joint out",
-            )
-        limits = (float(lower), float(upper))
+        limits = within(m.jnt_range[joint] - m.qpos0[at], float(m.jnt_margin[joint]))
     make = Slide if m.jnt_type[joint] == SLIDE else Hinge
     return make(
         tuple(m.jnt_axis[joint]),
@@ -171,3 +181,14 @@ def _single(source: Source, joint: int, origin: np.ndarray, common: dict[str, An
         point=tuple(m.jnt_pos[joint] - origin) if make is Hinge else ORIGIN,
         **common,
     )
+
+
+def within(between: np.ndarray, margin: float) -> tuple[float, float]:
+    """Limits that a range and its margin leave."""
+    lower, upper = float(between[0]) + margin, float(between[1]) - margin
+    if not lower < upper:
+        raise ValueError(
+            f"range {between} with margin {margin} leaves no room to move: widen it, or fix what "
+            "cannot move"
+        )
+    return lower, upper

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.actuators import add_actuators
@@ -16,12 +15,14 @@ from jaxccp.io.mjcf.geoms import add_geoms
 from jaxccp.io.mjcf.joints import add_joints
 from jaxccp.io.mjcf.keyframes import Keyframe, keyframes
 from jaxccp.io.mjcf.layout import Layout, layout
+from jaxccp.io.mjcf.medium import medium
 from jaxccp.io.mjcf.refused import refuse
 from jaxccp.io.mjcf.sites import Sites, sites
 from jaxccp.io.mjcf.source import Source
-from jaxccp.model import Combination, Model, State, joint_motion
+from jaxccp.io.mjcf.tendons import add_tendons
+from jaxccp.model import Combination, Model, State
 from jaxccp.scene import ModelBuilder
-from jaxccp.scene.builder import OPEN
+from jaxccp.scene.builder import closed
 
 
 @dataclass(frozen=True)
@@ -54,19 +55,8 @@ class Loaded:
         key = self.keyframes[name]
         qpos, qvel = (jnp.asarray(part, float) for part in (key.qpos, key.qvel))
         state = jax.jit(self.layout.state)(self.model, self.state, qpos, qvel)
-        self.check_closed(state, f"keyframe {name!r}")
+        state = closed(self.model, state)
         return replace(state, time=jnp.asarray(key.time, state.time.dtype))
-
-    def check_closed(self, state: State, what: str) -> None:
-        """Raise ``ValueError`` if coordinates leave a loop of the mechanism open."""
-        if not len(self.model.topology.linkage.held[0]):
-            return
-        error = np.abs(jax.jit(joint_motion)(self.model, state).error).max()
-        if error > OPEN:
-            raise ValueError(
-                f"{what}: leaves a loop of the mechanism open by {error:.3g} m or rad; give "
-                "coordinates that its equality constraints allow"
-            )
 
 
 def load(
@@ -90,10 +80,12 @@ def load(
     try:
         frames = add_bodies(source, builder)
         axes = add_joints(source, builder, frames, findings)
-        control = add_actuators(source, builder, axes, findings)
-        add_equalities(source, builder, frames, findings)
+        tendons = add_tendons(source, builder, frames, axes, findings)
+        control = add_actuators(source, builder, axes, tendons, findings)
+        add_equalities(source, builder, frames, axes, findings)
         add_geoms(source, builder, frames, findings)
         refuse(source, findings)
+        fluid = medium(source, frames, findings)
         findings.settle(source.path, allow_unsupported)
         model, state = builder.build(max_contacts)
     except InputError:
@@ -101,7 +93,7 @@ def load(
     except ValueError as error:
         raise InputError(source.path, str(error), "correct the file") from None
     return Loaded(
-        model,
+        replace(model, medium=fluid),
         state,
         layout(source, frames, axes, control),
         sites(source, frames),

@@ -1,0 +1,162 @@
+"""Model files against MuJoCo: accelerations, and trajectories as steps get shorter.
+
+    python -m experiments.mjcf.run
+
+Float64, without contacts, limits and dry friction. Takes every model of the installed packages
+gymnasium and brax (those not installed are left out) and of examples/models. Writes results.md and
+convergence.png beside itself.
+"""
+
+import importlib.util
+import tempfile
+from pathlib import Path
+
+import jax
+
+jax.config.update("jax_enable_x64", True)
+
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+from matplotlib.figure import Figure  # noqa: E402
+from rich.progress import track  # noqa: E402
+
+from experiments.mjcf import reference  # noqa: E402
+from experiments.mjcf.reference import mujoco  # noqa: E402
+from jaxccp import EulerImplicitLinearized, accelerations, load, rollout  # noqa: E402
+from jaxccp.io import InputError, Loaded  # noqa: E402
+
+HERE = Path(__file__).parent
+OWN = HERE.parents[1] / "examples" / "models"
+STATES = 5
+"""Random states of each model."""
+STEPS = (8e-3, 4e-3, 2e-3, 1e-3)
+"""Of the trajectories [s]."""
+DURATION = 0.4
+TRACED = ("hopper.xml", "ant.xml", "arm.xml")
+"""Models whose trajectories are computed."""
+
+
+def models() -> list[tuple[str, Path]]:
+    """Package and file of every model."""
+    found = [("examples", path) for path in sorted(OWN.glob("*.xml"))]
+    for package in ("gymnasium", "brax"):
+        spec = importlib.util.find_spec(package)
+        for folder in spec.submodule_search_locations or [] if spec else []:
+            found += [(package, path) for path in sorted(Path(folder).rglob("*.xml"))]
+    return found
+
+
+def error(path: Path, loaded: Loaded) -> float:
+    """Largest error of qacc over the states, against the largest entry of MuJoCo's."""
+    theirs = reference.smooth(path)
+
+    @jax.jit
+    def ours(qpos: jax.Array, qvel: jax.Array, ctrl: jax.Array) -> jax.Array:
+        state = loaded.layout.state(loaded.model, loaded.state, qpos, qvel)
+        found = accelerations(loaded.model, state, loaded.layout.control(ctrl))
+        return loaded.layout.acceleration(state, found)
+
+    rng, worst = np.random.default_rng(0), 0.0
+    for _ in range(STATES):
+        drawn = reference.random_state(theirs, rng)
+        expected = reference.accelerations(theirs, *drawn)
+        found = np.asarray(ours(*map(jnp.asarray, drawn)))
+        size = np.abs(expected).max()
+        worst = max(worst, np.abs(found - expected).max() / (size if size > 0 else 1.0))
+    return worst
+
+
+def table() -> list[str]:
+    """Rows of the accelerations' errors."""
+    rows = ["| package | model | dof | qacc, relative error | left out |", "|---|---|---|---|---|"]
+    for package, path in track(models(), description="accelerations"):
+        try:
+            loaded = load(path, allow_unsupported=True)
+            left_out = "; ".join(loaded.ignored)
+            figure = f"{error(path, loaded):.1e}"
+            dof = str(loaded.layout.places.nv)
+        except InputError as refusal:
+            dof, figure, left_out = "", "refused", str(refusal).replace(f"{path}: ", "")
+        rows.append(f"| {package} | {path.stem} | {dof} | {figure} | {left_out} |")
+    return rows
+
+
+def convergence(path: Path) -> list[float]:
+    """Error of qpos after DURATION against MuJoCo's RK4, by step [m, rad]."""
+    spec = mujoco.MjSpec.from_file(str(path))
+    for flag in reference.SMOOTH:
+        spec.option.disableflags |= int(getattr(mujoco.mjtDisableBit, f"mjDSBL_{flag}"))
+    spec.compile()
+    with tempfile.TemporaryDirectory() as folder:
+        smooth = Path(folder) / path.name
+        smooth.write_text(spec.to_xml())
+        loaded, theirs = load(smooth, allow_unsupported=True), reference.smooth(smooth)
+    qpos, qvel, ctrl = reference.random_state(theirs, np.random.default_rng(1), 0.2)
+    expected, _ = reference.trajectory(theirs, qpos, qvel, ctrl, DURATION)
+    state = jax.jit(loaded.layout.state)(
+        loaded.model, loaded.state, jnp.asarray(qpos), jnp.asarray(qvel)
+    )
+    control = loaded.layout.control(jnp.asarray(ctrl))
+    errors = []
+    for h in track(STEPS, description=path.stem):
+        steps = round(DURATION / h)
+        controls = jnp.broadcast_to(control, (steps, len(control)))
+        final, _ = rollout(
+            loaded.model, state, EulerImplicitLinearized(h), steps, controls=controls, every=steps
+        )
+        reached, _ = loaded.layout.coordinates(loaded.model, final)
+        errors.append(float(np.abs(reached - expected).max()))
+    return errors
+
+
+def picture(found: dict[str, list[float]]) -> None:
+    figure = Figure(figsize=(5.5, 4), layout="constrained")
+    axes = figure.add_subplot()
+    h = 1e3 * np.array(STEPS)
+    for name, errors in found.items():
+        axes.loglog(h, errors, "o-", label=name)
+    first = max(errors[0] for errors in found.values())
+    axes.loglog(h, first * h / h[0], "k:", label="first order")
+    axes.set_xlabel("step [ms]")
+    axes.set_ylabel(f"error of qpos after {DURATION} s [m, rad]")
+    axes.legend()
+    figure.savefig(HERE / "convergence.png", dpi=150)
+
+
+def main() -> None:
+    found = {}
+    for package, path in models():
+        if path.name in TRACED and package != "brax":
+            found[path.stem] = convergence(path)
+    rows = table()
+    picture(found)
+    lines = [
+        "# Model files against MuJoCo",
+        "",
+        f"`python -m experiments.mjcf.run`, mujoco {mujoco.__version__}, float64, without "
+        "contacts, limits and dry friction.",
+        "",
+        "## Accelerations",
+        "",
+        f"Largest error over {STATES} random states and controls, relative to the largest entry of "
+        "MuJoCo's `qacc_smooth`; with equality constraints, of the hard-constrained acceleration "
+        "from MuJoCo's mass matrix and Jacobians.",
+        "",
+        *rows,
+        "",
+        "## Trajectories",
+        "",
+        f"Largest error of `qpos` after {DURATION} s against MuJoCo's RK4 with steps of 50 µs.",
+        "",
+        "| model | " + " | ".join(f"{1e3 * h:g} ms" for h in STEPS) + " | order |",
+        "|---|" + "---|" * (len(STEPS) + 1),
+    ]
+    for name, errors in found.items():
+        order = np.polyfit(np.log(STEPS), np.log(errors), 1)[0]
+        lines.append(f"| {name} | " + " | ".join(f"{e:.2e}" for e in errors) + f" | {order:.2f} |")
+    lines += ["", "![Error against step](convergence.png)", ""]
+    (HERE / "results.md").write_text("\n".join(lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""Tendons that do something, and equality constraints between joints."""
+
+import numpy as np
+
+from jaxccp.io.errors import InputError
+from jaxccp.io.mjcf.bodies import Frames
+from jaxccp.io.mjcf.findings import Findings
+from jaxccp.io.mjcf.joints import HINGE, SLIDE, Axes, within
+from jaxccp.io.mjcf.source import Source
+from jaxccp.model.tendons import Cable, Coupling
+from jaxccp.scene.builder import ModelBuilder
+
+FORCES = (
+    "tendon_limited",
+    "tendon_stiffness",
+    "tendon_damping",
+    "tendon_frictionloss",
+    "tendon_armature",
+)
+"""What acts along a tendon and is taken over."""
+COLUMNS = {
+    "tendon_springyield": "a spring that yields",
+    "tendon_stiffnesspoly": "a stiffness that depends on the length",
+    "tendon_dampingpoly": "a damping that depends on the rate",
+    "tendon_actfrclimited": "a limit of all actuators together",
+}
+"""What is not, unless it is zero."""
+
+
+def add_tendons(
+    source: Source, builder: ModelBuilder, frames: Frames, axes: Axes, findings: Findings
+) -> dict[int, str]:
+    """Add the tendons that anything acts along; their names here by their number."""
+    m = source.m
+    trn = int(source.mujoco.mjtTrn.mjTRN_TENDON)
+    pulled = {int(m.actuator_trnid[i, 0]) for i in np.flatnonzero(m.actuator_trntype == trn)}
+    held = _held(source, findings)
+    names: dict[int, str] = {}
+    for tendon in range(m.ntendon):
+        if not (tendon in pulled or tendon in held or _acts(source, tendon)):
+            continue
+        label = source.label("tendon", tendon)
+        for column, what in COLUMNS.items():
+            values = source.column(column)
+            if len(values) and np.any(values[tendon]):
+                findings.ignore(label, f"{what} is not supported")
+        try:
+            made = _tendon(source, frames, axes, tendon, held.get(tendon))
+        except ValueError as error:
+            raise InputError(source.path, f"{label}: {error}", "correct it") from None
+        if isinstance(made, str):
+            findings.ignore(label, made)
+            continue
+        name = source.name("tendon", tendon) or f"tendon{tendon}"
+        while name in axes.names:
+            name += "+"
+        builder.add_tendon(made, name)
+        names[tendon] = name
+    return names
+
+
+def _acts(source: Source, tendon: int) -> bool:
+    """Whether anything but actuators and equality constraints acts along a tendon."""
+    return any(np.any(source.column(name)[tendon : tendon + 1]) for name in (*FORCES, *COLUMNS))
+
+
+def _held(source: Source, findings: Findings) -> dict[int, float]:
+    """Tendons that an equality constraint keeps at a length, and that length."""
+    m, found = source.m, {}
+    if source.off("EQUALITY", "CONSTRAINT"):
+        return found
+    kind = int(source.mujoco.mjtEq.mjEQ_TENDON)
+    for index in np.flatnonzero((m.eq_type == kind) & (m.eq_active0 != 0)):
+        tendon = int(m.eq_obj1id[index])
+        if m.eq_obj2id[index] >= 0:
+            label = source.label("equality", int(index))
+            findings.ignore(label, "a tendon that follows another is not supported")
+        else:
+            found[tendon] = float(m.tendon_length0[tendon] + m.eq_data[index, 0])
+    return found
+
+
+def _tendon(
+    source: Source, frames: Frames, axes: Axes, tendon: int, length: float | None
+) -> Coupling | Cable | str:
+    """Ours, or what is not supported."""
+    m, wraps = source.m, source.mujoco.mjtWrap
+    run = slice(m.tendon_adr[tendon], m.tendon_adr[tendon] + m.tendon_num[tendon])
+    kinds, ids, factors = m.wrap_type[run], m.wrap_objid[run], m.wrap_prm[run]
+    spring = m.tendon_lengthspring[tendon]
+    if m.tendon_stiffness[tendon] and spring[0] != spring[1]:
+        return "a spring with a dead band is not supported"
+    forces = {
+        "length": length,
+        "stiffness": 0.0 if source.off("SPRING", "PASSIVE") else float(m.tendon_stiffness[tendon]),
+        "rest": float(spring[0]),
+        "damping": 0.0 if source.off("DAMPER", "PASSIVE") else float(m.tendon_damping[tendon]),
+        "armature": float(source.column("tendon_armature")[tendon : tendon + 1].sum()),
+        "friction": 0.0
+        if source.off("FRICTIONLOSS", "CONSTRAINT")
+        else float(m.tendon_frictionloss[tendon]),
+    }
+    if m.tendon_limited[tendon] and not source.off("LIMIT", "CONSTRAINT"):
+        forces["limits"] = within(m.tendon_range[tendon], float(m.tendon_margin[tendon]))
+    if np.all(kinds == int(wraps.mjWRAP_JOINT)):
+        terms = _terms(source, axes, ids, factors)
+        return terms if isinstance(terms, str) else Coupling(terms, **forces)
+    if np.all(kinds == int(wraps.mjWRAP_SITE)):
+        points = [_point(source, frames, int(site)) for site in ids]
+        return Cable(points, **forces)
+    return "pulleys and wrapping are not supported"
+
+
+def _terms(
+    source: Source, axes: Axes, joints: np.ndarray, factors: np.ndarray
+) -> dict[str, tuple[float, float]] | str:
+    """The length in our coordinates, which are zero where the file's are ``qpos0``."""
+    m = source.m
+    terms: dict[str, tuple[float, float]] = {}
+    for joint, factor in zip(joints, factors, strict=True):
+        if m.jnt_type[joint] not in (SLIDE, HINGE):
+            return "only hinges and slides can be in a tendon"
+        name = axes.names[m.jnt_dofadr[joint]]
+        constant, total = terms.get(name, (0.0, 0.0))
+        start = float(m.qpos0[m.jnt_qposadr[joint]])
+        terms[name] = (constant + float(factor) * start, total + float(factor))
+    return terms
+
+
+def _point(source: Source, frames: Frames, site: int) -> tuple[int, np.ndarray]:
+    body = int(source.m.site_bodyid[site])
+    return int(frames.body[body]), frames.point(body, source.m.site_pos[site])
+
+
+def follower(source: Source, axes: Axes, index: int) -> Coupling | str:
+    """The joint of an equality constraint, y = p(x) from ``qpos0``, or what is not supported."""
+    m = source.m
+    joints = [int(joint) for joint in (m.eq_obj1id[index], m.eq_obj2id[index]) if joint >= 0]
+    if any(m.jnt_type[joint] not in (SLIDE, HINGE) for joint in joints):
+        return "only hinges and slides can be coupled"
+    names = [axes.names[m.jnt_dofadr[joint]] for joint in joints]
+    polynomial = np.array(m.eq_data[index, :5])
+    if len(names) == 1:
+        return Coupling({names[0]: 1.0}, length=float(polynomial[0]))
+    return Coupling({names[0]: 1.0, names[1]: tuple(-polynomial)}, length=0.0)

@@ -1,0 +1,97 @@
+"""The command ``jaxccp simulate`` on a model file, against MuJoCo's motion."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from jaxccp.cli import app
+
+mujoco = pytest.importorskip("mujoco")
+
+CRANE = """<mujoco>
+  <compiler autolimits="true"/>
+  <worldbody>
+    <body name="trolley">
+      <joint name="rail" type="slide" axis="1 0 0" damping="0.5"/>
+      <geom type="box" size="0.1 0.1 0.05"/>
+      <body name="hook">
+        <joint name="swing" axis="0 1 0" ref="10" damping="0.02"/>
+        <geom type="capsule" size="0.02" fromto="0 0 0 0 0 -0.5" contype="0"/>
+      </body>
+    </body>
+    <geom name="floor" type="plane" size="1 1 1" pos="0 0 -1" margin="0.001"/>
+  </worldbody>
+  <actuator><motor name="push" joint="rail" gear="10" ctrlrange="-1 1"/></actuator>
+</mujoco>
+"""
+STEPS, DT = 60, 5e-3
+
+
+@pytest.fixture(scope="module")
+def crane(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, np.ndarray, Result]:
+    folder = tmp_path_factory.mktemp("crane")
+    (folder / "crane.xml").write_text(CRANE)
+    ctrl = 2 * np.sin(0.1 * np.arange(STEPS))[:, None]  # beyond its range at times
+    np.savez(folder / "init.npz", qpos=[0.2, 0.9], qvel=[-1.0, 2.0])
+    np.savez(folder / "ctrl.npz", ctrl=ctrl)
+    command = f"simulate {folder}/crane.xml --init {folder}/init.npz --ctrl {folder}/ctrl.npz"
+    command += f" --dt {DT} --duration {STEPS * DT} --precision 64 --json --out {folder}/out.npz"
+    return folder, ctrl, CliRunner().invoke(app, command.split())
+
+
+def test_report(crane: tuple[Path, np.ndarray, Result]) -> None:
+    folder, _, result = crane
+    assert result.exit_code == 0, result.output
+    said = json.loads(result.stdout.splitlines()[-1])
+    assert said["solver"] == "auto" and said["steps"] == STEPS and said["ignored"] == []
+    assert said["trajectory"] == str(folder / "out.npz")
+    assert ["'floor'" in line and "margin" in line for line in said["approximated"]] == [True]
+
+
+def test_trajectory_is_that_of_mujoco(crane: tuple[Path, np.ndarray, Result]) -> None:
+    """To first order in the step, the initial state first."""
+    folder, ctrl, _ = crane
+    model = mujoco.MjModel.from_xml_path(str(folder / "crane.xml"))
+    model.opt.timestep = DT / 50
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = [0.2, 0.9], [-1.0, 2.0]
+    qpos, qvel = [data.qpos.copy()], [data.qvel.copy()]
+    for row in ctrl:
+        data.ctrl[:] = row
+        mujoco.mj_step(model, data, 50)
+        qpos.append(data.qpos.copy())
+        qvel.append(data.qvel.copy())
+    with np.load(folder / "out.npz") as found:
+        assert sorted(found) == ["qpos", "qvel", "time"]
+        np.testing.assert_allclose(found["time"], DT * np.arange(STEPS + 1), atol=1e-12)
+        np.testing.assert_allclose(found["qpos"][0], qpos[0], atol=1e-12)
+        # In one step the rates change by up to 0.13 rad/s.
+        np.testing.assert_allclose(found["qpos"], qpos, atol=0.015)
+        np.testing.assert_allclose(found["qvel"], qvel, atol=0.04)
+    assert np.ptp(qpos, axis=0).min() > 0.25
+
+
+@pytest.mark.parametrize(
+    ("arrays", "option", "named"),
+    [
+        ({"qpos": [0.0]}, "--init", "qpos"),
+        ({"qvel": [0.0, 0.0]}, "--init", "missing qpos"),
+        ({"qpos": [0.0, np.nan]}, "--init", "NaN"),
+        ({"ctrl": np.zeros((3, 1))}, "--ctrl", f"3 rows, not one for each of the {STEPS} steps"),
+        ({"ctrl": np.zeros((STEPS, 2))}, "--ctrl", "ctrl"),
+    ],
+)
+def test_bad_arrays(
+    crane: tuple[Path, np.ndarray, Result], tmp_path: Path, arrays: dict, option: str, named: str
+) -> None:
+    folder, _, _ = crane
+    np.savez(tmp_path / "bad.npz", **arrays)
+    command = ["simulate", f"{folder}/crane.xml", option, f"{tmp_path}/bad.npz"]
+    command += ["--dt", f"{DT}", "--duration", f"{STEPS * DT}", "--out", f"{tmp_path}/out.npz"]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 2, result.output
+    assert named in result.stderr and "bad.npz" in result.stderr
+    assert not (tmp_path / "out.npz").exists()

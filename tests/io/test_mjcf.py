@@ -1,0 +1,284 @@
+"""Model files against MuJoCo itself."""
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp import accelerations, load
+from jaxccp.io import Loaded
+
+mujoco = pytest.importorskip("mujoco")
+from experiments.mjcf import reference  # noqa: E402
+
+MODELS = Path(__file__).resolve().parents[2] / "examples" / "models"
+ROBOTS = ("arm", "quadruped", "four_bar")
+
+
+class Robot:
+    """A model, MuJoCo's own, and everything that is computed of it, compiled once."""
+
+    def __init__(self, path: Path) -> None:
+        self.loaded: Loaded = load(path)
+        self.theirs = reference.smooth(path)
+        loaded = self.loaded
+
+        def everything(qpos: jax.Array, qvel: jax.Array, ctrl: jax.Array) -> dict[str, Any]:
+            layout, model = loaded.layout, loaded.model
+            state = layout.state(model, loaded.state, qpos, qvel)
+            found = accelerations(model, state, layout.control(ctrl))
+            return {
+                "state": state,
+                "coordinates": layout.coordinates(model, state),
+                "qacc": layout.acceleration(state, found),
+                "sites": (*loaded.sites.poses(state), *loaded.sites.velocities(state)),
+            }
+
+        self.of = jax.jit(jax.vmap(everything))
+
+
+@pytest.fixture(scope="module", params=ROBOTS)
+def robot(request: pytest.FixtureRequest) -> tuple[Robot, list, dict]:
+    """With three random states and what was computed there."""
+    made = Robot(MODELS / f"{request.param}.xml")
+    rng = np.random.default_rng(7)
+    drawn = [reference.random_state(made.theirs, rng) for _ in range(3)]
+    return made, drawn, made.of(*(jnp.asarray(np.stack(part)) for part in zip(*drawn, strict=True)))
+
+
+def test_accelerations(robot: tuple[Robot, list, dict]) -> None:
+    made, drawn, found = robot
+    for k, state in enumerate(drawn):
+        expected = reference.accelerations(made.theirs, *state)
+        np.testing.assert_allclose(found["qacc"][k], expected, atol=1e-9 * np.abs(expected).max())
+
+
+def test_layout_goes_both_ways(robot: tuple[Robot, list, dict]) -> None:
+    _, drawn, found = robot
+    for part in range(2):
+        np.testing.assert_allclose(
+            found["coordinates"][part], [state[part] for state in drawn], atol=1e-12
+        )
+
+
+def test_poses_and_momentum(robot: tuple[Robot, list, dict]) -> None:
+    """Centre of mass, its velocity, and sites with theirs."""
+    made, drawn, found = robot
+    m, data = made.theirs, mujoco.MjData(made.theirs)
+    moving = np.array(made.loaded.model.topology.free)
+    mass = np.asarray(made.loaded.model.bodies.mass)[moving]
+    for k, (qpos, qvel, _) in enumerate(drawn):
+        data.qpos[:], data.qvel[:] = qpos, qvel
+        mujoco.mj_forward(m, data)
+        mujoco.mj_subtreeVel(m, data)
+        assert mass.sum() == pytest.approx(m.body_subtreemass[0])
+        state = jax.tree.map(lambda leaf, k=k: leaf[k], found["state"])
+        np.testing.assert_allclose(
+            mass @ state.position[moving] / mass.sum(), data.subtree_com[0], atol=1e-12
+        )
+        np.testing.assert_allclose(
+            mass @ state.velocity[moving] / mass.sum(), data.subtree_linvel[0], atol=1e-12
+        )
+        place, facing, linear, angular = (part[k] for part in found["sites"])
+        np.testing.assert_allclose(place, data.site_xpos, atol=1e-12)
+        for site in range(m.nsite):
+            rotation, velocity = np.zeros(9), np.zeros(6)
+            mujoco.mju_quat2Mat(rotation, np.array(facing[site]))
+            np.testing.assert_allclose(rotation, data.site_xmat[site], atol=1e-12)
+            site_type = mujoco.mjtObj.mjOBJ_SITE
+            mujoco.mj_objectVelocity(m, data, site_type, site, velocity, 0)
+            np.testing.assert_allclose(angular[site], velocity[:3], atol=1e-11)
+            np.testing.assert_allclose(linear[site], velocity[3:], atol=1e-11)
+
+
+def test_keyframe() -> None:
+    loaded = load(MODELS / "arm.xml")
+    key = loaded.keyframes["bent"]
+    assert key.ctrl[3] == 1.8
+    qpos, qvel = jax.jit(loaded.layout.coordinates)(loaded.model, loaded.keyframe("bent"))
+    np.testing.assert_allclose(qpos, [0.3, 0.5, 0, 1.2, 0, -0.4, 0.2], atol=1e-12)
+    np.testing.assert_allclose(qvel, 0, atol=1e-12)
+    with pytest.raises(ValueError, match=r"straight.*the file has bent"):
+        loaded.keyframe("straight")
+
+
+FLOATING = """
+<mujoco>
+  <option density="3" viscosity="0.2" wind="1 0.5 -2"/>
+  <worldbody>
+    <body pos="1 2 3" euler="20 40 60">
+      <freejoint/>
+      <geom type="box" size="0.1 0.2 0.3" pos="0.1 0 0.2" euler="10 20 30"/>
+      <body pos="0.3 0.2 0.1" euler="0 30 0"><geom type="capsule" size="0.05 0.2"/></body>
+    </body>
+    <body pos="0 0 5"><freejoint/><geom type="ellipsoid" size="0.1 0.2 0.05"/></body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def test_free_bodies_in_a_fluid(tmp_path: Path) -> None:
+    """Bodies without joints, two of the file's in one, frames away from centres of mass."""
+    file = tmp_path / "floating.xml"
+    file.write_text(FLOATING)
+    made = Robot(file)
+    assert made.loaded.model.topology.bodies == ("world", "body1", "body2")
+    state = reference.random_state(made.theirs, np.random.default_rng(3))
+    expected = reference.accelerations(made.theirs, *state)
+    found = made.of(*(jnp.asarray(part)[None] for part in state))
+    np.testing.assert_allclose(found["qacc"][0], expected, rtol=1e-10)
+    np.testing.assert_allclose(found["coordinates"][1][0], state[1], atol=1e-12)
+
+
+MIXED = """
+<mujoco>
+  <compiler autolimits="true"/>
+  <default><joint damping="0.3" armature="0.2" stiffness="2"/></default>
+  <worldbody>
+    <body name="damped" pos="0 0 1" euler="0 0 30">
+      <joint name="floating" type="free" stiffness="0"/>
+      <geom type="box" size="0.1 0.2 0.3" pos="0.1 0 0"/>
+      <body pos="0.2 0 0" euler="20 0 0">
+        <joint name="ball" type="ball" pos="0.05 0 0.02"/>
+        <geom type="capsule" size="0.05" fromto="0 0 0 0.3 0 0.1"/>
+        <body pos="0.3 0 0.1">
+          <joint name="slide" type="slide" axis="1 2 0" ref="0.1" springref="0.3"/>
+          <joint name="hinge" type="hinge" axis="0 1 1" pos="0 0.1 0" ref="20" springref="50"/>
+          <geom size="0.1"/>
+        </body>
+      </body>
+    </body>
+  </worldbody>
+  <actuator>
+    <position joint="slide" kp="30" kv="2" gear="2" forcerange="-1 1"/>
+    <motor joint="ball" gear="0 3 0"/>
+    <general joint="hinge" gainprm="4" biasprm="1 -5 -0.5" biastype="affine" ctrlrange="-0.1 0.1"/>
+  </actuator>
+</mujoco>
+"""
+
+
+def test_every_kind_of_joint(tmp_path: Path) -> None:
+    """A damped free joint, a ball off its body's origin, references and springs that differ."""
+    file = tmp_path / "mixed.xml"
+    file.write_text(MIXED)
+    made = Robot(file)
+    rng = np.random.default_rng(5)
+    state = reference.random_state(made.theirs, rng)
+    expected = reference.accelerations(made.theirs, *state)
+    found = made.of(*(jnp.asarray(part)[None] for part in state))
+    np.testing.assert_allclose(found["qacc"][0], expected, atol=1e-10 * np.abs(expected).max())
+    np.testing.assert_allclose(found["coordinates"][1][0], state[1], atol=1e-12)
+    same = np.abs(found["coordinates"][0][0]) - np.abs(state[0])  # q and −q are one rotation
+    np.testing.assert_allclose(same, 0, atol=1e-12)
+
+
+PULLED = """
+<mujoco>
+  <compiler autolimits="true"/>
+  <default><geom type="capsule" size="0.05" fromto="0 0 0 0.4 0 0.1"/></default>
+  <worldbody>
+    <site name="hook" pos="0.1 0 2"/>
+    <body pos="0 0 1">
+      <joint name="one" axis="0 1 0" damping="0.1" ref="10"/>
+      <geom/>
+      <site name="middle" pos="0.2 0 0.05"/>
+      <body pos="0.4 0 0">
+        <joint name="two" axis="0 1 1"/>
+        <geom/>
+        <site name="end" pos="0.4 0 0.1"/>
+        <body pos="0.4 0 0.1"><joint name="three" axis="0 1 0" ref="-20"/><geom/></body>
+      </body>
+    </body>
+  </worldbody>
+  <tendon>
+    <fixed name="one" stiffness="3" springlength="0.2" damping="0.3" armature="0.4">
+      <joint joint="one" coef="2"/><joint joint="two" coef="-1"/>
+    </fixed>
+    <spatial name="rope" stiffness="30" springlength="0.3" damping="0.5" armature="0.3">
+      <site site="hook"/><site site="middle"/><site site="end"/>
+    </spatial>
+  </tendon>
+  <actuator>
+    <motor tendon="rope" gear="3"/>
+    <position tendon="one" kp="5" kv="1" gear="2"/>
+  </actuator>
+  <equality><joint joint1="three" joint2="one" polycoef="0 0.5 0.2 0 0"/></equality>
+</mujoco>
+"""
+
+
+def test_tendons_and_coupled_joints(tmp_path: Path) -> None:
+    file = tmp_path / "pulled.xml"
+    file.write_text(PULLED)
+    made = Robot(file)
+    state = reference.random_state(made.theirs, np.random.default_rng(5))
+    expected = reference.accelerations(made.theirs, *state)
+    found = made.of(*(jnp.asarray(part)[None] for part in state))
+    np.testing.assert_allclose(found["qacc"][0], expected, atol=1e-9 * np.abs(expected).max())
+
+
+CROWD = """
+<mujoco>
+  <worldbody>
+    <geom name="floor" type="plane" size="1 1 1" friction="0.2"/>
+    <body name="a"><freejoint/>
+      <geom name="a1" size="0.3" friction="0.5"/><geom name="a2" size="0.3" contype="2"/>
+      <body name="merged"><geom name="a3" size="0.3" condim="1" friction="0"/></body>
+      <body name="child"><joint axis="0 0 1"/><geom name="child" size="0.3"/>
+        <body name="grandchild"><joint axis="1 0 0"/><geom name="grandchild" size="0.3"/></body>
+      </body>
+    </body>
+    <body name="b"><freejoint/><geom name="b" size="0.3" conaffinity="3"/></body>
+    <body name="c"><freejoint/><geom name="c" type="box" size="0.3 0.3 0.3"/></body>
+    <body name="ghost"><freejoint/>
+      <geom name="ghost" size="0.3" contype="0" conaffinity="0"/>
+    </body>
+  </worldbody>
+  <contact>
+    <exclude body1="b" body2="c"/>
+    <pair geom1="a1" geom2="child" friction="1 1"/>
+    <pair geom1="ghost" geom2="c" friction="0.7 0.7" condim="3"/>
+  </contact>
+</mujoco>
+"""
+
+
+def test_pairs_are_those_of_mujoco(tmp_path: Path) -> None:
+    """Everything overlaps, so that MuJoCo's contacts name every pair that may touch."""
+    file = tmp_path / "crowd.xml"
+    file.write_text(CROWD)
+    loaded = load(file)
+    m = mujoco.MjModel.from_xml_path(str(file))
+    data = mujoco.MjData(m)
+    mujoco.mj_forward(m, data)
+    expected = {tuple(sorted(map(int, contact.geom))) for contact in data.contact}
+    # Our shapes are the geoms that take part, in the file's order.
+    taking_part = sorted({geom for pair in expected for geom in pair})
+    found = {
+        tuple(sorted((taking_part[a], taking_part[b])))
+        for group in loaded.model.topology.pairs
+        for a, b in zip(group.first, group.second, strict=True)
+    }
+    assert found == expected and len(found) > 10
+    told = " ".join(loaded.approximated)
+    assert "'ghost'" in told and "0.7" in told  # the pair's own coefficient
+    assert "'a2'" not in told
+
+
+def test_single_precision_and_derivative() -> None:
+    """The layout in float32, and its derivative: the inverse's Jacobian is the inverse."""
+    with jax.enable_x64(False):
+        loaded = load(MODELS / "four_bar.xml")
+        qpos = jnp.asarray([0.1, -0.1, 0.05])
+
+        def there_and_back(qpos: jax.Array) -> jax.Array:
+            state = loaded.layout.state(loaded.model, loaded.state, qpos)
+            return loaded.layout.coordinates(loaded.model, state)[0]
+
+        jacobian = jax.jit(jax.jacfwd(there_and_back))(qpos)
+        assert jacobian.dtype == jnp.float32
+        np.testing.assert_allclose(jacobian, np.eye(3), atol=1e-5)
