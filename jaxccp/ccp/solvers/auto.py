@@ -20,9 +20,9 @@ class Auto(Solver):
     The matrix of a Newton step has six rows per body or one per row of the problem, whichever is
     less. A first-order method begins, which on easy problems is done before Newton would have taken
     a step: for a few steps where the matrix is small, for many where it is not; where it is large,
-    it stays alone. That is APGD under the convex law and PSOR under Coulomb's. What the one cannot solve the other mostly can:
-    Newton fails where contacts jam, PSOR where masses differ much. With spinning and rolling
-    friction, which neither takes, it is APGD and ADMM.
+    it stays alone. That is APGD under the convex law and PSOR under Coulomb's. What the one cannot
+    solve the other mostly can: Newton fails where contacts jam, PSOR where masses differ much. With
+    spinning and rolling friction, which neither takes, it is APGD and ADMM.
     """
 
     rolling: ClassVar[bool] = True

@@ -35,7 +35,7 @@ class EulerImplicitLinearized:
     """Length of a step [s]."""
     law: Law = "ccp"
     solver: Solver | None = None
-    """None: APGD where there are contacts alone, else Auto, since chains are stiff."""
+    """None: APGD; Auto where it iterates over joints, since chains are stiff."""
     stop: Stop = field(default_factory=Stop)
     eliminate: bool = True
     """Solve for the equality rows of the joints beforehand, which leaves contacts, limits and
@@ -62,7 +62,7 @@ class EulerImplicitLinearized:
         system = assemble(model, state, contacts, self.h, force, motion, control, self.eliminate)
         world = recall(model.topology, state.memory, contacts)
         guess = system.guess(contacts, state.memory.scalars, world)
-        solver = self.solver or (Auto() if jointed else APGD())
+        solver = self.solver or (Auto() if jointed and not self.eliminate else APGD())
         solution = solve(system.problem, solver, guess, law=self.law, stop=self.stop)
         outcome = system.after(contacts, solution.lam)
         after = self._advance(model, state, contacts, outcome)
