@@ -1,32 +1,23 @@
 """Contacts of any two convex shapes: one point of least gap, and the polygon where faces meet."""
 
-from collections.abc import Callable
 from itertools import product
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.collision.clip import clip, spanning
-from jaxccp.collision.core import CORES, Core
-from jaxccp.collision.corners import BOX_FACES
-from jaxccp.collision.faces import (
-    Face,
-    face_normals,
-    polyhedron_face,
-    round_face,
-    segment,
-)
+from jaxccp.collision.core import SIDES, SMOOTH, Core, smaller_extent, stacked
+from jaxccp.collision.faces import Face, face_normals, face_towards, segment
 from jaxccp.collision.manifold import Geometry, Manifold, between, keep, place
-from jaxccp.collision.separation import Separation, extent, separate
-
-Kernel = Callable[[Geometry, Geometry], Manifold]
+from jaxccp.collision.separation import Separation, separate
 
 _GRID = np.array([g for g in product((-1, 0, 1), repeat=3) if any(g)], float)
 _STARTS = _GRID / np.linalg.norm(_GRID, axis=1, keepdims=True)
 _SINGLE = 1 << 20
-"""Feature of the point of least gap."""
+"""Features of a point of least gap are not less than this."""
 
 # As for two boxes, per extent of the smaller shape:
 _ALLOWANCE = 1.0137e-3
@@ -35,139 +26,133 @@ _PREFER_FACE = 5e-3
 _PREFER_FACE_RELATIVE = 1e-2
 _LOWER = 1e-5
 """How much closer the point of least gap must be to count beside a polygon."""
+_TIED = 1e-3
+"""Vertices as far out as the first to within this have its name."""
 
 
-def one_point(kind_a: str, kind_b: str) -> Kernel:
-    """The kernel of two kinds that touch in one point, one of them being round all over."""
-
-    def kernel(a: Geometry, b: Geometry) -> Manifold:
-        found = nearest(a, b, *_cores(kind_a, kind_b, a, b))
-        return place(single(found), a.position, a.rotation)
-
-    return kernel
+def one_point(a: Geometry, b: Geometry) -> Manifold:
+    """Of shapes that touch in one point, one of them being round all over."""
+    both = _from_a(a, b)
+    return place(single(both, nearest(both, a, b)), a.position, a.rotation)
 
 
-def many_points(kind_a: str, kind_b: str) -> Kernel:
-    """The kernel of two kinds with faces or straight sides: up to ``POINTS`` + 1 points.
+def many_points(a: Geometry, b: Geometry) -> Manifold:
+    """Of shapes with faces or straight sides: up to ``POINTS`` + 1 points.
 
     The faces that look at each other most directly are clipped, the one clearly better as the
     direction of separation being the reference. Their polygon is kept until the point of least
     gap is better by 0.5 % of the smaller shape's extent plus 1 % of the gap; that point joins it
     as soon as it is closer at all.
     """
-
-    def kernel(a: Geometry, b: Geometry) -> Manifold:
-        core_a, core_b = _cores(kind_a, kind_b, a, b)
-        found = nearest(a, b, core_a, core_b)
-        face_a = face_towards(kind_a, a, core_a, found.normal)
-        face_b = face_towards(kind_b, b, core_b, -found.normal)
-        return place(meet(core_a, core_b, face_a, face_b, found), a.position, a.rotation)
-
-    return kernel
+    both = _from_a(a, b)
+    return place(meet(both, nearest(both, a, b)), a.position, a.rotation)
 
 
-def meet(core_a: Core, core_b: Core, face_a: Face, face_b: Face, found: Separation) -> Manifold:
+def meet(both: Core, found: Separation) -> Manifold:
     """The polygon of two faces and, last, the point of least gap, whichever count."""
-    scale = jax.lax.stop_gradient(jnp.minimum(extent(core_a), extent(core_b)))
-    point = single(found)
+    out = jnp.asarray(SIDES, found.normal.dtype)
+    faces = jax.vmap(face_towards)(both, out * found.normal)
+    scale = smaller_extent(both)
+    point = single(both, found)
     gap = jax.lax.stop_gradient(point.distance[0])
 
-    def along(normal: Float[Array, "3"]) -> Float[Array, ""]:
-        return jax.lax.stop_gradient(-core_a.reach(normal) - core_b.reach(-normal))
-
-    gap_a, gap_b = along(face_a.normal), along(-face_b.normal)
+    # How far the shapes are apart along either face's normal.
+    tried = out[:, :, None] * (out * faces.normal)[None]
+    apart = -jnp.sum(jax.vmap(Core.reach)(*jax.lax.stop_gradient((both, tried))), axis=0)
+    by_b = apart[1] > apart[0] + _PREFER_A * scale
     # A strip is the face of a round side, whose normal is that of the gap: no face of its own.
-    by_b = gap_b > gap_a + _PREFER_A * scale
-    by_b |= face_a.line & ~face_b.line & (gap_b > gap_a - _PREFER_FACE * scale)
-    own, other = _swapped(by_b, face_a, face_b)
-    incident = _swapped(by_b, segment(face_b), segment(face_a))[0]
-    overlap = clip(own.points, own.normal, incident, other.normal, _ALLOWANCE * scale)
-    fixed = jax.lax.stop_gradient((overlap, own))
-    along_edge = fixed[1].points[1] - fixed[1].points[0]
-    level = fixed[0].points @ fixed[1].normal
-    chosen, live = spanning(
-        fixed[0].points, fixed[0].live, level, fixed[1].normal, along_edge, steepness=0.0
-    )
-    points = overlap.points[chosen]
-    height = (points - own.points[0]) @ own.normal
-    under = points - height[:, None] * own.normal
-    normal = jnp.broadcast_to(jnp.where(by_b, -own.normal, own.normal), points.shape)
-    pair = 2 * (face_a.number + 64 * face_b.number) + by_b
-    polygon = between(
-        jnp.where(by_b, points, under),
-        jnp.where(by_b, under, points),
-        normal,
-        core_a.radius,
-        core_b.radius,
-        ((overlap.number[chosen] + (len(overlap.number) * pair)) % _SINGLE).astype(jnp.int32),
+    strip = faces.line[0] & ~faces.line[1]
+    by_b |= strip & (apart[1] > apart[0] - _PREFER_FACE * scale)
+
+    polygon = _polygon(faces, by_b, _ALLOWANCE * scale)
+    under = jnp.where(by_b, polygon.above, polygon.under)
+    over = jnp.where(by_b, polygon.under, polygon.above)
+    normal = jnp.where(by_b, -polygon.normal, polygon.normal)
+    number = 2 * (faces.number[0] + 64 * faces.number[1]) + by_b
+    manifold = between(
+        under,
+        over,
+        jnp.broadcast_to(normal, under.shape),
+        *both.radius,
+        (polygon.number + polygon.count * number) % _SINGLE,
     )
 
     tolerance = _PREFER_FACE * scale + _PREFER_FACE_RELATIVE * jnp.abs(gap)
-    lowest = jnp.min(jnp.where(live, jax.lax.stop_gradient(polygon.distance), jnp.inf))
-    is_face = jnp.maximum(gap_a, jnp.where(by_b, gap_b, gap_a)) >= gap - tolerance
-    many = is_face & (lowest <= gap + tolerance)
+    distance = jax.lax.stop_gradient(manifold.distance)
+    lowest = jnp.min(jnp.where(polygon.live, distance, jnp.inf))
+    is_face = jnp.max(apart, where=jnp.stack([jnp.array(True), by_b]), initial=-jnp.inf)
+    many = (is_face >= gap - tolerance) & (lowest <= gap + tolerance)
+    many &= jnp.all(both.style != SMOOTH)
     lower = ~many | (gap < lowest - _LOWER * scale)
-    manifold = jax.tree.map(lambda x, y: jnp.concatenate([x, y]), polygon, point)
-    return keep(manifold, jnp.concatenate([live & many, lower[None]]))
+    manifold = jax.tree.map(lambda x, y: jnp.concatenate([x, y]), manifold, point)
+    return keep(manifold, jnp.concatenate([polygon.live & many, lower[None]]))
 
 
-def nearest(a: Geometry, b: Geometry, core_a: Core, core_b: Core) -> Separation:
+class _Polygon(NamedTuple):
+    normal: Float[Array, "3"]
+    """Of the face that clips."""
+    under: Float[Array, "p 3"]
+    """Points on that face, …"""
+    above: Float[Array, "p 3"]
+    """… and on the other shape's."""
+    live: Bool[Array, " p"]
+    number: Int[Array, " p"]
+    count: int
+    """Numbers are below it."""
+
+
+def _polygon(faces: Face, by_b: Bool[Array, ""], allowance: Float[Array, ""]) -> _Polygon:
+    """What one of two faces, the first or b's, cuts from the other."""
+
+    def either(x: Array, y: Array) -> Array:
+        return jnp.where(by_b, y, x)
+
+    own = jax.tree.map(lambda x: either(x[0], x[1]), faces)
+    incident, facing = (either(x[1], x[0]) for x in (jax.vmap(segment)(faces), faces.normal))
+    overlap = clip(own.points, own.normal, incident, facing, allowance)
+    fixed, normal, corners = jax.lax.stop_gradient((overlap, own.normal, own.points))
+    level = fixed.points @ normal
+    chosen, live = spanning(
+        fixed.points, fixed.live, level, normal, corners[1] - corners[0], steepness=0.0
+    )
+    above = overlap.points[chosen]
+    height = (above - own.points[0]) @ own.normal
+    under = above - height[:, None] * own.normal
+    return _Polygon(own.normal, under, above, live, overlap.number[chosen], len(overlap.number))
+
+
+def nearest(both: Core, a: Geometry, b: Geometry) -> Separation:
     """Points of least gap, in a's frame, from the best of many directions to begin with.
 
     Overlapping shapes may have several directions in which they part; the search finds the best
     one nearby, and starts from the normals of all faces and 26 directions around each shape.
     """
-    fixed_a, fixed_b = jax.lax.stop_gradient((core_a, core_b))
-    turn = jax.lax.stop_gradient(jnp.einsum("ji,jk->ik", a.rotation, b.rotation))
+    fixed, frames = jax.lax.stop_gradient((both, (a.rotation, b.rotation)))
+    turn = frames[0].T @ frames[1]
+    out = jnp.asarray(SIDES, turn.dtype)[..., None]
     grid = jnp.asarray(_STARTS, turn.dtype)
-    starts = [grid, grid @ turn.T]
-    if a.hull is not None:
-        starts.append(face_normals(fixed_a.points, a.hull.faces))
-    if b.hull is not None:
-        starts.append(-face_normals(fixed_b.points, b.hull.faces))
-    tried = jnp.concatenate(starts)
-    best = jnp.argmax(-fixed_a.reach(tried) - fixed_b.reach(-tried))
-    return separate(core_a, core_b, tried[best])
+    normals = out * jax.vmap(face_normals)(fixed.points, fixed.faces)
+    tried = jnp.concatenate([grid, grid @ turn.T, *normals])
+    best = jnp.argmin(jnp.sum(jax.vmap(Core.reach)(fixed, out * tried), axis=0))
+    return separate(both, tried[best])
 
 
-def _cores(kind_a: str, kind_b: str, a: Geometry, b: Geometry) -> tuple[Core, Core]:
+def _from_a(a: Geometry, b: Geometry) -> Core:
     """Both in a's frame."""
+    assert a.core is not None and b.core is not None
     offset = jnp.einsum("ji,j->i", a.rotation, b.position - a.position)
     turn = jnp.einsum("ji,jk->ik", a.rotation, b.rotation)
-    return CORES[kind_a](a), CORES[kind_b](b).moved(offset, turn)
+    return stacked(a.core, b.core.moved(offset, turn))
 
 
-def face_towards(kind: str, shape: Geometry, core: Core, towards: Float[Array, "3"]) -> Face:
-    if kind == "box":
-        return polyhedron_face(core, jnp.asarray(BOX_FACES), towards)
-    if shape.hull is not None:
-        return polyhedron_face(core, shape.hull.faces, towards)
-    return round_face(core, towards)
-
-
-def single(found: Separation) -> Manifold:
-    """The balls are part of the touching points already."""
-    none = jnp.zeros((), found.normal.dtype)
-    return between(
-        found.on_a[None],
-        found.on_b[None],
-        found.normal[None],
-        none,
-        none,
-        jnp.full(1, _SINGLE, jnp.int32),
-    )
-
-
-def _swapped(swap: Array, first, second):
-    """Two trees of arrays, exchanged where told; polygons padded to the same size."""
-
-    def longer(x: Array, size: int) -> Array:
-        if x.ndim < 2 or len(x) == size:
-            return x
-        return jnp.concatenate([x, jnp.broadcast_to(x[-1], (size - len(x), 3))])
-
-    leaves = jax.tree.leaves((first, second))
-    size = max(len(x) for x in leaves if x.ndim == 2)
-    one, two = jax.tree.map(lambda x: longer(x, size), (first, second))
-    mine = jax.tree.map(lambda x, y: jnp.where(swap, y, x), one, two)
-    return mine, jax.tree.map(lambda x, y: jnp.where(swap, x, y), one, two)
+def single(both: Core, found: Separation) -> Manifold:
+    """The point of least gap, named after the vertices it is at or between."""
+    fixed, normal = jax.lax.stop_gradient((both, found.normal))
+    out = jnp.asarray(SIDES, normal.dtype)
+    height = jnp.einsum("svi,si->sv", fixed.points, out * normal)
+    top = jnp.max(height, axis=1, keepdims=True) - _TIED * smaller_extent(both)
+    first, second = jnp.argmax(height >= top, axis=1).astype(jnp.int32)
+    # The balls are part of the touching points already.
+    none = jnp.zeros((), normal.dtype)
+    feature = _SINGLE + first + (second << 10)
+    return between(found.on[:1], found.on[1:], found.normal[None], none, none, feature[None])

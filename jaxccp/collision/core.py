@@ -2,18 +2,20 @@
 
 A box or a hull is its vertices, a capsule two points and a ball, an ellipsoid one point and an
 ellipsoid, a cylinder two points and a disc (an ellipsoid flat along z). Support points and their
-derivatives then have one formula for all of them.
+derivatives then have one formula for all of them, and padded to one size, one program.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.collision.corners import CORNERS
-from jaxccp.collision.manifold import Geometry
+SMOOTH, ROUND, FACETED = range(3)
+"""Styles: touching in one point only; with caps and straight sides around an axis; with faces."""
+SIDES = np.array([[1.0], [-1.0]])
+"""Of two shapes, what leads out of the first leads into the second."""
 
 
 @jax.tree_util.register_dataclass
@@ -22,14 +24,19 @@ class Core:
     """A convex shape: conv(points) + sweep · (unit ball) + radius · (unit ball)."""
 
     points: Float[Array, "v 3"]
+    real: Bool[Array, " v"]
+    """Points that are not padding; that repeats one of the others."""
     sweep: Float[Array, "3 3"]
     """Columns: semi-axes of the ellipsoid, zero where it is flat [m]."""
     radius: Float[Array, ""]
+    style: Int[Array, ""]
+    faces: Int[Array, "f m"]
+    """Points of each, where there are faces, as :class:`jaxccp.model.Hull` has them."""
 
     def moved(self, offset: Float[Array, "3"], rotation: Float[Array, "3 3"]) -> "Core":
         """The same shape in the frame in which its own has this origin and these axes."""
         points = offset + jnp.einsum("ij,vj->vi", rotation, self.points)
-        return Core(points, rotation @ self.sweep, self.radius)
+        return replace(self, points=points, sweep=rotation @ self.sweep)
 
     def reach(self, normal: Float[Array, "*n 3"]) -> Float[Array, "*n"]:
         """Support function: the largest coordinate of a point of the shape along ``normal``."""
@@ -39,48 +46,32 @@ class Core:
         wide = square > 0
         return along + jnp.where(wide, jnp.sqrt(jnp.where(wide, square, 1.0)), 0.0) + self.radius
 
-
-def _sphere(shape: Geometry) -> Core:
-    return Core(jnp.zeros((1, 3), shape.size.dtype), _no_sweep(shape), shape.radius)
-
-
-def _capsule(shape: Geometry) -> Core:
-    return Core(_ends(shape), _no_sweep(shape), shape.radius)
-
-
-def _box(shape: Geometry) -> Core:
-    corners = jnp.asarray(CORNERS, shape.size.dtype) * (shape.size - shape.radius)
-    return Core(corners, _no_sweep(shape), shape.radius)
+    def padded(self, points: int, faces: int, around: int) -> "Core":
+        """With so many points, faces and points around a face; none of them fewer than now."""
+        more = points - len(self.points)
+        f, m = self.faces.shape
+        return replace(
+            self,
+            points=jnp.pad(self.points, ((0, more), (0, 0)), "edge"),
+            real=jnp.pad(self.real, (0, more)),
+            faces=jnp.pad(self.faces, ((0, faces - f), (0, around - m)), "edge"),
+        )
 
 
-def _cylinder(shape: Geometry) -> Core:
-    disc = shape.radius * jnp.diag(jnp.array([1.0, 1.0, 0.0], shape.size.dtype))
-    return Core(_ends(shape), disc, jnp.zeros_like(shape.radius))
+def extent(core: Core) -> Float[Array, ""]:
+    """About the radius of a shape [m]."""
+    count = jnp.sum(core.real, dtype=core.points.dtype)
+    middle = jnp.sum(jnp.where(core.real[:, None], core.points, 0.0), axis=0) / count
+    span = jnp.sqrt(jnp.max(jnp.sum((core.points - middle) ** 2, axis=1)))
+    return span + jnp.max(jnp.abs(core.sweep)) + core.radius
 
 
-def _ellipsoid(shape: Geometry) -> Core:
-    return Core(jnp.zeros((1, 3), shape.size.dtype), jnp.diag(shape.size), shape.radius)
+def smaller_extent(both: Core) -> Float[Array, ""]:
+    return jax.lax.stop_gradient(jnp.min(jax.vmap(extent)(both)))
 
 
-def _convex(shape: Geometry) -> Core:
-    assert shape.hull is not None
-    return Core(shape.hull.vertices * shape.size, _no_sweep(shape), shape.radius)
-
-
-def _ends(shape: Geometry) -> Float[Array, "2 3"]:
-    return jnp.array([[0, 0, -1], [0, 0, 1]], shape.size.dtype) * shape.size[2]
-
-
-def _no_sweep(shape: Geometry) -> Float[Array, "3 3"]:
-    return jnp.zeros((3, 3), shape.size.dtype)
-
-
-CORES: dict[str, Callable[[Geometry], Core]] = {
-    "sphere": _sphere,
-    "capsule": _capsule,
-    "box": _box,
-    "cylinder": _cylinder,
-    "ellipsoid": _ellipsoid,
-    "convex": _convex,
-}
-"""By kind, in the shape's own frame."""
+def stacked(a: Core, b: Core) -> Core:
+    """Two shapes, padded to the size of either, with a leading axis of 2."""
+    pairs = zip((len(a.points), *a.faces.shape), (len(b.points), *b.faces.shape), strict=True)
+    size = [max(pair) for pair in pairs]
+    return jax.tree.map(lambda x, y: jnp.stack([x, y]), a.padded(*size), b.padded(*size))

@@ -7,6 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from jaxccp.collision.core import Core
+from jaxccp.collision.cores import CORES, core_table
 from jaxccp.collision.manifold import Geometry, Manifold
 from jaxccp.collision.pairs import PAIRS
 from jaxccp.math import quaternion
@@ -64,6 +66,8 @@ def detect(model: Model, state: State) -> Contacts:
     """All contacts closer than the margin, the deepest first where there is a capacity."""
     topology = model.topology
     placed = _place(model, state)
+    if any(PAIRS[group.kinds].shared for group in topology.pairs):
+        placed = replace(placed, core=_cores(model, placed))
     groups = [_candidates(model, placed, group) for group in topology.pairs]
     if not groups:
         groups = [(_no_manifold(state.position.dtype), jnp.zeros((0, 2), jnp.int32))]
@@ -115,21 +119,42 @@ def _place(model: Model, state: State) -> Geometry:
     return Geometry(origin, quaternion.to_matrix(turned), model.shapes.size, model.shapes.radius)
 
 
+def _cores(model: Model, placed: Geometry) -> Core:
+    """Of every shape in a shared kernel; rows of the others are no more than room."""
+    topology = model.topology
+    groups = [group for group in topology.pairs if PAIRS[group.kinds].shared]
+    shared = np.unique(np.concatenate([(*group.first, *group.second) for group in groups]))
+    kinds = np.array(topology.shapes)[shared]
+    members = {kind: shared[kinds == kind] for kind in CORES if kind in kinds}
+    batches = [(kind, _of_kind(model, kind, placed, index)) for kind, index in members.items()]
+    row = np.zeros(len(topology.shapes), np.int32)
+    row[np.concatenate([*members.values()])] = np.arange(sum(map(len, members.values())))
+    return jax.tree.map(lambda leaf: leaf[row], core_table(batches))
+
+
 def _candidates(
     model: Model, placed: Geometry, group: PairGroup
 ) -> tuple[Manifold, Int[Array, "c 2"]]:
     pair = PAIRS[group.kinds]
     first, second = jnp.asarray(group.first, jnp.int32), jnp.asarray(group.second, jnp.int32)
-    a = _with_tables(model, group.kinds[0], group.first, placed)
-    b = _with_tables(model, group.kinds[1], group.second, placed)
+
+    def side(kind: str, index: np.ndarray) -> Geometry:
+        plain = pair.shared and kind in CORES  # and perhaps not all of this kind
+        return _some(placed, index) if plain else _of_kind(model, kind, placed, index)
+
+    a, b = side(group.kinds[0], group.first), side(group.kinds[1], group.second)
     manifold = jax.vmap(pair.kernel)(a, b)
     flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), manifold)
     return flat, jnp.repeat(jnp.stack([first, second], axis=1), pair.points, axis=0)
 
 
-def _with_tables(model: Model, kind: str, index: np.ndarray, placed: Geometry) -> Geometry:
+def _some(placed: Geometry, index: np.ndarray) -> Geometry:
+    return jax.tree.map(lambda leaf: leaf[jnp.asarray(index, jnp.int32)], placed)
+
+
+def _of_kind(model: Model, kind: str, placed: Geometry, index: np.ndarray) -> Geometry:
     """Some of the shapes, all of one kind, with what only that kind has."""
-    some = jax.tree.map(lambda leaf: leaf[jnp.asarray(index, jnp.int32)], placed)
+    some = _some(placed, index)
     row = jnp.asarray(model.topology.row[index], jnp.int32)
     if kind == "convex":
         return replace(some, hull=jax.tree.map(lambda leaf: leaf[row], model.shapes.hulls))

@@ -2,10 +2,11 @@
 
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.collision.core import Core
+from jaxccp.collision.core import FACETED, Core
 from jaxccp.collision.corners import RIM
 from jaxccp.collision.manifold import direction
 from jaxccp.math.frames import contact_frame
@@ -32,21 +33,36 @@ def face_normals(points: Float[Array, "v 3"], faces: Int[Array, "f m"]) -> Float
     corners = points[faces]
     corners = corners - corners[:, :1]
     area = jnp.sum(jnp.cross(corners, jnp.roll(corners, -1, axis=1)), axis=1)
-    return direction(area / jnp.max(jnp.abs(area)), jnp.array([0.0, 0.0, 1.0], points.dtype))
+    largest = jnp.max(jnp.abs(area))
+    unit = area / jnp.where(largest > 0, largest, 1.0)
+    return direction(unit, jnp.array([0.0, 0.0, 1.0], points.dtype))
 
 
-def polyhedron_face(core: Core, faces: Int[Array, "f m"], towards: Float[Array, "3"]) -> Face:
-    """The face whose normal is nearest to a direction."""
-    normals = face_normals(core.points, faces)
+def face_towards(core: Core, towards: Float[Array, "3"]) -> Face:
+    """The face, cap or straight side that looks most nearly in a direction."""
+    sharp, curved = _face(core, towards), _cap_or_side(core, towards)
+    size = max(len(sharp.points), len(curved.points))
+
+    def padded(face: Face) -> Face:
+        more = ((0, size - len(face.points)), (0, 0))
+        return face._replace(points=jnp.pad(face.points, more, "edge"))
+
+    faceted = core.style == FACETED
+    return jax.tree.map(lambda x, y: jnp.where(faceted, x, y), padded(sharp), padded(curved))
+
+
+def _face(core: Core, towards: Float[Array, "3"]) -> Face:
+    normals = face_normals(core.points, core.faces)
     # Of faces tied to within rounding the first, so that noise cannot make the choice flicker.
     facing = normals @ towards
     number = jnp.argmax(facing >= jnp.max(facing) - 64 * jnp.finfo(facing.dtype).eps)
-    return Face(core.points[faces[number]], normals[number], jnp.array(False), number)
+    number = number.astype(jnp.int32)
+    return Face(core.points[core.faces[number]], normals[number], jnp.array(False), number)
 
 
-def round_face(core: Core, towards: Float[Array, "3"]) -> Face:
+def _cap_or_side(core: Core, towards: Float[Array, "3"]) -> Face:
     """The cap of a cylinder, or the line along the side of a cylinder or capsule."""
-    first, last = core.points
+    first, last = core.points[0], core.points[-1]
     square = jnp.max(jnp.sum(core.sweep**2, axis=0))
     capped = square > 0
     disc = jnp.where(capped, jnp.sqrt(jnp.where(capped, square, 1.0)), 0.0)

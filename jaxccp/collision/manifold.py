@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
+from jaxccp.collision.core import Core
 from jaxccp.model.model import HeightGrid, Hull
 
 NO_CONTACT = 1e6
@@ -30,6 +31,8 @@ class Geometry:
     """Of a convex mesh."""
     grid: HeightGrid | None = None
     """Of a height field."""
+    core: Core | None = None
+    """In the shape's own frame, for the kernels that serve all convex shapes."""
 
     @property
     def axis(self) -> Float[Array, "3"]:

@@ -7,7 +7,7 @@ from jaxccp.collision.box_box import box_box
 from jaxccp.collision.capsule import capsule_box, capsule_capsule
 from jaxccp.collision.clip import POINTS
 from jaxccp.collision.convex import many_points, one_point
-from jaxccp.collision.core import CORES
+from jaxccp.collision.cores import CORES
 from jaxccp.collision.manifold import Geometry, Manifold
 from jaxccp.collision.plane import (
     plane_box,
@@ -28,15 +28,13 @@ class Pair(NamedTuple):
     """Contacts of one pair of shapes, in the key's order; ``vmap`` it over pairs."""
     points: int
     """Contact slots of the manifold it returns."""
+    shared: bool = False
+    """Whether the kernel reads convex shapes' ``core`` only: all kinds go through it at once."""
 
 
-def _one(kind_a: str, kind_b: str) -> Pair:
-    return Pair(one_point(kind_a, kind_b), 1)
-
-
-def _many(kind_a: str, kind_b: str) -> Pair:
-    return Pair(many_points(kind_a, kind_b), POINTS + 1)
-
+_ONE = Pair(one_point, 1, shared=True)
+_MANY = Pair(many_points, POINTS + 1, shared=True)
+_TERRAIN = Pair(terrain, POINTS, shared=True)
 
 PAIRS: dict[tuple[str, str], Pair] = {
     ("plane", "sphere"): Pair(plane_sphere, 1),
@@ -51,22 +49,22 @@ PAIRS: dict[tuple[str, str], Pair] = {
     ("plane", "cylinder"): Pair(plane_cylinder, 8),
     ("plane", "ellipsoid"): Pair(plane_ellipsoid, 1),
     ("plane", "convex"): Pair(plane_convex, POINTS),
-    ("sphere", "cylinder"): _one("sphere", "cylinder"),
-    ("sphere", "ellipsoid"): _one("sphere", "ellipsoid"),
-    ("sphere", "convex"): _one("sphere", "convex"),
-    ("capsule", "ellipsoid"): _one("capsule", "ellipsoid"),
-    ("box", "ellipsoid"): _one("box", "ellipsoid"),
-    ("cylinder", "ellipsoid"): _one("cylinder", "ellipsoid"),
-    ("ellipsoid", "ellipsoid"): _one("ellipsoid", "ellipsoid"),
-    ("ellipsoid", "convex"): _one("ellipsoid", "convex"),
-    ("capsule", "cylinder"): _many("capsule", "cylinder"),
-    ("capsule", "convex"): _many("capsule", "convex"),
-    ("box", "cylinder"): _many("box", "cylinder"),
-    ("box", "convex"): _many("box", "convex"),
-    ("cylinder", "cylinder"): _many("cylinder", "cylinder"),
-    ("cylinder", "convex"): _many("cylinder", "convex"),
-    ("convex", "convex"): _many("convex", "convex"),
-    **{("height_field", kind): Pair(terrain(kind), POINTS) for kind in CORES},
+    ("sphere", "cylinder"): _ONE,
+    ("sphere", "ellipsoid"): _ONE,
+    ("sphere", "convex"): _ONE,
+    ("capsule", "ellipsoid"): _ONE,
+    ("box", "ellipsoid"): _ONE,
+    ("cylinder", "ellipsoid"): _ONE,
+    ("ellipsoid", "ellipsoid"): _ONE,
+    ("ellipsoid", "convex"): _ONE,
+    ("capsule", "cylinder"): _MANY,
+    ("capsule", "convex"): _MANY,
+    ("box", "cylinder"): _MANY,
+    ("box", "convex"): _MANY,
+    ("cylinder", "cylinder"): _MANY,
+    ("cylinder", "convex"): _MANY,
+    ("convex", "convex"): _MANY,
+    **{("height_field", kind): _TERRAIN for kind in CORES},
 }
 """Kernels by the kinds (a, b) they take, each unordered pair once."""
 

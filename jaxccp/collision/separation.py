@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxccp.collision.core import Core
+from jaxccp.collision.core import SIDES, Core, smaller_extent
 from jaxccp.math.frames import contact_frame
 
 _FIRST = 0.1
@@ -43,10 +43,9 @@ _TURN = 0.5
 
 class Separation(NamedTuple):
     normal: Float[Array, "3"]
-    """From a to b."""
-    on_a: Float[Array, "3"]
+    """From the first shape to the second."""
+    on: Float[Array, "2 3"]
     """Touching points of the shapes' surfaces."""
-    on_b: Float[Array, "3"]
 
 
 class _Support(NamedTuple):
@@ -58,28 +57,21 @@ class _Support(NamedTuple):
     """Of the support function: how the point moves as the direction turns."""
 
 
-def extent(core: Core) -> Float[Array, ""]:
-    """About the radius of a shape [m]."""
-    middle = jnp.mean(core.points, axis=0)
-    span = jnp.sqrt(jnp.max(jnp.sum((core.points - middle) ** 2, axis=1)))
-    return span + jnp.max(jnp.abs(core.sweep)) + core.radius
-
-
-def separate(a: Core, b: Core, start: Float[Array, "3"]) -> Separation:
+def separate(both: Core, start: Float[Array, "3"]) -> Separation:
     """Touching points along the direction of largest separation found from ``start`` (unit).
 
-    Found at a temperature above zero, they lie inside the shapes by that much: some 1e-8 of the
-    smaller one's extent in float64, 1e-5 in float32.
+    ``both`` shapes are stacked. Found at a temperature above zero, the points lie inside the
+    shapes by that much: some 1e-8 of the smaller one's extent in float64, 1e-4 in float32.
     """
-    found = _search(*jax.lax.stop_gradient((a, b, start)))
-    return _differentiable(a, b, *jax.lax.stop_gradient(found))
+    found = _search(*jax.lax.stop_gradient((both, start)))
+    return _differentiable(both, *jax.lax.stop_gradient(found))
 
 
 def _support(core: Core, normal: Float[Array, "3"], heat: Float[Array, ""]) -> _Support:
     """Of the shape without its ball, which no direction depends on."""
     height = jnp.einsum("vi,i->v", core.points, normal)
     top = jnp.max(height)
-    e = jnp.exp((height - top) / heat)
+    e = jnp.where(core.real, jnp.exp((height - top) / heat), 0.0)
     total = jnp.sum(e)
     weights = e / total
     mean = jnp.einsum("v,vi->i", weights, core.points)
@@ -95,9 +87,14 @@ def _support(core: Core, normal: Float[Array, "3"], heat: Float[Array, ""]) -> _
     return _Support(value, mean + core.sweep @ y, drift, covariance / heat + stiff)
 
 
+def _supports(both: Core, normal: Float[Array, "3"], heat: Float[Array, ""]) -> _Support:
+    """Of the first shape along ``normal``, of the second against it."""
+    outward = jnp.asarray(SIDES, normal.dtype) * normal
+    return jax.vmap(_support, (0, 0, None))(both, outward, heat)
+
+
 class _Newton(NamedTuple):
-    of_a: _Support
-    of_b: _Support
+    of: _Support
     axes: Float[Array, "2 3"]
     """Tangents of the sphere along which the Hessian of -s is diagonal. Where an edge touches
     one entry is 1/τ times the other; solved with in any other axes, the two would mix by rounding
@@ -110,12 +107,12 @@ class _Newton(NamedTuple):
 
 
 def _newton(
-    a: Core, b: Core, normal: Float[Array, "3"], heat: Float[Array, ""], floor: Float[Array, ""]
+    both: Core, normal: Float[Array, "3"], heat: Float[Array, ""], floor: Float[Array, ""]
 ) -> _Newton:
-    of_a, of_b = _support(a, normal, heat), _support(b, -normal, heat)
+    of = _supports(both, normal, heat)
     tangents = contact_frame(normal)[1:]
-    lever = jnp.dot(normal, of_b.point - of_a.point)
-    hessian = tangents @ (of_a.curvature + of_b.curvature) @ tangents.T
+    lever = jnp.dot(normal, of.point[1] - of.point[0])
+    hessian = tangents @ (of.curvature[0] + of.curvature[1]) @ tangents.T
     mean, off = (hessian[0, 0] + hessian[1, 1]) / 2 + lever, hessian[0, 1]
     half = (hessian[0, 0] - hessian[1, 1]) / 2
     radius = jnp.hypot(half, off)
@@ -125,29 +122,27 @@ def _newton(
     large = jnp.where(length > 0, large / jnp.where(length > 0, length, 1.0), x)
     axes = jnp.stack([large, jnp.array([-large[1], large[0]])]) @ tangents
     stiffness = jnp.abs(jnp.array([mean + radius, mean - radius]))
-    return _Newton(of_a, of_b, axes, jnp.maximum(stiffness, floor))
+    return _Newton(of, axes, jnp.maximum(stiffness, floor))
 
 
-def _search(
-    a: Core, b: Core, start: Float[Array, "3"]
-) -> tuple[Float[Array, "3"], Float[Array, ""]]:
+def _search(both: Core, start: Float[Array, "3"]) -> tuple[Float[Array, "3"], Float[Array, ""]]:
     """The direction, and the temperature at which it is stationary."""
     info = jnp.finfo(start.dtype)
-    scale = jnp.minimum(extent(a), extent(b)) + info.eps
+    scale = smaller_extent(both) + info.eps
     last = scale * max(_LAST, 4 * float(info.eps) ** _RESOLVED)
     floor = info.eps**0.5 * scale
     strides = jnp.array(_STRIDES, start.dtype)
 
     def score(normal: Array, heat: Array) -> Array:
-        return -_support(a, normal, heat).value - _support(b, -normal, heat).value
+        return -jnp.sum(_supports(both, normal, heat).value)
 
     def limited(step: Array) -> Array:
         return step * jnp.minimum(1.0, _TURN / jnp.sqrt(jnp.sum(step * step) + info.tiny))
 
     def body(carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
         normal, heat, settled, k = carry
-        here = _newton(a, b, normal, heat, floor)
-        slope = here.of_b.point - here.of_a.point
+        here = _newton(both, normal, heat, floor)
+        slope = here.of.point[1] - here.of.point[0]
         step = here.solve(slope)
         followed = jnp.dot(step, slope) < _CLOSE * heat
         tried = _unit(normal + strides[:, None] * limited(step))
@@ -157,7 +152,7 @@ def _search(
         best = tried[jnp.where(followed, 0, best)]
         # Cooler by a factor; the tangent of the path of optima leads ahead.
         cooler = jnp.where(followed, jnp.maximum(heat * _COOLING, last), heat)
-        tangent = here.solve(here.of_b.drift - here.of_a.drift)
+        tangent = here.solve(here.of.drift[1] - here.of.drift[0])
         ahead = _unit(best + limited((cooler / heat - 1) * tangent))
         return ahead, cooler, settled + (followed & (heat <= last)), k + 1
 
@@ -174,21 +169,18 @@ def _unit(v: Float[Array, "*n 3"]) -> Float[Array, "*n 3"]:
     return v / jnp.linalg.norm(v, axis=-1, keepdims=True)
 
 
-def _differentiable(
-    a: Core, b: Core, normal: Float[Array, "3"], heat: Float[Array, ""]
-) -> Separation:
+def _differentiable(both: Core, normal: Float[Array, "3"], heat: Float[Array, ""]) -> Separation:
     """One Newton step of direction and weights together, from a solution held fixed.
 
     By the implicit function theorem its derivative is that of the solution. Weights are updated
     linearly, not computed anew from the direction, where rounding would be multiplied by 1/τ.
     """
-    fixed = jax.lax.stop_gradient((a, b))
-    scale = jnp.minimum(extent(fixed[0]), extent(fixed[1])) + jnp.finfo(normal.dtype).eps
-    floor = jnp.finfo(normal.dtype).eps ** 0.75 * scale
-    found = jax.lax.stop_gradient(_newton(*fixed, normal, heat, floor))
-    of_a, of_b = _support(a, normal, heat), _support(b, -normal, heat)
-    turn = found.solve(of_b.point - of_a.point)
-    on_a = of_a.point + found.of_a.curvature @ turn
-    on_b = of_b.point - found.of_b.curvature @ turn
+    eps = jnp.finfo(normal.dtype).eps
+    floor = eps**0.75 * (smaller_extent(both) + eps)
+    found = jax.lax.stop_gradient(_newton(jax.lax.stop_gradient(both), normal, heat, floor))
+    of = _supports(both, normal, heat)
+    turn = found.solve(of.point[1] - of.point[0])
+    out = jnp.asarray(SIDES, normal.dtype)
+    on = of.point + out * jnp.einsum("sij,j->si", found.of.curvature, turn)
     exact = _unit(normal + turn)
-    return Separation(exact, on_a + a.radius * exact, on_b - b.radius * exact)
+    return Separation(exact, on + out * both.radius[:, None] * exact)

@@ -5,17 +5,18 @@ The field is solid below its surface: each cell is two triangles, whose common e
 the shape, whose size the builder chooses for the largest one.
 """
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.collision.clip import spanning
-from jaxccp.collision.convex import Kernel, face_towards, meet, single
-from jaxccp.collision.core import CORES, Core
-from jaxccp.collision.faces import Face
+from jaxccp.collision.convex import meet
+from jaxccp.collision.core import FACETED, Core, extent, stacked
 from jaxccp.collision.manifold import NO_CONTACT, Geometry, Manifold, direction, keep, place
-from jaxccp.collision.separation import Separation, extent, separate
+from jaxccp.collision.separation import Separation, separate
 from jaxccp.model.model import HeightGrid
 
 _STEEPNESS = 20.0
@@ -35,29 +36,26 @@ _BELOW = 1e-3
 """Sine of the angle by which a neighbour may rise above a contact's tangent plane."""
 
 
-def terrain(kind: str) -> Kernel:
-    """The kernel of a height field and a kind of convex shape."""
+def terrain(a: Geometry, b: Geometry) -> Manifold:
+    """Up to ``POINTS`` points of a height field and a convex shape."""
+    assert b.core is not None
+    offset = jnp.einsum("ji,j->i", a.rotation, b.position - a.position)
+    turn = jnp.einsum("ji,jk->ik", a.rotation, b.rotation)
+    core = b.core.moved(offset, turn)
+    patches, exist, cells = _window(a, offset)
 
-    def kernel(a: Geometry, b: Geometry) -> Manifold:
-        offset = jnp.einsum("ji,j->i", a.rotation, b.position - a.position)
-        turn = jnp.einsum("ji,jk->ik", a.rotation, b.rotation)
-        core = CORES[kind](b).moved(offset, turn)
-        patches, exist, cells = _window(a, offset)
+    def touch(patch: Array, exists: Array, cell: Array, which: Array) -> Manifold:
+        return _triangle(core, patch, exists, cell, which)
 
-        def touch(patch: Array, exists: Array, cell: Array, which: Array) -> Manifold:
-            return _triangle(kind, b, core, patch, exists, cell, which)
-
-        triangles = jax.vmap(jax.vmap(touch, (None, None, None, 0)), (0, 0, 0, None))
-        every = triangles(patches, exist, cells, jnp.arange(2, dtype=jnp.int32))
-        every = jax.tree.map(lambda x: x.reshape(-1, *x.shape[3:]), every)
-        live = every.distance < NO_CONTACT
-        up, along = jnp.eye(3, dtype=offset.dtype)[2], jnp.eye(3, dtype=offset.dtype)[0]
-        fixed = jax.lax.stop_gradient(every)
-        chosen, kept = spanning(fixed.position, live, fixed.distance, up, along, _STEEPNESS)
-        few = jax.tree.map(lambda x: x[chosen], every)
-        return place(keep(few, kept), a.position, a.rotation)
-
-    return kernel
+    triangles = jax.vmap(jax.vmap(touch, (None, None, None, 0)), (0, 0, 0, None))
+    every = triangles(patches, exist, cells, jnp.arange(2, dtype=jnp.int32))
+    every = jax.tree.map(lambda x: x.reshape(-1, *x.shape[3:]), every)
+    live = every.distance < NO_CONTACT
+    up, along = jnp.eye(3, dtype=offset.dtype)[2], jnp.eye(3, dtype=offset.dtype)[0]
+    fixed = jax.lax.stop_gradient(every)
+    chosen, kept = spanning(fixed.position, live, fixed.distance, up, along, _STEEPNESS)
+    few = jax.tree.map(lambda x: x[chosen], every)
+    return place(keep(few, kept), a.position, a.rotation)
 
 
 def _window(
@@ -83,8 +81,6 @@ def _window(
 
 
 def _triangle(
-    kind: str,
-    b: Geometry,
     core: Core,
     patch: Float[Array, "16 3"],
     exists: Bool[Array, "16"],
@@ -108,25 +104,29 @@ def _triangle(
     down = jax.lax.stop_gradient(4 * extent(core) + jnp.max(jnp.abs(corners - corners[0])))
     base = corners - down * jnp.array([0.0, 0.0, 1.0], corners.dtype)
     none = jnp.zeros((3, 3), corners.dtype)
-    prism = Core(jnp.concatenate([corners, base]), none, none[0, 0])
-    found = separate(prism, core, normal)
+    prism = Core(
+        jnp.concatenate([corners, base]),
+        jnp.ones(6, bool),
+        none,
+        none[0, 0],
+        jnp.array(FACETED, jnp.int32),
+        jnp.arange(3, dtype=jnp.int32)[None],
+    )
+    both = stacked(prism, core)
+    found = separate(both, normal)
 
     lowest = _lowest(core, normal)
     beneath = lowest - jnp.dot(lowest - corners[0], normal) * normal
     over = jnp.all(_barycentric(corners, beneath) > -_INSIDE)
     whole = _of_the_whole(patch, exists, corners, found, which)
-    ground = Separation(normal, beneath, lowest)
+    ground = Separation(normal, jnp.stack([beneath, lowest]))
     point = jax.tree.map(lambda x, y: jnp.where(whole, x, y), found, ground)
-    top = Face(corners, normal, jnp.array(False), jnp.zeros((), jnp.int32))
-    if kind in ("sphere", "ellipsoid"):
-        manifold = single(point)
-    else:
-        manifold = meet(prism, core, top, face_towards(kind, b, core, -point.normal), point)
-    slots = jnp.arange(len(manifold.distance))
-    live = (manifold.distance < NO_CONTACT) & real
-    live &= (slots < len(slots) - 1) | whole | over
-    feature = (manifold.feature % (1 << 12)) + ((2 * cell + which) << 12)
-    return keep(Manifold(manifold.distance, manifold.position, manifold.normal, feature), live)
+    manifold = meet(both, point)
+    least = np.arange(len(manifold.distance)) == len(manifold.distance) - 1
+    live = (manifold.distance < NO_CONTACT) & real & (~least | whole | over)
+    # Eleven bits tell the points of a triangle apart, the twelfth its point of least gap.
+    name = manifold.feature % (1 << 11) + (least << 11) + ((2 * cell + which) << 12)
+    return keep(replace(manifold, feature=name.astype(jnp.int32)), live)
 
 
 def _lowest(core: Core, normal: Float[Array, "3"]) -> Float[Array, "3"]:
@@ -153,7 +153,7 @@ def _of_the_whole(
     which: Int[Array, ""],
 ) -> Bool[Array, ""]:
     """Whether a point of least gap is on the surface and has no neighbour above it."""
-    point, normal = found.on_a, found.normal
+    point, normal = found.on[0], found.normal
     weight = _barycentric(corners, point)
     pitch = jnp.max(jnp.abs(corners[:, :2] - corners[0, :2]))
     on_top = weight @ corners[:, 2] - point[2] < _BELOW * pitch

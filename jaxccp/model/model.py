@@ -14,9 +14,10 @@ from jaxccp.model.routing import Tendons
 
 @dataclass(frozen=True, eq=False)
 class PairGroup:
-    """All pairs of shapes of two kinds that may touch; shape indices into the model's shapes."""
+    """All pairs of shapes with one collision kernel; shape indices into the model's shapes."""
 
     kinds: tuple[str, str]
+    """Of one pair, under which the kernel is found; only kernels of all kinds have others."""
     first: np.ndarray
     second: np.ndarray
 

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxccp.collision.detect import empty_memory, slots
-from jaxccp.collision.pairs import lookup
+from jaxccp.collision.pairs import Pair, lookup
 from jaxccp.model.actuator import Actuator
 from jaxccp.model.joints import Joint
 from jaxccp.model.joints.joint import check
@@ -395,16 +395,18 @@ class ModelBuilder:
         return np.array(rows, np.int32)
 
     def _pairs(self) -> tuple[PairGroup, ...]:
-        groups: dict[tuple[str, str], list[tuple[int, int]]] = {}
+        groups: dict[Pair, list[tuple[int, int]]] = {}
         for i, j in combinations(range(len(self._shapes)), 2):
             if not self._may_touch(i, j):
                 continue
-            _, swapped = lookup(self._shapes[i].shape.kind, self._shapes[j].shape.kind)
-            first, second = (j, i) if swapped else (i, j)
-            kinds = (self._shapes[first].shape.kind, self._shapes[second].shape.kind)
-            groups.setdefault(kinds, []).append((first, second))
+            pair, swapped = lookup(self._shapes[i].shape.kind, self._shapes[j].shape.kind)
+            groups.setdefault(pair, []).append((j, i) if swapped else (i, j))
+
+        def kinds(pair: tuple[int, int]) -> tuple[str, str]:
+            return self._shapes[pair[0]].shape.kind, self._shapes[pair[1]].shape.kind
+
         return tuple(
-            PairGroup(kinds, *np.array(pairs, np.int32).T) for kinds, pairs in groups.items()
+            PairGroup(kinds(pairs[0]), *np.array(pairs, np.int32).T) for pairs in groups.values()
         )
 
     def _may_touch(self, i: int, j: int) -> bool:

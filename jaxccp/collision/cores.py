@@ -1,0 +1,79 @@
+"""The convex form of every kind of shape, and that of many shapes in one table."""
+
+from collections.abc import Callable, Sequence
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.collision.core import FACETED, ROUND, SMOOTH, Core
+from jaxccp.collision.corners import BOX_FACES, CORNERS
+from jaxccp.collision.manifold import Geometry
+
+_NO_FACES = np.zeros((1, 3), np.int32)
+
+
+def _sphere(shape: Geometry) -> Core:
+    return _core(shape, jnp.zeros((1, 3), shape.size.dtype), style=SMOOTH)
+
+
+def _capsule(shape: Geometry) -> Core:
+    return _core(shape, _ends(shape), style=ROUND)
+
+
+def _box(shape: Geometry) -> Core:
+    corners = jnp.asarray(CORNERS, shape.size.dtype) * (shape.size - shape.radius)
+    return _core(shape, corners, style=FACETED, faces=BOX_FACES)
+
+
+def _cylinder(shape: Geometry) -> Core:
+    disc = shape.radius * jnp.array([1.0, 1.0, 0.0], shape.size.dtype)
+    return _core(shape, _ends(shape), disc, jnp.zeros_like(shape.radius), style=ROUND)
+
+
+def _ellipsoid(shape: Geometry) -> Core:
+    return _core(shape, jnp.zeros((1, 3), shape.size.dtype), shape.size, style=SMOOTH)
+
+
+def _convex(shape: Geometry) -> Core:
+    assert shape.hull is not None
+    faces = shape.hull.faces
+    real = jnp.arange(len(shape.hull.vertices)) <= jnp.max(faces)
+    return _core(shape, shape.hull.vertices * shape.size, style=FACETED, faces=faces, real=real)
+
+
+def _core(shape: Geometry, points, semi_axes=None, radius=None, *, style, faces=None, real=None):
+    none = jnp.zeros(3, shape.size.dtype)
+    return Core(
+        points,
+        jnp.ones(len(points), bool) if real is None else real,
+        jnp.diag(none if semi_axes is None else semi_axes),
+        shape.radius if radius is None else radius,
+        jnp.asarray(style, jnp.int32),
+        jnp.asarray(_NO_FACES if faces is None else faces, jnp.int32),
+    )
+
+
+def _ends(shape: Geometry) -> Float[Array, "2 3"]:
+    return jnp.array([[0, 0, -1], [0, 0, 1]], shape.size.dtype) * shape.size[2]
+
+
+CORES: dict[str, Callable[[Geometry], Core]] = {
+    "sphere": _sphere,
+    "capsule": _capsule,
+    "box": _box,
+    "cylinder": _cylinder,
+    "ellipsoid": _ellipsoid,
+    "convex": _convex,
+}
+"""By kind, in the shape's own frame."""
+
+
+def core_table(shapes: Sequence[tuple[str, Geometry]]) -> Core:
+    """Cores of batches of shapes, each of one kind, one after the other and of one size."""
+    cores = [jax.vmap(CORES[kind])(batch) for kind, batch in shapes]
+    sizes = [(core.points.shape[1], *core.faces.shape[1:]) for core in cores]
+    size = [max(each) for each in zip(*sizes, strict=True)]
+    padded = [jax.vmap(lambda core: core.padded(*size))(core) for core in cores]
+    return jax.tree.map(lambda *x: jnp.concatenate(x), *padded)
