@@ -5,8 +5,10 @@ from importlib.metadata import version
 from jaxccp.ccp import APGD, Stop, solve
 from jaxccp.dynamics import (
     EulerImplicitLinearized,
+    EulerImplicitProjected,
     Trajectory,
     accelerations,
+    close,
     energy,
     momentum,
     rollout,
@@ -65,6 +67,7 @@ __all__ = [
     "Cylindrical",
     "Ellipsoid",
     "EulerImplicitLinearized",
+    "EulerImplicitProjected",
     "Fixed",
     "HeightField",
     "Hinge",
@@ -84,6 +87,7 @@ __all__ = [
     "Universal",
     "__version__",
     "accelerations",
+    "close",
     "energy",
     "gear",
     "joint_motion",

@@ -4,10 +4,12 @@ from jaxccp.dynamics.acceleration import Acceleration, accelerations
 from jaxccp.dynamics.assembled import Coo, Matrices, matrices
 from jaxccp.dynamics.descriptor import Descriptor, KRMBlocks, describe
 from jaxccp.dynamics.inertia import energy, momentum
+from jaxccp.dynamics.projection import close
 from jaxccp.dynamics.report import StepReport
 from jaxccp.dynamics.rollout import Stepper, Trajectory, rollout
 from jaxccp.dynamics.steppers import STEPPERS
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
+from jaxccp.dynamics.steppers.projected import EulerImplicitProjected
 
 __all__ = [
     "STEPPERS",
@@ -15,12 +17,14 @@ __all__ = [
     "Coo",
     "Descriptor",
     "EulerImplicitLinearized",
+    "EulerImplicitProjected",
     "KRMBlocks",
     "Matrices",
     "StepReport",
     "Stepper",
     "Trajectory",
     "accelerations",
+    "close",
     "describe",
     "energy",
     "matrices",

@@ -1,0 +1,100 @@
+"""Positions brought back to where joints, limits and contacts allow them to be."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array
+
+from jaxccp.ccp.solution import Statistics
+from jaxccp.ccp.solve import Stop, solve
+from jaxccp.ccp.solver import Solver
+from jaxccp.ccp.solvers.auto import Auto
+from jaxccp.collision.detect import Contacts, detect
+from jaxccp.dynamics.system import assemble
+from jaxccp.math import quaternion
+from jaxccp.model.kinematics import joint_motion
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+
+def project(
+    model: Model,
+    state: State,
+    iterations: int,
+    solver: Solver | None = None,
+    stop: Stop | None = None,
+) -> tuple[State, Statistics]:
+    """The state with its bodies moved the least, by mass, so that joints and held tendons are
+    closed, limits kept and rigid contacts not in penetration; velocities stay what they are.
+
+    One of the ``iterations`` is the step of length 1 s that bodies at rest would take if no force
+    acted, all errors being undone at once: its velocities are the displacements, its tolerance is
+    in m, and the next one undoes what they miss to first order (Gauss–Newton).
+    """
+    bare, linked = _bare(model), model.topology.linkage.linked
+
+    def once(at: State, _: None) -> tuple[State, Statistics]:
+        motion = joint_motion(model, at) if linked else None
+        if motion is not None:
+            at = replace(at, turns=motion.coordinate)
+        system = assemble(bare, _still(at), _smooth(detect(model, at)), 1.0, None, motion)
+        found = solve(system.problem, solver or Auto(), stop=stop)
+        moved = system.after(found.lam).twist
+        free = jnp.asarray(model.topology.free)[:, None]
+        turned = quaternion.multiply(quaternion.exp(moved[:, 3:]), at.quaternion)
+        after = replace(
+            at,
+            position=at.position + moved[:, :3],
+            quaternion=jnp.where(free, quaternion.normalize(turned), at.quaternion),
+        )
+        return after, found.statistics
+
+    after, statistics = lax.scan(once, state, None, length=iterations)
+    worst = jax.tree.map(lambda leaf: jnp.max(leaf, axis=0), statistics)
+    total = jnp.sum(statistics.iterations, dtype=jnp.int32)
+    return after, replace(worst, iterations=total)
+
+
+def close(model: Model, state: State, iterations: int = 10) -> State:
+    """The state nearest to ``state``, by mass, in which loops are closed and limits kept.
+
+    After :func:`jaxccp.place`, which leaves the joints that close loops open: coordinates of all
+    axes give way. Velocities are not touched; the next step makes them such that loops stay closed.
+    """
+    return project(model, state, iterations)[0]
+
+
+def _bare(model: Model) -> Model:
+    """Without forces: what is left are joints, held tendons, limits and contacts."""
+    axes, actuators = model.axes, model.actuators
+    nothing = jnp.zeros_like(axes.stiffness)
+    idle = jnp.zeros_like(actuators.gain)
+    return replace(
+        model,
+        gravity=jnp.zeros_like(model.gravity),
+        axes=replace(axes, stiffness=nothing, damping=nothing, armature=nothing, friction=nothing),
+        actuators=replace(actuators, gain=idle, offset=idle, stiffness=idle, damping=idle),
+        contact=replace(model.contact, recovery_speed=jnp.full_like(model.contact.margin, jnp.inf)),
+    )
+
+
+def _still(state: State) -> State:
+    nothing = jnp.zeros_like(state.velocity)
+    return replace(state, velocity=nothing, angular_velocity=nothing)
+
+
+def _smooth(contacts: Contacts) -> Contacts:
+    """Without friction and rebound; a compliant contact is meant to be in penetration."""
+
+    def none(x: Array) -> Array:
+        return jnp.zeros_like(x)
+
+    return replace(
+        contacts,
+        live=contacts.live & (contacts.compliance == 0),
+        friction=none(contacts.friction),
+        impact_friction=none(contacts.impact_friction),
+        restitution=none(contacts.restitution),
+    )

@@ -1,0 +1,91 @@
+"""The projected stepper and closing of loops: errors of positions at the tolerance."""
+
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp.ccp import Stop
+from jaxccp.dynamics import EulerImplicitProjected, close, rollout
+from jaxccp.model import Box, Model, Plane, Revolute, State, joint_motion, place
+from jaxccp.scene import ModelBuilder
+
+pytestmark = pytest.mark.xdist_group("projected")
+
+H, STEPS = 2e-3, 300
+LIMIT = 0.4
+
+
+@cache
+def scene() -> tuple[Model, State]:
+    """A four-bar linkage, a pendulum on its limit and a box that falls on the ground."""
+    builder = ModelBuilder()
+    builder.add_shape(0, Plane())
+    crank = builder.add_body(0.3, (0.001, 0.001, 0.001), (-0.05, 0, 1.1))
+    coupler = builder.add_body(0.5, (0.002, 0.01, 0.01), (0.15, 0, 1.25))
+    rocker = builder.add_body(0.4, (0.004, 0.004, 0.001), (0.45, 0, 1.15))
+    pin = Revolute((0, 1, 0))
+    builder.add_joint(pin, 0, crank, (0, 0, 1), name="crank")
+    builder.add_joint(pin, crank, coupler, (-0.1, 0, 1.2), name="knee")
+    builder.add_joint(pin, coupler, rocker, (0.4, 0, 1.3), name="elbow")
+    builder.add_joint(pin, rocker, 0, (0.5, 0, 1), name="rocker")
+    bob = builder.add_body(1.0, (0.01, 0.02, 0.03), (0.4, 2, 1))
+    builder.add_joint(Revolute((0, 1, 0), limits=(-1.0, LIMIT)), 0, bob, (0, 2, 1), name="stopped")
+    builder.add_solid(Box((0.05, 0.05, 0.05)), 1.0, position=(0, 5, 0.08), name="box")
+    return builder.build(max_contacts=4)
+
+
+def lowest(state: State) -> np.ndarray:
+    """Height of the box's lowest corner over time."""
+    index = scene()[0].topology.body("box")
+    w, x, y, z = np.moveaxis(np.asarray(state.quaternion[:, index]), -1, 0)
+    down = np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], -1)
+    return np.asarray(state.position[:, index, 2]) - 0.05 * np.abs(down).sum(-1)
+
+
+def test_errors_stay_at_the_tolerance() -> None:
+    model, state = scene()
+    stepper = EulerImplicitProjected(H, stop=Stop(1e-10))
+    _, path = rollout(model, state, stepper, STEPS)
+    assert not np.any(path.report.solver.status)
+    motion = jax.jit(jax.vmap(joint_motion, (None, 0)))(model, path.state)
+    turned = motion.coordinate[:, model.topology.linkage.axis("crank")]
+    assert np.ptp(turned) > 1
+    # One Newton step leaves the square of what a chord misses of its arc.
+    missed = 0.5 * (H * np.linalg.norm(path.state.angular_velocity, axis=2).max()) ** 2
+    assert np.abs(motion.error).max() < missed**2 < 1e-6
+    stopped = motion.coordinate[:, model.topology.linkage.axis("stopped")]
+    assert stopped.max() < LIMIT + 1e-8
+    assert stopped[-1] == pytest.approx(LIMIT, abs=1e-6)
+    assert lowest(path.state).min() > -1e-8
+    assert lowest(path.state)[-1] == pytest.approx(0, abs=1e-6)
+
+
+def test_loops_close() -> None:
+    """Coordinates of a tree leave a loop open; what closes it is a four-bar linkage again."""
+    model, state = scene()
+    linkage = model.topology.linkage
+    q = np.zeros(len(linkage.axes))
+    q[linkage.axis("crank")], q[linkage.axis("stopped")] = 0.2, LIMIT + 0.3
+    opened = jax.jit(place)(model, state, jnp.asarray(q))
+    motion = jax.jit(joint_motion)
+    assert np.abs(motion(model, opened).error).max() > 0.01
+    closed = jax.jit(close)(model, opened)
+    found = motion(model, closed)
+    assert np.abs(found.error).max() < 1e-9
+    assert found.coordinate[linkage.axis("stopped")] == pytest.approx(LIMIT, abs=1e-9)
+    # Lengths of the bars, from the world positions of the pins.
+    angle = {name: found.coordinate[linkage.axis(name)] for name in ("crank", "rocker")}
+    assert abs(angle["crank"]) > 0.01
+
+    def pin(start: float, reach: tuple[float, float], turn: float) -> np.ndarray:
+        x, z = reach
+        c, s = np.cos(turn), np.sin(turn)
+        return np.array([start + c * x + s * z, 1 - s * x + c * z])
+
+    knee = pin(0.0, (-0.1, 0.2), angle["crank"])
+    # The rocker's joint has the world second: its coordinate is that of the world against it.
+    elbow = pin(0.5, (-0.1, 0.3), -angle["rocker"])
+    assert np.linalg.norm(elbow - knee) == pytest.approx(np.hypot(0.5, 0.1), abs=1e-9)
