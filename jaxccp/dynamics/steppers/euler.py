@@ -35,7 +35,7 @@ class EulerImplicitLinearized:
     """Length of a step [s]."""
     law: Law = "ccp"
     solver: Solver | None = None
-    """None: APGD where there are contacts alone, else Auto, since chains are stiff."""
+    """None: APGD; Auto where it iterates over joints, since chains are stiff."""
     stop: Stop = field(default_factory=Stop)
     eliminate: bool = True
     """Solve for the equality rows of the joints beforehand, which leaves contacts, limits and
@@ -64,7 +64,7 @@ class EulerImplicitLinearized:
         guess = system.problem.cones.join(
             system.guess(state.memory.scalars), jnp.einsum("cij,cj->ci", contacts.frame, world)
         )
-        solver = self.solver or (Auto() if jointed else APGD())
+        solver = self.solver or (Auto() if jointed and not self.eliminate else APGD())
         solution = solve(system.problem, solver, guess, law=self.law, stop=self.stop)
         outcome = system.after(solution.lam)
         after = self._advance(model, state, contacts, outcome)
