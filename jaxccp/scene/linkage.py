@@ -70,6 +70,8 @@ def tables(
     routing, tendons = routed(strung, names, pairs.reshape(-1, 2), ~fixed)
     named = [*names, *routing.tendons]
     pushing = [one.actuator for one in driven]
+    forces = np.array([a.force_limits for a in pushing if a.feeds_back], float).reshape(-1, 2)
+    bounded = np.array([np.isfinite(force).any() for force in forces], bool)
     linkage = Linkage(
         tuple(one.name for one in hung),
         bodies,
@@ -85,9 +87,7 @@ def tables(
         tuple(one.name for one in driven),
         np.array([named.index(one.axis) for one in driven], np.int32),
         np.flatnonzero([servo.feeds_back for servo in pushing]),
-        np.isfinite([servo.force_limits for servo in pushing if servo.feeds_back])
-        .reshape(-1, 2)
-        .any(axis=1),
+        bounded,
     )
 
     def table(values: np.ndarray):

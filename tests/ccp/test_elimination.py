@@ -1,7 +1,7 @@
 """Eliminated equality rows against dense linear algebra in numpy."""
 
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 import jax
 import jax.numpy as jnp
@@ -73,12 +73,9 @@ def mechanism() -> Mechanism:
     compliance = np.where(random.random(len(pairs)) < 0.5, 0.0, random.random(len(pairs)))
     compliance[tied:] = 0.0
     movable = np.arange(len(PARENTS)) > 0
-    found = equalities(
-        jnp.array(held),
-        jnp.array(pairs),
-        jnp.array(compliance),
-        forest(edges, [5], len(pairs), movable),
-    )
+    order = forest(edges, [5], len(pairs), movable)
+    table = jnp.array(held), jnp.array(pairs), jnp.array(compliance)
+    found = jax.jit(partial(equalities, forest=order))(*table)
     limits, contacts = np.array(LIMITS), np.array(CONTACTS)
     scalar, normal = rows_of(limits), rows_of(np.repeat(contacts, 3, axis=0))
     total = len(limits) + 3 * len(contacts)
@@ -121,6 +118,11 @@ def test_contradicting_loops_move_nothing() -> None:
     assert np.abs(lam).max() < 1e-12
 
 
+@jax.jit
+def parts(delassus: EliminatedDelassus) -> tuple:
+    return delassus.blocks(len(LIMITS)), delassus.diagonal()
+
+
 @pytest.mark.parametrize("looped", [True, False])
 def test_delassus_is_the_schur_complement(looped: bool) -> None:
     m = mechanism()
@@ -130,12 +132,31 @@ def test_delassus_is_the_schur_complement(looped: bool) -> None:
         m = replace(m, held=m.held[:tied], compliance=m.compliance[:tied])
         delassus = replace(delassus, equalities=replace(m.equalities, loops=None))
     expected = m.rest @ m.inverse() @ m.rest.T + np.diag(delassus.rest.compliance)
-    scalars, blocks = delassus.blocks(len(LIMITS))
+    (scalars, blocks), diagonal = parts(delassus)
     near = {"rtol": 0, "atol": 1e-12 * np.abs(expected).max()}
     np.testing.assert_allclose(scalars, np.diag(expected)[: len(LIMITS)], **near)
     for i, block in enumerate(blocks):
         at = slice(len(LIMITS) + 3 * i, len(LIMITS) + 3 * i + 3)
         np.testing.assert_allclose(block, expected[at, at], **near)
-    np.testing.assert_allclose(delassus.diagonal(), np.diag(expected), **near)
+    np.testing.assert_allclose(diagonal, np.diag(expected), **near)
     if looped:
         np.testing.assert_allclose(jax.jit(EliminatedDelassus.dense)(delassus), expected, **near)
+
+
+def test_float32() -> None:
+    """The same mechanism in single precision: loops that repeat each other included."""
+    m = mechanism()
+    single = jax.tree.map(
+        lambda leaf: leaf.astype(jnp.float32) if leaf.dtype == jnp.float64 else leaf, m.equalities
+    )
+    push = np.random.default_rng(1).normal(size=(len(PARENTS), 6))
+    push[0] = 0.0
+    w, lam = solved(
+        jax.jit(partial(equalities, forest=single.trees.forest))(
+            single.rows, single.bodies, single.compliance
+        ),
+        jnp.array(push, jnp.float32),
+        jnp.zeros(len(m.held), jnp.float32),
+    )
+    assert w.dtype == lam.dtype == jnp.float32
+    np.testing.assert_allclose(np.ravel(w), m.inverse() @ push.ravel(), rtol=0, atol=2e-4)

@@ -13,7 +13,9 @@ Leaves first, this is Gaussian elimination of the saddle system without fill-in 
 Algorithms, 2008, ch. 7): nothing is subtracted from X, which stays above the identity.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -131,8 +133,10 @@ def articulate(
         return inertia.at[parents].add(jnp.einsum("wki,wkj->wij", through, through)), factors
 
     inertia = jnp.broadcast_to(eye, (forest.places + 1, 6, 6))
-    factors = _over(forest, step, inertia, (own, other, comply), reverse=True)[1]
-    return Articulated(*factors, other, forest)
+    _, (transfer, mobility, spread, stiffness) = _over(
+        forest, step, inertia, (own, other, comply), reverse=True
+    )
+    return Articulated(transfer, mobility, spread, stiffness, other, forest)
 
 
 def _inverse_root(a: Float[Array, "w n n"]) -> Float[Array, "w n n"]:
@@ -141,7 +145,13 @@ def _inverse_root(a: Float[Array, "w n n"]) -> Float[Array, "w n n"]:
     return solve_triangular(jnp.linalg.cholesky(a), eye, lower=True)
 
 
-def _over(forest: Forest, step, carry: Array, tables: tuple[Array, ...], reverse: bool = False):
+def _over(
+    forest: Forest,
+    step: Callable[[Array, tuple[Array, ...]], tuple[Array, Any]],
+    carry: Array,
+    tables: tuple[Array, ...],
+    reverse: bool = False,
+) -> tuple[Array, Any]:
     """``step`` over the forest's: given its first place, its parts of the tables, its parents."""
     steps, width = forest.bodies.shape
     start = jnp.arange(steps) * width
