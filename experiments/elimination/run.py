@@ -117,12 +117,13 @@ def main() -> None:
         for eliminate in (True, False)
         if eliminate or links <= ITERATED_UP_TO
     ]
+    head = "links | joints | compile [s] | step [ms] | µs a link | iterations | joint error [m]"
     text = f"""# Chains with their joints eliminated
 
 {platform.processor() or platform.machine()}, {os.cpu_count()} cores, jax {jax.__version__},
 float64. Written by run.py.
 
-{table("links | joints | compile [s] | step [ms] | µs a link | iterations | joint error [m]", costs)}
+{table(head, costs)}
 
 Gradient of one step in the initial velocities:
 
