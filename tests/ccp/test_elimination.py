@@ -157,7 +157,7 @@ def test_derivative_in_one_right_hand_side() -> None:
     matrix = m.held @ m.held.T + np.diag(m.compliance)
     pseudo = np.linalg.pinv(matrix, rcond=1e-12, hermitian=True)
     agreeing = np.eye(len(m.held))[:, :-1]
-    agreeing[-1, -4] = 2.0
+    agreeing[-1, len(m.held) - 4] = 2.0
     wanted = -agreeing.T @ pseudo @ m.held @ weights
     np.testing.assert_allclose(agreeing.T @ slope(jnp.zeros(len(m.held))), wanted, atol=1e-11)
 
