@@ -6,6 +6,7 @@ Usable without the rest of the package by anyone with an N, an r and cones.
 from jaxccp.ccp.cones import Cones, equality, inequality
 from jaxccp.ccp.coupled import CoupledDelassus
 from jaxccp.ccp.delassus import BlockSparseDelassus, BodyDelassus, Delassus, DenseDelassus
+from jaxccp.ccp.elimination.delassus import EliminatedDelassus
 from jaxccp.ccp.problem import Law, Problem, residuals
 from jaxccp.ccp.solution import Solution, Statistics, Status
 from jaxccp.ccp.solve import Stop, solve
@@ -41,6 +42,7 @@ __all__ = [
     "Dantzig",
     "Delassus",
     "DenseDelassus",
+    "EliminatedDelassus",
     "Law",
     "Newton",
     "PJacobi",

@@ -6,9 +6,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.ccp.solution import Statistics
+from jaxccp.ccp.solution import Statistics, Status
 from jaxccp.collision.detect import Contacts
 from jaxccp.model.model import Model
+from jaxccp.model.state import State
 
 
 @jax.tree_util.register_dataclass
@@ -27,10 +28,14 @@ class StepReport:
 
 
 def report(
-    contacts: Contacts, statistics: Statistics, reactions: Float[Array, "nj 6"]
+    contacts: Contacts, statistics: Statistics, reactions: Float[Array, "nj 6"], after: State
 ) -> StepReport:
-    """The report of a step with these contacts and forces in the joints."""
+    """The report of a step with these contacts and forces in the joints, to the state ``after``."""
     capacity = contacts.gap.shape[0]
+    # Where no rows were left to solve for, nobody has looked yet.
+    finite = jnp.all(jnp.isfinite(after.velocity)) & jnp.all(jnp.isfinite(after.angular_velocity))
+    status = jnp.where(finite, statistics.status, jnp.int32(Status.NON_FINITE))
+    statistics = replace(statistics, status=status)
     return StepReport(statistics, contacts.found, contacts.found > capacity, reactions)
 
 

@@ -143,6 +143,25 @@ def test_delassus_is_the_schur_complement(looped: bool) -> None:
         np.testing.assert_allclose(jax.jit(EliminatedDelassus.dense)(delassus), expected, **near)
 
 
+def test_derivative_in_one_right_hand_side() -> None:
+    """Reverse mode where nothing but ``r`` varies, as far as rows that repeat each other agree."""
+    m = mechanism()
+    still = jnp.zeros((len(PARENTS), 6))
+    weights = np.random.default_rng(2).normal(size=m.held.shape[1])
+
+    @jax.jit
+    @jax.grad
+    def slope(r: jax.Array) -> jax.Array:
+        return jnp.ravel(m.equalities.solve(still, r)[0]) @ weights
+
+    matrix = m.held @ m.held.T + np.diag(m.compliance)
+    pseudo = np.linalg.pinv(matrix, rcond=1e-12, hermitian=True)
+    agreeing = np.eye(len(m.held))[:, :-1]
+    agreeing[-1, len(m.held) - 4] = 2.0
+    wanted = -agreeing.T @ pseudo @ m.held @ weights
+    np.testing.assert_allclose(agreeing.T @ slope(jnp.zeros(len(m.held))), wanted, atol=1e-11)
+
+
 def test_float32() -> None:
     """The same mechanism in single precision: loops that repeat each other included."""
     m = mechanism()

@@ -24,6 +24,7 @@ from jaxccp import (
     position_servo,
     rollout,
 )
+from jaxccp.ccp import Newton
 from jaxccp.dynamics import StepReport
 
 pytestmark = pytest.mark.xdist_group("elimination")
@@ -87,7 +88,8 @@ def scene() -> tuple[Model, State]:
 def run(eliminate: bool) -> tuple[State, StepReport]:
     """Every step, time first."""
     model, state = scene()
-    stepper = EulerImplicitLinearized(H, stop=Stop(1e-10), eliminate=eliminate)
+    solver = None if eliminate else Newton()
+    stepper = EulerImplicitLinearized(H, solver=solver, stop=Stop(1e-10), eliminate=eliminate)
     controls = jnp.broadcast_to(jnp.array([0.5, 1.0]), (STEPS, 2))
     _, trajectory = rollout(model, state, stepper, STEPS, controls=controls)
     return jax.device_get((trajectory.state, trajectory.report))

@@ -67,7 +67,7 @@ class EulerImplicitLinearized:
         outcome = system.after(contacts, solution.lam)
         after = self._advance(model, state, contacts, outcome)
         acting = reactions(model, state, system.rows, outcome.scalars, self.h)
-        return after, report(contacts, solution.statistics, acting)
+        return after, report(contacts, solution.statistics, acting, after)
 
     def _advance(self, model: Model, state: State, contacts: Contacts, outcome: Outcome) -> State:
         twist, carrying = outcome.twist, outcome.carrying
