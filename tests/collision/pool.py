@@ -8,47 +8,61 @@ import numpy as np
 
 from jaxccp.collision import Geometry
 from jaxccp.collision.cores import CORES, core_table
-from tests.collision.scenes import pick
 
 KINDS = sorted(CORES)
 """In the order in which dictionaries go into compiled functions."""
 Pool = dict[str, Geometry]
-"""By kind: ``2 * count`` shapes, the first half for the first of a pair, the rest for the second."""
+"""By kind: shapes, the first half for the first of a pair, the other for the second."""
 
 
 def pool(make, count: int, seed: int) -> Pool:
-    """Of ``make(kind, count, generator)``."""
+    """Of ``make(kind, count, generator)``, for ``count`` pairs of any two kinds."""
     rng = np.random.default_rng(seed)
     return {kind: make(kind, 2 * count, rng) for kind in KINDS}
 
 
 def moved(shape: Geometry, x) -> Geometry:
-    """Shapes shifted, turned (a rotation vector, in the world) and grown by ten numbers."""
-    zero = jnp.zeros_like(x[0])
-    spin = jnp.array([[zero, -x[5], x[4]], [x[5], zero, -x[3]], [-x[4], x[3], zero]])
-    # Exact to second order, which is all that first derivatives and central differences see.
-    turn = jnp.eye(3, dtype=x.dtype) + spin + spin @ spin / 2
+    """Shapes shifted, turned (a rotation vector, in the world) and grown, by ten numbers each."""
+    shift, turn, size, radius = x[:, :3], x[:, 3:6, None], x[:, 6:9], x[:, 9]
+    # Exact to second order, which is all that is looked at.
+    once = jnp.cross(turn, shape.rotation, axis=1)
     return replace(
         shape,
-        position=shape.position + x[:3],
-        rotation=jnp.einsum("ij,njk->nik", turn, shape.rotation),
-        size=shape.size + x[6:9],
-        radius=shape.radius + x[9] * (shape.radius > 0),
+        position=shape.position + shift,
+        rotation=shape.rotation + once + jnp.cross(turn, once, axis=1) / 2,
+        size=shape.size + size,
+        radius=shape.radius + radius * (shape.radius > 0),
     )
 
 
-def placed(shapes: Pool, x) -> Geometry:
-    """All shapes of a pool with their cores; the two halves are moved by ten numbers each."""
-
-    def both(shape: Geometry) -> Geometry:
-        half = len(shape.radius) // 2
-        sides = (pick(shape, slice(half)), x[:10]), (pick(shape, slice(half, None)), x[10:])
-        return jax.tree.map(lambda *y: jnp.concatenate(y), *(moved(*side) for side in sides))
-
-    every = {kind: both(shape) for kind, shape in shapes.items()}
+def placed(shapes: Pool, x: dict) -> Geometry:
+    """All shapes of a pool, moved by ten numbers each, with their cores."""
+    every = {kind: moved(shapes[kind], x[kind]) for kind in KINDS}
     rows = [replace(shape, hull=None) for shape in every.values()]
     table = jax.tree.map(lambda *y: jnp.concatenate(y), *rows)
     return replace(table, core=core_table(list(every.items())))
+
+
+def motions(shapes: Pool, rng: np.random.Generator | None = None) -> dict:
+    """Ten random numbers for every shape, or zeros."""
+    sizes = {kind: (len(shape.radius), 10) for kind, shape in shapes.items()}
+    return {k: np.zeros(n) if rng is None else rng.normal(size=n) for k, n in sizes.items()}
+
+
+def along(function, shapes: Pool, direction: dict):
+    """What a function of moves and a pool gives as it is, and its first and second derivatives
+    along a move; integers follow it along."""
+
+    def value(t):
+        return function({kind: t * move for kind, move in direction.items()}, shapes)
+
+    def rate(t):
+        here, first, more = jax.jvp(value, (t,), (jnp.ones_like(t),), has_aux=True)
+        return first, (here, more)
+
+    zero = jnp.zeros((), next(iter(direction.values())).dtype)
+    first, second, (here, more) = jax.jvp(rate, (zero,), (jnp.ones_like(zero),), has_aux=True)
+    return here, more, first, second
 
 
 def rows(kinds: list[tuple[str, str]], count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 
 from jaxccp.collision import NO_CONTACT, PAIRS
 from jaxccp.collision.convex import many_points, one_point
-from tests.collision.pool import Pool, placed, pool, rows, values
+from tests.collision.pool import Pool, along, motions, moved, placed, pool, rows, values
 from tests.collision.scenes import CLOSE, cast, degenerate, in_numpy, pick, reach, shapes
 
 KINDS = [kinds for kinds, pair in PAIRS.items() if pair.kernel in (one_point, many_points)]
@@ -25,15 +25,19 @@ COUNT = 40
 FIRST, SECOND = rows(KINDS, COUNT)
 TURN = Rotation.from_rotvec([0.4, -1.1, 0.7]).as_matrix()
 SHIFT = np.array([0.3, -2.0, 1.0])
-NO_MOTION = np.zeros(20)
+STEP = 5e-6
 
 
 def contacts(x, some: Pool):
     shape = placed(some, x)
-    return jax.vmap(many_points)(pick(shape, FIRST), pick(shape, SECOND))
+    m = jax.vmap(many_points)(pick(shape, FIRST), pick(shape, SECOND))
+    return values(m, CLOSE), m
 
 
-compiled = jax.jit(contacts)
+@jax.jit
+def compiled(some: Pool, direction: dict):
+    """Values, manifolds, and first and second derivatives of the values along a move."""
+    return along(contacts, some, direction)
 
 
 @cache
@@ -49,15 +53,13 @@ def aligned() -> Pool:
 @cache
 def found(which: str):
     """Contacts of random shapes, of degenerate ones, or of the random ones moved as one body."""
-    if which == "aligned":
-        return in_numpy(compiled(NO_MOTION, aligned()))[0]
-    some = random()
+    some = aligned() if which == "aligned" else random()
     if which == "carried":
         some = {
             kind: replace(s, position=s.position @ TURN.T + SHIFT, rotation=TURN @ s.rotation)
             for kind, s in some.items()
         }
-    return in_numpy(compiled(NO_MOTION, some))[0]
+    return in_numpy(compiled(some, motions(some))[1])[0]
 
 
 def of(kinds, tree):
@@ -97,7 +99,7 @@ def test_one_point_is_the_last_of_many():
 
     @jax.jit
     def single(some):
-        shape = placed(some, NO_MOTION)
+        shape = placed(some, motions(some))
         return jax.vmap(one_point)(pick(shape, FIRST[index]), pick(shape, SECOND[index]))
 
     last = jax.tree.map(lambda x: x[index][:, -1:], found("random"))
@@ -144,67 +146,61 @@ def test_gap_is_the_largest_separation_over_all_directions(kinds):
         elif gap < -1e-3:
             overlapping += 1
             worse += best > gap + 0.01 * abs(gap) + 2e-3
-    assert apart > 5 and overlapping > 3
+    assert apart > 5 and overlapping > 0
     assert worse <= max(1, 0.05 * overlapping)
 
 
 @cache
 def derivatives():
-    """Derivatives of random and of degenerate pairs."""
+    """Along random moves: derivatives of random pairs, the differences there, where both are
+    smooth; and derivatives of degenerate pairs."""
+    rng = np.random.default_rng(3)
+    parts = []
+    for _ in range(3):
+        direction = motions(random(), rng)
+        (v0, m0, *_), (v1, m1, *_), (v, m, first, second) = (
+            in_numpy(*compiled(shifted(direction, t), direction)) for t in (-STEP, STEP, 0)
+        )
+        same = np.all((m0.feature == m.feature) & (m1.feature == m.feature), axis=1)
+        kink = np.abs(v0 + v1 - 2 * v).max(axis=(1, 2)) / STEP
+        parts.append((same & (kink < 1e-3), (v1 - v0) / (2 * STEP), first, second))
+    degenerate_ones = in_numpy(*compiled(aligned(), motions(aligned(), rng)))[2:]
+    return jax.tree.map(lambda *x: np.stack(x, axis=1), *parts), degenerate_ones
 
-    def rates(some):
-        every = jax.jacfwd(lambda x: values(contacts(x, some), CLOSE))(NO_MOTION)
-        return jnp.moveaxis(every, -1, 1)
 
-    program = jax.jit(rates)
-    return in_numpy(program(random()), program(aligned()))
-
-
-@cache
-def around():
-    """Values and features of random pairs, and those of pairs moved by a little either way."""
-    step = 1e-5
-    moves = step * np.concatenate([np.zeros((1, 20)), np.eye(20), -np.eye(20)])
-    every = [compiled(x, random()) for x in moves]
-    near = np.stack([values(m, CLOSE) for m in every], axis=1)
-    return step, near, np.stack([m.feature for m in every], axis=1)
+def shifted(direction: dict, t: float) -> Pool:
+    return {kind: moved(shape, t * direction[kind]) for kind, shape in random().items()}
 
 
 @every_pair
 def test_derivatives(kinds):
-    """Against central differences of order 2; finite where degenerate."""
-    assert np.isfinite(of(kinds, derivatives()[1])).all()
-    step, near, features = around()
-    exact, near, features = of(kinds, (derivatives()[0], near, features))
-    here, ahead, back = near[:, :1], near[:, 1:21], near[:, 21:]
-    difference = (ahead - back) / (2 * step)
-    kink = np.abs(ahead + back - 2 * here) / step
-    same = np.all(features == features[:, :1], axis=(1, 2))
-    smooth = same & (kink.max(axis=(1, 2, 3)) < 1e-3)
+    """First ones against central differences; all finite where degenerate."""
+    assert all(np.isfinite(x).all() for x in of(kinds, derivatives()[1]))
+    smooth, difference, first, second = of(kinds, derivatives()[0])
+    assert np.isfinite(first).all() and np.isfinite(second).all()
     assert smooth.mean() > 0.6
     # A point that begins to slide along an edge keeps its name, so kinks must be told from below.
-    assert np.abs(exact - difference)[smooth][..., 0].max() < 1e-7
-    np.testing.assert_allclose(exact[smooth], difference[smooth], rtol=2e-5, atol=2e-5)
+    scale = 1 + np.abs(difference[smooth]).max()
+    np.testing.assert_allclose(
+        first[smooth][..., 0], difference[smooth][..., 0], atol=2e-7 * scale, rtol=0
+    )
+    np.testing.assert_allclose(first[smooth], difference[smooth], rtol=2e-5, atol=2e-5 * scale)
 
 
 @pytest.mark.slow
 def test_float32():
-    """Values, and first and second derivatives, in both modes: nothing is divided by zero."""
+    """Values, and derivatives in reverse: nothing is divided by zero."""
     weights = np.random.default_rng(1).normal(size=(len(FIRST), 9, 7)).astype(np.float32)
 
     def total(x, some):
-        m = contacts(x, some)
-        return jnp.sum(values(m, CLOSE) * weights), m
+        rows, m = contacts(x, some)
+        return jnp.sum(rows * weights), m
 
-    @jax.jit
-    def everything(x, some):
-        along = jnp.linspace(0.5, 1.0, 20, dtype=x.dtype)
-        return jax.jvp(lambda x: jax.grad(total, has_aux=True)(x, some), (x,), (along,))
-
+    gradient = jax.jit(jax.grad(total, has_aux=True))
     for which, some in (("random", random()), ("aligned", aligned())):
-        (gradient, m), (second, _) = everything(*cast((NO_MOTION, some), jnp.float32))
+        slope, m = gradient(*cast((motions(some), some), jnp.float32))
         assert m.distance.dtype == jnp.float32
-        assert all(np.isfinite(x).all() for x in jax.tree.leaves((gradient, second, m)))
+        assert all(np.isfinite(x).all() for x in jax.tree.leaves((slope, m)))
         if which == "random":
             error = np.abs(np.min(m.distance, axis=1) - np.min(found(which).distance, axis=1))
             assert np.max(error) < 1e-4

@@ -9,16 +9,20 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from jaxccp.collision import NO_CONTACT, PAIRS
+from jaxccp.collision import NO_CONTACT, Geometry
+from jaxccp.collision.terrain import terrain
 from jaxccp.model import HeightField
 from jaxccp.scene.tables import grid_table
-from tests.collision.scenes import geometry, pick, reach, shapes
+from tests.collision.pool import KINDS, Pool, along, motions, moved, placed, values
+from tests.collision.scenes import cast, geometry, in_numpy, pick, reach, shapes
 
-KINDS = ["sphere", "box"]
-"""One that touches in a point and one in polygons; the others differ in their points only."""
 HALF = (2.0, 1.5)
 SLOPE = np.array([0.3, -0.2])
-COUNT = 40
+NORMAL = np.array([*-SLOPE, 1]) / np.linalg.norm([*SLOPE, 1])
+COUNT = 10
+"""Shapes of each kind; every test places some of them, at least."""
+MOVE = 5e-6
+CLOSE = 0.1
 
 
 def field(height) -> HeightField:
@@ -35,71 +39,150 @@ GROUNDS = {
 TABLE = grid_table(list(GROUNDS.values()), reach=0.75)
 
 
-def ground(name: str, count: int | None = None):
-    row = list(GROUNDS).index(name)
-    one = replace(geometry((0, 0, 0), GROUNDS[name].size), grid=pick(TABLE, row))
-    if count is None:
-        return one
-    return jax.tree.map(lambda x: jnp.broadcast_to(x, (count, *jnp.shape(x))), one)
+def ground(names: list[str]) -> Geometry:
+    """One for each shape of each kind, in turn."""
+    index = [list(GROUNDS).index(names[i % len(names)]) for i in range(COUNT * len(KINDS))]
+    size = np.broadcast_to([*HALF, 1.0], (len(index), 3))
+    flat = np.broadcast_to(np.eye(3), (len(index), 3, 3))
+    fields = geometry(np.zeros((len(index), 3)), size, np.zeros(len(index)), flat)
+    return replace(fields, grid=pick(TABLE, np.array(index)))
+
+
+def contacts(x, some: tuple[Pool, Geometry]):
+    m = jax.vmap(terrain)(some[1], placed(some[0], x))
+    return values(m, CLOSE), m
+
+
+@jax.jit
+def compiled(some: Pool, fields: Geometry, direction: dict):
+    """Values, manifolds, and first and second derivatives of the values along a move."""
+    return along(contacts, (some, fields), direction)
+
+
+def touch(kind: str, shape: Geometry, names: list[str]):
+    """Manifolds of shapes of one kind, each on its ground."""
+    some = dict(on_the_slope()[0])
+    every = len(shape.radius)
+    some[kind] = jax.tree.map(lambda x, y: jnp.concatenate([x, y[every:]]), shape, some[kind])
+    _, manifold, *_ = compiled(some, ground(names), motions(some))
+    return pick(of(kind, in_numpy(manifold)[0]), slice(every))
+
+
+def of(kind: str, tree):
+    start = COUNT * KINDS.index(kind)
+    return pick(tree, slice(start, start + COUNT))
 
 
 @cache
-def kernel(kind: str):
-    return jax.jit(jax.vmap(PAIRS["height_field", kind].kernel))
+def on_the_slope() -> tuple[Pool, dict]:
+    """Shapes of every kind at known gaps from it, apart and overlapping."""
+    rng = np.random.default_rng(0)
+    some, gaps = {}, {}
+    for kind in KINDS:
+        b = shapes(kind, COUNT, rng, spread=0.3)
+        if kind == "convex":
+            b = replace(b, size=b.size * 0.7)
+        below = np.array([reach(kind, in_numpy(pick(b, i))[0], -NORMAL) for i in range(COUNT)])
+        # `reach` counts from the origin: the height of the lowest point, then as we like it.
+        gaps[kind] = rng.uniform(-0.05, 0.05, COUNT)
+        some[kind] = replace(b, position=b.position + (gaps[kind] + below)[:, None] * NORMAL)
+    return some, gaps
+
+
+@cache
+def slope_found():
+    """On the slope, with derivatives along a random move, and the differences there."""
+    some = on_the_slope()[0]
+    direction = motions(some, np.random.default_rng(3))
+    fields = ground(["slope"])
+    back, here, ahead = (
+        in_numpy(*compiled({k: moved(some[k], t * direction[k]) for k in KINDS}, fields, direction))
+        for t in (-MOVE, 0.0, MOVE)
+    )
+    same = np.all((back[1].feature == here[1].feature) & (ahead[1].feature == here[1].feature), 1)
+    kink = np.abs(ahead[0] + back[0] - 2 * here[0]).max(axis=(1, 2)) / MOVE
+    return here, same & (kink < 1e-3), (ahead[0] - back[0]) / (2 * MOVE)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_slope_is_a_plane(kind: str) -> None:
     """Gap and normal, apart and overlapping, at any place within the cells."""
-    rng = np.random.default_rng(0)
-    b = shapes(kind, COUNT, rng, spread=0.3)
-    normal = np.array([*-SLOPE, 1]) / np.linalg.norm([*SLOPE, 1])
-    below = np.array(
-        [reach(kind, jax.tree.map(np.asarray, pick(b, i)), -normal) for i in range(COUNT)]
-    )
-    # `reach` counts from the origin: the height of the lowest point, then as we like it.
-    wanted = rng.uniform(-0.05, 0.05, COUNT)
-    b = replace(b, position=b.position + (wanted + below)[:, None] * normal)
-    m = kernel(kind)(ground("slope", COUNT), b)
+    m = of(kind, slope_found()[0][1])
+    wanted = on_the_slope()[1][kind]
     np.testing.assert_allclose(np.min(m.distance, axis=1), wanted, atol=1e-6)
-    near = np.asarray(m.distance) < np.asarray(wanted)[:, None] + 1e-3
-    np.testing.assert_allclose(np.asarray(m.normal)[near] @ normal, 1, atol=1e-9)
+    near = m.distance < wanted[:, None] + 1e-3
+    np.testing.assert_allclose(m.normal[near] @ NORMAL, 1, atol=1e-9)
+    live = m.distance < NO_CONTACT
+    for features, alive in zip(m.feature, live, strict=True):
+        assert len(set(features[alive])) == alive.sum()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_derivatives(kind: str) -> None:
+    """First ones against central differences."""
+    (_, _, first, second), smooth, difference = of(kind, slope_found())
+    assert np.isfinite(first).all() and np.isfinite(second).all()
+    assert smooth.mean() >= 0.5
+    scale = 1 + np.abs(difference[smooth]).max()
+    np.testing.assert_allclose(first[smooth], difference[smooth], rtol=2e-5, atol=2e-5 * scale)
+
+
+@pytest.mark.slow
+def test_float32() -> None:
+    """Values, and derivatives in reverse: nothing is divided by zero."""
+    some = on_the_slope()[0]
+    fields = ground(["slope", "ridge", "valley"])
+
+    def total(x, some):
+        rows, m = contacts(x, some)
+        return jnp.sum(rows), m
+
+    gradient = jax.jit(jax.grad(total, has_aux=True))
+    slope, m = gradient(*cast((motions(some), (some, fields)), jnp.float32))
+    assert m.distance.dtype == jnp.float32
+    assert all(np.isfinite(x).all() for x in jax.tree.leaves((slope, m)))
+    for kind in KINDS:
+        least = np.min(of(kind, m).distance, axis=1)
+        on_slope = np.arange(COUNT * KINDS.index(kind), COUNT * (KINDS.index(kind) + 1)) % 3 == 0
+        wanted = on_the_slope()[1][kind][on_slope]
+        np.testing.assert_allclose(least[on_slope], wanted, atol=1e-4)
 
 
 def test_a_box_on_a_slope_stands_on_its_corners() -> None:
-    normal = np.array([*-SLOPE, 1]) / np.linalg.norm([*SLOPE, 1])
-    turn = Rotation.align_vectors(normal, [0, 0, 1])[0].as_matrix()
+    turn = Rotation.align_vectors(NORMAL, [0, 0, 1])[0].as_matrix()
     half = np.array([0.25, 0.2, 0.1])
-    b = geometry((0.13, 0.07, 0) + normal * 0.099, half, 0, turn)
-    shift = normal * (SLOPE @ [0.13, 0.07]) * normal[2]
-    b = replace(b, position=b.position + shift)
-    a, b = ground("slope", COUNT), jax.tree.map(lambda x: jnp.broadcast_to(x, (COUNT, *x.shape)), b)
-    m = pick(kernel("box")(a, b), 0)
-    live = np.asarray(m.distance) < 0.01
-    np.testing.assert_allclose(np.asarray(m.distance)[live], -1e-3, atol=1e-9)
-    local = (np.asarray(m.position)[live] - np.asarray(b.position[0])) @ turn
+    centre = np.array([0.13, 0.07, 0]) + NORMAL * 0.099
+    centre += NORMAL * (SLOPE @ [0.13, 0.07]) * NORMAL[2]
+    box = geometry(centre[None], half[None], np.zeros(1), turn[None])
+    m = pick(touch("box", box, ["slope"]), 0)
+    live = m.distance < 0.01
+    np.testing.assert_allclose(m.distance[live], -1e-3, atol=1e-9)
+    local = (m.position[live] - centre) @ turn
     for x, y in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
         gaps = np.abs(local[:, :2] - [x * half[0], y * half[1]]).max(axis=1)
         assert gaps.min() < 1e-6
 
 
+def balls(*places, radius: float) -> Geometry:
+    count = len(places)
+    turn = np.broadcast_to(np.eye(3), (count, 3, 3))
+    return geometry(np.array(places), np.zeros((count, 3)), np.full(count, radius), turn)
+
+
 def test_a_ball_on_a_ridge_and_in_a_valley() -> None:
     """On the ridge it touches the edge; in the valley both sides, and never the edge between."""
-    ball = [geometry((0, 0.1, z), (0, 0, 0), 0.2) for z in (0.21, 0.2 * np.hypot(1, 0.5) - 1e-3)]
-    b = jax.tree.map(lambda *x: jnp.stack([*x] * (COUNT // 2)), *ball)
-    a = jax.tree.map(
-        lambda x, y: jnp.stack([x, y] * (COUNT // 2)), ground("ridge"), ground("valley")
-    )
-    m = kernel("sphere")(a, b)
+    high, low = 0.21, 0.2 * np.hypot(1, 0.5) - 1e-3
+    at = (0, 0.1, high), (0, 0.1, low)
+    m = touch("sphere", balls(*at, radius=0.2), ["ridge", "valley"])
     assert np.all(np.isfinite(m.position))
     on_ridge, in_valley = pick(m, 0), pick(m, 1)
-    live = np.asarray(on_ridge.distance) < 0.05
-    np.testing.assert_allclose(np.asarray(on_ridge.distance)[live], 0.01, atol=1e-7)
-    np.testing.assert_allclose(np.asarray(on_ridge.normal)[live][:, 2], 1, atol=1e-6)
-    live = np.asarray(in_valley.distance) < 0.05
-    sides = np.asarray(in_valley.normal)[live]
-    gap = (0.2 * np.hypot(1, 0.5) - 1e-3) / np.hypot(1, 0.5) - 0.2
-    np.testing.assert_allclose(np.asarray(in_valley.distance)[live], gap, atol=1e-7)
+    live = on_ridge.distance < 0.05
+    np.testing.assert_allclose(on_ridge.distance[live], 0.01, atol=1e-7)
+    np.testing.assert_allclose(on_ridge.normal[live][:, 2], 1, atol=1e-6)
+    live = in_valley.distance < 0.05
+    sides = in_valley.normal[live]
+    gap = low / np.hypot(1, 0.5) - 0.2
+    np.testing.assert_allclose(in_valley.distance[live], gap, atol=1e-7)
     expected = 0.5 / np.hypot(1, 0.5)
     # A neighbouring triangle may add a point that is tilted by less than the filter resolves.
     np.testing.assert_allclose(np.abs(sides[:, 0]), expected, atol=1e-3)
@@ -107,14 +190,10 @@ def test_a_ball_on_a_ridge_and_in_a_valley() -> None:
 
 
 def test_deep_under_ground_it_is_lifted_straight_up_and_beside_it_nothing_is() -> None:
-    sunk = geometry((0.1, 0.2, -1.0 + 0.03 - 0.04), (0, 0, 0), 0.1)
-    outside = geometry((5.0, 0, 0), (0, 0, 0), 0.1)
-    b = jax.tree.map(lambda *x: jnp.stack([*x] * (COUNT // 2)), sunk, outside)
-    m = kernel("sphere")(ground("slope", COUNT), b)
-    normal = np.array([*-SLOPE, 1]) / np.linalg.norm([*SLOPE, 1])
+    sunk = np.array([0.1, 0.2, -1.0 + 0.03 - 0.04])
+    m = touch("sphere", balls(sunk, (5.0, 0, 0), radius=0.1), ["slope"])
     least = np.argmin(m.distance[0])
-    height = np.asarray(sunk.position) @ normal
-    np.testing.assert_allclose(m.distance[0, least], height - 0.1, atol=1e-6)
-    np.testing.assert_allclose(m.normal[0, least], normal, atol=1e-9)
-    assert np.all(np.asarray(m.distance[1]) > 1.0)
-    assert np.all(np.asarray(m.distance[1]) <= NO_CONTACT)
+    np.testing.assert_allclose(m.distance[0, least], sunk @ NORMAL - 0.1, atol=1e-6)
+    np.testing.assert_allclose(m.normal[0, least], NORMAL, atol=1e-9)
+    assert np.all(m.distance[1] > 1.0)
+    assert np.all(m.distance[1] <= NO_CONTACT)
