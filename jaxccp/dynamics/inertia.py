@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.math import linear3, quaternion
+from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -86,10 +87,16 @@ def momentum(model: Model, state: State) -> tuple[Float[Array, "3"], Float[Array
 
 
 def energy(model: Model, state: State) -> Float[Array, ""]:
-    """Kinetic energy plus potential energy in the uniform gravity field [J]."""
+    """Kinetic energy, rotors included, plus that of gravity and of the springs along axes [J]."""
     free = jnp.asarray(model.topology.free, state.position.dtype)
     mass = free * model.bodies.mass
     local = quaternion.rotate(quaternion.conjugate(state.quaternion), state.angular_velocity)
     spin = jnp.einsum("bi,bij,bj->b", local, model.bodies.inertia, local)
     kinetic = 0.5 * (mass @ jnp.sum(state.velocity**2, axis=1) + free @ spin)
-    return kinetic - mass @ (state.position @ model.gravity)
+    total = kinetic - mass @ (state.position @ model.gravity)
+    if not len(model.topology.linkage.sprung):
+        return total
+    motion, axes = joint_motion(model, state), model.axes
+    stretch = jnp.concatenate([motion.coordinate, motion.tendon.length]) - axes.rest
+    rate = jnp.concatenate([motion.rate, motion.tendon.rate])
+    return total + 0.5 * jnp.sum(axes.stiffness * stretch**2 + axes.armature * rate**2)

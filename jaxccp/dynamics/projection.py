@@ -39,9 +39,10 @@ def project(
         motion = joint_motion(model, at) if linked else None
         if motion is not None:
             at = replace(at, turns=motion.coordinate)
-        system = assemble(bare, _still(at), _smooth(detect(model, at)), 1.0, None, motion)
+        contacts = _smooth(detect(model, at))
+        system = assemble(bare, _still(at), contacts, 1.0, None, motion)
         found = solve(system.problem, solver or Auto(), stop=stop)
-        moved = system.after(found.lam).twist
+        moved = system.after(contacts, found.lam).twist
         free = jnp.asarray(model.topology.free)[:, None]
         turned = quaternion.multiply(quaternion.exp(moved[:, 3:]), at.quaternion)
         after = replace(

@@ -22,6 +22,18 @@ class Memory:
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
+class Rotors:
+    """How fast the rotors of axes and tendons turn. Between steps the bodies move on, and their
+    twists no longer give these rates exactly; what is changed of the twists adds to them."""
+
+    rate: Float[Array, " k"]
+    """At the end of the last step, of all axes, then of all tendons [m/s, rad/s]."""
+    twist: Float[Array, "nb 6"]
+    """Of the bodies, as the last step left them."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
 class State:
     """Poses and twists of all bodies, the fixed ones included."""
 
@@ -38,4 +50,5 @@ class State:
     turns: Float[Array, " na"]
     """Coordinate of each axis when last looked at: tells how often a hinge has gone round, and
     where to look for coordinates; all else about them is in the poses."""
+    rotors: Rotors
     memory: Memory

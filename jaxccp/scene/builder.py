@@ -17,7 +17,7 @@ from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.material import Combination, Material
 from jaxccp.model.model import Bodies, ContactSettings, Model, PairGroup, Shapes, Topology
 from jaxccp.model.shapes import ConvexMesh, HeightField, Plane, Shape
-from jaxccp.model.state import State
+from jaxccp.model.state import Rotors, State
 from jaxccp.model.tendons import Cable, Coupling
 from jaxccp.scene.check import finite_vector, inertia_matrix, nonnegative, positive, unit_quaternion
 from jaxccp.scene.linkage import Driven, Hung, axis_motions, tables
@@ -350,6 +350,10 @@ class ModelBuilder:
             self._stack("angular_velocity"),
             jnp.zeros((), position.dtype),
             jnp.zeros(len(linkage.axes), position.dtype),
+            Rotors(
+                jnp.zeros(len(linkage.axes) + len(linkage.routing.tendons), position.dtype),
+                jnp.zeros((len(position), 6), position.dtype),
+            ),
             empty_memory(topology, position.dtype),
         )
         # Frames made from an anchor coincide by construction.

@@ -19,6 +19,7 @@ from jaxccp.dynamics import (
     EulerImplicitLinearized,
     accelerations,
     describe,
+    energy,
     matrices,
     rollout,
 )
@@ -193,6 +194,12 @@ def test_rope_pulls_and_does_not_push() -> None:
 
 def test_spring_between_points() -> None:
     """Two masses, by the implicit Euler rule of the reduced mass."""
+    model = scene()[0]
+    stiff = replace(model, axes=replace(model.axes, stiffness=2 * model.axes.stiffness))
+    last = jax.tree.map(lambda leaf: leaf[-1], record()[0])
+    stored = jax.jit(energy)(stiff, last) - jax.jit(energy)(model, last)
+    assert stored == pytest.approx(0.5 * STIFFNESS * (tendon("spring")[-1] - REST) ** 2, rel=1e-9)
+
     reduced, alpha = 1.0 * 3.0 / 4.0, H * H * STIFFNESS
     stretch, rate = 0.4, 0.0
     for found in tendon("spring"):

@@ -9,6 +9,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxccp.dynamics.inertia import InverseRoot
 from jaxccp.model.kinematics import JointMotion
+from jaxccp.model.linkage import Linkage
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -52,6 +53,28 @@ class Rows:
         return whitened.reshape(len(whitened), 6 * self.bodies.shape[1])
 
 
+def _rows(linkage: Linkage, motion: JointMotion) -> tuple[Array, np.ndarray]:
+    """Jacobian and bodies of rows along all axes, then all tendons."""
+    pairs, bodies = linkage.bodies[linkage.owner], linkage.routing.bodies
+    jacobian = motion.axis
+    if len(bodies):
+        more = bodies.shape[1] - 2
+        pairs = np.concatenate([np.pad(pairs, ((0, 0), (0, more))), bodies])
+        jacobian = jnp.pad(jacobian, ((0, 0), (0, more), (0, 0)))
+        jacobian = jnp.concatenate([jacobian, motion.tendon.row])
+    return jacobian, pairs
+
+
+def rates(linkage: Linkage, motion: JointMotion, twist: Float[Array, "nb 6"]) -> Float[Array, " k"]:
+    """Rates of all axes, then of all tendons, at the twists (linear, angular; world) of bodies."""
+    jacobian, bodies = _rows(linkage, motion)
+    return jnp.einsum("kbi,kbi->k", jacobian, twist[bodies])
+
+
+def _twist(state: State) -> Float[Array, "nb 6"]:
+    return jnp.concatenate([state.velocity, state.angular_velocity], axis=1)
+
+
 @dataclass(frozen=True)
 class Step:
     """What families make their rows from."""
@@ -73,17 +96,21 @@ class Step:
         """Of all axes, then of all tendons."""
         return jnp.concatenate([self.motion.rate, self.motion.tendon.rate])
 
+    @property
+    def turning(self) -> Float[Array, " k"]:
+        """Rates of the rotors before the step.
+
+        Not J V: between steps J and V change by as much as a force does in one, with the poses and
+        by the gyroscopic torque, and no force has acted on the rotors for that.
+        """
+        rotors = self.state.rotors
+        change = _twist(self.state) - rotors.twist
+        return rotors.rate + rates(self.model.topology.linkage, self.motion, change)
+
     def along(self, index: np.ndarray) -> tuple[Array, Array]:
         """Jacobian and bodies of rows along axes and tendons."""
-        linkage = self.model.topology.linkage
-        pairs, bodies = linkage.bodies[linkage.owner], linkage.routing.bodies
-        jacobian = self.motion.axis
-        if len(bodies):
-            more = bodies.shape[1] - 2
-            pairs = np.concatenate([np.pad(pairs, ((0, 0), (0, more))), bodies])
-            jacobian = jnp.pad(jacobian, ((0, 0), (0, more), (0, 0)))
-            jacobian = jnp.concatenate([jacobian, self.motion.tendon.row])
-        return jacobian[index], jnp.asarray(pairs[index], jnp.int32)
+        jacobian, bodies = _rows(self.model.topology.linkage, self.motion)
+        return jacobian[index], jnp.asarray(bodies[index], jnp.int32)
 
     def push(self, index: np.ndarray, force: Float[Array, " k"]) -> Float[Array, "nb 6"]:
         """Forces and torques on the bodies (world) of forces along axes and tendons [N, N m]."""

@@ -23,7 +23,7 @@ def spring(step: Step) -> Rows:
     stretch = step.coordinate[index] - axes.rest[index]
     jacobian, bodies = step.along(index)
     acts = alpha > 0
-    bias = safe.divide(h * stiffness * stretch - armature * step.rate[index], alpha)
+    bias = safe.divide(h * stiffness * stretch - armature * step.turning[index], alpha)
     free = jnp.full_like(alpha, jnp.inf)
     return Rows(
         jnp.where(acts[:, None, None], jacobian, 0.0),

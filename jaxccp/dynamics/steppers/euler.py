@@ -14,11 +14,12 @@ from jaxccp.collision.detect import Contacts, detect, recall, remember
 from jaxccp.dynamics.inertia import rotate_freely, world_inertia
 from jaxccp.dynamics.reaction import reactions
 from jaxccp.dynamics.report import StepReport, report
+from jaxccp.dynamics.rows.row import rates
 from jaxccp.dynamics.system import Outcome, assemble
 from jaxccp.math import linear3, quaternion
 from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.model import Model
-from jaxccp.model.state import State
+from jaxccp.model.state import Rotors, State
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,10 @@ class EulerImplicitLinearized:
         solution = solve(system.problem, solver, guess, law=self.law, stop=self.stop)
         outcome = system.after(contacts, solution.lam)
         after = self._advance(model, state, contacts, outcome)
+        if motion is not None:
+            rate = rates(model.topology.linkage, motion, outcome.twist)
+            twist = jnp.concatenate([after.velocity, after.angular_velocity], axis=1)
+            after = replace(after, rotors=Rotors(rate, twist))
         acting = reactions(model, state, system.rows, outcome.scalars, self.h)
         return after, report(contacts, solution.statistics, acting, after)
 
@@ -87,5 +92,6 @@ class EulerImplicitLinearized:
             spin,
             state.time + self.h,
             state.turns,
+            state.rotors,
             remember(model.topology, contacts, outcome.contacts, outcome.scalars),
         )

@@ -1,0 +1,130 @@
+"""Mechanisms with closed loops, for any builder: a slider-crank, a Stewart platform, a leg that
+walks."""
+
+import numpy as np
+
+from jaxccp.model.joints import Prismatic, Revolute, Spherical, Universal
+from jaxccp.scene.builder import ModelBuilder
+
+PIN = Revolute((0, 1, 0))
+
+
+def _bar(builder: ModelBuilder, ends: list[np.ndarray], name: str, density: float = 1.0) -> int:
+    """A slender body through points; its mass is ``density`` [kg/m] times its extent."""
+    points = np.array(ends, float)
+    length = max(np.linalg.norm(a - b) for a in points for b in points)
+    mass = density * length
+    moment = mass * length**2 / 12
+    return builder.add_body(mass, (moment, moment, moment), points.mean(axis=0), name=name)
+
+
+def slider_crank(
+    builder: ModelBuilder, at: tuple[float, float, float], crank: float = 0.1, rod: float = 0.3
+) -> None:
+    """Joints ``crank`` and ``slider``; the crank [m] points along x, and so does the rail."""
+    origin = np.array(at, float)
+    pin, end = origin + np.array([crank, 0, 0]), origin + np.array([crank + rod, 0, 0])
+    turning = _bar(builder, [origin, pin], "crank")
+    linking = _bar(builder, [pin, end], "connecting rod")
+    piston = builder.add_body(0.5, (1e-3, 1e-3, 1e-3), end, name="piston")
+    builder.add_joint(PIN, 0, turning, origin, name="crank")
+    builder.add_joint(PIN, turning, linking, pin, name="crank pin")
+    builder.add_joint(PIN, linking, piston, end, name="piston pin")
+    builder.add_joint(Prismatic((1, 0, 0)), 0, piston, end, name="slider")
+
+
+def stewart_platform(
+    builder: ModelBuilder,
+    at: tuple[float, float, float],
+    base: float = 0.5,
+    top: float = 0.3,
+    height: float = 0.6,
+) -> None:
+    """Six legs, universal below, prismatic (``leg0`` to ``leg5``) between, spherical above, on a
+    hexagon of radius ``base`` and under one of radius ``top`` [m]."""
+    origin = np.array(at, float)
+    middle = origin + np.array([0, 0, height])
+    platform = builder.add_body(2.0, (0.05, 0.05, 0.09), middle, name="platform")
+    for i in range(6):
+        side, pair = 1 if i % 2 else -1, 2 * np.pi * (i // 2) / 3
+        below, above = pair + side * 0.2, pair + side * 0.85
+        foot = origin + base * np.array([np.cos(below), np.sin(below), 0])
+        head = origin + np.array([top * np.cos(above), top * np.sin(above), height])
+        along = (head - foot) / np.linalg.norm(head - foot)
+        facing = _upright(along)
+        lower = _bar(builder, [foot, foot + 0.5 * (head - foot)], f"lower{i}")
+        upper = _bar(builder, [head, foot + 0.5 * (head - foot)], f"upper{i}")
+        builder.add_joint(Universal(), 0, lower, foot, facing, name=f"foot{i}")
+        builder.add_joint(Prismatic(), lower, upper, foot, facing, name=f"leg{i}")
+        builder.add_joint(Spherical(), upper, platform, head, name=f"head{i}")
+
+
+def _upright(along: np.ndarray) -> np.ndarray:
+    """The shortest rotation of z to a direction that is not −z, as a quaternion."""
+    q = np.array([1 + along[2], -along[1], along[0], 0.0])
+    return q / np.linalg.norm(q)
+
+
+JANSEN = {
+    "a": 38.0, "b": 41.5, "c": 39.3, "d": 40.1, "e": 55.8, "f": 39.4, "g": 36.7,
+    "h": 65.7, "i": 49.0, "j": 50.0, "k": 61.9, "l": 7.8, "m": 15.0,
+}  # fmt: skip
+"""Lengths of Theo Jansen's leg (The Great Pretender, 2007), here in cm."""
+
+
+def jansen_points(turn: float) -> dict[str, np.ndarray]:
+    """Pins of the leg [m] in the plane, from the crank's centre, by intersecting circles."""
+    n = {name: 0.01 * length for name, length in JANSEN.items()}
+    fixed = np.array([-n["a"], -n["l"]])
+    tip = n["m"] * np.array([np.cos(turn), np.sin(turn)])
+    knee = _meet(tip, n["j"], fixed, n["b"])
+    heel = _meet(fixed, n["c"], tip, n["k"])
+    hip = _meet(knee, n["e"], fixed, n["d"])
+    ankle = _meet(hip, n["f"], heel, n["g"])
+    foot = _meet(ankle, n["h"], heel, n["i"])
+    return {
+        "centre": np.zeros(2), "fixed": fixed, "tip": tip, "knee": knee,
+        "heel": heel, "hip": hip, "ankle": ankle, "foot": foot,
+    }  # fmt: skip
+
+
+def _meet(a: np.ndarray, reach_a: float, b: np.ndarray, reach_b: float) -> np.ndarray:
+    """Where circles meet, on the right of the way from ``a`` to ``b``."""
+    way = b - a
+    distance = np.linalg.norm(way)
+    along = (reach_a**2 - reach_b**2 + distance**2) / (2 * distance)
+    aside = np.sqrt(reach_a**2 - along**2)
+    unit = way / distance
+    return a + along * unit + aside * np.array([unit[1], -unit[0]])
+
+
+def jansen_leg(builder: ModelBuilder, at: tuple[float, float, float]) -> None:
+    """One degree of freedom in seven bars and ten pins; the crank is the joint ``leg crank``."""
+    flat = jansen_points(0.0)
+    p = {name: np.array([at[0] + x, at[1], at[2] + z]) for name, (x, z) in flat.items()}
+    bars = {
+        name: _bar(builder, [p[pin] for pin in pins], f"leg {name}")
+        for name, pins in {
+            "crank": ("centre", "tip"),
+            "j": ("tip", "knee"),
+            "k": ("tip", "heel"),
+            "upper": ("fixed", "knee", "hip"),
+            "c": ("fixed", "heel"),
+            "f": ("hip", "ankle"),
+            "foot": ("ankle", "heel", "foot"),
+        }.items()
+    }
+    bars["ground"] = 0
+    for first, second, pin in (
+        ("ground", "crank", "centre"),
+        ("crank", "j", "tip"),
+        ("crank", "k", "tip"),
+        ("ground", "upper", "fixed"),
+        ("ground", "c", "fixed"),
+        ("j", "upper", "knee"),
+        ("k", "c", "heel"),
+        ("c", "foot", "heel"),
+        ("upper", "f", "hip"),
+        ("f", "foot", "ankle"),
+    ):
+        builder.add_joint(PIN, bars[first], bars[second], p[pin], name=f"leg {second} {pin}")
