@@ -12,7 +12,7 @@ PIN = Revolute((0, 1, 0))
 def _bar(builder: ModelBuilder, ends: list[np.ndarray], name: str, density: float = 1.0) -> int:
     """A slender body through points; its mass is ``density`` [kg/m] times its extent."""
     points = np.array(ends, float)
-    length = max(np.linalg.norm(a - b) for a in points for b in points)
+    length = float(max(np.linalg.norm(a - b) for a in points for b in points))
     mass = density * length
     moment = mass * length**2 / 12
     return builder.add_body(mass, (moment, moment, moment), points.mean(axis=0), name=name)

@@ -70,7 +70,11 @@ def inputs() -> Inputs:
     rate = np.zeros(len(model.topology.linkage.axes))
     for name, value in (("shoulder", 0.5), ("elbow.0", 1.2), ("elbow.1", -0.4), ("wheel", -0.75)):
         rate[model.topology.linkage.axis(name)] = value
-    return model, place(model, state, 0 * rate, jnp.asarray(rate)), jnp.array([0.3, 0.6, 0.4])
+    return (
+        model,
+        place(model, state, jnp.zeros(len(rate)), jnp.asarray(rate)),
+        jnp.array([0.3, 0.6, 0.4]),
+    )
 
 
 def run(model: Model, state: State, control: Array) -> State:
