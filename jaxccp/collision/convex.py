@@ -73,7 +73,8 @@ def meet(both: Core, found: Separation) -> Manifold:
         under,
         over,
         jnp.broadcast_to(normal, under.shape),
-        *both.radius,
+        both.radius[0],
+        both.radius[1],
         (polygon.number + polygon.count * number) % _SINGLE,
     )
 

@@ -49,20 +49,16 @@ def motions(shapes: Pool, rng: np.random.Generator | None = None) -> dict:
     return {k: np.zeros(n) if rng is None else rng.normal(size=n) for k, n in sizes.items()}
 
 
-def along(function, shapes: Pool, direction: dict):
-    """What a function of moves and a pool gives as it is, and its first and second derivatives
-    along a move; integers follow it along."""
+def along(function, shapes, direction: dict, t=0.0):
+    """Derivative of a function of moves and shapes along a move, t of it ahead; and what it gives
+    there: values, and others that are not differentiated."""
 
     def value(t):
         return function({kind: t * move for kind, move in direction.items()}, shapes)
 
-    def rate(t):
-        here, first, more = jax.jvp(value, (t,), (jnp.ones_like(t),), has_aux=True)
-        return first, (here, more)
-
-    zero = jnp.zeros((), next(iter(direction.values())).dtype)
-    first, second, (here, more) = jax.jvp(rate, (zero,), (jnp.ones_like(zero),), has_aux=True)
-    return here, more, first, second
+    t = jnp.asarray(t, next(iter(direction.values())).dtype)
+    here, first, more = jax.jvp(value, (t,), (jnp.ones_like(t),), has_aux=True)
+    return first, (here, more)
 
 
 def rows(kinds: list[tuple[str, str]], count: int) -> tuple[np.ndarray, np.ndarray]:

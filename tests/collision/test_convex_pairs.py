@@ -5,7 +5,7 @@ one serves all pairs.
 """
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 
 import jax
 import jax.numpy as jnp
@@ -18,6 +18,7 @@ from jaxccp.collision import NO_CONTACT, PAIRS
 from jaxccp.collision.convex import many_points, one_point
 from tests.collision.pool import Pool, along, motions, moved, placed, pool, rows, values
 from tests.collision.scenes import CLOSE, cast, degenerate, in_numpy, pick, reach, shapes
+from tests.quick import quick
 
 KINDS = [kinds for kinds, pair in PAIRS.items() if pair.kernel in (one_point, many_points)]
 every_pair = pytest.mark.parametrize("kinds", KINDS, ids=["-".join(kinds) for kinds in KINDS])
@@ -34,10 +35,12 @@ def contacts(x, some: Pool):
     return values(m, CLOSE), m
 
 
-@jax.jit
+@quick
 def compiled(some: Pool, direction: dict):
     """Values, manifolds, and first and second derivatives of the values along a move."""
-    return along(contacts, some, direction)
+    found = partial(along, contacts, some, direction)
+    first, second, (here, manifold) = jax.jvp(found, (0.0,), (1.0,), has_aux=True)
+    return here, manifold, first, second
 
 
 @cache
@@ -97,7 +100,7 @@ def test_one_point_is_the_last_of_many():
     index = np.concatenate([np.arange(COUNT) + COUNT * KINDS.index(k) for k in kinds])
     assert np.all(found("random").distance[index, :-1] == NO_CONTACT)
 
-    @jax.jit
+    @quick
     def single(some):
         shape = placed(some, motions(some))
         return jax.vmap(one_point)(pick(shape, FIRST[index]), pick(shape, SECOND[index]))
@@ -196,7 +199,7 @@ def test_float32():
         rows, m = contacts(x, some)
         return jnp.sum(rows * weights), m
 
-    gradient = jax.jit(jax.grad(total, has_aux=True))
+    gradient = quick(jax.grad(total, has_aux=True))
     for which, some in (("random", random()), ("aligned", aligned())):
         slope, m = gradient(*cast((motions(some), some), jnp.float32))
         assert m.distance.dtype == jnp.float32

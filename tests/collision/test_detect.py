@@ -2,15 +2,30 @@
 
 from dataclasses import replace
 from functools import cache
+from itertools import combinations
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 from jaxccp.collision.detect import Contacts, detect, empty_memory, recall, remember, slots
 from jaxccp.math import quaternion
-from jaxccp.model import Box, Combination, Material, Model, Plane, Sphere, State
+from jaxccp.model import (
+    Box,
+    Capsule,
+    Combination,
+    Cylinder,
+    Ellipsoid,
+    Material,
+    Model,
+    Plane,
+    Sphere,
+    State,
+)
 from jaxccp.scene import ModelBuilder
+from tests.collision.scenes import MESHES, geometry, in_numpy, pick, reach
+from tests.quick import quick
 
 MARGIN = 0.05
 
@@ -31,7 +46,7 @@ def scene(capacity: int | None = None) -> tuple[Model, State]:
 
 @cache
 def contacts(capacity: int | None = None) -> Contacts:
-    return jax.device_get(jax.jit(detect)(*scene(capacity)))
+    return jax.device_get(quick(detect)(*scene(capacity)))
 
 
 def test_live_contacts_are_those_within_the_margin() -> None:
@@ -106,6 +121,43 @@ def test_memory_follows_features_through_slots() -> None:
         ):
             expected = old.get((*map(int, pair), int(feature)), np.zeros(3))
             np.testing.assert_array_equal(row, expected)
+
+
+def test_every_kind_of_convex_shape_finds_its_own() -> None:
+    """One program for many kinds: the least gap of each pair is that between its two shapes."""
+    rng = np.random.default_rng(0)
+    each = [
+        *(Sphere(0.1), Capsule(0.1, 0.15), Box((0.1, 0.2, 0.15)), Cylinder(0.15, 0.2)),
+        *(Ellipsoid((0.1, 0.2, 0.15)), MESHES[1], Cylinder(0.1, 0.1), MESHES[2]),
+    ]
+    builder = ModelBuilder(margin=9.0)
+    for shape in [each[i] for i in rng.permutation(len(each))]:
+        facing = Rotation.random(None, rng).as_quat(scalar_first=True)
+        builder.add_solid(shape, 1.0, position=rng.normal(size=3), quaternion=facing)
+    model, state = builder.build()
+    found = jax.device_get(quick(detect)(model, state))
+    kinds, hulls = model.topology.shapes, model.shapes.hulls
+    placed = [
+        geometry(state.position[i + 1], model.shapes.size[i], model.shapes.radius[i], turn)
+        for i, turn in enumerate(np.asarray(quaternion.to_matrix(state.quaternion))[1:])
+    ]
+    placed = [
+        replace(
+            p,
+            position=p.position + p.rotation @ model.shapes.position[i],
+            hull=pick(hulls, int(model.topology.row[i])) if kinds[i] == "convex" else None,
+        )
+        for i, p in enumerate(placed)
+    ]
+    (placed,) = in_numpy(placed)
+    for a, b in combinations(range(len(each)), 2):
+        of_pair = found.live & (np.sort(found.bodies, axis=1) == (a + 1, b + 1)).all(axis=1)
+        assert of_pair.any(), (kinds[a], kinds[b])
+        k = np.flatnonzero(of_pair)[np.argmin(found.gap[of_pair])]
+        i, j = found.bodies[k] - 1
+        normal = found.frame[k, 0]
+        apart = -reach(kinds[i], placed[i], normal) - reach(kinds[j], placed[j], -normal)
+        assert abs(apart - found.gap[k]) < 5e-3 * (1 + abs(apart)), (kinds[i], kinds[j])
 
 
 def test_nothing_to_touch() -> None:

@@ -15,19 +15,20 @@ from jaxccp.model import HeightField
 from jaxccp.scene.tables import grid_table
 from tests.collision.pool import KINDS, Pool, along, motions, moved, placed, values
 from tests.collision.scenes import cast, geometry, in_numpy, pick, reach, shapes
+from tests.quick import quick
 
 HALF = (2.0, 1.5)
 SLOPE = np.array([0.3, -0.2])
 NORMAL = np.array([*-SLOPE, 1]) / np.linalg.norm([*SLOPE, 1])
-COUNT = 10
+COUNT = 6
 """Shapes of each kind; every test places some of them, at least."""
 MOVE = 5e-6
 CLOSE = 0.1
 
 
 def field(height) -> HeightField:
-    """A 13 × 9 grid of a function of x and y."""
-    x, y = np.meshgrid(np.linspace(-HALF[0], HALF[0], 13), np.linspace(-HALF[1], HALF[1], 9))
+    """A 9 × 7 grid of a function of x and y."""
+    x, y = np.meshgrid(np.linspace(-HALF[0], HALF[0], 9), np.linspace(-HALF[1], HALF[1], 7))
     return HeightField(height(x, y), HALF)
 
 
@@ -53,10 +54,11 @@ def contacts(x, some: tuple[Pool, Geometry]):
     return values(m, CLOSE), m
 
 
-@jax.jit
+@quick
 def compiled(some: Pool, fields: Geometry, direction: dict):
-    """Values, manifolds, and first and second derivatives of the values along a move."""
-    return along(contacts, (some, fields), direction)
+    """Values, manifolds, and derivatives of the values along a move."""
+    first, (here, manifold) = along(contacts, (some, fields), direction)
+    return here, manifold, first
 
 
 def touch(kind: str, shape: Geometry, names: list[str]):
@@ -120,8 +122,8 @@ def test_a_slope_is_a_plane(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_derivatives(kind: str) -> None:
     """First ones against central differences."""
-    (_, _, first, second), smooth, difference = of(kind, slope_found())
-    assert np.isfinite(first).all() and np.isfinite(second).all()
+    (_, _, first), smooth, difference = of(kind, slope_found())
+    assert np.isfinite(first).all()
     assert smooth.mean() >= 0.5
     scale = 1 + np.abs(difference[smooth]).max()
     np.testing.assert_allclose(first[smooth], difference[smooth], rtol=2e-5, atol=2e-5 * scale)
@@ -137,7 +139,7 @@ def test_float32() -> None:
         rows, m = contacts(x, some)
         return jnp.sum(rows), m
 
-    gradient = jax.jit(jax.grad(total, has_aux=True))
+    gradient = quick(jax.grad(total, has_aux=True))
     slope, m = gradient(*cast((motions(some), (some, fields)), jnp.float32))
     assert m.distance.dtype == jnp.float32
     assert all(np.isfinite(x).all() for x in jax.tree.leaves((slope, m)))
