@@ -14,7 +14,7 @@ from jaxccp.collision.detect import Contacts, detect, recall, remember
 from jaxccp.dynamics.inertia import rotate_freely, world_inertia
 from jaxccp.dynamics.reaction import reactions
 from jaxccp.dynamics.report import StepReport, report
-from jaxccp.dynamics.system import Outcome, assemble
+from jaxccp.dynamics.system import Outcome, System, assemble
 from jaxccp.math import linear3, quaternion
 from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.model import Model
@@ -66,10 +66,16 @@ class EulerImplicitLinearized:
         )
         solver = self.solver or (Auto() if jointed else APGD())
         solution = solve(system.problem, solver, guess, law=self.law, stop=self.stop)
-        outcome = system.after(solution.lam)
+        outcome = self._corrected(model, state, contacts, system, system.after(solution.lam))
         after = self._advance(model, state, contacts, outcome)
         acting = reactions(model, state, system.rows, outcome.scalars, self.h)
         return after, report(contacts, solution.statistics, acting)
+
+    def _corrected(
+        self, model: Model, state: State, contacts: Contacts, system: System, outcome: Outcome
+    ) -> Outcome:
+        """What a stepper makes of the velocities before poses move with them."""
+        return outcome
 
     def _advance(self, model: Model, state: State, contacts: Contacts, outcome: Outcome) -> State:
         twist, carrying = outcome.twist, outcome.carrying
