@@ -328,5 +328,6 @@ def test_solvers_over_all_rows(problems, solver) -> None:
     stop = Stop(1e-11, max_iterations=20000)
     solution = solve(system.problem, solver, stop=stop)
     assert not int(solution.statistics.status)
-    twist = system.after(solution.lam).twist[np.asarray(scene()[0].topology.free)]
+    outcome = system.after(detect(*scene()[:2]), solution.lam)
+    twist = outcome.twist[np.asarray(scene()[0].topology.free)]
     np.testing.assert_allclose(twist.reshape(-1), x[: len(blocks.f)], atol=1e-8)

@@ -15,7 +15,7 @@ from jaxccp.dynamics.inertia import rotate_freely, world_inertia
 from jaxccp.dynamics.reaction import reactions
 from jaxccp.dynamics.report import StepReport, report
 from jaxccp.dynamics.rows.row import rates
-from jaxccp.dynamics.system import Outcome, assemble
+from jaxccp.dynamics.system import Outcome, System, assemble
 from jaxccp.math import linear3, quaternion
 from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.model import Model
@@ -66,6 +66,7 @@ class EulerImplicitLinearized:
         solver = self.solver or (Auto() if jointed and not self.eliminate else APGD())
         solution = solve(system.problem, solver, guess, law=self.law, stop=self.stop)
         outcome = system.after(contacts, solution.lam)
+        outcome = self._corrected(model, state, contacts, system, outcome)
         after = self._advance(model, state, contacts, outcome)
         if motion is not None:
             rate = rates(model.topology.linkage, motion, outcome.twist)
@@ -73,6 +74,12 @@ class EulerImplicitLinearized:
             after = replace(after, rotors=Rotors(rate, twist))
         acting = reactions(model, state, system.rows, outcome.scalars, self.h)
         return after, report(contacts, solution.statistics, acting, after)
+
+    def _corrected(
+        self, model: Model, state: State, contacts: Contacts, system: System, outcome: Outcome
+    ) -> Outcome:
+        """What a stepper makes of the velocities before poses move with them."""
+        return outcome
 
     def _advance(self, model: Model, state: State, contacts: Contacts, outcome: Outcome) -> State:
         twist, carrying = outcome.twist, outcome.carrying
