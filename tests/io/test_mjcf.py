@@ -254,3 +254,17 @@ def test_pairs_are_those_of_mujoco(tmp_path: Path) -> None:
     told = " ".join(loaded.approximated)
     assert "'ghost'" in told and "0.7" in told  # the pair's own coefficient
     assert "'a2'" not in told
+
+
+def test_condim_gives_spinning_and_rolling_friction(tmp_path: Path) -> None:
+    """Of a pair the larger one, as MuJoCo has it."""
+    text = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+      <body pos="0 0 1"><freejoint/><geom size="0.1" condim="6" friction="0.7 0.02 0.003"/></body>
+      <body pos="1 0 1"><freejoint/><geom size="0.1" condim="4" friction="0.7 0.02 0.003"/></body>
+    </worldbody></mujoco>"""
+    (tmp_path / "rolling.xml").write_text(text)
+    loaded = load(tmp_path / "rolling.xml")
+    assert loaded.model.topology.rolls
+    np.testing.assert_allclose(
+        loaded.model.shapes.rolling, [[0, 0], [0.02, 0.003], [0.02, 0]], rtol=1e-6
+    )

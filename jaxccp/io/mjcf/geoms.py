@@ -47,7 +47,7 @@ def add_geoms(source: Source, builder: ModelBuilder, frames: Frames, findings: F
             shape,
             position,
             facing,
-            Material(friction=_friction(source, geom)),
+            _surface(source, geom),
         )
         kinds[geom] = shape.kind
         _approximated(source, geom, findings)
@@ -62,7 +62,7 @@ def add_geoms(source: Source, builder: ModelBuilder, frames: Frames, findings: F
             findings.ignore(source.label("geom", a), what, "exclude the pair")
             continue
         chosen.append((shapes[a], shapes[b]))
-        ours = max(_friction(source, a), _friction(source, b))
+        ours = max(_surface(source, a).friction, _surface(source, b).friction)
         if abs(ours - friction) > SAME:
             findings.approximate(
                 source.label("geom", a),
@@ -122,17 +122,18 @@ def _combined(source: Source, a: int, b: int) -> float:
     return float(max(m.geom_friction[a, 0], m.geom_friction[b, 0])) if slides else 0.0
 
 
-def _friction(source: Source, geom: int) -> float:
-    """Coefficient of a geom, of which a pair has the larger."""
-    m = source.m
-    return float(m.geom_friction[geom, 0]) if m.geom_condim[geom] > 1 else 0.0
+def _surface(source: Source, geom: int) -> Material:
+    """Coefficients of a geom, of which a pair has the larger ones."""
+    condim, (slide, spin, roll) = source.m.geom_condim[geom], source.m.geom_friction[geom]
+    return Material(
+        friction=float(slide) if condim > 1 else 0.0,
+        spinning=float(spin) if condim > 3 else 0.0,
+        rolling=float(roll) if condim > 4 else 0.0,
+    )
 
 
 def _approximated(source: Source, geom: int, findings: Findings) -> None:
     m, label = source.m, source.label("geom", geom)
-    if m.geom_condim[geom] > 3:
-        what = "has no torsional" if m.geom_condim[geom] == 4 else "has no torsional or rolling"
-        findings.approximate(label, f"condim {m.geom_condim[geom]} is 3 here: it {what} friction")
     if m.geom_margin[geom]:
         findings.approximate(
             label, f"margin {m.geom_margin[geom]:g} is 0 here: surfaces touch when they meet"
