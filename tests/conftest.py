@@ -1,7 +1,9 @@
 """Settings and fixtures for every test: float64, one compilation cache, the shared data sets."""
 
 import gc
+import itertools
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import jax
@@ -20,6 +22,27 @@ jax.config.update(
     os.environ.get("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".pytest_cache" / "jax")),
 )
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
+
+
+MAPS = Path("/proc/self/maps")
+MOST_MAPS = 30_000
+"""Every compiled program holds some; Linux allows a process 65 530 of them."""
+
+
+@pytest.fixture(autouse=True)
+def room_for_programs() -> Iterator[None]:
+    """Forgets compiled programs before there are more than the system can map; those that are
+    still wanted come back from the cache on disk."""
+    yield
+    if next(_tests) % 10 == 0 and MAPS.exists():
+        with MAPS.open() as maps:
+            crowded = sum(1 for _ in maps) > MOST_MAPS
+        if crowded:
+            jax.clear_caches()
+            gc.collect()
+
+
+_tests = itertools.count()
 
 
 @pytest.fixture(scope="session")

@@ -255,10 +255,10 @@ def test_judge_agrees_on_cohesion(shared_data: Path, judge: ModuleType, tmp_path
     assert lines(result)[0]["objective"] == pytest.approx(verdict["objective"], rel=1e-12)
 
 
-def test_rolling_rows_are_refused(shared_data: Path) -> None:
+def test_rolling_rows_without_coefficients_are_refused(shared_data: Path) -> None:
     result = run(shared_data / "ccp" / "chrono" / "sph27_roll_s40.npz", "--json")
     assert result.exit_code == 2
-    assert "sph27_roll_s40.npz: mode: row 3 has mode 5" in result.stderr
+    assert "sph27_roll_s40.npz: missing spinning, rolling" in result.stderr
 
 
 def test_a_solver_that_does_not_take_the_problem_is_refused(

@@ -48,7 +48,7 @@ BODIES = {
         {"Minv_blocks": -np.tile(np.eye(6), (3, 1, 1))},
         "Minv_blocks: body 0 .* negative",
     ),
-    "three bodies": (files.csr("D", np.ones((11, 18))), "D_data: row 3 .* more than two bodies"),
+    "three bodies": (files.csr("D", np.ones((11, 18))), "D_data: row 4 .* more than two bodies"),
 }
 
 
