@@ -45,6 +45,14 @@ def room_for_programs() -> Iterator[None]:
 _tests = itertools.count()
 
 
+@pytest.fixture(scope="module")
+def hasty_compilation() -> Iterator[None]:
+    """Machine code as it comes, for what runs but a few times: half the time to compile it."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Folder of the real data sets: $JAXCCP_DATA, else ../shared/data beside the checkout.

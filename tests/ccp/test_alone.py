@@ -39,6 +39,7 @@ SHAPES: dict[str, tuple[int, int, Law]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("shape", SHAPES)
 def test_other_shapes(name: str, shape: str) -> None:
     scalars, contacts, law = SHAPES[shape]

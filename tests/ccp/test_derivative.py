@@ -129,13 +129,14 @@ def many(law: Law) -> tuple[jax.Array, np.ndarray]:
     return tangents(problems, moves, law), differences(problems, moves, law)
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", [pytest.param("ccp", marks=pytest.mark.long), "ncp"])
 def test_forward_mode_with_more_rows_than_bodies_move(law: Law) -> None:
     check(*many(law), ["compliant"])
 
 
-@pytest.mark.parametrize("contacts", [6, 16])
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(
+    ("law", "contacts"), [("ccp", 6), ("ncp", 16), pytest.param("ncp", 6, marks=pytest.mark.long)]
+)
 def test_modes_agree(law: Law, contacts: int) -> None:
     """jvp = jacrev · v in every leaf, under jit and vmap, on either side of the choice of
     solver."""
@@ -173,7 +174,7 @@ def test_batched_gradients_equal_single_ones() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", [pytest.param("ccp", marks=pytest.mark.long), "ncp"])
 def test_second_order(law: Law) -> None:
     """The Hessian in r, μ and the rows along random lines against differences of the gradient.
 

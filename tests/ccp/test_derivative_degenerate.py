@@ -75,8 +75,17 @@ def box_differences(law: Law) -> np.ndarray:
     return np.einsum("o,boju->buj", weights, moved.reshape(len(STATES), 4, 9, -1))
 
 
-@pytest.mark.parametrize("way", ["dense", "by bodies", "matrix-free"])
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(
+    ("law", "way"),
+    [
+        ("ccp", "by bodies"),
+        ("ccp", "matrix-free"),
+        ("ncp", "dense"),
+        pytest.param("ccp", "dense", marks=pytest.mark.long),
+        pytest.param("ncp", "by bodies", marks=pytest.mark.long),
+        pytest.param("ncp", "matrix-free", marks=pytest.mark.long),
+    ],
+)
 def test_redundant_contacts_move_bodies_as_one(
     law: Law, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

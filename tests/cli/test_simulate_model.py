@@ -9,6 +9,8 @@ from typer.testing import CliRunner, Result
 
 from jaxccp.cli import app
 
+pytestmark = pytest.mark.usefixtures("hasty_compilation")
+
 mujoco = pytest.importorskip("mujoco")
 
 CRANE = """<mujoco>

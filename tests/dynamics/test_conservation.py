@@ -15,7 +15,7 @@ LATE_IMPULSES = pytest.mark.xfail(
 )
 
 
-@BOTH_LAWS
+@pytest.mark.parametrize("law", [pytest.param("ccp", marks=pytest.mark.long), "ncp"])
 @pytest.mark.parametrize("name", ["collide", "bounce", "elastic", "apart"])
 def test_momentum_is_conserved(law: Law, name: str) -> None:
     linear = runs(law)[name].linear

@@ -22,6 +22,8 @@ from jaxccp.math import quaternion
 from jaxccp.model import Model, State
 from tests.dynamics.playground import BODIES, Lane
 
+pytestmark = pytest.mark.usefixtures("hasty_compilation")
+
 H = 2e-3
 STEPS = 100
 MOVES = {
@@ -92,7 +94,10 @@ def perturbed(model: Model, state: State, by: dict) -> tuple[Model, State]:
 
 BOTH_LAWS = pytest.mark.parametrize(
     "law",
-    [pytest.param(law, marks=pytest.mark.xdist_group(f"derivatives {law}")) for law in OF_LAW],
+    [
+        pytest.param("ncp", marks=pytest.mark.xdist_group("derivatives ncp")),
+        pytest.param("ccp", marks=[pytest.mark.xdist_group("derivatives ccp"), pytest.mark.long]),
+    ],
 )
 """What is computed once for all tests of a law is computed in one process."""
 

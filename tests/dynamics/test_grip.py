@@ -51,7 +51,7 @@ def held(law: Law) -> Trajectory:
     return jax.device_get(rollout(model, state, stepper, STEPS, forces, every=10)[1])
 
 
-@pytest.mark.parametrize("law", ["ccp", "ncp"])
+@pytest.mark.parametrize("law", [pytest.param("ccp", marks=pytest.mark.long), "ncp"])
 @pytest.mark.parametrize("body", [CUBE, CAPSULE, JAW])
 def test_held_by_friction_without_creep(law: Law, body: int) -> None:
     """Over a second, below the solver's tolerance; mujoco#3328: 50-2300 µm/s, genesis#2872: 4.5

@@ -26,7 +26,10 @@ from jaxccp.model import (
 )
 from jaxccp.scene import ModelBuilder
 
-pytestmark = pytest.mark.xdist_group("joint derivatives")
+pytestmark = [
+    pytest.mark.xdist_group("joint derivatives"),
+    pytest.mark.usefixtures("hasty_compilation"),
+]
 
 H, STEPS = 4e-3, 30
 STOP = 0.06

@@ -12,7 +12,7 @@ from jaxccp.dynamics import EulerImplicitProjected, close, rollout
 from jaxccp.model import Box, Model, Plane, Revolute, State, joint_motion, place
 from jaxccp.scene import ModelBuilder
 
-pytestmark = pytest.mark.xdist_group("projected")
+pytestmark = [pytest.mark.xdist_group("projected"), pytest.mark.usefixtures("hasty_compilation")]
 
 H, STEPS = 2e-3, 300
 LIMIT = 0.4
@@ -75,7 +75,8 @@ def test_loops_close() -> None:
     closed = jax.jit(close)(model, opened)
     found = motion(model, closed)
     assert np.abs(found.error).max() < 1e-9
-    assert found.coordinate[linkage.axis("stopped")] == pytest.approx(LIMIT, abs=1e-9)
+    # To the solver's tolerance [m, rad]; joints, which are eliminated, to rounding.
+    assert found.coordinate[linkage.axis("stopped")] == pytest.approx(LIMIT, abs=1e-8)
     # Lengths of the bars, from the world positions of the pins.
     angle = {name: found.coordinate[linkage.axis(name)] for name in ("crank", "rocker")}
     assert abs(angle["crank"]) > 0.01
