@@ -8,13 +8,16 @@ from jaxccp.ccp import SOLVERS, Law, Problem, Solution, Status, solve
 from tests.ccp.problems import pick, random_case, violations
 from tests.ccp.test_solve import CASES, SEEDS, STOP, solved
 
-pytestmark = pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=pytest.mark.xdist_group(name))
-        for name in ("apgd", "newton", "psor")
-    ],
-)
+pytestmark = [
+    pytest.mark.parametrize(
+        "name",
+        [
+            pytest.param(name, marks=pytest.mark.xdist_group(name))
+            for name in ("apgd", "newton", "psor")
+        ],
+    ),
+    pytest.mark.usefixtures("hasty_compilation"),
+]
 """Without branches, with them, and with a schedule; in the processes of ``test_solve.py``."""
 
 
