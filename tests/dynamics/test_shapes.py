@@ -13,6 +13,8 @@ from jaxccp.model import Box, ConvexMesh, Cylinder, Ellipsoid, Material, Model, 
 from jaxccp.scene import ModelBuilder
 from tests.quick import quick
 
+pytestmark = pytest.mark.usefixtures("hasty_compilation")
+
 G = 9.81
 H = 2e-3
 STEPS = 250
