@@ -18,8 +18,17 @@ from jaxccp.math import safe
 
 WIDTH = 6
 """Rows of a contact."""
+TANGENTS, TURNS = slice(1, 3), slice(4, 6)
+"""Rows of sliding and of rolling."""
 SUBSETS = np.array(list(np.ndindex(2, 2, 2)), float)
 """Which of the three bounds are taken as met."""
+
+
+def arms(rows: Float[Array, "c 6 12"]) -> Float[Array, " c"]:
+    """The lengths ℓ that make whitened rows of rolling weigh what those of the tangents do."""
+    tangents, turns = (jnp.sum(rows[:, part] ** 2, axis=(1, 2)) for part in (TANGENTS, TURNS))
+    move = (tangents > 0) & (turns > 0)
+    return jnp.sqrt(jnp.where(move, tangents, 1.0) / jnp.where(move, turns, 1.0))
 
 
 def _groups(x: Float[Array, "c 5"]) -> tuple[Array, Array, Array]:

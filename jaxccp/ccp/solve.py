@@ -175,8 +175,6 @@ def _iterate(problem: Problem, solver: Solver, guess: Array, law: Law, stop: Sto
     start = _Progress(
         algorithm, shift, lam, n_lam, residual, jnp.int32(0), finite, jnp.asarray(False), history
     )
-    if not problem.cones.rows:  # not every algorithm can be traced without rows
-        return start
     return lax.while_loop(running, body, start)
 
 

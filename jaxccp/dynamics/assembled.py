@@ -87,10 +87,10 @@ def matrices(descriptor: Descriptor) -> Matrices:
         tiles.reshape(-1),
         (v, v),
     )
-    contacts = np.reshape(jacobian.contact_rows, (-1, 12))
+    contacts, width = np.reshape(jacobian.contact_rows, (-1, 12)), descriptor.cones.width
     entries = [
         (jacobian.scalar_rows, jacobian.scalar_bodies),
-        (contacts, np.repeat(jacobian.contact_bodies, 3, axis=0)),
+        (contacts, np.repeat(jacobian.contact_bodies, width, axis=0)),
     ]
     count = [rows.size // max(len(rows), 1) for rows, _ in entries]
     j = coo(

@@ -97,5 +97,6 @@ def _smooth(contacts: Contacts) -> Contacts:
         live=contacts.live & (contacts.compliance == 0),
         friction=none(contacts.friction),
         impact_friction=none(contacts.impact_friction),
+        rolling=none(contacts.rolling),
         restitution=none(contacts.restitution),
     )

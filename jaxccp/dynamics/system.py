@@ -13,6 +13,7 @@ from jaxccp.ccp.delassus import BodyDelassus
 from jaxccp.ccp.elimination.delassus import EliminatedDelassus
 from jaxccp.ccp.elimination.equalities import Equalities, equalities
 from jaxccp.ccp.problem import Problem
+from jaxccp.ccp.rolling import arms
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.drag import drag
 from jaxccp.dynamics.elimination import Partition, partition
@@ -24,8 +25,6 @@ from jaxccp.math import quaternion, safe
 from jaxccp.model.kinematics import JointMotion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-
-_TANGENTS_AND_TURNS = (slice(1, 3), slice(4, 6))
 
 
 @dataclass(frozen=True)
@@ -154,7 +153,7 @@ def assemble(
     whitened = _whiten(root, contacts, jacobian, live)
     arm, rolling = jnp.ones_like(bias), None
     if rolls:
-        arm = lax.stop_gradient(_arm(whitened))
+        arm = lax.stop_gradient(arms(whitened))
         rolling = contacts.rolling / arm[:, None]
         unit = jnp.where(np.arange(6) < 3, 1.0, arm[:, None])
         whitened, u_free = whitened * unit[:, :, None], u_free * unit
@@ -203,13 +202,6 @@ def _along_joints(
         control = jnp.zeros(len(linkage.actuators), dtype)
     step = Step(model, state, motion, h, control)
     return scalar_rows(step), applied(step) if linkage.actuators else None
-
-
-def _arm(whitened: Float[Array, "c 6 12"]) -> Float[Array, " c"]:
-    """The length that makes rows of rolling weigh what those of the tangents do [m]."""
-    tangents, turns = (jnp.sum(whitened[:, part] ** 2, axis=(1, 2)) for part in _TANGENTS_AND_TURNS)
-    move = (tangents > 0) & (turns > 0)
-    return jnp.sqrt(jnp.where(move, tangents, 1.0) / jnp.where(move, turns, 1.0))
 
 
 def _jacobian(state: State, contacts: Contacts, rolls: bool) -> tuple[Array, Array]:

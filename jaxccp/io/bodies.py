@@ -18,6 +18,7 @@ import numpy as np
 from jax.typing import DTypeLike
 
 from jaxccp.ccp import BodyDelassus, Cones, Problem
+from jaxccp.ccp.rolling import arms
 from jaxccp.io.arrays import Arrays
 from jaxccp.io.named import NamedProblem, named
 from jaxccp.io.pairs import paired_rows
@@ -51,9 +52,11 @@ def read_bodies(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
     unit = np.ones(rows)
     coefficients = None
     if width > 3:
-        arms = _arms(whitened[len(scalars) :, :2].reshape(contacts, width, 12))
-        unit[len(scalars) :].reshape(contacts, width)[:, 3:] = arms[:, None]
-        each = [arrays.not_negative(name, contacts) / arms for name in ("spinning", "rolling")]
+        lengths = np.asarray(
+            arms(jnp.asarray(whitened[len(scalars) :, :2].reshape(contacts, width, 12)))
+        )
+        unit[len(scalars) :].reshape(contacts, width)[:, 3:] = lengths[:, None]
+        each = [arrays.not_negative(name, contacts) / lengths for name in ("spinning", "rolling")]
         coefficients = jnp.asarray(np.stack(each, axis=1), dtype)
     whitened, r, compliance = (
         whitened * unit[:, None, None],
@@ -84,13 +87,6 @@ def read_bodies(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
     )
     problem = Problem(delassus, jnp.asarray(r - n_shift, dtype), cones)
     return named(arrays, problem, r, order, shift, n_shift, unit)
-
-
-def _arms(rows: np.ndarray) -> np.ndarray:
-    """Lengths (c,) by which angular rows are multiplied: they then weigh what the tangents do."""
-    tangents, angular = (np.square(part).sum(axis=(1, 2)) for part in (rows[:, 1:3], rows[:, 4:]))
-    move = (tangents > 0) & (angular > 0)
-    return np.sqrt(np.where(move, tangents, 1.0) / np.where(move, angular, 1.0))
 
 
 def _check_modes(arrays: Arrays, mode: np.ndarray, normals: np.ndarray, width: int) -> None:

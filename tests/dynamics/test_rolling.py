@@ -8,7 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp.dynamics import EulerImplicitLinearized, Trajectory, rollout
+from jaxccp.collision.detect import detect
+from jaxccp.dynamics import EulerImplicitLinearized, Trajectory, describe, matrices, rollout
+from jaxccp.dynamics.system import assemble
 from jaxccp.model import Material, Plane, Sphere
 from jaxccp.scene import ModelBuilder
 
@@ -80,3 +82,19 @@ def test_the_gradient_in_the_coefficient() -> None:
 
     _, slope = jax.jvp(speed, (jnp.asarray(ROLLING),), (jnp.asarray(1.0),))
     np.testing.assert_allclose(slope, -GRAVITY * 20 * H / (1.4 * RADIUS), rtol=1e-6)
+
+
+def test_the_matrices_have_all_six_rows_of_a_contact() -> None:
+    """J H⁻¹ Jᵀ + E, assembled, is the operator that solvers see."""
+    builder = ModelBuilder()
+    surface = Material(friction=0.6, rolling=ROLLING, spinning=SPINNING)
+    builder.add_shape(0, Plane(), material=surface)
+    for x in (0.0, 1.0):
+        builder.add_solid(Sphere(RADIUS), 2.0, surface, position=(x, 0, RADIUS))
+    model, state = builder.build()
+    system = assemble(model, state, detect(model, state), H, None)
+    found = matrices(describe(model, system))
+    j, h = found.j.toarray(), found.h.toarray()
+    assert j.shape[0] == 3 * 6  # the balls might touch each other too
+    schur = j @ np.linalg.solve(h, j.T) + np.diag(found.e)
+    np.testing.assert_allclose(schur, system.problem.delassus.dense(), atol=1e-12)
