@@ -55,7 +55,7 @@ def accelerations(
     a dense Cholesky factorisation; of redundant rows any will do.
     """
     moving = jnp.asarray(model.topology.free)[:, None]
-    twist = jnp.concatenate([state.velocity, state.angular_velocity], axis=1)
+    twist = state.twist
     twist = jnp.where(moving, twist, 0.0)
     rotation = quaternion.to_matrix(state.quaternion)
     root = inverse_root(model, rotation)

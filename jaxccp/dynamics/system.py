@@ -127,7 +127,7 @@ def assemble(
         resisted = drag(model.medium, state)
         force = resisted if force is None else force + resisted
     root = inverse_root(model, quaternion.to_matrix(state.quaternion))
-    twist = jnp.concatenate([state.velocity, state.angular_velocity], axis=1)
+    twist = state.twist
     free = jnp.asarray(model.topology.free)[:, None]
     gravity = jnp.concatenate([model.gravity, jnp.zeros_like(model.gravity)])
     acceleration = jnp.broadcast_to(gravity, twist.shape)

@@ -70,7 +70,7 @@ def joint_motion(model: Model, state: State) -> JointMotion:
     rows = jnp.concatenate([force, wrench[:, 1:] + jnp.cross(arm, force)], axis=-1)
     rows = rows * jnp.asarray([-1.0, 1.0], rows.dtype)[:, None]
     axis, held = rows[: len(linkage.owner)], rows[len(linkage.owner) :]
-    twist = jnp.concatenate([state.velocity, state.angular_velocity], axis=1)
+    twist = state.twist
     coordinate = found.coordinate[linkage.place]
     pose = state.position, state.quaternion
     return JointMotion(

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import jax
+import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
 
@@ -52,3 +53,8 @@ class State:
     where to look for coordinates; all else about them is in the poses."""
     rotors: Rotors
     memory: Memory
+
+    @property
+    def twist(self) -> Float[Array, "nb 6"]:
+        """Linear and angular velocities, world."""
+        return jnp.concatenate([self.velocity, self.angular_velocity], axis=1)

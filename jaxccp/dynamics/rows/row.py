@@ -71,10 +71,6 @@ def rates(linkage: Linkage, motion: JointMotion, twist: Float[Array, "nb 6"]) ->
     return jnp.einsum("kbi,kbi->k", jacobian, twist[bodies])
 
 
-def _twist(state: State) -> Float[Array, "nb 6"]:
-    return jnp.concatenate([state.velocity, state.angular_velocity], axis=1)
-
-
 @dataclass(frozen=True)
 class Step:
     """What families make their rows from."""
@@ -104,7 +100,7 @@ class Step:
         by the gyroscopic torque, and no force has acted on the rotors for that.
         """
         rotors = self.state.rotors
-        change = _twist(self.state) - rotors.twist
+        change = self.state.twist - rotors.twist
         return rotors.rate + rates(self.model.topology.linkage, self.motion, change)
 
     def along(self, index: np.ndarray) -> tuple[Array, Array]:

@@ -70,7 +70,7 @@ class EulerImplicitLinearized:
         after = self._advance(model, state, contacts, outcome)
         if motion is not None:
             rate = rates(model.topology.linkage, motion, outcome.twist)
-            twist = jnp.concatenate([after.velocity, after.angular_velocity], axis=1)
+            twist = after.twist
             after = replace(after, rotors=Rotors(rate, twist))
         acting = reactions(model, state, system.rows, outcome.scalars, self.h)
         return after, report(contacts, solution.statistics, acting, after)
