@@ -17,7 +17,9 @@ from jaxccp.ccp.problem import Problem
 from jaxccp.math import safe
 
 FREE = 1e7
-"""Proximal weight of rows without bounds, in units of ρ."""
+SINGLE_FREE = 1e4
+"""Proximal weight of rows without bounds, in units of ρ. Rounding times this moves the multipliers
+along directions that N does not see."""
 
 
 @jax.tree_util.register_dataclass
@@ -113,7 +115,8 @@ def frame(problem: Problem, rho: Float[Array, " n"], point: Point, u: Array) -> 
     from_lo = jnp.where(has_lo, jnp.maximum(scalars - low, tiny), 1.0)
     to_hi = jnp.where(has_hi, jnp.maximum(high - scalars, tiny), 1.0)
     weight = point.below / from_lo + point.above / to_hi
-    root = jax.lax.rsqrt(jnp.maximum(weight, 1.0 / (FREE * rows)))
+    free = FREE if jnp.finfo(rho.dtype).eps < 1e-10 else SINGLE_FREE
+    root = jax.lax.rsqrt(jnp.maximum(weight, 1.0 / (free * rows)))
     scaling, unscaling = jordan.scaling(point.x, point.slack)
     total = jnp.sum(point.x * point.slack) + from_lo @ point.below + to_hi @ point.above
     degree = jnp.sum(has_lo) + jnp.sum(has_hi) + point.x.shape[0]

@@ -22,13 +22,15 @@ from jaxccp.math import safe
 _Solve = Callable[[Array], Array]
 
 WEIGHTS = (1e6, 1e8, 1e4)
-SINGLE_WEIGHTS = (1e3, 1e4, 1e2)
+SINGLE_WEIGHTS = (1e2, 1e1, 1e3)
 """σ of the finish: the first, and those tried where it does not halve the residual."""
 SEARCHES = 10
 SHORT = 1e-2
 """An interior step below this is stopped short."""
 BLUR = 1e-2
 """Largest rounding of a velocity N λ, in max‖r_c‖, with which an interior point is accepted."""
+SPOILT = 100.0
+"""An interior point with a residual so many times the best one's is not where the finish begins."""
 BACKOFF = 0.99
 """Fraction of the way to the boundary that an interior step takes."""
 
@@ -160,15 +162,19 @@ class Newton(Solver):
         n_point = problem.delassus.apply(point.lam)
         residual, _ = _residual(task, point.lam, n_point)
         stuck = jnp.where(finite & (t > SHORT), 0, state.stuck + 1)
+        # Where rounding has spoilt the last points, the finish begins at one before them.
+        better = (residual <= SPOILT * state.best) | (residual <= state.attempt)
+        home = jnp.where(better, point.lam, state.home)
+        n_home = jnp.where(better, n_point, state.n_home)
         return replace(
             state,
             lam=point.lam,
             n_lam=n_point,
-            eta=point.lam,
-            n_eta=n_point,
-            home=point.lam,
-            n_home=n_point,
-            best=residual,
+            eta=home,
+            n_eta=n_home,
+            home=home,
+            n_home=n_home,
+            best=jnp.where(better, residual, state.best),
             idle=jnp.int32(0),
             point=point,
             n_point=n_point,
