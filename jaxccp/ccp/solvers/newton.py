@@ -9,22 +9,16 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.ccp import interior
+from jaxccp.ccp import interior, proximal
 from jaxccp.ccp.blocks import BlockDiagonal, identity
 from jaxccp.ccp.cones import Friction
 from jaxccp.ccp.delassus import BodyDelassus, Delassus, DenseDelassus
 from jaxccp.ccp.linear import FixedPointSystem, factorised
-from jaxccp.ccp.linearization import proximal_blocks, shear, sliding
+from jaxccp.ccp.linearization import shear
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
 from jaxccp.math import safe
 
-_Solve = Callable[[Array], Array]
-
-WEIGHTS = (1e6, 1e8, 1e4)
-SINGLE_WEIGHTS = (1e2, 1e1, 1e3)
-"""σ of the finish: the first, and those tried where it does not halve the residual."""
-SEARCHES = 10
 SHORT = 1e-2
 """An interior step below this is stopped short."""
 BLUR = 1e-2
@@ -100,7 +94,7 @@ class Newton(Solver):
     def init(self, task: Task, lam: Array, n_lam: Array) -> _State:
         problem = task.problem
         point = interior.start(problem, task.rho)
-        residual, _ = _residual(task, lam, n_lam)
+        residual = _residual(task, lam, n_lam)
         return _State(
             lam,
             n_lam,
@@ -123,7 +117,8 @@ class Newton(Solver):
     def step(self, task: Task, state: _State) -> _State:
         problem = task.problem
         at, shear_inside = _inside(task, state)
-        end = self._finish(task, state)
+        turn = state.idle // self.patience
+        end = proximal.frame(task, turn, state.home, state.eta, state.n_eta)
 
         def choose(yes: BlockDiagonal, no: BlockDiagonal) -> BlockDiagonal:
             return jax.tree.map(lambda a, b: jnp.where(state.finishing, a, b), yes, no)
@@ -146,7 +141,9 @@ class Newton(Solver):
             lambda: self._advanced(task, state, at, solve),
         )
 
-    def _advanced(self, task: Task, state: _State, at: interior.Frame, solve: _Solve) -> _State:
+    def _advanced(
+        self, task: Task, state: _State, at: interior.Frame, solve: Callable[[Array], Array]
+    ) -> _State:
         """After a step inside."""
         problem = task.problem
         aim = interior.predict(at)
@@ -160,7 +157,7 @@ class Newton(Solver):
         finite = jnp.all(jnp.abs(point.lam) <= limit) & jnp.all(jnp.isfinite(point.slack))
         point = jax.tree.map(lambda a, b: jnp.where(finite, a, b), point, at.point)
         n_point = problem.delassus.apply(point.lam)
-        residual, _ = _residual(task, point.lam, n_point)
+        residual = _residual(task, point.lam, n_point)
         stuck = jnp.where(finite & (t > SHORT), 0, state.stuck + 1)
         # Where rounding has spoilt the last points, the finish begins at one before them.
         better = (residual <= SPOILT * state.best) | (residual <= state.attempt)
@@ -182,40 +179,22 @@ class Newton(Solver):
             stuck=stuck,
         )
 
-    def _finish(self, task: Task, state: _State) -> "_Finish":
-        """The system of a step of the finish."""
-        cones = task.problem.cones
-        single = jnp.finfo(task.rho.dtype).eps > 1e-10
-        weights = jnp.asarray(SINGLE_WEIGHTS if single else WEIGHTS, task.rho.dtype)
-        turn = state.idle // self.patience
-        steps = weights[jnp.minimum(turn, len(WEIGHTS) - 1)] * task.rho
-        _, u = _residual(task, state.eta, state.n_eta)
-        z = state.home - steps * u
-        error = cones.project(z) - state.eta
-        right, inverse, small = proximal_blocks(cones, z, steps)
-        slope, _ = sliding(cones, z, steps)
-        large, rest = inverse.apply(error), small.apply(error)
-        return _Finish(right, _shear(task, slope), large, rest, z, steps)
-
-    def _finished(self, task: Task, state: _State, end: "_Finish", solve: _Solve) -> _State:
-        """After a step of the finish.
-
-        The step d has (I + G G S N) d = e. With e = G b + a, a where J is small, it is d = G y + a
-        with (I + G S N G) y = b − G S N a, free of the cancellation of e, as large as σ.
-        """
+    def _finished(
+        self, task: Task, state: _State, at: proximal.Frame, solve: Callable[[Array], Array]
+    ) -> _State:
+        """After a step of the finish."""
         problem = task.problem
-        coupled = end.shear.apply(problem.delassus.apply(end.small))
-        d = end.small + end.right.apply(solve(end.large - end.right.apply(coupled)))
+        d = proximal.step(problem, at, solve)
         n_d = problem.delassus.apply(d)
-        t = _search(problem, state, end, d, n_d) if task.law == "ccp" else 1.0
+        t = proximal.length(problem, at, d, n_d) if task.law == "ccp" else 1.0
         eta, n_eta = state.eta + t * d, state.n_eta + t * n_d
         lam = problem.cones.project(eta)
         n_lam = problem.delassus.apply(lam)
-        residual, _ = _residual(task, lam, n_lam)
+        residual = _residual(task, lam, n_lam)
         better = residual <= 0.5 * state.best
         idle = jnp.where(better, 0, state.idle + 1)
         # From a guess one weight has to do: inside, a cold start takes less than all of them.
-        most = jnp.where(state.warm, 1, len(WEIGHTS)) * self.patience
+        most = jnp.where(state.warm, 1, len(proximal.WEIGHTS)) * self.patience
         failed = idle >= most
         # New multipliers where they are better; another weight begins at the old ones again.
         restart = better | (idle % self.patience == 0) | ~jnp.isfinite(residual)
@@ -264,67 +243,17 @@ class Newton(Solver):
         return state.over
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class _Finish:
-    right: BlockDiagonal
-    """G."""
-    shear: BlockDiagonal
-    """S."""
-    large: Float[Array, " n"]
-    """b."""
-    small: Float[Array, " n"]
-    """a."""
-    z: Float[Array, " n"]
-    """λ − σ ρ ũ."""
-    steps: Float[Array, " n"]
-    """σ ρ."""
-
-
-def _search(problem: Problem, state: _State, end: _Finish, d: Array, n_d: Array) -> Array:
-    """How far along d the augmented Lagrangian is least, in [0, 1]: the root of its slope, which
-    rises; by bisection and false position in turn."""
-
-    def slope(t: Array) -> Array:
-        return n_d @ (state.eta + t * d - problem.cones.project(end.z - t * end.steps * n_d))
-
-    zero, one = jnp.zeros((), d.dtype), jnp.ones((), d.dtype)
-    first, last = slope(zero), slope(one)
-
-    def narrow(i: Array, carry: tuple) -> tuple:
-        low, high, at_low, at_high = carry
-        false = low + (high - low) * safe.divide(-at_low, at_high - at_low)
-        t = jnp.where(i % 2 == 0, 0.5 * (low + high), jnp.clip(false, low, high))
-        value = slope(t)
-        down = value < 0
-        return (
-            jnp.where(down, t, low),
-            jnp.where(down, high, t),
-            jnp.where(down, value, at_low),
-            jnp.where(down, at_high, value),
-        )
-
-    low, high, at_low, at_high = lax.fori_loop(0, SEARCHES, narrow, (zero, one, first, last))
-    best = jnp.where(-at_low < at_high, low, high)
-    best = jnp.where(best > 0, best, high)
-    return jnp.where(last > 0.1 * jnp.abs(first), best, one)
-
-
-def _residual(task: Task, lam: Array, n_lam: Array) -> tuple[Array, Array]:
-    """The law's residual [m/s] and its velocity ũ."""
-    problem = task.problem
-    u = problem.corrected(n_lam + problem.r, task.law)
-    return jnp.max(problem.residual(lam, u, task.rho), initial=0.0), u
-
-
-def _shear(task: Task, slope: Float[Array, "c 2"]) -> BlockDiagonal:
-    return shear(task.problem.cones, slope if task.law == "ncp" else 0.0 * slope)
+def _residual(task: Task, lam: Array, n_lam: Array) -> Array:
+    """The law's [m/s]."""
+    u = task.problem.corrected(n_lam + task.problem.r, task.law)
+    return jnp.max(task.problem.residual(lam, u, task.rho), initial=0.0)
 
 
 def _inside(task: Task, state: _State) -> tuple[interior.Frame, BlockDiagonal]:
-    problem = task.problem
-    _, u = _residual(task, state.point.lam, state.n_point)
-    _, contacts = problem.cones.split(u)
-    direction = safe.normalize(contacts[:, 1:], jnp.zeros(2, u.dtype))
-    slope = jnp.where(state.lagged, 0.0, problem.cones.mu[:, None] * direction)
-    return interior.frame(problem, task.rho, state.point, u), _shear(task, slope)
+    problem, cones = task.problem, task.problem.cones
+    u = problem.corrected(state.n_point + problem.r, task.law)
+    slope = jnp.zeros_like(cones.split(u)[1][:, 1:])
+    if task.law == "ncp":
+        direction = safe.normalize(cones.split(u)[1][:, 1:], jnp.zeros(2, u.dtype))
+        slope = jnp.where(state.lagged, slope, cones.mu[:, None] * direction)
+    return interior.frame(problem, task.rho, state.point, u), shear(cones, slope)

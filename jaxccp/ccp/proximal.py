@@ -1,0 +1,109 @@
+"""Near the solution: a semismooth Newton step of the proximal point method.
+
+Newton's method on the augmented Lagrangian's fixed point λ = Π_K(λ − σ ρ ũ) with a large σ (Alart &
+Curnier, CMAME 92, 1991; regularised as the proximal point method, Rockafellar, SIAM J. Control
+Optim. 14, 1976): quadratic once near. Velocities are those of impulses η, which need not be in K.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float, Int
+
+from jaxccp.ccp.blocks import BlockDiagonal
+from jaxccp.ccp.linearization import proximal_blocks, shear, sliding
+from jaxccp.ccp.problem import Problem
+from jaxccp.ccp.solver import Task
+from jaxccp.math import safe
+
+WEIGHTS = (1e6, 1e8, 1e4)
+SINGLE_WEIGHTS = (1e2, 1e1, 1e3)
+"""σ, in the order of trial; it multiplies the rounding of velocities into that of impulses."""
+SEARCHES = 10
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Frame:
+    """Multipliers and impulses as their Newton step sees them."""
+
+    eta: Float[Array, " n"]
+    right: BlockDiagonal
+    """G = √(J σ ρ), J the Jacobian of the projection at ``z``."""
+    shear: BlockDiagonal
+    """S."""
+    large: Float[Array, " n"]
+    """b: the error Π_K(z) − η is G b + a."""
+    small: Float[Array, " n"]
+    """a, its part where J is small."""
+    z: Float[Array, " n"]
+    """λ − σ ρ ũ."""
+    steps: Float[Array, " n"]
+    """σ ρ."""
+
+
+def frame(
+    task: Task,
+    turn: Int[Array, ""],
+    home: Float[Array, " n"],
+    eta: Float[Array, " n"],
+    n_eta: Float[Array, " n"],
+) -> Frame:
+    """At multipliers ``home`` and impulses ``eta``, with the weight of that ``turn``."""
+    problem = task.problem
+    cones = problem.cones
+    single = jnp.finfo(task.rho.dtype).eps > 1e-10
+    weights = jnp.asarray(SINGLE_WEIGHTS if single else WEIGHTS, task.rho.dtype)
+    steps = weights[jnp.minimum(turn, len(WEIGHTS) - 1)] * task.rho
+    z = home - steps * problem.corrected(n_eta + problem.r, task.law)
+    error = cones.project(z) - eta
+    right, inverse, small = proximal_blocks(cones, z, steps)
+    slope, _ = sliding(cones, z, steps)
+    slope = slope if task.law == "ncp" else 0.0 * slope
+    return Frame(
+        eta, right, shear(cones, slope), inverse.apply(error), small.apply(error), z, steps
+    )
+
+
+def step(problem: Problem, at: Frame, solve: Callable[[Array], Array]) -> Float[Array, " n"]:
+    """The step d of η, (I + G G S N) d = e; ``solve`` is the inverse of I + G S N G.
+
+    With e = G b + a it is d = G y + a with (I + G S N G) y = b − G S N a, free of the cancellation
+    of e, as large as σ.
+    """
+    coupled = at.shear.apply(problem.delassus.apply(at.small))
+    return at.small + at.right.apply(solve(at.large - at.right.apply(coupled)))
+
+
+def length(
+    problem: Problem, at: Frame, d: Float[Array, " n"], n_d: Float[Array, " n"]
+) -> Float[Array, ""]:
+    """How far along d the convex law's augmented Lagrangian is least, in [0, 1]: the root of its
+    slope, which rises; by bisection and false position in turn."""
+
+    def slope(t: Array) -> Array:
+        return n_d @ (at.eta + t * d - problem.cones.project(at.z - t * at.steps * n_d))
+
+    zero, one = jnp.zeros((), d.dtype), jnp.ones((), d.dtype)
+    first, last = slope(zero), slope(one)
+
+    def narrow(i: Array, carry: tuple) -> tuple:
+        low, high, at_low, at_high = carry
+        false = low + (high - low) * safe.divide(-at_low, at_high - at_low)
+        t = jnp.where(i % 2 == 0, 0.5 * (low + high), jnp.clip(false, low, high))
+        value = slope(t)
+        down = value < 0
+        return (
+            jnp.where(down, t, low),
+            jnp.where(down, high, t),
+            jnp.where(down, value, at_low),
+            jnp.where(down, at_high, value),
+        )
+
+    low, high, at_low, at_high = lax.fori_loop(0, SEARCHES, narrow, (zero, one, first, last))
+    best = jnp.where(-at_low < at_high, low, high)
+    best = jnp.where(best > 0, best, high)
+    return jnp.where(last > 0.1 * jnp.abs(first), best, one)
