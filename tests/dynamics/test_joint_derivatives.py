@@ -32,7 +32,10 @@ pytestmark = [
 ]
 
 H, STEPS = 4e-3, 30
-STOP = 0.06
+STOP, CONE = 0.06, 0.08
+RATES = {
+    "shoulder": 0.5, "elbow.0": 1.2, "elbow.1": -0.4, "wheel": -0.75, "wrist.0": 1.0, "wrist.2": 1.5,
+}  # fmt: skip
 
 Inputs = tuple[Model, State, Array]
 
@@ -50,7 +53,8 @@ def inputs() -> Inputs:
     elbow = Universal(Hinge((1, 0, 0), limits=(-1, STOP), damping=0.05), Hinge((0, 1, 0)))
     builder.add_joint(elbow, arm, fore, (0.8, 0.1, 0), name="elbow")
     hand = builder.add_body(0.5, (0.01, 0.02, 0.015), (1, 0.4, -0.2))
-    builder.add_joint(Spherical(damping=0.01), fore, hand, (1, 0.2, 0), name="wrist")
+    socket = Spherical(damping=0.01, limits=(0, CONE))
+    builder.add_joint(socket, fore, hand, (1, 0.2, 0), name="wrist")
     wheel = builder.add_body(1.0, (0.01, 0.02, 0.03), (0, 2, 0))
     builder.add_joint(Revolute((0, 0, 1)), 0, wheel, (0, 2, 0), name="wheel")
     builder.add_tendon(gear("wheel", "shoulder", -1.5))
@@ -71,7 +75,7 @@ def inputs() -> Inputs:
     builder.add_actuator(position_servo(3.0, 0.1, (-0.2, 0.2)), "crank")
     model, state = builder.build()
     rate = np.zeros(len(model.topology.linkage.axes))
-    for name, value in (("shoulder", 0.5), ("elbow.0", 1.2), ("elbow.1", -0.4), ("wheel", -0.75)):
+    for name, value in RATES.items():
         rate[model.topology.linkage.axis(name)] = value
     return (
         model,
@@ -153,9 +157,14 @@ def slope(name: str) -> float:
 
 
 def test_all_of_it_acts() -> None:
-    """The elbow reaches its limit, the shoulder slides, one servo is at its force limit."""
+    """Elbow and wrist reach their limits, the shoulder slides, a servo is at its force limit."""
     coordinate, rate = compiled()(inputs())[0][1]
     linkage = inputs()[0].topology.linkage
+    wrist = linkage.axis("wrist.0") + np.arange(3)
+    round_it = np.linalg.norm(rate[wrist])
+    assert round_it > 0.5
+    # Beyond by what a chord of the circle misses of the arc.
+    assert 0 < np.linalg.norm(coordinate[wrist]) - CONE < (H * round_it) ** 2 / CONE
     assert coordinate[linkage.axis("elbow.0")] == pytest.approx(STOP, abs=1e-4)
     # It came at 1.2 rad/s.
     assert abs(rate[linkage.axis("elbow.0")]) < 1e-2

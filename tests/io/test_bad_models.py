@@ -103,7 +103,6 @@ UNSUPPORTED = """<mujoco>
 """
 NAMED = {
     "balloon": 5,
-    "socket": 11,
     "rope": 14,
     "spring": 15,
     "pull": 19,
