@@ -34,8 +34,13 @@ pytestmark = [
 H, STEPS = 4e-3, 30
 STOP, CONE = 0.06, 0.08
 RATES = {
-    "shoulder": 0.5, "elbow.0": 1.2, "elbow.1": -0.4, "wheel": -0.75, "wrist.0": 1.0, "wrist.2": 1.5,
-}  # fmt: skip
+    "shoulder": 0.5,
+    "elbow.0": 1.2,
+    "elbow.1": -0.4,
+    "wheel": -0.75,
+    "wrist.0": 1.0,
+    "wrist.2": 1.5,
+}
 
 Inputs = tuple[Model, State, Array]
 

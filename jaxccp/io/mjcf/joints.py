@@ -136,7 +136,7 @@ def _axes(source: Source, joint: int, origin: np.ndarray) -> list[Axis]:
     """Axes of one of the file's joints."""
     m, kind, common = source.m, source.m.jnt_type[joint], _common(source, joint)
     if kind == FREE:
-        # The joint's frame is turned as the body is at first; the slides are along the world's axes.
+        # The joint's frame is turned as the body is at first; the slides are the world's axes.
         world = to_matrix(m.qpos0[m.jnt_qposadr[joint] + 3 :][:4])
         return [*(Slide(tuple(direction), **common) for direction in world), Ball(**common)]
     if kind == BALL:
