@@ -12,7 +12,7 @@ from jaxccp.dynamics.drag import drag
 from jaxccp.dynamics.inertia import InverseRoot, inverse_root, world_inertia
 from jaxccp.dynamics.rows.row import Step
 from jaxccp.dynamics.rows.servo import explicit
-from jaxccp.math import quaternion
+from jaxccp.math import quaternion, safe
 from jaxccp.model.kinematics import JointMotion, joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -74,6 +74,13 @@ def accelerations(
         control = jnp.zeros(len(model.topology.linkage.actuators), state.position.dtype)
     step = Step(model, state, motion, 0.0, control)
     return _held(step, root, total + _along_coordinates(step), change, twist)
+
+
+def mean_acceleration(before: State, after: State) -> Float[Array, "nb 6"]:
+    """Of the centres of mass [m/s²], and angular [rad/s²], between two states; world. Over a step
+    it has contacts, limits and dry friction in it, whose forces are impulses."""
+    passed = after.time - before.time
+    return safe.divide(after.twist - before.twist, jnp.broadcast_to(passed, after.twist.shape))
 
 
 def _along(model: Model, state: State, twist: Array) -> tuple[JointMotion, JointMotion]:

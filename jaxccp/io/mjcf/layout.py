@@ -138,9 +138,12 @@ def _run(start: np.ndarray, length: int) -> np.ndarray:
     return start[:, None] + np.arange(length)
 
 
-def layout(source: Source, frames: Frames, axes: Axes, control: np.ndarray) -> Layout:
-    """Where everything of a compiled model is in ours."""
+def layout(source: Source, frames: Frames, axes: Axes, actuators: np.ndarray) -> Layout:
+    """Where everything of a compiled model is in ours; ``actuators`` has the file's number of
+    each of ours."""
     m = source.m
+    address = source.column("actuator_ctrladr")
+    control = np.asarray(address[actuators], np.int32) if len(address) else actuators
     single: list[tuple[int, int, int]] = []
     ball: list[tuple[int, int, int]] = []
     free: list[tuple[int, int, int]] = []

@@ -17,6 +17,7 @@ from jaxccp.io.mjcf.keyframes import Keyframe, keyframes
 from jaxccp.io.mjcf.layout import Layout, layout
 from jaxccp.io.mjcf.medium import medium
 from jaxccp.io.mjcf.refused import refuse
+from jaxccp.io.mjcf.sensors import Sensors, sensed_tendons, sensors
 from jaxccp.io.mjcf.sites import Sites, sites
 from jaxccp.io.mjcf.source import Source
 from jaxccp.io.mjcf.tendons import add_tendons
@@ -35,6 +36,7 @@ class Loaded:
     layout: Layout
     """Between our states and MuJoCo's coordinates."""
     sites: Sites
+    sensors: Sensors
     keyframes: dict[str, Keyframe]
     """By name, or number where the file gives none."""
     timestep: float
@@ -80,8 +82,9 @@ def load(
     try:
         frames = add_bodies(source, builder)
         axes = add_joints(source, builder, frames, findings)
-        tendons = add_tendons(source, builder, frames, axes, findings)
-        control = add_actuators(source, builder, axes, tendons, findings)
+        sensed = sensed_tendons(source)
+        tendons = add_tendons(source, builder, frames, axes, sensed, findings)
+        actuators = add_actuators(source, builder, axes, tendons, findings)
         add_equalities(source, builder, frames, axes, findings)
         add_geoms(source, builder, frames, findings)
         refuse(source, findings)
@@ -92,11 +95,13 @@ def load(
         raise
     except ValueError as error:
         raise InputError(source.path, str(error), "correct the file") from None
+    places = layout(source, frames, axes, actuators)
     return Loaded(
         replace(model, medium=fluid),
         state,
-        layout(source, frames, axes, control),
+        places,
         sites(source, frames),
+        sensors(source, frames, model.topology, places, tendons, actuators),
         keyframes(source),
         float(source.m.opt.timestep),
         tuple(findings.ignored),
