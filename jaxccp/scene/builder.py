@@ -1,10 +1,9 @@
 """From bodies, shapes and materials to a model and its initial state, with every check."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -13,13 +12,13 @@ from jaxccp.collision.pairs import Pair, lookup
 from jaxccp.model.actuator import Actuator
 from jaxccp.model.joints import Joint
 from jaxccp.model.joints.joint import check
-from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.material import Combination, Material
 from jaxccp.model.model import Bodies, ContactSettings, Model, PairGroup, Shapes, Topology
 from jaxccp.model.shapes import ConvexMesh, HeightField, Plane, Shape
 from jaxccp.model.state import Rotors, State
 from jaxccp.model.tendons import Cable, Coupling
 from jaxccp.scene.check import finite_vector, inertia_matrix, nonnegative, positive, unit_quaternion
+from jaxccp.scene.closed import closed
 from jaxccp.scene.linkage import Driven, Hung, axis_motions, tables
 from jaxccp.scene.routing import Strung, check_tendon
 from jaxccp.scene.tables import bounding_radius, grid_table, hull_table
@@ -28,8 +27,6 @@ IDENTITY = (1.0, 0.0, 0.0, 0.0)
 ORIGIN = (0.0, 0.0, 0.0)
 WORLD = 0
 """Index of the fixed body every model begins with."""
-OPEN = 1e-4
-"""Error of a joint or tendon that bodies may be placed with [m, rad]."""
 Frame = tuple[Sequence[float] | np.ndarray, Sequence[float] | np.ndarray]
 """Position [m] and quaternion."""
 
@@ -307,6 +304,13 @@ class ModelBuilder:
             max_contacts: most contacts handed to the solver in one step; the deepest are kept and
                 overflow is reported. None keeps room for every candidate point of every pair.
         """
+        model, state = self.build_open(max_contacts)
+        # Frames made from an anchor coincide by construction.
+        given = self._given_frames or len(model.topology.linkage.routing.held)
+        return model, closed(model, state) if given else state
+
+    def build_open(self, max_contacts: int | None = None) -> tuple[Model, State]:
+        """The same whether joints are closed where the bodies are or not."""
         if len(self._bodies) == 1:
             raise ValueError("the model has no body besides the world; add one with add_body")
         if max_contacts is not None and max_contacts < 1:
@@ -356,9 +360,7 @@ class ModelBuilder:
             ),
             empty_memory(topology, position.dtype),
         )
-        # Frames made from an anchor coincide by construction.
-        given = self._given_frames or len(linkage.routing.held)
-        return model, closed(model, state) if given else state
+        return model, state
 
     def _stack(self, name: str):
         return jnp.asarray(np.stack([getattr(body, name) for body in self._bodies]), float)
@@ -424,28 +426,6 @@ class ModelBuilder:
             and bool(b.group & a.mask)
             and frozenset((a.body, b.body)) not in self._excluded
         )
-
-
-def closed(model: Model, state: State) -> State:
-    """The state with the coordinates its poses have; refused where one is not held."""
-    linkage = model.topology.linkage
-    found = jax.jit(joint_motion)(model, state)
-    errors = np.abs(found.error)
-    if errors.size and errors.max() > OPEN:
-        worst = linkage.joints[linkage.held[0][errors.argmax()]]
-        raise ValueError(
-            f"joint {worst!r}: its frames on the two bodies are {errors.max():.3g} m or rad from "
-            "where the joint allows: place the bodies so that it is closed"
-        )
-    kept = linkage.routing.held
-    errors = np.abs(found.tendon.length[kept] - model.tendons.length[kept])
-    if errors.size and errors.max() > OPEN:
-        worst = linkage.routing.tendons[kept[errors.argmax()]]
-        raise ValueError(
-            f"tendon {worst!r}: it is {errors.max():.3g} m or rad from the length it is held at: "
-            "place the bodies so that it has that"
-        )
-    return replace(state, turns=found.coordinate)
 
 
 def contact_capacity(model: Model) -> int:

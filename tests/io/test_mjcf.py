@@ -213,6 +213,28 @@ def test_every_kind_of_joint_and_tendon(tmp_path: Path) -> None:
     np.testing.assert_allclose(same, 0, atol=1e-12)
 
 
+def test_what_is_open_at_first_is_closed(tmp_path: Path) -> None:
+    """A four-bar linkage with its pin apart, and a body far from what it is welded to, turned by
+    2 rad; MuJoCo's own errors of the constraints at the coordinates."""
+    text = (MODELS / "four_bar.xml").read_text()
+    apart = text.replace('name="rocker" pos="0.5 0 1"', 'name="rocker" pos="0.45 0 1"')
+    ball = '<freejoint/><geom type="sphere" size="0.1"/>'
+    adrift = f'<body name="hull" pos="3 1 2" euler="1 1 1">{ball}</body>'
+    apart = apart.replace("</worldbody>", f"{adrift}</worldbody>")
+    weld = '<weld name="mooring" body1="hull" relpose="1 2 0 0.5 0.5 0.5 -0.5"/></equality>'
+    (tmp_path / "open.xml").write_text(apart.replace("</equality>", weld))
+    loaded = load(tmp_path / "open.xml")
+    assert any("mooring" in line and "open at qpos0" in line for line in loaded.approximated)
+    m = mujoco.MjModel.from_xml_path(str(tmp_path / "open.xml"))
+    data = mujoco.MjData(m)
+    mujoco.mj_forward(m, data)
+    assert np.abs(data.efc_pos).max() > 1
+    layout = jax.jit(loaded.layout.coordinates)
+    data.qpos[:] = layout(loaded.model, loaded.state)[0]
+    mujoco.mj_forward(m, data)
+    assert np.abs(data.efc_pos).max() < 1e-9
+
+
 SOCKETS = """
 <mujoco>
   <worldbody>
