@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from jaxccp.io.errors import InputError
-from jaxccp.io.mjcf.bodies import Frames, to_matrix
+from jaxccp.io.mjcf.bodies import Frames
 from jaxccp.io.mjcf.findings import Findings
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model.joints import Axis, Ball, Compound, Hinge, Slide
-from jaxccp.scene.builder import IDENTITY, ORIGIN, ModelBuilder
+from jaxccp.scene.builder import ModelBuilder
+from jaxccp.scene.frames import IDENTITY, ORIGIN, to_matrix
 
 FREE, BALL, SLIDE, HINGE = range(4)
 """MuJoCo's types of joints."""
