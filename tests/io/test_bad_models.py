@@ -58,6 +58,7 @@ BAD = {
         f"{BALL}</body></worldbody>{WELD}</mujoco>",
         "'bolt' .line 1.*cannot move",
     ),
+    "site nowhere": (body(f"<freejoint/>{BALL}<site pos='nan 0 0'/>"), "frame in body 1"),
     "not a number": (body(f"<joint axis='0 0 nan'/>{BALL}"), "joint 0 .line 1.: .*axis"),
 }
 

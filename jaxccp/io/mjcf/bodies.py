@@ -26,7 +26,12 @@ class Frames:
         return self.position[body] + self.rotation[body] @ local
 
     def pose(self, body: int, local: np.ndarray, quaternion: np.ndarray) -> tuple:
-        """Position and quaternion of a frame given in the file's frame of a body, in our body's."""
+        """Position and quaternion of a frame given in the file's frame of a body, in our body's.
+
+        Raises ``ValueError`` for one that is not finite.
+        """
+        if not np.isfinite([*local, *quaternion]).all():
+            raise ValueError(f"a frame in body {body} is not finite, but at {local}, {quaternion}")
         facing = to_quaternion(self.rotation[body] @ to_matrix(quaternion))
         return self.point(body, local), facing
 

@@ -92,21 +92,22 @@ def load(
         findings.settle(source.path, allow_unsupported)
         model, state = builder.build_open(max_contacts)
         state, was_open = settled(model, state)
+        if was_open is not None:
+            findings.approximate(
+                was_open.what, f"{was_open.error:.3g} m or rad open at qpos0; closed in the state"
+            )
+        places, named = layout(source, frames, axes, actuators), sites(source, frames)
+        sensing = sensors(source, frames, model.topology, places, tendons, actuators)
     except InputError:
         raise
     except ValueError as error:
         raise InputError(source.path, str(error), "correct the file") from None
-    if was_open is not None:
-        findings.approximate(
-            was_open.what, f"{was_open.error:.3g} m or rad open at qpos0; closed in the state"
-        )
-    places = layout(source, frames, axes, actuators)
     return Loaded(
         replace(model, medium=fluid),
         state,
         places,
-        sites(source, frames),
-        sensors(source, frames, model.topology, places, tendons, actuators),
+        named,
+        sensing,
         keyframes(source),
         float(source.m.opt.timestep),
         tuple(findings.ignored),
