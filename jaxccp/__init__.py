@@ -10,6 +10,7 @@ from jaxccp.dynamics import (
     accelerations,
     close,
     energy,
+    mean_acceleration,
     momentum,
     rollout,
 )
@@ -92,6 +93,7 @@ __all__ = [
     "gear",
     "joint_motion",
     "load",
+    "mean_acceleration",
     "momentum",
     "motor",
     "place",

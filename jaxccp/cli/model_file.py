@@ -10,8 +10,8 @@ import numpy as np
 from jaxccp.cli.simulation import Run
 from jaxccp.io import InputError, Loaded, load, write_npz
 from jaxccp.io.arrays import Arrays
+from jaxccp.io.mjcf.closing import settled
 from jaxccp.model import State
-from jaxccp.scene.builder import closed
 
 SUFFIXES = (".xml", ".urdf", ".mjcf")
 
@@ -48,7 +48,7 @@ def open_model(
         move = jax.jit(loaded.layout.state)
         state = move(loaded.model, state, jnp.asarray(qpos, float), jnp.asarray(qvel, float))
         try:
-            state = closed(loaded.model, state)
+            state, _ = settled(loaded.model, state)
         except ValueError as error:
             raise InputError(init, str(error), "see the model's equality constraints") from None
     controls = None

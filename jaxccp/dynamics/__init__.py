@@ -1,6 +1,6 @@
 """From a model and a state to the next state: the cone problem of a step, steppers, rollouts."""
 
-from jaxccp.dynamics.acceleration import Acceleration, accelerations
+from jaxccp.dynamics.acceleration import Acceleration, accelerations, mean_acceleration
 from jaxccp.dynamics.assembled import Coo, Matrices, matrices
 from jaxccp.dynamics.descriptor import Descriptor, KRMBlocks, describe
 from jaxccp.dynamics.inertia import energy, momentum
@@ -28,6 +28,7 @@ __all__ = [
     "describe",
     "energy",
     "matrices",
+    "mean_acceleration",
     "momentum",
     "rollout",
 ]

@@ -5,19 +5,18 @@ from dataclasses import dataclass, replace
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.linalg import cho_factor, cho_solve
 from jaxtyping import Array, Float
 
+from jaxccp.ccp.elimination.equalities import equalities
 from jaxccp.dynamics.drag import drag
+from jaxccp.dynamics.elimination import partition
 from jaxccp.dynamics.inertia import InverseRoot, inverse_root, world_inertia
-from jaxccp.dynamics.rows.row import Step
+from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.rows.servo import explicit
-from jaxccp.math import quaternion
+from jaxccp.math import quaternion, safe
 from jaxccp.model.kinematics import JointMotion, joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-
-REFINEMENTS = 3
 
 
 @jax.tree_util.register_dataclass
@@ -51,8 +50,8 @@ def accelerations(
 
     The rows J of joints and held tendons, differentiated once more, read J A = −J̇V; J̇V is the
     derivative of JV along the motion. A rotor of inertia a is a row as well, with compliance 1/a
-    (Featherstone, Rigid Body Dynamics Algorithms, 2008, section 3.5). The multipliers are those of
-    a dense Cholesky factorisation; of redundant rows any will do.
+    (Featherstone, Rigid Body Dynamics Algorithms, 2008, section 3.5). They are eliminated as in a
+    step, along trees in O(n) (:mod:`jaxccp.ccp.elimination.equalities`).
     """
     moving = jnp.asarray(model.topology.free)[:, None]
     twist = state.twist
@@ -74,6 +73,13 @@ def accelerations(
         control = jnp.zeros(len(model.topology.linkage.actuators), state.position.dtype)
     step = Step(model, state, motion, 0.0, control)
     return _held(step, root, total + _along_coordinates(step), change, twist)
+
+
+def mean_acceleration(before: State, after: State) -> Float[Array, "nb 6"]:
+    """Of the centres of mass [m/s²], and angular [rad/s²], between two states; world. Over a step
+    it has contacts, limits and dry friction in it, whose forces are impulses."""
+    passed = after.time - before.time
+    return safe.divide(after.twist - before.twist, jnp.broadcast_to(passed, after.twist.shape))
 
 
 def _along(model: Model, state: State, twist: Array) -> tuple[JointMotion, JointMotion]:
@@ -103,47 +109,39 @@ def _held(
     step: Step, root: InverseRoot, total: Array, change: JointMotion, twist: Array
 ) -> Acceleration:
     """M A = f + Jᵀλ and J A + J̇V + E λ = 0."""
-    linkage, motion = step.model.topology.linkage, step.motion
-    tendons, rotors = linkage.routing.held, linkage.sprung
-    of_held = linkage.bodies[linkage.held[0]]
-    along, of_along = step.along(np.concatenate([len(linkage.axes) + tendons, rotors]))
-    more = along.shape[1] - 2
-    bodies = jnp.concatenate([np.pad(of_held, ((0, 0), (0, more))), of_along])
-    rows = jnp.concatenate([jnp.pad(motion.held, ((0, 0), (0, more), (0, 0))), along])
-    rates = jnp.concatenate([change.rate, change.tendon.rate])
-    drift = jnp.einsum("rbi,rbi->r", change.held, twist[of_held])
-    drift = jnp.concatenate([drift, change.tendon.rate[tendons], rates[rotors]])
-    armature = step.model.axes.armature[rotors]
-    acts = jnp.concatenate([jnp.ones(len(of_held) + len(tendons), bool), armature > 0])
-    compliance = jnp.where(armature > 0, 1.0 / jnp.where(armature > 0, armature, 1.0), 1.0)
-    compliance = jnp.concatenate([jnp.zeros(len(of_held) + len(tendons), total.dtype), compliance])
-
-    # J over all bodies, against the square root of the inverse mass.
-    index = np.arange(len(bodies))[:, None]
-    wide = jnp.zeros((len(bodies), len(total), 6), total.dtype).at[index, bodies].add(rows)
-    wide = jnp.where(acts[:, None, None], wide, 0.0)
-    white = jax.vmap(root.transpose)(wide).reshape(len(bodies), -1)
-    free = root.transpose(total).reshape(-1)
-    schur = white @ white.T + jnp.diag(compliance)
-    lam = _solve(schur, -(white @ free + jnp.where(acts, drift, 0.0)))
-    body = root.apply((free + lam @ white).reshape(-1, 6))
+    topology, motion = step.model.topology, step.motion
+    linkage = topology.linkage
+    rows = _rows(step, change, twist)
+    held = equalities(rows.whitened(root), rows.bodies, rows.compliance, partition(topology).forest)
+    body = root.apply(held.solve(root.transpose(total), rows.bias)[0])
     of_axes = linkage.bodies[linkage.owner]
     return Acceleration(body, change.rate + jnp.einsum("abi,abi->a", motion.axis, body[of_axes]))
 
 
-def _solve(matrix: Float[Array, "n n"], right: Float[Array, " n"]) -> Float[Array, " n"]:
-    """A solution of a consistent system whose matrix is positive semidefinite.
-
-    Proximal steps, x ← x + (A + δ)⁻¹ (b − A x): they converge on the range of A by a factor δ over
-    its smallest eigenvalue there, and have a derivative where A is singular.
-    """
-    if not len(right):
-        return right
-    scale = 1.0 / jnp.sqrt(jnp.diagonal(matrix))
-    scaled = scale[:, None] * matrix * scale
-    shift = float(jnp.finfo(matrix.dtype).eps) ** (2 / 3)
-    factor = cho_factor(scaled + shift * jnp.eye(len(right), dtype=matrix.dtype), lower=True)
-    x = jnp.zeros_like(right)
-    for _ in range(REFINEMENTS):
-        x = x + cho_solve(factor, scale * right - scaled @ x)
-    return scale * x
+def _rows(step: Step, change: JointMotion, twist: Array) -> Rows:
+    """J, E and J̇V, as bias, of the rows that a step eliminates, in their order. Those of springs
+    and dampers are here the rotors', and those of servos are idle: they act explicitly."""
+    linkage, motion = step.model.topology.linkage, step.motion
+    tendons, rotors = linkage.routing.held, linkage.sprung
+    servos = linkage.driven[linkage.servos[~linkage.bounded]]
+    pairs = linkage.bodies[linkage.held[0]]
+    along, bodies = step.along(np.concatenate([len(linkage.axes) + tendons, rotors, servos]))
+    more = along.shape[1] - 2
+    jacobian = jnp.concatenate([jnp.pad(motion.held, ((0, 0), (0, more), (0, 0))), along])
+    rates = jnp.concatenate([change.rate, change.tendon.rate])
+    drift = jnp.einsum("rbi,rbi->r", change.held, twist[pairs])
+    idle = jnp.zeros(len(servos), drift.dtype)
+    drift = jnp.concatenate([drift, change.tendon.rate[tendons], rates[rotors], idle])
+    armature = jnp.concatenate([step.model.axes.armature[rotors], idle])
+    rigid = len(pairs) + len(tendons)
+    acts = jnp.concatenate([jnp.ones(rigid, bool), armature > 0])
+    compliance = jnp.where(armature > 0, 1.0 / jnp.where(armature > 0, armature, 1.0), 1.0)
+    free = jnp.full_like(drift, jnp.inf)
+    return Rows(
+        jnp.where(acts[:, None, None], jacobian, 0.0),
+        jnp.concatenate([np.pad(pairs, ((0, 0), (0, more))), bodies]),
+        jnp.where(acts, drift, 0.0),
+        jnp.concatenate([jnp.zeros(rigid, drift.dtype), compliance]),
+        -free,
+        free,
+    )

@@ -87,16 +87,30 @@ def momentum(model: Model, state: State) -> tuple[Float[Array, "3"], Float[Array
 
 
 def energy(model: Model, state: State) -> Float[Array, ""]:
-    """Kinetic energy, rotors included, plus that of gravity and of the springs along axes [J]."""
+    """Kinetic energy plus potential energy [J]."""
+    return kinetic_energy(model, state) + potential_energy(model, state)
+
+
+def kinetic_energy(model: Model, state: State) -> Float[Array, ""]:
+    """Of the bodies and of the rotors along axes and tendons [J]."""
     free = jnp.asarray(model.topology.free, state.position.dtype)
     mass = free * model.bodies.mass
     local = quaternion.rotate(quaternion.conjugate(state.quaternion), state.angular_velocity)
     spin = jnp.einsum("bi,bij,bj->b", local, model.bodies.inertia, local)
     kinetic = 0.5 * (mass @ jnp.sum(state.velocity**2, axis=1) + free @ spin)
-    total = kinetic - mass @ (state.position @ model.gravity)
     if not len(model.topology.linkage.sprung):
-        return total
-    motion, axes = joint_motion(model, state), model.axes
-    stretch = jnp.concatenate([motion.coordinate, motion.tendon.length]) - axes.rest
+        return kinetic
+    motion = joint_motion(model, state)
     rate = jnp.concatenate([motion.rate, motion.tendon.rate])
-    return total + 0.5 * jnp.sum(axes.stiffness * stretch**2 + axes.armature * rate**2)
+    return kinetic + 0.5 * jnp.sum(model.axes.armature * rate**2)
+
+
+def potential_energy(model: Model, state: State) -> Float[Array, ""]:
+    """Of the bodies in the field of gravity and of the springs along axes and tendons [J]."""
+    mass = jnp.where(jnp.asarray(model.topology.free), model.bodies.mass, 0.0)
+    potential = -mass @ (state.position @ model.gravity)
+    if not len(model.topology.linkage.sprung):
+        return potential
+    motion = joint_motion(model, state)
+    stretch = jnp.concatenate([motion.coordinate, motion.tendon.length]) - model.axes.rest
+    return potential + 0.5 * jnp.sum(model.axes.stiffness * stretch**2)

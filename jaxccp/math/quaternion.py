@@ -6,7 +6,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.math import safe
 
-_PRODUCT = np.array(
+PRODUCT = np.array(
     [
         [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]],
         [[0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 0, -1], [0, 0, 1, 0]],
@@ -27,7 +27,7 @@ def multiply(p: Float[Array, "*b 4"], q: Float[Array, "*b 4"]) -> Float[Array, "
 
 def left_matrix(p: Float[Array, "*b 4"]) -> Float[Array, "*b 4 4"]:
     """The matrix of ``q ↦ multiply(p, q)``."""
-    return jnp.einsum("...i,ijk->...jk", p, jnp.asarray(_PRODUCT, p.dtype))
+    return jnp.einsum("...i,ijk->...jk", p, jnp.asarray(PRODUCT, p.dtype))
 
 
 def conjugate(q: Float[Array, "*b 4"]) -> Float[Array, "*b 4"]:

@@ -37,6 +37,8 @@ class Linkage:
     """Coordinates with a lower limit."""
     upper: np.ndarray
     """Coordinates with an upper limit."""
+    balls: np.ndarray
+    """First axes of balls with a limit of their angle, which is the upper one of these axes."""
     rubbed: np.ndarray
     """Coordinates with dry friction."""
     actuators: tuple[str, ...]
@@ -82,14 +84,15 @@ class Linkage:
         """Joint of each scalar row, the number of joints for those along tendons."""
         tendons = np.full(len(self.routing.tendons), len(self.joints))
         owner = np.concatenate([self.owner, tendons])
-        along = (self.sprung, self.lower, self.upper, self.rubbed, self.driven[self.servos])
+        limited = (self.lower, self.upper, self.balls)
+        along = (self.sprung, *limited, self.rubbed, self.driven[self.servos])
         kept = tendons[self.routing.held]
         return np.concatenate([self.held[0], kept, *(owner[index] for index in along)])
 
     @cached_property
     def equalities(self) -> np.ndarray:
         """Which scalar rows are equalities; the others have bounds."""
-        bounded = len(self.lower) + len(self.upper) + len(self.rubbed)
+        bounded = sum(map(len, (self.lower, self.upper, self.balls, self.rubbed)))
         return np.concatenate(
             [
                 np.ones(len(self.held[0]) + len(self.routing.held) + len(self.sprung), bool),
@@ -144,6 +147,7 @@ class Axes:
     """A point of the axis, in the joint's frame [m]."""
     lower: Float[Array, " na+nt"]
     upper: Float[Array, " na+nt"]
+    """Of a ball its first axis has that of its angle."""
     stiffness: Float[Array, " na+nt"]
     rest: Float[Array, " na+nt"]
     damping: Float[Array, " na+nt"]

@@ -1,60 +1,30 @@
 """From bodies, shapes and materials to a model and its initial state, with every check."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import combinations
+from dataclasses import dataclass, field
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-from jaxccp.collision.detect import empty_memory, slots
-from jaxccp.collision.pairs import Pair, lookup
+from jaxccp.collision.detect import slots
 from jaxccp.model.actuator import Actuator
 from jaxccp.model.joints import Joint
 from jaxccp.model.joints.joint import check
-from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.material import Combination, Material
-from jaxccp.model.model import Bodies, ContactSettings, Model, PairGroup, Shapes, Topology
+from jaxccp.model.model import ContactSettings, Model, Topology
 from jaxccp.model.shapes import ConvexMesh, HeightField, Plane, Shape
-from jaxccp.model.state import Rotors, State
+from jaxccp.model.state import State
 from jaxccp.model.tendons import Cable, Coupling
+from jaxccp.scene.bodies import Body, body_table, initial_state
 from jaxccp.scene.check import finite_vector, inertia_matrix, nonnegative, positive, unit_quaternion
+from jaxccp.scene.closed import closed
+from jaxccp.scene.frames import IDENTITY, ORIGIN, Frame, seen_from
 from jaxccp.scene.linkage import Driven, Hung, axis_motions, tables
 from jaxccp.scene.routing import Strung, check_tendon
-from jaxccp.scene.tables import bounding_radius, grid_table, hull_table
+from jaxccp.scene.shapes import Placed, pair_groups, shape_table, table_rows
 
-IDENTITY = (1.0, 0.0, 0.0, 0.0)
-ORIGIN = (0.0, 0.0, 0.0)
 WORLD = 0
 """Index of the fixed body every model begins with."""
-OPEN = 1e-4
-"""Error of a joint or tendon that bodies may be placed with [m, rad]."""
-Frame = tuple[Sequence[float] | np.ndarray, Sequence[float] | np.ndarray]
-"""Position [m] and quaternion."""
-
-
-@dataclass
-class _Body:
-    name: str
-    free: bool
-    mass: float
-    inertia: np.ndarray
-    position: np.ndarray
-    quaternion: np.ndarray
-    velocity: np.ndarray
-    angular_velocity: np.ndarray
-
-
-@dataclass
-class _Placed:
-    body: int
-    shape: Shape
-    position: np.ndarray
-    quaternion: np.ndarray
-    material: Material
-    group: int
-    mask: int
 
 
 @dataclass
@@ -73,8 +43,8 @@ class ModelBuilder:
     """Largest speed at which penetration is undone [m/s]."""
     min_bounce_speed: float = 0.15
     """Approach speed below which restitution is 0 [m/s]."""
-    _bodies: list[_Body] = field(init=False, default_factory=list)
-    _shapes: list[_Placed] = field(init=False, default_factory=list)
+    _bodies: list[Body] = field(init=False, default_factory=list)
+    _shapes: list[Placed] = field(init=False, default_factory=list)
     _excluded: set[frozenset[int]] = field(init=False, default_factory=set)
     _chosen: set[frozenset[int]] | None = field(init=False, default=None)
     _joints: list[Hung] = field(init=False, default_factory=list)
@@ -139,7 +109,7 @@ class ModelBuilder:
         if any(body.name == name for body in self._bodies):
             raise ValueError(f"{label}: the name is taken; give each body its own")
         self._bodies.append(
-            _Body(
+            Body(
                 name,
                 free,
                 mass,
@@ -177,7 +147,7 @@ class ModelBuilder:
             )
         label = f"{shape.kind} on body {name!r}"
         self._shapes.append(
-            _Placed(
+            Placed(
                 body,
                 shape,
                 finite_vector(f"{label}: position [m]", position, 3),
@@ -230,7 +200,9 @@ class ModelBuilder:
         if frames is None:
             at = finite_vector(f"{what}: anchor [m]", anchor, 3)
             facing = unit_quaternion(f"{what}: quaternion", quaternion)
-            frames = self._local(first, at, facing), self._local(second, at, facing)
+            owns = (self._bodies[body] for body in (first, second))
+            here = [seen_from((own.position, own.quaternion), (at, facing)) for own in owns]
+            frames = here[0], here[1]
         else:
             self._given_frames = True
         self._joints.append(
@@ -245,16 +217,6 @@ class ModelBuilder:
         if not collide:
             self.exclude(first, second)
         return len(self._joints) - 1
-
-    def _local(self, body: int, position: np.ndarray, facing: np.ndarray) -> Frame:
-        """A frame in the world as seen from a body."""
-        own = self._bodies[body]
-        back = np.asarray(own.quaternion) * [1, -1, -1, -1]
-        w, x, y, z = back
-        left = np.array([[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]])
-        axis, arm = back[1:], position - own.position
-        twice = 2 * np.cross(axis, arm)
-        return arm + w * twice + np.cross(axis, twice), left @ facing
 
     def add_tendon(self, tendon: Coupling | Cable, name: str | None = None) -> int:
         """Couple axes of joints, or points of bodies, and return the tendon's index.
@@ -307,6 +269,13 @@ class ModelBuilder:
             max_contacts: most contacts handed to the solver in one step; the deepest are kept and
                 overflow is reported. None keeps room for every candidate point of every pair.
         """
+        model, state = self.build_open(max_contacts)
+        # Frames made from an anchor coincide by construction.
+        given = self._given_frames or len(model.topology.linkage.routing.held)
+        return model, closed(model, state) if given else state
+
+    def build_open(self, max_contacts: int | None = None) -> tuple[Model, State]:
+        """The same whether joints are closed where the bodies are or not."""
         if len(self._bodies) == 1:
             raise ValueError("the model has no body besides the world; add one with add_body")
         if max_contacts is not None and max_contacts < 1:
@@ -320,16 +289,16 @@ class ModelBuilder:
             free,
             tuple(placed.shape.kind for placed in self._shapes),
             np.array([placed.body for placed in self._shapes], np.int32),
-            self._rows(),
-            self._pairs(),
+            table_rows(self._shapes),
+            pair_groups(self._shapes, self._may_touch),
             self.combination,
             any(p.material.spinning or p.material.rolling for p in self._shapes),
             max_contacts,
             linkage,
         )
         model = Model(
-            Bodies(self._stack("mass"), self._stack("inertia")),
-            self._shape_table(),
+            body_table(self._bodies),
+            shape_table(self._shapes, self.margin),
             joints,
             axes,
             tendons,
@@ -342,76 +311,7 @@ class ModelBuilder:
             ),
             topology,
         )
-        position = self._stack("position")
-        state = State(
-            position,
-            self._stack("quaternion"),
-            self._stack("velocity"),
-            self._stack("angular_velocity"),
-            jnp.zeros((), position.dtype),
-            jnp.zeros(len(linkage.axes), position.dtype),
-            Rotors(
-                jnp.zeros(len(linkage.axes) + len(linkage.routing.tendons), position.dtype),
-                jnp.zeros((len(position), 6), position.dtype),
-            ),
-            empty_memory(topology, position.dtype),
-        )
-        # Frames made from an anchor coincide by construction.
-        given = self._given_frames or len(linkage.routing.held)
-        return model, closed(model, state) if given else state
-
-    def _stack(self, name: str):
-        return jnp.asarray(np.stack([getattr(body, name) for body in self._bodies]), float)
-
-    def _shape_table(self) -> Shapes:
-        def column(values: list, width: int | None = None):
-            shape = (-1,) if width is None else (-1, width)
-            return jnp.asarray(np.reshape(values, shape), float)
-
-        placed = self._shapes
-        return Shapes(
-            column([p.position for p in placed], 3),
-            column([p.quaternion for p in placed], 4),
-            column([p.shape.size for p in placed], 3),
-            column([p.shape.radius for p in placed]),
-            column([p.material.friction for p in placed]),
-            column([p.material.restitution for p in placed]),
-            column([p.material.impact_friction for p in placed]),
-            column([p.material.compliance for p in placed]),
-            column([p.material.damping for p in placed]),
-            column([(p.material.spinning, p.material.rolling) for p in placed], 2),
-            hull_table(self._of_kind(ConvexMesh)),
-            grid_table(self._of_kind(HeightField), self._largest() + self.margin),
-        )
-
-    def _largest(self) -> float:
-        """Radius around its frame of the largest shape that may meet a height field."""
-        shapes = [p.shape for p in self._shapes if not isinstance(p.shape, Plane | HeightField)]
-        return max((bounding_radius(shape) for shape in shapes), default=0.0)
-
-    def _of_kind(self, kind: type) -> list:
-        """The different shapes of one class, in the order in which they came."""
-        return list(dict.fromkeys(p.shape for p in self._shapes if isinstance(p.shape, kind)))
-
-    def _rows(self) -> np.ndarray:
-        tables = {type(p.shape): self._of_kind(type(p.shape)) for p in self._shapes}
-        rows = [tables[type(p.shape)].index(p.shape) for p in self._shapes]
-        return np.array(rows, np.int32)
-
-    def _pairs(self) -> tuple[PairGroup, ...]:
-        groups: dict[Pair, list[tuple[int, int]]] = {}
-        for i, j in combinations(range(len(self._shapes)), 2):
-            if not self._may_touch(i, j):
-                continue
-            pair, swapped = lookup(self._shapes[i].shape.kind, self._shapes[j].shape.kind)
-            groups.setdefault(pair, []).append((j, i) if swapped else (i, j))
-
-        def kinds(pair: tuple[int, int]) -> tuple[str, str]:
-            return self._shapes[pair[0]].shape.kind, self._shapes[pair[1]].shape.kind
-
-        return tuple(
-            PairGroup(kinds(pairs[0]), *np.array(pairs, np.int32).T) for pairs in groups.values()
-        )
+        return model, initial_state(self._bodies, topology)
 
     def _may_touch(self, i: int, j: int) -> bool:
         a, b = self._shapes[i], self._shapes[j]
@@ -424,28 +324,6 @@ class ModelBuilder:
             and bool(b.group & a.mask)
             and frozenset((a.body, b.body)) not in self._excluded
         )
-
-
-def closed(model: Model, state: State) -> State:
-    """The state with the coordinates its poses have; refused where one is not held."""
-    linkage = model.topology.linkage
-    found = jax.jit(joint_motion)(model, state)
-    errors = np.abs(found.error)
-    if errors.size and errors.max() > OPEN:
-        worst = linkage.joints[linkage.held[0][errors.argmax()]]
-        raise ValueError(
-            f"joint {worst!r}: its frames on the two bodies are {errors.max():.3g} m or rad from "
-            "where the joint allows: place the bodies so that it is closed"
-        )
-    kept = linkage.routing.held
-    errors = np.abs(found.tendon.length[kept] - model.tendons.length[kept])
-    if errors.size and errors.max() > OPEN:
-        worst = linkage.routing.tendons[kept[errors.argmax()]]
-        raise ValueError(
-            f"tendon {worst!r}: it is {errors.max():.3g} m or rad from the length it is held at: "
-            "place the bodies so that it has that"
-        )
-    return replace(state, turns=found.coordinate)
 
 
 def contact_capacity(model: Model) -> int:

@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxccp.model.actuator import Actuator, columns
 from jaxccp.model.coordinate import FORCES
-from jaxccp.model.joints import Axis, Joint
+from jaxccp.model.joints import Axis, Ball, Joint
 from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.routing import Tendons
 from jaxccp.model.tree import spanning_tree
@@ -60,6 +60,8 @@ def tables(
         row[: len(axes)] = axes
     coordinates = [*(f.axis for f in freedoms), *(one.tendon for one in strung)]
     limits = np.array([c.limits or (-np.inf, np.inf) for c in coordinates], float).reshape(-1, 2)
+    ball = np.array([isinstance(c, Ball) for c in coordinates], bool)
+    limits[ball, 0] = -np.inf
 
     def column(name: str) -> np.ndarray:
         return np.array([getattr(c, name) for c in coordinates], float)
@@ -82,7 +84,8 @@ def tables(
         routing,
         np.flatnonzero(column("stiffness") + column("damping") + column("armature")),
         np.flatnonzero(np.isfinite(limits[:, 0])),
-        np.flatnonzero(np.isfinite(limits[:, 1])),
+        np.flatnonzero(np.isfinite(limits[:, 1]) & ~ball),
+        np.flatnonzero(np.isfinite(limits[:, 1]) & ball)[::3],
         np.flatnonzero(column("friction")),
         tuple(one.name for one in driven),
         np.array([named.index(one.axis) for one in driven], np.int32),

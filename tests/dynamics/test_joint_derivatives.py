@@ -32,7 +32,15 @@ pytestmark = [
 ]
 
 H, STEPS = 4e-3, 30
-STOP = 0.06
+STOP, CONE = 0.06, 0.08
+RATES = {
+    "shoulder": 0.5,
+    "elbow.0": 1.2,
+    "elbow.1": -0.4,
+    "wheel": -0.75,
+    "wrist.0": 1.0,
+    "wrist.2": 1.5,
+}
 
 Inputs = tuple[Model, State, Array]
 
@@ -50,7 +58,8 @@ def inputs() -> Inputs:
     elbow = Universal(Hinge((1, 0, 0), limits=(-1, STOP), damping=0.05), Hinge((0, 1, 0)))
     builder.add_joint(elbow, arm, fore, (0.8, 0.1, 0), name="elbow")
     hand = builder.add_body(0.5, (0.01, 0.02, 0.015), (1, 0.4, -0.2))
-    builder.add_joint(Spherical(damping=0.01), fore, hand, (1, 0.2, 0), name="wrist")
+    socket = Spherical(damping=0.01, limits=(0, CONE))
+    builder.add_joint(socket, fore, hand, (1, 0.2, 0), name="wrist")
     wheel = builder.add_body(1.0, (0.01, 0.02, 0.03), (0, 2, 0))
     builder.add_joint(Revolute((0, 0, 1)), 0, wheel, (0, 2, 0), name="wheel")
     builder.add_tendon(gear("wheel", "shoulder", -1.5))
@@ -71,7 +80,7 @@ def inputs() -> Inputs:
     builder.add_actuator(position_servo(3.0, 0.1, (-0.2, 0.2)), "crank")
     model, state = builder.build()
     rate = np.zeros(len(model.topology.linkage.axes))
-    for name, value in (("shoulder", 0.5), ("elbow.0", 1.2), ("elbow.1", -0.4), ("wheel", -0.75)):
+    for name, value in RATES.items():
         rate[model.topology.linkage.axis(name)] = value
     return (
         model,
@@ -152,10 +161,22 @@ def slope(name: str) -> float:
     return float(np.vdot(PATHS[name](compiled()(inputs())[1]), direction(name)))
 
 
+def difference(name: str, along: np.ndarray) -> float:
+    """Of fourth order."""
+    e = 2e-5
+    values = [float(compiled()(moved(name, k * e * along))[0][0]) for k in (-2, -1, 1, 2)]
+    return (8 * (values[2] - values[1]) - (values[3] - values[0])) / (12 * e)
+
+
 def test_all_of_it_acts() -> None:
-    """The elbow reaches its limit, the shoulder slides, one servo is at its force limit."""
+    """Elbow and wrist reach their limits, the shoulder slides, a servo is at its force limit."""
     coordinate, rate = compiled()(inputs())[0][1]
     linkage = inputs()[0].topology.linkage
+    wrist = linkage.axis("wrist.0") + np.arange(3)
+    round_it = np.linalg.norm(rate[wrist])
+    assert round_it > 0.5
+    # Beyond by what a chord of the circle misses of the arc.
+    assert 0 < np.linalg.norm(coordinate[wrist]) - CONE < (H * round_it) ** 2 / CONE
     assert coordinate[linkage.axis("elbow.0")] == pytest.approx(STOP, abs=1e-4)
     # It came at 1.2 rad/s.
     assert abs(rate[linkage.axis("elbow.0")]) < 1e-2
@@ -166,8 +187,19 @@ def test_all_of_it_acts() -> None:
 
 @pytest.mark.parametrize("name", PATHS)
 def test_derivatives(name: str) -> None:
-    """Reverse mode, which is forward mode transposed, against differences of fourth order."""
-    along, e = direction(name), 2e-5
-    values = [float(compiled()(moved(name, k * e * along))[0][0]) for k in (-2, -1, 1, 2)]
-    wanted = (8 * (values[2] - values[1]) - (values[3] - values[0])) / (12 * e)
+    """Reverse mode, which is forward mode transposed, against differences."""
+    wanted = difference(name, direction(name))
     assert slope(name) == pytest.approx(wanted, rel=1e-6, abs=1e-6)
+
+
+def test_anchors_in_other_directions() -> None:
+    """Of trees and of the loop. Displacements ten times as far change the step in which the elbow
+    reaches its limit in two of these directions, and differences over them are wrong by 2 %."""
+    rng = np.random.default_rng(11)
+    anchors = np.asarray(PATHS["anchors"](inputs()))
+    gradient = PATHS["anchors"](compiled()(inputs())[1])
+    for _ in range(8):
+        along = rng.normal(size=anchors.shape)
+        along /= np.linalg.norm(along)
+        wanted = difference("anchors", along)
+        assert float(np.vdot(gradient, along)) == pytest.approx(wanted, rel=1e-6, abs=1e-6)

@@ -9,6 +9,8 @@ from tests.dynamics.workshop import (
     AIM,
     ARM,
     ARMATURE,
+    AXIAL,
+    CONE,
     CONTROL,
     DAMPING,
     FRICTION,
@@ -18,6 +20,7 @@ from tests.dynamics.workshop import (
     MASS,
     MOMENT,
     REST,
+    ROUND,
     STEPS,
     STIFFNESS,
     G,
@@ -108,6 +111,38 @@ def test_limits_hold() -> None:
     slid, _ = found.axis("rail")
     assert slid.min() < -0.0499
     assert np.abs(slid).max() < 0.05 + 1e-4
+
+
+def ball(name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Rotation vector of a ball and the torque of its joint over time, in the world: all of it
+    is its limit's."""
+    found, linkage = record(), workshop()[0].topology.linkage
+    index = linkage.axis(f"{name}.0") + np.arange(3)
+    torque = found.report.reactions[:, linkage.joint(name), 3:]
+    return np.asarray(found.motion.coordinate)[:, index], np.asarray(torque)
+
+
+def test_ball_rests_at_its_limit() -> None:
+    """A pendulum that falls from where it is level, as far as it may turn."""
+    turned, torque = ball("held")
+    np.testing.assert_allclose(turned[-1], [0, 0.6, 0], atol=1e-8)
+    np.testing.assert_allclose(torque[-1], [0, -MASS * G * ARM * np.cos(0.6), 0], atol=1e-6)
+    assert np.linalg.norm(turned, axis=1).max() < 0.6 + 1e-8
+
+
+def test_ball_slides_along_its_limit() -> None:
+    """A symmetric top that goes round steadily leans on the cone, which has no friction:
+    its equation in the angle θ from Lagrange's, with the spin Ω (cos θ − 1) about its axis."""
+    turned, torque = ball("top")
+    angle = np.linalg.norm(turned, axis=1)
+    # Beyond by what a chord misses of the arc.
+    assert 0 < angle.max() - CONE < 0.5 * (H * ROUND) ** 2
+    moment = (MOMENT + MASS * ARM**2) * np.cos(CONE) + AXIAL * (1 - np.cos(CONE))
+    wanted = np.sin(CONE) * (ROUND**2 * moment - MASS * G * ARM)
+    pressed = np.einsum("ti,ti->t", torque, turned) / angle
+    np.testing.assert_allclose(pressed[10:], -wanted, rtol=2 * H * ROUND)
+    gone = np.unwrap(np.arctan2(turned[:, 1], turned[:, 0]))
+    np.testing.assert_allclose(gone, ROUND * H * np.arange(1, STEPS + 1), rtol=H * ROUND)
 
 
 def test_dry_friction_holds_and_slips() -> None:

@@ -1,15 +1,16 @@
 """The projected stepper and closing of loops: errors of positions at the tolerance."""
 
 from functools import cache
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp.ccp import Stop
+from jaxccp.ccp import Newton, Stop
 from jaxccp.dynamics import EulerImplicitProjected, close, rollout
-from jaxccp.model import Box, Model, Plane, Revolute, State, joint_motion, place
+from jaxccp.model import Box, Material, Model, Plane, Revolute, State, joint_motion, place
 from jaxccp.scene import ModelBuilder
 
 pytestmark = [pytest.mark.xdist_group("projected"), pytest.mark.usefixtures("hasty_compilation")]
@@ -20,7 +21,8 @@ LIMIT = 0.4
 
 @cache
 def scene() -> tuple[Model, State]:
-    """A four-bar linkage, a pendulum on its limit and a box that falls on the ground."""
+    """A four-bar linkage, a pendulum on its limit, a box that falls on the ground, and two on a
+    hinge that do."""
     builder = ModelBuilder()
     builder.add_shape(0, Plane())
     crank = builder.add_body(0.3, (0.001, 0.001, 0.001), (-0.05, 0, 1.1))
@@ -34,12 +36,19 @@ def scene() -> tuple[Model, State]:
     bob = builder.add_body(1.0, (0.01, 0.02, 0.03), (0.4, 2, 1))
     builder.add_joint(Revolute((0, 1, 0), limits=(-1.0, LIMIT)), 0, bob, (0, 2, 1), name="stopped")
     builder.add_solid(Box((0.05, 0.05, 0.05)), 1.0, position=(0, 5, 0.08), name="box")
-    return builder.build(max_contacts=4)
+    tossed: dict[str, Any] = {"velocity": (0.4, 0.1, 0), "angular_velocity": (0.5, 0, 0)}
+    rough, cube = Material(friction=0.5), Box((0.05, 0.05, 0.05))
+    pair = [
+        builder.add_solid(cube, 1.0 + x, rough, position=(x, 8, 0.07), name=name, **tossed)
+        for x, name in ((0.0, "car"), (0.2, "trailer"))
+    ]
+    builder.add_joint(Revolute((1, 0.3, 0)), pair[0], pair[1], (0.1, 8, 0.07), name="coupling")
+    return builder.build(max_contacts=12)
 
 
-def lowest(state: State) -> np.ndarray:
-    """Height of the box's lowest corner over time."""
-    index = scene()[0].topology.body("box")
+def lowest(state: State, name: str) -> np.ndarray:
+    """Height of a box's lowest corner over time."""
+    index = scene()[0].topology.body(name)
     w, x, y, z = np.moveaxis(np.asarray(state.quaternion[:, index]), -1, 0)
     down = np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], -1)
     return np.asarray(state.position[:, index, 2]) - 0.05 * np.abs(down).sum(-1)
@@ -47,7 +56,7 @@ def lowest(state: State) -> np.ndarray:
 
 def test_errors_stay_at_the_tolerance() -> None:
     model, state = scene()
-    stepper = EulerImplicitProjected(H, stop=Stop(1e-10))
+    stepper = EulerImplicitProjected(H, solver=Newton(), stop=Stop(1e-10))
     _, path = rollout(model, state, stepper, STEPS)
     assert not np.any(path.report.solver.status)
     motion = jax.jit(jax.vmap(joint_motion, (None, 0)))(model, path.state)
@@ -59,8 +68,11 @@ def test_errors_stay_at_the_tolerance() -> None:
     stopped = motion.coordinate[:, model.topology.linkage.axis("stopped")]
     assert stopped.max() < LIMIT + 1e-8
     assert stopped[-1] == pytest.approx(LIMIT, abs=1e-6)
-    assert lowest(path.state).min() > -1e-8
-    assert lowest(path.state)[-1] == pytest.approx(0, abs=1e-6)
+    for name in ("box", "car", "trailer"):
+        height = lowest(path.state, name)
+        assert height.min() > -1e-8
+        assert height[-1] == pytest.approx(0, abs=1e-6)
+        assert np.abs(path.state.velocity[-1, model.topology.body(name)]).max() < 1e-6
 
 
 def test_loops_close() -> None:

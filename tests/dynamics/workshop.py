@@ -30,6 +30,8 @@ H = 1e-3
 STEPS = 1000
 MASS, MOMENT, ARM = 0.7, 0.02, 0.4
 """Of the pendulum: about the centre of mass, and from there to the hinge."""
+CONE, ROUND, AXIAL = 0.6, 8.0, 0.03
+"""A ball's limit [rad], how fast a body goes round at it [rad/s], its moment about its axis."""
 INERTIA = 0.02
 """Of a wheel about its axis, which is upright."""
 STIFFNESS, DAMPING, ARMATURE, REST = 2.0, 0.1, 0.03, 0.5
@@ -73,6 +75,18 @@ def workshop() -> tuple[Model, State]:
 
     stopped = builder.add_body(MASS, (0.03, MOMENT, 0.03), position=(ARM, 0, 0), name="stopped")
     builder.add_joint(Revolute((0, 1, 0), limits=(-0.2, 0.6)), 0, stopped, name="stopped")
+
+    held = builder.add_body(MASS, (0.03, MOMENT, 0.03), position=(ARM, 0, 0), name="held")
+    builder.add_joint(Spherical(limits=(0, 0.6)), 0, held, name="held")
+    # Hangs straight down where its coordinates are 0, leans to its limit and goes round.
+    turn = np.array([np.cos(CONE / 2), np.sin(CONE / 2), 0, 0])
+    up = np.array([0, -np.sin(CONE), np.cos(CONE)])
+    spin = ROUND * (np.array([0, 0, 1]) - up)
+    top = builder.add_body(
+        MASS, (MOMENT, MOMENT, AXIAL), -ARM * up, turn, np.cross(spin, -ARM * up), spin, name="top"
+    )
+    frames = ((0, 0, 0), (1, 0, 0, 0)), ((0, 0, ARM), (1, 0, 0, 0))
+    builder.add_joint(Spherical(limits=(0, CONE)), 0, top, frames=frames, name="top")
 
     wheel(builder, "sprung", stiffness=STIFFNESS, damping=DAMPING, armature=ARMATURE, rest=REST)
     for name in ("slips", "holds"):

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from jaxccp.cli import app
 from jaxccp.io import InputError, UnsupportedError, load
-from jaxccp.scene import builder
+from jaxccp.io.mjcf import closing
 from tests.io.mutations import mutations
 
 pytest.importorskip("mujoco")
@@ -49,12 +49,16 @@ BAD = {
         body(f"<joint name='stiff' limited='true' range='0 1' margin='0.6'/>{BALL}"),
         "'stiff' .line 1.*no room",
     ),
-    "weld that is open": (body(f"<freejoint/>{BALL}", WELD), "bolt.*1 m or rad"),
+    "contradictory welds": (
+        body(f"<freejoint/>{BALL}", WELD + WELD.replace("bolt", "nut").replace("1 1", "3 1")),
+        "(bolt|nut).*nothing closes it, 2 m or rad",
+    ),
     "weld of what cannot move": (
         "<mujoco><worldbody><body name='arm'/><body><freejoint/>"
         f"{BALL}</body></worldbody>{WELD}</mujoco>",
         "'bolt' .line 1.*cannot move",
     ),
+    "site nowhere": (body(f"<freejoint/>{BALL}<site pos='nan 0 0'/>"), "frame in body 1"),
     "not a number": (body(f"<joint axis='0 0 nan'/>{BALL}"), "joint 0 .line 1.: .*axis"),
 }
 
@@ -103,7 +107,6 @@ UNSUPPORTED = """<mujoco>
 """
 NAMED = {
     "balloon": 5,
-    "socket": 11,
     "rope": 14,
     "spring": 15,
     "pull": 19,
@@ -126,7 +129,7 @@ def test_unsupported_elements_are_named_or_left_out(write: Write) -> None:
 
 
 def test_spoilt_files_raise_nothing_foreign(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builder, "closed", lambda model, state: state)  # compiles each time
+    monkeypatch.setattr(closing, "closed", lambda model, state: state)  # compiles each time
     outcomes = {"loaded": 0, "refused": 0}
     for seed, path in enumerate(sorted(MODELS.glob("*.xml"))):
         for text in mutations(path.read_text(encoding="utf-8"), seed, 40):

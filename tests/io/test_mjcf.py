@@ -8,7 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp import State, accelerations, load
+from jaxccp import State, accelerations, joint_motion, load
+from jaxccp.dynamics.rows.limit import ball
+from jaxccp.dynamics.rows.row import Step
 from jaxccp.io import Loaded
 
 mujoco = pytest.importorskip("mujoco")
@@ -158,7 +160,7 @@ MIXED = """
   <worldbody>
     <site name="hook" pos="0.1 0 2"/>
     <body name="damped" pos="0 0 1" euler="0 0 30">
-      <joint name="floating" type="free" stiffness="0"/>
+      <joint name="floating" type="free"/>
       <geom type="box" size="0.1 0.2" fromto="0.1 0 -0.3 0.1 0 0.3"/>
       <site name="top" pos="0 0 0.3"/>
       <body pos="0.2 0 0" euler="20 0 0">
@@ -195,19 +197,86 @@ MIXED = """
 
 
 def test_every_kind_of_joint_and_tendon(tmp_path: Path) -> None:
-    """A damped free joint, a ball off its body's origin, references and springs that differ; a
-    tendon over joints, one through sites, and joints that follow each other."""
+    """A free joint on springs from where it is turned, a ball off its body's origin, references
+    and springs that differ; a tendon over joints, one through sites, and joints that follow each
+    other; far from the reference."""
     file = tmp_path / "mixed.xml"
     file.write_text(MIXED)
     made = Robot(file)
     rng = np.random.default_rng(5)
-    state = reference.random_state(made.theirs, rng)
+    state = reference.random_state(made.theirs, rng, spread=1.5)
     expected = reference.accelerations(made.theirs, *state)
     found = made.of(*(jnp.asarray(part)[None] for part in state))
     np.testing.assert_allclose(found["qacc"][0], expected, atol=1e-9 * np.abs(expected).max())
     np.testing.assert_allclose(found["coordinates"][1][0], state[1], atol=1e-12)
     same = np.abs(found["coordinates"][0][0]) - np.abs(state[0])  # q and −q are one rotation
     np.testing.assert_allclose(same, 0, atol=1e-12)
+
+
+def test_what_is_open_at_first_is_closed(tmp_path: Path) -> None:
+    """A four-bar linkage with its pin apart, and a body far from what it is welded to, turned by
+    2 rad; MuJoCo's own errors of the constraints at the coordinates."""
+    text = (MODELS / "four_bar.xml").read_text()
+    apart = text.replace('name="rocker" pos="0.5 0 1"', 'name="rocker" pos="0.45 0 1"')
+    ball = '<freejoint/><geom type="sphere" size="0.1"/>'
+    adrift = f'<body name="hull" pos="3 1 2" euler="1 1 1">{ball}</body>'
+    apart = apart.replace("</worldbody>", f"{adrift}</worldbody>")
+    weld = '<weld name="mooring" body1="hull" relpose="1 2 0 0.5 0.5 0.5 -0.5"/></equality>'
+    (tmp_path / "open.xml").write_text(apart.replace("</equality>", weld))
+    loaded = load(tmp_path / "open.xml")
+    assert any("mooring" in line and "open at qpos0" in line for line in loaded.approximated)
+    m = mujoco.MjModel.from_xml_path(str(tmp_path / "open.xml"))
+    data = mujoco.MjData(m)
+    mujoco.mj_forward(m, data)
+    assert np.abs(data.efc_pos).max() > 1
+    layout = jax.jit(loaded.layout.coordinates)
+    data.qpos[:] = layout(loaded.model, loaded.state)[0]
+    mujoco.mj_forward(m, data)
+    assert np.abs(data.efc_pos).max() < 1e-9
+
+
+SOCKETS = """
+<mujoco>
+  <worldbody>
+    <body euler="10 20 30">
+      <joint type="ball" range="0 50" margin="0.1" pos="0 0 0.2"/><geom size="0.1" pos="0.1 0 0"/>
+      <body pos="0.3 0 0">
+        <joint name="slide" type="slide" axis="0 0 1"/>
+        <joint type="ball" range="0 20"/><geom size="0.1" pos="0.1 0 0"/>
+      </body>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def test_limits_of_balls(tmp_path: Path) -> None:
+    """Gaps and their rates, of balls turned beyond their limits; MuJoCo has its margin apart."""
+    (tmp_path / "sockets.xml").write_text(SOCKETS)
+    loaded = load(tmp_path / "sockets.xml")
+    m = mujoco.MjModel.from_xml_path(str(tmp_path / "sockets.xml"))
+    data = mujoco.MjData(m)
+    rng = np.random.default_rng(2)
+    for joint, angle in ((0, 1.1), (2, 2.9)):
+        axis = rng.normal(size=3)
+        turn = data.qpos[m.jnt_qposadr[joint] :][:4]
+        mujoco.mju_axisAngle2Quat(turn, axis / np.linalg.norm(axis), angle)
+    data.qvel[:] = rng.normal(size=m.nv)
+    mujoco.mj_forward(m, data)
+
+    @jax.jit
+    def found(qpos: jax.Array, qvel: jax.Array) -> tuple[jax.Array, jax.Array]:
+        state = loaded.layout.state(loaded.model, loaded.state, qpos, qvel)
+        motion = joint_motion(loaded.model, state)
+        limits = ball(Step(loaded.model, state, motion, 1.0, jnp.zeros(0)))
+        return limits.bias, limits.velocity(state.twist)
+
+    bias, rate = found(jnp.asarray(data.qpos), jnp.asarray(data.qvel))
+    recovery = np.asarray(loaded.model.contact.recovery_speed)
+    gap = data.efc_pos - [0.1, 0.0]
+    np.testing.assert_allclose(bias, np.maximum(gap, -recovery), atol=1e-12)
+    assert gap.min() < -recovery < gap.max() < 0
+    np.testing.assert_allclose(rate, data.efc_vel, atol=1e-12)
 
 
 CROWD = """

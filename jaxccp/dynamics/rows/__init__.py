@@ -5,13 +5,13 @@ import jax.numpy as jnp
 
 from jaxccp.dynamics.rows.friction import friction
 from jaxccp.dynamics.rows.held import held
-from jaxccp.dynamics.rows.limit import lower, upper
+from jaxccp.dynamics.rows.limit import ball, lower, upper
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.rows.servo import servo
 from jaxccp.dynamics.rows.spring import spring
 from jaxccp.dynamics.rows.tendon import tendon
 
-ROWS = (held, tendon, spring, lower, upper, friction, servo)
+ROWS = (held, tendon, spring, lower, upper, ball, friction, servo)
 """In the order of the multipliers; how many there are is for
 :attr:`jaxccp.model.linkage.Linkage.rows` to know."""
 

@@ -42,12 +42,17 @@ def _command(step: Step) -> Array:
 
 def explicit(step: Step) -> Float[Array, " nm"]:
     """Force that each actuator's axis or tendon feels as things stand [N, N m]."""
+    return step.model.actuators.gear * forces(step)
+
+
+def forces(step: Step) -> Float[Array, " nm"]:
+    """Force of each actuator as things stand, before its gear."""
     actuators, axes = step.model.actuators, step.model.topology.linkage.driven
     x = actuators.gear * step.coordinate[axes]
     speed = actuators.gear * step.rate[axes]
     force = _command(step) - actuators.stiffness * x - actuators.damping * speed
     limits = actuators.force_limits
-    return actuators.gear * jnp.clip(force, limits[:, 0], limits[:, 1])
+    return jnp.clip(force, limits[:, 0], limits[:, 1])
 
 
 def applied(step: Step) -> Float[Array, "nb 6"]:

@@ -15,8 +15,9 @@ from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
-CORRECTIONS = 2
-"""Of the velocities; each leaves h ω of the one before."""
+CORRECTIONS = 4
+"""Of the velocities; each leaves h ω of the one before. What they leave is projected out of the
+positions, at the expense of angular momentum."""
 
 
 @dataclass(frozen=True)

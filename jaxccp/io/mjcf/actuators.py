@@ -25,10 +25,10 @@ def add_actuators(
     tendons: dict[int, str],
     findings: Findings,
 ) -> np.ndarray:
-    """Add the actuators; which control each of ours has."""
+    """Add the actuators; the file's number of each of ours."""
     if source.off("ACTUATION"):
         return np.zeros(0, np.int32)
-    controls = []
+    added = []
     for index in range(len(source.m.actuator_trntype)):
         found = _actuator(source, axes, tendons, index)
         label = source.label("actuator", index)
@@ -37,9 +37,8 @@ def add_actuators(
             continue
         actuator, axis = found
         builder.add_actuator(actuator, axis, source.name("actuator", index) or None)
-        address = source.column("actuator_ctrladr")
-        controls.append(int(address[index]) if len(address) else index)
-    return np.array(controls, np.int32)
+        added.append(index)
+    return np.array(added, np.int32)
 
 
 def _actuator(

@@ -8,6 +8,7 @@ from jaxtyping import Float, Int
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.source import Source
 from jaxccp.scene.builder import ModelBuilder
+from jaxccp.scene.frames import to_matrix, to_quaternion
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,12 @@ class Frames:
         return self.position[body] + self.rotation[body] @ local
 
     def pose(self, body: int, local: np.ndarray, quaternion: np.ndarray) -> tuple:
-        """Position and quaternion of a frame given in the file's frame of a body, in our body's."""
+        """Position and quaternion of a frame given in the file's frame of a body, in our body's.
+
+        Raises ``ValueError`` for one that is not finite.
+        """
+        if not np.isfinite([*local, *quaternion]).all():
+            raise ValueError(f"a frame in body {body} is not finite, but at {local}, {quaternion}")
         facing = to_quaternion(self.rotation[body] @ to_matrix(quaternion))
         return self.point(body, local), facing
 
@@ -73,23 +79,3 @@ def _inertia(m, data, parts: np.ndarray, centre: np.ndarray) -> np.ndarray:
         shift = (arm @ arm) * np.eye(3) - np.outer(arm, arm)
         total += (axes * m.body_inertia[part]) @ axes.T + m.body_mass[part] * shift
     return 0.5 * (total + total.T)
-
-
-def to_matrix(quaternion: np.ndarray) -> Float[np.ndarray, "3 3"]:
-    """Rotation matrix of a unit quaternion (w, x, y, z)."""
-    w, x, y, z = np.asarray(quaternion) / np.linalg.norm(quaternion)
-    cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
-    return np.eye(3) + 2 * w * cross + 2 * cross @ cross
-
-
-def to_quaternion(rotation: Float[np.ndarray, "3 3"]) -> Float[np.ndarray, "4"]:
-    """Unit quaternion of a rotation matrix: the eigenvector of Bar-Itzhack's symmetric matrix
-    (J. Guidance 23, 2000), exact for any angle."""
-    r = rotation
-    skew = np.array([r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]])
-    matrix = np.empty((4, 4))
-    matrix[0, 0] = np.trace(r)
-    matrix[0, 1:] = matrix[1:, 0] = skew
-    matrix[1:, 1:] = r + r.T - np.trace(r) * np.eye(3)
-    vector = np.linalg.eigh(matrix)[1][:, -1]
-    return vector if vector[0] >= 0 else -vector

@@ -9,7 +9,9 @@ from jaxccp.io.mjcf.joints import Axes
 from jaxccp.io.mjcf.source import Source
 from jaxccp.io.mjcf.tendons import follower
 from jaxccp.model.joints import Fixed, Spherical
-from jaxccp.scene.builder import IDENTITY, OPEN, ModelBuilder
+from jaxccp.scene.builder import ModelBuilder
+from jaxccp.scene.closed import OPEN
+from jaxccp.scene.frames import IDENTITY
 
 Frame = tuple[np.ndarray, np.ndarray]
 

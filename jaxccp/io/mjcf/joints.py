@@ -6,11 +6,12 @@ from typing import Any
 import numpy as np
 
 from jaxccp.io.errors import InputError
-from jaxccp.io.mjcf.bodies import Frames, to_matrix
+from jaxccp.io.mjcf.bodies import Frames
 from jaxccp.io.mjcf.findings import Findings
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model.joints import Axis, Ball, Compound, Hinge, Slide
-from jaxccp.scene.builder import IDENTITY, ORIGIN, ModelBuilder
+from jaxccp.scene.builder import ModelBuilder
+from jaxccp.scene.frames import IDENTITY, ORIGIN, to_matrix
 
 FREE, BALL, SLIDE, HINGE = range(4)
 """MuJoCo's types of joints."""
@@ -53,7 +54,7 @@ def add_joints(source: Source, builder: ModelBuilder, frames: Frames, findings: 
         while name in taken:
             name += "+"
         taken.add(name)
-        _add(source, builder, frames, findings, int(body), own, name)
+        _add(source, builder, frames, int(body), own, name)
         width = sum(WIDTH[int(m.jnt_type[joint])] for joint in own)
         start = m.jnt_dofadr[own[0]]
         indexed = [name] if width == 1 else [f"{name}.{i}" for i in range(width)]
@@ -73,7 +74,6 @@ def _add(
     source: Source,
     builder: ModelBuilder,
     frames: Frames,
-    findings: Findings,
     body: int,
     own: np.ndarray,
     name: str,
@@ -83,13 +83,14 @@ def _add(
     origin, axes = _origin(source, own), []
     for joint in own:
         try:
-            axes += _axes(source, int(joint), origin, findings)
+            axes += _axes(source, int(joint), origin)
         except ValueError as error:
             label = source.label("joint", int(joint))
             raise InputError(source.path, f"{label}: {error}", "correct it") from None
     parent = int(m.body_parentid[body])
     if m.jnt_type[own[0]] == FREE:
-        start = m.qpos0[m.jnt_qposadr[own[0]] :][:3], IDENTITY
+        pose = m.qpos0[m.jnt_qposadr[own[0]] :]
+        start = pose[:3], pose[3:7]
     else:
         turned = m.body_quat[body]
         start = frames.pose(parent, m.body_pos[body] + to_matrix(turned) @ origin, turned)
@@ -132,26 +133,24 @@ def _origin(source: Source, own: np.ndarray) -> np.ndarray:
     return np.array(source.m.jnt_pos[balls[0]]) if balls else np.zeros(3)
 
 
-def _axes(source: Source, joint: int, origin: np.ndarray, findings: Findings) -> list[Axis]:
+def _axes(source: Source, joint: int, origin: np.ndarray) -> list[Axis]:
     """Axes of one of the file's joints."""
     m, kind, common = source.m, source.m.jnt_type[joint], _common(source, joint)
     if kind == FREE:
-        facing = m.qpos_spring[m.jnt_qposadr[joint] + 3]
-        if common["stiffness"] and not np.isclose(abs(facing), 1):
-            findings.ignore(
-                source.label("joint", joint), "a spring to an orientation is not supported"
-            )
-            common["stiffness"] = 0.0
-        return [*(Slide(tuple(direction), **common) for direction in np.eye(3)), Ball(**common)]
+        # The joint's frame is turned as the body is at first; the slides are the world's axes.
+        world = to_matrix(m.qpos0[m.jnt_qposadr[joint] + 3 :][:4])
+        return [*(Slide(tuple(direction), **common) for direction in world), Ball(**common)]
     if kind == BALL:
-        if m.jnt_limited[joint]:
-            findings.ignore(
-                source.label("joint", joint),
-                "the limit of a ball is not supported",
-                "use three hinges with limits",
-            )
-        return [Ball(**common)]
+        return [Ball(limits=_ball_limits(source, joint), **common)]
     return [_single(source, joint, origin, common)]
+
+
+def _ball_limits(source: Source, joint: int) -> tuple[float, float] | None:
+    """Zero and the largest angle."""
+    m = source.m
+    if not m.jnt_limited[joint] or source.off("LIMIT", "CONSTRAINT"):
+        return None
+    return 0.0, within(m.jnt_range[joint], float(m.jnt_margin[joint]))[1]
 
 
 def _common(source: Source, joint: int) -> dict[str, Any]:

@@ -42,6 +42,8 @@ class Layout:
 
     reference: Float[Array, " n"]
     """Coordinates of the single axes where ours are zero [m, rad]."""
+    facing: Float[Array, "b 4"]
+    """Orientations of the balls where our coordinates are zero."""
     centre: Float[Array, "f 3"]
     """Of mass of the free bodies, in their frame in the file [m]."""
     places: Places = field(metadata={"static": True})
@@ -75,8 +77,9 @@ class Layout:
         coordinate = coordinate.at[axis].set(qpos[at] - self.reference)
         rate = rate.at[axis].set(qvel[speed])
         at, speed, axis = places.ball
-        turned = quaternion.log(quaternion.normalize(qpos[_run(at, 4)]))
-        coordinate = coordinate.at[_run(axis, 3)].set(turned)
+        turned = quaternion.normalize(qpos[_run(at, 4)])
+        turned = quaternion.multiply(quaternion.conjugate(self.facing), turned)
+        coordinate = coordinate.at[_run(axis, 3)].set(quaternion.log(turned))
         rate = rate.at[_run(axis, 3)].set(qvel[_run(speed, 3)])
         placed = place(model, started, coordinate, rate)
         # Joints that close loops have coordinates of their own.
@@ -105,7 +108,7 @@ class Layout:
         qvel = qvel.at[speed].set(motion.rate[axis])
         at, speed, axis = places.ball
         turned = quaternion.exp(motion.coordinate[_run(axis, 3)])
-        qpos = qpos.at[_run(at, 4)].set(turned)
+        qpos = qpos.at[_run(at, 4)].set(quaternion.multiply(self.facing, turned))
         return qpos, qvel.at[_run(speed, 3)].set(motion.rate[_run(axis, 3)])
 
     def acceleration(self, state: State, acceleration: Acceleration) -> Float[Array, " nv"]:
@@ -135,9 +138,12 @@ def _run(start: np.ndarray, length: int) -> np.ndarray:
     return start[:, None] + np.arange(length)
 
 
-def layout(source: Source, frames: Frames, axes: Axes, control: np.ndarray) -> Layout:
-    """Where everything of a compiled model is in ours."""
+def layout(source: Source, frames: Frames, axes: Axes, actuators: np.ndarray) -> Layout:
+    """Where everything of a compiled model is in ours; ``actuators`` has the file's number of
+    each of ours."""
     m = source.m
+    address = source.column("actuator_ctrladr")
+    control = np.asarray(address[actuators], np.int32) if len(address) else actuators
     single: list[tuple[int, int, int]] = []
     ball: list[tuple[int, int, int]] = []
     free: list[tuple[int, int, int]] = []
@@ -161,11 +167,12 @@ def layout(source: Source, frames: Frames, axes: Axes, control: np.ndarray) -> L
     def table(rows: list[tuple[int, int, int]]) -> np.ndarray:
         return np.array(rows, np.int32).reshape(-1, 3).T
 
-    singles, loose = table(single), table(free)
+    singles, balls, loose = table(single), table(ball), table(free)
     centre = -frames.position[loose[2]]
     loose[2] = frames.body[loose[2]]
     return Layout(
         jnp.asarray(m.qpos0[singles[0]], float),
+        jnp.asarray(m.qpos0[_run(balls[0], 4)], float),
         jnp.asarray(centre, float),
-        Places(m.nq, m.nv, m.nu, singles, table(ball), loose, control),
+        Places(m.nq, m.nv, m.nu, singles, balls, loose, control),
     )

@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.actuators import add_actuators
 from jaxccp.io.mjcf.bodies import add_bodies
+from jaxccp.io.mjcf.closing import settled
 from jaxccp.io.mjcf.equalities import add_equalities
 from jaxccp.io.mjcf.findings import Findings
 from jaxccp.io.mjcf.geoms import add_geoms
@@ -17,12 +18,12 @@ from jaxccp.io.mjcf.keyframes import Keyframe, keyframes
 from jaxccp.io.mjcf.layout import Layout, layout
 from jaxccp.io.mjcf.medium import medium
 from jaxccp.io.mjcf.refused import refuse
+from jaxccp.io.mjcf.sensors import Sensors, sensed_tendons, sensors
 from jaxccp.io.mjcf.sites import Sites, sites
 from jaxccp.io.mjcf.source import Source
 from jaxccp.io.mjcf.tendons import add_tendons
 from jaxccp.model import Combination, Model, State
 from jaxccp.scene import ModelBuilder
-from jaxccp.scene.builder import closed
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,11 @@ class Loaded:
 
     model: Model
     state: State
-    """At the file's ``qpos0``, at rest."""
+    """At the file's ``qpos0``, or as near to it as loops are closed; at rest."""
     layout: Layout
     """Between our states and MuJoCo's coordinates."""
     sites: Sites
+    sensors: Sensors
     keyframes: dict[str, Keyframe]
     """By name, or number where the file gives none."""
     timestep: float
@@ -45,9 +47,9 @@ class Loaded:
     """What acts otherwise than in MuJoCo."""
 
     def keyframe(self, name: str) -> State:
-        """The state of a keyframe.
+        """The state of a keyframe, or the one nearest to it in which loops are closed.
 
-        Raises ``ValueError`` for a name the file does not have, or one that leaves a loop open.
+        Raises ``ValueError`` for a name the file does not have, or if nothing closes the loops.
         """
         if name not in self.keyframes:
             known = ", ".join(self.keyframes) or "none"
@@ -55,7 +57,7 @@ class Loaded:
         key = self.keyframes[name]
         qpos, qvel = (jnp.asarray(part, float) for part in (key.qpos, key.qvel))
         state = jax.jit(self.layout.state)(self.model, self.state, qpos, qvel)
-        state = closed(self.model, state)
+        state, _ = settled(self.model, state)
         return replace(state, time=jnp.asarray(key.time, state.time.dtype))
 
 
@@ -80,14 +82,22 @@ def load(
     try:
         frames = add_bodies(source, builder)
         axes = add_joints(source, builder, frames, findings)
-        tendons = add_tendons(source, builder, frames, axes, findings)
-        control = add_actuators(source, builder, axes, tendons, findings)
+        sensed = sensed_tendons(source)
+        tendons = add_tendons(source, builder, frames, axes, sensed, findings)
+        actuators = add_actuators(source, builder, axes, tendons, findings)
         add_equalities(source, builder, frames, axes, findings)
         add_geoms(source, builder, frames, findings)
         refuse(source, findings)
         fluid = medium(source, frames, findings)
         findings.settle(source.path, allow_unsupported)
-        model, state = builder.build(max_contacts)
+        model, state = builder.build_open(max_contacts)
+        state, was_open = settled(model, state)
+        if was_open is not None:
+            findings.approximate(
+                was_open.what, f"{was_open.error:.3g} m or rad open at qpos0; closed in the state"
+            )
+        places, named = layout(source, frames, axes, actuators), sites(source, frames)
+        sensing = sensors(source, frames, model.topology, places, tendons, actuators)
     except InputError:
         raise
     except ValueError as error:
@@ -95,8 +105,9 @@ def load(
     return Loaded(
         replace(model, medium=fluid),
         state,
-        layout(source, frames, axes, control),
-        sites(source, frames),
+        places,
+        named,
+        sensing,
         keyframes(source),
         float(source.m.opt.timestep),
         tuple(findings.ignored),

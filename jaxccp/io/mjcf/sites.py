@@ -1,5 +1,6 @@
 """Sites: named frames on bodies."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import jax
@@ -11,6 +12,21 @@ from jaxccp.io.mjcf.bodies import Frames
 from jaxccp.io.mjcf.source import Source
 from jaxccp.math import quaternion
 from jaxccp.model.state import State
+
+Place = tuple[int, np.ndarray, np.ndarray]
+"""A body of the file; position [m] and quaternion in its frame."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class FrameMotion:
+    """Of frames; world axes."""
+
+    position: Float[Array, "n 3"]
+    quaternion: Float[Array, "n 4"]
+    velocity: Float[Array, "n 3"]
+    spin: Float[Array, "n 3"]
+    """Angular velocity [rad/s]."""
 
 
 @jax.tree_util.register_dataclass
@@ -34,27 +50,50 @@ class Sites:
 
     def poses(self, state: State) -> tuple[Float[Array, "n 3"], Float[Array, "n 4"]]:
         """Positions [m] and orientations (w, x, y, z) in the world."""
-        body = np.array(self.bodies, np.int32)
-        facing = state.quaternion[body]
-        place = state.position[body] + quaternion.rotate(facing, self.position)
+        facing = state.quaternion[self._body]
+        place = state.position[self._body] + self._arm(state)
         return place, quaternion.multiply(facing, self.quaternion)
 
     def velocities(self, state: State) -> tuple[Float[Array, "n 3"], Float[Array, "n 3"]]:
         """Linear [m/s] and angular velocities [rad/s], world axes."""
-        body = np.array(self.bodies, np.int32)
-        arm = quaternion.rotate(state.quaternion[body], self.position)
-        spin = state.angular_velocity[body]
-        return state.velocity[body] + jnp.cross(spin, arm), spin
+        spin = state.angular_velocity[self._body]
+        return state.velocity[self._body] + jnp.cross(spin, self._arm(state)), spin
+
+    def motion(self, state: State) -> FrameMotion:
+        """Poses and velocities."""
+        return FrameMotion(*self.poses(state), *self.velocities(state))
+
+    def accelerations(
+        self, state: State, body: Float[Array, "nb 6"]
+    ) -> tuple[Float[Array, "n 3"], Float[Array, "n 3"]]:
+        """Linear [m/s²] and angular [rad/s²], world axes, of those of the bodies."""
+        arm, spin = self._arm(state), state.angular_velocity[self._body]
+        own = body[self._body]
+        swung = jnp.cross(own[:, 3:], arm) + jnp.cross(spin, jnp.cross(spin, arm))
+        return own[:, :3] + swung, own[:, 3:]
+
+    @property
+    def _body(self) -> np.ndarray:
+        return np.array(self.bodies, np.int32)
+
+    def _arm(self, state: State) -> Float[Array, "n 3"]:
+        """From the centre of mass, world axes."""
+        return quaternion.rotate(state.quaternion[self._body], self.position)
 
 
 def sites(source: Source, frames: Frames) -> Sites:
     """Those of the file."""
     m = source.m
-    bodies = [int(body) for body in m.site_bodyid]
-    poses = [frames.pose(bodies[i], m.site_pos[i], m.site_quat[i]) for i in range(m.nsite)]
+    places = [(int(m.site_bodyid[i]), m.site_pos[i], m.site_quat[i]) for i in range(m.nsite)]
+    return attached(frames, places, [source.name("site", site) for site in range(m.nsite)])
+
+
+def attached(frames: Frames, places: Sequence[Place], names: Sequence[str] = ()) -> Sites:
+    """Frames on bodies of the file as frames on ours."""
+    poses = [frames.pose(*place) for place in places]
     return Sites(
         jnp.asarray(np.array([pose[0] for pose in poses]).reshape(-1, 3), float),
         jnp.asarray(np.array([pose[1] for pose in poses]).reshape(-1, 4), float),
-        tuple(source.name("site", site) for site in range(m.nsite)),
-        tuple(int(frames.body[body]) for body in bodies),
+        tuple(names),
+        tuple(int(frames.body[place[0]]) for place in places),
     )

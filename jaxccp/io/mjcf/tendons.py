@@ -28,16 +28,22 @@ COLUMNS = {
 
 
 def add_tendons(
-    source: Source, builder: ModelBuilder, frames: Frames, axes: Axes, findings: Findings
+    source: Source,
+    builder: ModelBuilder,
+    frames: Frames,
+    axes: Axes,
+    sensed: set[int],
+    findings: Findings,
 ) -> dict[int, str]:
-    """Add the tendons that anything acts along; their names here by their number."""
+    """Add the tendons that anything acts along, and those sensed; their names by their number."""
     m = source.m
     trn = int(source.mujoco.mjtTrn.mjTRN_TENDON)
     pulled = {int(m.actuator_trnid[i, 0]) for i in np.flatnonzero(m.actuator_trntype == trn)}
     held = _held(source, findings)
     names: dict[int, str] = {}
     for tendon in range(m.ntendon):
-        if not (tendon in pulled or tendon in held or _acts(source, tendon)):
+        acts = tendon in pulled or tendon in held or _acts(source, tendon)
+        if not (acts or tendon in sensed):
             continue
         label = source.label("tendon", tendon)
         for column, what in COLUMNS.items():
@@ -49,7 +55,8 @@ def add_tendons(
         except ValueError as error:
             raise InputError(source.path, f"{label}: {error}", "correct it") from None
         if isinstance(made, str):
-            findings.ignore(label, made)
+            if acts:
+                findings.ignore(label, made)
             continue
         name = source.name("tendon", tendon) or f"tendon{tendon}"
         while name in axes.names:

@@ -57,17 +57,23 @@ class Ball(Axis):
     """Turns about any axis through the joint's origin: three degrees of freedom.
 
     Its coordinates are the rotation vector [rad], its rates the angular velocity, both in the
-    second body's joint frame. ``axis`` and ``point`` have no meaning here.
+    second body's joint frame. ``limits`` are (0, the largest angle), about whatever axis.
+    ``axis`` and ``point`` have no meaning here.
     """
 
     motion = "ball"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.limits is not None or self.rest:
+        if self.limits is not None and self.limits[0] != 0:
             raise ValueError(
-                f"{type(self).__name__}: a ball has neither limits nor a rest angle; "
-                "three hinges have"
+                f"{type(self).__name__}: limits of a ball must be (0, its largest angle), not "
+                f"{self.limits!r}; three hinges have others"
+            )
+        if self.rest:
+            raise ValueError(
+                f"{type(self).__name__}: a ball has no rest angle; turn the joint's frame in the "
+                "second body, or use three hinges"
             )
         if np.any(np.asarray(self.point) != 0):
             raise ValueError(f"{type(self).__name__}: a ball turns about the joint's anchor")

@@ -1,0 +1,53 @@
+"""Whether joints and held tendons are where they allow the bodies to be."""
+
+from dataclasses import replace
+
+import jax
+import numpy as np
+
+from jaxccp.model.kinematics import joint_motion
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+OPEN = 1e-4
+"""Error of a joint or tendon that bodies may be placed with [m, rad]."""
+
+
+class OpenError(ValueError):
+    """Bodies are where a joint or a held tendon does not allow them to be."""
+
+    def __init__(self, what: str, error: float, says: str) -> None:
+        super().__init__(f"{what}: {says}")
+        self.what, self.error = what, error
+
+
+def closed(model: Model, state: State) -> State:
+    """The state with the coordinates its poses have.
+
+    Raises:
+        OpenError: a joint or a tendon is not held; names the worst one.
+    """
+    linkage = model.topology.linkage
+    if not linkage.linked:
+        return state
+    found = jax.jit(joint_motion)(model, state)
+    errors = np.abs(found.error)
+    if errors.size and not errors.max() <= OPEN:
+        worst = linkage.joints[linkage.held[0][errors.argmax()]]
+        raise OpenError(
+            f"joint {worst!r}",
+            float(errors.max()),
+            f"its frames on the two bodies are {errors.max():.3g} m or rad from where the joint "
+            "allows: place the bodies so that it is closed",
+        )
+    kept = linkage.routing.held
+    errors = np.abs(found.tendon.length[kept] - model.tendons.length[kept])
+    if errors.size and not errors.max() <= OPEN:
+        worst = linkage.routing.tendons[kept[errors.argmax()]]
+        raise OpenError(
+            f"tendon {worst!r}",
+            float(errors.max()),
+            f"it is {errors.max():.3g} m or rad from the length it is held at: place the bodies so "
+            "that it has that",
+        )
+    return replace(state, turns=found.coordinate)

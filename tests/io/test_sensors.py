@@ -1,0 +1,151 @@
+"""Sensors of a model file against MuJoCo's."""
+
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp import EulerImplicitLinearized, State, Stop, accelerations, load, mean_acceleration
+
+mujoco = pytest.importorskip("mujoco")
+from experiments.mjcf import reference  # noqa: E402
+
+pytestmark = pytest.mark.usefixtures("hasty_compilation")
+
+MODEL = """
+<mujoco>
+  <compiler autolimits="true"/>
+  <option magnetic="0.1 -0.3 0.5"/>
+  <default><joint damping="0.3" armature="0.2" stiffness="2"/></default>
+  <worldbody>
+    <site name="hook" pos="0.1 0 2" euler="10 0 0"/>
+    <camera name="eye" pos="0 0 3"/>
+    <body name="base" pos="0 0 1" euler="0 0 30">
+      <freejoint/>
+      <geom name="block" type="box" size="0.1 0.2" fromto="0.1 0 -0.3 0.1 0 0.3"/>
+      <body name="lid" pos="0 0 0.3" euler="0 40 0">
+        <geom size="0.1" pos="0.1 0 0"/><site name="top" pos="0 0.1 0.1" euler="30 20 10"/>
+      </body>
+      <body name="limb" pos="0.2 0 0" euler="20 0 0">
+        <joint name="ball" type="ball" pos="0.05 0 0.02"/>
+        <geom type="capsule" size="0.05" fromto="0 0 0 0.3 0 0.1"/>
+        <body name="tip" pos="0.3 0 0.1">
+          <joint name="slide" type="slide" axis="1 2 0" ref="0.1" springref="0.3"/>
+          <joint name="hinge" type="hinge" axis="0 1 1" ref="20"/>
+          <geom name="tip" type="ellipsoid" size="0.05 0.1 0.2" euler="50 20 0"/>
+          <site name="end" pos="0.1 0.1 0"/>
+        </body>
+      </body>
+    </body>
+    <body name="pendulum" pos="2 0 0">
+      <joint name="capped" actuatorfrcrange="-1 1"/><geom name="bob" size="0.1" pos="0.3 0 0"/>
+    </body>
+  </worldbody>
+  <tendon>
+    <fixed name="sum"><joint joint="hinge" coef="2"/><joint joint="slide" coef="-1"/></fixed>
+    <spatial name="rope"><site site="hook"/><site site="end"/><site site="top"/></spatial>
+    <spatial name="round"><site site="hook"/><geom geom="bob"/><site site="top"/></spatial>
+  </tendon>
+  <actuator>
+    <position name="servo" joint="slide" kp="30" kv="2" gear="2" forcerange="-1 1"/>
+    <motor name="motor" joint="ball" gear="0 3 0"/>
+    <position name="winch" tendon="sum" kp="5" kv="1" gear="2"/>
+    <motor name="second" tendon="sum"/>
+    <motor name="capped" joint="capped"/>
+  </actuator>
+  <sensor>
+    <jointpos name="jp" joint="hinge"/><jointvel joint="slide"/>
+    <jointpos name="cut" joint="hinge" cutoff="0.01"/>
+    <ballquat joint="ball"/><ballangvel joint="ball"/>
+    <tendonpos tendon="rope"/><tendonvel tendon="rope"/><tendonpos tendon="sum"/>
+    <tendonactuatorfrc tendon="sum"/>
+    <actuatorpos actuator="servo"/><actuatorvel actuator="servo"/><actuatorfrc actuator="servo"/>
+    <actuatorpos actuator="motor"/><actuatorvel actuator="motor"/><actuatorfrc actuator="motor"/>
+    <actuatorpos actuator="winch"/><actuatorvel actuator="winch"/><actuatorfrc actuator="winch"/>
+    <framepos objtype="body" objname="base"/>
+    <framepos objtype="xbody" objname="lid" reftype="site" refname="end"/>
+    <framequat objtype="geom" objname="tip" reftype="body" refname="limb"/>
+    <framequat objtype="geom" objname="block"/>
+    <framexaxis objtype="site" objname="end"/><frameyaxis objtype="body" objname="tip"/>
+    <framezaxis objtype="site" objname="end" reftype="xbody" refname="base"/>
+    <framelinvel objtype="geom" objname="tip" reftype="site" refname="top"/>
+    <framelinvel objtype="site" objname="top"/>
+    <frameangvel objtype="xbody" objname="tip" reftype="geom" refname="block"/>
+    <framelinacc objtype="body" objname="tip"/><frameangacc objtype="site" objname="end"/>
+    <accelerometer name="imu" site="top"/><velocimeter site="end"/><gyro site="top"/>
+    <magnetometer site="end"/>
+    <subtreecom body="limb"/><subtreelinvel body="base"/><subtreeangmom body="limb"/>
+    <subtreecom body="world"/>
+    <clock/><e_kinetic/><e_potential/>
+
+    <touch name="touch" site="end"/><rangefinder name="ray" site="end"/>
+    <force name="force" site="end"/>
+    <tendonpos name="wound" tendon="round"/><subtreecom name="part" body="lid"/>
+    <framepos name="seen" objtype="camera" objname="eye"/>
+    <actuatorfrc name="capped" actuator="capped"/>
+  </sensor>
+</mujoco>
+"""
+UNREAD = ("touch", "ray", "force", "wound", "part", "seen", "capped")
+
+
+def test_sensors_are_those_of_mujoco(tmp_path: Path) -> None:
+    file = tmp_path / "sensors.xml"
+    file.write_text(MODEL)
+    loaded, theirs = load(file), reference.smooth(file)
+    for name in UNREAD:
+        assert sum(f"sensor '{name}' (line" in line for line in loaded.sensors.unread) == 1, name
+    assert len(loaded.sensors.unread) == len(UNREAD)
+
+    @jax.jit
+    def read(qpos: jax.Array, qvel: jax.Array, ctrl: jax.Array) -> tuple[dict, dict]:
+        model, control = loaded.model, loaded.layout.control(ctrl)
+        state = loaded.layout.state(model, loaded.state, qpos, qvel)
+        body = accelerations(model, state, control).body
+        values = loaded.sensors.values
+        return values(model, state, control, body), values(model, state, control)
+
+    data, rng = mujoco.MjData(theirs), np.random.default_rng(1)
+    for _ in range(3):
+        data.qpos[:], data.qvel[:], data.ctrl[:] = reference.random_state(theirs, rng, spread=1.5)
+        mujoco.mj_forward(theirs, data)
+        found, still = read(*map(jnp.asarray, (data.qpos, data.qvel, data.ctrl)))
+        assert len(found) == theirs.nsensor - len(UNREAD)
+        assert len(still) == len(found) - 3
+        for k, name in enumerate(loaded.sensors.names):
+            run = slice(theirs.sensor_adr[k], theirs.sensor_adr[k] + theirs.sensor_dim[k])
+            wanted, shown = np.array(data.sensordata[run]), found[name]
+            if theirs.sensor_datatype[k] == int(mujoco.mjtDataType.mjDATATYPE_QUATERNION):
+                wanted *= np.sign(wanted @ np.asarray(shown))  # q and −q are one rotation
+            np.testing.assert_allclose(
+                shown, wanted, atol=1e-9 * max(1.0, np.abs(wanted).max()), err_msg=name
+            )
+        assert abs(found["cut"][0]) == 0.01 < abs(found["jp"][0])
+
+
+RESTING = """
+<mujoco>
+  <worldbody>
+    <geom type="plane" size="1 1 1"/>
+    <body pos="0 0 0.1"><freejoint/><geom size="0.1"/><site name="imu" euler="90 0 0"/></body>
+  </worldbody>
+  <sensor><accelerometer name="imu" site="imu"/></sensor>
+</mujoco>
+"""
+
+
+def test_what_rests_feels_its_weight(tmp_path: Path) -> None:
+    """Of two states, with the impulse of the contact between them; along the site's y axis."""
+    (tmp_path / "resting.xml").write_text(RESTING)
+    loaded = load(tmp_path / "resting.xml")
+    stepper = EulerImplicitLinearized(2e-3, stop=Stop(1e-11))
+
+    @jax.jit
+    def shown(before: State) -> jax.Array:
+        after, _ = stepper.step(loaded.model, before)
+        acceleration = mean_acceleration(before, after)
+        return loaded.sensors.values(loaded.model, after, acceleration=acceleration)["imu"]
+
+    np.testing.assert_allclose(shown(loaded.state), [0, 9.81, 0], atol=1e-8)
