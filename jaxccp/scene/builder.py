@@ -77,6 +77,9 @@ class ModelBuilder:
     _shapes: list[_Placed] = field(init=False, default_factory=list)
     _excluded: set[frozenset[int]] = field(init=False, default_factory=set)
     _chosen: set[frozenset[int]] | None = field(init=False, default=None)
+    _rubs: dict[frozenset[int], tuple[float, float, float]] = field(
+        init=False, default_factory=dict
+    )
     _joints: list[Hung] = field(init=False, default_factory=list)
     _given_frames: bool = field(init=False, default=False)
     _tendons: list[Strung] = field(init=False, default_factory=list)
@@ -300,6 +303,14 @@ class ModelBuilder:
         """Let these pairs of shapes touch and no others, whatever their groups and bodies say."""
         self._chosen = {frozenset(pair) for pair in pairs}
 
+    def rub(
+        self, shape_a: int, shape_b: int, friction: float, spinning: float, rolling: float
+    ) -> None:
+        """Give a pair of shapes coefficients of its own, for impacts too, in place of what their
+        materials make."""
+        Material(friction, spinning=spinning, rolling=rolling)  # refuses what is none
+        self._rubs[frozenset((shape_a, shape_b))] = (friction, spinning, rolling)
+
     def build(self, max_contacts: int | None = None) -> tuple[Model, State]:
         """The model and its initial state, in JAX's current default precision.
 
@@ -323,7 +334,8 @@ class ModelBuilder:
             self._rows(),
             self._pairs(),
             self.combination,
-            any(p.material.spinning or p.material.rolling for p in self._shapes),
+            any(p.material.spinning or p.material.rolling for p in self._shapes)
+            or any(spinning or rolling for _, spinning, rolling in self._rubs.values()),
             max_contacts,
             linkage,
         )
@@ -380,6 +392,7 @@ class ModelBuilder:
             column([p.material.compliance for p in placed]),
             column([p.material.damping for p in placed]),
             column([(p.material.spinning, p.material.rolling) for p in placed], 2),
+            column(list(self._rubs.values()), 3),
             hull_table(self._of_kind(ConvexMesh)),
             grid_table(self._of_kind(HeightField), self._largest() + self.margin),
         )
@@ -409,9 +422,13 @@ class ModelBuilder:
         def kinds(pair: tuple[int, int]) -> tuple[str, str]:
             return self._shapes[pair[0]].shape.kind, self._shapes[pair[1]].shape.kind
 
-        return tuple(
-            PairGroup(kinds(pairs[0]), *np.array(pairs, np.int32).T) for pairs in groups.values()
-        )
+        rows = {pair: row for row, pair in enumerate(self._rubs)}
+
+        def group(pairs: list[tuple[int, int]]) -> PairGroup:
+            rubs = np.array([rows.get(frozenset(pair), -1) for pair in pairs], np.int32)
+            return PairGroup(kinds(pairs[0]), *np.array(pairs, np.int32).T, rubs)
+
+        return tuple(group(pairs) for pairs in groups.values())
 
     def _may_touch(self, i: int, j: int) -> bool:
         a, b = self._shapes[i], self._shapes[j]
