@@ -139,7 +139,7 @@ def write(
         "parted_share": f"{100 * PARTED:g}",
         "paths": _table(["", *names], paths),
         "parted": _table(["", *names], parted),
-        "landed": _table(["", "rebound [mm]", "way [mm]"], landed),
+        "landed": _table(["", "highest rebound [mm]", "error of the way [mm]"], landed),
         "kept": _table([*kept, "overflow"], _kept(robots)),
         "resting": _table(resting, _resting(robots)),
     }
