@@ -82,7 +82,7 @@ def random_states(
             data.qpos[model.jnt_qposadr[joint]] = (1 - share) * lo + share * hi
         data.qpos[_height(model)] += 10.0
         mujoco.mj_forward(model, data)
-        data.qpos[_height(model)] += rng.uniform(*drop) - _lowest(model, data)
+        data.qpos[_height(model)] += rng.uniform(*drop) - lowest(model, data)
         qvel = 0.5 * rng.normal(size=model.nv)
         mujoco.mj_forward(model, data)
         if not data.ncon:
@@ -106,7 +106,7 @@ def _height(model: Model) -> int:
     return int(model.jnt_qposadr[np.argmax(upright)])
 
 
-def _lowest(model: Model, data: Data) -> float:
+def lowest(model: Model, data: Data) -> float:
     """Height of the lowest point that can touch the floor, which is a plane at 0 [m]."""
     floor = int(np.flatnonzero(model.geom_type == int(mujoco.mjtGeom.mjGEOM_PLANE))[0])
     moving = np.flatnonzero(model.geom_bodyid > 0)
@@ -120,11 +120,16 @@ def _lowest(model: Model, data: Data) -> float:
 
 
 def motion(
-    model: Model, qpos: np.ndarray, qvel: np.ndarray, duration: float, every: float
+    model: Model,
+    qpos: np.ndarray,
+    qvel: np.ndarray,
+    duration: float,
+    every: float,
+    ctrl: np.ndarray | float = 0.0,
 ) -> Motion:
-    """Over ``duration`` [s], recorded ``every`` so many [s]."""
+    """Over ``duration`` [s], recorded ``every`` so many [s], under constant controls."""
     data = mujoco.MjData(model)
-    data.qpos[:], data.qvel[:] = qpos, qvel
+    data.qpos[:], data.qvel[:], data.ctrl[:] = qpos, qvel, ctrl
     time, com, qpos = [], [], []
     penetration, instants = 0.0, np.linspace(0.0, duration, round(duration / every) + 1)
     while not time or time[-1] < duration:

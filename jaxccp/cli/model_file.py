@@ -69,7 +69,7 @@ def open_model(
 
 
 def roomier(model: Model, run: Run) -> Model:
-    """The model with room for the contacts that ``run`` has found, and for twice as many as it had."""
+    """The model with room for the contacts that ``run`` has found, twice as many at least."""
     room = max(2 * contact_capacity(model), int(run.recording.contacts.max()))
     return replace(model, topology=replace(model.topology, max_contacts=room))
 
