@@ -1,6 +1,6 @@
 """What ``jaxccp simulate`` reads for a model file, and writes of its motion."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import jax
@@ -11,9 +11,12 @@ from jaxccp.cli.simulation import Run
 from jaxccp.io import InputError, Loaded, load, write_npz
 from jaxccp.io.arrays import Arrays
 from jaxccp.io.mjcf.closing import settled
-from jaxccp.model import State
+from jaxccp.model import Model, State
+from jaxccp.scene import contact_capacity
 
 SUFFIXES = (".xml", ".urdf", ".mjcf")
+ROOM = 32
+"""Contacts there is room for at first: what is not used costs time all the same."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +42,7 @@ def open_model(
     Raises:
         InputError: a file is missing, damaged or does not fit the others.
     """
-    loaded = load(path, allow_unsupported=allow_unsupported)
+    loaded = load(path, allow_unsupported=allow_unsupported, max_contacts=ROOM)
     places, state = loaded.layout.places, loaded.state
     if init is not None:
         with Arrays(init) as arrays:
@@ -63,6 +66,12 @@ def open_model(
                 )
         controls = loaded.layout.control(jnp.asarray(given, float))
     return Opened(loaded, state, controls)
+
+
+def roomier(model: Model, run: Run) -> Model:
+    """The model with room for the contacts that ``run`` has found, twice as many at least."""
+    room = max(2 * contact_capacity(model), int(run.recording.contacts.max()))
+    return replace(model, topology=replace(model.topology, max_contacts=room))
 
 
 def check_file(out: Path) -> None:

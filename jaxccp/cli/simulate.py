@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from jaxccp.ccp import SOLVERS, Law, Stop
-from jaxccp.cli.model_file import check_file, is_model, open_model, write_motion
+from jaxccp.cli.model_file import check_file, is_model, open_model, roomier, write_motion
 from jaxccp.cli.options import (
     Exit,
     JsonOption,
@@ -161,6 +161,10 @@ def simulate(
                 progress.update(task, description=scene, advance=fraction)
 
             run = run_scene(model, state, stepper, steps, advance, controls)
+            while from_file and run.recording.overflow.any():
+                model = roomier(model, run)
+                progress.reset(task, description=f"{scene}: once more, with room for all contacts")
+                run = run_scene(model, state, stepper, steps, advance, controls)
         settings = {"scene": scene, "solver": chosen, "law": law, "precision": precision}
         settings |= {"dt": dt, "batch": copies, "seed": seed}
         if loaded is not None:

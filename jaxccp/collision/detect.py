@@ -70,9 +70,9 @@ def detect(model: Model, state: State) -> Contacts:
         placed = replace(placed, core=_cores(model, placed))
     groups = [_candidates(model, placed, group) for group in topology.pairs]
     if not groups:
-        groups = [(_no_manifold(state.position.dtype), jnp.zeros((0, 2), jnp.int32))]
+        groups = [(_no_manifold(state.position.dtype), jnp.zeros((0, 3), jnp.int32))]
     manifold = jax.tree.map(lambda *parts: jnp.concatenate(parts), *[m for m, _ in groups])
-    shapes = jnp.concatenate([pair for _, pair in groups])
+    pairs = jnp.concatenate([pair for _, pair in groups])
     live = manifold.distance < model.contact.margin
     slot = jnp.arange(manifold.distance.shape[0], dtype=jnp.int32)
     found = jnp.sum(live, dtype=jnp.int32)
@@ -82,26 +82,35 @@ def detect(model: Model, state: State) -> Contacts:
         depth = jnp.where(live, -manifold.distance, -jnp.inf)
         _, slot = jax.lax.top_k(jax.lax.stop_gradient(depth), capacity)
         manifold = jax.tree.map(lambda leaf: leaf[slot], manifold)
-        shapes, live = shapes[slot], live[slot]
-    return _contacts(model, manifold, shapes, live, slot, found)
+        pairs, live = pairs[slot], live[slot]
+    return _contacts(model, manifold, pairs, live, slot, found)
 
 
 def _contacts(
-    model: Model, manifold: Manifold, shapes: Array, live: Array, slot: Array, found: Array
+    model: Model, manifold: Manifold, pairs: Array, live: Array, slot: Array, found: Array
 ) -> Contacts:
+    """``pairs``: both shapes, and the row in ``Shapes.rubs`` or -1."""
     table, rules = model.shapes, model.topology.combination
-    a, b = shapes[:, 0], shapes[:, 1]
+    a, b = pairs[:, 0], pairs[:, 1]
     impact = table.friction * table.impact_friction
+    friction = combine(rules.friction, table.friction[a], table.friction[b])
+    in_impact = combine(rules.friction, impact[a], impact[b])
+    rolling = combine(rules.friction, table.rolling[a], table.rolling[b])
+    if len(table.rubs):
+        own, given = pairs[:, 2] >= 0, table.rubs[pairs[:, 2]]
+        friction = jnp.where(own, given[:, 0], friction)
+        in_impact = jnp.where(own, given[:, 0], in_impact)
+        rolling = jnp.where(own[:, None], given[:, 1:], rolling)
     return Contacts(
         live,
         manifold.distance,
         manifold.position,
         contact_frame(manifold.normal),
-        jnp.asarray(model.topology.shape_body, jnp.int32)[shapes],
-        combine(rules.friction, table.friction[a], table.friction[b]),
-        combine(rules.friction, impact[a], impact[b]),
+        jnp.asarray(model.topology.shape_body, jnp.int32)[pairs[:, :2]],
+        friction,
+        in_impact,
         combine(rules.restitution, table.restitution[a], table.restitution[b]),
-        combine(rules.friction, table.rolling[a], table.rolling[b]),
+        rolling,
         table.compliance[a] + table.compliance[b],
         table.damping[a] + table.damping[b],
         slot,
@@ -134,9 +143,9 @@ def _cores(model: Model, placed: Geometry) -> Core:
 
 def _candidates(
     model: Model, placed: Geometry, group: PairGroup
-) -> tuple[Manifold, Int[Array, "c 2"]]:
+) -> tuple[Manifold, Int[Array, "c 3"]]:
+    """Contacts, and of each both shapes and the row in ``Shapes.rubs`` or -1."""
     pair = PAIRS[group.kinds]
-    first, second = jnp.asarray(group.first, jnp.int32), jnp.asarray(group.second, jnp.int32)
 
     def side(kind: str, index: np.ndarray) -> Geometry:
         plain = pair.shared and kind in CORES  # and perhaps not all of this kind
@@ -145,7 +154,8 @@ def _candidates(
     a, b = side(group.kinds[0], group.first), side(group.kinds[1], group.second)
     manifold = jax.vmap(pair.kernel)(a, b)
     flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), manifold)
-    return flat, jnp.repeat(jnp.stack([first, second], axis=1), pair.points, axis=0)
+    columns = np.stack([group.first, group.second, group.rubs], axis=1).astype(np.int32)
+    return flat, jnp.asarray(np.repeat(columns, pair.points, axis=0))
 
 
 def _some(placed: Geometry, index: np.ndarray) -> Geometry:

@@ -1,8 +1,9 @@
-"""What joints transmit."""
+"""What joints transmit, and contacts push."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.rows.row import Rows
 from jaxccp.model.kinematics import joint_frames
 from jaxccp.model.model import Model
@@ -30,3 +31,22 @@ def reactions(
     arm = joint_frames(model, state)[1][:, 1] - state.position[second]
     force, torque = wrench[:, :3], wrench[:, 3:]
     return jnp.concatenate([force, torque - jnp.cross(arm, force)], axis=1)
+
+
+def pushes(
+    state: State, contacts: Contacts, impulses: Float[Array, "c w"], h: Float[Array, ""] | float
+) -> Float[Array, "nb 6"]:
+    """Force [N] and torque [N m] of all contacts together on each body, mean over a step, world
+    axes, about the centre of mass; on fixed bodies too.
+
+    ``impulses`` are those on the contacts' second bodies: linear, then angular where they roll.
+    """
+    force = impulses[:, None, :3] / h
+    arm = contacts.position[:, None] - state.position[contacts.bodies]
+    torque = jnp.cross(arm, force)
+    if impulses.shape[1] > 3:
+        torque = torque + impulses[:, None, 3:] / h
+    sign = jnp.asarray([-1.0, 1.0], impulses.dtype)[:, None]
+    wrench = sign * jnp.concatenate([jnp.broadcast_to(force, torque.shape), torque], axis=2)
+    total = jnp.zeros((state.position.shape[0], 6), impulses.dtype)
+    return total.at[contacts.bodies].add(wrench)

@@ -25,27 +25,40 @@ class StepReport:
     reactions: Float[Array, "nj 6"]
     """Force [N] and torque [N m] of each joint on its second body, world axes, about the joint's
     origin on it, mean over the step (:func:`jaxccp.dynamics.reaction.reactions`)."""
+    pushes: Float[Array, "nb 6"]
+    """Force [N] and torque [N m] of all contacts on each body, world axes, about its centre of
+    mass, mean over the step (:func:`jaxccp.dynamics.reaction.pushes`)."""
 
 
 def report(
-    contacts: Contacts, statistics: Statistics, reactions: Float[Array, "nj 6"], after: State
+    contacts: Contacts,
+    statistics: Statistics,
+    reactions: Float[Array, "nj 6"],
+    pushes: Float[Array, "nb 6"],
+    after: State,
 ) -> StepReport:
-    """The report of a step with these contacts and forces in the joints, to the state ``after``."""
+    """The report of a step with these contacts and forces to the state ``after``."""
     capacity = contacts.gap.shape[0]
     # Where no rows were left to solve for, nobody has looked yet.
     finite = jnp.all(jnp.isfinite(after.velocity)) & jnp.all(jnp.isfinite(after.angular_velocity))
     status = jnp.where(finite, statistics.status, jnp.int32(Status.NON_FINITE))
     statistics = replace(statistics, status=status)
-    return StepReport(statistics, contacts.found, contacts.found > capacity, reactions)
+    return StepReport(statistics, contacts.found, contacts.found > capacity, reactions, pushes)
 
 
 def merge(reports: StepReport) -> StepReport:
-    """One report of several steps (leading axis): iterations add, reactions are their mean, all
+    """One report of several steps (leading axis): iterations add, forces are their mean, all
     else is the worst."""
     worst = jax.tree.map(lambda leaf: jnp.max(leaf, axis=0), reports)
     total = jnp.sum(reports.solver.iterations, axis=0, dtype=jnp.int32)
     merged = replace(worst.solver, iterations=total)
-    return StepReport(merged, worst.contacts, worst.overflow, jnp.mean(reports.reactions, axis=0))
+    return StepReport(
+        merged,
+        worst.contacts,
+        worst.overflow,
+        jnp.mean(reports.reactions, axis=0),
+        jnp.mean(reports.pushes, axis=0),
+    )
 
 
 def raise_for_overflow(model: Model, reports: StepReport) -> None:

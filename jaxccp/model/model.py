@@ -20,6 +20,8 @@ class PairGroup:
     """Of one pair, under which the kernel is found; only kernels of all kinds have others."""
     first: np.ndarray
     second: np.ndarray
+    rubs: np.ndarray
+    """Row in ``Shapes.rubs`` of each pair that has one, else -1."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +107,9 @@ class Shapes:
     damping: Float[Array, " ng"]
     rolling: Float[Array, "ng 2"]
     """Spinning and rolling friction [m]."""
+    rubs: Float[Array, "k 3"]
+    """Friction, spinning and rolling friction [m] of pairs that do not combine those of their
+    shapes."""
     hulls: Hull
     """Of the convex meshes; ``Topology.row`` says whose is which."""
     grids: HeightGrid

@@ -47,6 +47,9 @@ class ModelBuilder:
     _shapes: list[Placed] = field(init=False, default_factory=list)
     _excluded: set[frozenset[int]] = field(init=False, default_factory=set)
     _chosen: set[frozenset[int]] | None = field(init=False, default=None)
+    _rubs: dict[frozenset[int], tuple[float, float, float]] = field(
+        init=False, default_factory=dict
+    )
     _joints: list[Hung] = field(init=False, default_factory=list)
     _given_frames: bool = field(init=False, default=False)
     _tendons: list[Strung] = field(init=False, default_factory=list)
@@ -262,6 +265,14 @@ class ModelBuilder:
         """Let these pairs of shapes touch and no others, whatever their groups and bodies say."""
         self._chosen = {frozenset(pair) for pair in pairs}
 
+    def rub(
+        self, shape_a: int, shape_b: int, friction: float, spinning: float, rolling: float
+    ) -> None:
+        """Give a pair of shapes coefficients of its own, for impacts too, in place of what their
+        materials make."""
+        Material(friction, spinning=spinning, rolling=rolling)  # refuses what is none
+        self._rubs[frozenset((shape_a, shape_b))] = (friction, spinning, rolling)
+
     def build(self, max_contacts: int | None = None) -> tuple[Model, State]:
         """The model and its initial state, in JAX's current default precision.
 
@@ -290,15 +301,16 @@ class ModelBuilder:
             tuple(placed.shape.kind for placed in self._shapes),
             np.array([placed.body for placed in self._shapes], np.int32),
             table_rows(self._shapes),
-            pair_groups(self._shapes, self._may_touch),
+            pair_groups(self._shapes, self._rubs, self._may_touch),
             self.combination,
-            any(p.material.spinning or p.material.rolling for p in self._shapes),
+            any(p.material.spinning or p.material.rolling for p in self._shapes)
+            or any(spinning or rolling for _, spinning, rolling in self._rubs.values()),
             max_contacts,
             linkage,
         )
         model = Model(
             body_table(self._bodies),
-            shape_table(self._shapes, self.margin),
+            shape_table(self._shapes, self._rubs, self.margin),
             joints,
             axes,
             tendons,

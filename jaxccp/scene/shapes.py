@@ -1,6 +1,6 @@
 """From shapes, as they were added, to their tables and the pairs that may touch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -28,7 +28,11 @@ class Placed:
     mask: int
 
 
-def shape_table(placed: Sequence[Placed], margin: float) -> Shapes:
+Rubs = Mapping[frozenset[int], tuple[float, float, float]]
+"""Friction, spinning and rolling friction [m] of pairs of shapes that have their own."""
+
+
+def shape_table(placed: Sequence[Placed], rubs: Rubs, margin: float) -> Shapes:
     """In JAX's current default precision; contacts enter at a gap below ``margin`` [m]."""
 
     def column(values: list, width: int | None = None) -> Array:
@@ -46,6 +50,7 @@ def shape_table(placed: Sequence[Placed], margin: float) -> Shapes:
         column([p.material.compliance for p in placed]),
         column([p.material.damping for p in placed]),
         column([(p.material.spinning, p.material.rolling) for p in placed], 2),
+        column(list(rubs.values()), 3),
         hull_table(_of_kind(placed, ConvexMesh)),
         grid_table(_of_kind(placed, HeightField), _largest(placed) + margin),
     )
@@ -69,7 +74,7 @@ def _largest(placed: Sequence[Placed]) -> float:
 
 
 def pair_groups(
-    placed: Sequence[Placed], may_touch: Callable[[int, int], bool]
+    placed: Sequence[Placed], rubs: Rubs, may_touch: Callable[[int, int], bool]
 ) -> tuple[PairGroup, ...]:
     """All pairs of shapes that may touch, by the kernel that looks at them."""
     groups: dict[Pair, list[tuple[int, int]]] = {}
@@ -82,6 +87,11 @@ def pair_groups(
     def kinds(pair: tuple[int, int]) -> tuple[str, str]:
         return placed[pair[0]].shape.kind, placed[pair[1]].shape.kind
 
-    return tuple(
-        PairGroup(kinds(pairs[0]), *np.array(pairs, np.int32).T) for pairs in groups.values()
-    )
+    rows = {pair: row for row, pair in enumerate(rubs)}
+
+    def group(pairs: list[tuple[int, int]]) -> PairGroup:
+        own = np.array([rows.get(frozenset(pair), -1) for pair in pairs], np.int32)
+        first, second = np.array(pairs, np.int32).T
+        return PairGroup(kinds(pairs[0]), first, second, own)
+
+    return tuple(group(pairs) for pairs in groups.values())

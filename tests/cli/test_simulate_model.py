@@ -77,6 +77,22 @@ def test_trajectory_is_that_of_mujoco(crane: tuple[Path, np.ndarray, Result]) ->
     assert np.ptp(qpos, axis=0).min() > 0.25
 
 
+def test_room_is_made_for_all_contacts(tmp_path: Path) -> None:
+    """Of five thin plates all eight corners each are near the ground."""
+    plate = """<body pos="{x} 0 0.004"><freejoint/>
+      <geom type="box" size="0.1 0.1 0.004" conaffinity="0"/></body>"""
+    plates = "".join(plate.format(x=x) for x in range(5))
+    ground = '<geom type="plane" size="1 1 1"/>'
+    (tmp_path / "plates.xml").write_text(
+        f"<mujoco><worldbody>{ground}{plates}</worldbody></mujoco>"
+    )
+    command = ["simulate", f"{tmp_path}/plates.xml", "--dt", "2e-3", "--duration", "4e-3"]
+    result = CliRunner().invoke(app, [*command, "--solver", "apgd", "--json"])
+    assert result.exit_code == 0, result.output
+    said = json.loads(result.stdout.splitlines()[-1])
+    assert said["contacts_max"] == said["contact_capacity"] == 40 and not said["overflow"]
+
+
 @pytest.mark.parametrize(
     ("arrays", "option", "named"),
     [

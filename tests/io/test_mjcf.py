@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from jaxccp import State, accelerations, joint_motion, load
+from jaxccp.collision.detect import detect
+from jaxccp.collision.pairs import PAIRS
 from jaxccp.dynamics.rows.limit import ball
 from jaxccp.dynamics.rows.row import Step
 from jaxccp.io import Loaded
@@ -291,7 +293,10 @@ CROWD = """
       </body>
     </body>
     <body name="b"><freejoint/><geom name="b" size="0.3" conaffinity="3"/></body>
-    <body name="c"><freejoint/><geom name="c" type="box" size="0.3 0.3 0.3"/></body>
+    <body name="c"><freejoint/><geom name="c" type="box" size="0.3 0.3 0.3" condim="1"/></body>
+    <body name="d"><freejoint/>
+      <geom name="d" size="0.3" priority="1" condim="4" friction="0.1 0.02 0.003"/>
+    </body>
     <body name="ghost"><freejoint/>
       <geom name="ghost" size="0.3" contype="0" conaffinity="0"/>
     </body>
@@ -299,32 +304,40 @@ CROWD = """
   <contact>
     <exclude body1="b" body2="c"/>
     <pair geom1="a1" geom2="child" friction="1 1"/>
-    <pair geom1="ghost" geom2="c" friction="0.7 0.7" condim="3"/>
+    <pair geom1="ghost" geom2="c" friction="0.7 0.6" condim="3"/>
   </contact>
 </mujoco>
 """
 
 
 def test_pairs_are_those_of_mujoco(tmp_path: Path) -> None:
-    """Everything overlaps, so that MuJoCo's contacts name every pair that may touch."""
+    """Everything overlaps, so that MuJoCo's contacts name every pair that may touch, and say how
+    it rubs."""
     file = tmp_path / "crowd.xml"
     file.write_text(CROWD)
     loaded = load(file)
     m = mujoco.MjModel.from_xml_path(str(file))
     data = mujoco.MjData(m)
     mujoco.mj_forward(m, data)
-    expected = {tuple(sorted(map(int, contact.geom))) for contact in data.contact}
+    expected = {
+        tuple(sorted(map(int, contact.geom))): contact.friction[[0, 2, 3]]
+        * (contact.dim > np.array([1, 3, 4]))
+        for contact in data.contact
+    }
     # Our shapes are the geoms that take part, in the file's order.
     taking_part = sorted({geom for pair in expected for geom in pair})
-    found = {
-        tuple(sorted((taking_part[a], taking_part[b])))
-        for group in loaded.model.topology.pairs
-        for a, b in zip(group.first, group.second, strict=True)
-    }
-    assert found == expected and len(found) > 10
-    told = " ".join(loaded.approximated)
-    assert "'ghost'" in told and "0.7" in told  # the pair's own coefficient
-    assert "'a2'" not in told
+    contacts = detect(loaded.model, loaded.state)
+    rubs, found, at = np.column_stack([contacts.friction, contacts.rolling]), {}, 0
+    for group in loaded.model.topology.pairs:
+        for a, b in zip(group.first, group.second, strict=True):
+            found[tuple(sorted((taking_part[a], taking_part[b])))] = rubs[at]
+            at += PAIRS[group.kinds].points
+    assert found.keys() == expected.keys() and len(found) > 15
+    for pair, coefficients in found.items():
+        np.testing.assert_allclose(coefficients, expected[pair], err_msg=f"{pair}")
+    assert {tuple(rub) for rub in rubs} >= {(0, 0, 0), (0.1, 0.02, 0), (0.7, 0, 0), (0.5, 0, 0)}
+    (told,) = loaded.approximated
+    assert "'ghost'" in told and "same in all directions" in told
 
 
 def test_condim_gives_spinning_and_rolling_friction(tmp_path: Path) -> None:

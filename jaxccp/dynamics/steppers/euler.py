@@ -12,7 +12,7 @@ from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.ccp.solvers.auto import Auto
 from jaxccp.collision.detect import Contacts, detect, recall, remember
 from jaxccp.dynamics.inertia import rotate_freely, world_inertia
-from jaxccp.dynamics.reaction import reactions
+from jaxccp.dynamics.reaction import pushes, reactions
 from jaxccp.dynamics.report import StepReport, report
 from jaxccp.dynamics.rows.row import rates
 from jaxccp.dynamics.system import Outcome, System, assemble
@@ -36,7 +36,7 @@ class EulerImplicitLinearized:
     """Length of a step [s]."""
     law: Law = "ccp"
     solver: Solver | None = None
-    """None: APGD; Auto where it iterates over joints, since chains are stiff."""
+    """None: Auto where there are joints, since mechanisms are stiff, else APGD."""
     stop: Stop = field(default_factory=Stop)
     eliminate: bool = True
     """Solve for the equality rows of the joints beforehand, which leaves contacts, limits and
@@ -63,7 +63,7 @@ class EulerImplicitLinearized:
         system = assemble(model, state, contacts, self.h, force, motion, control, self.eliminate)
         world = recall(model.topology, state.memory, contacts)
         guess = system.guess(contacts, state.memory.scalars, world)
-        solver = self.solver or (Auto() if jointed and not self.eliminate else APGD())
+        solver = self.solver or (Auto() if jointed else APGD())
         solution = solve(system.problem, solver, guess, law=self.law, stop=self.stop)
         outcome = system.after(contacts, solution.lam)
         outcome = self._corrected(model, state, contacts, system, outcome)
@@ -73,7 +73,8 @@ class EulerImplicitLinearized:
             twist = after.twist
             after = replace(after, rotors=Rotors(rate, twist))
         acting = reactions(model, state, system.rows, outcome.scalars, self.h)
-        return after, report(contacts, solution.statistics, acting, after)
+        pushed = pushes(state, contacts, outcome.contacts, self.h)
+        return after, report(contacts, solution.statistics, acting, pushed, after)
 
     def _corrected(
         self, model: Model, state: State, contacts: Contacts, system: System, outcome: Outcome

@@ -1,5 +1,6 @@
 """Shapes that can touch, and which of them may touch which."""
 
+from collections.abc import Iterable
 from itertools import combinations
 
 import numpy as np
@@ -25,13 +26,15 @@ from jaxccp.scene.builder import ModelBuilder
 
 COLUMNS = {"geom_adhesion": "adhesion", "geom_surfacevel": "a moving surface"}
 """What surfaces may have and ours have not, unless it is zero."""
+Friction = tuple[float, float, float]
+"""Coefficients of sliding, spinning [m] and rolling [m]."""
 SAME = 1e-9
 """Difference of friction coefficients that is none."""
 
 
 def add_geoms(source: Source, builder: ModelBuilder, frames: Frames, findings: Findings) -> None:
     """Add the geoms that take part in collisions, and say which may touch."""
-    pairs = _pairs(source)
+    pairs = _pairs(source, findings)
     shapes: dict[int, int] = {}
     kinds: dict[int, str] = {}
     for geom in sorted({geom for pair in pairs for geom in pair}):
@@ -62,26 +65,28 @@ def add_geoms(source: Source, builder: ModelBuilder, frames: Frames, findings: F
             findings.ignore(source.label("geom", a), what, "exclude the pair")
             continue
         chosen.append((shapes[a], shapes[b]))
-        ours = max(_surface(source, a).friction, _surface(source, b).friction)
-        if abs(ours - friction) > SAME:
-            findings.approximate(
-                source.label("geom", a),
-                f"friction against {source.label('geom', b)} is {ours:g}, not {friction:g}: the "
-                "larger of the two geoms', which neither priority, condim nor pair changes",
-            )
+        if np.abs(np.subtract(friction, _larger(source, a, b))).max() > SAME:
+            builder.rub(shapes[a], shapes[b], *friction)
     builder.collide_only(chosen)
 
 
-def _pairs(source: Source) -> dict[tuple[int, int], float]:
+def _pairs(source: Source, findings: Findings) -> dict[tuple[int, int], Friction]:
     """Pairs of geoms that MuJoCo would let touch, with their friction coefficients."""
     m = source.m
     if source.off("CONTACT", "CONSTRAINT"):
         return {}
-    listed: dict[tuple[int, int], float] = {}
+    listed: dict[tuple[int, int], Friction] = {}
     for pair in range(m.npair):
         a, b = sorted((int(m.pair_geom1[pair]), int(m.pair_geom2[pair])))
         if _moves(source, a, b):
-            listed[a, b] = float(m.pair_friction[pair, 0]) if m.pair_dim[pair] > 1 else 0.0
+            slide, across, spin, roll, other = m.pair_friction[pair]
+            if slide != across or roll != other:
+                label = source.label("geom", a)
+                findings.approximate(
+                    label,
+                    f"friction against {source.label('geom', b)} is the same in all directions",
+                )
+            listed[a, b] = _acting(m.pair_dim[pair], (slide, spin, roll))
     excluded = {(int(s) >> 16, int(s) & 0xFFFF) for s in m.exclude_signature}
     takes_part = np.flatnonzero(np.asarray(m.geom_contype) | np.asarray(m.geom_conaffinity))
     for a, b in combinations((int(geom) for geom in takes_part), 2):
@@ -111,24 +116,36 @@ def _related(source: Source, a: int, b: int) -> bool:
     return bool(all(tops) and (tops[0] == parents[1] or tops[1] == parents[0]))
 
 
-def _combined(source: Source, a: int, b: int) -> float:
-    """MuJoCo's coefficient of two geoms: of the one with priority, or the larger one."""
+def _combined(source: Source, a: int, b: int) -> Friction:
+    """MuJoCo's coefficients of two geoms: of the one with priority, or the larger ones."""
     m = source.m
     priority = m.geom_priority[a] - m.geom_priority[b]
     if priority:
         geom = a if priority > 0 else b
-        return float(m.geom_friction[geom, 0]) if m.geom_condim[geom] > 1 else 0.0
-    slides = max(m.geom_condim[a], m.geom_condim[b]) > 1
-    return float(max(m.geom_friction[a, 0], m.geom_friction[b, 0])) if slides else 0.0
+        return _acting(m.geom_condim[geom], m.geom_friction[geom])
+    condim = max(m.geom_condim[a], m.geom_condim[b])
+    return _acting(condim, np.maximum(m.geom_friction[a], m.geom_friction[b]))
+
+
+def _acting(condim: int, friction: Iterable[float]) -> Friction:
+    """Those of the coefficients (sliding, spinning, rolling) that ``condim`` lets act."""
+    slide, spin, roll = (float(x) for x in friction)
+    return slide if condim > 1 else 0.0, spin if condim > 3 else 0.0, roll if condim > 4 else 0.0
 
 
 def _surface(source: Source, geom: int) -> Material:
-    """Coefficients of a geom, of which a pair has the larger ones."""
-    condim, (slide, spin, roll) = source.m.geom_condim[geom], source.m.geom_friction[geom]
-    return Material(
-        friction=float(slide) if condim > 1 else 0.0,
-        spinning=float(spin) if condim > 3 else 0.0,
-        rolling=float(roll) if condim > 4 else 0.0,
+    """Coefficients of a geom; it is up to a pair whether it slides without friction."""
+    _, spin, roll = _acting(source.m.geom_condim[geom], source.m.geom_friction[geom])
+    return Material(float(source.m.geom_friction[geom, 0]), spinning=spin, rolling=roll)
+
+
+def _larger(source: Source, a: int, b: int) -> Friction:
+    """What the surfaces of two geoms make of a pair."""
+    one, other = _surface(source, a), _surface(source, b)
+    return (
+        max(one.friction, other.friction),
+        max(one.spinning, other.spinning),
+        max(one.rolling, other.rolling),
     )
 
 
@@ -138,10 +155,7 @@ def _approximated(source: Source, geom: int, findings: Findings) -> None:
         findings.approximate(
             label, f"margin {m.geom_margin[geom]:g} is 0 here: surfaces touch when they meet"
         )
-    for column, what in {
-        "geom_adhesion": "adhesion",
-        "geom_surfacevel": "a moving surface",
-    }.items():
+    for column, what in COLUMNS.items():
         values = source.column(column)
         if len(values) and np.any(values[geom]):
             findings.ignore(label, f"{what} is not supported")

@@ -1,0 +1,170 @@
+"""Errors, tables and the picture."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from experiments.locomotion.reference import Motion
+
+HERE = Path(__file__).parent
+SHOWN = "jaxccp ccp, 0.5 ms"
+"""Whose heights are drawn."""
+PARTED = 0.05
+"""Share of the path by which two motions count as parted."""
+
+
+@dataclass(frozen=True)
+class Fall:
+    """What became of all states of a robot under jaxccp."""
+
+    motions: list[Motion]
+    joint_error: float
+    """Largest [m, rad]."""
+    missed: float
+    """Share of records with a step that was not solved to its tolerance."""
+    overflow: bool
+
+
+@dataclass(frozen=True)
+class Rest:
+    """Forces of the ground on a robot that has come to rest, by state."""
+
+    weight: float
+    """[N]"""
+    excess: np.ndarray
+    """Vertical force over weight, less 1."""
+    sideways: np.ndarray
+    """Horizontal force over weight."""
+    speed: np.ndarray
+    """Largest of any body's velocity components [m/s]."""
+    penetration: np.ndarray
+    """[m]"""
+
+
+@dataclass(frozen=True)
+class Robot:
+    """All that was found of a robot; MuJoCo's motions by the contacts they were made with."""
+
+    name: str
+    theirs: dict[str, list[Motion]]
+    falls: dict[str, Fall]
+    """By law and step."""
+    rest: Rest
+
+
+def errors(found: list[Motion], expected: list[Motion]) -> np.ndarray:
+    """Distance of centres of mass at all times, over the length of the path [states k]."""
+    return np.stack(
+        [
+            np.linalg.norm(a.com - b.com, axis=1)
+            / np.linalg.norm(np.diff(b.com, axis=0), axis=1).sum()
+            for a, b in zip(found, expected, strict=True)
+        ]
+    )
+
+
+def _entries(robot: Robot) -> dict[str, np.ndarray]:
+    stiff = robot.theirs["stiff"]
+    ours = {name: errors(fall.motions, stiff) for name, fall in robot.falls.items()}
+    others = {f"MuJoCo {k}": errors(m, stiff) for k, m in robot.theirs.items() if k != "stiff"}
+    return ours | others
+
+
+def _parting(error: np.ndarray, every: float) -> str:
+    apart = error > PARTED
+    times = every * np.where(apart.any(axis=1), apart.argmax(axis=1), np.inf)
+    first = times.min()
+    if np.isinf(first):
+        return "-"
+    return f"{np.isfinite(times).sum()}, {first:.2f} s"
+
+
+def _table(header: list[str], rows: list[list[str]]) -> str:
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _paths(robots: list[Robot], every: float) -> tuple[list[list[str]], list[list[str]]]:
+    """Rows of errors, and of when motions part."""
+    paths, parted = [], []
+    for robot in robots:
+        found = _entries(robot)
+        shares = [100 * error.mean(axis=1) for error in found.values()]
+        paths.append([robot.name, *(f"{np.median(s):.2f} ({s.max():.2f})" for s in shares)])
+        parted.append([robot.name, *(_parting(error, every) for error in found.values())])
+    return paths, parted
+
+
+def _kept(robots: list[Robot]) -> list[list[str]]:
+    def depth(motions: list[Motion]) -> str:
+        penetration = max(motion.penetration for motion in motions)
+        return f"{penetration:.0e}, {max(motion.beyond for motion in motions):.0e}"
+
+    return [
+        [
+            robot.name,
+            *(depth(fall.motions) for fall in robot.falls.values()),
+            *(depth(robot.theirs[k]) for k in ("stiff", "as the file has it")),
+            ", ".join(f"{fall.joint_error:.0e}" for fall in robot.falls.values()),
+            ", ".join(f"{100 * fall.missed:.2g}" for fall in robot.falls.values()),
+            ", ".join("yes" if fall.overflow else "no" for fall in robot.falls.values()),
+        ]
+        for robot in robots
+    ]
+
+
+def _resting(robots: list[Robot]) -> list[list[str]]:
+    rows = []
+    for robot in robots:
+        rest = robot.rest
+        worst = (np.abs(part).max() for part in (rest.excess, rest.sideways, rest.speed))
+        row = [robot.name, f"{rest.weight:.2f}", *(f"{x:.0e}" for x in worst)]
+        rows.append([*row, f"{rest.penetration.max():.0e}"])
+    return rows
+
+
+def write(
+    robots: list[Robot], landings: dict[str, tuple[float, float]], every: float, version: str
+) -> None:
+    """Write results.md and paths.png."""
+    names, ours = list(_entries(robots[0])), list(robots[0].falls)
+    paths, parted = _paths(robots, every)
+    landed = [[name, *(f"{1e3 * x:.2f}" for x in found)] for name, found in landings.items()]
+    kept = ["", *ours, "MuJoCo stiff", "MuJoCo as the file has it", "joint errors", "not solved"]
+    resting = ["", "weight [N]", "vertical", "horizontal", "speed [m/s]", "penetration [m]"]
+    filled = {
+        "version": version,
+        "parted_share": f"{100 * PARTED:g}",
+        "paths": _table(["", *names], paths),
+        "parted": _table(["", *names], parted),
+        "landed": _table(["", "highest rebound [mm]", "error of the way [mm]"], landed),
+        "kept": _table([*kept, "overflow"], _kept(robots)),
+        "resting": _table(resting, _resting(robots)),
+    }
+    text = (HERE / "results.template.md").read_text(encoding="utf-8").format(**filled)
+    (HERE / "results.md").write_text(text, encoding="utf-8")
+    _picture(robots, every)
+
+
+def _picture(robots: list[Robot], every: float) -> None:
+    figure = Figure(figsize=(2.6 * len(robots), 5), layout="constrained")
+    axes = figure.subplots(2, len(robots), sharex=True, squeeze=False)
+    for column, robot in zip(axes.T, robots, strict=True):
+        fine = robot.falls[SHOWN]
+        for k, (a, b) in enumerate(zip(fine.motions, robot.theirs["stiff"], strict=True)):
+            t = every * np.arange(len(a.com))
+            column[0].plot(t, a.com[:, 2], color=f"C{k}", linewidth=2, alpha=0.5)
+            column[0].plot(t, b.com[:, 2], color="black", linewidth=0.8, linestyle="--")
+        column[0].set_title(robot.name)
+        for name, error in _entries(robot).items():
+            if "bouncing" not in name:
+                middle = np.median(error, axis=0)[1:]
+                column[1].semilogy(t[1:], np.maximum(100 * middle, 1e-4), label=name)
+        column[1].set_ylim(1e-3, 100)
+        column[1].set_xlabel("time [s]")
+    axes[0, 0].set_ylabel("height of the centre of mass [m]")
+    axes[1, 0].set_ylabel("error of its path [%]")
+    axes[1, 0].legend(fontsize="x-small", loc="upper left")
+    figure.savefig(HERE / "paths.png", dpi=90)

@@ -1,0 +1,164 @@
+"""Robots that fall, against MuJoCo with contacts as stiff as they get, and at rest.
+
+    python -m experiments.locomotion.run
+
+Float64, no controls. Takes what is installed of the models of gymnasium and brax, and
+examples/models. Writes results.md and paths.png beside itself.
+"""
+
+import importlib.util
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import jax
+
+jax.config.update("jax_enable_x64", True)
+
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+from rich.progress import track  # noqa: E402
+
+from experiments.locomotion import reference, report  # noqa: E402
+from experiments.locomotion.landing import landings  # noqa: E402
+from jaxccp import EulerImplicitLinearized, joint_motion, load, rollout  # noqa: E402
+from jaxccp.ccp import Law  # noqa: E402
+from jaxccp.collision.detect import detect  # noqa: E402
+from jaxccp.io import Loaded  # noqa: E402
+
+ROBOTS = {
+    "gymnasium": ("hopper", "walker2d_v5", "half_cheetah", "ant", "humanoid"),
+    "brax": ("ant",),
+    "examples": ("quadruped",),
+}
+SEED = 0
+STATES = 5
+"""Random states of each robot."""
+DROP = (0.02, 0.2)
+"""Heights of the lowest point [m]."""
+DURATION = 1.0
+EVERY = 2e-3
+"""Between records [s]."""
+SETTINGS: tuple[tuple[Law, float], ...] = (("ccp", 2e-3), ("ccp", 5e-4), ("ncp", 5e-4))
+"""Law and step [s] of jaxccp; the first ones come to rest, too."""
+ROUNDS = 5
+"""How often motions go on for as long again, to come to rest."""
+LAST = 50
+"""Records over which forces at rest are averaged."""
+CAPACITY = 32
+"""Contacts at once."""
+Starts = tuple[jax.Array, jax.Array]
+"""qpos and qvel of all states."""
+
+
+def files() -> list[tuple[str, Path]]:
+    """Name and file of every robot that is there."""
+    own = Path(__file__).parents[2] / "examples" / "models"
+    found = []
+    for package, stems in ROBOTS.items():
+        spec = importlib.util.find_spec(package) if package != "examples" else None
+        folders = [own] if package == "examples" else []
+        if spec is not None:
+            folders = [Path(folder) for folder in spec.submodule_search_locations or []]
+        for stem in stems:
+            paths = [p for folder in folders for p in folder.rglob(f"{stem}.xml")]
+            name = stem.removesuffix("_v5") + (", brax" if package == "brax" else "")
+            found += [(name, p) for p in paths[:1]]
+    return found
+
+
+def centre(loaded: Loaded, position: jax.Array) -> jax.Array:
+    """Centre of mass of all bodies."""
+    free = jnp.asarray(loaded.model.topology.free)
+    mass = jnp.where(free, loaded.model.bodies.mass, 0.0)
+    return mass @ position / mass.sum()
+
+
+def simulator(loaded: Loaded, law: Law, h: float) -> Callable:
+    """From qpos and qvel to what is measured of a motion, one state after the other."""
+    model, stepper = loaded.model, EulerImplicitLinearized(h, law)
+
+    def look(state):
+        contacts = detect(model, state)
+        return {
+            "com": centre(loaded, state.position),
+            "coordinates": loaded.layout.coordinates(model, state),
+            "penetration": -jnp.min(jnp.where(contacts.live, contacts.gap, 0.0), initial=0.0),
+            "joint error": jnp.max(jnp.abs(joint_motion(model, state).error)),
+            "speed": jnp.max(jnp.abs(state.velocity)),
+        }
+
+    def one(start):
+        state = loaded.layout.state(model, loaded.state, *start)
+        steps = round(DURATION / h), round(EVERY / h)
+        _, trajectory = rollout(model, state, stepper, steps[0], every=steps[1])
+        seen = jax.vmap(look)(trajectory.state)
+        return look(state)["com"], seen, trajectory.report
+
+    return jax.jit(partial(jax.lax.map, one))
+
+
+def fall(theirs: reference.Model, simulate: Callable, starts: Starts) -> report.Fall:
+    """All states under jaxccp."""
+    first, seen, reports = jax.device_get(simulate(starts))
+    motions = [
+        reference.Motion(
+            np.concatenate([first[k : k + 1], seen["com"][k]]),
+            float(seen["penetration"][k].max()),
+            reference.beyond(theirs, seen["coordinates"][0][k]),
+        )
+        for k in range(STATES)
+    ]
+    return report.Fall(
+        motions,
+        float(seen["joint error"].max()),
+        float((reports.solver.status != 0).mean()),
+        bool(reports.overflow.any()),
+    )
+
+
+def rest(loaded: Loaded, simulate: Callable, starts: Starts) -> report.Rest:
+    """The same states, come to rest."""
+    for _ in range(1 + ROUNDS):
+        _, seen, reports = jax.device_get(simulate(starts))
+        starts = tuple(part[:, -1] for part in seen["coordinates"])
+    moving = np.asarray(loaded.model.topology.free)
+    weight = -np.asarray(loaded.model.bodies.mass)[moving].sum() * loaded.model.gravity[2]
+    carried = -reports.pushes[:, -LAST:, 0].mean(axis=1) / weight
+    return report.Rest(
+        float(weight),
+        carried[:, 2] - 1,
+        np.hypot(carried[:, 0], carried[:, 1]),
+        seen["speed"][:, -1],
+        seen["penetration"][:, -1],
+    )
+
+
+def robot(name: str, path: Path) -> report.Robot:
+    loaded = load(path, max_contacts=CAPACITY)
+    rng = np.random.default_rng(SEED)
+    stiff = reference.compiled(path, reference.STIFF)
+    states = reference.random_states(stiff, rng, STATES, DROP)
+    starts = tuple(jnp.asarray(np.stack(part)) for part in zip(*states, strict=True))
+    theirs = {}
+    for label, contact in reference.CONTACTS.items():
+        model = reference.compiled(path, contact)
+        theirs[label] = [reference.motion(model, *state, DURATION, EVERY) for state in states]
+    simulators = {setting: simulator(loaded, *setting) for setting in SETTINGS}
+    falls = {
+        f"jaxccp {law}, {1e3 * h:g} ms": fall(stiff, simulate, starts)
+        for (law, h), simulate in simulators.items()
+    }
+    return report.Robot(name, theirs, falls, rest(loaded, simulators[SETTINGS[0]], starts))
+
+
+def main() -> None:
+    begin = time.perf_counter()
+    robots = [robot(*one) for one in track(files(), description="robots")]
+    report.write(robots, landings(), EVERY, reference.mujoco.__version__)
+    print(f"{time.perf_counter() - begin:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
