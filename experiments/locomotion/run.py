@@ -48,7 +48,7 @@ LAST = 50
 """Records over which forces at rest are averaged."""
 CAPACITY = 32
 """Contacts at once."""
-Starts = tuple[jax.Array, jax.Array]
+Starts = tuple[jax.Array, ...]
 """qpos and qvel of all states."""
 
 

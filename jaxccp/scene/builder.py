@@ -426,7 +426,8 @@ class ModelBuilder:
 
         def group(pairs: list[tuple[int, int]]) -> PairGroup:
             rubs = np.array([rows.get(frozenset(pair), -1) for pair in pairs], np.int32)
-            return PairGroup(kinds(pairs[0]), *np.array(pairs, np.int32).T, rubs)
+            first, second = np.array(pairs, np.int32).T
+            return PairGroup(kinds(pairs[0]), first, second, rubs)
 
         return tuple(group(pairs) for pairs in groups.values())
 
