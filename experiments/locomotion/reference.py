@@ -130,7 +130,7 @@ def motion(
     """Over ``duration`` [s], recorded ``every`` so many [s], under constant controls."""
     data = mujoco.MjData(model)
     data.qpos[:], data.qvel[:], data.ctrl[:] = qpos, qvel, ctrl
-    time, com, qpos = [], [], []
+    time, com, passed = [], [], []
     penetration, instants = 0.0, np.linspace(0.0, duration, round(duration / every) + 1)
     while not time or time[-1] < duration:
         if not time or data.time > time[-1] + 0.5 * every:
@@ -138,12 +138,12 @@ def motion(
             mujoco.mj_comPos(model, data)
             time.append(data.time)
             com.append(data.subtree_com[0].copy())
-            qpos.append(data.qpos.copy())
+            passed.append(data.qpos.copy())
         mujoco.mj_step(model, data)
         if data.ncon:
             penetration = max(penetration, -data.contact.dist.min())
     path = np.stack([np.interp(instants, time, row) for row in np.transpose(com)], axis=1)
-    return Motion(path, penetration, beyond(model, np.array(qpos)))
+    return Motion(path, penetration, beyond(model, np.array(passed)))
 
 
 def beyond(model: Model, qpos: np.ndarray) -> float:

@@ -100,7 +100,7 @@ def _paths(robots: list[Robot], every: float) -> tuple[list[list[str]], list[lis
 def _kept(robots: list[Robot]) -> list[list[str]]:
     def depth(motions: list[Motion]) -> str:
         penetration = max(motion.penetration for motion in motions)
-        return f"{penetration:.0e}, {max(motion.beyond for motion in motions):.0e}"
+        return f"{abs(penetration):.0e}, {max(motion.beyond for motion in motions):.0e}"
 
     return [
         [
@@ -166,5 +166,6 @@ def _picture(robots: list[Robot], every: float) -> None:
         column[1].set_xlabel("time [s]")
     axes[0, 0].set_ylabel("height of the centre of mass [m]")
     axes[1, 0].set_ylabel("error of its path [%]")
-    axes[1, 0].legend(fontsize="x-small", loc="upper left")
+    handles, labels = axes[1, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize="small")
     figure.savefig(HERE / "paths.png", dpi=90)

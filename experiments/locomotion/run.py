@@ -2,7 +2,7 @@
 
     python -m experiments.locomotion.run
 
-Float64, no controls. Takes what is installed of the models of gymnasium and brax, and
+Float64, no controls. The models are gymnasium's, if that is installed, and the quadruped of
 examples/models. Writes results.md and paths.png beside itself.
 """
 
@@ -27,13 +27,9 @@ from jaxccp.ccp import Law  # noqa: E402
 from jaxccp.collision.detect import detect  # noqa: E402
 from jaxccp.io import Loaded  # noqa: E402
 
-ROBOTS = {
-    "gymnasium": ("hopper", "walker2d_v5", "half_cheetah", "ant", "humanoid"),
-    "brax": ("ant",),
-    "examples": ("quadruped",),
-}
+ROBOTS = ("hopper", "walker2d_v5", "half_cheetah", "ant", "humanoid", "quadruped")
 SEED = 0
-STATES = 5
+STATES = 3
 """Random states of each robot."""
 DROP = (0.02, 0.2)
 """Heights of the lowest point [m]."""
@@ -48,24 +44,18 @@ LAST = 50
 """Records over which forces at rest are averaged."""
 CAPACITY = 32
 """Contacts at once."""
-Starts = tuple[jax.Array, jax.Array]
+Starts = tuple[jax.Array, ...]
 """qpos and qvel of all states."""
 
 
 def files() -> list[tuple[str, Path]]:
     """Name and file of every robot that is there."""
-    own = Path(__file__).parents[2] / "examples" / "models"
-    found = []
-    for package, stems in ROBOTS.items():
-        spec = importlib.util.find_spec(package) if package != "examples" else None
-        folders = [own] if package == "examples" else []
-        if spec is not None:
-            folders = [Path(folder) for folder in spec.submodule_search_locations or []]
-        for stem in stems:
-            paths = [p for folder in folders for p in folder.rglob(f"{stem}.xml")]
-            name = stem.removesuffix("_v5") + (", brax" if package == "brax" else "")
-            found += [(name, p) for p in paths[:1]]
-    return found
+    spec = importlib.util.find_spec("gymnasium")
+    folders = [] if spec is None else spec.submodule_search_locations or []
+    folders = [Path(__file__).parents[2] / "examples" / "models", *map(Path, folders)]
+    paths = (path for folder in folders for path in sorted(folder.rglob("*.xml")))
+    found = {path.stem: path for path in paths if path.stem in ROBOTS}
+    return [(stem.removesuffix("_v5"), found[stem]) for stem in ROBOTS if stem in found]
 
 
 def centre(loaded: Loaded, position: jax.Array) -> jax.Array:
