@@ -1,11 +1,13 @@
 """Two algorithms in turns on one problem, each where the other is at a loss."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.problem import Law, Problem
@@ -56,7 +58,32 @@ class Relay(Solver):
         )
 
     def step(self, task: Task, state: _State) -> _State:
-        return lax.cond(state.at_second, self._step_second, self._step_first, task, state)
+        @custom_vmap
+        def step(task: Task, state: _State) -> _State:
+            return lax.cond(state.at_second, self._step_second, self._step_first, task, state)
+
+        # Of a batch cond would take both steps for all; one that is nobody's turn is left out.
+        @step.def_vmap
+        def _(size: int, batched: tuple, task: Task, state: _State) -> tuple[_State, _State]:
+            axes = jax.tree.map(lambda flag: 0 if flag else None, batched)
+            state = jax.vmap(lambda _, state: state, axes, axis_size=size)(task, state)
+            everywhere = axes[0], 0
+
+            def turn(step: Callable, whose: Array) -> _State:
+                taken = jax.vmap(step, everywhere, axis_size=size)
+                return lax.cond(jnp.any(whose), taken, lambda _, state: state, task, state)
+
+            late = turn(self._step_second, state.at_second)
+            early = turn(self._step_first, ~state.at_second)
+
+            def choose(late: Array, early: Array) -> Array:
+                turns = state.at_second.reshape(size, *[1] * (late.ndim - 1))
+                return jnp.where(turns, late, early)
+
+            ahead = jax.tree.map(choose, late, early)
+            return ahead, jax.tree.map(lambda _: True, ahead)
+
+        return step(task, state)
 
     def _step_first(self, task: Task, state: _State) -> _State:
         first, second = self._tasks(task)
