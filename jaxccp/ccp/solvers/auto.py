@@ -31,10 +31,12 @@ class Auto(Solver):
     """Rows of the largest matrix with which Newton is not put off."""
     brief: int = 25
     """Steps of the first-order method before Newton's turn there."""
+    middle: int = 450
+    """Rows of the matrix whose factorisations cost as much as ``patience`` steps."""
+    patience: int = 2000
+    """Steps of the first-order method there and above; below they fall with the square."""
     largest: int = 1500
     """Rows of the largest matrix that is factorised."""
-    patience: int = 2000
-    """The same where the matrix is larger."""
 
     def chosen(self, problem: Problem, law: Law) -> Solver:
         delassus = problem.delassus
@@ -46,4 +48,5 @@ class Auto(Solver):
         first = APGD() if law == "ccp" else PSOR()
         if problem.cones.friction != "cone" or size > self.largest:
             return first
-        return Relay(first, Newton(), self.brief if size <= self.small else self.patience)
+        steps = round(self.patience * min(1.0, (size / self.middle) ** 2))
+        return Relay(first, Newton(), self.brief if size <= self.small else steps)
