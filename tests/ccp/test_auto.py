@@ -31,7 +31,8 @@ from tests.ccp.test_newton import column
 def test_the_choice_goes_by_size_law_and_shape(law: Law, first: Solver) -> None:
     problem = column(20, 1.0)  # 60 rows
     assert Auto().chosen(problem, law) == Relay(first, Newton(), Auto().brief)
-    assert Auto(small=59).chosen(problem, law) == Relay(first, Newton(), Auto().patience)
+    assert Auto(small=59, middle=60).chosen(problem, law) == Relay(first, Newton(), 2000)
+    assert Auto(small=59, middle=120).chosen(problem, law) == Relay(first, Newton(), 500)
     assert Auto(small=10, largest=59).chosen(problem, law) == first
     bodies = random_case(0, 0, 40).problem()  # 120 rows over 8 bodies
     assert Auto(small=48).chosen(bodies, law) == Relay(first, Newton(), Auto().brief)
