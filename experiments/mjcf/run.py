@@ -34,7 +34,7 @@ STATES = 5
 STEPS = (4e-3, 2e-3, 1e-3, 5e-4, 2.5e-4)
 """Of the trajectories [s]."""
 DURATION = 0.4
-TRACED = ("arm", "quadruped", "four_bar", "hopper", "ant", "humanoid")
+TRACED = ("arm", "quadruped", "four_bar", "hopper", "ant")
 """Models whose trajectories are computed."""
 COMPILED = ("arm", "quadruped", "hopper", "ant", "humanoid")
 
