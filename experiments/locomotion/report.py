@@ -31,6 +31,8 @@ class Fall:
 class Rest:
     """Forces of the ground on a robot that has come to rest, by state."""
 
+    after: float
+    """Time since the start [s]."""
     weight: float
     """[N]"""
     excess: np.ndarray
@@ -120,7 +122,7 @@ def _resting(robots: list[Robot]) -> list[list[str]]:
     for robot in robots:
         rest = robot.rest
         worst = (np.abs(part).max() for part in (rest.excess, rest.sideways, rest.speed))
-        row = [robot.name, f"{rest.weight:.2f}", *(f"{x:.0e}" for x in worst)]
+        row = [robot.name, f"{rest.after:.0f}", f"{rest.weight:.2f}", *(f"{x:.0e}" for x in worst)]
         rows.append([*row, f"{rest.penetration.max():.0e}"])
     return rows
 
@@ -133,7 +135,8 @@ def write(
     paths, parted = _paths(robots, every)
     landed = [[name, *(f"{1e3 * x:.2f}" for x in found)] for name, found in landings.items()]
     kept = ["", *ours, "MuJoCo stiff", "MuJoCo as the file has it", "joint errors", "not solved"]
-    resting = ["", "weight [N]", "vertical", "horizontal", "speed [m/s]", "penetration [m]"]
+    resting = ["", "after [s]", "weight [N]", "vertical", "horizontal", "speed [m/s]"]
+    resting.append("penetration [m]")
     filled = {
         "version": version,
         "parted_share": f"{100 * PARTED:g}",

@@ -38,8 +38,10 @@ EVERY = 2e-3
 """Between records [s]."""
 SETTINGS: tuple[tuple[Law, float], ...] = (("ccp", 2e-3), ("ccp", 5e-4), ("ncp", 5e-4))
 """Law and step [s] of jaxccp; the first ones come to rest, too."""
-ROUNDS = 5
-"""How often motions go on for as long again, to come to rest."""
+STILL = 1e-6
+"""Speed below which a robot is at rest [m/s]."""
+ROUNDS = 60
+"""Motions go on for as long again at most as often, to come to rest."""
 LAST = 50
 """Records over which forces at rest are averaged."""
 CAPACITY = 32
@@ -110,13 +112,16 @@ def fall(theirs: reference.Model, simulate: Callable, starts: Starts) -> report.
 
 def rest(loaded: Loaded, simulate: Callable, starts: Starts) -> report.Rest:
     """The same states, come to rest."""
-    for _ in range(1 + ROUNDS):
+    rounds, fastest = 0, np.inf
+    while fastest > STILL and rounds < ROUNDS:
         _, seen, reports = jax.device_get(simulate(starts))
         starts = tuple(part[:, -1] for part in seen["coordinates"])
+        rounds, fastest = rounds + 1, seen["speed"][:, -LAST:].max()
     moving = np.asarray(loaded.model.topology.free)
     weight = -np.asarray(loaded.model.bodies.mass)[moving].sum() * loaded.model.gravity[2]
     carried = -reports.pushes[:, -LAST:, 0].mean(axis=1) / weight
     return report.Rest(
+        DURATION * rounds,
         float(weight),
         carried[:, 2] - 1,
         np.hypot(carried[:, 0], carried[:, 1]),
