@@ -10,14 +10,14 @@ from tests.dynamics.cluster import FIRST, SOLIDS, STEPS, TOLERANCE, H, runs, sce
 
 pytestmark = pytest.mark.usefixtures("hasty_compilation")
 
-BOTH_LAWS = pytest.mark.parametrize("law", ["ccp", "ncp"])
+BOTH_LAWS = pytest.mark.parametrize("law", [pytest.param("ccp", marks=pytest.mark.long), "ncp"])
 ROUNDING = 1e-12
 LATE_IMPULSES = pytest.mark.xfail(
     reason="an impulse at its time of impact acts with the arms of the start of the step"
 )
 
 
-@pytest.mark.parametrize("law", [pytest.param("ccp", marks=pytest.mark.long), "ncp"])
+@BOTH_LAWS
 @pytest.mark.parametrize("name", ["collide", "bounce", "elastic", "apart"])
 def test_momentum_is_conserved(law: Law, name: str) -> None:
     linear = runs(law)[name].linear

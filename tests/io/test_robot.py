@@ -16,7 +16,10 @@ from jaxccp.io import Loaded
 mujoco = pytest.importorskip("mujoco")
 from experiments.locomotion import reference  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("hasty_compilation")
+pytestmark = [
+    pytest.mark.xdist_group("robot"),
+    pytest.mark.usefixtures("hasty_compilation"),
+]
 
 FILE = Path(__file__).resolve().parents[2] / "examples" / "models" / "quadruped.xml"
 H, STEPS, DROP = 2e-3, 750, 0.05
