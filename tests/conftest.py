@@ -27,6 +27,7 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
 MAPS = Path("/proc/self/maps")
 MOST_MAPS = 30_000
 """Every compiled program holds some; Linux allows a process 65 530 of them."""
+_tests = itertools.count()
 
 
 @pytest.fixture(autouse=True)
@@ -40,9 +41,6 @@ def room_for_programs() -> Iterator[None]:
         if crowded:
             jax.clear_caches()
             gc.collect()
-
-
-_tests = itertools.count()
 
 
 @pytest.fixture(scope="module")

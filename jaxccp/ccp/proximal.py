@@ -5,7 +5,6 @@ Curnier, CMAME 92, 1991; regularised as the proximal point method, Rockafellar, 
 Optim. 14, 1976): quadratic once near. Velocities are those of impulses η, which need not be in K.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import jax
@@ -14,6 +13,7 @@ from jax import lax
 from jaxtyping import Array, Float, Int
 
 from jaxccp.ccp.blocks import BlockDiagonal
+from jaxccp.ccp.linear import Inverse
 from jaxccp.ccp.linearization import proximal_blocks, shear, sliding
 from jaxccp.ccp.problem import Problem
 from jaxccp.ccp.solver import Task
@@ -68,7 +68,7 @@ def frame(
     )
 
 
-def step(problem: Problem, at: Frame, solve: Callable[[Array], Array]) -> Float[Array, " n"]:
+def step(problem: Problem, at: Frame, solve: Inverse) -> Float[Array, " n"]:
     """The step d of η, (I + G G S N) d = e; ``solve`` is the inverse of I + G S N G.
 
     With e = G b + a it is d = G y + a with (I + G S N G) y = b − G S N a, free of the cancellation

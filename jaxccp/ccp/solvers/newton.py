@@ -1,6 +1,5 @@
 """Newton's method: through the inside of the cones, then straight to the solution."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -13,7 +12,7 @@ from jaxccp.ccp import interior, proximal
 from jaxccp.ccp.blocks import BlockDiagonal, identity
 from jaxccp.ccp.cones import Friction
 from jaxccp.ccp.delassus import BodyDelassus, Delassus, DenseDelassus
-from jaxccp.ccp.linear import FixedPointSystem, factorised
+from jaxccp.ccp.linear import FixedPointSystem, Inverse, factorised
 from jaxccp.ccp.linearization import shear
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
@@ -141,9 +140,7 @@ class Newton(Solver):
             lambda: self._advanced(task, state, at, solve),
         )
 
-    def _advanced(
-        self, task: Task, state: _State, at: interior.Frame, solve: Callable[[Array], Array]
-    ) -> _State:
+    def _advanced(self, task: Task, state: _State, at: interior.Frame, solve: Inverse) -> _State:
         """After a step inside."""
         problem = task.problem
         aim = interior.predict(at)
@@ -179,9 +176,7 @@ class Newton(Solver):
             stuck=stuck,
         )
 
-    def _finished(
-        self, task: Task, state: _State, at: proximal.Frame, solve: Callable[[Array], Array]
-    ) -> _State:
+    def _finished(self, task: Task, state: _State, at: proximal.Frame, solve: Inverse) -> _State:
         """After a step of the finish."""
         problem = task.problem
         d = proximal.step(problem, at, solve)
@@ -252,8 +247,9 @@ def _residual(task: Task, lam: Array, n_lam: Array) -> Array:
 def _inside(task: Task, state: _State) -> tuple[interior.Frame, BlockDiagonal]:
     problem, cones = task.problem, task.problem.cones
     u = problem.corrected(state.n_point + problem.r, task.law)
-    slope = jnp.zeros_like(cones.split(u)[1][:, 1:])
+    tangents = cones.split(u)[1][:, 1:]
+    slope = jnp.zeros_like(tangents)
     if task.law == "ncp":
-        direction = safe.normalize(cones.split(u)[1][:, 1:], jnp.zeros(2, u.dtype))
+        direction = safe.normalize(tangents, jnp.zeros(2, u.dtype))
         slope = jnp.where(state.lagged, slope, cones.mu[:, None] * direction)
     return interior.frame(problem, task.rho, state.point, u), shear(cones, slope)

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
-from jaxccp.dynamics.inertia import kinetic_energy, potential_energy
+from jaxccp.dynamics.inertia import kinetic_energy, potential_energy, world_inertia
 from jaxccp.dynamics.rows.row import Step
 from jaxccp.dynamics.rows.servo import forces
 from jaxccp.io.mjcf.layout import Layout
@@ -187,9 +187,9 @@ def angular_momentum(r: Reading, i: Index) -> Array:
     state, mass = r.state, jnp.where(r.groups[i], r.model.bodies.mass, 0.0)
     arm = state.position - r.mean(state.position, i)[:, None]
     moving = state.velocity - r.mean(state.velocity, i)[:, None]
-    local = quaternion.rotate(quaternion.conjugate(state.quaternion), state.angular_velocity)
-    spin = jnp.einsum("bij,bj->bi", r.model.bodies.inertia, local)
-    spin = jnp.asarray(r.groups[i], spin.dtype) @ quaternion.rotate(state.quaternion, spin)
+    tensor = world_inertia(r.model, quaternion.to_matrix(state.quaternion))
+    spin = jnp.einsum("bij,bj->bi", tensor, state.angular_velocity)
+    spin = jnp.asarray(r.groups[i], spin.dtype) @ spin
     return jnp.einsum("nb,nbi->ni", mass, jnp.cross(arm, moving)) + spin
 
 
