@@ -1,7 +1,8 @@
-"""Two algorithms in turns on one problem, each where the other is at a loss."""
+"""Algorithms in turns on one problem, each where the other is at a loss."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import jax
@@ -17,112 +18,142 @@ from jaxccp.ccp.solver import Solver, Task
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class _State:
-    first: Any
-    second: Any
+    runners: tuple[Any, ...]
+    """The state of each algorithm."""
+    turn: Int[Array, ""]
+    """Whose it is."""
     steps: Int[Array, ""]
-    """That ``first`` has taken."""
-    at_second: Bool[Array, ""]
-    returned: Bool[Array, ""]
-    """Whether ``second`` has had its turn."""
+    """That the first has taken."""
+    settled: Bool[Array, ""]
+    """Whether the turn is the last one."""
 
 
 @dataclass(frozen=True)
 class Relay(Solver):
-    """``first`` for ``patience`` steps, ``second`` until it has nothing to do, ``first`` again.
+    """``first`` for ``patience`` steps, ``second`` until it has nothing to do, then ``last``.
 
-    Each begins where the other ended; ``first`` goes on from the better one of both iterates.
+    ``second`` begins where ``first`` ended, ``last`` at the better one of both iterates.
     """
 
     first: Solver
     second: Solver
     patience: int
     """0 begins with ``second``."""
+    last: Solver | None = None
+    """None: ``first`` again."""
+
+    @property
+    def runners(self) -> tuple[Solver, ...]:
+        """The algorithms."""
+        return self.first, self.second, *([self.last] if self.last else [])
 
     def solves(self, law: Law) -> bool:
-        return self.first.solves(law) and self.second.solves(law)
+        return all(runner.solves(law) for runner in self.runners)
 
     def prepare(self, problem: Problem, rho: Array) -> Any:
-        return self.first.prepare(problem, rho), self.second.prepare(problem, rho)
-
-    def _tasks(self, task: Task) -> tuple[Task, Task]:
-        return task.holding(task.data[0]), task.holding(task.data[1])
+        return tuple(runner.prepare(problem, rho) for runner in self.runners)
 
     def init(self, task: Task, lam: Array, n_lam: Array) -> _State:
-        first, second = self._tasks(task)
-        return _State(
-            self.first.init(first, lam, n_lam),
-            self.second.init(second, lam, n_lam),
-            jnp.int32(0),
-            jnp.asarray(self.patience == 0),
-            jnp.asarray(False),
-        )
+        begun = [
+            runner.init(task.holding(data), lam, n_lam)
+            for runner, data in zip(self.runners, task.data, strict=True)
+        ]
+        turn = jnp.int32(0 if self.patience else 1)
+        return _State(tuple(begun), turn, jnp.int32(0), jnp.asarray(False))
 
     def step(self, task: Task, state: _State) -> _State:
+        steps = [self._step_first, self._step_second, self._step_last][: len(self.runners)]
+
         @custom_vmap
         def step(task: Task, state: _State) -> _State:
-            return lax.cond(state.at_second, self._step_second, self._step_first, task, state)
+            return lax.switch(state.turn, steps, task, state)
 
-        # Of a batch cond would take both steps for all; one that is nobody's turn is left out.
+        # Of a batch switch would take all steps for all; one that is nobody's turn is left out.
         @step.def_vmap
         def _(size: int, batched: tuple, task: Task, state: _State) -> tuple[_State, _State]:
             axes = jax.tree.map(lambda flag: 0 if flag else None, batched)
             state = jax.vmap(lambda _, state: state, axes, axis_size=size)(task, state)
             everywhere = axes[0], 0
 
-            def turn(step: Callable, whose: Array) -> _State:
-                taken = jax.vmap(step, everywhere, axis_size=size)
-                return lax.cond(jnp.any(whose), taken, lambda _, state: state, task, state)
+            def taken(step: Callable, whose: Array) -> _State:
+                all_of_them = jax.vmap(step, everywhere, axis_size=size)
+                return lax.cond(jnp.any(whose), all_of_them, lambda _, state: state, task, state)
 
-            late = turn(self._step_second, state.at_second)
-            early = turn(self._step_first, ~state.at_second)
+            def choose(after: _State, turn: int) -> _State:
+                whose = state.turn == turn
+                mine = taken(steps[turn], whose)
 
-            def choose(late: Array, early: Array) -> Array:
-                turns = state.at_second.reshape(size, *[1] * (late.ndim - 1))
-                return jnp.where(turns, late, early)
+                def pick(a: Array, b: Array) -> Array:
+                    return jnp.where(whose.reshape(size, *[1] * (a.ndim - 1)), a, b)
 
-            ahead = jax.tree.map(choose, late, early)
+                return jax.tree.map(pick, mine, after)
+
+            ahead = reduce(choose, range(len(steps)), state)
             return ahead, jax.tree.map(lambda _: True, ahead)
 
         return step(task, state)
 
+    def _advanced(self, task: Task, state: _State, turn: int) -> tuple[Any, Array]:
+        """The algorithm's next state, and whether it has nothing left to do."""
+        runner, own = self.runners[turn], task.holding(task.data[turn])
+        ahead = runner.step(own, state.runners[turn])
+        return ahead, runner.done(own, ahead)
+
+    def _candidate(self, task: Task, state: Any, turn: int) -> tuple[Array, Array]:
+        return self.runners[turn].candidate(task.holding(task.data[turn]), state)
+
     def _step_first(self, task: Task, state: _State) -> _State:
-        first, second = self._tasks(task)
-        ahead, steps = self.first.step(first, state.first), state.steps + 1
-        over = ~state.returned & ((steps >= self.patience) | self.first.done(first, ahead))
-        ready = lax.cond(
+        ahead, idle = self._advanced(task, state, 0)
+        _, ready, *rest = state.runners
+        steps = state.steps + 1
+        over = ~state.settled & ((steps >= self.patience) | idle)
+        second = lax.cond(
             over,
-            lambda: self.second.init(second, *self.first.candidate(first, ahead)),
-            lambda: state.second,
+            lambda: self.second.init(task.holding(task.data[1]), *self._candidate(task, ahead, 0)),
+            lambda: ready,
         )
-        return replace(state, first=ahead, second=ready, steps=steps, at_second=over)
+        return replace(
+            state, runners=(ahead, second, *rest), turn=over.astype(jnp.int32), steps=steps
+        )
 
     def _step_second(self, task: Task, state: _State) -> _State:
-        first, second = self._tasks(task)
-        ahead = self.second.step(second, state.second)
-        over = self.second.done(second, ahead)
+        ahead, over = self._advanced(task, state, 1)
+        first, _, *rest = state.runners
+        following = 2 if self.last else 0
 
         def go_on() -> Any:
-            early, late = (
-                self.first.candidate(first, state.first),
-                self.second.candidate(second, ahead),
-            )
+            early, late = self._candidate(task, first, 0), self._candidate(task, ahead, 1)
             better = _residual(task, *late) < _residual(task, *early)
-            return lax.cond(better, lambda: self.first.init(first, *late), lambda: state.first)
+            own = task.holding(task.data[following])
+            if self.last is None:
+                return lax.cond(better, lambda: self.first.init(own, *late), lambda: first)
+            best = jax.tree.map(lambda a, b: jnp.where(better, a, b), late, early)
+            return self.last.init(own, *best)
 
-        ready = lax.cond(over, go_on, lambda: state.first)
-        return replace(state, first=ready, second=ahead, at_second=~over, returned=over)
+        next_one = rest[0] if self.last else first
+        ready = lax.cond(over, go_on, lambda: next_one)
+        runners = (first, ahead, ready) if self.last else (ready, ahead)
+        turn = jnp.where(over, following, 1).astype(jnp.int32)
+        return replace(state, runners=runners, turn=turn, settled=over)
+
+    def _step_last(self, task: Task, state: _State) -> _State:
+        ahead, _ = self._advanced(task, state, 2)
+        return replace(state, runners=(*state.runners[:2], ahead))
 
     def candidate(self, task: Task, state: _State) -> tuple[Array, Array]:
-        first, second = self._tasks(task)
-        early, late = (
-            self.first.candidate(first, state.first),
-            self.second.candidate(second, state.second),
-        )
-        return jax.tree.map(lambda a, b: jnp.where(state.at_second, a, b), late, early)
+        candidates = [
+            self._candidate(task, runner, turn) for turn, runner in enumerate(state.runners)
+        ]
+
+        def whose(*leaves: Array) -> Array:
+            return jnp.stack(leaves)[state.turn]
+
+        return jax.tree.map(whose, *candidates)
 
     def done(self, task: Task, state: _State) -> Bool[Array, ""]:
-        over = self.first.done(self._tasks(task)[0], state.first)
-        return state.returned & ~state.at_second & over
+        turn = 2 if self.last else 0
+        own = task.holding(task.data[turn])
+        return state.settled & self.runners[turn].done(own, state.runners[turn])
 
 
 def _residual(task: Task, lam: Array, n_lam: Array) -> Float[Array, ""]:

@@ -6,13 +6,56 @@ Coulomb's law keeps its form too. A sphere's block of N, whose tangents move 3.5
 as its normal, becomes the identity, and one projected step solves the contact.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.cones import Cones
+from jaxccp.ccp.delassus import Delassus
+from jaxccp.ccp.problem import Law, Problem
 from jaxccp.math import safe
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Scaling:
+    """S and the cones of a = S⁻¹ λ."""
+
+    s: Float[Array, " n"]
+    cones: Cones
+
+    def point(self, lam: Float[Array, " n"], n_lam: Float[Array, " n"]) -> Float[Array, "2 n"]:
+        """(S⁻¹ λ, S N λ)."""
+        return jnp.stack([lam / self.s, self.s * n_lam])
+
+    def apply(self, delassus: Delassus, a: Float[Array, " n"]) -> Float[Array, " n"]:
+        """S N S a."""
+        return self.s * delassus.apply(self.s * a)
+
+    def corrected(self, u: Float[Array, " n"], law: Law) -> Float[Array, " n"]:
+        """S ũ of S u: with De Saxcé's shift under Coulomb's law."""
+        if law == "ccp":
+            return u
+        tangents = self.cones.split(u)[1][:, 1:]
+        return self.cones.raised(u, self.cones.section.shift(tangents, self.cones.mu))
+
+
+def row_scaling(problem: Problem, rho: Float[Array, " n"]) -> Scaling:
+    """By the diagonal blocks of N; with rolling friction by one number per contact, √ρ."""
+    if problem.cones.rolling is not None:
+        s = jnp.sqrt(rho)
+    else:
+        blocks = problem.delassus.blocks(problem.cones.lo.shape[0])
+        s = scale(problem.cones, *blocks, coupled=False)
+    return Scaling(s, scaled(problem.cones, s))
+
+
+def uniform(problem: Problem, rho: Float[Array, " n"]) -> Scaling:
+    """By one number for all rows."""
+    s = jnp.full_like(rho, jnp.sqrt(jnp.max(rho, initial=0.0)))
+    return Scaling(s, scaled(problem.cones, s))
 
 
 def scale(

@@ -27,16 +27,21 @@ from tests.ccp.problems import random_case
 from tests.ccp.test_newton import column
 
 
-@pytest.mark.parametrize(("law", "first"), [("ccp", APGD()), ("ncp", PSOR())])
-def test_the_choice_goes_by_size_law_and_shape(law: Law, first: Solver) -> None:
+@pytest.mark.parametrize(
+    ("law", "last", "alone"), [("ccp", None, APGD()), ("ncp", PSOR(), Relay(APGD(), PSOR(), 2000))]
+)
+def test_the_choice_goes_by_size_law_and_shape(
+    law: Law, last: Solver | None, alone: Solver
+) -> None:
     problem = column(20, 1.0)  # 60 rows
-    assert Auto().chosen(problem, law) == Relay(first, Newton(), Auto().brief)
-    assert Auto(small=59, middle=60).chosen(problem, law) == Relay(first, Newton(), 2000)
-    assert Auto(small=59, middle=120).chosen(problem, law) == Relay(first, Newton(), 500)
-    assert Auto(small=10, largest=59).chosen(problem, law) == first
+    small = Relay(APGD(), Newton(), Auto().brief)
+    assert Auto().chosen(problem, law) == small
+    assert Auto(small=59, middle=60).chosen(problem, law) == Relay(APGD(), Newton(), 2000, last)
+    assert Auto(small=59, middle=120).chosen(problem, law) == Relay(APGD(), Newton(), 500, last)
+    assert Auto(small=10, largest=59).chosen(problem, law) == alone
     bodies = random_case(0, 0, 40).problem()  # 120 rows over 8 bodies
-    assert Auto(small=48).chosen(bodies, law) == Relay(first, Newton(), Auto().brief)
-    assert Auto().chosen(shaped(bodies, "pyramid"), law) == first
+    assert Auto(small=48).chosen(bodies, law) == small
+    assert Auto().chosen(shaped(bodies, "pyramid"), law) == alone
 
 
 @partial(jax.jit, static_argnums=(1, 2))
@@ -82,6 +87,18 @@ def test_the_first_goes_on_from_the_better_iterate(patience: int) -> None:
     np.testing.assert_allclose(relayed.u, alone.u, atol=1e-7)
     # One step is the idle one's, and the state of the first is kept over it.
     assert relayed.statistics.iterations == alone.statistics.iterations + 1
+
+
+@pytest.mark.parametrize("patience", [0, 8])
+def test_the_last_goes_on_from_the_better_iterate(patience: int) -> None:
+    problem, stop = random_case(1).problem(), Stop(atol=1e-9, max_iterations=2000)
+    relay = Relay(Idle(), Idle(), patience, APGD())
+    alone, relayed = solve(problem, APGD(), stop=stop), solve(problem, relay, stop=stop)
+    assert relayed.statistics.status == Status.CONVERGED
+    np.testing.assert_allclose(relayed.u, alone.u, atol=1e-7)
+    batch = jax.tree.map(lambda leaf: jnp.stack([leaf, leaf]), problem)
+    both = jax.vmap(lambda problem: solve(problem, relay, stop=stop))(batch)
+    np.testing.assert_allclose(both.u[1], relayed.u, atol=1e-9)
 
 
 def test_giving_up_twice_is_a_stall() -> None:

@@ -45,8 +45,10 @@ class Auto(Solver):
             size = min(size, 6 * delassus.bodies)
         if problem.cones.rolling is not None:
             return APGD() if law == "ccp" else ADMM()
-        first = APGD() if law == "ccp" else PSOR()
+        sweeps = PSOR() if law == "ncp" else None
         if problem.cones.friction != "cone" or size > self.largest:
-            return first
+            return Relay(APGD(), sweeps, self.patience) if sweeps else APGD()
+        if size <= self.small:
+            return Relay(APGD(), Newton(), self.brief)
         steps = round(self.patience * min(1.0, (size / self.middle) ** 2))
-        return Relay(first, Newton(), self.brief if size <= self.small else steps)
+        return Relay(APGD(), Newton(), steps, sweeps)

@@ -7,6 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from jaxccp.ccp.problem import Problem
+from jaxccp.ccp.scaling import Scaling, row_scaling
 from jaxccp.ccp.solver import Solver, Task
 
 FIRST, LAST = 2, 63
@@ -16,10 +18,10 @@ FIRST, LAST = 2, 63
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class _State:
-    lam: Float[Array, " n"]
-    n_lam: Float[Array, " n"]
+    point: Float[Array, "2 n"]
+    """Scaled multipliers S⁻¹ λ and velocities S N λ."""
     step: Float[Array, ""]
-    """α, in units of ρ."""
+    """α."""
     count: Int[Array, ""]
     """Place in the cycle of short and long steps."""
     limit: Float[Array, ""]
@@ -40,10 +42,10 @@ class BarzilaiBorwein(Solver):
     of Dai & Fletcher, Numer. Math. 100 (2005), section 4, which refuses nothing while the
     objective makes progress. The objective is quadratic: its change along a step follows from
     products at hand, so that differences of rounded objectives never decide, and when a full
-    step is refused the best fraction is known. Steps are scaled per contact by ρ_c, as in APGD.
+    step is refused the best fraction is known. Multipliers are scaled row by row, as in APGD.
 
-    With s the step, D = diag ρ and y = N s, the long quotient is sᵀD⁻¹s / sᵀy. The short one is
-    sᵀy / yᵀD J y, J the Jacobian of the projection: directions that the cone takes away do not
+    With s the step and y = N s, both scaled, the long quotient is sᵀs / sᵀy. The short one is
+    sᵀy / yᵀ J y, J the Jacobian of the projection: directions that the cone takes away do not
     shorten it (Crisci, Porta, Ruggiero & Zanni, SIAM J. Optim. 30 (2020), for bounds). Of the
     steps most are short; the long one comes after 1, 3, 7, 15 and 31 of them, then again.
     Taking both in turn needs two to ten times the iterations on stacks of boxes.
@@ -60,20 +62,23 @@ class BarzilaiBorwein(Solver):
     longest: float = 1e6
     """Bounds of α."""
 
+    def prepare(self, problem: Problem, rho: Array) -> Scaling:
+        return row_scaling(problem, rho)
+
     def init(self, task: Task, lam: Array, n_lam: Array) -> _State:
-        zero = jnp.zeros((), lam.dtype)
+        zero, point = jnp.zeros((), lam.dtype), task.data.point(lam, n_lam)
         first = jnp.int32(FIRST)
-        return _State(lam, n_lam, zero + 1, first, zero + jnp.inf, zero, zero, jnp.int32(0))
+        return _State(point, zero + 1, first, zero + jnp.inf, zero, zero, jnp.int32(0))
 
     def step(self, task: Task, state: _State) -> _State:
-        problem, rho = task.problem, task.rho
-        gradient = state.n_lam + problem.r
-        target = state.lam - state.step * rho * gradient
-        trial = problem.cones.project(target)
-        d = trial - state.lam
+        scaling, (x, v) = task.data, state.point
+        gradient = v + scaling.s * task.problem.r
+        target = x - state.step * gradient
+        trial = scaling.cones.project(target)
+        d = trial - x
         # The product of the difference, not the difference of products, whose rounding near the
         # solution would swamp the quotients.
-        n_d = problem.delassus.apply(d)
+        n_d = scaling.apply(task.problem.delassus, d)
         slope, curvature = gradient @ d, jnp.maximum(d @ n_d, 0.0)
 
         full = slope + 0.5 * curvature <= state.limit + self.decrease * slope
@@ -87,8 +92,7 @@ class BarzilaiBorwein(Solver):
         stale = jnp.where(better, 0, state.stale + 1)
         renew = stale >= self.patience
         return _State(
-            jnp.where(full, trial, state.lam + t * d),
-            state.n_lam + t * n_d,
+            jnp.stack([jnp.where(full, trial, x + t * d), v + t * n_d]),
             self._quotient(task, state.count, target, d, n_d, curvature),
             jnp.where(state.count == LAST, FIRST, state.count + 1),
             jnp.where(renew, peak, state.limit - change),
@@ -101,15 +105,14 @@ class BarzilaiBorwein(Solver):
         self, task: Task, count: Array, target: Array, d: Array, n_d: Array, curvature: Array
     ) -> Array:
         """The next α, by the two quotients of s = t d; t cancels."""
-        scaled = task.rho * n_d
-        free = jax.jvp(task.problem.cones.project, (target,), (scaled,))[1]
+        free = jax.jvp(task.data.cones.project, (target,), (n_d,))[1]
         spread = free @ n_d
         curved, free_curved = curvature > 0, spread > 0
-        square = jnp.sum(d * d / task.rho)
+        square = d @ d
         long = jnp.where(curved, square / jnp.where(curved, curvature, 1.0), self.longest)
         short = jnp.where(free_curved, curvature / jnp.where(free_curved, spread, 1.0), long)
         step = jnp.where(count & (count + 1) == 0, long, jnp.minimum(short, long))
         return jnp.clip(step, self.shortest, self.longest)
 
     def candidate(self, task: Task, state: _State) -> tuple[Array, Array]:
-        return state.lam, state.n_lam
+        return task.data.s * state.point[0], state.point[1] / task.data.s

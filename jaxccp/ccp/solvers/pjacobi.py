@@ -7,22 +7,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxccp.ccp.cones import Cones
 from jaxccp.ccp.delassus import BlockSparseDelassus, BodyDelassus, Delassus
 from jaxccp.ccp.momentum import Momentum
 from jaxccp.ccp.problem import Law, Problem
-from jaxccp.ccp.scaling import scale, scaled
+from jaxccp.ccp.scaling import Scaling, scale, scaled
 from jaxccp.ccp.solver import Solver, Task
 from jaxccp.ccp.sweeps.colouring import couplings, movable
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class _Prepared:
-    scale: Float[Array, " n"]
-    """S."""
-    cones: Cones
-    """Of S⁻¹ λ."""
 
 
 @jax.tree_util.register_dataclass
@@ -59,20 +49,18 @@ class PJacobi(Solver):
     """σ in (0, 1]: how much of the projected step is taken."""
     momentum: bool = True
 
-    def prepare(self, problem: Problem, rho: Array) -> _Prepared:
+    def prepare(self, problem: Problem, rho: Array) -> Scaling:
         s = scale(problem.cones, *bound(problem.delassus, problem.cones.lo.shape[0]))
-        return _Prepared(s, scaled(problem.cones, s))
+        return Scaling(s, scaled(problem.cones, s))
 
     def init(self, task: Task, lam: Array, n_lam: Array) -> _State:
-        return _State(Momentum.start((lam / task.data.scale, n_lam)), lam, n_lam)
+        return _State(Momentum.start((lam / task.data.s, n_lam)), lam, n_lam)
 
     def step(self, task: Task, state: _State) -> _State:
-        s, cones = task.data.scale, task.data.cones
+        s = task.data.s
         x, n_x = state.momentum.x
-        scalars, contacts = cones.split(s * (n_x + task.problem.r))
-        if task.law == "ncp":
-            contacts = contacts.at[:, 0].add(cones.section.shift(contacts[:, 1:], cones.mu))
-        y = cones.project(x - self.omega * cones.join(scalars, contacts))
+        u = task.data.corrected(s * (n_x + task.problem.r), task.law)
+        y = task.data.cones.project(x - self.omega * u)
         y = self.sharpness * y + (1.0 - self.sharpness) * x
         n_lam = task.problem.delassus.apply(s * y)
         momentum = state.momentum.advanced((y, n_lam), extrapolate=self.momentum)
