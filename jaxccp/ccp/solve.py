@@ -19,9 +19,13 @@ from jaxccp.ccp.solver import Solver, Task
 from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.math import safe
 
-INEXACTNESS = 0.2
+INEXACTNESS, LEAST = 3.0, 0.2
 """Under Coulomb's law the convex problem of the moment is solved until its residual is below this
-fraction of the law's own, then De Saxcé's shift is renewed."""
+fraction of the law's own, then De Saxcé's shift is renewed: to begin with after every iteration,
+which on most problems takes half as many of them as waiting; where friction is high it may circle,
+so that the fraction shrinks down to the second number."""
+CALMER, PATIENCE = 1 / 3, 300
+"""The factor by which it does, and the iterations without a new best iterate after which."""
 TABLED_ROWS = 1500
 """Largest problem with eliminated equalities whose N is made a matrix for the iterations."""
 
@@ -49,6 +53,9 @@ class Stop:
 class _Progress:
     algorithm: Any
     shift: Float[Array, " c"]
+    inexactness: Float[Array, ""]
+    stale: Int[Array, ""]
+    """Iterations since the best iterate or the last change of ``inexactness``."""
     lam: Float[Array, " n"]
     n_lam: Float[Array, " n"]
     residual: Float[Array, ""]
@@ -140,14 +147,20 @@ def _iterate(problem: Problem, solver: Solver, guess: Array, law: Law, stop: Sto
         lam, n_lam = solver.candidate(now, algorithm)
         residual, shift = law_residual(lam, n_lam)
         done = solver.done(now, algorithm)
+        better = residual < progress.residual
+        inexactness, stale = progress.inexactness, jnp.where(better, 0, progress.stale + 1)
         if shifts:
-            renew = done | (_worst(now.problem, rho, lam, n_lam) <= INEXACTNESS * residual)
+            renew = done | (_worst(now.problem, rho, lam, n_lam) <= inexactness * residual)
             shift = jnp.where(renew, shift, progress.shift)
             done = done & False
-        better = residual < progress.residual
+            calmer = jnp.maximum(CALMER * inexactness, LEAST)
+            inexactness = jnp.where(stale >= PATIENCE, calmer, inexactness)
+            stale = jnp.where(stale >= PATIENCE, 0, stale)
         return _Progress(
             algorithm,
             shift,
+            inexactness,
+            stale,
             jnp.where(better, lam, progress.lam),
             jnp.where(better, n_lam, progress.n_lam),
             jnp.where(better, residual, progress.residual),
@@ -173,7 +186,17 @@ def _iterate(problem: Problem, solver: Solver, guess: Array, law: Law, stop: Sto
     algorithm = solver.init(shifted(shift), lam, n_lam)
     history = _recorded(jnp.full(stop.history, jnp.inf, residual.dtype), jnp.int32(0), residual)
     start = _Progress(
-        algorithm, shift, lam, n_lam, residual, jnp.int32(0), finite, jnp.asarray(False), history
+        algorithm,
+        shift,
+        jnp.full((), INEXACTNESS, residual.dtype),
+        jnp.int32(0),
+        lam,
+        n_lam,
+        residual,
+        jnp.int32(0),
+        finite,
+        jnp.asarray(False),
+        history,
     )
     return lax.while_loop(running, body, start)
 

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.ccp.problem import Law, Problem
+from jaxccp.ccp.problem import Problem
 from jaxccp.ccp.scaling import Scaling, row_scaling, uniform
 from jaxccp.ccp.solver import Solver, Task
 
@@ -38,11 +38,10 @@ class APGD(Solver):
     spread of masses. Backtracking is a state of the one loop and tests dᵀN d ≤ L dᵀd on the step d
     itself: the difference of objectives it equals drowns in rounding near the solution. The restart
     is that of O'Donoghue & Candès, Found. Comput. Math. 15 (2015), when the extrapolation points
-    against the step. Coulomb's law takes De Saxcé's correction at the velocities of the moment.
+    against the step.
     One product with N per iteration; N y is a combination of products already made.
     """
 
-    laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
     rolling: ClassVar[bool] = True
 
     preconditioned: bool = True
@@ -65,7 +64,7 @@ class APGD(Solver):
         return _State(start, start, start, one, lipschitz, jnp.int32(0))
 
     def _gradient(self, task: Task, y: Float[Array, "2 n"]) -> Array:
-        return task.data.corrected(y[1] + task.data.s * task.problem.r, task.law)
+        return y[1] + task.data.s * task.problem.r
 
     def _estimate(self, task: Task, x: Array) -> Array:
         """Largest eigenvalue of S N S, from below, by power iteration on the first gradient."""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from jaxccp.ccp.delassus import BodyDelassus
+from jaxccp.ccp.following import Following
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.relay import Relay
 from jaxccp.ccp.solver import Solver
@@ -18,11 +19,12 @@ class Auto(Solver):
     """Newton and a first-order method in turns, by what a factorisation costs.
 
     The matrix of a Newton step has six rows per body or one per row of the problem, whichever is
-    less. A first-order method begins, which on easy problems is done before Newton would have taken
-    a step: for a few steps where the matrix is small, for many where it is not; where it is large,
-    it stays alone. That is APGD under the convex law and PSOR under Coulomb's. What the one cannot
-    solve the other mostly can: Newton fails where contacts jam, PSOR where masses differ much. With
-    spinning and rolling friction, which neither takes, it is APGD and ADMM.
+    less. APGD begins, which on easy problems is done before Newton would have taken a step: for a
+    few steps where the matrix is small, for many where it is not. Where it is large, Newton has no
+    turn. Under Coulomb's law PSOR comes last, which is slower and circles less. What the one cannot
+    solve the other mostly can: Newton fails where contacts jam, the others where masses differ
+    much. With spinning and rolling friction, which Newton and PSOR do not take, it is APGD and
+    ADMM.
     """
 
     rolling: ClassVar[bool] = True
@@ -30,11 +32,11 @@ class Auto(Solver):
     small: int = 150
     """Rows of the largest matrix with which Newton is not put off."""
     brief: int = 25
-    """Steps of the first-order method before Newton's turn there."""
+    """Steps of APGD before Newton's turn there."""
     middle: int = 450
     """Rows of the matrix whose factorisations cost as much as ``patience`` steps."""
     patience: int = 2000
-    """Steps of the first-order method there and above; below they fall with the square."""
+    """Steps of APGD there and above; below they fall with the square."""
     largest: int = 1500
     """Rows of the largest matrix that is factorised."""
 
@@ -45,10 +47,11 @@ class Auto(Solver):
             size = min(size, 6 * delassus.bodies)
         if problem.cones.rolling is not None:
             return APGD() if law == "ccp" else ADMM()
-        sweeps = PSOR() if law == "ncp" else None
+        first = APGD() if law == "ccp" else Following(APGD())
+        last = None if law == "ccp" else PSOR()
         if problem.cones.friction != "cone" or size > self.largest:
-            return Relay(APGD(), sweeps, self.patience) if sweeps else APGD()
+            return APGD() if last is None else Relay(first, last, self.patience)
         if size <= self.small:
-            return Relay(APGD(), Newton(), self.brief)
+            return Relay(first, Newton(), self.brief)
         steps = round(self.patience * min(1.0, (size / self.middle) ** 2))
-        return Relay(APGD(), Newton(), steps, sweeps)
+        return Relay(first, Newton(), steps, last)
