@@ -19,13 +19,13 @@ from jaxccp.ccp.solver import Solver, Task
 from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.math import safe
 
-INEXACTNESS, LEAST = 3.0, 0.2
+INEXACTNESS, LEAST = 3.0, 0.01
 """Under Coulomb's law the convex problem of the moment is solved until its residual is below this
 fraction of the law's own, then De Saxcé's shift is renewed: to begin with after every iteration,
 which on most problems takes half as many of them as waiting; where friction is high it may circle,
 so that the fraction shrinks down to the second number."""
-CALMER, PATIENCE = 1 / 3, 300
-"""The factor by which it does, and the iterations without a new best iterate after which."""
+CALMER, PATIENCE = 1 / 3, 100
+"""The factor by which it does, and the renewals without a new best iterate after which."""
 TABLED_ROWS = 1500
 """Largest problem with eliminated equalities whose N is made a matrix for the iterations."""
 
@@ -55,7 +55,7 @@ class _Progress:
     shift: Float[Array, " c"]
     inexactness: Float[Array, ""]
     stale: Int[Array, ""]
-    """Iterations since the best iterate or the last change of ``inexactness``."""
+    """Renewals since the best iterate or the last change of ``inexactness``."""
     lam: Float[Array, " n"]
     n_lam: Float[Array, " n"]
     residual: Float[Array, ""]
@@ -148,11 +148,12 @@ def _iterate(problem: Problem, solver: Solver, guess: Array, law: Law, stop: Sto
         residual, shift = law_residual(lam, n_lam)
         done = solver.done(now, algorithm)
         better = residual < progress.residual
-        inexactness, stale = progress.inexactness, jnp.where(better, 0, progress.stale + 1)
+        inexactness, stale = progress.inexactness, jnp.where(better, 0, progress.stale)
         if shifts:
             renew = done | (_worst(now.problem, rho, lam, n_lam) <= inexactness * residual)
             shift = jnp.where(renew, shift, progress.shift)
             done = done & False
+            stale = stale + (renew & ~better)
             calmer = jnp.maximum(CALMER * inexactness, LEAST)
             inexactness = jnp.where(stale >= PATIENCE, calmer, inexactness)
             stale = jnp.where(stale >= PATIENCE, 0, stale)
