@@ -81,6 +81,10 @@ class Cones:
         scalars, contacts = self.split(x)
         return self.join(scalars, contacts.at[:, 0].add(by))
 
+    def de_saxce(self, u: Float[Array, " n"]) -> Float[Array, " c"]:
+        """μ ‖u_t‖ of each contact, in the units of ``u``: see ``Problem.de_saxce``."""
+        return self.section.shift(self.split(u)[1][:, 1:], self.mu)
+
     def project(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
         """Euclidean projection on K."""
         scalars, contacts = self.split(x)

@@ -56,7 +56,7 @@ class Problem:
         theirs.
         De Saxcé & Feng, Math. Comput. Modelling 28 (1998); Acary et al., ZAMM 91 (2011), eq. 12.
         """
-        return self.cones.section.shift(self.cones.split(u)[1][:, 1:], self.cones.mu)
+        return self.cones.de_saxce(u)
 
     def corrected(self, u: Float[Array, " n"], law: Law) -> Float[Array, " n"]:
         """ũ, the velocities that ``law`` has in K*: with De Saxcé's shift under Coulomb's."""

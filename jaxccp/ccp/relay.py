@@ -93,14 +93,22 @@ class Relay(Solver):
 
         return step(task, state)
 
+    @property
+    def _final(self) -> int:
+        """Whose turn the last one is."""
+        return 2 if self.last else 0
+
+    def _own(self, task: Task, turn: int) -> Task:
+        return task.holding(task.data[turn])
+
     def _advanced(self, task: Task, state: _State, turn: int) -> tuple[Any, Array]:
         """The algorithm's next state, and whether it has nothing left to do."""
-        runner, own = self.runners[turn], task.holding(task.data[turn])
+        runner, own = self.runners[turn], self._own(task, turn)
         ahead = runner.step(own, state.runners[turn])
         return ahead, runner.done(own, ahead)
 
     def _candidate(self, task: Task, state: Any, turn: int) -> tuple[Array, Array]:
-        return self.runners[turn].candidate(task.holding(task.data[turn]), state)
+        return self.runners[turn].candidate(self._own(task, turn), state)
 
     def _step_first(self, task: Task, state: _State) -> _State:
         ahead, idle = self._advanced(task, state, 0)
@@ -109,7 +117,7 @@ class Relay(Solver):
         over = ~state.settled & ((steps >= self.patience) | idle)
         second = lax.cond(
             over,
-            lambda: self.second.init(task.holding(task.data[1]), *self._candidate(task, ahead, 0)),
+            lambda: self.second.init(self._own(task, 1), *self._candidate(task, ahead, 0)),
             lambda: ready,
         )
         return replace(
@@ -118,22 +126,20 @@ class Relay(Solver):
 
     def _step_second(self, task: Task, state: _State) -> _State:
         ahead, over = self._advanced(task, state, 1)
-        first, _, *rest = state.runners
-        following = 2 if self.last else 0
+        first = state.runners[0]
 
         def go_on() -> Any:
             early, late = self._candidate(task, first, 0), self._candidate(task, ahead, 1)
             better = _residual(task, *late) < _residual(task, *early)
-            own = task.holding(task.data[following])
+            own = self._own(task, self._final)
             if self.last is None:
                 return lax.cond(better, lambda: self.first.init(own, *late), lambda: first)
             best = jax.tree.map(lambda a, b: jnp.where(better, a, b), late, early)
             return self.last.init(own, *best)
 
-        next_one = rest[0] if self.last else first
-        ready = lax.cond(over, go_on, lambda: next_one)
+        ready = lax.cond(over, go_on, lambda: state.runners[self._final])
         runners = (first, ahead, ready) if self.last else (ready, ahead)
-        turn = jnp.where(over, following, 1).astype(jnp.int32)
+        turn = jnp.where(over, self._final, 1).astype(jnp.int32)
         return replace(state, runners=runners, turn=turn, settled=over)
 
     def _step_last(self, task: Task, state: _State) -> _State:
@@ -151,9 +157,8 @@ class Relay(Solver):
         return jax.tree.map(whose, *candidates)
 
     def done(self, task: Task, state: _State) -> Bool[Array, ""]:
-        turn = 2 if self.last else 0
-        own = task.holding(task.data[turn])
-        return state.settled & self.runners[turn].done(own, state.runners[turn])
+        own, runner = self._own(task, self._final), self.runners[self._final]
+        return state.settled & runner.done(own, state.runners[self._final])
 
 
 def _residual(task: Task, lam: Array, n_lam: Array) -> Float[Array, ""]:

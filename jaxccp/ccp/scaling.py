@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.ccp.cones import Cones
 from jaxccp.ccp.delassus import Delassus
-from jaxccp.ccp.problem import Law, Problem
+from jaxccp.ccp.problem import Problem
 from jaxccp.math import safe
 
 
@@ -26,6 +26,11 @@ class Scaling:
     s: Float[Array, " n"]
     cones: Cones
 
+    @staticmethod
+    def by(s: Float[Array, " n"], cones: Cones) -> "Scaling":
+        """With the cones of λ given."""
+        return Scaling(s, scaled(cones, s))
+
     def point(self, lam: Float[Array, " n"], n_lam: Float[Array, " n"]) -> Float[Array, "2 n"]:
         """(S⁻¹ λ, S N λ)."""
         return jnp.stack([lam / self.s, self.s * n_lam])
@@ -34,12 +39,9 @@ class Scaling:
         """S N S a."""
         return self.s * delassus.apply(self.s * a)
 
-    def corrected(self, u: Float[Array, " n"], law: Law) -> Float[Array, " n"]:
-        """S ũ of S u: with De Saxcé's shift under Coulomb's law."""
-        if law == "ccp":
-            return u
-        tangents = self.cones.split(u)[1][:, 1:]
-        return self.cones.raised(u, self.cones.section.shift(tangents, self.cones.mu))
+    def unscaled(self, point: Float[Array, "2 n"]) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+        """λ and N λ of :meth:`point`."""
+        return self.s * point[0], point[1] / self.s
 
 
 def row_scaling(problem: Problem, rho: Float[Array, " n"]) -> Scaling:
@@ -49,13 +51,12 @@ def row_scaling(problem: Problem, rho: Float[Array, " n"]) -> Scaling:
     else:
         blocks = problem.delassus.blocks(problem.cones.lo.shape[0])
         s = scale(problem.cones, *blocks, coupled=False)
-    return Scaling(s, scaled(problem.cones, s))
+    return Scaling.by(s, problem.cones)
 
 
 def uniform(problem: Problem, rho: Float[Array, " n"]) -> Scaling:
     """By one number for all rows."""
-    s = jnp.full_like(rho, jnp.sqrt(jnp.max(rho, initial=0.0)))
-    return Scaling(s, scaled(problem.cones, s))
+    return Scaling.by(jnp.full_like(rho, jnp.sqrt(jnp.max(rho, initial=0.0))), problem.cones)
 
 
 def scale(

@@ -114,4 +114,4 @@ class APGD(Solver):
         return accept, jnp.where(accept, longer, shorter)
 
     def candidate(self, task: Task, state: _State) -> tuple[Array, Array]:
-        return task.data.s * state.trial[0], state.trial[1] / task.data.s
+        return task.data.unscaled(state.trial)

@@ -115,4 +115,4 @@ class BarzilaiBorwein(Solver):
         return jnp.clip(step, self.shortest, self.longest)
 
     def candidate(self, task: Task, state: _State) -> tuple[Array, Array]:
-        return task.data.s * state.point[0], state.point[1] / task.data.s
+        return task.data.unscaled(state.point)

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 from jaxccp.ccp.delassus import BlockSparseDelassus, BodyDelassus, Delassus
 from jaxccp.ccp.momentum import Momentum
 from jaxccp.ccp.problem import Law, Problem
-from jaxccp.ccp.scaling import Scaling, scale, scaled
+from jaxccp.ccp.scaling import Scaling, scale
 from jaxccp.ccp.solver import Solver, Task
 from jaxccp.ccp.sweeps.colouring import couplings, movable
 
@@ -51,16 +51,18 @@ class PJacobi(Solver):
 
     def prepare(self, problem: Problem, rho: Array) -> Scaling:
         s = scale(problem.cones, *bound(problem.delassus, problem.cones.lo.shape[0]))
-        return Scaling(s, scaled(problem.cones, s))
+        return Scaling.by(s, problem.cones)
 
     def init(self, task: Task, lam: Array, n_lam: Array) -> _State:
         return _State(Momentum.start((lam / task.data.s, n_lam)), lam, n_lam)
 
     def step(self, task: Task, state: _State) -> _State:
-        s = task.data.s
+        s, cones = task.data.s, task.data.cones
         x, n_x = state.momentum.x
-        u = task.data.corrected(s * (n_x + task.problem.r), task.law)
-        y = task.data.cones.project(x - self.omega * u)
+        u = s * (n_x + task.problem.r)
+        if task.law == "ncp":
+            u = cones.raised(u, cones.de_saxce(u))
+        y = cones.project(x - self.omega * u)
         y = self.sharpness * y + (1.0 - self.sharpness) * x
         n_lam = task.problem.delassus.apply(s * y)
         momentum = state.momentum.advanced((y, n_lam), extrapolate=self.momentum)
