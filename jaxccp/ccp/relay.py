@@ -1,18 +1,16 @@
 """Algorithms in turns on one problem, each where the other is at a loss."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import reduce
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from jax import lax
-from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
+from jaxccp.math.batching import when
 
 
 @jax.tree_util.register_dataclass
@@ -62,36 +60,11 @@ class Relay(Solver):
         return _State(tuple(begun), turn, jnp.int32(0), jnp.asarray(False))
 
     def step(self, task: Task, state: _State) -> _State:
-        steps = [self._step_first, self._step_second, self._step_last][: len(self.runners)]
-
-        @custom_vmap
-        def step(task: Task, state: _State) -> _State:
-            return lax.switch(state.turn, steps, task, state)
-
-        # Of a batch switch would take all steps for all; one that is nobody's turn is left out.
-        @step.def_vmap
-        def _(size: int, batched: tuple, task: Task, state: _State) -> tuple[_State, _State]:
-            axes = jax.tree.map(lambda flag: 0 if flag else None, batched)
-            state = jax.vmap(lambda _, state: state, axes, axis_size=size)(task, state)
-            everywhere = axes[0], 0
-
-            def taken(step: Callable, whose: Array) -> _State:
-                all_of_them = jax.vmap(step, everywhere, axis_size=size)
-                return lax.cond(jnp.any(whose), all_of_them, lambda _, state: state, task, state)
-
-            def choose(after: _State, turn: int) -> _State:
-                whose = state.turn == turn
-                mine = taken(steps[turn], whose)
-
-                def pick(a: Array, b: Array) -> Array:
-                    return jnp.where(whose.reshape(size, *[1] * (a.ndim - 1)), a, b)
-
-                return jax.tree.map(pick, mine, after)
-
-            ahead = reduce(choose, range(len(steps)), state)
-            return ahead, jax.tree.map(lambda _: True, ahead)
-
-        return step(task, state)
+        ahead = state
+        for turn, step in enumerate([self._step_first, self._step_second, self._step_last]):
+            if turn < len(self.runners):
+                ahead = when(state.turn == turn, partial(step, task, state), ahead)
+        return ahead
 
     @property
     def _final(self) -> int:
@@ -115,29 +88,27 @@ class Relay(Solver):
         _, ready, *rest = state.runners
         steps = state.steps + 1
         over = ~state.settled & ((steps >= self.patience) | idle)
-        second = lax.cond(
-            over,
-            lambda: self.second.init(self._own(task, 1), *self._candidate(task, ahead, 0)),
-            lambda: ready,
-        )
-        return replace(
-            state, runners=(ahead, second, *rest), turn=over.astype(jnp.int32), steps=steps
-        )
+
+        def handed_over() -> Any:
+            return self.second.init(self._own(task, 1), *self._candidate(task, ahead, 0))
+
+        runners = (ahead, when(over, handed_over, ready), *rest)
+        return replace(state, runners=runners, turn=over.astype(jnp.int32), steps=steps)
 
     def _step_second(self, task: Task, state: _State) -> _State:
         ahead, over = self._advanced(task, state, 1)
         first = state.runners[0]
 
-        def go_on() -> Any:
+        def handed_over() -> Any:
             early, late = self._candidate(task, first, 0), self._candidate(task, ahead, 1)
             better = _residual(task, *late) < _residual(task, *early)
             own = self._own(task, self._final)
             if self.last is None:
-                return lax.cond(better, lambda: self.first.init(own, *late), lambda: first)
+                return when(better, lambda: self.first.init(own, *late), first)
             best = jax.tree.map(lambda a, b: jnp.where(better, a, b), late, early)
             return self.last.init(own, *best)
 
-        ready = lax.cond(over, go_on, lambda: state.runners[self._final])
+        ready = when(over, handed_over, state.runners[self._final])
         runners = (first, ahead, ready) if self.last else (ready, ahead)
         turn = jnp.where(over, self._final, 1).astype(jnp.int32)
         return replace(state, runners=runners, turn=turn, settled=over)

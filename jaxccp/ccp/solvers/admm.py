@@ -5,16 +5,15 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-from jax import lax
-from jax.custom_batching import custom_vmap
 from jax.scipy.linalg import cho_solve
 from jax.scipy.sparse.linalg import cg
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float, Int
 
 from jaxccp.ccp.blocks import diagonal
 from jaxccp.ccp.delassus import BodyDelassus
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
+from jaxccp.math.batching import when
 
 WINDOW = 10
 """Iterations over which convergence is watched before σ changes; grows with every change."""
@@ -184,11 +183,7 @@ class ADMM(Solver):
             state.penalty, jnp.sum(gap * gap / rho), jnp.sum((z - state.z) ** 2 / rho)
         )
         changed = penalty.sigma != sigma
-        factor = lax.cond(
-            _anywhere(changed),
-            lambda: self._factor(task, penalty.sigma),
-            lambda: state.factor,
-        )
+        factor = when(changed, lambda: self._factor(task, penalty.sigma), state.factor)
         return _State(z, problem.delassus.apply(z), v, shift, penalty, factor)
 
     def _judge(self, now: _Penalty, gap: Array, moved: Array) -> _Penalty:
@@ -219,15 +214,3 @@ class ADMM(Solver):
 
     def candidate(self, task: Task, state: _State) -> tuple[Array, Array]:
         return state.z, state.n_z
-
-
-@custom_vmap
-def _anywhere(flag: Bool[Array, ""]) -> Bool[Array, ""]:
-    """The flag; over a batch, whether any is set, so that ``cond`` stays a branch under vmap."""
-    return flag
-
-
-@_anywhere.def_vmap
-def _(size: int, batched: list[bool], flag: Array) -> tuple[Array, bool]:
-    del size, batched
-    return _anywhere(jnp.any(flag)), False
