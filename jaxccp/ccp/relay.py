@@ -1,11 +1,11 @@
 """Algorithms in turns on one problem, each where the other is at a loss."""
 
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.problem import Law, Problem
@@ -19,7 +19,9 @@ class _State:
     runners: tuple[Any, ...]
     """The state of each algorithm."""
     turn: Int[Array, ""]
-    """Whose it is."""
+    """Whose it was, or will be to begin with."""
+    over: Bool[Array, ""]
+    """Whether it is now the next one's."""
     steps: Int[Array, ""]
     """That the first has taken."""
     settled: Bool[Array, ""]
@@ -56,15 +58,46 @@ class Relay(Solver):
             runner.init(task.holding(data), lam, n_lam)
             for runner, data in zip(self.runners, task.data, strict=True)
         ]
-        turn = jnp.int32(0 if self.patience else 1)
-        return _State(tuple(begun), turn, jnp.int32(0), jnp.asarray(False))
+        turn, no = jnp.int32(0 if self.patience else 1), jnp.asarray(False)
+        return _State(tuple(begun), turn, no, jnp.int32(0), no)
 
     def step(self, task: Task, state: _State) -> _State:
-        ahead = state
-        for turn, step in enumerate([self._step_first, self._step_second, self._step_last]):
-            if turn < len(self.runners):
-                ahead = when(state.turn == turn, partial(step, task, state), ahead)
-        return ahead
+        following = jnp.where(state.turn == 0, 1, self._final)
+        turn = jnp.where(state.over, following, state.turn).astype(jnp.int32)
+        settled = state.settled | (state.over & (state.turn == 1))
+        # What goes through a branch is copied: each gets no more than the state of its algorithm.
+        everyone = range(len(self.runners))
+        moved, idle = zip(*(self._moved(task, state, turn, who) for who in everyone), strict=True)
+        steps = state.steps + (turn == 0)
+        given_up = ~settled & ((steps >= self.patience) | idle[0])
+        over = jnp.where(turn == 0, given_up, (turn == 1) & idle[1])
+        return _State(moved, turn, over, steps, settled)
+
+    def _moved(self, task: Task, state: _State, turn: Array, who: int) -> tuple[Any, Array]:
+        """The state of an algorithm after a step if it is its turn, and whether it was its last."""
+        runner, own, now = self.runners[who], self._own(task, who), state.runners[who]
+
+        def step() -> tuple[Any, Array]:
+            begun = now
+            if who in (1, self._final):
+                begun = when(state.over, lambda: self._begun(task, state, who), now)
+            ahead = runner.step(own, begun)
+            return ahead, runner.done(own, ahead)
+
+        return when(turn == who, step, (now, jnp.asarray(False)))
+
+    def _begun(self, task: Task, state: _State, who: int) -> Any:
+        """The state of an algorithm that takes over."""
+        own, first = self._own(task, who), state.runners[0]
+        early = self._candidate(task, first, 0)
+        if who == 1:
+            return self.second.init(own, *early)
+        late = self._candidate(task, state.runners[1], 1)
+        better = _residual(task, *late) < _residual(task, *early)
+        if self.last is None:
+            return when(better, lambda: self.first.init(own, *late), first)
+        best = jax.tree.map(lambda a, b: jnp.where(better, a, b), late, early)
+        return self.last.init(own, *best)
 
     @property
     def _final(self) -> int:
@@ -74,48 +107,8 @@ class Relay(Solver):
     def _own(self, task: Task, turn: int) -> Task:
         return task.holding(task.data[turn])
 
-    def _advanced(self, task: Task, state: _State, turn: int) -> tuple[Any, Array]:
-        """The algorithm's next state, and whether it has nothing left to do."""
-        runner, own = self.runners[turn], self._own(task, turn)
-        ahead = runner.step(own, state.runners[turn])
-        return ahead, runner.done(own, ahead)
-
     def _candidate(self, task: Task, state: Any, turn: int) -> tuple[Array, Array]:
         return self.runners[turn].candidate(self._own(task, turn), state)
-
-    def _step_first(self, task: Task, state: _State) -> _State:
-        ahead, idle = self._advanced(task, state, 0)
-        _, ready, *rest = state.runners
-        steps = state.steps + 1
-        over = ~state.settled & ((steps >= self.patience) | idle)
-
-        def handed_over() -> Any:
-            return self.second.init(self._own(task, 1), *self._candidate(task, ahead, 0))
-
-        runners = (ahead, when(over, handed_over, ready), *rest)
-        return replace(state, runners=runners, turn=over.astype(jnp.int32), steps=steps)
-
-    def _step_second(self, task: Task, state: _State) -> _State:
-        ahead, over = self._advanced(task, state, 1)
-        first = state.runners[0]
-
-        def handed_over() -> Any:
-            early, late = self._candidate(task, first, 0), self._candidate(task, ahead, 1)
-            better = _residual(task, *late) < _residual(task, *early)
-            own = self._own(task, self._final)
-            if self.last is None:
-                return when(better, lambda: self.first.init(own, *late), first)
-            best = jax.tree.map(lambda a, b: jnp.where(better, a, b), late, early)
-            return self.last.init(own, *best)
-
-        ready = when(over, handed_over, state.runners[self._final])
-        runners = (first, ahead, ready) if self.last else (ready, ahead)
-        turn = jnp.where(over, self._final, 1).astype(jnp.int32)
-        return replace(state, runners=runners, turn=turn, settled=over)
-
-    def _step_last(self, task: Task, state: _State) -> _State:
-        ahead, _ = self._advanced(task, state, 2)
-        return replace(state, runners=(*state.runners[:2], ahead))
 
     def candidate(self, task: Task, state: _State) -> tuple[Array, Array]:
         candidates = [
@@ -123,7 +116,7 @@ class Relay(Solver):
         ]
 
         def whose(*leaves: Array) -> Array:
-            return jnp.stack(leaves)[state.turn]
+            return lax.select_n(state.turn, *leaves)
 
         return jax.tree.map(whose, *candidates)
 
