@@ -65,39 +65,45 @@ class Relay(Solver):
         following = jnp.where(state.turn == 0, 1, self._final)
         turn = jnp.where(state.over, following, state.turn).astype(jnp.int32)
         settled = state.settled | (state.over & (state.turn == 1))
-        # What goes through a branch is copied: each gets no more than the state of its algorithm.
-        everyone = range(len(self.runners))
-        moved, idle = zip(*(self._moved(task, state, turn, who) for who in everyone), strict=True)
         steps = state.steps + (turn == 0)
-        given_up = ~settled & ((steps >= self.patience) | idle[0])
-        over = jnp.where(turn == 0, given_up, (turn == 1) & idle[1])
-        return _State(moved, turn, over, steps, settled)
-
-    def _moved(self, task: Task, state: _State, turn: Array, who: int) -> tuple[Any, Array]:
-        """The state of an algorithm after a step if it is its turn, and whether it was its last."""
-        runner, own, now = self.runners[who], self._own(task, who), state.runners[who]
-
-        def step() -> tuple[Any, Array]:
-            begun = now
-            if who in (1, self._final):
-                begun = when(state.over, lambda: self._begun(task, state, who), now)
-            ahead = runner.step(own, begun)
-            return ahead, runner.done(own, ahead)
-
-        return when(turn == who, step, (now, jnp.asarray(False)))
-
-    def _begun(self, task: Task, state: _State, who: int) -> Any:
-        """The state of an algorithm that takes over."""
-        own, first = self._own(task, who), state.runners[0]
-        early = self._candidate(task, first, 0)
-        if who == 1:
-            return self.second.init(own, *early)
-        late = self._candidate(task, state.runners[1], 1)
-        better = _residual(task, *late) < _residual(task, *early)
+        # A step of the first is computed whoever's turn it is: a branch would cost about as much,
+        # as what goes through one is copied. Hence also one branch for each of the others.
+        own, (first, second, *rest) = self._own(task, 0), state.runners
+        ahead = self.first.step(own, first)
+        given_up = ~settled & ((steps >= self.patience) | self.first.done(own, ahead))
+        first = jax.tree.map(lambda a, b: jnp.where(turn == 0, a, b), ahead, first)
+        unmoved = second, jnp.asarray(False)
+        second, over = when(turn == 1, lambda: self._step_second(task, state), unmoved)
         if self.last is None:
-            return when(better, lambda: self.first.init(own, *late), first)
-        best = jax.tree.map(lambda a, b: jnp.where(better, a, b), late, early)
-        return self.last.init(own, *best)
+            first = when(over, lambda: self._resumed(task, first, second), first)
+        else:
+            rest = [when(turn == 2, lambda: self._step_last(task, state), rest[0])]
+        return _State((first, second, *rest), turn, over | ((turn == 0) & given_up), steps, settled)
+
+    def _step_second(self, task: Task, state: _State) -> tuple[Any, Array]:
+        """The state of the second after a step, and whether it was its last."""
+        first, second = state.runners[:2]
+        own, early = self._own(task, 1), self._candidate(task, first, 0)
+        begun = when(state.over, lambda: self.second.init(own, *early), second)
+        ahead = self.second.step(own, begun)
+        return ahead, self.second.done(own, ahead)
+
+    def _step_last(self, task: Task, state: _State) -> Any:
+        first, second, last = state.runners
+        runner, own = self.runners[2], self._own(task, 2)
+        best, _ = self._best(task, first, second)
+        return runner.step(own, when(state.over, lambda: runner.init(own, *best), last))
+
+    def _resumed(self, task: Task, first: Any, second: Any) -> Any:
+        """The state of the first after the second's turn: its own, unless that got further."""
+        best, late = self._best(task, first, second)
+        return when(late, lambda: self.first.init(self._own(task, 0), *best), first)
+
+    def _best(self, task: Task, first: Any, second: Any) -> tuple[tuple[Array, Array], Array]:
+        """The better iterate of both, and whether it is the second's."""
+        early, late = self._candidate(task, first, 0), self._candidate(task, second, 1)
+        better = _residual(task, *late) < _residual(task, *early)
+        return jax.tree.map(lambda a, b: jnp.where(better, a, b), late, early), better
 
     @property
     def _final(self) -> int:
