@@ -6,6 +6,9 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+SOLVE = ("problem", "rows", "law", "solver")
+"""What names a solve, wherever it ran."""
+
 
 def write_report(
     rates: list[dict[str, Any]],
@@ -28,26 +31,41 @@ clock, compilation apart (several programs at a time)
 
 {stepping}
 
-{table(rates)}
+{table(side_by_side(rates, ("law", "copies"), "steps/s", ("device",)))}
 
 ## Solves
 
-{solving}
+{solving} Milliseconds per problem; in brackets the share that was solved, unless it is all.
 
-{table(solves)}
+{table(side_by_side(solves, SOLVE, "ms per problem", ("device", "batch")))}
 """,
         encoding="utf-8",
     )
 
 
-def table(rows: list[dict[str, Any]]) -> str:
-    def cell(value: object) -> str:
-        if not isinstance(value, float):
-            return str(value)
-        return f"{value:,.3g}" if value < 1e3 else f"{value:,.0f}"
+def side_by_side(
+    rows: list[dict[str, Any]], what: tuple[str, ...], value: str, where: tuple[str, ...]
+) -> list[dict[str, str]]:
+    """A row for each ``what``, with a column of ``value`` for each ``where``."""
+    rows = sorted(rows, key=lambda row: [str(row[key]) for key in where])
+    columns = dict.fromkeys(", ".join(f"{row[key]}" for key in where) for row in rows)
+    found: dict[tuple, dict[str, str]] = {}
+    for row in sorted(rows, key=lambda row: [row[key] for key in what]):
+        names = {key: str(row[key]) for key in what}
+        cells = found.setdefault(tuple(names.values()), names | dict.fromkeys(columns, "–"))
+        share = row.get("solved [%]", 100)
+        column = ", ".join(f"{row[key]}" for key in where)
+        cells[column] = cell(row[value]) + ("" if share == 100 else f" ({share:.3g} %)")
+    return list(found.values())
 
+
+def cell(value: float) -> str:
+    return f"{value:,.0f}" if value >= 1e3 else f"{value:.3g}"
+
+
+def table(rows: list[dict[str, str]]) -> str:
     lines = ["| " + " | ".join(rows[0]) + " |", "|" + "---|" * len(rows[0])]
-    lines += ["| " + " | ".join(map(cell, row.values())) + " |" for row in rows]
+    lines += ["| " + " | ".join(row.values()) + " |" for row in rows]
     return "\n".join(lines)
 
 

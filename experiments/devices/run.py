@@ -85,8 +85,8 @@ class Case:
             return self.outcome(result, min(times))
 
 
-def measured(cases: list[Case], path: Path) -> list[dict[str, Any]]:
-    """The rows of a table, those of ``cases`` that are not there yet added."""
+def measure(cases: list[Case], path: Path) -> None:
+    """Add to a table the rows of those ``cases`` that are not there yet."""
     rows = read_rows(path)
     cases = [case for case in cases if not any(case.labels.items() <= row.items() for row in rows)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -95,8 +95,6 @@ def measured(cases: list[Case], path: Path) -> list[dict[str, Any]]:
         row = case.labels | case.measured(program) | {"compile [s]": compile_s}
         print(*(f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items()))
         write_row(path, row)
-        rows.append(row)
-    return rows
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
@@ -196,15 +194,18 @@ def names(device: str) -> dict[str, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Compare devices")
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--report", action="store_true", help="only results.md and devices.png")
     parser.add_argument("--out", type=Path, default=HERE, help="where the results go")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
-    rates = measured(list(stepping()), arguments.out / "steps.csv")
-    for law in LAWS:
-        solves = measured(list(solving(arguments.folder, law)), arguments.out / "solves.csv")
+    steps, solves = arguments.out / "steps.csv", arguments.out / "solves.csv"
+    if not arguments.report:
+        measure(list(stepping()), steps)
+        for law in LAWS:
+            measure(list(solving(arguments.folder, law)), solves)
     write_report(
-        rates,
-        solves,
+        read_rows(steps),
+        read_rows(solves),
         arguments.out,
         f"{SCENE}, {STEPS} steps of {1e3 * H:g} ms in which the cubes land, float32.",
         f"Recorded problems, float64, cold starts, to {RTOL:g} of the largest velocity or "
