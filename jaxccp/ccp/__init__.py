@@ -3,6 +3,7 @@
 Usable without the rest of the package by anyone with an N, an r and cones.
 """
 
+from jaxccp.ccp.band import Band
 from jaxccp.ccp.cones import Cones, equality, inequality
 from jaxccp.ccp.coupled import CoupledDelassus
 from jaxccp.ccp.delassus import BlockSparseDelassus, BodyDelassus, Delassus, DenseDelassus
@@ -34,6 +35,7 @@ __all__ = [
     "SIPGS",
     "SOLVERS",
     "Auto",
+    "Band",
     "BarzilaiBorwein",
     "BlockSparseDelassus",
     "BodyDelassus",

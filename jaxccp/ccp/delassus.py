@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from jaxccp.ccp.band import Band, Factors, factorised
 from jaxccp.ccp.blocks import BlockDiagonal
 
 
@@ -61,10 +62,22 @@ class BlockSparseDelassus:
     """Contact of each block's rows, ascending."""
     column: Int[Array, " b"]
     contacts: int = field(metadata={"static": True})
+    band: Band | None = None
+    """Where the blocks are if the contacts are ordered for it; None: not known."""
 
     @property
     def rows(self) -> int:
         return 3 * self.contacts
+
+    @property
+    def narrow(self) -> bool:
+        """Whether it is factorised by the tiles of its band."""
+        return self.band is not None and self.band.narrow
+
+    def factorised(self, diagonal: Float[Array, "c 3 3"]) -> Factors:
+        """Factors of N + ``diagonal``, where the band is narrow."""
+        assert self.band is not None
+        return factorised(self.entries, self.row, self.column, diagonal, self.band)
 
     def apply(self, lam: Float[Array, " n"]) -> Float[Array, " n"]:
         # Blocks along the last axis: XLA makes one loop of this, and of a batched product many.

@@ -1,8 +1,9 @@
 """The linear system of a fixed point, and three ways to solve it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeGuard
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +13,7 @@ from jax.scipy.sparse.linalg import bicgstab, cg
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.blocks import BlockDiagonal, diagonal
-from jaxccp.ccp.delassus import BodyDelassus, Delassus
+from jaxccp.ccp.delassus import BlockSparseDelassus, BodyDelassus, Delassus
 
 DENSE_ROWS = 192
 """Largest system of a derivative that is factorised; above, it is solved matrix-free."""
@@ -48,7 +49,7 @@ def solve_linear(
     if n == 0:
         return rhs
     frozen = lax.stop_gradient(system)
-    if by_bodies(system.delassus, DENSE_ROWS) or n <= DENSE_ROWS:
+    if by_bodies(system.delassus, DENSE_ROWS) or narrow(system.delassus) or n <= DENSE_ROWS:
         forward, backward = factorised(frozen, _ridge(lax.stop_gradient(error)), symmetric)
         solve, transposed = partial(_refine, forward), partial(_refine, backward)
     else:
@@ -81,10 +82,17 @@ def by_bodies(delassus: Delassus, limit: int) -> bool:
     return isinstance(delassus, BodyDelassus) and 6 * delassus.bodies <= min(delassus.rows, limit)
 
 
+def narrow(delassus: Delassus) -> TypeGuard[BlockSparseDelassus]:
+    """Whether to factorise by the tiles of a band."""
+    return isinstance(delassus, BlockSparseDelassus) and delassus.narrow
+
+
 def factorised(
     system: FixedPointSystem, ridge: Array | float, symmetric: bool
 ) -> tuple[Inverse, Inverse]:
     """x ↦ (A + ridge · I)⁻¹ x and its transpose, by one factorisation."""
+    if narrow(system.delassus):
+        return _over_band(system, system.delassus, ridge)
     if isinstance(system.delassus, BodyDelassus) and by_bodies(
         system.delassus, system.delassus.rows
     ):
@@ -102,6 +110,15 @@ def _over_rows(system: FixedPointSystem, ridge: Array | float, symmetric: bool):
         return solve, solve
     factors = lu_factor(matrix)
     return partial(lu_solve, factors), partial(lu_solve, factors, trans=1)
+
+
+def _over_band(
+    system: FixedPointSystem, delassus: BlockSparseDelassus, ridge: Array | float
+) -> tuple[Inverse, Inverse]:
+    left, right = system.left.blocks[delassus.row], system.right.blocks[delassus.column]
+    own = system.complement.blocks + ridge * jnp.eye(3, dtype=left.dtype)
+    factors = replace(delassus, entries=left @ delassus.entries @ right).factorised(own)
+    return factors.solve, factors.solve_transposed
 
 
 def _over_bodies(

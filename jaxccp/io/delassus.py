@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.typing import DTypeLike
 
-from jaxccp.ccp import BlockSparseDelassus, Cones, Problem
+from jaxccp.ccp import Band, BlockSparseDelassus, Cones, Problem
 from jaxccp.io.arrays import Arrays
 from jaxccp.io.named import NamedProblem, named
 
@@ -43,6 +43,7 @@ def read_delassus(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
         jnp.asarray(block_row, jnp.int32),
         jnp.asarray(block_column, jnp.int32),
         contacts,
+        Band.of(block_row, block_column, contacts),
     )
     cones = Cones(jnp.zeros(0, dtype), jnp.zeros(0, dtype), jnp.asarray(mu, dtype))
     problem = Problem(delassus, jnp.asarray(r, dtype), cones)

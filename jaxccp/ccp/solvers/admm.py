@@ -9,8 +9,10 @@ from jax.scipy.linalg import cho_solve
 from jax.scipy.sparse.linalg import cg
 from jaxtyping import Array, Float, Int
 
+from jaxccp.ccp.band import Factors
 from jaxccp.ccp.blocks import diagonal
 from jaxccp.ccp.delassus import BodyDelassus
+from jaxccp.ccp.linear import narrow
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
 from jaxccp.math.batching import when
@@ -56,8 +58,9 @@ class _State:
     shift: Float[Array, " c"]
     """De Saxcé's, followed with a lag; 0 under the convex law [m/s]."""
     penalty: _Penalty
-    factor: Float[Array, "m m"]
-    """Cholesky factor of the matrix of the step, for the present σ; empty where CG solves it."""
+    factor: Float[Array, "m m"] | Factors
+    """Cholesky factor of the matrix of the step, for the present σ, or its factors by tiles; empty
+    where CG solves it."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +105,7 @@ class ADMM(Solver):
 
     def prepare(self, problem: Problem, rho: Array) -> Array | None:
         """D^½ N D^½ where it is factorised as a matrix."""
-        if self._size(problem) == problem.delassus.rows:
+        if not narrow(problem.delassus) and self._size(problem) == problem.delassus.rows:
             root = jnp.sqrt(rho)
             return root[:, None] * problem.delassus.dense() * root
         return None
@@ -131,8 +134,11 @@ class ADMM(Solver):
         shift = task.problem.de_saxce(u) if task.law == "ncp" else 0.0 * task.problem.cones.mu
         return _State(lam, n_lam, v, shift, penalty, self._factor(task, penalty.sigma))
 
-    def _factor(self, task: Task, sigma: Array) -> Array:
+    def _factor(self, task: Task, sigma: Array) -> Array | Factors:
         problem, size = task.problem, self._size(task.problem)
+        if narrow(problem.delassus):
+            diagonals = jax.vmap(jnp.diag)((sigma / task.rho).reshape(-1, 3))
+            return problem.delassus.factorised(diagonals)
         eye = jnp.eye(size, dtype=sigma.dtype)
         if task.data is not None:
             return jnp.linalg.cholesky(task.data + sigma * eye)
@@ -150,6 +156,8 @@ class ADMM(Solver):
     def _solve(self, task: Task, state: _State, b: Array) -> Array:
         """δ = (N + σ D⁻¹)⁻¹ b."""
         delassus, sigma, root = task.problem.delassus, state.penalty.sigma, jnp.sqrt(task.rho)
+        if isinstance(state.factor, Factors):
+            return state.factor.solve(b)
         if task.data is not None:
             return root * cho_solve((state.factor, True), root * b)
         if not self._size(task.problem):

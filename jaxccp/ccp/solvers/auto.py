@@ -5,6 +5,7 @@ from typing import ClassVar
 
 from jaxccp.ccp.delassus import BodyDelassus
 from jaxccp.ccp.following import Following
+from jaxccp.ccp.linear import narrow
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.relay import Relay
 from jaxccp.ccp.solver import Solver
@@ -38,7 +39,9 @@ class Auto(Solver):
     patience: int = 2000
     """Steps of APGD there and above; below they fall with the square."""
     largest: int = 1500
-    """Rows of the largest matrix that is factorised."""
+    """Rows of the largest matrix that is factorised, unless its band is narrow."""
+    banded: int = 1000
+    """Steps of APGD before Newton's turn, at most, where it is."""
 
     def chosen(self, problem: Problem, law: Law) -> Solver:
         delassus = problem.delassus
@@ -49,9 +52,11 @@ class Auto(Solver):
             return APGD() if law == "ccp" else ADMM()
         first = APGD() if law == "ccp" else Following(APGD())
         last = None if law == "ccp" else PSOR()
-        if problem.cones.friction != "cone" or size > self.largest:
+        banded = narrow(delassus)
+        if problem.cones.friction != "cone" or (size > self.largest and not banded):
             return APGD() if last is None else Relay(first, last, self.patience)
         if size <= self.small:
             return Relay(first, Newton(), self.brief)
-        steps = round(self.patience * min(1.0, (size / self.middle) ** 2))
+        most = self.banded if banded else self.patience
+        steps = min(most, round(self.patience * (size / self.middle) ** 2))
         return Relay(first, Newton(), steps, last)

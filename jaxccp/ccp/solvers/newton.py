@@ -11,8 +11,8 @@ from jaxtyping import Array, Bool, Float, Int
 from jaxccp.ccp import interior, proximal
 from jaxccp.ccp.blocks import BlockDiagonal, identity
 from jaxccp.ccp.cones import Friction
-from jaxccp.ccp.delassus import BodyDelassus, Delassus, DenseDelassus
-from jaxccp.ccp.linear import FixedPointSystem, Inverse, factorised
+from jaxccp.ccp.delassus import Delassus, DenseDelassus
+from jaxccp.ccp.linear import FixedPointSystem, Inverse, by_bodies, factorised, narrow
 from jaxccp.ccp.linearization import shear
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
@@ -86,7 +86,7 @@ class Newton(Solver):
 
     def prepare(self, problem: Problem, rho: Array) -> Delassus:
         delassus = problem.delassus
-        if isinstance(delassus, BodyDelassus) and 6 * delassus.bodies <= delassus.rows:
+        if by_bodies(delassus, delassus.rows) or narrow(delassus):
             return delassus
         return DenseDelassus(delassus.dense())
 
