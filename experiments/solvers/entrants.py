@@ -64,6 +64,8 @@ LARGEST_MATRIX = 4000
 
 def _matrix(problem: ccp.Problem) -> int:
     operator = problem.delassus
+    if isinstance(operator, ccp.BlockSparseDelassus) and operator.narrow:
+        return 0
     bodies = isinstance(operator, ccp.BodyDelassus)
     return min(operator.rows, 6 * operator.bodies) if bodies else operator.rows
 

@@ -140,9 +140,10 @@ def _eliminate(
     one = jnp.eye(size, dtype=panel.dtype)
     top = solve_triangular(factors[:size], one, lower=True, unit_diagonal=True)
     bottom = -factors[size:] @ top
-    rows = jnp.block([[top, jnp.zeros_like(one)], [bottom, one]])
-    rows = jnp.zeros_like(rows).at[:, order].set(rows)
     rest = jnp.concatenate([jnp.pad(left_over[:, size:], ((0, 0), (0, size))), following[:, size:]])
-    rest = rows @ rest
+    rest = rest[order]
+    taken, rest = top @ rest[:size], rest[size:] + bottom @ rest[:size]
+    rows = jnp.block([[top, jnp.zeros_like(one)], [bottom, one]])
+    rows = jnp.zeros_like(rows).at[:, order].set(rows, unique_indices=True)
     inverse = solve_triangular(factors[:size], one)
-    return rest[size:], (rows, inverse, inverse @ rest[:size])
+    return rest, (rows, inverse, inverse @ taken)
