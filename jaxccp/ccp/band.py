@@ -35,6 +35,8 @@ class Band:
     @staticmethod
     def of(row: np.ndarray, column: np.ndarray, contacts: int) -> "Band":
         """That of blocks at (``row``, ``column``), a symmetric pattern; not under ``jit``."""
+        if not contacts:
+            return Band(jnp.zeros(0, jnp.int32), 0)
         pattern = _sparse_library.csr_matrix((np.ones(len(row)), (row, column)), (contacts,) * 2)
         position = np.empty(contacts, np.int32)
         position[reverse_cuthill_mckee(pattern, symmetric_mode=True)] = np.arange(contacts)

@@ -42,6 +42,14 @@ def test_the_order_has_a_band_that_holds_all_blocks(contacts: int, width: int) -
     assert band.narrow == (4 * max(band.width, 8) <= contacts)
 
 
+@pytest.mark.parametrize("given", [[], [1], [0, 2]], ids=str)
+def test_contacts_without_blocks_have_a_place_all_the_same(given: list[int]) -> None:
+    contacts = max(given, default=-1) + 1
+    band = Band.of(np.array(given, int), np.array(given, int), contacts)
+    assert sorted(np.asarray(band.position)) == list(range(contacts))
+    assert band.width == 0 and not band.narrow
+
+
 @pytest.mark.parametrize("precision", [np.float32, np.float64])
 @pytest.mark.parametrize(("contacts", "width"), [(40, 1), (40, 10), (57, 9)])
 def test_solves_like_numpy(contacts: int, width: int, precision: type) -> None:
