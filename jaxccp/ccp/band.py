@@ -1,8 +1,8 @@
 """Block-sparse matrices whose blocks lie near the diagonal once the contacts are ordered for it.
 
-Piles and stacks are graphs without shortcuts: of recorded problems with up to 400 contacts most
-have all couplings within some ten contacts (reverse Cuthill–McKee, 1969), so that a factorisation
-costs a hundredth of that of the full matrix.
+Piles and stacks are graphs without shortcuts: of 39 recorded problems 34 have all couplings within
+17 contacts in the order of reverse Cuthill–McKee (Cuthill & McKee, ACM 1969; George, 1971), so that
+their factors cost a fraction of those of the full matrix.
 """
 
 from dataclasses import dataclass, field
