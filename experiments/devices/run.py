@@ -127,20 +127,21 @@ def devices() -> list[str]:
 
 def stepping() -> Iterator[Case]:
     """Steps per second of all copies together."""
-    for device, law in itertools.product(devices(), LAWS):
+    for device in devices():
         with jax.default_device(device):
             model, ahead = batch(SCENES[SCENE], jax.random.key(SEED), max(COPIES[device]))
             flown = jax.jit(partial(_run, model, EulerImplicitLinearized(H), LEAD))(ahead)[0]
-        for copies in COPIES[device]:
-            states = jax.tree.map(lambda leaf, copies=copies: leaf[:copies], flown)
-            program = partial(_run, model, EulerImplicitLinearized(H, law), STEPS)
+        for law in LAWS:
+            for copies in COPIES[device]:
+                states = jax.tree.map(lambda leaf, copies=copies: leaf[:copies], flown)
+                program = partial(_run, model, EulerImplicitLinearized(H, law), STEPS)
+                labels = {**names(device), "law": law, "precision": 32, "copies": copies}
+                yield Case(labels, device, program, (states,), partial(_steps, copies))
 
-            def outcome(result: tuple, seconds: float, copies: int = copies) -> dict[str, Any]:
-                iterations = float(jnp.mean(result[1]))
-                return {"steps/s": copies * STEPS / seconds, "iterations/step": iterations}
 
-            labels = {**names(device), "law": law, "precision": 32, "copies": copies}
-            yield Case(labels, device, program, (states,), outcome)
+def _steps(copies: int, result: tuple, seconds: float) -> dict[str, Any]:
+    iterations = float(jnp.mean(result[1]))
+    return {"steps/s": copies * STEPS / seconds, "iterations/step": iterations}
 
 
 def _run(model: Model, stepper: EulerImplicitLinearized, steps: int, states: State) -> tuple:

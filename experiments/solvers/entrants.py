@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from jaxccp import ccp
+from jaxccp.ccp.linear import matrix_rows, narrow
 from jaxccp.io import NamedProblem
 
 
@@ -63,11 +64,7 @@ LARGEST_MATRIX = 4000
 
 
 def _matrix(problem: ccp.Problem) -> int:
-    operator = problem.delassus
-    if isinstance(operator, ccp.BlockSparseDelassus) and operator.narrow:
-        return 0
-    bodies = isinstance(operator, ccp.BodyDelassus)
-    return min(operator.rows, 6 * operator.bodies) if bodies else operator.rows
+    return 0 if narrow(problem.delassus) else matrix_rows(problem.delassus)
 
 
 OTHERS = {

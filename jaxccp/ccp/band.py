@@ -13,7 +13,7 @@ import numpy as np
 from jax import lax
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float, Int
-from scipy import sparse as _sparse_library
+from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 LEAST = 8
@@ -37,7 +37,7 @@ class Band:
         """That of blocks at (``row``, ``column``), a symmetric pattern; not under ``jit``."""
         if not contacts:
             return Band(jnp.zeros(0, jnp.int32), 0)
-        pattern = _sparse_library.csr_matrix((np.ones(len(row)), (row, column)), (contacts,) * 2)
+        pattern = csr_matrix((np.ones(len(row)), (row, column)), (contacts,) * 2)
         position = np.empty(contacts, np.int32)
         position[reverse_cuthill_mckee(pattern, symmetric_mode=True)] = np.arange(contacts)
         width = np.max(np.abs(position[row] - position[column]), initial=0)

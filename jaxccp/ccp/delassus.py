@@ -69,11 +69,6 @@ class BlockSparseDelassus:
     def rows(self) -> int:
         return 3 * self.contacts
 
-    @property
-    def narrow(self) -> bool:
-        """Whether it is factorised by the tiles of its band."""
-        return self.band is not None and self.band.narrow
-
     def factorised(self, diagonal: Float[Array, "c 3 3"]) -> Factors:
         """Factors of N + ``diagonal``, where the band is narrow."""
         assert self.band is not None

@@ -1,4 +1,4 @@
-"""The linear system of a fixed point, and three ways to solve it."""
+"""The linear system of a fixed point, and the ways to solve it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -84,7 +84,15 @@ def by_bodies(delassus: Delassus, limit: int) -> bool:
 
 def narrow(delassus: Delassus) -> TypeGuard[BlockSparseDelassus]:
     """Whether to factorise by the tiles of a band."""
-    return isinstance(delassus, BlockSparseDelassus) and delassus.narrow
+    if not isinstance(delassus, BlockSparseDelassus) or delassus.band is None:
+        return False
+    return delassus.band.narrow
+
+
+def matrix_rows(delassus: Delassus) -> int:
+    """Rows of the matrix that is factorised otherwise: six per body, or those of N if fewer."""
+    bodies = isinstance(delassus, BodyDelassus)
+    return min(delassus.rows, 6 * delassus.bodies) if bodies else delassus.rows
 
 
 def factorised(

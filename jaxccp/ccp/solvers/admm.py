@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int
 from jaxccp.ccp.band import Factors
 from jaxccp.ccp.blocks import diagonal
 from jaxccp.ccp.delassus import BodyDelassus
-from jaxccp.ccp.linear import narrow
+from jaxccp.ccp.linear import matrix_rows, narrow
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
 from jaxccp.math.batching import when
@@ -97,7 +97,7 @@ class ADMM(Solver):
     first: float = 0.1
     """σ to begin with; eigenvalues of D N reach from 0 to some 7."""
     largest: int = 1500
-    """Rows of the largest matrix that is factorised; CG above."""
+    """Rows of the largest matrix that is factorised, unless its band is narrow; CG above."""
     cap: float = 10.0
     floor: float = 0.0
     accuracy: float = 0.1
@@ -112,9 +112,7 @@ class ADMM(Solver):
 
     def _size(self, problem: Problem) -> int:
         """Rows of the matrix that is factorised, 0 for none."""
-        delassus = problem.delassus
-        bodies = isinstance(delassus, BodyDelassus)
-        size = min(delassus.rows, 6 * delassus.bodies) if bodies else delassus.rows
+        size = matrix_rows(problem.delassus)
         return size if size <= self.largest else 0
 
     def init(self, task: Task, lam: Array, n_lam: Array) -> _State:

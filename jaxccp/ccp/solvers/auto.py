@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from jaxccp.ccp.delassus import BodyDelassus
 from jaxccp.ccp.following import Following
-from jaxccp.ccp.linear import narrow
+from jaxccp.ccp.linear import matrix_rows, narrow
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.relay import Relay
 from jaxccp.ccp.solver import Solver
@@ -45,9 +44,7 @@ class Auto(Solver):
 
     def chosen(self, problem: Problem, law: Law) -> Solver:
         delassus = problem.delassus
-        size = delassus.rows
-        if isinstance(delassus, BodyDelassus):
-            size = min(size, 6 * delassus.bodies)
+        size = matrix_rows(delassus)
         if problem.cones.rolling is not None:
             return APGD() if law == "ccp" else ADMM()
         first = APGD() if law == "ccp" else Following(APGD())
