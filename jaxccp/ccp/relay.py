@@ -19,13 +19,12 @@ class _State:
     runners: tuple[Any, ...]
     """The state of each algorithm."""
     turn: Int[Array, ""]
-    """Whose it was, or will be to begin with."""
+    """Which it was, or will be to begin with: 0, 1, and 2 the last, of the first where it is not
+    another one's."""
     over: Bool[Array, ""]
     """Whether it is now the next one's."""
     steps: Int[Array, ""]
-    """That the first has taken."""
-    settled: Bool[Array, ""]
-    """Whether the turn is the last one."""
+    """That the first has taken in its first turn."""
 
 
 @dataclass(frozen=True)
@@ -58,27 +57,26 @@ class Relay(Solver):
             runner.init(task.holding(data), lam, n_lam)
             for runner, data in zip(self.runners, task.data, strict=True)
         ]
-        turn, no = jnp.int32(0 if self.patience else 1), jnp.asarray(False)
-        return _State(tuple(begun), turn, no, jnp.int32(0), no)
+        turn = jnp.int32(0 if self.patience else 1)
+        return _State(tuple(begun), turn, jnp.asarray(False), jnp.int32(0))
 
     def step(self, task: Task, state: _State) -> _State:
-        following = jnp.where(state.turn == 0, 1, self._final)
-        turn = jnp.where(state.over, following, state.turn).astype(jnp.int32)
-        settled = state.settled | (state.over & (state.turn == 1))
+        turn = state.turn + state.over
         steps = state.steps + (turn == 0)
         # A step of the first is computed whoever's turn it is: a branch would cost about as much,
         # as what goes through one is copied. Hence also one branch for each of the others.
         own, (first, second, *rest) = self._own(task, 0), state.runners
         ahead = self.first.step(own, first)
-        given_up = ~settled & ((steps >= self.patience) | self.first.done(own, ahead))
-        first = jax.tree.map(lambda a, b: jnp.where(turn == 0, a, b), ahead, first)
+        given_up = (turn == 0) & ((steps >= self.patience) | self.first.done(own, ahead))
+        mine = self._whose(turn) == 0
+        first = jax.tree.map(lambda a, b: jnp.where(mine, a, b), ahead, first)
         unmoved = second, jnp.asarray(False)
         second, over = when(turn == 1, lambda: self._step_second(task, state), unmoved)
         if self.last is None:
             first = when(over, lambda: self._resumed(task, first, second), first)
         else:
             rest = [when(turn == 2, lambda: self._step_last(task, state), rest[0])]
-        return _State((first, second, *rest), turn, over | ((turn == 0) & given_up), steps, settled)
+        return _State((first, second, *rest), turn, over | given_up, steps)
 
     def _step_second(self, task: Task, state: _State) -> tuple[Any, Array]:
         """The state of the second after a step, and whether it was its last."""
@@ -105,10 +103,9 @@ class Relay(Solver):
         better = _residual(task, *late) < _residual(task, *early)
         return jax.tree.map(lambda a, b: jnp.where(better, a, b), late, early), better
 
-    @property
-    def _final(self) -> int:
-        """Whose turn the last one is."""
-        return 2 if self.last else 0
+    def _whose(self, turn: Any) -> Any:
+        """The position of the algorithm whose turn it is."""
+        return turn % len(self.runners)
 
     def _own(self, task: Task, turn: int) -> Task:
         return task.holding(task.data[turn])
@@ -122,13 +119,15 @@ class Relay(Solver):
         ]
 
         def whose(*leaves: Array) -> Array:
-            return lax.select_n(state.turn, *leaves)
+            return lax.select_n(self._whose(state.turn), *leaves)
 
         return jax.tree.map(whose, *candidates)
 
     def done(self, task: Task, state: _State) -> Bool[Array, ""]:
-        own, runner = self._own(task, self._final), self.runners[self._final]
-        return state.settled & runner.done(own, state.runners[self._final])
+        last = self._whose(2)
+        return (state.turn == 2) & self.runners[last].done(
+            self._own(task, last), state.runners[last]
+        )
 
 
 def _residual(task: Task, lam: Array, n_lam: Array) -> Float[Array, ""]:
