@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from jaxccp.ccp.band import Band, Factors, factorised
+from jaxccp.ccp.band import Band
 from jaxccp.ccp.blocks import BlockDiagonal
 
 
@@ -69,10 +69,10 @@ class BlockSparseDelassus:
     def rows(self) -> int:
         return 3 * self.contacts
 
-    def factorised(self, diagonal: Float[Array, "c 3 3"]) -> Factors:
-        """Factors of N + ``diagonal``, where the band is narrow."""
+    def tiles(self, diagonal: Float[Array, "c 3 3"]) -> tuple[Float[Array, "3 k t t"], Band]:
+        """N + ``diagonal`` within its band."""
         assert self.band is not None
-        return factorised(self.entries, self.row, self.column, diagonal, self.band)
+        return self.band.tiles(self.entries, diagonal), self.band
 
     def apply(self, lam: Float[Array, " n"]) -> Float[Array, " n"]:
         # Blocks along the last axis: XLA makes one loop of this, and of a batched product many.

@@ -12,6 +12,7 @@ from jax.scipy.linalg import cho_factor, cho_solve, lu_factor, lu_solve
 from jax.scipy.sparse.linalg import bicgstab, cg
 from jaxtyping import Array, Float
 
+from jaxccp.ccp import band_cholesky, band_lu
 from jaxccp.ccp.blocks import BlockDiagonal, diagonal
 from jaxccp.ccp.delassus import BlockSparseDelassus, BodyDelassus, Delassus
 
@@ -84,9 +85,7 @@ def by_bodies(delassus: Delassus, limit: int) -> bool:
 
 def narrow(delassus: Delassus) -> TypeGuard[BlockSparseDelassus]:
     """Whether to factorise by the tiles of a band."""
-    if not isinstance(delassus, BlockSparseDelassus) or delassus.band is None:
-        return False
-    return delassus.band.narrow
+    return isinstance(delassus, BlockSparseDelassus) and delassus.band is not None
 
 
 def matrix_rows(delassus: Delassus) -> int:
@@ -100,7 +99,7 @@ def factorised(
 ) -> tuple[Inverse, Inverse]:
     """x ↦ (A + ridge · I)⁻¹ x and its transpose, by one factorisation."""
     if narrow(system.delassus):
-        return _over_band(system, system.delassus, ridge)
+        return _over_band(system, system.delassus, ridge, symmetric)
     if isinstance(system.delassus, BodyDelassus) and by_bodies(
         system.delassus, system.delassus.rows
     ):
@@ -121,11 +120,12 @@ def _over_rows(system: FixedPointSystem, ridge: Array | float, symmetric: bool):
 
 
 def _over_band(
-    system: FixedPointSystem, delassus: BlockSparseDelassus, ridge: Array | float
+    system: FixedPointSystem, delassus: BlockSparseDelassus, ridge: Array | float, symmetric: bool
 ) -> tuple[Inverse, Inverse]:
     left, right = system.left.blocks[delassus.row], system.right.blocks[delassus.column]
     own = system.complement.blocks + ridge * jnp.eye(3, dtype=left.dtype)
-    factors = replace(delassus, entries=left @ delassus.entries @ right).factorised(own)
+    tiles = replace(delassus, entries=left @ delassus.entries @ right).tiles(own)
+    factors = band_cholesky.factorised(*tiles) if symmetric else band_lu.factorised(*tiles)
     return factors.solve, factors.solve_transposed
 
 

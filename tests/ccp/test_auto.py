@@ -25,6 +25,7 @@ from jaxccp.ccp.following import Following
 from jaxccp.ccp.relay import Relay
 from tests.ccp.polyhedra import shaped
 from tests.ccp.problems import random_case
+from tests.ccp.test_band import chain
 from tests.ccp.test_newton import column
 
 pytestmark = pytest.mark.usefixtures("hasty_compilation")
@@ -44,6 +45,9 @@ def test_the_choice_goes_by_size_law_and_shape(law: Law) -> None:
     bodies = random_case(0, 0, 40).problem()  # 120 rows over 8 bodies
     assert Auto(small=48).chosen(bodies, law) == small
     assert Auto().chosen(shaped(bodies, "pyramid"), law) == alone
+    banded = chain(40, 0)  # by tiles of 8 contacts
+    assert Auto().chosen(banded, law) == Relay(first, Newton(), 40 * Auto().fewest, last)
+    assert Auto(fewest=20).chosen(banded, law) == Relay(first, Newton(), 8 * Auto().banded, last)
 
 
 @partial(jax.jit, static_argnums=(1, 2))

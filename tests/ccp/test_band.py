@@ -7,8 +7,19 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp.ccp import ADMM, Band, BlockSparseDelassus, Cones, Law, Newton, Problem, Stop, solve
-from jaxccp.ccp.band import factorised
+from jaxccp.ccp import (
+    ADMM,
+    Band,
+    BlockSparseDelassus,
+    Cones,
+    Law,
+    Newton,
+    Problem,
+    Stop,
+    band_cholesky,
+    band_lu,
+    solve,
+)
 from jaxccp.ccp.linear import narrow
 from jaxccp.ccp.solver import Solver
 
@@ -31,40 +42,61 @@ def full(entries: np.ndarray, row: np.ndarray, column: np.ndarray, contacts: int
     return tiles.swapaxes(1, 2).reshape(3 * contacts, -1)
 
 
-@pytest.mark.parametrize(("contacts", "width"), [(40, 1), (40, 10), (57, 9), (8, 7)])
+@pytest.mark.parametrize(("contacts", "width"), [(40, 1), (40, 10), (57, 9)])
 def test_the_order_has_a_band_that_holds_all_blocks(contacts: int, width: int) -> None:
     row, column = shuffled(contacts, width, 0)
-    band = Band.of(row, column, contacts)
+    band = made(row, column, contacts)
     position = np.asarray(band.position)
     assert sorted(position) == list(range(contacts))
-    assert np.max(np.abs(position[row] - position[column])) == band.width
+    assert list(np.asarray(band.contact)[position]) == list(range(contacts))
     # Cuthill–McKee need not find the best order; it does not miss a band by much.
-    assert width <= band.width <= width + 1
-    assert band.narrow == (4 * max(band.width, 8) <= contacts)
+    assert width <= np.max(np.abs(position[row] - position[column])) <= width + 1
+    assert max(width, 8) <= band.tile <= max(width + 1, 8)
 
 
-@pytest.mark.parametrize("given", [[], [1], [0, 2]], ids=str)
-def test_contacts_without_blocks_have_a_place_all_the_same(given: list[int]) -> None:
-    contacts = max(given, default=-1) + 1
-    band = Band.of(np.array(given, int), np.array(given, int), contacts)
-    assert sorted(np.asarray(band.position)) == list(range(contacts))
-    assert band.width == 0 and not band.narrow
+@pytest.mark.parametrize(("contacts", "width"), [(31, 1), (40, 11), (8, 7), (0, 0)])
+def test_too_wide_a_band_is_none(contacts: int, width: int) -> None:
+    assert Band.of(*shuffled(contacts, width, 0), contacts) is None
+
+
+def test_contacts_without_blocks_have_a_place_all_the_same() -> None:
+    band = made(np.array([0, 2]), np.array([0, 2]), 40)
+    assert sorted(np.asarray(band.position)) == list(range(40))
+
+
+def test_blocks_at_the_same_place_are_refused() -> None:
+    place = np.array([*range(40), 7])
+    with pytest.raises(ValueError, match="two blocks at the same row and column"):
+        Band.of(place, place, 40)
+
+
+def made(row: np.ndarray, column: np.ndarray, contacts: int) -> Band:
+    band = Band.of(row, column, contacts)
+    assert band is not None
+    return band
 
 
 @pytest.mark.parametrize("precision", [np.float32, np.float64])
 @pytest.mark.parametrize(("contacts", "width"), [(40, 1), (40, 10), (57, 9)])
-def test_solves_like_numpy(contacts: int, width: int, precision: type) -> None:
+@pytest.mark.parametrize("definite", [True, False])
+def test_solves_like_numpy(contacts: int, width: int, definite: bool, precision: type) -> None:
     random = np.random.default_rng(1)
     row, column = shuffled(contacts, width, 1)
     # Nothing is definite or dominant about these: only pivoting keeps the factors accurate.
     entries, own = random.normal(size=(len(row), 3, 3)), random.normal(size=(contacts, 3, 3))
+    if definite:
+        place = {pair: at for at, pair in enumerate(zip(row, column, strict=True))}
+        mirrored = [place[pair] for pair in zip(column, row, strict=True)]
+        entries = entries + entries[mirrored].swapaxes(1, 2)
+        own = own @ own.swapaxes(1, 2) + 20 * width * np.eye(3)
     matrix = full(entries, row, column, contacts)
     matrix += full(own, np.arange(contacts), np.arange(contacts), contacts)
-    band, b = Band.of(row, column, contacts), random.normal(size=(2, 3 * contacts))
+    band, b = made(row, column, contacts), random.normal(size=(2, 3 * contacts))
+    factorised = band_cholesky.factorised if definite else band_lu.factorised
 
     @jax.jit
     def both(entries: jax.Array, diagonal: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
-        factors = factorised(entries, jnp.asarray(row), jnp.asarray(column), diagonal, band)
+        factors = factorised(band.tiles(entries, diagonal), band)
         return factors.solve(b[0]), factors.solve_transposed(b[1])
 
     x, y = both(*(jnp.asarray(array, precision) for array in (entries, own, b)))
@@ -79,9 +111,10 @@ def test_pivots_that_vanish_are_avoided() -> None:
     # No diagonal at all: each unknown is in the equations of its neighbours only.
     entries = np.where((row == column)[:, None, None], 0.0, np.eye(3))
     matrix = full(entries, row, column, contacts)
-    band = Band.of(row, column, contacts)
-    none = jnp.zeros((contacts, 3, 3))
-    factors = factorised(jnp.asarray(entries), jnp.asarray(row), jnp.asarray(column), none, band)
+    band = made(row, column, contacts)
+    factors = band_lu.factorised(
+        band.tiles(jnp.asarray(entries), jnp.zeros((contacts, 3, 3))), band
+    )
     b = np.arange(3.0 * contacts)
     np.testing.assert_allclose(factors.solve(jnp.asarray(b)), np.linalg.solve(matrix, b), atol=1e-9)
 
@@ -90,7 +123,8 @@ def chain(contacts: int, seed: int) -> Problem:
     """Contacts between one body and the next, in any order, at random velocities."""
     random = np.random.default_rng(seed)
     row, column = shuffled(contacts, 1, seed)
-    place = np.asarray(Band.of(row, column, contacts).position)
+    band = made(row, column, contacts)
+    place = np.asarray(band.position)
     w = np.zeros((contacts, 3, contacts + 1, 6))
     w[np.arange(contacts), :, place] = random.normal(size=(contacts, 3, 6))
     w[np.arange(contacts), :, place + 1] = random.normal(size=(contacts, 3, 6))
@@ -101,7 +135,7 @@ def chain(contacts: int, seed: int) -> Problem:
         jnp.asarray(row),
         jnp.asarray(column),
         contacts,
-        Band.of(row, column, contacts),
+        band,
     )
     mu = jnp.asarray(random.uniform(0.2, 0.9, contacts))
     none = jnp.zeros(0)

@@ -9,7 +9,7 @@ from jax.scipy.linalg import cho_solve
 from jax.scipy.sparse.linalg import cg
 from jaxtyping import Array, Float, Int
 
-from jaxccp.ccp.band import Factors
+from jaxccp.ccp import band_cholesky
 from jaxccp.ccp.blocks import diagonal
 from jaxccp.ccp.delassus import BodyDelassus
 from jaxccp.ccp.linear import matrix_rows, narrow
@@ -58,7 +58,7 @@ class _State:
     shift: Float[Array, " c"]
     """De Saxcé's, followed with a lag; 0 under the convex law [m/s]."""
     penalty: _Penalty
-    factor: Float[Array, "m m"] | Factors
+    factor: Float[Array, "m m"] | band_cholesky.Cholesky
     """Cholesky factor of the matrix of the step, for the present σ, or its factors by tiles; empty
     where CG solves it."""
 
@@ -132,11 +132,11 @@ class ADMM(Solver):
         shift = task.problem.de_saxce(u) if task.law == "ncp" else 0.0 * task.problem.cones.mu
         return _State(lam, n_lam, v, shift, penalty, self._factor(task, penalty.sigma))
 
-    def _factor(self, task: Task, sigma: Array) -> Array | Factors:
+    def _factor(self, task: Task, sigma: Array) -> Array | band_cholesky.Cholesky:
         problem, size = task.problem, self._size(task.problem)
         if narrow(problem.delassus):
             diagonals = jax.vmap(jnp.diag)((sigma / task.rho).reshape(-1, 3))
-            return problem.delassus.factorised(diagonals)
+            return band_cholesky.factorised(*problem.delassus.tiles(diagonals))
         eye = jnp.eye(size, dtype=sigma.dtype)
         if task.data is not None:
             return jnp.linalg.cholesky(task.data + sigma * eye)
@@ -154,7 +154,7 @@ class ADMM(Solver):
     def _solve(self, task: Task, state: _State, b: Array) -> Array:
         """δ = (N + σ D⁻¹)⁻¹ b."""
         delassus, sigma, root = task.problem.delassus, state.penalty.sigma, jnp.sqrt(task.rho)
-        if isinstance(state.factor, Factors):
+        if isinstance(state.factor, band_cholesky.Cholesky):
             return state.factor.solve(b)
         if task.data is not None:
             return root * cho_solve((state.factor, True), root * b)

@@ -39,8 +39,10 @@ class Auto(Solver):
     """Steps of APGD there and above; below they fall with the square."""
     largest: int = 1500
     """Rows of the largest matrix that is factorised, unless its band is narrow."""
-    banded: int = 1000
-    """Steps of APGD before Newton's turn, at most, where it is."""
+    banded: int = 75
+    """Steps of APGD before Newton's turn where it is, for each contact across a tile of it …"""
+    fewest: int = 5
+    """… and for each contact at all, whichever are less."""
 
     def chosen(self, problem: Problem, law: Law) -> Solver:
         delassus = problem.delassus
@@ -49,11 +51,14 @@ class Auto(Solver):
             return APGD() if law == "ccp" else ADMM()
         first = APGD() if law == "ccp" else Following(APGD())
         last = None if law == "ccp" else PSOR()
-        banded = narrow(delassus)
-        if problem.cones.friction != "cone" or (size > self.largest and not banded):
+        if problem.cones.friction == "cone" and narrow(delassus):
+            assert delassus.band is not None
+            tile = delassus.band.tile
+            steps = min(self.banded * tile, self.fewest * delassus.contacts)
+        elif problem.cones.friction != "cone" or size > self.largest:
             return APGD() if last is None else Relay(first, last, self.patience)
-        if size <= self.small:
+        elif size <= self.small:
             return Relay(first, Newton(), self.brief)
-        most = self.banded if banded else self.patience
-        steps = min(most, round(self.patience * (size / self.middle) ** 2))
+        else:
+            steps = min(self.patience, round(self.patience * (size / self.middle) ** 2))
         return Relay(first, Newton(), steps, last)
