@@ -28,8 +28,6 @@ from tests.ccp.problems import random_case
 from tests.ccp.test_band import chain
 from tests.ccp.test_newton import column
 
-pytestmark = pytest.mark.usefixtures("hasty_compilation")
-
 
 @pytest.mark.parametrize("law", ["ccp", "ncp"])
 def test_the_choice_goes_by_size_law_and_shape(law: Law) -> None:

@@ -30,8 +30,6 @@ from tests.ccp.pivoting import run as pivot
 from tests.ccp.polyhedra import coulomb_violation, shaped
 from tests.ccp.problems import SCALARS, pick, random_case, stack, violations
 
-pytestmark = pytest.mark.usefixtures("hasty_compilation")
-
 LAWS: tuple[Law, Law] = ("ccp", "ncp")
 LIMIT = 500
 NAMES = [*CASES, *(["healthy"] * (len(test_solve.CASES) - len(CASES)))]

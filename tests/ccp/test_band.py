@@ -23,8 +23,6 @@ from jaxccp.ccp import (
 from jaxccp.ccp.linear import narrow
 from jaxccp.ccp.solver import Solver
 
-pytestmark = pytest.mark.usefixtures("hasty_compilation")
-
 
 def shuffled(contacts: int, width: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Row and column of all blocks within ``width`` of the diagonal, contacts in any order."""

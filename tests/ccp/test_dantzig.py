@@ -14,8 +14,6 @@ from tests.ccp.pivoting import EXACT, run
 from tests.ccp.polyhedra import check_convex, coulomb_violation, shaped
 from tests.ccp.problems import KINDS, SCALARS, Case, pick, random_case, stack
 
-pytestmark = pytest.mark.usefixtures("hasty_compilation")
-
 LAWS: tuple[Law, Law] = ("ccp", "ncp")
 CASES = [random_case(seed, kind=kind) for kind in KINDS for seed in range(4)]
 

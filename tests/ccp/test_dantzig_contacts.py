@@ -10,8 +10,6 @@ from jaxccp.ccp import Solution, Status
 from tests.ccp.pivoting import Bounds, Contacts, enumerated, first, padded, run
 from tests.ccp.polyhedra import coulomb_violation
 
-pytestmark = pytest.mark.usefixtures("hasty_compilation")
-
 
 def random_contacts(seed: int) -> Contacts:
     """One to four, most of them approaching, some of them redundant."""

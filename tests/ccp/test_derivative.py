@@ -15,8 +15,6 @@ import pytest
 from jaxccp.ccp import BodyDelassus, Cones, Law, Problem, Stop, linear, solve
 from tests.ccp.problems import KINDS, random_case, stack
 
-pytestmark = pytest.mark.usefixtures("hasty_compilation")
-
 LAWS: tuple[Law, Law] = ("ccp", "ncp")
 PRECISE = Stop(atol=1e-13, max_iterations=3000)
 STEP = 1e-5

@@ -20,8 +20,6 @@ from tests.ccp.test_derivative import (
     solution,
 )
 
-pytestmark = pytest.mark.usefixtures("hasty_compilation")
-
 CORNERS = [[-1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [1.0, 0.0, -1.0]]
 POINTS: dict[Law, np.ndarray] = {
     "ccp": np.array([*CORNERS, [1.0, 1.0, -1.0], [0.0, 0.0, -1.0]]),

@@ -24,8 +24,6 @@ from jaxccp.ccp import (
 from jaxccp.io import read_problem
 from tests.ccp.problems import random_case
 
-pytestmark = pytest.mark.usefixtures("hasty_compilation")
-
 LAWS: tuple[Law, Law] = ("ccp", "ncp")
 
 

@@ -23,8 +23,6 @@ from tests.ccp.polyhedra import (
 )
 from tests.ccp.problems import KINDS, SCALARS, pick, random_case, stack
 
-pytestmark = pytest.mark.usefixtures("hasty_compilation")
-
 LAWS: tuple[Law, Law] = ("ccp", "ncp")
 MUS = (0.0, 0.3, 1.0, 4.0)
 shapes = pytest.mark.parametrize("shape", SIDES)

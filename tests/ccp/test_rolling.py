@@ -26,8 +26,6 @@ from jaxccp.ccp import (
 from jaxccp.ccp.rolling import project, shift, slope, spectrum
 from jaxccp.io import read_problem
 
-pytestmark = pytest.mark.usefixtures("hasty_compilation")
-
 clarabel: Any = _clarabel  # a compiled module without type stubs
 
 MU, COEFFICIENTS = 0.5, (0.1, 0.2)

@@ -33,20 +33,24 @@ STOP = Stop(atol=1e-9, max_iterations=20_000)
 MEMBERS = [name for name, solver in SOLVERS.items() if "cone" in solver.friction and name != "auto"]
 """Those that take the cones here; auto is one of them at a time (``test_newton.py``)."""
 
+# What is solved once for all tests of a solver is solved in one process.
 pytestmark = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in MEMBERS]
 )
-"""What is solved once for all tests of a solver is solved in one process."""
 
 
 @cache
 def program(name: str, law: Law):
-    """The batched solve; limits are arguments, so that it is compiled once a precision."""
+    """The solves of a batch, one after the other (``test_batches.py`` has them at once); limits are
+    arguments, so that it is compiled once a precision."""
 
-    def run(problem: Problem, guess: jax.Array, atol: Any, rtol: Any, limit: Any) -> Solution:
-        return solve(problem, SOLVERS[name](), guess, law=law, stop=Stop(atol, rtol, limit))
+    def run(batch: Problem, guesses: jax.Array, atol: Any, rtol: Any, limit: Any) -> Solution:
+        def one(problem: Problem, guess: jax.Array) -> Solution:
+            return solve(problem, SOLVERS[name](), guess, law=law, stop=Stop(atol, rtol, limit))
 
-    return jax.jit(jax.vmap(run, (0, 0, None, None, None)))
+        return jax.lax.map(lambda case: one(*case), (batch, guesses))
+
+    return jax.jit(run)
 
 
 def solver(name: str, law: Law, stop: Stop = STOP):

@@ -29,8 +29,6 @@ from tests.ccp.polyhedra import shaped
 from tests.ccp.problems import BODIES, Case, random_case
 from tests.ccp.test_delassus import FORMS, Build
 
-pytestmark = pytest.mark.usefixtures("hasty_compilation")
-
 forms = pytest.mark.parametrize(("build", "cases"), FORMS.values(), ids=FORMS)
 
 

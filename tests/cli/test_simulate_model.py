@@ -9,8 +9,6 @@ from typer.testing import CliRunner, Result
 
 from jaxccp.cli import app
 
-pytestmark = pytest.mark.usefixtures("hasty_compilation")
-
 mujoco = pytest.importorskip("mujoco")
 
 CRANE = """<mujoco>

@@ -18,7 +18,6 @@ from jaxccp.collision import NO_CONTACT, PAIRS
 from jaxccp.collision.convex import many_points, one_point
 from tests.collision.pool import Pool, along, motions, moved, placed, pool, rows, values
 from tests.collision.scenes import CLOSE, cast, degenerate, in_numpy, pick, reach, shapes
-from tests.quick import quick
 
 KINDS = [kinds for kinds, pair in PAIRS.items() if pair.kernel in (one_point, many_points)]
 every_pair = pytest.mark.parametrize("kinds", KINDS, ids=["-".join(kinds) for kinds in KINDS])
@@ -35,7 +34,7 @@ def contacts(x, some: Pool):
     return values(m, CLOSE), m
 
 
-@quick
+@jax.jit
 def compiled(some: Pool, direction: dict):
     """Values, manifolds, and first and second derivatives of the values along a move."""
     found = partial(along, contacts, some, direction)
@@ -100,7 +99,7 @@ def test_one_point_is_the_last_of_many():
     index = np.concatenate([np.arange(COUNT) + COUNT * KINDS.index(k) for k in kinds])
     assert np.all(found("random").distance[index, :-1] == NO_CONTACT)
 
-    @quick
+    @jax.jit
     def single(some):
         shape = placed(some, motions(some))
         return jax.vmap(one_point)(pick(shape, FIRST[index]), pick(shape, SECOND[index]))
@@ -199,7 +198,7 @@ def test_float32():
         rows, m = contacts(x, some)
         return jnp.sum(rows * weights), m
 
-    gradient = quick(jax.grad(total, has_aux=True))
+    gradient = jax.jit(jax.grad(total, has_aux=True))
     for which, some in (("random", random()), ("aligned", aligned())):
         slope, m = gradient(*cast((motions(some), some), jnp.float32))
         assert m.distance.dtype == jnp.float32

@@ -25,7 +25,6 @@ from jaxccp.model import (
 )
 from jaxccp.scene import ModelBuilder
 from tests.collision.scenes import MESHES, geometry, in_numpy, pick, reach
-from tests.quick import quick
 
 MARGIN = 0.05
 
@@ -46,7 +45,7 @@ def scene(capacity: int | None = None) -> tuple[Model, State]:
 
 @cache
 def contacts(capacity: int | None = None) -> Contacts:
-    return jax.device_get(quick(detect)(*scene(capacity)))
+    return jax.device_get(jax.jit(detect)(*scene(capacity)))
 
 
 def test_live_contacts_are_those_within_the_margin() -> None:
@@ -135,7 +134,7 @@ def test_every_kind_of_convex_shape_finds_its_own() -> None:
         facing = Rotation.random(None, rng).as_quat(scalar_first=True)
         builder.add_solid(shape, 1.0, position=rng.normal(size=3), quaternion=facing)
     model, state = builder.build()
-    found = jax.device_get(quick(detect)(model, state))
+    found = jax.device_get(jax.jit(detect)(model, state))
     kinds, hulls = model.topology.shapes, model.shapes.hulls
     placed = [
         geometry(state.position[i + 1], model.shapes.size[i], model.shapes.radius[i], turn)

@@ -11,7 +11,6 @@ from scipy.spatial.transform import Rotation
 
 from jaxccp.collision import NO_CONTACT, PAIRS, Geometry, Manifold
 from tests.collision.scenes import CLOSE, cast, core_half, degenerate, in_numpy, pick, reach, shapes
-from tests.quick import quick
 
 SHARED = ("jaxccp.collision.convex", "jaxccp.collision.terrain")
 """Modules whose kernels serve many pairs, with tests of their own."""
@@ -22,7 +21,7 @@ COUNT = 1000
 
 
 def batched(kinds):
-    return quick(jax.vmap(PAIRS[kinds].kernel))
+    return jax.jit(jax.vmap(PAIRS[kinds].kernel))
 
 
 def random_pairs(kinds, seed=0, count=COUNT):
@@ -86,7 +85,7 @@ def test_first_and_second_derivatives_are_finite(kinds, dtype):
     pairs = cast(random_and_degenerate(kinds, seed=2), dtype)
     directions = cast(random_and_degenerate(kinds, seed=3), dtype)
     hulls = [shape.hull for shape in pairs]
-    both = quick(jax.vmap(derivatives))(bare(pairs), bare(directions), hulls)
+    both = jax.jit(jax.vmap(derivatives))(bare(pairs), bare(directions), hulls)
     assert all(jnp.all(jnp.isfinite(leaf)) for leaf in jax.tree.leaves(both))
 
 
@@ -123,7 +122,7 @@ def test_derivatives_match_central_differences(kinds):
     count = 200
     a, b = random_pairs(kinds, seed=4, count=count)
     steps = step * np.concatenate([np.zeros((1, 20)), np.eye(20), -np.eye(20)])
-    found, features, exact = quick(jax.vmap(at, (None, 0, 0)))(steps, a, b)
+    found, features, exact = jax.jit(jax.vmap(at, (None, 0, 0)))(steps, a, b)
     here, ahead, back = found[:, :1], found[:, 1:21], found[:, 21:]
 
     difference = (ahead - back) / (2 * step)

@@ -15,7 +15,6 @@ from jaxccp.model import HeightField
 from jaxccp.scene.tables import grid_table
 from tests.collision.pool import KINDS, Pool, along, motions, moved, placed, values
 from tests.collision.scenes import cast, geometry, in_numpy, pick, reach, shapes
-from tests.quick import quick
 
 HALF = (2.0, 1.5)
 SLOPE = np.array([0.3, -0.2])
@@ -54,7 +53,7 @@ def contacts(x, some: tuple[Pool, Geometry]):
     return values(m, CLOSE), m
 
 
-@quick
+@jax.jit
 def compiled(some: Pool, fields: Geometry, direction: dict):
     """Values, manifolds, and derivatives of the values along a move."""
     first, (here, manifold) = along(contacts, (some, fields), direction)
@@ -139,7 +138,7 @@ def test_float32() -> None:
         rows, m = contacts(x, some)
         return jnp.sum(rows), m
 
-    gradient = quick(jax.grad(total, has_aux=True))
+    gradient = jax.jit(jax.grad(total, has_aux=True))
     slope, m = gradient(*cast((motions(some), (some, fields)), jnp.float32))
     assert m.distance.dtype == jnp.float32
     assert all(np.isfinite(x).all() for x in jax.tree.leaves((slope, m)))

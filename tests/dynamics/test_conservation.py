@@ -8,8 +8,6 @@ from scipy.spatial.transform import Rotation
 from jaxccp.ccp import Law
 from tests.dynamics.cluster import FIRST, SOLIDS, STEPS, TOLERANCE, H, runs, scene
 
-pytestmark = pytest.mark.usefixtures("hasty_compilation")
-
 BOTH_LAWS = pytest.mark.parametrize("law", [pytest.param("ccp", marks=pytest.mark.long), "ncp"])
 ROUNDING = 1e-12
 LATE_IMPULSES = pytest.mark.xfail(

@@ -22,8 +22,6 @@ from jaxccp.math import quaternion
 from jaxccp.model import Model, State
 from tests.dynamics.playground import BODIES, Lane
 
-pytestmark = pytest.mark.usefixtures("hasty_compilation")
-
 H = 2e-3
 STEPS = 100
 MOVES = {

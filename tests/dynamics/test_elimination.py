@@ -27,7 +27,7 @@ from jaxccp import (
 from jaxccp.ccp import Newton
 from jaxccp.dynamics import StepReport
 
-pytestmark = [pytest.mark.xdist_group("elimination"), pytest.mark.usefixtures("hasty_compilation")]
+pytestmark = pytest.mark.xdist_group("elimination")
 
 G, H, STEPS = 9.81, 2e-3, 40
 CHAIN, HEAVY = 8, 30.0

@@ -13,8 +13,6 @@ from jaxccp.dynamics import EulerImplicitLinearized, Trajectory, rollout
 from jaxccp.model import Box, Capsule, Material, Model, State
 from jaxccp.scene import ModelBuilder
 
-pytestmark = pytest.mark.usefixtures("hasty_compilation")
-
 H = 2e-3
 STEPS = 500
 TOLERANCE = 1e-8

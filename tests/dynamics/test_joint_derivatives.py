@@ -26,10 +26,7 @@ from jaxccp.model import (
 )
 from jaxccp.scene import ModelBuilder
 
-pytestmark = [
-    pytest.mark.xdist_group("joint derivatives"),
-    pytest.mark.usefixtures("hasty_compilation"),
-]
+pytestmark = pytest.mark.xdist_group("joint derivatives")
 
 H, STEPS = 4e-3, 30
 STOP, CONE = 0.06, 0.08

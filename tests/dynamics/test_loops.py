@@ -14,7 +14,7 @@ from jaxccp.model import Model, State, joint_motion, position_servo, velocity_se
 from jaxccp.scene import ModelBuilder
 from jaxccp.scene.loops import jansen_leg, jansen_points, slider_crank, stewart_platform
 
-pytestmark = [pytest.mark.xdist_group("loops"), pytest.mark.usefixtures("hasty_compilation")]
+pytestmark = pytest.mark.xdist_group("loops")
 
 H, STEPS, EVERY = 2e-3, 600, 20
 SPEED = 2 * np.pi

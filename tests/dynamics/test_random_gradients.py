@@ -13,8 +13,6 @@ from jaxccp.dynamics import EulerImplicitLinearized
 from jaxccp.model import Box, Capsule, Material, Model, Plane, Sphere, State
 from jaxccp.scene import ModelBuilder
 
-pytestmark = pytest.mark.usefixtures("hasty_compilation")
-
 COUNT, CHUNK = 10_000, 500
 SIZE = 0.1
 KINDS = ("exact", "loose", "piled", "resting", "coincident", "still")

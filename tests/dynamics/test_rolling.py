@@ -14,8 +14,6 @@ from jaxccp.dynamics.system import assemble
 from jaxccp.model import Material, Plane, Sphere
 from jaxccp.scene import ModelBuilder
 
-pytestmark = pytest.mark.usefixtures("hasty_compilation")
-
 RADIUS, GRAVITY, H, STEPS = 0.1, 9.81, 1e-3, 300
 ROLLING, SPINNING = 4e-3, 2e-3
 SPEED, SPIN = 1.0, 10.0

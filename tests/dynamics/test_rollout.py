@@ -13,8 +13,6 @@ from jaxccp.dynamics import STEPPERS, EulerImplicitLinearized, energy, rollout
 from jaxccp.model import Material, Model, Plane, Sphere, State
 from jaxccp.scene import ModelBuilder
 
-pytestmark = pytest.mark.usefixtures("hasty_compilation")
-
 STEPPER = EulerImplicitLinearized(2e-3, "ncp", stop=Stop(1e-10, max_iterations=300))
 STEPS = 24
 

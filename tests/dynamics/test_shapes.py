@@ -11,9 +11,6 @@ from jaxccp.collision import PAIRS
 from jaxccp.dynamics import EulerImplicitLinearized, Trajectory, rollout
 from jaxccp.model import Box, ConvexMesh, Cylinder, Ellipsoid, Material, Model, Plane, State
 from jaxccp.scene import ModelBuilder
-from tests.quick import quick
-
-pytestmark = pytest.mark.usefixtures("hasty_compilation")
 
 G = 9.81
 H = 2e-3
@@ -63,7 +60,7 @@ def scene() -> tuple[Model, State]:
 @cache
 def trajectory() -> tuple[State, Trajectory]:
     stepper = EulerImplicitLinearized(H, "ncp")
-    return jax.device_get(quick(lambda m, s: rollout(m, s, stepper, STEPS, every=25))(*scene()))
+    return jax.device_get(jax.jit(lambda m, s: rollout(m, s, stepper, STEPS, every=25))(*scene()))
 
 
 @pytest.mark.parametrize("name", AT_REST)

@@ -42,7 +42,7 @@ from jaxccp.model import (
 )
 from jaxccp.scene import ModelBuilder
 
-pytestmark = [pytest.mark.xdist_group("tendons"), pytest.mark.usefixtures("hasty_compilation")]
+pytestmark = pytest.mark.xdist_group("tendons")
 
 G, H, STEPS = 9.81, 1e-3, 400
 RATIO, TORQUE, PUSH = -2.5, 0.3, 12.0

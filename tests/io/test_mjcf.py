@@ -18,8 +18,6 @@ from jaxccp.io import Loaded
 mujoco = pytest.importorskip("mujoco")
 from experiments.mjcf import reference  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("hasty_compilation")
-
 MODELS = Path(__file__).resolve().parents[2] / "examples" / "models"
 ROBOTS = ("arm", "four_bar")
 

@@ -12,8 +12,6 @@ from jaxccp import EulerImplicitLinearized, State, Stop, accelerations, load, me
 mujoco = pytest.importorskip("mujoco")
 from experiments.mjcf import reference  # noqa: E402
 
-pytestmark = pytest.mark.usefixtures("hasty_compilation")
-
 MODEL = """
 <mujoco>
   <compiler autolimits="true"/>

@@ -35,8 +35,6 @@ from jaxccp.model import (
 )
 from jaxccp.scene import ModelBuilder
 
-pytestmark = pytest.mark.usefixtures("hasty_compilation")
-
 FREEDOMS = {
     "fixed": 0,
     "revolute": 1,
