@@ -69,6 +69,11 @@ class Solver:
             )
         return self
 
+    def turns(self) -> tuple[tuple["Solver", int | None], ...]:
+        """The algorithms that follow each other where one leaves a problem unsolved, and the
+        iterations each of them has at most: itself."""
+        return ((self, None),)
+
     def prepare(self, problem: Problem, rho: Array) -> Any:
         """What is computed once per solve and does not depend on r (factors, colours, …)."""
         return None

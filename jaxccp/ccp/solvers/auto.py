@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from jaxccp.ccp.following import Following
 from jaxccp.ccp.linear import matrix_rows, narrow
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.relay import Relay
@@ -49,16 +48,15 @@ class Auto(Solver):
         size = matrix_rows(delassus)
         if problem.cones.rolling is not None:
             return APGD() if law == "ccp" else ADMM()
-        first = APGD() if law == "ccp" else Following(APGD())
         last = None if law == "ccp" else PSOR()
         if problem.cones.friction == "cone" and narrow(delassus):
             assert delassus.band is not None
             tile = delassus.band.tile
             steps = min(self.banded * tile, self.fewest * delassus.contacts)
         elif problem.cones.friction != "cone" or size > self.largest:
-            return APGD() if last is None else Relay(first, last, self.patience)
+            return APGD() if last is None else Relay(APGD(), last, self.patience)
         elif size <= self.small:
-            return Relay(first, Newton(), self.brief)
+            return Relay(APGD(), Newton(), self.brief)
         else:
             steps = min(self.patience, round(self.patience * (size / self.middle) ** 2))
-        return Relay(first, Newton(), steps, last)
+        return Relay(APGD(), Newton(), steps, last)

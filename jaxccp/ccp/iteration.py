@@ -1,0 +1,177 @@
+"""The one loop of every algorithm: turns, stopping, best iterate, Coulomb's law, history."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+from jaxccp.ccp.problem import Law, Problem
+from jaxccp.ccp.solver import Solver, Task
+from jaxccp.math import safe
+from jaxccp.math.batching import when
+
+INEXACTNESS, LEAST = 3.0, 0.01
+"""Under Coulomb's law the convex problem of the moment is solved until its residual is below this
+fraction of the law's own, then De Saxcé's shift is renewed: to begin with after every iteration,
+which on most problems takes half as many of them as waiting; where friction is high it may circle,
+so that the fraction shrinks down to the second number."""
+CALMER, PATIENCE = 1 / 3, 100
+"""The factor by which it does, and the renewals without a new best iterate after which."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Progress:
+    """How far the solve of a problem with n rows has come."""
+
+    lam: Float[Array, " n"]
+    """The best iterate, in K."""
+    n_lam: Float[Array, " n"]
+    """N λ."""
+    residual: Float[Array, ""]
+    """Of the best iterate, under the law asked for [m/s]."""
+    iterations: Int[Array, ""]
+    finite: Bool[Array, ""]
+    """Whether the last iterate was."""
+    done: Bool[Array, ""]
+    """Whether the algorithm itself has nothing left to do."""
+    history: Float[Array, " k"]
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class _Loop:
+    algorithm: Any
+    shift: Float[Array, " c"]
+    inexactness: Float[Array, ""]
+    stale: Int[Array, ""]
+    """Renewals since the best iterate or the last change of ``inexactness``."""
+    progress: Progress
+
+
+def iterate(
+    problem: Problem,
+    solver: Solver,
+    guess: Float[Array, " n"],
+    law: Law,
+    tolerance: Float[Array, ""],
+    limit: Int[Array, ""],
+    history: int,
+) -> Progress:
+    """From ``guess`` to a residual of ``tolerance`` [m/s], or as far as ``limit`` iterations go.
+
+    The algorithms of a relay follow each other, each in a loop of its own that begins at the best
+    iterate so far; one whose turn does not come costs nothing.
+    """
+    rho = problem.step_sizes()
+    progress = _start(problem, rho, guess, law, history)
+    for number, (member, steps) in enumerate(solver.turns()):
+        last = limit if steps is None else jnp.minimum(progress.iterations + steps, limit)
+        # An algorithm that knows only the convex law is led to Coulomb's by De Saxcé's fixed point.
+        task = Task(problem, rho, tolerance, None, law if member.solves(law) else "ccp")
+
+        def turn(
+            member: Solver = member, task: Task = task, last: Array = last, now: Progress = progress
+        ) -> Progress:
+            return _turn(member, task, law, last, now)
+
+        unsolved = (progress.residual > tolerance) & (progress.iterations < limit)
+        due = unsolved & progress.finite
+        progress = when(due, turn, progress) if number else turn()
+    return progress
+
+
+def _start(problem: Problem, rho: Array, guess: Array, law: Law, history: int) -> Progress:
+    lam = problem.cones.project(jnp.where(jnp.isfinite(guess), guess, 0.0))
+    n_lam = problem.delassus.apply(lam)
+    finite = jnp.all(jnp.isfinite(n_lam)) & jnp.all(jnp.isfinite(problem.r))
+    # A guess from another contact situation can be worse than none at all; a part of it is not.
+    curvature, slope = lam @ n_lam, problem.r @ lam
+    share = jnp.clip(safe.divide(-slope, curvature), 0.0, 1.0)
+    share = jnp.where(0.5 * curvature + slope < 0, 1.0, share)
+    useful = share > 0
+    lam, n_lam = jnp.where(useful, share * lam, 0.0), jnp.where(useful, share * n_lam, 0.0)
+    residual, _ = _law_residual(problem, rho, lam, n_lam, law)
+    return Progress(
+        lam,
+        n_lam,
+        residual,
+        jnp.int32(0),
+        finite & jnp.isfinite(residual),
+        jnp.asarray(False),
+        _recorded(jnp.full(history, jnp.inf, residual.dtype), jnp.int32(0), residual),
+    )
+
+
+def _turn(solver: Solver, task: Task, law: Law, last: Array, start: Progress) -> Progress:
+    """One algorithm's iterations, up to the ``last``."""
+    problem, rho, tolerance = task.problem, task.rho, task.tolerance
+    task = task.holding(solver.prepare(problem, rho))
+    shifts = task.law != law
+
+    def shifted(shift: Array) -> Task:
+        return replace(task, problem=problem.shifted(shift)) if shifts else task
+
+    def running(loop: _Loop) -> Array:
+        now = loop.progress
+        more = (now.residual > tolerance) & (now.iterations < last)
+        return more & now.finite & ~now.done
+
+    def body(loop: _Loop) -> _Loop:
+        now, before = shifted(loop.shift), loop.progress
+        algorithm = solver.step(now, loop.algorithm)
+        lam, n_lam = solver.candidate(now, algorithm)
+        residual, shift = _law_residual(problem, rho, lam, n_lam, law)
+        done = solver.done(now, algorithm)
+        better = residual < before.residual
+        inexactness, stale = loop.inexactness, jnp.where(better, 0, loop.stale)
+        if shifts:
+            renew = done | (_worst(now.problem, rho, lam, n_lam) <= inexactness * residual)
+            shift = jnp.where(renew, shift, loop.shift)
+            done = done & False
+            stale = stale + (renew & ~better)
+            calmer = jnp.maximum(CALMER * inexactness, LEAST)
+            inexactness = jnp.where(stale >= PATIENCE, calmer, inexactness)
+            stale = jnp.where(stale >= PATIENCE, 0, stale)
+        progress = Progress(
+            jnp.where(better, lam, before.lam),
+            jnp.where(better, n_lam, before.n_lam),
+            jnp.where(better, residual, before.residual),
+            before.iterations + 1,
+            jnp.isfinite(residual),
+            done,
+            _recorded(before.history, before.iterations + 1, residual),
+        )
+        return _Loop(algorithm, shift, inexactness, stale, progress)
+
+    # Without a guess, u is the velocity of free flight, which says nothing about sliding.
+    _, shift = _law_residual(problem, rho, start.lam, start.n_lam, law)
+    shift = jnp.where(jnp.any(start.lam != 0), shift, 0.0)
+    begun = _Loop(
+        solver.init(shifted(shift), start.lam, start.n_lam),
+        shift,
+        jnp.full((), INEXACTNESS, start.residual.dtype),
+        jnp.int32(0),
+        replace(start, done=jnp.asarray(False)),
+    )
+    return lax.while_loop(running, body, begun).progress
+
+
+def _law_residual(
+    problem: Problem, rho: Array, lam: Array, n_lam: Array, law: Law
+) -> tuple[Array, Array]:
+    """The largest residual under ``law`` [m/s], and De Saxcé's shift, 0 under the convex one."""
+    u = n_lam + problem.r
+    shift = problem.de_saxce(u) if law == "ncp" else jnp.zeros_like(problem.cones.mu)
+    return _worst(problem.shifted(shift), rho, lam, n_lam), shift
+
+
+def _worst(problem: Problem, rho: Array, lam: Array, n_lam: Array) -> Array:
+    return jnp.max(problem.residual(lam, n_lam + problem.r, rho), initial=0.0)
+
+
+def _recorded(history: Array, at: Array, residual: Array) -> Array:
+    return history.at[at].set(residual, mode="drop") if history.shape[0] else history
