@@ -42,7 +42,7 @@ TRUTH = {
 
 
 # What the tests share is computed in one process.
-pytestmark = pytest.mark.xdist_group("identify")
+pytestmark = [pytest.mark.xdist_group("identify"), pytest.mark.usefixtures("optimised")]
 
 
 @pytest.fixture(scope="module")
