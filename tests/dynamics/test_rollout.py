@@ -59,7 +59,8 @@ def test_every_records_sparsely_and_merges_the_reports() -> None:
     parts = whole.report.solver.iterations.reshape(-1, 4)
     np.testing.assert_array_equal(trajectory.report.solver.iterations, parts.sum(axis=1))
     worst = whole.report.solver.residual_ncp.reshape(-1, 4).max(axis=1)
-    np.testing.assert_array_equal(trajectory.report.solver.residual_ncp, worst)
+    # Two programs, whose velocities are rounded otherwise.
+    np.testing.assert_allclose(trajectory.report.solver.residual_ncp, worst, rtol=0, atol=1e-15)
     np.testing.assert_array_equal(
         trajectory.report.contacts, whole.report.contacts.reshape(-1, 4).max(axis=1)
     )
