@@ -42,8 +42,8 @@ def test_the_choice_goes_by_size_law_and_shape(law: Law) -> None:
     assert Auto(small=48).chosen(bodies, law) == small
     assert Auto().chosen(shaped(bodies, "pyramid"), law) == alone
     banded = chain(40, 0)  # by tiles of 8 contacts
-    assert Auto().chosen(banded, law) == Relay(first, Newton(), 40 * Auto().fewest, last)
-    assert Auto(fewest=20).chosen(banded, law) == Relay(first, Newton(), 8 * Auto().banded, last)
+    assert Auto().chosen(banded, law) == Relay(first, Newton(), 40 * Auto().each, last)
+    assert Auto(each=20).chosen(banded, law) == Relay(first, Newton(), 8 * Auto().banded, last)
 
 
 @partial(jax.jit, static_argnums=(1, 2))
@@ -87,8 +87,10 @@ def test_the_first_goes_on_from_the_better_iterate(patience: int) -> None:
     relayed = solve(problem, Relay(APGD(), Idle(), patience), stop=stop)
     assert relayed.statistics.status == Status.CONVERGED
     np.testing.assert_allclose(relayed.u, alone.u, atol=1e-7)
-    # One step is the idle one's, and it spoils nothing.
-    assert relayed.statistics.iterations <= 1.3 * alone.statistics.iterations + 1
+    # One step is the idle one's, and it spoils nothing; the first begins anew where it was.
+    if not patience:
+        assert relayed.statistics.iterations == alone.statistics.iterations + 1
+    assert relayed.statistics.iterations <= alone.statistics.iterations + 1
 
 
 @pytest.mark.parametrize("patience", [0, 8])

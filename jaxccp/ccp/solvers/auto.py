@@ -40,8 +40,8 @@ class Auto(Solver):
     """Rows of the largest matrix that is factorised, unless its band is narrow."""
     banded: int = 75
     """Steps of APGD before Newton's turn where it is, for each contact across a tile of it …"""
-    fewest: int = 5
-    """… and for each contact at all, whichever are less."""
+    each: int = 5
+    """… or for each contact at all, whichever are less."""
 
     def chosen(self, problem: Problem, law: Law) -> Solver:
         delassus = problem.delassus
@@ -52,7 +52,7 @@ class Auto(Solver):
         if problem.cones.friction == "cone" and narrow(delassus):
             assert delassus.band is not None
             tile = delassus.band.tile
-            steps = min(self.banded * tile, self.fewest * delassus.contacts)
+            steps = min(self.banded * tile, self.each * delassus.contacts)
         elif problem.cones.friction != "cone" or size > self.largest:
             return APGD() if last is None else Relay(APGD(), last, self.patience)
         elif size <= self.small:
