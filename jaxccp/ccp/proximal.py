@@ -19,9 +19,10 @@ from jaxccp.ccp.problem import Problem
 from jaxccp.ccp.solver import Task
 from jaxccp.math import safe
 
-WEIGHTS = (1e6, 1e8, 1e4)
-SINGLE_WEIGHTS = (1e2, 1e1, 1e3)
-"""σ, in the order of trial; it multiplies the rounding of velocities into that of impulses."""
+WEIGHTS = (1e4, 1e6, 1e8)
+SINGLE_WEIGHTS = (1e1, 1e2, 1e3)
+"""σ: the larger, the quicker near the solution, and the nearer one has to be. It multiplies the
+rounding of velocities into that of impulses."""
 SEARCHES = 10
 
 
@@ -47,17 +48,17 @@ class Frame:
 
 def frame(
     task: Task,
-    turn: Int[Array, ""],
+    weight: Int[Array, ""],
     home: Float[Array, " n"],
     eta: Float[Array, " n"],
     n_eta: Float[Array, " n"],
 ) -> Frame:
-    """At multipliers ``home`` and impulses ``eta``, with the weight of that ``turn``."""
+    """At multipliers ``home`` and impulses ``eta``, with that one of the weights σ."""
     problem = task.problem
     cones = problem.cones
     single = jnp.finfo(task.rho.dtype).eps > 1e-10
     weights = jnp.asarray(SINGLE_WEIGHTS if single else WEIGHTS, task.rho.dtype)
-    steps = weights[jnp.minimum(turn, len(WEIGHTS) - 1)] * task.rho
+    steps = weights[weight] * task.rho
     z = home - steps * problem.corrected(n_eta + problem.r, task.law)
     error = cones.project(z) - eta
     right, inverse, small = proximal_blocks(cones, z, steps)

@@ -18,6 +18,7 @@ from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
 from jaxccp.math import safe
 
+COUNT = len(proximal.WEIGHTS)
 SHORT = 1e-2
 """An interior step below this is stopped short."""
 BLUR = 1e-2
@@ -44,6 +45,8 @@ class _State:
     """Its residual [m/s]."""
     idle: Int[Array, ""]
     """Steps of the finish since it was last halved."""
+    weight: Int[Array, ""]
+    """Which of the finish's weights was to be the next one then."""
     point: interior.Point
     n_point: Float[Array, " n"]
     """N λ at the interior point."""
@@ -53,8 +56,6 @@ class _State:
     """Residual at which the finish is tried [m/s]."""
     stuck: Int[Array, ""]
     """Steps in a row that were stopped short inside."""
-    warm: Bool[Array, ""]
-    """Whether the finish is being tried from the guess."""
     lagged: Bool[Array, ""]
     """Whether the steps inside take De Saxcé's shift as given."""
     over: Bool[Array, ""]
@@ -77,12 +78,12 @@ class Newton(Solver):
     laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
     friction: ClassVar[tuple[Friction, ...]] = ("cone",)
 
-    patience: int = 3
-    """Steps of the finish with one weight that may fail to halve the residual."""
-    attempt: float = 1e-3
+    attempt: float = 1e-4
     """Residual over max‖r_c‖ at which the finish is first tried."""
     retry: float = 0.03
-    """Factor on that after every failure."""
+    """Factor on that after every failure: a step that does not halve the residual."""
+    patience: int = 3
+    """Such steps that each weight of the finish may take where no step inside is left."""
 
     def prepare(self, problem: Problem, rho: Array) -> Delassus:
         delassus = problem.delassus
@@ -103,12 +104,12 @@ class Newton(Solver):
             n_lam,
             residual,
             jnp.int32(0),
+            jnp.int32(0),
             point,
             problem.delassus.apply(point.lam),
             jnp.any(lam != 0),
             self.attempt * problem.scale(),
             jnp.int32(0),
-            jnp.any(lam != 0),
             jnp.asarray(False),
             jnp.asarray(False),
         )
@@ -116,8 +117,7 @@ class Newton(Solver):
     def step(self, task: Task, state: _State) -> _State:
         problem = task.problem
         at, shear_inside = _inside(task, state)
-        turn = state.idle // self.patience
-        end = proximal.frame(task, turn, state.home, state.eta, state.n_eta)
+        end = proximal.frame(task, self._weight(state), state.home, state.eta, state.n_eta)
 
         def choose(yes: BlockDiagonal, no: BlockDiagonal) -> BlockDiagonal:
             return jax.tree.map(lambda a, b: jnp.where(state.finishing, a, b), yes, no)
@@ -188,9 +188,9 @@ class Newton(Solver):
         residual = _residual(task, lam, n_lam)
         better = residual <= 0.5 * state.best
         idle = jnp.where(better, 0, state.idle + 1)
-        # From a guess one weight has to do: inside, a cold start takes less than all of them.
-        most = jnp.where(state.warm, 1, len(proximal.WEIGHTS)) * self.patience
-        failed = idle >= most
+        # While there is a way inside, that takes less than what may be lost here.
+        failed = idle >= jnp.where(state.stuck > 0, COUNT * self.patience, 1)
+        weight = jnp.where(better, jnp.minimum(self._weight(state) + 1, COUNT - 1), state.weight)
         # New multipliers where they are better; another weight begins at the old ones again.
         restart = better | (idle % self.patience == 0) | ~jnp.isfinite(residual)
         home, n_home = jnp.where(better, lam, state.home), jnp.where(better, n_lam, state.n_home)
@@ -209,10 +209,15 @@ class Newton(Solver):
             n_home=n_home,
             best=jnp.where(better, residual, state.best),
             idle=jnp.where(failed, 0, idle),
+            weight=jnp.where(failed, 0, weight),
             finishing=~failed,
-            warm=state.warm & ~failed,
-            attempt=jnp.where(failed & ~state.warm, self.retry * state.attempt, state.attempt),
+            attempt=jnp.where(failed, self.retry * state.attempt, state.attempt),
         )
+
+    def _weight(self, state: _State) -> Int[Array, ""]:
+        """Which weight the finish has: a larger one after each success, all in turn where there
+        is none."""
+        return (state.weight + state.idle // self.patience) % COUNT
 
     def _again(self, task: Task, state: _State, now: Array) -> _State:
         """From the start once more, De Saxcé's shift taken as given in each step: slower, but the
