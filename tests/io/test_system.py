@@ -27,7 +27,7 @@ def descriptor(coupled: bool) -> Descriptor:
 
 
 def read(folder: Path, name: str) -> np.ndarray:
-    matrix = scipy.io.mmread(folder / f"{name}.mtx")
+    matrix = scipy.io.mmread(folder / f"{name}.mtx", spmatrix=False)
     return matrix if isinstance(matrix, np.ndarray) else np.asarray(matrix.todense())
 
 
