@@ -82,7 +82,7 @@ class Newton(Solver):
     """Residual over max‖r_c‖ at which the finish is first tried."""
     retry: float = 0.03
     """Factor on that after every failure: a step that does not halve the residual."""
-    patience: int = 3
+    patience: int = 5
     """Such steps that each weight of the finish may take where no step inside is left."""
 
     def prepare(self, problem: Problem, rho: Array) -> Delassus:
