@@ -63,6 +63,7 @@ def test_a_stiff_column_takes_few_steps(law: Law) -> None:
         (Newton(), "stack100_s5", "ccp"),
         (Newton(), "stack100_s5", "ncp"),
         (Auto(), "stack1000_s5", "ccp"),
+        (Auto(), "stack1000_s5", "ncp"),
     ],
 )
 def test_recorded_problems(shared_data: Path, solver: Solver, name: str, law: Law) -> None:
@@ -71,6 +72,16 @@ def test_recorded_problems(shared_data: Path, solver: Solver, name: str, law: La
     stop = Stop(atol=1e-6 * item.scale, max_iterations=5000)
     solution = jax.jit(lambda p: solve(p, solver, law=law, stop=stop))(item.problem)
     assert jnp.max(residuals(item.problem, solution.lam, law)) <= 1e-6 * item.scale
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_finishes_that_come_too_early_cost_a_step_each(shared_data: Path, law: Law) -> None:
+    """Going through all weights at every try, this took 19 and 15 steps."""
+    item = read_problem(shared_data / "ccp" / "siconos" / "NESpheres_10_1.npz", np.float64)
+    stop = Stop(atol=1e-9 * item.scale, max_iterations=60)
+    solution = jax.jit(lambda p: solve(p, Newton(), law=law, stop=stop))(item.problem)
+    assert jnp.max(residuals(item.problem, solution.lam, law)) <= 1e-9 * item.scale
+    assert solution.statistics.iterations <= 12
 
 
 def test_the_start_is_inside_whatever_the_bounds() -> None:
