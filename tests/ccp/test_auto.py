@@ -42,9 +42,8 @@ def test_the_choice_goes_by_size_law_and_shape(law: Law) -> None:
     assert Auto(small=48).chosen(bodies, law) == small
     assert Auto().chosen(shaped(bodies, "pyramid"), law) == alone
     banded = chain(40, 0)  # by tiles of 8 contacts
-    assert Auto(each=4).chosen(banded, law) == Relay(first, Newton(), 40 * 4, last)
-    steps = 8 * 8 * (1 if law == "ccp" else 3)
-    assert Auto(banded=8, dearer=3).chosen(banded, law) == Relay(first, Newton(), steps, last)
+    assert Auto().chosen(banded, law) == Relay(first, Newton(), 40 * Auto().each, last)
+    assert Auto(each=20).chosen(banded, law) == Relay(first, Newton(), 8 * Auto().banded, last)
 
 
 @partial(jax.jit, static_argnums=(1, 2))

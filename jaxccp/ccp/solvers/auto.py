@@ -38,12 +38,10 @@ class Auto(Solver):
     """Steps of APGD there and above; below they fall with the square."""
     largest: int = 1500
     """Rows of the largest matrix that is factorised, unless its band is narrow."""
-    banded: int = 25
+    banded: int = 75
     """Steps of APGD before Newton's turn where it is, for each contact across a tile of it …"""
-    dearer: int = 3
-    """… so many times as many under Coulomb's law …"""
-    each: int = 5
-    """… or steps for each contact at all, whichever are less."""
+    each: int = 4
+    """… or for each contact at all, whichever are less."""
 
     def chosen(self, problem: Problem, law: Law) -> Solver:
         delassus = problem.delassus
@@ -54,8 +52,7 @@ class Auto(Solver):
         if problem.cones.friction == "cone" and narrow(delassus):
             assert delassus.band is not None
             tile = delassus.band.tile
-            across = self.banded * tile * (1 if law == "ccp" else self.dearer)
-            steps = min(across, self.each * delassus.contacts)
+            steps = min(self.banded * tile, self.each * delassus.contacts)
         elif problem.cones.friction != "cone" or size > self.largest:
             return APGD() if last is None else Relay(APGD(), last, self.patience)
         elif size <= self.small:
