@@ -169,7 +169,6 @@ class Newton(Solver):
             home=home,
             n_home=n_home,
             best=jnp.where(better, residual, state.best),
-            idle=jnp.int32(0),
             point=point,
             n_point=n_point,
             finishing=(residual <= state.attempt) | (stuck > 2) | ~finite,
@@ -194,17 +193,13 @@ class Newton(Solver):
         # New multipliers where they are better; another weight begins at the old ones again.
         restart = better | (idle % self.patience == 0) | ~jnp.isfinite(residual)
         home, n_home = jnp.where(better, lam, state.home), jnp.where(better, n_lam, state.n_home)
-
-        def choose(new: Array, old: Array, inside: Array) -> Array:
-            return jnp.where(failed, inside, jnp.where(restart, old, new))
-
         state = self._again(task, state, failed & (state.stuck > 0))
         return replace(
             state,
             lam=jnp.where(jnp.isfinite(residual), lam, home),
             n_lam=jnp.where(jnp.isfinite(residual), n_lam, n_home),
-            eta=choose(eta, home, state.point.lam),
-            n_eta=choose(n_eta, n_home, state.n_point),
+            eta=jnp.where(restart, home, eta),
+            n_eta=jnp.where(restart, n_home, n_eta),
             home=home,
             n_home=n_home,
             best=jnp.where(better, residual, state.best),
