@@ -11,8 +11,9 @@ from jaxccp.ccp.problem import Problem
 from jaxccp.ccp.scaling import Scaling, row_scaling
 from jaxccp.ccp.solver import Solver, Task
 
-FIRST, LAST = 2, 63
-"""Between these runs the counter of a cycle; before each power of two the long step is taken."""
+FIRST, LAST, RENEWAL = 2, 63, 0
+"""Between the first two runs the counter of a cycle; before each power of two the long step is taken.
+Then N λ, which is otherwise added up from step to step, is computed afresh."""
 
 
 @jax.tree_util.register_dataclass
@@ -49,7 +50,7 @@ class BarzilaiBorwein(Solver):
     shorten it (Crisci, Porta, Ruggiero & Zanni, SIAM J. Optim. 30 (2020), for bounds). Of the
     steps most are short; the long one comes after 1, 3, 7, 15 and 31 of them, then again.
     Taking both in turn needs two to ten times the iterations on stacks of boxes.
-    One product with N per iteration.
+    One product with N per iteration, and one iteration in 63 without a step, for the rounding.
     """
 
     rolling: ClassVar[bool] = True
@@ -74,11 +75,13 @@ class BarzilaiBorwein(Solver):
         scaling, (x, v) = task.data, state.point
         gradient = v + scaling.s * task.problem.r
         target = x - state.step * gradient
-        trial = scaling.cones.project(target)
+        renewal = state.count == RENEWAL
+        trial = jnp.where(renewal, x, scaling.cones.project(target))
         d = trial - x
         # The product of the difference, not the difference of products, whose rounding near the
         # solution would swamp the quotients.
-        n_d = scaling.apply(task.problem.delassus, d)
+        product = scaling.apply(task.problem.delassus, jnp.where(renewal, x, d))
+        n_d = jnp.where(renewal, 0.0, product)
         slope, curvature = gradient @ d, jnp.maximum(d @ n_d, 0.0)
 
         full = slope + 0.5 * curvature <= state.limit + self.decrease * slope
@@ -91,10 +94,13 @@ class BarzilaiBorwein(Solver):
         better = best >= 0
         stale = jnp.where(better, 0, state.stale + 1)
         renew = stale >= self.patience
+        quotient = self._quotient(task, state.count, target, d, n_d, curvature)
         return _State(
-            jnp.stack([jnp.where(full, trial, x + t * d), v + t * n_d]),
-            self._quotient(task, state.count, target, d, n_d, curvature),
-            jnp.where(state.count == LAST, FIRST, state.count + 1),
+            jnp.stack(
+                [jnp.where(full, trial, x + t * d), jnp.where(renewal, product, v + t * n_d)]
+            ),
+            jnp.where(renewal, state.step, quotient),
+            jnp.where(state.count == LAST, RENEWAL, jnp.maximum(state.count + 1, FIRST)),
             jnp.where(renew, peak, state.limit - change),
             jnp.where(better | renew, 0.0, peak),
             jnp.where(better, 0.0, best),
