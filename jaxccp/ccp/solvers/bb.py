@@ -12,8 +12,8 @@ from jaxccp.ccp.scaling import Scaling, row_scaling
 from jaxccp.ccp.solver import Solver, Task
 
 FIRST, LAST, RENEWAL = 2, 63, 0
-"""Between the first two runs the counter of a cycle; before each power of two the long step is taken.
-Then N λ, which is otherwise added up from step to step, is computed afresh."""
+"""The counter of a cycle runs from the first to the second; before each power of two the long step
+is taken. Then N λ, which is otherwise added up from step to step, is computed afresh."""
 
 
 @jax.tree_util.register_dataclass
