@@ -24,6 +24,9 @@ PROGRESS = 0.8
 """A window that brings the steps down by more than this factor leaves σ alone."""
 MIDDLE = 0.55
 """Where σ is judged too small or too large when there is no progress."""
+LOWEST = 40
+"""Windows with the smallest σ after which it is made ten times larger: there the rounding of N z,
+which comes back divided by σ, can keep z from settling."""
 
 
 @jax.tree_util.register_dataclass
@@ -45,6 +48,10 @@ class _Penalty:
     """Logarithm of the factor of the next change."""
     last: Float[Array, ""]
     """Sign of the last change."""
+    floor: Float[Array, ""]
+    """Smallest σ."""
+    low: Int[Array, ""]
+    """Windows with it."""
 
 
 @jax.tree_util.register_dataclass
@@ -99,7 +106,7 @@ class ADMM(Solver):
     largest: int = 1500
     """Rows of the largest matrix that is factorised, unless its band is narrow; CG above."""
     cap: float = 10.0
-    floor: float = 0.0
+    """Largest σ."""
     accuracy: float = 0.1
     """Relative residual of CG."""
 
@@ -126,6 +133,8 @@ class ADMM(Solver):
             window=zero + WINDOW,
             leap=zero + jnp.log(3.0).astype(lam.dtype),
             last=zero,
+            floor=zero + float(jnp.finfo(lam.dtype).eps) ** 0.5,
+            low=jnp.int32(0),
         )
         u = n_lam + task.problem.r
         v = task.problem.corrected(u, task.law)
@@ -204,8 +213,10 @@ class ADMM(Solver):
         turned = sign * now.last
         leap = jnp.where(turned < 0, 0.8 * now.leap, now.leap)
         leap = jnp.where(turned > 0, jnp.minimum(1.2 * leap, 2.3), leap)
-        floor = float(jnp.finfo(ratio.dtype).eps) ** 0.5
-        sigma = jnp.clip(now.sigma * jnp.exp(sign * leap), self.floor or floor, self.cap)
+        low = now.low + (full & (now.sigma <= now.floor))
+        raised = low >= LOWEST
+        floor = jnp.where(raised, jnp.minimum(10 * now.floor, self.cap), now.floor)
+        sigma = jnp.clip(now.sigma * jnp.exp(sign * leap), floor, self.cap)
         changed = sigma != now.sigma
         return _Penalty(
             sigma,
@@ -216,6 +227,8 @@ class ADMM(Solver):
             jnp.where(changed, GROWTH * now.window, now.window),
             leap,
             jnp.where(sign != 0, sign, now.last),
+            floor,
+            jnp.where(raised, 0, low),
         )
 
     def candidate(self, task: Task, state: _State) -> tuple[Array, Array]:
