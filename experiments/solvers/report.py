@@ -60,7 +60,7 @@ def overview(rows: list[Outcome], law: str) -> str:
             values = np.array(list(table[name].values()))
             good = np.isfinite(values)
             shares.append(f"{100 * good.mean():.0f}")
-            medians.append(f"{1e3 * np.median(values[good]):.2g}" if good.any() else "–")
+            medians.append(_number(1e3 * float(np.median(values)), "–"))
         ratios = np.array([mine[p] / t for p, t in fastest.items() if p in mine])
         hard = np.array([mine[p] / t for p, t in fastest.items() if p in mine and p in stiff])
         own = [row for row in rows if (row.law, row.solver) == (law, name) and row.compile > 0]
@@ -77,8 +77,8 @@ def overview(rows: list[Outcome], law: str) -> str:
     return "\n".join(lines)
 
 
-def _number(x: float) -> str:
-    return f"{x:.3g}" if np.isfinite(x) else "not solved"
+def _number(x: float, otherwise: str = "not solved") -> str:
+    return f"{x:.3g}" if np.isfinite(x) else otherwise
 
 
 def auto_against(rows: list[Outcome], law: str) -> str:
@@ -249,7 +249,7 @@ processor time on one core, the best of three, compilation apart · {machine}
 
 Solid: ours; dashed: clarabel, Pinocchio, and plain loops in numba. Shares are of the problems that
 a solver takes, in the picture of those that any solver solved. *Idle* is a call of a solver that
-makes no iteration. Ratios count what was not solved as infinite.
+makes no iteration. Medians, of times and of ratios, count what was not solved as infinite.
 
 {sections}
 

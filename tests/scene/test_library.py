@@ -33,8 +33,12 @@ def test_key_decides(copies: tuple[str, Model, State]) -> None:
     """Copies differ; one of them alone is the same again, model and all."""
     name, model, states = copies
     single, state = SCENES[name](jax.random.split(KEY, COPIES)[1])
+    # Draws are of single precision, whose rounding is not the same in a batch.
+    rounding = 4 * np.finfo(np.float32).eps
     for field in MOTION:
-        np.testing.assert_allclose(getattr(states, field)[1], getattr(state, field), atol=1e-14)
+        np.testing.assert_allclose(
+            getattr(states, field)[1], getattr(state, field), rtol=rounding, atol=1e-14
+        )
     for a, b in zip(jax.tree.leaves(model), jax.tree.leaves(single), strict=True):
         np.testing.assert_array_equal(a, b)
     assert any(np.ptp(getattr(states, field), axis=0).max() > 0 for field in MOTION)
