@@ -34,7 +34,7 @@ def test_key_decides(copies: tuple[str, Model, State]) -> None:
     name, model, states = copies
     single, state = SCENES[name](jax.random.split(KEY, COPIES)[1])
     # Draws are of single precision, whose rounding is not the same in a batch.
-    rounding = 4 * np.finfo(np.float32).eps
+    rounding = 4 * float(np.finfo(np.float32).eps)
     for field in MOTION:
         np.testing.assert_allclose(
             getattr(states, field)[1], getattr(state, field), rtol=rounding, atol=1e-14
