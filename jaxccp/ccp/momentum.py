@@ -7,11 +7,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from jaxccp.math import trees
+
 Point = Any
 """A pytree whose first leaf is the scaled multipliers, and others linear images of them."""
 
 RUNAWAY = 100.0
-"""Growth of the step within one run of extrapolations that is not put up with."""
+"""Growth of the step over the shortest one that is not put up with."""
 
 
 @jax.tree_util.register_dataclass
@@ -23,8 +25,8 @@ class Momentum:
     points against the step T(x) − x. That is sound for gradient steps, and for Gauss–Seidel
     sweeps forward and backward in turn, whose pair is a gradient step in some norm (Li, Sun &
     Toh, SIAM J. Optim. 28, 2018); a forward sweep has complex eigenvalues, which extrapolation
-    can blow up, but seldom does, and costs half as much. So: forward sweeps until the step has
-    grown a hundredfold, then on from the best point in pairs.
+    can blow up, but seldom does, and costs half as much. So: forward sweeps until the step is
+    a hundred times the shortest so far, then on from the point of that one in pairs.
     """
 
     x: Point
@@ -34,7 +36,7 @@ class Momentum:
     y: Point
     """The last point extrapolated from."""
     best: Point
-    """The point with the shortest step of this run, and that step."""
+    """The point with the shortest step since the start or the last way back, and that step."""
     shortest: Float[Array, ""]
     theta: Float[Array, ""]
     paired: Bool[Array, ""]
@@ -53,27 +55,23 @@ class Momentum:
         against = jnp.sum((end - origin) * (end - last)) < 0
         runaway = size > RUNAWAY * self.shortest
         fresh = against | runaway
-        shorter = (size < self.shortest) | against
+        shorter = size < self.shortest
 
         square = self.theta * self.theta
         theta = 0.5 * (self.theta * jnp.sqrt(square + 4) - square)
         beta = self.theta * (1 - self.theta) / (square + theta)
         beta = jnp.where(fresh, 0.0, beta) if extrapolate else 0.0
-        base = _choose(runaway, self.best, y)
+        base = trees.where(runaway, self.best, y)
         x = jax.tree.map(lambda a, b: a + beta * (a - b), base, self.y)
         after = Momentum(
             x,
             x,
             base,
-            _choose(shorter, y, self.best),
+            trees.where(shorter, y, self.best),
             jnp.where(runaway, jnp.inf, jnp.where(shorter, size, self.shortest)),
             jnp.where(fresh, 1.0, theta),
             self.paired | runaway,
             jnp.asarray(False),
         )
         half = replace(self, x=y, backward=jnp.asarray(True))
-        return _choose(self.paired & ~self.backward, half, after)
-
-
-def _choose(condition: Array, yes: Any, no: Any) -> Any:
-    return jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no)
+        return trees.where(self.paired & ~self.backward, half, after)

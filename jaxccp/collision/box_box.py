@@ -10,6 +10,7 @@ from jaxccp.collision.box_axes import edge_gaps, face_gaps
 from jaxccp.collision.box_clip import clip_faces
 from jaxccp.collision.box_near import closest_points, crossing_edges
 from jaxccp.collision.manifold import Geometry, Manifold, between, keep, place
+from jaxccp.math import trees
 
 # Per smallest half extent of the two boxes:
 _ALLOWANCE = 1.0137e-3
@@ -77,7 +78,7 @@ def box_box(a: Geometry, b: Geometry) -> Manifold:
     facing = jnp.where(by_b, -jnp.einsum("ij,j->i", rotation, normal), normal)
     edges = crossing_edges(*boxes, jnp.argmax(gaps_edges), facing)
     near = closest_points(*boxes, edges, facing)
-    one = jax.tree.map(lambda x, y: jnp.where(apart, x, y)[None], near, edges)
+    one = jax.tree.map(lambda leaf: leaf[None], trees.where(apart, near, edges))
     point = between(one.on_a, one.on_b, one.normal, a.radius, b.radius, one.feature)
     point = place(point, a.position, a.rotation)
 

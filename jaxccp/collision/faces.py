@@ -2,13 +2,13 @@
 
 from typing import NamedTuple
 
-import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.collision.core import FACETED, Core
 from jaxccp.collision.corners import RIM
 from jaxccp.collision.manifold import direction
+from jaxccp.math import trees
 from jaxccp.math.frames import contact_frame
 
 _CAP = 0.7
@@ -48,7 +48,7 @@ def face_towards(core: Core, towards: Float[Array, "3"]) -> Face:
         return face._replace(points=jnp.pad(face.points, more, "edge"))
 
     faceted = core.style == FACETED
-    return jax.tree.map(lambda x, y: jnp.where(faceted, x, y), padded(sharp), padded(curved))
+    return trees.where(faceted, padded(sharp), padded(curved))
 
 
 def _face(core: Core, towards: Float[Array, "3"]) -> Face:

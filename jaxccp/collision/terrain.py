@@ -17,6 +17,7 @@ from jaxccp.collision.convex import meet
 from jaxccp.collision.core import FACETED, Core, extent, stacked
 from jaxccp.collision.manifold import NO_CONTACT, Geometry, Manifold, direction, keep, place
 from jaxccp.collision.separation import Separation, separate
+from jaxccp.math import trees
 from jaxccp.model.model import HeightGrid
 
 _STEEPNESS = 20.0
@@ -120,7 +121,7 @@ def _triangle(
     over = jnp.all(_barycentric(corners, beneath) > -_INSIDE)
     whole = _of_the_whole(patch, exists, corners, found, which)
     ground = Separation(normal, jnp.stack([beneath, lowest]))
-    point = jax.tree.map(lambda x, y: jnp.where(whole, x, y), found, ground)
+    point = trees.where(whole, found, ground)
     manifold = meet(both, point)
     least = np.arange(len(manifold.distance)) == len(manifold.distance) - 1
     live = (manifold.distance < NO_CONTACT) & real & (~least | whole | over)

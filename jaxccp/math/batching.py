@@ -9,6 +9,8 @@ from jax import lax
 from jax.custom_batching import custom_vmap
 from jaxtyping import Array, Bool
 
+from jaxccp.math import trees
+
 _Tree = TypeVar("_Tree")
 
 
@@ -43,8 +45,5 @@ def _chosen(flag: Bool[Array, ""], yes: _Tree, no: _Tree) -> _Tree:
 def _(size: int, batched: list, flag: Array, yes: _Tree, no: _Tree) -> tuple[_Tree, _Tree]:
     axes = jax.tree.map(lambda mapped: 0 if mapped else None, tuple(batched))
 
-    def pick(flag: Array, yes: _Tree, no: _Tree) -> _Tree:
-        return jax.tree.map(lambda a, b: jnp.where(flag, a, b), yes, no)
-
-    chosen = jax.vmap(pick, axes, axis_size=size)(flag, yes, no)
+    chosen = jax.vmap(trees.where, axes, axis_size=size)(flag, yes, no)
     return chosen, jax.tree.map(lambda _: True, chosen)

@@ -12,6 +12,7 @@ from jaxccp.ccp.boxed import BoxedRows, boxed_rows
 from jaxccp.ccp.cones import Friction
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
+from jaxccp.math import trees
 
 
 @jax.tree_util.register_dataclass
@@ -177,7 +178,7 @@ class Dantzig(Solver):
         h = task.data.rows.mu * jnp.maximum(state.zeta, 0.0)[task.data.rows.normal]
         again = replace(self._start(task, h), lam=state.lam, n_lam=state.n_lam)
         restart = state.done & first & jnp.any(h > 0)
-        return jax.tree.map(lambda x, y: jnp.where(restart, x, y), again, state)
+        return trees.where(restart, again, state)
 
     def candidate(self, task: Task, state: _State) -> tuple[Array, Array]:
         return state.lam, state.n_lam

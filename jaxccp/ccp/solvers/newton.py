@@ -16,7 +16,7 @@ from jaxccp.ccp.linear import FixedPointSystem, Inverse, by_bodies, factorised, 
 from jaxccp.ccp.linearization import shear
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
-from jaxccp.math import safe
+from jaxccp.math import safe, trees
 
 COUNT = len(proximal.WEIGHTS)
 SHORT = 1e-2
@@ -119,12 +119,9 @@ class Newton(Solver):
         at, shear_inside = _inside(task, state)
         end = proximal.frame(task, self._weight(state), state.home, state.eta, state.n_eta)
 
-        def choose(yes: BlockDiagonal, no: BlockDiagonal) -> BlockDiagonal:
-            return jax.tree.map(lambda a, b: jnp.where(state.finishing, a, b), yes, no)
-
         # One factorisation serves either kind of step.
-        right = choose(end.right, at.right)
-        left = right.transpose() @ choose(end.shear, shear_inside)
+        right = trees.where(state.finishing, end.right, at.right)
+        left = right.transpose() @ trees.where(state.finishing, end.shear, shear_inside)
         cones = problem.cones
         one = identity(cones.lo.shape[0], cones.mu.shape[0], task.rho.dtype)
         system = FixedPointSystem(task.data, one, left, right)
@@ -152,7 +149,7 @@ class Newton(Solver):
         # Where there is no solution the impulses grow until only rounding is left of velocities.
         limit = BLUR / jnp.finfo(point.lam.dtype).eps * problem.scale() * task.rho
         finite = jnp.all(jnp.abs(point.lam) <= limit) & jnp.all(jnp.isfinite(point.slack))
-        point = jax.tree.map(lambda a, b: jnp.where(finite, a, b), point, at.point)
+        point = trees.where(finite, point, at.point)
         n_point = problem.delassus.apply(point.lam)
         residual = _residual(task, point.lam, n_point)
         stuck = jnp.where(finite & (t > SHORT), 0, state.stuck + 1)
@@ -229,7 +226,7 @@ class Newton(Solver):
             lagged=jnp.asarray(True),
             over=state.lagged,
         )
-        return jax.tree.map(lambda a, b: jnp.where(now, a, b), again, state)
+        return trees.where(now, again, state)
 
     def candidate(self, task: Task, state: _State) -> tuple[Array, Array]:
         return state.lam, state.n_lam
