@@ -41,11 +41,11 @@ def normal_equations(
     @jax.jit
     def terms(values: Array, batch: Segments) -> tuple[Array, Array, Array]:
         def of_segment(segment: Segments) -> tuple[Array, Array, Array]:
-            def residuals(offset: Array) -> Array:
-                return loss.residuals(experiment, names, values + scale * offset, segment)
+            def residuals(offset: Array) -> tuple[Array, Array]:
+                r = loss.residuals(experiment, names, values + scale * offset, segment)
+                return r, r
 
-            zero = jnp.zeros_like(values)
-            r, j = residuals(zero), jax.jacfwd(residuals)(zero)
+            j, r = jax.jacfwd(residuals, has_aux=True)(jnp.zeros_like(values))
             weight = 1.0 / jnp.sqrt(1.0 + jnp.sum((r / loss.threshold) ** 2, axis=-1))
             count = jnp.maximum(jnp.sum(segment.valid), 1)
             return (
