@@ -54,6 +54,15 @@ def room_for_programs() -> Iterator[None]:
             gc.collect()
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of a file share programs and results, so that one worker has them all, unless they
+    share more with tests of other files and have a group of their own."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.split("::")[0]))
+
+
 @pytest.fixture(scope="module")
 def optimised() -> Iterator[None]:
     """For what runs longer than it compiles."""

@@ -140,7 +140,7 @@ def chain(contacts: int, seed: int) -> Problem:
     return Problem(delassus, jnp.asarray(w @ random.normal(size=w.shape[1])), Cones(none, none, mu))
 
 
-@pytest.mark.parametrize("law", ["ccp", "ncp"])
+@pytest.mark.parametrize("law", [pytest.param("ccp", marks=pytest.mark.long), "ncp"])
 @pytest.mark.parametrize("solver", [Newton(), ADMM()], ids=lambda solver: type(solver).__name__)
 def test_solvers_and_derivative_agree_with_the_full_matrix(solver: Solver, law: Law) -> None:
     banded = chain(70, 3)

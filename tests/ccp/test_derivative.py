@@ -115,7 +115,7 @@ def test_forward_mode(law: Law) -> None:
     assert np.all(np.linalg.norm(expected, axis=-1).max(axis=0) > 0.1)
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("law", [pytest.param("ccp", marks=pytest.mark.long), "ncp"])
 def test_forward_mode_matrix_free(law: Law, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linear, "DENSE_ROWS", 0)
     problems, moves = batch_of(REGULAR)

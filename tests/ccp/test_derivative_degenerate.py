@@ -79,8 +79,8 @@ def box_differences(law: Law) -> np.ndarray:
     ("law", "way"),
     [
         ("ccp", "by bodies"),
-        ("ccp", "matrix-free"),
         ("ncp", "dense"),
+        pytest.param("ccp", "matrix-free", marks=pytest.mark.long),
         pytest.param("ccp", "dense", marks=pytest.mark.long),
         pytest.param("ncp", "by bodies", marks=pytest.mark.long),
         pytest.param("ncp", "matrix-free", marks=pytest.mark.long),
@@ -134,7 +134,7 @@ def test_error_of_the_solver_does_not_tell_redundant_contacts_apart(law: Law) ->
     assert np.abs(found - right).max() < 0.01 * np.abs(right).max()
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=pytest.mark.long)])
 @pytest.mark.parametrize("law", LAWS)
 def test_gradients_of_degenerate_problems_are_finite(law: Law, dtype: type) -> None:
     """Apex, zero tangents, λ = u = 0, zero and repeated rows, bounds that coincide, μ = 0."""

@@ -60,9 +60,9 @@ def test_a_stiff_column_takes_few_steps(law: Law) -> None:
 @pytest.mark.parametrize(
     ("solver", "name", "law"),
     [
-        (Newton(), "stack100_s5", "ccp"),
+        pytest.param(Newton(), "stack100_s5", "ccp", marks=pytest.mark.long),
         (Newton(), "stack100_s5", "ncp"),
-        (Auto(), "stack1000_s5", "ccp"),
+        pytest.param(Auto(), "stack1000_s5", "ccp", marks=pytest.mark.long),
         (Auto(), "stack1000_s5", "ncp"),
     ],
 )

@@ -105,7 +105,9 @@ def slope_found():
     return here, same & (kink < 1e-3), (ahead[0] - back[0]) / (2 * MOVE)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(k, marks=pytest.mark.long) if k == "capsule" else k for k in KINDS]
+)
 def test_a_slope_is_a_plane(kind: str) -> None:
     """Gap and normal, apart and overlapping, at any place within the cells."""
     m = of(kind, slope_found()[0][1])

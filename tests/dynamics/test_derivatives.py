@@ -90,14 +90,7 @@ def perturbed(model: Model, state: State, by: dict) -> tuple[Model, State]:
     return replace(model, bodies=bodies, shapes=shapes), state
 
 
-BOTH_LAWS = pytest.mark.parametrize(
-    "law",
-    [
-        pytest.param("ncp", marks=pytest.mark.xdist_group("derivatives ncp")),
-        pytest.param("ccp", marks=[pytest.mark.xdist_group("derivatives ccp"), pytest.mark.long]),
-    ],
-)
-"""What is computed once for all tests of a law is computed in one process."""
+BOTH_LAWS = pytest.mark.parametrize("law", ["ncp", pytest.param("ccp", marks=pytest.mark.long)])
 
 SPREAD, UNRAVEL = ravel_pytree({name: jnp.asarray(x) for name, x in STEP_LENGTHS.items()})
 NAMES = [name for name in sorted(STEP_LENGTHS) for _ in range(STEP_LENGTHS[name].size)]
@@ -169,7 +162,6 @@ def forward() -> np.ndarray:
 
 
 @pytest.mark.long
-@pytest.mark.xdist_group("derivatives ncp")
 @pytest.mark.parametrize("move", list(MOVES))
 def test_forward_equals_reverse(move: str) -> None:
     found = forward()[list(MOVES).index(move)]

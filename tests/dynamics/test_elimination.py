@@ -27,8 +27,6 @@ from jaxccp import (
 from jaxccp.ccp import Newton
 from jaxccp.dynamics import StepReport
 
-pytestmark = pytest.mark.xdist_group("elimination")
-
 G, H, STEPS = 9.81, 2e-3, 40
 CHAIN, HEAVY = 8, 30.0
 

@@ -26,8 +26,6 @@ from jaxccp.model import (
 )
 from jaxccp.scene import ModelBuilder
 
-pytestmark = pytest.mark.xdist_group("joint derivatives")
-
 H, STEPS = 4e-3, 30
 STOP, CONE = 0.06, 0.08
 RATES = {

@@ -29,8 +29,6 @@ from tests.dynamics.workshop import (
     workshop,
 )
 
-pytestmark = pytest.mark.xdist_group("workshop")
-
 
 def test_every_step_converges_and_joints_stay_closed() -> None:
     found = record()

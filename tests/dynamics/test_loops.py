@@ -5,7 +5,6 @@ from functools import cache
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 from scipy.spatial.transform import Rotation
 
 from jaxccp.ccp import Stop
@@ -13,8 +12,6 @@ from jaxccp.dynamics import EulerImplicitLinearized, rollout
 from jaxccp.model import Model, State, joint_motion, position_servo, velocity_servo
 from jaxccp.scene import ModelBuilder
 from jaxccp.scene.loops import jansen_leg, jansen_points, slider_crank, stewart_platform
-
-pytestmark = pytest.mark.xdist_group("loops")
 
 H, STEPS, EVERY = 2e-3, 600, 20
 SPEED = 2 * np.pi

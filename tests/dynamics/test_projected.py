@@ -13,8 +13,6 @@ from jaxccp.dynamics import EulerImplicitProjected, close, rollout
 from jaxccp.model import Box, Material, Model, Plane, Revolute, State, joint_motion, place
 from jaxccp.scene import ModelBuilder
 
-pytestmark = pytest.mark.xdist_group("projected")
-
 H, STEPS = 2e-3, 300
 LIMIT = 0.4
 

@@ -15,8 +15,6 @@ from jaxccp.dynamics import EulerImplicitProjected, rollout
 from jaxccp.model import Model, Revolute, Spherical, State, joint_motion
 from jaxccp.scene import ModelBuilder
 
-pytestmark = pytest.mark.xdist_group("projected derivatives")
-
 H, STEPS = 4e-3, 10
 LIMIT = 0.03
 

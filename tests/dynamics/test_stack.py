@@ -58,7 +58,7 @@ def stand(law: Law, ratio: float, start: State) -> Trajectory:
 
 
 @BOTH_LAWS
-@pytest.mark.parametrize("ratio", [1.0, 100.0, 1000.0])
+@pytest.mark.parametrize("ratio", [1.0, pytest.param(100.0, marks=pytest.mark.long), 1000.0])
 def test_stack_stands(law: Law, ratio: float) -> None:
     """Penetration and drift below 10 µm; the best peer leaves 80 µm at 1:1000."""
     _, state = scene()

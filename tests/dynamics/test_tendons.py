@@ -42,8 +42,6 @@ from jaxccp.model import (
 )
 from jaxccp.scene import ModelBuilder
 
-pytestmark = pytest.mark.xdist_group("tendons")
-
 G, H, STEPS = 9.81, 1e-3, 400
 RATIO, TORQUE, PUSH = -2.5, 0.3, 12.0
 CURVE = (0.1, 0.8, 0.3)

@@ -41,8 +41,7 @@ TRUTH = {
 """Of the embedded tosses; the script that made them says so."""
 
 
-# What the tests share is computed in one process.
-pytestmark = [pytest.mark.xdist_group("identify"), pytest.mark.usefixtures("optimised")]
+pytestmark = pytest.mark.usefixtures("optimised")
 
 
 @pytest.fixture(scope="module")

@@ -16,8 +16,6 @@ from jaxccp.io import Loaded
 mujoco = pytest.importorskip("mujoco")
 from experiments.locomotion import reference  # noqa: E402
 
-pytestmark = pytest.mark.xdist_group("robot")
-
 FILE = Path(__file__).resolve().parents[2] / "examples" / "models" / "quadruped.xml"
 H, STEPS, DROP = 2e-3, 750, 0.05
 EVERY = 5 * H
