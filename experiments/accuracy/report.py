@@ -96,6 +96,8 @@ def write_report(rows: list[Outcome], folder: Path) -> None:
         )
     count = len({row.problem for row in rows})
     text = "\n\n".join(sections)
+    notes = folder / "notes.md"
+    said = notes.read_text(encoding="utf-8") + "\n" if notes.exists() else ""
     (folder / "results.md").write_text(
         f"""# Accuracy on {count} recorded contact problems
 
@@ -109,7 +111,7 @@ and objectives are compared with the references of the convex law, for what reac
 a reference may be the coarser of the two, so only what an objective lies above its is an error.
 Iterations are those to the tolerance of config.toml.
 
-{text}
+{said}{text}
 """,
         encoding="utf-8",
     )

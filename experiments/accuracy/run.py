@@ -6,7 +6,8 @@ PROBLEMS_DIR holds npz files in the layouts of ``jaxccp solve``, in any subfolde
 solutions, and ``judge.py``, which scores multipliers in numpy and scipy and is no part of jaxccp.
 Every solve begins at zero and ends at a relative residual a little below what is asked of it or at
 a limit of iterations (config.toml); nothing is timed. Outcomes go to results.csv as they come; a
-run goes on where the last one stopped. In the end, or with ``--report`` alone, results.md is made.
+run goes on where the last one stopped. In the end, or with ``--report`` alone, results.md is made,
+the remarks of notes.md included.
 """
 
 import argparse

@@ -91,6 +91,8 @@ def write_report(points: list[Point], config: dict, folder: Path) -> None:
             f"## {TITLES[law]}\n\n![residuals]({law}.png)\n\n"
             f"{table(points, law, solvers, accuracy)}\n"
         )
+    notes = folder / "notes.md"
+    said = notes.read_text(encoding="utf-8") + "\n" if notes.exists() else ""
     (folder / "results.md").write_text(
         f"""# The solvers on six scenes
 
@@ -102,7 +104,7 @@ or the residual where a curve ends. An iteration is a gradient step, a sweep, a 
 factorisation, as the method has it: only times compare. Warm starts from the impulses of the step
 before. Dantzig's friction is a pyramid, so its problem is another one; –: does not apply.
 
-{chr(10).join(sections)}""",
+{said}{chr(10).join(sections)}""",
         encoding="utf-8",
     )
     print((folder / "results.md").read_text(encoding="utf-8"))

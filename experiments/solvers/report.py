@@ -239,13 +239,15 @@ Stiff problems, mass ratio {STIFF:g} and more: time to 1e-6 over that of `auto`.
     machine = (
         f"{platform.machine()}, {os.cpu_count()} cores of which one is used, jax {jax.__version__}"
     )
+    notes = folder / "notes.md"
+    said = notes.read_text(encoding="utf-8") + "\n" if notes.exists() else ""
     (folder / "results.md").write_text(
         f"""# Solvers on {count} recorded contact problems
 
 `python experiments/solvers/run.py PROBLEMS_DIR` · float64, cold starts, at most {cap:g} s a solve,
 processor time on one core, the best of three, compilation apart · {machine}
 
-![performance profiles](profiles.png)
+{said}![performance profiles](profiles.png)
 
 Solid: ours; dashed: clarabel, Pinocchio, and plain loops in numba. Shares are of the problems that
 a solver takes, in the picture of those that any solver solved. *Idle* is a call of a solver that

@@ -1,6 +1,6 @@
 """Every solver on recorded contact problems: processor time to an accuracy, compilation apart.
 
-    python experiments/solvers/run.py PROBLEMS_DIR [--minutes 60] [--cap 5] [--solvers auto,psor]
+    python experiments/solvers/run.py PROBLEMS_DIR [--minutes 60] [--cap 1] [--solvers auto,psor]
 
 PROBLEMS_DIR: npz files in the layouts of ``jaxccp solve``, in any subfolders. Each solver is timed
 on each problem, in float64 and from a cold start, to relative residuals of 1e-3, 1e-6 and 1e-9 (max
@@ -13,7 +13,7 @@ Times are processor time on one core (``time.process_time``), the best of three,
 a solver's own data structures to its multipliers. A solve may take ``--cap`` seconds; what takes
 longer is ended and has failed. Outcomes go to results.csv beside this file as they come; a run goes
 on where the last one stopped, be it for ``--minutes`` (``--afresh`` begins anew). In the end, or
-with ``--report`` alone, results.md and profiles.png are made from it.
+with ``--report`` alone, results.md and profiles.png are made from it and the remarks of notes.md.
 """
 
 import argparse
@@ -199,7 +199,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Compare the solvers")
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--minutes", type=float, default=60.0, help="for the whole run")
-    parser.add_argument("--cap", type=float, default=5.0, help="seconds a solve may take")
+    parser.add_argument("--cap", type=float, default=1.0, help="seconds a solve may take")
     parser.add_argument("--solvers", help="comma-separated; all when left out")
     parser.add_argument("--rows", type=int, default=12_000, help="of the largest problem")
     parser.add_argument("--afresh", action="store_true", help="forget results.csv")
