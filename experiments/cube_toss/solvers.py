@@ -3,10 +3,10 @@
     python experiments/cube_toss/solvers.py DATA.npz [SOLVER ...]
 
 Friction, restitution and size under Coulomb's law, on the data and the split of run.py, in one
-descent of 30 iterations over 40 samples, with what refines it: a sixth of run.py's work. The
-derivative does not depend on the solver, so that differences are those of accuracy. Writes
-a row of solvers.csv for each solver named (all of them if none is) and solvers.md, beside this
-file.
+descent of 30 iterations over 40 samples: a quarter of run.py's rollouts, and short ones, so that
+the fit predicts whole tosses less well. The derivative does not depend on the solver: differences
+are those of accuracy. Writes a row of solvers.csv for each solver named (all of them if none is)
+and solvers.md, beside this file.
 """
 
 import argparse
