@@ -22,6 +22,7 @@ from jaxccp.ccp import (
 )
 from jaxccp.ccp.linear import narrow
 from jaxccp.ccp.solver import Solver
+from tests.laws import CONVEX_LAW_LONG
 
 
 def shuffled(contacts: int, width: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -140,7 +141,7 @@ def chain(contacts: int, seed: int) -> Problem:
     return Problem(delassus, jnp.asarray(w @ random.normal(size=w.shape[1])), Cones(none, none, mu))
 
 
-@pytest.mark.parametrize("law", [pytest.param("ccp", marks=pytest.mark.long), "ncp"])
+@CONVEX_LAW_LONG
 @pytest.mark.parametrize("solver", [Newton(), ADMM()], ids=lambda solver: type(solver).__name__)
 def test_solvers_and_derivative_agree_with_the_full_matrix(solver: Solver, law: Law) -> None:
     banded = chain(70, 3)

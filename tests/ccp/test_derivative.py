@@ -14,6 +14,7 @@ import pytest
 
 from jaxccp.ccp import BodyDelassus, Cones, Law, Problem, Stop, linear, solve
 from tests.ccp.problems import KINDS, random_case, stack
+from tests.laws import CONVEX_LAW_LONG
 
 LAWS: tuple[Law, Law] = ("ccp", "ncp")
 PRECISE = Stop(atol=1e-13, max_iterations=3000)
@@ -115,7 +116,7 @@ def test_forward_mode(law: Law) -> None:
     assert np.all(np.linalg.norm(expected, axis=-1).max(axis=0) > 0.1)
 
 
-@pytest.mark.parametrize("law", [pytest.param("ccp", marks=pytest.mark.long), "ncp"])
+@CONVEX_LAW_LONG
 def test_forward_mode_matrix_free(law: Law, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(linear, "DENSE_ROWS", 0)
     problems, moves = batch_of(REGULAR)
@@ -129,7 +130,7 @@ def many(law: Law) -> tuple[jax.Array, np.ndarray]:
     return tangents(problems, moves, law), differences(problems, moves, law)
 
 
-@pytest.mark.parametrize("law", [pytest.param("ccp", marks=pytest.mark.long), "ncp"])
+@CONVEX_LAW_LONG
 def test_forward_mode_with_more_rows_than_bodies_move(law: Law) -> None:
     check(*many(law), ["compliant"])
 
@@ -174,7 +175,7 @@ def test_batched_gradients_equal_single_ones() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("law", [pytest.param("ccp", marks=pytest.mark.long), "ncp"])
+@CONVEX_LAW_LONG
 def test_second_order(law: Law) -> None:
     """The Hessian in r, μ and the rows along random lines against differences of the gradient.
 

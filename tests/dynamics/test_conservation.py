@@ -7,22 +7,22 @@ from scipy.spatial.transform import Rotation
 
 from jaxccp.ccp import Law
 from tests.dynamics.cluster import FIRST, SOLIDS, STEPS, TOLERANCE, H, runs, scene
+from tests.laws import CONVEX_LAW_LONG
 
-BOTH_LAWS = pytest.mark.parametrize("law", [pytest.param("ccp", marks=pytest.mark.long), "ncp"])
 ROUNDING = 1e-12
 LATE_IMPULSES = pytest.mark.xfail(
     reason="an impulse at its time of impact acts with the arms of the start of the step"
 )
 
 
-@BOTH_LAWS
+@CONVEX_LAW_LONG
 @pytest.mark.parametrize("name", ["collide", "bounce", "elastic", "apart"])
 def test_momentum_is_conserved(law: Law, name: str) -> None:
     linear = runs(law)[name].linear
     assert np.abs(linear - linear[0]).max() <= ROUNDING
 
 
-@BOTH_LAWS
+@CONVEX_LAW_LONG
 @pytest.mark.parametrize(
     "name",
     [
@@ -38,7 +38,7 @@ def test_angular_momentum_is_conserved(law: Law, name: str) -> None:
     assert np.abs(angular - angular[0]).max() <= ROUNDING
 
 
-@BOTH_LAWS
+@CONVEX_LAW_LONG
 def test_they_do_collide(law: Law) -> None:
     for name in ("collide", "bounce", "elastic", "pile"):
         report = runs(law)[name].trajectory.report
@@ -46,7 +46,7 @@ def test_they_do_collide(law: Law) -> None:
     assert not runs(law)["apart"].trajectory.report.contacts.any()
 
 
-@BOTH_LAWS
+@CONVEX_LAW_LONG
 @pytest.mark.parametrize("name", ["collide", "pile"])
 def test_energy_never_grows_without_restitution(law: Law, name: str) -> None:
     """Not by more per step than rounding and an impulse's error leave: the linearised
@@ -57,7 +57,7 @@ def test_energy_never_grows_without_restitution(law: Law, name: str) -> None:
     assert energy[-1] < energy[0] - 1.0
 
 
-@BOTH_LAWS
+@CONVEX_LAW_LONG
 def test_energy_survives_elastic_collisions(law: Law) -> None:
     """e = 1 without friction, to first order in the step; e = 0.5 loses some."""
     elastic, bounce = runs(law)["elastic"].energy, runs(law)["bounce"].energy
@@ -96,7 +96,7 @@ def test_tumbling_follows_eulers_equations() -> None:
         )
 
 
-@BOTH_LAWS
+@CONVEX_LAW_LONG
 @pytest.mark.parametrize("name", ["collide", "bounce", "elastic"])
 def test_every_step_converges(law: Law, name: str) -> None:
     solver = runs(law)[name].trajectory.report.solver

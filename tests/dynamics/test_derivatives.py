@@ -21,6 +21,7 @@ from jaxccp.dynamics import EulerImplicitLinearized, rollout
 from jaxccp.math import quaternion
 from jaxccp.model import Model, State
 from tests.dynamics.playground import BODIES, Lane
+from tests.laws import CONVEX_LAW_LONG
 
 H = 2e-3
 STEPS = 100
@@ -89,8 +90,6 @@ def perturbed(model: Model, state: State, by: dict) -> tuple[Model, State]:
     )
     return replace(model, bodies=bodies, shapes=shapes), state
 
-
-BOTH_LAWS = pytest.mark.parametrize("law", ["ncp", pytest.param("ccp", marks=pytest.mark.long)])
 
 SPREAD, UNRAVEL = ravel_pytree({name: jnp.asarray(x) for name, x in STEP_LENGTHS.items()})
 NAMES = [name for name in sorted(STEP_LENGTHS) for _ in range(STEP_LENGTHS[name].size)]
@@ -169,7 +168,7 @@ def test_forward_equals_reverse(move: str) -> None:
     assert gap <= 1e-10 * np.abs(found).max()
 
 
-@BOTH_LAWS
+@CONVEX_LAW_LONG
 @pytest.mark.parametrize("move", list(MOVES))
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("parameter", sorted(STEP_LENGTHS))
@@ -189,7 +188,7 @@ def test_derivatives_against_central_differences(
     assert np.all(np.abs(exact - fourth).max(axis=1) <= 1e-6 * size + floor)
 
 
-@BOTH_LAWS
+@CONVEX_LAW_LONG
 def test_derivatives_do_not_vanish(law: Law) -> None:
     """Each parameter acts in some regime."""
     largest = np.max([np.abs(d.fourth).max(axis=(1, 2)) for d in derivatives(law).values()], axis=0)

@@ -12,6 +12,7 @@ from jaxccp.ccp import Law, Stop
 from jaxccp.dynamics import EulerImplicitLinearized, Trajectory, rollout
 from jaxccp.model import Box, Capsule, Material, Model, State
 from jaxccp.scene import ModelBuilder
+from tests.laws import CONVEX_LAW_LONG
 
 H = 2e-3
 STEPS = 500
@@ -51,7 +52,7 @@ def held(law: Law) -> Trajectory:
     return jax.device_get(rollout(model, state, stepper, STEPS, forces, every=10)[1])
 
 
-@pytest.mark.parametrize("law", [pytest.param("ccp", marks=pytest.mark.long), "ncp"])
+@CONVEX_LAW_LONG
 @pytest.mark.parametrize("body", [CUBE, CAPSULE, JAW])
 def test_held_by_friction_without_creep(law: Law, body: int) -> None:
     """Over a second, below the solver's tolerance; mujoco#3328: 50-2300 µm/s, genesis#2872: 4.5
