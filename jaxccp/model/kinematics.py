@@ -9,14 +9,12 @@ from jax import lax
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.math import quaternion, small
+from jaxccp.model.chain import Kinds, Pose, by_slot, chain, joint_chains
 from jaxccp.model.model import Model
 from jaxccp.model.routing import TendonMotion, tendon_motion
 from jaxccp.model.state import State
 
 NEWTON_STEPS = 5
-
-Pose = tuple[Array, Array]
-"""Quaternion and position."""
 
 
 @jax.tree_util.register_dataclass
@@ -59,28 +57,47 @@ def joint_motion(model: Model, state: State) -> JointMotion:
         by_slot(lax.stop_gradient(state.turns), slots),
         Kinds.of(linkage.motions, slots),
     )
-    # One row for every axis and every forbidden direction, in the world.
-    joints = np.concatenate([linkage.owner, linkage.held[0]])
     local = jnp.concatenate([found.axis[linkage.place], found.held[linkage.held]])
+    rows = _world_rows(model, state, np.concatenate([linkage.owner, linkage.held[0]]), local)
+    axis, held = rows[: len(linkage.owner)], rows[len(linkage.owner) :]
+    coordinate = found.coordinate[linkage.place]
+    return _along(model, state, coordinate, axis, held, found.error[linkage.held])
+
+
+def tree_motion(model: Model, state: State) -> JointMotion:
+    """The motion of joints whose coordinates are known to be ``state.turns``.
+
+    Nothing is searched for, and there are no rows of constraint: in reduced coordinates joints do
+    not open.
+    """
+    linkage = model.topology.linkage
+    columns = joint_chains(model, state.turns)[2]
+    used = jnp.asarray(linkage.slots < len(linkage.axes))
+    axis = _world_rows(model, state, linkage.owner, jax.vmap(_dual)(columns, used)[linkage.place])
+    return _along(model, state, state.turns, axis, axis[:0], state.turns[:0])
+
+
+def _world_rows(
+    model: Model, state: State, joints: np.ndarray, local: Float[Array, "r 6"]
+) -> Float[Array, "r 2 6"]:
+    """Rows on the bodies' twists from rows on the relative twists of joints, which are given at the
+    second body's joint frame, in its axes."""
+    facing, origin = joint_frames(model, state)
     turn = quaternion.to_matrix(facing[:, 1])[joints]
     wrench = jnp.einsum("rij,rpj->rpi", turn, local.reshape(-1, 2, 3))
-    bodies = linkage.bodies[joints]
-    arm = origin[joints, 1][:, None] - state.position[bodies]
+    arm = origin[joints, 1][:, None] - state.position[model.topology.linkage.bodies[joints]]
     force = jnp.broadcast_to(wrench[:, :1], arm.shape)
     rows = jnp.concatenate([force, wrench[:, 1:] + jnp.cross(arm, force)], axis=-1)
-    rows = rows * jnp.asarray([-1.0, 1.0], rows.dtype)[:, None]
-    axis, held = rows[: len(linkage.owner)], rows[len(linkage.owner) :]
-    twist = state.twist
-    coordinate = found.coordinate[linkage.place]
-    pose = state.position, state.quaternion
-    return JointMotion(
-        coordinate,
-        jnp.einsum("abi,abi->a", axis, twist[bodies[: len(linkage.owner)]]),
-        axis,
-        held,
-        found.error[linkage.held],
-        tendon_motion(linkage.routing, model.tendons, coordinate, axis, pose, twist),
-    )
+    return rows * jnp.asarray([-1.0, 1.0], rows.dtype)[:, None]
+
+
+def _along(
+    model: Model, state: State, coordinate: Array, axis: Array, held: Array, error: Array
+) -> JointMotion:
+    linkage, twist, pose = model.topology.linkage, state.twist, (state.position, state.quaternion)
+    rate = jnp.einsum("abi,abi->a", axis, twist[linkage.bodies[linkage.owner]])
+    tendon = tendon_motion(linkage.routing, model.tendons, coordinate, axis, pose, twist)
+    return JointMotion(coordinate, rate, axis, held, error, tendon)
 
 
 def joint_frames(model: Model, state: State) -> Pose:
@@ -89,21 +106,6 @@ def joint_frames(model: Model, state: State) -> Pose:
     facing = state.quaternion[bodies]
     origin = state.position[bodies] + quaternion.rotate(facing, model.joints.anchor)
     return quaternion.multiply(facing, model.joints.frame), origin
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class Kinds:
-    """Which slots of a joint are what; a slot without an axis is nothing."""
-
-    hinge: Bool[Array, "*n k"]
-    slide: Bool[Array, "*n k"]
-    ball: Bool[Array, "*n k"]
-
-    @staticmethod
-    def of(motions: tuple[str, ...], slots: np.ndarray) -> "Kinds":
-        names = np.array([*motions, ""])[slots]
-        return Kinds(*(jnp.asarray(names == kind) for kind in ("hinge", "slide", "ball")))
 
 
 @jax.tree_util.register_dataclass
@@ -138,16 +140,13 @@ def _motion(
         turned = quaternion.log(quaternion.multiply(back, rotation))
         return columns, jnp.concatenate([moved, turned])
 
-    def gram(columns: Array, mask: Array) -> Array:
-        return jnp.where(mask[:, None] & mask, columns.T @ columns, identity)
-
     def residual(q: Array) -> Array:
         columns, error = at(q)
         return jnp.where(solved, -columns.T @ error, q)
 
     def newton(_, q: Array) -> Array:
         columns, error = at(q)
-        step = small.solve(gram(columns, solved), (columns.T @ error)[:, None])[:, 0]
+        step = small.solve(_gram(columns, solved), (columns.T @ error)[:, None])[:, 0]
         return jnp.where(solved, q + step, 0.0)
 
     def search(_, q: Array) -> Array:
@@ -162,51 +161,18 @@ def _motion(
     basis = small.complete(columns)
     return _Found(
         jnp.where(kinds.ball, direction @ quaternion.log(rotation), q),
-        small.solve(gram(columns, solved | kinds.ball), columns.T),
+        _dual(columns, solved | kinds.ball),
         basis.T,
         basis.T @ error,
     )
 
 
-def chain(
-    q: Float[Array, " k"],
-    direction: Float[Array, "k 3"],
-    point: Float[Array, "k 3"],
-    kinds: Kinds,
-    ball: Float[Array, "4"],
-) -> tuple[Float[Array, "4"], Float[Array, "3"], Float[Array, "6 k"]]:
-    """Orientation and position after all axes at coordinates ``q``, and the twist per rate of each
-    (at that frame's origin, in its axes). A ball has the orientation ``ball``, whatever q."""
-
-    def only(mask: Array) -> Array:
-        return jnp.where(mask[:, None], direction, 0.0)
-
-    first_of_ball = kinds.ball & (jnp.cumsum(kinds.ball) == 1)
-    spun = quaternion.exp(only(kinds.hinge) * q[:, None])
-    spun = jnp.where(first_of_ball[:, None], ball, spun)
-    turn = quaternion.to_matrix(spun)
-    moved = point - jnp.einsum("kij,kj->ki", turn, point) + only(kinds.slide) * q[:, None]
-    product = quaternion.left_matrix(spun)
-
-    # What comes after each axis, from the last one back.
-    facing = jnp.zeros_like(ball).at[0].set(1.0)
-    rotation, shift = jnp.eye(3, dtype=ball.dtype), jnp.zeros_like(ball[1:])
-    rotations, shifts = [], []
-    for k in reversed(range(q.shape[0])):
-        rotations.append(rotation)
-        shifts.append(shift)
-        shift = moved[k] + turn[k] @ shift
-        rotation = turn[k] @ rotation
-        facing = product[k] @ facing
-    if not rotations:
-        return facing, shift, jnp.zeros((6, 0), ball.dtype)
-    after, arm = jnp.stack(rotations[::-1]), jnp.stack(shifts[::-1])
-    spin = only(kinds.hinge | kinds.ball)
-    linear = only(kinds.slide) + jnp.cross(spin, arm - point)
-    columns = jnp.einsum("kij,kpi->kpj", after, jnp.stack([linear, spin], axis=1))
-    return facing, shift, columns.reshape(-1, 6).T
+def _gram(columns: Float[Array, "6 k"], used: Bool[Array, " k"]) -> Float[Array, "k k"]:
+    """SᵀS, the identity on slots without an axis."""
+    identity = jnp.eye(used.shape[0], dtype=columns.dtype)
+    return jnp.where(used[:, None] & used, columns.T @ columns, identity)
 
 
-def by_slot(table: Array, slots: np.ndarray) -> Array:
-    """Rows of a table over axes, by joint and slot; zero where a joint has no more axes."""
-    return jnp.concatenate([table, jnp.zeros_like(table, shape=(1, *table.shape[1:]))])[slots]
+def _dual(columns: Float[Array, "6 k"], used: Bool[Array, " k"]) -> Float[Array, "k 6"]:
+    """(SᵀS)⁻¹ Sᵀ: the rates of the axes from a relative twist."""
+    return small.solve(_gram(columns, used), columns.T)

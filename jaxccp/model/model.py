@@ -1,11 +1,13 @@
 """The mechanical model: every number a leaf, every fact of topology static."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import jax
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from jaxccp.model.dofs import Dofs, dofs
 from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.material import Combination
 from jaxccp.model.medium import Medium
@@ -45,6 +47,12 @@ class Topology:
     max_contacts: int | None
     """Capacity for contacts; None keeps every candidate of every pair."""
     linkage: Linkage
+
+    @cached_property
+    def dofs(self) -> Dofs:
+        """Degrees of freedom in reduced coordinates."""
+        linkage = self.linkage
+        return dofs(linkage.bodies, linkage.owner, linkage.tree, self.free)
 
     def body(self, name: str) -> int:
         """Index of a body by name."""

@@ -19,10 +19,11 @@ from jaxccp.model.state import State
 class Rows:
     """Rows between k bodies each: lo ≤ λ ≤ hi, u = J V⁺ + bias + compliance λ."""
 
-    jacobian: Float[Array, "s k 6"]
-    """J: of the bodies' twists (linear, angular; world); zero for bodies that there are not."""
+    jacobian: Float[Array, "s k w"]
+    """J: of the bodies' twists (linear, angular; world), w = 6, zero for bodies that there are not;
+    or of all velocities of a mechanism in reduced coordinates, w = nv and k = 1."""
     bodies: Int[Array, "s k"]
-    """Of rows along joints the first and the second, then none."""
+    """Of rows along joints the first and the second, then none; 0 in reduced coordinates."""
     bias: Float[Array, " s"]
     """b [m/s, rad/s]"""
     compliance: Float[Array, " s"]
@@ -53,7 +54,7 @@ class Rows:
         return whitened.reshape(len(whitened), 6 * self.bodies.shape[1])
 
 
-def _rows(linkage: Linkage, motion: JointMotion) -> tuple[Array, np.ndarray]:
+def body_rows(linkage: Linkage, motion: JointMotion) -> tuple[Array, np.ndarray]:
     """Jacobian and bodies of rows along all axes, then all tendons."""
     pairs, bodies = linkage.bodies[linkage.owner], linkage.routing.bodies
     jacobian = motion.axis
@@ -67,7 +68,7 @@ def _rows(linkage: Linkage, motion: JointMotion) -> tuple[Array, np.ndarray]:
 
 def rates(linkage: Linkage, motion: JointMotion, twist: Float[Array, "nb 6"]) -> Float[Array, " k"]:
     """Rates of all axes, then of all tendons, at the twists (linear, angular; world) of bodies."""
-    jacobian, bodies = _rows(linkage, motion)
+    jacobian, bodies = body_rows(linkage, motion)
     return jnp.einsum("kbi,kbi->k", jacobian, twist[bodies])
 
 
@@ -81,6 +82,8 @@ class Step:
     h: Float[Array, ""] | float
     """[s]"""
     control: Float[Array, " nm"]
+    reduced: Float[Array, "k nv"] | None = None
+    """Rates of all axes, then of all tendons, per velocity, in reduced coordinates."""
 
     @property
     def coordinate(self) -> Float[Array, " k"]:
@@ -105,12 +108,14 @@ class Step:
 
     def along(self, index: np.ndarray) -> tuple[Array, Array]:
         """Jacobian and bodies of rows along axes and tendons."""
-        jacobian, bodies = _rows(self.model.topology.linkage, self.motion)
+        if self.reduced is not None:
+            return self.reduced[index][:, None], jnp.zeros((len(index), 1), jnp.int32)
+        jacobian, bodies = body_rows(self.model.topology.linkage, self.motion)
         return jacobian[index], jnp.asarray(bodies[index], jnp.int32)
 
     def push(self, index: np.ndarray, force: Float[Array, " k"]) -> Float[Array, "nb 6"]:
         """Forces and torques on the bodies (world) of forces along axes and tendons [N, N m]."""
-        jacobian, bodies = self.along(index)
-        parts = force[:, None, None] * jacobian
+        jacobian, bodies = body_rows(self.model.topology.linkage, self.motion)
+        parts = force[:, None, None] * jacobian[index]
         total = jnp.zeros((self.state.position.shape[0], 6), force.dtype)
-        return total.at[bodies.reshape(-1)].add(parts.reshape(-1, 6))
+        return total.at[bodies[index].reshape(-1)].add(parts.reshape(-1, 6))

@@ -1,0 +1,40 @@
+"""N as the product of rows against the square root of the inverse mass."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class WhitenedDelassus:
+    """N = W Wᵀ + diag(E), W = J L with L Lᵀ = M⁻¹, for rows that may touch every velocity.
+
+    A mechanism in reduced coordinates: few velocities, and contacts that feel most of them.
+    """
+
+    whitened: Float[Array, "n v"]
+    """W."""
+    compliance: Float[Array, " n"]
+    """E, ≥ 0."""
+
+    @property
+    def rows(self) -> int:
+        return self.compliance.shape[-1]
+
+    def apply(self, lam: Float[Array, " n"]) -> Float[Array, " n"]:
+        return self.whitened @ (self.whitened.T @ lam) + self.compliance * lam
+
+    def diagonal(self) -> Float[Array, " n"]:
+        return jnp.sum(self.whitened * self.whitened, axis=1) + self.compliance
+
+    def blocks(self, scalars: int, width: int = 3) -> tuple[Array, Float[Array, "c w w"]]:
+        contacts = self.whitened[scalars:].reshape(-1, width, self.whitened.shape[1])
+        compliance = jax.vmap(jnp.diag)(self.compliance[scalars:].reshape(-1, width))
+        blocks = jnp.einsum("civ,cjv->cij", contacts, contacts) + compliance
+        return self.diagonal()[:scalars], blocks
+
+    def dense(self) -> Float[Array, "n n"]:
+        return self.whitened @ self.whitened.T + jnp.diag(self.compliance)

@@ -1,0 +1,87 @@
+"""Degrees of freedom in reduced coordinates: which there are, and which bodies each moves."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Dofs:
+    """Joints of trees give degrees of freedom to the bodies that hang on them; static.
+
+    First come six of every root, the velocity of its centre of mass and its angular velocity in
+    world axes, then the axes of the trees' joints in their order.
+    """
+
+    roots: np.ndarray
+    """Free bodies that no joint of a tree places [nr]."""
+    axes: np.ndarray
+    """Axes of the trees' joints [ma]; the other axes belong to joints that close loops."""
+    moves: np.ndarray
+    """Whether a degree of freedom moves a body [nb nv]."""
+    levels: np.ndarray
+    """Joints of the trees from the roots outwards, none in a level hanging on another in it; the
+    number of joints where a level has no more [levels w]."""
+    forwards: np.ndarray
+    """Whether each joint places its second body [nj]; True for those that close loops."""
+
+    @property
+    def count(self) -> int:
+        """Degrees of freedom nv."""
+        return self.moves.shape[1]
+
+    @property
+    def first_axis(self) -> int:
+        """Column of the first axis."""
+        return 6 * len(self.roots)
+
+    @property
+    def closes_loops(self) -> bool:
+        """Whether some joints are in no tree."""
+        return np.sum(self.levels < len(self.forwards)) < len(self.forwards)
+
+
+def dofs(
+    bodies: np.ndarray, owner: np.ndarray, tree: tuple[np.ndarray, np.ndarray], free: np.ndarray
+) -> Dofs:
+    """Those of a mechanism.
+
+    Args:
+        bodies: first and second body of each joint [nj 2].
+        owner: joint of each axis [na].
+        tree: joints in an order in which each places one body, and whether that is its second.
+        free: which bodies move [nb].
+    """
+    order, forwards = tree
+    everyone = np.ones(len(bodies), bool)
+    everyone[order] = forwards
+    depth = np.zeros(len(free), int)
+    moved_by: list[set[int]] = [set() for _ in free]
+    levels: list[list[int]] = []
+    placed = np.zeros(len(free), bool)
+    for joint, outwards in zip(order, forwards, strict=True):
+        parent, child = (int(b) for b in (bodies[joint] if outwards else bodies[joint][::-1]))
+        depth[child] = depth[parent] + 1 if placed[parent] else 1
+        placed[child] = True
+        moved_by[child] = moved_by[parent] | {int(joint)}
+        while len(levels) < depth[child]:
+            levels.append([])
+        levels[depth[child] - 1].append(int(joint))
+    roots = np.flatnonzero(free & ~placed)
+    root_of = np.full(len(free), -1)
+    root_of[roots] = np.arange(len(roots))
+    for joint, outwards in zip(order, forwards, strict=True):
+        parent, child = bodies[joint] if outwards else bodies[joint][::-1]
+        root_of[child] = root_of[parent]
+    in_tree = np.isin(owner, order)
+    axes = np.flatnonzero(in_tree)
+    moves = np.zeros((len(free), 6 * len(roots) + len(axes)), bool)
+    for body in np.flatnonzero(free):
+        if root_of[body] >= 0:
+            moves[body, 6 * root_of[body] : 6 * root_of[body] + 6] = True
+        moves[body, 6 * len(roots) :] = np.isin(owner[axes], list(moved_by[body]))
+    width = max(map(len, levels), default=0)
+    table = np.full((len(levels), width), len(bodies))
+    for row, joints in zip(table, levels, strict=True):
+        row[: len(joints)] = joints
+    return Dofs(roots, axes, moves, table, everyone)
