@@ -42,7 +42,7 @@ def project(
         contacts = _smooth(detect(model, at))
         system = assemble(bare, _still(at), contacts, 1.0, None, motion)
         found = solve(system.problem, solver or Auto(), stop=stop)
-        moved = system.after(contacts, found.lam).twist
+        moved = system.after(found.lam).twist
         free = jnp.asarray(model.topology.free)[:, None]
         turned = quaternion.multiply(quaternion.exp(moved[:, 3:]), at.quaternion)
         after = replace(

@@ -62,10 +62,10 @@ class EulerImplicitLinearized:
             state = replace(state, turns=motion.coordinate)
         system = assemble(model, state, contacts, self.h, force, motion, control, self.eliminate)
         world = recall(model.topology, state.memory, contacts)
-        guess = system.guess(contacts, state.memory.scalars, world)
+        guess = system.guess(state.memory.scalars, world)
         solver = self.solver or (Auto() if jointed else APGD())
         solution = solve(system.problem, solver, guess, law=self.law, stop=self.stop)
-        outcome = system.after(contacts, solution.lam)
+        outcome = system.after(solution.lam)
         outcome = self._corrected(model, state, contacts, system, outcome)
         after = self._advance(model, state, contacts, outcome)
         if motion is not None:
@@ -73,7 +73,7 @@ class EulerImplicitLinearized:
             twist = after.twist
             after = replace(after, rotors=Rotors(rate, twist))
         acting = reactions(model, state, system.rows, outcome.scalars, self.h)
-        pushed = pushes(state, contacts, outcome.contacts, self.h)
+        pushed = pushes(state, contacts, system.action.lever, outcome.contacts, self.h)
         return after, report(contacts, solution.statistics, acting, pushed, after)
 
     def _corrected(
