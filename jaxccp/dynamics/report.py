@@ -22,6 +22,11 @@ class StepReport:
     """Contacts within the margin, those beyond the capacity included."""
     overflow: Bool[Array, ""]
     """More contacts than the model has room for: the shallowest were left out."""
+    recovery: Float[Array, ""]
+    """Largest speed at which the step undid penetration of rigid contacts [m/s], 0 where there was
+    none. Bodies may depart with it, up to ``recovery_speed``: a kinetic energy that no force gave
+    them. Where it matters, take ``EulerImplicitProjected``, under which it is 0, or start without
+    overlap (:func:`jaxccp.close`), or build the model with a smaller ``recovery_speed``."""
     reactions: Float[Array, "nj 6"]
     """Force [N] and torque [N m] of each joint on its second body, world axes, about the joint's
     origin on it, mean over the step (:func:`jaxccp.dynamics.reaction.reactions`)."""
@@ -33,6 +38,7 @@ class StepReport:
 def report(
     contacts: Contacts,
     statistics: Statistics,
+    recovery: Float[Array, ""],
     reactions: Float[Array, "nj 6"],
     pushes: Float[Array, "nb 6"],
     after: State,
@@ -43,7 +49,9 @@ def report(
     finite = jnp.all(jnp.isfinite(after.velocity)) & jnp.all(jnp.isfinite(after.angular_velocity))
     status = jnp.where(finite, statistics.status, jnp.int32(Status.NON_FINITE))
     statistics = replace(statistics, status=status)
-    return StepReport(statistics, contacts.found, contacts.found > capacity, reactions, pushes)
+    return StepReport(
+        statistics, contacts.found, contacts.found > capacity, recovery, reactions, pushes
+    )
 
 
 def merge(reports: StepReport) -> StepReport:
@@ -56,6 +64,7 @@ def merge(reports: StepReport) -> StepReport:
         merged,
         worst.contacts,
         worst.overflow,
+        worst.recovery,
         jnp.mean(reports.reactions, axis=0),
         jnp.mean(reports.pushes, axis=0),
     )

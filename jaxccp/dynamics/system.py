@@ -64,6 +64,8 @@ class System:
     """When and where the contacts' impulses act."""
     rolling_length: Float[Array, " c"]
     """Length [m] that the rows of spinning and rolling are multiplied by."""
+    recovery: Float[Array, ""]
+    """Largest speed at which this step undoes penetration [m/s]."""
     h: Float[Array, ""] | float
     """Length of the step [s]."""
     partition: Partition | None = field(metadata={"static": True})
@@ -164,14 +166,15 @@ def assemble(
     u_before = _row_velocity(jacobian, contacts, before)[:, 0]
     u_free = _row_velocity(jacobian, contacts, free_velocity)[:, 0]
     hits = impacts(model, contacts, u_before, u_free, h)
-    bounces = hits & (contacts.restitution > 0)
+    live, bounces = contacts.live, hits & (contacts.restitution > 0)
     action = at_impact(state, contacts, bounces, -u_free, free_velocity, h)
     jacobian = _jacobian(action, rolls)
     u_before = _row_velocity(jacobian, contacts, before)[:, 0]
     u_free = _row_velocity(jacobian, contacts, free_velocity)
     bias, compliance = _bias(model, contacts, bounces, u_before, h)
+    undone = live & ~bounces & (contacts.compliance == 0)
+    recovery = jnp.max(jnp.where(undone, -bias, 0.0), initial=0.0)
     friction = jnp.where(hits, contacts.impact_friction, contacts.friction)
-    live = contacts.live
     whitened = _whiten(root, contacts, jacobian, live)
     length, rolling = jnp.ones_like(bias), None
     if rolls:
@@ -195,7 +198,18 @@ def assemble(
     operator = delassus if held is None else EliminatedDelassus(delassus, held)
     problem = Problem(operator, r, Cones(rows.lo, rows.hi, friction, rolling=rolling))
     return System(
-        problem, delassus, held, root, free_velocity, every, settled, action, length, h, parts
+        problem,
+        delassus,
+        held,
+        root,
+        free_velocity,
+        every,
+        settled,
+        action,
+        length,
+        recovery,
+        h,
+        parts,
     )
 
 

@@ -124,7 +124,7 @@ class ContactSettings:
     margin: Float[Array, ""]
     """Gap below which a contact enters the problem [m]."""
     recovery_speed: Float[Array, ""]
-    """Largest speed at which penetration is undone [m/s]."""
+    """Largest speed at which ``EulerImplicitLinearized`` undoes penetration [m/s]."""
     min_bounce_speed: Float[Array, ""]
     """Approach speed below which restitution is 0 [m/s]."""
 

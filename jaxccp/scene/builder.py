@@ -40,7 +40,8 @@ class ModelBuilder:
     margin: float = 0.02
     """Gap below which a contact enters the problem [m]."""
     recovery_speed: float = 0.6
-    """Largest speed at which penetration is undone [m/s]."""
+    """Largest speed at which ``EulerImplicitLinearized`` undoes penetration [m/s]; bodies may
+    depart with it. ``EulerImplicitProjected`` undoes it at once, and adds no velocity."""
     min_bounce_speed: float = 0.15
     """Approach speed below which restitution is 0 [m/s]."""
     _bodies: list[Body] = field(init=False, default_factory=list)

@@ -29,7 +29,8 @@ class EulerImplicitLinearized:
     Stewart & Trinkle, IJNME 39 (1996); Anitescu, Math. Program. 105 (2006), for the convex law.
     Velocities first (gravity, applied forces, contact impulses), then poses with the new
     velocities. First order; conserves linear and angular momentum to rounding, and the energy
-    of torque-free rotation.
+    of torque-free rotation. Penetration is undone through the velocities, with which bodies may
+    depart: ``StepReport.recovery`` says how fast, and what helps.
     """
 
     h: float = 1e-3
@@ -74,7 +75,7 @@ class EulerImplicitLinearized:
             after = replace(after, rotors=Rotors(rate, twist))
         acting = reactions(model, state, system.rows, outcome.scalars, self.h)
         pushed = pushes(state, contacts, system.action.lever, outcome.contacts, self.h)
-        return after, report(contacts, solution.statistics, acting, pushed, after)
+        return after, report(contacts, solution.statistics, system.recovery, acting, pushed, after)
 
     def _corrected(
         self, model: Model, state: State, contacts: Contacts, system: System, outcome: Outcome
