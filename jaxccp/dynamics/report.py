@@ -8,6 +8,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.solution import Statistics, Status
 from jaxccp.collision.detect import Contacts
+from jaxccp.dynamics.contact_data import ContactData
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -33,6 +34,9 @@ class StepReport:
     pushes: Float[Array, "nb 6"]
     """Force [N] and torque [N m] of all contacts on each body, world axes, about its centre of
     mass, mean over the step (:func:`jaxccp.dynamics.reaction.pushes`)."""
+    contact_data: ContactData | None = None
+    """Every contact, for a stepper with ``contact_data=True``; of the last step where a record is
+    of several."""
 
 
 def report(
@@ -41,6 +45,7 @@ def report(
     recovery: Float[Array, ""],
     reactions: Float[Array, "nj 6"],
     pushes: Float[Array, "nb 6"],
+    contact_data: ContactData | None,
     after: State,
 ) -> StepReport:
     """The report of a step with these contacts and forces to the state ``after``."""
@@ -50,13 +55,21 @@ def report(
     status = jnp.where(finite, statistics.status, jnp.int32(Status.NON_FINITE))
     statistics = replace(statistics, status=status)
     return StepReport(
-        statistics, contacts.found, contacts.found > capacity, recovery, reactions, pushes
+        statistics,
+        contacts.found,
+        contacts.found > capacity,
+        recovery,
+        reactions,
+        pushes,
+        contact_data,
     )
 
 
 def merge(reports: StepReport) -> StepReport:
-    """One report of several steps (leading axis): iterations add, forces are their mean, all
-    else is the worst."""
+    """One report of several steps (leading axis): iterations add, forces are their mean,
+    contacts are those of the last, all else is the worst."""
+    last = jax.tree.map(lambda leaf: leaf[-1], reports.contact_data)
+    reports = replace(reports, contact_data=None)
     worst = jax.tree.map(lambda leaf: jnp.max(leaf, axis=0), reports)
     total = jnp.sum(reports.solver.iterations, axis=0, dtype=jnp.int32)
     merged = replace(worst.solver, iterations=total)
@@ -67,6 +80,7 @@ def merge(reports: StepReport) -> StepReport:
         worst.recovery,
         jnp.mean(reports.reactions, axis=0),
         jnp.mean(reports.pushes, axis=0),
+        last,
     )
 
 

@@ -29,7 +29,7 @@ MOVES = {
     "flight": Lane(height=1.0, velocity=(0.5, -0.3, 0.4), spin=(2, -1, 3)),
     "stick": Lane(0.8, 0.3, tilt=(0, 0.3, 0), height=2e-4, velocity=(0.01, 0.02, -0.3)),
     "slide": Lane(0.2, 0.3, tilt=(0.1, 0.5, 0), height=2e-4, velocity=(1.5, 0.5, -0.3)),
-    "impact": Lane(0.3, 0.5, height=0.11, velocity=(0.5, 0.2, -1), spin=(2, -1, 3)),
+    "impact": Lane(0.3, 0.5, height=0.11, velocity=(0.5, 0.3, -0.7), spin=(2, -1, 3)),
 }
 HOVER = 0.2 * H * np.hypot(1.5, 0.5)
 """Gap h μ s at which a body slides under the convex law; from elsewhere it would hop first."""

@@ -11,6 +11,7 @@ from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.ccp.solvers.auto import Auto
 from jaxccp.collision.detect import Contacts, detect, recall, remember
+from jaxccp.dynamics.contact_data import contact_data
 from jaxccp.dynamics.inertia import rotate_freely, world_inertia
 from jaxccp.dynamics.reaction import pushes, reactions
 from jaxccp.dynamics.report import StepReport, report
@@ -42,6 +43,8 @@ class EulerImplicitLinearized:
     eliminate: bool = True
     """Solve for the equality rows of the joints beforehand, which leaves contacts, limits and
     other rows with bounds to the solver. False: it iterates over all rows."""
+    contact_data: bool = False
+    """Put every contact into the report: point, normal, force, bodies, gap, stick or slip."""
 
     def __post_init__(self) -> None:
         if not self.h > 0:
@@ -67,6 +70,10 @@ class EulerImplicitLinearized:
         solver = self.solver or (Auto() if jointed else APGD())
         solution = solve(system.problem, solver, guess, law=self.law, stop=self.stop)
         outcome = system.after(solution.lam)
+        seen = None
+        if self.contact_data:
+            tolerance = self.stop.tolerance(system.problem)
+            seen = contact_data(contacts, system, solution, outcome, self.law, tolerance)
         outcome = self._corrected(model, state, contacts, system, outcome)
         after = self._advance(model, state, contacts, outcome)
         if motion is not None:
@@ -75,7 +82,8 @@ class EulerImplicitLinearized:
             after = replace(after, rotors=Rotors(rate, twist))
         acting = reactions(model, state, system.rows, outcome.scalars, self.h)
         pushed = pushes(state, contacts, system.action.lever, outcome.contacts, self.h)
-        return after, report(contacts, solution.statistics, system.recovery, acting, pushed, after)
+        statistics, recovery = solution.statistics, system.recovery
+        return after, report(contacts, statistics, recovery, acting, pushed, seen, after)
 
     def _corrected(
         self, model: Model, state: State, contacts: Contacts, system: System, outcome: Outcome
