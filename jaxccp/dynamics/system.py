@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from jaxccp.ccp.cones import Cones
 from jaxccp.ccp.delassus import BodyDelassus
@@ -15,6 +15,12 @@ from jaxccp.ccp.elimination.equalities import Equalities, equalities
 from jaxccp.ccp.problem import Problem
 from jaxccp.ccp.rolling import arms
 from jaxccp.collision.detect import Contacts
+from jaxccp.dynamics.contact_rows import (
+    contact_bias,
+    contact_jacobian,
+    contact_velocity,
+    whiten_contacts,
+)
 from jaxccp.dynamics.drag import drag
 from jaxccp.dynamics.elimination import Partition, partition
 from jaxccp.dynamics.impact import Action, at_impact, at_start, impacts
@@ -162,20 +168,20 @@ def assemble(
     rolls = model.topology.rolls
     before = jnp.where(free, twist, 0.0)
     action = at_start(state, contacts)
-    jacobian = _jacobian(action, rolls=False)
-    u_before = _row_velocity(jacobian, contacts, before)[:, 0]
-    u_free = _row_velocity(jacobian, contacts, free_velocity)[:, 0]
+    jacobian = contact_jacobian(action, rolls=False)
+    u_before = contact_velocity(jacobian, contacts, before)[:, 0]
+    u_free = contact_velocity(jacobian, contacts, free_velocity)[:, 0]
     hits = impacts(model, contacts, u_before, u_free, h)
     live, bounces = contacts.live, hits & (contacts.restitution > 0)
     action = at_impact(state, contacts, bounces, -u_free, free_velocity, h)
-    jacobian = _jacobian(action, rolls)
-    u_before = _row_velocity(jacobian, contacts, before)[:, 0]
-    u_free = _row_velocity(jacobian, contacts, free_velocity)
-    bias, compliance = _bias(model, contacts, bounces, u_before, h)
+    jacobian = contact_jacobian(action, rolls)
+    u_before = contact_velocity(jacobian, contacts, before)[:, 0]
+    u_free = contact_velocity(jacobian, contacts, free_velocity)
+    bias, compliance = contact_bias(model, contacts, bounces, u_before, h)
     undone = live & ~bounces & (contacts.compliance == 0)
     recovery = jnp.max(jnp.where(undone, -bias, 0.0), initial=0.0)
     friction = jnp.where(hits, contacts.impact_friction, contacts.friction)
-    whitened = _whiten(root, contacts, jacobian, live)
+    whitened = whiten_contacts(root, contacts, jacobian, live)
     length, rolling = jnp.ones_like(bias), None
     if rolls:
         length = lax.stop_gradient(arms(whitened))
@@ -198,18 +204,18 @@ def assemble(
     operator = delassus if held is None else EliminatedDelassus(delassus, held)
     problem = Problem(operator, r, Cones(rows.lo, rows.hi, friction, rolling=rolling))
     return System(
-        problem,
-        delassus,
-        held,
-        root,
-        free_velocity,
-        every,
-        settled,
-        action,
-        length,
-        recovery,
-        h,
-        parts,
+        problem=problem,
+        delassus=delassus,
+        equalities=held,
+        root=root,
+        free_velocity=free_velocity,
+        rows=every,
+        settled=settled,
+        action=action,
+        rolling_length=length,
+        recovery=recovery,
+        h=h,
+        partition=parts,
     )
 
 
@@ -240,56 +246,3 @@ def _along_joints(
         control = jnp.zeros(len(linkage.actuators), dtype)
     step = Step(model, state, motion, h, control)
     return scalar_rows(step), applied(step) if linkage.actuators else None
-
-
-def _jacobian(action: Action, rolls: bool) -> tuple[Array, Array]:
-    """Linear [c w 3] and angular [c 2 w 3] parts of the second body's rows (first: negated)."""
-    angular = jnp.cross(action.lever[:, :, None], action.frame[:, None])
-    if not rolls:
-        return action.frame, angular
-    turns = jnp.broadcast_to(action.frame[:, None], angular.shape)
-    linear = jnp.concatenate([action.frame, jnp.zeros_like(action.frame)], axis=1)
-    return linear, jnp.concatenate([angular, turns], axis=2)
-
-
-def _row_velocity(jacobian: tuple[Array, Array], contacts: Contacts, twist: Array) -> Array:
-    """Relative velocity of the second surface against the first, in the contact frame [m/s]."""
-    linear, angular = jacobian
-    moving = twist[contacts.bodies]
-    slide = jnp.einsum("cij,cj->ci", linear, moving[:, 1, :3] - moving[:, 0, :3])
-    turn = jnp.einsum("cbij,cbj->cbi", angular, moving[:, :, 3:])
-    return slide + turn[:, 1] - turn[:, 0]
-
-
-def _whiten(
-    root: InverseRoot, contacts: Contacts, jacobian: tuple[Array, Array], live: Bool[Array, " c"]
-) -> Float[Array, "c w 12"]:
-    """The rows times L, (first body, second body) side by side; zero where not live."""
-    linear, angular = jacobian
-    scale = root.linear[contacts.bodies]
-    shift = scale[:, :, None, None] * linear[:, None]
-    turn = jnp.einsum("cbij,cbjk->cbik", angular, root.angular[contacts.bodies])
-    sign = jnp.asarray([-1.0, 1.0], linear.dtype)[:, None, None]
-    rows = sign * jnp.concatenate([shift, turn], axis=-1)
-    rows = jnp.where(live[:, None, None, None], rows, 0.0)
-    return jnp.swapaxes(rows, 1, 2).reshape(*linear.shape[:2], 12)
-
-
-def _bias(
-    model: Model, contacts: Contacts, bounces: Array, u_before: Array, h: Array | float
-) -> tuple[Array, Array]:
-    """Normal-row bias b [m/s] and compliance E of each contact.
-
-    A gap may close within the step (b = Φ/h); penetration is undone at the recovery speed at
-    most. A compliant contact is the implicit spring and dashpot of Chrono's NSC materials,
-    E = c/(h(h+α)), b = Φ/(h+α) (Tasora & Anitescu, Meccanica 2013), unclamped, since a clamp would
-    cap its force; its dashpot does not act before the surfaces meet. A contact that bounces
-    separates at e times its approach speed (Newton).
-    """
-    settings = model.contact
-    stretch = h + contacts.damping
-    rigid = jnp.maximum(contacts.gap / h, -settings.recovery_speed)
-    soft = jnp.where(contacts.gap > 0, contacts.gap / h, contacts.gap / stretch)
-    bias = jnp.where(contacts.compliance > 0, soft, rigid)
-    bias = jnp.where(bounces, contacts.restitution * u_before, bias)
-    return bias, contacts.compliance / (h * stretch)
