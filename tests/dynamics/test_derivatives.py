@@ -29,12 +29,14 @@ MOVES = {
     "flight": Lane(height=1.0, velocity=(0.5, -0.3, 0.4), spin=(2, -1, 3)),
     "stick": Lane(0.8, 0.3, tilt=(0, 0.3, 0), height=2e-4, velocity=(0.01, 0.02, -0.3)),
     "slide": Lane(0.2, 0.3, tilt=(0.1, 0.5, 0), height=2e-4, velocity=(1.5, 0.5, -0.3)),
-    "impact": Lane(0.3, 0.5, height=0.11, velocity=(0.5, 0.3, -0.7), spin=(2, -1, 3)),
+    "impact": Lane(0.3, 0.5, height=0.11, velocity=(0.5, 0.2, -1), spin=(2, -1, 3)),
 }
 HOVER = 0.2 * H * np.hypot(1.5, 0.5)
 """Gap h μ s at which a body slides under the convex law; from elsewhere it would hop first."""
 OF_LAW: dict[Law, dict[str, Lane]] = {
-    "ncp": MOVES,
+    # From the other start a contact stops sliding within reach of the differences.
+    "ncp": MOVES
+    | {"impact": replace(MOVES["impact"], velocity=(0.5, 0.3, -1.2), spin=(1.5, -1, 3))},
     "ccp": MOVES | {"slide": replace(MOVES["slide"], height=HOVER, velocity=(1.5, 0.5, 0.0))},
 }
 STEP_LENGTHS = {
