@@ -143,7 +143,7 @@ def test_spoilt_files_raise_nothing_foreign(write: Write, monkeypatch: pytest.Mo
 
 def test_command_says_so_and_exits_with_2(write: Write, tmp_path: Path) -> None:
     def said(*arguments: object) -> str:
-        out = tmp_path / "out.npz"
+        out = tmp_path / "out"
         result = CliRunner().invoke(app, ["simulate", *map(str, arguments), "--out", str(out)])
         assert result.exit_code == 2, result.output
         assert not out.exists()
