@@ -30,7 +30,9 @@ def keep_programs(cache: str | None) -> None:
 
     if cache == OFF:
         jax.config.update("jax_compilation_cache_dir", None)
-    elif cache or jax.config.read("jax_compilation_cache_dir") is None:
+        return
+    given = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
+    if cache or given is None:
         folder = Path(cache) if cache else user_cache_path("jaxccp") / "programs"
         try:
             folder.mkdir(parents=True, exist_ok=True)
