@@ -5,6 +5,10 @@ from pathlib import Path
 from xml.parsers import expat
 
 
+ROOTS = ("mujoco", "mujocoinclude")
+"""Elements that say nothing but that a file is a model's."""
+
+
 @dataclass(frozen=True)
 class Element:
     """One element of an included file."""
@@ -34,7 +38,7 @@ def _read(path: Path, name: str, folder: Path, found: list[Element], seen: set[P
             if target not in seen:
                 seen.add(target)
                 _read(target, other, folder, found, seen)
-        elif name:
+        elif name and tag not in ROOTS:
             found.append(Element(name, parser.CurrentLineNumber, tag, attributes))
 
     parser.StartElementHandler = start
