@@ -1,10 +1,9 @@
-"""``jaxccp identify``: parameters of a tossed cube from recorded poses."""
+"""The work of ``jaxccp identify``: tosses read, fitted, reported and drawn."""
 
 import importlib.util
 import json
 from importlib import resources
 from pathlib import Path
-from typing import Annotated
 
 import jax
 import numpy as np
@@ -13,16 +12,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from jaxccp.ccp import SOLVERS
-from jaxccp.cli.options import (
-    Exit,
-    JsonOption,
-    LawOption,
-    PrecisionOption,
-    SolverOption,
-    bad_input_exits,
-    check_folder,
-)
+from jaxccp.ccp import SOLVERS, Law
+from jaxccp.cli.bad_input import bad_input_exits
+from jaxccp.cli.options import Exit
 from jaxccp.identify import parameters
 from jaxccp.identify.fit import Descent
 from jaxccp.identify.pipeline import (
@@ -41,71 +33,25 @@ DEMO = resources.files("jaxccp.identify") / "data" / "tosses.npz"
 
 
 def identify_command(
-    data: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="DATA.npz",
-            help="Tosses: ids, lengths (t,); q (n, 7): position [m], quaternion wxyz; v (n, 6): "
-            "velocity [m/s, world], angular velocity [rad/s, body axes], backward differences; "
-            "dt [s].",
-        ),
-    ] = None,
-    demo: Annotated[
-        bool, typer.Option("--demo", help="Use the embedded synthetic tosses instead of DATA.")
-    ] = False,
-    evaluate: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PARAMS.json", help="Fit nothing: only measure these parameters on all of DATA."
-        ),
-    ] = None,
-    names: Annotated[
-        str,
-        typer.Option(
-            "--parameters",
-            metavar="NAME,…",
-            help=f"What to identify, of {', '.join(parameters.PARAMETERS)}.",
-        ),
-    ] = ",".join(parameters.DEFAULT),
-    law: LawOption = "ncp",
-    solver: SolverOption = "apgd",
-    horizons: Annotated[
-        str,
-        typer.Option(
-            metavar="SAMPLES,…",
-            help="Lengths of the rollouts compared with the recording, one descent for each.",
-        ),
-    ] = ",".join(map(str, Settings.horizons)),
-    iterations: Annotated[
-        int, typer.Option(min=1, help="Of gradient descent, for each horizon.")
-    ] = Descent.iterations,
-    batch: Annotated[int, typer.Option(min=1, help="Rollouts per iteration.")] = Descent.batch,
-    holdout: Annotated[
-        float, typer.Option(min=0.01, max=0.99, help="Share of the tosses kept out of the fit.")
-    ] = Settings.holdout,
-    seed: Annotated[int, typer.Option(help="Of the split and the minibatches.")] = 0,
-    precision: PrecisionOption = 32,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Write DIR/params.json and DIR/identify.png."),
-    ] = None,
-    json_wanted: JsonOption = False,
+    *,
+    data: Path | None,
+    evaluate: Path | None,
+    names: tuple[str, ...],
+    law: Law,
+    solver: str,
+    horizons: tuple[int, ...],
+    iterations: int,
+    batch: int,
+    holdout: float,
+    seed: int,
+    precision: int,
+    out: Path | None,
+    json_wanted: bool,
 ) -> None:
-    """Identify parameters of a cube and the ground from recorded tosses.
-
-    Fits to a random part of the tosses by gradients through vmapped rollouts, and reports each
-    parameter with its standard error, and the errors of rollouts from the second sample to the
-    end of the other tosses, before and after: position in cube widths, rotation in degrees, mean
-    over a toss's samples, then mean and median over tosses. Short-horizon errors (10, 20, 40
-    samples) are in the JSON.
-
-    Exit code: 0 done, 1 the fit did not come to finite numbers, 2 bad input or usage (nothing
-    written).
-    """
+    """Identify, report and write; the options are those of the command, the embedded tosses
+    where there are no data."""
     with bad_input_exits(), jax.enable_x64(precision == 64):
-        tosses = _tosses(data, demo)
-        if out is not None:
-            check_folder(out)
+        tosses = _tosses(data)
         if evaluate is not None:
             chosen, values, its_law, substeps = read_parameters(evaluate)
             judge = evaluator(tosses.dt, chosen, its_law, substeps)
@@ -114,10 +60,10 @@ def identify_command(
             _show(report, json_wanted, _evaluation_table(found, "tosses"))
             return
         settings = Settings(
-            names=_names(names),
+            names=names,
             law=law,
             solver=SOLVERS[solver](),
-            horizons=_horizons(horizons),
+            horizons=horizons,
             holdout=holdout,
             descent=Descent(iterations, batch, seed=seed),
         )
@@ -135,30 +81,11 @@ def identify_command(
         raise typer.Exit(Exit.NOT_CONVERGED)
 
 
-def _tosses(data: Path | None, demo: bool) -> Tosses:
-    if demo == (data is not None):
-        raise typer.BadParameter("give either DATA.npz or --demo")
+def _tosses(data: Path | None) -> Tosses:
     if data is not None:
         return read_tosses(data)
     with resources.as_file(DEMO) as path:
         return read_tosses(path)
-
-
-def _names(text: str) -> tuple[str, ...]:
-    try:
-        return parameters.known(tuple(name.strip() for name in text.split(",") if name.strip()))
-    except ValueError as error:
-        raise typer.BadParameter(str(error), param_hint="--parameters") from None
-
-
-def _horizons(text: str) -> tuple[int, ...]:
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() and int(part) > 1 for part in parts):
-        raise typer.BadParameter(
-            f"{text!r} is not a list of numbers of samples, each at least 2, like 40,100",
-            param_hint="--horizons",
-        )
-    return tuple(map(int, parts))
 
 
 def _identify(tosses: Tosses, settings: Settings) -> Identification:

@@ -1,12 +1,14 @@
 """Convex polyhedron."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
-from scipy.spatial import ConvexHull, QhullError
+
+if TYPE_CHECKING:
+    from scipy.spatial import ConvexHull
 
 _COPLANAR = 1e-6
 """Sine of the angle, and distance per extent, within which two triangles are of one face."""
@@ -36,6 +38,9 @@ class ConvexMesh:
     _unit_inertia: Float[np.ndarray, "3 3"] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        # Here, for scipy takes a good part of the time to import all else.
+        from scipy.spatial import ConvexHull, QhullError
+
         points = np.asarray(self.points, float)
         if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
             raise ValueError(
@@ -83,8 +88,10 @@ class ConvexMesh:
         return mass * self._unit_inertia
 
 
-def _polygons(points: np.ndarray, hull: ConvexHull, extent: float) -> list[np.ndarray]:
+def _polygons(points: np.ndarray, hull: "ConvexHull", extent: float) -> list[np.ndarray]:
     """Faces of a hull, whose triangles in one plane are one face."""
+    from scipy.spatial import ConvexHull
+
     faces: list[np.ndarray] = []
     left = np.ones(len(hull.simplices), bool)
     normals, offsets = hull.equations[:, :3], hull.equations[:, 3]
