@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import jax
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float, Int
 
 from jaxccp.ccp.problem import Law
 from jaxccp.ccp.solve import Stop
@@ -102,11 +102,11 @@ def split(tosses: Tosses, share: float, seed: int) -> tuple[np.ndarray, np.ndarr
     return np.sort(order[held:]), np.sort(order[:held])
 
 
-def pieces(tosses: Tosses, horizon: int) -> Segments:
+def pieces(tosses: Tosses, horizon: int, gravity: Float[Array, " 3"]) -> Segments:
     """Segments of ``horizon`` samples all along the tosses, if two fit into most of them; else
     one per toss, from its start for at most ``horizon`` samples."""
     if 2 * horizon < np.median(tosses.lengths):
-        return cut(tosses, horizon, horizon)
+        return cut(tosses, horizon, horizon, gravity)
     return whole(tosses, horizon)
 
 
@@ -143,7 +143,7 @@ def identify(
     start, descent, stages = initial, settings.descent, []
     for horizon in settings.horizons:
         on_stage(f"fitting over {horizon} samples")
-        segments = pieces(tosses.take(train), horizon)
+        segments = pieces(tosses.take(train), horizon, experiment.model.gravity)
         found = fit(experiment, segments, names, loss, start, descent, on_iteration)
         stages.append(found)
         start = dict(zip(names, found.values, strict=True))

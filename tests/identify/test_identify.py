@@ -26,7 +26,7 @@ from jaxccp.identify.pipeline import Settings, cube_experiment, identify, split
 from jaxccp.identify.report import as_json, picture, read_parameters
 from jaxccp.io import InputError
 from jaxccp.io.tosses import Tosses, read_tosses, write_tosses
-from tests.identify.recordings import DT, GRAVITY, flights
+from tests.identify.recordings import DT, GRAVITY, flights, slides
 
 TRUTH = {
     "friction": 0.22,
@@ -65,6 +65,16 @@ def test_free_flight_is_predicted_exactly():
         assert errors.position.max() < 1e-10
         assert errors.rotation.max() < 0.02  # degrees; the Cayley turn is of second order
     assert GRAVITY[2] == -9.81
+
+
+def test_friction_of_what_never_leaves_the_ground():
+    """A start need not be in flight: the recording says x = v₀ t − μ g t²/2 throughout."""
+    recorded = slides(0.27, (1.5, 2.0))
+    experiment = cube_experiment(DT, "ncp", 4)
+    equations = normal_equations(experiment, whole(recorded), ("friction",), Loss(1.0, 0.1))
+    values, at_the_end = refine(equations, ("friction",), np.array([0.2]))
+    assert abs(values[0] - 0.27) < 1e-3
+    assert at_the_end.loss < 1e-8
 
 
 @pytest.mark.slow
