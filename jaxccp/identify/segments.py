@@ -92,15 +92,13 @@ def _smooth(
 ) -> Bool[np.ndarray, " length"]:
     """Whether each sample of a toss has no impact in the interval before it."""
     rows = slice(first, first + length)
-    change = np.diff(tosses.velocity[rows], axis=0)
+    # From the second sample with a velocity on: the difference up to the first has no meaning.
+    change = np.diff(tosses.position[rows], n=2, axis=0) / tosses.dt
     from_flight = np.linalg.norm(change - gravity * tosses.dt, axis=1)
     from_rest = np.linalg.norm(change, axis=1)
-    spin = np.linalg.norm(np.diff(tosses.angular_velocity[rows], axis=0), axis=1)
-    calm = (np.minimum(from_flight, from_rest) < JUMP) & (spin < SPIN_JUMP)
-    # The difference up to the first sample with a velocity has no meaning.
-    smooth = np.concatenate([[False], calm])
-    smooth[FIRST] = True
-    return smooth
+    spin = np.diff(tosses.angular_velocity[rows][FIRST:], axis=0)
+    calm = (np.minimum(from_flight, from_rest) < JUMP) & (np.linalg.norm(spin, axis=1) < SPIN_JUMP)
+    return np.concatenate([[False, True], calm])
 
 
 def _gather(tosses: Tosses, toss: np.ndarray, start: np.ndarray, samples: int) -> Segments:
@@ -109,13 +107,16 @@ def _gather(tosses: Tosses, toss: np.ndarray, start: np.ndarray, samples: int) -
     valid = rows < end[:, None]
     rows = np.minimum(rows, end[:, None] - 1)
 
+    # Recordings differ in what their velocities mean; the poses tell the mean over the interval.
+    velocity = (tosses.position[start] - tosses.position[start - 1]) / tosses.dt
+
     def real(values: np.ndarray) -> Array:
         return jnp.asarray(values, float)
 
     return Segments(
         real(tosses.position[start]),
         real(tosses.quaternion[start]),
-        real(tosses.velocity[start]),
+        real(velocity),
         real(tosses.angular_velocity[start]),
         real(tosses.position[rows]),
         real(tosses.quaternion[rows]),

@@ -67,9 +67,10 @@ def test_free_flight_is_predicted_exactly():
     assert GRAVITY[2] == -9.81
 
 
-def test_friction_of_what_never_leaves_the_ground():
-    """A start need not be in flight: the recording says x = v₀ t − μ g t²/2 throughout."""
-    recorded = slides(0.27, (1.5, 2.0))
+@pytest.mark.parametrize("mean", [True, False])
+def test_friction_of_what_never_leaves_the_ground(mean: bool):
+    """A start need not be in flight, nor its velocity the one that the recording's poses have."""
+    recorded = slides(0.27, (1.5, 2.0), mean)
     experiment = cube_experiment(DT, "ncp", 4)
     equations = normal_equations(experiment, whole(recorded), ("friction",), Loss(1.0, 0.1))
     values, at_the_end = refine(equations, ("friction",), np.array([0.2]))

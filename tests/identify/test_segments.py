@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from jaxccp.identify.segments import cut, whole
-from tests.identify.recordings import GRAVITY, flights
+from tests.identify.recordings import DT, GRAVITY, flights
 
 TOSSES = flights((12, 9))
 
@@ -28,10 +28,10 @@ def test_cuts_never_reach_into_the_next_toss():
 
 
 def test_a_start_is_put_off_until_after_an_impact():
-    velocity = TOSSES.velocity.copy()
-    velocity[5:12] += [0.0, 0.0, 2.0]
-    segments = cut(replace(TOSSES, velocity=velocity), 4, 4, GRAVITY)
-    np.testing.assert_array_equal(segments.position[:2], TOSSES.position[[1, 6]])
+    position = TOSSES.position.copy()
+    position[5:12, 2] += 2.0 * DT * np.arange(1, 8)
+    segments = cut(replace(TOSSES, position=position), 4, 4, GRAVITY)
+    np.testing.assert_array_equal(segments.position[:2], position[[1, 6]])
 
 
 def test_a_horizon_longer_than_every_toss_is_refused():
