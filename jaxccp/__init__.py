@@ -2,7 +2,7 @@
 
 from importlib.metadata import version
 
-from jaxccp.ccp import APGD, Stop, solve
+from jaxccp.ccp import APGD, Stop, raise_for_derivative, solve
 from jaxccp.dynamics import (
     EulerImplicitLinearized,
     EulerImplicitProjected,
@@ -98,6 +98,7 @@ __all__ = [
     "motor",
     "place",
     "position_servo",
+    "raise_for_derivative",
     "rollout",
     "solve",
     "velocity_servo",
