@@ -1,6 +1,6 @@
 """What ``from jaxccp import …`` offers; :mod:`jaxccp` loads it at the first name asked for."""
 
-from jaxccp.ccp import APGD, Stop, solve
+from jaxccp.ccp import APGD, Stop, raise_for_derivative, solve
 from jaxccp.dynamics import (
     EulerImplicitLinearized,
     EulerImplicitProjected,
@@ -93,6 +93,7 @@ __all__ = [
     "motor",
     "place",
     "position_servo",
+    "raise_for_derivative",
     "rollout",
     "solve",
     "velocity_servo",

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.ccp.solution import Statistics, Status
+from jaxccp.ccp.solution import DerivativeStatus, Statistics, Status
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact_data import ContactData
 from jaxccp.model.model import Model
@@ -53,7 +53,9 @@ def report(
     # Where no rows were left to solve for, nobody has looked yet.
     finite = jnp.all(jnp.isfinite(after.velocity)) & jnp.all(jnp.isfinite(after.angular_velocity))
     status = jnp.where(finite, statistics.status, jnp.int32(Status.NON_FINITE))
-    statistics = replace(statistics, status=status)
+    invalid = jnp.maximum(statistics.derivative, DerivativeStatus.INVALID)
+    derivative = jnp.where(finite, statistics.derivative, invalid)
+    statistics = replace(statistics, status=status, derivative=derivative)
     return StepReport(
         statistics,
         contacts.found,

@@ -6,7 +6,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.problem import Law
-from jaxccp.ccp.solve import Stop, solve
+from jaxccp.ccp.solution import DerivativeStatus
+from jaxccp.ccp.solve import Gradient, Stop, check_gradient, cut, solve
 from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.ccp.solvers.auto import Auto
@@ -45,10 +46,14 @@ class EulerImplicitLinearized:
     other rows with bounds to the solver. False: it iterates over all rows."""
     contact_data: bool = False
     """Put every contact into the report: point, normal, force, bodies, gap, stick or slip."""
+    gradient: Gradient = "always"
+    """``"converged"``: a step that has not converged has derivative zero in everything, the state
+    before it included; see :func:`jaxccp.ccp.solve`."""
 
     def __post_init__(self) -> None:
         if not self.h > 0:
             raise ValueError(f"h must be a positive time in seconds, not {self.h!r}")
+        check_gradient(self.gradient)
 
     def step(
         self,
@@ -68,7 +73,9 @@ class EulerImplicitLinearized:
         world = recall(model.topology, state.memory, contacts)
         guess = system.guess(state.memory.scalars, world)
         solver = self.solver or (Auto() if jointed else APGD())
-        solution = solve(system.problem, solver, guess, law=self.law, stop=self.stop)
+        solution = solve(
+            system.problem, solver, guess, law=self.law, stop=self.stop, gradient=self.gradient
+        )
         outcome = system.after(solution.lam)
         seen = None
         if self.contact_data:
@@ -83,7 +90,17 @@ class EulerImplicitLinearized:
         acting = reactions(model, state, system.rows, outcome.scalars, self.h)
         pushed = pushes(state, contacts, system.action.lever, outcome.contacts, self.h)
         statistics, recovery = solution.statistics, system.recovery
-        return after, report(contacts, statistics, recovery, acting, pushed, seen, after)
+        reported = report(contacts, statistics, recovery, acting, pushed, seen, after)
+        return self._trusted(after, reported)
+
+    def _trusted(self, after: State, reported: StepReport) -> tuple[State, StepReport]:
+        """Without derivatives where they would mean nothing and are not wanted then."""
+        if self.gradient == "always":
+            return after, reported
+        valid = reported.solver.derivative == DerivativeStatus.VALID
+        derivative = jnp.where(valid, reported.solver.derivative, DerivativeStatus.ZERO)
+        solver = replace(reported.solver, derivative=derivative)
+        return cut(valid, (after, replace(reported, solver=solver)))
 
     def _corrected(
         self, model: Model, state: State, contacts: Contacts, system: System, outcome: Outcome

@@ -53,13 +53,16 @@ class EulerImplicitProjected(EulerImplicitLinearized):
         still = jnp.zeros_like(model.contact.recovery_speed)
         patient = replace(model, contact=replace(model.contact, recovery_speed=still))
         after, report = super().step(patient, state, force, control)
-        after, found = project(model, after, self.projections, self.solver, self.stop)
+        after, found = project(
+            model, after, self.projections, self.solver, self.stop, self.gradient
+        )
         statistics = replace(
             report.solver,
             status=jnp.maximum(report.solver.status, found.status),
+            derivative=jnp.maximum(report.solver.derivative, found.derivative),
             iterations=report.solver.iterations + found.iterations,
         )
-        return after, replace(report, solver=statistics)
+        return self._trusted(after, replace(report, solver=statistics))
 
     def _corrected(
         self, model: Model, state: State, contacts: Contacts, system: System, outcome: Outcome
