@@ -85,11 +85,11 @@ def folder(param: typer.CallbackParam, out: Path | None) -> Path | None:
     if out is None:
         return out
     option = param.opts[0]
-    if out.suffix in WRITTEN and not out.is_dir():
-        refuse(f"{out}: looks like a file; {option} takes the folder to write to")
     existing = next(p for p in (out, *out.absolute().parents) if p.exists())
     if not existing.is_dir():
         refuse(f"{existing}: is a file, not a folder; name another folder for {option}")
+    if out.suffix in WRITTEN and not out.is_dir():
+        refuse(f"{out}: looks like a file; {option} takes the folder to write to")
     if not os.access(existing, os.W_OK | os.X_OK):
         refuse(f"{existing}: cannot be written to; name another folder for {option}")
     return out

@@ -17,7 +17,7 @@ from tests.io.mutations import mutations
 pytest.importorskip("mujoco")
 
 MODELS = Path(__file__).resolve().parents[2] / "examples" / "models"
-Write = Callable[[str], Path]
+Write = Callable[..., Path]
 
 
 @pytest.fixture
