@@ -8,8 +8,7 @@ from jaxtyping import Array, Float
 from jaxccp.ccp.problem import Law
 from jaxccp.ccp.solve import Stop, solve
 from jaxccp.ccp.solver import Solver
-from jaxccp.ccp.solvers.apgd import APGD
-from jaxccp.ccp.solvers.auto import Auto
+from jaxccp.ccp.solvers import resolved
 from jaxccp.collision.detect import Contacts, detect, recall, remember
 from jaxccp.dynamics.contact_data import contact_data
 from jaxccp.dynamics.inertia import rotate_freely, world_inertia
@@ -37,8 +36,9 @@ class EulerImplicitLinearized:
     h: float = 1e-3
     """Length of a step [s]."""
     law: Law = "ccp"
-    solver: Solver | None = None
-    """None: Auto where there are joints, since mechanisms are stiff, else APGD."""
+    solver: Solver | str | None = None
+    """An algorithm of :mod:`jaxccp.ccp.solvers`, or its name there. None: Auto where there are
+    joints, since mechanisms are stiff, else APGD."""
     stop: Stop = field(default_factory=Stop)
     eliminate: bool = True
     """Solve for the equality rows of the joints beforehand, which leaves contacts, limits and
@@ -49,6 +49,8 @@ class EulerImplicitLinearized:
     def __post_init__(self) -> None:
         if not self.h > 0:
             raise ValueError(f"h must be a positive time in seconds, not {self.h!r}")
+        if self.solver is not None:
+            object.__setattr__(self, "solver", resolved(self.solver))
 
     def step(
         self,
@@ -67,7 +69,7 @@ class EulerImplicitLinearized:
         system = assemble(model, state, contacts, self.h, force, motion, control, self.eliminate)
         world = recall(model.topology, state.memory, contacts)
         guess = system.guess(state.memory.scalars, world)
-        solver = self.solver or (Auto() if jointed else APGD())
+        solver = self.solver or ("auto" if jointed else "apgd")
         solution = solve(system.problem, solver, guess, law=self.law, stop=self.stop)
         outcome = system.after(solution.lam)
         seen = None

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.parsers import expat
 
-
 ROOTS = ("mujoco", "mujocoinclude")
 """Elements that say nothing but that a file is a model's."""
 
