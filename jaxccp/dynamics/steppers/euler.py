@@ -12,6 +12,7 @@ from jaxccp.ccp.solvers import resolved
 from jaxccp.collision.detect import Contacts, detect, recall, remember
 from jaxccp.dynamics.contact_data import contact_data
 from jaxccp.dynamics.inertia import rotate_freely, world_inertia
+from jaxccp.dynamics.inputs import check_inputs
 from jaxccp.dynamics.reaction import pushes, reactions
 from jaxccp.dynamics.report import StepReport, report
 from jaxccp.dynamics.rows.row import rates
@@ -60,7 +61,12 @@ class EulerImplicitLinearized:
         control: Float[Array, " nm"] | None = None,
     ) -> tuple[State, StepReport]:
         """The state after one step under applied forces [N] and torques [N m] (world), and with
-        the actuators' controls, 0 unless given."""
+        the actuators' controls, 0 unless given.
+
+        Raises:
+            ValueError: for a force or a control of another shape, such as one in the other's place.
+        """
+        check_inputs(model, force, control)
         contacts = detect(model, state)
         jointed = model.topology.linkage.linked
         motion = joint_motion(model, state) if jointed else None
