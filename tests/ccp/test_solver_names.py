@@ -5,6 +5,7 @@ from collections.abc import Callable
 import jax.numpy as jnp
 import pytest
 
+import jaxccp
 from jaxccp.ccp import (
     APGD,
     SOLVERS,
@@ -56,6 +57,10 @@ def test_stepper_by_name_is_the_stepper_by_instance() -> None:
     )
     assert EulerImplicitLinearized(1e-3, solver="auto").solver == Auto()
     assert Settings(solver="bb").solver == SOLVERS["bb"]()
+
+
+def test_solvers_that_docs_name_are_at_the_top() -> None:
+    assert (jaxccp.APGD, jaxccp.Auto, jaxccp.Newton) == (APGD, Auto, Newton)
 
 
 @pytest.mark.parametrize("name", ["apgd", "psor"])
