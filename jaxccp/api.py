@@ -1,6 +1,6 @@
 """What ``from jaxccp import …`` offers; :mod:`jaxccp` loads it at the first name asked for."""
 
-from jaxccp.ccp import APGD, Stop, raise_for_derivative, solve
+from jaxccp.ccp import APGD, Auto, Newton, Stop, raise_for_derivative, solve
 from jaxccp.dynamics import (
     EulerImplicitLinearized,
     EulerImplicitProjected,
@@ -52,6 +52,7 @@ from jaxccp.scene import ModelBuilder
 __all__ = [
     "APGD",
     "Actuator",
+    "Auto",
     "Ball",
     "Box",
     "Cable",
@@ -71,6 +72,7 @@ __all__ = [
     "Material",
     "Model",
     "ModelBuilder",
+    "Newton",
     "Planar",
     "Plane",
     "Prismatic",

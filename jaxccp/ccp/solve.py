@@ -16,7 +16,7 @@ from jaxccp.ccp.iteration import Progress, iterate
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solution import DerivativeStatus, Solution, Statistics, Status
 from jaxccp.ccp.solver import Solver
-from jaxccp.ccp.solvers.apgd import APGD
+from jaxccp.ccp.solvers import resolved
 from jaxccp.math import safe, trees
 
 TABLED_ROWS = 1500
@@ -48,7 +48,7 @@ class Stop:
 
 def solve(
     problem: Problem,
-    solver: Solver | None = None,
+    solver: Solver | str | None = None,
     guess: Float[Array, " n"] | None = None,
     *,
     law: Law = "ccp",
@@ -63,7 +63,7 @@ def solve(
 
     Args:
         problem: n rows.
-        solver: any algorithm of :mod:`jaxccp.ccp.solvers`; APGD when None.
+        solver: any algorithm of :mod:`jaxccp.ccp.solvers`, or its name there; APGD when None.
         guess: multipliers to start from [N·s], or the part of them that is better than zero.
         law: ``"ccp"`` (convex) or ``"ncp"`` (Coulomb's law, by De Saxcé's fixed point).
         stop: tolerance and iteration limit.
@@ -83,7 +83,7 @@ def solve(
         return Solution(problem.r, problem.r, _nothing_to_do(problem.r.dtype, stop or Stop()))
     frozen = _tabled(lax.stop_gradient(problem))
     start = jnp.zeros_like(problem.r) if guess is None else lax.stop_gradient(guess)
-    algorithm = (solver or APGD()).chosen(frozen, law)
+    algorithm = resolved("apgd" if solver is None else solver).chosen(frozen, law)
     # One row that nothing can satisfy must not decide which iterate is the best for all others.
     solvable = admissible(frozen)
     stop = stop or Stop()

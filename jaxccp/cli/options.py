@@ -3,7 +3,6 @@
 import math
 import os
 from collections.abc import Callable, Collection
-from difflib import get_close_matches
 from enum import IntEnum
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, get_args
@@ -11,6 +10,7 @@ from typing import Annotated, Any, NoReturn, get_args
 import typer
 
 from jaxccp.cli.names import SOLVERS, Friction, Law
+from jaxccp.names import unknown
 
 WRITTEN = (".npz", ".png", ".json")
 """Endings of the files that commands write."""
@@ -28,13 +28,6 @@ def refuse(message: str) -> NoReturn:
     """Say on stderr what is wrong with a file, and exit with code 2."""
     typer.echo(f"Error: {message}", err=True)
     raise typer.Exit(Exit.BAD_INPUT)
-
-
-def unknown(value: Any, choices: Collection[Any]) -> str:
-    """That ``value`` is none of ``choices``, and which of them was probably meant."""
-    close = get_close_matches(str(value), map(str, choices), n=1)
-    meant = f"; did you mean {close[0]!r}?" if close else ""
-    return f"{value!r} is not one of {', '.join(map(str, choices))}{meant}"
 
 
 def one_of(choices: Collection[Any]) -> Callable[[Any], Any]:

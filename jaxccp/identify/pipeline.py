@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, Int
 from jaxccp.ccp.problem import Law
 from jaxccp.ccp.solve import Stop
 from jaxccp.ccp.solver import Solver
+from jaxccp.ccp.solvers import resolved
 from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.identify import parameters
 from jaxccp.identify.evaluate import HORIZONS, Errors, Evaluator
@@ -33,7 +34,8 @@ class Settings:
 
     names: tuple[str, ...] = parameters.DEFAULT
     law: Law = "ncp"
-    solver: Solver = field(default_factory=APGD)
+    solver: Solver | str = field(default_factory=APGD)
+    """An algorithm of :mod:`jaxccp.ccp.solvers`, or its name there."""
     horizons: tuple[int, ...] = (40, 100)
     """Lengths of the rollouts that are compared with the recording [samples]: one descent for
     each, from where the one before ended. Short ones lead towards the minimum, of which long
@@ -45,6 +47,9 @@ class Settings:
     threshold: float = 0.1
     """Where the loss turns from quadratic to linear [body widths]."""
     descent: Descent = field(default_factory=Descent)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "solver", resolved(self.solver))
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,9 @@ class Identification:
         return self.stages[-1]
 
 
-def cube_experiment(dt: float, law: Law, substeps: int, solver: Solver | None = None) -> Experiment:
+def cube_experiment(
+    dt: float, law: Law, substeps: int, solver: Solver | str | None = None
+) -> Experiment:
     """The cube of the toss experiment on a plane, sampled every ``dt`` [s]."""
     model, state = SCENES["cube-toss"](jax.random.key(0))
     double = model.bodies.mass.dtype == np.float64

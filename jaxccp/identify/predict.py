@@ -8,6 +8,7 @@ from jaxtyping import Array, Float
 from jaxccp.ccp.problem import Law
 from jaxccp.ccp.solve import Stop
 from jaxccp.ccp.solver import Solver
+from jaxccp.ccp.solvers import resolved
 from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.dynamics.rollout import rollout
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
@@ -31,7 +32,11 @@ class Experiment:
     substeps: int = 8
     """Steps between samples."""
     stop: Stop = field(default_factory=lambda: Stop(max_iterations=300))
-    solver: Solver = field(default_factory=APGD)
+    solver: Solver | str = field(default_factory=APGD)
+    """An algorithm of :mod:`jaxccp.ccp.solvers`, or its name there."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "solver", resolved(self.solver))
 
     @property
     def stepper(self) -> EulerImplicitLinearized:

@@ -9,11 +9,11 @@ from jaxccp.ccp.problem import Law
 from jaxccp.ccp.solution import DerivativeStatus
 from jaxccp.ccp.solve import Gradient, Stop, check_gradient, cut, solve
 from jaxccp.ccp.solver import Solver
-from jaxccp.ccp.solvers.apgd import APGD
-from jaxccp.ccp.solvers.auto import Auto
+from jaxccp.ccp.solvers import resolved
 from jaxccp.collision.detect import Contacts, detect, recall, remember
 from jaxccp.dynamics.contact_data import contact_data
 from jaxccp.dynamics.inertia import rotate_freely, world_inertia
+from jaxccp.dynamics.inputs import check_inputs
 from jaxccp.dynamics.reaction import pushes, reactions
 from jaxccp.dynamics.report import StepReport, report
 from jaxccp.dynamics.rows.row import rates
@@ -38,8 +38,9 @@ class EulerImplicitLinearized:
     h: float = 1e-3
     """Length of a step [s]."""
     law: Law = "ccp"
-    solver: Solver | None = None
-    """None: Auto where there are joints, since mechanisms are stiff, else APGD."""
+    solver: Solver | str | None = None
+    """An algorithm of :mod:`jaxccp.ccp.solvers`, or its name there. None: Auto where there are
+    joints, since mechanisms are stiff, else APGD."""
     stop: Stop = field(default_factory=Stop)
     eliminate: bool = True
     """Solve for the equality rows of the joints beforehand, which leaves contacts, limits and
@@ -54,6 +55,8 @@ class EulerImplicitLinearized:
         if not self.h > 0:
             raise ValueError(f"h must be a positive time in seconds, not {self.h!r}")
         check_gradient(self.gradient)
+        if self.solver is not None:
+            object.__setattr__(self, "solver", resolved(self.solver))
 
     def step(
         self,
@@ -63,7 +66,12 @@ class EulerImplicitLinearized:
         control: Float[Array, " nm"] | None = None,
     ) -> tuple[State, StepReport]:
         """The state after one step under applied forces [N] and torques [N m] (world), and with
-        the actuators' controls, 0 unless given."""
+        the actuators' controls, 0 unless given.
+
+        Raises:
+            ValueError: for a force or a control of another shape, such as one in the other's place.
+        """
+        check_inputs(model, force, control)
         contacts = detect(model, state)
         jointed = model.topology.linkage.linked
         motion = joint_motion(model, state) if jointed else None
@@ -72,7 +80,7 @@ class EulerImplicitLinearized:
         system = assemble(model, state, contacts, self.h, force, motion, control, self.eliminate)
         world = recall(model.topology, state.memory, contacts)
         guess = system.guess(state.memory.scalars, world)
-        solver = self.solver or (Auto() if jointed else APGD())
+        solver = self.solver or ("auto" if jointed else "apgd")
         solution = solve(
             system.problem, solver, guess, law=self.law, stop=self.stop, gradient=self.gradient
         )
