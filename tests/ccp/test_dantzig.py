@@ -68,7 +68,7 @@ def test_float32(law: Law) -> None:
     single = run(stack([shaped(case.problem(np.float32), "pyramid") for case in CASES]), law)
     assert single.lam.dtype == np.float32 and np.isfinite(single.lam).all()
     worst = np.asarray(getattr(single.statistics, f"residual_{law}"))
-    # Of velocities of some 10 m/s. Pivots on rows that depend on each other are rounding themselves:
+    # Of velocities of some 10 m/s. Where rows depend on each other pivots are rounding themselves:
     # one such problem ends between 2e-4 and 2e-3, as the compiler orders its sums.
     redundant = np.repeat([kind == "redundant" for kind in KINDS], len(CASES) // len(KINDS))
     assert np.median(worst) < 3e-6
