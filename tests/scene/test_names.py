@@ -42,8 +42,8 @@ def test_by_name_as_by_index() -> None:
     for a, b in zip(one.topology.pairs, other.topology.pairs, strict=True):
         for field in ("first", "second", "rubs"):
             np.testing.assert_array_equal(getattr(a, field), getattr(b, field))
-    routes = [m.topology.linkage.routing.bodies for m in (one, other)]
-    np.testing.assert_array_equal(*routes)
+    a, b = (model.topology.linkage.routing.bodies for model in (one, other))
+    np.testing.assert_array_equal(a, b)
     assert list(one.topology.linkage.driven) == list(other.topology.linkage.driven) == [0]
     assert one.topology.shape_names == ("floor", "ball", "crate", "knob", "shape4")
     assert one.topology.shape("knob") == 3 and one.topology.linkage.joint("hinge") == 0
