@@ -10,6 +10,7 @@ from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.material import Combination
 from jaxccp.model.medium import Medium
 from jaxccp.model.routing import Tendons
+from jaxccp.names import index
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +33,7 @@ class Topology:
     """Names; body 0 is the fixed world."""
     free: np.ndarray
     """Mask [nb] of the bodies that move."""
+    shape_names: tuple[str, ...]
     shapes: tuple[str, ...]
     """Kind of each shape."""
     shape_body: np.ndarray
@@ -48,9 +50,11 @@ class Topology:
 
     def body(self, name: str) -> int:
         """Index of a body by name."""
-        if name not in self.bodies:
-            raise ValueError(f"no body named {name!r}; the model has {', '.join(self.bodies)}")
-        return self.bodies.index(name)
+        return index("the model", "body", self.bodies, name)
+
+    def shape(self, name: str) -> int:
+        """Index of a shape by name."""
+        return index("the model", "shape", self.shape_names, name)
 
 
 @jax.tree_util.register_dataclass

