@@ -2,6 +2,8 @@
 
 import re
 import shlex
+from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from pkgutil import resolve_name
 
@@ -10,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from jaxccp.cli import app
+from jaxccp.cli.commands import identify, simulate, solve
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
@@ -101,6 +104,20 @@ def test_readme_commands_find_their_files() -> None:
                 there = (ROOT / word).exists() or word.startswith(tuple(written))
                 assert there, f"{shlex.join(command)}: no {word} in a fresh clone"
         written += [f"{command[command.index('--out') + 1]}/"] if "--out" in command else []
+
+
+@pytest.mark.parametrize("command", [simulate, solve, identify])
+def test_readme_tells_the_defaults(command: Callable) -> None:
+    """``simulate`` chooses its solver by what it is given; its help says so."""
+    row = re.compile(rf"^\| `{command.__name__}[^`]*` \| `(\w+)` \| `(\w+)`.*? \| (\d+)", re.M)
+    told = row.findall(README.read_text(encoding="utf-8"))
+    defaults = {n: p.default for n, p in signature(command).parameters.items()}
+    assert told
+    for law, solver, bits in told:
+        assert (law, int(bits)) == (defaults["law"], defaults["precision"])
+        assert solver == defaults["solver"] or command is simulate
+    if command is simulate:
+        assert [solver for _, solver, _ in told] == ["apgd", "auto"]
 
 
 @pytest.mark.slow
