@@ -9,12 +9,13 @@ import jax
 import numpy as np
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.markup import escape
 from rich.table import Table
 
 from jaxccp.ccp import SOLVERS, Law
 from jaxccp.cli.bad_input import bad_input_exits
 from jaxccp.cli.options import Exit
+from jaxccp.cli.progress import Follower, following
 from jaxccp.identify import parameters
 from jaxccp.identify.fit import Descent
 from jaxccp.identify.pipeline import (
@@ -30,6 +31,7 @@ from jaxccp.io import InputError, write_file
 from jaxccp.io.tosses import Tosses, read_tosses
 
 DEMO = resources.files("jaxccp.identify") / "data" / "tosses.npz"
+TRUTH = resources.files("jaxccp.identify") / "data" / "truth.json"
 
 
 def identify_command(
@@ -67,14 +69,17 @@ def identify_command(
             holdout=holdout,
             descent=Descent(iterations, batch, seed=seed),
         )
-        identified = _identify(tosses, settings)
-        report = as_json(identified)
-        if out is not None:
-            report |= _write(out, identified, tosses, report)
+        truth = true_values() if data is None else {}
+        with following(iterations, len(horizons)) as follower:
+            identified = _identify(tosses, settings, follower)
+            report = as_json(identified, truth)
+            if out is not None:
+                follower.stage("drawing")
+                report |= _write(out, identified, tosses, truth, report)
         _show(
             report,
             json_wanted,
-            _table(identified),
+            _table(identified, truth),
             _evaluation_table(identified.after, "tosses not fitted"),
         )
     if not np.isfinite(identified.fit.values).all():
@@ -88,38 +93,30 @@ def _tosses(data: Path | None) -> Tosses:
         return read_tosses(path)
 
 
-def _identify(tosses: Tosses, settings: Settings) -> Identification:
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.fields[loss]}"),
-        TimeElapsedColumn(),
-    )
-    total = settings.descent.iterations * len(settings.horizons)
-    with Progress(*columns, console=console, disable=not console.is_terminal) as progress:
-        task = progress.add_task("compiling", total=total, loss="")
-
-        def stage(name: str) -> None:
-            progress.update(task, description=name)
-
-        def iteration(index: int, loss: float) -> None:
-            progress.update(task, advance=1, loss=f"loss {loss:.4f}")
-
-        try:
-            return identify(tosses, settings, stage, iteration)
-        except ValueError as error:
-            raise InputError("tosses", str(error), "see jaxccp identify --help") from None
+def true_values() -> dict[str, float]:
+    """What the embedded tosses were made with, by parameter."""
+    with resources.as_file(TRUTH) as path:
+        names, values, *_ = read_parameters(path)
+    return dict(zip(names, values.tolist(), strict=True))
 
 
-def _write(out: Path, found: Identification, tosses: Tosses, report: dict) -> dict[str, str]:
+def _identify(tosses: Tosses, settings: Settings, follower: Follower) -> Identification:
+    try:
+        return identify(tosses, settings, follower.stage, follower.iteration)
+    except ValueError as error:
+        raise InputError("tosses", str(error), "see jaxccp identify --help") from None
+
+
+def _write(
+    out: Path, found: Identification, tosses: Tosses, truth: dict[str, float], report: dict
+) -> dict[str, str]:
     text = json.dumps(report, indent=2).encode()
     write_file(out / "params.json", lambda file: file.write(text))
     files = {"params": str(out / "params.json")}
     if importlib.util.find_spec("matplotlib") is None:
         typer.echo("No picture: it needs matplotlib, pip install 'jaxccp[viz]'", err=True)
         return files
-    figure = picture(found, tosses)
+    figure = picture(found, tosses, truth)
     write_file(out / "identify.png", lambda file: figure.savefig(file, format="png"))
     return files | {"picture": str(out / "identify.png")}
 
@@ -136,27 +133,32 @@ def _show(report: dict, json_wanted: bool, *tables: Table) -> None:
             typer.echo(f"{name}: {report[name]}")
 
 
-def _table(found: Identification) -> Table:
+def _table(found: Identification, truth: dict[str, float]) -> Table:
     table = Table(title=f"Identified from {len(found.train)} tosses, law {found.settings.law}")
-    for title in ("parameter", "initial", "identified", "standard error", "unit"):
-        table.add_column(title, justify="left" if title in ("parameter", "unit") else "right")
+    numbers = ("initial", "identified", "standard error", *(("true",) if truth else ()))
+    table.add_column("parameter")
+    table.add_column("unit")
+    for title in numbers:
+        table.add_column(title, justify="right")
     rows = zip(found.fit.names, found.initial, found.fit.values, found.standard_errors, strict=True)
     for name, start, value, error in rows:
         spread = f"{error:.2g}" if np.isfinite(error) else "not told by the data"
-        unit = parameters.PARAMETERS[name].unit
-        table.add_row(name, f"{start:.5g}", f"{value:.5g}", spread, unit)
+        cells = [f"{start:.5g}", f"{value:.5g}", spread]
+        cells += [f"{truth[name]:.5g}" if name in truth else "–"] if truth else []
+        table.add_row(name, parameters.PARAMETERS[name].unit or "–", *cells)
     return table
 
 
 def _evaluation_table(found: Comparison, what: str) -> Table:
     table = Table(title=f"Errors of {len(found.whole.position)} {what}")
     table.add_column("rolled out for")
-    for title in ("position, mean", "median [widths]", "rotation, mean", "median [°]"):
-        table.add_column(title, justify="right")
+    for error, unit in (("position", "widths"), ("rotation", "°")):
+        for average in ("mean", "median"):
+            table.add_column(escape(f"{error},\n{average} [{unit}]"), justify="right")
     rows = {"the whole toss": found.whole} | {
         f"{samples} samples": errors for samples, errors in found.horizons.items()
     }
     for name, errors in rows.items():
-        mean, median, turn, turn_median = errors.summary().values()
-        table.add_row(name, f"{mean:.4f}", f"{median:.4f}", f"{turn:.2f}", f"{turn_median:.2f}")
+        cells = zip(errors.summary().values(), (4, 4, 2, 2), strict=True)
+        table.add_row(name, *(f"{value:.{digits}f}" for value, digits in cells))
     return table

@@ -1,16 +1,18 @@
 """The whole identification, on recordings whose answer is known."""
 
 import json
+from io import StringIO
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from jaxccp.cli import app
-from jaxccp.cli.identify import DEMO
+from jaxccp.cli.identify import DEMO, _evaluation_table, true_values
 from jaxccp.identify import (
     Descent,
     Evaluator,
@@ -20,9 +22,10 @@ from jaxccp.identify import (
     standard_errors,
     whole,
 )
+from jaxccp.identify.evaluate import Errors
 from jaxccp.identify.fit import _tamed_mean
 from jaxccp.identify.parameters import columns
-from jaxccp.identify.pipeline import Settings, cube_experiment, identify, split
+from jaxccp.identify.pipeline import Comparison, Settings, cube_experiment, identify, split
 from jaxccp.identify.report import as_json, picture, read_parameters
 from jaxccp.io import InputError
 from jaxccp.io.tosses import Tosses, read_tosses, write_tosses
@@ -54,6 +57,20 @@ def found(tosses: Tosses):
     descent = Descent(iterations=20, batch=16, learning_rate=0.3)
     settings = Settings(tuple(TRUTH), horizons=(30,), holdout=0.1, descent=descent)
     return identify(tosses, settings)
+
+
+def test_the_command_knows_the_true_values_of_its_tosses():
+    assert true_values() == TRUTH
+
+
+def test_every_column_of_errors_has_its_unit():
+    one = Errors(np.array([0.125]), np.array([3.0]))
+    stream = StringIO()
+    Console(file=stream, width=120).print(_evaluation_table(Comparison(one, {10: one}), "tosses"))
+    table = stream.getvalue()
+    assert table.count("mean [widths]") == table.count("median [widths]") == 1
+    assert table.count("mean [°]") == table.count("median [°]") == 1
+    assert table.count("0.1250") == 4
 
 
 def test_free_flight_is_predicted_exactly():
@@ -98,7 +115,9 @@ def test_the_report_holds_everything_and_can_be_read_back(found, tosses, tmp_pat
     names, values, law, substeps = read_parameters(path)
     assert (names, law, substeps) == (tuple(TRUTH), "ncp", found.settings.substeps)
     np.testing.assert_array_equal(values, found.fit.values)
-    picture(found, tosses).savefig(tmp_path / "identify.png")
+    told = as_json(found, {"friction": 0.22})["parameters"]
+    assert [name for name in told if "true" in told[name]] == ["friction"]
+    picture(found, tosses, TRUTH).savefig(tmp_path / "identify.png")
     assert (tmp_path / "identify.png").stat().st_size > 20_000
 
 
