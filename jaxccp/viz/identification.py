@@ -53,15 +53,15 @@ def identification_picture(
     the losses of the descents, by their name, and what became of each parameter."""
     figure = Figure(figsize=(13.0, 3.0 * len(tosses) + 3.2), dpi=110, layout="constrained")
     FigureCanvasAgg(figure)
-    heights = [1.0] * len(tosses) + [1.1]
-    grid = figure.add_gridspec(len(tosses) + 1, 3, height_ratios=heights)
-    for row, toss in enumerate(tosses):
-        axes = [figure.add_subplot(grid[row, column]) for column in range(3)]
+    # Apart, so that the long names of the parameters take no room from the tosses.
+    above, below = figure.subfigures(2, 1, height_ratios=[3.0 * len(tosses), 3.2])
+    grid = above.subplots(len(tosses), 3, squeeze=False)
+    for axes, toss in zip(grid, tosses, strict=True):
         _draw_toss(axes, toss)
-        if row == 0:
-            axes[0].legend(frameon=False, fontsize=9)
-    _draw_losses(figure.add_subplot(grid[-1, 0]), losses)
-    _draw_changes(figure.add_subplot(grid[-1, 1:]), changes)
+    grid[0, 0].legend(frameon=False, fontsize=9)
+    left, right = below.subplots(1, 2)
+    _draw_losses(left, losses)
+    _draw_changes(right, changes)
     figure.suptitle(title, x=0.012, ha="left", fontsize=13, fontweight="bold", color=MEASURED)
     return figure
 
