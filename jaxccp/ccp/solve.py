@@ -94,7 +94,8 @@ def solve(
     lam = attach(law, problem, checkpoint_name(best.lam, IMPULSES), guarded)
     valid = best.finite & (best.residual <= tolerance)
     failed = DerivativeStatus.ZERO if guarded else DerivativeStatus.INVALID
-    derivative = jnp.where(valid, jnp.int32(DerivativeStatus.VALID), failed)
+    right = jnp.asarray(DerivativeStatus.VALID, jnp.int32)
+    derivative = jnp.where(valid, right, failed)
     statistics = _statistics(frozen, best, tolerance, feasible, derivative)
     solved = lam, problem.velocity(lam)
     return Solution(*(cut(valid, solved) if guarded else solved), statistics)

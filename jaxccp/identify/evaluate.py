@@ -46,7 +46,7 @@ class Evaluator:
             samples = segment.target_position.shape[0]
             shift, turn = errors(*experiment.predict(names, values, segment, samples), segment)
             count = jnp.maximum(jnp.sum(segment.valid), 1)
-            distance = jnp.linalg.norm(shift, axis=1) / width
+            distance: Array = jnp.linalg.norm(shift, axis=1) / width
             angle = jnp.degrees(jnp.linalg.norm(turn, axis=1))
             return (
                 jnp.sum(jnp.where(segment.valid, distance, 0.0)) / count,

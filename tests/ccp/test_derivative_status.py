@@ -1,6 +1,7 @@
 """What is said of derivatives of solves that have not converged, and zero in their place."""
 
 from dataclasses import replace
+from typing import get_args
 
 import jax
 import jax.numpy as jnp
@@ -58,7 +59,7 @@ def test_unconverged_solves_have_derivative_zero_where_asked_for(law: Law) -> No
     problems = batch()
     runs = {
         gradient: jax.jit(jax.vmap(lambda problem, g=gradient: one(problem, g)))(problems)
-        for gradient in ("always", "converged")
+        for gradient in get_args(Gradient)
     }
     statistics, *always = runs["always"]
     np.testing.assert_array_equal(statistics.status, [Status.CONVERGED, Status.MAX_ITERATIONS])
