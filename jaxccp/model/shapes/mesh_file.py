@@ -33,8 +33,7 @@ def read_points(path: Path) -> Float[np.ndarray, "n 3"]:
 
 def by_trimesh(path: Path) -> Float[np.ndarray, "n 3"]:
     """Every format that trimesh knows: STL, OBJ, PLY, …"""
-    import trimesh
-
+    trimesh: Any = import_module("trimesh")  # an optional package
     return np.asarray(trimesh.load_mesh(path).vertices, float)
 
 
