@@ -46,9 +46,10 @@ class Contacts:
     found: Int[Array, ""]
     """Live contacts before the capacity was applied; more than c means overflow."""
     position_rate: Float[Array, "c 3"]
-    """Rate of ``position`` as the bodies move with their present velocities [m/s]."""
+    """Rate of ``position`` as the bodies move with their present velocities [m/s]; zero in a model
+    without rebounds."""
     normal_rate: Float[Array, "c 3"]
-    """Rate of the normal as the bodies move with their present velocities [1/s]."""
+    """Rate of the normal as the bodies move with their present velocities [1/s]; likewise."""
 
 
 def slots(topology: Topology) -> int:
@@ -87,7 +88,11 @@ def detect(model: Model, state: State) -> Contacts:
 
 
 def _moving(model: Model, state: State) -> tuple[Manifold, Array, Array]:
-    """Every candidate point, and the rates of positions and normals along the velocities."""
+    """Every candidate point, and the rates of positions and normals along the velocities, which
+    only rebounds need and which are zero in a model without."""
+    if not model.topology.rebounds:
+        manifold = _manifold(model, state)
+        return manifold, jnp.zeros_like(manifold.position), jnp.zeros_like(manifold.normal)
     free = jnp.asarray(model.topology.free)[:, None]
     spin = jnp.pad(jnp.where(free, state.angular_velocity, 0.0), ((0, 0), (1, 0)))
     turning = 0.5 * quaternion.multiply(spin, state.quaternion)

@@ -173,9 +173,11 @@ def assemble(
     u_free = contact_velocity(jacobian, contacts, free_velocity)[:, 0]
     hits = impacts(model, contacts, u_before, u_free, h)
     live, bounces = contacts.live, hits & (contacts.restitution > 0)
-    action = at_impact(state, contacts, bounces, -u_free, free_velocity, h)
+    if model.topology.rebounds:
+        action = at_impact(state, contacts, bounces, -u_free, free_velocity, h)
+        jacobian = contact_jacobian(action, rolls=False)
+        u_before = contact_velocity(jacobian, contacts, before)[:, 0]
     jacobian = contact_jacobian(action, rolls)
-    u_before = contact_velocity(jacobian, contacts, before)[:, 0]
     u_free = contact_velocity(jacobian, contacts, free_velocity)
     bias, compliance = contact_bias(model, contacts, bounces, u_before, h)
     undone = live & ~bounces & (contacts.compliance == 0)

@@ -44,6 +44,9 @@ class Topology:
     combination: Combination
     rolls: bool
     """Whether contacts resist spinning and rolling: they then have six rows."""
+    rebounds: bool
+    """Whether any surface had restitution when the model was built: only then are impulses of
+    bounces placed at their time of impact."""
     max_contacts: int | None
     """Capacity for contacts; None keeps every candidate of every pair."""
     linkage: Linkage

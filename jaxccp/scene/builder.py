@@ -322,6 +322,7 @@ class ModelBuilder:
             self.combination,
             any(p.material.spinning or p.material.rolling for p in self._shapes)
             or any(spinning or rolling for _, spinning, rolling in self._rubs.values()),
+            any(p.material.restitution > 0 for p in self._shapes),
             max_contacts,
             linkage,
         )
