@@ -96,11 +96,6 @@ def test_friction_of_what_never_leaves_the_ground(mean: bool):
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(
-    strict=False,
-    reason="the embedded tosses are from before bounces acted at their time of impact: impact "
-    "friction is 3.1 standard errors off; to be recorded again by experiments/demo_tosses",
-)
 def test_the_truth_is_found_within_its_standard_errors(found):
     error = np.abs(found.fit.values - list(TRUTH.values()))
     assert np.all(np.isfinite(found.standard_errors))
