@@ -1,7 +1,8 @@
 # Everything runs in ./.venv, which each target makes when it is missing or pyproject.toml has changed.
 #   make demo | test | lint | venv | clean
 #   make test ARGS="-m 'not slow' -k cones" WORKERS=1
-PYTHON  ?= python3
+# The newest Python that runs here and that jax has wheels for.
+PYTHON  ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/null && echo $$p && break; done || echo python3)
 WORKERS ?= 2
 ARGS    ?=
 DEMO    ?= $(BIN)/jaxccp identify --demo --horizons 40 --out out/demo

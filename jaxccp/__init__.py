@@ -1,104 +1,31 @@
-"""Differentiable rigid-body contact: every constraint force is one row of one cone problem."""
+"""Differentiable rigid-body contact: every constraint force is one row of one cone problem.
 
-from importlib.metadata import version
+The names are those of :mod:`jaxccp.api`, loaded when the first of them is asked for: importing JAX
+takes a second, which the command line's ``--help`` and usage errors need not wait for (PEP 562).
+"""
 
-from jaxccp.ccp import APGD, Stop, solve
-from jaxccp.dynamics import (
-    EulerImplicitLinearized,
-    EulerImplicitProjected,
-    Trajectory,
-    accelerations,
-    close,
-    energy,
-    mean_acceleration,
-    momentum,
-    rollout,
-)
-from jaxccp.io import load
-from jaxccp.model import (
-    Actuator,
-    Ball,
-    Box,
-    Cable,
-    Capsule,
-    Combination,
-    Compound,
-    ConvexMesh,
-    Coupling,
-    Cylinder,
-    Cylindrical,
-    Ellipsoid,
-    Fixed,
-    HeightField,
-    Hinge,
-    Material,
-    Model,
-    Planar,
-    Plane,
-    Prismatic,
-    Revolute,
-    Slide,
-    Sphere,
-    Spherical,
-    State,
-    Universal,
-    gear,
-    joint_motion,
-    motor,
-    place,
-    position_servo,
-    velocity_servo,
-)
-from jaxccp.scene import ModelBuilder
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__version__ = version("jaxccp")
+if TYPE_CHECKING:
+    from jaxccp.api import *  # noqa: F403
 
-__all__ = [
-    "APGD",
-    "Actuator",
-    "Ball",
-    "Box",
-    "Cable",
-    "Capsule",
-    "Combination",
-    "Compound",
-    "ConvexMesh",
-    "Coupling",
-    "Cylinder",
-    "Cylindrical",
-    "Ellipsoid",
-    "EulerImplicitLinearized",
-    "EulerImplicitProjected",
-    "Fixed",
-    "HeightField",
-    "Hinge",
-    "Material",
-    "Model",
-    "ModelBuilder",
-    "Planar",
-    "Plane",
-    "Prismatic",
-    "Revolute",
-    "Slide",
-    "Sphere",
-    "Spherical",
-    "State",
-    "Stop",
-    "Trajectory",
-    "Universal",
-    "__version__",
-    "accelerations",
-    "close",
-    "energy",
-    "gear",
-    "joint_motion",
-    "load",
-    "mean_acceleration",
-    "momentum",
-    "motor",
-    "place",
-    "position_servo",
-    "rollout",
-    "solve",
-    "velocity_servo",
-]
+    __version__: str
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("jaxccp")
+    if name.startswith("_") and name != "__all__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    api = import_module("jaxccp.api")
+    globals().update({known: getattr(api, known) for known in ("__all__", *api.__all__)})
+    if name not in globals():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *import_module("jaxccp.api").__all__, "__version__"})

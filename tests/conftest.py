@@ -27,11 +27,9 @@ if version("jaxlib").startswith("0.10."):
 # Traced programs are millions of long-lived objects: looking for cycles among them takes minutes.
 gc.set_threshold(100_000, 50, 100)
 
-# Compiled programs outlive the run and are shared by all xdist workers.
-jax.config.update(
-    "jax_compilation_cache_dir",
-    os.environ.get("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".pytest_cache" / "jax")),
-)
+# Compiled programs outlive the run and are shared by all xdist workers and the commands they start.
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".pytest_cache" / "jax"))
+jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE_DIR"])
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
 
 

@@ -1,11 +1,18 @@
 """README and docs are true: code prints what they say, what they name and link to is there."""
 
 import re
+import shlex
+from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from pkgutil import resolve_name
 
 import jax
 import pytest
+from typer.testing import CliRunner
+
+from jaxccp.cli import app
+from jaxccp.cli.commands import identify, simulate, solve
 
 ROOT = Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
@@ -16,6 +23,8 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 PATH = re.compile(r"`((?:jaxccp|tests|docs|examples|experiments)/[\w./-]*)`")
 DOTTED = re.compile(r"`(jaxccp(?:\.\w+)+)")
 BLOCK = re.compile(r"^```python\n(.*?)^```\n\n```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+SHELL = re.compile(r"^```(?:sh|console)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+SOLVED = re.compile(r"^\$ jaxccp (solve [^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 PLACEHOLDER = "NAME"
 
 every_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -77,3 +86,49 @@ def test_code_prints_what_it_says(
     with jax.enable_x64(False):
         exec(compile(code, "<docs>", "exec"), {"__name__": "__main__"})
     assert capsys.readouterr().out == output
+
+
+def test_readme_commands_find_their_files() -> None:
+    """Those of a fresh clone, or what an earlier command has written to its --out."""
+    written: list[str] = []
+    commands = [
+        shlex.split(line.removeprefix("$ "), comments=True)
+        for block in SHELL.findall(README.read_text(encoding="utf-8"))
+        for line in block.splitlines()
+        if line.removeprefix("$ ").startswith("jaxccp ")
+    ]
+    assert {command[1] for command in commands} == {"simulate", "solve", "identify"}
+    for command in commands:
+        for word in command[2:]:
+            if word.endswith((".npz", ".json", ".xml", ".urdf")):
+                there = (ROOT / word).exists() or word.startswith(tuple(written))
+                assert there, f"{shlex.join(command)}: no {word} in a fresh clone"
+        written += [f"{command[command.index('--out') + 1]}/"] if "--out" in command else []
+
+
+@pytest.mark.parametrize("command", [simulate, solve, identify])
+def test_readme_tells_the_defaults(command: Callable) -> None:
+    """``simulate`` chooses its solver by what it is given; its help says so."""
+    row = re.compile(rf"^\| `{command.__name__}[^`]*` \| `(\w+)` \| `(\w+)`.*? \| (\d+)", re.M)
+    told = row.findall(README.read_text(encoding="utf-8"))
+    defaults = {n: p.default for n, p in signature(command).parameters.items()}
+    assert told
+    for law, solver, bits in told:
+        assert (law, int(bits)) == (defaults["law"], defaults["precision"])
+        assert solver == defaults["solver"] or command is simulate
+    if command is simulate:
+        assert [solver for _, solver, _ in told] == ["apgd", "auto"]
+
+
+@pytest.mark.slow
+def test_readme_solves_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same lines, apart from timings and what rounding can change."""
+    monkeypatch.chdir(ROOT)
+    [(command, output)] = SOLVED.findall(README.read_text(encoding="utf-8"))
+    result = CliRunner().invoke(app, [*shlex.split(command), "--cache", "off"])
+    assert result.exit_code == 0, result.output
+
+    def told(text: str) -> list[list[str]]:
+        return [line.split()[:3] for line in text.splitlines() if " converged " in line]
+
+    assert told(result.stdout) == told(output) != []

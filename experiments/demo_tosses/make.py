@@ -1,13 +1,15 @@
 """Make the synthetic tosses that ``jaxccp identify --demo`` fits.
 
-    python experiments/demo_tosses/make.py [--out jaxccp/identify/data/tosses.npz]
+    python experiments/demo_tosses/make.py [--out jaxccp/identify/data]
 
 A cube with known parameters is thrown from random states, simulated with small steps, sampled at
 148 Hz and measured with noise like the real recordings' (see NOISE). Velocities are backward
-differences of the noisy poses, as in the real data.
+differences of the noisy poses, as in the real data. Beside ``tosses.npz`` the true values are
+written, to ``truth.json``, as ``jaxccp identify`` writes those it finds.
 """
 
 import argparse
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -90,11 +92,22 @@ def measure(position: np.ndarray, orientation: np.ndarray) -> Tosses:
     )
 
 
+def truth() -> dict:
+    """The true values, in the layout of a params.json."""
+    values = {
+        name: {"value": value, "unit": parameters.PARAMETERS[name].unit}
+        for name, value in TRUTH.items()
+    }
+    return {"parameters": values, "law": LAW, "substeps": SUBSTEPS}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description="Synthetic tosses")
-    parser.add_argument("--out", type=Path, default=Path("jaxccp/identify/data/tosses.npz"))
-    out = parser.parse_args().out
+    parser.add_argument("--out", type=Path, default=Path("jaxccp/identify/data"))
+    folder = parser.parse_args().out
+    out = folder / "tosses.npz"
     write_tosses(out, measure(*simulate()))
+    (folder / "truth.json").write_text(json.dumps(truth(), indent=2) + "\n")
     print(f"{TOSSES} tosses of {SAMPLES} samples in {out} ({out.stat().st_size / 1024:.0f} kB)")
 
 

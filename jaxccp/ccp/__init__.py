@@ -9,8 +9,14 @@ from jaxccp.ccp.coupled import CoupledDelassus
 from jaxccp.ccp.delassus import BlockSparseDelassus, BodyDelassus, Delassus, DenseDelassus
 from jaxccp.ccp.elimination.delassus import EliminatedDelassus
 from jaxccp.ccp.problem import Law, Problem, residuals
-from jaxccp.ccp.solution import Solution, Statistics, Status
-from jaxccp.ccp.solve import Stop, solve
+from jaxccp.ccp.solution import (
+    DerivativeStatus,
+    Solution,
+    Statistics,
+    Status,
+    raise_for_derivative,
+)
+from jaxccp.ccp.solve import Gradient, Stop, solve
 from jaxccp.ccp.solver import Solver, Task
 from jaxccp.ccp.solvers import SOLVERS
 from jaxccp.ccp.solvers.admm import ADMM
@@ -44,7 +50,9 @@ __all__ = [
     "Dantzig",
     "Delassus",
     "DenseDelassus",
+    "DerivativeStatus",
     "EliminatedDelassus",
+    "Gradient",
     "Law",
     "Newton",
     "PJacobi",
@@ -58,6 +66,7 @@ __all__ = [
     "Violations",
     "equality",
     "inequality",
+    "raise_for_derivative",
     "residuals",
     "solve",
     "violations",

@@ -13,8 +13,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
-from scipy.sparse import csr_matrix
-from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 LEAST = 8
 """Contacts of the smallest tiles; smaller ones cost as much."""
@@ -45,6 +43,10 @@ class Band:
         """
         if contacts < TILES * LEAST:
             return None
+        # Here, for scipy takes a good part of the time to import all else.
+        from scipy.sparse import csr_matrix
+        from scipy.sparse.csgraph import reverse_cuthill_mckee
+
         pattern = csr_matrix((np.ones(len(row)), (row, column)), (contacts,) * 2)
         order = reverse_cuthill_mckee(pattern, symmetric_mode=True)
         position = np.empty(contacts, np.int32)

@@ -36,7 +36,8 @@ class LU:
 
     def solve_transposed(self, b: Float[Array, " n"]) -> Float[Array, " n"]:
         """A⁻ᵀ b."""
-        return jax.linear_transpose(self.solve, b)(b)[0]
+        # By vjp, since jax 0.9 cannot transpose a scan over factors that are being traced.
+        return jax.vjp(self.solve, jnp.zeros_like(b))[1](b)[0]
 
     def _solve(self, b: Float[Array, "k t"]) -> Float[Array, "k t"]:
         size = b.shape[1]

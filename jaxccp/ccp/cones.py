@@ -131,8 +131,11 @@ def project_coulomb(x: Float[Array, "c 3"], mu: Float[Array, " c"]) -> Float[Arr
 
 
 def regions(normal: Array, length: Array, mu: Array) -> tuple[Array, Array]:
-    """Masks: point inside the cone; point in the polar cone (projects to the apex)."""
-    inside = (length <= mu * normal) & (normal >= 0)
+    """Masks: point inside the cone; point in the polar cone (projects to the apex).
+
+    With μ = 0 the cone is a ray, which has no inside: a contact without friction never sticks.
+    """
+    inside = (length <= mu * normal) & (normal >= 0) & (mu > 0)
     return inside, (mu * length <= -normal) & ~inside
 
 

@@ -27,18 +27,23 @@ IMPULSES = "jaxccp_impulses"
 """Checkpoint name of every solution: the one thing of a step that is costly to compute again."""
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(0,))
-def attach(law: Law, problem: Problem, lam: Float[Array, " n"]) -> Float[Array, " n"]:
-    """``lam``, a solution of ``problem`` under ``law``, made differentiable in ``problem``."""
+@partial(jax.custom_jvp, nondiff_argnums=(0, 3))
+def attach(
+    law: Law, problem: Problem, lam: Float[Array, " n"], guarded: bool = False
+) -> Float[Array, " n"]:
+    """``lam``, a solution of ``problem`` under ``law``, made differentiable in ``problem``.
+
+    ``guarded``: a linear system of the derivative that cannot be solved counts as answered by 0.
+    """
     return lam
 
 
 @attach.defjvp
-def _attach_jvp(law: Law, primals: tuple, tangents: tuple):
+def _attach_jvp(law: Law, guarded: bool, primals: tuple, tangents: tuple):
     problem, lam = primals
     d_problem, _ = tangents
     # Through attach again, so that second derivatives see how λ moves with the problem.
-    lam = attach(law, problem, lam)
+    lam = attach(law, problem, lam, guarded)
     cones = problem.cones
     rho = lax.stop_gradient(problem).step_sizes()
     velocity, d_velocity = jax.jvp(lambda p: p.velocity(lam), (problem,), (d_problem,))
@@ -58,5 +63,6 @@ def _attach_jvp(law: Law, primals: tuple, tangents: tuple):
     error = safe.divide(error, problem.scale())
     system = FixedPointSystem(problem.delassus, complement, gain @ sheared, gain)
     coupled = sheared.apply(problem.delassus.apply(g))
-    x = solve_linear(system, gain.apply(g / rho - coupled - b), error, symmetric=law == "ccp")
+    rhs = gain.apply(g / rho - coupled - b)
+    x = solve_linear(system, rhs, error, symmetric=law == "ccp", guarded=guarded)
     return lam, g + gain.apply(x)

@@ -15,10 +15,13 @@ from jaxtyping import Array, Float
 from jaxccp.ccp import band_cholesky, band_lu
 from jaxccp.ccp.blocks import BlockDiagonal, diagonal
 from jaxccp.ccp.delassus import BlockSparseDelassus, BodyDelassus, Delassus
+from jaxccp.math import safe
 
 DENSE_ROWS = 192
 """Largest system of a derivative that is factorised; above, it is solved matrix-free."""
 REFINEMENTS = 4
+LOST = 1e-3
+"""The relative residual of a guarded system from which on it counts as not solved."""
 
 Inverse = Callable[[Array], Array]
 
@@ -40,11 +43,16 @@ class FixedPointSystem:
 
 
 def solve_linear(
-    system: FixedPointSystem, rhs: Float[Array, " n"], error: Float[Array, ""], symmetric: bool
+    system: FixedPointSystem,
+    rhs: Float[Array, " n"],
+    error: Float[Array, ""],
+    symmetric: bool,
+    guarded: bool = False,
 ) -> Float[Array, " n"]:
     """A x = rhs, differentiable in both; a singular consistent system is solved on its range.
 
     ``error`` is what is known of A's entries: the relative residual of the solution it stems from.
+    ``guarded`` gives 0, with derivative 0 in both modes, where that fails.
     """
     n = rhs.shape[0]
     if n == 0:
@@ -55,6 +63,8 @@ def solve_linear(
         solve, transposed = partial(_refine, forward), partial(_refine, backward)
     else:
         solve = transposed = partial(_iterative, symmetric)
+    if guarded:
+        solve, transposed = partial(_guarded, solve), partial(_guarded, transposed)
     return lax.custom_linear_solve(
         system.apply, rhs, solve, None if symmetric else transposed, symmetric=symmetric
     )
@@ -76,6 +86,18 @@ def _refine(inverse: Inverse, matvec: Callable[[Array], Array], b: Array) -> Arr
         return x + inverse(b - matvec(x))
 
     return lax.fori_loop(0, REFINEMENTS, improve, inverse(b))
+
+
+def _guarded(
+    solve: Callable[[Callable[[Array], Array], Array], Array],
+    matvec: Callable[[Array], Array],
+    b: Array,
+) -> Array:
+    """The solution, 0 where it is none. What b has outside of A's range is left as it is by any:
+    A takes it away."""
+    x = solve(matvec, b)
+    left = matvec(b - matvec(x))
+    return jnp.where(safe.norm(left) <= LOST * safe.norm(b), x, 0.0)
 
 
 def by_bodies(delassus: Delassus, limit: int) -> bool:

@@ -51,7 +51,7 @@ class Momentum:
     def advanced(self, y: Point, *, extrapolate: bool = True) -> "Momentum":
         """After the step x ↦ ``y``."""
         end, origin, last = (jax.tree.leaves(point)[0] for point in (y, self.origin, self.y))
-        size = jnp.linalg.norm(end - origin)
+        size: Array = jnp.linalg.norm(end - origin)
         against = jnp.sum((end - origin) * (end - last)) < 0
         runaway = size > RUNAWAY * self.shortest
         fresh = against | runaway

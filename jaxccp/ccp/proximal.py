@@ -91,7 +91,7 @@ def length(
     zero, one = jnp.zeros((), d.dtype), jnp.ones((), d.dtype)
     first, last = slope(zero), slope(one)
 
-    def narrow(i: Array, carry: tuple) -> tuple:
+    def narrow(i: Array, carry: tuple[Array, ...]) -> tuple[Array, ...]:
         low, high, at_low, at_high = carry
         false = low + (high - low) * safe.divide(-at_low, at_high - at_low)
         t = jnp.where(i % 2 == 0, 0.5 * (low + high), jnp.clip(false, low, high))
@@ -104,7 +104,8 @@ def length(
             jnp.where(down, at_high, value),
         )
 
-    low, high, at_low, at_high = lax.fori_loop(0, SEARCHES, narrow, (zero, one, first, last))
+    ends: tuple[Array, ...] = lax.fori_loop(0, SEARCHES, narrow, (zero, one, first, last))
+    low, high, at_low, at_high = ends
     best = jnp.where(-at_low < at_high, low, high)
     best = jnp.where(best > 0, best, high)
     return jnp.where(last > 0.1 * jnp.abs(first), best, one)

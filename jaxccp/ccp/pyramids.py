@@ -66,7 +66,9 @@ def project(x: Float[Array, "c 3"], mu: Float[Array, " c"], sides: int) -> Float
         [at.on_edge[:, None], (at.steep * at.on_edge)[:, None] * at.vertex], axis=1
     )
     off_face = jnp.where(at.apex[:, None], 0.0, edge)
-    return jnp.where(at.inside[:, None], x, jnp.where(at.face[:, None], face, off_face))
+    # On the axis with μ = 0 all edges are equally near, and the derivative in μ is none of theirs.
+    kept = at.inside | ((x[:, 0] >= 0) & jnp.all(tangent == 0, axis=1))
+    return jnp.where(kept[:, None], x, jnp.where(at.face[:, None], face, off_face))
 
 
 def spectrum(

@@ -49,15 +49,27 @@ def _limits(mu: Float[Array, " c"], rolling: Float[Array, "c 2"]) -> Float[Array
     return jnp.concatenate([mu[:, None], rolling], axis=1)
 
 
-def _normal(x: Float[Array, "c 6"], limits: Float[Array, "c 3"]) -> Float[Array, " c"]:
-    """The normal impulse of the projection, negative where that is the apex.
+def _active(
+    x: Float[Array, "c 6"], limits: Float[Array, "c 3"]
+) -> tuple[Bool[Array, "c 3"], Float[Array, " c"]]:
+    """Which bounds are met, and the normal impulse of the projection, negative where that is the
+    apex.
 
     It is the root n of the increasing n − x₀ − Σᵢ kᵢ (aᵢ − kᵢ n)₊. The terms of any subset of i in
     place of the positive parts give a larger function, so the root is the largest of all theirs.
+    A bound of zero is always met: what has no coefficient never sticks.
     """
-    masks = jnp.asarray(SUBSETS, x.dtype)
-    above = x[:, :1] + (limits * _lengths(x[:, 1:])) @ masks.T
-    return jnp.max(above / (1.0 + (limits * limits) @ masks.T), axis=1)
+    lengths = _lengths(x[:, 1:])
+
+    def root(subset: Array) -> Array:
+        """By the terms of these i."""
+        above = jnp.sum(subset * limits * lengths, axis=-1)
+        return (x[:, 0] + above) / (1.0 + jnp.sum(subset * limits * limits, axis=-1))
+
+    normal = jnp.max(root(jnp.asarray(SUBSETS, x.dtype)[:, None]), axis=0)
+    met = (lengths > limits * jnp.maximum(normal, 0.0)[:, None]) | (limits == 0)
+    # Once more by the subset itself: where others tie with it their derivatives differ.
+    return met, root(met.astype(x.dtype))
 
 
 def project(
@@ -65,17 +77,10 @@ def project(
 ) -> Float[Array, "c 6"]:
     """Euclidean projection on the intersection of the three cones."""
     limits = _limits(mu, rolling)
-    normal = jnp.maximum(_normal(x, limits), 0.0)
+    normal = jnp.maximum(_active(x, limits)[1], 0.0)
     most, length = limits * normal[:, None], _lengths(x[:, 1:])
     share = jnp.where(length > most, safe.divide(most, length), 1.0)
     return jnp.concatenate([normal[:, None], _spread(share) * x[:, 1:]], axis=1)
-
-
-def _active(x: Array, limits: Array) -> tuple[Bool[Array, "c 3"], Float[Array, " c"]]:
-    """Which bounds are met, and the normal impulse."""
-    normal = _normal(x, limits)
-    met = _lengths(x[:, 1:]) > limits * jnp.maximum(normal, 0.0)[:, None]
-    return met, normal
 
 
 def _directions(x: Float[Array, "c 5"]) -> tuple[Array, Array, Array]:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 import jax
+import numpy as np
 from jaxtyping import Array, Float, Int
 
 
@@ -25,12 +26,25 @@ class Status(IntEnum):
     each other are not found out: they end as MAX_ITERATIONS or STALLED."""
 
 
+class DerivativeStatus(IntEnum):
+    """What the derivative of a solution is worth, known before anything is differentiated."""
+
+    VALID = 0
+    """As accurate as the solution."""
+    INVALID = 1
+    """The residual is above the tolerance: finite, but it may be anything."""
+    ZERO = 2
+    """The same, replaced by zero, as ``gradient="converged"`` asks for."""
+
+
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Statistics:
     """How a solve went; every field batches under ``vmap``."""
 
     status: Int[Array, ""]
+    derivative: Int[Array, ""]
+    """A :class:`DerivativeStatus`."""
     iterations: Int[Array, ""]
     """Products with N in the main loop."""
     residual_ccp: Float[Array, ""]
@@ -54,3 +68,34 @@ class Solution:
     u: Float[Array, " n"]
     """Velocities N λ + r [m/s]; differentiable in the problem."""
     statistics: Statistics
+
+
+def raise_for_derivative(statistics: Statistics) -> None:
+    """Raise unless the derivatives of all these solves are worth something.
+
+    Not under ``jit`` or ``vmap``: return the report of a rollout, or the statistics of a solve,
+    from what you differentiate (``has_aux=True``) and give it to this function.
+
+    Args:
+        statistics: of any number of solves, such as ``trajectory.report.solver``; the last axis of
+            a batch of rollouts is time.
+
+    Raises:
+        FloatingPointError: names the first step, in a batch its index, and the residuals.
+    """
+    failed = np.asarray(statistics.derivative) != DerivativeStatus.VALID
+    if not failed.any():
+        return
+    order = np.argwhere(failed)
+    first = tuple(order[np.argmin(order[:, -1])]) if failed.ndim else ()
+    status, ccp, ncp = (
+        np.asarray(leaf)[first]
+        for leaf in (statistics.status, statistics.residual_ccp, statistics.residual_ncp)
+    )
+    batch = f" of rollout {', '.join(map(str, first[:-1]))}" if len(first) > 1 else ""
+    where = f"step {first[-1]}{batch}, the first of {failed.sum()}" if first else "the solve"
+    raise FloatingPointError(
+        f"the derivative means nothing at {where}: {Status(int(status)).name} with a residual of "
+        f"{ccp:.1e} m/s under the convex law, {ncp:.1e} m/s under Coulomb's; allow more iterations "
+        "(Stop.max_iterations), a larger tolerance (Stop.atol), or take another solver"
+    )

@@ -1,11 +1,12 @@
 """The one way to every algorithm: problem in, solution and statistics out."""
 
 from dataclasses import dataclass, replace
+from typing import Literal, TypeVar, get_args
 
 import jax.numpy as jnp
 from jax import lax
 from jax.ad_checkpoint import checkpoint_name
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.delassus import DenseDelassus
 from jaxccp.ccp.derivative import IMPULSES, attach
@@ -13,13 +14,18 @@ from jaxccp.ccp.elimination.delassus import EliminatedDelassus
 from jaxccp.ccp.feasible import admissible, contradiction
 from jaxccp.ccp.iteration import Progress, iterate
 from jaxccp.ccp.problem import Law, Problem
-from jaxccp.ccp.solution import Solution, Statistics, Status
+from jaxccp.ccp.solution import DerivativeStatus, Solution, Statistics, Status
 from jaxccp.ccp.solver import Solver
-from jaxccp.ccp.solvers.apgd import APGD
-from jaxccp.math import safe
+from jaxccp.ccp.solvers import resolved
+from jaxccp.math import safe, trees
 
 TABLED_ROWS = 1500
 """Largest problem with eliminated equalities whose N is made a matrix for the iterations."""
+
+_Tree = TypeVar("_Tree")
+Gradient = Literal["always", "converged"]
+"""Whether a solve that has not converged has the derivative its best iterate would have if it were
+the solution, or none: zero."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +48,12 @@ class Stop:
 
 def solve(
     problem: Problem,
-    solver: Solver | None = None,
+    solver: Solver | str | None = None,
     guess: Float[Array, " n"] | None = None,
     *,
     law: Law = "ccp",
     stop: Stop | None = None,
+    gradient: Gradient = "always",
 ) -> Solution:
     """Solve a cone complementarity problem; differentiable in every number of ``problem``.
 
@@ -56,11 +63,14 @@ def solve(
 
     Args:
         problem: n rows.
-        solver: any algorithm of :mod:`jaxccp.ccp.solvers`; APGD when None.
+        solver: any algorithm of :mod:`jaxccp.ccp.solvers`, or its name there; APGD when None.
         guess: multipliers to start from [N·s], or the part of them that is better than zero.
         law: ``"ccp"`` (convex) or ``"ncp"`` (Coulomb's law, by De Saxcé's fixed point).
         stop: tolerance and iteration limit.
+        gradient: ``"converged"`` makes the derivative of a solution zero where its residual is
+            above the tolerance, or where the linear system of the derivative cannot be solved.
     """
+    check_gradient(gradient)
     if law not in ("ccp", "ncp"):
         raise ValueError(f'law must be "ccp" or "ncp", not {law!r}')
     if problem.r.shape[-1] != problem.cones.rows or problem.delassus.rows != problem.cones.rows:
@@ -73,16 +83,33 @@ def solve(
         return Solution(problem.r, problem.r, _nothing_to_do(problem.r.dtype, stop or Stop()))
     frozen = _tabled(lax.stop_gradient(problem))
     start = jnp.zeros_like(problem.r) if guess is None else lax.stop_gradient(guess)
-    algorithm = (solver or APGD()).chosen(frozen, law)
+    algorithm = resolved("apgd" if solver is None else solver).chosen(frozen, law)
     # One row that nothing can satisfy must not decide which iterate is the best for all others.
     solvable = admissible(frozen)
     stop = stop or Stop()
     tolerance, limit = stop.tolerance(solvable), jnp.asarray(stop.max_iterations, jnp.int32)
     best = iterate(solvable, algorithm, start, law, tolerance, limit, stop.history)
     feasible = contradiction(frozen, solvable, law) <= tolerance
-    lam = attach(law, problem, checkpoint_name(best.lam, IMPULSES))
-    statistics = _statistics(frozen, best, tolerance, feasible)
-    return Solution(lam, problem.velocity(lam), statistics)
+    guarded = gradient == "converged"
+    lam = attach(law, problem, checkpoint_name(best.lam, IMPULSES), guarded)
+    valid = best.finite & (best.residual <= tolerance)
+    failed = DerivativeStatus.ZERO if guarded else DerivativeStatus.INVALID
+    right = jnp.asarray(DerivativeStatus.VALID, jnp.int32)
+    derivative = jnp.where(valid, right, failed)
+    statistics = _statistics(frozen, best, tolerance, feasible, derivative)
+    solved = lam, problem.velocity(lam)
+    return Solution(*(cut(valid, solved) if guarded else solved), statistics)
+
+
+def check_gradient(gradient: Gradient) -> None:
+    """Raise ``ValueError`` unless it is one of the two."""
+    if gradient not in get_args(Gradient):
+        raise ValueError(f'gradient must be "always" or "converged", not {gradient!r}')
+
+
+def cut(valid: Bool[Array, ""], tree: _Tree) -> _Tree:
+    """``tree`` with derivative zero unless ``valid``."""
+    return trees.where(valid, tree, lax.stop_gradient(tree))
 
 
 def _tabled(problem: Problem) -> Problem:
@@ -93,7 +120,9 @@ def _tabled(problem: Problem) -> Problem:
     return problem
 
 
-def _statistics(problem: Problem, best: Progress, tolerance: Array, feasible: Array) -> Statistics:
+def _statistics(
+    problem: Problem, best: Progress, tolerance: Array, feasible: Array, derivative: Array
+) -> Statistics:
     rho = problem.step_sizes()
     u = best.n_lam + problem.r
     ccp = problem.residual(best.lam, u, rho)
@@ -107,6 +136,7 @@ def _statistics(problem: Problem, best: Progress, tolerance: Array, feasible: Ar
     status = jnp.where(best.finite, finite, Status.NON_FINITE)
     return Statistics(
         status.astype(jnp.int32),
+        derivative.astype(jnp.int32),
         best.iterations,
         jnp.max(ccp, initial=0.0),
         jnp.max(ncp, initial=0.0),
@@ -119,7 +149,8 @@ def _statistics(problem: Problem, best: Progress, tolerance: Array, feasible: Ar
 def _nothing_to_do(dtype: jnp.dtype, stop: Stop) -> Statistics:
     zero = jnp.zeros((), dtype)
     history = jnp.full(stop.history, jnp.inf, dtype).at[:1].set(0.0)
-    return Statistics(jnp.int32(Status.CONVERGED), jnp.int32(0), zero, zero, zero, zero, history)
+    fine = jnp.int32(Status.CONVERGED), jnp.int32(DerivativeStatus.VALID)
+    return Statistics(*fine, jnp.int32(0), zero, zero, zero, zero, history)
 
 
 def _rms(residual: Array) -> Array:

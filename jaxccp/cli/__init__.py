@@ -1,24 +1,26 @@
-"""The command line; a command is one file and one line here."""
+"""The command line; a command is a file of options in ``commands``, one of work, a line here.
+
+What answers ``--help`` and wrong usages imports neither JAX nor anything that takes as long.
+"""
 
 from typing import Annotated
 
 import typer
 
-from jaxccp import __version__
-from jaxccp.cli.identify import identify_command
-from jaxccp.cli.simulate import simulate
-from jaxccp.cli.solve import solve
+from jaxccp.cli import commands
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_show_locals=False
 )
-app.command("identify")(identify_command)
-app.command()(simulate)
-app.command()(solve)
+app.command("identify")(commands.identify)
+app.command("simulate")(commands.simulate)
+app.command("solve")(commands.solve)
 
 
 def _version(wanted: bool) -> None:
     if wanted:
+        from jaxccp import __version__
+
         typer.echo(f"jaxccp {__version__}")
         raise typer.Exit
 

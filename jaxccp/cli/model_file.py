@@ -14,7 +14,6 @@ from jaxccp.io.mjcf.closing import settled
 from jaxccp.model import Model, State
 from jaxccp.scene import contact_capacity
 
-SUFFIXES = (".xml", ".urdf", ".mjcf")
 ROOM = 32
 """Contacts there is room for at first: what is not used costs time all the same."""
 
@@ -27,11 +26,6 @@ class Opened:
     state: State
     controls: jax.Array | None
     """[steps nm]"""
-
-
-def is_model(scene: str) -> bool:
-    """Whether the command's argument names a model file, not a built-in scene."""
-    return Path(scene).suffix.lower() in SUFFIXES
 
 
 def open_model(
@@ -72,12 +66,6 @@ def roomier(model: Model, run: Run) -> Model:
     """The model with room for the contacts that ``run`` has found, twice as many at least."""
     room = max(2 * contact_capacity(model), int(run.recording.contacts.max()))
     return replace(model, topology=replace(model.topology, max_contacts=room))
-
-
-def check_file(out: Path) -> None:
-    """Refuse what is not a file for arrays, before the work is done."""
-    if out.suffix != ".npz":
-        raise InputError(out, "is not the name of an npz file", "name a FILE.npz for --out")
 
 
 def write_motion(out: Path, loaded: Loaded, run: Run) -> dict[str, str]:

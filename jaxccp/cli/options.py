@@ -1,18 +1,19 @@
-"""Options and exit codes that commands share."""
+"""Options and exit codes that commands share, and their checks; nothing here imports JAX."""
 
 import math
 import os
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from enum import IntEnum
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any, NoReturn, get_args
 
 import typer
 
-from jaxccp.ccp import SOLVERS, Law
-from jaxccp.ccp.cones import Friction
-from jaxccp.io import InputError
+from jaxccp.cli.names import SOLVERS, Friction, Law
+from jaxccp.names import unknown
+
+WRITTEN = (".npz", ".png", ".json")
+"""Endings of the files that commands write."""
 
 
 class Exit(IntEnum):
@@ -23,23 +24,10 @@ class Exit(IntEnum):
     BAD_INPUT = 2
 
 
-@contextmanager
-def bad_input_exits() -> Iterator[None]:
-    """Turn an :class:`InputError` into its message on stderr and exit code 2."""
-    try:
-        yield
-    except InputError as error:
-        typer.echo(f"Error: {error}", err=True)
-        raise typer.Exit(Exit.BAD_INPUT) from None
-
-
-def check_folder(out: Path) -> None:
-    """Refuse a folder that cannot be written to, before the work is done."""
-    existing = next(p for p in (out, *out.absolute().parents) if p.exists())
-    if not existing.is_dir():
-        raise InputError(existing, "is a file, not a folder", "name another folder for --out")
-    if not os.access(existing, os.W_OK | os.X_OK):
-        raise InputError(existing, "cannot be written to", "name another folder for --out")
+def refuse(message: str) -> NoReturn:
+    """Say on stderr what is wrong with a file, and exit with code 2."""
+    typer.echo(f"Error: {message}", err=True)
+    raise typer.Exit(Exit.BAD_INPUT)
 
 
 def one_of(choices: Collection[Any]) -> Callable[[Any], Any]:
@@ -47,11 +35,21 @@ def one_of(choices: Collection[Any]) -> Callable[[Any], Any]:
 
     def check(value: Any) -> Any:
         if value not in choices:
-            known = ", ".join(map(str, choices))
-            raise typer.BadParameter(f"{value!r} is not one of {known}")
+            raise typer.BadParameter(unknown(value, choices))
         return value
 
     return check
+
+
+def contact_solver(value: str | None) -> str | None:
+    """Option callback that refuses what cannot solve contacts with round friction cones."""
+    if value is None or value in CONTACT_SOLVERS:
+        return value
+    if value in SOLVERS:
+        takes = " or ".join(SOLVERS[value])
+        what = f"friction {takes}, not cone" if takes else "no contacts"
+        raise typer.BadParameter(f"{value} takes {what}; choose of {', '.join(CONTACT_SOLVERS)}")
+    raise typer.BadParameter(unknown(value, CONTACT_SOLVERS))
 
 
 def not_negative(value: float) -> float:
@@ -61,20 +59,46 @@ def not_negative(value: float) -> float:
     return value
 
 
-def check_friction(solver: str, friction: Friction) -> None:
-    """Refuse a solver that does not take this shape of friction cones."""
-    takes = SOLVERS[solver].friction
-    if friction not in takes:
-        shapes = f"friction {' or '.join(takes)}, not {friction}" if takes else "no contacts"
-        raise typer.BadParameter(f"{solver} takes {shapes}", param_hint="--solver")
+def positive(value: float) -> float:
+    """Option callback that refuses what is not a finite number above zero."""
+    if not (math.isfinite(value) and value > 0):
+        raise typer.BadParameter(f"{value} is not a finite number > 0")
+    return value
 
+
+def present(path: Path) -> Path:
+    """Refuse a file that is not there."""
+    if not path.exists():
+        refuse(f"{path}: no such file; check the path")
+    return path
+
+
+def folder(param: typer.CallbackParam, out: Path | None) -> Path | None:
+    """Option callback that refuses what cannot become a folder with files in it."""
+    if out is None:
+        return out
+    option = param.opts[0]
+    existing = next(p for p in (out, *out.absolute().parents) if p.exists())
+    if not existing.is_dir():
+        refuse(f"{existing}: is a file, not a folder; name another folder for {option}")
+    if out.suffix in WRITTEN and not out.is_dir():
+        refuse(f"{out}: looks like a file; {option} takes the folder to write to")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        refuse(f"{existing}: cannot be written to; name another folder for {option}")
+    return out
+
+
+CONTACT_SOLVERS = tuple(name for name, shapes in SOLVERS.items() if "cone" in shapes)
+SOLVER_HELP = "Algorithm for the cone problem."
 
 SolverOption = Annotated[
     str,
+    typer.Option(metavar=f"[{'|'.join(SOLVERS)}]", callback=one_of(SOLVERS), help=SOLVER_HELP),
+]
+ContactSolverOption = Annotated[
+    str,
     typer.Option(
-        metavar=f"[{'|'.join(SOLVERS)}]",
-        callback=one_of(SOLVERS),
-        help="Algorithm for the cone problem.",
+        metavar=f"[{'|'.join(CONTACT_SOLVERS)}]", callback=contact_solver, help=SOLVER_HELP
     ),
 ]
 LawOption = Annotated[
@@ -98,6 +122,16 @@ PrecisionOption = Annotated[
     int,
     typer.Option(
         metavar="[32|64]", callback=one_of((32, 64)), help="Bits of the floating-point numbers."
+    ),
+]
+CacheOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cache",
+        metavar="DIR|off",
+        envvar="JAXCCP_CACHE",
+        help="Where compiled programs are kept for the next start; if not given, where "
+        "JAX_COMPILATION_CACHE_DIR says, or in the user's folder for caches.",
     ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout, not a table.")]

@@ -1,4 +1,4 @@
-"""``jaxccp solve``: contact problems from files."""
+"""The work of ``jaxccp solve``: problems read, solved, reported and written."""
 
 import json
 import math
@@ -7,7 +7,6 @@ import time
 from collections.abc import Hashable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Annotated
 
 import jax
 import jax.numpy as jnp
@@ -20,17 +19,8 @@ from rich.table import Table
 
 from jaxccp import ccp
 from jaxccp.ccp.cones import Friction
-from jaxccp.cli.options import (
-    Exit,
-    FrictionOption,
-    JsonOption,
-    LawOption,
-    PrecisionOption,
-    SolverOption,
-    bad_input_exits,
-    check_friction,
-    not_negative,
-)
+from jaxccp.cli.bad_input import bad_input_exits
+from jaxccp.cli.options import Exit
 from jaxccp.io import InputError, NamedProblem, read_problem, write_npz
 
 
@@ -54,56 +44,20 @@ class Report:
     n_rows: int
 
 
-def solve(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE.npz", help="Problems in the layouts 'delassus', 'bodies' or 'system'."
-        ),
-    ],
-    solver: SolverOption = "auto",
-    law: LawOption = "ccp",
-    friction: FrictionOption = "cone",
-    atol: Annotated[
-        float, typer.Option(callback=not_negative, help="Absolute tolerance [m/s].")
-    ] = 0.0,
-    rtol: Annotated[
-        float,
-        typer.Option(
-            callback=not_negative,
-            help="Relative tolerance: stop at residual ≤ atol + rtol · max‖r_c‖, "
-            "r being the velocities [m/s] at zero impulse.",
-        ),
-    ] = 1e-6,
-    max_iterations: Annotated[
-        int, typer.Option(min=0, help="Iteration limit; the best iterate is kept.")
-    ] = 100_000,
-    precision: PrecisionOption = 64,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Write DIR/NAME.npz for each problem, with 'lam': the impulses [N·s] of all rows "
-            "in the file's order.",
-        ),
-    ] = None,
-    as_json: JsonOption = False,
+def solve_command(
+    *,
+    files: list[Path],
+    solver: str,
+    law: ccp.Law,
+    friction: Friction,
+    atol: float,
+    rtol: float,
+    max_iterations: int,
+    precision: int,
+    out: Path | None,
+    as_json: bool,
 ) -> None:
-    """Solve contact problems stored in npz files.
-
-    Finds the impulses λ [N·s] in the friction cones K with velocities u = N λ + r [m/s] in the
-    dual cones and λ · u = 0, and reports for each file: name, solver, law, friction, status
-    (converged, max_iterations, stalled, non_finite or infeasible), iterations, the largest and the
-    root-mean-square residual over contacts and single rows [m/s] under the chosen law, the largest
-    one divided by max‖r_c‖, the objective ½ λᵀNλ + rᵀλ [J], the seconds spent solving and
-    compiling (0 where an earlier file had the same shape), and the numbers of contacts and rows.
-    --json prints one such object per line. Residuals are evaluated in the precision asked for.
-
-    All files are read before the first is solved. Exit code: 0 all converged, 1 some did not
-    (all are reported and written), 2 bad input or usage (nothing is solved or written).
-    """
-    if ccp.SOLVERS[solver].friction:
-        check_friction(solver, friction)
+    """Solve, report and write; the options are those of the command."""
     with bad_input_exits(), jax.enable_x64(precision == 64):
         problems = [
             _shaped(read_problem(file, np.dtype(f"float{precision}")), friction) for file in files
@@ -111,7 +65,7 @@ def solve(
         for problem in problems:
             _check_solver(solver, law, problem)
         if out is not None:
-            _check_output(out, problems)
+            _check_names(problems)
         run = _Runner(ccp.SOLVERS[solver](), law, max_iterations)
         reports = []
         for problem in problems:
@@ -140,9 +94,7 @@ def _check_solver(solver: str, law: ccp.Law, item: NamedProblem) -> None:
         raise InputError(item.path, str(error), "choose another --solver") from None
 
 
-def _check_output(out: Path, problems: list[NamedProblem]) -> None:
-    if out.exists() and not out.is_dir():
-        raise InputError(out, "is a file, not a folder", "name another folder for --out")
+def _check_names(problems: list[NamedProblem]) -> None:
     seen: dict[str, Path] = {}
     for problem in problems:
         if problem.name in seen:

@@ -73,6 +73,7 @@ def clip_faces(
     towards = w[2] < 0
     centre = offset + jnp.where(towards, w, -w) - jnp.where(jnp.arange(3) == 2, half, 0.0)
 
+    first: Array
     on_edges, first, reached = _cross(centre, jnp.stack([u, v]), half[:2], allowance)
     over, covered = _cover(centre, u, v, half[:2], allowance)
     overlaps = jnp.any(reached) | jnp.any(covered)
@@ -84,9 +85,9 @@ def clip_faces(
     tables = jnp.asarray(_NUMBERS.reshape(3, 2, 4), jnp.int32)
     box = 8 * incident_is_b.astype(jnp.int32)
     side_in = towards.astype(jnp.int32)
-    number_in = box + tables[face_in, side_in]
+    number_in: Array = box + tables[face_in, side_in]
     number = 8 - box + tables[face, (side > 0).astype(jnp.int32)]
-    crossing = _CROSSING + 8 * (box + 2 * face_in + side_in) + jnp.arange(8)
+    crossing: Array = _CROSSING + 8 * (box + 2 * face_in + side_in) + jnp.arange(8)
     lowest_number = number_in[2 * (v[2] < 0) + (u[2] < 0)]
     feature = jnp.concatenate(
         [

@@ -45,6 +45,11 @@ class Contacts:
     """Geometric feature that touches, by which the slot's contacts are told apart."""
     found: Int[Array, ""]
     """Live contacts before the capacity was applied; more than c means overflow."""
+    position_rate: Float[Array, "c 3"]
+    """Rate of ``position`` as the bodies move with their present velocities [m/s]; zero in a model
+    without rebounds."""
+    normal_rate: Float[Array, "c 3"]
+    """Rate of the normal as the bodies move with their present velocities [1/s]; likewise."""
 
 
 def slots(topology: Topology) -> int:
@@ -65,14 +70,9 @@ def empty_memory(topology: Topology, dtype: jnp.dtype) -> Memory:
 def detect(model: Model, state: State) -> Contacts:
     """All contacts closer than the margin, the deepest first where there is a capacity."""
     topology = model.topology
-    placed = _place(model, state)
-    if any(PAIRS[group.kinds].shared for group in topology.pairs):
-        placed = replace(placed, core=_cores(model, placed))
-    groups = [_candidates(model, placed, group) for group in topology.pairs]
-    if not groups:
-        groups = [(_no_manifold(state.position.dtype), jnp.zeros((0, 3), jnp.int32))]
-    manifold = jax.tree.map(lambda *parts: jnp.concatenate(parts), *[m for m, _ in groups])
-    pairs = jnp.concatenate([pair for _, pair in groups])
+    manifold, position_rate, normal_rate = _moving(model, state)
+    columns = [_columns(group) for group in topology.pairs]
+    pairs = jnp.asarray(np.concatenate([np.zeros((0, 3), np.int32), *columns]))
     live = manifold.distance < model.contact.margin
     slot = jnp.arange(manifold.distance.shape[0], dtype=jnp.int32)
     found = jnp.sum(live, dtype=jnp.int32)
@@ -83,11 +83,51 @@ def detect(model: Model, state: State) -> Contacts:
         _, slot = jax.lax.top_k(jax.lax.stop_gradient(depth), capacity)
         manifold = jax.tree.map(lambda leaf: leaf[slot], manifold)
         pairs, live = pairs[slot], live[slot]
-    return _contacts(model, manifold, pairs, live, slot, found)
+        position_rate, normal_rate = position_rate[slot], normal_rate[slot]
+    return _contacts(model, manifold, pairs, live, slot, found, position_rate, normal_rate)
+
+
+def _moving(model: Model, state: State) -> tuple[Manifold, Array, Array]:
+    """Every candidate point, and the rates of positions and normals along the velocities, which
+    only rebounds need and which are zero in a model without."""
+    if not model.topology.rebounds:
+        manifold = _manifold(model, state)
+        return manifold, jnp.zeros_like(manifold.position), jnp.zeros_like(manifold.normal)
+    free = jnp.asarray(model.topology.free)[:, None]
+    spin = jnp.pad(jnp.where(free, state.angular_velocity, 0.0), ((0, 0), (1, 0)))
+    turning = 0.5 * quaternion.multiply(spin, state.quaternion)
+
+    def at(position: Array, orientation: Array) -> tuple[tuple[Array, Array], Manifold]:
+        found = _manifold(model, replace(state, position=position, quaternion=orientation))
+        return (found.position, found.normal), found
+
+    poses = (state.position, state.quaternion)
+    rates = (jnp.where(free, state.velocity, 0.0), turning)
+    _, (slide, tilt), manifold = jax.jvp(at, poses, rates, has_aux=True)
+    return manifold, slide, tilt
+
+
+def _manifold(model: Model, state: State) -> Manifold:
+    """Every candidate point of every pair, group by group."""
+    topology = model.topology
+    placed = _place(model, state)
+    if any(PAIRS[group.kinds].shared for group in topology.pairs):
+        placed = replace(placed, core=_cores(model, placed))
+    groups = [_candidates(model, placed, group) for group in topology.pairs]
+    if not groups:
+        return _no_manifold(state.position.dtype)
+    return jax.tree.map(lambda *parts: jnp.concatenate(parts), *groups)
 
 
 def _contacts(
-    model: Model, manifold: Manifold, pairs: Array, live: Array, slot: Array, found: Array
+    model: Model,
+    manifold: Manifold,
+    pairs: Array,
+    live: Array,
+    slot: Array,
+    found: Array,
+    position_rate: Array,
+    normal_rate: Array,
 ) -> Contacts:
     """``pairs``: both shapes, and the row in ``Shapes.rubs`` or -1."""
     table, rules = model.shapes, model.topology.combination
@@ -116,6 +156,8 @@ def _contacts(
         slot,
         manifold.feature,
         found,
+        position_rate,
+        normal_rate,
     )
 
 
@@ -141,10 +183,8 @@ def _cores(model: Model, placed: Geometry) -> Core:
     return jax.tree.map(lambda leaf: leaf[row], core_table(batches))
 
 
-def _candidates(
-    model: Model, placed: Geometry, group: PairGroup
-) -> tuple[Manifold, Int[Array, "c 3"]]:
-    """Contacts, and of each both shapes and the row in ``Shapes.rubs`` or -1."""
+def _candidates(model: Model, placed: Geometry, group: PairGroup) -> Manifold:
+    """Every candidate point of the group's pairs, pair by pair."""
     pair = PAIRS[group.kinds]
 
     def side(kind: str, index: np.ndarray) -> Geometry:
@@ -153,9 +193,13 @@ def _candidates(
 
     a, b = side(group.kinds[0], group.first), side(group.kinds[1], group.second)
     manifold = jax.vmap(pair.kernel)(a, b)
-    flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), manifold)
+    return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), manifold)
+
+
+def _columns(group: PairGroup) -> Int[np.ndarray, "c 3"]:
+    """Of every candidate point both shapes and the row in ``Shapes.rubs`` or -1."""
     columns = np.stack([group.first, group.second, group.rubs], axis=1).astype(np.int32)
-    return flat, jnp.asarray(np.repeat(columns, pair.points, axis=0))
+    return np.repeat(columns, PAIRS[group.kinds].points, axis=0)
 
 
 def _some(placed: Geometry, index: np.ndarray) -> Geometry:

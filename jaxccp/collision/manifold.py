@@ -64,7 +64,8 @@ def direction(v: Float[Array, "*k 3"], fallback: Float[Array, "3"]) -> Float[Arr
     epsilon = jnp.finfo(v.dtype).eps
     long = jnp.sum(v * v, axis=-1, keepdims=True) > epsilon**2
     stand_in = jnp.where(long, v, 1.0)
-    return jnp.where(long, stand_in / jnp.linalg.norm(stand_in, axis=-1, keepdims=True), fallback)
+    unit: Array = stand_in / jnp.linalg.norm(stand_in, axis=-1, keepdims=True)
+    return jnp.where(long, unit, fallback)
 
 
 def between(

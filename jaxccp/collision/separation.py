@@ -117,7 +117,7 @@ def _newton(
     half = (hessian[0, 0] - hessian[1, 1]) / 2
     radius = jnp.hypot(half, off)
     large = jnp.where(half >= 0, jnp.array([half + radius, off]), jnp.array([off, radius - half]))
-    length = jnp.linalg.norm(large)
+    length: Array = jnp.linalg.norm(large)
     x = jnp.eye(2, dtype=normal.dtype)[0]
     large = jnp.where(length > 0, large / jnp.where(length > 0, length, 1.0), x)
     axes = jnp.stack([large, jnp.array([-large[1], large[0]])]) @ tangents

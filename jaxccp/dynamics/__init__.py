@@ -2,6 +2,7 @@
 
 from jaxccp.dynamics.acceleration import Acceleration, accelerations, mean_acceleration
 from jaxccp.dynamics.assembled import Coo, Matrices, matrices
+from jaxccp.dynamics.contact_data import ContactData, Mode
 from jaxccp.dynamics.descriptor import Descriptor, KRMBlocks, describe
 from jaxccp.dynamics.inertia import energy, momentum
 from jaxccp.dynamics.projection import close
@@ -14,12 +15,14 @@ from jaxccp.dynamics.steppers.projected import EulerImplicitProjected
 __all__ = [
     "STEPPERS",
     "Acceleration",
+    "ContactData",
     "Coo",
     "Descriptor",
     "EulerImplicitLinearized",
     "EulerImplicitProjected",
     "KRMBlocks",
     "Matrices",
+    "Mode",
     "StepReport",
     "Stepper",
     "Trajectory",

@@ -11,6 +11,7 @@ from jaxccp.ccp.elimination.equalities import equalities
 from jaxccp.dynamics.drag import drag
 from jaxccp.dynamics.elimination import partition
 from jaxccp.dynamics.inertia import InverseRoot, inverse_root, world_inertia
+from jaxccp.dynamics.inputs import check_inputs
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.rows.servo import explicit
 from jaxccp.math import quaternion, safe
@@ -53,6 +54,7 @@ def accelerations(
     (Featherstone, Rigid Body Dynamics Algorithms, 2008, section 3.5). They are eliminated as in a
     step, along trees in O(n) (:mod:`jaxccp.ccp.elimination.equalities`).
     """
+    check_inputs(model, force, control)
     moving = jnp.asarray(model.topology.free)[:, None]
     twist = state.twist
     twist = jnp.where(moving, twist, 0.0)

@@ -8,9 +8,8 @@ from jax import lax
 from jaxtyping import Array
 
 from jaxccp.ccp.solution import Statistics
-from jaxccp.ccp.solve import Stop, solve
+from jaxccp.ccp.solve import Gradient, Stop, solve
 from jaxccp.ccp.solver import Solver
-from jaxccp.ccp.solvers.auto import Auto
 from jaxccp.collision.detect import Contacts, detect
 from jaxccp.dynamics.system import assemble
 from jaxccp.math import quaternion
@@ -23,8 +22,9 @@ def project(
     model: Model,
     state: State,
     iterations: int,
-    solver: Solver | None = None,
+    solver: Solver | str | None = None,
     stop: Stop | None = None,
+    gradient: Gradient = "always",
 ) -> tuple[State, Statistics]:
     """The state with its bodies moved the least, by mass, so that joints and held tendons are
     closed, limits kept and rigid contacts not in penetration; velocities stay what they are.
@@ -41,8 +41,8 @@ def project(
             at = replace(at, turns=motion.coordinate)
         contacts = _smooth(detect(model, at))
         system = assemble(bare, _still(at), contacts, 1.0, None, motion)
-        found = solve(system.problem, solver or Auto(), stop=stop)
-        moved = system.after(contacts, found.lam).twist
+        found = solve(system.problem, solver or "auto", stop=stop, gradient=gradient)
+        moved = system.after(found.lam).twist
         free = jnp.asarray(model.topology.free)[:, None]
         turned = quaternion.multiply(quaternion.exp(moved[:, 3:]), at.quaternion)
         after = replace(

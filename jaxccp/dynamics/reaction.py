@@ -34,16 +34,20 @@ def reactions(
 
 
 def pushes(
-    state: State, contacts: Contacts, impulses: Float[Array, "c w"], h: Float[Array, ""] | float
+    state: State,
+    contacts: Contacts,
+    lever: Float[Array, "c 2 3"],
+    impulses: Float[Array, "c w"],
+    h: Float[Array, ""] | float,
 ) -> Float[Array, "nb 6"]:
     """Force [N] and torque [N m] of all contacts together on each body, mean over a step, world
     axes, about the centre of mass; on fixed bodies too.
 
-    ``impulses`` are those on the contacts' second bodies: linear, then angular where they roll.
+    ``impulses`` are those on the contacts' second bodies: linear, then angular where they roll;
+    they act at ``lever`` [m] from the centres of mass (:class:`jaxccp.dynamics.impact.Action`).
     """
     force = impulses[:, None, :3] / h
-    arm = contacts.position[:, None] - state.position[contacts.bodies]
-    torque = jnp.cross(arm, force)
+    torque = jnp.cross(lever, force)
     if impulses.shape[1] > 3:
         torque = torque + impulses[:, None, 3:] / h
     sign = jnp.asarray([-1.0, 1.0], impulses.dtype)[:, None]

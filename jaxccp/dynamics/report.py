@@ -6,8 +6,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.ccp.solution import Statistics, Status
+from jaxccp.ccp.solution import DerivativeStatus, Statistics, Status
 from jaxccp.collision.detect import Contacts
+from jaxccp.dynamics.contact_data import ContactData
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -22,19 +23,29 @@ class StepReport:
     """Contacts within the margin, those beyond the capacity included."""
     overflow: Bool[Array, ""]
     """More contacts than the model has room for: the shallowest were left out."""
+    recovery: Float[Array, ""]
+    """Largest speed at which the step undid penetration of rigid contacts [m/s], 0 where there was
+    none. Bodies may depart with it, up to ``recovery_speed``: a kinetic energy that no force gave
+    them. Where it matters, take ``EulerImplicitProjected``, under which it is 0, or start without
+    overlap (:func:`jaxccp.close`), or build the model with a smaller ``recovery_speed``."""
     reactions: Float[Array, "nj 6"]
     """Force [N] and torque [N m] of each joint on its second body, world axes, about the joint's
     origin on it, mean over the step (:func:`jaxccp.dynamics.reaction.reactions`)."""
     pushes: Float[Array, "nb 6"]
     """Force [N] and torque [N m] of all contacts on each body, world axes, about its centre of
     mass, mean over the step (:func:`jaxccp.dynamics.reaction.pushes`)."""
+    contact_data: ContactData | None = None
+    """Every contact, for a stepper with ``contact_data=True``; of the last step where a record is
+    of several."""
 
 
 def report(
     contacts: Contacts,
     statistics: Statistics,
+    recovery: Float[Array, ""],
     reactions: Float[Array, "nj 6"],
     pushes: Float[Array, "nb 6"],
+    contact_data: ContactData | None,
     after: State,
 ) -> StepReport:
     """The report of a step with these contacts and forces to the state ``after``."""
@@ -42,13 +53,25 @@ def report(
     # Where no rows were left to solve for, nobody has looked yet.
     finite = jnp.all(jnp.isfinite(after.velocity)) & jnp.all(jnp.isfinite(after.angular_velocity))
     status = jnp.where(finite, statistics.status, jnp.int32(Status.NON_FINITE))
-    statistics = replace(statistics, status=status)
-    return StepReport(statistics, contacts.found, contacts.found > capacity, reactions, pushes)
+    invalid = jnp.maximum(statistics.derivative, DerivativeStatus.INVALID)
+    derivative = jnp.where(finite, statistics.derivative, invalid)
+    statistics = replace(statistics, status=status, derivative=derivative)
+    return StepReport(
+        statistics,
+        contacts.found,
+        contacts.found > capacity,
+        recovery,
+        reactions,
+        pushes,
+        contact_data,
+    )
 
 
 def merge(reports: StepReport) -> StepReport:
-    """One report of several steps (leading axis): iterations add, forces are their mean, all
-    else is the worst."""
+    """One report of several steps (leading axis): iterations add, forces are their mean,
+    contacts are those of the last, all else is the worst."""
+    last = jax.tree.map(lambda leaf: leaf[-1], reports.contact_data)
+    reports = replace(reports, contact_data=None)
     worst = jax.tree.map(lambda leaf: jnp.max(leaf, axis=0), reports)
     total = jnp.sum(reports.solver.iterations, axis=0, dtype=jnp.int32)
     merged = replace(worst.solver, iterations=total)
@@ -56,8 +79,10 @@ def merge(reports: StepReport) -> StepReport:
         merged,
         worst.contacts,
         worst.overflow,
+        worst.recovery,
         jnp.mean(reports.reactions, axis=0),
         jnp.mean(reports.pushes, axis=0),
+        last,
     )
 
 

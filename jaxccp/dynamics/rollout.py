@@ -13,16 +13,13 @@ from rich.progress import track
 
 from jaxccp.ccp.derivative import IMPULSES
 from jaxccp.collision.detect import empty_memory
+from jaxccp.dynamics.inputs import Inputs, check_inputs
 from jaxccp.dynamics.report import StepReport, merge, raise_for_overflow
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 CHUNKS = 50
 """Parts a rollout with a progress bar is run in."""
-
-
-Inputs = tuple[Array | None, Array | None]
-"""Forces and controls."""
 
 
 class Stepper(Protocol):
@@ -87,17 +84,7 @@ def rollout(
     records = steps // every
     if segment is not None and (segment < 1 or records % segment):
         raise ValueError(f"segment ({segment}) must divide the {records} records")
-    if forces is not None and forces.shape != (steps, *state.position.shape[:1], 6):
-        raise ValueError(
-            f"forces must have shape (steps, bodies, 6) = {(steps, len(state.position), 6)}, "
-            f"not {forces.shape}"
-        )
-    actuators = len(model.topology.linkage.actuators)
-    if controls is not None and controls.shape != (steps, actuators):
-        raise ValueError(
-            f"controls must have shape (steps, actuators) = {(steps, actuators)}, "
-            f"not {controls.shape}"
-        )
+    check_inputs(model, forces, controls, steps)
     inputs = (forces, controls)
     if progress:
         final, trajectory = _with_bar(model, state, stepper, inputs, records, every)

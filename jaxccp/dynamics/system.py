@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Float
 
 from jaxccp.ccp.cones import Cones
 from jaxccp.ccp.delassus import BodyDelassus
@@ -15,13 +15,20 @@ from jaxccp.ccp.elimination.equalities import Equalities, equalities
 from jaxccp.ccp.problem import Problem
 from jaxccp.ccp.rolling import arms
 from jaxccp.collision.detect import Contacts
+from jaxccp.dynamics.contact_rows import (
+    contact_bias,
+    contact_jacobian,
+    contact_velocity,
+    whiten_contacts,
+)
 from jaxccp.dynamics.drag import drag
 from jaxccp.dynamics.elimination import Partition, partition
+from jaxccp.dynamics.impact import Action, at_impact, at_start, impacts
 from jaxccp.dynamics.inertia import InverseRoot, inverse_root
 from jaxccp.dynamics.rows import scalar_rows
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.rows.servo import applied
-from jaxccp.math import quaternion, safe
+from jaxccp.math import quaternion
 from jaxccp.model.kinematics import JointMotion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -59,28 +66,44 @@ class System:
     """All scalar rows."""
     settled: Float[Array, " m"]
     """Multipliers of the eliminated rows for ``free_velocity``."""
-    delay: Float[Array, " c"]
-    """Fraction of the step that passes before each contact's impulse acts: its time of impact
-    where it bounces, 0 elsewhere."""
-    arm: Float[Array, " c"]
+    action: Action
+    """When and where the contacts' impulses act."""
+    rolling_length: Float[Array, " c"]
     """Length [m] that the rows of spinning and rolling are multiplied by."""
+    recovery: Float[Array, ""]
+    """Largest speed at which this step undoes penetration [m/s]."""
+    h: Float[Array, ""] | float
+    """Length of the step [s]."""
     partition: Partition | None = field(metadata={"static": True})
 
-    def after(self, contacts: Contacts, lam: Float[Array, " n"]) -> Outcome:
-        """What the impulses ``lam`` lead to; ``contacts`` as given to :func:`assemble`."""
+    def after(self, lam: Float[Array, " n"]) -> Outcome:
+        """What the impulses ``lam`` lead to."""
         own, blocks = self.problem.cones.split(lam)
         moved, answer = self._moved(lam)
         twist = carrying = self.free_velocity + self.root.apply(moved)
         if blocks.shape[0]:
-            early = self.problem.cones.join(own, (1.0 - self.delay)[:, None] * blocks)
-            carrying = self.free_velocity + self.root.apply(self._moved(early)[0])
+            early = self.problem.cones.join(own, (1.0 - self.action.delay)[:, None] * blocks)
+            shifted, _answer = self._moved(early)
+            carrying = self.free_velocity + self.root.apply(shifted)
+            twist = twist + self._spun(moved, shifted)
         if self.partition is not None:
             every = jnp.zeros(self.rows.bias.shape[0], lam.dtype)
             every = every.at[self.partition.eliminated].set(self.settled + answer)
             own = every.at[self.partition.rest].set(own)
         local = self._split(blocks)
-        world = jnp.einsum("cij,cki->ckj", contacts.frame, self._units(local) * local)
+        world = jnp.einsum("cij,cki->ckj", self.action.frame, self._units(local) * local)
         return Outcome(twist, carrying, own, world.reshape(blocks.shape))
+
+    def _spun(
+        self, moved: Float[Array, "nb 6"], shifted: Float[Array, "nb 6"]
+    ) -> Float[Array, "nb 6"]:
+        """What levers leave out where a body bounces more than once in a step: they know nothing
+        of how far an earlier impulse moves it before a later one. Orbital momentum changes by
+        h m Δc × Δv on that account, for the velocities Δc that impulses add to those that carry
+        the poses and Δv; the spin makes up for it, but where a joint says how a body may spin."""
+        lost = self.h * jnp.cross(moved[:, :3], shifted[:, :3])
+        lost = lost.at[self.rows.bodies.reshape(-1)].set(0.0)
+        return self.root.apply(self.root.transpose(jnp.pad(lost, ((0, 0), (3, 0)))))
 
     def _moved(self, lam: Float[Array, " n"]) -> tuple[Array, Array]:
         """Whitened velocities that the impulses ``lam`` add, and the eliminated rows' answer."""
@@ -89,20 +112,20 @@ class System:
             return push, jnp.zeros_like(self.settled)
         return self.equalities.solve(push, jnp.zeros_like(self.settled))
 
-    def guess(
-        self, contacts: Contacts, scalars: Float[Array, " s"], world: Float[Array, "c w"]
-    ) -> Float[Array, " n"]:
+    def guess(self, scalars: Float[Array, " s"], world: Float[Array, "c w"]) -> Float[Array, " n"]:
         """Multipliers from impulses of all scalar rows, and of contacts in the world: linear, then
         angular where contacts roll."""
         own = scalars if self.partition is None else scalars[self.partition.rest]
-        local = jnp.einsum("cij,ckj->cki", contacts.frame, self._split(world))
+        local = jnp.einsum("cij,ckj->cki", self.action.frame, self._split(world))
         return self.problem.cones.join(own, (local / self._units(local)).reshape(world.shape))
 
     def _split(self, blocks: Float[Array, "c w"]) -> Float[Array, "c k 3"]:
         return blocks.reshape(blocks.shape[0], blocks.shape[1] // 3, 3)
 
     def _units(self, local: Float[Array, "c k 3"]) -> Float[Array, "c k 1"]:
-        return jnp.stack([jnp.ones_like(self.arm), self.arm], axis=1)[:, : local.shape[1], None]
+        return jnp.stack([jnp.ones_like(self.rolling_length), self.rolling_length], axis=1)[
+            :, : local.shape[1], None
+        ]
 
 
 def assemble(
@@ -143,19 +166,29 @@ def assemble(
         rows = rows.of(parts.rest)
 
     rolls = model.topology.rolls
-    jacobian = _jacobian(state, contacts, rolls)
-    u_before = _row_velocity(jacobian, contacts, jnp.where(free, twist, 0.0))
-    u_free = _row_velocity(jacobian, contacts, free_velocity)
-    hits = _hits(model, contacts, u_before[:, 0], u_free[:, 0], h)
-    bias, compliance, delay = _bias(model, contacts, hits, u_before[:, 0], u_free[:, 0], h)
+    before = jnp.where(free, twist, 0.0)
+    action = at_start(state, contacts)
+    jacobian = contact_jacobian(action, rolls=False)
+    u_before = contact_velocity(jacobian, contacts, before)[:, 0]
+    u_free = contact_velocity(jacobian, contacts, free_velocity)[:, 0]
+    hits = impacts(model, contacts, u_before, u_free, h)
+    live, bounces = contacts.live, hits & (contacts.restitution > 0)
+    if model.topology.rebounds:
+        action = at_impact(state, contacts, bounces, -u_free, free_velocity, h)
+        jacobian = contact_jacobian(action, rolls=False)
+        u_before = contact_velocity(jacobian, contacts, before)[:, 0]
+    jacobian = contact_jacobian(action, rolls)
+    u_free = contact_velocity(jacobian, contacts, free_velocity)
+    bias, compliance = contact_bias(model, contacts, bounces, u_before, h)
+    undone = live & ~bounces & (contacts.compliance == 0)
+    recovery = jnp.max(jnp.where(undone, -bias, 0.0), initial=0.0)
     friction = jnp.where(hits, contacts.impact_friction, contacts.friction)
-    live = contacts.live
-    whitened = _whiten(root, contacts, jacobian, live)
-    arm, rolling = jnp.ones_like(bias), None
+    whitened = whiten_contacts(root, contacts, jacobian, live)
+    length, rolling = jnp.ones_like(bias), None
     if rolls:
-        arm = lax.stop_gradient(arms(whitened))
-        rolling = contacts.rolling / arm[:, None]
-        unit = jnp.where(np.arange(6) < 3, 1.0, arm[:, None])
+        length = lax.stop_gradient(arms(whitened))
+        rolling = contacts.rolling / length[:, None]
+        unit = jnp.where(np.arange(6) < 3, 1.0, length[:, None])
         whitened, u_free = whitened * unit[:, :, None], u_free * unit
     normal_only = jnp.eye(u_free.shape[1], dtype=bias.dtype)[0]
     # A dead slot is a contact of zero rows that moves apart: its impulse is zero, exactly.
@@ -172,7 +205,20 @@ def assemble(
     r = jnp.concatenate([rows.velocity(free_velocity) + rows.bias, r.reshape(-1)])
     operator = delassus if held is None else EliminatedDelassus(delassus, held)
     problem = Problem(operator, r, Cones(rows.lo, rows.hi, friction, rolling=rolling))
-    return System(problem, delassus, held, root, free_velocity, every, settled, delay, arm, parts)
+    return System(
+        problem=problem,
+        delassus=delassus,
+        equalities=held,
+        root=root,
+        free_velocity=free_velocity,
+        rows=every,
+        settled=settled,
+        action=action,
+        rolling_length=length,
+        recovery=recovery,
+        h=h,
+        partition=parts,
+    )
 
 
 def _hold(
@@ -202,68 +248,3 @@ def _along_joints(
         control = jnp.zeros(len(linkage.actuators), dtype)
     step = Step(model, state, motion, h, control)
     return scalar_rows(step), applied(step) if linkage.actuators else None
-
-
-def _jacobian(state: State, contacts: Contacts, rolls: bool) -> tuple[Array, Array]:
-    """Linear [c w 3] and angular [c 2 w 3] parts of the second body's rows (first: negated)."""
-    arms = contacts.position[:, None, :] - state.position[contacts.bodies]
-    angular = jnp.cross(arms[:, :, None, :], contacts.frame[:, None, :, :])
-    if not rolls:
-        return contacts.frame, angular
-    turns = jnp.broadcast_to(contacts.frame[:, None], angular.shape)
-    linear = jnp.concatenate([contacts.frame, jnp.zeros_like(contacts.frame)], axis=1)
-    return linear, jnp.concatenate([angular, turns], axis=2)
-
-
-def _row_velocity(jacobian: tuple[Array, Array], contacts: Contacts, twist: Array) -> Array:
-    """Relative velocity of the second surface against the first, in the contact frame [m/s]."""
-    linear, angular = jacobian
-    moving = twist[contacts.bodies]
-    slide = jnp.einsum("cij,cj->ci", linear, moving[:, 1, :3] - moving[:, 0, :3])
-    turn = jnp.einsum("cbij,cbj->cbi", angular, moving[:, :, 3:])
-    return slide + turn[:, 1] - turn[:, 0]
-
-
-def _whiten(
-    root: InverseRoot, contacts: Contacts, jacobian: tuple[Array, Array], live: Bool[Array, " c"]
-) -> Float[Array, "c w 12"]:
-    """The rows times L, (first body, second body) side by side; zero where not live."""
-    linear, angular = jacobian
-    scale = root.linear[contacts.bodies]
-    shift = scale[:, :, None, None] * linear[:, None]
-    turn = jnp.einsum("cbij,cbjk->cbik", angular, root.angular[contacts.bodies])
-    sign = jnp.asarray([-1.0, 1.0], linear.dtype)[:, None, None]
-    rows = sign * jnp.concatenate([shift, turn], axis=-1)
-    rows = jnp.where(live[:, None, None, None], rows, 0.0)
-    return jnp.swapaxes(rows, 1, 2).reshape(*linear.shape[:2], 12)
-
-
-def _hits(
-    model: Model, contacts: Contacts, u_before: Array, u_free: Array, h: Array | float
-) -> Bool[Array, " c"]:
-    """Which contacts are impacts: those that would close within the step, and faster than the
-    minimum bounce speed."""
-    closes = contacts.gap + h * u_free < 0
-    return contacts.live & closes & (u_before < -model.contact.min_bounce_speed)
-
-
-def _bias(
-    model: Model, contacts: Contacts, hits: Array, u_before: Array, u_free: Array, h: Array | float
-) -> tuple[Array, Array, Array]:
-    """Normal-row bias b [m/s], compliance E and delay of each contact.
-
-    A gap may close within the step (b = Φ/h); penetration is undone at the recovery speed at
-    most. A compliant contact is the implicit spring and dashpot of Chrono's NSC materials,
-    E = c/(h(h+α)), b = Φ/(h+α) (Tasora & Anitescu, Meccanica 2013), unclamped, since a clamp would
-    cap its force; its dashpot does not act before the surfaces meet. A contact that hits
-    separates at e times its approach speed (Newton), at its time of impact.
-    """
-    settings = model.contact
-    stretch = h + contacts.damping
-    rigid = jnp.maximum(contacts.gap / h, -settings.recovery_speed)
-    soft = jnp.where(contacts.gap > 0, contacts.gap / h, contacts.gap / stretch)
-    bias = jnp.where(contacts.compliance > 0, soft, rigid)
-    bounces = hits & (contacts.restitution > 0)
-    bias = jnp.where(bounces, contacts.restitution * u_before, bias)
-    impact = safe.divide(jnp.maximum(contacts.gap, 0.0), jnp.where(bounces, -h * u_free, 0.0))
-    return bias, contacts.compliance / (h * stretch), jnp.where(bounces, impact, 0.0)

@@ -46,13 +46,14 @@ class Evaluator:
             samples = segment.target_position.shape[0]
             shift, turn = errors(*experiment.predict(names, values, segment, samples), segment)
             count = jnp.maximum(jnp.sum(segment.valid), 1)
-            distance = jnp.linalg.norm(shift, axis=1) / width
+            distance: Array = jnp.linalg.norm(shift, axis=1) / width
             angle = jnp.degrees(jnp.linalg.norm(turn, axis=1))
             return (
                 jnp.sum(jnp.where(segment.valid, distance, 0.0)) / count,
                 jnp.sum(jnp.where(segment.valid, angle, 0.0)) / count,
             )
 
+        self._gravity = experiment.model.gravity
         self._run = jax.jit(jax.vmap(of_segment, in_axes=(None, 0)))
 
     def segments(self, values: Float[np.ndarray, " p"], segments: Segments) -> Errors:
@@ -75,4 +76,4 @@ class Evaluator:
 
     def horizon(self, values: Float[np.ndarray, " p"], tosses: Tosses, samples: int) -> Errors:
         """Over the next ``samples`` samples, from starts all along the tosses."""
-        return self.segments(values, cut(tosses, samples, samples))
+        return self.segments(values, cut(tosses, samples, samples, self._gravity))

@@ -5,11 +5,12 @@ from dataclasses import dataclass, field, replace
 
 import jax
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float, Int
 
 from jaxccp.ccp.problem import Law
 from jaxccp.ccp.solve import Stop
 from jaxccp.ccp.solver import Solver
+from jaxccp.ccp.solvers import resolved
 from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.identify import parameters
 from jaxccp.identify.evaluate import HORIZONS, Errors, Evaluator
@@ -33,7 +34,8 @@ class Settings:
 
     names: tuple[str, ...] = parameters.DEFAULT
     law: Law = "ncp"
-    solver: Solver = field(default_factory=APGD)
+    solver: Solver | str = field(default_factory=APGD)
+    """An algorithm of :mod:`jaxccp.ccp.solvers`, or its name there."""
     horizons: tuple[int, ...] = (40, 100)
     """Lengths of the rollouts that are compared with the recording [samples]: one descent for
     each, from where the one before ended. Short ones lead towards the minimum, of which long
@@ -45,6 +47,9 @@ class Settings:
     threshold: float = 0.1
     """Where the loss turns from quadratic to linear [body widths]."""
     descent: Descent = field(default_factory=Descent)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "solver", resolved(self.solver))
 
 
 @dataclass(frozen=True)
@@ -83,7 +88,9 @@ class Identification:
         return self.stages[-1]
 
 
-def cube_experiment(dt: float, law: Law, substeps: int, solver: Solver | None = None) -> Experiment:
+def cube_experiment(
+    dt: float, law: Law, substeps: int, solver: Solver | str | None = None
+) -> Experiment:
     """The cube of the toss experiment on a plane, sampled every ``dt`` [s]."""
     model, state = SCENES["cube-toss"](jax.random.key(0))
     double = model.bodies.mass.dtype == np.float64
@@ -102,11 +109,11 @@ def split(tosses: Tosses, share: float, seed: int) -> tuple[np.ndarray, np.ndarr
     return np.sort(order[held:]), np.sort(order[:held])
 
 
-def pieces(tosses: Tosses, horizon: int) -> Segments:
+def pieces(tosses: Tosses, horizon: int, gravity: Float[Array, " 3"]) -> Segments:
     """Segments of ``horizon`` samples all along the tosses, if two fit into most of them; else
     one per toss, from its start for at most ``horizon`` samples."""
     if 2 * horizon < np.median(tosses.lengths):
-        return cut(tosses, horizon, horizon)
+        return cut(tosses, horizon, horizon, gravity)
     return whole(tosses, horizon)
 
 
@@ -143,7 +150,7 @@ def identify(
     start, descent, stages = initial, settings.descent, []
     for horizon in settings.horizons:
         on_stage(f"fitting over {horizon} samples")
-        segments = pieces(tosses.take(train), horizon)
+        segments = pieces(tosses.take(train), horizon, experiment.model.gravity)
         found = fit(experiment, segments, names, loss, start, descent, on_iteration)
         stages.append(found)
         start = dict(zip(names, found.values, strict=True))

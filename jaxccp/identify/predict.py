@@ -8,6 +8,7 @@ from jaxtyping import Array, Float
 from jaxccp.ccp.problem import Law
 from jaxccp.ccp.solve import Stop
 from jaxccp.ccp.solver import Solver
+from jaxccp.ccp.solvers import resolved
 from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.dynamics.rollout import rollout
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
@@ -31,7 +32,11 @@ class Experiment:
     substeps: int = 8
     """Steps between samples."""
     stop: Stop = field(default_factory=lambda: Stop(max_iterations=300))
-    solver: Solver = field(default_factory=APGD)
+    solver: Solver | str = field(default_factory=APGD)
+    """An algorithm of :mod:`jaxccp.ccp.solvers`, or its name there."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "solver", resolved(self.solver))
 
     @property
     def stepper(self) -> EulerImplicitLinearized:
@@ -50,19 +55,21 @@ class Experiment:
         """Positions and orientations at the samples after one start (``vmap`` for many)."""
         model = parameters.apply(self.model, names, values)
         body = self.body
+        steps, h = samples * self.substeps, self.stepper.h
         # The recorded velocity is the mean over the sampling interval before the start; the
-        # stepper's is the mean over its own step before it. Free fall lies between the two.
-        gap = jnp.where(start.airborne, 0.5 * (self.dt - self.stepper.h), 0.0)
-        velocity = start.velocity + gap * model.gravity
+        # stepper's is the mean over its own step before it. What gravity does between the two
+        # acts within the first step, where the model's contacts answer it as they do the rest.
+        late = 0.5 * (self.dt - h) / h * model.gravity * model.bodies.mass[body]
+        forces = jnp.zeros((steps, *self.state.position.shape[:1], 6), late.dtype)
+        forces = forces.at[0, body, :3].set(late)
         state = replace(
             self.state,
             position=self.state.position.at[body].set(start.position),
             quaternion=self.state.quaternion.at[body].set(start.quaternion),
-            velocity=self.state.velocity.at[body].set(velocity),
+            velocity=self.state.velocity.at[body].set(start.velocity),
             angular_velocity=self.state.angular_velocity.at[body].set(start.angular_velocity),
         )
-        steps = samples * self.substeps
-        _, trajectory = rollout(model, state, self.stepper, steps, every=self.substeps)
+        _, trajectory = rollout(model, state, self.stepper, steps, forces, every=self.substeps)
         return trajectory.state.position[:, body], trajectory.state.quaternion[:, body]
 
 

@@ -1,7 +1,9 @@
 """An identification as JSON and as a picture, and parameters read back from JSON."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import jax
@@ -22,8 +24,16 @@ PICTURED = 3
 """Held-out tosses in the picture."""
 
 
-def as_json(found: Identification) -> dict:
-    """Parameters with standard errors, errors before and after, and how they came about."""
+def as_json(found: Identification, truth: Mapping[str, float] = MappingProxyType({})) -> dict:
+    """Parameters with standard errors, errors before and after, and how they came about.
+
+    Args:
+        found: the identification.
+        truth: true values of those parameters of which they are known, by name.
+
+    Returns:
+        What JSON can hold, the true values as ``true`` of their parameters.
+    """
     names, fit = found.fit.names, found.fit
     return {
         "parameters": {
@@ -32,6 +42,7 @@ def as_json(found: Identification) -> dict:
                 "standard_error": _finite(error),
                 "initial": float(start),
                 "unit": parameters.PARAMETERS[name].unit,
+                **({"true": truth[name]} if name in truth else {}),
             }
             for name, value, error, start in zip(
                 names, fit.values, found.standard_errors, found.initial, strict=True
@@ -88,12 +99,22 @@ def read_parameters(path: Path) -> tuple[tuple[str, ...], np.ndarray, Law, int]:
     return names, np.array([values[name] for name in names]), law, substeps
 
 
-def picture(found: Identification, tosses: Tosses) -> "Figure":
-    """Held-out tosses that are typical of the errors after the fit, and the loss curve.
+def picture(
+    found: Identification, tosses: Tosses, truth: Mapping[str, float] = MappingProxyType({})
+) -> "Figure":
+    """Held-out tosses that are typical of the errors after the fit, the losses, the parameters.
 
     Needs matplotlib, which nothing else here does.
+
+    Args:
+        found: the identification.
+        tosses: all those it was given.
+        truth: true values of those parameters of which they are known, by name.
+
+    Returns:
+        The figure, to be saved.
     """
-    from jaxccp.viz import TossPicture, identification_picture
+    from jaxccp.viz import Change, TossPicture, identification_picture
 
     rank = np.argsort(found.after.whole.position)
     shares = np.linspace(0.15, 0.85, min(PICTURED, len(rank)))
@@ -141,4 +162,15 @@ def picture(found: Identification, tosses: Tosses) -> "Figure":
         f"{horizon} samples": stage.losses
         for horizon, stage in zip(found.settings.horizons, found.stages, strict=True)
     }
-    return identification_picture(shown, losses, title)
+    changes = [
+        Change(name, float(start), float(value), float(error), scale, truth.get(name))
+        for name, start, value, error, scale in zip(
+            names,
+            found.initial,
+            found.fit.values,
+            found.standard_errors,
+            parameters.columns(names)[2],
+            strict=True,
+        )
+    ]
+    return identification_picture(shown, losses, changes, title)

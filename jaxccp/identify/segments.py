@@ -15,7 +15,6 @@ JUMP = 0.3
 """Change of velocity between samples, beyond gravity's, that betrays an impact [m/s]."""
 SPIN_JUMP = 3.0
 """Likewise of angular velocity [rad/s]."""
-GRAVITY = np.array([0.0, 0.0, -9.81])
 
 
 @jax.tree_util.register_dataclass
@@ -26,9 +25,8 @@ class Segments:
     position: Float[Array, "b 3"]
     quaternion: Float[Array, "b 4"]
     velocity: Float[Array, "b 3"]
+    """Mean over the interval that ends at the start [m/s]."""
     angular_velocity: Float[Array, "b 3"]
-    airborne: Bool[Array, " b"]
-    """Whether the start is in free flight."""
     target_position: Float[Array, "b s 3"]
     target_quaternion: Float[Array, "b s 4"]
     valid: Bool[Array, "b s"]
@@ -49,18 +47,29 @@ def whole(tosses: Tosses, limit: int | None = None) -> Segments:
     samples = int(tosses.lengths.max()) - FIRST - 1
     samples = samples if limit is None else min(samples, limit)
     start = tosses.starts + FIRST
-    return _gather(tosses, np.arange(len(tosses)), start, np.ones(len(tosses), bool), samples)
+    return _gather(tosses, np.arange(len(tosses)), start, samples)
 
 
-def cut(tosses: Tosses, samples: int, stride: int) -> Segments:
-    """Segments of ``samples`` samples, about every ``stride``, from starts that are not impacts.
+def cut(
+    tosses: Tosses, samples: int, stride: int, gravity: Float[np.ndarray | Array, " 3"]
+) -> Segments:
+    """Cut recordings into segments whose starts are not impacts.
 
     The velocity of a start is a mean over the interval before it; where an impact fell into that
     interval it is the velocity of no moment, so the start is put off until the motion is smooth.
+
+    Args:
+        tosses: the recordings.
+        samples: how many samples follow each start.
+        stride: samples from one start to the next, more where a start is put off.
+        gravity: the model's, by which bodies in flight gain speed between samples [m/s²].
+
+    Raises:
+        ValueError: no recording is long enough.
     """
-    toss, start, airborne = [], [], []
+    toss, start = [], []
     for index, (first, length) in enumerate(zip(tosses.starts, tosses.lengths, strict=True)):
-        smooth, falling = _motion(tosses, first, length)
+        smooth = _smooth(tosses, first, length, np.asarray(gravity))
         wanted = FIRST
         while wanted + samples < length:
             offset = int(np.argmax(smooth[wanted:]))
@@ -69,40 +78,37 @@ def cut(tosses: Tosses, samples: int, stride: int) -> Segments:
                 break
             toss.append(index)
             start.append(first + at)
-            airborne.append(falling[at])
             wanted = at + stride
     if not toss:
         raise ValueError(
             f"no toss has {samples} samples after a start; the longest has "
             f"{int(tosses.lengths.max())}: ask for a shorter horizon"
         )
-    return _gather(tosses, np.array(toss), np.array(start), np.array(airborne), samples)
+    return _gather(tosses, np.array(toss), np.array(start), samples)
 
 
-def _motion(
-    tosses: Tosses, first: int, length: int
-) -> tuple[Bool[np.ndarray, " length"], Bool[np.ndarray, " length"]]:
-    """For each sample of a toss: no impact just before it; in free flight."""
+def _smooth(
+    tosses: Tosses, first: int, length: int, gravity: Float[np.ndarray, " 3"]
+) -> Bool[np.ndarray, " length"]:
+    """Whether each sample of a toss has no impact in the interval before it."""
     rows = slice(first, first + length)
-    change = np.diff(tosses.velocity[rows], axis=0)
-    from_flight = np.linalg.norm(change - GRAVITY * tosses.dt, axis=1)
+    # From the second sample with a velocity on: the difference up to the first has no meaning.
+    change = np.diff(tosses.position[rows], n=2, axis=0) / tosses.dt
+    from_flight = np.linalg.norm(change - gravity * tosses.dt, axis=1)
     from_rest = np.linalg.norm(change, axis=1)
-    spin = np.linalg.norm(np.diff(tosses.angular_velocity[rows], axis=0), axis=1)
-    calm = (np.minimum(from_flight, from_rest) < JUMP) & (spin < SPIN_JUMP)
-    # The difference up to the first sample with a velocity has no meaning; a toss begins in flight.
-    smooth = np.concatenate([[False], calm])
-    flight = np.concatenate([[True], from_flight < from_rest])
-    smooth[FIRST] = flight[FIRST] = True
-    return smooth, flight
+    spin = np.diff(tosses.angular_velocity[rows][FIRST:], axis=0)
+    calm = (np.minimum(from_flight, from_rest) < JUMP) & (np.linalg.norm(spin, axis=1) < SPIN_JUMP)
+    return np.concatenate([[False, True], calm])
 
 
-def _gather(
-    tosses: Tosses, toss: np.ndarray, start: np.ndarray, airborne: np.ndarray, samples: int
-) -> Segments:
+def _gather(tosses: Tosses, toss: np.ndarray, start: np.ndarray, samples: int) -> Segments:
     end = (tosses.starts + tosses.lengths)[toss]
     rows = start[:, None] + 1 + np.arange(samples)
     valid = rows < end[:, None]
     rows = np.minimum(rows, end[:, None] - 1)
+
+    # Recordings differ in what their velocities mean; the poses tell the mean over the interval.
+    velocity = (tosses.position[start] - tosses.position[start - 1]) / tosses.dt
 
     def real(values: np.ndarray) -> Array:
         return jnp.asarray(values, float)
@@ -110,9 +116,8 @@ def _gather(
     return Segments(
         real(tosses.position[start]),
         real(tosses.quaternion[start]),
-        real(tosses.velocity[start]),
+        real(velocity),
         real(tosses.angular_velocity[start]),
-        jnp.asarray(airborne),
         real(tosses.position[rows]),
         real(tosses.quaternion[rows]),
         jnp.asarray(valid),

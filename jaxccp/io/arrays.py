@@ -10,25 +10,33 @@ SYMMETRY = 1e-4
 """Largest asymmetry accepted of a symmetric matrix, relative to its largest entry."""
 
 
+ZIP, NPY = b"PK", b"\x93N"
+"""The first bytes of npz files, and of those of a single array."""
+
+
 class Arrays:
     """The arrays of one npz file, read when asked for. Every fault is an :class:`InputError`."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         try:
-            archive = np.load(self.path, allow_pickle=False)
+            with self.path.open("rb") as file:
+                start = file.read(len(ZIP))
         except FileNotFoundError:
             raise InputError(path, "no such file", "check the path") from None
         except OSError as error:
             raise InputError(
                 path, f"cannot be read ({error.strerror or error})", "give a readable npz file"
             ) from None
-        except Exception as error:  # zipfile, zlib, struct and pickle each raise their own
+        if start != ZIP:
+            what = "a single array, not an npz file" if start == NPY else "is no npz file"
+            raise InputError(path, what, "give a file that numpy.savez wrote")
+        try:
+            archive = np.load(self.path, allow_pickle=False)
+        except Exception as error:  # zipfile, zlib and struct each raise their own
             raise InputError(
-                path, f"not an npz file, or truncated ({error})", "write it with numpy.savez"
+                path, f"an npz file that is damaged or truncated ({error})", "write it again"
             ) from None
-        if not isinstance(archive, np.lib.npyio.NpzFile):
-            raise InputError(path, "a single array, not an npz file", "write it with numpy.savez")
         self._archive = archive
 
     def __enter__(self) -> "Arrays":
@@ -152,7 +160,9 @@ class Arrays:
         self.require(field)
         try:
             return self._archive[field]
-        except Exception as error:  # as above, and object arrays are refused here
+        except Exception as error:  # as above
+            if "allow_pickle" in str(error):
+                raise self.fault(field, "holds Python objects", "store numbers or text") from None
             raise self.fault(
                 field, f"cannot be read ({error})", "the file is damaged: write it again"
             ) from None

@@ -1,6 +1,7 @@
 """Closed forms for 3 × 3 matrices, cheap to compile and to batch."""
 
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Float
 
 
@@ -13,11 +14,18 @@ def cross_matrix(v: Float[Array, "*b 3"]) -> Float[Array, "*b 3 3"]:
 
 
 def inverse(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b 3 3"]:
-    """Inverse by the adjugate; ``a`` must be well conditioned."""
-    r0, r1, r2 = a[..., 0, :], a[..., 1, :], a[..., 2, :]
+    """Inverse by the adjugate; ``a`` must be well conditioned, and may be of any size.
+
+    The adjugate has products of two entries, the determinant of three, and its derivative of six,
+    which leave the range of float32 with the inertia of a 4 g die, or of a ship. So the matrix is
+    first divided by its largest entry.
+    """
+    size = jnp.max(jnp.abs(lax.stop_gradient(a)), axis=(-2, -1), keepdims=True)
+    b = a / size
+    r0, r1, r2 = b[..., 0, :], b[..., 1, :], b[..., 2, :]
     columns = [jnp.cross(r1, r2), jnp.cross(r2, r0), jnp.cross(r0, r1)]
     determinant = jnp.sum(r0 * columns[0], axis=-1)
-    return jnp.stack(columns, axis=-1) / determinant[..., None, None]
+    return jnp.stack(columns, axis=-1) / determinant[..., None, None] / size
 
 
 def inverse_root(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b 3 3"]:

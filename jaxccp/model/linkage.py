@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.model.joints.axis import Motion
 from jaxccp.model.routing import Routing
+from jaxccp.names import index
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,25 +104,19 @@ class Linkage:
 
     def joint(self, name: str) -> int:
         """Index of a joint by name."""
-        return _index("joint", self.joints, name)
+        return index("the model", "joint", self.joints, name)
 
     def axis(self, name: str) -> int:
         """Index of an axis by name."""
-        return _index("axis", self.axes, name)
+        return index("the model", "axis", self.axes, name)
 
     def tendon(self, name: str) -> int:
         """Index of a tendon by name."""
-        return _index("tendon", self.routing.tendons, name)
+        return index("the model", "tendon", self.routing.tendons, name)
 
     def actuator(self, name: str) -> int:
         """Index of an actuator by name."""
-        return _index("actuator", self.actuators, name)
-
-
-def _index(what: str, names: tuple[str, ...], name: str) -> int:
-    if name not in names:
-        raise ValueError(f"no {what} named {name!r}; the model has {', '.join(names) or 'none'}")
-    return names.index(name)
+        return index("the model", "actuator", self.actuators, name)
 
 
 @jax.tree_util.register_dataclass

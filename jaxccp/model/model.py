@@ -12,6 +12,7 @@ from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.material import Combination
 from jaxccp.model.medium import Medium
 from jaxccp.model.routing import Tendons
+from jaxccp.names import index
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +35,7 @@ class Topology:
     """Names; body 0 is the fixed world."""
     free: np.ndarray
     """Mask [nb] of the bodies that move."""
+    shape_names: tuple[str, ...]
     shapes: tuple[str, ...]
     """Kind of each shape."""
     shape_body: np.ndarray
@@ -44,6 +46,9 @@ class Topology:
     combination: Combination
     rolls: bool
     """Whether contacts resist spinning and rolling: they then have six rows."""
+    rebounds: bool
+    """Whether any surface had restitution when the model was built: only then are impulses of
+    bounces placed at their time of impact."""
     max_contacts: int | None
     """Capacity for contacts; None keeps every candidate of every pair."""
     linkage: Linkage
@@ -56,9 +61,11 @@ class Topology:
 
     def body(self, name: str) -> int:
         """Index of a body by name."""
-        if name not in self.bodies:
-            raise ValueError(f"no body named {name!r}; the model has {', '.join(self.bodies)}")
-        return self.bodies.index(name)
+        return index("the model", "body", self.bodies, name)
+
+    def shape(self, name: str) -> int:
+        """Index of a shape by name."""
+        return index("the model", "shape", self.shape_names, name)
 
 
 @jax.tree_util.register_dataclass
@@ -132,7 +139,7 @@ class ContactSettings:
     margin: Float[Array, ""]
     """Gap below which a contact enters the problem [m]."""
     recovery_speed: Float[Array, ""]
-    """Largest speed at which penetration is undone [m/s]."""
+    """Largest speed at which ``EulerImplicitLinearized`` undoes penetration [m/s]."""
     min_bounce_speed: Float[Array, ""]
     """Approach speed below which restitution is 0 [m/s]."""
 

@@ -15,12 +15,13 @@ from jaxccp.model.model import ContactSettings, Model, Topology
 from jaxccp.model.shapes import ConvexMesh, HeightField, Plane, Shape
 from jaxccp.model.state import State
 from jaxccp.model.tendons import Cable, Coupling
+from jaxccp.names import fresh, index
 from jaxccp.scene.bodies import Body, body_table, initial_state
 from jaxccp.scene.check import finite_vector, inertia_matrix, nonnegative, positive, unit_quaternion
 from jaxccp.scene.closed import closed
 from jaxccp.scene.frames import IDENTITY, ORIGIN, Frame, seen_from
 from jaxccp.scene.linkage import Driven, Hung, axis_motions, tables
-from jaxccp.scene.routing import Strung, check_tendon
+from jaxccp.scene.routing import Strung, checked_tendon
 from jaxccp.scene.shapes import Placed, pair_groups, shape_table, table_rows
 
 WORLD = 0
@@ -40,7 +41,8 @@ class ModelBuilder:
     margin: float = 0.02
     """Gap below which a contact enters the problem [m]."""
     recovery_speed: float = 0.6
-    """Largest speed at which penetration is undone [m/s]."""
+    """Largest speed at which ``EulerImplicitLinearized`` undoes penetration [m/s]; bodies may
+    depart with it. ``EulerImplicitProjected`` undoes it at once, and adds no velocity."""
     min_bounce_speed: float = 0.15
     """Approach speed below which restitution is 0 [m/s]."""
     _bodies: list[Body] = field(init=False, default_factory=list)
@@ -90,11 +92,12 @@ class ModelBuilder:
     def add_solid(self, shape: Shape, mass: float, material: Material | None = None, **pose) -> int:
         """Add a free body that is one uniform solid ``shape``; ``pose`` as in :meth:`add_body`.
 
-        The body's frame is at the centre of mass, whatever the frame of a mesh's points.
+        The body's frame is at the centre of mass, whatever the frame of a mesh's points. The shape
+        has the body's name.
         """
         body = self.add_body(mass, shape.inertia(mass), **pose)
         offset = -shape.centre if isinstance(shape, ConvexMesh) else ORIGIN
-        self.add_shape(body, shape, offset, material=material)
+        self.add_shape(body, shape, offset, material=material, name=self._bodies[body].name)
         return body
 
     def add_fixed(
@@ -107,10 +110,17 @@ class ModelBuilder:
         label = name or f"body{len(self._bodies)}"
         return self._add(label, False, 1.0, np.eye(3), position, quaternion, ORIGIN, ORIGIN)
 
+    @property
+    def _body_names(self) -> list[str]:
+        return [body.name for body in self._bodies]
+
+    def _shape_pair(self, what: str, pair: Iterable[int | str]) -> frozenset[int]:
+        names = [placed.name for placed in self._shapes]
+        return frozenset(index(what, "shape", names, shape) for shape in pair)
+
     def _add(self, name, free, mass, inertia, position, quaternion, velocity, spin) -> int:
         label = f"body {name!r}"
-        if any(body.name == name for body in self._bodies):
-            raise ValueError(f"{label}: the name is taken; give each body its own")
+        fresh("body", name, self._body_names)
         self._bodies.append(
             Body(
                 name,
@@ -127,30 +137,34 @@ class ModelBuilder:
 
     def add_shape(
         self,
-        body: int,
+        body: int | str,
         shape: Shape,
         position: Sequence[float] | np.ndarray = ORIGIN,
         quaternion: Sequence[float] | np.ndarray = IDENTITY,
         material: Material | None = None,
         group: int = 1,
         mask: int = ~0,
+        name: str | None = None,
     ) -> int:
-        """Attach ``shape`` to ``body`` at a pose in the body's frame and return its index.
+        """Attach ``shape`` to ``body``, an index or a name, at a pose in the body's frame and
+        return its index. Its name is unique; ``shape<i>`` when None.
 
         Two shapes may touch when ``group`` of each meets ``mask`` of the other (bitwise), they
         belong to different bodies, one of them free, and the bodies are not excluded.
         """
-        if not 0 <= body < len(self._bodies):
-            raise ValueError(f"shape {len(self._shapes)}: there is no body {body}; add it first")
-        name = self._bodies[body].name
+        own = name or f"shape{len(self._shapes)}"
+        fresh("shape", own, [placed.name for placed in self._shapes])
+        body = index(f"shape {own!r}", "body", self._body_names, body)
+        carrier = self._bodies[body].name
         if isinstance(shape, Plane | HeightField) and self._bodies[body].free:
             what = shape.kind.replace("_", " ")
             raise ValueError(
-                f"body {name!r}: a {what} must be on a fixed body, such as the world, 0"
+                f"body {carrier!r}: a {what} must be on a fixed body, such as the world, 0"
             )
-        label = f"{shape.kind} on body {name!r}"
+        label = f"{shape.kind} on body {carrier!r}"
         self._shapes.append(
             Placed(
+                own,
                 body,
                 shape,
                 finite_vector(f"{label}: position [m]", position, 3),
@@ -165,8 +179,8 @@ class ModelBuilder:
     def add_joint(
         self,
         joint: Joint,
-        first: int,
-        second: int,
+        first: int | str,
+        second: int | str,
         anchor: Sequence[float] | np.ndarray = ORIGIN,
         quaternion: Sequence[float] | np.ndarray = IDENTITY,
         frames: tuple[Frame, Frame] | None = None,
@@ -177,7 +191,7 @@ class ModelBuilder:
 
         Args:
             joint: how the second body moves against the first; see :mod:`jaxccp.model.joints`.
-            first: a body, or the world, 0.
+            first: a body by index or name, or the world, 0.
             second: another body; one of the two must be free.
             anchor: origin of the joint's frame, world [m], with the bodies where they were added;
                 the coordinates there are 0.
@@ -190,11 +204,9 @@ class ModelBuilder:
         """
         label = name or f"joint{len(self._joints)}"
         what = f"joint {label!r}"
-        if any(other.name == label for other in self._joints):
-            raise ValueError(f"{what}: the name is taken; give each joint its own")
-        for body in (first, second):
-            if not 0 <= body < len(self._bodies):
-                raise ValueError(f"{what}: there is no body {body}; add it first")
+        fresh("joint", label, [other.name for other in self._joints])
+        first = index(what, "body", self._body_names, first)
+        second = index(what, "body", self._body_names, second)
         if first == second:
             raise ValueError(f"{what}: connects body {self._bodies[first].name!r} with itself")
         if not (self._bodies[first].free or self._bodies[second].free):
@@ -231,47 +243,51 @@ class ModelBuilder:
         """
         label = name or f"tendon{len(self._tendons)}"
         axes = axis_motions(self._joints)
-        if label in axes or any(other.name == label for other in self._tendons):
-            raise ValueError(f"tendon {label!r}: the name is taken; give each tendon its own")
-        check_tendon(f"tendon {label!r}", tendon, axes, len(self._bodies))
-        self._tendons.append(Strung(label, tendon))
+        fresh("tendon", label, [*axes, *(other.name for other in self._tendons)])
+        checked = checked_tendon(f"tendon {label!r}", tendon, axes, self._body_names)
+        self._tendons.append(Strung(label, checked))
         return len(self._tendons) - 1
 
-    def add_actuator(self, actuator: Actuator, axis: str, name: str | None = None) -> int:
+    def add_actuator(self, actuator: Actuator, axis: int | str, name: str | None = None) -> int:
         """Drive an axis or tendon and return the actuator's index, its place in the controls.
 
         Args:
             actuator: :func:`jaxccp.motor`, :func:`jaxccp.position_servo`, … .
             axis: its name: the joint's where that has one degree of freedom, else ``joint.0``, …;
-                or a tendon's.
+                or a tendon's. Or its index, tendons after all axes.
             name: unique; ``actuator<i>`` when None.
         """
         label = name or f"actuator{len(self._actuators)}"
-        if any(other.name == label for other in self._actuators):
-            raise ValueError(f"actuator {label!r}: the name is taken; give each its own")
+        fresh("actuator", label, [other.name for other in self._actuators])
         known = [*axis_motions(self._joints), *(one.name for one in self._tendons)]
-        if axis not in known:
-            raise ValueError(
-                f"actuator {label!r}: there is no axis {axis!r}; there are {', '.join(known)}"
-            )
-        self._actuators.append(Driven(label, actuator, axis))
+        driven = known[index(f"actuator {label!r}", "axis", known, axis)]
+        self._actuators.append(Driven(label, actuator, driven))
         return len(self._actuators) - 1
 
-    def exclude(self, body_a: int, body_b: int) -> None:
-        """Let the shapes of two bodies pass through each other."""
-        self._excluded.add(frozenset((body_a, body_b)))
+    def exclude(self, body_a: int | str, body_b: int | str) -> None:
+        """Let the shapes of two bodies, by index or name, pass through each other."""
+        names = self._body_names
+        pair = frozenset(index("exclude", "body", names, body) for body in (body_a, body_b))
+        self._excluded.add(pair)
 
-    def collide_only(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Let these pairs of shapes touch and no others, whatever their groups and bodies say."""
-        self._chosen = {frozenset(pair) for pair in pairs}
+    def collide_only(self, pairs: Iterable[tuple[int | str, int | str]]) -> None:
+        """Let these pairs of shapes, by index or name, touch and no others, whatever their groups
+        and bodies say."""
+        self._chosen = {self._shape_pair("collide_only", pair) for pair in pairs}
 
     def rub(
-        self, shape_a: int, shape_b: int, friction: float, spinning: float, rolling: float
+        self,
+        shape_a: int | str,
+        shape_b: int | str,
+        friction: float,
+        spinning: float,
+        rolling: float,
     ) -> None:
-        """Give a pair of shapes coefficients of its own, for impacts too, in place of what their
-        materials make."""
+        """Give a pair of shapes, by index or name, coefficients of its own, for impacts too, in
+        place of what their materials make."""
         Material(friction, spinning=spinning, rolling=rolling)  # refuses what is none
-        self._rubs[frozenset((shape_a, shape_b))] = (friction, spinning, rolling)
+        pair = self._shape_pair("rub", (shape_a, shape_b))
+        self._rubs[pair] = (friction, spinning, rolling)
 
     def build(self, max_contacts: int | None = None) -> tuple[Model, State]:
         """The model and its initial state, in JAX's current default precision.
@@ -298,6 +314,7 @@ class ModelBuilder:
         topology = Topology(
             tuple(body.name for body in self._bodies),
             free,
+            tuple(placed.name for placed in self._shapes),
             tuple(placed.shape.kind for placed in self._shapes),
             np.array([placed.body for placed in self._shapes], np.int32),
             table_rows(self._shapes),
@@ -305,6 +322,7 @@ class ModelBuilder:
             self.combination,
             any(p.material.spinning or p.material.rolling for p in self._shapes)
             or any(spinning or rolling for _, spinning, rolling in self._rubs.values()),
+            any(p.material.restitution > 0 for p in self._shapes),
             max_contacts,
             linkage,
         )

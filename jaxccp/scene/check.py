@@ -32,6 +32,13 @@ def nonnegative(what: str, value: float) -> float:
 
 def unit_quaternion(what: str, value: Sequence[float] | np.ndarray) -> np.ndarray:
     """``value`` normalised, if it was a unit quaternion up to a small error."""
+    maker = {(3,): 'from_euler("xyz", …)', (3, 3): "from_matrix(…)"}.get(np.shape(value))
+    if maker:
+        raise ValueError(
+            f"{what} must be a unit quaternion (w, x, y, z), not {value!r}; angles, rotation "
+            "vectors and matrices are turned into one by scipy.spatial.transform.Rotation: "
+            f"Rotation.{maker}.as_quat(scalar_first=True)"
+        )
     array = finite_vector(what, value, 4)
     length = np.linalg.norm(array)
     if abs(length - 1) > UNIT_TOLERANCE:

@@ -1,13 +1,14 @@
 """From tendons, as they were added, to their tables."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import jax.numpy as jnp
 import numpy as np
 
 from jaxccp.model.routing import Routing, Tendons
 from jaxccp.model.tendons import Cable, Coupling
+from jaxccp.names import index
 
 
 @dataclass
@@ -18,21 +19,24 @@ class Strung:
     tendon: Coupling | Cable
 
 
-def check_tendon(label: str, tendon: Coupling | Cable, axes: dict[str, str], bodies: int) -> None:
-    """Raise ``ValueError`` for what is not there; ``axes`` has the motion of each by its name."""
+def checked_tendon(
+    label: str, tendon: Coupling | Cable, axes: dict[str, str], bodies: Sequence[str]
+) -> Coupling | Cable:
+    """The tendon, its bodies by index.
+
+    Raises ``ValueError`` for what is not there; ``axes`` has the motion of each by its name.
+    """
     if isinstance(tendon, Cable):
-        for body, _ in tendon.points:
-            if not 0 <= body < bodies:
-                raise ValueError(f"{label}: there is no body {body}; add it first")
-        return
+        places = tuple((index(label, "body", bodies, body), at) for body, at in tendon.points)
+        return replace(tendon, points=places)
     for axis in tendon.terms:
-        if axis not in axes:
-            raise ValueError(f"{label}: there is no axis {axis!r}; there are {', '.join(axes)}")
+        index(label, "axis", list(axes), axis)
         if axes[axis] == "ball":
             raise ValueError(
                 f"{label}: {axis!r} is of a ball, whose coordinates its rates are no derivatives "
                 "of; use hinges"
             )
+    return tendon
 
 
 def routed(
@@ -50,7 +54,7 @@ def routed(
     for i, one in enumerate(strung):
         if isinstance(one.tendon, Cable):
             start = len(places)
-            places += [(body, np.asarray(point, float)) for body, point in one.tendon.points]
+            places += [(int(body), np.asarray(at, float)) for body, at in one.tendon.points]
             segments += [(i, k, k + 1) for k in range(start, len(places) - 1)]
     term = np.array([(i, axis) for i, axis, _ in terms], np.int32).reshape(-1, 2)
     segment = np.array(segments, np.int32).reshape(-1, 3)

@@ -19,6 +19,7 @@ from jaxccp.scene.tables import bounding_radius, grid_table, hull_table
 class Placed:
     """A shape in its place on a body."""
 
+    name: str
     body: int
     shape: Shape
     position: np.ndarray

@@ -1,6 +1,6 @@
 """Pictures of what was simulated; needs matplotlib: ``pip install 'jaxccp[viz]'``."""
 
-from jaxccp.viz.identification import TossPicture, identification_picture
+from jaxccp.viz.identification import Change, TossPicture, identification_picture
 from jaxccp.viz.picture import picture
 
-__all__ = ["TossPicture", "identification_picture", "picture"]
+__all__ = ["Change", "TossPicture", "identification_picture", "picture"]

@@ -1,4 +1,4 @@
-"""Pictures of an identification: recorded against simulated tosses, and the loss curve."""
+"""Pictures of an identification: recorded against simulated tosses, losses and parameters."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 MEASURED, BEFORE, AFTER = "#333333", "#d1603d", "#2f6690"
 
@@ -27,27 +28,47 @@ class TossPicture:
     angle_after: Float[np.ndarray, " s"]
 
 
+@dataclass(frozen=True)
+class Change:
+    """What a fit has made of one parameter, each number in the parameter's unit."""
+
+    name: str
+    before: float
+    after: float
+    standard_error: float
+    """Not finite where the data do not tell it."""
+    scale: float
+    """A change that matters."""
+    truth: float | None
+    """None where it is not known."""
+
+
 def identification_picture(
-    tosses: Sequence[TossPicture], losses: Mapping[str, Float[np.ndarray, " k"]], title: str
+    tosses: Sequence[TossPicture],
+    losses: Mapping[str, Float[np.ndarray, " k"]],
+    changes: Sequence[Change],
+    title: str,
 ) -> Figure:
-    """For each toss its path from the side, height and orientation error; below, the losses of
-    the descents, by their name."""
-    figure = Figure(figsize=(13.0, 3.0 * len(tosses) + 2.4), dpi=110, layout="constrained")
+    """For each toss its path from the side and the errors of position and orientation; below,
+    the losses of the descents, by their name, and what became of each parameter."""
+    figure = Figure(figsize=(13.0, 3.0 * len(tosses) + 3.2), dpi=110, layout="constrained")
     FigureCanvasAgg(figure)
-    heights = [1.25] * len(tosses) + [1.0]
-    grid = figure.add_gridspec(len(tosses) + 1, 3, height_ratios=heights)
-    for row, toss in enumerate(tosses):
-        axes = [figure.add_subplot(grid[row, column]) for column in range(3)]
+    # Apart, so that the long names of the parameters take no room from the tosses.
+    parts = figure.subfigures(2, 1, squeeze=False, height_ratios=[3.0 * len(tosses), 3.2])
+    above, below = parts[:, 0]
+    grid = above.subplots(len(tosses), 3, squeeze=False)
+    for axes, toss in zip(grid, tosses, strict=True):
         _draw_toss(axes, toss)
-        if row == 0:
-            axes[0].legend(frameon=False, fontsize=9)
-    _draw_losses(figure.add_subplot(grid[-1, :]), losses)
+    grid[0, 0].legend(frameon=False, fontsize=9)
+    left, right = below.subplots(1, 2)
+    _draw_losses(left, losses)
+    _draw_changes(right, changes)
     figure.suptitle(title, x=0.012, ha="left", fontsize=13, fontweight="bold", color=MEASURED)
     return figure
 
 
 def _draw_toss(axes: Sequence[Axes], toss: TossPicture) -> None:
-    path, height, angle = axes
+    path, distance, angle = axes
     # The side view is taken along the toss's own direction of travel.
     travel = toss.measured[-1, :2] - toss.measured[0, :2]
     travel = travel / max(float(np.linalg.norm(travel)), 1e-9)
@@ -59,14 +80,48 @@ def _draw_toss(axes: Sequence[Axes], toss: TossPicture) -> None:
     for label, position, colour, style, width in curves:
         along = (position[:, :2] - toss.measured[0, :2]) @ travel
         path.plot(along, position[:, 2], style, color=colour, lw=width, label=label)
-        height.plot(toss.time, position[:, 2], style, color=colour, lw=width)
-    angle.plot(toss.time, toss.angle_before, "--", color=BEFORE, lw=1.4)
-    angle.plot(toss.time, toss.angle_after, "-", color=AFTER, lw=1.4)
+    for position, turn, colour, style in (
+        (toss.before, toss.angle_before, BEFORE, "--"),
+        (toss.after, toss.angle_after, AFTER, "-"),
+    ):
+        away = 1e3 * np.linalg.norm(position - toss.measured, axis=1)
+        distance.plot(toss.time, away, style, color=colour, lw=1.4)
+        angle.plot(toss.time, turn, style, color=colour, lw=1.4)
     path.set(xlabel="along the toss [m]", ylabel="height [m]", title=toss.title)
-    height.set(xlabel="time [s]", ylabel="height [m]")
+    distance.set(xlabel="time [s]", ylabel="position error [mm]")
     angle.set(xlabel="time [s]", ylabel="orientation error [°]")
     for each in axes:
         _bare(each)
+
+
+def _draw_changes(axes: Axes, changes: Sequence[Change]) -> None:
+    rows = np.arange(len(changes))
+    labels = []
+    for row, change in zip(rows, changes, strict=True):
+        moved = (change.after - change.before) / change.scale
+        spread = change.standard_error if np.isfinite(change.standard_error) else 0.0
+        axes.plot([0.0, moved], [row, row], color=AFTER, lw=1.0, alpha=0.4)
+        axes.errorbar(moved, row, xerr=2.0 * spread / change.scale, fmt="o", color=AFTER, ms=5)
+        label = f"{change.name}  {change.before:.4g} → {change.after:.4g}"
+        if change.truth is not None:
+            aim = (change.truth - change.before) / change.scale
+            axes.plot(aim, row, "|", color=MEASURED, ms=16, mew=2.0)
+            label += f"  (true {change.truth:.4g})"
+        labels.append(label)
+    marks = [
+        Line2D([], [], color=BEFORE, ls="--", label="before"),
+        Line2D([], [], color=AFTER, marker="o", ms=5, label="after, ± 2 standard errors"),
+    ]
+    if any(change.truth is not None for change in changes):
+        marks.append(Line2D([], [], color=MEASURED, marker="|", ms=12, mew=2, ls="", label="true"))
+    axes.axvline(0.0, color=BEFORE, ls="--", lw=1.4)
+    axes.set_yticks(rows, labels)
+    axes.invert_yaxis()
+    axes.set(xlabel="change, in units of each parameter's scale")
+    axes.legend(
+        handles=marks, frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0, 1), ncols=3
+    )
+    _bare(axes)
 
 
 def _draw_losses(axes: Axes, losses: Mapping[str, np.ndarray]) -> None:

@@ -7,6 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.gridspec import SubplotSpec
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
@@ -34,9 +35,9 @@ def picture(model: Model, recording: Recording, law: Law, title: str) -> Figure:
     """
     figure = Figure(figsize=(13.0, 6.5), dpi=120, layout="constrained")
     FigureCanvasAgg(figure)
-    grid = figure.add_gridspec(3, 2, width_ratios=(2.0, 1.0))
-    _draw_scene(figure.add_subplot(grid[:, 0]), model, recording)
-    _draw_curves([figure.add_subplot(grid[i, 1]) for i in range(3)], recording, law)
+    scene, curves = figure.add_gridspec(1, 2, width_ratios=(2.0, 1.0))
+    _draw_scene(figure.add_subplot(scene), model, recording)
+    _draw_curves(figure, curves, recording, law)
     figure.suptitle(title, x=0.012, ha="left", fontsize=13, fontweight="bold", color=INK)
     return figure
 
@@ -112,16 +113,20 @@ def _instants(
     return np.unique(np.concatenate([[0], picked[1:-1], [len(way) - 1]]))
 
 
-def _draw_curves(axes: list[Axes], recording: Recording, law: Law) -> None:
+def _draw_curves(figure: Figure, place: SubplotSpec, recording: Recording, law: Law) -> None:
+    """One above the other; residuals only where there is one (without contacts all are 0)."""
     time = recording.time
     residual = recording.residual_ncp if law == "ncp" else recording.residual_ccp
     # Exact zeros (no contact) have no place on a logarithmic axis.
     residual = np.where(residual > 0, residual, np.nan)
-    panels = (
+    panels = [
         ("energy [J]", time, recording.energy, PALETTE[1]),
         ("contacts", time[1:], recording.contacts, PALETTE[2]),
-        (f"residual, {law} [m/s]", time[1:], residual, PALETTE[0]),
-    )
+    ]
+    if np.isfinite(residual).any():
+        panels.append((f"residual, {law} [m/s]", time[1:], residual, PALETTE[0]))
+    grid = place.subgridspec(len(panels), 1)
+    axes = [figure.add_subplot(grid[i]) for i in range(len(panels))]
     for ax, (label, x, y, colour) in zip(axes, panels, strict=True):
         _curve(ax, x, y, colour)
         ax.set_title(label, loc="left", fontsize=10, color=INK)
@@ -130,11 +135,13 @@ def _draw_curves(axes: list[Axes], recording: Recording, law: Law) -> None:
         ax.grid(color="#e6e6e6", linewidth=0.6)
         ax.tick_params(which="both", labelsize=8, colors=INK)
     _widen(axes[0], recording.energy)
-    axes[1].yaxis.set_major_locator(MaxNLocator(integer=True))
-    if np.isfinite(residual).any():
+    if recording.contacts.size:
+        axes[1].set_ylim(recording.contacts.min() - 0.5, recording.contacts.max() + 0.5)
+    axes[1].yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    if len(panels) > 2:
         decades = np.log10([np.nanmin(residual), np.nanmax(residual)])
         axes[2].set(yscale="log", ylim=10.0 ** (np.floor(decades) + np.array([-0.05, 1.05])))
-    axes[2].set_xlabel("time [s]", fontsize=9, color=INK)
+    axes[-1].set_xlabel("time [s]", fontsize=9, color=INK)
 
 
 def _widen(ax: Axes, y: np.ndarray) -> None:

@@ -68,7 +68,11 @@ def test_float32(law: Law) -> None:
     single = run(stack([shaped(case.problem(np.float32), "pyramid") for case in CASES]), law)
     assert single.lam.dtype == np.float32 and np.isfinite(single.lam).all()
     worst = np.asarray(getattr(single.statistics, f"residual_{law}"))
-    assert np.median(worst) < 3e-6 and np.max(worst) < 3e-4  # of velocities of some 10 m/s
+    # Of velocities of some 10 m/s. Where rows depend on each other pivots are rounding themselves:
+    # one such problem ends between 2e-4 and 2e-3, as the compiler orders its sums.
+    redundant = np.repeat([kind == "redundant" for kind in KINDS], len(CASES) // len(KINDS))
+    assert np.median(worst) < 3e-6
+    assert np.max(worst[~redundant]) < 3e-5 and np.max(worst[redundant]) < 3e-3
 
 
 def test_vmap_equals_a_loop() -> None:

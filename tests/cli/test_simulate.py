@@ -1,6 +1,5 @@
 """The command ``jaxccp simulate``."""
 
-import importlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -11,15 +10,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from jaxccp.ccp import Status, solve
-from jaxccp.cli import app
+from jaxccp.cli import app, simulate
 from jaxccp.cli.simulation import Run
 from jaxccp.cli.simulation import simulate as run_scene
 from jaxccp.dynamics import EulerImplicitLinearized, energy, rollout
 from jaxccp.io import load_trajectory, read_problem
 from jaxccp.scene.library import SCENES
-
-# The package's attribute of that name is the command, not its module.
-simulate = importlib.import_module("jaxccp.cli.simulate")
 
 
 def run(*arguments: str) -> Result:

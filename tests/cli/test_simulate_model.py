@@ -39,7 +39,7 @@ def crane(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, np.ndarray, R
     np.savez(folder / "ctrl.npz", ctrl=ctrl)
     command = f"simulate {folder}/crane.xml --init {folder}/init.npz --ctrl {folder}/ctrl.npz"
     command += f" --dt {DT} --duration {STEPS * DT} --precision 64 --solver newton --json"
-    command += f" --out {folder}/out.npz"
+    command += f" --out {folder}/out"
     return folder, ctrl, CliRunner().invoke(app, command.split())
 
 
@@ -48,7 +48,7 @@ def test_report(crane: tuple[Path, np.ndarray, Result]) -> None:
     assert result.exit_code == 0, result.output
     said = json.loads(result.stdout.splitlines()[-1])
     assert said["steps"] == STEPS and said["ignored"] == []
-    assert said["trajectory"] == str(folder / "out.npz")
+    assert said["trajectory"] == str(folder / "out" / "crane.npz")
     assert ["'floor'" in line and "margin" in line for line in said["approximated"]] == [True]
 
 
@@ -65,7 +65,7 @@ def test_trajectory_is_that_of_mujoco(crane: tuple[Path, np.ndarray, Result]) ->
         mujoco.mj_step(model, data, 50)
         qpos.append(data.qpos.copy())
         qvel.append(data.qvel.copy())
-    with np.load(folder / "out.npz") as found:
+    with np.load(folder / "out" / "crane.npz") as found:
         assert sorted(found) == ["qpos", "qvel", "time"]
         np.testing.assert_allclose(found["time"], DT * np.arange(STEPS + 1), atol=1e-12)
         np.testing.assert_allclose(found["qpos"][0], qpos[0], atol=1e-12)
@@ -107,8 +107,8 @@ def test_bad_arrays(
     folder, _, _ = crane
     np.savez(tmp_path / "bad.npz", **arrays)
     command = ["simulate", f"{folder}/crane.xml", option, f"{tmp_path}/bad.npz"]
-    command += ["--dt", f"{DT}", "--duration", f"{STEPS * DT}", "--out", f"{tmp_path}/out.npz"]
+    command += ["--dt", f"{DT}", "--duration", f"{STEPS * DT}", "--out", f"{tmp_path}/out"]
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 2, result.output
     assert named in result.stderr and "bad.npz" in result.stderr
-    assert not (tmp_path / "out.npz").exists()
+    assert not (tmp_path / "out").exists()

@@ -34,7 +34,9 @@ MOVES = {
 HOVER = 0.2 * H * np.hypot(1.5, 0.5)
 """Gap h μ s at which a body slides under the convex law; from elsewhere it would hop first."""
 OF_LAW: dict[Law, dict[str, Lane]] = {
-    "ncp": MOVES,
+    # From the other start a contact stops sliding within reach of the differences.
+    "ncp": MOVES
+    | {"impact": replace(MOVES["impact"], velocity=(0.5, 0.3, -1.2), spin=(1.5, -1, 3))},
     "ccp": MOVES | {"slide": replace(MOVES["slide"], height=HOVER, velocity=(1.5, 0.5, 0.0))},
 }
 STEP_LENGTHS = {

@@ -52,6 +52,8 @@ def step() -> tuple[Model, State, Contacts, System, Descriptor, Problem, np.ndar
         slot=jnp.arange(4),
         feature=jnp.arange(4),
         found=jnp.asarray(3),
+        position_rate=jnp.zeros((4, 3)),
+        normal_rate=jnp.zeros((4, 3)),
     )
 
     @jax.jit
@@ -60,7 +62,7 @@ def step() -> tuple[Model, State, Contacts, System, Descriptor, Problem, np.ndar
         descriptor = describe(model, system)
         lam = jnp.sin(jnp.arange(descriptor.cones.rows, dtype=system.problem.r.dtype))
         problem, delassus = descriptor.problem(), system.delassus.dense()
-        ways = jnp.stack([system.after(contacts, lam).twist, descriptor.velocities(lam)])
+        ways = jnp.stack([system.after(lam).twist, descriptor.velocities(lam)])
         forms = jnp.stack([delassus, problem.delassus.dense()])
         return system, descriptor, problem, forms, ways
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from jaxccp.ccp import Newton, Stop
-from jaxccp.dynamics import EulerImplicitProjected, close, rollout
-from jaxccp.model import Box, Material, Model, Plane, Revolute, State, joint_motion, place
+from jaxccp.dynamics import EulerImplicitLinearized, EulerImplicitProjected, close, rollout
+from jaxccp.model import Box, Material, Model, Plane, Revolute, Sphere, State, joint_motion, place
 from jaxccp.scene import ModelBuilder
 
 H, STEPS = 2e-3, 300
@@ -100,3 +100,32 @@ def test_loops_close() -> None:
     # The rocker's joint has the world second: its coordinate is that of the world against it.
     elbow = pin(0.5, (-0.1, 0.3), -angle["rocker"])
     assert np.linalg.norm(elbow - knee) == pytest.approx(np.hypot(0.5, 0.1), abs=1e-9)
+
+
+@pytest.mark.parametrize("start", [EulerImplicitLinearized, EulerImplicitProjected])
+def test_overlap_undone_leaves_no_velocity_behind(start: type[EulerImplicitLinearized]) -> None:
+    """A ball 0.2 mm deep in the ground and a pendulum 0.1 mrad beyond its limit, both at rest
+    without gravity. The linearised step makes a velocity of it, and says so."""
+    depth, beyond, h = 2e-4, 1e-4, 1e-3
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    builder.add_shape(0, Plane())
+    ball = builder.add_solid(Sphere(0.05), 1.0, position=(0, 0, 0.05 - depth))
+    bob = builder.add_body(1.0, (0.01, 0.02, 0.03), (0.4, 2, 1))
+    hinge = Revolute((0, 1, 0), limits=(-1.0, LIMIT))
+    builder.add_joint(hinge, 0, bob, (0, 2, 1))
+    model, state = builder.build()
+    state = jax.jit(place)(model, state, jnp.asarray([LIMIT + beyond]))
+    after, path = rollout(model, state, start(h, stop=Stop(1e-12)), 5)
+    angle = jax.jit(joint_motion)(model, after).coordinate[0]
+    assert after.position[ball, 2] >= 0.05 - 1e-9 and angle <= LIMIT + 1e-6
+    twist = np.concatenate([path.state.velocity, path.state.angular_velocity], axis=-1)
+    if start is EulerImplicitProjected:
+        assert not np.any(twist[:, ball])
+        # What turning the pendulum along a chord misses of the arc moves it yet.
+        assert np.abs(twist[:, bob]).max() < beyond**2 / h
+        assert not np.any(path.report.recovery)
+    else:
+        assert after.velocity[ball, 2] == pytest.approx(depth / h)
+        assert np.abs(after.angular_velocity[bob, 1]) == pytest.approx(beyond / h, rel=1e-3)
+        assert path.report.recovery[0] == pytest.approx(depth / h)
+        assert not np.any(path.report.recovery[1:])

@@ -326,6 +326,6 @@ def test_solvers_over_all_rows(problems, solver) -> None:
     stop = Stop(1e-11, max_iterations=20000)
     solution = solve(system.problem, solver, stop=stop)
     assert not int(solution.statistics.status)
-    outcome = system.after(detect(*scene()[:2]), solution.lam)
+    outcome = system.after(solution.lam)
     twist = outcome.twist[np.asarray(scene()[0].topology.free)]
     np.testing.assert_allclose(twist.reshape(-1), x[: len(blocks.f)], atol=1e-8)

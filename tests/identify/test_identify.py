@@ -1,16 +1,18 @@
 """The whole identification, on recordings whose answer is known."""
 
 import json
+from io import StringIO
 from pathlib import Path
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from jaxccp.cli import app
-from jaxccp.cli.identify import DEMO
+from jaxccp.cli.identify import DEMO, _evaluation_table, true_values
 from jaxccp.identify import (
     Descent,
     Evaluator,
@@ -20,13 +22,14 @@ from jaxccp.identify import (
     standard_errors,
     whole,
 )
+from jaxccp.identify.evaluate import Errors
 from jaxccp.identify.fit import _tamed_mean
 from jaxccp.identify.parameters import columns
-from jaxccp.identify.pipeline import Settings, cube_experiment, identify, split
+from jaxccp.identify.pipeline import Comparison, Settings, cube_experiment, identify, split
 from jaxccp.identify.report import as_json, picture, read_parameters
 from jaxccp.io import InputError
 from jaxccp.io.tosses import Tosses, read_tosses, write_tosses
-from tests.identify.recordings import DT, GRAVITY, flights
+from tests.identify.recordings import DT, GRAVITY, flights, slides
 
 TRUTH = {
     "friction": 0.22,
@@ -56,6 +59,20 @@ def found(tosses: Tosses):
     return identify(tosses, settings)
 
 
+def test_the_command_knows_the_true_values_of_its_tosses():
+    assert true_values() == TRUTH
+
+
+def test_every_column_of_errors_has_its_unit():
+    one = Errors(np.array([0.125]), np.array([3.0]))
+    stream = StringIO()
+    Console(file=stream, width=120).print(_evaluation_table(Comparison(one, {10: one}), "tosses"))
+    table = stream.getvalue()
+    assert table.count("mean [widths]") == table.count("median [widths]") == 1
+    assert table.count("mean [°]") == table.count("median [°]") == 1
+    assert table.count("0.1250") == 4
+
+
 def test_free_flight_is_predicted_exactly():
     """Velocities are backward differences: the parabola is met all the same, at any step."""
     recorded = flights((30, 30))
@@ -65,6 +82,17 @@ def test_free_flight_is_predicted_exactly():
         assert errors.position.max() < 1e-10
         assert errors.rotation.max() < 0.02  # degrees; the Cayley turn is of second order
     assert GRAVITY[2] == -9.81
+
+
+@pytest.mark.parametrize("mean", [True, False])
+def test_friction_of_what_never_leaves_the_ground(mean: bool):
+    """A start need not be in flight, nor its velocity the one that the recording's poses have."""
+    recorded = slides(0.27, (1.5, 2.0), mean)
+    experiment = cube_experiment(DT, "ncp", 4)
+    equations = normal_equations(experiment, whole(recorded), ("friction",), Loss(1.0, 0.1))
+    values, at_the_end = refine(equations, ("friction",), np.array([0.2]))
+    assert abs(values[0] - 0.27) < 1e-3
+    assert at_the_end.loss < 1e-8
 
 
 @pytest.mark.slow
@@ -87,7 +115,9 @@ def test_the_report_holds_everything_and_can_be_read_back(found, tosses, tmp_pat
     names, values, law, substeps = read_parameters(path)
     assert (names, law, substeps) == (tuple(TRUTH), "ncp", found.settings.substeps)
     np.testing.assert_array_equal(values, found.fit.values)
-    picture(found, tosses).savefig(tmp_path / "identify.png")
+    told = as_json(found, {"friction": 0.22})["parameters"]
+    assert [name for name in told if "true" in told[name]] == ["friction"]
+    picture(found, tosses, TRUTH).savefig(tmp_path / "identify.png")
     assert (tmp_path / "identify.png").stat().st_size > 20_000
 
 

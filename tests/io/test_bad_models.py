@@ -1,9 +1,12 @@
 """Model files that cannot be used: clear refusals, whatever is wrong with them."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
+from scipy.spatial import ConvexHull
 from typer.testing import CliRunner
 
 from jaxccp.cli import app
@@ -14,7 +17,7 @@ from tests.io.mutations import mutations
 pytest.importorskip("mujoco")
 
 MODELS = Path(__file__).resolve().parents[2] / "examples" / "models"
-Write = Callable[[str], Path]
+Write = Callable[..., Path]
 
 
 @pytest.fixture
@@ -36,7 +39,8 @@ WELD = "<equality><weld name='bolt' body1='arm' relpose='0 0 1 1 0 0 0'/></equal
 BAD = {
     "nothing": ("", "empty file"),
     "no xml": ("robot", "parse"),
-    "empty world": ("<mujoco/>", "no body besides the world"),
+    "empty world": ("<mujoco/>", "no body besides the world; give it a body with a joint"),
+    "nothing moves": (body(BALL), "none of its bodies can move; give it a body with a joint"),
     "unknown element": (body(f"{BALL}<spring/>"), "'spring', line 1"),
     "massless": (body("<joint/>"), "mass and inertia of moving bodies.*'arm'"),
     "missing mesh": (
@@ -58,7 +62,15 @@ BAD = {
         f"{BALL}</body></worldbody>{WELD}</mujoco>",
         "'bolt' .line 1.*cannot move",
     ),
-    "site nowhere": (body(f"<freejoint/>{BALL}<site pos='nan 0 0'/>"), "frame in body 1"),
+    "site nowhere": (
+        body(f"<freejoint/>{BALL}<site pos='nan 0 0'/>"),
+        "frame in body 'arm' .line 1. is not",
+    ),
+    "negative friction": (
+        "<mujoco><worldbody><geom name='ice' type='plane' size='1 1 1' friction='-1 0 0'/>"
+        f"<body><freejoint/>{BALL}</body></worldbody></mujoco>",
+        "geom 'ice' .line 1.: friction must be finite and ≥ 0",
+    ),
     "not a number": (body(f"<joint axis='0 0 nan'/>{BALL}"), "joint 0 .line 1.: .*axis"),
 }
 
@@ -70,6 +82,83 @@ def test_refused(write: Write, case: str) -> None:
     with pytest.raises(InputError, match=f"(?s){said}") as caught:
         load(file)
     assert str(file) in str(caught.value)
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_messages_speak_of_the_file(write: Write, case: str) -> None:
+    """Not of the classes and methods that it is read with."""
+    with pytest.raises(InputError) as caught:
+        load(write(BAD[case][0]))
+    assert not re.search(r"\b(add_\w+|Material|ConvexMesh|Actuator|line 0)\b", str(caught.value))
+
+
+INNER = """<mujoco>
+<worldbody>
+<body name="arm" gravcomp="1">
+<joint name="elbow"/><geom size="0.1"/><geom{extra} size="0.1" pos="0 0 1"/></body>
+</worldbody>
+</mujoco>"""
+
+
+@pytest.mark.parametrize(
+    ("extra", "said"),
+    [
+        ("", r"body 'arm' \(parts/arm.xml, line 3\): gravity compensation"),
+        (" sise='1'", r"attribute: 'sise'; Element 'geom', in parts/arm.xml, line 4; correct"),
+        (
+            " name='hand' type='mesh' mesh='m'",
+            r"Element name 'hand', id 1, in parts/arm.xml, line 4",
+        ),
+        (" type='mesh' mesh='m'", r"'m' not found in geom 1; .*, in parts/arm.xml; correct"),
+    ],
+)
+def test_included_files_are_named(write: Write, tmp_path: Path, extra: str, said: str) -> None:
+    """MuJoCo says line 0 of all that they hold; one includes the other here."""
+    (tmp_path / "parts").mkdir()
+    write(INNER.format(extra=extra), "parts/arm.xml")
+    write("<mujoco><include file='parts/arm.xml'/></mujoco>", "all.xml")
+    with pytest.raises(InputError, match=f"(?s){said}") as caught:
+        load(write("<mujoco>\n<include file='all.xml'/>\n</mujoco>"))
+    assert "line 0" not in str(caught.value)
+
+
+def test_hulls_of_thousands_of_vertices_are_thinned(write: Write, tmp_path: Path) -> None:
+    """Of an ellipsoid, whose distance from the hull that is left is known at every point."""
+    z = np.linspace(-1, 1, 3000)
+    turn = np.pi * (1 + np.sqrt(5)) * np.arange(len(z))
+    sphere = np.stack([np.cos(turn), np.sin(turn), 0 * z], axis=1) * np.sqrt(1 - z**2)[:, None]
+    half = np.array([0.4, 0.1, 0.2])
+    points = half * (sphere + [0, 0, 1] * z[:, None])
+    lines = "".join(f"v {x:.9f} {y:.9f} {z:.9f}\n" for x, y, z in points)
+    faces = "".join(f"f {a + 1} {b + 1} {c + 1}\n" for a, b, c in _outward(points))
+    (tmp_path / "egg.obj").write_text(lines + faces)
+    (found,) = (
+        loaded := load(
+            write(
+                "<mujoco><asset><mesh name='m' file='egg.obj'/></asset><worldbody>"
+                "<geom type='plane' size='1 1 1'/><body><freejoint/>"
+                "<geom name='egg' type='mesh' mesh='m'/></body></worldbody></mujoco>"
+            )
+        )
+    ).approximated
+    (corners,) = np.unique(np.asarray(loaded.model.shapes.hulls.vertices), axis=1)
+    assert 300 < len(corners) <= 500
+    match = re.search(r"'egg'.*has 3000 vertices, of which (\d+) are kept: it is (\S+) m", found)
+    assert match and int(match[1]) == len(corners)
+    # The faces' midpoints show how deep they cut into the ellipsoid, here in units of its axes.
+    hull = ConvexHull(corners)
+    lengths = np.sort(half)  # MuJoCo turns meshes so that the shortest is along x
+    deepest = 1 - np.linalg.norm(corners[hull.simplices].mean(axis=1) / lengths, axis=1).min()
+    assert 0 < deepest < 0.03
+    assert 0 < float(match[2]) < 0.03 * half.max()
+
+
+def _outward(points: np.ndarray) -> np.ndarray:
+    """Triangles of the hull, counter-clockwise seen from outside."""
+    hull = ConvexHull(points)
+    a, b, c = (points[hull.simplices[:, i]] for i in range(3))
+    out = np.einsum("fi,fi->f", np.cross(b - a, c - a), hull.equations[:, :3]) > 0
+    return np.where(out[:, None], hull.simplices, hull.simplices[:, ::-1])
 
 
 def test_no_such_file_and_no_mujoco(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,7 +232,7 @@ def test_spoilt_files_raise_nothing_foreign(write: Write, monkeypatch: pytest.Mo
 
 def test_command_says_so_and_exits_with_2(write: Write, tmp_path: Path) -> None:
     def said(*arguments: object) -> str:
-        out = tmp_path / "out.npz"
+        out = tmp_path / "out"
         result = CliRunner().invoke(app, ["simulate", *map(str, arguments), "--out", str(out)])
         assert result.exit_code == 2, result.output
         assert not out.exists()

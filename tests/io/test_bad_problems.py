@@ -100,8 +100,9 @@ def test_not_such_a_file(tmp_path: Path) -> None:
     for name, content in contents.items():
         path = tmp_path / f"{name}.npz"
         path.write_bytes(content)
-        with pytest.raises(InputError, match=f"{name}.npz: "):
+        with pytest.raises(InputError, match=f"{name}.npz: ") as caught:
             read_problem(path)
+        assert "pickle" not in str(caught.value)
     np.save(tmp_path / "single.npy", np.zeros(3))
     with pytest.raises(InputError, match="a single array"):
         read_problem(tmp_path / "single.npy")
@@ -115,5 +116,6 @@ def test_objects_are_refused(tmp_path: Path) -> None:
     """Unpickling could run code."""
     fields = files.delassus()[0] | {"q": np.array([None] * 12, dtype=object)}
     np.savez(tmp_path / "objects.npz", allow_pickle=True, **fields)
-    with pytest.raises(InputError, match="q: cannot be read"):
+    with pytest.raises(InputError, match="q: holds Python objects; store num") as caught:
         read_problem(tmp_path / "objects.npz")
+    assert "pickle" not in str(caught.value)

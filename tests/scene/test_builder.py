@@ -141,7 +141,7 @@ def test_unknown_body_lists_the_known() -> None:
     builder.add_solid(BALL, 1.0, name="ball")
     model, _ = builder.build()
     assert model.topology.body("ball") == 1
-    with pytest.raises(ValueError, match="no body named 'cube'; the model has world, ball"):
+    with pytest.raises(ValueError, match="no body 'cube'; there are world, ball"):
         model.topology.body("cube")
 
 

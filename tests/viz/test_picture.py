@@ -36,8 +36,8 @@ def still(name: str, samples: int = 3, copies: int = 0) -> tuple:
         counts,
         counts,
         zeros > 0,
-        zeros,
-        zeros,
+        zeros + 1e-7,
+        zeros + 1e-7,
     )
     return model, recording
 
@@ -67,6 +67,27 @@ def test_draws_single_samples_and_batches(copies: int) -> None:
     gaps = replace(recording, residual_ncp=np.full_like(recording.residual_ncp, np.nan))
     for law in ("ccp", "ncp"):
         picture(model, gaps, law, "cube-toss").canvas.draw()
+
+
+def test_without_a_residual_there_is_no_panel_for_it() -> None:
+    model, recording = still("cube-toss")
+    none = replace(recording, residual_ccp=np.zeros_like(recording.residual_ccp))
+    panels = picture(model, none, "ccp", "cube-toss").axes[1:]
+    assert [ax.get_title(loc="left") for ax in panels] == ["energy [J]", "contacts"]
+    assert panels[-1].get_xlabel() == "time [s]"
+
+
+@pytest.mark.parametrize("counts", [(0, 0), (4, 4), (3, 4), (0, 47)])
+@pytest.mark.parametrize("copies", [0, 3])
+def test_contacts_tick_whole_numbers(counts: tuple[int, int], copies: int) -> None:
+    model, recording = still("cube-toss", copies=copies)
+    contacts = np.broadcast_to(counts, recording.contacts.shape)
+    figure = picture(model, replace(recording, contacts=contacts), "ccp", "cube-toss")
+    figure.canvas.draw()
+    panel = figure.axes[2]
+    low, high = panel.get_ylim()
+    ticks = [tick for tick in panel.get_yticks() if low <= tick <= high]
+    assert ticks and all(tick == round(tick) for tick in ticks)
 
 
 def test_camera_keeps_lengths_and_handedness() -> None:

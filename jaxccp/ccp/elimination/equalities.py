@@ -128,6 +128,7 @@ def _close(table: tuple[Array, Array, Array], trees: Articulated) -> Loops | Non
 
 def _pseudo_inverse(a: Float[Array, "n n"]) -> Float[Array, "n n"]:
     """Of a symmetric positive semidefinite matrix with entries around 1."""
+    values: Array
     values, vectors = jnp.linalg.eigh(a)
     kept = values > float(jnp.finfo(a.dtype).eps) ** 0.75
     inverse = jnp.where(kept, 1.0 / jnp.where(kept, values, 1.0), 0.0)

@@ -12,6 +12,7 @@ from jaxccp.ccp.solvers.newton import Newton
 from jaxccp.ccp.solvers.pjacobi import PJacobi
 from jaxccp.ccp.solvers.psor import PSOR
 from jaxccp.ccp.solvers.sipgs import SIPGS
+from jaxccp.names import unknown
 
 SOLVERS: dict[str, type[Solver]] = {
     "auto": Auto,
@@ -27,3 +28,22 @@ SOLVERS: dict[str, type[Solver]] = {
     "sipgs": SIPGS,
 }
 """By the name the command line and the steppers take."""
+
+
+def resolved(solver: Solver | str) -> Solver:
+    """The algorithm itself, or with its default settings the one of that name in ``SOLVERS``.
+
+    Raises:
+        ValueError: for a name that none has.
+        TypeError: for what is neither, such as a class.
+    """
+    if isinstance(solver, Solver):
+        return solver
+    if not isinstance(solver, str):
+        raise TypeError(
+            f"solver must be a name, such as 'newton', or an instance, such as Newton(), not "
+            f"{solver!r}"
+        )
+    if solver not in SOLVERS:
+        raise ValueError(f"solver {unknown(solver, SOLVERS)}")
+    return SOLVERS[solver]()

@@ -72,21 +72,24 @@ class BarzilaiBorwein(Solver):
         return _State(point, zero + 1, first, zero + jnp.inf, zero, zero, jnp.int32(0))
 
     def step(self, task: Task, state: _State) -> _State:
-        scaling, (x, v) = task.data, state.point
-        gradient = v + scaling.s * task.problem.r
+        scaling: Scaling = task.data
+        x: Array
+        v: Array
+        x, v = state.point
+        gradient: Array = v + scaling.s * task.problem.r
         target = x - state.step * gradient
         renewal = state.count == RENEWAL
-        trial = jnp.where(renewal, x, scaling.cones.project(target))
+        trial: Array = jnp.where(renewal, x, scaling.cones.project(target))
         d = trial - x
         # The product of the difference, not the difference of products, whose rounding near the
         # solution would swamp the quotients.
-        product = scaling.apply(task.problem.delassus, jnp.where(renewal, x, d))
+        product: Array = scaling.apply(task.problem.delassus, jnp.where(renewal, x, d))
         n_d = jnp.where(renewal, 0.0, product)
         slope, curvature = gradient @ d, jnp.maximum(d @ n_d, 0.0)
 
         full = slope + 0.5 * curvature <= state.limit + self.decrease * slope
         curved = curvature > 0
-        exact = jnp.clip(-slope / jnp.where(curved, curvature, 1.0), 0.0, 1.0)
+        exact: Array = jnp.clip(-slope / jnp.where(curved, curvature, 1.0), 0.0, 1.0)
         t = jnp.where(full, 1.0, exact)
         change = t * slope + 0.5 * t * t * curvature
 
@@ -111,7 +114,7 @@ class BarzilaiBorwein(Solver):
         self, task: Task, count: Array, target: Array, d: Array, n_d: Array, curvature: Array
     ) -> Array:
         """The next α, by the two quotients of s = t d; t cancels."""
-        free = jax.jvp(task.data.cones.project, (target,), (n_d,))[1]
+        free: Array = jax.jvp(task.data.cones.project, (target,), (n_d,))[1]
         spread = free @ n_d
         curved, free_curved = curvature > 0, spread > 0
         square = d @ d

@@ -85,7 +85,8 @@ class Dantzig(Solver):
         joints = free[:s, None] & free[:s]
         block = jnp.where(joints, rows.matrix[:s, :s], 0.0)
         block = block + jnp.diag(jnp.where(free[:s], ridge, 1.0))
-        solved = jnp.pad(jnp.where(joints, jnp.linalg.inv(block), 0.0), ((0, n - s), (0, 0)))
+        undone: Array = jnp.linalg.inv(block)
+        solved = jnp.pad(jnp.where(joints, undone, 0.0), ((0, n - s), (0, 0)))
         identity = jnp.eye(n, dtype=rho.dtype)
         bound = identity[:, :s] - rows.matrix @ solved
         columns = jnp.where(free[:, None], solved, bound)
@@ -104,7 +105,8 @@ class Dantzig(Solver):
 
     def _start(self, task: Task, h: Array) -> _State:
         """All contacts open, other rows on a bound, and so large a t that this is a solution."""
-        rows, data = self._rows(task), task.data
+        data: _Prepared = task.data
+        rows = self._rows(task)
         r, free, boxed = rows.scale * task.problem.r, rows.equality, ~rows.tangential | (h > 0)
         upper = jnp.isinf(rows.lo) | (jnp.isfinite(rows.hi) & (r < 0))
         side = jnp.where(free, 0, jnp.where(upper, 1, -1))

@@ -17,14 +17,15 @@ def servo(step: Step) -> Rows:
     index = step.model.topology.linkage.servos
     actuators, h = jax.tree.map(lambda leaf: leaf[index], step.model.actuators), step.h
     axes = step.model.topology.linkage.driven[index]
-    alpha = h * actuators.damping + h * h * actuators.stiffness
+    alpha: Array = h * actuators.damping + h * h * actuators.stiffness
     x = actuators.gear * step.coordinate[axes]
-    wanted = _command(step)[index] - actuators.stiffness * x
+    wanted: Array = _command(step)[index] - actuators.stiffness * x
     jacobian, bodies = step.along(axes)
+    along: Array = actuators.gear[:, None, None] * jacobian
     acts = alpha > 0
     alpha = jnp.where(acts, alpha, 1.0)
     return Rows(
-        jnp.where(acts[:, None, None], actuators.gear[:, None, None] * jacobian, 0.0),
+        jnp.where(acts[:, None, None], along, 0.0),
         bodies,
         jnp.where(acts, -h * wanted / alpha, 0.0),
         1.0 / alpha,

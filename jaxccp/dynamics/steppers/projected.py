@@ -29,7 +29,8 @@ class EulerImplicitProjected(EulerImplicitLinearized):
     poses move, the velocities are corrected, along the joints' present rows, by what their end
     would miss: that is SHAKE (Ryckaert, Ciccotti & Berendsen, J. Comput. Phys. 23, 1977), which
     keeps momentum, and energy over long times. The projections of the moved poses, of contacts and
-    limits above all, are no velocity. Without elimination there are only these, and joints lose
+    limits above all, are no velocity: bodies that overlap are moved apart at once and stay at rest,
+    whatever the model's recovery speed. Without elimination there are only these, and joints lose
     energy.
     """
 
@@ -48,14 +49,20 @@ class EulerImplicitProjected(EulerImplicitLinearized):
         force: Float[Array, "nb 6"] | None = None,
         control: Float[Array, " nm"] | None = None,
     ) -> tuple[State, StepReport]:
-        after, report = super().step(model, state, force, control)
-        after, found = project(model, after, self.projections, self.solver, self.stop)
+        # Were penetration undone through the velocities, bodies would depart with them.
+        still = jnp.zeros_like(model.contact.recovery_speed)
+        patient = replace(model, contact=replace(model.contact, recovery_speed=still))
+        after, report = super().step(patient, state, force, control)
+        after, found = project(
+            model, after, self.projections, self.solver, self.stop, self.gradient
+        )
         statistics = replace(
             report.solver,
             status=jnp.maximum(report.solver.status, found.status),
+            derivative=jnp.maximum(report.solver.derivative, found.derivative),
             iterations=report.solver.iterations + found.iterations,
         )
-        return after, replace(report, solver=statistics)
+        return self._trusted(after, replace(report, solver=statistics))
 
     def _corrected(
         self, model: Model, state: State, contacts: Contacts, system: System, outcome: Outcome

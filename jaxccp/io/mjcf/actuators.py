@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.findings import Findings
 from jaxccp.io.mjcf.joints import HINGE, SLIDE, Axes
 from jaxccp.io.mjcf.source import Source
@@ -30,8 +31,12 @@ def add_actuators(
         return np.zeros(0, np.int32)
     added = []
     for index in range(len(source.m.actuator_trntype)):
-        found = _actuator(source, axes, tendons, index)
         label = source.label("actuator", index)
+        try:
+            found = _actuator(source, axes, tendons, index)
+        except ValueError as error:
+            said = str(error).removeprefix("Actuator: ")
+            raise InputError(source.path, f"{label}: {said}", "correct it") from None
         if isinstance(found, str):
             findings.ignore(label, found)
             continue

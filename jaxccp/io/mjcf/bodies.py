@@ -20,6 +20,8 @@ class Frames:
     position: Float[np.ndarray, "n 3"]
     """Of the file's frame, from our centre of mass in our axes [m]."""
     rotation: Float[np.ndarray, "n 3 3"]
+    labels: tuple[str, ...]
+    """What to call them in messages."""
 
     def point(self, body: int, local: np.ndarray) -> np.ndarray:
         """A point given in the file's frame of a body, in our body's."""
@@ -31,7 +33,9 @@ class Frames:
         Raises ``ValueError`` for one that is not finite.
         """
         if not np.isfinite([*local, *quaternion]).all():
-            raise ValueError(f"a frame in body {body} is not finite, but at {local}, {quaternion}")
+            raise ValueError(
+                f"a frame in {self.labels[body]} is not finite, but at {local}, {quaternion}"
+            )
         facing = to_quaternion(self.rotation[body] @ to_matrix(quaternion))
         return self.point(body, local), facing
 
@@ -39,6 +43,10 @@ class Frames:
 def add_bodies(source: Source, builder: ModelBuilder) -> Frames:
     """Add the bodies where they are at ``qpos0``."""
     m, mujoco = source.m, source.mujoco
+    top = np.asarray(m.body_weldid)
+    if not top.any():
+        what = "none of its bodies can move" if m.nbody > 1 else "has no body besides the world"
+        raise InputError(source.path, what, "give it a body with a joint")
     data = mujoco.MjData(m)
     mujoco.mj_kinematics(m, data)
     for body in range(m.nbody):
@@ -48,7 +56,6 @@ def add_bodies(source: Source, builder: ModelBuilder) -> Frames:
             raise InputError(
                 source.path, f"{label}: mass, inertia or place is not finite", "correct it"
             )
-    top = np.asarray(m.body_weldid)
     body = np.zeros(m.nbody, np.int32)
     position, rotation = np.array(data.xpos), np.array(data.xmat).reshape(-1, 3, 3)
     for first in np.unique(top[top > 0]):
@@ -67,7 +74,8 @@ def add_bodies(source: Source, builder: ModelBuilder) -> Frames:
         body[parts] = index
         position[parts] = (position[parts] - centre) @ axes
         rotation[parts] = axes.T @ rotation[parts]
-    return Frames(body, position, rotation)
+    labels = tuple(source.label("body", index) for index in range(m.nbody))
+    return Frames(body, position, rotation, labels)
 
 
 def _inertia(m, data, parts: np.ndarray, centre: np.ndarray) -> np.ndarray:

@@ -1,5 +1,6 @@
 """Shapes that can touch, and which of them may touch which."""
 
+import re
 from collections.abc import Iterable
 from itertools import combinations
 
@@ -9,6 +10,7 @@ from jaxccp.collision.pairs import lookup
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.bodies import Frames
 from jaxccp.io.mjcf.findings import Findings
+from jaxccp.io.mjcf.hulls import thinned
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model.material import Material
 from jaxccp.model.shapes import (
@@ -38,20 +40,20 @@ def add_geoms(source: Source, builder: ModelBuilder, frames: Frames, findings: F
     shapes: dict[int, int] = {}
     kinds: dict[int, str] = {}
     for geom in sorted({geom for pair in pairs for geom in pair}):
-        shape = _shape(source, geom)
+        label = source.label("geom", geom)
+        shape = _shape(source, geom, findings)
         if isinstance(shape, str):
-            findings.ignore(source.label("geom", geom), shape)
+            findings.ignore(label, shape)
             continue
-        position, facing = frames.pose(
-            int(source.m.geom_bodyid[geom]), source.m.geom_pos[geom], source.m.geom_quat[geom]
-        )
-        shapes[geom] = builder.add_shape(
-            int(frames.body[source.m.geom_bodyid[geom]]),
-            shape,
-            position,
-            facing,
-            _surface(source, geom),
-        )
+        body = int(source.m.geom_bodyid[geom])
+        try:
+            position, facing = frames.pose(body, source.m.geom_pos[geom], source.m.geom_quat[geom])
+            surface = _surface(source, geom)
+            shapes[geom] = builder.add_shape(
+                int(frames.body[body]), shape, position, facing, surface
+            )
+        except ValueError as error:
+            raise InputError(source.path, f"{label}: {_of_file(error)}", "correct it") from None
         kinds[geom] = shape.kind
         _approximated(source, geom, findings)
     chosen = []
@@ -161,7 +163,7 @@ def _approximated(source: Source, geom: int, findings: Findings) -> None:
             findings.ignore(label, f"{what} is not supported")
 
 
-def _shape(source: Source, geom: int) -> Shape | str:
+def _shape(source: Source, geom: int, findings: Findings) -> Shape | str:
     """Ours, or what is not supported."""
     m, kinds = source.m, source.mujoco.mjtGeom
     kind, size = int(m.geom_type[geom]), tuple(float(x) for x in m.geom_size[geom])
@@ -179,19 +181,33 @@ def _shape(source: Source, geom: int) -> Shape | str:
         if kind == int(kinds.mjGEOM_ELLIPSOID):
             return Ellipsoid((size[0], size[1], size[2]))
         if kind == int(kinds.mjGEOM_MESH):
-            return ConvexMesh(_points(source, geom))
+            return ConvexMesh(_points(source, geom, findings))
         if kind == int(kinds.mjGEOM_HFIELD):
             return _height_field(source, geom)
     except ValueError as error:
         label = source.label("geom", geom)
-        raise InputError(source.path, f"{label}: {error}", "correct it") from None
+        raise InputError(source.path, f"{label}: {_of_file(error)}", "correct it") from None
     return f"the shape {kinds(kind).name.removeprefix('mjGEOM_').lower()} is not supported"
 
 
-def _points(source: Source, geom: int) -> np.ndarray:
+def _of_file(error: ValueError) -> str:
+    """The message without the name of the class that it is about, which the file knows not."""
+    return re.sub(r"^[A-Z]\w+: ", "", str(error))
+
+
+def _points(source: Source, geom: int, findings: Findings) -> np.ndarray:
     m, mesh = source.m, source.m.geom_dataid[geom]
     start = m.mesh_vertadr[mesh]
-    return np.array(m.mesh_vert[start : start + m.mesh_vertnum[mesh]], float)
+    kept, corners, beyond = thinned(
+        np.array(m.mesh_vert[start : start + m.mesh_vertnum[mesh]], float)
+    )
+    if corners:
+        findings.approximate(
+            source.label("geom", geom),
+            f"the hull of its mesh has {corners} vertices, of which {len(kept)} are kept: it is "
+            f"{beyond:.2g} m smaller at most",
+        )
+    return kept
 
 
 def _height_field(source: Source, geom: int) -> HeightField:

@@ -1,5 +1,6 @@
 """A model file as MuJoCo compiles it, and what to call its elements in messages."""
 
+import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jaxccp.io.errors import InputError
+from jaxccp.io.mjcf.includes import Element, included, place
 
 LISTS = {
     "body": "bodies",
@@ -25,6 +27,11 @@ LISTS = {
     "key": "keys",
 }
 """Kinds of elements and what the specification calls their lists."""
+TAGS = {"body": ("body",), "joint": ("joint", "freejoint"), "geom": ("geom",), "site": ("site",)}
+"""Kinds of elements and what files call them, where that is not many things."""
+NOWHERE = re.compile(r"(Element (?:name )?'([^']*)'.*), line 0\b")
+"""What MuJoCo says of an element that stands in an included file."""
+ATTRIBUTE = re.compile(r"attribute: '([^']*)'")
 
 
 class Source:
@@ -56,10 +63,31 @@ class Source:
                 warnings.simplefilter("ignore")
                 yield
         except (ValueError, TypeError, mujoco.FatalError, mujoco.UnexpectedError) as error:
-            said = "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
+            said = self._placed("; ".join(filter(None, map(str.strip, str(error).splitlines()))))
             raise InputError(self.path, f"MuJoCo cannot compile it: {said}", "correct it") from None
         finally:
             mujoco.set_mju_user_warning(before)
+
+    @cached_property
+    def _included(self) -> list[Element]:
+        return included(self.path)
+
+    def _placed(self, said: str) -> str:
+        """MuJoCo's message with the included file in place of line 0."""
+        attribute = ATTRIBUTE.search(said)
+
+        def put(match: re.Match) -> str:
+            what, name = match.groups()
+            named = what.startswith("Element name")
+            where = place(
+                self._included,
+                () if named else (name,),
+                name if named else "",
+                attribute[1] if attribute else "",
+            )
+            return f"{what}, in {where}" if where else what
+
+        return NOWHERE.sub(put, said)
 
     @cached_property
     def _elements(self) -> dict[str, dict[int, Any]]:
@@ -74,11 +102,15 @@ class Source:
         return element.name if element is not None else ""
 
     def label(self, kind: str, index: int) -> str:
-        """``joint 'hip' (line 12)``, as far as known; elements without a name have a number."""
+        """``joint 'hip' (line 12)`` or ``(legs.xml, line 12)``, as far as known; elements without
+        a name have a number."""
         element = self._elements[kind].get(index)
         name = self.name(kind, index)
         what = f"{kind} {name!r}" if name else f"{kind} {index}"
-        return f"{what} ({element.info})" if element is not None and element.info else what
+        where = element.info if element is not None else ""
+        if where == "line 0":
+            where = place(self._included, TAGS.get(kind, ()), name)
+        return f"{what} ({where})" if where else what
 
     def column(self, name: str) -> np.ndarray:
         """A field of the compiled model; zeros where this version of MuJoCo lacks it."""

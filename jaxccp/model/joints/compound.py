@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from jaxccp.model.joints.axis import Axis
+from jaxccp.model.joints.joint import expect
 
 
 @dataclass(frozen=True)
@@ -14,3 +15,6 @@ class Compound:
     kind: ClassVar[str] = "compound"
 
     axes: Sequence[Axis]
+
+    def __post_init__(self) -> None:
+        expect("Compound", Axis, *self.axes)

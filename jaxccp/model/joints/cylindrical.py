@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from jaxccp.model.joints.axis import Axis, Hinge, Slide
+from jaxccp.model.joints.joint import expect
 
 
 @dataclass(frozen=True)
@@ -18,6 +19,8 @@ class Cylindrical:
     hinge: Hinge = field(default_factory=Hinge)
 
     def __post_init__(self) -> None:
+        expect("Cylindrical", Slide, self.slide)
+        expect("Cylindrical", Hinge, self.hinge)
         if np.linalg.norm(np.cross(self.slide.direction, self.hinge.direction)) > 1e-6:
             raise ValueError(
                 f"Cylindrical: slide and hinge must have one axis, not {self.slide.axis} and "

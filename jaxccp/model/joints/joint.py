@@ -47,6 +47,17 @@ def _twist(axis: Axis) -> np.ndarray:
     return np.concatenate([np.cross(axis.point, axis.direction), axis.direction])
 
 
+def expect(label: str, kind: type[Axis], *axes: Axis) -> None:
+    """Raise ``ValueError`` for what is no axis of that kind."""
+    for axis in axes:
+        if not isinstance(axis, kind):
+            names = "Hinge or Slide" if kind is Axis else kind.__name__
+            raise ValueError(
+                f"{label}: an axis must be a {names}, such as "
+                f"{names.split()[0]}((1, 0, 0)), not {axis!r}"
+            )
+
+
 def perpendicular(label: str, a: Axis, b: Axis) -> None:
     """Raise ``ValueError`` unless the axes are at right angles."""
     if abs(a.direction @ b.direction) > 1e-6:

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from jaxccp.model.joints.axis import Axis, Hinge, Slide
-from jaxccp.model.joints.joint import perpendicular
+from jaxccp.model.joints.joint import expect, perpendicular
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,8 @@ class Planar:
     hinge: Hinge = field(default_factory=Hinge)
 
     def __post_init__(self) -> None:
+        expect("Planar", Slide, self.first, self.second)
+        expect("Planar", Hinge, self.hinge)
         perpendicular("Planar", self.first, self.hinge)
         perpendicular("Planar", self.second, self.hinge)
 

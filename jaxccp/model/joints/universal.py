@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from jaxccp.model.joints.axis import Axis, Hinge
-from jaxccp.model.joints.joint import perpendicular
+from jaxccp.model.joints.joint import expect, perpendicular
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,7 @@ class Universal:
     second: Hinge = field(default_factory=lambda: Hinge((0.0, 1.0, 0.0)))
 
     def __post_init__(self) -> None:
+        expect("Universal", Hinge, self.first, self.second)
         perpendicular("Universal", self.first, self.second)
 
     @property

@@ -1,12 +1,18 @@
 """Convex polyhedron."""
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
-from scipy.spatial import ConvexHull, QhullError
+
+from jaxccp.model.shapes.mesh_file import read_points
+
+if TYPE_CHECKING:
+    from scipy.spatial import ConvexHull
 
 _COPLANAR = 1e-6
 """Sine of the angle, and distance per extent, within which two triangles are of one face."""
@@ -36,6 +42,14 @@ class ConvexMesh:
     _unit_inertia: Float[np.ndarray, "3 3"] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        if isinstance(self.points, str | PathLike):
+            raise ValueError(
+                f"ConvexMesh: takes points of shape (n, 3), not a path; to read a file: "
+                f"ConvexMesh.read({fspath(self.points)!r})"
+            )
+        # Here, for scipy takes a good part of the time to import all else.
+        from scipy.spatial import ConvexHull, QhullError
+
         points = np.asarray(self.points, float)
         if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
             raise ValueError(
@@ -69,6 +83,21 @@ class ConvexMesh:
         ):
             object.__setattr__(self, name, value)
 
+    @classmethod
+    def read(cls, path: str | PathLike) -> "ConvexMesh":
+        """The hull of the mesh in a file, ``a.stl`` or ``a.obj``, through trimesh or mujoco.
+
+        Args:
+            path: of a file whose lengths are in m; of one in mm take
+                ``ConvexMesh(1e-3 * ConvexMesh.read(path).vertices)``.
+
+        Raises:
+            FileNotFoundError: where there is no file.
+            ImportError: with neither trimesh nor mujoco installed.
+            ValueError: for a file that is no mesh, or a mesh without thickness.
+        """
+        return cls(read_points(Path(path)))
+
     @property
     def size(self) -> tuple[float, float, float]:
         """Scale of the vertices along x, y, z."""
@@ -83,8 +112,10 @@ class ConvexMesh:
         return mass * self._unit_inertia
 
 
-def _polygons(points: np.ndarray, hull: ConvexHull, extent: float) -> list[np.ndarray]:
+def _polygons(points: np.ndarray, hull: "ConvexHull", extent: float) -> list[np.ndarray]:
     """Faces of a hull, whose triangles in one plane are one face."""
+    from scipy.spatial import ConvexHull
+
     faces: list[np.ndarray] = []
     left = np.ones(len(hull.simplices), bool)
     normals, offsets = hull.equations[:, :3], hull.equations[:, 3]

@@ -7,8 +7,8 @@ import numpy as np
 
 from jaxccp.model.tendons.tendon import Tendon
 
-Place = tuple[int, Sequence[float] | np.ndarray]
-"""A body, and a point in its axes from its centre of mass [m]."""
+Place = tuple[int | str, Sequence[float] | np.ndarray]
+"""A body by index or name, and a point in its axes from its centre of mass [m]."""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,16 @@
+"""Bad input found at work, as a message and an exit code."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from jaxccp.cli.options import refuse
+from jaxccp.io import InputError
+
+
+@contextmanager
+def bad_input_exits() -> Iterator[None]:
+    """Turn an :class:`InputError` into its message on stderr and exit code 2."""
+    try:
+        yield
+    except InputError as error:
+        refuse(str(error))

@@ -1,0 +1,45 @@
+"""Compiled programs are kept from one start to the next, in JAX's own cache on disk.
+
+Its keys are the program, the versions of JAX and of the compiler, and the processor's features.
+"""
+
+import gc
+import os
+from pathlib import Path
+
+from platformdirs import user_cache_path
+
+from jaxccp.cli.options import refuse
+
+OFF = "off"
+
+
+def keep_programs(cache: str | None) -> None:
+    """Have JAX keep what it compiles, before it compiles anything.
+
+    Args:
+        cache: a folder; ``off`` for none; None for the one that ``JAX_COMPILATION_CACHE_DIR``
+            names, else that of this package in the user's folder for caches.
+    """
+    # The compiler writes an alarming line for each program that it reads back, since it does not
+    # find its own tuning hints among the processor's features; errors are exceptions anyway.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    # Traced programs are long-lived: looking for cycles among them is a tenth of a start.
+    gc.set_threshold(100_000, 50, 100)
+    import jax
+
+    if cache == OFF:
+        jax.config.update("jax_compilation_cache_dir", None)
+        return
+    given = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
+    if cache or given is None:
+        folder = Path(cache) if cache else user_cache_path("jaxccp") / "programs"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            if cache:
+                refuse(f"{cache}: cannot be a folder ({error.strerror}); give --cache another")
+            return  # a home that cannot be written to is no fault of the user's
+        jax.config.update("jax_compilation_cache_dir", str(folder))
+        # Some twenty small programs together compile as long as a start may take.
+        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)

@@ -1,0 +1,133 @@
+"""What is said of derivatives of solves that have not converged, and zero in their place."""
+
+from dataclasses import replace
+from typing import get_args
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp.ccp import (
+    APGD,
+    Cones,
+    DenseDelassus,
+    DerivativeStatus,
+    Gradient,
+    Law,
+    Problem,
+    Solution,
+    Status,
+    Stop,
+    linear,
+    raise_for_derivative,
+    solve,
+)
+from tests.ccp.problems import random_case, stack
+
+LAWS: tuple[Law, Law] = ("ccp", "ncp")
+HURRIED = Stop(atol=1e-9, max_iterations=15)
+
+
+def batch() -> Problem:
+    """One that is solved in the iterations there are, and one that is not."""
+    none, mu = jnp.zeros(0), jnp.full(2, 0.4)
+    easy = jnp.eye(6)
+    root = np.random.default_rng(2).normal(size=(6, 6))
+    hard = jnp.asarray(root @ np.diag(10.0 ** -np.arange(6.0)) @ root.T + 1e-6 * np.eye(6))
+    r = jnp.asarray([-1.0, 0.1, 0.0, -1.0, 2.0, 0.3])
+    problems = [Problem(DenseDelassus(n), r, Cones(none, none, mu)) for n in (easy, hard)]
+    return stack(problems)
+
+
+def solved(problem: Problem, r: jax.Array, law: Law, gradient: Gradient) -> Solution:
+    return solve(replace(problem, r=r), APGD(), law=law, stop=HURRIED, gradient=gradient)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_unconverged_solves_have_derivative_zero_where_asked_for(law: Law) -> None:
+    """Under jit and vmap, in both modes; those that have converged keep theirs."""
+
+    def one(problem: Problem, gradient: Gradient):
+        def both(r: jax.Array) -> jax.Array:
+            solution = solved(problem, r, law, gradient)
+            return jnp.concatenate([solution.lam, solution.u])
+
+        statistics = solved(problem, problem.r, law, gradient).statistics
+        return statistics, jax.jacfwd(both)(problem.r), jax.jacrev(both)(problem.r)
+
+    problems = batch()
+    runs = {
+        gradient: jax.jit(jax.vmap(lambda problem, g=gradient: one(problem, g)))(problems)
+        for gradient in get_args(Gradient)
+    }
+    statistics, *always = runs["always"]
+    np.testing.assert_array_equal(statistics.status, [Status.CONVERGED, Status.MAX_ITERATIONS])
+    said = [DerivativeStatus.VALID, DerivativeStatus.INVALID]
+    np.testing.assert_array_equal(statistics.derivative, said)
+    statistics, *converged = runs["converged"]
+    said = [DerivativeStatus.VALID, DerivativeStatus.ZERO]
+    np.testing.assert_array_equal(statistics.derivative, said)
+    for kept, cut in zip(always, converged, strict=True):
+        assert np.all(np.abs(kept).max(axis=(1, 2)) > 0.1)
+        np.testing.assert_allclose(cut[0], kept[0], atol=1e-12)
+        np.testing.assert_array_equal(cut[1], 0.0)
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("value", [np.nan, 1e25])
+def test_linear_system_that_is_not_solved(
+    law: Law, value: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its answer, the impulses', is then left out, not passed on."""
+    monkeypatch.setattr(linear, "DENSE_ROWS", 0)
+    monkeypatch.setattr(linear, "_iterative", lambda symmetric, matvec, b: value + 0.0 * b)
+    problem = random_case(2, kind="sticking").problem()
+    stop = Stop(atol=1e-10, max_iterations=10_000)
+
+    def impulses(r: jax.Array, gradient: Gradient) -> jax.Array:
+        return solve(replace(problem, r=r), law=law, stop=stop, gradient=gradient).lam
+
+    for mode in (jax.jacfwd, jax.jacrev):
+        np.testing.assert_array_equal(mode(impulses)(problem.r, "converged"), 0.0)
+        worse = np.asarray(mode(impulses)(problem.r, "always"))
+        assert not np.all(np.abs(worse) < 1e20)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_redundant_rows_do_not_count_as_unsolved(law: Law) -> None:
+    """Their share of the load has no derivative; the velocities' is kept to rounding."""
+    problem = random_case(2, kind="redundant").problem()
+    stop = Stop(atol=1e-11, max_iterations=20_000)
+
+    def velocity(r: jax.Array, gradient: Gradient) -> jax.Array:
+        return solve(replace(problem, r=r), law=law, stop=stop, gradient=gradient).u
+
+    both = jax.jit(
+        lambda r: [jax.jacrev(velocity)(r, gradient) for gradient in ("always", "converged")]
+    )
+    always, converged = both(problem.r)
+    assert np.abs(always).max() > 0.1
+    np.testing.assert_allclose(converged, always, atol=1e-9)
+
+
+def test_error_names_step_and_residual() -> None:
+    statistics = jax.jit(jax.vmap(lambda p: solved(p, p.r, "ncp", "always")))(batch()).statistics
+    residual = float(statistics.residual_ncp[1])
+    one = jax.tree.map(lambda leaf: leaf[1], statistics)
+    with pytest.raises(FloatingPointError, match=f"the solve: MAX_ITERATIONS .*{residual:.1e} m/s"):
+        raise_for_derivative(one)
+    with pytest.raises(FloatingPointError, match="step 1, the first of 1: MAX_ITERATIONS"):
+        raise_for_derivative(statistics)
+    # Batch, then time: the first step that failed is the last one of the second rollout.
+    paths = jax.tree.map(lambda leaf: jnp.stack([leaf[:1], leaf[1:]])[:, [0, 0]], statistics)
+    paths = replace(paths, derivative=paths.derivative.at[1, 0].set(DerivativeStatus.VALID))
+    with pytest.raises(FloatingPointError, match="step 1 of rollout 1, the first of 1"):
+        raise_for_derivative(paths)
+    raise_for_derivative(jax.tree.map(lambda leaf: leaf[0], statistics))
+
+
+def test_unknown_gradient_is_refused() -> None:
+    problem = jax.tree.map(lambda leaf: leaf[0], batch())
+    with pytest.raises(ValueError, match='"always" or "converged", not \'never\''):
+        solved(problem, problem.r, "ccp", "never")  # pyright: ignore[reportArgumentType]

@@ -1,0 +1,61 @@
+"""Forces and controls of the wrong shape are refused before anything is computed."""
+
+from functools import cache, partial
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from jaxccp.dynamics import STEPPERS, EulerImplicitLinearized, accelerations, rollout
+from jaxccp.model import Model, Revolute, State, motor
+from jaxccp.scene import ModelBuilder
+
+
+@cache
+def arm() -> tuple[Model, State]:
+    """Two links on motors: three bodies with the world."""
+    builder = ModelBuilder()
+    for i in range(2):
+        link = builder.add_body(1.0, (0.1, 0.1, 0.1), (0.5 + i, 0, 0))
+        builder.add_joint(Revolute((0, 1, 0)), link - 1, link, (i, 0, 0), name=f"hinge{i}")
+        builder.add_actuator(motor(), f"hinge{i}")
+    return builder.build()
+
+
+CONTROL, FORCE = jnp.zeros(2), jnp.zeros((3, 6))
+BY_STEP = {name: stepper().step for name, stepper in STEPPERS.items()}
+
+
+@pytest.mark.parametrize("step", BY_STEP.values(), ids=BY_STEP)
+def test_control_in_the_place_of_the_force(step) -> None:
+    says = r"force must .*\(bodies, 6\) = \(3, 6\), not \(2,\), which is that of control=…"
+    with pytest.raises(ValueError, match=says):
+        step(*arm(), CONTROL)
+
+
+@pytest.mark.parametrize("call", [*BY_STEP.values(), accelerations], ids=[*BY_STEP, "a"])
+def test_other_shapes(call) -> None:
+    call = partial(call, *arm())
+    with pytest.raises(ValueError, match=r"\(actuators,\) = \(2,\), not \(3, 6\), .* force=…"):
+        call(control=FORCE)
+    with pytest.raises(ValueError, match=r"force must have shape .*, not \(3, 3\)$"):
+        call(force=jnp.zeros((3, 3)))
+    with pytest.raises(ValueError, match=r"control must have shape .*, not \(5,\)$"):
+        call(control=jnp.zeros(5))
+
+
+def test_rollout_says_the_same_of_many_steps() -> None:
+    many = partial(rollout, *arm(), EulerImplicitLinearized(), 4)
+    with pytest.raises(ValueError, match=r"\(steps, bodies, 6\) = \(4, 3, 6\), .* controls=…"):
+        many(jnp.zeros((4, 2)))
+    with pytest.raises(ValueError, match=r"\(steps, actuators\) = \(4, 2\), not \(2,\)$"):
+        many(controls=CONTROL)
+
+
+def test_right_shapes_are_taken() -> None:
+    model, state = arm()
+    step = EulerImplicitLinearized().step
+    after, _ = jax.eval_shape(
+        lambda force, control: step(model, state, force, control), FORCE, CONTROL
+    )
+    assert after.position.shape == (3, 3)

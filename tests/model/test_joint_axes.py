@@ -1,0 +1,29 @@
+"""Joints of several axes refuse what is none, or is one of another kind."""
+
+from collections.abc import Callable
+
+import pytest
+
+from jaxccp.model import Compound, Cylindrical, Hinge, Planar, Slide, Universal
+
+X, Y = (1, 0, 0), (0, 1, 0)
+BAD: dict[str, Callable] = {
+    "universal of tuples": lambda: Universal(X, Y),  # pyright: ignore[reportArgumentType]
+    "universal of slides": lambda: Universal(Slide(X), Slide(Y)),  # pyright: ignore[reportArgumentType]
+    "universal of None": lambda: Universal(None),  # pyright: ignore[reportArgumentType]
+    "planar of hinges": lambda: Planar(Hinge(X), Hinge(Y)),  # pyright: ignore[reportArgumentType]
+    "planar of a tuple": lambda: Planar(hinge=X),  # pyright: ignore[reportArgumentType]
+    "cylindrical of a tuple": lambda: Cylindrical(X),  # pyright: ignore[reportArgumentType]
+    "compound of tuples": lambda: Compound([X]),  # pyright: ignore[reportArgumentType]
+}
+
+
+@pytest.mark.parametrize("make", BAD.values(), ids=BAD)
+def test_bad_axes(make: Callable) -> None:
+    with pytest.raises(ValueError, match=r"an axis must be a (Hinge|Slide).*, not "):
+        make()
+
+
+def test_parallel_axes() -> None:
+    with pytest.raises(ValueError, match=r"Universal: .* must be at right angles"):
+        Universal(Hinge(X), Hinge(X))
