@@ -17,6 +17,7 @@ from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solution import DerivativeStatus, Solution, Statistics, Status
 from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import resolved
+from jaxccp.ccp.whitened import WhitenedDelassus
 from jaxccp.math import safe, trees
 
 TABLED_ROWS = 1500
@@ -115,7 +116,7 @@ def cut(valid: Bool[Array, ""], tree: _Tree) -> _Tree:
 def _tabled(problem: Problem) -> Problem:
     """With a matrix where a product with it is cheaper than one along trees of bodies."""
     delassus = problem.delassus
-    if isinstance(delassus, EliminatedDelassus) and delassus.rows <= TABLED_ROWS:
+    if isinstance(delassus, EliminatedDelassus | WhitenedDelassus) and delassus.rows <= TABLED_ROWS:
         return replace(problem, delassus=DenseDelassus(delassus.dense()))
     return problem
 

@@ -1,12 +1,135 @@
 """The rows of contacts: their Jacobian, velocities, bias and compliance."""
 
+from dataclasses import dataclass
+
+import jax
 import jax.numpy as jnp
+import numpy as np
+from jax import lax
 from jaxtyping import Array, Bool, Float
 
+from jaxccp.ccp.rolling import arms
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.impact import Action
+from jaxccp.dynamics.impact import Action, at_impact, at_start, impacts
 from jaxccp.dynamics.inertia import InverseRoot
 from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class ContactUnits:
+    """How multipliers of contacts are impulses in the world."""
+
+    frame: Float[Array, "c 3 3"]
+    """Rows: normal and two tangents, world."""
+    rolling_length: Float[Array, " c"]
+    """Length [m] that the rows of spinning and rolling are multiplied by."""
+
+    def to_world(self, blocks: Float[Array, "c w"]) -> Float[Array, "c w"]:
+        """Impulses in the world, linear, then angular where contacts roll."""
+        local = self._units(blocks) * self._split(blocks)
+        return jnp.einsum("cij,cki->ckj", self.frame, local).reshape(blocks.shape)
+
+    def to_local(self, impulse: Float[Array, "c w"]) -> Float[Array, "c w"]:
+        """Multipliers of such impulses."""
+        local = jnp.einsum("cij,ckj->cki", self.frame, self._split(impulse))
+        return (local / self._units(impulse)).reshape(impulse.shape)
+
+    def _split(self, blocks: Float[Array, "c w"]) -> Float[Array, "c k 3"]:
+        return blocks.reshape(blocks.shape[0], blocks.shape[1] // 3, 3)
+
+    def _units(self, blocks: Float[Array, "c w"]) -> Float[Array, "c k 1"]:
+        units = jnp.stack([jnp.ones_like(self.rolling_length), self.rolling_length], axis=1)
+        return units[:, : blocks.shape[1] // 3, None]
+
+
+@dataclass(frozen=True)
+class ContactRows:
+    """The rows of contacts as the problem has them."""
+
+    whitened: Float[Array, "c w k"]
+    """W; zero where a contact is not live."""
+    r: Float[Array, " c*w"]
+    compliance: Float[Array, " c*w"]
+    """E"""
+    rolling: Float[Array, "c 2"] | None
+    """Coefficients of spinning and rolling friction, for rows in units of a length."""
+    units: ContactUnits
+
+
+@dataclass(frozen=True)
+class ContactTerms:
+    """What the c contacts of a step are to its problem, before their rows are whitened."""
+
+    live: Bool[Array, " c"]
+    action: Action
+    """When and where their impulses act."""
+    jacobian: tuple[Float[Array, "c w 3"], Float[Array, "c 2 w 3"]]
+    """Linear and angular parts (:func:`contact_jacobian`)."""
+    velocity: Float[Array, "c w"]
+    """Of the second surface against the first without contact [m/s]."""
+    bias: Float[Array, " c"]
+    """Of the normal row [m/s]."""
+    compliance: Float[Array, " c"]
+    """Of the normal row."""
+    friction: Float[Array, " c"]
+    rolling: Float[Array, "c 2"]
+    """Coefficients of spinning and rolling friction [m]."""
+    recovery: Float[Array, ""]
+    """Largest speed at which penetration is undone [m/s]."""
+
+    def rows(self, whitened: Float[Array, "c w k"], rolls: bool) -> ContactRows:
+        """From the whitened Jacobian; ``rolls`` if there is spinning and rolling friction."""
+        whitened = jnp.where(self.live[:, None, None], whitened, 0.0)
+        length, rolling, velocity = jnp.ones_like(self.bias), None, self.velocity
+        if rolls:
+            length = lax.stop_gradient(arms(whitened))
+            rolling = self.rolling / length[:, None]
+            unit = jnp.where(np.arange(6) < 3, 1.0, length[:, None])
+            whitened, velocity = whitened * unit[:, :, None], velocity * unit
+        normal_only = jnp.eye(velocity.shape[1], dtype=velocity.dtype)[0]
+        # A dead slot is a contact of zero rows that moves apart: its impulse is zero, exactly.
+        r = jnp.where(self.live[:, None], velocity.at[:, 0].add(self.bias), normal_only)
+        compliance = jnp.where(self.live, self.compliance, 0.0)[:, None] * normal_only
+        units = ContactUnits(self.action.frame, length)
+        return ContactRows(whitened, r.reshape(-1), compliance.reshape(-1), rolling, units)
+
+
+def contact_terms(
+    model: Model,
+    state: State,
+    contacts: Contacts,
+    free_velocity: Float[Array, "nb 6"],
+    h: Float[Array, ""] | float,
+) -> ContactTerms:
+    """Those of a step of length ``h`` [s] that ends with ``free_velocity`` without contact."""
+    topology = model.topology
+    before = jnp.where(jnp.asarray(topology.free)[:, None], state.twist, 0.0)
+    action = at_start(state, contacts)
+    jacobian = contact_jacobian(action, rolls=False)
+    u_before = contact_velocity(jacobian, contacts, before)[:, 0]
+    u_free = contact_velocity(jacobian, contacts, free_velocity)[:, 0]
+    hits = impacts(model, contacts, u_before, u_free, h)
+    live, bounces = contacts.live, hits & (contacts.restitution > 0)
+    if topology.rebounds:
+        action = at_impact(state, contacts, bounces, -u_free, free_velocity, h)
+        jacobian = contact_jacobian(action, rolls=False)
+        u_before = contact_velocity(jacobian, contacts, before)[:, 0]
+    jacobian = contact_jacobian(action, topology.rolls)
+    bias, compliance = contact_bias(model, contacts, bounces, u_before, h)
+    undone = live & ~bounces & (contacts.compliance == 0)
+    return ContactTerms(
+        live=live,
+        action=action,
+        jacobian=jacobian,
+        velocity=contact_velocity(jacobian, contacts, free_velocity),
+        bias=bias,
+        compliance=compliance,
+        friction=jnp.where(hits, contacts.impact_friction, contacts.friction),
+        rolling=contacts.rolling,
+        recovery=jnp.max(jnp.where(undone, -bias, 0.0), initial=0.0),
+    )
 
 
 def contact_jacobian(action: Action, rolls: bool) -> tuple[Array, Array]:
@@ -29,16 +152,15 @@ def contact_velocity(jacobian: tuple[Array, Array], contacts: Contacts, twist: A
 
 
 def whiten_contacts(
-    root: InverseRoot, contacts: Contacts, jacobian: tuple[Array, Array], live: Bool[Array, " c"]
+    root: InverseRoot, contacts: Contacts, jacobian: tuple[Array, Array]
 ) -> Float[Array, "c w 12"]:
-    """The rows times L, (first body, second body) side by side; zero where not live."""
+    """The rows times L, (first body, second body) side by side."""
     linear, angular = jacobian
     scale = root.linear[contacts.bodies]
     shift = scale[:, :, None, None] * linear[:, None]
     turn = jnp.einsum("cbij,cbjk->cbik", angular, root.angular[contacts.bodies])
     sign = jnp.asarray([-1.0, 1.0], linear.dtype)[:, None, None]
     rows = sign * jnp.concatenate([shift, turn], axis=-1)
-    rows = jnp.where(live[:, None, None, None], rows, 0.0)
     return jnp.swapaxes(rows, 1, 2).reshape(*linear.shape[:2], 12)
 
 

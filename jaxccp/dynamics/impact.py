@@ -1,6 +1,6 @@
 """Impacts: which contacts they are, and when and where within the step their impulses act."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
@@ -25,12 +25,14 @@ class Action:
     """``Contacts.frame`` at that time."""
     lever: Float[Array, "c 2 3"]
     """From the centre of mass of either body to the contact point, at that time [m]."""
+    late: bool = field(metadata={"static": True})
+    """Whether any impulse may act after the start."""
 
 
 def at_start(state: State, contacts: Contacts) -> Action:
     """The action of contacts whose impulses act at once."""
     lever = contacts.position[:, None] - state.position[contacts.bodies]
-    return Action(jnp.zeros_like(contacts.gap), contacts.frame, lever)
+    return Action(jnp.zeros_like(contacts.gap), contacts.frame, lever, late=False)
 
 
 def at_impact(
@@ -55,7 +57,7 @@ def at_impact(
     normal = contacts.frame[:, 0]
     normal = safe.normalize(normal + time * contacts.normal_rate, jnp.eye(3, dtype=normal.dtype)[0])
     frame = jnp.where(bounces[:, None, None], contact_frame(normal), start.frame)
-    return Action(delay, frame, start.lever + time[:, None] * flown)
+    return Action(delay, frame, start.lever + time[:, None] * flown, late=True)
 
 
 def impacts(

@@ -34,6 +34,14 @@ class Stepper(Protocol):
         force: Float[Array, "nb 6"] | None = None,
         control: Float[Array, " nm"] | None = None,
     ) -> tuple[State, StepReport]: ...
+    def init(self, model: Model, state: State) -> State: ...
+    def advance(
+        self,
+        model: Model,
+        state: State,
+        force: Float[Array, "nb 6"] | None = None,
+        control: Float[Array, " nm"] | None = None,
+    ) -> tuple[State, StepReport]: ...
 
 
 @jax.tree_util.register_dataclass
@@ -112,7 +120,7 @@ def _scan(
     # What a step computes is cheap to compute again, all but the impulses.
     @partial(jax.checkpoint, policy=policy)
     def one(carry: State, inputs: Inputs) -> tuple[State, StepReport]:
-        return stepper.step(model, carry, *inputs)
+        return stepper.advance(model, carry, *inputs)
 
     def record(carry: State, inputs: Inputs) -> tuple[State, Trajectory]:
         carry, reports = lax.scan(one, carry, inputs, length=every)
@@ -121,6 +129,7 @@ def _scan(
     def grouped(inputs: Inputs, count: int, size: int) -> Inputs:
         return jax.tree.map(lambda leaf: leaf.reshape(count, size, *leaf.shape[1:]), inputs)
 
+    state = stepper.init(model, state)
     inputs = grouped(inputs, records, every)
     if segment is None:
         return lax.scan(record, state, inputs, length=records)

@@ -4,8 +4,6 @@ from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.cones import Cones
@@ -13,17 +11,11 @@ from jaxccp.ccp.delassus import BodyDelassus
 from jaxccp.ccp.elimination.delassus import EliminatedDelassus
 from jaxccp.ccp.elimination.equalities import Equalities, equalities
 from jaxccp.ccp.problem import Problem
-from jaxccp.ccp.rolling import arms
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.contact_rows import (
-    contact_bias,
-    contact_jacobian,
-    contact_velocity,
-    whiten_contacts,
-)
+from jaxccp.dynamics.contact_rows import ContactUnits, contact_terms, whiten_contacts
 from jaxccp.dynamics.drag import drag
 from jaxccp.dynamics.elimination import Partition, partition
-from jaxccp.dynamics.impact import Action, at_impact, at_start, impacts
+from jaxccp.dynamics.impact import Action
 from jaxccp.dynamics.inertia import InverseRoot, inverse_root
 from jaxccp.dynamics.rows import scalar_rows
 from jaxccp.dynamics.rows.row import Rows, Step
@@ -41,8 +33,8 @@ class Outcome:
 
     twist: Float[Array, "nb 6"]
     """After the impulses."""
-    carrying: Float[Array, "nb 6"]
-    """What carries the poses over the step."""
+    carrying: Float[Array, "nb 6"] | Float[Array, " nv"]
+    """What carries the poses over the step: twists, or velocities of degrees of freedom."""
     scalars: Float[Array, " s"]
     """Impulses of all scalar rows, the eliminated ones included."""
     contacts: Float[Array, "c w"]
@@ -68,8 +60,7 @@ class System:
     """Multipliers of the eliminated rows for ``free_velocity``."""
     action: Action
     """When and where the contacts' impulses act."""
-    rolling_length: Float[Array, " c"]
-    """Length [m] that the rows of spinning and rolling are multiplied by."""
+    units: ContactUnits
     recovery: Float[Array, ""]
     """Largest speed at which this step undoes penetration [m/s]."""
     h: Float[Array, ""] | float
@@ -81,7 +72,7 @@ class System:
         own, blocks = self.problem.cones.split(lam)
         moved, answer = self._moved(lam)
         twist = carrying = self.free_velocity + self.root.apply(moved)
-        if blocks.shape[0]:
+        if self.action.late:
             early = self.problem.cones.join(own, (1.0 - self.action.delay)[:, None] * blocks)
             shifted, _answer = self._moved(early)
             carrying = self.free_velocity + self.root.apply(shifted)
@@ -90,9 +81,7 @@ class System:
             every = jnp.zeros(self.rows.bias.shape[0], lam.dtype)
             every = every.at[self.partition.eliminated].set(self.settled + answer)
             own = every.at[self.partition.rest].set(own)
-        local = self._split(blocks)
-        world = jnp.einsum("cij,cki->ckj", self.action.frame, self._units(local) * local)
-        return Outcome(twist, carrying, own, world.reshape(blocks.shape))
+        return Outcome(twist, carrying, own, self.units.to_world(blocks))
 
     def _spun(
         self, moved: Float[Array, "nb 6"], shifted: Float[Array, "nb 6"]
@@ -116,16 +105,7 @@ class System:
         """Multipliers from impulses of all scalar rows, and of contacts in the world: linear, then
         angular where contacts roll."""
         own = scalars if self.partition is None else scalars[self.partition.rest]
-        local = jnp.einsum("cij,ckj->cki", self.action.frame, self._split(world))
-        return self.problem.cones.join(own, (local / self._units(local)).reshape(world.shape))
-
-    def _split(self, blocks: Float[Array, "c w"]) -> Float[Array, "c k 3"]:
-        return blocks.reshape(blocks.shape[0], blocks.shape[1] // 3, 3)
-
-    def _units(self, local: Float[Array, "c k 3"]) -> Float[Array, "c k 1"]:
-        return jnp.stack([jnp.ones_like(self.rolling_length), self.rolling_length], axis=1)[
-            :, : local.shape[1], None
-        ]
+        return self.problem.cones.join(own, self.units.to_local(world))
 
 
 def assemble(
@@ -165,57 +145,30 @@ def assemble(
         held, free_velocity, settled = _hold(rows.of(parts.eliminated), parts, root, free_velocity)
         rows = rows.of(parts.rest)
 
-    rolls = model.topology.rolls
-    before = jnp.where(free, twist, 0.0)
-    action = at_start(state, contacts)
-    jacobian = contact_jacobian(action, rolls=False)
-    u_before = contact_velocity(jacobian, contacts, before)[:, 0]
-    u_free = contact_velocity(jacobian, contacts, free_velocity)[:, 0]
-    hits = impacts(model, contacts, u_before, u_free, h)
-    live, bounces = contacts.live, hits & (contacts.restitution > 0)
-    if model.topology.rebounds:
-        action = at_impact(state, contacts, bounces, -u_free, free_velocity, h)
-        jacobian = contact_jacobian(action, rolls=False)
-        u_before = contact_velocity(jacobian, contacts, before)[:, 0]
-    jacobian = contact_jacobian(action, rolls)
-    u_free = contact_velocity(jacobian, contacts, free_velocity)
-    bias, compliance = contact_bias(model, contacts, bounces, u_before, h)
-    undone = live & ~bounces & (contacts.compliance == 0)
-    recovery = jnp.max(jnp.where(undone, -bias, 0.0), initial=0.0)
-    friction = jnp.where(hits, contacts.impact_friction, contacts.friction)
-    whitened = whiten_contacts(root, contacts, jacobian, live)
-    length, rolling = jnp.ones_like(bias), None
-    if rolls:
-        length = lax.stop_gradient(arms(whitened))
-        rolling = contacts.rolling / length[:, None]
-        unit = jnp.where(np.arange(6) < 3, 1.0, length[:, None])
-        whitened, u_free = whitened * unit[:, :, None], u_free * unit
-    normal_only = jnp.eye(u_free.shape[1], dtype=bias.dtype)[0]
-    # A dead slot is a contact of zero rows that moves apart: its impulse is zero, exactly.
-    r = jnp.where(live[:, None], u_free.at[:, 0].add(bias), normal_only)
-    compliance = (jnp.where(live, compliance, 0.0)[:, None] * normal_only).reshape(-1)
+    terms = contact_terms(model, state, contacts, free_velocity, h)
+    touching = terms.rows(whiten_contacts(root, contacts, terms.jacobian), model.topology.rolls)
     delassus = BodyDelassus(
         rows.whitened(root),
-        whitened,
+        touching.whitened,
         rows.bodies,
         contacts.bodies,
-        jnp.concatenate([rows.compliance, compliance]),
+        jnp.concatenate([rows.compliance, touching.compliance]),
         state.position.shape[0],
     )
-    r = jnp.concatenate([rows.velocity(free_velocity) + rows.bias, r.reshape(-1)])
+    r = jnp.concatenate([rows.velocity(free_velocity) + rows.bias, touching.r])
     operator = delassus if held is None else EliminatedDelassus(delassus, held)
-    problem = Problem(operator, r, Cones(rows.lo, rows.hi, friction, rolling=rolling))
+    cones = Cones(rows.lo, rows.hi, terms.friction, rolling=touching.rolling)
     return System(
-        problem=problem,
+        problem=Problem(operator, r, cones),
         delassus=delassus,
         equalities=held,
         root=root,
         free_velocity=free_velocity,
         rows=every,
         settled=settled,
-        action=action,
-        rolling_length=length,
-        recovery=recovery,
+        action=terms.action,
+        units=touching.units,
+        recovery=terms.recovery,
         h=h,
         partition=parts,
     )

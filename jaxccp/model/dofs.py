@@ -19,6 +19,8 @@ class Dofs:
     """Axes of the trees' joints [ma]; the other axes belong to joints that close loops."""
     moves: np.ndarray
     """Whether a degree of freedom moves a body [nb nv]."""
+    hangs: np.ndarray
+    """Whether a body hangs on a joint, directly or through others [nj nb]."""
     levels: np.ndarray
     """Joints of the trees from the roots outwards, none in a level hanging on another in it; the
     number of joints where a level has no more [levels w]."""
@@ -80,8 +82,9 @@ def dofs(
         if root_of[body] >= 0:
             moves[body, 6 * root_of[body] : 6 * root_of[body] + 6] = True
         moves[body, 6 * len(roots) :] = np.isin(owner[axes], list(moved_by[body]))
+    hangs = np.array([[joint in moved for moved in moved_by] for joint in range(len(bodies))])
     width = max(map(len, levels), default=0)
     table = np.full((len(levels), width), len(bodies))
     for row, joints in zip(table, levels, strict=True):
         row[: len(joints)] = joints
-    return Dofs(roots, axes, moves, table, everyone)
+    return Dofs(roots, axes, moves, hangs.reshape(len(bodies), len(free)), table, everyone)

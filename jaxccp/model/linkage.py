@@ -76,6 +76,12 @@ class Linkage:
         return bool(self.joints or self.routing.tendons)
 
     @property
+    def forbidden(self) -> int:
+        """Scalar rows that forbid motion: of joints and of tendons of constant length. They come
+        first."""
+        return len(self.held[0]) + len(self.routing.held)
+
+    @property
     def rows(self) -> int:
         """Scalar rows that all of this makes."""
         return len(self.row_owner)

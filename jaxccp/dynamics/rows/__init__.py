@@ -1,5 +1,7 @@
 """Scalar rows of the problem by family, one file each; a new one is a file and a line here."""
 
+from collections.abc import Callable
+
 import jax
 import jax.numpy as jnp
 
@@ -11,14 +13,24 @@ from jaxccp.dynamics.rows.servo import servo
 from jaxccp.dynamics.rows.spring import spring
 from jaxccp.dynamics.rows.tendon import tendon
 
-ROWS = (held, tendon, spring, lower, upper, ball, friction, servo)
-"""In the order of the multipliers; how many there are is for
+FORBIDDING = (held, tendon)
+ACTING = (spring, lower, upper, ball, friction, servo)
+"""In the order of the multipliers, after those that forbid motion; how many there are is for
 :attr:`jaxccp.model.linkage.Linkage.rows` to know."""
 
 
 def scalar_rows(step: Step) -> Rows:
     """Those of all families."""
-    families = [rows(step) for rows in ROWS]
+    return _joined(step, FORBIDDING + ACTING)
+
+
+def acting_rows(step: Step) -> Rows:
+    """Those of the families that act along coordinates and forbid no motion."""
+    return _joined(step, ACTING)
+
+
+def _joined(step: Step, every: tuple[Callable[[Step], Rows], ...]) -> Rows:
+    families = [rows(step) for rows in every]
     width = max(rows.bodies.shape[1] for rows in families)
     families = [rows.widened(width) for rows in families]
     return jax.tree.map(lambda *parts: jnp.concatenate(parts), *families)

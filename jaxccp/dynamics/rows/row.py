@@ -109,7 +109,7 @@ class Step:
     def along(self, index: np.ndarray) -> tuple[Array, Array]:
         """Jacobian and bodies of rows along axes and tendons."""
         if self.reduced is not None:
-            return self.reduced[index][:, None], jnp.zeros((len(index), 1), jnp.int32)
+            return self.reduced[index][..., None, :], jnp.zeros((*index.shape, 1), jnp.int32)
         jacobian, bodies = body_rows(self.model.topology.linkage, self.motion)
         return jacobian[index], jnp.asarray(bodies[index], jnp.int32)
 

@@ -1,6 +1,7 @@
 """Euler implicit linearised: one cone problem per step, on velocities."""
 
 from dataclasses import dataclass, field, replace
+from typing import Literal, get_args
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -11,17 +12,21 @@ from jaxccp.ccp.solve import Gradient, Stop, check_gradient, cut, solve
 from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import resolved
 from jaxccp.collision.detect import Contacts, detect, recall, remember
+from jaxccp.dynamics import reduced
 from jaxccp.dynamics.contact_data import contact_data
 from jaxccp.dynamics.inertia import rotate_freely, world_inertia
 from jaxccp.dynamics.inputs import check_inputs
 from jaxccp.dynamics.reaction import pushes, reactions
+from jaxccp.dynamics.reduced import ReducedSystem, settle
 from jaxccp.dynamics.report import StepReport, report
 from jaxccp.dynamics.rows.row import rates
 from jaxccp.dynamics.system import Outcome, System, assemble
 from jaxccp.math import linear3, quaternion
-from jaxccp.model.kinematics import joint_motion
+from jaxccp.model.kinematics import JointMotion, joint_motion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import Rotors, State
+
+Coordinates = Literal["reduced", "maximal"]
 
 
 @dataclass(frozen=True)
@@ -42,9 +47,14 @@ class EulerImplicitLinearized:
     """An algorithm of :mod:`jaxccp.ccp.solvers`, or its name there. None: Auto where there are
     joints, since mechanisms are stiff, else APGD."""
     stop: Stop = field(default_factory=Stop)
+    coordinates: Coordinates = "reduced"
+    """``"reduced"``: joints that form trees give degrees of freedom, and never open. ``"maximal"``:
+    six for every body, and joints are equality rows. Models with loops, with tendons of constant
+    length or with more than 100 degrees of freedom always take the latter."""
     eliminate: bool = True
-    """Solve for the equality rows of the joints beforehand, which leaves contacts, limits and
-    other rows with bounds to the solver. False: it iterates over all rows."""
+    """In maximal coordinates: solve for the equality rows of the joints beforehand, which leaves
+    contacts, limits and other rows with bounds to the solver. False: it iterates over all rows, and
+    coordinates are maximal."""
     contact_data: bool = False
     """Put every contact into the report: point, normal, force, bodies, gap, stick or slip."""
     gradient: Gradient = "always"
@@ -55,6 +65,10 @@ class EulerImplicitLinearized:
         if not self.h > 0:
             raise ValueError(f"h must be a positive time in seconds, not {self.h!r}")
         check_gradient(self.gradient)
+        if self.coordinates not in get_args(Coordinates):
+            raise ValueError(
+                f'coordinates must be "reduced" or "maximal", not {self.coordinates!r}'
+            )
         if self.solver is not None:
             object.__setattr__(self, "solver", resolved(self.solver))
 
@@ -71,13 +85,27 @@ class EulerImplicitLinearized:
         Raises:
             ValueError: for a force or a control of another shape, such as one in the other's place.
         """
+        return self.advance(model, self.init(model, state), force, control)
+
+    def init(self, model: Model, state: State) -> State:
+        """What a sequence of :meth:`advance` starts from: the coordinates of the joints are made
+        those that the poses of the bodies have."""
+        return settle(model, state) if self._reduces(model) else state
+
+    def advance(
+        self,
+        model: Model,
+        state: State,
+        force: Float[Array, "nb 6"] | None = None,
+        control: Float[Array, " nm"] | None = None,
+    ) -> tuple[State, StepReport]:
+        """As :meth:`step`, from a state that :meth:`init` or this has returned."""
         check_inputs(model, force, control)
         contacts = detect(model, state)
-        jointed = model.topology.linkage.linked
-        motion = joint_motion(model, state) if jointed else None
-        if motion is not None:
+        system, motion = self._assembled(model, state, contacts, force, control)
+        jointed = motion is not None
+        if jointed:
             state = replace(state, turns=motion.coordinate)
-        system = assemble(model, state, contacts, self.h, force, motion, control, self.eliminate)
         world = recall(model.topology, state.memory, contacts)
         guess = system.guess(state.memory.scalars, world)
         solver = self.solver or ("auto" if jointed else "apgd")
@@ -91,15 +119,37 @@ class EulerImplicitLinearized:
             seen = contact_data(contacts, system, solution, outcome, self.law, tolerance)
         outcome = self._corrected(model, state, contacts, system, outcome)
         after = self._advance(model, state, contacts, outcome)
-        if motion is not None:
+        if jointed:
             rate = rates(model.topology.linkage, motion, outcome.twist)
             twist = after.twist
             after = replace(after, rotors=Rotors(rate, twist))
-        acting = reactions(model, state, system.rows, outcome.scalars, self.h)
         pushed = pushes(state, contacts, system.action.lever, outcome.contacts, self.h)
+        if isinstance(system, ReducedSystem):
+            acting = reduced.reactions(model, state, system, outcome, pushed)
+        else:
+            acting = reactions(model, state, system.rows, outcome.scalars, self.h)
         statistics, recovery = solution.statistics, system.recovery
         reported = report(contacts, statistics, recovery, acting, pushed, seen, after)
         return self._trusted(after, reported)
+
+    def _reduces(self, model: Model) -> bool:
+        wanted = self.coordinates == "reduced" and self.eliminate
+        return wanted and reduced.reducible(model.topology)
+
+    def _assembled(
+        self,
+        model: Model,
+        state: State,
+        contacts: Contacts,
+        force: Float[Array, "nb 6"] | None,
+        control: Float[Array, " nm"] | None,
+    ) -> tuple[System | ReducedSystem, JointMotion | None]:
+        if self._reduces(model):
+            motion = tree_motion(model, state)
+            return reduced.assemble(model, state, contacts, self.h, force, motion, control), motion
+        motion = joint_motion(model, state) if model.topology.linkage.linked else None
+        eliminate = self.eliminate
+        return assemble(model, state, contacts, self.h, force, motion, control, eliminate), motion
 
     def _trusted(self, after: State, reported: StepReport) -> tuple[State, StepReport]:
         """Without derivatives where they would mean nothing and are not wanted then."""
@@ -118,10 +168,14 @@ class EulerImplicitLinearized:
 
     def _advance(self, model: Model, state: State, contacts: Contacts, outcome: Outcome) -> State:
         twist, carrying = outcome.twist, outcome.carrying
-        free = jnp.asarray(model.topology.free)[:, None]
-        position = state.position + self.h * carrying[:, :3]
-        turned = rotate_freely(model.bodies.inertia, state.quaternion, carrying[:, 3:], self.h)
-        turned = jnp.where(free, turned, state.quaternion)
+        if self._reduces(model):
+            moved = reduced.advance(model, state, carrying, self.h)
+            position, turned, turns = moved.position, moved.quaternion, moved.turns
+        else:
+            free = jnp.asarray(model.topology.free)[:, None]
+            position = state.position + self.h * carrying[:, :3]
+            turned = rotate_freely(model.bodies.inertia, state.quaternion, carrying[:, 3:], self.h)
+            turned, turns = jnp.where(free, turned, state.quaternion), state.turns
         # The angular momentum goes over to the new orientation: that is the gyroscopic torque.
         before = world_inertia(model, quaternion.to_matrix(state.quaternion))
         after = world_inertia(model, quaternion.to_matrix(turned))
@@ -133,7 +187,7 @@ class EulerImplicitLinearized:
             twist[:, :3],
             spin,
             state.time + self.h,
-            state.turns,
+            turns,
             state.rotors,
             remember(model.topology, contacts, outcome.contacts, outcome.scalars),
         )

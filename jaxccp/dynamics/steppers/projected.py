@@ -39,10 +39,12 @@ class EulerImplicitProjected(EulerImplicitLinearized):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        # Positions are projected on joints as rows, with all bodies free to move.
+        object.__setattr__(self, "coordinates", "maximal")
         if self.projections < 1:
             raise ValueError(f"projections must be at least 1, not {self.projections!r}")
 
-    def step(
+    def advance(
         self,
         model: Model,
         state: State,
@@ -52,7 +54,7 @@ class EulerImplicitProjected(EulerImplicitLinearized):
         # Were penetration undone through the velocities, bodies would depart with them.
         still = jnp.zeros_like(model.contact.recovery_speed)
         patient = replace(model, contact=replace(model.contact, recovery_speed=still))
-        after, report = super().step(patient, state, force, control)
+        after, report = super().advance(patient, state, force, control)
         after, found = project(
             model, after, self.projections, self.solver, self.stop, self.gradient
         )

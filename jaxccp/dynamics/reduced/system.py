@@ -1,0 +1,208 @@
+"""The problem of a step on the degrees of freedom of trees: a small dense mass matrix."""
+
+from dataclasses import dataclass, field, replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float
+
+from jaxccp.ccp.cones import Cones
+from jaxccp.ccp.problem import Problem
+from jaxccp.ccp.whitened import WhitenedDelassus
+from jaxccp.collision.detect import Contacts
+from jaxccp.dynamics.contact_rows import ContactUnits, contact_terms
+from jaxccp.dynamics.drag import drag
+from jaxccp.dynamics.impact import Action
+from jaxccp.dynamics.inertia import world_inertia
+from jaxccp.dynamics.reduced.screws import screws
+from jaxccp.dynamics.rows import acting_rows
+from jaxccp.dynamics.rows.row import Rows, Step
+from jaxccp.dynamics.rows.servo import applied
+from jaxccp.dynamics.system import Outcome
+from jaxccp.math import quaternion
+from jaxccp.model.kinematics import JointMotion
+from jaxccp.model.linkage import Linkage
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class ReducedSystem:
+    """One step's problem on the velocities v of the degrees of freedom, and what its solution does.
+
+    M̂ = Σ_b J_bᵀ M_b J_b + Σ J_rᵀ J_r / E_r over bodies b and compliant rows r without bounds
+    (springs, dampers, rotors, servos without a limit of force), which need no multiplier then. With
+    M̂ = C Cᵀ and L = C⁻ᵀ the rows that are left are W = J L, and N = W Wᵀ + E.
+    """
+
+    problem: Problem
+    inverse_root: Float[Array, "nv nv"]
+    """L, upper triangular."""
+    whitened_free: Float[Array, " nv"]
+    """L⁻¹ v of the velocities v without impulses of rows."""
+    jacobian: Float[Array, "nb nv 6"]
+    """Twists of bodies (linear, angular; world) per velocity."""
+    momentum: Float[Array, "nb 6"]
+    """Of the bodies before the step, and what all that is no row and no joint adds: forces of
+    gravity, media, motors, and those applied [N s, N m s]."""
+    mass: Float[Array, "nb 6 6"]
+    """Of the bodies, in world axes."""
+    action: Action
+    """When and where the contacts' impulses act."""
+    units: ContactUnits
+    recovery: Float[Array, ""]
+    """Largest speed at which this step undoes penetration [m/s]."""
+    h: Float[Array, ""] | float
+    """Length of the step [s]."""
+    compliant: Rows
+    """Scalar rows that are in M̂."""
+    pulls: Rows | None
+    """Scalar rows along tendons, on the bodies."""
+    linkage: Linkage = field(metadata={"static": True})
+
+    def after(self, lam: Float[Array, " n"]) -> Outcome:
+        """What the impulses ``lam`` lead to."""
+        own, blocks = self.problem.cones.split(lam)
+        velocity = carrying = self._velocity(lam)
+        if self.action.late:
+            early = (1.0 - self.action.delay)[:, None] * blocks
+            carrying = self._velocity(self.problem.cones.join(own, early))
+        twist = jnp.einsum("bvi,v->bi", self.jacobian, velocity)
+        resisted = self.compliant.jacobian[:, 0] @ velocity + self.compliant.bias
+        soft, bounded = _parts(self.linkage)
+        every = jnp.zeros(self.linkage.rows, lam.dtype).at[bounded].set(own)
+        every = every.at[soft].set(-resisted / self.compliant.compliance)
+        return Outcome(twist, carrying, every, self.units.to_world(blocks))
+
+    def pulled(self, scalars: Float[Array, " s"]) -> Float[Array, "nb 6"]:
+        """Impulses on the bodies of tendons, of impulses of all scalar rows."""
+        total = jnp.zeros_like(self.momentum)
+        if self.pulls is None:
+            return total
+        parts = scalars[_pulling(self.linkage), None, None] * self.pulls.jacobian
+        return total.at[self.pulls.bodies.reshape(-1)].add(parts.reshape(-1, 6))
+
+    def _velocity(self, lam: Float[Array, " n"]) -> Float[Array, " nv"]:
+        operator = self.problem.delassus
+        assert isinstance(operator, WhitenedDelassus)
+        return self.inverse_root @ (self.whitened_free + lam @ operator.whitened)
+
+    def guess(self, scalars: Float[Array, " s"], world: Float[Array, "c w"]) -> Float[Array, " n"]:
+        """Multipliers from impulses of all scalar rows, and of contacts in the world: linear, then
+        angular where contacts roll."""
+        bounded = _parts(self.linkage)[1]
+        return self.problem.cones.join(scalars[bounded], self.units.to_local(world))
+
+
+def assemble(
+    model: Model,
+    state: State,
+    contacts: Contacts,
+    h: Float[Array, ""] | float,
+    force: Float[Array, "nb 6"] | None,
+    motion: JointMotion,
+    control: Float[Array, " nm"] | None,
+) -> ReducedSystem:
+    """The problem of one step of length ``h`` [s] with applied forces and torques (world).
+
+    Velocities without impulses are M̂⁻¹ (Σ J_bᵀ (P_b + h f_b) − Σ J_rᵀ b_r / E_r): bodies come with
+    their momenta P, whose spin the last step carried over to the new orientations, so that
+    velocity products need no terms of their own.
+    """
+    linkage = model.topology.linkage
+    dtype = state.position.dtype
+    if control is None:
+        control = jnp.zeros(len(linkage.actuators), dtype)
+    jacobian = screws(model, state).bodies(state.position)
+    step = Step(model, state, motion, h, control, reduced=_rates(model, motion, jacobian))
+    mass, momentum = _momenta(model, state, step, force, h)
+
+    every = acting_rows(step)
+    compliant, rows = (every.of(part - linkage.forbidden) for part in _parts(linkage))
+    pulls, pulling = None, _pulling(linkage)
+    if len(pulling):
+        pulls = acting_rows(replace(step, reduced=None)).of(pulling - linkage.forbidden)
+    stiff = compliant.jacobian[:, 0] / compliant.compliance[:, None]
+    weighted = jnp.einsum("bij,bvj->bvi", mass, jacobian)
+    matrix = jnp.einsum("bvi,bwi->vw", jacobian, weighted) + stiff.T @ compliant.jacobian[:, 0]
+    root = jnp.linalg.cholesky(matrix)
+    one = jnp.eye(len(matrix), dtype=dtype)
+    inverse = lax.linalg.triangular_solve(root, one, left_side=True, lower=True).T
+    push = jnp.einsum("bvi,bi->v", jacobian, momentum) - compliant.bias @ stiff
+    free = push @ inverse
+    velocity = inverse @ free
+    twist = jnp.einsum("bvi,v->bi", jacobian, velocity)
+
+    terms = contact_terms(model, state, contacts, twist, h)
+    linear, angular = terms.jacobian
+    sign = jnp.asarray([-1.0, 1.0], dtype)[:, None, None]
+    both = jnp.concatenate([jnp.broadcast_to(linear[:, None], angular.shape), angular], axis=-1)
+    slide = jnp.einsum("cbwi,cbvi->cwv", sign * both, jacobian[contacts.bodies])
+    touching = terms.rows(slide @ inverse, model.topology.rolls)
+    own = rows.jacobian[:, 0]
+    delassus = WhitenedDelassus(
+        jnp.concatenate([own @ inverse, touching.whitened.reshape(-1, len(free))]),
+        jnp.concatenate([rows.compliance, touching.compliance]),
+    )
+    r = jnp.concatenate([own @ velocity + rows.bias, touching.r])
+    cones = Cones(rows.lo, rows.hi, terms.friction, rolling=touching.rolling)
+    return ReducedSystem(
+        problem=Problem(delassus, r, cones),
+        inverse_root=inverse,
+        whitened_free=free,
+        jacobian=jacobian,
+        momentum=momentum,
+        mass=mass,
+        action=terms.action,
+        units=touching.units,
+        recovery=terms.recovery,
+        h=h,
+        compliant=compliant,
+        pulls=pulls,
+        linkage=linkage,
+    )
+
+
+def _parts(linkage: Linkage) -> tuple[np.ndarray, np.ndarray]:
+    """Scalar rows that resist without bounds, and those with bounds."""
+    unbounded = np.flatnonzero(linkage.equalities)
+    return unbounded[unbounded >= linkage.forbidden], np.flatnonzero(~linkage.equalities)
+
+
+def _pulling(linkage: Linkage) -> np.ndarray:
+    """Scalar rows that act along tendons."""
+    return np.flatnonzero(linkage.row_owner == len(linkage.joints))
+
+
+def _rates(model: Model, motion: JointMotion, jacobian: Array) -> Float[Array, "k nv"]:
+    """Rates of all axes, then of all tendons, per velocity."""
+    dofs, routing = model.topology.dofs, model.topology.linkage.routing
+    axes = np.eye(dofs.count)[dofs.first_axis :]
+    tendons = jnp.einsum("tki,tkvi->tv", motion.tendon.row, jacobian[routing.bodies])
+    return jnp.concatenate([jnp.asarray(axes, jacobian.dtype), tendons])
+
+
+def _momenta(
+    model: Model, state: State, step: Step, force: Array | None, h: Array | float
+) -> tuple[Float[Array, "nb 6 6"], Float[Array, "nb 6"]]:
+    """Masses of the bodies, and momenta with what forces add over a step; zero where fixed."""
+    free = jnp.asarray(model.topology.free, state.position.dtype)
+    spin = world_inertia(model, quaternion.to_matrix(state.quaternion))
+    slide = model.bodies.mass[:, None, None] * jnp.eye(3, dtype=spin.dtype)
+    none = jnp.zeros_like(spin)
+    mass = jnp.concatenate(
+        [jnp.concatenate([slide, none], axis=2), jnp.concatenate([none, spin], axis=2)], axis=1
+    )
+    gravity = jnp.concatenate([model.gravity, jnp.zeros_like(model.gravity)])
+    total = model.bodies.mass[:, None] * gravity
+    if model.topology.linkage.actuators:
+        total = total + applied(step)
+    if model.medium is not None:
+        total = total + drag(model.medium, state)
+    if force is not None:
+        total = total + force
+    momentum = jnp.einsum("bij,bj->bi", mass, state.twist) + h * total
+    return free[:, None, None] * mass, free[:, None] * momentum
