@@ -1,16 +1,17 @@
 """Which scalar rows are solved for beforehand, and along which trees."""
 
 from dataclasses import dataclass
-from functools import cache
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from jaxccp.ccp.elimination.forest import Edge, Forest, forest
+from jaxccp.content import ByContent
 from jaxccp.model.model import Topology
 
 
 @dataclass(frozen=True, eq=False)
-class Partition:
+class Partition(ByContent):
     """The scalar rows in two parts, by index."""
 
     eliminated: np.ndarray
@@ -21,9 +22,17 @@ class Partition:
     """Of the eliminated rows."""
 
 
-@cache
+_known: WeakKeyDictionary[Topology, Partition] = WeakKeyDictionary()
+
+
 def partition(topology: Topology) -> Partition:
     """Equality rows along the spanning trees of the joints, those of the other joints loose."""
+    if topology not in _known:
+        _known[topology] = _partition(topology)
+    return _known[topology]
+
+
+def _partition(topology: Topology) -> Partition:
     linkage, free = topology.linkage, topology.free
     eliminated = np.flatnonzero(linkage.equalities)
     owners = linkage.row_owner[eliminated]

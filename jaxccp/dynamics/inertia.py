@@ -77,6 +77,20 @@ def world_inertia(model: Model, rotation: Float[Array, "nb 3 3"]) -> Float[Array
     return jnp.einsum("bij,bjk,blk->bil", rotation, model.bodies.inertia, rotation)
 
 
+def carry_spin(
+    model: Model,
+    before: Float[Array, "nb 4"],
+    after: Float[Array, "nb 4"],
+    spin: Float[Array, "nb 3"],
+) -> Float[Array, "nb 3"]:
+    """Angular velocities with the angular momenta of ``spin`` once the orientations ``before`` have
+    become ``after``; that is the gyroscopic torque."""
+    old = world_inertia(model, quaternion.to_matrix(before))
+    new = world_inertia(model, quaternion.to_matrix(after))
+    turning = jnp.einsum("bij,bj->bi", old, spin)
+    return jnp.einsum("bij,bj->bi", linear3.inverse(new), turning)
+
+
 def momentum(model: Model, state: State) -> tuple[Float[Array, "3"], Float[Array, "3"]]:
     """Total linear and angular momentum (about the world origin) of the free bodies."""
     free = jnp.asarray(model.topology.free, state.position.dtype)

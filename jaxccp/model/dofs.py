@@ -4,9 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from jaxccp.content import ByContent
+
 
 @dataclass(frozen=True, eq=False)
-class Dofs:
+class Dofs(ByContent):
     """Joints of trees give degrees of freedom to the bodies that hang on them; static.
 
     First come six of every root, the velocity of its centre of mass and its angular velocity in
@@ -19,6 +21,8 @@ class Dofs:
     """Axes of the trees' joints [ma]; the other axes belong to joints that close loops."""
     moves: np.ndarray
     """Whether a degree of freedom moves a body [nb nv]."""
+    floating: np.ndarray
+    """Bodies of each tree of two and more whose root is free [nt nb]."""
     hangs: np.ndarray
     """Whether a body hangs on a joint, directly or through others [nj nb]."""
     levels: np.ndarray
@@ -87,4 +91,8 @@ def dofs(
     table = np.full((len(levels), width), len(bodies))
     for row, joints in zip(table, levels, strict=True):
         row[: len(joints)] = joints
-    return Dofs(roots, axes, moves, hangs.reshape(len(bodies), len(free)), table, everyone)
+    trees = root_of == np.arange(len(roots))[:, None]
+    floating = trees[np.sum(trees, axis=1) > 1]
+    return Dofs(
+        roots, axes, moves, floating, hangs.reshape(len(bodies), len(free)), table, everyone
+    )

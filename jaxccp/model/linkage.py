@@ -7,13 +7,14 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.content import ByContent
 from jaxccp.model.joints.axis import Motion
 from jaxccp.model.routing import Routing
 from jaxccp.names import index
 
 
 @dataclass(frozen=True, eq=False)
-class Linkage:
+class Linkage(ByContent):
     """What cannot be differentiated: who is connected to whom, and which rows there are."""
 
     joints: tuple[str, ...]

@@ -7,6 +7,7 @@ import jax
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from jaxccp.content import ByContent
 from jaxccp.model.dofs import Dofs, dofs
 from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.material import Combination
@@ -16,7 +17,7 @@ from jaxccp.names import index
 
 
 @dataclass(frozen=True, eq=False)
-class PairGroup:
+class PairGroup(ByContent):
     """All pairs of shapes with one collision kernel; shape indices into the model's shapes."""
 
     kinds: tuple[str, str]
@@ -28,7 +29,7 @@ class PairGroup:
 
 
 @dataclass(frozen=True, eq=False)
-class Topology:
+class Topology(ByContent):
     """What cannot be differentiated or batched. Compared by identity: build a model once."""
 
     bodies: tuple[str, ...]

@@ -7,11 +7,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.content import ByContent
 from jaxccp.math import quaternion, safe
 
 
 @dataclass(frozen=True, eq=False)
-class Routing:
+class Routing(ByContent):
     """Where tendons run. Each has slots for the free bodies that it pulls on; what it does to fixed
     ones goes into a slot more, which nothing reads."""
 

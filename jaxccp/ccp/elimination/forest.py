@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from jaxccp.content import ByContent
+
 
 @dataclass(frozen=True, eq=False)
-class Forest:
+class Forest(ByContent):
     """Bodies in steps from the roots outwards, none in a step hanging on another in it.
 
     The levels of the trees, wide ones cut: there are at most twice as many steps as levels, and at

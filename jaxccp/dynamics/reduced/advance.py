@@ -6,8 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxccp.dynamics.inertia import rotate_freely
-from jaxccp.math import quaternion
+from jaxccp.dynamics.inertia import carry_spin, rotate_freely, world_inertia
+from jaxccp.dynamics.reduced.system import ReducedSystem
+from jaxccp.dynamics.system import Outcome
+from jaxccp.math import linear3, quaternion
 from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.place import place
@@ -19,7 +21,52 @@ def settle(model: Model, state: State) -> State:
     return replace(state, turns=joint_motion(model, state).coordinate)
 
 
-def advance(
+def advance(model: Model, state: State, system: ReducedSystem, outcome: Outcome) -> State:
+    """The state with the velocities after the step and the poses to which it leads.
+
+    Where all bodies fly straight on, momentum about any point is conserved; bodies on joints do
+    not. A tree that floats is therefore shifted as a whole, so that its centre of mass moves with
+    its momentum, and turns as a whole a little faster or slower, by the angular momentum that the
+    ways of its bodies would cost.
+    """
+    h, twist = system.h, outcome.twist
+    after = _moved(model, state, outcome.carrying, h)
+    straight = jnp.einsum("bvi,v->bi", system.jacobian[..., :3], outcome.carrying)
+    missed = state.position + h * straight - after.position
+    spin = carry_spin(model, state.quaternion, after.quaternion, twist[:, 3:])
+    shift, turn = jnp.zeros_like(missed), jnp.zeros_like(twist)
+    if model.topology.dofs.floating.any():
+        shift, turn = _conserving(model, after, missed, twist[:, :3])
+    return replace(
+        after,
+        position=after.position + shift,
+        velocity=twist[:, :3] + turn[:, :3],
+        angular_velocity=spin + turn[:, 3:],
+    )
+
+
+def _conserving(
+    model: Model, state: State, missed: Float[Array, "nb 3"], velocity: Float[Array, "nb 3"]
+) -> tuple[Float[Array, "nb 3"], Float[Array, "nb 6"]]:
+    """How bodies of floating trees are shifted [m], and the twists that are added to theirs, so
+    that the ways ``missed`` to where straight flight leads cost no momentum."""
+    dtype = missed.dtype
+    tree = jnp.asarray(model.topology.dofs.floating, dtype)
+    mass = tree * model.bodies.mass
+    share = mass / jnp.maximum(jnp.sum(mass, axis=1, keepdims=True), jnp.finfo(dtype).tiny)
+    shift = tree.T @ (share @ missed)
+    position = state.position + shift
+    lost = mass @ jnp.cross(missed - shift, velocity)
+    arm = position - tree.T @ (share @ position)
+    square = jnp.sum(arm * arm, axis=1)[:, None, None] * jnp.eye(3, dtype=dtype)
+    steiner = model.bodies.mass[:, None, None] * (square - arm[:, :, None] * arm[:, None, :])
+    inertia = steiner + world_inertia(model, quaternion.to_matrix(state.quaternion))
+    inverse = linear3.inverse(jnp.einsum("tb,bij->tij", tree, inertia))
+    turn = tree.T @ jnp.einsum("tij,tj->ti", inverse, lost)
+    return shift, jnp.concatenate([jnp.cross(turn, arm), turn], axis=1)
+
+
+def _moved(
     model: Model, state: State, velocity: Float[Array, " nv"], h: Float[Array, ""] | float
 ) -> State:
     """The state with the poses to which constant velocities lead in ``h`` [s].
@@ -38,8 +85,7 @@ def advance(
         quaternion=state.quaternion.at[dofs.roots].set(turned),
     )
     coordinate = _advanced(model, state.turns, h * velocity[dofs.first_axis :])
-    placed = place(model, rooted, coordinate)
-    return replace(placed, velocity=state.velocity, angular_velocity=state.angular_velocity)
+    return place(model, rooted, coordinate)
 
 
 def _advanced(model: Model, q: Float[Array, " na"], change: Float[Array, " na"]) -> Array:

@@ -14,14 +14,13 @@ from jaxccp.ccp.solvers import resolved
 from jaxccp.collision.detect import Contacts, detect, recall, remember
 from jaxccp.dynamics import reduced
 from jaxccp.dynamics.contact_data import contact_data
-from jaxccp.dynamics.inertia import rotate_freely, world_inertia
+from jaxccp.dynamics.inertia import carry_spin, rotate_freely
 from jaxccp.dynamics.inputs import check_inputs
 from jaxccp.dynamics.reaction import pushes, reactions
 from jaxccp.dynamics.reduced import ReducedSystem, settle
 from jaxccp.dynamics.report import StepReport, report
 from jaxccp.dynamics.rows.row import rates
 from jaxccp.dynamics.system import Outcome, System, assemble
-from jaxccp.math import linear3, quaternion
 from jaxccp.model.kinematics import JointMotion, joint_motion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import Rotors, State
@@ -117,8 +116,14 @@ class EulerImplicitLinearized:
         if self.contact_data:
             tolerance = self.stop.tolerance(system.problem)
             seen = contact_data(contacts, system, solution, outcome, self.law, tolerance)
-        outcome = self._corrected(model, state, contacts, system, outcome)
-        after = self._advance(model, state, contacts, outcome)
+        if isinstance(system, System):
+            outcome = self._corrected(model, state, system, outcome)
+        if isinstance(system, ReducedSystem):
+            after = reduced.advance(model, state, system, outcome)
+        else:
+            after = self._advance(model, state, outcome)
+        memory = remember(model.topology, contacts, outcome.contacts, outcome.scalars)
+        after = replace(after, time=state.time + self.h, memory=memory)
         if jointed:
             rate = rates(model.topology.linkage, motion, outcome.twist)
             twist = after.twist
@@ -160,34 +165,20 @@ class EulerImplicitLinearized:
         solver = replace(reported.solver, derivative=derivative)
         return cut(valid, (after, replace(reported, solver=solver)))
 
-    def _corrected(
-        self, model: Model, state: State, contacts: Contacts, system: System, outcome: Outcome
-    ) -> Outcome:
+    def _corrected(self, model: Model, state: State, system: System, outcome: Outcome) -> Outcome:
         """What a stepper makes of the velocities before poses move with them."""
         return outcome
 
-    def _advance(self, model: Model, state: State, contacts: Contacts, outcome: Outcome) -> State:
+    def _advance(self, model: Model, state: State, outcome: Outcome) -> State:
+        """With the velocities after the step and the poses to which it leads."""
         twist, carrying = outcome.twist, outcome.carrying
-        if self._reduces(model):
-            moved = reduced.advance(model, state, carrying, self.h)
-            position, turned, turns = moved.position, moved.quaternion, moved.turns
-        else:
-            free = jnp.asarray(model.topology.free)[:, None]
-            position = state.position + self.h * carrying[:, :3]
-            turned = rotate_freely(model.bodies.inertia, state.quaternion, carrying[:, 3:], self.h)
-            turned, turns = jnp.where(free, turned, state.quaternion), state.turns
-        # The angular momentum goes over to the new orientation: that is the gyroscopic torque.
-        before = world_inertia(model, quaternion.to_matrix(state.quaternion))
-        after = world_inertia(model, quaternion.to_matrix(turned))
-        momentum = jnp.einsum("bij,bj->bi", before, twist[:, 3:])
-        spin = jnp.einsum("bij,bj->bi", linear3.inverse(after), momentum)
-        return State(
-            position,
-            turned,
-            twist[:, :3],
-            spin,
-            state.time + self.h,
-            turns,
-            state.rotors,
-            remember(model.topology, contacts, outcome.contacts, outcome.scalars),
+        free = jnp.asarray(model.topology.free)[:, None]
+        turned = rotate_freely(model.bodies.inertia, state.quaternion, carrying[:, 3:], self.h)
+        turned = jnp.where(free, turned, state.quaternion)
+        return replace(
+            state,
+            position=state.position + self.h * carrying[:, :3],
+            quaternion=turned,
+            velocity=twist[:, :3],
+            angular_velocity=carry_spin(model, state.quaternion, turned, twist[:, 3:]),
         )

@@ -6,7 +6,6 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.projection import project
 from jaxccp.dynamics.report import StepReport
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
@@ -66,9 +65,7 @@ class EulerImplicitProjected(EulerImplicitLinearized):
         )
         return self._trusted(after, replace(report, solver=statistics))
 
-    def _corrected(
-        self, model: Model, state: State, contacts: Contacts, system: System, outcome: Outcome
-    ) -> Outcome:
+    def _corrected(self, model: Model, state: State, system: System, outcome: Outcome) -> Outcome:
         if system.equalities is None:
             return outcome
         equalities, kept = system.equalities, model.topology.linkage.routing.held
@@ -79,7 +76,7 @@ class EulerImplicitProjected(EulerImplicitLinearized):
             return replace(outcome, twist=twist, carrying=carrying)
 
         def once(change: Array, _: None) -> tuple[Array, None]:
-            motion = joint_motion(model, self._advance(model, state, contacts, plus(change)))
+            motion = joint_motion(model, self._advance(model, state, plus(change)))
             tendons = motion.tendon.length[kept] - model.tendons.length[kept]
             missed = jnp.concatenate([motion.error, tendons]) / self.h
             more = equalities.compliance.shape[0] - missed.shape[0]

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.content import ByContent
 from jaxccp.dynamics.acceleration import Acceleration
 from jaxccp.io.mjcf.bodies import Frames
 from jaxccp.io.mjcf.joints import BALL, FREE, Axes
@@ -19,7 +20,7 @@ from jaxccp.model.state import State
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
+class Places(ByContent):
     """Addresses; static. Coordinates are in ``qpos``, rates in ``qvel`` and ``qacc``."""
 
     nq: int

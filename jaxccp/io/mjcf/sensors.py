@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float
 
+from jaxccp.content import ByContent
 from jaxccp.io.mjcf.bodies import Frames
 from jaxccp.io.mjcf.layout import Layout
 from jaxccp.io.mjcf.sensing import KINDS, Reading
@@ -19,7 +20,7 @@ WORLD = 0, np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Plan(ByContent):
     """Of each sensor; static."""
 
     names: tuple[str, ...]

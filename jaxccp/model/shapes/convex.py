@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 from numpy.typing import ArrayLike
 
+from jaxccp.content import ByContent
 from jaxccp.model.shapes.mesh_file import read_points
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ _FLAT = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class ConvexMesh:
+class ConvexMesh(ByContent):
     """The convex hull of points in its frame [m], which need not be centred.
 
     ``centre`` is the centre of mass of the uniform solid. :meth:`jaxccp.ModelBuilder.add_solid`

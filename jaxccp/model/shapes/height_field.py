@@ -6,11 +6,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from jaxccp.content import ByContent
 from jaxccp.model.shapes.shape import require_positive
 
 
 @dataclass(frozen=True, eq=False)
-class HeightField:
+class HeightField(ByContent):
     """Ground over a grid in the x-y plane of its frame, solid below; for fixed bodies.
 
     ``heights`` [m] has rows along y and columns along x, from -``half_extents`` to

@@ -1,0 +1,147 @@
+"""Trees in reduced coordinates: the motion of maximal ones to first order, without drift."""
+
+from dataclasses import replace
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp.ccp import Stop
+from jaxccp.dynamics import EulerImplicitLinearized, Trajectory, energy, momentum, rollout
+from jaxccp.dynamics.steppers.euler import Coordinates
+from jaxccp.model import Revolute, Spherical, State, joint_motion, place
+from jaxccp.scene import ModelBuilder
+from tests.dynamics.creature import CONTROL, creature
+
+SPAN = 0.1
+TRANSIENT = 3
+"""Steps after which joints as equality rows have the drift that they keep: their forces in the
+first two miss it."""
+
+
+@cache
+def run(coordinates: Coordinates, floating: bool, steps: int) -> tuple[State, Trajectory]:
+    model, state = creature(0.0 if floating else 9.81, floating)
+    stepper = EulerImplicitLinearized(
+        SPAN / steps, solver="newton", stop=Stop(1e-10), coordinates=coordinates
+    )
+    final, path = rollout(model, state, stepper, steps, None, jnp.tile(CONTROL, (steps, 1)))
+    assert not np.any(path.report.solver.status)
+    return final, path
+
+
+@pytest.mark.parametrize("floating", [True, False])
+def test_both_coordinates_give_the_same_motion_to_first_order(floating: bool) -> None:
+    def apart(steps: int) -> tuple[float, float, float]:
+        (a, path_a), (b, path_b) = (run(c, floating, steps) for c in ("reduced", "maximal"))
+        forces = path_a.report.reactions - path_b.report.reactions
+        poses = np.abs(a.position - b.position).max()
+        return poses, np.abs(a.twist - b.twist).max(), np.abs(forces[TRANSIENT:]).max()
+
+    coarse, fine = apart(50), apart(100)
+    for far, near in zip(coarse, fine, strict=True):
+        assert 1.7 < far / near < 2.3
+
+
+@pytest.mark.parametrize("floating", [True, False])
+def test_joints_never_open(floating: bool) -> None:
+    model, _ = creature(0.0 if floating else 9.81, floating)
+    final, _ = run("reduced", floating, 100)
+    motion = joint_motion(model, final)
+    np.testing.assert_allclose(motion.error, 0, atol=1e-14)
+    np.testing.assert_allclose(motion.coordinate, final.turns, atol=1e-14)
+
+
+def test_a_floating_tree_keeps_its_momentum() -> None:
+    model, state = creature()
+    final, _ = run("reduced", True, 100)
+    for now, then in zip(momentum(model, final), momentum(model, state), strict=True):
+        np.testing.assert_allclose(now, then, atol=1e-12)
+    assert np.abs(final.angular_velocity - state.angular_velocity).max() > 0.1
+
+
+def test_rest_is_the_same() -> None:
+    """Hanging damped: positions and all forces to 1e-9 of each other."""
+    builder = ModelBuilder(gravity=(0, 0, -9.81))
+    arm = builder.add_body(1.0, (0.02, 0.03, 0.02), position=(0.3, 0, 0), name="arm")
+    bob = builder.add_body(0.5, (0.01, 0.01, 0.01), position=(0.6, 0, 0.1), name="bob")
+    hinge = Revolute((0, 1, 0.2), damping=0.9, stiffness=2.0)
+    builder.add_joint(hinge, 0, arm, (0, 0, 0), name="hinge")
+    builder.add_joint(Spherical(damping=0.2), arm, bob, (0.5, 0, 0), name="ball")
+    model, state = builder.build()
+    ends = []
+    for coordinates in ("reduced", "maximal"):
+        stepper = EulerImplicitLinearized(2e-2, coordinates=coordinates, stop=Stop(1e-12))
+        final, path = rollout(model, state, stepper, 2000, every=2000)
+        report = stepper.step(model, final)[1]
+        assert np.abs(final.velocity).max() < 1e-10 and not np.any(path.report.solver.status)
+        ends.append((final.position, report.reactions))
+    for a, b in zip(*ends, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-9)
+
+
+def test_a_step_starts_from_the_poses_it_is_given() -> None:
+    """Not from coordinates of before somebody moved a body."""
+    model, state = creature(9.81, floating=False)
+    stepper = EulerImplicitLinearized(1e-4, stop=Stop(1e-10))
+    moved = stepper.step(model, state, None, CONTROL)[0]
+    stale = replace(moved, turns=state.turns + 0.1)
+    a, b = (stepper.step(model, s, None, CONTROL)[0] for s in (moved, stale))
+    np.testing.assert_allclose(a.position, b.position, atol=1e-13)
+
+
+def test_energy_of_a_free_tree_drifts_with_the_step() -> None:
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    bodies = [
+        builder.add_body(1.0, (0.02, 0.03, 0.01), position=(0.4 * i, 0, 0), name=f"b{i}")
+        for i in range(3)
+    ]
+    for i in range(2):
+        builder.add_joint(
+            Revolute((0.1, 1, 0.3 * i)), bodies[i], bodies[i + 1], (0.4 * i + 0.2, 0, 0)
+        )
+    model, state = builder.build()
+    spin = jnp.asarray([[0, 0, 0], [0.3, 1, 2], [0.3, 1, 2], [0.3, 1, 2]], float)
+    speed = jnp.cross(spin, state.position)
+    state = replace(state, velocity=speed, angular_velocity=spin)
+
+    def drift(steps: int) -> float:
+        stepper = EulerImplicitLinearized(1.0 / steps)
+        final, _ = rollout(model, state, stepper, steps, every=steps)
+        return abs(energy(model, final) / energy(model, state) - 1)
+
+    assert drift(400) < 0.6 * drift(200) < 1e-2
+
+
+@pytest.mark.parametrize("what", ["turns", "rate", "control", "mass", "stiffness"])
+def test_derivatives_agree_with_central_differences(what: str) -> None:
+    model, state = creature(9.81, floating=False)
+    stepper = EulerImplicitLinearized(2e-3, stop=Stop(1e-12), solver="newton")
+    seed = np.random.default_rng(1)
+    weight = jnp.asarray(seed.normal(size=state.position.shape))
+
+    def end(x: jax.Array) -> jax.Array:
+        m, s, control = model, state, CONTROL
+        rate = joint_motion(model, state).rate
+        if what == "turns":
+            s = place(model, state, state.turns + x, rate)
+        elif what == "rate":
+            s = place(model, state, state.turns, rate + x)
+        elif what == "control":
+            control = CONTROL + x
+        elif what == "mass":
+            m = replace(model, bodies=replace(model.bodies, mass=model.bodies.mass + x))
+        else:
+            m = replace(model, axes=replace(model.axes, stiffness=model.axes.stiffness + x))
+        final, _ = rollout(m, s, stepper, 20, None, jnp.tile(control, (20, 1)), every=20)
+        return jnp.sum(weight * (final.position + 0.1 * final.velocity))
+
+    size = {"control": 3, "mass": len(model.bodies.mass), "stiffness": len(model.axes.stiffness)}
+    direction = jnp.asarray(seed.normal(size=size.get(what, state.turns.shape[0])))
+    step = 1e-5
+    run = jax.jit(jax.value_and_grad(lambda t: end(t * direction)))
+    slope = run(0.0)[1]
+    secant = (run(step)[0] - run(-step)[0]) / (2 * step)
+    np.testing.assert_allclose(slope, secant, rtol=1e-7, atol=1e-9)
