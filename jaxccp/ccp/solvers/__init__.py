@@ -7,6 +7,7 @@ from jaxccp.ccp.solvers.auto import Auto
 from jaxccp.ccp.solvers.bb import BarzilaiBorwein
 from jaxccp.ccp.solvers.cg import CG
 from jaxccp.ccp.solvers.dantzig import Dantzig
+from jaxccp.ccp.solvers.gradient_newton import GradientNewton
 from jaxccp.ccp.solvers.minres import MINRES
 from jaxccp.ccp.solvers.newton import Newton
 from jaxccp.ccp.solvers.pjacobi import PJacobi
@@ -21,6 +22,7 @@ SOLVERS: dict[str, type[Solver]] = {
     "bb": BarzilaiBorwein,
     "cg": CG,
     "dantzig": Dantzig,
+    "gradient-newton": GradientNewton,
     "minres": MINRES,
     "newton": Newton,
     "pjacobi": PJacobi,

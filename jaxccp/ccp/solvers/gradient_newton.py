@@ -1,0 +1,182 @@
+"""Accelerated projected gradient steps with a Newton step now and then: the default of a step."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from jaxccp.ccp.linear import FixedPointSystem, factorised, matrix_rows, narrow
+from jaxccp.ccp.linearization import projection_blocks, shear, sliding
+from jaxccp.ccp.problem import Law, Problem
+from jaxccp.ccp.scaling import Scaling, row_scaling
+from jaxccp.ccp.solver import Solver, Task
+from jaxccp.math.batching import when
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class _State:
+    x: Float[Array, " n"]
+    """Scaled multipliers S⁻¹ λ, in the scaled cones."""
+    n_x: Float[Array, " n"]
+    """S N λ of them."""
+    y: Float[Array, " n"]
+    """The extrapolated point that the next gradient is taken at."""
+    theta: Float[Array, ""]
+    lipschitz: Float[Array, ""]
+    """An estimate of the largest eigenvalue of S N S, from below."""
+    count: Int[Array, ""]
+    """Iterations so far."""
+    best: Float[Array, ""]
+    """Residual of the last Newton step that was taken [m/s]."""
+    promising: Bool[Array, ""]
+    """Whether the last Newton step was taken."""
+
+
+@dataclass(frozen=True)
+class GradientNewton(Solver):
+    """Nesterov's projected gradient method, four steps an iteration, and semismooth Newton steps.
+
+    The gradient steps are those of :class:`~jaxccp.ccp.APGD`, without its line search: the largest
+    eigenvalue comes from ``power_iterations`` products, and grows where the last step of an
+    iteration curves more. In float64, after every ``period`` iterations, Newton's step on the fixed
+    point λ = Π_K(λ − ρ ũ) is tried, with the matrix of the implicit derivative; it is taken where
+    it lowers the residual, and then again after each iteration until it no longer does. So easy
+    problems are done before Newton's first turn, stiff ones once the gradient has found what
+    touches and slides, and none takes much longer than by gradients alone. Copies under ``vmap``
+    count alike, so that their turns coincide.
+
+    There is no Newton step in float32, where redundant contacts let rounding into its impulses as
+    forces of contacts against each other, which the gradient takes thousands of steps to undo.
+
+    Under Coulomb's law De Saxcé's shift is renewed at every gradient, and its derivative is part of
+    Newton's system.
+    """
+
+    laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
+    rolling: ClassVar[bool] = True
+
+    steps: int = 4
+    """Gradient steps an iteration, between two tests of the residual."""
+    period: int = 8
+    """Iterations between Newton steps, which cost as much as 5 to 12 of them."""
+    decrease: float = 0.5
+    """Factor that a Newton step must lower the residual by to be taken."""
+    largest: int = 1500
+    """Rows of the largest matrix that is factorised, unless its band is narrow."""
+    power_iterations: int = 8
+    """Products spent on the first estimate of the largest eigenvalue."""
+
+    def prepare(self, problem: Problem, rho: Array) -> Scaling:
+        return row_scaling(problem, rho)
+
+    def init(self, task: Task, lam: Array, n_lam: Array) -> _State:
+        x, n_x = task.data.point(lam, n_lam)
+        one = jnp.ones((), lam.dtype)
+        lipschitz = self._estimate(task, n_x + task.data.s * task.problem.r)
+        return _State(x, n_x, x, one, lipschitz, jnp.int32(0), jnp.inf * one, jnp.asarray(False))
+
+    def _estimate(self, task: Task, x: Array) -> Array:
+        """Largest eigenvalue of S N S, from below, by power iteration on the first gradient."""
+        size = _length(x)
+        for _ in range(self.power_iterations):
+            x = task.data.apply(task.problem.delassus, x / size)
+            size = _length(x)
+        return size
+
+    def step(self, task: Task, state: _State) -> _State:
+        state = self._descended(task, state)
+        if not self._factorises(task.problem):
+            return state
+        due = (state.count % self.period == 0) | state.promising
+        return when(due, lambda: self._polished(task, state), state)
+
+    def _factorises(self, problem: Problem) -> bool:
+        """Whether there are Newton steps."""
+        double = jnp.finfo(problem.r.dtype).eps < 1e-10
+        delassus = problem.delassus
+        return bool(double) and (narrow(delassus) or matrix_rows(delassus) <= self.largest)
+
+    def _descended(self, task: Task, state: _State) -> _State:
+        """After the gradient steps."""
+        scaling, delassus = task.data, task.problem.delassus
+        offset = scaling.s * task.problem.r
+        x, y, theta = state.x, state.y, state.theta
+        start, n_start = y, y
+        for _ in range(self.steps):
+            start, n_start = y, scaling.apply(delassus, y)
+            velocity = n_start + offset
+            if task.law == "ncp":
+                velocity = scaling.cones.raised(velocity, scaling.cones.de_saxce(velocity))
+            after = scaling.cones.project(y - velocity / state.lipschitz)
+            square = theta * theta
+            slower = 0.5 * (theta * jnp.sqrt(square + 4) - square)
+            momentum = theta * (1 - theta) / (square + slower)
+            restart = (after - y) @ (after - x) < 0
+            y = after + jnp.where(restart, 0.0, momentum) * (after - x)
+            theta = jnp.where(restart, 1.0, slower)
+            x = after
+        n_x = scaling.apply(delassus, x)
+        d = x - start
+        square = d @ d
+        curvature = (d @ (n_x - n_start)) / jnp.where(square > 0, square, 1.0)
+        # Differences of products are rounding near the solution.
+        known = square > jnp.finfo(d.dtype).eps * (x @ x)
+        lipschitz = jnp.where(known, jnp.maximum(state.lipschitz, curvature), state.lipschitz)
+        return _State(x, n_x, y, theta, lipschitz, state.count + 1, state.best, jnp.asarray(False))
+
+    def _polished(self, task: Task, state: _State) -> _State:
+        """After Newton's step, if that is better."""
+        problem, scaling = task.problem, task.data
+        lam, n_lam = self.candidate(task, state)
+        after = _newton(task, lam, n_lam)
+        n_after = problem.delassus.apply(after)
+        residual = _residual(task, after, n_after)
+        better = residual < self.decrease * jnp.minimum(state.best, _residual(task, lam, n_lam))
+        x, n_x = scaling.point(after, n_after)
+        return replace(
+            state,
+            x=jnp.where(better, x, state.x),
+            n_x=jnp.where(better, n_x, state.n_x),
+            y=jnp.where(better, x, state.y),
+            theta=jnp.where(better, 1.0, state.theta),
+            best=jnp.where(better, residual, state.best),
+            promising=better,
+        )
+
+    def candidate(self, task: Task, state: _State) -> tuple[Array, Array]:
+        return task.data.s * state.x, state.n_x / task.data.s
+
+
+def _newton(task: Task, lam: Array, n_lam: Array) -> Array:
+    """Where Newton's step on λ = Π_K(λ − ρ ũ) leads, projected on K.
+
+    With e = Π_K(z) − λ the step is e + G x, [(I − J) + G S N G] x = G (e / ρ − S N e), as in the
+    derivative (:mod:`jaxccp.ccp.derivative`).
+    """
+    problem, cones, rho = task.problem, task.problem.cones, task.rho
+    z = lam - rho * problem.corrected(n_lam + problem.r, task.law)
+    error = cones.project(z) - lam
+    complement, gain = projection_blocks(cones, z, rho)
+    left, coupled = gain, problem.delassus.apply(error)
+    if task.law == "ncp":
+        sheared = shear(cones, sliding(cones, z, rho)[0])
+        left, coupled = gain @ sheared, sheared.apply(coupled)
+    system = FixedPointSystem(problem.delassus, complement, left, gain)
+    ridge = float(jnp.finfo(lam.dtype).eps ** 0.6)
+    solve, _ = factorised(system, ridge, symmetric=task.law == "ccp")
+    return cones.project(lam + error + gain.apply(solve(gain.apply(error / rho - coupled))))
+
+
+def _residual(task: Task, lam: Array, n_lam: Array) -> Array:
+    """The law's [m/s]."""
+    u = task.problem.corrected(n_lam + task.problem.r, task.law)
+    return jnp.max(task.problem.residual(lam, u, task.rho), initial=0.0)
+
+
+def _length(x: Array) -> Array:
+    """‖x‖, 1 where it is 0."""
+    square = x @ x
+    return jnp.sqrt(jnp.where(square > 0, square, 1.0))
