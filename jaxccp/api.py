@@ -8,9 +8,11 @@ from jaxccp.dynamics import (
     accelerations,
     close,
     energy,
+    fit_capacity,
     mean_acceleration,
     momentum,
     rollout,
+    with_capacity,
 )
 from jaxccp.io import load
 from jaxccp.model import (
@@ -87,6 +89,7 @@ __all__ = [
     "accelerations",
     "close",
     "energy",
+    "fit_capacity",
     "gear",
     "joint_motion",
     "load",
@@ -99,4 +102,5 @@ __all__ = [
     "rollout",
     "solve",
     "velocity_servo",
+    "with_capacity",
 ]

@@ -25,8 +25,8 @@ from jaxccp.ccp.solvers.auto import Auto
 from jaxccp.ccp.solvers.bb import BarzilaiBorwein
 from jaxccp.ccp.solvers.cg import CG
 from jaxccp.ccp.solvers.dantzig import Dantzig
-from jaxccp.ccp.solvers.minres import MINRES
 from jaxccp.ccp.solvers.gradient_newton import GradientNewton
+from jaxccp.ccp.solvers.minres import MINRES
 from jaxccp.ccp.solvers.newton import Newton
 from jaxccp.ccp.solvers.pjacobi import PJacobi
 from jaxccp.ccp.solvers.psor import PSOR

@@ -1,6 +1,6 @@
 """What ``jaxccp simulate`` reads for a model file, and writes of its motion."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import jax
@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxccp.cli.simulation import Run
+from jaxccp.dynamics import with_capacity
 from jaxccp.io import InputError, Loaded, load, write_npz
 from jaxccp.io.arrays import Arrays
 from jaxccp.io.mjcf.closing import settled
@@ -65,7 +66,7 @@ def open_model(
 def roomier(model: Model, run: Run) -> Model:
     """The model with room for the contacts that ``run`` has found, twice as many at least."""
     room = max(2 * contact_capacity(model), int(run.recording.contacts.max()))
-    return replace(model, topology=replace(model.topology, max_contacts=room))
+    return with_capacity(model, room)
 
 
 def write_motion(out: Path, loaded: Loaded, run: Run) -> dict[str, str]:

@@ -2,12 +2,13 @@
 
 from jaxccp.dynamics.acceleration import Acceleration, accelerations, mean_acceleration
 from jaxccp.dynamics.assembled import Coo, Matrices, matrices
+from jaxccp.dynamics.capacity import with_capacity
 from jaxccp.dynamics.contact_data import ContactData, Mode
 from jaxccp.dynamics.descriptor import Descriptor, KRMBlocks, describe
 from jaxccp.dynamics.inertia import energy, momentum
 from jaxccp.dynamics.projection import close
 from jaxccp.dynamics.report import StepReport
-from jaxccp.dynamics.rollout import Stepper, Trajectory, rollout
+from jaxccp.dynamics.rollout import Stepper, Trajectory, fit_capacity, rollout
 from jaxccp.dynamics.steppers import STEPPERS
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
 from jaxccp.dynamics.steppers.projected import EulerImplicitProjected
@@ -30,8 +31,10 @@ __all__ = [
     "close",
     "describe",
     "energy",
+    "fit_capacity",
     "matrices",
     "mean_acceleration",
     "momentum",
     "rollout",
+    "with_capacity",
 ]

@@ -13,6 +13,7 @@ from rich.progress import track
 
 from jaxccp.ccp.derivative import IMPULSES
 from jaxccp.collision.detect import empty_memory
+from jaxccp.dynamics.capacity import adapted
 from jaxccp.dynamics.inputs import Inputs, check_inputs
 from jaxccp.dynamics.report import StepReport, merge, raise_for_overflow
 from jaxccp.model.model import Model
@@ -69,6 +70,9 @@ def rollout(
 ) -> tuple[State, Trajectory]:
     """Step ``steps`` times and record every ``every``-th state (not the initial one).
 
+    Called outside of ``jit``, ``vmap`` and ``grad``, with a model that has no ``max_contacts``, it
+    finds out itself how much room for contacts the run needs (:func:`fit_capacity`).
+
     Args:
         model: what to simulate; batch it, the state or the forces by ``vmap``.
         state: where to start.
@@ -94,13 +98,55 @@ def rollout(
         raise ValueError(f"segment ({segment}) must divide the {records} records")
     check_inputs(model, forces, controls, steps)
     inputs = (forces, controls)
-    if progress:
-        final, trajectory = _with_bar(model, state, stepper, inputs, records, every)
+
+    def run(model: Model) -> tuple[tuple[State, Trajectory], Array]:
+        if progress:
+            found = _with_bar(model, state, stepper, inputs, records, every)
+        else:
+            found = _scan(model, state, stepper, inputs, records, every, segment)
+        return found, jnp.max(found[1].report.contacts)
+
+    if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((model, state, inputs))):
+        final, trajectory = run(model)[0]
     else:
-        final, trajectory = _scan(model, state, stepper, inputs, records, every, segment)
+        (final, trajectory), model = adapted(model, state, run)
     if check:
         raise_for_overflow(model, trajectory.report)
     return final, trajectory
+
+
+def fit_capacity(
+    model: Model,
+    state: State,
+    stepper: Stepper,
+    steps: int,
+    forces: Float[Array, "*batch steps nb 6"] | None = None,
+    controls: Float[Array, "*batch steps nm"] | None = None,
+) -> Model:
+    """The model with as much room for contacts as a trial run needs, and a quarter more.
+
+    For what is then run under ``jit``, ``vmap`` or ``grad``, where nothing can be repeated: the
+    cost of a step is that of the room. ``StepReport.overflow`` says if there should have been more.
+
+    Args:
+        model: without ``max_contacts``.
+        state: where to start, with any leading axes, which forces and controls then have too.
+        stepper: see :mod:`jaxccp.dynamics.steppers`.
+        steps: of the trial.
+        forces: as :func:`rollout` takes them.
+        controls: likewise.
+    """
+
+    def run(fitted: Model) -> tuple[None, Array]:
+        def one(state: State, inputs: Inputs) -> Array:
+            _, path = _scan(fitted, state, stepper, inputs, 1, steps, None)
+            return path.report.contacts[0]
+
+        for _ in range(state.time.ndim):
+            one = jax.vmap(one)
+        return None, jnp.max(one(state, (forces, controls)))
+
+    return adapted(model, state, run)[1]
 
 
 @partial(jax.jit, static_argnames=("stepper", "records", "every", "segment"))

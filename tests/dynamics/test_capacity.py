@@ -1,0 +1,81 @@
+"""Room for contacts: as much as a run needs, and no more."""
+
+import logging
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp.ccp import Stop
+from jaxccp.collision.detect import slots
+from jaxccp.dynamics import EulerImplicitLinearized, fit_capacity, rollout, with_capacity
+from jaxccp.dynamics.capacity import LEAST
+from jaxccp.model import Box, Model, Plane, Sphere, State
+from jaxccp.scene import ModelBuilder
+
+STEPPER = EulerImplicitLinearized(5e-3, stop=Stop(1e-9, 0.0, 2000))
+
+
+def pile(height: float, ball: str = "ball") -> tuple[Model, State]:
+    """Three boxes of different size, stacked with a gap below each; and a ball far away."""
+    builder = ModelBuilder()
+    builder.add_shape(0, Plane())
+    z = height
+    for i in range(3):
+        half = 0.1 - 0.02 * i
+        builder.add_solid(Box((half, half, half)), 1.0, position=(0, 0, z + half))
+        z += 2 * half + height
+    builder.add_solid(Sphere(0.1), 1.0, position=(3, 0, 5), name=ball)
+    return builder.build()
+
+
+def test_a_run_takes_the_room_it_needs(caplog: pytest.LogCaptureFixture) -> None:
+    """Nothing touches at first; later there are twelve contacts at once."""
+    model, state = pile(0.05, "nothing is known of this model yet")
+    assert slots(model.topology) > 5 * LEAST
+    with caplog.at_level(logging.INFO, "jaxccp"):
+        final, path = rollout(model, state, STEPPER, 60)
+    assert "again with room for 16, not 8" in caplog.text
+    assert path.report.contacts.max() == 12 and not path.report.overflow.any()
+    caplog.clear()
+    again, _ = rollout(model, state, STEPPER, 60)
+    assert not caplog.text
+    np.testing.assert_array_equal(final.position, again.position)
+
+
+def test_room_changes_nothing_but_the_cost() -> None:
+    model, state = pile(0.0)
+    fitted = fit_capacity(model, state, STEPPER, 40)
+    assert fitted.topology.max_contacts == 16
+    ends = [rollout(m, state, STEPPER, 40)[0] for m in (fitted, with_capacity(model, 50))]
+    np.testing.assert_allclose(ends[0].position, ends[1].position, atol=1e-9)
+
+
+def test_a_batch_is_fitted_to_the_one_with_most_contacts() -> None:
+    model, state = pile(0.0)
+    raised = replace(state, position=state.position.at[1:, 2].add(1.0))
+    states = jax.tree.map(lambda *s: jnp.stack(s), raised, state)
+    assert fit_capacity(model, states, STEPPER, 5).topology.max_contacts == 16
+
+
+def test_a_given_capacity_is_kept() -> None:
+    model, state = pile(0.0)
+    small = with_capacity(model, 5)
+    _, path = rollout(small, state, STEPPER, 3)
+    assert path.report.overflow.all()
+    assert fit_capacity(small, state, STEPPER, 3) is small
+    with pytest.raises(OverflowError, match="max_contacts=12"):
+        rollout(small, state, STEPPER, 3, check=True)
+
+
+def test_traced_runs_keep_room_for_all() -> None:
+    model, state = pile(0.0)
+    path = jax.jit(lambda s: rollout(model, s, STEPPER, 3)[1])(state)
+    assert path.report.contacts.max() == 12 and not path.report.overflow.any()
+
+
+def test_no_room_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least 1, not 0"):
+        with_capacity(pile(0.0)[0], 0)
