@@ -32,6 +32,7 @@ from jaxccp.ccp.solvers.pjacobi import PJacobi
 from jaxccp.ccp.solvers.psor import PSOR
 from jaxccp.ccp.solvers.sipgs import SIPGS
 from jaxccp.ccp.violation import Violations, violations
+from jaxccp.ccp.whitened import WhitenedDelassus
 
 __all__ = [
     "ADMM",
@@ -66,6 +67,7 @@ __all__ = [
     "Stop",
     "Task",
     "Violations",
+    "WhitenedDelassus",
     "equality",
     "inequality",
     "raise_for_derivative",

@@ -13,6 +13,7 @@ SOLVERS: dict[str, tuple[Friction, ...]] = {
     "bb": ALL,
     "cg": (),
     "dantzig": ("pyramid",),
+    "gradient-newton": ALL,
     "minres": (),
     "newton": ("cone",),
     "pjacobi": ALL,

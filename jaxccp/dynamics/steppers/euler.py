@@ -43,8 +43,8 @@ class EulerImplicitLinearized:
     """Length of a step [s]."""
     law: Law = "ccp"
     solver: Solver | str | None = None
-    """An algorithm of :mod:`jaxccp.ccp.solvers`, or its name there. None: Auto where there are
-    joints, since mechanisms are stiff, else APGD."""
+    """An algorithm of :mod:`jaxccp.ccp.solvers`, or its name there. None: GradientNewton where there
+    are joints, since mechanisms are stiff, else APGD."""
     stop: Stop = field(default_factory=Stop)
     coordinates: Coordinates = "reduced"
     """``"reduced"``: joints that form trees give degrees of freedom, and never open. ``"maximal"``:
@@ -107,7 +107,7 @@ class EulerImplicitLinearized:
             state = replace(state, turns=motion.coordinate)
         world = recall(model.topology, state.memory, contacts)
         guess = system.guess(state.memory.scalars, world)
-        solver = self.solver or ("auto" if jointed else "apgd")
+        solver = self.solver or ("gradient-newton" if jointed else "apgd")
         solution = solve(
             system.problem, solver, guess, law=self.law, stop=self.stop, gradient=self.gradient
         )
