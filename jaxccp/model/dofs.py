@@ -1,6 +1,7 @@
 """Degrees of freedom in reduced coordinates: which there are, and which bodies each moves."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -35,6 +36,16 @@ class Dofs(ByContent):
     def count(self) -> int:
         """Degrees of freedom nv."""
         return self.moves.shape[1]
+
+    @cached_property
+    def over(self) -> np.ndarray:
+        """Whether the second of two degrees of freedom moves all that the first one moves; of two
+        that move the same, only for the one of the two orders in which the second is not the
+        later one [nv nv]."""
+        moves = self.moves.T.astype(int)
+        whole = moves @ moves.T == np.sum(moves, axis=1)[:, None]
+        order = np.arange(self.count)
+        return whole & (~whole.T | (order <= order[:, None]))
 
     @property
     def first_axis(self) -> int:

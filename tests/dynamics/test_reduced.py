@@ -10,8 +10,11 @@ import pytest
 
 from jaxccp.ccp import Stop
 from jaxccp.dynamics import EulerImplicitLinearized, Trajectory, energy, momentum, rollout
+from jaxccp.dynamics.reduced.mass import mass_matrix
+from jaxccp.dynamics.reduced.screws import screws
+from jaxccp.dynamics.reduced.system import BodyMass
 from jaxccp.dynamics.steppers.euler import Coordinates
-from jaxccp.model import Revolute, Spherical, State, joint_motion, place
+from jaxccp.model import Model, Revolute, Spherical, State, joint_motion, place
 from jaxccp.scene import ModelBuilder
 from tests.dynamics.creature import CONTROL, creature
 
@@ -113,6 +116,29 @@ def test_energy_of_a_free_tree_drifts_with_the_step() -> None:
         return abs(energy(model, final) / energy(model, state) - 1)
 
     assert drift(400) < 0.6 * drift(200) < 1e-2
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_the_mass_matrix_is_that_of_the_kinetic_energy(dtype: type) -> None:
+    """Of random rates, by the twists that forward kinematics gives them; with a light fingertip."""
+    model, state = creature(9.81, floating=False)
+    mass = model.bodies.mass.at[-1].set(1e-4)
+    inertia = model.bodies.inertia.at[-1].multiply(1e-4)
+    model = replace(model, bodies=replace(model.bodies, mass=mass, inertia=inertia))
+
+    def energies(model: Model, state: State, rate: jax.Array) -> tuple[jax.Array, jax.Array]:
+        mass = BodyMass.of(model, state)
+        matrix = mass_matrix(screws(model, state), state.position, mass.mass, mass.inertia)
+        moving = place(model, state, state.turns, rate)
+        return 0.5 * rate @ matrix @ rate, jnp.sum(mass.apply(moving.twist) * moving.twist) / 2
+
+    rates = np.random.default_rng(2).normal(size=(20, len(state.turns)))
+    model, state = jax.tree.map(
+        lambda x: x.astype(dtype) if jnp.issubdtype(x.dtype, jnp.floating) else x, (model, state)
+    )
+    run = jax.vmap(lambda rate: energies(model, state, rate))
+    ours, theirs = run(jnp.asarray(rates, dtype))
+    np.testing.assert_allclose(ours, theirs, rtol=100 * np.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize("what", ["turns", "rate", "control", "mass", "stiffness"])

@@ -16,6 +16,7 @@ from jaxccp.dynamics.contact_rows import ContactUnits, contact_terms
 from jaxccp.dynamics.drag import drag
 from jaxccp.dynamics.impact import Action
 from jaxccp.dynamics.inertia import world_inertia
+from jaxccp.dynamics.reduced.mass import mass_matrix
 from jaxccp.dynamics.reduced.screws import screws
 from jaxccp.dynamics.rows import acting_rows
 from jaxccp.dynamics.rows.row import Rows, Step
@@ -26,6 +27,28 @@ from jaxccp.model.kinematics import JointMotion
 from jaxccp.model.linkage import Linkage
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class BodyMass:
+    """Of the bodies one by one; zero where fixed."""
+
+    mass: Float[Array, " nb"]
+    inertia: Float[Array, "nb 3 3"]
+    """About the centres of mass, world axes."""
+
+    @staticmethod
+    def of(model: Model, state: State) -> "BodyMass":
+        """At the state's orientations."""
+        free = jnp.asarray(model.topology.free, state.position.dtype)
+        inertia = world_inertia(model, quaternion.to_matrix(state.quaternion))
+        return BodyMass(free * model.bodies.mass, free[:, None, None] * inertia)
+
+    def apply(self, twist: Float[Array, "nb 6"]) -> Float[Array, "nb 6"]:
+        """Momenta and angular momenta."""
+        spin = jnp.einsum("bij,bj->bi", self.inertia, twist[:, 3:])
+        return jnp.concatenate([self.mass[:, None] * twist[:, :3], spin], axis=1)
 
 
 @jax.tree_util.register_dataclass
@@ -45,11 +68,10 @@ class ReducedSystem:
     """L⁻¹ v of the velocities v without impulses of rows."""
     jacobian: Float[Array, "nb nv 6"]
     """Twists of bodies (linear, angular; world) per velocity."""
+    mass: BodyMass
     momentum: Float[Array, "nb 6"]
     """Of the bodies before the step, and what all that is no row and no joint adds: forces of
     gravity, media, motors, and those applied [N s, N m s]."""
-    mass: Float[Array, "nb 6 6"]
-    """Of the bodies, in world axes."""
     action: Action
     """When and where the contacts' impulses act."""
     units: ContactUnits
@@ -116,9 +138,11 @@ def assemble(
     dtype = state.position.dtype
     if control is None:
         control = jnp.zeros(len(linkage.actuators), dtype)
-    jacobian = screws(model, state).bodies(state.position)
+    moving = screws(model, state)
+    jacobian = moving.bodies(state.position)
     step = Step(model, state, motion, h, control, reduced=_rates(model, motion, jacobian))
-    mass, momentum = _momenta(model, state, step, force, h)
+    mass = BodyMass.of(model, state)
+    momentum = mass.apply(state.twist) + h * _forces(model, state, step, force)
 
     every = acting_rows(step)
     compliant, rows = (every.of(part - linkage.forbidden) for part in _parts(linkage))
@@ -126,9 +150,8 @@ def assemble(
     if len(pulling):
         pulls = acting_rows(replace(step, reduced=None)).of(pulling - linkage.forbidden)
     stiff = compliant.jacobian[:, 0] / compliant.compliance[:, None]
-    weighted = jnp.einsum("bij,bvj->bvi", mass, jacobian)
-    matrix = jnp.einsum("bvi,bwi->vw", jacobian, weighted) + stiff.T @ compliant.jacobian[:, 0]
-    root = jnp.linalg.cholesky(matrix)
+    matrix = mass_matrix(moving, state.position, mass.mass, mass.inertia)
+    root = jnp.linalg.cholesky(matrix + stiff.T @ compliant.jacobian[:, 0])
     one = jnp.eye(len(matrix), dtype=dtype)
     inverse = lax.linalg.triangular_solve(root, one, left_side=True, lower=True).T
     push = jnp.einsum("bvi,bi->v", jacobian, momentum) - compliant.bias @ stiff
@@ -154,8 +177,8 @@ def assemble(
         inverse_root=inverse,
         whitened_free=free,
         jacobian=jacobian,
-        momentum=momentum,
         mass=mass,
+        momentum=momentum,
         action=terms.action,
         units=touching.units,
         recovery=terms.recovery,
@@ -185,17 +208,8 @@ def _rates(model: Model, motion: JointMotion, jacobian: Array) -> Float[Array, "
     return jnp.concatenate([jnp.asarray(axes, jacobian.dtype), tendons])
 
 
-def _momenta(
-    model: Model, state: State, step: Step, force: Array | None, h: Array | float
-) -> tuple[Float[Array, "nb 6 6"], Float[Array, "nb 6"]]:
-    """Masses of the bodies, and momenta with what forces add over a step; zero where fixed."""
-    free = jnp.asarray(model.topology.free, state.position.dtype)
-    spin = world_inertia(model, quaternion.to_matrix(state.quaternion))
-    slide = model.bodies.mass[:, None, None] * jnp.eye(3, dtype=spin.dtype)
-    none = jnp.zeros_like(spin)
-    mass = jnp.concatenate(
-        [jnp.concatenate([slide, none], axis=2), jnp.concatenate([none, spin], axis=2)], axis=1
-    )
+def _forces(model: Model, state: State, step: Step, force: Array | None) -> Float[Array, "nb 6"]:
+    """Forces and torques on the bodies (world) of all that is no row."""
     gravity = jnp.concatenate([model.gravity, jnp.zeros_like(model.gravity)])
     total = model.bodies.mass[:, None] * gravity
     if model.topology.linkage.actuators:
@@ -204,5 +218,4 @@ def _momenta(
         total = total + drag(model.medium, state)
     if force is not None:
         total = total + force
-    momentum = jnp.einsum("bij,bj->bi", mass, state.twist) + h * total
-    return free[:, None, None] * mass, free[:, None] * momentum
+    return jnp.where(jnp.asarray(model.topology.free)[:, None], total, 0.0)

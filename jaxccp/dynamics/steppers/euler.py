@@ -43,8 +43,8 @@ class EulerImplicitLinearized:
     """Length of a step [s]."""
     law: Law = "ccp"
     solver: Solver | str | None = None
-    """An algorithm of :mod:`jaxccp.ccp.solvers`, or its name there. None: GradientNewton where there
-    are joints, since mechanisms are stiff, else APGD."""
+    """An algorithm of :mod:`jaxccp.ccp.solvers`, or its name there. None: GradientNewton where
+    there are joints, since mechanisms are stiff, else APGD."""
     stop: Stop = field(default_factory=Stop)
     coordinates: Coordinates = "reduced"
     """``"reduced"``: joints that form trees give degrees of freedom, and never open. ``"maximal"``:
