@@ -16,8 +16,8 @@ def mass_matrix(
     """M = Σ_b J_bᵀ M_b J_b of bodies with these centres of mass, masses and inertias (world).
 
     What a degree of freedom i moves is a rigid body as far as i goes: at unit rate it has a
-    momentum, and an angular momentum about its own centre of mass c_i. M_ij is their power on the velocity
-    that j gives c_i, for every j that moves all of it (Featherstone, Rigid Body Dynamics
+    momentum, and an angular momentum about its own centre of mass c_i. M_ij is their power on the
+    velocity that j gives c_i, for every j that moves all of it (Featherstone, Rigid Body Dynamics
     Algorithms, 2008, section 6.2). Centres of their own keep small links far out as exact as large
     ones in float32, which one origin for all would not.
     """

@@ -1,0 +1,222 @@
+"""Robots' steps per second on one core, beside MuJoCo and MJX on the same machine in the same run.
+
+    python -m experiments.throughput.run [--robots ant,humanoid] [--batches 1,64,1024]
+
+Needs gymnasium (for its models), mujoco and mujoco-mjx. Writes results.md beside itself. Run it on a
+machine that does nothing else: figures are the best of several.
+"""
+
+import argparse
+import importlib.metadata
+import importlib.util
+import os
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+if hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+import jax
+import jax.numpy as jnp
+import mujoco
+import numpy as np
+from mujoco import mjx
+
+from jaxccp import EulerImplicitLinearized, Stop, fit_capacity, load, rollout
+
+SEED = 0
+NOISE = 0.1
+"""Of coordinates and rates at the start [m, rad, m/s, rad/s]."""
+WARM = 200
+"""Steps before those that are timed: the robots have fallen by then."""
+SECONDS = 2.0
+"""How long a timed run takes about."""
+REPEATS = 5
+TOLERANCE = 1e-4
+"""[m/s]"""
+NEWTON_STEPS = 4
+"""Iterations of MJX's solver, with which it has converged."""
+HERE = Path(__file__).resolve().parent
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one engine did with one robot in one batch."""
+
+    engine: str
+    batch: int
+    speed: float
+    """[steps/s]"""
+    compile: float | None = None
+    """CPU time [s]."""
+    fusions: int | None = None
+    iterations: str = "–"
+    """Mean; mean of the slowest copy."""
+    unsolved: float | None = None
+    """Share of steps."""
+
+
+def asset(name: str) -> Path:
+    """The file of one of gymnasium's robots."""
+    spec = importlib.util.find_spec("gymnasium")
+    if spec is None or not spec.submodule_search_locations:
+        raise SystemExit("gymnasium is not installed; its models are needed: pip install gymnasium")
+    return Path(spec.submodule_search_locations[0]) / "envs" / "mujoco" / "assets" / f"{name}.xml"
+
+
+def starts(model: mujoco.MjModel, batch: int) -> tuple[np.ndarray, np.ndarray]:
+    """qpos and qvel of every copy, about the model's own."""
+    random = np.random.default_rng(SEED)
+    qpos = np.tile(model.qpos0, (batch, 1))
+    qpos[:, 7:] += NOISE * random.standard_normal((batch, model.nq - 7))
+    return qpos, NOISE * random.standard_normal((batch, model.nv))
+
+
+def controls(model: mujoco.MjModel, batch: int, steps: int) -> np.ndarray:
+    """Uniform within the actuators' limits."""
+    low, high = model.actuator_ctrlrange.T
+    return np.random.default_rng(SEED + 1).uniform(low, high, (batch, steps, model.nu))
+
+
+def fastest(run: Callable[[int], None], batch: int) -> float:
+    """Steps per second, the best of several runs of about the same time."""
+    start = time.perf_counter()
+    run(WARM)
+    steps = max(1, round(SECONDS / max(time.perf_counter() - start, 1e-3)))
+    best = np.inf
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        for _ in range(steps):
+            run(WARM)
+        best = min(best, time.perf_counter() - start)
+    return batch * WARM * steps / best
+
+
+def compiled(function: Callable, *args: object) -> tuple[Callable, float, int]:
+    """A compiled program, the CPU time of that [s], and its fusions."""
+    start = time.process_time()
+    program = jax.jit(function).lower(*args).compile()
+    spent = time.process_time() - start
+    return program, spent, (program.as_text() or "").count(" fusion(")
+
+
+def ours(path: Path, batch: int) -> Row:
+    reference = mujoco.MjModel.from_xml_path(str(path))
+    loaded = load(path, allow_unsupported=True)
+    place = jax.jit(jax.vmap(lambda q, v: loaded.layout.state(loaded.model, loaded.state, q, v)))
+    state = place(*(jnp.asarray(x, float) for x in starts(reference, batch)))
+    drive = jnp.asarray(controls(reference, batch, WARM), float)
+    command = jax.vmap(jax.vmap(loaded.layout.control))(drive)
+    stepper = EulerImplicitLinearized(loaded.timestep, stop=Stop(TOLERANCE, max_iterations=200))
+    fitted = fit_capacity(loaded.model, state, stepper, WARM, None, command)
+
+    def many(state, command):
+        return jax.vmap(lambda s, u: rollout(fitted, s, stepper, WARM, None, u))(state, command)
+
+    program, spent, fusions = compiled(many, state, command)
+    end, path_ = jax.block_until_ready(program(state, command))
+    now = [end]
+
+    def run(_: int) -> None:
+        now[0], _path = jax.block_until_ready(program(now[0], command))
+
+    speed = fastest(run, batch)
+    solver = path_.report.solver
+    count = np.asarray(solver.iterations)
+    assert np.isfinite(now[0].position).all()
+    return Row(
+        f"jaxccp, room for {fitted.topology.max_contacts} contacts",
+        batch,
+        speed,
+        spent,
+        fusions,
+        f"{count.mean():.1f}; {count.max(axis=0).mean():.1f}",
+        float(np.mean(np.asarray(solver.status) != 0)),
+    )
+
+
+def theirs(path: Path, batch: int) -> Row:
+    """MJX."""
+    reference = mujoco.MjModel.from_xml_path(str(path))
+    reference.opt.iterations = NEWTON_STEPS
+    model = mjx.put_model(reference)
+    qpos, qvel = (jnp.asarray(x, jnp.float32) for x in starts(reference, batch))
+    blank = mjx.make_data(model)
+    state = jax.vmap(lambda q, v: blank.replace(qpos=q, qvel=v))(qpos, qvel)
+    drive = jnp.asarray(controls(reference, batch, WARM), jnp.float32)
+
+    def many(state, drive):
+        def one(state, drive):
+            def step(data, control):
+                return mjx.step(model, data.replace(ctrl=control)), None
+
+            return jax.lax.scan(step, state, drive)[0]
+
+        return jax.vmap(one)(state, drive)
+
+    program, spent, fusions = compiled(many, state, drive)
+    now = [jax.block_until_ready(program(state, drive))]
+
+    def run(_: int) -> None:
+        now[0] = jax.block_until_ready(program(now[0], drive))
+
+    return Row(f"MJX, {NEWTON_STEPS} Newton steps", batch, fastest(run, batch), spent, fusions)
+
+
+def native(path: Path) -> Row:
+    """MuJoCo C, one copy after the other."""
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(model)
+    qpos, qvel = starts(model, 1)
+    data.qpos, data.qvel = qpos[0], qvel[0]
+    drive = controls(model, 1, WARM)[0]
+
+    def run(steps: int) -> None:
+        for k in range(steps):
+            data.ctrl = drive[k]
+            mujoco.mj_step(model, data)
+
+    return Row("MuJoCo C, the file's own solver", 1, fastest(run, 1))
+
+
+def table(rows: list[Row]) -> str:
+    lines = [
+        "| engine | copies | steps/s | compile, CPU [s] | fusions | iterations | not solved |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for row in rows:
+        spent = "–" if row.compile is None else f"{row.compile:.1f}"
+        fusions = "–" if row.fusions is None else str(row.fusions)
+        unsolved = "–" if row.unsolved is None else f"{100 * row.unsolved:.2f} %"
+        lines.append(
+            f"| {row.engine} | {row.batch} | {row.speed:,.0f} | {spent} | {fusions} | "
+            f"{row.iterations} | {unsolved} |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--robots", default="ant,humanoid")
+    parser.add_argument("--batches", default="1,64,1024")
+    options = parser.parse_args()
+    versions = {p: importlib.metadata.version(p) for p in ("jax", "mujoco", "mujoco-mjx")}
+    text = (HERE / "results.template.md").read_text()
+    text += (
+        f"\n{platform.machine()}, one core; " + ", ".join(map(" ".join, versions.items())) + "\n"
+    )
+    for robot in options.robots.split(","):
+        rows = []
+        for batch in map(int, options.batches.split(",")):
+            rows += [ours(asset(robot), batch), theirs(asset(robot), batch)]
+            print(table(rows[-2:]), flush=True)
+        rows.append(native(asset(robot)))
+        text += f"\n## {robot.capitalize()}\n\n{table(rows)}\n"
+    (HERE / "results.md").write_text(text)
+
+
+if __name__ == "__main__":
+    main()
