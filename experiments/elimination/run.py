@@ -29,6 +29,7 @@ ITERATED_UP_TO = 100
 STEPS = 20
 SECONDS = 10.0
 """That the chain with the heavy end hangs."""
+STEPPER = EulerImplicitLinearized(H, coordinates="maximal")
 
 
 def chain(links: int, end: float = 1.0, angle: float = 1.0) -> tuple[Model, State]:
@@ -48,7 +49,7 @@ def chain(links: int, end: float = 1.0, angle: float = 1.0) -> tuple[Model, Stat
 def cost(links: int, eliminate: bool) -> list[str]:
     """Compile time, time of a step, iterations a step, error of the joints."""
     model, state = chain(links)
-    stepper = EulerImplicitLinearized(H, eliminate=eliminate)
+    stepper = EulerImplicitLinearized(H, coordinates="maximal", eliminate=eliminate)
     jax.clear_caches()
     start = time.perf_counter()
     step = jax.jit(stepper.step).lower(model, state).compile()
@@ -75,11 +76,10 @@ def cost(links: int, eliminate: bool) -> list[str]:
 def gradient(links: int) -> list[str]:
     """Compile time and time of the gradient of one step."""
     model, state = chain(links)
-    stepper = EulerImplicitLinearized(H)
 
     def tip(velocity: jax.Array) -> jax.Array:
         start = State(**{**state.__dict__, "velocity": velocity})
-        return jnp.sum(stepper.step(model, start)[0].position[-1])
+        return jnp.sum(STEPPER.step(model, start)[0].position[-1])
 
     start = time.perf_counter()
     compiled = jax.jit(jax.grad(tip)).lower(state.velocity).compile()
@@ -97,7 +97,7 @@ def hang(push: float) -> list[str]:
     model, state = chain(100, end=1000.0, angle=0.0)
     state = State(**{**state.__dict__, "velocity": state.velocity.at[-1, 0].add(push)})
     steps = round(SECONDS / H)
-    end, _ = rollout(model, state, EulerImplicitLinearized(H), steps, every=steps)
+    end, _ = rollout(model, state, STEPPER, steps, every=steps)
     moved = end.position - state.position
     error = float(jnp.max(jnp.abs(joint_motion(model, end).error)))
     sideways, down = (float(jnp.max(jnp.abs(moved[:, k]))) for k in (0, 2))

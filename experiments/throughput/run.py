@@ -2,8 +2,8 @@
 
     python -m experiments.throughput.run [--robots ant,humanoid] [--batches 1,64,1024]
 
-Needs gymnasium (for its models), mujoco and mujoco-mjx. Writes results.md beside itself. Run it on a
-machine that does nothing else: figures are the best of several.
+Needs gymnasium (for its models), mujoco and mujoco-mjx. Writes results.md beside itself. Run it on
+a machine that does nothing else: figures are the best of several.
 """
 
 import argparse
