@@ -38,6 +38,6 @@ class ByContent:
 def _hashable(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.dtype.str, value.shape, value.tobytes()
-    if isinstance(value, tuple):
+    if isinstance(value, tuple | list):
         return tuple(_hashable(part) for part in value)
     return value

@@ -86,9 +86,15 @@ def carry_spin(
     """Angular velocities with the angular momenta of ``spin`` once the orientations ``before`` have
     become ``after``; that is the gyroscopic torque."""
     old = world_inertia(model, quaternion.to_matrix(before))
-    new = world_inertia(model, quaternion.to_matrix(after))
-    turning = jnp.einsum("bij,bj->bi", old, spin)
-    return jnp.einsum("bij,bj->bi", linear3.inverse(new), turning)
+    return spin_of(model, after, jnp.einsum("bij,bj->bi", old, spin))
+
+
+def spin_of(
+    model: Model, orientation: Float[Array, "nb 4"], momentum: Float[Array, "nb 3"]
+) -> Float[Array, "nb 3"]:
+    """Angular velocities of bodies with these angular momenta (world)."""
+    inertia = world_inertia(model, quaternion.to_matrix(orientation))
+    return jnp.einsum("bij,bj->bi", linear3.inverse(inertia), momentum)
 
 
 def momentum(model: Model, state: State) -> tuple[Float[Array, "3"], Float[Array, "3"]]:

@@ -22,8 +22,13 @@ class Dofs(ByContent):
     """Axes of the trees' joints [ma]; the other axes belong to joints that close loops."""
     moves: np.ndarray
     """Whether a degree of freedom moves a body [nb nv]."""
+    before: np.ndarray
+    """Whether a degree of freedom carries the axis of another one [nv nv]."""
+    trees: np.ndarray
+    """Bodies of each tree: two and more with a free root, or those hanging on a fixed one by the
+    same joint [nt nb]."""
     floating: np.ndarray
-    """Bodies of each tree of two and more whose root is free [nt nb]."""
+    """Which of the trees have a free root [nt]."""
     hangs: np.ndarray
     """Whether a body hangs on a joint, directly or through others [nj nb]."""
     levels: np.ndarray
@@ -48,6 +53,11 @@ class Dofs(ByContent):
         return whole & (~whole.T | (order <= order[:, None]))
 
     @property
+    def jointed(self) -> np.ndarray:
+        """Which bodies are in one of ``trees`` [nb]."""
+        return np.any(self.trees, axis=0)
+
+    @property
     def first_axis(self) -> int:
         """Column of the first axis."""
         return 6 * len(self.roots)
@@ -59,13 +69,18 @@ class Dofs(ByContent):
 
 
 def dofs(
-    bodies: np.ndarray, owner: np.ndarray, tree: tuple[np.ndarray, np.ndarray], free: np.ndarray
+    bodies: np.ndarray,
+    owner: np.ndarray,
+    ball: np.ndarray,
+    tree: tuple[np.ndarray, np.ndarray],
+    free: np.ndarray,
 ) -> Dofs:
     """Those of a mechanism.
 
     Args:
         bodies: first and second body of each joint [nj 2].
         owner: joint of each axis [na].
+        ball: which axes are a ball's [na].
         tree: joints in an order in which each places one body, and whether that is its second.
         free: which bodies move [nb].
     """
@@ -102,8 +117,37 @@ def dofs(
     table = np.full((len(levels), width), len(bodies))
     for row, joints in zip(table, levels, strict=True):
         row[: len(joints)] = joints
-    trees = root_of == np.arange(len(roots))[:, None]
-    floating = trees[np.sum(trees, axis=1) > 1]
-    return Dofs(
-        roots, axes, moves, floating, hangs.reshape(len(bodies), len(free)), table, everyone
-    )
+    floating = root_of == np.arange(len(roots))[:, None]
+    floating = floating[np.sum(floating, axis=1) > 1]
+    top = np.array([min(moved, key=order.tolist().index, default=-1) for moved in moved_by])
+    hanging = (root_of < 0) & (top == np.unique(top[(root_of < 0) & placed])[:, None])
+    trees = np.concatenate([floating, hanging])
+    floats = np.arange(len(trees)) < len(floating)
+    before = _before(bodies, owner, everyone, ball, roots, axes, moves)
+    return Dofs(roots, axes, moves, before, trees, floats, hangs, table, everyone)
+
+
+def _before(
+    bodies: np.ndarray,
+    owner: np.ndarray,
+    forwards: np.ndarray,
+    ball: np.ndarray,
+    roots: np.ndarray,
+    axes: np.ndarray,
+    moves: np.ndarray,
+) -> np.ndarray:
+    """Which degrees of freedom carry the axis of which: those that move the body that the joint
+    hangs on, and within a joint those between it and that body, but a ball's not each other.
+    Roots turn about axes that have the world's directions and move with the root."""
+    count, first = moves.shape[1], 6 * len(roots)
+    before = np.zeros((count, count), bool)
+    for root in range(len(roots)):
+        before[6 * root : 6 * root + 3, 6 * root + 3 : 6 * root + 6] = True
+    joint = owner[axes]
+    near = bodies[joint, np.where(forwards[joint], 0, 1)]
+    before[:, first:] = moves[near].T
+    order = np.where(forwards[joint], 1, -1) * axes
+    within = (joint[:, None] == joint) & (order[:, None] < order)
+    within &= ~(ball[axes][:, None] & ball[axes])
+    before[first:, first:] |= within
+    return before

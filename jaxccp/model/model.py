@@ -58,7 +58,8 @@ class Topology(ByContent):
     def dofs(self) -> Dofs:
         """Degrees of freedom in reduced coordinates."""
         linkage = self.linkage
-        return dofs(linkage.bodies, linkage.owner, linkage.tree, self.free)
+        ball = np.array(linkage.motions, str) == "ball"
+        return dofs(linkage.bodies, linkage.owner, ball, linkage.tree, self.free)
 
     def body(self, name: str) -> int:
         """Index of a body by name."""

@@ -6,10 +6,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxccp.dynamics.inertia import carry_spin, rotate_freely, world_inertia
+from jaxccp.dynamics.inertia import rotate_freely, spin_of, world_inertia
+from jaxccp.dynamics.reduced.bias import trust
 from jaxccp.dynamics.reduced.system import ReducedSystem
 from jaxccp.dynamics.system import Outcome
-from jaxccp.math import linear3, quaternion
+from jaxccp.math import linear3, quaternion, safe
 from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.place import place
@@ -25,22 +26,28 @@ def advance(model: Model, state: State, system: ReducedSystem, outcome: Outcome)
     """The state with the velocities after the step and the poses to which it leads.
 
     Where all bodies fly straight on, momentum about any point is conserved; bodies on joints do
-    not. A tree that floats is therefore shifted as a whole, so that its centre of mass moves with
-    its momentum, and turns as a whole a little faster or slower, by the angular momentum that the
-    ways of its bodies would cost.
+    not, to third order. A tree that floats is therefore shifted as a whole, so that its centre of
+    mass moves with its momentum, and turns as a whole a little faster or slower, by the angular
+    momentum that the ways of its bodies would cost; less so where a step is no small angle.
     """
-    h, twist = system.h, outcome.twist
+    h = system.h
     after = _moved(model, state, outcome.carrying, h)
-    straight = jnp.einsum("bvi,v->bi", system.jacobian[..., :3], outcome.carrying)
+    momentum = system.mass.apply(outcome.twist) + system.bend
+    bent = safe.divide(system.bend[:, :3], system.mass.mass[:, None])
+    velocity = outcome.twist[:, :3] + bent
+    spin = spin_of(model, after.quaternion, momentum[:, 3:])
+    if not model.topology.dofs.floating.any():
+        return replace(after, velocity=velocity, angular_velocity=spin)
+    straight = jnp.einsum("bvi,v->bi", system.jacobian[..., :3], outcome.carrying) + bent
     missed = state.position + h * straight - after.position
-    spin = carry_spin(model, state.quaternion, after.quaternion, twist[:, 3:])
-    shift, turn = jnp.zeros_like(missed), jnp.zeros_like(twist)
-    if model.topology.dofs.floating.any():
-        shift, turn = _conserving(model, after, missed, twist[:, :3])
+    shift, turn = _conserving(model, after, missed, velocity)
+    dofs = model.topology.dofs
+    trees = dofs.trees[dofs.floating].astype(missed.dtype)
+    turn = (trust(dofs, outcome.twist[:, 3:], h)[dofs.floating] @ trees)[:, None] * turn
     return replace(
         after,
         position=after.position + shift,
-        velocity=twist[:, :3] + turn[:, :3],
+        velocity=velocity + turn[:, :3],
         angular_velocity=spin + turn[:, 3:],
     )
 
@@ -51,7 +58,8 @@ def _conserving(
     """How bodies of floating trees are shifted [m], and the twists that are added to theirs, so
     that the ways ``missed`` to where straight flight leads cost no momentum."""
     dtype = missed.dtype
-    tree = jnp.asarray(model.topology.dofs.floating, dtype)
+    dofs = model.topology.dofs
+    tree = jnp.asarray(dofs.trees[dofs.floating], dtype)
     mass = tree * model.bodies.mass
     share = mass / jnp.maximum(jnp.sum(mass, axis=1, keepdims=True), jnp.finfo(dtype).tiny)
     shift = tree.T @ (share @ missed)
@@ -71,14 +79,16 @@ def _moved(
 ) -> State:
     """The state with the poses to which constant velocities lead in ``h`` [s].
 
-    Roots move freely; the coordinates of joints grow by their rates, a ball's orientation by its
-    angular velocity, and all other bodies are where these put them.
+    Roots move on, and rotate freely where nothing hangs on them, else at their angular velocity;
+    the coordinates of joints grow by their rates, a ball's orientation by its angular velocity, and
+    all other bodies are where these put them.
     """
     dofs = model.topology.dofs
     moving = velocity[: dofs.first_axis].reshape(-1, 6)
-    turned = rotate_freely(
-        model.bodies.inertia[dofs.roots], state.quaternion[dofs.roots], moving[:, 3:], h
-    )
+    facing, spin = state.quaternion[dofs.roots], moving[:, 3:]
+    freely = rotate_freely(model.bodies.inertia[dofs.roots], facing, spin, h)
+    evenly = quaternion.normalize(quaternion.multiply(quaternion.exp(h * spin), facing))
+    turned = jnp.where(jnp.asarray(dofs.jointed)[dofs.roots][:, None], evenly, freely)
     rooted = replace(
         state,
         position=state.position.at[dofs.roots].add(h * moving[:, :3]),

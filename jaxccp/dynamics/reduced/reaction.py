@@ -23,7 +23,7 @@ def reactions(
     As :func:`jaxccp.dynamics.reaction.reactions`. ``wrench`` is what the contacts do to the bodies.
     """
     dofs = model.topology.dofs
-    gained = system.mass.apply(outcome.twist) - system.momentum
+    gained = system.mass.apply(outcome.twist) + system.bend - system.momentum
     carried = (gained - system.pulled(outcome.scalars)) / system.h - wrench
     hangs = jnp.asarray(dofs.hangs, carried.dtype)
     force, torque = carried[:, :3], carried[:, 3:]

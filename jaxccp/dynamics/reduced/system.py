@@ -15,40 +15,21 @@ from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact_rows import ContactUnits, contact_terms
 from jaxccp.dynamics.drag import drag
 from jaxccp.dynamics.impact import Action
-from jaxccp.dynamics.inertia import world_inertia
+from jaxccp.dynamics.reduced.bias import momentum_rate
+from jaxccp.dynamics.reduced.body_mass import BodyMass
 from jaxccp.dynamics.reduced.mass import mass_matrix
 from jaxccp.dynamics.reduced.screws import screws
 from jaxccp.dynamics.rows import acting_rows
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.rows.servo import applied
 from jaxccp.dynamics.system import Outcome
-from jaxccp.math import quaternion
 from jaxccp.model.kinematics import JointMotion
 from jaxccp.model.linkage import Linkage
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class BodyMass:
-    """Of the bodies one by one; zero where fixed."""
-
-    mass: Float[Array, " nb"]
-    inertia: Float[Array, "nb 3 3"]
-    """About the centres of mass, world axes."""
-
-    @staticmethod
-    def of(model: Model, state: State) -> "BodyMass":
-        """At the state's orientations."""
-        free = jnp.asarray(model.topology.free, state.position.dtype)
-        inertia = world_inertia(model, quaternion.to_matrix(state.quaternion))
-        return BodyMass(free * model.bodies.mass, free[:, None, None] * inertia)
-
-    def apply(self, twist: Float[Array, "nb 6"]) -> Float[Array, "nb 6"]:
-        """Momenta and angular momenta."""
-        spin = jnp.einsum("bij,bj->bi", self.inertia, twist[:, 3:])
-        return jnp.concatenate([self.mass[:, None] * twist[:, :3], spin], axis=1)
+PASSES = 2
+"""Of finding the velocities whose curves have been allowed for."""
 
 
 @jax.tree_util.register_dataclass
@@ -72,6 +53,8 @@ class ReducedSystem:
     momentum: Float[Array, "nb 6"]
     """Of the bodies before the step, and what all that is no row and no joint adds: forces of
     gravity, media, motors, and those applied [N s, N m s]."""
+    bend: Float[Array, "nb 6"]
+    """What the momenta of bodies on joints change by in half a step on account of their curves."""
     action: Action
     """When and where the contacts' impulses act."""
     units: ContactUnits
@@ -130,9 +113,11 @@ def assemble(
 ) -> ReducedSystem:
     """The problem of one step of length ``h`` [s] with applied forces and torques (world).
 
-    Velocities without impulses are M̂⁻¹ (Σ J_bᵀ (P_b + h f_b) − Σ J_rᵀ b_r / E_r): bodies come with
-    their momenta P, whose spin the last step carried over to the new orientations, so that
-    velocity products need no terms of their own.
+    Velocities without impulses are M̂⁻¹ (Σ J_bᵀ (P_b + h f_b − ½ h g_b) − Σ J_rᵀ b_r / E_r). Bodies
+    come with their momenta P, those in the middle of the last step, whose spin it has carried over
+    to the new orientations; they go with M_b J_b v + ½ h g_b, the middle of this step, g being the
+    rate at which curves change them. That is a leapfrog on positions, to second order the one of
+    SHAKE (Ryckaert, Ciccotti & Berendsen, J. Comput. Phys. 23, 1977).
     """
     linkage = model.topology.linkage
     dtype = state.position.dtype
@@ -155,7 +140,10 @@ def assemble(
     one = jnp.eye(len(matrix), dtype=dtype)
     inverse = lax.linalg.triangular_solve(root, one, left_side=True, lower=True).T
     push = jnp.einsum("bvi,bi->v", jacobian, momentum) - compliant.bias @ stiff
-    free = push @ inverse
+    free, bend = push @ inverse, jnp.zeros_like(momentum)
+    for _ in range(PASSES):
+        bend = 0.5 * h * momentum_rate(moving, jacobian, state.position, mass, inverse @ free, h)
+        free = (push - jnp.einsum("bvi,bi->v", jacobian, bend)) @ inverse
     velocity = inverse @ free
     twist = jnp.einsum("bvi,v->bi", jacobian, velocity)
 
@@ -179,6 +167,7 @@ def assemble(
         jacobian=jacobian,
         mass=mass,
         momentum=momentum,
+        bend=bend,
         action=terms.action,
         units=touching.units,
         recovery=terms.recovery,

@@ -1,0 +1,58 @@
+"""Rates of momentum at constant velocities of the degrees of freedom: what curves cost."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.dynamics.reduced.body_mass import BodyMass
+from jaxccp.dynamics.reduced.screws import Screws
+from jaxccp.model.dofs import Dofs
+
+FAST = 0.5
+"""Angle that a body turns in a step [rad] above which what its tree's curves change is left out the
+more, the faster it is: velocities no longer tell where it is on its curve, and energy might grow
+without end. Without these changes it shrinks."""
+
+
+def momentum_rate(
+    screws: Screws,
+    jacobian: Float[Array, "nb nv 6"],
+    position: Float[Array, "nb 3"],
+    mass: BodyMass,
+    velocity: Float[Array, " nv"],
+    h: Float[Array, ""] | float,
+) -> Float[Array, "nb 6"]:
+    """Ṗ of the bodies on joints, M J̇ v and the gyroscopic torque, while v stays the same over a
+    step of ``h`` [s]; less where that is no small angle (:data:`FAST`).
+
+    The axis of a degree of freedom moves with what carries it, so that its velocity field changes
+    by the cross product of the carrier's twist and its own (Featherstone, Rigid Body Dynamics
+    Algorithms, 2008, section 2.9). Zero for bodies that are a tree of their own: they rotate as
+    free bodies do.
+    """
+    dofs = screws.dofs
+    carried = jnp.asarray(dofs.before, position.dtype).T
+    rate = velocity[:, None]
+    spin = carried @ (rate * screws.angular)
+    speed = jnp.einsum("ji,jik,i->jk", carried, screws.at(screws.origin), velocity)
+    turning = rate * jnp.cross(spin, screws.angular)
+    shifting = rate * (jnp.cross(spin, screws.linear) + jnp.cross(speed, screws.angular))
+
+    moves = jnp.asarray(dofs.moves, position.dtype)
+    arm = position[:, None] - screws.origin
+    field = shifting + jnp.cross(jnp.broadcast_to(turning, arm.shape), arm)
+    twist = jnp.einsum("bvi,v->bi", jacobian, velocity)
+    linear = jnp.einsum("bv,bvi->bi", moves, field) + jnp.cross(twist[:, 3:], twist[:, :3])
+    change = mass.apply(jnp.concatenate([linear, moves @ turning], axis=1))
+    gyroscopic = jnp.cross(twist[:, 3:], mass.apply(twist)[:, 3:])
+    change = change + jnp.pad(gyroscopic, ((0, 0), (3, 0)))
+    member = jnp.asarray(dofs.trees, change.dtype)
+    return (trust(dofs, twist[:, 3:], h) @ member)[:, None] * change
+
+
+def trust(
+    dofs: Dofs, spin: Float[Array, "nb 3"], h: Float[Array, ""] | float
+) -> Float[Array, " nt"]:
+    """Of each tree how much of the change of momentum on curves is allowed for: 1 but where one of
+    its bodies turns by more than :data:`FAST` in a step of ``h`` [s]."""
+    square = jnp.where(jnp.asarray(dofs.trees), jnp.sum(spin * spin, axis=1), 0.0)
+    return FAST**2 / jnp.maximum(h * h * jnp.max(square, axis=1), FAST**2)

@@ -1,0 +1,34 @@
+"""Masses and inertias of bodies in the world."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.dynamics.inertia import world_inertia
+from jaxccp.math import quaternion
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class BodyMass:
+    """Of the bodies one by one; zero where fixed."""
+
+    mass: Float[Array, " nb"]
+    inertia: Float[Array, "nb 3 3"]
+    """About the centres of mass, world axes."""
+
+    @staticmethod
+    def of(model: Model, state: State) -> "BodyMass":
+        """At the state's orientations."""
+        free = jnp.asarray(model.topology.free, state.position.dtype)
+        inertia = world_inertia(model, quaternion.to_matrix(state.quaternion))
+        return BodyMass(free * model.bodies.mass, free[:, None, None] * inertia)
+
+    def apply(self, twist: Float[Array, "nb 6"]) -> Float[Array, "nb 6"]:
+        """Momenta and angular momenta."""
+        spin = jnp.einsum("bij,bj->bi", self.inertia, twist[:, 3:])
+        return jnp.concatenate([self.mass[:, None] * twist[:, :3], spin], axis=1)
