@@ -1,4 +1,4 @@
-"""What joints transmit, and contacts push."""
+"""What joints and tendons transmit, and contacts push."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -16,21 +16,31 @@ def reactions(
     rows: Rows,
     lam: Float[Array, " s"],
     h: Float[Array, ""] | float,
-) -> Float[Array, "nj 6"]:
-    """Force [N] and torque [N m] of each joint on its second body, mean over a step, world axes.
+) -> tuple[Float[Array, "nj 6"], Float[Array, " nt"]]:
+    """What joints and tendons transmit, mean over a step, by the rows with impulses ``lam``.
 
-    About the origin of the joint's frame on that body, of everything that acts through the joint
-    and is a row: what holds it, springs, limits, dry friction and servos, but no motors.
+    Everything that acts through them and is a row: what holds them, springs, limits, dry friction
+    and servos, but no motors.
+
+    Returns:
+        Force [N] and torque [N m] of each joint on its second body, world axes, about the origin
+        of the joint's frame on that body; and the force along each tendon [N, N m], positive where
+        it acts to make the tendon's coordinate larger.
     """
     linkage = model.topology.linkage
+    # A row of an upper limit looks the other way along its coordinate, one of a servo has its gear.
+    sense = jnp.asarray(linkage.row_sense, lam.dtype)
+    sense = sense.at[lam.shape[0] - len(linkage.servos) :].set(model.actuators.gear[linkage.servos])
+    tendons = jnp.zeros(len(linkage.routing.tendons), lam.dtype)
+    tendons = tendons.at[linkage.row_tendon].add(sense * lam / h, mode="drop")
     if not linkage.joints:
-        return jnp.zeros((0, 6), lam.dtype)
+        return jnp.zeros((0, 6), lam.dtype), tendons
     wrench = jnp.zeros((len(linkage.joints), 6), lam.dtype)
     wrench = wrench.at[linkage.row_owner].add((lam / h)[:, None] * rows.jacobian[:, 1])
     second = linkage.bodies[:, 1]
     arm = joint_frames(model, state)[1][:, 1] - state.position[second]
     force, torque = wrench[:, :3], wrench[:, 3:]
-    return jnp.concatenate([force, torque - jnp.cross(arm, force)], axis=1)
+    return jnp.concatenate([force, torque - jnp.cross(arm, force)], axis=1), tendons
 
 
 def pushes(

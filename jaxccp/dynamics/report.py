@@ -31,6 +31,10 @@ class StepReport:
     reactions: Float[Array, "nj 6"]
     """Force [N] and torque [N m] of each joint on its second body, world axes, about the joint's
     origin on it, mean over the step (:func:`jaxccp.dynamics.reaction.reactions`)."""
+    tendon_forces: Float[Array, " nt"]
+    """Force along each tendon [N, N m], mean over the step, positive where it acts to make the
+    tendon's coordinate larger: a rope that pulls has a negative one
+    (:func:`jaxccp.dynamics.reaction.reactions`)."""
     pushes: Float[Array, "nb 6"]
     """Force [N] and torque [N m] of all contacts on each body, world axes, about its centre of
     mass, mean over the step (:func:`jaxccp.dynamics.reaction.pushes`)."""
@@ -43,12 +47,13 @@ def report(
     contacts: Contacts,
     statistics: Statistics,
     recovery: Float[Array, ""],
-    reactions: Float[Array, "nj 6"],
+    transmitted: tuple[Float[Array, "nj 6"], Float[Array, " nt"]],
     pushes: Float[Array, "nb 6"],
     contact_data: ContactData | None,
     after: State,
 ) -> StepReport:
-    """The report of a step with these contacts and forces to the state ``after``."""
+    """The report of a step with these contacts and forces to the state ``after``; joints and
+    tendons have ``transmitted`` theirs."""
     capacity = contacts.gap.shape[0]
     # Where no rows were left to solve for, nobody has looked yet.
     finite = jnp.all(jnp.isfinite(after.velocity)) & jnp.all(jnp.isfinite(after.angular_velocity))
@@ -61,7 +66,7 @@ def report(
         contacts.found,
         contacts.found > capacity,
         recovery,
-        reactions,
+        *transmitted,
         pushes,
         contact_data,
     )
@@ -81,6 +86,7 @@ def merge(reports: StepReport) -> StepReport:
         worst.overflow,
         worst.recovery,
         jnp.mean(reports.reactions, axis=0),
+        jnp.mean(reports.tendon_forces, axis=0),
         jnp.mean(reports.pushes, axis=0),
         last,
     )
