@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.rows.row import Rows
+from jaxccp.dynamics.system import System
 from jaxccp.model.kinematics import joint_frames
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -13,14 +13,14 @@ from jaxccp.model.state import State
 def reactions(
     model: Model,
     state: State,
-    rows: Rows,
+    system: System,
     lam: Float[Array, " s"],
     h: Float[Array, ""] | float,
 ) -> tuple[Float[Array, "nj 6"], Float[Array, " nt"]]:
     """What joints and tendons transmit, mean over a step, by the rows with impulses ``lam``.
 
     Everything that acts through them and is a row: what holds them, springs, limits, dry friction
-    and servos, but no motors.
+    and servos, but no motors; of tendons their force laws as well.
 
     Returns:
         Force [N] and torque [N m] of each joint on its second body, world axes, about the origin
@@ -31,12 +31,11 @@ def reactions(
     # A row of an upper limit looks the other way along its coordinate, one of a servo has its gear.
     sense = jnp.asarray(linkage.row_sense, lam.dtype)
     sense = sense.at[lam.shape[0] - len(linkage.servos) :].set(model.actuators.gear[linkage.servos])
-    tendons = jnp.zeros(len(linkage.routing.tendons), lam.dtype)
-    tendons = tendons.at[linkage.row_tendon].add(sense * lam / h, mode="drop")
+    tendons = system.law_forces.at[linkage.row_tendon].add(sense * lam / h, mode="drop")
     if not linkage.joints:
         return jnp.zeros((0, 6), lam.dtype), tendons
     wrench = jnp.zeros((len(linkage.joints), 6), lam.dtype)
-    wrench = wrench.at[linkage.row_owner].add((lam / h)[:, None] * rows.jacobian[:, 1])
+    wrench = wrench.at[linkage.row_owner].add((lam / h)[:, None] * system.rows.jacobian[:, 1])
     second = linkage.bodies[:, 1]
     arm = joint_frames(model, state)[1][:, 1] - state.position[second]
     force, torque = wrench[:, :3], wrench[:, 3:]

@@ -33,7 +33,7 @@ class Linkage:
     routing: Routing
     """Tendons. What acts along coordinates counts the axes first, then the tendons."""
     sprung: np.ndarray
-    """Coordinates with stiffness, damping or armature."""
+    """Coordinates with stiffness, damping, armature or a force law."""
     lower: np.ndarray
     """Coordinates with a lower limit."""
     upper: np.ndarray

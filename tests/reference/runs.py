@@ -66,7 +66,7 @@ def _run(
         last = lax.fori_loop(0, every - 1, lambda _, at: stepper.step(model, at)[0], carry)
         after, report = stepper.step(model, last)
         motion, held = joint_motion(model, after), linkage.routing.held
-        stretched = motion.tendon.length[held] - model.tendons.length[held]
+        stretched = motion.tendon.length[held] - model.tendons.held_at(after.time)[held]
         error = jnp.concatenate([motion.error, stretched])
         return after, Samples(after, report, energy(model, after), error)
 

@@ -83,6 +83,11 @@ class Step:
     control: Float[Array, " nm"]
 
     @property
+    def end(self) -> Float[Array, ""]:
+        """Time at the end of the step [s]."""
+        return self.state.time + self.h
+
+    @property
     def coordinate(self) -> Float[Array, " k"]:
         """Of all axes, then of all tendons."""
         return jnp.concatenate([self.motion.coordinate, self.motion.tendon.length])

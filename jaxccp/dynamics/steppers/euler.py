@@ -95,7 +95,7 @@ class EulerImplicitLinearized:
             rate = rates(model.topology.linkage, motion, outcome.twist)
             twist = after.twist
             after = replace(after, rotors=Rotors(rate, twist))
-        acting = reactions(model, state, system.rows, outcome.scalars, self.h)
+        acting = reactions(model, state, system, outcome.scalars, self.h)
         pushed = pushes(state, contacts, system.action.lever, outcome.contacts, self.h)
         statistics, recovery = solution.statistics, system.recovery
         reported = report(contacts, statistics, recovery, acting, pushed, seen, after)

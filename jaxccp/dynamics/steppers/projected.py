@@ -77,8 +77,9 @@ class EulerImplicitProjected(EulerImplicitLinearized):
             return replace(outcome, twist=twist, carrying=carrying)
 
         def once(change: Array, _: None) -> tuple[Array, None]:
-            motion = joint_motion(model, self._advance(model, state, contacts, plus(change)))
-            tendons = motion.tendon.length[kept] - model.tendons.length[kept]
+            moved_on = self._advance(model, state, contacts, plus(change))
+            motion = joint_motion(model, moved_on)
+            tendons = motion.tendon.length[kept] - model.tendons.held_at(moved_on.time)[kept]
             missed = jnp.concatenate([motion.error, tendons]) / self.h
             more = equalities.compliance.shape[0] - missed.shape[0]
             moved, _impulses = equalities.solve(none, jnp.pad(missed, (0, more)))
