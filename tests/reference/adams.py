@@ -4,7 +4,6 @@ side by side in one model, and compared."""
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,7 @@ from jaxccp.dynamics import Stepper
 from jaxccp.model import Model
 from jaxccp.scene import ModelBuilder
 from jaxccp.scene.frames import to_matrix
-from tests.reference.runs import Samples, errors, extrapolated, rms, sampled
+from tests.reference.runs import Samples, check_order, errors, extrapolated, rms, sampled
 
 STATE = ("pos", "quat", "vel", "angvel")
 
@@ -115,9 +114,7 @@ def check_states(runs: Runs, name: str, floor: float = 1e-6) -> None:
     ``floor``: what the extrapolation itself leaves where the record is better than that.
     """
     case, found = runs.cases[name], runs.of(name)
-    changes = [rms(a - b) for a, b in pairwise(found["pos"])]
-    for coarse, fine in pairwise(changes):
-        assert 1.8 < coarse / fine < 2.2, f"order in h: {changes}"
+    check_order(found["pos"])
     for key in STATE:
         left = rms(extrapolated(found[key]) - case.reference(key, runs.count))
         allowed = max(1.2 * case.number(f"ref_err_{key}"), floor)

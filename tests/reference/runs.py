@@ -3,6 +3,7 @@
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 import jax
 import jax.numpy as jnp
@@ -89,3 +90,10 @@ def rms(difference: np.ndarray) -> float:
 def errors(values: np.ndarray, reference: np.ndarray) -> list[float]:
     """Of each step length, coarse to fine."""
     return [rms(value - reference) for value in values]
+
+
+def check_order(values: np.ndarray) -> None:
+    """Each change from one step length to half of it is half of the one before: first order."""
+    changes = [rms(a - b) for a, b in pairwise(values)]
+    for coarse, fine in pairwise(changes):
+        assert 1.8 < coarse / fine < 2.2, f"order in h: {changes}"
