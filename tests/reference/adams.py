@@ -54,14 +54,14 @@ class Runs:
     @cached_property
     def reactions(self) -> dict[str, np.ndarray]:
         """Of each joint on its second body [levels samples 6], by name."""
-        names, values = self.model.topology.linkage.joints, self.samples.report.reactions
+        names, values = self.model.topology.linkage.joints, self.samples.reactions
         return {name: np.asarray(values[:, :, j]) for j, name in enumerate(names)}
 
     @cached_property
     def tendon_forces(self) -> dict[str, np.ndarray]:
         """Along each tendon [levels samples], by name."""
         names = self.model.topology.linkage.routing.tendons
-        values = self.samples.report.tendon_forces
+        values = self.samples.tendon_forces
         return {name: np.asarray(values[:, :, j]) for j, name in enumerate(names)}
 
     def body_point(self, name: str, point: np.ndarray) -> np.ndarray:

@@ -8,14 +8,26 @@ from itertools import pairwise
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from jax import lax
 
-from jaxccp.dynamics import EulerImplicitLinearized, Stepper, energy
-from jaxccp.dynamics.report import StepReport
+from jaxccp.ccp import Status
+from jaxccp.dynamics import (
+    EulerImplicitLinearized,
+    EulerImplicitProjected,
+    Stepper,
+    energy,
+)
 from jaxccp.model import Model, State, joint_motion
 
-STEPPERS = {"linearized": EulerImplicitLinearized()}
+STEPPERS = [
+    pytest.param(EulerImplicitLinearized(), id="linearized"),
+    pytest.param(EulerImplicitProjected(), id="projected", marks=pytest.mark.long),
+]
 """Every reference case runs under each of these, at step lengths of its own."""
+
+
+Forces = tuple[jax.Array, jax.Array]
 
 
 @jax.tree_util.register_dataclass
@@ -24,8 +36,12 @@ class Samples:
     """At each time of the record; the leading axis is the step length, coarse to fine."""
 
     state: State
-    report: StepReport
-    """Of the step that ends at that time."""
+    reactions: jax.Array
+    """Of each joint on its second body, in the step that ends at that time [N, N m]."""
+    tendon_forces: jax.Array
+    """In the same step [N, N m]."""
+    status: jax.Array
+    """The worst since the sample before."""
     energy: jax.Array
     error: jax.Array
     """Of every row that joints forbid, then of every held tendon [m, rad]."""
@@ -50,7 +66,7 @@ def sampled(
         for level in range(levels)
     ]
     samples = jax.tree.map(lambda *leaves: np.stack(leaves), *jax.device_get(runs))
-    assert np.all(samples.report.solver.status == 0)
+    assert np.all(samples.status == Status.CONVERGED)
     return samples
 
 
@@ -62,14 +78,23 @@ def _run(
     stepper = copy(stepper)
     object.__setattr__(stepper, "h", h)
     linkage = model.topology.linkage
+    none = (
+        jnp.zeros((len(linkage.joints), 6), h.dtype),
+        jnp.zeros(len(linkage.routing.tendons), h.dtype),
+    )
+
+    def step(_: int, carry: tuple[State, Forces, jax.Array]) -> tuple[State, Forces, jax.Array]:
+        after, report = stepper.step(model, carry[0])
+        status = jnp.maximum(carry[2], report.solver.status)
+        return after, (report.reactions, report.tendon_forces), status
 
     def sample(carry: State, _: None) -> tuple[State, Samples]:
-        last = lax.fori_loop(0, every - 1, lambda _, at: stepper.step(model, at)[0], carry)
-        after, report = stepper.step(model, last)
+        start = (carry, none, jnp.int32(Status.CONVERGED))
+        after, forces, status = lax.fori_loop(0, every, step, start)
         motion, held = joint_motion(model, after), linkage.routing.held
         stretched = motion.tendon.length[held] - model.tendons.held_at(after.time)[held]
         error = jnp.concatenate([motion.error, stretched])
-        return after, Samples(after, report, energy(model, after), error)
+        return after, Samples(after, *forces, status, energy(model, after), error)
 
     return lax.scan(sample, state, length=count)[1]
 

@@ -31,7 +31,7 @@ def add(builder: ModelBuilder, case: Case, body: int) -> None:
 
 @pytest.fixture(scope="module", params=STEPPERS)
 def runs(request: pytest.FixtureRequest, shared_data: Path) -> Runs:
-    return run(shared_data, [NAME], add, STEPPERS[request.param], h=2e-3)
+    return run(shared_data, [NAME], add, request.param, h=5e-3)
 
 
 def test_motion(runs: Runs) -> None:

@@ -35,7 +35,7 @@ def run(request: pytest.FixtureRequest, shared_data: Path, optimised: None) -> R
     model, state = builder.build()
     time = record["time"][::EVERY]
     every = round((time[1] - time[0]) / (4 * FINEST))
-    stepper = STEPPERS[request.param]
+    stepper = request.param
     return Run(model, record, sampled(model, state, stepper, 4 * FINEST, every, len(time) - 1))
 
 

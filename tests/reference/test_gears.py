@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
@@ -70,7 +71,7 @@ class Run:
         last, self.path = rollout(
             self.model, state, replace(stepper, h=H), STEPS, controls=controls
         )
-        self.motion = joint_motion(self.model, last)
+        self.motion = jax.jit(joint_motion)(self.model, last)
 
     def axis(self, name: str) -> tuple[float, float]:
         index = self.model.topology.linkage.axis(name)
@@ -83,7 +84,7 @@ class Run:
 
 @pytest.fixture(scope="module", params=STEPPERS)
 def run(request: pytest.FixtureRequest, scene: tuple[Model, State, np.ndarray]) -> Run:
-    return Run(scene, STEPPERS[request.param])
+    return Run(scene, request.param)
 
 
 def test_pair_of_shafts(run: Run, expected: dict) -> None:

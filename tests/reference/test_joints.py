@@ -32,7 +32,7 @@ def add(builder: ModelBuilder, case: Case, body: int) -> None:
 
 @pytest.fixture(scope="module", params=STEPPERS)
 def runs(request: pytest.FixtureRequest, shared_data: Path, optimised: None) -> Runs:
-    return run(shared_data, CASES, add, STEPPERS[request.param], h=4 * FINEST)
+    return run(shared_data, CASES, add, request.param, h=4 * FINEST)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -40,7 +40,7 @@ def run(request: pytest.FixtureRequest, shared_data: Path) -> Run:
     model, state = builder.build()
     time = record["time"][::EVERY]
     every = round((time[1] - time[0]) / COARSEST)
-    stepper = STEPPERS[request.param]
+    stepper = request.param
     return Run(model, record, sampled(model, state, stepper, COARSEST, every, len(time) - 1))
 
 
@@ -60,7 +60,7 @@ def test_force_of_the_spring(run: Run) -> None:
     speed = np.sum(place * rate, axis=1) / length
     stretch = length - run.record["spring_free_length"]
     force = -run.record["spring_k"] * stretch - run.record["spring_c"] * speed
-    found = extrapolated(np.asarray(run.samples.report.tendon_forces)[..., 0])
+    found = extrapolated(np.asarray(run.samples.tendon_forces)[..., 0])
     assert rms((found - force[::EVERY][1:])[:, None]) < 1e-4
 
 
