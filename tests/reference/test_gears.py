@@ -3,12 +3,14 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp.dynamics import Stepper, rollout
+from jaxccp.dynamics import rollout
 from jaxccp.model import Cable, Coupling, Model, Revolute, State, gear, joint_motion, motor
 from jaxccp.scene import ModelBuilder, add_shaft
 from tests.reference.runs import STEPPERS
@@ -22,7 +24,7 @@ def expected(shared_data: Path) -> dict:
 
 
 @pytest.fixture(scope="module")
-def scene(expected: dict) -> tuple[Model, State, np.ndarray]:
+def scene(expected: dict) -> tuple[Model, State, jax.Array]:
     """Side by side: the pair of shafts; shafts with rigid and with compliant teeth; two wheels."""
     pair, gears = expected["shaft_pair"], expected["gears"]
     builder = ModelBuilder(gravity=gears["gravity"])
@@ -60,13 +62,13 @@ def scene(expected: dict) -> tuple[Model, State, np.ndarray]:
     for axis in controls:
         builder.add_actuator(motor(), axis)
     model, state = builder.build()
-    return model, state, np.tile([*controls.values()], (STEPS, 1))
+    return model, state, jnp.tile(jnp.array([*controls.values()]), (STEPS, 1))
 
 
 class Run:
     """What every axis and tendon did."""
 
-    def __init__(self, scene: tuple[Model, State, np.ndarray], stepper: Stepper) -> None:
+    def __init__(self, scene: tuple[Model, State, jax.Array], stepper: Any) -> None:
         self.model, state, controls = scene
         last, self.path = rollout(
             self.model, state, replace(stepper, h=H), STEPS, controls=controls
@@ -83,7 +85,7 @@ class Run:
 
 
 @pytest.fixture(scope="module", params=STEPPERS)
-def run(request: pytest.FixtureRequest, scene: tuple[Model, State, np.ndarray]) -> Run:
+def run(request: pytest.FixtureRequest, scene: tuple[Model, State, jax.Array]) -> Run:
     return Run(scene, request.param)
 
 
