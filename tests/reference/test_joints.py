@@ -1,13 +1,18 @@
 """Revolute, spherical, universal, prismatic and cylindrical joints, against ADAMS."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import Array
 
+from jaxccp.dynamics import accelerations
 from jaxccp.model import Cylindrical, Prismatic, Revolute, Spherical, Universal
 from jaxccp.scene import ModelBuilder
-from tests.reference.adams import Case, Runs, check_energy, check_force, check_states, run
+from tests.reference.adams import STATE, Case, Runs, check_energy, check_force, check_states, run
 from tests.reference.runs import STEPPERS, rms
 
 KINDS = {
@@ -62,3 +67,31 @@ def test_joints_stay_closed(runs: Runs) -> None:
         assert runs.cases[name].number("sim_step") == pytest.approx(FINEST)
         drift = rms(np.asarray(runs.samples.error)[-1][:, owner == joint])
         assert drift < runs.cases[name].number("tol_constraint"), name
+
+
+@pytest.mark.long
+def test_accelerations_at_the_recorded_states(runs: Runs) -> None:
+    """Of :func:`jaxccp.accelerations`, in one go for all cases."""
+    model, cases = runs.model, [runs.cases[name] for name in runs.model.topology.bodies[1:]]
+    first = jax.tree.map(lambda leaf: leaf[0, 0], runs.samples.state)
+
+    @jax.jit
+    @jax.vmap
+    def found(position: Array, quaternion: Array, velocity: Array, spin: Array) -> Array:
+        def placed(values: Array, world: Array) -> Array:
+            return jnp.concatenate([world[None], values])
+
+        state = replace(
+            first,
+            position=placed(position, first.position[0]),
+            quaternion=placed(quaternion, first.quaternion[0]),
+            velocity=placed(velocity, first.velocity[0]),
+            angular_velocity=placed(spin, first.angular_velocity[0]),
+        )
+        return accelerations(model, state).body[1:]
+
+    recorded = (np.stack([case[key] for case in cases], axis=1) for key in STATE)
+    values = np.asarray(found(*recorded))
+    for i, case in enumerate(cases):
+        assert rms(values[:, i, :3] - case["acc"]) < case.number("tol_acc"), case.name
+        assert rms(values[:, i, 3:] - case["angacc"]) < case.number("tol_angacc"), case.name
