@@ -178,29 +178,58 @@ def test_accelerations() -> None:
     np.testing.assert_allclose(found.body[model.topology.body("hung"), :3], 0, atol=1e-9)
 
 
+def with_stiffness(model: Model, k: Array) -> Model:
+    """That of both hardening springs [2]."""
+    tendons = model.tendons
+    (group,) = (i for i, chosen in enumerate(tendons.laws.tendons) if len(chosen) == 2)
+    groups = list(tendons.laws.groups)
+    law = groups[group]
+    assert isinstance(law, Partial)
+    assert law.args[0].shape == k.shape
+    groups[group] = Partial(law.func, k, *law.args[1:])
+    return replace(
+        model, tendons=replace(tendons, laws=replace(tendons.laws, groups=tuple(groups)))
+    )
+
+
 def test_parameters_are_differentiated() -> None:
     """Of two springs of one law, by central differences."""
     model, state = scene()
-    tendons = model.tendons
-    (group,) = (i for i, chosen in enumerate(tendons.laws.tendons) if len(chosen) == 2)
+    bodies = np.array([model.topology.body(name) for name in ("soft", "hard")])
 
     @jax.jit
-    def end(k: Array) -> Array:
-        law = tendons.laws.groups[group]
-        groups = list(tendons.laws.groups)
-        groups[group] = Partial(law.func, k, *law.args[1:])
-        laws = replace(tendons.laws, groups=tuple(groups))
-        changed = replace(model, tendons=replace(tendons, laws=laws))
-        after = rollout(changed, state, EulerImplicitLinearized(H), 100)[0]
-        return jnp.stack([after.position[model.topology.body(n), 0] for n in ("soft", "hard")])
+    def speed(k: Array) -> Array:
+        stepper = EulerImplicitLinearized(H)
+        return stepper.step(with_stiffness(model, k), state)[0].velocity[bodies, 0]
 
     start = jnp.asarray([CUBIC, 4 * CUBIC])
-    np.testing.assert_array_equal(tendons.laws.groups[group].args[0], start)
-    found = jax.jit(jax.jacrev(end))(start)
-    step = 1e-2 * jnp.eye(2)
-    differences = jnp.stack([(end(start + d) - end(start - d)) / 2e-2 for d in step], axis=1)
-    np.testing.assert_allclose(found, differences, atol=1e-12, rtol=1e-6)
+    found = jax.jit(jax.jacrev(speed))(start)
+    differences = [(speed(start + d) - speed(start - d)) / 2.0 for d in jnp.eye(2)]
+    np.testing.assert_allclose(found, jnp.stack(differences, axis=1), atol=1e-14, rtol=1e-6)
     assert np.all(np.diag(found) < 0)
+
+
+def test_float32_batch_of_parameters() -> None:
+    """As one by one in float64."""
+    model, state = scene()
+    bodies = np.array([model.topology.body(name) for name in ("soft", "hard", "wheel", "hung")])
+    several = jnp.asarray([[CUBIC, 4 * CUBIC], [4 * CUBIC, CUBIC]])
+
+    def end(dtype: type) -> Array:
+        def cast(leaf: Array) -> Array:
+            return leaf.astype(dtype) if jnp.issubdtype(leaf.dtype, jnp.floating) else leaf
+
+        own, start = jax.tree.map(cast, (model, state))
+        after = jax.vmap(
+            lambda k: rollout(with_stiffness(own, k), start, EulerImplicitLinearized(H), 100)[0]
+        )(several.astype(dtype))
+        assert after.position.dtype == dtype
+        return jnp.concatenate([after.position[:, bodies], after.angular_velocity[:, bodies]], -1)
+
+    single = end(jnp.float32)
+    np.testing.assert_allclose(single, end(jnp.float64), atol=1e-4)
+    assert np.ptp(single[:, 0, 0]) > 1e-3
+    assert single[0, 0, 0] == pytest.approx(single[1, 1, 0], abs=1e-6)
 
 
 @pytest.mark.parametrize(
