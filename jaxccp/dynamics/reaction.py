@@ -28,10 +28,13 @@ def reactions(
         it acts to make the tendon's coordinate larger.
     """
     linkage = model.topology.linkage
-    # A row of an upper limit looks the other way along its coordinate, one of a servo has its gear.
-    sense = jnp.asarray(linkage.row_sense, lam.dtype)
-    sense = sense.at[lam.shape[0] - len(linkage.servos) :].set(model.actuators.gear[linkage.servos])
-    tendons = system.law_forces.at[linkage.row_tendon].add(sense * lam / h, mode="drop")
+    tendons = system.law_forces
+    if linkage.routing.tendons:
+        # An upper limit's row looks the other way along its coordinate, a servo's has its gear.
+        gears = model.actuators.gear[linkage.servos]
+        sense = jnp.asarray(linkage.row_sense, lam.dtype)
+        sense = sense.at[lam.shape[0] - len(linkage.servos) :].set(gears)
+        tendons = tendons.at[linkage.row_tendon].add(sense * lam / h, mode="drop")
     if not linkage.joints:
         return jnp.zeros((0, 6), lam.dtype), tendons
     wrench = jnp.zeros((len(linkage.joints), 6), lam.dtype)

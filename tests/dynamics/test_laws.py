@@ -18,7 +18,7 @@ from jaxccp.dynamics import (
     accelerations,
     rollout,
 )
-from jaxccp.model import Cable, Coupling, Model, Prismatic, Revolute, State, place
+from jaxccp.model import Actuator, Cable, Coupling, Model, Prismatic, Revolute, State, place
 from jaxccp.scene import ModelBuilder
 
 G, H, STEPS, MASS, INERTIA = 9.81, 1e-3, 500, 2.0, 0.02
@@ -64,6 +64,10 @@ def scene() -> tuple[Model, State]:
     builder.add_tendon(Coupling({"shaken": 1.0}, law=shaken), "shaker")
     cart("toppling", 3)
     builder.add_tendon(Coupling({"toppling": 1.0}, law=toppling), "push")
+    cart("servoed", 5)
+    builder.add_tendon(Coupling({"servoed": 1.0}), "drive")
+    servo = Actuator(gain=50.0, stiffness=50.0, damping=2.0, gear=2.0)
+    builder.add_actuator(servo, "drive")
     wheel = builder.add_body(1.0, (INERTIA,) * 3, (0, 4, 0), name="wheel")
     builder.add_joint(Revolute((0, 0, 1)), 0, wheel, (0, 4, 0), name="wheel")
     builder.add_tendon(Coupling({"wheel": 1.0}, length=swing), "crank")
@@ -72,7 +76,7 @@ def scene() -> tuple[Model, State]:
     builder.add_tendon(Cable(points, length=Partial(reach, 0.5)), "winch")
     model, state = builder.build()
     start = jnp.zeros(len(model.topology.linkage.axes))
-    for name in ("soft", "hard", "toppling"):
+    for name in ("soft", "hard", "toppling", "servoed"):
         start = start.at[model.topology.linkage.axis(name)].set(0.3)
     placed = place(model, state, start, start.at[:].set(0.0))
     wheel_rate = placed.angular_velocity.at[wheel, 2].set(AMPLITUDE * PULSE)
@@ -131,6 +135,13 @@ def test_negative_stiffness(path: Trajectory) -> None:
     place = 0.3 * np.cosh(np.sqrt(SLOPE / MASS) * TIME)
     np.testing.assert_allclose(slid(path, "toppling"), place, rtol=5 * H)
     np.testing.assert_allclose(force(path, "push"), SLOPE * place, rtol=10 * H)
+
+
+def test_force_of_a_geared_servo_along_its_tendon(path: Trajectory) -> None:
+    """The body moves with the velocity that the step's impulse has given it."""
+    change = np.diff(np.diff(slid(path, "servoed"), prepend=0.3), prepend=0.0) / H
+    np.testing.assert_allclose(force(path, "drive"), MASS * change / H, atol=1e-6)
+    assert force(path, "drive").min() < -10
 
 
 def test_imposed_rotation_and_its_torque(path: Trajectory) -> None:
