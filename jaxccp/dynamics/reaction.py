@@ -4,8 +4,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.system import System
-from jaxccp.model.kinematics import joint_frames
+from jaxccp.dynamics.rows.law import linear_law
+from jaxccp.dynamics.rows.row import Rows, Step
+from jaxccp.model.kinematics import JointMotion, joint_frames
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -13,36 +14,50 @@ from jaxccp.model.state import State
 def reactions(
     model: Model,
     state: State,
-    system: System,
+    rows: Rows,
     lam: Float[Array, " s"],
     h: Float[Array, ""] | float,
-) -> tuple[Float[Array, "nj 6"], Float[Array, " nt"]]:
-    """What joints and tendons transmit, mean over a step, by the rows with impulses ``lam``.
+) -> Float[Array, "nj 6"]:
+    """Force [N] and torque [N m] of each joint on its second body, mean over a step, world axes.
 
-    Everything that acts through them and is a row: what holds them, springs, limits, dry friction
-    and servos, but no motors; of tendons their force laws as well.
-
-    Returns:
-        Force [N] and torque [N m] of each joint on its second body, world axes, about the origin
-        of the joint's frame on that body; and the force along each tendon [N, N m], positive where
-        it acts to make the tendon's coordinate larger.
+    About the origin of the joint's frame on that body, of everything that acts through the joint
+    and is a row: what holds it, springs, limits, dry friction and servos, but no motors.
     """
     linkage = model.topology.linkage
-    tendons = system.law_forces
-    if linkage.routing.tendons:
-        # An upper limit's row looks the other way along its coordinate, a servo's has its gear.
-        gears = model.actuators.gear[linkage.servos]
-        sense = jnp.asarray(linkage.row_sense, lam.dtype)
-        sense = sense.at[lam.shape[0] - len(linkage.servos) :].set(gears)
-        tendons = tendons.at[linkage.row_tendon].add(sense * lam / h, mode="drop")
     if not linkage.joints:
-        return jnp.zeros((0, 6), lam.dtype), tendons
+        return jnp.zeros((0, 6), lam.dtype)
     wrench = jnp.zeros((len(linkage.joints), 6), lam.dtype)
-    wrench = wrench.at[linkage.row_owner].add((lam / h)[:, None] * system.rows.jacobian[:, 1])
+    wrench = wrench.at[linkage.row_owner].add((lam / h)[:, None] * rows.jacobian[:, 1])
     second = linkage.bodies[:, 1]
     arm = joint_frames(model, state)[1][:, 1] - state.position[second]
     force, torque = wrench[:, :3], wrench[:, 3:]
-    return jnp.concatenate([force, torque - jnp.cross(arm, force)], axis=1), tendons
+    return jnp.concatenate([force, torque - jnp.cross(arm, force)], axis=1)
+
+
+def tendon_forces(
+    model: Model,
+    state: State,
+    motion: JointMotion | None,
+    lam: Float[Array, " s"],
+    h: Float[Array, ""] | float,
+) -> Float[Array, " nt"]:
+    """Force along each tendon [N, N m], mean over a step, positive where it acts to make the
+    tendon's coordinate larger.
+
+    Of everything that acts along it but motors: what holds it, springs, force laws, limits, dry
+    friction and servos. ``lam`` are the impulses of all scalar rows, ``motion`` is that of the
+    joints before the step.
+    """
+    linkage = model.topology.linkage
+    if motion is None or not linkage.routing.tendons:
+        return jnp.zeros(0, lam.dtype)
+    # An upper limit's row looks the other way along its coordinate, a servo's has its gear.
+    sense = jnp.asarray(linkage.row_sense, lam.dtype)
+    gears = model.actuators.gear[linkage.servos]
+    sense = sense.at[lam.shape[0] - len(linkage.servos) :].set(gears)
+    step = Step(model, state, motion, h, jnp.zeros_like(model.actuators.gear))
+    force = linear_law(step).force[len(linkage.axes) :]
+    return force.at[linkage.row_tendon].add(sense * lam / h, mode="drop")
 
 
 def pushes(

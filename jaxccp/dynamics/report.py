@@ -34,7 +34,7 @@ class StepReport:
     tendon_forces: Float[Array, " nt"]
     """Force along each tendon [N, N m], mean over the step, positive where it acts to make the
     tendon's coordinate larger: a rope that pulls has a negative one
-    (:func:`jaxccp.dynamics.reaction.reactions`)."""
+    (:func:`jaxccp.dynamics.reaction.tendon_forces`)."""
     pushes: Float[Array, "nb 6"]
     """Force [N] and torque [N m] of all contacts on each body, world axes, about its centre of
     mass, mean over the step (:func:`jaxccp.dynamics.reaction.pushes`)."""
@@ -47,13 +47,13 @@ def report(
     contacts: Contacts,
     statistics: Statistics,
     recovery: Float[Array, ""],
-    transmitted: tuple[Float[Array, "nj 6"], Float[Array, " nt"]],
+    reactions: Float[Array, "nj 6"],
+    tendon_forces: Float[Array, " nt"],
     pushes: Float[Array, "nb 6"],
     contact_data: ContactData | None,
     after: State,
 ) -> StepReport:
-    """The report of a step with these contacts and forces to the state ``after``; joints and
-    tendons have ``transmitted`` theirs."""
+    """The report of a step with these contacts and forces to the state ``after``."""
     capacity = contacts.gap.shape[0]
     # Where no rows were left to solve for, nobody has looked yet.
     finite = jnp.all(jnp.isfinite(after.velocity)) & jnp.all(jnp.isfinite(after.angular_velocity))
@@ -66,7 +66,8 @@ def report(
         contacts.found,
         contacts.found > capacity,
         recovery,
-        *transmitted,
+        reactions,
+        tendon_forces,
         pushes,
         contact_data,
     )

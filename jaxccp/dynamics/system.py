@@ -26,7 +26,6 @@ from jaxccp.dynamics.elimination import Partition, partition
 from jaxccp.dynamics.impact import Action, at_impact, at_start, impacts
 from jaxccp.dynamics.inertia import InverseRoot, inverse_root
 from jaxccp.dynamics.rows import scalar_rows
-from jaxccp.dynamics.rows.law import pushed
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.rows.servo import applied
 from jaxccp.math import quaternion
@@ -65,8 +64,6 @@ class System:
     """V + h M⁻¹ f: twists (linear, angular; world) without contact; the eliminated rows hold."""
     rows: Rows
     """All scalar rows."""
-    law_forces: Float[Array, " nt"]
-    """Along tendons, of force laws, beside the rows' [N, N m]."""
     settled: Float[Array, " m"]
     """Multipliers of the eliminated rows for ``free_velocity``."""
     action: Action
@@ -146,7 +143,7 @@ def assemble(
     ``motion`` is that of the joints, None for a model that has none; ``control`` is 0 unless
     given. ``eliminate`` solves for the equality rows of the joints beforehand.
     """
-    rows, driven, ruled = _along_joints(model, state, h, motion, control)
+    rows, driven = _along_joints(model, state, h, motion, control)
     if driven is not None:
         force = driven if force is None else force + driven
     if model.medium is not None:
@@ -215,7 +212,6 @@ def assemble(
         root=root,
         free_velocity=free_velocity,
         rows=every,
-        law_forces=ruled,
         settled=settled,
         action=action,
         rolling_length=length,
@@ -241,19 +237,14 @@ def _along_joints(
     h: Array | float,
     motion: JointMotion | None,
     control: Array | None,
-) -> tuple[Rows, Array | None, Array]:
-    """The scalar rows, the forces of motors and force laws on the bodies, and those of force laws
-    along tendons."""
+) -> tuple[Rows, Array | None]:
+    """The scalar rows, and the forces of motors and force laws on the bodies."""
     dtype, linkage = state.position.dtype, model.topology.linkage
     if motion is None:
         none = jnp.zeros(0, dtype)
         empty = jnp.zeros((0, 2, 6), dtype)
-        return Rows(empty, jnp.zeros((0, 2), jnp.int32), none, none, none, none), None, none
+        return Rows(empty, jnp.zeros((0, 2), jnp.int32), none, none, none, none), None
     if control is None:
         control = jnp.zeros(len(linkage.actuators), dtype)
     step = Step(model, state, motion, h, control)
-    driven = applied(step) if linkage.actuators else None
-    if not model.tendons.laws.groups:
-        return scalar_rows(step), driven, jnp.zeros(len(linkage.routing.tendons), dtype)
-    ruled, force = pushed(step)
-    return scalar_rows(step), force if driven is None else driven + force, ruled
+    return scalar_rows(step), applied(step) if linkage.actuators or model.tendons.ruled else None

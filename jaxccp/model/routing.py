@@ -50,6 +50,11 @@ class Tendons:
     laws: Functions
     """Forces along tendons."""
 
+    @property
+    def ruled(self) -> bool:
+        """Whether any tendon has a force law."""
+        return bool(self.laws.groups)
+
     def held_at(self, time: Float[Array, ""]) -> Float[Array, " nt"]:
         """Lengths at which those are held that are, at a time."""
         return imposed(self.motions, self.length, time)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.rows.row import Step
@@ -39,9 +38,7 @@ def linear_law(step: Step) -> LinearLaw:
     )
 
 
-def pushed(step: Step) -> tuple[Float[Array, " nt"], Float[Array, "nb 6"]]:
-    """What force laws do that no row does: forces along tendons [N, N m], and forces and torques
-    on the bodies (world)."""
-    along = linear_law(step).force[step.motion.coordinate.shape[0] :]
-    axes, chosen = len(step.model.topology.linkage.axes), step.model.tendons.laws.index
-    return along, step.push(np.asarray(axes + chosen), along[chosen])
+def pushed(step: Step) -> Float[Array, "nb 6"]:
+    """Forces and torques of force laws on the bodies (world), but for what a row does."""
+    index = len(step.model.topology.linkage.axes) + step.model.tendons.laws.index
+    return step.push(index, linear_law(step).force[index])

@@ -14,7 +14,7 @@ from jaxccp.collision.detect import Contacts, detect, recall, remember
 from jaxccp.dynamics.contact_data import contact_data
 from jaxccp.dynamics.inertia import rotate_freely, world_inertia
 from jaxccp.dynamics.inputs import check_inputs
-from jaxccp.dynamics.reaction import pushes, reactions
+from jaxccp.dynamics.reaction import pushes, reactions, tendon_forces
 from jaxccp.dynamics.report import StepReport, report
 from jaxccp.dynamics.rows.row import rates
 from jaxccp.dynamics.system import Outcome, System, assemble
@@ -95,10 +95,11 @@ class EulerImplicitLinearized:
             rate = rates(model.topology.linkage, motion, outcome.twist)
             twist = after.twist
             after = replace(after, rotors=Rotors(rate, twist))
-        acting = reactions(model, state, system, outcome.scalars, self.h)
+        acting = reactions(model, state, system.rows, outcome.scalars, self.h)
         pushed = pushes(state, contacts, system.action.lever, outcome.contacts, self.h)
         statistics, recovery = solution.statistics, system.recovery
-        reported = report(contacts, statistics, recovery, acting, pushed, seen, after)
+        along = tendon_forces(model, state, motion, outcome.scalars, self.h)
+        reported = report(contacts, statistics, recovery, acting, along, pushed, seen, after)
         return self._trusted(after, reported)
 
     def _trusted(self, after: State, reported: StepReport) -> tuple[State, StepReport]:

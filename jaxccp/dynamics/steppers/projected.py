@@ -70,7 +70,7 @@ class EulerImplicitProjected(EulerImplicitLinearized):
         if system.equalities is None or system.partition is None:
             return outcome
         equalities, kept = system.equalities, model.topology.linkage.routing.held
-        rows = system.partition.eliminated
+        rows, lengths = system.partition.eliminated, model.tendons.held_at(state.time + self.h)
         none = jnp.zeros_like(outcome.twist)
 
         def plus(change: Array, impulses: Array) -> Outcome:
@@ -79,9 +79,8 @@ class EulerImplicitProjected(EulerImplicitLinearized):
             return replace(outcome, twist=twist, carrying=carrying, scalars=scalars)
 
         def once(added: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
-            moved_on = self._advance(model, state, contacts, plus(*added))
-            motion = joint_motion(model, moved_on)
-            tendons = motion.tendon.length[kept] - model.tendons.held_at(moved_on.time)[kept]
+            motion = joint_motion(model, self._advance(model, state, contacts, plus(*added)))
+            tendons = motion.tendon.length[kept] - lengths[kept]
             missed = jnp.concatenate([motion.error, tendons]) / self.h
             more = equalities.compliance.shape[0] - missed.shape[0]
             moved, impulses = equalities.solve(none, jnp.pad(missed, (0, more)))
