@@ -49,7 +49,7 @@ from jaxccp.model import (
     position_servo,
     velocity_servo,
 )
-from jaxccp.scene import ModelBuilder
+from jaxccp.scene import ModelBuilder, add_shaft
 
 __all__ = [
     "APGD",
@@ -87,6 +87,7 @@ __all__ = [
     "Trajectory",
     "Universal",
     "accelerations",
+    "add_shaft",
     "close",
     "energy",
     "fit_capacity",

@@ -18,6 +18,7 @@ from jaxccp.math import quaternion, safe
 from jaxccp.model.kinematics import JointMotion, joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
+from jaxccp.model.tendons.functions import force_and_slopes
 
 
 @jax.tree_util.register_dataclass
@@ -49,10 +50,11 @@ def accelerations(
         control: of each actuator, 0 when None.
         force: applied forces [N] and torques [N m], world.
 
-    The rows J of joints and held tendons, differentiated once more, read J A = −J̇V; J̇V is the
-    derivative of JV along the motion. A rotor of inertia a is a row as well, with compliance 1/a
-    (Featherstone, Rigid Body Dynamics Algorithms, 2008, section 3.5). They are eliminated as in a
-    step, along trees in O(n) (:mod:`jaxccp.ccp.elimination.equalities`).
+    The rows J of joints and held tendons, differentiated once more, read J A = L̈ − J̇V for lengths
+    L that may be imposed; J̇V is the derivative of JV along the motion. A rotor of inertia a is a
+    row as well, with compliance 1/a (Featherstone, Rigid Body Dynamics Algorithms, 2008, section
+    3.5). They are eliminated as in a step, along trees in O(n)
+    (:mod:`jaxccp.ccp.elimination.equalities`).
     """
     check_inputs(model, force, control)
     moving = jnp.asarray(model.topology.free)[:, None]
@@ -100,10 +102,13 @@ def _along(model: Model, state: State, twist: Array) -> tuple[JointMotion, Joint
 
 
 def _along_coordinates(step: Step) -> Float[Array, "nb 6"]:
-    """Forces of springs, dampers and actuators on the bodies."""
+    """Forces of springs, dampers, force laws and actuators on the bodies."""
     axes, linkage = step.model.axes, step.model.topology.linkage
     force = -axes.stiffness * (step.coordinate - axes.rest) - axes.damping * step.rate
     force = force.at[linkage.driven].add(explicit(step))
+    tendon, laws = step.motion.tendon, step.model.tendons.laws
+    ruled = force_and_slopes(laws, tendon.length, tendon.rate, step.state.time)[:, 0]
+    force = force.at[len(linkage.axes) :].add(ruled)
     return step.push(np.arange(force.shape[0]), force)
 
 
@@ -120,6 +125,16 @@ def _held(
     return Acceleration(body, change.rate + jnp.einsum("abi,abi->a", motion.axis, body[of_axes]))
 
 
+def _imposed_acceleration(step: Step) -> Float[Array, " nt"]:
+    """Second derivatives of the lengths that are imposed on tendons."""
+    time = step.state.time
+
+    def rate(t: Array) -> Array:
+        return jax.jvp(step.model.tendons.held_at, (t,), (jnp.ones_like(t),))[1]
+
+    return jax.jvp(rate, (time,), (jnp.ones_like(time),))[1]
+
+
 def _rows(step: Step, change: JointMotion, twist: Array) -> Rows:
     """J, E and J̇V, as bias, of the rows that a step eliminates, in their order. Those of springs
     and dampers are here the rotors', and those of servos are idle: they act explicitly."""
@@ -133,7 +148,8 @@ def _rows(step: Step, change: JointMotion, twist: Array) -> Rows:
     rates = jnp.concatenate([change.rate, change.tendon.rate])
     drift = jnp.einsum("rbi,rbi->r", change.held, twist[pairs])
     idle = jnp.zeros(len(servos), drift.dtype)
-    drift = jnp.concatenate([drift, change.tendon.rate[tendons], rates[rotors], idle])
+    wanted = _imposed_acceleration(step)[tendons]
+    drift = jnp.concatenate([drift, change.tendon.rate[tendons] - wanted, rates[rotors], idle])
     armature = jnp.concatenate([step.model.axes.armature[rotors], idle])
     rigid = len(pairs) + len(tendons)
     acts = jnp.concatenate([jnp.ones(rigid, bool), armature > 0])

@@ -126,7 +126,8 @@ def kinetic_energy(model: Model, state: State) -> Float[Array, ""]:
 
 
 def potential_energy(model: Model, state: State) -> Float[Array, ""]:
-    """Of the bodies in the field of gravity and of the springs along axes and tendons [J]."""
+    """Of the bodies in the field of gravity and of the springs along axes and tendons [J]; force
+    laws have none that is known."""
     mass = jnp.where(jnp.asarray(model.topology.free), model.bodies.mass, 0.0)
     potential = -mass @ (state.position @ model.gravity)
     if not len(model.topology.linkage.sprung):

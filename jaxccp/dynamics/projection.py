@@ -16,6 +16,7 @@ from jaxccp.math import quaternion
 from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
+from jaxccp.model.tendons.functions import Functions
 
 
 def project(
@@ -76,14 +77,16 @@ def _bare(model: Model) -> Model:
         model,
         gravity=jnp.zeros_like(model.gravity),
         axes=replace(axes, stiffness=nothing, damping=nothing, armature=nothing, friction=nothing),
+        tendons=replace(model.tendons, laws=Functions()),
         actuators=replace(actuators, gain=idle, offset=idle, stiffness=idle, damping=idle),
         contact=replace(model.contact, recovery_speed=jnp.full_like(model.contact.margin, jnp.inf)),
     )
 
 
 def _still(state: State) -> State:
+    """At rest, and so long before that the step of 1 s ends at the state's own time."""
     nothing = jnp.zeros_like(state.velocity)
-    return replace(state, velocity=nothing, angular_velocity=nothing)
+    return replace(state, velocity=nothing, angular_velocity=nothing, time=state.time - 1.0)
 
 
 def _smooth(contacts: Contacts) -> Contacts:

@@ -1,11 +1,12 @@
-"""What joints transmit, and contacts push."""
+"""What joints and tendons transmit, and contacts push."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.rows.row import Rows
-from jaxccp.model.kinematics import joint_frames
+from jaxccp.dynamics.rows.law import linear_law
+from jaxccp.dynamics.rows.row import Rows, Step
+from jaxccp.model.kinematics import JointMotion, joint_frames
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -31,6 +32,32 @@ def reactions(
     arm = joint_frames(model, state)[1][:, 1] - state.position[second]
     force, torque = wrench[:, :3], wrench[:, 3:]
     return jnp.concatenate([force, torque - jnp.cross(arm, force)], axis=1)
+
+
+def tendon_forces(
+    model: Model,
+    state: State,
+    motion: JointMotion | None,
+    lam: Float[Array, " s"],
+    h: Float[Array, ""] | float,
+) -> Float[Array, " nt"]:
+    """Force along each tendon [N, N m], mean over a step, positive where it acts to make the
+    tendon's coordinate larger.
+
+    Of everything that acts along it but motors: what holds it, springs, force laws, limits, dry
+    friction and servos. ``lam`` are the impulses of all scalar rows, ``motion`` is that of the
+    joints before the step.
+    """
+    linkage = model.topology.linkage
+    if motion is None or not linkage.routing.tendons:
+        return jnp.zeros(0, lam.dtype)
+    # An upper limit's row looks the other way along its coordinate, a servo's has its gear.
+    sense = jnp.asarray(linkage.row_sense, lam.dtype)
+    gears = model.actuators.gear[linkage.servos]
+    sense = sense.at[lam.shape[0] - len(linkage.servos) :].set(gears)
+    step = Step(model, state, motion, h, jnp.zeros_like(model.actuators.gear))
+    force = linear_law(step).force[len(linkage.axes) :]
+    return force.at[linkage.row_tendon].add(sense * lam / h, mode="drop")
 
 
 def pushes(

@@ -31,6 +31,10 @@ class StepReport:
     reactions: Float[Array, "nj 6"]
     """Force [N] and torque [N m] of each joint on its second body, world axes, about the joint's
     origin on it, mean over the step (:func:`jaxccp.dynamics.reaction.reactions`)."""
+    tendon_forces: Float[Array, " nt"]
+    """Force along each tendon [N, N m], mean over the step, positive where it acts to make the
+    tendon's coordinate larger: a rope that pulls has a negative one
+    (:func:`jaxccp.dynamics.reaction.tendon_forces`)."""
     pushes: Float[Array, "nb 6"]
     """Force [N] and torque [N m] of all contacts on each body, world axes, about its centre of
     mass, mean over the step (:func:`jaxccp.dynamics.reaction.pushes`)."""
@@ -44,6 +48,7 @@ def report(
     statistics: Statistics,
     recovery: Float[Array, ""],
     reactions: Float[Array, "nj 6"],
+    tendon_forces: Float[Array, " nt"],
     pushes: Float[Array, "nb 6"],
     contact_data: ContactData | None,
     after: State,
@@ -62,6 +67,7 @@ def report(
         contacts.found > capacity,
         recovery,
         reactions,
+        tendon_forces,
         pushes,
         contact_data,
     )
@@ -81,6 +87,7 @@ def merge(reports: StepReport) -> StepReport:
         worst.overflow,
         worst.recovery,
         jnp.mean(reports.reactions, axis=0),
+        jnp.mean(reports.tendon_forces, axis=0),
         jnp.mean(reports.pushes, axis=0),
         last,
     )

@@ -191,7 +191,7 @@ def _along_joints(
     motion: JointMotion | None,
     control: Array | None,
 ) -> tuple[Rows, Array | None]:
-    """The scalar rows, and the forces of the motors on the bodies."""
+    """The scalar rows, and the forces of motors and force laws on the bodies."""
     dtype, linkage = state.position.dtype, model.topology.linkage
     if motion is None:
         none = jnp.zeros(0, dtype)
@@ -200,4 +200,4 @@ def _along_joints(
     if control is None:
         control = jnp.zeros(len(linkage.actuators), dtype)
     step = Step(model, state, motion, h, control)
-    return scalar_rows(step), applied(step) if linkage.actuators else None
+    return scalar_rows(step), applied(step) if linkage.actuators or model.tendons.ruled else None

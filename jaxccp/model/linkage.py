@@ -34,7 +34,7 @@ class Linkage(ByContent):
     routing: Routing
     """Tendons. What acts along coordinates counts the axes first, then the tendons."""
     sprung: np.ndarray
-    """Coordinates with stiffness, damping or armature."""
+    """Coordinates with stiffness, damping, armature or a force law."""
     lower: np.ndarray
     """Coordinates with a lower limit."""
     upper: np.ndarray
@@ -90,12 +90,31 @@ class Linkage(ByContent):
     @cached_property
     def row_owner(self) -> np.ndarray:
         """Joint of each scalar row, the number of joints for those along tendons."""
+        along = self._row_coordinate[len(self.held[0]) :]
         tendons = np.full(len(self.routing.tendons), len(self.joints))
-        owner = np.concatenate([self.owner, tendons])
+        return np.concatenate([self.held[0], np.concatenate([self.owner, tendons])[along]])
+
+    @cached_property
+    def row_tendon(self) -> np.ndarray:
+        """Tendon of each scalar row, the number of tendons for those that belong to a joint."""
+        tendon = self._row_coordinate - len(self.axes)
+        return np.where(tendon < 0, len(self.routing.tendons), tendon)
+
+    @cached_property
+    def row_sense(self) -> np.ndarray:
+        """1 for each scalar row, -1 for those of upper limits, whose rates are −q̇."""
+        first = len(self.held[0]) + sum(map(len, (self.routing.held, self.sprung, self.lower)))
+        sense = np.ones(self.rows)
+        sense[first : first + len(self.upper)] = -1
+        return sense
+
+    @cached_property
+    def _row_coordinate(self) -> np.ndarray:
+        """Coordinate that each scalar row acts along, -1 for what joints forbid."""
         limited = (self.lower, self.upper, self.balls)
         along = (self.sprung, *limited, self.rubbed, self.driven[self.servos])
-        kept = tendons[self.routing.held]
-        return np.concatenate([self.held[0], kept, *(owner[index] for index in along)])
+        forbidden = np.full(len(self.held[0]), -1)
+        return np.concatenate([forbidden, len(self.axes) + self.routing.held, *along]).astype(int)
 
     @cached_property
     def equalities(self) -> np.ndarray:

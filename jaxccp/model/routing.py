@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.content import ByContent
 from jaxccp.math import quaternion, safe
+from jaxccp.model.tendons.functions import Functions, imposed
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +22,7 @@ class Routing(ByContent):
     bodies: np.ndarray
     """Body of each slot, 0 where a tendon has no more [nt w]."""
     held: np.ndarray
-    """Tendons of constant length."""
+    """Tendons of constant length, and of imposed ones."""
     terms: np.ndarray
     """Tendon and axis of each term of a coupling [m 2]."""
     term_slots: np.ndarray
@@ -44,7 +45,20 @@ class Tendons:
     point: Float[Array, "p 3"]
     """From the centre of mass, in body axes [m]."""
     length: Float[Array, " nt"]
-    """At which those are held that are."""
+    """At which those are held that are; 0 for those with a motion."""
+    motions: Functions
+    """Lengths that are imposed over time."""
+    laws: Functions
+    """Forces along tendons."""
+
+    @property
+    def ruled(self) -> bool:
+        """Whether any tendon has a force law."""
+        return bool(self.laws.groups)
+
+    def held_at(self, time: Float[Array, ""]) -> Float[Array, " nt"]:
+        """Lengths at which those are held that are, at a time."""
+        return imposed(self.motions, self.length, time)
 
 
 @jax.tree_util.register_dataclass

@@ -1,5 +1,6 @@
 """Building models, and the built-in scenes."""
 
 from jaxccp.scene.builder import WORLD, ModelBuilder, contact_capacity
+from jaxccp.scene.shafts import add_shaft
 
-__all__ = ["WORLD", "ModelBuilder", "contact_capacity"]
+__all__ = ["WORLD", "ModelBuilder", "add_shaft", "contact_capacity"]

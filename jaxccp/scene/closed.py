@@ -41,7 +41,7 @@ def closed(model: Model, state: State) -> State:
             "allows: place the bodies so that it is closed",
         )
     kept = linkage.routing.held
-    errors = np.abs(found.tendon.length[kept] - model.tendons.length[kept])
+    errors = np.abs(found.tendon.length[kept] - model.tendons.held_at(state.time)[kept])
     if errors.size and not errors.max() <= OPEN:
         worst = linkage.routing.tendons[kept[errors.argmax()]]
         raise OpenError(

@@ -71,6 +71,8 @@ def tables(
     pairs = np.array([bodies[j] for j, axes in enumerate(owned) for _ in axes], np.int32)
     routing, tendons = routed(strung, names, pairs.reshape(-1, 2), ~fixed)
     named = [*names, *routing.tendons]
+    ruled = np.zeros(len(coordinates))
+    ruled[len(names) + tendons.laws.index] = 1
     pushing = [one.actuator for one in driven]
     forces = np.array([a.force_limits for a in pushing if a.feeds_back], float).reshape(-1, 2)
     bounded = np.array([np.isfinite(force).any() for force in forces], bool)
@@ -82,7 +84,7 @@ def tables(
         tuple(f.axis.motion for f in freedoms),
         slots,
         routing,
-        np.flatnonzero(column("stiffness") + column("damping") + column("armature")),
+        np.flatnonzero(column("stiffness") + column("damping") + column("armature") + ruled),
         np.flatnonzero(np.isfinite(limits[:, 0])),
         np.flatnonzero(np.isfinite(limits[:, 1]) & ~ball),
         np.flatnonzero(np.isfinite(limits[:, 1]) & ball)[::3],

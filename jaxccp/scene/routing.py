@@ -8,6 +8,7 @@ import numpy as np
 
 from jaxccp.model.routing import Routing, Tendons
 from jaxccp.model.tendons import Cable, Coupling
+from jaxccp.model.tendons.functions import grouped
 from jaxccp.names import index
 
 
@@ -87,10 +88,14 @@ def routed(
         point_body,
     )
     degree = max((len(coefficients) for *_, coefficients in terms), default=0)
+    own = [one.tendon for one in strung]
+    constant = [0.0 if callable(one.length) else one.length or 0.0 for one in own]
     padded = [np.pad(one, (0, degree - len(one))) for *_, one in terms]
     tendons = Tendons(
         jnp.asarray(np.array(padded, float).reshape(len(terms), degree), float),
         jnp.asarray(np.array([point for _, point in places], float).reshape(-1, 3), float),
-        jnp.asarray(np.array([one.tendon.length or 0.0 for one in strung], float), float),
+        jnp.asarray(np.array(constant, float), float),
+        grouped({i: tendon.length for i, tendon in enumerate(own) if callable(tendon.length)}),
+        grouped({i: tendon.law for i, tendon in enumerate(own) if tendon.law is not None}),
     )
     return routing, tendons

@@ -63,6 +63,14 @@ def test_errors_stay_at_the_tolerance() -> None:
     # One Newton step leaves the square of what a chord misses of its arc.
     missed = 0.5 * (H * np.linalg.norm(path.state.angular_velocity, axis=2).max()) ** 2
     assert np.abs(motion.error).max() < missed**2 < 1e-6
+    # Reactions have the corrections of the velocities in them: they are what changes the momentum.
+    mass = np.asarray(model.bodies.mass)[1:4]
+    momentum = np.einsum("b,tbi->ti", mass, np.asarray(path.state.velocity)[:, 1:4])
+    joint = model.topology.linkage.joint
+    force = np.asarray(path.report.reactions)[1:, :, :3]
+    applied = force[:, joint("crank")] - force[:, joint("rocker")]
+    applied = applied + mass.sum() * np.asarray(model.gravity)
+    np.testing.assert_allclose(np.diff(momentum, axis=0) / H, applied, atol=1e-8)
     stopped = motion.coordinate[:, model.topology.linkage.axis("stopped")]
     assert stopped.max() < LIMIT + 1e-8
     assert stopped[-1] == pytest.approx(LIMIT, abs=1e-6)

@@ -17,6 +17,7 @@ from jaxccp.ccp.solvers.psor import PSOR
 from jaxccp.collision.detect import detect
 from jaxccp.dynamics import (
     EulerImplicitLinearized,
+    StepReport,
     accelerations,
     describe,
     energy,
@@ -93,14 +94,14 @@ def scene() -> tuple[Model, State]:
 
 
 @cache
-def record() -> tuple[State, JointMotion, np.ndarray]:
+def record() -> tuple[State, JointMotion, StepReport]:
     model, state = scene()
     control = jnp.array([TORQUE, PUSH, TORQUE, TORQUE, -PULL])
     stepper = EulerImplicitLinearized(H, stop=Stop(1e-11))
     controls = jnp.broadcast_to(control, (STEPS, 5))
     _, path = rollout(model, state, stepper, STEPS, controls=controls)
     motion = jax.jit(jax.vmap(joint_motion, (None, 0)))(model, path.state)
-    return *jax.device_get((path.state, motion)), np.asarray(path.report.solver.status)
+    return jax.device_get((path.state, motion, path.report))
 
 
 def axis(name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -110,6 +111,11 @@ def axis(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 def tendon(name: str) -> np.ndarray:
     return np.asarray(record()[1].tendon.length)[:, scene()[0].topology.linkage.tendon(name)]
+
+
+def force(name: str) -> np.ndarray:
+    forces = np.asarray(record()[2].tendon_forces)
+    return forces[:, scene()[0].topology.linkage.tendon(name)]
 
 
 def body(name: str) -> tuple[np.ndarray, np.ndarray]:
@@ -123,7 +129,7 @@ TURN = (H * 6) ** 2 / 12
 
 
 def test_every_step_converges() -> None:
-    assert not np.any(record()[2])
+    assert not np.any(record()[2].solver.status)
 
 
 def test_gear() -> None:
@@ -168,6 +174,24 @@ def test_pulley() -> None:
     fall = G * (3 - 2) / (3 + 2) * TIME
     np.testing.assert_allclose(body("left")[1][:, 2], -fall, rtol=1e-9)
     np.testing.assert_allclose(body("right")[1][:, 2], fall, rtol=1e-9)
+
+
+def test_forces_along_tendons() -> None:
+    """Those that pull are negative; of motors, which are no rows, nothing is reported."""
+    np.testing.assert_allclose(force("pulley"), -G * 2 * 3 * 2 / (3 + 2), rtol=1e-9)
+    held_back = TORQUE - INERTIA * TORQUE / (INERTIA * (1 + RATIO**2))
+    np.testing.assert_allclose(force("gear"), held_back / RATIO, rtol=TURN)
+    stretch = tendon("spring") - REST
+    np.testing.assert_allclose(force("spring"), -STIFFNESS * stretch, atol=1e-9)
+    place, speed = body("bob")
+    rod = place - np.array([0, 10, 0])
+    tension = -G * rod[:, 2] + np.sum(speed**2, axis=1)
+    np.testing.assert_allclose(force("rod"), -tension, atol=4 * H * G)
+    assert force("rope")[0] == 0
+    assert force("rope")[-1] == pytest.approx(-G, rel=1e-6)
+    assert not force("winch").any()
+    sum_of_torques = TORQUE / (1 + 0.5**2)
+    assert force("wire")[-1] == pytest.approx(-sum_of_torques, rel=1e-6)
 
 
 def test_rod_is_a_pendulum() -> None:

@@ -201,7 +201,7 @@ def _forces(model: Model, state: State, step: Step, force: Array | None) -> Floa
     """Forces and torques on the bodies (world) of all that is no row."""
     gravity = jnp.concatenate([model.gravity, jnp.zeros_like(model.gravity)])
     total = model.bodies.mass[:, None] * gravity
-    if model.topology.linkage.actuators:
+    if model.topology.linkage.actuators or model.tendons.ruled:
         total = total + applied(step)
     if model.medium is not None:
         total = total + drag(model.medium, state)

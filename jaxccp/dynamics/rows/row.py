@@ -86,6 +86,11 @@ class Step:
     """Rates of all axes, then of all tendons, per velocity, in reduced coordinates."""
 
     @property
+    def end(self) -> Float[Array, ""]:
+        """Time at the end of the step [s]."""
+        return self.state.time + self.h
+
+    @property
     def coordinate(self) -> Float[Array, " k"]:
         """Of all axes, then of all tendons."""
         return jnp.concatenate([self.motion.coordinate, self.motion.tendon.length])

@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from jaxccp.dynamics.rows.law import pushed
 from jaxccp.dynamics.rows.row import Rows, Step
 
 
@@ -57,6 +58,8 @@ def forces(step: Step) -> Float[Array, " nm"]:
 
 
 def applied(step: Step) -> Float[Array, "nb 6"]:
-    """Forces and torques on the bodies (world) of the actuators that do not feed back."""
+    """Forces and torques on the bodies (world) of the actuators that do not feed back, and of
+    force laws."""
     linkage = step.model.topology.linkage
-    return step.push(linkage.driven, explicit(step).at[linkage.servos].set(0.0))
+    motors = step.push(linkage.driven, explicit(step).at[linkage.servos].set(0.0))
+    return motors + pushed(step) if step.model.tendons.ruled else motors

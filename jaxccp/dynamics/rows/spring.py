@@ -2,6 +2,7 @@
 
 import jax.numpy as jnp
 
+from jaxccp.dynamics.rows.law import linear_law
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.math import safe
 
@@ -14,12 +15,15 @@ def spring(step: Step) -> Rows:
         λ = −α q̇⁺ + a q̇⁻ − h k (q − rest),      α = a + h d + h² k,
 
     which is u = q̇⁺ + b + E λ = 0 with E = 1/α and b = −(a q̇⁻ − h k (q − rest))/α. Where all three
-    are zero the row does nothing.
+    are zero the row does nothing. A force law adds its own slopes to k and d of α; the rest of it
+    is an applied force.
     """
     axes, h = step.model.axes, step.h
     index = step.model.topology.linkage.sprung
     stiffness, armature = axes.stiffness[index], axes.armature[index]
-    alpha = armature + h * axes.damping[index] + h * h * stiffness
+    law = linear_law(step)
+    resisting = h * (axes.damping + law.damping) + h * h * (axes.stiffness + law.stiffness)
+    alpha = armature + resisting[index]
     stretch = step.coordinate[index] - axes.rest[index]
     jacobian, bodies = step.along(index)
     acts = alpha > 0

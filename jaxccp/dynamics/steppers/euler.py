@@ -16,7 +16,7 @@ from jaxccp.dynamics import reduced
 from jaxccp.dynamics.contact_data import contact_data
 from jaxccp.dynamics.inertia import carry_spin, rotate_freely
 from jaxccp.dynamics.inputs import check_inputs
-from jaxccp.dynamics.reaction import pushes, reactions
+from jaxccp.dynamics.reaction import pushes, reactions, tendon_forces
 from jaxccp.dynamics.reduced import ReducedSystem, settle
 from jaxccp.dynamics.report import StepReport, report
 from jaxccp.dynamics.rows.row import rates
@@ -134,7 +134,8 @@ class EulerImplicitLinearized:
         else:
             acting = reactions(model, state, system.rows, outcome.scalars, self.h)
         statistics, recovery = solution.statistics, system.recovery
-        reported = report(contacts, statistics, recovery, acting, pushed, seen, after)
+        along = tendon_forces(model, state, motion, outcome.scalars, self.h)
+        reported = report(contacts, statistics, recovery, acting, along, pushed, seen, after)
         return self._trusted(after, reported)
 
     def _reduces(self, model: Model) -> bool:

@@ -66,21 +66,24 @@ class EulerImplicitProjected(EulerImplicitLinearized):
         return self._trusted(after, replace(report, solver=statistics))
 
     def _corrected(self, model: Model, state: State, system: System, outcome: Outcome) -> Outcome:
-        if system.equalities is None:
+        if system.equalities is None or system.partition is None:
             return outcome
         equalities, kept = system.equalities, model.topology.linkage.routing.held
+        rows, lengths = system.partition.eliminated, model.tendons.held_at(state.time + self.h)
         none = jnp.zeros_like(outcome.twist)
 
-        def plus(change: Array) -> Outcome:
+        def plus(change: Array, impulses: Array) -> Outcome:
             twist, carrying = outcome.twist + change, outcome.carrying + change
-            return replace(outcome, twist=twist, carrying=carrying)
+            scalars = outcome.scalars.at[rows].add(impulses)
+            return replace(outcome, twist=twist, carrying=carrying, scalars=scalars)
 
-        def once(change: Array, _: None) -> tuple[Array, None]:
-            motion = joint_motion(model, self._advance(model, state, plus(change)))
-            tendons = motion.tendon.length[kept] - model.tendons.length[kept]
+        def once(added: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
+            motion = joint_motion(model, self._advance(model, state, plus(*added)))
+            tendons = motion.tendon.length[kept] - lengths[kept]
             missed = jnp.concatenate([motion.error, tendons]) / self.h
             more = equalities.compliance.shape[0] - missed.shape[0]
-            moved, _impulses = equalities.solve(none, jnp.pad(missed, (0, more)))
-            return change + system.root.apply(moved), None
+            moved, impulses = equalities.solve(none, jnp.pad(missed, (0, more)))
+            return (added[0] + system.root.apply(moved), added[1] + impulses), None
 
-        return plus(lax.scan(once, none, None, length=CORRECTIONS)[0])
+        start = (none, jnp.zeros_like(equalities.compliance))
+        return plus(*lax.scan(once, start, None, length=CORRECTIONS)[0])

@@ -29,7 +29,7 @@ class Cable(Tendon):
             value = np.asarray(point, float)
             if value.shape != (3,) or not np.isfinite(value).all():
                 raise ValueError(f"Cable: a point must be 3 finite numbers, not {point!r}")
-        if self.length is not None and not self.length > 0:
+        if not (self.length is None or callable(self.length) or self.length > 0):
             raise ValueError(
                 f"Cable: length must be positive, not {self.length!r}; a joint "
                 "holds points together"

@@ -1,0 +1,45 @@
+"""Shafts: inertias of one degree of freedom, for drive trains."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from jaxccp.model.joints import Revolute
+from jaxccp.scene.builder import ModelBuilder
+from jaxccp.scene.check import positive
+from jaxccp.scene.frames import ORIGIN
+
+
+def add_shaft(
+    builder: ModelBuilder,
+    inertia: float,
+    name: str,
+    hinge: Revolute | None = None,
+    position: Sequence[float] | np.ndarray = ORIGIN,
+    rate: float = 0.0,
+    mass: float = 1.0,
+) -> int:
+    """Add an inertia that can only turn, in bearings on the world, and return its body's index.
+
+    ``name`` is that of its axis as well, for gears, couplings and actuators: ``jaxccp.gear(name,
+    other, ratio)`` turns it at ``ratio`` times the other shaft, and the force along that tendon is
+    the torque on it.
+
+    Args:
+        builder: of the model.
+        inertia: about the axis [kg m²].
+        name: of the body, the joint and the axis.
+        hinge: the axis, and what acts along it; about z when None.
+        position: of the centre of mass, which is on the axis [m].
+        rate: angular velocity about the axis [rad/s].
+        mass: what the bearings carry [kg]; it does not matter to how the shaft turns.
+
+    Raises:
+        ValueError: for an inertia that is not positive.
+    """
+    hinge = hinge or Revolute()
+    moment = positive(f"shaft {name!r}: inertia [kg m²]", inertia)
+    spin = rate * hinge.direction
+    body = builder.add_body(mass, (moment,) * 3, position, angular_velocity=spin, name=name)
+    builder.add_joint(hinge, 0, body, position, name=name)
+    return body
