@@ -129,7 +129,7 @@ def test_precision_is_the_commands_own(problems: tuple[Path, Path], tmp_path: Pa
         assert not jax.config.read("jax_enable_x64")
     assert deep.exit_code == 0
     out = ("--out", tmp_path, "--json")
-    single = run(*problems, *QUICK, "--precision", 32, "--rtol", 1e-4, *out)
+    single = run(*problems, *QUICK, "--precision", 32, "--rtol", 1e-5, *out)
     assert single.exit_code == 0
     for low, high in zip(lines(single), lines(deep), strict=True):
         assert low["objective"] == pytest.approx(high["objective"], rel=1e-5)

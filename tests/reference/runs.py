@@ -22,6 +22,7 @@ from jaxccp.model import Model, State, joint_motion
 
 STEPPERS = [
     pytest.param(EulerImplicitLinearized(), id="linearized"),
+    pytest.param(EulerImplicitLinearized(coordinates="maximal"), id="maximal"),
     pytest.param(EulerImplicitProjected(), id="projected", marks=pytest.mark.long),
 ]
 """Every reference case runs under each of these, at step lengths of its own."""
