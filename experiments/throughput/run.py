@@ -7,6 +7,7 @@ a machine that does nothing else: figures are the best of several.
 """
 
 import argparse
+import importlib
 import importlib.metadata
 import importlib.util
 import os
@@ -15,17 +16,19 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 if hasattr(os, "sched_setaffinity"):
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 
 import jax
 import jax.numpy as jnp
-import mujoco
 import numpy as np
-from mujoco import mjx
 
 from jaxccp import EulerImplicitLinearized, Stop, fit_capacity, load, rollout
+
+mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
+mjx: Any = importlib.import_module("mujoco.mjx")
 
 SEED = 0
 NOISE = 0.1
@@ -67,7 +70,7 @@ def asset(name: str) -> Path:
     return Path(spec.submodule_search_locations[0]) / "envs" / "mujoco" / "assets" / f"{name}.xml"
 
 
-def starts(model: mujoco.MjModel, batch: int) -> tuple[np.ndarray, np.ndarray]:
+def starts(model: Any, batch: int) -> tuple[np.ndarray, np.ndarray]:
     """qpos and qvel of every copy, about the model's own."""
     random = np.random.default_rng(SEED)
     qpos = np.tile(model.qpos0, (batch, 1))
@@ -75,7 +78,7 @@ def starts(model: mujoco.MjModel, batch: int) -> tuple[np.ndarray, np.ndarray]:
     return qpos, NOISE * random.standard_normal((batch, model.nv))
 
 
-def controls(model: mujoco.MjModel, batch: int, steps: int) -> np.ndarray:
+def controls(model: Any, batch: int, steps: int) -> np.ndarray:
     """Uniform within the actuators' limits."""
     low, high = model.actuator_ctrlrange.T
     return np.random.default_rng(SEED + 1).uniform(low, high, (batch, steps, model.nu))

@@ -11,6 +11,7 @@ from jaxccp.ccp.linearization import sliding
 from jaxccp.ccp.problem import Law
 from jaxccp.ccp.solution import Solution
 from jaxccp.collision.detect import Contacts
+from jaxccp.dynamics.reduced.system import ReducedSystem
 from jaxccp.dynamics.system import Outcome, System
 
 
@@ -72,7 +73,7 @@ class ContactData:
 
 def contact_data(
     contacts: Contacts,
-    system: System,
+    system: System | ReducedSystem,
     solution: Solution,
     outcome: Outcome,
     law: Law,

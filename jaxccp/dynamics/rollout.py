@@ -8,6 +8,7 @@ from typing import Protocol
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.core import Tracer
 from jaxtyping import Array, Float
 from rich.progress import track
 
@@ -106,7 +107,7 @@ def rollout(
             found = _scan(model, state, stepper, inputs, records, every, segment)
         return found, jnp.max(found[1].report.contacts)
 
-    if any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves((model, state, inputs))):
+    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((model, state, inputs))):
         final, trajectory = run(model)[0]
     else:
         (final, trajectory), model = adapted(model, state, run)

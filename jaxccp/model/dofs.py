@@ -65,7 +65,7 @@ class Dofs(ByContent):
     @property
     def closes_loops(self) -> bool:
         """Whether some joints are in no tree."""
-        return np.sum(self.levels < len(self.forwards)) < len(self.forwards)
+        return int(np.sum(self.levels < len(self.forwards))) < len(self.forwards)
 
 
 def dofs(

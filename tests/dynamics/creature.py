@@ -41,8 +41,8 @@ def creature(gravity: float = 0.0, floating: bool = True) -> tuple[Model, State]
     if not floating:
         builder.add_joint(Revolute((0, 1, 0.2)), 0, trunk, anchor=(0, 0, 1.3), name="hook")
     upper, lower = body("upper", 0.8, 0.3, 0, 1), body("lower", 0.5, 0.6, 0.1, 1)
-    spring = dict(stiffness=3.0, rest=0.2, damping=0.05, armature=0.02)
-    builder.add_joint(Revolute((0, 1, 0), **spring), trunk, upper, (0.15, 0, 1), name="shoulder")
+    sprung = Revolute((0, 1, 0), stiffness=3.0, rest=0.2, damping=0.05, armature=0.02)
+    builder.add_joint(sprung, trunk, upper, (0.15, 0, 1), name="shoulder")
     builder.add_joint(Universal(), upper, lower, (0.45, 0, 1), name="elbow")
     tail = body("tail", 0.6, -0.3, 0, 1)
     builder.add_joint(Spherical(damping=0.02), trunk, tail, (-0.15, 0, 1), name="ball")
