@@ -7,7 +7,7 @@ from scipy.spatial.transform import Rotation
 
 from jaxccp.ccp import Law, Stop
 from jaxccp.dynamics import EulerImplicitLinearized, momentum, rollout
-from jaxccp.model import Material, Sphere
+from jaxccp.model import Material, Revolute, Sphere
 from jaxccp.scene import ModelBuilder
 from tests.dynamics.cluster import FIRST, SOLIDS, STEPS, TOLERANCE, H, runs, scene
 from tests.laws import CONVEX_LAW_LONG
@@ -30,10 +30,14 @@ def test_angular_momentum_is_conserved(law: Law, name: str) -> None:
     assert np.abs(angular - angular[0]).max() <= ROUNDING
 
 
+@pytest.mark.parametrize("jointed", [False, True])
 @pytest.mark.parametrize("restitution", [0.5, 1.0])
-def test_momentum_survives_bounces_at_several_times_of_one_step(restitution: float) -> None:
+def test_momentum_survives_bounces_at_several_times_of_one_step(
+    restitution: float, jointed: bool
+) -> None:
     """Three rough, spinning balls of unequal size meet: every pair bounces within one long step,
-    each at its own time of impact, so that a ball has moved on between its two bounces."""
+    each at its own time of impact, so that a ball has moved on between its two bounces. It is the
+    same with a wheel at rest beside them, which puts all into reduced coordinates."""
     builder = ModelBuilder(gravity=(0, 0, 0))
     rough = Material(friction=0.4, restitution=restitution)
     # Gaps of 2, 4 and 7 mm.
@@ -48,11 +52,14 @@ def test_momentum_survives_bounces_at_several_times_of_one_step(restitution: flo
             velocity=(10 + 3 * i) * inwards[i],
             angular_velocity=(3, -2 * i, 5),
         )
+    if jointed:
+        wheel = builder.add_body(1.0, (0.1, 0.1, 0.1), position=(9, 0, 0), name="wheel")
+        builder.add_joint(Revolute((0, 0, 1)), 0, wheel)
     model, state = builder.build()
     stepper = EulerImplicitLinearized(1e-2, "ncp", stop=Stop(TOLERANCE))
     after, path = rollout(model, state, stepper, 6)
     assert path.report.contacts.max() == 3 and not np.any(path.report.solver.status)
-    assert np.all(np.abs(after.velocity[1:] - state.velocity[1:]).max(axis=1) > 0.1)
+    assert np.all(np.abs(after.velocity[1:4] - state.velocity[1:4]).max(axis=1) > 0.1)
     for now, then in zip(momentum(model, after), momentum(model, state), strict=True):
         np.testing.assert_allclose(now, then, atol=ROUNDING)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 from jaxccp.math import quaternion
 from jaxccp.model.chain import joint_chains
@@ -41,11 +41,6 @@ class Screws:
         moves = jnp.asarray(self.dofs.moves, position.dtype)[:, :, None]
         angular = jnp.broadcast_to(self.angular, (len(position), *self.angular.shape))
         return moves * jnp.concatenate([self.at(position), angular], axis=-1)
-
-    def apart(self, bodies: Int[Array, "n 2"], dtype: jnp.dtype) -> Float[Array, "n nv"]:
-        """Which degrees of freedom move the second body (1) or the first one (−1), but not both."""
-        moves = jnp.asarray(self.dofs.moves, dtype)
-        return moves[bodies[:, 1]] - moves[bodies[:, 0]]
 
 
 def screws(model: Model, state: State) -> Screws:
