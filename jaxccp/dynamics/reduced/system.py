@@ -28,9 +28,6 @@ from jaxccp.model.linkage import Linkage
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
-PASSES = 2
-"""Of finding the velocities whose curves have been allowed for."""
-
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
@@ -119,7 +116,7 @@ def assemble(
     rate at which curves change them. That is a leapfrog on positions, to second order the one of
     SHAKE (Ryckaert, Ciccotti & Berendsen, J. Comput. Phys. 23, 1977).
     """
-    linkage = model.topology.linkage
+    linkage, dofs = model.topology.linkage, model.topology.dofs
     dtype = state.position.dtype
     if control is None:
         control = jnp.zeros(len(linkage.actuators), dtype)
@@ -140,10 +137,10 @@ def assemble(
     one = jnp.eye(len(matrix), dtype=dtype)
     inverse = lax.linalg.triangular_solve(root, one, left_side=True, lower=True).T
     push = jnp.einsum("bvi,bi->v", jacobian, momentum) - compliant.bias @ stiff
-    free, bend = push @ inverse, jnp.zeros_like(momentum)
-    for _ in range(PASSES):
-        bend = 0.5 * h * momentum_rate(moving, jacobian, state.position, mass, inverse @ free, h)
-        free = (push - jnp.einsum("bvi,bi->v", jacobian, bend)) @ inverse
+    # At the rates of before, which are those that contacts allow; what that leaves cancels.
+    rate = jnp.concatenate([state.twist[dofs.roots].reshape(-1), step.turning[dofs.axes]])
+    bend = 0.5 * h * momentum_rate(moving, jacobian, state.position, mass, rate, h)
+    free = (push - jnp.einsum("bvi,bi->v", jacobian, bend)) @ inverse
     velocity = inverse @ free
     twist = jnp.einsum("bvi,v->bi", jacobian, velocity)
 
