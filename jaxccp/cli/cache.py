@@ -12,6 +12,8 @@ from platformdirs import user_cache_path
 from jaxccp.cli.options import refuse
 
 OFF = "off"
+MINIMUM = "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"
+"""Variable that says how long a program has to compile to be kept [s]; all are, unless it is set."""
 
 
 def keep_programs(cache: str | None) -> None:
@@ -41,5 +43,6 @@ def keep_programs(cache: str | None) -> None:
                 refuse(f"{cache}: cannot be a folder ({error.strerror}); give --cache another")
             return  # a home that cannot be written to is no fault of the user's
         jax.config.update("jax_compilation_cache_dir", str(folder))
-        # Some twenty small programs together compile as long as a start may take.
-        jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    # Some twenty small programs together compile as long as a start may take.
+    if MINIMUM not in os.environ:
+        jax.config.update(MINIMUM.lower(), 0.0)
