@@ -13,7 +13,7 @@ from jaxccp.cli.options import refuse
 
 OFF = "off"
 MINIMUM = "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS"
-"""Variable that says how long a program has to compile to be kept [s]; all are, unless it is set."""
+"""Variable that says how long a program must compile to be kept [s]; all are unless it is set."""
 
 
 def keep_programs(cache: str | None) -> None:
