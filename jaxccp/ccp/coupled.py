@@ -56,3 +56,6 @@ class CoupledDelassus:
     def dense(self) -> Float[Array, "n n"]:
         whitened = self._whitened()
         return whitened @ whitened.T + jnp.diag(self.jacobian.compliance)
+
+    def scaled(self, s: Float[Array, " n"]) -> "CoupledDelassus":
+        return CoupledDelassus(self.jacobian.scaled(s), self.factor)

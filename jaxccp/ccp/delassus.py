@@ -1,10 +1,10 @@
 """The Delassus operator N = J M⁻¹ Jᵀ + E: its interface, and three forms of it.
 
 Every form offers ``apply(λ)`` (N λ), ``diagonal()``, ``blocks(s)`` (the s scalar entries and the
-3 × 3 blocks of the contacts), ``dense()`` and ``rows``; the solvers use nothing else.
+3 × 3 blocks of the contacts), ``dense()``, ``scaled(s)`` (S N S) and ``rows``.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import jax
@@ -24,6 +24,7 @@ class Delassus(Protocol):
     def diagonal(self) -> Float[Array, " n"]: ...
     def blocks(self, scalars: int) -> tuple[Float[Array, " s"], Float[Array, "c 3 3"]]: ...
     def dense(self) -> Float[Array, "n n"]: ...
+    def scaled(self, s: Float[Array, " n"]) -> "Delassus": ...
 
 
 @jax.tree_util.register_dataclass
@@ -50,6 +51,9 @@ class DenseDelassus:
 
     def dense(self) -> Float[Array, "n n"]:
         return self.matrix
+
+    def scaled(self, s: Float[Array, " n"]) -> "DenseDelassus":
+        return DenseDelassus(s[:, None] * self.matrix * s)
 
 
 @jax.tree_util.register_dataclass
@@ -94,6 +98,11 @@ class BlockSparseDelassus:
     def dense(self) -> Float[Array, "n n"]:
         tiles = jnp.zeros((self.contacts, 3, self.contacts, 3), self.entries.dtype)
         return tiles.at[self.row, :, self.column, :].add(self.entries).reshape(self.rows, -1)
+
+    def scaled(self, s: Float[Array, " n"]) -> "BlockSparseDelassus":
+        blocks = s.reshape(-1, 3)
+        left, right = blocks[self.row][:, :, None], blocks[self.column][:, None]
+        return replace(self, entries=left * self.entries * right)
 
 
 @jax.tree_util.register_dataclass
@@ -174,3 +183,13 @@ class BodyDelassus:
 
     def dense(self) -> Float[Array, "n n"]:
         return jax.vmap(self.apply)(jnp.eye(self.rows, dtype=self.compliance.dtype))
+
+    def scaled(self, s: Float[Array, " n"]) -> "BodyDelassus":
+        own, blocks = s[: len(self.scalar_rows)], s[len(self.scalar_rows) :]
+        return replace(
+            self,
+            scalar_rows=own[:, None] * self.scalar_rows,
+            contact_rows=blocks.reshape(self.contact_rows.shape[:2])[..., None]
+            * self.contact_rows,
+            compliance=s * s * self.compliance,
+        )

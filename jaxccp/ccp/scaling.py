@@ -21,23 +21,20 @@ from jaxccp.math import safe
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Scaling:
-    """S and the cones of a = S⁻¹ λ."""
+    """S, the cones of a = S⁻¹ λ, and S N S."""
 
     s: Float[Array, " n"]
     cones: Cones
+    delassus: Delassus
 
     @staticmethod
-    def by(s: Float[Array, " n"], cones: Cones) -> "Scaling":
-        """With the cones of λ given."""
-        return Scaling(s, scaled(cones, s))
+    def by(s: Float[Array, " n"], problem: Problem) -> "Scaling":
+        """Of a problem in λ."""
+        return Scaling(s, scaled(problem.cones, s), problem.delassus.scaled(s))
 
     def point(self, lam: Float[Array, " n"], n_lam: Float[Array, " n"]) -> Float[Array, "2 n"]:
         """(S⁻¹ λ, S N λ)."""
         return jnp.stack([lam / self.s, self.s * n_lam])
-
-    def apply(self, delassus: Delassus, a: Float[Array, " n"]) -> Float[Array, " n"]:
-        """S N S a."""
-        return self.s * delassus.apply(self.s * a)
 
     def unscaled(self, point: Float[Array, "2 n"]) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
         """λ and N λ of :meth:`point`."""
@@ -51,12 +48,12 @@ def row_scaling(problem: Problem, rho: Float[Array, " n"]) -> Scaling:
     else:
         blocks = problem.delassus.blocks(problem.cones.lo.shape[0])
         s = scale(problem.cones, *blocks, coupled=False)
-    return Scaling.by(s, problem.cones)
+    return Scaling.by(s, problem)
 
 
 def uniform(problem: Problem, rho: Float[Array, " n"]) -> Scaling:
     """By one number for all rows."""
-    return Scaling.by(jnp.full_like(rho, jnp.sqrt(jnp.max(rho, initial=0.0))), problem.cones)
+    return Scaling.by(jnp.full_like(rho, jnp.sqrt(jnp.max(rho, initial=0.0))), problem)
 
 
 def scale(

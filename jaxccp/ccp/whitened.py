@@ -38,3 +38,6 @@ class WhitenedDelassus:
 
     def dense(self) -> Float[Array, "n n"]:
         return self.whitened @ self.whitened.T + jnp.diag(self.compliance)
+
+    def scaled(self, s: Float[Array, " n"]) -> "WhitenedDelassus":
+        return WhitenedDelassus(s[:, None] * self.whitened, s * s * self.compliance)

@@ -170,8 +170,12 @@ def _scan(
         return stepper.advance(model, carry, *inputs)
 
     def record(carry: State, inputs: Inputs) -> tuple[State, Trajectory]:
-        carry, reports = lax.scan(one, carry, inputs, length=every)
-        return carry, Trajectory(replace(carry, memory=none), merge(reports))
+        if every == 1:  # a loop of one step is traced, differentiated and compiled as a loop
+            carry, report = one(carry, jax.tree.map(lambda leaf: leaf[0], inputs))
+        else:
+            carry, reports = lax.scan(one, carry, inputs, length=every)
+            report = merge(reports)
+        return carry, Trajectory(replace(carry, memory=none), report)
 
     def grouped(inputs: Inputs, count: int, size: int) -> Inputs:
         return jax.tree.map(lambda leaf: leaf.reshape(count, size, *leaf.shape[1:]), inputs)

@@ -19,10 +19,16 @@ PRODUCT = np.array(
 
 def multiply(p: Float[Array, "*b 4"], q: Float[Array, "*b 4"]) -> Float[Array, "*b 4"]:
     """Hamilton product: the rotation ``q`` followed by ``p``."""
-    pw, pv = p[..., :1], p[..., 1:]
-    qw, qv = q[..., :1], q[..., 1:]
-    scalar = pw * qw - jnp.sum(pv * qv, axis=-1, keepdims=True)
-    return jnp.concatenate([scalar, pw * qv + qw * pv + jnp.cross(pv, qv)], axis=-1)
+    # By components: XLA makes one loop of this, and of its transpose, but many of cross products.
+    a, b, c, d = (p[..., i] for i in range(4))
+    w, x, y, z = (q[..., i] for i in range(4))
+    parts = (
+        a * w - b * x - c * y - d * z,
+        a * x + b * w + c * z - d * y,
+        a * y - b * z + c * w + d * x,
+        a * z + b * y - c * x + d * w,
+    )
+    return jnp.stack(parts, axis=-1)
 
 
 def left_matrix(p: Float[Array, "*b 4"]) -> Float[Array, "*b 4 4"]:
@@ -42,9 +48,16 @@ def normalize(q: Float[Array, "*b 4"]) -> Float[Array, "*b 4"]:
 
 def rotate(q: Float[Array, "*b 4"], v: Float[Array, "*b 3"]) -> Float[Array, "*b 3"]:
     """Rotate ``v`` by ``q``."""
-    w, u = q[..., :1], q[..., 1:]
-    t = 2.0 * jnp.cross(u, v)
-    return v + w * t + jnp.cross(u, t)
+    w, x, y, z = (q[..., i] for i in range(4))
+    a, b, c = (v[..., i] for i in range(3))
+    # v + 2 w (u × v) + 2 u × (u × v), u = (x, y, z)
+    d, e, f = 2 * (y * c - z * b), 2 * (z * a - x * c), 2 * (x * b - y * a)
+    parts = (
+        a + w * d + y * f - z * e,
+        b + w * e + z * d - x * f,
+        c + w * f + x * e - y * d,
+    )
+    return jnp.stack(parts, axis=-1)
 
 
 def to_matrix(q: Float[Array, "*b 4"]) -> Float[Array, "*b 3 3"]:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
@@ -37,11 +38,8 @@ def place(
     if not linkage.joints:
         return state
     rate = jnp.zeros_like(coordinate) if rate is None else rate
-    facing, shift, columns = joint_chains(model, coordinate)
-    twist = jnp.einsum("jik,jk->ji", columns, by_slot(rate, linkage.slots))
     # One array for all numbers: XLA's CPU compiler trips over a loop that slices many.
-    parts = (model.joints.anchor, model.joints.frame, facing, shift, twist)
-    numbers = jnp.concatenate([part.reshape(len(facing), -1) for part in parts], axis=1)
+    numbers = _hung(model, coordinate, rate)
     moving = jnp.asarray(model.topology.free)[:, None]
     start = (
         state.position,
@@ -51,12 +49,12 @@ def place(
     )
     # Places that a level does not use have a joint and bodies that there are not: dropped.
     nowhere = len(model.topology.free)
-    ends = jnp.asarray([*linkage.bodies, (nowhere, nowhere)], jnp.int32)[dofs.levels]
-    outwards = jnp.asarray([*dofs.forwards, True])[dofs.levels]
+    order = np.where(dofs.forwards[:, None], linkage.bodies, linkage.bodies[:, ::-1])
+    ends = jnp.asarray([*order, (nowhere, nowhere)], jnp.int32)[dofs.levels]
     numbers = jnp.concatenate([numbers, jnp.zeros_like(numbers[:1])])[dofs.levels]
     deep = len(dofs.levels) > UNROLLED
     unroll = 1 if deep else max(len(dofs.levels), 1)
-    end, _ = lax.scan(_attach, start, (outwards, ends, numbers), unroll=unroll)
+    end, _ = lax.scan(_attach, start, (ends, numbers), unroll=unroll)
     placed = replace(
         state,
         position=end[0],
@@ -67,41 +65,46 @@ def place(
     return replace(placed, turns=coordinate)
 
 
-def _attach(bodies: tuple[Array, ...], level: tuple) -> tuple[tuple[Array, ...], None]:
-    """Place one body of each joint against the other; ``forwards`` where it is the second."""
-    position, orientation, velocity, spin = bodies
-    forwards, pair, numbers = level
-    across = forwards[:, None]
-    anchor, frame = numbers[:, :6].reshape(-1, 2, 3), numbers[:, 6:14].reshape(-1, 2, 4)
-    facing, shift, twist = numbers[:, 14:18], numbers[:, 18:21], numbers[:, 21:]
-    known = jnp.where(forwards, pair[:, 0], pair[:, 1])
-    placed = jnp.where(forwards, pair[:, 1], pair[:, 0])
-
-    def near(ends: Array) -> Array:
-        return jnp.where(across, ends[:, 0], ends[:, 1])
-
-    def far(ends: Array) -> Array:
-        return jnp.where(across, ends[:, 1], ends[:, 0])
-
-    relative = _either(across, (facing, shift), _inverse((facing, shift)))
-    own = (orientation[known], position[known])
-    base = _compose(own, (near(frame), near(anchor)))
-    tip = _compose(base, relative)
-    pose = _compose(tip, _inverse((far(frame), far(anchor))))
-
-    # The relative twist is given at the second body's joint frame, in its axes.
-    at, axes = _either(across, (tip[1], tip[0]), (base[1], base[0]))
-    sign = jnp.where(across, 1.0, -1.0).astype(position.dtype)
-    linear, angular = (
-        sign * quaternion.rotate(axes, part) for part in (twist[:, :3], twist[:, 3:])
+def _hung(
+    model: Model, coordinate: Float[Array, " na"], rate: Float[Array, " na"]
+) -> Float[Array, "nj 13"]:
+    """Of the body that each joint places, in the axes of the one it hangs on: orientation (4),
+    position of its centre of mass, velocity of that and angular velocity."""
+    linkage, dofs = model.topology.linkage, model.topology.dofs
+    facing, shift, columns = joint_chains(model, coordinate)
+    twist = jnp.einsum("jik,jk->ji", columns, by_slot(rate, linkage.slots))
+    first, second = (
+        (model.joints.frame[:, side], model.joints.anchor[:, side]) for side in (0, 1)
     )
-    turning = spin[known] + angular
-    there = velocity[known] + jnp.cross(spin[known], at - own[1]) + linear
+    # The twist of the second body against the first is given at its joint frame, in its axes.
+    at = _compose(first, (facing, shift))
+    pose = _compose(at, _inverse(second))
+    if not dofs.forwards.all():
+        forwards = jnp.asarray(dofs.forwards)[:, None]
+        pose, at = _either(forwards, pose, _inverse(pose)), _either(forwards, at, second)
+        twist = jnp.where(forwards, twist, -twist)
+    linear, angular = (quaternion.rotate(at[0], part) for part in (twist[:, :3], twist[:, 3:]))
+    linear = linear + jnp.cross(angular, pose[1] - at[1])
+    return jnp.concatenate([*pose, linear, angular], axis=1)
+
+
+def _attach(bodies: tuple[Array, ...], level: tuple) -> tuple[tuple[Array, ...], None]:
+    """Place the second body of each pair against the first (:func:`_hung`)."""
+    position, orientation, velocity, spin = bodies
+    pair, numbers = level
+    known, placed = pair[:, 0], pair[:, 1]
+    facing, turning = orientation[known], spin[known]
+    arm, linear, angular = (
+        quaternion.rotate(facing, part)
+        for part in (numbers[:, 4:7], numbers[:, 7:10], numbers[:, 10:])
+    )
+    moving = velocity[known] + jnp.cross(turning, arm) + linear
+    turned = quaternion.multiply(facing, numbers[:, :4])
     return (
-        position.at[placed].set(pose[1], mode="drop"),
-        orientation.at[placed].set(pose[0], mode="drop"),
-        velocity.at[placed].set(there + jnp.cross(turning, pose[1] - at), mode="drop"),
-        spin.at[placed].set(turning, mode="drop"),
+        position.at[placed].set(position[known] + arm, mode="drop"),
+        orientation.at[placed].set(turned, mode="drop"),
+        velocity.at[placed].set(moving, mode="drop"),
+        spin.at[placed].set(turning + angular, mode="drop"),
     ), None
 
 

@@ -62,6 +62,9 @@ class EliminatedDelassus:
     def dense(self) -> Float[Array, "n n"]:
         return jax.vmap(self.apply)(jnp.eye(self.rows, dtype=self.rest.compliance.dtype))
 
+    def scaled(self, s: Float[Array, " n"]) -> "EliminatedDelassus":
+        return EliminatedDelassus(self.rest.scaled(s), self.equalities)
+
 
 def _own(equalities: Equalities, rows: Array, bodies: Array) -> Float[Array, "b k k"]:
     """W P Wᵀ of each block of rows [b k 12] by itself."""

@@ -72,7 +72,7 @@ class APGD(Solver):
         for _ in range(self.power_iterations):
             square = x @ x
             x = x / jnp.sqrt(jnp.where(square > 0, square, 1.0))
-            product = task.data.apply(task.problem.delassus, x)
+            product = task.data.delassus.apply(x)
             estimate = x @ product
             x = product
         return jnp.where(estimate > 0, estimate, 1.0)
@@ -80,7 +80,7 @@ class APGD(Solver):
     def step(self, task: Task, state: _State) -> _State:
         scaling, y = task.data, state.y
         x = scaling.cones.project(y[0] - self._gradient(task, y) / state.lipschitz)
-        trial = jnp.stack([x, scaling.apply(task.problem.delassus, x)])
+        trial = jnp.stack([x, scaling.delassus.apply(x)])
         accept, lipschitz = self._judged(state, trial)
 
         square = state.theta * state.theta

@@ -83,7 +83,7 @@ class BarzilaiBorwein(Solver):
         d = trial - x
         # The product of the difference, not the difference of products, whose rounding near the
         # solution would swamp the quotients.
-        product: Array = scaling.apply(task.problem.delassus, jnp.where(renewal, x, d))
+        product: Array = scaling.delassus.apply(jnp.where(renewal, x, d))
         n_d = jnp.where(renewal, 0.0, product)
         slope, curvature = gradient @ d, jnp.maximum(d @ n_d, 0.0)
 

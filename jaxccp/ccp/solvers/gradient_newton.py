@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.linear import FixedPointSystem, factorised, matrix_rows, narrow
@@ -80,11 +81,11 @@ class GradientNewton(Solver):
 
     def _estimate(self, task: Task, x: Array) -> Array:
         """Largest eigenvalue of S N S, from below, by power iteration on the first gradient."""
-        size = _length(x)
-        for _ in range(self.power_iterations):
-            x = task.data.apply(task.problem.delassus, x / size)
-            size = _length(x)
-        return size
+
+        def longer(_: int, x: Array) -> Array:
+            return task.data.delassus.apply(x / _length(x))
+
+        return _length(lax.fori_loop(0, self.power_iterations, longer, x))
 
     def step(self, task: Task, state: _State) -> _State:
         state = self._descended(task, state)
@@ -101,13 +102,13 @@ class GradientNewton(Solver):
 
     def _descended(self, task: Task, state: _State) -> _State:
         """After the gradient steps."""
-        scaling, delassus = task.data, task.problem.delassus
+        scaling = task.data
         offset = scaling.s * task.problem.r
-        x, y, theta = state.x, state.y, state.theta
-        start, n_start = y, y
-        for _ in range(self.steps):
-            start, n_start = y, scaling.apply(delassus, y)
-            velocity = n_start + offset
+
+        def one(_: int, now: tuple[Array, ...]) -> tuple[Array, ...]:
+            x, y, theta = now[:3]
+            n_y = scaling.delassus.apply(y)
+            velocity = n_y + offset
             if task.law == "ncp":
                 velocity = scaling.cones.raised(velocity, scaling.cones.de_saxce(velocity))
             after = scaling.cones.project(y - velocity / state.lipschitz)
@@ -115,10 +116,13 @@ class GradientNewton(Solver):
             slower = 0.5 * (theta * jnp.sqrt(square + 4) - square)
             momentum = theta * (1 - theta) / (square + slower)
             restart = (after - y) @ (after - x) < 0
-            y = after + jnp.where(restart, 0.0, momentum) * (after - x)
-            theta = jnp.where(restart, 1.0, slower)
-            x = after
-        n_x = scaling.apply(delassus, x)
+            further = after + jnp.where(restart, 0.0, momentum) * (after - x)
+            return after, further, jnp.where(restart, 1.0, slower), y, n_y
+
+        # A loop, not its body four times: the program of a step is compiled in less time.
+        begun = (state.x, state.y, state.theta, state.y, state.n_x)
+        x, y, theta, start, n_start = lax.fori_loop(0, self.steps, one, begun)
+        n_x = scaling.delassus.apply(x)
         d = x - start
         square = d @ d
         curvature = (d @ (n_x - n_start)) / jnp.where(square > 0, square, 1.0)

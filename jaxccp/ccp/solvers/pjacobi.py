@@ -51,7 +51,7 @@ class PJacobi(Solver):
 
     def prepare(self, problem: Problem, rho: Array) -> Scaling:
         s = scale(problem.cones, *bound(problem.delassus, problem.cones.lo.shape[0]))
-        return Scaling.by(s, problem.cones)
+        return Scaling.by(s, problem)
 
     def init(self, task: Task, lam: Array, n_lam: Array) -> _State:
         return _State(Momentum.start((lam / task.data.s, n_lam)), lam, n_lam)
