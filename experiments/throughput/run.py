@@ -1,6 +1,6 @@
-"""Robots' steps per second on one core, beside MuJoCo and MJX on the same machine in the same run.
+"""Steps per second on one core, beside MuJoCo and MJX on the same machine in the same run.
 
-    python -m experiments.throughput.run [--robots ant,humanoid] [--batches 1,64,1024]
+    python -m experiments.throughput.run [--scenes ant,stack,spheres27] [--batches 1,64,1024]
 
 Needs gymnasium (for its models), mujoco and mujoco-mjx. Writes results.md beside itself. Run it on
 a machine that does nothing else: figures are the best of several.
@@ -9,9 +9,9 @@ a machine that does nothing else: figures are the best of several.
 import argparse
 import importlib
 import importlib.metadata
-import importlib.util
 import os
 import platform
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,6 +25,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from experiments.throughput.scenes import ROBOTS, scene
 from jaxccp import EulerImplicitLinearized, Stop, fit_capacity, load, rollout
 
 mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
@@ -60,22 +61,16 @@ class Row:
     """Mean; mean of the slowest copy."""
     unsolved: float | None = None
     """Share of steps."""
-
-
-def asset(name: str) -> Path:
-    """The file of one of gymnasium's robots."""
-    spec = importlib.util.find_spec("gymnasium")
-    if spec is None or not spec.submodule_search_locations:
-        raise SystemExit("gymnasium is not installed; its models are needed: pip install gymnasium")
-    return Path(spec.submodule_search_locations[0]) / "envs" / "mujoco" / "assets" / f"{name}.xml"
+    penetration: float | None = None
+    """Largest at the end [m]."""
 
 
 def starts(model: Any, batch: int) -> tuple[np.ndarray, np.ndarray]:
-    """qpos and qvel of every copy, about the model's own."""
-    random = np.random.default_rng(SEED)
+    """qpos and qvel of every copy: about the model's own, if it is a robot."""
+    random, noise = np.random.default_rng(SEED), NOISE * (model.nu > 0)
     qpos = np.tile(model.qpos0, (batch, 1))
-    qpos[:, 7:] += NOISE * random.standard_normal((batch, model.nq - 7))
-    return qpos, NOISE * random.standard_normal((batch, model.nv))
+    qpos[:, 7:] += noise * random.standard_normal((batch, model.nq - 7))
+    return qpos, noise * random.standard_normal((batch, model.nv))
 
 
 def controls(model: Any, batch: int, steps: int) -> np.ndarray:
@@ -129,7 +124,9 @@ def ours(path: Path, batch: int) -> Row:
     speed = fastest(run, batch)
     solver = path_.report.solver
     count = np.asarray(solver.iterations)
-    assert np.isfinite(now[0].position).all()
+    first = jax.tree.map(lambda leaf: leaf[0], now[0])
+    assert np.isfinite(first.position).all()
+    qpos, _ = loaded.layout.coordinates(fitted, first)
     return Row(
         f"jaxccp, room for {fitted.topology.max_contacts} contacts",
         batch,
@@ -138,6 +135,7 @@ def ours(path: Path, batch: int) -> Row:
         fusions,
         f"{count.mean():.1f}; {count.max(axis=0).mean():.1f}",
         float(np.mean(np.asarray(solver.status) != 0)),
+        penetration(reference, np.asarray(qpos)),
     )
 
 
@@ -169,9 +167,10 @@ def theirs(path: Path, batch: int) -> Row:
     return Row(f"MJX, {NEWTON_STEPS} Newton steps", batch, fastest(run, batch), spent, fusions)
 
 
-def native(path: Path) -> Row:
-    """MuJoCo C, one copy after the other."""
+def native(path: Path, solver: str) -> Row:
+    """MuJoCo C, one copy after the other, with one of its solvers."""
     model = mujoco.MjModel.from_xml_path(str(path))
+    model.opt.solver = getattr(mujoco.mjtSolver, f"mjSOL_{solver.upper()}")
     data = mujoco.MjData(model)
     qpos, qvel = starts(model, 1)
     data.qpos, data.qvel = qpos[0], qvel[0]
@@ -182,42 +181,63 @@ def native(path: Path) -> Row:
             data.ctrl = drive[k]
             mujoco.mj_step(model, data)
 
-    return Row("MuJoCo C, the file's own solver", 1, fastest(run, 1))
+    speed = fastest(run, 1)
+    return Row(f"MuJoCo C, {solver}", 1, speed, penetration=penetration(model, data.qpos))
+
+
+def penetration(model: Any, qpos: np.ndarray) -> float:
+    """The deepest [m], as MuJoCo sees it."""
+    data = mujoco.MjData(model)
+    data.qpos = qpos
+    mujoco.mj_forward(model, data)
+    return max(0.0, -min(data.contact.dist, default=0.0))
 
 
 def table(rows: list[Row]) -> str:
     lines = [
-        "| engine | copies | steps/s | compile, CPU [s] | fusions | iterations | not solved |",
-        "|---|---|---|---|---|---|---|",
+        "| engine | copies | steps/s | compile, CPU [s] | fusions | iterations | not solved | "
+        "penetration [mm] |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
         spent = "–" if row.compile is None else f"{row.compile:.1f}"
         fusions = "–" if row.fusions is None else str(row.fusions)
         unsolved = "–" if row.unsolved is None else f"{100 * row.unsolved:.2f} %"
+        deep = "–" if row.penetration is None else f"{1e3 * row.penetration:.3f}"
         lines.append(
             f"| {row.engine} | {row.batch} | {row.speed:,.0f} | {spent} | {fusions} | "
-            f"{row.iterations} | {unsolved} |"
+            f"{row.iterations} | {unsolved} | {deep} |"
         )
     return "\n".join(lines)
 
 
+def measured(name: str, path: Path, batches: str) -> list[Row]:
+    """Of one scene; MJX has no business with those that are large for it."""
+    robot, large = name in ROBOTS, name in ("spheres125", "spheres512")
+    rows = []
+    for batch in map(int, batches.split(",") if robot else ("1", "64")[: 1 if large else 2]):
+        rows.append(ours(path, batch))
+        if not large:
+            rows.append(theirs(path, batch))
+        print(table(rows), flush=True)
+    rows += [native(path, solver) for solver in ("Newton", "CG")]
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--robots", default="ant,humanoid")
-    parser.add_argument("--batches", default="1,64,1024")
+    parser.add_argument("--scenes", default="ant,humanoid,stack,spheres27,spheres125,spheres512")
+    parser.add_argument("--batches", default="1,64,1024", help="of the robots; others: 1,64")
     options = parser.parse_args()
     versions = {p: importlib.metadata.version(p) for p in ("jax", "mujoco", "mujoco-mjx")}
     text = (HERE / "results.template.md").read_text()
     text += (
         f"\n{platform.machine()}, one core; " + ", ".join(map(" ".join, versions.items())) + "\n"
     )
-    for robot in options.robots.split(","):
-        rows = []
-        for batch in map(int, options.batches.split(",")):
-            rows += [ours(asset(robot), batch), theirs(asset(robot), batch)]
-            print(table(rows[-2:]), flush=True)
-        rows.append(native(asset(robot)))
-        text += f"\n## {robot.capitalize()}\n\n{table(rows)}\n"
+    with tempfile.TemporaryDirectory() as folder:
+        for name in options.scenes.split(","):
+            rows = measured(name, scene(name, Path(folder)), options.batches)
+            text += f"\n## {name.capitalize()}\n\n{table(rows)}\n"
     (HERE / "results.md").write_text(text)
 
 
