@@ -9,7 +9,6 @@ import jax
 import numpy as np
 
 from jaxccp import ccp
-from jaxccp.ccp.linear import matrix_rows, narrow
 from jaxccp.io import NamedProblem
 
 
@@ -64,7 +63,7 @@ LARGEST_MATRIX = 4000
 
 
 def _matrix(problem: ccp.Problem) -> int:
-    return 0 if narrow(problem.delassus) else matrix_rows(problem.delassus)
+    return problem.delassus.factor_rows
 
 
 OTHERS = {

@@ -3,11 +3,17 @@
 Usable without the rest of the package by anyone with an N, an r and cones.
 """
 
-from jaxccp.ccp.band import Band
 from jaxccp.ccp.cones import Cones, equality, inequality
-from jaxccp.ccp.coupled import CoupledDelassus
-from jaxccp.ccp.delassus import BlockSparseDelassus, BodyDelassus, Delassus, DenseDelassus
 from jaxccp.ccp.elimination.delassus import EliminatedDelassus
+from jaxccp.ccp.operators import (
+    Band,
+    BlockSparseDelassus,
+    BodyDelassus,
+    CoupledDelassus,
+    Delassus,
+    DenseDelassus,
+    WhitenedDelassus,
+)
 from jaxccp.ccp.problem import Law, Problem, residuals
 from jaxccp.ccp.solution import (
     DerivativeStatus,
@@ -32,7 +38,6 @@ from jaxccp.ccp.solvers.pjacobi import PJacobi
 from jaxccp.ccp.solvers.psor import PSOR
 from jaxccp.ccp.solvers.sipgs import SIPGS
 from jaxccp.ccp.violation import Violations, violations
-from jaxccp.ccp.whitened import WhitenedDelassus
 
 __all__ = [
     "ADMM",

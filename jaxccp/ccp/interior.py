@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.ccp import jordan
-from jaxccp.ccp.blocks import BlockDiagonal
+from jaxccp.ccp.operators.blocks import BlockDiagonal
 from jaxccp.ccp.problem import Problem
 from jaxccp.math import safe
 

@@ -1,20 +1,18 @@
 """The linear system of a fixed point, and the ways to solve it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import TypeGuard
 
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.scipy.linalg import cho_factor, cho_solve, lu_factor, lu_solve
 from jax.scipy.sparse.linalg import bicgstab, cg
 from jaxtyping import Array, Float
 
-from jaxccp.ccp import band_cholesky, band_lu
-from jaxccp.ccp.blocks import BlockDiagonal, diagonal
-from jaxccp.ccp.delassus import BlockSparseDelassus, BodyDelassus, Delassus
+from jaxccp.ccp.operators import Delassus
+from jaxccp.ccp.operators.blocks import BlockDiagonal
+from jaxccp.ccp.operators.factors import Factors
 from jaxccp.math import safe
 
 DENSE_ROWS = 192
@@ -41,6 +39,11 @@ class FixedPointSystem:
         spread = self.delassus.apply(self.right.apply(x))
         return self.complement.apply(x) + self.left.apply(spread)
 
+    def factorised(self, ridge: Array | float, symmetric: bool) -> Factors:
+        """Factors of A + ridge · I."""
+        terms = self.left, self.right, self.complement
+        return self.delassus.factorised(*terms, ridge, symmetric)
+
 
 def solve_linear(
     system: FixedPointSystem,
@@ -58,9 +61,11 @@ def solve_linear(
     if n == 0:
         return rhs
     frozen = lax.stop_gradient(system)
-    if by_bodies(system.delassus, DENSE_ROWS) or narrow(system.delassus) or n <= DENSE_ROWS:
-        forward, backward = factorised(frozen, _ridge(lax.stop_gradient(error)), symmetric)
-        solve, transposed = partial(_refine, forward), partial(_refine, backward)
+    if system.delassus.factor_rows <= DENSE_ROWS:
+        factors = frozen.factorised(_ridge(lax.stop_gradient(error)), symmetric)
+        solve, transposed = (
+            partial(_refine, inverse) for inverse in (factors.solve, factors.solve_transposed)
+        )
     else:
         solve = transposed = partial(_iterative, symmetric)
     if guarded:
@@ -98,93 +103,6 @@ def _guarded(
     x = solve(matvec, b)
     left = matvec(b - matvec(x))
     return jnp.where(safe.norm(left) <= LOST * safe.norm(b), x, 0.0)
-
-
-def by_bodies(delassus: Delassus, limit: int) -> bool:
-    """Whether to factorise matrices over the bodies (6 rows each), not over the rows of N."""
-    return isinstance(delassus, BodyDelassus) and 6 * delassus.bodies <= min(delassus.rows, limit)
-
-
-def narrow(delassus: Delassus) -> TypeGuard[BlockSparseDelassus]:
-    """Whether to factorise by the tiles of a band."""
-    return isinstance(delassus, BlockSparseDelassus) and delassus.band is not None
-
-
-def matrix_rows(delassus: Delassus) -> int:
-    """Rows of the matrix that is factorised otherwise: six per body, or those of N if fewer."""
-    bodies = isinstance(delassus, BodyDelassus)
-    return min(delassus.rows, 6 * delassus.bodies) if bodies else delassus.rows
-
-
-def factorised(
-    system: FixedPointSystem, ridge: Array | float, symmetric: bool
-) -> tuple[Inverse, Inverse]:
-    """x ↦ (A + ridge · I)⁻¹ x and its transpose, by one factorisation."""
-    if narrow(system.delassus):
-        return _over_band(system, system.delassus, ridge, symmetric)
-    if isinstance(system.delassus, BodyDelassus) and by_bodies(
-        system.delassus, system.delassus.rows
-    ):
-        return _over_bodies(system, system.delassus, ridge, symmetric)
-    return _over_rows(system, ridge, symmetric)
-
-
-def _over_rows(system: FixedPointSystem, ridge: Array | float, symmetric: bool):
-    coupled = system.right.transpose().columns(system.delassus.dense()).T
-    coupled = system.left.columns(coupled)
-    identity = jnp.eye(system.delassus.rows, dtype=coupled.dtype)
-    matrix = coupled + system.complement.columns(identity) + ridge * identity
-    if symmetric:
-        solve = partial(cho_solve, cho_factor(matrix, lower=True))
-        return solve, solve
-    factors = lu_factor(matrix)
-    return partial(lu_solve, factors), partial(lu_solve, factors, trans=1)
-
-
-def _over_band(
-    system: FixedPointSystem, delassus: BlockSparseDelassus, ridge: Array | float, symmetric: bool
-) -> tuple[Inverse, Inverse]:
-    left, right = system.left.blocks[delassus.row], system.right.blocks[delassus.column]
-    own = system.complement.blocks + ridge * jnp.eye(3, dtype=left.dtype)
-    tiles = replace(delassus, entries=left @ delassus.entries @ right).tiles(own)
-    factors = band_cholesky.factorised(*tiles) if symmetric else band_lu.factorised(*tiles)
-    return factors.solve, factors.solve_transposed
-
-
-def _over_bodies(
-    system: FixedPointSystem, delassus: BodyDelassus, ridge: Array | float, symmetric: bool
-):
-    """Eliminate the rows: N = W Wᵀ + E has at most six columns per body, the rest is blocks.
-
-    (T + U Vᵀ)⁻¹ = T⁻¹ − T⁻¹ U (I + Vᵀ T⁻¹ U)⁻¹ Vᵀ T⁻¹ with T = C + L E R, U = L W, Vᵀ = Wᵀ R:
-    a factorisation of size 6 × bodies instead of 3 × contacts.
-    """
-    left, right = system.left, system.right
-    compliance = diagonal(delassus.compliance, delassus.scalar_rows.shape[0], left.width)
-    local = (left @ compliance @ right).plus(system.complement, ridge).inverse()
-    size = 6 * delassus.bodies
-    capacitance = delassus.gram(right @ local @ left) + jnp.eye(size, dtype=left.scalars.dtype)
-
-    def inverse(small: Inverse, local: BlockDiagonal, u: BlockDiagonal, v: BlockDiagonal):
-        def apply(b: Array) -> Array:
-            first = local.apply(b)
-            inner = small(delassus.impulse(v.apply(first)).reshape(-1)).reshape(-1, 6)
-            return first - local.apply(u.apply(delassus.velocity(inner)))
-
-        return apply
-
-    if symmetric:
-        apply = inverse(partial(cho_solve, cho_factor(capacitance, lower=True)), local, left, right)
-        return apply, apply
-    factors = lu_factor(capacitance)
-    forward = inverse(partial(lu_solve, factors), local, left, right)
-    backward = inverse(
-        partial(lu_solve, factors, trans=1),
-        local.transpose(),
-        right.transpose(),
-        left.transpose(),
-    )
-    return forward, backward
 
 
 def _iterative(symmetric: bool, matvec: Callable[[Array], Array], b: Array) -> Array:

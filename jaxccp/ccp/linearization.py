@@ -9,8 +9,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from jaxccp.ccp.blocks import BlockDiagonal
 from jaxccp.ccp.cones import Cones
+from jaxccp.ccp.operators.blocks import BlockDiagonal
 
 
 def sliding(

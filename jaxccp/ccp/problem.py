@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.cones import Cones
-from jaxccp.ccp.delassus import Delassus
+from jaxccp.ccp.operators import Delassus
 from jaxccp.math import safe
 
 Law = Literal["ccp", "ncp"]

@@ -12,9 +12,9 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int
 
-from jaxccp.ccp.blocks import BlockDiagonal
 from jaxccp.ccp.linear import Inverse
 from jaxccp.ccp.linearization import proximal_blocks, shear, sliding
+from jaxccp.ccp.operators.blocks import BlockDiagonal
 from jaxccp.ccp.problem import Problem
 from jaxccp.ccp.solver import Task
 from jaxccp.math import safe

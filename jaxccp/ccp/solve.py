@@ -8,20 +8,14 @@ from jax import lax
 from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.ccp.delassus import DenseDelassus
 from jaxccp.ccp.derivative import IMPULSES, attach
-from jaxccp.ccp.elimination.delassus import EliminatedDelassus
 from jaxccp.ccp.feasible import admissible, contradiction
 from jaxccp.ccp.iteration import Progress, iterate
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solution import DerivativeStatus, Solution, Statistics, Status
 from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import resolved
-from jaxccp.ccp.whitened import WhitenedDelassus
 from jaxccp.math import safe, trees
-
-TABLED_ROWS = 1500
-"""Largest problem with eliminated equalities whose N is made a matrix for the iterations."""
 
 _Tree = TypeVar("_Tree")
 Gradient = Literal["always", "converged"]
@@ -82,7 +76,8 @@ def solve(
         )
     if not problem.cones.rows:
         return Solution(problem.r, problem.r, _nothing_to_do(problem.r.dtype, stop or Stop()))
-    frozen = _tabled(lax.stop_gradient(problem))
+    frozen = lax.stop_gradient(problem)
+    frozen = replace(frozen, delassus=frozen.delassus.for_iterations())
     start = jnp.zeros_like(problem.r) if guess is None else lax.stop_gradient(guess)
     algorithm = resolved("apgd" if solver is None else solver).chosen(frozen, law)
     # One row that nothing can satisfy must not decide which iterate is the best for all others.
@@ -111,14 +106,6 @@ def check_gradient(gradient: Gradient) -> None:
 def cut(valid: Bool[Array, ""], tree: _Tree) -> _Tree:
     """``tree`` with derivative zero unless ``valid``."""
     return trees.where(valid, tree, lax.stop_gradient(tree))
-
-
-def _tabled(problem: Problem) -> Problem:
-    """With a matrix where a product with it is cheaper than one along trees of bodies."""
-    delassus = problem.delassus
-    if isinstance(delassus, EliminatedDelassus | WhitenedDelassus) and delassus.rows <= TABLED_ROWS:
-        return replace(problem, delassus=DenseDelassus(delassus.dense()))
-    return problem
 
 
 def _statistics(

@@ -14,8 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jaxccp.ccp.cones import Cones
-from jaxccp.ccp.coupled import CoupledDelassus
-from jaxccp.ccp.delassus import BodyDelassus
+from jaxccp.ccp.operators import BodyDelassus, CoupledDelassus
 from jaxccp.ccp.problem import Problem
 from jaxccp.dynamics.inertia import InverseRoot
 from jaxccp.dynamics.offsets import Offsets

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.cones import Cones
-from jaxccp.ccp.delassus import BodyDelassus
 from jaxccp.ccp.elimination.delassus import EliminatedDelassus
 from jaxccp.ccp.elimination.equalities import Equalities, equalities
+from jaxccp.ccp.operators import BodyDelassus
 from jaxccp.ccp.problem import Problem
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact_rows import ContactUnits, contact_terms, whiten_contacts

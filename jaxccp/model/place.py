@@ -73,9 +73,7 @@ def _hung(
     linkage, dofs = model.topology.linkage, model.topology.dofs
     facing, shift, columns = joint_chains(model, coordinate)
     twist = jnp.einsum("jik,jk->ji", columns, by_slot(rate, linkage.slots))
-    first, second = (
-        (model.joints.frame[:, side], model.joints.anchor[:, side]) for side in (0, 1)
-    )
+    first, second = ((model.joints.frame[:, side], model.joints.anchor[:, side]) for side in (0, 1))
     # The twist of the second body against the first is given at its joint frame, in its axes.
     at = _compose(first, (facing, shift))
     pose = _compose(at, _inverse(second))

@@ -22,7 +22,6 @@ from jaxccp.ccp import (
     residuals,
     solve,
 )
-from jaxccp.ccp.solvers.pjacobi import bound
 from jaxccp.ccp.sweeps import colouring
 from jaxccp.io import read_problem
 from tests.ccp.polyhedra import shaped
@@ -128,7 +127,7 @@ def test_every_form_of_n_has_the_same_solution(solver: Solver, form: str) -> Non
 @forms
 def test_jacobis_bound_exceeds_n(build: Build, cases: list[Case]) -> None:
     for case in cases:
-        scalars, contacts = (np.asarray(x) for x in bound(build(case), len(case.lo)))
+        scalars, contacts = (np.asarray(x) for x in build(case).bound(len(case.lo)))
         excess = -case.matrix()
         for value, rows in zip([*scalars, *contacts], blocks_of(case), strict=True):
             excess[rows, rows] += value

@@ -11,7 +11,7 @@ from jaxtyping import Array
 from scipy.integrate import solve_ivp
 
 from jaxccp.ccp import Stop, solve
-from jaxccp.ccp.blocks import BlockDiagonal
+from jaxccp.ccp.operators.blocks import BlockDiagonal
 from jaxccp.ccp.solvers.newton import Newton
 from jaxccp.ccp.solvers.psor import PSOR
 from jaxccp.collision.detect import detect

@@ -7,13 +7,14 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from jaxccp.ccp.delassus import BodyDelassus
 from jaxccp.ccp.elimination.equalities import Equalities
+from jaxccp.ccp.operators import BodyDelassus, Delassus
+from jaxccp.ccp.operators.dense import densified
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class EliminatedDelassus:
+class EliminatedDelassus(Delassus):
     """N = W P Wᵀ + diag(E), P = 1 − W_bᵀ (W_b W_bᵀ + E_b)⁻¹ W_b over the equality rows b.
 
     A product is two passes along the trees of bodies.
@@ -64,6 +65,9 @@ class EliminatedDelassus:
 
     def scaled(self, s: Float[Array, " n"]) -> "EliminatedDelassus":
         return EliminatedDelassus(self.rest.scaled(s), self.equalities)
+
+    def for_iterations(self) -> Delassus:
+        return densified(self)
 
 
 def _own(equalities: Equalities, rows: Array, bodies: Array) -> Float[Array, "b k k"]:

@@ -5,14 +5,12 @@ from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
-from jax.scipy.linalg import cho_solve
 from jax.scipy.sparse.linalg import cg
 from jaxtyping import Array, Float, Int
 
-from jaxccp.ccp import band_cholesky
-from jaxccp.ccp.blocks import diagonal
-from jaxccp.ccp.delassus import BodyDelassus
-from jaxccp.ccp.linear import matrix_rows, narrow
+from jaxccp.ccp.operators import Delassus
+from jaxccp.ccp.operators.blocks import identity
+from jaxccp.ccp.operators.factors import Factors
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
 from jaxccp.math.batching import when
@@ -65,9 +63,8 @@ class _State:
     shift: Float[Array, " c"]
     """De Saxcé's, followed with a lag; 0 under the convex law [m/s]."""
     penalty: _Penalty
-    factor: Float[Array, "m m"] | band_cholesky.Cholesky
-    """Cholesky factor of the matrix of the step, for the present σ, or its factors by tiles; empty
-    where CG solves it."""
+    factor: Factors | None
+    """Of the matrix of the step, for the present σ; None where CG solves it."""
 
 
 @dataclass(frozen=True)
@@ -110,17 +107,9 @@ class ADMM(Solver):
     accuracy: float = 0.1
     """Relative residual of CG."""
 
-    def prepare(self, problem: Problem, rho: Array) -> Array | None:
-        """D^½ N D^½ where it is factorised as a matrix."""
-        if not narrow(problem.delassus) and self._size(problem) == problem.delassus.rows:
-            root = jnp.sqrt(rho)
-            return root[:, None] * problem.delassus.dense() * root
-        return None
-
-    def _size(self, problem: Problem) -> int:
-        """Rows of the matrix that is factorised, 0 for none."""
-        size = matrix_rows(problem.delassus)
-        return size if size <= self.largest else 0
+    def prepare(self, problem: Problem, rho: Array) -> Delassus:
+        """D^½ N D^½."""
+        return problem.delassus.scaled(jnp.sqrt(rho))
 
     def init(self, task: Task, lam: Array, n_lam: Array) -> _State:
         zero = jnp.zeros((), lam.dtype)
@@ -141,47 +130,26 @@ class ADMM(Solver):
         shift = task.problem.de_saxce(u) if task.law == "ncp" else 0.0 * task.problem.cones.mu
         return _State(lam, n_lam, v, shift, penalty, self._factor(task, penalty.sigma))
 
-    def _factor(self, task: Task, sigma: Array) -> Array | band_cholesky.Cholesky:
-        problem, size = task.problem, self._size(task.problem)
-        if narrow(problem.delassus):
-            diagonals = jax.vmap(jnp.diag)((sigma / task.rho).reshape(-1, 3))
-            return band_cholesky.factorised(*problem.delassus.tiles(diagonals))
-        eye = jnp.eye(size, dtype=sigma.dtype)
-        if task.data is not None:
-            return jnp.linalg.cholesky(task.data + sigma * eye)
-        if not size:
-            return eye
-        weight = diagonal(self._local(task, sigma), problem.cones.lo.shape[0], problem.cones.width)
-        assert isinstance(problem.delassus, BodyDelassus)
-        return jnp.linalg.cholesky(problem.delassus.gram(weight) + eye)
-
-    def _local(self, task: Task, sigma: Array) -> Array:
-        """(σ D⁻¹ + E)⁻¹ of each row."""
-        assert isinstance(task.problem.delassus, BodyDelassus)
-        return task.rho / (sigma + task.rho * task.problem.delassus.compliance)
+    def _factor(self, task: Task, sigma: Array) -> Factors | None:
+        """Of D^½ N D^½ + σ I."""
+        if task.data.factor_rows > self.largest:
+            return None
+        cones = task.problem.cones
+        one = identity(cones.lo.shape[0], cones.mu.shape[0], sigma.dtype, cones.width)
+        return task.data.factorised(one, one, one.scaled(jnp.full_like(task.rho, sigma)), 0.0, True)
 
     def _solve(self, task: Task, state: _State, b: Array) -> Array:
         """δ = (N + σ D⁻¹)⁻¹ b."""
-        delassus, sigma, root = task.problem.delassus, state.penalty.sigma, jnp.sqrt(task.rho)
-        if isinstance(state.factor, band_cholesky.Cholesky):
-            return state.factor.solve(b)
-        if task.data is not None:
-            return root * cho_solve((state.factor, True), root * b)
-        if not self._size(task.problem):
-            return self._iterate(task, sigma, b)
-        assert isinstance(delassus, BodyDelassus)
-        local = self._local(task, sigma)
-        y = delassus.impulse(local * b).reshape(-1)
-        inner = cho_solve((state.factor, True), y).reshape(-1, 6)
-        return local * (b - delassus.velocity(inner))
+        root = jnp.sqrt(task.rho)
+        if state.factor is None:
+            return root * self._iterate(task, state.penalty.sigma, root * b)
+        return root * state.factor.solve(root * b)
 
     def _iterate(self, task: Task, sigma: Array, b: Array) -> Array:
-        root = jnp.sqrt(task.rho)
-
         def apply(y: Array) -> Array:
-            return root * task.problem.delassus.apply(root * y) + sigma * y
+            return task.data.apply(y) + sigma * y
 
-        return root * cg(apply, root * b, tol=self.accuracy, maxiter=200)[0]
+        return cg(apply, b, tol=self.accuracy, maxiter=200)[0]
 
     def step(self, task: Task, state: _State) -> _State:
         problem, rho, sigma = task.problem, task.rho, state.penalty.sigma

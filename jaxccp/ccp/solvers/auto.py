@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from jaxccp.ccp.linear import matrix_rows, narrow
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.relay import Relay
 from jaxccp.ccp.solver import Solver
@@ -45,14 +44,12 @@ class Auto(Solver):
 
     def chosen(self, problem: Problem, law: Law) -> Solver:
         delassus = problem.delassus
-        size = matrix_rows(delassus)
+        size = delassus.factor_rows
         if problem.cones.rolling is not None:
             return APGD() if law == "ccp" else ADMM()
         last = None if law == "ccp" else PSOR()
-        if problem.cones.friction == "cone" and narrow(delassus):
-            assert delassus.band is not None
-            tile = delassus.band.tile
-            steps = min(self.banded * tile, self.each * delassus.contacts)
+        if problem.cones.friction == "cone" and delassus.band is not None:
+            steps = min(self.banded * delassus.band.tile, self.each * (delassus.rows // 3))
         elif problem.cones.friction != "cone" or size > self.largest:
             return APGD() if last is None else Relay(APGD(), last, self.patience)
         elif size <= self.small:

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.ccp.linear import FixedPointSystem, factorised, matrix_rows, narrow
+from jaxccp.ccp.linear import FixedPointSystem
 from jaxccp.ccp.linearization import projection_blocks, shear, sliding
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.scaling import Scaling, row_scaling
@@ -97,8 +97,7 @@ class GradientNewton(Solver):
     def _factorises(self, problem: Problem) -> bool:
         """Whether there are Newton steps."""
         double = jnp.finfo(problem.r.dtype).eps < 1e-10
-        delassus = problem.delassus
-        return bool(double) and (narrow(delassus) or matrix_rows(delassus) <= self.largest)
+        return bool(double) and problem.delassus.factor_rows <= self.largest
 
     def _descended(self, task: Task, state: _State) -> _State:
         """After the gradient steps."""
@@ -170,7 +169,7 @@ def _newton(task: Task, lam: Array, n_lam: Array) -> Array:
         left, coupled = gain @ sheared, sheared.apply(coupled)
     system = FixedPointSystem(problem.delassus, complement, left, gain)
     ridge = float(jnp.finfo(lam.dtype).eps ** 0.6)
-    solve, _ = factorised(system, ridge, symmetric=task.law == "ccp")
+    solve = system.factorised(ridge, symmetric=task.law == "ccp").solve
     return cones.project(lam + error + gain.apply(solve(gain.apply(error / rho - coupled))))
 
 

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.cones import Friction
-from jaxccp.ccp.delassus import BodyDelassus
 from jaxccp.ccp.equalities import require_equalities
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
@@ -71,17 +70,17 @@ class MINRES(Solver):
 
     def chosen(self, problem: Problem, law: Law) -> Solver:
         require_equalities("MINRES", problem)
-        if not isinstance(problem.delassus, BodyDelassus):
+        if problem.delassus.split() is None:
             raise ValueError(
-                "MINRES solves for the velocities of bodies too and needs a BodyDelassus, not a "
-                f"{type(problem.delassus).__name__}: build one, or use CG"
+                "MINRES solves for the velocities of bodies too and needs N = W Wᵀ + E as a "
+                f"BodyDelassus, not a {type(problem.delassus).__name__}: build one, or use CG"
             )
         return self
 
     def _apply(self, task: Task, x: _Vector) -> _Vector:
         """Z x."""
-        delassus, root = task.problem.delassus, jnp.sqrt(task.rho)
-        assert isinstance(delassus, BodyDelassus)
+        delassus, root = task.problem.delassus.split(), jnp.sqrt(task.rho)
+        assert delassus is not None
         lam = root * x.rows
         return _Vector(
             delassus.impulse(lam) - x.bodies,
@@ -89,8 +88,8 @@ class MINRES(Solver):
         )
 
     def init(self, task: Task, lam: Array, n_lam: Array) -> _State:
-        root, delassus = jnp.sqrt(task.rho), task.problem.delassus
-        assert isinstance(delassus, BodyDelassus)
+        root, delassus = jnp.sqrt(task.rho), task.problem.delassus.split()
+        assert delassus is not None
         x = _Vector(delassus.impulse(lam), lam / root)
         residual = _Vector(jnp.zeros_like(x.bodies), -root * (n_lam + task.problem.r))
         beta = jnp.sqrt(residual.dot(residual))

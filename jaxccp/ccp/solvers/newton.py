@@ -9,11 +9,11 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp import interior, proximal
-from jaxccp.ccp.blocks import BlockDiagonal, identity
 from jaxccp.ccp.cones import Friction
-from jaxccp.ccp.delassus import Delassus, DenseDelassus
-from jaxccp.ccp.linear import FixedPointSystem, Inverse, by_bodies, factorised, narrow
+from jaxccp.ccp.linear import FixedPointSystem, Inverse
 from jaxccp.ccp.linearization import shear
+from jaxccp.ccp.operators import Delassus, DenseDelassus
+from jaxccp.ccp.operators.blocks import BlockDiagonal, identity
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
 from jaxccp.math import safe, trees
@@ -87,7 +87,7 @@ class Newton(Solver):
 
     def prepare(self, problem: Problem, rho: Array) -> Delassus:
         delassus = problem.delassus
-        if by_bodies(delassus, delassus.rows) or narrow(delassus):
+        if delassus.factor_rows < delassus.rows:
             return delassus
         return DenseDelassus(delassus.dense())
 
@@ -125,7 +125,7 @@ class Newton(Solver):
         cones = problem.cones
         one = identity(cones.lo.shape[0], cones.mu.shape[0], task.rho.dtype)
         system = FixedPointSystem(task.data, one, left, right)
-        inverse, _ = factorised(system, 0.0, symmetric=task.law == "ccp")
+        inverse = system.factorised(0.0, symmetric=task.law == "ccp").solve
 
         def solve(b: Array) -> Array:
             y = inverse(b)

@@ -4,15 +4,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import jax
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxccp.ccp.delassus import BlockSparseDelassus, BodyDelassus, Delassus
 from jaxccp.ccp.momentum import Momentum
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.scaling import Scaling, scale
 from jaxccp.ccp.solver import Solver, Task
-from jaxccp.ccp.sweeps.colouring import couplings, movable
 
 
 @jax.tree_util.register_dataclass
@@ -50,7 +47,7 @@ class PJacobi(Solver):
     momentum: bool = True
 
     def prepare(self, problem: Problem, rho: Array) -> Scaling:
-        s = scale(problem.cones, *bound(problem.delassus, problem.cones.lo.shape[0]))
+        s = scale(problem.cones, *problem.delassus.bound(problem.cones.lo.shape[0]))
         return Scaling.by(s, problem)
 
     def init(self, task: Task, lam: Array, n_lam: Array) -> _State:
@@ -70,31 +67,3 @@ class PJacobi(Solver):
 
     def candidate(self, task: Task, state: _State) -> tuple[Array, Array]:
         return state.lam, state.n_lam
-
-
-def bound(delassus: Delassus, scalars: int) -> tuple[Float[Array, " s"], Float[Array, "c 3 3"]]:
-    """The diagonal of a block diagonal matrix that N does not exceed."""
-    if isinstance(delassus, BodyDelassus):
-        return _split_masses(delassus)
-    single, blocks = delassus.blocks(scalars)
-    if isinstance(delassus, BlockSparseDelassus):
-        present = jnp.any(delassus.entries != 0, axis=(1, 2)).astype(blocks.dtype)
-        count = jax.ops.segment_sum(present, delassus.row, delassus.contacts)
-    else:
-        count = 1 + jnp.sum(couplings(delassus.dense(), scalars), axis=1, dtype=blocks.dtype)
-    # xᵢᵀNᵢⱼxⱼ + xⱼᵀNⱼᵢxᵢ ≤ xᵢᵀNᵢᵢxᵢ + xⱼᵀNⱼⱼxⱼ, N being positive semidefinite.
-    return count[:scalars] * single, count[scalars:, None, None] * blocks
-
-
-def _split_masses(delassus: BodyDelassus) -> tuple[Array, Array]:
-    scalars, dtype = delassus.scalar_rows.shape[0], delassus.compliance.dtype
-    touched = movable(delassus)
-    count = jnp.zeros(delassus.bodies + 1, dtype).at[touched.reshape(-1)].add(1.0)[touched]
-    single = delassus.scalar_rows.reshape(scalars, touched.shape[1], 6)
-    blocks = delassus.contact_rows.reshape(-1, 3, 2, 6)
-    return (
-        jnp.einsum("sbj,sbj,sb->s", single, single, count[:scalars])
-        + delassus.compliance[:scalars],
-        jnp.einsum("cibj,ckbj,cb->cik", blocks, blocks, count[scalars:, :2])
-        + jax.vmap(jnp.diag)(delassus.compliance[scalars:].reshape(-1, 3)),
-    )

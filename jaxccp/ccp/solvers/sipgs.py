@@ -7,7 +7,6 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.cones import Friction
-from jaxccp.ccp.delassus import BodyDelassus
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
 from jaxccp.ccp.sweeps.gauss_seidel import GaussSeidel, State
@@ -42,10 +41,10 @@ class SIPGS(GaussSeidel):
     criterion (0.1 there); 0 stops when a sweep changes nothing."""
 
     def chosen(self, problem: Problem, law: Law) -> Solver:
-        if not isinstance(problem.delassus, BodyDelassus):
+        if problem.delassus.split() is None:
             raise ValueError(
-                "SIPGS works on the velocities of bodies and needs a BodyDelassus, not a "
-                f"{type(problem.delassus).__name__}: build one, or use PSOR"
+                "SIPGS works on the velocities of bodies and needs N = W Wᵀ + E as a BodyDelassus, "
+                f"not a {type(problem.delassus).__name__}: build one, or use PSOR"
             )
         return super().chosen(problem, law)
 

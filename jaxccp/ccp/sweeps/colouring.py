@@ -1,22 +1,17 @@
 """Which row blocks may be updated at the same time: colours, and chunks of one colour each.
 
-Two blocks (a scalar row or a contact is one) are coupled where their block of N is not zero. A
-body that cannot move couples nothing: its rows are zero, whatever index it has.
+Two blocks (a scalar row or a contact is one) are coupled where their block of N is not zero.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Int
 
-from jaxccp.ccp.delassus import BlockSparseDelassus, BodyDelassus, Delassus
-
-NeighbourMax = Callable[[Int[Array, " b"]], Int[Array, " b"]]
-"""x ≥ 0 ↦ of each block, the largest x among the blocks coupled to it; its own may be left out."""
+from jaxccp.ccp.operators import Delassus
 
 LIMIT = 64
 """Colours after which each remaining block gets one of its own: they nearly all share one body."""
@@ -62,7 +57,7 @@ def colouring(delassus: Delassus, scalars: int) -> Int[Array, " b"]:
     and again among those not yet excluded.
     """
     blocks = scalars + (delassus.rows - scalars) // 3
-    neighbour_max = _coupling(delassus, scalars, blocks)
+    neighbour_max = delassus.coupled(scalars)
     rank = jnp.asarray(np.random.default_rng(0).permutation(blocks) + 1, jnp.int32)
 
     def uncoloured(state: tuple[Array, Array, Array]) -> Bool[Array, ""]:
@@ -83,50 +78,6 @@ def colouring(delassus: Delassus, scalars: int) -> Int[Array, " b"]:
     colours, _, _ = lax.while_loop(uncoloured, choose, start)
     rest = colours < 0
     return jnp.where(rest, LIMIT + jnp.cumsum(rest, dtype=jnp.int32), colours)
-
-
-def _coupling(delassus: Delassus, scalars: int, blocks: int) -> NeighbourMax:
-    if isinstance(delassus, BodyDelassus):
-        return _through_bodies(movable(delassus), delassus.bodies)
-    if isinstance(delassus, BlockSparseDelassus):
-        nonzero = jnp.any(delassus.entries != 0, axis=(1, 2)) & (delassus.row != delassus.column)
-
-        def through_entries(x: Array) -> Array:
-            others = jnp.where(nonzero, x[delassus.column], 0)
-            largest = jax.ops.segment_max(others, delassus.row, blocks, indices_are_sorted=True)
-            return jnp.maximum(largest, 0)
-
-        return through_entries
-    coupled = couplings(delassus.dense(), scalars)
-    return lambda x: jnp.max(jnp.where(coupled, x, 0), axis=1, initial=0)
-
-
-def couplings(matrix: Float[Array, "n n"], scalars: int) -> Bool[Array, "b b"]:
-    """Whether two different row blocks share a nonzero of the matrix."""
-    n = matrix.shape[0]
-    blocks = scalars + (n - scalars) // 3
-    block = np.append(np.arange(scalars), np.repeat(np.arange(scalars, blocks), 3))
-    rows = jnp.zeros((blocks, n), bool).at[block].max(matrix != 0)
-    both = jnp.zeros((blocks, blocks), bool).at[:, block].max(rows)
-    return (both | both.T) & ~jnp.eye(blocks, dtype=bool)
-
-
-def movable(delassus: BodyDelassus) -> Int[Array, "b k"]:
-    """The bodies of each block; ``delassus.bodies`` in place of one that cannot move or is none."""
-    width, none = delassus.scalar_bodies.shape[1], delassus.bodies
-    scalars = jnp.any(delassus.scalar_rows.reshape(-1, width, 6) != 0, axis=2)
-    contacts = jnp.any(delassus.contact_rows.reshape(-1, 3, 2, 6) != 0, axis=(1, 3))
-    contacts = jnp.where(contacts, delassus.contact_bodies, none)
-    contacts = jnp.pad(contacts, ((0, 0), (0, width - 2)), constant_values=none)
-    return jnp.concatenate([jnp.where(scalars, delassus.scalar_bodies, none), contacts])
-
-
-def _through_bodies(pairs: Int[Array, "b k"], bodies: int) -> NeighbourMax:
-    def through_bodies(x: Array) -> Array:
-        largest = jnp.zeros(bodies + 1, x.dtype).at[pairs].max(x[:, None])
-        return jnp.max(largest.at[bodies].set(0)[pairs], axis=1)
-
-    return through_bodies
 
 
 def schedule(delassus: Delassus, scalars: int, width: int | None) -> Schedule:

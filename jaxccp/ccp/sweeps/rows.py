@@ -5,6 +5,7 @@ grow with the problem where the form allows that.
 """
 
 from dataclasses import dataclass, field
+from functools import singledispatch
 from typing import Protocol
 
 import jax
@@ -13,8 +14,8 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Int
 
-from jaxccp.ccp.delassus import BlockSparseDelassus, BodyDelassus, Delassus
-from jaxccp.ccp.sweeps.colouring import Schedule, movable
+from jaxccp.ccp.operators import BlockSparseDelassus, BodyDelassus, Delassus
+from jaxccp.ccp.sweeps.colouring import Schedule
 
 
 class Rows(Protocol):
@@ -33,12 +34,10 @@ class Rows(Protocol):
         ...
 
 
+@singledispatch
 def rows(delassus: Delassus, scale: Float[Array, "b 3"], schedule: Schedule, scalars: int) -> Rows:
-    """The rows of ``delassus``; ``scale`` is S, padding and the rows that scalars lack are 0."""
-    if isinstance(delassus, BodyDelassus):
-        return _body_rows(delassus, scale, schedule, scalars)
-    if isinstance(delassus, BlockSparseDelassus):
-        return _sparse_rows(delassus, scale, schedule)
+    """The rows of ``delassus``, by its matrix unless its form has something better; ``scale`` is S,
+    padding and the rows that scalars lack are 0."""
     return _dense_rows(delassus, scale, schedule, scalars)
 
 
@@ -82,6 +81,7 @@ class _BodyRows:
         return carrier.at[touched.reshape(-1)].add(parts)
 
 
+@rows.register
 def _body_rows(delassus: BodyDelassus, scale: Array, schedule: Schedule, scalars: int) -> _BodyRows:
     width, single = schedule.width, delassus.scalar_rows[:, None]
     more = single.shape[2] - 12
@@ -90,7 +90,7 @@ def _body_rows(delassus: BodyDelassus, scale: Array, schedule: Schedule, scalars
     every = jnp.pad(every[schedule.order], ((0, width), (0, 0), (0, 0)))
     # What cannot move may stand in a chunk any number of times, its rows being zero.
     touched = jnp.pad(
-        movable(delassus)[schedule.order],
+        delassus.touched[schedule.order],
         ((0, width), (0, 0)),
         constant_values=delassus.bodies,
     )
@@ -169,7 +169,10 @@ class _SparseRows:
         return lax.dynamic_update_slice_in_dim(carrier, x, start, 0)
 
 
-def _sparse_rows(delassus: BlockSparseDelassus, scale: Array, schedule: Schedule) -> _SparseRows:
+@rows.register
+def _sparse_rows(
+    delassus: BlockSparseDelassus, scale: Array, schedule: Schedule, scalars: int
+) -> _SparseRows:
     blocks, width = delassus.contacts, schedule.width
     piece = 8 * width
     position = positions(schedule)

@@ -9,8 +9,8 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.cones import Cones
+from jaxccp.ccp.operators import WhitenedDelassus
 from jaxccp.ccp.problem import Problem
-from jaxccp.ccp.whitened import WhitenedDelassus
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact_rows import ContactUnits, contact_terms
 from jaxccp.dynamics.drag import drag

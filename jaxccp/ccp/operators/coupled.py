@@ -7,12 +7,13 @@ import jax.numpy as jnp
 from jax.scipy.linalg import cho_solve, solve_triangular
 from jaxtyping import Array, Float
 
-from jaxccp.ccp.delassus import BodyDelassus
+from jaxccp.ccp.operators.body import BodyDelassus
+from jaxccp.ccp.operators.operator import Delassus
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class CoupledDelassus:
+class CoupledDelassus(Delassus):
     """The Delassus operator of bodies that stiffness or damping couples, H by its Cholesky factor.
 
     A product costs one product with J and Jᵀ each and two triangular solves over all bodies.
@@ -45,7 +46,9 @@ class CoupledDelassus:
         whitened = self._whitened()
         return jnp.einsum("ni,ni->n", whitened, whitened) + self.jacobian.compliance
 
-    def blocks(self, scalars: int) -> tuple[Float[Array, " s"], Float[Array, "c w w"]]:
+    def blocks(
+        self, scalars: int, width: int = 3
+    ) -> tuple[Float[Array, " s"], Float[Array, "c w w"]]:
         whitened = self._whitened()
         sizes = self.jacobian.contact_rows.shape[:2]
         contacts = whitened[scalars:].reshape(*sizes, whitened.shape[1])

@@ -8,7 +8,7 @@ from jax import lax
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float
 
-from jaxccp.ccp.band import Band
+from jaxccp.ccp.operators.band import Band
 
 
 @jax.tree_util.register_dataclass

@@ -53,9 +53,9 @@ class BlockDiagonal:
         return BlockDiagonal(1.0 / self.scalars, inverse(self.blocks))
 
 
-def identity(scalars: int, contacts: int, dtype: jnp.dtype) -> BlockDiagonal:
+def identity(scalars: int, contacts: int, dtype: jnp.dtype, width: int = 3) -> BlockDiagonal:
     """The identity."""
-    eye = jnp.broadcast_to(jnp.eye(3, dtype=dtype), (contacts, 3, 3))
+    eye = jnp.broadcast_to(jnp.eye(width, dtype=dtype), (contacts, width, width))
     return BlockDiagonal(jnp.ones(scalars, dtype), eye)
 
 

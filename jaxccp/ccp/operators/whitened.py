@@ -6,10 +6,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from jaxccp.ccp.operators.dense import densified
+from jaxccp.ccp.operators.operator import Delassus, SplitDelassus
+
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class WhitenedDelassus:
+class WhitenedDelassus(SplitDelassus):
     """N = W Wᵀ + diag(E), W = J L with L Lᵀ = M⁻¹, for rows that may touch every velocity.
 
     A mechanism in reduced coordinates: few velocities, and contacts that feel most of them.
@@ -24,13 +27,18 @@ class WhitenedDelassus:
     def rows(self) -> int:
         return self.compliance.shape[-1]
 
-    def apply(self, lam: Float[Array, " n"]) -> Float[Array, " n"]:
-        return self.whitened @ (self.whitened.T @ lam) + self.compliance * lam
+    def impulse(self, lam: Float[Array, " n"]) -> Float[Array, " v"]:
+        return lam @ self.whitened
+
+    def velocity(self, whitened: Float[Array, " v"]) -> Float[Array, " n"]:
+        return self.whitened @ whitened
 
     def diagonal(self) -> Float[Array, " n"]:
         return jnp.sum(self.whitened * self.whitened, axis=1) + self.compliance
 
-    def blocks(self, scalars: int, width: int = 3) -> tuple[Array, Float[Array, "c w w"]]:
+    def blocks(
+        self, scalars: int, width: int = 3
+    ) -> tuple[Float[Array, " s"], Float[Array, "c w w"]]:
         contacts = self.whitened[scalars:].reshape(-1, width, self.whitened.shape[1])
         compliance = jax.vmap(jnp.diag)(self.compliance[scalars:].reshape(-1, width))
         blocks = jnp.einsum("civ,cjv->cij", contacts, contacts) + compliance
@@ -41,3 +49,6 @@ class WhitenedDelassus:
 
     def scaled(self, s: Float[Array, " n"]) -> "WhitenedDelassus":
         return WhitenedDelassus(s[:, None] * self.whitened, s * s * self.compliance)
+
+    def for_iterations(self) -> Delassus:
+        return densified(self)

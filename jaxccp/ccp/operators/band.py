@@ -3,8 +3,8 @@
 Piles and stacks are graphs without shortcuts: of 39 recorded problems 34 have all couplings within
 17 contacts in the order of reverse Cuthill–McKee (Cuthill & McKee, ACM 1969; George, 1971), so that
 their factors cost a fraction of those of the full matrix. In tiles as wide as the band the matrix
-is block tridiagonal: :mod:`jaxccp.ccp.band_cholesky` and :mod:`jaxccp.ccp.band_lu` eliminate one
-tile after another.
+is block tridiagonal: :mod:`jaxccp.ccp.operators.band_cholesky` and
+:mod:`jaxccp.ccp.operators.band_lu` eliminate one tile after another.
 """
 
 from dataclasses import dataclass

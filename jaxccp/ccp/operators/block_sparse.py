@@ -1,0 +1,95 @@
+"""N over contacts, stored as its non-zero blocks."""
+
+from dataclasses import dataclass, field, replace
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from jaxccp.ccp.operators import band_cholesky, band_lu
+from jaxccp.ccp.operators.band import Band
+from jaxccp.ccp.operators.blocks import BlockDiagonal
+from jaxccp.ccp.operators.factors import Factors
+from jaxccp.ccp.operators.operator import Delassus, NeighbourMax
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class BlockSparseDelassus(Delassus):
+    """N over contacts only, stored as its non-zero 3 × 3 blocks (both triangles)."""
+
+    entries: Float[Array, "b 3 3"]
+    row: Int[Array, " b"]
+    """Contact of each block's rows, ascending."""
+    column: Int[Array, " b"]
+    contacts: int = field(metadata={"static": True})
+    band: Band | None = None
+    """Where the blocks are if the contacts are ordered for it; None: not known."""
+
+    @property
+    def rows(self) -> int:
+        return 3 * self.contacts
+
+    @property
+    def factor_rows(self) -> int:
+        return self.rows if self.band is None else 0
+
+    def factorised(
+        self,
+        left: BlockDiagonal,
+        right: BlockDiagonal,
+        complement: BlockDiagonal,
+        ridge: Array | float,
+        symmetric: bool,
+    ) -> Factors:
+        """By the tiles of the band."""
+        if self.band is None:
+            return super().factorised(left, right, complement, ridge, symmetric)
+        entries = left.blocks[self.row] @ self.entries @ right.blocks[self.column]
+        own = complement.blocks + ridge * jnp.eye(3, dtype=entries.dtype)
+        tiles = self.band.tiles(entries, own)
+        return (band_cholesky if symmetric else band_lu).factorised(tiles, self.band)
+
+    def apply(self, lam: Float[Array, " n"]) -> Float[Array, " n"]:
+        # Blocks along the last axis: XLA makes one loop of this, and of a batched product many.
+        multipliers = lam.reshape(-1, 3)[self.column].T
+        products = jnp.sum(jnp.moveaxis(self.entries, 0, 2) * multipliers, axis=1)
+        return jax.ops.segment_sum(
+            products.T, self.row, self.contacts, indices_are_sorted=True
+        ).reshape(-1)
+
+    def blocks(
+        self, scalars: int, width: int = 3
+    ) -> tuple[Float[Array, " s"], Float[Array, "c w w"]]:
+        diagonal = jnp.where((self.row == self.column)[:, None, None], self.entries, 0.0)
+        return self.entries[:0, 0, 0], jax.ops.segment_sum(
+            diagonal, self.row, self.contacts, indices_are_sorted=True
+        )
+
+    def diagonal(self) -> Float[Array, " n"]:
+        return jnp.diagonal(self.blocks(0)[1], axis1=1, axis2=2).reshape(-1)
+
+    def dense(self) -> Float[Array, "n n"]:
+        tiles = jnp.zeros((self.contacts, 3, self.contacts, 3), self.entries.dtype)
+        return tiles.at[self.row, :, self.column, :].add(self.entries).reshape(self.rows, -1)
+
+    def scaled(self, s: Float[Array, " n"]) -> "BlockSparseDelassus":
+        blocks = s.reshape(-1, 3)
+        left, right = blocks[self.row][:, :, None], blocks[self.column][:, None]
+        return replace(self, entries=left * self.entries * right)
+
+    def coupled(self, scalars: int) -> NeighbourMax:
+        nonzero = jnp.any(self.entries != 0, axis=(1, 2)) & (self.row != self.column)
+
+        def through_entries(x: Array) -> Array:
+            others = jnp.where(nonzero, x[self.column], 0)
+            largest = jax.ops.segment_max(others, self.row, self.contacts, indices_are_sorted=True)
+            return jnp.maximum(largest, 0)
+
+        return through_entries
+
+    def bound(self, scalars: int) -> tuple[Float[Array, " s"], Float[Array, "c 3 3"]]:
+        single, blocks = self.blocks(scalars)
+        present = jnp.any(self.entries != 0, axis=(1, 2)).astype(blocks.dtype)
+        count = jax.ops.segment_sum(present, self.row, self.contacts)
+        return single, count[:, None, None] * blocks

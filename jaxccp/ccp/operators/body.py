@@ -1,0 +1,184 @@
+"""N by what its rows do to the bodies they touch."""
+
+from dataclasses import dataclass, field, replace
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from jaxccp.ccp.operators.blocks import BlockDiagonal, diagonal
+from jaxccp.ccp.operators.factors import Factors, dense_factors
+from jaxccp.ccp.operators.operator import NeighbourMax, SplitDelassus
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class BodyDelassus(SplitDelassus):
+    """Matrix-free N = W Wᵀ + diag(E), W = J L with L Lᵀ = M⁻¹, each contact touching two bodies.
+
+    A product is one gather and one scatter-add of six numbers per contact and body. Rows are
+    stored against the square root of the inverse mass, so no inverse mass is applied inside.
+    The bodies of a row are different ones, or its part for one of them is zero; k is 2 unless there
+    are scalar rows that touch more.
+    """
+
+    scalar_rows: Float[Array, "s 6*k"]
+    contact_rows: Float[Array, "c w 12"]
+    scalar_bodies: Int[Array, "s k"]
+    contact_bodies: Int[Array, "c 2"]
+    compliance: Float[Array, " n"]
+    """E [m/(s · N·s)], ≥ 0, one per row."""
+    bodies: int = field(metadata={"static": True})
+
+    @property
+    def rows(self) -> int:
+        return self.compliance.shape[-1]
+
+    def impulse(self, lam: Float[Array, " n"]) -> Float[Array, "nb 6"]:
+        """Wᵀ λ: what the multipliers add to the whitened velocities of the bodies."""
+        s = self.scalar_rows.shape[0]
+        total = jnp.zeros((self.bodies, 6), lam.dtype)
+        if s:
+            parts = jnp.einsum("sj,s->sj", self.scalar_rows, lam[:s])
+            total = total.at[self.scalar_bodies.reshape(-1)].add(parts.reshape(-1, 6))
+        if self.contact_rows.shape[0]:
+            blocks = lam[s:].reshape(self.contact_rows.shape[:2])
+            parts = jnp.einsum("cij,ci->cj", self.contact_rows, blocks)
+            total = total.at[self.contact_bodies.reshape(-1)].add(parts.reshape(-1, 6))
+        return total
+
+    def velocity(self, whitened: Float[Array, "nb 6"]) -> Float[Array, " n"]:
+        """W applied to whitened velocities of the bodies: the velocities of the rows."""
+        c = self.contact_rows.shape[0]
+        scalar = whitened[self.scalar_bodies].reshape(self.scalar_rows.shape)
+        contact = whitened[self.contact_bodies].reshape(c, 12)
+        return jnp.concatenate(
+            [
+                jnp.einsum("sj,sj->s", self.scalar_rows, scalar),
+                jnp.einsum("cij,cj->ci", self.contact_rows, contact).reshape(-1),
+            ]
+        )
+
+    def gram(self, weights: BlockDiagonal) -> Float[Array, "6*nb 6*nb"]:
+        """Wᵀ K W for block diagonal weights K on the rows, as a dense matrix."""
+        scalars = jnp.einsum("s,si,sj->sij", weights.scalars, self.scalar_rows, self.scalar_rows)
+        contacts = jnp.einsum(
+            "cki,ckl,clj->cij", self.contact_rows, weights.blocks, self.contact_rows
+        )
+        total = jnp.zeros((self.bodies, self.bodies, 6, 6), contacts.dtype)
+        for tiles, bodies in ((scalars, self.scalar_bodies), (contacts, self.contact_bodies)):
+            if tiles.shape[0]:
+                width = bodies.shape[1]
+                tiles = jnp.swapaxes(tiles.reshape(-1, width, 6, width, 6), 2, 3)
+                total = total.at[bodies[:, :, None], bodies[:, None, :]].add(tiles)
+        return jnp.swapaxes(total, 1, 2).reshape(6 * self.bodies, -1)
+
+    def diagonal(self) -> Float[Array, " n"]:
+        # Rows of one body on both sides would couple; distinct bodies never do.
+        contacts = self.contact_rows.reshape(-1, 12)
+        own = (jnp.sum(rows * rows, axis=1) for rows in (self.scalar_rows, contacts))
+        return jnp.concatenate([*own]) + self.compliance
+
+    def blocks(
+        self, scalars: int, width: int = 3
+    ) -> tuple[Float[Array, " s"], Float[Array, "c w w"]]:
+        own = jnp.einsum("cij,ckj->cik", self.contact_rows, self.contact_rows)
+        compliance = jax.vmap(jnp.diag)(self.compliance[scalars:].reshape(own.shape[:2]))
+        return self.diagonal()[:scalars], own + compliance
+
+    def dense(self) -> Float[Array, "n n"]:
+        return jax.vmap(self.apply)(jnp.eye(self.rows, dtype=self.compliance.dtype))
+
+    def scaled(self, s: Float[Array, " n"]) -> "BodyDelassus":
+        own, blocks = s[: len(self.scalar_rows)], s[len(self.scalar_rows) :]
+        return replace(
+            self,
+            scalar_rows=own[:, None] * self.scalar_rows,
+            contact_rows=blocks.reshape(self.contact_rows.shape[:2])[..., None] * self.contact_rows,
+            compliance=s * s * self.compliance,
+        )
+
+    @property
+    def factor_rows(self) -> int:
+        return min(self.rows, 6 * self.bodies)
+
+    def factorised(
+        self,
+        left: BlockDiagonal,
+        right: BlockDiagonal,
+        complement: BlockDiagonal,
+        ridge: Array | float,
+        symmetric: bool,
+    ) -> Factors:
+        """Over the bodies where they have fewer rows: see :class:`BodyFactors`."""
+        if 6 * self.bodies > self.rows:
+            return super().factorised(left, right, complement, ridge, symmetric)
+        compliance = diagonal(self.compliance, self.scalar_rows.shape[0], left.width)
+        local = (left @ compliance @ right).plus(complement, ridge).inverse()
+        identity = jnp.eye(6 * self.bodies, dtype=left.scalars.dtype)
+        inner = dense_factors(self.gram(right @ local @ left) + identity, symmetric)
+        return BodyFactors(self, local, left, right, inner)
+
+    @property
+    def touched(self) -> Int[Array, "b k"]:
+        """The bodies of each block; ``bodies`` in place of one that cannot move or is none."""
+        width, none = self.scalar_bodies.shape[1], self.bodies
+        scalars = jnp.any(self.scalar_rows.reshape(-1, width, 6) != 0, axis=2)
+        contacts = jnp.any(self.contact_rows.reshape(-1, 3, 2, 6) != 0, axis=(1, 3))
+        contacts = jnp.where(contacts, self.contact_bodies, none)
+        contacts = jnp.pad(contacts, ((0, 0), (0, width - 2)), constant_values=none)
+        return jnp.concatenate([jnp.where(scalars, self.scalar_bodies, none), contacts])
+
+    def coupled(self, scalars: int) -> NeighbourMax:
+        """Through bodies that move: what cannot move couples nothing, whatever index it has."""
+        touched = self.touched
+
+        def through_bodies(x: Array) -> Array:
+            largest = jnp.zeros(self.bodies + 1, x.dtype).at[touched].max(x[:, None])
+            return jnp.max(largest.at[self.bodies].set(0)[touched], axis=1)
+
+        return through_bodies
+
+    def bound(self, scalars: int) -> tuple[Float[Array, " s"], Float[Array, "c 3 3"]]:
+        """By splitting each body's mass between the blocks that touch it."""
+        dtype, touched = self.compliance.dtype, self.touched
+        count = jnp.zeros(self.bodies + 1, dtype).at[touched.reshape(-1)].add(1.0)[touched]
+        single = self.scalar_rows.reshape(scalars, touched.shape[1], 6)
+        blocks = self.contact_rows.reshape(-1, 3, 2, 6)
+        return (
+            jnp.einsum("sbj,sbj,sb->s", single, single, count[:scalars])
+            + self.compliance[:scalars],
+            jnp.einsum("cibj,ckbj,cb->cik", blocks, blocks, count[scalars:, :2])
+            + jax.vmap(jnp.diag)(self.compliance[scalars:].reshape(-1, 3)),
+        )
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class BodyFactors:
+    """Of C + L N R with N = W Wᵀ + E, of which W has at most six columns per body.
+
+    (T + U Vᵀ)⁻¹ = T⁻¹ − T⁻¹ U (I + Vᵀ T⁻¹ U)⁻¹ Vᵀ T⁻¹ with T = C + L E R, U = L W, Vᵀ = Wᵀ R:
+    a factorisation of size 6 × bodies instead of 3 × contacts.
+    """
+
+    delassus: BodyDelassus
+    local: BlockDiagonal
+    """T⁻¹."""
+    left: BlockDiagonal
+    right: BlockDiagonal
+    inner: Factors
+    """Of I + Vᵀ T⁻¹ U."""
+
+    def solve(self, b: Float[Array, " n"]) -> Float[Array, " n"]:
+        first = self.local.apply(b)
+        push = self.delassus.impulse(self.right.apply(first))
+        moved = self.inner.solve(push.reshape(-1)).reshape(-1, 6)
+        return first - self.local.apply(self.left.apply(self.delassus.velocity(moved)))
+
+    def solve_transposed(self, b: Float[Array, " n"]) -> Float[Array, " n"]:
+        local, left, right = (x.transpose() for x in (self.local, self.left, self.right))
+        first = local.apply(b)
+        push = self.delassus.impulse(left.apply(first))
+        moved = self.inner.solve_transposed(push.reshape(-1)).reshape(-1, 6)
+        return first - local.apply(right.apply(self.delassus.velocity(moved)))

@@ -1,0 +1,47 @@
+"""N stored as a matrix."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.ccp.operators.operator import Delassus
+
+LARGEST = 1500
+"""Rows up to which a matrix is made for the iterations where single products cost more."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class DenseDelassus(Delassus):
+    """N stored as a matrix."""
+
+    matrix: Float[Array, "n n"]
+
+    @property
+    def rows(self) -> int:
+        return self.matrix.shape[-1]
+
+    def apply(self, lam: Float[Array, " n"]) -> Float[Array, " n"]:
+        return self.matrix @ lam
+
+    def diagonal(self) -> Float[Array, " n"]:
+        return jnp.diagonal(self.matrix)
+
+    def blocks(
+        self, scalars: int, width: int = 3
+    ) -> tuple[Float[Array, " s"], Float[Array, "c w w"]]:
+        start = jnp.arange(scalars, self.rows, width)[:, None] + jnp.arange(width)
+        return self.diagonal()[:scalars], self.matrix[start[:, :, None], start[:, None, :]]
+
+    def dense(self) -> Float[Array, "n n"]:
+        return self.matrix
+
+    def scaled(self, s: Float[Array, " n"]) -> "DenseDelassus":
+        return DenseDelassus(s[:, None] * self.matrix * s)
+
+
+def densified(delassus: Delassus) -> Delassus:
+    """As a matrix, unless that is large."""
+    return DenseDelassus(delassus.dense()) if delassus.rows <= LARGEST else delassus
