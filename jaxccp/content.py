@@ -16,7 +16,7 @@ class ByContent:
 
     @cached_property
     def content(self) -> tuple:
-        """The type and all that its fields hold, hashable."""
+        """The type, followed by the values of all fields: one hashable tuple."""
         return type(self), *(_hashable(getattr(self, f.name)) for f in fields(self))  # type: ignore[arg-type]
 
     @cached_property

@@ -6,27 +6,27 @@ from typing import Any
 
 
 def meant(given: Any, known: Collection[Any]) -> str:
-    """Which of the ``known`` names was probably meant, as the end of a message; else nothing."""
+    """``; did you mean …?`` with the known name closest to ``given``; empty where none is close."""
     close = get_close_matches(str(given), map(str, known), n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def unknown(given: Any, known: Collection[Any]) -> str:
-    """That ``given`` is none of the ``known`` names, and which of them was probably meant."""
+    """A message that ``given`` is none of the ``known`` names, with the closest of them."""
     return f"{given!r} is not one of {', '.join(map(str, known))}{meant(given, known)}"
 
 
 def index(label: str, what: str, names: Sequence[str], given: int | str) -> int:
-    """Where ``given``, a name or already an index, stands among ``names``.
+    """The index of ``given``, a name or already an index, among ``names``.
 
     Args:
-        label: who asks, for the message.
-        what: what the names are of, such as "body".
-        names: all there are.
-        given: one of them, or an index.
+        label: what the message of the error begins with: the thing that refers to the name.
+        what: the kind of thing that the names stand for, such as "body".
+        names: the names of all things of that kind, in their order.
+        given: one of the names, or an index.
 
     Raises:
-        ValueError: if there is none.
+        ValueError: there is no such name or index.
     """
     if isinstance(given, str):
         if given in names:

@@ -36,13 +36,14 @@ class Cones:
     mu: Float[Array, " c"]
     """Friction coefficients of the contacts, ≥ 0."""
     friction: Friction = field(default="cone", metadata={"static": True})
+    """The shape of the contacts' cones."""
     rolling: Float[Array, "c 2"] | None = None
-    """Coefficients of spinning and rolling friction, in units of length of the angular rows, ≥ 0;
-    None where contacts have three rows."""
+    """Coefficients of spinning and rolling friction, ≥ 0, in [m] where the angular rows are angular
+    velocities; None where contacts have three rows."""
 
     @property
     def section(self) -> "Section":
-        """The geometry of the contacts' cones."""
+        """Projection and derivatives of the contacts' cones; ``ValueError`` for unknown ones."""
         if self.rolling is not None:
             if self.friction != "cone":
                 raise ValueError(f"rolling friction goes with round cones, not {self.friction!r}")
@@ -53,7 +54,7 @@ class Cones:
 
     @property
     def width(self) -> int:
-        """Rows of a contact, 3 or 6."""
+        """The number of rows of a contact, 3 or 6."""
         return 3 if self.rolling is None else rolling.WIDTH
 
     @property
@@ -73,7 +74,7 @@ class Cones:
         return jnp.concatenate([scalars, contacts.reshape(-1)])
 
     def spread(self, scalars: Float[Array, " s"], blocks: Float[Array, " c"]) -> Float[Array, " n"]:
-        """One value per row from one per block."""
+        """A vector over rows, from a value for each scalar row and one for each contact."""
         return jnp.concatenate([scalars, jnp.repeat(blocks, self.width)])
 
     def raised(self, x: Float[Array, " n"], by: Float[Array, " c"]) -> Float[Array, " n"]:
@@ -131,9 +132,15 @@ def project_coulomb(x: Float[Array, "c 3"], mu: Float[Array, " c"]) -> Float[Arr
 
 
 def regions(normal: Array, length: Array, mu: Array) -> tuple[Array, Array]:
-    """Masks: point inside the cone; point in the polar cone (projects to the apex).
+    """Masks of the points inside their cones, and of those in the polar cones [c, c].
 
-    With μ = 0 the cone is a ray, which has no inside: a contact without friction never sticks.
+    The latter project to the apex. With μ = 0 a cone is a ray, which has no inside, so that a
+    contact without friction never sticks.
+
+    Args:
+        normal: x_n of each point [c].
+        length: ‖x_t‖ of each point [c].
+        mu: friction coefficient of each cone [c].
     """
     inside = (length <= mu * normal) & (normal >= 0) & (mu > 0)
     return inside, (mu * length <= -normal) & ~inside
@@ -166,9 +173,10 @@ def coulomb_spectrum(
 
 
 def coulomb_slope(x: Float[Array, "c 3"], mu: Float[Array, " c"]) -> Float[Array, "c 2"]:
-    """Derivative of μ‖u_t‖ at the solution λ = Π(x), x = λ − ρ ũ: μ times the direction of sliding.
+    """Derivative of μ‖u_t‖ in u_t at the solution λ = Π(x), x = λ − ρ ũ.
 
-    0 where the contact sticks: there u_t is rounding noise, whose direction means nothing.
+    It is μ times the direction of sliding, and 0 where the contact sticks, where the direction of
+    u_t is that of rounding errors.
     """
     tangent = x[:, 1:]
     sticks, _ = regions(x[:, 0], safe.norm(tangent), mu)
@@ -178,7 +186,7 @@ def coulomb_slope(x: Float[Array, "c 3"], mu: Float[Array, " c"]) -> Float[Array
 
 @dataclass(frozen=True)
 class Section:
-    """What solvers and derivatives need of a friction cone, for all contacts (c × w) at once."""
+    """The functions of a friction cone that solvers and derivatives need, for all c contacts."""
 
     project: Callable[[Array, Array], Array]
     """(x, μ) ↦ the nearest point of the cone."""

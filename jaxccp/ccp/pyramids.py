@@ -20,7 +20,7 @@ from jaxtyping import Array, Bool, Float
 
 @dataclass(frozen=True)
 class _Sector:
-    """Points in their sectors: what of the cone is nearest, and where it is."""
+    """For each point its nearest side, edge and face of the pyramid, and its projection on them."""
 
     side: Float[Array, "c 2"]
     """Outward normal a of the nearest side."""
@@ -35,7 +35,9 @@ class _Sector:
     inside: Bool[Array, " c"]
     """Within the cone, which projects to itself; no face with μ = 0, where the cone is a ray."""
     face: Bool[Array, " c"]
+    """Projects to a face."""
     apex: Bool[Array, " c"]
+    """Projects to the apex."""
 
 
 def _sector(x: Float[Array, "c 3"], mu: Float[Array, " c"], sides: int) -> _Sector:
@@ -58,7 +60,13 @@ def _sector(x: Float[Array, "c 3"], mu: Float[Array, " c"], sides: int) -> _Sect
 
 
 def project(x: Float[Array, "c 3"], mu: Float[Array, " c"], sides: int) -> Float[Array, "c 3"]:
-    """Euclidean projection of each contact's impulse on its pyramid; NaN stays NaN."""
+    """Euclidean projection of each contact's impulse on its pyramid; NaN stays NaN.
+
+    Args:
+        x: normal and tangential components of each impulse.
+        mu: friction coefficient of each contact.
+        sides: 4 or 8.
+    """
     at, tangent = _sector(x, mu, sides), x[:, 1:]
     excess = jnp.sum(at.side * tangent, axis=1) - mu * at.on_face
     face = jnp.concatenate([at.on_face[:, None], tangent - excess[:, None] * at.side], axis=1)
@@ -76,9 +84,10 @@ def spectrum(
 ) -> tuple[Float[Array, "c 3"], Float[Array, "c 3 3"]]:
     """Eigenvalues and eigenvectors (columns) of the Jacobian of :func:`project` at ``x``.
 
-    It is the orthogonal projection on everything (inside), a face, an edge or nothing (apex). The
-    vectors are those of the true cone, the generator, across it and outward, at the nearest side
-    or, on an edge, at the vertex.
+    The Jacobian is the orthogonal projection on the whole space (inside the pyramid), on a face, on
+    an edge or on 0 (at the apex). The eigenvectors are named as those of the round cone: along the
+    generator, across it and outward; the generator is the middle of the nearest side or, for points
+    that project to an edge, that edge. Arguments are those of :func:`project`.
     """
     at = _sector(x, mu, sides)
     unit = jnp.where((at.inside | at.face)[:, None], at.side, at.vertex)
@@ -92,7 +101,7 @@ def spectrum(
 
 
 def support(tangent: Float[Array, "c 2"], sides: int) -> Float[Array, " c"]:
-    """max s · tangent over the polygon s with μ λ_n = 1: |t₁| + |t₂| for the pyramid.
+    """max s · tangent over the points s of the polygon with μ λ_n = 1: |t₁| + |t₂| for the pyramid.
 
     Its derivative on a kink is the mean of both sides'.
     """
@@ -105,9 +114,10 @@ def support(tangent: Float[Array, "c 2"], sides: int) -> Float[Array, " c"]:
 def slip(x: Float[Array, "c 3"], mu: Float[Array, " c"], sides: int) -> Float[Array, "c 2"]:
     """Derivative of :func:`support` at the velocity u_t of the solution λ = Π(x), x = λ − ρ ũ.
 
-    Minus the vertex or the side that λ_t is on, 0 where the contact sticks. On a side u_t is
-    perpendicular to it and the support function has a kink; but there the velocity along the
-    side stays zero, so only the derivative across it matters.
+    It is minus the vertex, or minus the normal of the side, that λ_t is on, and 0 where the contact
+    sticks. For λ_t on a side u_t is perpendicular to it, where the support function has a kink; but
+    the velocity along the side stays 0 there, so that only the derivative across it matters.
+    Arguments are those of :func:`project`.
     """
     at = _sector(x, mu, sides)
     vertex = at.vertex / cos(pi / sides)

@@ -17,15 +17,15 @@ from jaxtyping import Array, Bool, Float
 from jaxccp.math import safe
 
 WIDTH = 6
-"""Rows of a contact."""
+"""The number of rows of a contact."""
 TANGENTS, TURNS = slice(1, 3), slice(4, 6)
 """Rows of sliding and of rolling."""
 SUBSETS = np.array(list(np.ndindex(2, 2, 2)), float)
-"""Which of the three bounds are taken as met."""
+"""All subsets of the three bounds, as masks."""
 
 
 def arms(rows: Float[Array, "c 6 12"]) -> Float[Array, " c"]:
-    """The lengths ℓ that make whitened rows of rolling weigh what those of the tangents do."""
+    """Lengths ℓ with which whitened rows of rolling have the norm of those of the tangents."""
     tangents, turns = (jnp.sum(rows[:, part] ** 2, axis=(1, 2)) for part in (TANGENTS, TURNS))
     move = (tangents > 0) & (turns > 0)
     return jnp.sqrt(jnp.where(move, tangents, 1.0) / jnp.where(move, turns, 1.0))
@@ -41,7 +41,7 @@ def _lengths(x: Float[Array, "c 5"]) -> Float[Array, "c 3"]:
 
 
 def _spread(groups: Float[Array, "c 3"]) -> Float[Array, "c 5"]:
-    """One number per group as one per row."""
+    """A number for each row, from one for each of the three groups of rows."""
     return groups[:, np.array([0, 0, 1, 2, 2])]
 
 
@@ -52,17 +52,18 @@ def _limits(mu: Float[Array, " c"], rolling: Float[Array, "c 2"]) -> Float[Array
 def _active(
     x: Float[Array, "c 6"], limits: Float[Array, "c 3"]
 ) -> tuple[Bool[Array, "c 3"], Float[Array, " c"]]:
-    """Which bounds are met, and the normal impulse of the projection, negative where that is the
-    apex.
+    """The bounds that the projection of ``x`` lies on, and its normal impulse n.
 
-    It is the root n of the increasing n − x₀ − Σᵢ kᵢ (aᵢ − kᵢ n)₊. The terms of any subset of i in
-    place of the positive parts give a larger function, so the root is the largest of all theirs.
-    A bound of zero is always met: what has no coefficient never sticks.
+    n is the root of the increasing function n − x₀ − Σᵢ kᵢ (aᵢ − kᵢ n)₊, with the limits kᵢ and the
+    lengths aᵢ of the three groups; where it is negative the projection is the apex. The function
+    with the terms of any subset of i, instead of the positive parts, is larger, so that n is the
+    largest root over all subsets. A bound with a coefficient of 0 always counts as met, so that
+    such rows never stick.
     """
     lengths = _lengths(x[:, 1:])
 
     def root(subset: Array) -> Array:
-        """By the terms of these i."""
+        """The root of the function with the terms of a subset of the groups."""
         above = jnp.sum(subset * limits * lengths, axis=-1)
         return (x[:, 0] + above) / (1.0 + jnp.sum(subset * limits * limits, axis=-1))
 
@@ -75,7 +76,13 @@ def _active(
 def project(
     x: Float[Array, "c 6"], mu: Float[Array, " c"], rolling: Float[Array, "c 2"]
 ) -> Float[Array, "c 6"]:
-    """Euclidean projection on the intersection of the three cones."""
+    """Euclidean projection of each contact's impulse on the intersection of its three cones.
+
+    Args:
+        x: normal, two tangents, spin and two rolls of each impulse.
+        mu: friction coefficient of each contact.
+        rolling: coefficients of spinning and rolling of each contact.
+    """
     limits = _limits(mu, rolling)
     normal = jnp.maximum(_active(x, limits)[1], 0.0)
     most, length = limits * normal[:, None], _lengths(x[:, 1:])
@@ -98,9 +105,10 @@ def spectrum(
 ) -> tuple[Float[Array, "c 6"], Float[Array, "c 6 6"]]:
     """Eigenvalues and eigenvectors (columns) of the Jacobian of :func:`project` at ``x``.
 
-    With x̂ᵢ the direction of group i and A the bounds met, the vector (1, kᵢ x̂ᵢ for i in A) has
-    eigenvalue 1, what else it spans with e_n and those x̂ᵢ has 0; across x̂ᵢ it is kᵢ n / aᵢ.
-    Everything else is 1; at the apex all are 0.
+    Let x̂ᵢ be the direction of group i and A the set of bounds that are met. The vector
+    (1, kᵢ x̂ᵢ for i in A) has eigenvalue 1. All vectors perpendicular to it in the span of e_n and
+    these x̂ᵢ have 0. Vectors of group i in A across x̂ᵢ have kᵢ n / aᵢ. All others have 1; at the
+    apex all have 0. Arguments are those of :func:`project`.
     """
     limits = _limits(mu, rolling)
     met, normal = _active(x, limits)
@@ -117,7 +125,7 @@ def spectrum(
     nothing = jnp.zeros((x.shape[0], 1, 1), x.dtype)
 
     def stacked(*parts: Array) -> Array:
-        """Columns of six rows from those of the normal, the tangents, the spin and the rolling."""
+        """Columns of six rows, from their parts for the normal, tangents, spin and rolls."""
         return jnp.concatenate(parts, axis=1)
 
     zero, two = nothing, jnp.concatenate([nothing, nothing], axis=1)
@@ -150,15 +158,17 @@ def spectrum(
 def shift(
     u: Float[Array, "c 5"], mu: Float[Array, " c"], rolling: Float[Array, "c 2"]
 ) -> Float[Array, " c"]:
-    """μ‖u_t‖ + σ|u_s| + ρ‖u_r‖, De Saxcé's."""
+    """De Saxcé's shift μ‖u_t‖ + σ|u_s| + ρ‖u_r‖; ``u`` are all velocities but the normal one."""
     return jnp.sum(_limits(mu, rolling) * _lengths(u), axis=1)
 
 
 def slope(
     x: Float[Array, "c 6"], mu: Float[Array, " c"], rolling: Float[Array, "c 2"]
 ) -> Float[Array, "c 5"]:
-    """The derivative of :func:`shift` in u at the solution λ = Π(x), x = λ − ρ ũ; 0 in groups that
-    stick."""
+    """Derivative of :func:`shift` in u at the solution λ = Π(x), x = λ − ρ ũ.
+
+    It is 0 in groups that stick. Arguments are those of :func:`project`.
+    """
     limits = _limits(mu, rolling)
     met, _ = _active(x, limits)
     directions = jnp.concatenate(_directions(x[:, 1:]), axis=1)

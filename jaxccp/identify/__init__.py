@@ -1,4 +1,4 @@
-"""Parameters of a model from recorded motion, by gradients through rollouts."""
+"""Identification of a model's parameters from recorded motion, by gradients through rollouts."""
 
 from jaxccp.identify.evaluate import Errors, Evaluator
 from jaxccp.identify.fit import Descent, Fit, Loss, fit

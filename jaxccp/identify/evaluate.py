@@ -1,4 +1,4 @@
-"""How well a model predicts recorded tosses."""
+"""Errors of a model's predictions of recorded tosses."""
 
 from dataclasses import dataclass
 
@@ -12,22 +12,22 @@ from jaxccp.identify.segments import Segments, cut, whole
 from jaxccp.io.tosses import Tosses
 
 HORIZONS = (10, 20, 40)
-"""Samples over which chaos does not yet drown the model."""
+"""Horizons of prediction [samples], short enough that chaos does not hide the model's errors."""
 LONG = 1.5
-"""Tosses longer than this multiple of the shortest are rolled out in a batch of their own."""
+"""Tosses longer than this many times the shortest one are rolled out in a batch of their own."""
 
 
 @dataclass(frozen=True)
 class Errors:
-    """Mean errors of each segment."""
+    """The errors of each of b segments, as means over its samples."""
 
     position: Float[np.ndarray, " b"]
-    """In body widths."""
+    """Distance between predicted and recorded position [body widths]."""
     rotation: Float[np.ndarray, " b"]
-    """[degrees]"""
+    """Angle between predicted and recorded orientation [degrees]."""
 
     def summary(self) -> dict[str, float]:
-        """Mean and median over the segments."""
+        """Mean and median of both errors over the segments, by name."""
         return {
             "position_error_mean": float(np.mean(self.position)),
             "position_error_median": float(np.median(self.position)),
@@ -37,10 +37,16 @@ class Errors:
 
 
 class Evaluator:
-    """Errors of one experiment's predictions; programs are kept from call to call."""
+    """Computes errors of one experiment's predictions; it is compiled once for each shape."""
 
     def __init__(self, experiment: Experiment, names: tuple[str, ...], width: float) -> None:
-        """``names``: the parameters whose values are given; ``width``: of the body [m]."""
+        """Prepare the predictions.
+
+        Args:
+            experiment: the model, and how its motion is computed.
+            names: the parameters whose values are given later.
+            width: of the body, the unit of errors of position [m].
+        """
 
         def of_segment(values: Array, segment: Segments) -> tuple[Array, Array]:
             samples = segment.target_position.shape[0]
@@ -57,12 +63,12 @@ class Evaluator:
         self._run = jax.jit(jax.vmap(of_segment, in_axes=(None, 0)))
 
     def segments(self, values: Float[np.ndarray, " p"], segments: Segments) -> Errors:
-        """Of each segment."""
+        """Errors of each segment, for these values of the parameters."""
         position, rotation = self._run(jnp.asarray(values, float), segments)
         return Errors(np.asarray(position), np.asarray(rotation))
 
     def whole(self, values: Float[np.ndarray, " p"], tosses: Tosses) -> Errors:
-        """Of whole tosses, rolled out from their second sample to their end."""
+        """Errors of whole tosses, predicted from their second sample to their end."""
         order = np.argsort(tosses.lengths, kind="stable")
         # A batch is as long as its longest toss: the few long ones go apart.
         long = tosses.lengths[order] > LONG * tosses.lengths[order[0]]
@@ -75,5 +81,11 @@ class Evaluator:
         )
 
     def horizon(self, values: Float[np.ndarray, " p"], tosses: Tosses, samples: int) -> Errors:
-        """Over the next ``samples`` samples, from starts all along the tosses."""
+        """Errors over a short horizon, from starts all along the tosses.
+
+        Args:
+            values: of the parameters.
+            tosses: the recordings.
+            samples: the horizon: samples predicted from each start.
+        """
         return self.segments(values, cut(tosses, samples, samples, self._gravity))

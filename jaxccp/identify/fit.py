@@ -1,4 +1,4 @@
-"""Gradient descent on parameters through vmapped rollouts."""
+"""Fit of parameters by gradient descent through rollouts of many segments at once."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,27 +15,36 @@ from jaxccp.identify.segments import Segments
 from jaxccp.math import safe
 
 LONGEST = 3.0
-"""Longest gradient of a segment, in medians of its batch."""
+"""Largest norm of a segment's gradient, relative to the median of its batch."""
 
 
 @dataclass(frozen=True)
 class Loss:
     """Mean over samples of a robust distance between prediction and recording.
 
-    Pseudo-Huber with the threshold below: quadratic for small errors, linear for large ones, so
-    that the few segments in which an impact fell on the other side do not outvote the rest.
+    It is the pseudo-Huber function of the errors: quadratic below ``threshold``, linear above it.
+    So the few segments in which the body is predicted to fall on another side do not dominate.
     """
 
     length: float
-    """Errors of position are divided by it [m]."""
+    """The unit of errors of position, such as the body's width [m]."""
     angle_weight: float = 0.5
-    """Lengths per radian: half a body's width, the lever of a rotation."""
+    """Weight of errors of orientation [1/rad]; one half, as a body's corners are about half its
+    width from its centre."""
     threshold: float = 0.02
+    """Error at which the loss turns from quadratic to linear, in units of ``length``."""
 
     def residuals(
         self, experiment: Experiment, names: tuple[str, ...], values: Array, segment: Segments
     ) -> Float[Array, "s 6"]:
-        """Of one segment, zero where the recording had ended."""
+        """Weighted errors of position and orientation of one segment, 0 after the recording's end.
+
+        Args:
+            experiment: predicts the motion.
+            names: of the parameters.
+            values: of the parameters [p].
+            segment: a start and the s samples after it.
+        """
         samples = segment.target_position.shape[0]
         predicted = experiment.predict(names, values, segment, samples)
         shift, turn = errors(*predicted, segment)
@@ -43,14 +52,14 @@ class Loss:
         return jnp.where(segment.valid[:, None], both, 0.0)
 
     def robust(self, residuals: Float[Array, "s 6"]) -> Float[Array, " s"]:
-        """Pseudo-Huber of each sample's residual."""
+        """The pseudo-Huber function of each sample's residual."""
         square = jnp.sum((residuals / self.threshold) ** 2, axis=-1)
         return self.threshold**2 * (jnp.sqrt(1.0 + square) - 1.0)
 
     def of_segment(
         self, experiment: Experiment, names: tuple[str, ...], values: Array, segment: Segments
     ) -> Float[Array, ""]:
-        """Mean over the samples of one segment."""
+        """The loss of one segment; arguments as in :meth:`residuals`."""
         residuals = self.residuals(experiment, names, values, segment)
         return jnp.sum(self.robust(residuals)) / jnp.maximum(jnp.sum(segment.valid), 1)
 
@@ -61,23 +70,23 @@ class Descent:
 
     iterations: int = 60
     batch: int = 48
-    """Segments per iteration."""
+    """The number of segments in a minibatch."""
     learning_rate: float = 0.2
-    """In units of the parameters' scales."""
+    """Step length at the start, relative to the parameters' scales."""
     seed: int = 0
 
 
 @dataclass(frozen=True)
 class Fit:
-    """The outcome of a descent."""
+    """The result of a descent."""
 
     names: tuple[str, ...]
     values: Float[np.ndarray, " p"]
-    """In the order of ``names``."""
+    """Fitted values of the parameters, in the order of ``names``."""
     losses: Float[np.ndarray, " iterations"]
-    """Of the minibatches."""
+    """Loss of the minibatch of each iteration."""
     path: Float[np.ndarray, "iterations p"]
-    """Values after each iteration."""
+    """Values of the parameters after each iteration."""
 
 
 def fit(
@@ -89,16 +98,19 @@ def fit(
     descent: Descent | None = None,
     on_iteration: Callable[[int, float], None] = lambda iteration, loss: None,
 ) -> Fit:
-    """Fit the named parameters to ``segments``.
+    """Fit parameters of a model to segments of recordings.
 
     Args:
-        experiment: the model, whose other numbers stay as they are.
-        segments: starts and what followed.
-        names: any subset of :data:`jaxccp.identify.parameters.PARAMETERS`.
-        loss: how errors count.
-        initial: where to start, by name; the table's values where absent.
-        descent: the optimiser.
-        on_iteration: called with the iteration's number and loss (for a progress bar).
+        experiment: the model; its other numbers stay as they are.
+        segments: starts, each with the samples after it.
+        names: of the parameters, a subset of :data:`jaxccp.identify.parameters.PARAMETERS`.
+        loss: distance between prediction and recording.
+        initial: values to start from, by name; those of the table for names that it lacks.
+        descent: settings of the optimiser.
+        on_iteration: called with the iteration's number and loss, for a progress bar.
+
+    Raises:
+        ValueError: a name is unknown, or an initial value is not between its bounds.
     """
     chosen = parameters.known(names)
     descent = descent or Descent()
@@ -129,10 +141,10 @@ def fit(
 
 
 def _tamed_mean(gradients: Float[Array, "b p"]) -> Float[Array, " p"]:
-    """Mean of the segments' gradients, none longer than a few times the median.
+    """Mean of the segments' gradients, each shortened to at most a few times the median length.
 
-    Behind several impacts a gradient can be exact and yet say nothing about any finite change of
-    the parameters; a few such segments must not steer the rest.
+    After several impacts a gradient can be exact and yet so large that it describes only a tiny
+    change of the parameters; a few such segments must not dominate the mean.
     """
     length = jnp.linalg.norm(gradients, axis=1)
     limit = LONGEST * jnp.median(length)
@@ -140,7 +152,7 @@ def _tamed_mean(gradients: Float[Array, "b p"]) -> Float[Array, " p"]:
 
 
 def _minibatches(count: int, descent: Descent):
-    """Indices of each iteration's segments: epochs of random permutations."""
+    """Indices of the segments of each iteration's minibatch, by random permutations of all."""
     random = np.random.default_rng(descent.seed)
     size = min(descent.batch, count)
     queue = np.zeros(0, int)

@@ -1,4 +1,4 @@
-"""Normal equations of a fit: the pull of each toss on the parameters, and their stiffness."""
+"""Normal equations of a fit: the gradient of each toss's loss, and the Gauss–Newton matrix."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,16 +14,17 @@ from jaxccp.identify.predict import Experiment
 from jaxccp.identify.segments import Segments
 
 CHUNK = 64
-"""Segments differentiated at once."""
+"""The number of segments that are differentiated at once."""
 
 
 @dataclass(frozen=True)
 class NormalEquations:
-    """At some values; sums over segments, parameters in units of their scales."""
+    """Sums over all segments at some values of the p parameters, in units of their scales."""
 
     loss: float
+    """Sum of the segments' losses."""
     scores: Float[np.ndarray, "t p"]
-    """Gradient of each toss's loss."""
+    """Gradient of the loss of each of t tosses."""
     curvature: Float[np.ndarray, "p p"]
     """Σ w JᵀJ, the Gauss–Newton matrix with the robust weights w."""
 
@@ -31,10 +32,16 @@ class NormalEquations:
 def normal_equations(
     experiment: Experiment, segments: Segments, names: tuple[str, ...], loss: Loss
 ) -> Callable[[Float[np.ndarray, " p"]], NormalEquations]:
-    """The normal equations as a function of the values, compiled once.
+    """The normal equations as a function of the parameters' values, compiled once.
 
-    A segment whose gradient is far longer than the others' counts as much as the longest that
-    is not, as in the descent: behind several impacts it says nothing of any finite change.
+    As in the descent, gradients far longer than the median are shortened: after several impacts
+    they describe only tiny changes of the parameters.
+
+    Args:
+        experiment: predicts the motion.
+        segments: starts, each with the samples after it.
+        names: of the parameters.
+        loss: distance between prediction and recording.
     """
     scale = jnp.asarray(parameters.columns(names)[2])
 

@@ -1,4 +1,4 @@
-"""What can be identified: named numbers of a model, their bounds and what they change."""
+"""The parameters that can be identified: named numbers of a model, with bounds and scales."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from jaxccp.model.model import Model
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number to identify, kept strictly between its bounds."""
+    """A number that can be identified; it stays strictly between its bounds."""
 
     meaning: str
     unit: str
@@ -22,13 +22,13 @@ class Parameter:
     lower: float
     upper: float
     scale: float
-    """A change that matters: the unit of the optimiser's steps."""
+    """A typical change of the parameter, the unit of the optimiser's steps."""
     apply: Callable[[Model, Array], Model]
-    """The model with this number in place."""
+    """From a model and a value to the model with this value."""
 
 
 def _surface(name: str) -> Callable[[Model, Array], Model]:
-    """Of every surface, so that the combination of two of them is the value itself."""
+    """A parameter of every surface alike, so that two surfaces combine to the value itself."""
 
     def apply(model: Model, value: Array) -> Model:
         column = jnp.broadcast_to(value, getattr(model.shapes, name).shape)
@@ -38,7 +38,7 @@ def _surface(name: str) -> Callable[[Model, Array], Model]:
 
 
 def _on_body(name: str) -> Callable[[Model, Array], Model]:
-    """Of the shapes on free bodies; the ground's stay zero."""
+    """A parameter of the shapes on free bodies; those on fixed bodies keep their value."""
 
     def apply(model: Model, value: Array) -> Model:
         column = getattr(model.shapes, name)
@@ -104,7 +104,7 @@ PARAMETERS: dict[str, Parameter] = {
     ),
     "gravity": Parameter("relative to nominal", "", 1.0, 0.8, 1.2, 0.01, _gravity),
 }
-"""Only ratios to the mass can be seen in poses: the mass itself is not among them."""
+"""The mass is not among them: recorded poses depend only on ratios of other numbers to it."""
 
 DEFAULT = (
     "friction",
@@ -119,7 +119,7 @@ DEFAULT = (
 
 
 def known(names: Sequence[str]) -> tuple[str, ...]:
-    """``names``, or a ``ValueError`` that lists what can be identified."""
+    """``names``; raises ``ValueError``, listing all parameters, if one is unknown or repeated."""
     unknown = [name for name in names if name not in PARAMETERS]
     if unknown or not names or len(set(names)) < len(names):
         what = ", ".join(unknown) or "an empty or repeated list"
@@ -130,8 +130,8 @@ def known(names: Sequence[str]) -> tuple[str, ...]:
 def to_physical(names: Sequence[str], free: Float[Array, " p"]) -> Float[Array, " p"]:
     """Values between their bounds from unconstrained numbers.
 
-    A logistic curve whose slope at the middle of the range is the parameter's scale, so that a
-    step of one optimiser suits parameters of all units.
+    Each is a logistic function whose slope in the middle of the range is the parameter's scale, so
+    that one length of step suits parameters of all units.
     """
     lower, upper, scale = columns(names)
     share = jax.nn.sigmoid(4.0 * scale / (upper - lower) * free)
@@ -139,7 +139,7 @@ def to_physical(names: Sequence[str], free: Float[Array, " p"]) -> Float[Array, 
 
 
 def to_free(names: Sequence[str], values: Mapping[str, float]) -> Float[np.ndarray, " p"]:
-    """Unconstrained numbers of values strictly between their bounds."""
+    """The inverse of :func:`to_physical`; raises ``ValueError`` for values out of bounds."""
     lower, upper, scale = columns(names)
     physical = np.array([values[name] for name in names], float)
     for name, value, low, high in zip(names, physical, lower, upper, strict=True):
@@ -150,7 +150,7 @@ def to_free(names: Sequence[str], values: Mapping[str, float]) -> Float[np.ndarr
 
 
 def columns(names: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Lower and upper bounds and scales of the named parameters."""
+    """Lower bounds, upper bounds and scales of the named parameters [p, p, p]."""
     chosen = [PARAMETERS[name] for name in names]
     return (
         np.array([p.lower for p in chosen]),
@@ -160,7 +160,13 @@ def columns(names: Sequence[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def apply(model: Model, names: Sequence[str], values: Float[Array, " p"]) -> Model:
-    """The model with the named numbers in place."""
+    """The model with other values of some parameters.
+
+    Args:
+        model: whose other numbers stay as they are.
+        names: of the parameters.
+        values: of the parameters, in the order of ``names``.
+    """
     for name, value in zip(names, values, strict=True):
         model = PARAMETERS[name].apply(model, value)
     return model

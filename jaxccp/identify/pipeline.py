@@ -1,4 +1,4 @@
-"""The whole identification: split, fit, standard errors, errors before and after."""
+"""The whole identification: split, fit, standard errors, errors of prediction before and after."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -30,22 +30,22 @@ LATER_RATE = 0.3
 
 @dataclass(frozen=True)
 class Settings:
-    """How to identify; the defaults suit tosses of a cube recorded at some 150 Hz."""
+    """Settings of an identification; the defaults suit tosses of a cube recorded at some 150 Hz."""
 
     names: tuple[str, ...] = parameters.DEFAULT
     law: Law = "ncp"
     solver: Solver | str = field(default_factory=APGD)
     """An algorithm of :mod:`jaxccp.ccp.solvers`, or its name there."""
     horizons: tuple[int, ...] = (40, 100)
-    """Lengths of the rollouts that are compared with the recording [samples]: one descent for
-    each, from where the one before ended. Short ones lead towards the minimum, of which long
-    ones, rough after several impacts, tell most."""
+    """Lengths of the rollouts that are compared with the recording [samples], with one descent for
+    each, which begins where the one before ended. The loss over a short horizon is smooth and leads
+    towards the minimum; that over a long one is rough, and determines the minimum best."""
     substeps: int = 8
-    """Steps between samples."""
+    """The number of steps between two samples."""
     holdout: float = 0.3
-    """Share of the tosses that are kept out of the fit, to measure it."""
+    """Fraction of the tosses that are left out of the fit, to measure its errors."""
     threshold: float = 0.1
-    """Where the loss turns from quadratic to linear [body widths]."""
+    """Error at which the loss turns from quadratic to linear [body widths]."""
     descent: Descent = field(default_factory=Descent)
 
     def __post_init__(self) -> None:
@@ -54,44 +54,56 @@ class Settings:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One set of parameters on the tosses that were not fitted."""
+    """Errors of prediction, with one set of parameters, on the tosses that were not fitted."""
 
     whole: Errors
+    """Errors of whole tosses."""
     horizons: dict[int, Errors]
-    """By the number of samples predicted."""
+    """Errors over short horizons, by the number of samples predicted."""
 
     def summary(self) -> dict:
-        """Means and medians, ready for JSON."""
+        """Means and medians of the errors, by name, ready for JSON."""
         short = {str(samples): errors.summary() for samples, errors in self.horizons.items()}
         return self.whole.summary() | {"horizons": short}
 
 
 @dataclass(frozen=True)
 class Identification:
-    """What was found, and what it is worth."""
+    """The result of an identification."""
 
     settings: Settings
     stages: tuple[Fit, ...]
-    """One for each horizon."""
+    """The descent over each horizon."""
     standard_errors: Float[np.ndarray, " p"]
+    """Standard error of each parameter, in its unit."""
     initial: Float[np.ndarray, " p"]
+    """Value of each parameter before the fit."""
     before: Comparison
+    """Errors of prediction with the initial values."""
     after: Comparison
+    """Errors of prediction with the fitted values."""
     train: Int[np.ndarray, " k"]
-    """Ids of the tosses fitted."""
+    """Ids of the tosses that were fitted."""
     test: Int[np.ndarray, " k"]
-    """Ids of the tosses the comparisons are made on."""
+    """Ids of the tosses that ``before`` and ``after`` refer to."""
 
     @property
     def fit(self) -> Fit:
-        """The outcome."""
+        """The last descent, with the refined values."""
         return self.stages[-1]
 
 
 def cube_experiment(
     dt: float, law: Law, substeps: int, solver: Solver | str | None = None
 ) -> Experiment:
-    """The cube of the toss experiment on a plane, sampled every ``dt`` [s]."""
+    """The cube of the toss experiment on a plane.
+
+    Args:
+        dt: time between samples [s].
+        law: of contact.
+        substeps: the number of steps between two samples.
+        solver: an algorithm, or its name; APGD when None.
+    """
     model, state = SCENES["cube-toss"](jax.random.key(0))
     double = model.bodies.mass.dtype == np.float64
     # A batch waits for its slowest solve: an impact on several corners can take thousands of
@@ -101,7 +113,19 @@ def cube_experiment(
 
 
 def split(tosses: Tosses, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Random positions of the tosses to fit and of those held out, at least one of each."""
+    """Split the tosses at random into those to fit and those held out.
+
+    Args:
+        tosses: two at least.
+        share: fraction of the tosses that are held out.
+        seed: of the random numbers.
+
+    Returns:
+        Positions, among all tosses, of those to fit and of those held out, at least one of each.
+
+    Raises:
+        ValueError: there is only one toss.
+    """
     if len(tosses) < 2:
         raise ValueError("one toss cannot be both fitted and held out: record at least two")
     order = np.random.default_rng(seed).permutation(len(tosses))
@@ -110,15 +134,29 @@ def split(tosses: Tosses, share: float, seed: int) -> tuple[np.ndarray, np.ndarr
 
 
 def pieces(tosses: Tosses, horizon: int, gravity: Float[Array, " 3"]) -> Segments:
-    """Segments of ``horizon`` samples all along the tosses, if two fit into most of them; else
-    one per toss, from its start for at most ``horizon`` samples."""
+    """Segments of tosses for a fit over one horizon.
+
+    Where more than half of the tosses are longer than two horizons they are cut into segments of
+    one horizon; else there is one segment per toss, from its start, of at most one horizon.
+
+    Args:
+        tosses: the recordings.
+        horizon: samples after each start.
+        gravity: of the model [m/s²].
+    """
     if 2 * horizon < np.median(tosses.lengths):
         return cut(tosses, horizon, horizon, gravity)
     return whole(tosses, horizon)
 
 
 def compare(evaluator: Evaluator, tosses: Tosses, values: np.ndarray) -> Comparison:
-    """Errors of the model with these parameters on all of ``tosses``."""
+    """Errors of prediction of tosses with one set of parameters.
+
+    Args:
+        evaluator: computes the errors.
+        tosses: the recordings.
+        values: of the parameters [p].
+    """
     shortest = int(tosses.lengths.max()) - 2
     return Comparison(
         evaluator.whole(values, tosses),
@@ -131,7 +169,10 @@ def compare(evaluator: Evaluator, tosses: Tosses, values: np.ndarray) -> Compari
 
 
 def evaluator(dt: float, names: tuple[str, ...], law: Law, substeps: int) -> Evaluator:
-    """Of the cube, in cube widths."""
+    """An evaluator of the cube, with errors in cube widths.
+
+    Arguments are those of :func:`cube_experiment`, and the ``names`` of the parameters.
+    """
     return Evaluator(cube_experiment(dt, law, substeps), names, WIDTH)
 
 
@@ -141,7 +182,17 @@ def identify(
     on_stage: Callable[[str], None] = lambda stage: None,
     on_iteration: Callable[[int, float], None] = lambda iteration, loss: None,
 ) -> Identification:
-    """Fit ``settings.names`` to a random part of ``tosses`` and measure the fit on the rest."""
+    """Fit parameters to a random part of the tosses and measure the errors on the others.
+
+    Args:
+        tosses: the recordings.
+        settings: parameters, law, horizons and optimiser.
+        on_stage: called with a description whenever a stage of the work begins.
+        on_iteration: called with the number and the loss of every iteration of a descent.
+
+    Raises:
+        ValueError: a parameter is unknown, or there are too few or too short tosses.
+    """
     names = parameters.known(settings.names)
     train, test = split(tosses, settings.holdout, settings.descent.seed)
     experiment = cube_experiment(tosses.dt, settings.law, settings.substeps, settings.solver)

@@ -1,4 +1,4 @@
-"""What a model makes of a recorded start."""
+"""Prediction of motion by a model, from a recorded start."""
 
 from dataclasses import dataclass, field, replace
 
@@ -25,12 +25,12 @@ class Experiment:
 
     model: Model
     state: State
-    """Any state of the model; starts replace what the recording tells."""
+    """Any state of the model; the body's pose and twist are replaced by those of each start."""
     dt: float
     """Time between samples [s]."""
     law: Law = "ncp"
     substeps: int = 8
-    """Steps between samples."""
+    """The number of steps between two samples."""
     stop: Stop = field(default_factory=lambda: Stop(max_iterations=300))
     solver: Solver | str = field(default_factory=APGD)
     """An algorithm of :mod:`jaxccp.ccp.solvers`, or its name there."""
@@ -45,14 +45,21 @@ class Experiment:
 
     @property
     def body(self) -> int:
-        """The free body."""
+        """Index of the free body."""
         (index,) = self.model.topology.free.nonzero()[0]
         return int(index)
 
     def predict(
         self, names: tuple[str, ...], values: Float[Array, " p"], start: Segments, samples: int
     ) -> tuple[Float[Array, "s 3"], Float[Array, "s 4"]]:
-        """Positions and orientations at the samples after one start (``vmap`` for many)."""
+        """Positions and orientations of the body at the samples after one start.
+
+        Args:
+            names: of the parameters.
+            values: of the parameters.
+            start: one segment, without a leading axis; use ``vmap`` for many.
+            samples: the number s of samples.
+        """
         model = parameters.apply(self.model, names, values)
         body = self.body
         steps, h = samples * self.substeps, self.stepper.h
@@ -78,7 +85,16 @@ def errors(
     orientation: Float[Array, "s 4"],
     segment: Segments,
 ) -> tuple[Float[Array, "s 3"], Float[Array, "s 3"]]:
-    """Error of position [m, world] and rotation vector of the error of orientation [rad]."""
+    """Errors of a prediction at each of s samples.
+
+    Args:
+        position: predicted, world [m].
+        orientation: predicted, (w, x, y, z).
+        segment: has the recorded poses.
+
+    Returns:
+        The error of position, world [m], and the rotation vector of the error of orientation [rad].
+    """
     difference = quaternion.multiply(quaternion.conjugate(segment.target_quaternion), orientation)
     difference = jnp.where(difference[:, :1] < 0, -difference, difference)
     sine = safe.norm(difference[:, 1:])

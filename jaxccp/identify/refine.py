@@ -1,4 +1,4 @@
-"""The last steps of a fit, by curvature instead of gradients alone."""
+"""The last steps of a fit, which use its curvature."""
 
 from collections.abc import Callable
 
@@ -18,10 +18,19 @@ def refine(
     names: tuple[str, ...],
     values: Float[np.ndarray, " p"],
 ) -> tuple[Float[np.ndarray, " p"], NormalEquations]:
-    """Levenberg–Marquardt from where a descent ended; the loss never grows.
+    """Minimise the loss by Levenberg–Marquardt steps, from where a descent ended.
 
-    Marquardt, SIAM J. Appl. Math. 11 (1963). Descent crawls along directions in which two
-    parameters nearly undo each other (rounding and half width, say); the curvature knows them.
+    Marquardt, SIAM J. Appl. Math. 11 (1963). Gradient descent is slow where changes of two
+    parameters, such as rounding and half width, nearly cancel; steps that use the curvature are
+    not. The loss never grows.
+
+    Args:
+        equations: the normal equations as a function of the values.
+        names: of the p parameters.
+        values: to start from.
+
+    Returns:
+        The refined values, and the normal equations there.
     """
     lower, upper, scale = parameters.columns(names)
     here, damping = equations(values), 1e-3

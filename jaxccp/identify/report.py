@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PICTURED = 3
-"""Held-out tosses in the picture."""
+"""The number of held-out tosses in the picture."""
 
 
 def as_json(found: Identification, truth: Mapping[str, float] = MappingProxyType({})) -> dict:
-    """Parameters with standard errors, errors before and after, and how they came about.
+    """Parameters with standard errors, errors of prediction before and after, and settings.
 
     Args:
         found: the identification.
         truth: true values of those parameters of which they are known, by name.
 
     Returns:
-        What JSON can hold, the true values as ``true`` of their parameters.
+        A dictionary that JSON can hold; true values are under ``true`` of their parameters.
     """
     names, fit = found.fit.names, found.fit
     return {
@@ -68,7 +68,7 @@ def as_json(found: Identification, truth: Mapping[str, float] = MappingProxyType
 
 
 def _finite(value: float) -> float | None:
-    """JSON has no infinity: a parameter the data do not tell has no standard error."""
+    """``value``, or None if it is infinite, as where the data do not determine a parameter."""
     return float(value) if np.isfinite(value) else None
 
 

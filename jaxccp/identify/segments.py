@@ -1,4 +1,4 @@
-"""Recorded trajectories cut into starts and what followed them."""
+"""Segments of recorded trajectories: a start, and the samples after it."""
 
 from dataclasses import dataclass
 
@@ -10,29 +10,34 @@ from jaxtyping import Array, Bool, Float, Int
 from jaxccp.io.tosses import Tosses
 
 FIRST = 1
-"""First sample with a velocity: velocities are backward differences."""
+"""Index of the first sample that has a velocity, since velocities are backward differences."""
 JUMP = 0.3
-"""Change of velocity between samples, beyond gravity's, that betrays an impact [m/s]."""
+"""Change of velocity between samples, beyond that by gravity, that indicates an impact [m/s]."""
 SPIN_JUMP = 3.0
-"""Likewise of angular velocity [rad/s]."""
+"""Change of angular velocity between samples that indicates an impact [rad/s]."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Segments:
-    """b starts, each with the s samples after it."""
+    """b starts, each with the s samples after it, of one body; poses in the world."""
 
     position: Float[Array, "b 3"]
+    """Position at the start [m]."""
     quaternion: Float[Array, "b 4"]
+    """Orientation at the start, (w, x, y, z)."""
     velocity: Float[Array, "b 3"]
-    """Mean over the interval that ends at the start [m/s]."""
+    """Mean velocity over the sampling interval that ends at the start [m/s]."""
     angular_velocity: Float[Array, "b 3"]
+    """Angular velocity at the start [rad/s]."""
     target_position: Float[Array, "b s 3"]
+    """Recorded positions after the start [m]."""
     target_quaternion: Float[Array, "b s 4"]
+    """Recorded orientations after the start."""
     valid: Bool[Array, "b s"]
-    """False where the recording had ended."""
+    """False after the end of the recording."""
     toss: Int[Array, " b"]
-    """Which toss each segment is from."""
+    """Index of the toss that each segment is from."""
 
     def __len__(self) -> int:
         return len(self.toss)
@@ -43,7 +48,7 @@ class Segments:
 
 
 def whole(tosses: Tosses, limit: int | None = None) -> Segments:
-    """One segment per toss, from its second sample to its end or for ``limit`` samples."""
+    """One segment per toss, from its second sample to its end, or of ``limit`` samples at most."""
     samples = int(tosses.lengths.max()) - FIRST - 1
     samples = samples if limit is None else min(samples, limit)
     start = tosses.starts + FIRST
@@ -55,14 +60,15 @@ def cut(
 ) -> Segments:
     """Cut recordings into segments whose starts are not impacts.
 
-    The velocity of a start is a mean over the interval before it; where an impact fell into that
-    interval it is the velocity of no moment, so the start is put off until the motion is smooth.
+    The velocity of a start is the mean over the sampling interval before it. With an impact in that
+    interval the mean is not the velocity at any time, so the start is moved to the next sample
+    before which the motion is smooth.
 
     Args:
         tosses: the recordings.
         samples: how many samples follow each start.
-        stride: samples from one start to the next, more where a start is put off.
-        gravity: the model's, by which bodies in flight gain speed between samples [m/s²].
+        stride: samples from one start to the next, or more where a start is moved.
+        gravity: of the model, by which the velocity changes between samples in flight [m/s²].
 
     Raises:
         ValueError: no recording is long enough.
@@ -90,7 +96,14 @@ def cut(
 def _smooth(
     tosses: Tosses, first: int, length: int, gravity: Float[np.ndarray, " 3"]
 ) -> Bool[np.ndarray, " length"]:
-    """Whether each sample of a toss has no impact in the interval before it."""
+    """Mask of the samples of a toss that have no impact in the sampling interval before them.
+
+    Args:
+        tosses: the recordings.
+        first: row of the toss's first sample.
+        length: the number of its samples.
+        gravity: of the model [m/s²].
+    """
     rows = slice(first, first + length)
     # From the second sample with a velocity on: the difference up to the first has no meaning.
     change = np.diff(tosses.position[rows], n=2, axis=0) / tosses.dt

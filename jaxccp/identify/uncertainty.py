@@ -10,9 +10,10 @@ from jaxccp.identify.normal import NormalEquations
 def standard_errors(equations: NormalEquations, names: tuple[str, ...]) -> Float[np.ndarray, " p"]:
     """Cluster-robust standard errors at the minimum of the loss.
 
-    The sandwich H⁻¹ (Σ_t g_t g_tᵀ) H⁻¹ of an M-estimator (Huber 1967; White 1982), g_t the gradient
-    of toss t, whose samples share their errors, and H the Gauss–Newton matrix. Infinite where the
-    data do not tell a parameter at all.
+    They are square roots of the diagonal of the sandwich H⁻¹ (Σ_t g_t g_tᵀ) H⁻¹ of an M-estimator
+    (Huber 1967; White 1982), where g_t is the gradient of the loss of toss t, whose samples have
+    correlated errors, and H the Gauss–Newton matrix. A parameter that the data do not determine has
+    an infinite one.
     """
     scores, curvature = equations.scores, equations.curvature
     tosses, count = scores.shape

@@ -1,4 +1,4 @@
-"""Branches that stay branches under ``vmap``, where ``lax.cond`` alone becomes both of them."""
+"""A branch that is skipped under ``vmap`` too, where ``lax.cond`` computes both of its branches."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -15,9 +15,15 @@ _Tree = TypeVar("_Tree")
 
 
 def when(flag: Bool[Array, ""], change: Callable[[], _Tree], otherwise: _Tree) -> _Tree:
-    """``change()`` where ``flag`` holds, elsewhere ``otherwise``.
+    """``change()`` where ``flag`` is true, elsewhere ``otherwise``.
 
-    Over a batch ``change`` is computed for all if ``flag`` holds for any, else for none.
+    Under ``vmap`` it is computed for the whole batch if any flag is true, and not at all if none
+    is.
+
+    Args:
+        flag: which of the two.
+        change: computes a pytree of the structure of ``otherwise``.
+        otherwise: the result where ``flag`` is false.
     """
     return lax.cond(_anywhere(flag), lambda: _chosen(flag, change(), otherwise), lambda: otherwise)
 

@@ -1,4 +1,4 @@
-"""Closed forms for 3 × 3 matrices, cheap to compile and to batch."""
+"""Closed-form linear algebra of 3 × 3 matrices, which is cheap to compile and to batch."""
 
 import jax.numpy as jnp
 from jax import lax
@@ -14,7 +14,7 @@ def cross_matrix(v: Float[Array, "*b 3"]) -> Float[Array, "*b 3 3"]:
 
 
 def inverse(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b 3 3"]:
-    """Inverse by the adjugate; ``a`` must be well conditioned, and may be of any size.
+    """Inverse by the adjugate, for a well-conditioned ``a`` with entries of any magnitude.
 
     The adjugate has products of two entries, the determinant of three, and its derivative of six,
     which leave the range of float32 with the inertia of a 4 g die, or of a ship. So the matrix is

@@ -14,7 +14,7 @@ PRODUCT = np.array(
         [[0, 0, 0, -1], [0, 0, -1, 0], [0, 1, 0, 0], [1, 0, 0, 0]],
     ]
 )
-"""The matrix of multiplying from the left by 1, i, j and k."""
+"""Four matrices: those of multiplication from the left by 1, i, j and k."""
 
 
 def multiply(p: Float[Array, "*b 4"], q: Float[Array, "*b 4"]) -> Float[Array, "*b 4"]:

@@ -1,4 +1,4 @@
-"""Linear algebra of a handful of unknowns, unrolled: cheap to compile and to batch."""
+"""Linear algebra of few unknowns, as unrolled loops, which are cheap to compile and to batch."""
 
 import jax.numpy as jnp
 from jax import lax
@@ -8,8 +8,11 @@ from jaxccp.math import safe
 
 
 def solve(a: Float[Array, "n n"], b: Float[Array, "n m"]) -> Float[Array, "n m"]:
-    """a⁻¹ b by Gauss–Jordan elimination without pivoting, for ``a`` near symmetric positive
-    definite; a pivot below rounding is raised to it, so that a singular ``a`` gives no NaN."""
+    """a⁻¹ b by Gauss–Jordan elimination without pivoting.
+
+    ``a`` must be symmetric positive definite, or nearly so. A pivot smaller than the rounding error
+    is replaced by that, so that a singular ``a`` gives no NaN.
+    """
     n = a.shape[0]
     size = lax.stop_gradient(jnp.max(jnp.abs(a), initial=0.0))
     floor = 100 * float(jnp.finfo(a.dtype).eps) * size + float(jnp.finfo(a.dtype).tiny)
@@ -23,9 +26,9 @@ def solve(a: Float[Array, "n n"], b: Float[Array, "n m"]) -> Float[Array, "n m"]
 def complete(a: Float[Array, "n k"]) -> Float[Array, "n n"]:
     """An orthogonal matrix whose first k columns span those of ``a``, by Householder reflections.
 
-    Columns of zeros at the end of ``a`` are no columns at all: the remaining ones complete those
-    before. The completion jumps where a pivot passes −0.6 of its column's length, a value that no
-    axis has by construction as it may have 0; what it spans does not jump.
+    Where the last columns of ``a`` are zero, the columns of the result that complete the others
+    begin there. The completing columns jump where a pivot passes −0.6 of its column's length, which
+    axes along the frame's directions (0, ±1) do not come near; the space they span does not jump.
     """
     n, k = a.shape
     basis = jnp.eye(n, dtype=a.dtype)

@@ -1,4 +1,4 @@
-"""What jnp does with arrays, over pytrees of them."""
+"""Functions of ``jax.numpy`` for pytrees of arrays."""
 
 from typing import TypeVar
 

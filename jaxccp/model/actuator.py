@@ -1,4 +1,4 @@
-"""Actuators: what they push an axis with, given a control."""
+"""Actuators: the force that each exerts along an axis, given a control."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ class Actuator:
     damping: float = 0.0
     gear: float = 1.0
     force_limits: Range = (-np.inf, np.inf)
-    """[N, N m]"""
+    """Lowest and highest force [N, N m]."""
     control_limits: Range = (-np.inf, np.inf)
-    """Controls beyond are taken to these."""
+    """Lowest and highest control; a control outside of them counts as the nearer one."""
 
     def __post_init__(self) -> None:
         name = type(self).__name__
@@ -55,7 +55,13 @@ def motor(
     force_limits: Range = (-np.inf, np.inf),
     control_limits: Range = (-np.inf, np.inf),
 ) -> Actuator:
-    """The control is the force [N, N m]."""
+    """An actuator whose control is its force [N, N m].
+
+    Args:
+        gear: force along the axis per unit of control.
+        force_limits: lowest and highest force [N, N m].
+        control_limits: lowest and highest control.
+    """
     return Actuator(1.0, 0.0, 0.0, 0.0, gear, force_limits, control_limits)
 
 
@@ -65,7 +71,14 @@ def position_servo(
     force_limits: Range = (-np.inf, np.inf),
     control_limits: Range = (-np.inf, np.inf),
 ) -> Actuator:
-    """The control is the coordinate to go to [m, rad], by a spring and a damper."""
+    """An actuator whose control is the coordinate that a spring and a damper pull towards [m, rad].
+
+    Args:
+        stiffness: of the spring [N/m, N m/rad].
+        damping: of the damper, which resists the rate of the coordinate [N s/m, N m s/rad].
+        force_limits: lowest and highest force [N, N m].
+        control_limits: lowest and highest control [m, rad].
+    """
     return Actuator(stiffness, 0.0, stiffness, damping, 1.0, force_limits, control_limits)
 
 
@@ -74,12 +87,18 @@ def velocity_servo(
     force_limits: Range = (-np.inf, np.inf),
     control_limits: Range = (-np.inf, np.inf),
 ) -> Actuator:
-    """The control is the rate to keep [m/s, rad/s], by a damper."""
+    """An actuator whose control is the rate that a damper pulls towards [m/s, rad/s].
+
+    Args:
+        damping: force per difference of rates [N s/m, N m s/rad].
+        force_limits: lowest and highest force [N, N m].
+        control_limits: lowest and highest control [m/s, rad/s].
+    """
     return Actuator(damping, 0.0, 0.0, damping, 1.0, force_limits, control_limits)
 
 
 def columns(actuators: Sequence[Actuator]) -> dict[str, np.ndarray]:
-    """The numbers of all actuators, by name."""
+    """Each number of :class:`Actuator`, by its name, as an array with one entry per actuator."""
     return {
         "gain": np.array([a.gain for a in actuators], float),
         "offset": np.array([a.offset for a in actuators], float),

@@ -11,13 +11,13 @@ from jaxccp.math import quaternion
 from jaxccp.model.model import Model
 
 Pose = tuple[Array, Array]
-"""Quaternion and position."""
+"""A unit quaternion (w, x, y, z) and a position [m]."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Kinds:
-    """Which slots of a joint are what; a slot without an axis is nothing."""
+    """The kind of axis in each slot of each joint; all are False in a slot without an axis."""
 
     hinge: Bool[Array, "*n k"]
     slide: Bool[Array, "*n k"]
@@ -32,9 +32,17 @@ class Kinds:
 def joint_chains(
     model: Model, coordinate: Float[Array, " na"]
 ) -> tuple[Float[Array, "nj 4"], Float[Array, "nj 3"], Float[Array, "nj 6 k"]]:
-    """Of each joint at its coordinates: orientation and position of its frame on the second body in
-    that on the first, and by axis the relative twist per rate, at that frame's origin, in its
-    axes."""
+    """Pose and Jacobian of the second body's joint frame in the first body's, for every joint.
+
+    Args:
+        model: has nj joints with at most k axes each, na in all.
+        coordinate: of each axis [m, rad].
+
+    Returns:
+        The frames' orientations (w, x, y, z) and positions [m], and for each axis the twist
+        (linear, angular) of the second frame relative to the first per unit of rate, at the second
+        frame's origin and in its axes.
+    """
     slots, axes = model.topology.linkage.slots, model.axes
     given, direction = by_slot(coordinate, slots), by_slot(axes.direction, slots)
     kinds = Kinds.of(model.topology.linkage.motions, slots)
@@ -50,8 +58,19 @@ def chain(
     kinds: Kinds,
     ball: Float[Array, "4"],
 ) -> tuple[Float[Array, "4"], Float[Array, "3"], Float[Array, "6 k"]]:
-    """Orientation and position after all axes at coordinates ``q``, and the twist per rate of each
-    (at that frame's origin, in its axes). A ball has the orientation ``ball``, whatever q."""
+    """Pose and Jacobian of one joint: the product of the motions of its axes, in their order.
+
+    Args:
+        q: coordinate of each axis [m, rad].
+        direction: unit vector of each axis, in the joint's frame.
+        point: a point on each axis, in the joint's frame [m].
+        kinds: whether each axis is a hinge, a slide or one of the three of a ball.
+        ball: orientation of the ball, if the joint has one; its ``q`` are not read.
+
+    Returns:
+        Orientation and position [m] of the second frame in the first, and the relative twist per
+        unit of rate of each axis, at the second frame's origin and in its axes.
+    """
 
     def only(mask: Array) -> Array:
         return jnp.where(mask[:, None], direction, 0.0)
@@ -83,5 +102,5 @@ def chain(
 
 
 def by_slot(table: Array, slots: np.ndarray) -> Array:
-    """Rows of a table over axes, by joint and slot; zero where a joint has no more axes."""
+    """The rows of a table over axes, arranged by joint and slot; 0 in a slot without an axis."""
     return jnp.concatenate([table, jnp.zeros_like(table, shape=(1, *table.shape[1:]))])[slots]

@@ -1,4 +1,4 @@
-"""One number of a configuration, and what acts along it."""
+"""A scalar coordinate of a mechanism (of an axis or a tendon), and the forces along it."""
 
 from dataclasses import dataclass, fields
 
@@ -7,22 +7,23 @@ import numpy as np
 
 @dataclass(frozen=True, kw_only=True)
 class Coordinate:
-    """Forces along a coordinate: [m, N] for a length, [rad, N m] for an angle.
+    """The forces along a coordinate: [m, N] for a length, [rad, N m] for an angle.
 
-    Raises ``ValueError`` for what is not physical.
+    Raises ``ValueError`` for a number that no mechanism can have.
     """
 
     limits: tuple[float, float] | None = None
     """Lowest and highest coordinate; infinite for none on that side."""
     stiffness: float = 0.0
-    """Of a spring to ``rest`` [N/m, N m/rad]."""
+    """Stiffness of a spring that pulls towards ``rest`` [N/m, N m/rad]."""
     rest: float = 0.0
+    """Coordinate at which the spring is relaxed [m, rad]."""
     damping: float = 0.0
-    """[N s/m, N m s/rad]"""
+    """Force per rate of the coordinate, against it [N s/m, N m s/rad]."""
     armature: float = 0.0
-    """Inertia of the rotor, of the mass that moves with the coordinate [kg, kg m²]."""
+    """Inertia of a rotor, or mass, that moves at the rate of the coordinate [kg, kg m²]."""
     friction: float = 0.0
-    """Dry friction: the largest force it holds [N, N m]."""
+    """Dry friction: the largest force with which it resists motion [N, N m]."""
 
     def __post_init__(self) -> None:
         name = type(self).__name__
@@ -40,4 +41,4 @@ class Coordinate:
 
 
 FORCES = tuple(field.name for field in fields(Coordinate) if field.name != "limits")
-"""Names of the numbers but the limits."""
+"""The fields of :class:`Coordinate` other than ``limits``."""

@@ -1,4 +1,4 @@
-"""Degrees of freedom in reduced coordinates: which there are, and which bodies each moves."""
+"""The degrees of freedom in reduced coordinates, and the bodies that each of them moves."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,43 +10,47 @@ from jaxccp.content import ByContent
 
 @dataclass(frozen=True, eq=False)
 class Dofs(ByContent):
-    """Joints of trees give degrees of freedom to the bodies that hang on them; static.
+    """The nv degrees of freedom of a mechanism; static.
 
-    First come six of every root, the velocity of its centre of mass and its angular velocity in
-    world axes, then the axes of the trees' joints in their order.
+    Each root (a free body that no joint of a tree places) has six: the velocity of its centre of
+    mass, then its angular velocity, in world axes. After those of all roots come the axes of the
+    trees' joints in their order.
     """
 
     roots: np.ndarray
-    """Free bodies that no joint of a tree places [nr]."""
+    """Index of each root [nr]."""
     axes: np.ndarray
-    """Axes of the trees' joints [ma]; the other axes belong to joints that close loops."""
+    """Index of each axis of the trees' joints [ma]; all other axes belong to joints that close
+    loops."""
     moves: np.ndarray
-    """Whether a degree of freedom moves a body [nb nv]."""
+    """Mask: the degree of freedom moves the body [nb nv]."""
     before: np.ndarray
-    """Whether a degree of freedom carries the axis of another one [nv nv]."""
+    """Mask: the first degree of freedom moves the axis of the second [nv nv]."""
     trees: np.ndarray
-    """Bodies of each tree: two and more with a free root, or those hanging on a fixed one by the
-    same joint [nt nb]."""
+    """Mask of the bodies of each tree [nt nb]. A tree is a free root with at least one body on it,
+    or all bodies that hang on a fixed body by the same joint."""
     floating: np.ndarray
-    """Which of the trees have a free root [nt]."""
+    """Mask of the trees that have a free root [nt]."""
     hangs: np.ndarray
-    """Whether a body hangs on a joint, directly or through others [nj nb]."""
+    """Mask: the body is carried by the joint, directly or through other joints [nj nb]."""
     levels: np.ndarray
-    """Joints of the trees from the roots outwards, none in a level hanging on another in it; the
-    number of joints where a level has no more [levels w]."""
+    """Joints of the trees by their distance from the root, so that no joint of a level carries
+    another one of it; filled up with the number of joints [levels w]."""
     forwards: np.ndarray
-    """Whether each joint places its second body [nj]; True for those that close loops."""
+    """Mask of the joints that place their second body against their first [nj]; True for those
+    that close loops."""
 
     @property
     def count(self) -> int:
-        """Degrees of freedom nv."""
+        """The number of degrees of freedom, nv."""
         return self.moves.shape[1]
 
     @cached_property
     def over(self) -> np.ndarray:
-        """Whether the second of two degrees of freedom moves all that the first one moves; of two
-        that move the same, only for the one of the two orders in which the second is not the
-        later one [nv nv]."""
+        """Mask: the second degree of freedom moves every body that the first one moves [nv nv].
+
+        Of two that move the same bodies only the earlier one does so for the later one.
+        """
         moves = self.moves.T.astype(int)
         whole = moves @ moves.T == np.sum(moves, axis=1)[:, None]
         order = np.arange(self.count)
@@ -54,17 +58,17 @@ class Dofs(ByContent):
 
     @property
     def jointed(self) -> np.ndarray:
-        """Which bodies are in one of ``trees`` [nb]."""
+        """Mask of the bodies that are in one of ``trees`` [nb]."""
         return np.any(self.trees, axis=0)
 
     @property
     def first_axis(self) -> int:
-        """Column of the first axis."""
+        """Index of the first degree of freedom that is an axis, after those of the roots."""
         return 6 * len(self.roots)
 
     @property
     def closes_loops(self) -> bool:
-        """Whether some joints are in no tree."""
+        """Whether some joint is in no tree."""
         return int(np.sum(self.levels < len(self.forwards))) < len(self.forwards)
 
 
@@ -75,14 +79,15 @@ def dofs(
     tree: tuple[np.ndarray, np.ndarray],
     free: np.ndarray,
 ) -> Dofs:
-    """Those of a mechanism.
+    """The degrees of freedom of a mechanism.
 
     Args:
         bodies: first and second body of each joint [nj 2].
         owner: joint of each axis [na].
-        ball: which axes are a ball's [na].
-        tree: joints in an order in which each places one body, and whether that is its second.
-        free: which bodies move [nb].
+        ball: mask of the axes that belong to a ball [na].
+        tree: joints in an order in which each places one body, and whether that is its second, as
+            :func:`jaxccp.model.tree.spanning_tree` gives them.
+        free: mask of the bodies that move [nb].
     """
     order, forwards = tree
     everyone = np.ones(len(bodies), bool)
@@ -136,9 +141,12 @@ def _before(
     axes: np.ndarray,
     moves: np.ndarray,
 ) -> np.ndarray:
-    """Which degrees of freedom carry the axis of which: those that move the body that the joint
-    hangs on, and within a joint those between it and that body, but a ball's not each other.
-    Roots turn about axes that have the world's directions and move with the root."""
+    """Mask: the first degree of freedom moves the axis of the second [nv nv].
+
+    An axis is moved by all that moves the body its joint hangs on, and by the axes between it and
+    that body within its joint; the three axes of a ball do not move each other. A root turns about
+    axes through its centre of mass, which only its velocity moves.
+    """
     count, first = moves.shape[1], 6 * len(roots)
     before = np.zeros((count, count), bool)
     for root in range(len(roots)):

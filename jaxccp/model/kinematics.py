@@ -1,4 +1,4 @@
-"""Where the joints are: coordinates, rates, directions of motion and of constraint."""
+"""Coordinates and rates of joints, and the Jacobians of their motion and of their constraints."""
 
 from dataclasses import dataclass
 
@@ -20,24 +20,28 @@ NEWTON_STEPS = 5
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class JointMotion:
-    """Of all joints at a state. Rows are Jacobians: of the first and the second body's twist
-    (linear, angular; world), the second's positive."""
+    """The motion of all joints and tendons at a state.
+
+    A row has one part for each of the joint's two bodies. Times these bodies' twists (linear,
+    angular; world axes) and summed, it gives a rate of the second body relative to the first.
+    """
 
     coordinate: Float[Array, " na"]
-    """[m, rad]; those of a ball are its rotation vector."""
+    """Coordinate of each axis [m, rad]; the three of a ball are its rotation vector."""
     rate: Float[Array, " na"]
-    """[m/s, rad/s]"""
+    """Rate of each axis [m/s, rad/s]."""
     axis: Float[Array, "na 2 6"]
-    """Rows that give the rates."""
+    """Rows whose rates are ``rate``."""
     held: Float[Array, "m 2 6"]
-    """Rows that a closed joint keeps at 0."""
+    """Rows of the motions that the joints forbid, whose rates are 0."""
     error: Float[Array, " m"]
-    """How far the joints are from closed, along each of these [m, rad]."""
+    """By how much the joints are violated along each of the forbidden motions [m, rad]."""
     tendon: TendonMotion
+    """Lengths, rates and rows of the tendons."""
 
 
 def joint_motion(model: Model, state: State) -> JointMotion:
-    """Coordinates, rates and rows of all joints and tendons.
+    """Coordinates, rates and rows of all joints and tendons, found from the poses of the bodies.
 
     The second body's frame G in the first one's is modelled as the product of exponentials
     G(q) = Π exp(ξ_k q_k) over the joint's axes (Brockett 1984; Murray, Li & Sastry 1994, ch. 3).
@@ -80,8 +84,14 @@ def tree_motion(model: Model, state: State) -> JointMotion:
 def _world_rows(
     model: Model, state: State, joints: np.ndarray, local: Float[Array, "r 6"]
 ) -> Float[Array, "r 2 6"]:
-    """Rows on the bodies' twists from rows on the relative twists of joints, which are given at the
-    second body's joint frame, in its axes."""
+    """Rows on the twists of the bodies, from rows on the relative twists of joints.
+
+    Args:
+        model: the joints.
+        state: poses of the bodies.
+        joints: the joint of each row [r].
+        local: rows at the origin of the second body's joint frame, in its axes.
+    """
     facing, origin = joint_frames(model, state)
     turn = quaternion.to_matrix(facing[:, 1])[joints]
     wrench = jnp.einsum("rij,rpj->rpi", turn, local.reshape(-1, 2, 3))
@@ -101,7 +111,7 @@ def _along(
 
 
 def joint_frames(model: Model, state: State) -> Pose:
-    """Orientation [nj 2 4] and origin [nj 2 3] of the joints' frames on both bodies, world."""
+    """Orientations [nj 2 4] and origins [nj 2 3] of joints' frames on both bodies, world [m]."""
     bodies = model.topology.linkage.bodies
     facing = state.quaternion[bodies]
     origin = state.position[bodies] + quaternion.rotate(facing, model.joints.anchor)
@@ -111,7 +121,7 @@ def joint_frames(model: Model, state: State) -> Pose:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class _Found:
-    """Of one joint, by slot and column; in the second body's joint frame."""
+    """Coordinates, rows and errors of one joint, with rows in the second body's joint frame."""
 
     coordinate: Float[Array, "*n k"]
     axis: Float[Array, "*n k 6"]
@@ -127,13 +137,22 @@ def _motion(
     near: Float[Array, " k"],
     kinds: Kinds,
 ) -> _Found:
-    """One joint whose second frame is at ``rotation``, ``shift`` in its first."""
+    """Coordinates, rows and errors of one joint from the relative pose of its frames.
+
+    Args:
+        rotation: orientation of the second frame in the first (w, x, y, z).
+        shift: position of the second frame in the first [m].
+        direction: unit vector of each axis, in the joint's frame.
+        point: a point on each axis [m].
+        near: coordinates at which the search begins [m, rad].
+        kinds: whether each axis is a hinge, a slide or one of the three of a ball.
+    """
     solved = kinds.hinge | kinds.slide
     count = near.shape[0]
     identity = jnp.eye(count, dtype=near.dtype)
 
     def at(q: Array) -> tuple[Array, Array]:
-        """S [6 k] and e."""
+        """The Jacobian S [6 k] and the error e [6] at coordinates ``q``."""
         facing, end, columns = chain(q, direction, point, kinds, rotation)
         back = quaternion.conjugate(facing)
         moved = quaternion.rotate(back, shift - end)
@@ -168,11 +187,11 @@ def _motion(
 
 
 def _gram(columns: Float[Array, "6 k"], used: Bool[Array, " k"]) -> Float[Array, "k k"]:
-    """SᵀS, the identity on slots without an axis."""
+    """SᵀS, with the rows of the identity in slots without an axis."""
     identity = jnp.eye(used.shape[0], dtype=columns.dtype)
     return jnp.where(used[:, None] & used, columns.T @ columns, identity)
 
 
 def _dual(columns: Float[Array, "6 k"], used: Bool[Array, " k"]) -> Float[Array, "k 6"]:
-    """(SᵀS)⁻¹ Sᵀ: the rates of the axes from a relative twist."""
+    """(SᵀS)⁻¹ Sᵀ, which gives the rates of the axes from a relative twist."""
     return small.solve(_gram(columns, used), columns.T)

@@ -1,4 +1,4 @@
-"""Joints, axes and actuators as tables: numbers that can be differentiated, and static facts."""
+"""Tables of joints, axes and actuators: numbers that can be differentiated, and static facts."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,24 +15,27 @@ from jaxccp.names import index
 
 @dataclass(frozen=True, eq=False)
 class Linkage(ByContent):
-    """What cannot be differentiated: who is connected to whom, and which rows there are."""
+    """The static facts of joints, tendons and actuators: what they connect, and their scalar rows.
+
+    A coordinate is that of an axis or of a tendon: the na axes come first, then the nt tendons.
+    """
 
     joints: tuple[str, ...]
-    """Names."""
+    """Name of each joint."""
     bodies: np.ndarray
     """First and second body of each joint [nj 2]."""
     tree: tuple[np.ndarray, np.ndarray]
-    """Joints that place the bodies one after the other, from the fixed ones outwards, and whether
-    each places its second body; the others close loops."""
+    """Joints of a spanning tree in an order in which each places one more body, and whether that is
+    its second one. Joints that are not in it close loops."""
     axes: tuple[str, ...]
-    """Names: the joint's where it has one axis, else ``joint.0``, ``joint.1``, …; a ball has
-    three."""
+    """Name of each axis: the joint's if it has one axis, else ``joint.0``, ``joint.1``, …; a ball
+    has three."""
     motions: tuple[Motion, ...]
-    """Of each axis [na]."""
+    """Kind of each axis [na]."""
     slots: np.ndarray
-    """Axes of each joint in their order, na where it has no more [nj most]."""
+    """Axes of each joint in their order, filled up with na [nj most]."""
     routing: Routing
-    """Tendons. What acts along coordinates counts the axes first, then the tendons."""
+    """The tendons."""
     sprung: np.ndarray
     """Coordinates with stiffness, damping, armature or a force law."""
     lower: np.ndarray
@@ -40,69 +43,70 @@ class Linkage(ByContent):
     upper: np.ndarray
     """Coordinates with an upper limit."""
     balls: np.ndarray
-    """First axes of balls with a limit of their angle, which is the upper one of these axes."""
+    """First axis of each ball with a limit; the limit of its angle is this axis's upper one."""
     rubbed: np.ndarray
     """Coordinates with dry friction."""
     actuators: tuple[str, ...]
-    """Names."""
+    """Name of each actuator."""
     driven: np.ndarray
-    """Coordinate that each actuator drives [nm]."""
+    """Coordinate that each actuator acts along [nm]."""
     servos: np.ndarray
     """Actuators whose force depends on the motion."""
     bounded: np.ndarray
-    """Which of the servos have a limit of force."""
+    """Mask of the servos whose force has a limit."""
 
     @cached_property
     def place(self) -> tuple[np.ndarray, np.ndarray]:
-        """Joint and slot of each axis [na]."""
+        """The joint that each axis belongs to, and its slot there [na, na]."""
         joints, places = np.nonzero(self.slots < len(self.axes))
         order = np.argsort(self.slots[joints, places])
         return joints[order], places[order]
 
     @property
     def owner(self) -> np.ndarray:
-        """Joint of each axis [na]."""
+        """The joint that each axis belongs to [na]."""
         return self.place[0]
 
     @cached_property
     def held(self) -> tuple[np.ndarray, np.ndarray]:
-        """Joint and column (after those of its axes) of each equality row, 6 nj − na of them."""
+        """Joint of each forbidden motion, and its number among the six of the joint, of which the
+        first belong to the axes; there are 6 nj − na."""
         free = np.sum(self.slots < len(self.axes), axis=1)
         joints, columns = np.nonzero(np.arange(6) >= free[:, None])
         return joints, columns
 
     @property
     def linked(self) -> bool:
-        """Whether there is anything here at all."""
+        """Whether there is any joint or tendon."""
         return bool(self.joints or self.routing.tendons)
 
     @property
     def forbidden(self) -> int:
-        """Scalar rows that forbid motion: of joints and of tendons of constant length. They come
-        first."""
+        """The number of scalar rows that forbid motion: of joints and of tendons whose length is
+        given. They come before all others."""
         return len(self.held[0]) + len(self.routing.held)
 
     @property
     def rows(self) -> int:
-        """Scalar rows that all of this makes."""
+        """The number of scalar rows."""
         return len(self.row_owner)
 
     @cached_property
     def row_owner(self) -> np.ndarray:
-        """Joint of each scalar row, the number of joints for those along tendons."""
+        """Joint of each scalar row; the number of joints for a row along a tendon."""
         along = self._row_coordinate[len(self.held[0]) :]
         tendons = np.full(len(self.routing.tendons), len(self.joints))
         return np.concatenate([self.held[0], np.concatenate([self.owner, tendons])[along]])
 
     @cached_property
     def row_tendon(self) -> np.ndarray:
-        """Tendon of each scalar row, the number of tendons for those that belong to a joint."""
+        """Tendon of each scalar row; the number of tendons for a row that belongs to a joint."""
         tendon = self._row_coordinate - len(self.axes)
         return np.where(tendon < 0, len(self.routing.tendons), tendon)
 
     @cached_property
     def row_sense(self) -> np.ndarray:
-        """1 for each scalar row, -1 for those of upper limits, whose rates are −q̇."""
+        """1 for each scalar row whose velocity is q̇, -1 for upper limits, where it is −q̇."""
         first = len(self.held[0]) + sum(map(len, (self.routing.held, self.sprung, self.lower)))
         sense = np.ones(self.rows)
         sense[first : first + len(self.upper)] = -1
@@ -110,7 +114,7 @@ class Linkage(ByContent):
 
     @cached_property
     def _row_coordinate(self) -> np.ndarray:
-        """Coordinate that each scalar row acts along, -1 for what joints forbid."""
+        """Coordinate that each scalar row acts along; -1 for the forbidden motions of joints."""
         limited = (self.lower, self.upper, self.balls)
         along = (self.sprung, *limited, self.rubbed, self.driven[self.servos])
         forbidden = np.full(len(self.held[0]), -1)
@@ -118,7 +122,7 @@ class Linkage(ByContent):
 
     @cached_property
     def equalities(self) -> np.ndarray:
-        """Which scalar rows are equalities; the others have bounds."""
+        """Mask of the scalar rows that are equalities; the others have bounds."""
         bounded = sum(map(len, (self.lower, self.upper, self.balls, self.rubbed)))
         return np.concatenate(
             [
@@ -148,27 +152,27 @@ class Linkage(ByContent):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Joints:
-    """Where the joints are: their frame in each of the two bodies."""
+    """The frame of each joint on each of its two bodies."""
 
     anchor: Float[Array, "nj 2 3"]
-    """Origin, from the centre of mass, in body axes [m]."""
+    """Origin of the frame, from the body's centre of mass, in body axes [m]."""
     frame: Float[Array, "nj 2 4"]
-    """Orientation, (w, x, y, z)."""
+    """Orientation of the frame in body axes, (w, x, y, z)."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Axes:
-    """Degrees of freedom and what acts along coordinates: these, then the tendons. See
-    :class:`jaxccp.model.coordinate.Coordinate`."""
+    """Geometry of the na axes, and the forces along all coordinates: the axes', then the nt
+    tendons'. For these numbers and their units see :class:`jaxccp.model.coordinate.Coordinate`."""
 
     direction: Float[Array, "na 3"]
-    """Unit, in the joint's frame."""
+    """Unit vector along each axis, in the joint's frame."""
     point: Float[Array, "na 3"]
-    """A point of the axis, in the joint's frame [m]."""
+    """A point of each axis, in the joint's frame [m]."""
     lower: Float[Array, " na+nt"]
     upper: Float[Array, " na+nt"]
-    """Of a ball its first axis has that of its angle."""
+    """Of the three axes of a ball the first has the limit of its angle [rad]."""
     stiffness: Float[Array, " na+nt"]
     rest: Float[Array, " na+nt"]
     damping: Float[Array, " na+nt"]
@@ -179,7 +183,7 @@ class Axes:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Actuators:
-    """What drives the axes; see :class:`jaxccp.model.actuator.Actuator`."""
+    """The numbers of the nm actuators; see :class:`jaxccp.model.actuator.Actuator`."""
 
     gain: Float[Array, " nm"]
     offset: Float[Array, " nm"]

@@ -12,7 +12,7 @@ Rule = Literal["min", "max", "mean", "geometric"]
 
 @dataclass(frozen=True)
 class Material:
-    """Surface of a shape."""
+    """The surface of a shape, as far as contact depends on it."""
 
     friction: float = 0.6
     """Coulomb coefficient μ."""
@@ -23,12 +23,12 @@ class Material:
     damping: float = 0.0
     """Relaxation time α of a compliant contact [s]: its dashpot is α / compliance [N·s/m]."""
     impact_friction: float = 1.0
-    """μ in an impact, relative to ``friction``, which lasting contact has. One number does not
-    describe both where the coefficient falls with pressure."""
+    """Coulomb coefficient in an impact, relative to ``friction``, the one of lasting contact. They
+    differ where the coefficient falls with pressure."""
     spinning: float = 0.0
-    """Torque about the normal that the contact holds, per normal force [m]."""
+    """Largest torque about the normal by which a contact resists spinning, per normal force [m]."""
     rolling: float = 0.0
-    """Torque about the tangents that the contact holds, per normal force [m]."""
+    """Largest torque about a tangent by which a contact resists rolling, per normal force [m]."""
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -48,8 +48,9 @@ class Combination:
     """
 
     friction: Rule = "min"
-    """Of spinning and rolling friction too."""
+    """The rule for friction, spinning and rolling friction."""
     restitution: Rule = "min"
+    """The rule for restitution."""
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -74,5 +75,11 @@ _RULES = {
 
 
 def combine(rule: Rule, a: Float[Array, "c *k"], b: Float[Array, "c *k"]) -> Float[Array, "c *k"]:
-    """One coefficient per contact from those of its two surfaces."""
+    """The coefficient of each contact.
+
+    Args:
+        rule: how two coefficients become one.
+        a: coefficients of the first surface of each contact.
+        b: coefficients of the second surface of each contact.
+    """
     return _RULES[rule](a, b)

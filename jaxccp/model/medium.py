@@ -12,16 +12,16 @@ class Medium:
     """A fluid that resists boxes on the bodies; see :func:`jaxccp.dynamics.drag.drag`."""
 
     density: Float[Array, ""]
-    """[kg/m³]"""
+    """Density [kg/m³]."""
     viscosity: Float[Array, ""]
-    """[Pa s]"""
+    """Dynamic viscosity [Pa s]."""
     wind: Float[Array, "3"]
     """Velocity of the fluid [m/s]."""
     position: Float[Array, "k 3"]
-    """Centre of each box from its body's centre of mass, in body axes [m]."""
+    """Centre of each of the k boxes, from its body's centre of mass, in body axes [m]."""
     quaternion: Float[Array, "k 4"]
-    """Orientation, in body axes."""
+    """Orientation of each box in body axes, (w, x, y, z)."""
     half_extents: Float[Array, "k 3"]
-    """[m]"""
+    """Half extents of each box along its axes [m]."""
     bodies: tuple[int, ...] = field(metadata={"static": True})
-    """That each box is on."""
+    """The body that each box is fixed to."""

@@ -1,4 +1,4 @@
-"""The mechanical model: every number a leaf, every fact of topology static."""
+"""The mechanical model: its numbers are leaves of a pytree, its topology is static."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -18,41 +18,52 @@ from jaxccp.names import index
 
 @dataclass(frozen=True, eq=False)
 class PairGroup(ByContent):
-    """All pairs of shapes with one collision kernel; shape indices into the model's shapes."""
+    """All pairs of shapes that one collision kernel handles."""
 
     kinds: tuple[str, str]
-    """Of one pair, under which the kernel is found; only kernels of all kinds have others."""
+    """The kinds of the first pair's shapes, by which the kernel is looked up. A kernel that handles
+    several kinds has pairs of other kinds in the group as well."""
     first: np.ndarray
+    """Index of the first shape of each pair."""
     second: np.ndarray
+    """Index of the second shape of each pair."""
     rubs: np.ndarray
     """Row in ``Shapes.rubs`` of each pair that has one, else -1."""
 
 
 @dataclass(frozen=True, eq=False)
 class Topology(ByContent):
-    """What cannot be differentiated or batched. Compared by identity: build a model once."""
+    """The static facts of a model: what cannot be differentiated or batched.
+
+    Topologies compare by content, so that a model built again compiles nothing.
+    """
 
     bodies: tuple[str, ...]
-    """Names; body 0 is the fixed world."""
+    """Name of each body; body 0 is the fixed world."""
     free: np.ndarray
-    """Mask [nb] of the bodies that move."""
+    """Mask of the bodies that move [nb]."""
     shape_names: tuple[str, ...]
+    """Name of each shape."""
     shapes: tuple[str, ...]
     """Kind of each shape."""
     shape_body: np.ndarray
     """Body of each shape [ng]."""
     row: np.ndarray
-    """Of each shape in the table of its kind, such as ``Shapes.hulls`` [ng]; else 0."""
+    """Row of each shape in the table of its kind, such as ``Shapes.hulls``; 0 for kinds that have
+    no table [ng]."""
     pairs: tuple[PairGroup, ...]
+    """The pairs of shapes that may touch, grouped by kernel."""
     combination: Combination
+    """How the coefficients of two surfaces become those of their contact."""
     rolls: bool
     """Whether contacts resist spinning and rolling: they then have six rows."""
     rebounds: bool
     """Whether any surface had restitution when the model was built: only then are impulses of
     bounces placed at their time of impact."""
     max_contacts: int | None
-    """Capacity for contacts; None keeps every candidate of every pair."""
+    """The number of contacts that a step has room for; None: for all candidates of all pairs."""
     linkage: Linkage
+    """Joints, tendons and actuators."""
 
     @cached_property
     def dofs(self) -> Dofs:
@@ -73,12 +84,12 @@ class Topology(ByContent):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Bodies:
-    """Inertial properties; those of fixed bodies are placeholders."""
+    """Inertial properties of the bodies; those of fixed bodies are placeholders."""
 
     mass: Float[Array, " nb"]
-    """[kg]"""
+    """Mass [kg]."""
     inertia: Float[Array, "nb 3 3"]
-    """About the centre of mass, in body axes [kg m²]."""
+    """Inertia about the centre of mass, in body axes [kg m²]."""
 
 
 @jax.tree_util.register_dataclass
@@ -87,10 +98,10 @@ class Hull:
     """Convex polyhedra, one per row of the leading axes, padded to the size of the largest."""
 
     vertices: Float[Array, "*n v 3"]
-    """Before they are scaled by the shape's size [m]; padded by repeating the first."""
+    """Vertices, before they are scaled by the shape's size [m]; filled up with the first vertex."""
     faces: Int[Array, "*n f m"]
-    """Vertices of each face, counter-clockwise seen from outside; padded by repeating the last
-    vertex, and the first face."""
+    """Vertices of each face, counter-clockwise seen from outside. A face is filled up with its last
+    vertex, a polyhedron with its first face."""
 
 
 @jax.tree_util.register_dataclass
@@ -99,11 +110,13 @@ class HeightGrid:
     """Height fields, one per row of the leading axes, padded to the size of the largest."""
 
     heights: Float[Array, "*n r c"]
-    """Before they are scaled by the shape's size [m]."""
+    """Heights, before they are scaled by the shape's size [m]."""
     rows: Int[Array, "*n"]
+    """The number of rows that the height field has, without those that fill it up."""
     columns: Int[Array, "*n"]
+    """The number of columns that it has."""
     window: int = field(metadata={"static": True})
-    """Cells along each axis that a shape may touch at once."""
+    """The number of cells along each axis that one shape may touch at once."""
 
 
 @jax.tree_util.register_dataclass
@@ -112,25 +125,32 @@ class Shapes:
     """Collision geometry and surfaces, one row per shape."""
 
     position: Float[Array, "ng 3"]
-    """Of the shape's frame in its body's [m]."""
+    """Origin of the shape's frame in its body's frame [m]."""
     quaternion: Float[Array, "ng 4"]
+    """Orientation of the shape's frame in its body's frame, (w, x, y, z)."""
     size: Float[Array, "ng 3"]
+    """Dimensions of the shape, with a meaning that depends on its kind [m]."""
     radius: Float[Array, " ng"]
+    """Radius of the ball swept over the shape's core [m]."""
     friction: Float[Array, " ng"]
+    """Coulomb coefficient."""
     restitution: Float[Array, " ng"]
+    """Ratio of separation to approach speed."""
     impact_friction: Float[Array, " ng"]
-    """Relative to ``friction``."""
+    """Coulomb coefficient in an impact, relative to ``friction``."""
     compliance: Float[Array, " ng"]
+    """Normal displacement per force [m/N]."""
     damping: Float[Array, " ng"]
+    """Relaxation time of a compliant contact [s]."""
     rolling: Float[Array, "ng 2"]
-    """Spinning and rolling friction [m]."""
+    """Coefficients of spinning and rolling friction [m]."""
     rubs: Float[Array, "k 3"]
-    """Friction, spinning and rolling friction [m] of pairs that do not combine those of their
-    shapes."""
+    """Coefficients of friction, spinning and rolling friction [m] of the k pairs that have their
+    own; all other pairs combine those of their shapes."""
     hulls: Hull
-    """Of the convex meshes; ``Topology.row`` says whose is which."""
+    """The different convex meshes; ``Topology.row`` has the row of each shape."""
     grids: HeightGrid
-    """Of the height fields, likewise."""
+    """The different height fields; ``Topology.row`` has the row of each shape."""
 
 
 @jax.tree_util.register_dataclass
@@ -158,7 +178,7 @@ class Model:
     tendons: Tendons
     actuators: Actuators
     gravity: Float[Array, "3"]
-    """[m/s²]"""
+    """Acceleration by gravity [m/s²]."""
     contact: ContactSettings
     topology: Topology = field(metadata={"static": True})
     medium: Medium | None = None

@@ -13,7 +13,7 @@ from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 UNROLLED = 8
-"""Levels of a tree that are written out; deeper trees are a loop over levels."""
+"""Largest number of levels of a tree that are unrolled; deeper trees take a loop over levels."""
 
 
 def place(
@@ -22,17 +22,20 @@ def place(
     coordinate: Float[Array, " na"],
     rate: Float[Array, " na"] | None = None,
 ) -> State:
-    """``state`` with the bodies where the joints' coordinates put them, moving at ``rate``.
+    """The state with given coordinates and rates of the joints: poses and twists follow from them.
+
+    Joints that close a loop (those that :attr:`jaxccp.model.Linkage.tree` leaves out) are ignored:
+    their coordinates follow from the others', and they are closed only if those allow it.
 
     Args:
-        model: the joints.
-        state: what no joint decides is taken from it: bodies that no joint holds to a fixed one
-            are placed against one of their own, which stays where it is and moves as it does.
-        coordinate: of each axis [m, rad]; of a ball its rotation vector.
-        rate: [m/s, rad/s]; at rest when None.
+        model: na axes.
+        state: has the poses and twists of the roots, the free bodies that no joint of a tree
+            places; they are kept.
+        coordinate: of each axis [m, rad]; the three of a ball are its rotation vector.
+        rate: of each axis [m/s, rad/s]; 0 when None.
 
-    Joints that close a loop (:attr:`jaxccp.model.Linkage.tree` leaves them out) are not looked at:
-    their coordinates follow from the others', and they are closed if those allow it.
+    Returns:
+        ``state`` with new poses, twists and coordinates.
     """
     linkage, dofs = model.topology.linkage, model.topology.dofs
     if not linkage.joints:
@@ -87,7 +90,13 @@ def _hung(
 
 
 def _attach(bodies: tuple[Array, ...], level: tuple) -> tuple[tuple[Array, ...], None]:
-    """Place the second body of each pair against the first (:func:`_hung`)."""
+    """Place one body of each joint of a level against the joint's other body.
+
+    Args:
+        bodies: positions, orientations, velocities and angular velocities of all bodies.
+        level: the body each joint hangs on and the one it places [w 2], and how the second is
+            placed against the first [w 13] (:func:`_hung`).
+    """
     position, orientation, velocity, spin = bodies
     pair, numbers = level
     known, placed = pair[:, 0], pair[:, 1]

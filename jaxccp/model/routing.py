@@ -1,4 +1,4 @@
-"""Tendons as tables, and where they are: lengths, rates and rows."""
+"""Tables of tendons, and their lengths, rates and Jacobians at a state."""
 
 from dataclasses import dataclass
 
@@ -14,42 +14,48 @@ from jaxccp.model.tendons.functions import Functions, imposed
 
 @dataclass(frozen=True, eq=False)
 class Routing(ByContent):
-    """Where tendons run. Each has slots for the free bodies that it pulls on; what it does to fixed
-    ones goes into a slot more, which nothing reads."""
+    """The static facts of nt tendons: the axes, points and bodies that they act on.
+
+    Each tendon has w slots for the free bodies that it acts on. Forces on fixed bodies go into one
+    more slot, w, which is not read.
+    """
 
     tendons: tuple[str, ...]
-    """Names."""
+    """Name of each tendon."""
     bodies: np.ndarray
-    """Body of each slot, 0 where a tendon has no more [nt w]."""
+    """Body in each slot, 0 in a slot without one [nt w]."""
     held: np.ndarray
-    """Tendons of constant length, and of imposed ones."""
+    """Tendons whose length is given, as a constant or as a function of time."""
     terms: np.ndarray
     """Tendon and axis of each term of a coupling [m 2]."""
     term_slots: np.ndarray
-    """Slots of the bodies of that axis [m 2]."""
+    """Slots of the two bodies of that axis [m 2]."""
     segments: np.ndarray
-    """Tendon and two points of each straight part of a cable [k 3]."""
+    """Tendon, first and last point of each straight part of a cable [k 3]."""
     segment_slots: np.ndarray
-    """Slots of the bodies of these points [k 2]."""
+    """Slots of the bodies of these two points [k 2]."""
     point_body: np.ndarray
-    """Body of each point [p]."""
+    """Body that each point is fixed to [p]."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Tendons:
-    """See :class:`jaxccp.model.tendons.Tendon`; what acts along them is among ``Model.axes``."""
+    """The numbers of tendons; see :class:`jaxccp.model.tendons.Tendon`.
+
+    Stiffness and the other forces along them are in ``Model.axes``.
+    """
 
     polynomial: Float[Array, "m d"]
-    """Of each term, lowest degree first."""
+    """Coefficients of each term of a coupling, lowest degree first."""
     point: Float[Array, "p 3"]
-    """From the centre of mass, in body axes [m]."""
+    """Each point of a cable, from its body's centre of mass, in body axes [m]."""
     length: Float[Array, " nt"]
-    """At which those are held that are; 0 for those with a motion."""
+    """The length that is given as a constant [m, rad]; 0 for all other tendons."""
     motions: Functions
-    """Lengths that are imposed over time."""
+    """Lengths that are given as functions of time."""
     laws: Functions
-    """Forces along tendons."""
+    """Force laws: forces as functions of length, rate and time."""
 
     @property
     def ruled(self) -> bool:
@@ -57,19 +63,22 @@ class Tendons:
         return bool(self.laws.groups)
 
     def held_at(self, time: Float[Array, ""]) -> Float[Array, " nt"]:
-        """Lengths at which those are held that are, at a time."""
+        """The given length of each tendon at a time [m, rad]; 0 for those that are free."""
         return imposed(self.motions, self.length, time)
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class TendonMotion:
-    """Of all tendons at a state."""
+    """The motion of all tendons at a state."""
 
     length: Float[Array, " nt"]
+    """[m, rad]"""
     rate: Float[Array, " nt"]
+    """Derivative of the length by time [m/s, rad/s]."""
     row: Float[Array, "nt w 6"]
-    """Rows that give the rates: of the twists (linear, angular; world) of ``Routing.bodies``."""
+    """Jacobian of the length: ``rate`` is its product with the twists (linear, angular; world
+    axes) of the bodies in ``Routing.bodies``."""
 
 
 def tendon_motion(
@@ -80,8 +89,16 @@ def tendon_motion(
     pose: tuple[Float[Array, "nb 3"], Float[Array, "nb 4"]],
     twist: Float[Array, "nb 6"],
 ) -> TendonMotion:
-    """Lengths are Σ p_k(q_k) of couplings and Σ ‖x_{i+1} − x_i‖ of cables; ``axis`` has the rows
-    that give the rates of the joints' coordinates, ``pose`` positions and orientations."""
+    """Lengths, rates and rows of tendons: Σ p_k(q_k) of couplings, Σ ‖x_{i+1} − x_i‖ of cables.
+
+    Args:
+        routing: the axes, points and bodies of the tendons.
+        tendons: their numbers.
+        coordinate: of each axis [m, rad].
+        axis: Jacobian of each axis's coordinate, by the twists of its joint's two bodies.
+        pose: positions of the bodies' centres of mass [m] and orientations.
+        twist: of each body (linear, angular; world axes).
+    """
     count, width = routing.bodies.shape
     length = jnp.zeros(count, coordinate.dtype)
     row = jnp.zeros((count, width + 1, 6), coordinate.dtype)
@@ -107,7 +124,7 @@ def tendon_motion(
 
 
 def _polynomial(coefficients: Float[Array, "m d"], x: Float[Array, " m"]) -> tuple[Array, Array]:
-    """Values and derivatives (Horner)."""
+    """Values and derivatives of polynomials at ``x``, by Horner's scheme."""
     value = slope = jnp.zeros_like(x)
     for k in reversed(range(coefficients.shape[1])):
         slope = slope * x + value

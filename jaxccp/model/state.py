@@ -24,13 +24,17 @@ class Memory:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Rotors:
-    """How fast the rotors of axes and tendons turn. Between steps the bodies move on, and their
-    twists no longer give these rates exactly; what is changed of the twists adds to them."""
+    """Rates of the rotors (``armature``) of axes and tendons.
+
+    They are the solution of the last step. After it the bodies move on, and the same twists give
+    slightly different rates, although no force has acted on the rotors.
+    """
 
     rate: Float[Array, " k"]
-    """At the end of the last step, of all axes, then of all tendons [m/s, rad/s]."""
+    """Rate of each axis, then of each tendon, at the end of the last step [m/s, rad/s]."""
     twist: Float[Array, "nb 6"]
-    """Of the bodies, as the last step left them."""
+    """Twist of each body at the end of the last step. Whatever changes the twists before the next
+    step changes the rates accordingly."""
 
 
 @jax.tree_util.register_dataclass
@@ -39,22 +43,25 @@ class State:
     """Poses and twists of all bodies, the fixed ones included."""
 
     position: Float[Array, "nb 3"]
-    """Centres of mass, world [m]."""
+    """Centre of mass of each body, world [m]."""
     quaternion: Float[Array, "nb 4"]
-    """Orientations, (w, x, y, z), unit."""
+    """Orientation of each body, a unit quaternion (w, x, y, z)."""
     velocity: Float[Array, "nb 3"]
-    """Of the centres of mass, world [m/s]."""
+    """Velocity of each centre of mass, world [m/s]."""
     angular_velocity: Float[Array, "nb 3"]
-    """World axes [rad/s]."""
+    """Angular velocity of each body, world axes [rad/s]."""
     time: Float[Array, ""]
-    """[s]"""
+    """Time [s]."""
     turns: Float[Array, " na"]
-    """Coordinate of each axis when last looked at: tells how often a hinge has gone round, and
-    where to look for coordinates; all else about them is in the poses."""
+    """Coordinate of each axis at the last step [m, rad]; the angle of a hinge counts whole
+    revolutions. In maximal coordinates the poses decide: here is only the guess from which
+    coordinates are found."""
     rotors: Rotors
+    """Rates of the rotors along axes and tendons."""
     memory: Memory
+    """Impulses from which the next solve starts."""
 
     @property
     def twist(self) -> Float[Array, "nb 6"]:
-        """Linear and angular velocities, world."""
+        """Velocity of the centre of mass, then angular velocity of each body, world axes."""
         return jnp.concatenate([self.velocity, self.angular_velocity], axis=1)

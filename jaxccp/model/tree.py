@@ -4,11 +4,18 @@ import numpy as np
 
 
 def spanning_tree(bodies: np.ndarray, fixed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Joints in an order in which each places one body, and whether that is its second one.
+    """The joints of a spanning tree, in an order in which each places one more body.
 
-    Of the joints in a loop it is the last one that closes it (Kruskal 1956). The order is from the
-    fixed bodies outwards; a group that hangs on none begins with a body that is no joint's second,
-    or else with the first.
+    Of the joints in a loop the last one is left out (Kruskal 1956). The order is from the fixed
+    bodies outwards. A group of bodies that is connected to no fixed one begins with a body that is
+    no joint's second, or else with the body of the lowest index.
+
+    Args:
+        bodies: first and second body of each joint [nj 2].
+        fixed: mask of the bodies that do not move [nb].
+
+    Returns:
+        The joints of the tree, and whether each of them places its second body.
     """
     touching: dict[int, list[int]] = {}
     for joint in _tree_joints(bodies, fixed):
@@ -36,7 +43,7 @@ def spanning_tree(bodies: np.ndarray, fixed: np.ndarray) -> tuple[np.ndarray, np
 
 
 def _tree_joints(bodies: np.ndarray, fixed: np.ndarray) -> list[int]:
-    """Those that connect what the ones before them do not; the fixed bodies are one."""
+    """Joints that connect bodies which no earlier joints connect; all fixed bodies count as one."""
     group = np.arange(len(fixed))
     group[np.flatnonzero(fixed)] = -1
     kept = []

@@ -1,4 +1,4 @@
-"""From bodies, as they were added, to their table and the initial state."""
+"""The table of bodies and the initial state, from the bodies that were added to a builder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from jaxccp.model.state import Rotors, State
 
 @dataclass
 class Body:
-    """A body in its place; a fixed one has mass and inertia as placeholders."""
+    """A body as it was added; the mass and inertia of a fixed one are placeholders."""
 
     name: str
     free: bool
@@ -27,12 +27,12 @@ class Body:
 
 
 def body_table(bodies: Sequence[Body]) -> Bodies:
-    """In JAX's current default precision, as all that follows."""
+    """The table of bodies, in JAX's current default precision."""
     return Bodies(_stack(bodies, "mass"), _stack(bodies, "inertia"))
 
 
 def initial_state(bodies: Sequence[Body], topology: Topology) -> State:
-    """At time 0, with coordinates and rotors at 0 and nothing remembered."""
+    """The state at time 0: joints' coordinates, rates of rotors and impulses of contacts are 0."""
     position = _stack(bodies, "position")
     linkage = topology.linkage
     axes, tendons = len(linkage.axes), len(linkage.routing.tendons)

@@ -1,4 +1,4 @@
-"""From bodies, shapes and materials to a model and its initial state, with every check."""
+"""The builder: checks bodies, shapes, joints and actuators and makes a model of them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -30,19 +30,20 @@ WORLD = 0
 
 @dataclass
 class ModelBuilder:
-    """Collects bodies and shapes, then builds the model and its initial state.
+    """Collects bodies, shapes, joints, tendons and actuators, then builds a model of them.
 
-    Raises ``ValueError`` for anything that is not physical, naming it.
+    Every method raises ``ValueError`` for what is not physical, naming it and how to mend it.
     """
 
     gravity: Sequence[float] = (0.0, 0.0, -9.81)
-    """[m/s²]"""
+    """Acceleration by gravity [m/s²]."""
     combination: Combination = field(default_factory=Combination)
+    """How the coefficients of two surfaces become those of their contact."""
     margin: float = 0.02
     """Gap below which a contact enters the problem [m]."""
     recovery_speed: float = 0.6
     """Largest speed at which ``EulerImplicitLinearized`` undoes penetration [m/s]; bodies may
-    depart with it. ``EulerImplicitProjected`` undoes it at once, and adds no velocity."""
+    separate at it. ``EulerImplicitProjected`` undoes penetration at once and adds no velocity."""
     min_bounce_speed: float = 0.15
     """Approach speed below which restitution is 0 [m/s]."""
     _bodies: list[Body] = field(init=False, default_factory=list)
@@ -77,7 +78,7 @@ class ModelBuilder:
             inertia: about the centre of mass in body axes [kg m²]: three principal moments or a
                 symmetric positive definite 3 × 3 matrix that satisfies the triangle inequality.
             position: of the centre of mass [m].
-            quaternion: (w, x, y, z); normalised if its length is within 1e-3 of 1, else refused.
+            quaternion: (w, x, y, z); normalised if its length is within 1e-3 of 1, else an error.
             velocity: of the centre of mass, world [m/s].
             angular_velocity: world axes [rad/s].
             name: unique; ``body<i>`` when None.
@@ -90,10 +91,16 @@ class ModelBuilder:
         )
 
     def add_solid(self, shape: Shape, mass: float, material: Material | None = None, **pose) -> int:
-        """Add a free body that is one uniform solid ``shape``; ``pose`` as in :meth:`add_body`.
+        """Add a free body that is one uniform solid, and return its index.
 
         The body's frame is at the centre of mass, whatever the frame of a mesh's points. The shape
         has the body's name.
+
+        Args:
+            shape: of the solid.
+            mass: [kg], positive.
+            material: of its surface; the default material when None.
+            pose: position, quaternion, velocities and name, as :meth:`add_body` has them.
         """
         body = self.add_body(mass, shape.inertia(mass), **pose)
         offset = -shape.centre if isinstance(shape, ConvexMesh) else ORIGIN
@@ -106,7 +113,13 @@ class ModelBuilder:
         quaternion: Sequence[float] | np.ndarray = IDENTITY,
         name: str | None = None,
     ) -> int:
-        """Add a body that never moves and return its index."""
+        """Add a body that never moves and return its index.
+
+        Args:
+            position: of the body's frame [m].
+            quaternion: orientation of the body's frame, (w, x, y, z).
+            name: unique; ``body<i>`` when None.
+        """
         label = name or f"body{len(self._bodies)}"
         return self._add(label, False, 1.0, np.eye(3), position, quaternion, ORIGIN, ORIGIN)
 
@@ -146,11 +159,20 @@ class ModelBuilder:
         mask: int = ~0,
         name: str | None = None,
     ) -> int:
-        """Attach ``shape`` to ``body``, an index or a name, at a pose in the body's frame and
-        return its index. Its name is unique; ``shape<i>`` when None.
+        """Attach a shape to a body and return the shape's index.
 
-        Two shapes may touch when ``group`` of each meets ``mask`` of the other (bitwise), they
-        belong to different bodies, one of them free, and the bodies are not excluded.
+        Two shapes may touch when ``group`` of each has a bit in common with ``mask`` of the other,
+        they belong to different bodies of which one is free, and the bodies are not excluded.
+
+        Args:
+            body: by index or name.
+            shape: in a frame of its own.
+            position: origin of the shape's frame in the body's frame [m].
+            quaternion: orientation of the shape's frame in the body's frame, (w, x, y, z).
+            material: of the surface; the default material when None.
+            group: bits of the groups that the shape belongs to.
+            mask: bits of the groups that it may touch.
+            name: unique; ``shape<i>`` when None.
         """
         own = name or f"shape{len(self._shapes)}"
         fresh("shape", own, [placed.name for placed in self._shapes])
@@ -193,12 +215,12 @@ class ModelBuilder:
             joint: how the second body moves against the first; see :mod:`jaxccp.model.joints`.
             first: a body by index or name, or the world, 0.
             second: another body; one of the two must be free.
-            anchor: origin of the joint's frame, world [m], with the bodies where they were added;
-                the coordinates there are 0.
-            quaternion: orientation of the joint's frame, world: the axes' directions are in it.
-            frames: in place of ``anchor`` and ``quaternion``: the joint's frame in the first and in
-                the second body's own frame (origin in the centre of mass). They coincide at
-                coordinates 0.
+            anchor: origin of the joint's frame, world [m], where all coordinates are 0 in the poses
+                that the bodies were added with.
+            quaternion: orientation of the joint's frame, world; the axes' directions are given in
+                this frame.
+            frames: instead of ``anchor`` and ``quaternion``, the joint's frame in each of the two
+                bodies' frames (origin in the centre of mass). The two coincide at coordinates 0.
             name: unique; ``joint<i>`` when None.
             collide: whether shapes of the two bodies may touch each other.
         """
@@ -249,12 +271,12 @@ class ModelBuilder:
         return len(self._tendons) - 1
 
     def add_actuator(self, actuator: Actuator, axis: int | str, name: str | None = None) -> int:
-        """Drive an axis or tendon and return the actuator's index, its place in the controls.
+        """Add an actuator along an axis or tendon; returns its index, also in the controls.
 
         Args:
             actuator: :func:`jaxccp.motor`, :func:`jaxccp.position_servo`, … .
-            axis: its name: the joint's where that has one degree of freedom, else ``joint.0``, …;
-                or a tendon's. Or its index, tendons after all axes.
+            axis: name of an axis (the joint's if it has one degree of freedom, else ``joint.0``,
+                …) or of a tendon; or an index, where all tendons come after all axes.
             name: unique; ``actuator<i>`` when None.
         """
         label = name or f"actuator{len(self._actuators)}"
@@ -271,8 +293,10 @@ class ModelBuilder:
         self._excluded.add(pair)
 
     def collide_only(self, pairs: Iterable[tuple[int | str, int | str]]) -> None:
-        """Let these pairs of shapes, by index or name, touch and no others, whatever their groups
-        and bodies say."""
+        """Let these pairs of shapes, by index or name, touch, and no others.
+
+        Groups, masks and excluded bodies have no effect then.
+        """
         self._chosen = {self._shape_pair("collide_only", pair) for pair in pairs}
 
     def rub(
@@ -283,9 +307,17 @@ class ModelBuilder:
         spinning: float,
         rolling: float,
     ) -> None:
-        """Give a pair of shapes, by index or name, coefficients of its own, for impacts too, in
-        place of what their materials make."""
-        Material(friction, spinning=spinning, rolling=rolling)  # refuses what is none
+        """Give a pair of shapes coefficients of its own, in impacts too, instead of combining those
+        of its materials.
+
+        Args:
+            shape_a: by index or name.
+            shape_b: by index or name.
+            friction: Coulomb coefficient.
+            spinning: coefficient of spinning friction [m].
+            rolling: coefficient of rolling friction [m].
+        """
+        Material(friction, spinning=spinning, rolling=rolling)  # raises for unphysical numbers
         pair = self._shape_pair("rub", (shape_a, shape_b))
         self._rubs[pair] = (friction, spinning, rolling)
 
@@ -293,8 +325,15 @@ class ModelBuilder:
         """The model and its initial state, in JAX's current default precision.
 
         Args:
-            max_contacts: most contacts handed to the solver in one step; the deepest are kept and
-                overflow is reported. None keeps room for every candidate point of every pair.
+            max_contacts: largest number of contacts in one step; where there are more, the deepest
+                are kept and the overflow is reported. None: room for every candidate point.
+
+        Returns:
+            The model, and the state in which the bodies are where they were added.
+
+        Raises:
+            ValueError: there is no body, or a joint or a tendon of given length does not fit the
+                poses of the bodies.
         """
         model, state = self.build_open(max_contacts)
         # Frames made from an anchor coincide by construction.
@@ -302,7 +341,11 @@ class ModelBuilder:
         return model, closed(model, state) if given else state
 
     def build_open(self, max_contacts: int | None = None) -> tuple[Model, State]:
-        """The same whether joints are closed where the bodies are or not."""
+        """The model and its initial state, without a check that joints and tendons fit the poses.
+
+        Args:
+            max_contacts: as in :meth:`build`.
+        """
         if len(self._bodies) == 1:
             raise ValueError("the model has no body besides the world; add one with add_body")
         if max_contacts is not None and max_contacts < 1:
@@ -357,7 +400,7 @@ class ModelBuilder:
 
 
 def contact_capacity(model: Model) -> int:
-    """Contacts the solver has room for in one step."""
+    """The largest number of contacts that a step of the model has room for."""
     every = slots(model.topology)
     limit = model.topology.max_contacts
     return every if limit is None else min(limit, every)

@@ -1,4 +1,4 @@
-"""Checks of physical quantities; each names what is wrong and how to mend it."""
+"""Checks of physical quantities, whose ``ValueError`` names what is wrong and the remedy."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,16 @@ UNIT_TOLERANCE = 1e-3
 
 
 def finite_vector(what: str, value: Sequence[float] | np.ndarray, length: int) -> np.ndarray:
-    """``value`` as a float array of that length."""
+    """``value`` as an array of floats.
+
+    Args:
+        what: name of the quantity, for the message of the error.
+        value: what the user has given.
+        length: how many numbers there have to be.
+
+    Raises:
+        ValueError: it has another shape, or numbers that are not finite.
+    """
     array = np.asarray(value, float)
     if array.shape != (length,) or not np.isfinite(array).all():
         raise ValueError(f"{what} must be {length} finite numbers, not {value!r}")
@@ -17,21 +26,21 @@ def finite_vector(what: str, value: Sequence[float] | np.ndarray, length: int) -
 
 
 def positive(what: str, value: float) -> float:
-    """``value``, a finite number above zero."""
+    """``value``; raises ``ValueError`` unless it is finite and above zero."""
     if not (np.isfinite(value) and value > 0):
         raise ValueError(f"{what} must be positive and finite, not {value!r}")
     return float(value)
 
 
 def nonnegative(what: str, value: float) -> float:
-    """``value``, a finite number not below zero."""
+    """``value``; raises ``ValueError`` unless it is finite and not below zero."""
     if not (np.isfinite(value) and value >= 0):
         raise ValueError(f"{what} must be finite and not negative, not {value!r}")
     return float(value)
 
 
 def unit_quaternion(what: str, value: Sequence[float] | np.ndarray) -> np.ndarray:
-    """``value`` normalised, if it was a unit quaternion up to a small error."""
+    """``value`` normalised; raises ``ValueError`` unless its length is 1 to within 1e-3."""
     maker = {(3,): 'from_euler("xyz", …)', (3, 3): "from_matrix(…)"}.get(np.shape(value))
     if maker:
         raise ValueError(
@@ -50,7 +59,7 @@ def unit_quaternion(what: str, value: Sequence[float] | np.ndarray) -> np.ndarra
 
 
 def inertia_matrix(what: str, value: Sequence[float] | np.ndarray) -> np.ndarray:
-    """``value`` as a 3 × 3 tensor that some distribution of mass can have."""
+    """``value`` as a 3 × 3 tensor; raises ``ValueError`` if no distribution of mass has it."""
     array = np.asarray(value, float)
     tensor = np.diag(array) if array.shape == (3,) else array
     if tensor.shape != (3, 3) or not np.isfinite(tensor).all():

@@ -1,4 +1,4 @@
-"""Whether joints and held tendons are where they allow the bodies to be."""
+"""The check that the poses of bodies satisfy the joints and the tendons of given length."""
 
 from dataclasses import replace
 
@@ -10,11 +10,11 @@ from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 OPEN = 1e-4
-"""Error of a joint or tendon that bodies may be placed with [m, rad]."""
+"""Largest error of a joint or tendon in the initial poses of the bodies [m, rad]."""
 
 
 class OpenError(ValueError):
-    """Bodies are where a joint or a held tendon does not allow them to be."""
+    """The poses of the bodies violate a joint, or a tendon of given length."""
 
     def __init__(self, what: str, error: float, says: str) -> None:
         super().__init__(f"{what}: {says}")
@@ -22,10 +22,11 @@ class OpenError(ValueError):
 
 
 def closed(model: Model, state: State) -> State:
-    """The state with the coordinates its poses have.
+    """The state with the joints' coordinates that its poses have.
 
     Raises:
-        OpenError: a joint or a tendon is not held; names the worst one.
+        OpenError: the poses violate a joint or a tendon of given length; names the one with the
+            largest error.
     """
     linkage = model.topology.linkage
     if not linkage.linked:

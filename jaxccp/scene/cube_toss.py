@@ -1,4 +1,4 @@
-"""A tossed cube, with the published figures of the ContactNets experiment."""
+"""A tossed cube, with the size, mass and surface published with the ContactNets experiment."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Random draws of the built-in scenes: one key gives one scene, whatever the precision."""
+"""Random numbers for the built-in scenes, which are the same in single and double precision."""
 
 import jax
 import jax.numpy as jnp
@@ -11,16 +11,16 @@ Key = Array
 
 
 def normal(key: Key, shape: tuple[int, ...], dtype: jnp.dtype) -> Float[Array, "..."]:
-    """Standard normal numbers."""
+    """Normally distributed numbers with mean 0 and variance 1."""
     # JAX draws other numbers in another precision; these are drawn in single precision always.
     return jax.random.normal(key, shape, jnp.float32).astype(dtype)
 
 
 def uniform(key: Key, shape: tuple[int, ...], dtype: jnp.dtype) -> Float[Array, "..."]:
-    """Uniform numbers in [-1, 1)."""
+    """Numbers distributed uniformly in [-1, 1)."""
     return jax.random.uniform(key, shape, jnp.float32, -1.0).astype(dtype)
 
 
 def orientation(key: Key, shape: tuple[int, ...], dtype: jnp.dtype) -> Float[Array, "... 4"]:
-    """Quaternions uniform over all orientations."""
+    """Unit quaternions (w, x, y, z) distributed uniformly over all orientations."""
     return quaternion.normalize(normal(key, (*shape, 4), dtype))

@@ -1,4 +1,4 @@
-"""Frames of numbers: position [m] and unit quaternion (w, x, y, z), in numpy's double precision."""
+"""Frames as pairs of position [m] and unit quaternion (w, x, y, z), in numpy's double precision."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,15 @@ Frame = tuple[Sequence[float] | np.ndarray, Sequence[float] | np.ndarray]
 
 
 def seen_from(own: Frame, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
-    """A frame, as seen from another one."""
+    """The pose of one frame relative to another.
+
+    Args:
+        own: the frame that the result refers to, in the world.
+        frame: the other frame, in the world.
+
+    Returns:
+        Position [m] and unit quaternion of ``frame`` in ``own``.
+    """
     back = np.asarray(own[1]) * [1, -1, -1, -1]
     away = np.asarray(frame[0]) - own[0]
     facing = np.einsum("i,ijk,k->j", back, PRODUCT, np.asarray(frame[1]))

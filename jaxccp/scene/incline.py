@@ -12,9 +12,9 @@ from jaxccp.scene import draw
 from jaxccp.scene.builder import WORLD, ModelBuilder
 
 ANGLE = math.radians(20.0)
-"""Of the plane, which falls along +x."""
+"""Slope of the plane [rad], which falls along +x."""
 FRICTION = 0.25
-"""Below tan 20° = 0.36: the box slides; above 2/7 of it: the sphere rolls."""
+"""Below tan 20° = 0.36, so that the box slides; above 2/7 of that, so that the sphere rolls."""
 MASS = 1.0
 RADIUS = 0.06
 LANE = 0.3
@@ -24,7 +24,7 @@ TURN = 0.05
 
 
 def incline(key: draw.Key) -> tuple[Model, State]:
-    """A box, a sphere and a capsule let go on a plane tilted by 20°."""
+    """A box, a sphere and a capsule start at rest on a plane tilted by 20°; the key turns them."""
     tilt = np.array([math.cos(ANGLE / 2), 0.0, math.sin(ANGLE / 2), 0.0])
     normal = np.array([math.sin(ANGLE), 0.0, math.cos(ANGLE)])
     surface = Material(friction=FRICTION)

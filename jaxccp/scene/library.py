@@ -12,9 +12,9 @@ from jaxccp.scene.incline import incline
 from jaxccp.scene.stack import stack
 
 Scene = Callable[[Key], tuple[Model, State]]
-"""From a random key to a model, the same for every key, and an initial state that depends on it.
+"""A function from a random key to a model, which is the same for every key, and an initial state.
 
-Built in JAX's current default precision; traceable in the key.
+They are in JAX's current default precision. The function can be traced.
 """
 
 SCENES: dict[str, Scene] = {
@@ -26,9 +26,15 @@ SCENES: dict[str, Scene] = {
         "billiards": billiards,
     }.items()
 }
-"""Compiled, so that every call gives the very same topology, and programs made for it serve on."""
+"""The scenes, compiled, so that every call returns the very same topology."""
 
 
 def batch(scene: Scene, key: Key, copies: int) -> tuple[Model, State]:
-    """One model and ``copies`` initial states, stacked along a leading axis."""
+    """One model, and initial states stacked along a leading axis.
+
+    Args:
+        scene: from :data:`SCENES`.
+        key: is split into one key per copy.
+        copies: the number of states.
+    """
     return jax.vmap(scene, out_axes=(None, 0))(jax.random.split(key, copies))

@@ -1,4 +1,4 @@
-"""From joints and actuators, as they were added, to their tables."""
+"""The tables of joints and actuators, from those that were added to a builder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,20 +17,20 @@ from jaxccp.scene.routing import Strung, routed
 
 @dataclass
 class Hung:
-    """A joint in its place."""
+    """A joint as it was added: the bodies it connects, and its frame on each of them."""
 
     name: str
     joint: Joint
     bodies: tuple[int, int]
     anchor: np.ndarray
-    """[2 3]"""
+    """Origin of the frame on each body, in body axes [2 3] [m]."""
     frame: np.ndarray
-    """[2 4]"""
+    """Orientation of the frame on each body, (w, x, y, z) [2 4]."""
 
 
 @dataclass
 class Driven:
-    """An actuator on its axis or tendon."""
+    """An actuator as it was added, with the name of its axis or tendon."""
 
     name: str
     actuator: Actuator
@@ -47,7 +47,17 @@ class _Freedom:
 def tables(
     hung: Sequence[Hung], strung: Sequence[Strung], driven: Sequence[Driven], fixed: np.ndarray
 ) -> tuple[Joints, Axes, Tendons, Actuators, Linkage]:
-    """The tables of a model with these ``fixed`` bodies, in JAX's current default precision."""
+    """The tables of joints, tendons and actuators, in JAX's current default precision.
+
+    Args:
+        hung: the joints.
+        strung: the tendons.
+        driven: the actuators.
+        fixed: mask of the bodies that do not move [nb].
+
+    Returns:
+        The numbers of joints, axes, tendons and actuators, and the static facts of all of them.
+    """
     freedoms: list[_Freedom] = []
     owned: list[list[int]] = []
     for one in hung:
@@ -115,7 +125,7 @@ def tables(
 
 
 def _freedoms(hung: Hung) -> list[_Freedom]:
-    """One per degree of freedom."""
+    """The axes of a joint, three of them for a ball."""
     parts: list[tuple[Axis, np.ndarray]] = []
     for axis in hung.joint.axes:
         directions = np.eye(3) if axis.motion == "ball" else [axis.direction]
@@ -128,5 +138,5 @@ def _freedoms(hung: Hung) -> list[_Freedom]:
 
 
 def axis_motions(hung: Sequence[Hung]) -> dict[str, str]:
-    """Motion of each axis by its name."""
+    """The kind of motion of each axis, by the axis's name."""
     return {freedom.name: freedom.axis.motion for one in hung for freedom in _freedoms(one)}

@@ -1,5 +1,5 @@
-"""Mechanisms with closed loops, for any builder: a slider-crank, a Stewart platform, a leg that
-walks."""
+"""Mechanisms with closed loops that can be added to a builder: a slider-crank, a Stewart platform
+and Jansen's leg."""
 
 import numpy as np
 
@@ -10,7 +10,14 @@ PIN = Revolute((0, 1, 0))
 
 
 def _bar(builder: ModelBuilder, ends: list[np.ndarray], name: str, density: float = 1.0) -> int:
-    """A slender body through points; its mass is ``density`` [kg/m] times its extent."""
+    """Add a slender body between points and return its index.
+
+    Args:
+        builder: to add it to.
+        ends: the points [m].
+        name: of the body.
+        density: mass per length [kg/m]; the length is the largest distance of two points.
+    """
     points = np.array(ends, float)
     length = float(max(np.linalg.norm(a - b) for a in points for b in points))
     mass = density * length
@@ -21,7 +28,14 @@ def _bar(builder: ModelBuilder, ends: list[np.ndarray], name: str, density: floa
 def slider_crank(
     builder: ModelBuilder, at: tuple[float, float, float], crank: float = 0.1, rod: float = 0.3
 ) -> None:
-    """Joints ``crank`` and ``slider``; the crank [m] points along x, and so does the rail."""
+    """Add a slider-crank with the joints ``crank``, about y, and ``slider``, along x.
+
+    Args:
+        builder: to add it to.
+        at: centre of the crank [m].
+        crank: length of the crank, which points along x [m].
+        rod: length of the connecting rod [m].
+    """
     origin = np.array(at, float)
     pin, end = origin + np.array([crank, 0, 0]), origin + np.array([crank + rod, 0, 0])
     turning = _bar(builder, [origin, pin], "crank")
@@ -40,8 +54,18 @@ def stewart_platform(
     top: float = 0.3,
     height: float = 0.6,
 ) -> None:
-    """Six legs, universal below, prismatic (``leg0`` to ``leg5``) between, spherical above, on a
-    hexagon of radius ``base`` and under one of radius ``top`` [m]."""
+    """Add a Stewart platform: six legs between hexagons on the ground and under the platform.
+
+    Each leg has a universal joint at its foot, a prismatic one (``leg0`` to ``leg5``) in its middle
+    and a spherical one at its head.
+
+    Args:
+        builder: to add it to.
+        at: centre of the hexagon on the ground [m].
+        base: radius of that hexagon [m].
+        top: radius of the hexagon under the platform [m].
+        height: of the platform above the ground [m].
+    """
     origin = np.array(at, float)
     middle = origin + np.array([0, 0, height])
     platform = builder.add_body(2.0, (0.05, 0.05, 0.09), middle, name="platform")
@@ -60,7 +84,7 @@ def stewart_platform(
 
 
 def _upright(along: np.ndarray) -> np.ndarray:
-    """The shortest rotation of z to a direction that is not −z, as a quaternion."""
+    """The quaternion of the shortest rotation that takes z to a direction, which must not be −z."""
     q = np.array([1 + along[2], -along[1], along[0], 0.0])
     return q / np.linalg.norm(q)
 
@@ -69,11 +93,14 @@ JANSEN = {
     "a": 38.0, "b": 41.5, "c": 39.3, "d": 40.1, "e": 55.8, "f": 39.4, "g": 36.7,
     "h": 65.7, "i": 49.0, "j": 50.0, "k": 61.9, "l": 7.8, "m": 15.0,
 }  # fmt: skip
-"""Lengths of Theo Jansen's leg (The Great Pretender, 2007), here in cm."""
+"""Lengths of Theo Jansen's leg (The Great Pretender, 2007), by their letters there [cm]."""
 
 
 def jansen_points(turn: float) -> dict[str, np.ndarray]:
-    """Pins of the leg [m] in the plane, from the crank's centre, by intersecting circles."""
+    """Positions of the leg's pins in its plane, from the crank's centre [m].
+
+    They are intersections of circles; ``turn`` is the angle of the crank [rad].
+    """
     n = {name: 0.01 * length for name, length in JANSEN.items()}
     fixed = np.array([-n["a"], -n["l"]])
     tip = n["m"] * np.array([np.cos(turn), np.sin(turn)])
@@ -89,7 +116,7 @@ def jansen_points(turn: float) -> dict[str, np.ndarray]:
 
 
 def _meet(a: np.ndarray, reach_a: float, b: np.ndarray, reach_b: float) -> np.ndarray:
-    """Where circles meet, on the right of the way from ``a`` to ``b``."""
+    """The point where circles around ``a`` and ``b`` meet, right of the way from a to b [m]."""
     way = b - a
     distance = np.linalg.norm(way)
     along = (reach_a**2 - reach_b**2 + distance**2) / (2 * distance)
@@ -99,7 +126,12 @@ def _meet(a: np.ndarray, reach_a: float, b: np.ndarray, reach_b: float) -> np.nd
 
 
 def jansen_leg(builder: ModelBuilder, at: tuple[float, float, float]) -> None:
-    """One degree of freedom in seven bars and ten pins; the crank is the joint ``leg crank``."""
+    """Add Jansen's leg: seven bars and ten pins, of one degree of freedom.
+
+    Args:
+        builder: to add it to.
+        at: centre of the crank, whose joint is ``leg crank centre`` [m].
+    """
     flat = jansen_points(0.0)
     p = {name: np.array([at[0] + x, at[1], at[2] + z]) for name, (x, z) in flat.items()}
     bars = {

@@ -1,4 +1,4 @@
-"""From tendons, as they were added, to their tables."""
+"""The tables of tendons, from those that were added to a builder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from jaxccp.names import index
 
 @dataclass
 class Strung:
-    """A tendon in its place."""
+    """A tendon as it was added, with its name."""
 
     name: str
     tendon: Coupling | Cable
@@ -23,9 +23,16 @@ class Strung:
 def checked_tendon(
     label: str, tendon: Coupling | Cable, axes: dict[str, str], bodies: Sequence[str]
 ) -> Coupling | Cable:
-    """The tendon, its bodies by index.
+    """The tendon, with its bodies as indices instead of names.
 
-    Raises ``ValueError`` for what is not there; ``axes`` has the motion of each by its name.
+    Args:
+        label: what the message of an error begins with.
+        tendon: as the user has given it.
+        axes: the kind of motion of each axis, by the axis's name.
+        bodies: names of the bodies.
+
+    Raises:
+        ValueError: an axis or a body does not exist, or an axis is that of a ball.
     """
     if isinstance(tendon, Cable):
         places = tuple((index(label, "body", bodies, body), at) for body, at in tendon.points)
@@ -43,7 +50,14 @@ def checked_tendon(
 def routed(
     strung: Sequence[Strung], axes: Sequence[str], pairs: np.ndarray, free: np.ndarray
 ) -> tuple[Routing, Tendons]:
-    """The tables of tendons along ``axes``, each between two bodies [na 2]."""
+    """The static facts and the numbers of tendons.
+
+    Args:
+        strung: the tendons, checked.
+        axes: names of the axes.
+        pairs: the two bodies that each axis is between [na 2].
+        free: mask of the bodies that move [nb].
+    """
     terms = [
         (i, axes.index(axis), one.tendon.polynomial(axis))
         for i, one in enumerate(strung)

@@ -19,20 +19,20 @@ def add_shaft(
     rate: float = 0.0,
     mass: float = 1.0,
 ) -> int:
-    """Add an inertia that can only turn, in bearings on the world, and return its body's index.
+    """Add a body that can only turn about a fixed axis, and return its index.
 
-    ``name`` is that of its axis as well, for gears, couplings and actuators: ``jaxccp.gear(name,
-    other, ratio)`` turns it at ``ratio`` times the other shaft, and the force along that tendon is
-    the torque on it.
+    ``name`` is the name of its axis as well, for gears, couplings and actuators. The tendon
+    ``jaxccp.gear(name, other, ratio)`` makes it turn at ``ratio`` times the rate of the other
+    shaft, and the force along that tendon is the torque on it.
 
     Args:
-        builder: of the model.
+        builder: to add it to.
         inertia: about the axis [kg m²].
         name: of the body, the joint and the axis.
         hinge: the axis, and what acts along it; about z when None.
         position: of the centre of mass, which is on the axis [m].
         rate: angular velocity about the axis [rad/s].
-        mass: what the bearings carry [kg]; it does not matter to how the shaft turns.
+        mass: of the body [kg], which the bearings carry; the rotation does not depend on it.
 
     Raises:
         ValueError: for an inertia that is not positive.

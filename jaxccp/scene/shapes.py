@@ -1,4 +1,4 @@
-"""From shapes, as they were added, to their tables and the pairs that may touch."""
+"""The tables of shapes and of pairs that may touch, from the shapes added to a builder."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from jaxccp.scene.tables import bounding_radius, grid_table, hull_table
 
 @dataclass
 class Placed:
-    """A shape in its place on a body."""
+    """A shape as it was added: its body, its pose in the body's frame, its surface and groups."""
 
     name: str
     body: int
@@ -30,11 +30,17 @@ class Placed:
 
 
 Rubs = Mapping[frozenset[int], tuple[float, float, float]]
-"""Friction, spinning and rolling friction [m] of pairs of shapes that have their own."""
+"""Friction, spinning and rolling friction [m] of the pairs of shapes that have their own."""
 
 
 def shape_table(placed: Sequence[Placed], rubs: Rubs, margin: float) -> Shapes:
-    """In JAX's current default precision; contacts enter at a gap below ``margin`` [m]."""
+    """The table of shapes, in JAX's current default precision.
+
+    Args:
+        placed: the shapes.
+        rubs: coefficients of the pairs that have their own.
+        margin: gap below which a contact enters the problem [m].
+    """
 
     def column(values: list, width: int | None = None) -> Array:
         shape = (-1,) if width is None else (-1, width)
@@ -58,18 +64,18 @@ def shape_table(placed: Sequence[Placed], rubs: Rubs, margin: float) -> Shapes:
 
 
 def table_rows(placed: Sequence[Placed]) -> np.ndarray:
-    """Row of each shape among the different ones of its class."""
+    """Row of each shape in the table of the different shapes of its class [ng]."""
     tables = {type(p.shape): _of_kind(placed, type(p.shape)) for p in placed}
     return np.array([tables[type(p.shape)].index(p.shape) for p in placed], np.int32)
 
 
 def _of_kind(placed: Sequence[Placed], kind: type) -> list:
-    """The different shapes of one class, in the order in which they came."""
+    """The different shapes of one class, in the order in which they were added."""
     return list(dict.fromkeys(p.shape for p in placed if isinstance(p.shape, kind)))
 
 
 def _largest(placed: Sequence[Placed]) -> float:
-    """Radius around its frame of the largest shape that may meet a height field."""
+    """Largest distance of a point of any shape that may meet a height field from its frame [m]."""
     shapes = [p.shape for p in placed if not isinstance(p.shape, Plane | HeightField)]
     return max((bounding_radius(shape) for shape in shapes), default=0.0)
 
@@ -77,7 +83,13 @@ def _largest(placed: Sequence[Placed]) -> float:
 def pair_groups(
     placed: Sequence[Placed], rubs: Rubs, may_touch: Callable[[int, int], bool]
 ) -> tuple[PairGroup, ...]:
-    """All pairs of shapes that may touch, by the kernel that looks at them."""
+    """All pairs of shapes that may touch, grouped by the kernel that handles them.
+
+    Args:
+        placed: the shapes.
+        rubs: coefficients of the pairs that have their own.
+        may_touch: whether two shapes, by index, may touch.
+    """
     groups: dict[Pair, list[tuple[int, int]]] = {}
     for i, j in combinations(range(len(placed)), 2):
         if not may_touch(i, j):

@@ -1,4 +1,4 @@
-"""Tables of what single numbers do not describe: one row for each different shape."""
+"""Tables of convex meshes and of height fields: one row for each different shape."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from jaxccp.model.shapes import ConvexMesh, HeightField, Shape
 
 
 def hull_table(meshes: Sequence[ConvexMesh]) -> Hull:
-    """Hulls padded to one size, as :class:`jaxccp.model.Hull` has them."""
+    """The hulls of all meshes, filled up to one size as :class:`jaxccp.model.Hull` says."""
     corners = max((len(mesh.vertices) for mesh in meshes), default=0)
     sides = max((len(mesh.faces) for mesh in meshes), default=0)
     around = max((len(face) for mesh in meshes for face in mesh.faces), default=0)
@@ -26,7 +26,10 @@ def hull_table(meshes: Sequence[ConvexMesh]) -> Hull:
 
 
 def grid_table(fields: Sequence[HeightField], reach: float) -> HeightGrid:
-    """Grids padded to one size; ``reach``: how far from its frame a shape may touch [m]."""
+    """The grids of all height fields, filled up to one size.
+
+    ``reach``: largest distance of a point of any shape that may meet them from its frame [m].
+    """
     heights = [np.asarray(field.heights, float) for field in fields]
     size = np.max(np.reshape([h.shape for h in heights], (-1, 2)), axis=0, initial=0).astype(int)
     padded = [np.pad(h, [(0, n - k) for n, k in zip(size, h.shape, strict=True)]) for h in heights]
@@ -40,7 +43,7 @@ def grid_table(fields: Sequence[HeightField], reach: float) -> HeightGrid:
 
 
 def bounding_radius(shape: Shape) -> float:
-    """Of a ball around the shape's frame that holds it [m]."""
+    """Radius of a ball around the origin of the shape's frame that contains the shape [m]."""
     if isinstance(shape, ConvexMesh):
         return float(np.linalg.norm(shape.vertices, axis=1).max())
     return float(np.linalg.norm(shape.size)) + shape.radius

@@ -16,7 +16,7 @@ MEASURED, BEFORE, AFTER = "#333333", "#d1603d", "#2f6690"
 
 @dataclass(frozen=True)
 class TossPicture:
-    """One held-out toss, each array one row per sample."""
+    """One held-out toss; arrays have one row for each of s samples."""
 
     title: str
     time: Float[np.ndarray, " s"]
@@ -30,17 +30,17 @@ class TossPicture:
 
 @dataclass(frozen=True)
 class Change:
-    """What a fit has made of one parameter, each number in the parameter's unit."""
+    """The change of one parameter by a fit; all numbers are in the parameter's unit."""
 
     name: str
     before: float
     after: float
     standard_error: float
-    """Not finite where the data do not tell it."""
+    """Standard error; not finite where the data do not determine the parameter."""
     scale: float
-    """A change that matters."""
+    """A typical change of the parameter."""
     truth: float | None
-    """None where it is not known."""
+    """The true value, None where it is not known."""
 
 
 def identification_picture(
@@ -49,8 +49,17 @@ def identification_picture(
     changes: Sequence[Change],
     title: str,
 ) -> Figure:
-    """For each toss its path from the side and the errors of position and orientation; below,
-    the losses of the descents, by their name, and what became of each parameter."""
+    """A figure of tosses, losses and parameters.
+
+    Each toss has a row with its path from the side, its error of position and its error of
+    orientation. Below are the losses and the changes of the parameters.
+
+    Args:
+        tosses: held-out tosses.
+        losses: loss in each iteration, by the name of the descent.
+        changes: of the parameters.
+        title: of the figure.
+    """
     figure = Figure(figsize=(13.0, 3.0 * len(tosses) + 3.2), dpi=110, layout="constrained")
     FigureCanvasAgg(figure)
     # Apart, so that the long names of the parameters take no room from the tosses.

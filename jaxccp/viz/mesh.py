@@ -11,14 +11,14 @@ Polygons = Float[np.ndarray, "k 4 3"]
 """Quadrilaterals, counter-clockwise seen from outside [m]."""
 
 AROUND = 20
-"""Facets around an axis."""
+"""The number of facets around an axis."""
 ALONG = 6
-"""Facets from a pole to the equator."""
+"""The number of facets from a pole to the equator."""
 CORNERS = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]], float)
 
 
 def box(size: np.ndarray, radius: float) -> Polygons:
-    """Six faces; rounded edges are drawn sharp."""
+    """The six faces of a box; rounded edges are drawn sharp."""
     faces = []
     for axis in range(3):
         u, v = (axis + 1) % 3, (axis + 2) % 3
@@ -32,7 +32,7 @@ def box(size: np.ndarray, radius: float) -> Polygons:
 
 
 def capsule(size: np.ndarray, radius: float) -> Polygons:
-    """A profile of two quarter circles turned about z; a sphere if the segment has no length."""
+    """A surface of revolution about z; a sphere if the segment has length 0."""
     angle = np.linspace(-np.pi / 2, np.pi / 2, 2 * ALONG + 1)
     height = radius * np.sin(angle)
     lower, upper = height[: ALONG + 1] - size[2], height[ALONG:] + size[2]
@@ -56,8 +56,8 @@ def capsule(size: np.ndarray, radius: float) -> Polygons:
 
 
 def cylinder(size: np.ndarray, radius: float) -> Polygons:
-    """The side, and the caps as sectors of a disc (quadrilaterals with two corners at its
-    centre)."""
+    """The side of a cylinder, and its caps as sectors of a disc, whose quadrilaterals have two
+    corners at the centre."""
     turn = np.linspace(0.0, 2 * np.pi, AROUND + 1)
     rim = radius * np.stack([np.cos(turn), np.sin(turn), 0 * turn], axis=1)
     up = np.array([0.0, 0.0, size[2]])
@@ -70,12 +70,12 @@ def cylinder(size: np.ndarray, radius: float) -> Polygons:
 
 
 def ellipsoid(size: np.ndarray, radius: float) -> Polygons:
-    """A ball, stretched."""
+    """A ball, scaled along its axes."""
     return capsule(np.zeros(3), 1.0) * size
 
 
 def hull(vertices: Float[np.ndarray, "v 3"], faces: Int[np.ndarray, "f m"]) -> Polygons:
-    """Each face as quadrilaterals fanned out from its first vertex."""
+    """The faces of a hull, each as a fan of quadrilaterals from its first vertex."""
     fans = [
         (face[0], face[i], face[i + 1], face[min(i + 2, len(face) - 1)])
         for face in faces
@@ -104,13 +104,13 @@ MESHES: dict[str, Callable[[np.ndarray, float], Polygons]] = {
     "cylinder": cylinder,
     "ellipsoid": ellipsoid,
 }
-"""By kind of shape, from its size and radius; a plane has no end and is drawn as ground."""
+"""Polygons of a shape by its kind, from its size and radius; planes are drawn as patches."""
 EDGED = ("box", "convex")
-"""Kinds that show their edges; the facets of what is round must not be seen."""
+"""Kinds whose edges are drawn; those of round shapes are edges of facets only."""
 
 
 def polygons(model: Model, shape: int) -> Polygons | None:
-    """One shape of a model in its own frame, or None if it is a plane."""
+    """The polygons of a model's shape, by index, in the shape's frame [m]; None for a plane."""
     shapes, kind, row = model.shapes, model.topology.shapes[shape], model.topology.row[shape]
     size = np.asarray(shapes.size[shape])
     if kind == "convex":
@@ -133,7 +133,7 @@ def rotation(quaternion: Float[np.ndarray, "*b 4"]) -> Float[np.ndarray, "*b 3 3
 
 
 def normals(polygons: Polygons) -> Float[np.ndarray, "k 3"]:
-    """Outward unit normals, from the diagonals, which stand even where an edge has no length."""
+    """Outward unit normals, from the diagonals, so that they exist where an edge has length 0."""
     cross = np.cross(polygons[:, 2] - polygons[:, 0], polygons[:, 3] - polygons[:, 1])
     length = np.linalg.norm(cross, axis=1, keepdims=True)
     return cross / np.where(length > 0, length, 1.0)

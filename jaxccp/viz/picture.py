@@ -18,20 +18,27 @@ from jaxccp.viz.scene import Camera, draw_paths, draw_planes, draw_solids
 
 PALETTE = ("#d1603d", "#2f6690", "#5b8c5a", "#e0a030", "#7d5ba6", "#3aa6a0")
 NAMED = len(PALETTE)
-"""Most bodies that get a colour and a line in the legend of their own."""
+"""Largest number of bodies that have their own colours and lines in the legend."""
 GHOSTS = 8
-"""Earlier poses shown of a single body; fewer of many."""
+"""The number of earlier poses that are drawn of a single body; of many bodies there are fewer."""
 PATHS = 64
-"""Most copies of a batch whose paths are drawn."""
+"""Largest number of copies in a batch whose paths are drawn."""
 FIXED = "#b5b0a6"
 INK = "#333333"
 
 
 def picture(model: Model, recording: Recording, law: Law, title: str) -> Figure:
-    """The bodies at instants with equal motion between them, energy, contacts and residual.
+    """A figure of the bodies, beside curves of energy, contacts and residual over time.
 
-    Of a batch the first copy's bodies are shown and the others' paths; the curves are the median
-    over the copies, with the range from 5 to 95 %.
+    The bodies are drawn at instants between which they move equally far. Of a batch the bodies of
+    the first copy and the paths of others are drawn; curves are the median over the copies, with
+    the range from 5 to 95 %.
+
+    Args:
+        model: has the shapes.
+        recording: poses and figures over time.
+        law: of contact, whose residual is drawn.
+        title: of the figure.
     """
     figure = Figure(figsize=(13.0, 6.5), dpi=120, layout="constrained")
     FigureCanvasAgg(figure)
@@ -88,7 +95,8 @@ def _colours(count: int) -> list[str]:
 
 
 def _camera(position: Float[np.ndarray, "n k 3"]) -> Camera:
-    """Across the main horizontal direction of what moves, and higher the flatter it is."""
+    """A camera that looks across the main horizontal direction of motion, from higher up where the
+    motion is flatter."""
     points = position.reshape(-1, 3)
     centred = points[:, :2] - points[:, :2].mean(axis=0)
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
@@ -114,7 +122,7 @@ def _instants(
 
 
 def _draw_curves(figure: Figure, place: SubplotSpec, recording: Recording, law: Law) -> None:
-    """One above the other; residuals only where there is one (without contacts all are 0)."""
+    """Draw the curves one above the other; residuals only if there are any contacts."""
     time = recording.time
     residual = recording.residual_ncp if law == "ncp" else recording.residual_ccp
     # Exact zeros (no contact) have no place on a logarithmic axis.
@@ -145,7 +153,7 @@ def _draw_curves(figure: Figure, place: SubplotSpec, recording: Recording, law: 
 
 
 def _widen(ax: Axes, y: np.ndarray) -> None:
-    """Show at least a hundredth of the size of ``y``: rounding is no motion."""
+    """Make the axis cover at least a hundredth of the size of ``y``: rounding is no motion."""
     low, high = np.nanmin(y), np.nanmax(y)
     missing = 0.01 * max(abs(low), abs(high)) - (high - low)
     if missing > 0:

@@ -1,7 +1,7 @@
 """Bodies seen by a camera: shaded solids, ground and paths, drawn on ordinary flat axes.
 
-Without perspective a view is a linear map, so hidden surfaces take no more than leaving out what
-faces away and painting the rest from the far to the near.
+The view is a parallel projection. To hide surfaces, those that face away are left out, and the
+others are painted from the farthest to the nearest.
 """
 
 from dataclasses import dataclass
@@ -23,13 +23,13 @@ LIGHT = np.array([0.35, -0.25, 0.9]) / np.linalg.norm([0.35, -0.25, 0.9])
 
 @dataclass(frozen=True)
 class Camera:
-    """Direction of view [degrees]."""
+    """A direction of view, by azimuth and elevation [degrees]."""
 
     azimuth: float
     elevation: float
 
     def project(self, points: Float[np.ndarray, "*k 3"]) -> Float[np.ndarray, "*k 3"]:
-        """To the right, upwards, and towards the eye [m]."""
+        """Coordinates of points to the right, upwards, and towards the camera [m]."""
         a, e = np.radians([self.azimuth, self.elevation])
         towards = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
         right = np.array([-np.sin(a), np.cos(a), 0.0])
@@ -85,7 +85,14 @@ def draw_solids(
 def draw_paths(
     axes: Axes, position: Float[np.ndarray, "n nb 3"], colours: dict[int, str], camera: Camera
 ) -> None:
-    """Lines along which the centres of mass went."""
+    """Draw the paths of the bodies' centres of mass.
+
+    Args:
+        axes: to draw on.
+        position: of each body at n instants [m].
+        colours: by the index of the body; all others are left out.
+        camera: direction of view.
+    """
     for body, colour in colours.items():
         x, y, _ = camera.project(position[:, body]).T
         axes.plot(x, y, color=colour, linewidth=0.9, alpha=0.6, zorder=3)
@@ -94,7 +101,17 @@ def draw_paths(
 def draw_planes(
     axes: Axes, model: Model, points: Float[np.ndarray, "k 3"], camera: Camera
 ) -> float | None:
-    """Patches of the planes around ``points``, with a grid of the pitch returned [m]."""
+    """Draw patches of all planes around some points, each with a grid.
+
+    Args:
+        axes: to draw on.
+        model: has the planes.
+        points: that the patches have to reach [m].
+        camera: direction of view.
+
+    Returns:
+        The pitch of the grid [m], None if there is no plane.
+    """
     pitch = None
     shapes = model.shapes
     for i in (i for i, kind in enumerate(model.topology.shapes) if kind == "plane"):
@@ -116,6 +133,6 @@ def draw_planes(
 
 
 def _round_length(length: float) -> float:
-    """The next 1, 2 or 5 times a power of ten."""
+    """The smallest number 1, 2 or 5 times a power of ten that is not below ``length``."""
     power = 10.0 ** np.floor(np.log10(max(length, 1e-6)))
     return float(next(step * power for step in (1, 2, 5, 10) if step * power >= length))

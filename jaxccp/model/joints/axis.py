@@ -1,4 +1,4 @@
-"""One degree of freedom of a joint: how it moves, and what acts along it."""
+"""An axis of a joint: the motion that it allows, and the forces along it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ Motion = Literal["hinge", "slide", "ball"]
 
 @dataclass(frozen=True)
 class Axis(Coordinate):
-    """Axis of a joint and the forces along it: [m, N] for a slide, [rad, N m] for a turn.
+    """An axis of a joint and the forces along it: [m, N] for a slide, [rad, N m] for a hinge.
 
-    Raises ``ValueError`` for what is not physical.
+    Raises ``ValueError`` for numbers that no axis can have.
     """
 
     motion: ClassVar[Motion]
@@ -37,18 +37,18 @@ class Axis(Coordinate):
 
     @property
     def direction(self) -> np.ndarray:
-        """``axis``, of length 1."""
+        """``axis`` scaled to length 1."""
         return np.asarray(self.axis, float) / np.linalg.norm(self.axis)
 
 
 class Hinge(Axis):
-    """Turns about its axis."""
+    """An axis that the second body turns about."""
 
     motion = "hinge"
 
 
 class Slide(Axis):
-    """Slides along its axis."""
+    """An axis that the second body slides along."""
 
     motion = "slide"
 

@@ -10,7 +10,7 @@ from jaxccp.model.joints.joint import expect
 
 @dataclass(frozen=True)
 class Compound:
-    """Axes after each other, as when a model file gives a body several joints."""
+    """Any axes, one after the other, as when a model file gives a body several joints."""
 
     kind: ClassVar[str] = "compound"
 

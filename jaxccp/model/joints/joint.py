@@ -9,7 +9,7 @@ from jaxccp.model.joints.axis import Axis
 
 
 class Joint(Protocol):
-    """The motion of the second body against the first is that of the axes, in their order.
+    """The second body moves against the first as the axes allow, one after the other.
 
     Each axis moves all that come after it; directions and points are those at coordinates 0.
     """
@@ -21,12 +21,12 @@ class Joint(Protocol):
 
 
 def freedoms(joint: Joint) -> int:
-    """Degrees of freedom that the joint leaves."""
+    """The number of degrees of freedom of a joint."""
     return sum(3 if axis.motion == "ball" else 1 for axis in joint.axes)
 
 
 def check(label: str, joint: Joint) -> None:
-    """Raise ``ValueError`` for axes that do not make up a joint."""
+    """Raise ``ValueError``, beginning with ``label``, unless the axes make up a joint."""
     motions = [axis.motion for axis in joint.axes]
     if "ball" in motions and ("hinge" in motions or motions.index("ball") < len(motions) - 1):
         raise ValueError(f"{label}: only slides go with a ball, and before it, not {motions}")
@@ -41,14 +41,14 @@ def check(label: str, joint: Joint) -> None:
 
 
 def _twist(axis: Axis) -> np.ndarray:
-    """Linear and angular velocity at the joint's origin per rate, at coordinates 0."""
+    """Linear and angular velocity at the joint's origin per unit of rate, at coordinates 0."""
     if axis.motion == "slide":
         return np.concatenate([axis.direction, np.zeros(3)])
     return np.concatenate([np.cross(axis.point, axis.direction), axis.direction])
 
 
 def expect(label: str, kind: type[Axis], *axes: Axis) -> None:
-    """Raise ``ValueError`` for what is no axis of that kind."""
+    """Raise ``ValueError``, beginning with ``label``, unless all ``axes`` are of that kind."""
     for axis in axes:
         if not isinstance(axis, kind):
             names = "Hinge or Slide" if kind is Axis else kind.__name__
@@ -59,6 +59,6 @@ def expect(label: str, kind: type[Axis], *axes: Axis) -> None:
 
 
 def perpendicular(label: str, a: Axis, b: Axis) -> None:
-    """Raise ``ValueError`` unless the axes are at right angles."""
+    """Raise ``ValueError``, beginning with ``label``, unless the axes are at right angles."""
     if abs(a.direction @ b.direction) > 1e-6:
         raise ValueError(f"{label}: the axes {a.axis} and {b.axis} must be at right angles")

@@ -38,6 +38,6 @@ class Box:
         return self.rounding
 
     def inertia(self, mass: float) -> np.ndarray:
-        """Of the sharp box: rounding is taken to be small."""
+        """Inertia of the sharp box about its centre [kg m²]: the rounding is taken to be small."""
         square = np.square(self.half_extents)
         return mass / 3.0 * np.diag(square.sum() - square)

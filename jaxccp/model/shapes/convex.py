@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from scipy.spatial import ConvexHull
 
 _COPLANAR = 1e-6
-"""Sine of the angle, and distance per extent, within which two triangles are of one face."""
+"""Two triangles are one face if the sine of their angle and their distance, relative to the
+extent of the points, are below this."""
 _FLAT = 1e-4
-"""Smallest thickness per extent."""
+"""Smallest thickness of a hull, relative to its extent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +35,13 @@ class ConvexMesh(ByContent):
     points: ArrayLike
     kind: ClassVar[str] = "convex"
     vertices: Float[np.ndarray, "v 3"] = field(init=False)
-    """Those of the points that are corners of the hull."""
+    """The points that are corners of the hull [m]."""
     faces: tuple[Int[np.ndarray, " m"], ...] = field(init=False)
-    """Vertices of each, counter-clockwise seen from outside."""
+    """Vertices of each face, counter-clockwise seen from outside."""
     volume: float = field(init=False)
-    """[m³]"""
+    """Volume [m³]."""
     centre: Float[np.ndarray, "3"] = field(init=False)
+    """Centre of mass of the uniform solid [m]."""
     _unit_inertia: Float[np.ndarray, "3 3"] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -109,12 +111,18 @@ class ConvexMesh(ByContent):
         return 0.0
 
     def inertia(self, mass: float) -> np.ndarray:
-        """About ``centre``."""
+        """Inertia about ``centre``, in the axes of the shape's frame [kg m²]."""
         return mass * self._unit_inertia
 
 
 def _polygons(points: np.ndarray, hull: "ConvexHull", extent: float) -> list[np.ndarray]:
-    """Faces of a hull, whose triangles in one plane are one face."""
+    """Faces of a hull; triangles in one plane are joined to one face.
+
+    Args:
+        points: [n 3] [m].
+        hull: of these points.
+        extent: diagonal of the points' bounding box [m].
+    """
     from scipy.spatial import ConvexHull
 
     faces: list[np.ndarray] = []
@@ -137,7 +145,7 @@ def _polygons(points: np.ndarray, hull: "ConvexHull", extent: float) -> list[np.
 def _mass_properties(
     vertices: np.ndarray, faces: tuple[np.ndarray, ...]
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """Volume, centre and inertia per mass about it, from tetrahedra on a point inside.
+    """Volume [m³], centre [m] and inertia per mass about it [m²], by tetrahedra on a point inside.
 
     ∫ x xᵀ over a tetrahedron with corners 0, a, b, c is V/20 (Σ p pᵀ + s sᵀ), s = a + b + c.
     """

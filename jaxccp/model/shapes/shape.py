@@ -1,4 +1,4 @@
-"""What every shape offers the builder."""
+"""The protocol of shapes."""
 
 from typing import ClassVar, Protocol
 
@@ -14,7 +14,7 @@ class Shape(Protocol):
 
     @property
     def size(self) -> tuple[float, float, float]:
-        """Dimensions of the shape [m], meaning by kind."""
+        """Dimensions of the shape's core [m]; their meaning depends on the kind of shape."""
         ...
 
     @property
@@ -28,6 +28,6 @@ class Shape(Protocol):
 
 
 def require_positive(shape: str, name: str, value: float) -> None:
-    """Raise unless ``value`` is a finite length above zero."""
+    """Raise ``ValueError``, naming the shape and the dimension, unless the length is positive."""
     if not (np.isfinite(value) and value > 0):
         raise ValueError(f"{shape}: {name} must be a positive length in metres, not {value!r}")

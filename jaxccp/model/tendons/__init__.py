@@ -1,4 +1,4 @@
-"""Coordinates besides those of the joints: functions of these, and lengths of paths."""
+"""Tendons: sums of functions of joint coordinates, and lengths of paths through points."""
 
 from jaxccp.model.tendons.cable import Cable
 from jaxccp.model.tendons.coupling import Coupling, gear

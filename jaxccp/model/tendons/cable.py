@@ -13,10 +13,11 @@ Place = tuple[int | str, Sequence[float] | np.ndarray]
 
 @dataclass(frozen=True)
 class Cable(Tendon):
-    """Straight from point to point: a rod when held at a ``length``, a rope with an upper limit.
+    """A tendon whose length is that of straight lines from point to point [m].
 
-    MJCF's ``tendon/spatial`` through sites, without wrapping. Where two points of a path meet it
-    has no direction and transmits nothing.
+    With a given ``length`` it is a rod, with an upper limit a rope. It is MJCF's ``tendon/spatial``
+    through sites, without wrapping. A line between two points that coincide has no direction and
+    transmits no force.
     """
 
     points: Sequence[Place]

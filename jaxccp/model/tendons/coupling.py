@@ -10,13 +10,14 @@ from jaxccp.model.tendons.tendon import Tendon
 
 @dataclass(frozen=True)
 class Coupling(Tendon):
-    """Σ p_k(q_k) over axes, each p_k a polynomial; held at a ``length`` it couples the axes.
+    """A tendon of length Σ p_k(q_k) over axes k, with polynomials p_k of their coordinates.
 
-    MJCF's ``tendon/fixed``, and its ``equality/joint`` y = p(x) as {y: 1, x: −p} held at 0.
+    Kept at a ``length`` it couples the axes. It is MJCF's ``tendon/fixed``, and its
+    ``equality/joint`` y = p(x) as {y: 1, x: −p} kept at 0.
     """
 
     terms: Mapping[str, float | Sequence[float]]
-    """By name of the axis: a factor, or the coefficients of a polynomial, lowest degree first."""
+    """For each axis, by its name, a factor or coefficients of a polynomial, lowest degree first."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -37,5 +38,11 @@ class Coupling(Tendon):
 
 
 def gear(follower: str, leader: str, ratio: float) -> Coupling:
-    """Holds the coordinate of one axis at ``ratio`` times that of another, by their names."""
+    """A coupling that keeps the coordinate of one axis at ``ratio`` times that of another.
+
+    Args:
+        follower: name of the one axis.
+        leader: name of the other axis.
+        ratio: coordinate of the follower per coordinate of the leader.
+    """
     return Coupling({follower: 1.0, leader: -ratio}, length=0.0)

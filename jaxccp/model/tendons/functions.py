@@ -1,4 +1,4 @@
-"""Functions that users give to tendons: force laws, and lengths that are imposed over time."""
+"""Functions that users give to tendons: force laws, and lengths as functions of time."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,30 +10,38 @@ from jax.tree_util import Partial
 from jaxtyping import Array, Float
 
 ForceLaw = Callable[[Array, Array, Array], Array]
-"""From length, rate and time to the force along the tendon [N, N m], all scalars."""
+"""A function of length, rate and time that returns the force along a tendon [N, N m]; scalars."""
 Motion = Callable[[Array], Array]
-"""From time to a length, both scalars."""
+"""A function of time that returns a length; scalars."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Functions:
-    """Functions of some tendons. Those that are the same but for their parameters are one group,
-    evaluated at once; parameters are numbers of the model and can be differentiated."""
+    """The functions that some of the tendons have.
+
+    Functions that differ in their parameters only form a group, which is evaluated at once under
+    ``vmap``. Parameters are numbers of the model and can be differentiated.
+    """
 
     groups: tuple[Callable, ...] = ()
-    """Each with a leading axis of its tendons on every parameter."""
+    """One function for each group; its parameters have a leading axis over the group's tendons."""
     tendons: tuple[tuple[int, ...], ...] = field(default=(), metadata={"static": True})
-    """Of each group."""
+    """The tendons of each group."""
 
     @property
     def index(self) -> np.ndarray:
-        """All tendons that have one."""
+        """The tendons that have a function, in ascending order."""
         return np.array(sorted(i for group in self.tendons for i in group), np.int32)
 
     def put(self, into: Array, evaluate: Callable, *tables: Array) -> Array:
-        """``into`` with what ``evaluate(function, *values)`` gives in the row of each tendon that
-        has a function, for the values in that row of the ``tables``."""
+        """``into`` with the rows of all tendons that have a function replaced.
+
+        Args:
+            into: a table with one row per tendon.
+            evaluate: called as ``evaluate(function, *values)``; returns the new row.
+            tables: tables with one row per tendon, whose rows are the ``values``.
+        """
         for function, chosen in zip(self.groups, self.tendons, strict=True):
             rows = np.array(chosen, np.int32)
             values = (table[rows] for table in tables)
@@ -43,7 +51,7 @@ class Functions:
 
 
 def grouped(functions: Mapping[int, Callable]) -> Functions:
-    """The table of functions by tendon, in JAX's current default precision."""
+    """Functions, given by tendon, in groups; parameters in JAX's current default precision."""
     leaves, trees, groups = {}, {}, {}
     for tendon, function in functions.items():
         values, tree = jax.tree.flatten(as_pytree(function))
@@ -62,14 +70,26 @@ def grouped(functions: Mapping[int, Callable]) -> Functions:
 
 
 def as_pytree(function: Callable) -> Callable:
-    """A plain function has no parameters; a ``jax.tree_util.Partial``, or any other callable that
-    is a pytree, has its leaves."""
+    """``function`` as a pytree whose leaves are its parameters.
+
+    A plain function has no parameters. Those of a ``jax.tree_util.Partial``, or of any other
+    callable that is a pytree, are its leaves.
+    """
     plain = jax.tree.leaves(function) == [function]
     return Partial(function) if plain else function
 
 
 def check_function(label: str, function: object, arguments: int) -> None:
-    """Raise ``ValueError`` unless it is a function of that many scalars that gives one."""
+    """Check a function that a user gives, by tracing it.
+
+    Args:
+        label: what the message of the error begins with.
+        function: what the user has given.
+        arguments: how many scalars it has to take.
+
+    Raises:
+        ValueError: it cannot be called, JAX cannot trace it, or it does not return one number.
+    """
     if not callable(function):
         raise ValueError(f"{label} must be a function, not {function!r}")
     scalar = jax.ShapeDtypeStruct((), jnp.zeros(()).dtype)
@@ -87,7 +107,14 @@ def check_function(label: str, function: object, arguments: int) -> None:
 def force_and_slopes(
     laws: Functions, length: Float[Array, " nt"], rate: Float[Array, " nt"], time: Array
 ) -> Float[Array, "nt 3"]:
-    """Of each tendon the force and its derivatives by length and rate; 0 where there is no law."""
+    """The force along each tendon by its law, and its derivatives by length and rate.
+
+    Args:
+        laws: force laws of some tendons; all others have force 0.
+        length: of each tendon [m, rad].
+        rate: of each tendon [m/s, rad/s].
+        time: [s].
+    """
 
     def evaluate(law: ForceLaw, x: Array, v: Array) -> Array:
         def force(x: Array, v: Array) -> Array:
@@ -102,5 +129,11 @@ def force_and_slopes(
 def imposed(
     motions: Functions, length: Float[Array, " nt"], time: Float[Array, ""]
 ) -> Float[Array, " nt"]:
-    """The lengths at which tendons are held: as imposed at ``time``, constant elsewhere."""
+    """The given lengths of tendons: functions of time at ``time``, constants where there is none.
+
+    Args:
+        motions: lengths of some tendons as functions of time.
+        length: the constant of each tendon [m, rad].
+        time: [s].
+    """
     return motions.put(length, lambda motion: jnp.asarray(motion(time)))

@@ -1,4 +1,4 @@
-"""What tendons have in common."""
+"""The base class of tendons."""
 
 from dataclasses import dataclass
 
@@ -10,15 +10,16 @@ from jaxccp.model.tendons.functions import ForceLaw, Motion, check_function
 
 @dataclass(frozen=True, kw_only=True)
 class Tendon(Coordinate):
-    """A coordinate that several bodies make up; forces along it are those of a joint's axis."""
+    """A coordinate that depends on several bodies; it has the same forces as a joint's axis."""
 
     length: float | Motion | None = None
-    """Value that it is held at, or that is imposed on it as a function of time; None leaves it
-    free."""
+    """The length that the tendon is kept at [m, rad]: a constant, or a function of time that JAX
+    can trace. None leaves it free."""
     law: ForceLaw | None = None
-    """Force along it [N, N m], positive where it makes the tendon longer, as a function of length,
-    rate and time that JAX can trace. Parameters given with ``jax.tree_util.Partial`` are numbers
-    of the model. Beside ``stiffness`` and ``damping``, and as they implicit where it resists."""
+    """Force along the tendon [N, N m], positive where it lengthens it, as a function of length,
+    rate and time that JAX can trace. It adds to ``stiffness`` and ``damping``, and is as implicit
+    as they are where it resists motion. Parameters that are bound by ``jax.tree_util.Partial`` are
+    numbers of the model."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
