@@ -99,6 +99,6 @@ def test_what_closes_a_loop_has_no_coordinates() -> None:
     layout = coordinates(model)
     assert (layout.places.nq, layout.places.nv) == (3, 3)
     # A parallelogram: the top stays level, the right turns as the left does.
-    state = layout.state(model, start, jnp.array([0.3, -0.3, 0.3]))
+    state = jax.jit(layout.state)(model, start, jnp.array([0.3, -0.3, 0.3]))
     np.testing.assert_allclose(state.position[2], [0.5 + np.sin(0.3), 0, np.cos(0.3)], atol=1e-12)
     np.testing.assert_allclose(state.turns, [0.3, -0.3, 0.3, -0.3], atol=1e-12)
