@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp import Box, EulerImplicitLinearized, ModelBuilder, Plane, Revolute, rollout
+from jaxccp import EulerImplicitLinearized, ModelBuilder, Plane, Sphere, rollout
 
 ROOT = Path(__file__).resolve().parent.parent
 STEPS = 40
@@ -27,15 +27,14 @@ print(json.dumps([part.tolist() for part in fall()]))
 
 
 def fall() -> tuple[jax.Array, jax.Array]:
-    """Two boxes on a hinge land and slide, under the default law and solver: where they end, and
+    """Two balls land and slide, under the default law and solver: where they end, and
     the derivative of the last one's place with respect to the first velocity."""
     builder = ModelBuilder()
     builder.add_shape(0, Plane())
-    box = Box((0.1, 0.1, 0.05))
+    ball = Sphere(0.05)
     for name, x in (("left", 0.0), ("right", 0.25)):
-        builder.add_solid(box, 1.0, position=(x, 0, 0.07), velocity=(0.5, 0, -1), name=name)
-    builder.add_joint(Revolute((0, 1, 0)), "left", "right", (0.125, 0, 0.07))
-    model, start = builder.build(max_contacts=8)
+        builder.add_solid(ball, 1.0, position=(x, 0, 0.07), velocity=(0.5, 0, -1), name=name)
+    model, start = builder.build()
     stepper = EulerImplicitLinearized(2e-3)
 
     def end(speed: jax.Array) -> tuple[jax.Array, jax.Array]:
