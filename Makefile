@@ -1,5 +1,5 @@
 # Everything runs in ./.venv, which each target makes when it is missing or pyproject.toml has changed.
-#   make demo | test | lint | venv | clean
+#   make demo | test | quick | lint | venv | clean
 #   make test ARGS="-m 'not slow' -k cones" WORKERS=1
 # The newest Python that runs here and that jax has wheels for.
 PYTHON  ?= $(shell for p in python3.13 python3.12 python3; do $$p -c '' 2>/dev/null && echo $$p && break; done || echo python3)
@@ -7,10 +7,19 @@ WORKERS ?= 2
 ARGS    ?=
 DEMO    ?= $(BIN)/jaxccp identify --demo --horizons 40 --out out/demo
 
+# Some of every folder, gradients and both laws among them: minutes instead of the whole suite's.
+QUICK := test_layers.py math $(addprefix ccp/test_,cones.py bb.py delassus.py admm.py) \
+         model/test_shapes.py $(addprefix collision/test_,capsule.py detect.py) \
+         $(addprefix scene/test_,builder.py names.py) sensors \
+         $(addprefix dynamics/test_,contact_data.py grip.py descriptor.py joints.py elimination.py) \
+         $(addprefix io/test_,bad_problems.py trajectory.py sensors.py) viz/test_mesh.py \
+         $(addprefix identify/test_,segments.py parameters.py) reference/test_gears.py \
+         $(addprefix cli/test_,start.py simulate_model.py)
+
 BIN   := .venv/bin
 STAMP := .venv/installed
 
-.PHONY: demo test lint venv clean
+.PHONY: demo test quick lint venv clean
 .DEFAULT_GOAL := test
 
 demo: venv
@@ -18,6 +27,9 @@ demo: venv
 
 test: venv
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+
+quick: venv
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(addprefix tests/,$(QUICK)) $(ARGS)
 
 lint: venv
 	$(BIN)/ruff check .

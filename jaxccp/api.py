@@ -37,6 +37,7 @@ from jaxccp.model import (
     Plane,
     Prismatic,
     Revolute,
+    Site,
     Slide,
     Sphere,
     Spherical,
@@ -50,6 +51,7 @@ from jaxccp.model import (
     velocity_servo,
 )
 from jaxccp.scene import ModelBuilder, add_shaft
+from jaxccp.sensors import Sensor, coordinates, instrument
 
 __all__ = [
     "APGD",
@@ -79,6 +81,8 @@ __all__ = [
     "Plane",
     "Prismatic",
     "Revolute",
+    "Sensor",
+    "Site",
     "Slide",
     "Sphere",
     "Spherical",
@@ -89,9 +93,11 @@ __all__ = [
     "accelerations",
     "add_shaft",
     "close",
+    "coordinates",
     "energy",
     "fit_capacity",
     "gear",
+    "instrument",
     "joint_motion",
     "load",
     "mean_acceleration",

@@ -8,15 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxccp.cli.simulation import Run
-from jaxccp.dynamics import with_capacity
 from jaxccp.io import InputError, Loaded, load, write_npz
 from jaxccp.io.arrays import Arrays
 from jaxccp.io.mjcf.closing import settled
-from jaxccp.model import Model, State
-from jaxccp.scene import contact_capacity
-
-ROOM = 32
-"""Contacts there is room for at first: what is not used costs time all the same."""
+from jaxccp.model import State
 
 
 @dataclass(frozen=True)
@@ -37,7 +32,7 @@ def open_model(
     Raises:
         InputError: a file is missing, damaged or does not fit the others.
     """
-    loaded = load(path, allow_unsupported=allow_unsupported, max_contacts=ROOM)
+    loaded = load(path, allow_unsupported=allow_unsupported)
     places, state = loaded.layout.places, loaded.state
     if init is not None:
         with Arrays(init) as arrays:
@@ -61,12 +56,6 @@ def open_model(
                 )
         controls = loaded.layout.control(jnp.asarray(given, float))
     return Opened(loaded, state, controls)
-
-
-def roomier(model: Model, run: Run) -> Model:
-    """The model with room for the contacts that ``run`` has found, twice as many at least."""
-    room = max(2 * contact_capacity(model), int(run.recording.contacts.max()))
-    return with_capacity(model, room)
 
 
 def write_motion(out: Path, loaded: Loaded, run: Run) -> dict[str, str]:

@@ -11,13 +11,14 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from jaxccp.ccp import SOLVERS, Law, Stop
+from jaxccp.ccp import Law, Stop
 from jaxccp.cli.bad_input import bad_input_exits
-from jaxccp.cli.model_file import open_model, roomier, write_motion
+from jaxccp.cli.model_file import open_model, write_motion
 from jaxccp.cli.options import Exit
 from jaxccp.cli.simulation import Run, last_system, summary
 from jaxccp.cli.simulation import simulate as run_scene
 from jaxccp.dynamics import EulerImplicitLinearized
+from jaxccp.dynamics.capacity import adapted
 from jaxccp.io import save_trajectory, write_file, write_system
 from jaxccp.model import Model
 from jaxccp.scene.library import SCENES, batch
@@ -32,7 +33,7 @@ def simulate_command(
     from_file: bool,
     dt: float,
     steps: int,
-    solver: str,
+    solver: str | None,
     law: Law,
     precision: int,
     copies: int,
@@ -55,20 +56,21 @@ def simulate_command(
             model, state = SCENES[scene](jax.random.key(seed))
         else:
             model, state = batch(SCENES[scene], jax.random.key(seed), copies)
-        stepper = EulerImplicitLinearized(dt, law, SOLVERS[solver](), Stop())
+        stepper = EulerImplicitLinearized(dt, law, solver, Stop())
         with _progress() as progress:
             task = progress.add_task(f"{scene}: compiling", total=1.0)
 
             def advance(fraction: float) -> None:
                 progress.update(task, description=scene, advance=fraction)
 
-            run = run_scene(model, state, stepper, steps, advance, controls)
-            while from_file and run.recording.overflow.any():
-                model = roomier(model, run)
-                progress.reset(task, description=f"{scene}: once more, with room for all contacts")
-                run = run_scene(model, state, stepper, steps, advance, controls)
-        settings = {"scene": scene, "solver": solver, "law": law, "precision": precision}
-        settings |= {"dt": dt, "batch": copies, "seed": seed}
+            def tried(fitted: Model) -> tuple[Run, jax.Array]:
+                progress.reset(task, description=f"{scene}: compiling")
+                found = run_scene(fitted, state, stepper, steps, advance, controls)
+                return found, found.recording.contacts.max()
+
+            run, model = adapted(model, state, tried)
+        settings = {"scene": scene, "solver": solver or stepper.algorithm(model), "law": law}
+        settings |= {"precision": precision, "dt": dt, "batch": copies, "seed": seed}
         if loaded is not None:
             settings |= {"ignored": loaded.ignored, "approximated": loaded.approximated}
             files = (

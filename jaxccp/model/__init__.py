@@ -42,6 +42,7 @@ from jaxccp.model.shapes import (
     Plane,
     Sphere,
 )
+from jaxccp.model.sites import Site, Sites
 from jaxccp.model.state import Memory, State
 from jaxccp.model.tendons import Cable, Coupling, Tendon, gear
 
@@ -83,6 +84,8 @@ __all__ = [
     "Revolute",
     "Routing",
     "Shapes",
+    "Site",
+    "Sites",
     "Slide",
     "Sphere",
     "Spherical",

@@ -13,6 +13,7 @@ from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.material import Combination
 from jaxccp.model.medium import Medium
 from jaxccp.model.routing import Tendons
+from jaxccp.model.sites import Sites
 from jaxccp.names import index
 
 
@@ -180,6 +181,7 @@ class Model:
     gravity: Float[Array, "3"]
     """Acceleration by gravity [m/s²]."""
     contact: ContactSettings
+    sites: Sites
     topology: Topology = field(metadata={"static": True})
     medium: Medium | None = None
     """A fluid around the bodies, if any."""

@@ -13,6 +13,7 @@ from jaxccp.model.joints.joint import check
 from jaxccp.model.material import Combination, Material
 from jaxccp.model.model import ContactSettings, Model, Topology
 from jaxccp.model.shapes import ConvexMesh, HeightField, Plane, Shape
+from jaxccp.model.sites import Site, Sites
 from jaxccp.model.state import State
 from jaxccp.model.tendons import Cable, Coupling
 from jaxccp.names import fresh, index
@@ -57,6 +58,7 @@ class ModelBuilder:
     _given_frames: bool = field(init=False, default=False)
     _tendons: list[Strung] = field(init=False, default_factory=list)
     _actuators: list[Driven] = field(init=False, default_factory=list)
+    _sites: dict[str, Site] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         self._add("world", False, 1.0, np.eye(3), ORIGIN, IDENTITY, ORIGIN, ORIGIN)
@@ -286,6 +288,31 @@ class ModelBuilder:
         self._actuators.append(Driven(label, actuator, driven))
         return len(self._actuators) - 1
 
+    def add_site(
+        self,
+        body: int | str,
+        position: Sequence[float] | np.ndarray = ORIGIN,
+        quaternion: Sequence[float] | np.ndarray = IDENTITY,
+        name: str | None = None,
+    ) -> int:
+        """Mark a frame on ``body``, an index or a name, and return the site's index.
+
+        Args:
+            body: that carries it, or the world, 0.
+            position: in the body's frame, from its centre of mass [m].
+            quaternion: orientation (w, x, y, z) in the body's frame.
+            name: unique; ``site<i>`` when None. ``model.sites`` and sensors know it by that.
+        """
+        own = name or f"site{len(self._sites)}"
+        what = f"site {own!r}"
+        fresh("site", own, self._sites)
+        self._sites[own] = Site(
+            index(what, "body", self._body_names, body),
+            finite_vector(f"{what}: position [m]", position, 3),
+            unit_quaternion(f"{what}: quaternion", quaternion),
+        )
+        return len(self._sites) - 1
+
     def exclude(self, body_a: int | str, body_b: int | str) -> None:
         """Let the shapes of two bodies, by index or name, pass through each other."""
         names = self._body_names
@@ -382,6 +409,7 @@ class ModelBuilder:
                 jnp.asarray(nonnegative("recovery_speed [m/s]", self.recovery_speed), float),
                 jnp.asarray(nonnegative("min_bounce_speed [m/s]", self.min_bounce_speed), float),
             ),
+            Sites.of(list(self._sites.values()), self._sites),
             topology,
         )
         return model, initial_state(self._bodies, topology)

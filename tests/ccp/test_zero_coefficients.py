@@ -1,6 +1,7 @@
 """What has no coefficient of friction does not stick: derivatives at rest, against closed forms."""
 
 from dataclasses import replace
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -43,12 +44,18 @@ def slopes(held: list, rows: int) -> np.ndarray:
     return eye - matrix[:, held] @ np.linalg.solve(matrix[np.ix_(held, held)], eye[held])
 
 
-def check(problem: Problem, held: list, law: Law) -> None:
+@partial(jax.jit, static_argnames="law")
+def response(problem: Problem, law: Law) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """u, and ∂u/∂r in both modes; one program for all coefficients."""
+
     def velocity(r: jax.Array) -> jax.Array:
         return solve(replace(problem, r=r), law=law, stop=STOP).u
 
-    found = jax.jit(lambda r: (velocity(r), jax.jacfwd(velocity)(r), jax.jacrev(velocity)(r)))
-    u, forward, reverse = found(problem.r)
+    return velocity(problem.r), jax.jacfwd(velocity)(problem.r), jax.jacrev(velocity)(problem.r)
+
+
+def check(problem: Problem, held: list, law: Law) -> None:
+    u, forward, reverse = response(problem, law)
     expected = slopes(held, len(u))
     np.testing.assert_array_equal(u[1:], 0.0)
     np.testing.assert_allclose(forward, expected, atol=1e-8)
@@ -69,6 +76,29 @@ def test_group_without_coefficient_moves(coefficients: tuple[float, ...], law: L
     check(*loaded(coefficients), law)
 
 
+@partial(jax.jit, static_argnames="law")
+def first_bit(
+    problem: Problem, ways: jax.Array, law: Law
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """∂u/∂(size of the coefficients) at 0 along each way, in both modes and by differences."""
+
+    def velocity(size: jax.Array, way: jax.Array) -> jax.Array:
+        cones = replace(problem.cones, mu=size * way[:1])
+        if cones.rolling is not None:
+            cones = replace(cones, rolling=size * way[None, 1:])
+        return solve(replace(problem, cones=cones), law=law, stop=STOP).u
+
+    zero, step = jnp.zeros(()), 1e-5
+
+    @jax.vmap
+    def along(way: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+        at = jax.vmap(velocity, (0, None))(step * jnp.array([0.0, 1.0, 2.0]), way)
+        both = jax.jacfwd(velocity)(zero, way), jax.jacrev(velocity)(zero, way)
+        return *both, jnp.array([-1.5, 2.0, -0.5]) @ at / step
+
+    return along(ways)
+
+
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("friction", ["cone", "pyramid", "octagon", "rolling"])
 @pytest.mark.parametrize("moving", [False, True])
@@ -80,24 +110,8 @@ def test_first_bit_of_a_coefficient(friction: str, law: Law, moving: bool) -> No
     rows = len(problem.r)
     slip = np.array([0.0, 0.4, -0.3, 0.2, 0.1, -0.3])[:rows]
     problem = replace(problem, r=problem.r + moving * slip)
-
-    def velocity(size: jax.Array, way: jax.Array) -> jax.Array:
-        cones = replace(problem.cones, mu=size * way[:1])
-        if friction == "rolling":
-            cones = replace(cones, rolling=size * way[None, 1:])
-        return solve(replace(problem, cones=cones), law=law, stop=STOP).u
-
-    zero, step = jnp.zeros(()), 1e-5
     ways = jnp.eye(3) if friction == "rolling" else jnp.ones((1, 1))
-
-    @jax.jit
-    @jax.vmap
-    def run(way: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-        at = jax.vmap(velocity, (0, None))(step * jnp.array([0.0, 1.0, 2.0]), way)
-        both = jax.jacfwd(velocity)(zero, way), jax.jacrev(velocity)(zero, way)
-        return *both, jnp.array([-1.5, 2.0, -0.5]) @ at / step
-
-    forward, reverse, expected = run(ways)
+    forward, reverse, expected = first_bit(problem, ways, law)
     assert np.any(np.abs(np.asarray(expected)) > 0.1) == moving
     np.testing.assert_allclose(forward, expected, atol=1e-6)
     np.testing.assert_allclose(reverse, expected, atol=1e-6)

@@ -38,7 +38,7 @@ def crane(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, np.ndarray, R
     np.savez(folder / "init.npz", qpos=[0.2, 0.9], qvel=[-1.0, 2.0])
     np.savez(folder / "ctrl.npz", ctrl=ctrl)
     command = f"simulate {folder}/crane.xml --init {folder}/init.npz --ctrl {folder}/ctrl.npz"
-    command += f" --dt {DT} --duration {STEPS * DT} --precision 64 --solver newton --json"
+    command += f" --dt {DT} --duration {STEPS * DT} --precision 64 --json"
     command += f" --out {folder}/out"
     return folder, ctrl, CliRunner().invoke(app, command.split())
 
@@ -48,6 +48,7 @@ def test_report(crane: tuple[Path, np.ndarray, Result]) -> None:
     assert result.exit_code == 0, result.output
     said = json.loads(result.stdout.splitlines()[-1])
     assert said["steps"] == STEPS and said["ignored"] == []
+    assert said["solver"] == "gradient-newton"
     assert said["trajectory"] == str(folder / "out" / "crane.npz")
     assert ["'floor'" in line and "margin" in line for line in said["approximated"]] == [True]
 
@@ -76,19 +77,23 @@ def test_trajectory_is_that_of_mujoco(crane: tuple[Path, np.ndarray, Result]) ->
 
 
 def test_room_is_made_for_all_contacts(tmp_path: Path) -> None:
-    """Of five thin plates all eight corners each are near the ground."""
-    plate = """<body pos="{x} 0 0.004"><freejoint/>
+    """Five thin plates land: no corner is near the ground at first, later eight of each are. Free
+    bodies take the solver of problems without joints."""
+    plate = """<body pos="{x} 0 0.06"><freejoint/>
       <geom type="box" size="0.1 0.1 0.004" conaffinity="0"/></body>"""
     plates = "".join(plate.format(x=x) for x in range(5))
     ground = '<geom type="plane" size="1 1 1"/>'
     (tmp_path / "plates.xml").write_text(
         f"<mujoco><worldbody>{ground}{plates}</worldbody></mujoco>"
     )
-    command = ["simulate", f"{tmp_path}/plates.xml", "--dt", "2e-3", "--duration", "4e-3"]
-    result = CliRunner().invoke(app, [*command, "--solver", "apgd", "--json"])
+    qpos = np.concatenate([[x, 0, 0.06, 1, 0, 0, 0] for x in range(5)])
+    np.savez(tmp_path / "fall.npz", qpos=qpos, qvel=np.tile([0, 0, -10.0, 0, 0, 0], 5))
+    command = ["simulate", f"{tmp_path}/plates.xml", "--dt", "2e-3", "--duration", "1e-2"]
+    result = CliRunner().invoke(app, [*command, "--init", f"{tmp_path}/fall.npz", "--json"])
     assert result.exit_code == 0, result.output
     said = json.loads(result.stdout.splitlines()[-1])
     assert said["contacts_max"] == said["contact_capacity"] == 40 and not said["overflow"]
+    assert said["solver"] == "apgd"
 
 
 @pytest.mark.parametrize(

@@ -93,14 +93,14 @@ def test_energy_survives_elastic_collisions(law: Law) -> None:
 
 
 def test_energy_of_torque_free_tumbling_is_conserved() -> None:
-    energy = runs("ccp")["apart"].energy
+    energy = runs("ncp")["apart"].energy
     np.testing.assert_allclose(energy, energy[0], rtol=ROUNDING)
 
 
 def test_tumbling_follows_eulers_equations() -> None:
     """Against scipy's adaptive integrator, an error of second order in the step."""
     _, state = scene()
-    end = runs("ccp")["apart"].trajectory.state
+    end = runs("ncp")["apart"].trajectory.state
     for i, (shape, mass) in enumerate(SOLIDS, start=FIRST):
         inertia = shape.inertia(mass)
         start = Rotation.from_quat(np.array(state.quaternion[i]), scalar_first=True)

@@ -15,8 +15,8 @@ LIMIT = 900
 @pytest.mark.parametrize(
     ("devices", "sizes"),
     [
-        (1, ("1024",)),
         (2, ("256", "4096")),
+        pytest.param(1, ("1024",), marks=pytest.mark.long),
         pytest.param(1, ("256", "4096"), marks=pytest.mark.long),
         pytest.param(2, ("1024",), marks=pytest.mark.long),
     ],

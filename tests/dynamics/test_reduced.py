@@ -81,7 +81,7 @@ def test_rest_is_the_same() -> None:
     for coordinates in ("reduced", "maximal"):
         stepper = EulerImplicitLinearized(2e-2, coordinates=coordinates, stop=Stop(1e-12))
         final, path = rollout(model, state, stepper, 2000, every=2000)
-        report = stepper.step(model, final)[1]
+        report = jax.jit(stepper.step)(model, final)[1]
         assert np.abs(final.velocity).max() < 1e-10 and not np.any(path.report.solver.status)
         ends.append((final.position, report.reactions))
     for a, b in zip(*ends, strict=True):
@@ -91,10 +91,10 @@ def test_rest_is_the_same() -> None:
 def test_a_step_starts_from_the_poses_it_is_given() -> None:
     """Not from coordinates of before somebody moved a body."""
     model, state = creature(9.81, floating=False)
-    stepper = EulerImplicitLinearized(1e-4, stop=Stop(1e-10))
-    moved = stepper.step(model, state, None, CONTROL)[0]
+    step = jax.jit(EulerImplicitLinearized(1e-4, stop=Stop(1e-10)).step)
+    moved = step(model, state, None, CONTROL)[0]
     stale = replace(moved, turns=state.turns + 0.1)
-    a, b = (stepper.step(model, s, None, CONTROL)[0] for s in (moved, stale))
+    a, b = (step(model, s, None, CONTROL)[0] for s in (moved, stale))
     np.testing.assert_allclose(a.position, b.position, atol=1e-13)
 
 

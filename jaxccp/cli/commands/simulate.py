@@ -56,8 +56,8 @@ def simulate(
         typer.Option(
             metavar=f"[{'|'.join(CONTACT_SOLVERS)}]",
             callback=contact_solver,
-            help="Algorithm for the cone problem; apgd for a scene and auto for a file if not "
-            "given.",
+            help="Algorithm for the cone problem; if not given gradient-newton where there are "
+            "joints, else apgd.",
         ),
     ] = None,
     law: LawOption = "ccp",
@@ -142,7 +142,7 @@ def simulate(
         from_file=from_file,
         dt=dt,
         steps=steps,
-        solver=solver or ("auto" if from_file else "apgd"),
+        solver=solver,
         law=law,
         precision=precision,
         copies=copies,

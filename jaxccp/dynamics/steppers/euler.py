@@ -107,9 +107,13 @@ class EulerImplicitLinearized:
             state = replace(state, turns=motion.coordinate)
         world = recall(model.topology, state.memory, contacts)
         guess = system.guess(state.memory.scalars, world)
-        solver = self.solver or ("gradient-newton" if jointed else "apgd")
         solution = solve(
-            system.problem, solver, guess, law=self.law, stop=self.stop, gradient=self.gradient
+            system.problem,
+            self.algorithm(model),
+            guess,
+            law=self.law,
+            stop=self.stop,
+            gradient=self.gradient,
         )
         outcome = system.after(solution.lam)
         seen = None
@@ -137,6 +141,10 @@ class EulerImplicitLinearized:
         along = tendon_forces(model, state, motion, outcome.scalars, self.h)
         reported = report(contacts, statistics, recovery, acting, along, pushed, seen, after)
         return self._trusted(after, reported)
+
+    def algorithm(self, model: Model) -> Solver | str:
+        """``solver``, or the name of the one that is taken where that is None."""
+        return self.solver or ("gradient-newton" if model.topology.linkage.linked else "apgd")
 
     def _reduces(self, model: Model) -> bool:
         wanted = self.coordinates == "reduced" and self.eliminate

@@ -32,18 +32,14 @@ class Axes:
 
     names: tuple[str, ...]
     """Axes of ours, by degree of freedom of the file's; empty for bodies that are simply free."""
-    count: int
-    """Axes of ours."""
-    first: np.ndarray
-    """Place of each joint's first axis among ours, -1 for bodies that are simply free."""
+    joints: int
+    """How many joints of ours they are."""
 
 
 def add_joints(source: Source, builder: ModelBuilder, frames: Frames, findings: Findings) -> Axes:
     """Add the joints of all bodies."""
     m = source.m
     names = [""] * m.nv
-    first = np.full(m.njnt, -1)
-    count = 0
     taken: set[str] = set()
     _refuse(source, findings)
     for body in np.flatnonzero(m.body_jntnum):
@@ -59,9 +55,7 @@ def add_joints(source: Source, builder: ModelBuilder, frames: Frames, findings: 
         start = m.jnt_dofadr[own[0]]
         indexed = [name] if width == 1 else [f"{name}.{i}" for i in range(width)]
         names[start : start + width] = indexed
-        first[own] = count + m.jnt_dofadr[own] - start
-        count += width
-    return Axes(tuple(names), count, first)
+    return Axes(tuple(names), len(taken))
 
 
 def _name(source: Source, body: int, own: np.ndarray) -> str:

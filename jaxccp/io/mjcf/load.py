@@ -15,15 +15,17 @@ from jaxccp.io.mjcf.findings import Findings
 from jaxccp.io.mjcf.geoms import add_geoms
 from jaxccp.io.mjcf.joints import add_joints
 from jaxccp.io.mjcf.keyframes import Keyframe, keyframes
-from jaxccp.io.mjcf.layout import Layout, layout
+from jaxccp.io.mjcf.layout import layout
 from jaxccp.io.mjcf.medium import medium
 from jaxccp.io.mjcf.refused import refuse
-from jaxccp.io.mjcf.sensors import Sensors, sensed_tendons, sensors
-from jaxccp.io.mjcf.sites import Sites, sites
+from jaxccp.io.mjcf.sensors import sensed_tendons, sensors
+from jaxccp.io.mjcf.sites import add_sites
 from jaxccp.io.mjcf.source import Source
 from jaxccp.io.mjcf.tendons import add_tendons
 from jaxccp.model import Combination, Model, State
+from jaxccp.model.sites import Sites
 from jaxccp.scene import ModelBuilder
+from jaxccp.sensors import Coordinates, Sensors
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,8 @@ class Loaded:
     model: Model
     state: State
     """At the file's ``qpos0``, or as near to it as loops are closed; at rest."""
-    layout: Layout
+    layout: Coordinates
     """Between our states and MuJoCo's coordinates."""
-    sites: Sites
     sensors: Sensors
     keyframes: dict[str, Keyframe]
     """By name, or number where the file gives none."""
@@ -45,6 +46,11 @@ class Loaded:
     """What is left out; empty unless that was allowed."""
     approximated: tuple[str, ...]
     """What acts otherwise than in MuJoCo."""
+
+    @property
+    def sites(self) -> Sites:
+        """``model.sites``, in the file's order."""
+        return self.model.sites
 
     def keyframe(self, name: str) -> State:
         """The state of a keyframe, or the one nearest to it in which loops are closed.
@@ -87,6 +93,7 @@ def load(
         actuators = add_actuators(source, builder, axes, tendons, findings)
         add_equalities(source, builder, frames, axes, findings)
         add_geoms(source, builder, frames, findings)
+        add_sites(source, builder, frames)
         refuse(source, findings)
         fluid = medium(source, frames, findings)
         findings.settle(source.path, allow_unsupported)
@@ -96,8 +103,8 @@ def load(
             findings.approximate(
                 was_open.what, f"{was_open.error:.3g} m or rad open at qpos0; closed in the state"
             )
-        places, named = layout(source, frames, axes, actuators), sites(source, frames)
-        sensing = sensors(source, frames, model.topology, places, tendons, actuators)
+        places = layout(source, frames, axes, actuators, model)
+        sensing = sensors(source, frames, axes, tendons, actuators, places, model)
     except InputError:
         raise
     except ValueError as error:
@@ -106,7 +113,6 @@ def load(
         replace(model, medium=fluid),
         state,
         places,
-        named,
         sensing,
         keyframes(source),
         float(source.m.opt.timestep),

@@ -1,98 +1,18 @@
-"""Sensors of a model file, as functions of a state."""
+"""Sensors of a file, as ours."""
 
-from dataclasses import dataclass, field
+from dataclasses import replace
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float
 
-from jaxccp.content import ByContent
 from jaxccp.io.mjcf.bodies import Frames
-from jaxccp.io.mjcf.layout import Layout
-from jaxccp.io.mjcf.sensing import KINDS, Reading
-from jaxccp.io.mjcf.sites import Place, Sites, attached
+from jaxccp.io.mjcf.joints import Axes
 from jaxccp.io.mjcf.source import Source
-from jaxccp.model.model import Model, Topology
-from jaxccp.model.state import State
+from jaxccp.model.model import Model
+from jaxccp.model.sites import Site
+from jaxccp.sensors import KINDS, Coordinates, Sensor, Sensors, instrument
 
-WORLD = 0, np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
-
-
-@dataclass(frozen=True, eq=False)
-class Plan(ByContent):
-    """Of each sensor; static."""
-
-    names: tuple[str, ...]
-    kinds: tuple[str, ...]
-    index: np.ndarray
-    """Of what it is about, as its kind counts that [n]."""
-    bounds: np.ndarray
-    """Lowest and highest value [n 2]."""
-    groups: Bool[np.ndarray, "g nb"]
-    """Bodies of each subtree."""
-    unread: tuple[str, ...]
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class Sensors:
-    """Of a file, in its order."""
-
-    of: Sites
-    """Frames that the sensors are about; the world's for those that are about none."""
-    against: Sites
-    """Frames that they see these from."""
-    magnetic: Float[Array, "3"]
-    layout: Layout
-    plan: Plan = field(metadata={"static": True})
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """``sensor 3`` and the like where the file gives none."""
-        return self.plan.names
-
-    @property
-    def unread(self) -> tuple[str, ...]:
-        """Those that cannot be read, and why."""
-        return self.plan.unread
-
-    def values(
-        self,
-        model: Model,
-        state: State,
-        control: Float[Array, " nm"] | None = None,
-        acceleration: Float[Array, "nb 6"] | None = None,
-    ) -> dict[str, Float[Array, " k"]]:
-        """What the sensors show, by name (``names`` has the file's order); a pure function of JAX.
-
-        Args:
-            model: as loaded; its numbers may differ.
-            state: of which positions, velocities and energies are read.
-            control: of our actuators, 0 when None.
-            acceleration: of the bodies' centres of mass, and angular, world. Of
-                :func:`jaxccp.accelerations` where nothing touches; with contact
-                :func:`jaxccp.mean_acceleration` of two states. Sensors of accelerations are left
-                out when None.
-        """
-        if control is None:
-            control = jnp.zeros(len(model.topology.linkage.actuators), state.position.dtype)
-        plan = self.plan
-        reading = Reading(
-            *(model, state, self.layout, control, acceleration),
-            *(self.of, self.against, plan.groups, self.magnetic),
-        )
-        found: dict[int, Array] = {}
-        for name in dict.fromkeys(plan.kinds):
-            kind = KINDS[name]
-            if kind.accelerates and acceleration is None:
-                continue
-            sensors = [i for i, other in enumerate(plan.kinds) if other == name]
-            shown = kind.read(reading, plan.index[sensors])
-            bounds = jnp.asarray(plan.bounds[sensors], shown.dtype)
-            shown = jnp.clip(shown, bounds[:, :1], bounds[:, 1:])
-            found.update(zip(sensors, shown, strict=True))
-        return {plan.names[i]: found[i] for i in sorted(found)}
+OURS = ("joint", "body")
+"""What only sensors of ours are about; those of MuJoCo with the same names mean something else."""
 
 
 def sensed_tendons(source: Source) -> set[int]:
@@ -104,47 +24,26 @@ def sensed_tendons(source: Source) -> set[int]:
 def sensors(
     source: Source,
     frames: Frames,
-    topology: Topology,
-    layout: Layout,
+    axes: Axes,
     tendons: dict[int, str],
     actuators: np.ndarray,
+    layout: Coordinates,
+    model: Model,
 ) -> Sensors:
     """Those of the file that can be read; ``actuators`` has the file's number of each of ours."""
-    m, finder = source.m, _Finder(source, frames, topology, tendons, actuators.tolist())
-    names: list[str] = []
-    kinds: list[str] = []
-    index: list[int] = []
-    kept: list[int] = []
-    of: list[Place] = []
-    against: list[Place] = []
+    finder = _Finder(source, frames, axes, tendons, actuators.tolist(), model)
+    found: dict[str, Sensor] = {}
     unread: list[str] = []
-    for sensor in range(m.nsensor):
-        kind = source.mujoco.mjtSensor(m.sensor_type[sensor]).name.removeprefix("mjSENS_").lower()
+    for sensor in range(source.m.nsensor):
+        name = source.name("sensor", sensor) or f"sensor {sensor}"
+        while name in found:
+            name += "+"
         try:
-            found = finder.find(kind, sensor, len(kept))
-            seen = finder.frames(sensor) if KINDS[kind].about == "frame" else (WORLD, WORLD)
+            found[name] = finder.find(sensor)
         except _Unread as error:
             unread.append(f"{source.label('sensor', sensor)}: {error.args[0]}")
-            continue
-        name = source.name("sensor", sensor) or f"sensor {sensor}"
-        while name in names:
-            name += "+"
-        names.append(name)
-        kinds.append(kind)
-        index.append(found)
-        kept.append(sensor)
-        of.append(seen[0])
-        against.append(seen[1])
-    plan = Plan(
-        tuple(names),
-        tuple(kinds),
-        np.array(index, np.int32),
-        _bounds(source, np.array(kept, np.int32)),
-        np.array(finder.groups, bool).reshape(-1, len(topology.bodies)),
-        tuple(unread),
-    )
-    magnetic = jnp.asarray(m.opt.magnetic, float)
-    return Sensors(attached(frames, of), attached(frames, against), magnetic, layout, plan)
+    made = instrument(model, found, layout, source.m.opt.magnetic)
+    return replace(made, unread=tuple(unread))
 
 
 class _Unread(Exception):
@@ -152,46 +51,55 @@ class _Unread(Exception):
 
 
 class _Finder:
-    """Where what sensors are about is; raises ``_Unread`` for what is not there."""
+    """What sensors are about, by our names; raises ``_Unread`` for what is not there."""
 
     def __init__(
         self,
         source: Source,
         frames: Frames,
-        topology: Topology,
+        axes: Axes,
         tendons: dict[int, str],
         actuators: list[int],
+        model: Model,
     ) -> None:
-        self.source, self.body, self.topology = source, frames.body, topology
+        self.source, self.places, self.axes, self.model = source, frames, axes, model
         self.tendons, self.actuators = tendons, actuators
-        self.groups: list[np.ndarray] = []
 
-    def find(self, kind: str, sensor: int, place: int) -> int:
-        """The index that the kind reads; ``place`` is that of the sensor among those read."""
+    def find(self, sensor: int) -> Sensor:
+        """One of the file's sensors."""
         m = self.source.m
-        target = int(m.sensor_objid[sensor])
-        if kind not in KINDS:
+        kind = self.source.mujoco.mjtSensor(m.sensor_type[sensor]).name
+        kind = kind.removeprefix("mjSENS_").lower()
+        if kind not in KINDS or KINDS[kind].about in OURS:
             raise _Unread(f"sensors of type {kind} are not read")
         delay = self.source.column("sensor_delay")
         if len(delay) and delay[sensor]:
             raise _Unread("a delay is not supported")
+        bounds, target = self._bounds(sensor), int(m.sensor_objid[sensor])
+        linkage = self.model.topology.linkage
         match KINDS[kind].about:
-            case "coordinate":
-                return int(m.jnt_qposadr[target])
-            case "rate":
-                return int(m.jnt_dofadr[target])
+            case "axis":
+                return Sensor(kind, self.axes.names[m.jnt_dofadr[target]], bounds=bounds)
+            case "ball":
+                axis = linkage.axis(self.axes.names[m.jnt_dofadr[target]])
+                return Sensor(kind, linkage.joints[linkage.owner[axis]], bounds=bounds)
             case "tendon":
                 if target not in self.tendons:
                     raise _Unread("its tendon is not supported")
-                return self.topology.linkage.tendon(self.tendons[target])
+                return Sensor(kind, self.tendons[target], bounds=bounds)
             case "actuator":
-                return self._actuator(kind, target)
+                return Sensor(kind, linkage.actuators[self._actuator(kind, target)], bounds=bounds)
             case "bodies":
-                return self._group(target)
+                return Sensor(kind, self._group(target), bounds=bounds)
             case "frame":
-                return place
-            case "all":
-                return 0
+                of, reference = (
+                    self._frame(m.sensor_objtype[sensor], target),
+                    m.sensor_refid[sensor],
+                )
+                if reference < 0:
+                    return Sensor(kind, of, bounds=bounds)
+                return Sensor(kind, of, self._frame(m.sensor_reftype[sensor], reference), bounds)
+        return Sensor(kind, bounds=bounds)
 
     def _actuator(self, kind: str, target: int) -> int:
         m = self.source.m
@@ -206,7 +114,7 @@ class _Finder:
             raise _Unread("its joint limits what the actuator's force becomes")
         return self.actuators.index(target)
 
-    def _group(self, root: int) -> int:
+    def _group(self, root: int) -> list[int]:
         """Bodies from ``root`` on, which must be whole ones of ours."""
         m = self.source.m
         within = np.zeros(m.nbody, bool)
@@ -217,44 +125,35 @@ class _Finder:
         whole = root == 0 or welded[root] == root
         if not whole or np.any(m.body_mass[within & (welded == 0)]):
             raise _Unread("bodies that cannot move by themselves are no subtree of their own")
-        group = np.zeros(len(self.topology.bodies), bool)
-        group[self.body[within & (welded > 0)]] = True
-        if not group.any():
+        group = self.places.body[within & (welded > 0)]
+        if not len(group):
             raise _Unread("nothing moves in its subtree")
-        self.groups.append(group)
-        return len(self.groups) - 1
+        return group.tolist()
 
-    def frames(self, sensor: int) -> tuple[Place, Place]:
-        """What it is about, and what it sees that from."""
-        m = self.source.m
-        of = self._frame(int(m.sensor_objtype[sensor]), int(m.sensor_objid[sensor]))
-        reference = int(m.sensor_refid[sensor])
-        if reference < 0:
-            return of, WORLD
-        return of, self._frame(int(m.sensor_reftype[sensor]), reference)
-
-    def _frame(self, kind: int, index: int) -> Place:
+    def _frame(self, kind: int, index: int) -> Site:
         m = self.source.m
         if kind == _object(self.source, "XBODY"):
-            return index, *WORLD[1:]
+            return self._site(index, np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
         if kind == _object(self.source, "BODY"):
-            return index, m.body_ipos[index], m.body_iquat[index]
+            return self._site(index, m.body_ipos[index], m.body_iquat[index])
         if kind == _object(self.source, "GEOM"):
-            return int(m.geom_bodyid[index]), m.geom_pos[index], m.geom_quat[index]
+            return self._site(m.geom_bodyid[index], m.geom_pos[index], m.geom_quat[index])
         if kind == _object(self.source, "SITE"):
-            return int(m.site_bodyid[index]), m.site_pos[index], m.site_quat[index]
+            return self._site(m.site_bodyid[index], m.site_pos[index], m.site_quat[index])
         raise _Unread("frames of cameras are not read")
+
+    def _site(self, body: int, position: np.ndarray, quaternion: np.ndarray) -> Site:
+        pose = self.places.pose(body, position, quaternion)
+        return Site(int(self.places.body[body]), *pose)
+
+    def _bounds(self, sensor: int) -> tuple[float, float]:
+        """What a cutoff leaves: of values that are positive anyway the upper bound alone."""
+        m, types = self.source.m, self.source.mujoco.mjtDataType
+        cutoff, kind = float(m.sensor_cutoff[sensor]), m.sensor_datatype[sensor]
+        real, positive = int(types.mjDATATYPE_REAL), int(types.mjDATATYPE_POSITIVE)
+        upper = cutoff if cutoff > 0 and kind in (real, positive) else np.inf
+        return (-upper if kind == real else -np.inf), upper
 
 
 def _object(source: Source, name: str) -> int:
     return int(getattr(source.mujoco.mjtObj, f"mjOBJ_{name}"))
-
-
-def _bounds(source: Source, kept: np.ndarray) -> Float[np.ndarray, "n 2"]:
-    """What a cutoff leaves: of values that are positive anyway the upper bound alone."""
-    m, types = source.m, source.mujoco.mjtDataType
-    cutoff, kind = np.asarray(m.sensor_cutoff)[kept], np.asarray(m.sensor_datatype)[kept]
-    cut = cutoff > 0
-    real, positive = (kind == int(getattr(types, f"mjDATATYPE_{n}")) for n in ("REAL", "POSITIVE"))
-    upper = np.where(cut & (real | positive), cutoff, np.inf)
-    return np.stack([np.where(cut & real, -cutoff, -np.inf), upper], axis=1)

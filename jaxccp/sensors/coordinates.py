@@ -1,0 +1,188 @@
+"""MuJoCo's ``qpos``, ``qvel``, ``qacc`` and ``ctrl`` to and from our states, of any model."""
+
+from dataclasses import dataclass, field, replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.content import ByContent
+from jaxccp.dynamics.acceleration import Acceleration
+from jaxccp.math import quaternion
+from jaxccp.model.kinematics import joint_motion
+from jaxccp.model.model import Model
+from jaxccp.model.place import place
+from jaxccp.model.state import State
+from jaxccp.model.tree import spanning_tree
+
+
+@dataclass(frozen=True, eq=False)
+class Places(ByContent):
+    """Addresses; static. Coordinates are in ``qpos``, rates in ``qvel`` and ``qacc``."""
+
+    nq: int
+    nv: int
+    nu: int
+    single: np.ndarray
+    """Coordinate, rate and axis of hinges, slides and the shifts of free joints [3 n]."""
+    ball: np.ndarray
+    """Coordinate, rate and first axis of balls and the rotations of free joints [3 n]."""
+    free: np.ndarray
+    """Coordinate, rate and body of bodies that no joint places [3 n]."""
+    control: np.ndarray
+    """Place in ``ctrl`` of each actuator's control."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Coordinates:
+    """Both directions are pure functions: ``jit``, ``vmap`` and differentiate them at will."""
+
+    reference: Float[Array, " n"]
+    """Coordinates of the single axes where ours are zero [m, rad]."""
+    facing: Float[Array, "b 4"]
+    """Orientations of the balls where our coordinates are zero."""
+    centre: Float[Array, "f 3"]
+    """Of mass of the free bodies, in the frame whose place ``qpos`` has [m]."""
+    places: Places = field(metadata={"static": True})
+
+    def state(
+        self,
+        model: Model,
+        state: State,
+        qpos: Float[Array, " nq"],
+        qvel: Float[Array, " nv"] | None = None,
+    ) -> State:
+        """``state`` with its bodies placed and moving as ``qpos`` [m, rad, unit quaternions] and
+        ``qvel`` [m/s, rad/s], at rest when None, have it."""
+        places = self.places
+        qvel = jnp.zeros(places.nv, qpos.dtype) if qvel is None else qvel
+        at, speed, body = places.free
+        facing = quaternion.normalize(qpos[run(at + 3, 4)])
+        arm = quaternion.rotate(facing, self.centre)
+        spin = quaternion.rotate(facing, qvel[run(speed + 3, 3)])
+        started = replace(
+            state,
+            position=state.position.at[body].set(qpos[run(at, 3)] + arm),
+            quaternion=state.quaternion.at[body].set(facing),
+            velocity=state.velocity.at[body].set(qvel[run(speed, 3)] + jnp.cross(spin, arm)),
+            angular_velocity=state.angular_velocity.at[body].set(spin),
+        )
+        if not model.topology.linkage.joints:
+            return started
+        coordinate, rate = jnp.zeros_like(state.turns), jnp.zeros_like(state.turns)
+        at, speed, axis = places.single
+        coordinate = coordinate.at[axis].set(qpos[at] - self.reference)
+        rate = rate.at[axis].set(qvel[speed])
+        at, speed, axis = places.ball
+        turned = quaternion.normalize(qpos[run(at, 4)])
+        turned = quaternion.multiply(quaternion.conjugate(self.facing), turned)
+        coordinate = coordinate.at[run(axis, 3)].set(quaternion.log(turned))
+        rate = rate.at[run(axis, 3)].set(qvel[run(speed, 3)])
+        placed = place(model, started, coordinate, rate)
+        # Joints that close loops have coordinates of their own.
+        return replace(placed, turns=joint_motion(model, placed).coordinate)
+
+    def coordinates(
+        self, model: Model, state: State
+    ) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
+        """``qpos`` and ``qvel`` of a state."""
+        places = self.places
+        qpos = jnp.zeros(places.nq, state.position.dtype)
+        qvel = jnp.zeros(places.nv, state.position.dtype)
+        at, speed, body = places.free
+        facing, spin = state.quaternion[body], state.angular_velocity[body]
+        arm = quaternion.rotate(facing, self.centre)
+        qpos = qpos.at[run(at, 3)].set(state.position[body] - arm)
+        qpos = qpos.at[run(at + 3, 4)].set(facing)
+        qvel = qvel.at[run(speed, 3)].set(state.velocity[body] - jnp.cross(spin, arm))
+        back = quaternion.conjugate(facing)
+        qvel = qvel.at[run(speed + 3, 3)].set(quaternion.rotate(back, spin))
+        if not model.topology.linkage.joints:
+            return qpos, qvel
+        motion = joint_motion(model, state)
+        at, speed, axis = places.single
+        qpos = qpos.at[at].set(motion.coordinate[axis] + self.reference)
+        qvel = qvel.at[speed].set(motion.rate[axis])
+        at, speed, axis = places.ball
+        turned = quaternion.exp(motion.coordinate[run(axis, 3)])
+        qpos = qpos.at[run(at, 4)].set(quaternion.multiply(self.facing, turned))
+        return qpos, qvel.at[run(speed, 3)].set(motion.rate[run(axis, 3)])
+
+    def acceleration(self, state: State, acceleration: Acceleration) -> Float[Array, " nv"]:
+        """``qacc`` of accelerations at a state."""
+        places = self.places
+        qacc = jnp.zeros(places.nv, state.position.dtype)
+        _, speed, body = places.free
+        facing, spin = state.quaternion[body], state.angular_velocity[body]
+        arm = quaternion.rotate(facing, self.centre)
+        linear, angular = acceleration.body[body, :3], acceleration.body[body, 3:]
+        swung = jnp.cross(angular, arm) + jnp.cross(spin, jnp.cross(spin, arm))
+        qacc = qacc.at[run(speed, 3)].set(linear - swung)
+        back = quaternion.conjugate(facing)
+        qacc = qacc.at[run(speed + 3, 3)].set(quaternion.rotate(back, angular))
+        _, speed, axis = places.single
+        qacc = qacc.at[speed].set(acceleration.axis[axis])
+        _, speed, axis = places.ball
+        return qacc.at[run(speed, 3)].set(acceleration.axis[run(axis, 3)])
+
+    def control(self, ctrl: Float[Array, "*b nu"]) -> Float[Array, "*b nm"]:
+        """Controls of the actuators from ``ctrl``."""
+        return ctrl[..., self.places.control]
+
+
+def run(start: np.ndarray, length: int) -> np.ndarray:
+    """Addresses [n length] from their first ones."""
+    return start[:, None] + np.arange(length)
+
+
+def coordinates(model: Model, joints: int | None = None) -> Coordinates:
+    """MuJoCo's coordinates of a model.
+
+    They go through the bodies in the model's order. A free body that no joint places has seven in
+    ``qpos``, position and quaternion, and six in ``qvel``, linear in world axes and angular in
+    the body's; a body that a joint places has those of the joint's axes in their order, a ball
+    four and three. Joints that close loops have none.
+
+    Args:
+        model: any.
+        joints: how many joints have coordinates, in the order in which they were added, all when
+            None; the others hold, but are as MuJoCo's equality constraints.
+    """
+    topology = model.topology
+    linkage = topology.linkage
+    pairs = linkage.bodies[:joints]
+    placing: dict[int, int] = {}
+    for joint, outwards in zip(*spanning_tree(pairs, ~topology.free), strict=True):
+        placing[int(pairs[joint, int(outwards)])] = int(joint)
+    single: list[tuple[int, int, int]] = []
+    ball: list[tuple[int, int, int]] = []
+    free: list[tuple[int, int, int]] = []
+    nq = nv = 0
+    for body in np.flatnonzero(topology.free).tolist():
+        if body not in placing:
+            free.append((nq, nv, body))
+            nq, nv = nq + 7, nv + 6
+            continue
+        own = linkage.slots[placing[body]]
+        own = own[own < len(linkage.axes)].tolist()
+        balls = [axis for axis in own if linkage.motions[axis] == "ball"]
+        for axis in own[: len(own) - len(balls)]:
+            single.append((nq, nv, axis))
+            nq, nv = nq + 1, nv + 1
+        if balls:
+            ball.append((nq, nv, balls[0]))
+            nq, nv = nq + 4, nv + 3
+    actuators = np.arange(len(linkage.actuators), dtype=np.int32)
+    dtype = model.gravity.dtype
+    return Coordinates(
+        jnp.zeros(len(single), dtype),
+        jnp.zeros((len(ball), 4), dtype).at[:, 0].set(1.0),
+        jnp.zeros((len(free), 3), dtype),
+        Places(nq, nv, len(actuators), _table(single), _table(ball), _table(free), actuators),
+    )
+
+
+def _table(rows: list[tuple[int, int, int]]) -> np.ndarray:
+    return np.array(rows, np.int32).reshape(-1, 3).T

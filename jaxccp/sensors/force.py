@@ -1,0 +1,43 @@
+"""Sensors of what a step transmits: forces of contacts and joints, means over the step."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.math import quaternion
+from jaxccp.model.kinematics import joint_frames
+from jaxccp.sensors.reading import Index, Reading
+
+
+def touch(r: Reading, i: Index) -> Float[Array, "n 1"]:
+    """Sum of the normal forces of all contacts of a body [N]."""
+    contacts = r.contacts
+    normal = jnp.where(contacts.live, jnp.sum(contacts.normal * contacts.force, axis=1), 0.0)
+    own = jnp.any(contacts.bodies == i[:, None, None], axis=2)
+    return jnp.sum(jnp.where(own, normal, 0.0), axis=1, keepdims=True)
+
+
+def contact_force(r: Reading, i: Index) -> Float[Array, "n 3"]:
+    """Of all contacts on a body, friction included, world axes [N]."""
+    return r.acting.pushes[i, :3]
+
+
+def contact_torque(r: Reading, i: Index) -> Float[Array, "n 3"]:
+    """Of all contacts on a body about its centre of mass, world axes [N m]."""
+    return r.acting.pushes[i, 3:]
+
+
+def joint_force(r: Reading, i: Index) -> Float[Array, "n 3"]:
+    """On the joint's second body, in the axes of the joint's frame on it [N], as a load cell in
+    the joint has it: all but motors (:attr:`jaxccp.dynamics.StepReport.reactions`)."""
+    return _in_joint(r, i)[:, 0]
+
+
+def joint_torque(r: Reading, i: Index) -> Float[Array, "n 3"]:
+    """Likewise, about the origin of that frame [N m]."""
+    return _in_joint(r, i)[:, 1]
+
+
+def _in_joint(r: Reading, i: Index) -> Float[Array, "n 2 3"]:
+    facing = joint_frames(r.model, r.state)[0][i, 1]
+    back = jnp.repeat(quaternion.conjugate(facing)[:, None], 2, axis=1)
+    return quaternion.rotate(back, r.acting.reactions[i].reshape(-1, 2, 3))

@@ -1,0 +1,131 @@
+"""What sensors are about, found in the model by name."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from jaxccp.model.model import Model
+from jaxccp.model.sites import Site
+from jaxccp.names import index, unknown
+from jaxccp.scene.builder import WORLD
+from jaxccp.scene.check import finite_vector, unit_quaternion
+from jaxccp.sensors.registry import KINDS
+
+WORLD_FRAME = Site(WORLD)
+About = str | Site | Sequence[int | str]
+
+
+@dataclass(frozen=True)
+class Sensor:
+    """A sensor, as it is put on a model."""
+
+    kind: str
+    """Of :data:`jaxccp.sensors.KINDS`, such as ``gyro``."""
+    about: About = "world"
+    """What it reads: the name of an axis, joint, tendon, actuator or body, as its kind has it. A
+    sensor of a frame has the name of a site or a :class:`jaxccp.Site`. A subtree is that of a body,
+    all that hangs on it, or a sequence of bodies."""
+    against: str | Site = WORLD_FRAME
+    """Frame that sensors of poses and velocities see theirs from: a site's name or a
+    :class:`jaxccp.Site`."""
+    bounds: tuple[float, float] = (-inf, inf)
+    """Lowest and highest value that it shows, in its unit."""
+
+
+class Finder:
+    """Indices in a model; frames that are no sites of it are collected on the way."""
+
+    def __init__(self, model: Model) -> None:
+        self.topology, self.sites = model.topology, model.sites
+        self.world = len(self.sites.names)
+        """Place of the world's frame."""
+        self.frames: list[Site] = [WORLD_FRAME]
+        self.groups: list[np.ndarray] = []
+
+    def find(self, label: str, sensor: Sensor) -> int | None:
+        """Index of what a sensor is about, None for frames and where it is about nothing."""
+        if sensor.kind not in KINDS:
+            raise ValueError(f"{label}: the kind {unknown(sensor.kind, KINDS)}")
+        linkage, about = self.topology.linkage, KINDS[sensor.kind].about
+        if not sensor.bounds[0] <= sensor.bounds[1]:
+            raise ValueError(f"{label}: bounds {sensor.bounds} are not the lowest and the highest")
+        if about != "frame" and sensor.against is not WORLD_FRAME:
+            raise ValueError(f"{label}: only sensors of frames see theirs from another one")
+        if about in ("frame", "all"):
+            return None
+        if about == "bodies":
+            return self._group(label, sensor.about)
+        if not isinstance(sensor.about, str):
+            raise ValueError(f"{label}: {sensor.kind} is about one {about}; give its name")
+        match about:
+            case "axis":
+                return self._axis(label, sensor.about)
+            case "ball":
+                return self._ball(label, sensor.about)
+            case "joint":
+                names = linkage.joints
+            case "tendon":
+                names = linkage.routing.tendons
+            case "actuator":
+                names = linkage.actuators
+            case "body":
+                names = self.topology.bodies
+        return index(label, about, names, sensor.about)
+
+    def frame(self, label: str, about: About) -> int:
+        """Place of a frame among the model's sites, then those collected."""
+        if isinstance(about, str):
+            return index(label, "site", self.sites.names, about)
+        if not isinstance(about, Site):
+            raise ValueError(f"{label}: is about a frame; give a site's name or a Site")
+        self.frames.append(
+            Site(
+                index(label, "body", self.topology.bodies, about.body),
+                finite_vector(f"{label}: position [m]", about.position, 3),
+                unit_quaternion(f"{label}: quaternion", about.quaternion),
+            )
+        )
+        return self.world + len(self.frames) - 1
+
+    def _axis(self, label: str, name: str) -> int:
+        linkage = self.topology.linkage
+        axis = index(label, "axis", linkage.axes, name)
+        if linkage.motions[axis] == "ball":
+            raise ValueError(f"{label}: axis {name!r} is a ball's; use ballquat or ballangvel")
+        return axis
+
+    def _ball(self, label: str, name: str) -> int:
+        linkage = self.topology.linkage
+        own = linkage.slots[index(label, "joint", linkage.joints, name)]
+        balls = [axis for axis in own if (*linkage.motions, "")[axis] == "ball"]
+        if not balls:
+            raise ValueError(f"{label}: joint {name!r} has no ball; use jointpos or jointvel")
+        return int(balls[0])
+
+    def _group(self, label: str, about: About) -> int:
+        """Moving bodies of a subtree."""
+        if isinstance(about, Site):
+            raise ValueError(f"{label}: is about bodies; give the name of one or a sequence")
+        if isinstance(about, str):
+            group = self._subtree(index(label, "body", self.topology.bodies, about))
+        else:
+            group = np.zeros(len(self.topology.bodies), bool)
+            group[[index(label, "body", self.topology.bodies, body) for body in about]] = True
+        group &= self.topology.free
+        if not group.any():
+            raise ValueError(f"{label}: nothing moves in its subtree; name other bodies")
+        self.groups.append(group)
+        return len(self.groups) - 1
+
+    def _subtree(self, root: int) -> np.ndarray:
+        """A body and those that hang on it through joints of trees; all for the world."""
+        bodies, (order, forwards) = self.topology.linkage.bodies, self.topology.linkage.tree
+        group = np.arange(len(self.topology.bodies)) == root
+        if root == WORLD:
+            return np.ones_like(group)
+        for joint, outwards in zip(order, forwards, strict=True):
+            parent, child = bodies[joint] if outwards else bodies[joint][::-1]
+            group[child] |= group[parent]
+        return group

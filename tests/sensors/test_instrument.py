@@ -1,0 +1,226 @@
+"""Sensors of models made by the builder, against mechanics by hand."""
+
+from dataclasses import replace
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp import (
+    Box,
+    EulerImplicitLinearized,
+    Fixed,
+    Model,
+    ModelBuilder,
+    Plane,
+    Revolute,
+    Sensor,
+    Site,
+    Spherical,
+    State,
+    Stop,
+    accelerations,
+    instrument,
+    joint_motion,
+    mean_acceleration,
+    motor,
+    place,
+)
+from jaxccp.dynamics import StepReport
+
+G = 9.81
+TILT = np.array([np.cos(np.pi / 4), np.sin(np.pi / 4), 0.0, 0.0])
+"""A quarter turn about x: the frame's y axis points upwards."""
+
+
+@cache
+def bench() -> tuple[Model, State]:
+    """A box that rests on a floor, two weights hung below each other, a beam built into the
+    world."""
+    builder = ModelBuilder()
+    builder.add_shape(0, Plane())
+    builder.add_solid(Box((0.1, 0.1, 0.1)), 2.0, position=(0, 0, 0.1), name="box")
+    builder.add_site("box", (0.02, 0.03, 0.01), TILT, name="imu")
+    builder.add_site("world", (0, 0, 1), name="hook")
+    for name, mass, z in (("upper", 3.0, 2.0), ("lower", 0.5, 1.0), ("beam", 4.0, 3.0)):
+        builder.add_body(mass, (0.1, 0.1, 0.1), (5.0, 0.0, z), name=name)
+    builder.add_joint(Revolute((0, 1, 0)), 0, "upper", (5, 0, 2.5), name="top")
+    builder.add_joint(Revolute((0, 1, 0)), "upper", "lower", (5, 0, 1.5), name="bottom")
+    builder.add_joint(Fixed(), 0, "beam", (4.7, 0, 3), TILT, name="wall")
+    return builder.build()
+
+
+def test_forces_at_rest() -> None:
+    """Weights: of the box on the floor, of what hangs below each joint; the beam's torque is its
+    weight times 0.3 m, about the world's −y axis, in the joint's frame its z axis."""
+    model, state = bench()
+    about = {
+        "imu": Sensor("accelerometer", "imu"),
+        "still": Sensor("accelerometer", Site("beam", (0.1, 0, 0))),
+        "touch": Sensor("touch", "box"),
+        "floor": Sensor("touch", "world"),
+        "push": Sensor("contactforce", "box"),
+        "turn": Sensor("contacttorque", "box"),
+        "top": Sensor("jointforce", "top"),
+        "bottom": Sensor("jointforce", "bottom"),
+        "wall": Sensor("jointforce", "wall"),
+        "moment": Sensor("jointtorque", "wall"),
+        "capped": Sensor("touch", "box", bounds=(0, 10)),
+    }
+    sensors = instrument(model, about)
+    stepper = EulerImplicitLinearized(2e-3, stop=Stop(1e-12), contact_data=True)
+
+    @jax.jit
+    def shown(before: State) -> tuple[dict[str, jax.Array], StepReport]:
+        after, report = stepper.step(model, before)
+        moved = mean_acceleration(before, after)
+        return sensors.values(model, after, acceleration=moved, report=report), report
+
+    found, report = shown(state)
+    wanted = {
+        "imu": [0, G, 0],
+        "still": [0, 0, G],
+        "touch": [2 * G],
+        "floor": [2 * G],
+        "push": [0, 0, 2 * G],
+        "turn": [0, 0, 0],
+        "top": [0, 0, 3.5 * G],
+        "bottom": [0, 0, 0.5 * G],
+        "wall": [0, 4 * G, 0],
+        "moment": [0, 0, 0.3 * 4 * G],
+        "capped": [10],
+    }
+    assert found.keys() == wanted.keys() == about.keys()
+    for name, values in wanted.items():
+        np.testing.assert_allclose(found[name], values, atol=1e-7, err_msg=name)
+    assert not sensors.values(model, state)
+    with pytest.raises(ValueError, match="contact_data=True"):
+        sensors.values(model, state, report=replace(report, contact_data=None))
+
+
+def test_motion_of_sites() -> None:
+    """A body that flies and spins: v + ω × r, and ω × (ω × r), which a free fall's sensor feels."""
+    builder = ModelBuilder()
+    spin, arm = np.array([0.3, -2.0, 1.0]), np.array([0.2, 0.1, -0.4])
+    velocity = np.array([1.0, 2.0, 3.0])
+    inertia, pose = (0.2, 0.2, 0.2), ((0.0, 0.0, 5.0), TILT)
+    builder.add_body(2.0, inertia, *pose, velocity, spin, name="body")
+    builder.add_body(1.0, inertia, (1.0, 0.0, 0.0), velocity=(0, 0, 3), name="other")
+    site = builder.add_site("body", arm, name="tip")
+    assert builder.add_site("body") == site + 1
+    model, state = builder.build()
+    about = {
+        "place": Sensor("framepos", "tip"),
+        "seen": Sensor("framepos", "tip", against=Site("other")),
+        "facing": Sensor("framequat", "tip"),
+        "up": Sensor("frameyaxis", "tip"),
+        "speed": Sensor("framelinvel", "tip"),
+        "past": Sensor("framelinvel", "tip", against=Site("other", (0, 0, 7.0))),
+        "own": Sensor("velocimeter", "tip"),
+        "gyro": Sensor("gyro", "tip"),
+        "spin": Sensor("frameangvel", "site1"),
+        "felt": Sensor("accelerometer", "tip"),
+        "north": Sensor("magnetometer", "tip"),
+        "centre": Sensor("subtreecom", "world"),
+        "drift": Sensor("subtreelinvel", ("other",)),
+        "turning": Sensor("subtreeangmom", "body"),
+        "energy": Sensor("e_kinetic"),
+        "height": Sensor("e_potential"),
+    }
+    sensors = instrument(model, about, magnetic=(0, 0, 1))
+    found = sensors.values(model, state, acceleration=accelerations(model, state).body)
+    back = np.array([[1, 0, 0], [0, 0, 1], [0, -1, 0]])
+    """From the world's axes into the body's: its y is up, its z is the world's −y."""
+    reach = back.T @ arm
+    speed = velocity + np.cross(spin, reach)
+    wanted = {
+        "place": np.array([0, 0, 5]) + reach,
+        "seen": np.array([-1, 0, 5]) + reach,
+        "facing": TILT,
+        "up": [0, 0, 1],
+        "speed": speed,
+        "past": speed - [0, 0, 3],
+        "own": back @ speed,
+        "gyro": back @ spin,
+        "spin": spin,
+        "felt": back @ np.cross(spin, np.cross(spin, reach)),
+        "north": [0, 1, 0],
+        "centre": [1 / 3, 0, 10 / 3],
+        "drift": [0, 0, 3],
+        "turning": 0.2 * spin,
+        "energy": [0.5 * (2 * 14 + 0.2 * spin @ spin + 9)],
+        "height": [2 * G * 5],
+    }
+    assert wanted.keys() == found.keys()
+    for name, values in wanted.items():
+        np.testing.assert_allclose(found[name], values, atol=1e-12, err_msg=name)
+
+    def moved(position: jax.Array) -> jax.Array:
+        sites = replace(model.sites, position=model.sites.position.at[site].set(position))
+        return sensors.values(replace(model, sites=sites), state)["place"]
+
+    np.testing.assert_allclose(jax.jacobian(moved)(jnp.asarray(arm)), back.T, atol=1e-12)
+
+
+def test_joints_and_actuators() -> None:
+    """Coordinates as they were set, the subtree of what hangs on a joint, a motor's force."""
+    builder = ModelBuilder()
+    for name, x in (("a", 1.0), ("b", 2.0), ("c", 3.0)):
+        builder.add_body(1.0, (0.1, 0.1, 0.1), (x, 0, 0), name=name)
+    builder.add_joint(Revolute((0, 0, 1)), 0, "a", (0.5, 0, 0), name="hinge")
+    builder.add_joint(Spherical(), "a", "b", (1.5, 0, 0), name="ball")
+    builder.add_actuator(motor(gear=3.0), "hinge", name="motor")
+    model, state = builder.build()
+    coordinate, rate = jnp.array([0.4, 0.0, np.pi / 2, 0.0]), jnp.array([0.5, 0.1, 0.2, 0.3])
+    state = jax.jit(place)(model, state, coordinate, rate)
+    sensors = instrument(
+        model,
+        {
+            "angle": Sensor("jointpos", "hinge"),
+            "rate": Sensor("jointvel", "hinge"),
+            "turned": Sensor("ballquat", "ball"),
+            "turning": Sensor("ballangvel", "ball"),
+            "force": Sensor("actuatorfrc", "motor"),
+            "travel": Sensor("actuatorpos", "motor"),
+            "both": Sensor("subtreecom", "a"),
+            "last": Sensor("subtreecom", "b"),
+        },
+    )
+    found = jax.jit(sensors.values)(model, state, jnp.array([2.0]))
+    motion = jax.jit(joint_motion)(model, state)
+    np.testing.assert_allclose(motion.coordinate, coordinate, atol=1e-12)
+    np.testing.assert_allclose(found["angle"], [0.4], atol=1e-12)
+    np.testing.assert_allclose(found["rate"], [0.5], atol=1e-12)
+    np.testing.assert_allclose(found["turned"], [np.sqrt(0.5), 0, np.sqrt(0.5), 0], atol=1e-12)
+    np.testing.assert_allclose(found["turning"], motion.rate[1:], atol=1e-12)
+    np.testing.assert_allclose(found["force"], [2.0], atol=1e-12)
+    np.testing.assert_allclose(found["travel"], [1.2], atol=1e-12)
+    a, b = np.asarray(state.position)[[1, 2]]
+    np.testing.assert_allclose(found["both"], (a + b) / 2, atol=1e-12)
+    np.testing.assert_allclose(found["last"], b, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("sensor", "message"),
+    [
+        (Sensor("gyroscope", "imu"), "did you mean 'gyro'"),
+        (Sensor("gyro", "box"), "there is no site 'box'; there are imu, hook"),
+        (Sensor("gyro", ("box",)), "give a site's name or a Site"),
+        (Sensor("gyro", Site("bax")), "there is no body 'bax'"),
+        (Sensor("gyro", Site("box", (0, 0, np.nan))), "position"),
+        (Sensor("jointpos", "tap"), "did you mean 'top'"),
+        (Sensor("jointpos", "top", "nowhere"), "only sensors of frames"),
+        (Sensor("ballquat", "top"), "has no ball; use jointpos"),
+        (Sensor("touch", Site("box")), "give its name"),
+        (Sensor("subtreecom", Site("box")), "the name of one or a sequence"),
+        (Sensor("subtreecom", ("world",)), "nothing moves"),
+        (Sensor("clock", bounds=(1, 0)), "lowest"),
+    ],
+)
+def test_bad_sensors(sensor: Sensor, message: str) -> None:
+    model, _ = bench()
+    with pytest.raises(ValueError, match=message) as error:
+        instrument(model, {"mine": sensor})
+    assert "sensor 'mine'" in str(error.value)
