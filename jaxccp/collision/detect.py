@@ -15,7 +15,7 @@ from jaxccp.math import quaternion
 from jaxccp.math.frames import contact_frame
 from jaxccp.model.material import combine
 from jaxccp.model.model import Model, PairGroup, Topology
-from jaxccp.model.state import Memory, State
+from jaxccp.model.state import State
 
 
 @jax.tree_util.register_dataclass
@@ -30,6 +30,8 @@ class Contacts:
     """Midway between the two surfaces, world [m]."""
     frame: Float[Array, "c 3 3"]
     """Rows: normal from the first body to the second, two tangents (world)."""
+    shapes: Int[Array, "c 2"]
+    """First and second shape, which with the feature say which contact this is."""
     bodies: Int[Array, "c 2"]
     friction: Float[Array, " c"]
     impact_friction: Float[Array, " c"]
@@ -39,10 +41,8 @@ class Contacts:
     """Coefficients of spinning and rolling friction [m]."""
     compliance: Float[Array, " c"]
     damping: Float[Array, " c"]
-    slot: Int[Array, " c"]
-    """Which of all candidate points of all pairs this is."""
     feature: Int[Array, " c"]
-    """Geometric feature that touches, by which the slot's contacts are told apart."""
+    """Geometric feature that touches, by which the contacts of two shapes are told apart."""
     found: Int[Array, ""]
     """Live contacts before the capacity was applied; more than c means overflow."""
     position_rate: Float[Array, "c 3"]
@@ -57,16 +57,6 @@ def slots(topology: Topology) -> int:
     return sum(len(group.first) * PAIRS[group.kinds].points for group in topology.pairs)
 
 
-def empty_memory(topology: Topology, dtype: jnp.dtype) -> Memory:
-    """The memory of a system that has not been stepped."""
-    count = slots(topology)
-    return Memory(
-        jnp.full(count, -1, jnp.int32),
-        jnp.zeros((count, 6 if topology.rolls else 3), dtype),
-        jnp.zeros(topology.linkage.rows, dtype),
-    )
-
-
 def detect(model: Model, state: State) -> Contacts:
     """All contacts closer than the margin, the deepest first where there is a capacity."""
     topology = model.topology
@@ -74,17 +64,16 @@ def detect(model: Model, state: State) -> Contacts:
     columns = [_columns(group) for group in topology.pairs]
     pairs = jnp.asarray(np.concatenate([np.zeros((0, 3), np.int32), *columns]))
     live = manifold.distance < model.contact.margin
-    slot = jnp.arange(manifold.distance.shape[0], dtype=jnp.int32)
     found = jnp.sum(live, dtype=jnp.int32)
 
     capacity = topology.max_contacts
-    if capacity is not None and capacity < slot.shape[0]:
+    if capacity is not None and capacity < len(live):
         depth = jnp.where(live, -manifold.distance, -jnp.inf)
-        _, slot = jax.lax.top_k(jax.lax.stop_gradient(depth), capacity)
-        manifold = jax.tree.map(lambda leaf: leaf[slot], manifold)
-        pairs, live = pairs[slot], live[slot]
-        position_rate, normal_rate = position_rate[slot], normal_rate[slot]
-    return _contacts(model, manifold, pairs, live, slot, found, position_rate, normal_rate)
+        _, deepest = jax.lax.top_k(jax.lax.stop_gradient(depth), capacity)
+        manifold = jax.tree.map(lambda leaf: leaf[deepest], manifold)
+        pairs, live = pairs[deepest], live[deepest]
+        position_rate, normal_rate = position_rate[deepest], normal_rate[deepest]
+    return _contacts(model, manifold, pairs, live, found, position_rate, normal_rate)
 
 
 def _moving(model: Model, state: State) -> tuple[Manifold, Array, Array]:
@@ -124,7 +113,6 @@ def _contacts(
     manifold: Manifold,
     pairs: Array,
     live: Array,
-    slot: Array,
     found: Array,
     position_rate: Array,
     normal_rate: Array,
@@ -146,6 +134,7 @@ def _contacts(
         manifold.distance,
         manifold.position,
         contact_frame(manifold.normal),
+        pairs[:, :2],
         jnp.asarray(model.topology.shape_body, jnp.int32)[pairs[:, :2]],
         friction,
         in_impact,
@@ -153,7 +142,6 @@ def _contacts(
         rolling,
         table.compliance[a] + table.compliance[b],
         table.damping[a] + table.damping[b],
-        slot,
         manifold.feature,
         found,
         position_rate,
@@ -220,43 +208,3 @@ def _of_kind(model: Model, kind: str, placed: Geometry, index: np.ndarray) -> Ge
 def _no_manifold(dtype: jnp.dtype) -> Manifold:
     point = jnp.zeros((0, 3), dtype)
     return Manifold(jnp.zeros(0, dtype), point, point, jnp.zeros(0, jnp.int32))
-
-
-def recall(topology: Topology, memory: Memory, contacts: Contacts) -> Float[Array, "c w"]:
-    """Last step's world impulse of each contact, and its angular impulse where contacts roll; zero
-    for a contact that is new.
-
-    A contact is the same one if its pair and its feature are; its slot within the pair's
-    manifold may have changed.
-    """
-    every = jnp.full(memory.feature.shape[0], -1, jnp.int32)
-    wanted = every.at[contacts.slot].set(jnp.where(contacts.live, contacts.feature, -1))
-    parts, start = [], 0
-    for group in topology.pairs:
-        points = PAIRS[group.kinds].points
-        stop = start + len(group.first) * points
-        now = wanted[start:stop].reshape(-1, points)
-        then = memory.feature[start:stop].reshape(-1, points)
-        impulse = memory.impulse[start:stop].reshape(-1, points, memory.impulse.shape[1])
-        same = (now[:, :, None] == then[:, None, :]) & (now[:, :, None] >= 0)
-        matched = jnp.einsum("pij,pjk->pik", same.astype(impulse.dtype), impulse)
-        parts.append(matched.reshape(-1, matched.shape[-1]))
-        start = stop
-    matched = jnp.concatenate([*parts, memory.impulse[:0]])
-    return matched[contacts.slot]
-
-
-def remember(
-    topology: Topology,
-    contacts: Contacts,
-    impulse: Float[Array, "c w"],
-    scalars: Float[Array, " s"],
-) -> Memory:
-    """The memory for the next step from this step's impulses, those of contacts in the world."""
-    memory = empty_memory(topology, impulse.dtype)
-    feature = jnp.where(contacts.live, contacts.feature, -1)
-    return Memory(
-        memory.feature.at[contacts.slot].set(feature),
-        memory.impulse.at[contacts.slot].set(jnp.where(contacts.live[:, None], impulse, 0.0)),
-        scalars,
-    )

@@ -13,7 +13,7 @@ from jaxtyping import Array, Float
 from rich.progress import track
 
 from jaxccp.ccp.derivative import IMPULSES
-from jaxccp.collision.detect import empty_memory
+from jaxccp.collision.contact_cache import cache_size, resized
 from jaxccp.dynamics.capacity import adapted
 from jaxccp.dynamics.inputs import Inputs, check_inputs
 from jaxccp.dynamics.report import StepReport, merge, raise_for_overflow
@@ -161,8 +161,8 @@ def _scan(
     segment: int | None,
 ) -> tuple[State, Trajectory]:
     policy = jax.checkpoint_policies.save_only_these_names(IMPULSES)
-    empty = empty_memory(model.topology, state.position.dtype)
-    none = jax.tree.map(lambda leaf: leaf[:0], empty)
+    none = jax.tree.map(lambda leaf: leaf[:0], state.memory)
+    given = len(state.memory.feature)
 
     # What a step computes is cheap to compute again, all but the impulses.
     @partial(jax.checkpoint, policy=policy)
@@ -176,18 +176,21 @@ def _scan(
     def grouped(inputs: Inputs, count: int, size: int) -> Inputs:
         return jax.tree.map(lambda leaf: leaf.reshape(count, size, *leaf.shape[1:]), inputs)
 
-    state = stepper.init(model, state)
-    inputs = grouped(inputs, records, every)
-    if segment is None:
-        return lax.scan(record, state, inputs, length=records)
-
     @partial(jax.checkpoint, policy=policy)
     def part(carry: State, inputs: Inputs) -> tuple[State, Trajectory]:
         return lax.scan(record, carry, inputs, length=segment)
 
-    inputs = grouped(inputs, records // segment, segment)
-    final, trajectory = lax.scan(part, state, inputs, length=records // segment)
-    return final, jax.tree.map(lambda leaf: leaf.reshape(records, *leaf.shape[2:]), trajectory)
+    # Whatever room the state was made for: steps remember all contacts that there is room for now.
+    state = stepper.init(model, state)
+    state = replace(state, memory=resized(state.memory, cache_size(model.topology)))
+    inputs = grouped(inputs, records, every)
+    if segment is None:
+        final, trajectory = lax.scan(record, state, inputs, length=records)
+    else:
+        inputs = grouped(inputs, records // segment, segment)
+        final, parts = lax.scan(part, state, inputs, length=records // segment)
+        trajectory = jax.tree.map(lambda leaf: leaf.reshape(records, *leaf.shape[2:]), parts)
+    return replace(final, memory=resized(final.memory, given)), trajectory
 
 
 def _with_bar(
