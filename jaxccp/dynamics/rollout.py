@@ -14,7 +14,7 @@ from rich.progress import track
 
 from jaxccp.ccp.derivative import IMPULSES
 from jaxccp.collision.contact_cache import cache_size, resized
-from jaxccp.dynamics.capacity import adapted
+from jaxccp.dynamics.capacity import adapted, needs
 from jaxccp.dynamics.inputs import Inputs, check_inputs
 from jaxccp.dynamics.report import StepReport, merge, raise_for_overflow
 from jaxccp.model.model import Model
@@ -72,7 +72,8 @@ def rollout(
     """Step ``steps`` times and record every ``every``-th state (not the initial one).
 
     Called outside of ``jit``, ``vmap`` and ``grad``, with a model that has no ``max_contacts``, it
-    finds out itself how much room for contacts the run needs (:func:`fit_capacity`).
+    finds out itself how much room for contacts the run needs, and for pairs of near shapes where
+    there are many shapes (:func:`fit_capacity`).
 
     Args:
         model: what to simulate; batch it, the state or the forces by ``vmap``.
@@ -105,7 +106,7 @@ def rollout(
             found = _with_bar(model, state, stepper, inputs, records, every)
         else:
             found = _scan(model, state, stepper, inputs, records, every, segment)
-        return found, jnp.max(found[1].report.contacts)
+        return found, needs(found[1].report.contacts, found[1].report.candidates)
 
     if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((model, state, inputs))):
         final, trajectory = run(model)[0]
@@ -124,7 +125,8 @@ def fit_capacity(
     forces: Float[Array, "*batch steps nb 6"] | None = None,
     controls: Float[Array, "*batch steps nm"] | None = None,
 ) -> Model:
-    """The model with as much room for contacts as a trial run needs, and a quarter more.
+    """The model with as much room for contacts, and for pairs of near shapes where there are many
+    shapes, as a trial run needs, and a quarter more.
 
     For what is then run under ``jit``, ``vmap`` or ``grad``, where nothing can be repeated: the
     cost of a step is that of the room. ``StepReport.overflow`` says if there should have been more.
@@ -139,13 +141,13 @@ def fit_capacity(
     """
 
     def run(fitted: Model) -> tuple[None, Array]:
-        def one(state: State, inputs: Inputs) -> Array:
-            _, path = _scan(fitted, state, stepper, inputs, 1, steps, None)
-            return path.report.contacts[0]
+        def one(state: State, inputs: Inputs) -> tuple[Array, Array]:
+            report = _scan(fitted, state, stepper, inputs, 1, steps, None)[1].report
+            return report.contacts, report.candidates
 
         for _ in range(state.time.ndim):
             one = jax.vmap(one)
-        return None, jnp.max(one(state, (forces, controls)))
+        return None, needs(*one(state, (forces, controls)))
 
     return adapted(model, state, run)[1]
 

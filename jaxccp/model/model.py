@@ -26,6 +26,11 @@ class PairGroup(ByContent):
     second: np.ndarray
     rubs: np.ndarray
     """Row in ``Shapes.rubs`` of each pair that has one, else -1."""
+    broad: str = "all-pairs"
+    """Name of the broad phase, that of :data:`jaxccp.collision.broad.BROAD`."""
+    room: tuple[int, int] | None = None
+    """How many pairs the broad phase has room to test, and how many of them for the kernel. None:
+    for all, so that there is nothing to search."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +58,11 @@ class Topology(ByContent):
     max_contacts: int | None
     """Capacity for contacts; None keeps every candidate of every pair."""
     linkage: Linkage
+
+    @property
+    def searched(self) -> tuple[PairGroup, ...]:
+        """The groups of pairs that have a broad phase."""
+        return tuple(group for group in self.pairs if group.broad != "all-pairs")
 
     @cached_property
     def dofs(self) -> Dofs:

@@ -136,7 +136,7 @@ class EulerImplicitLinearized:
             acting = reactions(model, state, system.rows, outcome.scalars, self.h)
         statistics, recovery = solution.statistics, system.recovery
         along = tendon_forces(model, state, motion, outcome.scalars, self.h)
-        reported = report(contacts, statistics, recovery, acting, along, pushed, seen, after)
+        reported = report(model, contacts, statistics, recovery, acting, along, pushed, seen, after)
         return self._trusted(after, reported)
 
     def _reduces(self, model: Model) -> bool:
