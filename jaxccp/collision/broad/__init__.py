@@ -17,8 +17,9 @@ BROAD: dict[str, Callable[[Model, Geometry, PairGroup], Candidates]] = {
 }
 """By name; what searches takes pairs of convex shapes on bodies that move."""
 MANY = 20_000
-"""Points of the pairs of one kernel from which on cells are searched: there they take two thirds of
-the time of all pairs, and two seconds longer to compile (experiments/broad_phase)."""
+"""Points of the pairs of one kernel from which on cells are searched: of balls, which have one a
+pair, they then take two thirds of the time of all pairs, and two seconds longer to compile
+(experiments/broad_phase). A point of other kernels costs more than that of balls."""
 
 
 def chosen(name: str, points: int) -> str:
