@@ -242,7 +242,7 @@ def test_method_follows_the_number_of_pairs() -> None:
 
 @pytest.mark.slow
 def test_five_hundred_balls() -> None:
-    """A lattice comes to rest on a plane; what is searched and remembered grows with the balls."""
+    """A lattice that overlaps comes apart; what is searched and remembered grows with the balls."""
     random = np.random.default_rng(3)
     builder = ModelBuilder(margin=0.005)
     builder.add_shape(0, Plane())
@@ -251,11 +251,18 @@ def test_five_hundred_balls() -> None:
         builder.add_solid(Sphere(0.1), 1.0, position=lattice + random.uniform(0, 1e-3, 3))
     model, state = builder.build()
     assert len(state.memory.feature) == 8 * 513
-    stepper = EulerImplicitLinearized(2e-3, stop=Stop(1e-3, max_iterations=200))
+    stepper = EulerImplicitLinearized(2e-3, stop=Stop(1e-2, max_iterations=1000))
     fitted = fit_capacity(model, state, stepper, 5)
     (group,) = fitted.topology.searched
     assert group.room is not None and max(group.room) < 20 * 512
     final, path = rollout(fitted, state, stepper, 5)
     assert not path.report.overflow.any() and not path.report.solver.status.any()
     assert path.report.contacts.min() >= 64 + 3 * 7 * 64
-    assert np.abs(np.asarray(final.position - state.position)).max() < 1e-3
+
+    def overlap(at: State) -> float:
+        centres = np.asarray(at.position)[1:]
+        apart = np.linalg.norm(centres[:, None] - centres, axis=2) + np.eye(512)
+        return 0.2 - float(apart.min())
+
+    # Undone within a step at the recovery speed, were no pair missed: to the solver's tolerance.
+    assert overlap(state) > 5e-4 and overlap(final) < 1e-4
