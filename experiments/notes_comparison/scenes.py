@@ -10,7 +10,8 @@ import numpy as np
 
 from jaxccp import Box, EulerImplicitLinearized, Material, Model, ModelBuilder, Plane, Sphere, State
 from jaxccp.ccp import BodyDelassus, Cones, Law, Newton, Problem, Stop
-from jaxccp.collision.detect import detect, recall
+from jaxccp.collision.contact_cache import recall
+from jaxccp.collision.detect import detect
 from jaxccp.dynamics.system import assemble
 from jaxccp.math import quaternion
 
@@ -52,7 +53,7 @@ def _after(model: Model, state: State, h: float, steps: int, law: Law) -> Case:
         state = step(state)
     contacts = detect(model, state)
     problem = assemble(model, state, contacts, h, None).problem
-    world = recall(model.topology, state.memory, contacts)
+    world = recall(state.memory, contacts)
     guess = jnp.einsum("cij,cj->ci", contacts.frame, world)
     return live(problem, np.asarray(guess).reshape(-1), np.asarray(contacts.live))
 

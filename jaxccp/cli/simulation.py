@@ -10,7 +10,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.ccp import Status
-from jaxccp.collision.detect import detect, empty_memory
+from jaxccp.collision.contact_cache import empty_memory
+from jaxccp.collision.detect import detect
 from jaxccp.dynamics import Descriptor, Stepper, Trajectory, describe, energy, rollout
 from jaxccp.dynamics.system import assemble
 from jaxccp.io import Recording, record

@@ -1,5 +1,6 @@
-"""From a model and a state to contacts: every pair group through its kernel, then the capacity."""
+"""From a model and a state to contacts: broad phase, kernels of its candidates, capacity."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import jax
@@ -7,15 +8,16 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.collision.core import Core
-from jaxccp.collision.cores import CORES, core_table
-from jaxccp.collision.manifold import Geometry, Manifold
+from jaxccp.collision.broad import BROAD, Candidates
+from jaxccp.collision.cores import CORES
+from jaxccp.collision.manifold import Geometry, Manifold, keep
 from jaxccp.collision.pairs import PAIRS
+from jaxccp.collision.placed import of_kind, place, some
 from jaxccp.math import quaternion
 from jaxccp.math.frames import contact_frame
 from jaxccp.model.material import combine
 from jaxccp.model.model import Model, PairGroup, Topology
-from jaxccp.model.state import Memory, State
+from jaxccp.model.state import State
 
 
 @jax.tree_util.register_dataclass
@@ -30,6 +32,8 @@ class Contacts:
     """Midway between the two surfaces, world [m]."""
     frame: Float[Array, "c 3 3"]
     """Rows: normal from the first body to the second, two tangents (world)."""
+    shapes: Int[Array, "c 2"]
+    """First and second shape, which with the feature say which contact this is."""
     bodies: Int[Array, "c 2"]
     friction: Float[Array, " c"]
     impact_friction: Float[Array, " c"]
@@ -39,12 +43,13 @@ class Contacts:
     """Coefficients of spinning and rolling friction [m]."""
     compliance: Float[Array, " c"]
     damping: Float[Array, " c"]
-    slot: Int[Array, " c"]
-    """Which of all candidate points of all pairs this is."""
     feature: Int[Array, " c"]
-    """Geometric feature that touches, by which the slot's contacts are told apart."""
+    """Geometric feature that touches, by which the contacts of two shapes are told apart."""
     found: Int[Array, ""]
     """Live contacts before the capacity was applied; more than c means overflow."""
+    candidates: Int[Array, "g 2"]
+    """Pairs that the broad phase of each group of ``Topology.searched`` needed room for, to test
+    and to hand on; 0 where there is room for all."""
     position_rate: Float[Array, "c 3"]
     """Rate of ``position`` as the bodies move with their present velocities [m/s]; zero in a model
     without rebounds."""
@@ -57,48 +62,44 @@ def slots(topology: Topology) -> int:
     return sum(len(group.first) * PAIRS[group.kinds].points for group in topology.pairs)
 
 
-def empty_memory(topology: Topology, dtype: jnp.dtype) -> Memory:
-    """The memory of a system that has not been stepped."""
-    count = slots(topology)
-    return Memory(
-        jnp.full(count, -1, jnp.int32),
-        jnp.zeros((count, 6 if topology.rolls else 3), dtype),
-        jnp.zeros(topology.linkage.rows, dtype),
-    )
-
-
 def detect(model: Model, state: State) -> Contacts:
     """All contacts closer than the margin, the deepest first where there is a capacity."""
     topology = model.topology
-    manifold, position_rate, normal_rate = _moving(model, state)
-    columns = [_columns(group) for group in topology.pairs]
-    pairs = jnp.asarray(np.concatenate([np.zeros((0, 3), np.int32), *columns]))
+    placed = place(model, jax.lax.stop_gradient(state))
+    near = [BROAD[group.broad](model, placed, group) for group in topology.pairs]
+    manifold, position_rate, normal_rate = _moving(model, state, near)
+    columns = [_columns(group, pairs) for group, pairs in zip(topology.pairs, near, strict=True)]
+    pairs = jnp.concatenate([jnp.zeros((0, 3), jnp.int32), *columns])
     live = manifold.distance < model.contact.margin
-    slot = jnp.arange(manifold.distance.shape[0], dtype=jnp.int32)
     found = jnp.sum(live, dtype=jnp.int32)
 
     capacity = topology.max_contacts
-    if capacity is not None and capacity < slot.shape[0]:
+    if capacity is not None and capacity < len(live):
         depth = jnp.where(live, -manifold.distance, -jnp.inf)
-        _, slot = jax.lax.top_k(jax.lax.stop_gradient(depth), capacity)
-        manifold = jax.tree.map(lambda leaf: leaf[slot], manifold)
-        pairs, live = pairs[slot], live[slot]
-        position_rate, normal_rate = position_rate[slot], normal_rate[slot]
-    return _contacts(model, manifold, pairs, live, slot, found, position_rate, normal_rate)
+        _, deepest = jax.lax.top_k(jax.lax.stop_gradient(depth), capacity)
+        manifold = jax.tree.map(lambda leaf: leaf[deepest], manifold)
+        pairs, live = pairs[deepest], live[deepest]
+        position_rate, normal_rate = position_rate[deepest], normal_rate[deepest]
+    needed = [pairs.needed for pairs in near if pairs.needed is not None]
+    candidates = jnp.stack(needed) if needed else jnp.zeros((0, 2), jnp.int32)
+    return _contacts(model, manifold, pairs, live, found, candidates, position_rate, normal_rate)
 
 
-def _moving(model: Model, state: State) -> tuple[Manifold, Array, Array]:
+def _moving(
+    model: Model, state: State, near: Sequence[Candidates]
+) -> tuple[Manifold, Array, Array]:
     """Every candidate point, and the rates of positions and normals along the velocities, which
     only rebounds need and which are zero in a model without."""
     if not model.topology.rebounds:
-        manifold = _manifold(model, state)
+        manifold = _manifold(model, state, near)
         return manifold, jnp.zeros_like(manifold.position), jnp.zeros_like(manifold.normal)
     free = jnp.asarray(model.topology.free)[:, None]
     spin = jnp.pad(jnp.where(free, state.angular_velocity, 0.0), ((0, 0), (1, 0)))
     turning = 0.5 * quaternion.multiply(spin, state.quaternion)
 
     def at(position: Array, orientation: Array) -> tuple[tuple[Array, Array], Manifold]:
-        found = _manifold(model, replace(state, position=position, quaternion=orientation))
+        moved = replace(state, position=position, quaternion=orientation)
+        found = _manifold(model, moved, near)
         return (found.position, found.normal), found
 
     poses = (state.position, state.quaternion)
@@ -107,13 +108,13 @@ def _moving(model: Model, state: State) -> tuple[Manifold, Array, Array]:
     return manifold, slide, tilt
 
 
-def _manifold(model: Model, state: State) -> Manifold:
+def _manifold(model: Model, state: State, near: Sequence[Candidates]) -> Manifold:
     """Every candidate point of every pair, group by group."""
-    topology = model.topology
-    placed = _place(model, state)
-    if any(PAIRS[group.kinds].shared for group in topology.pairs):
-        placed = replace(placed, core=_cores(model, placed))
-    groups = [_candidates(model, placed, group) for group in topology.pairs]
+    placed = place(model, state)
+    groups = [
+        _narrow(model, placed, group, pairs)
+        for group, pairs in zip(model.topology.pairs, near, strict=True)
+    ]
     if not groups:
         return _no_manifold(state.position.dtype)
     return jax.tree.map(lambda *parts: jnp.concatenate(parts), *groups)
@@ -124,8 +125,8 @@ def _contacts(
     manifold: Manifold,
     pairs: Array,
     live: Array,
-    slot: Array,
     found: Array,
+    candidates: Array,
     position_rate: Array,
     normal_rate: Array,
 ) -> Contacts:
@@ -146,6 +147,7 @@ def _contacts(
         manifold.distance,
         manifold.position,
         contact_frame(manifold.normal),
+        pairs[:, :2],
         jnp.asarray(model.topology.shape_body, jnp.int32)[pairs[:, :2]],
         friction,
         in_impact,
@@ -153,110 +155,43 @@ def _contacts(
         rolling,
         table.compliance[a] + table.compliance[b],
         table.damping[a] + table.damping[b],
-        slot,
         manifold.feature,
         found,
+        candidates,
         position_rate,
         normal_rate,
     )
 
 
-def _place(model: Model, state: State) -> Geometry:
-    """Every shape in the world, one row each."""
-    body = jnp.asarray(model.topology.shape_body)
-    base = state.quaternion[body]
-    turned = quaternion.multiply(base, model.shapes.quaternion)
-    origin = state.position[body] + quaternion.rotate(base, model.shapes.position)
-    return Geometry(origin, quaternion.to_matrix(turned), model.shapes.size, model.shapes.radius)
-
-
-def _cores(model: Model, placed: Geometry) -> Core:
-    """Of every shape in a shared kernel; rows of the others are no more than room."""
-    topology = model.topology
-    groups = [group for group in topology.pairs if PAIRS[group.kinds].shared]
-    shared = np.unique(np.concatenate([(*group.first, *group.second) for group in groups]))
-    kinds = np.array(topology.shapes)[shared]
-    members = {kind: shared[kinds == kind] for kind in CORES if kind in kinds}
-    batches = [(kind, _of_kind(model, kind, placed, index)) for kind, index in members.items()]
-    row = np.zeros(len(topology.shapes), np.int32)
-    row[np.concatenate([*members.values()])] = np.arange(sum(map(len, members.values())))
-    return jax.tree.map(lambda leaf: leaf[row], core_table(batches))
-
-
-def _candidates(model: Model, placed: Geometry, group: PairGroup) -> Manifold:
+def _narrow(model: Model, placed: Geometry, group: PairGroup, near: Candidates) -> Manifold:
     """Every candidate point of the group's pairs, pair by pair."""
     pair = PAIRS[group.kinds]
 
-    def side(kind: str, index: np.ndarray) -> Geometry:
+    def side(kind: str, table: np.ndarray) -> Geometry:
+        index = _taken(table, near)
         plain = pair.shared and kind in CORES  # and perhaps not all of this kind
-        return _some(placed, index) if plain else _of_kind(model, kind, placed, index)
+        return some(placed, index) if plain else of_kind(model, kind, placed, index)
 
     a, b = side(group.kinds[0], group.first), side(group.kinds[1], group.second)
     manifold = jax.vmap(pair.kernel)(a, b)
+    if near.real is not None:
+        manifold = jax.vmap(keep)(manifold, jnp.repeat(near.real[:, None], pair.points, axis=1))
     return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), manifold)
 
 
-def _columns(group: PairGroup) -> Int[np.ndarray, "c 3"]:
+def _columns(group: PairGroup, near: Candidates) -> Int[Array, "c 3"]:
     """Of every candidate point both shapes and the row in ``Shapes.rubs`` or -1."""
     columns = np.stack([group.first, group.second, group.rubs], axis=1).astype(np.int32)
-    return np.repeat(columns, PAIRS[group.kinds].points, axis=0)
+    rows, points = _taken(columns, near), PAIRS[group.kinds].points
+    repeat = np.repeat if isinstance(rows, np.ndarray) else jnp.repeat
+    return jnp.asarray(repeat(rows, points, axis=0))
 
 
-def _some(placed: Geometry, index: np.ndarray) -> Geometry:
-    return jax.tree.map(lambda leaf: leaf[jnp.asarray(index, jnp.int32)], placed)
-
-
-def _of_kind(model: Model, kind: str, placed: Geometry, index: np.ndarray) -> Geometry:
-    """Some of the shapes, all of one kind, with what only that kind has."""
-    some = _some(placed, index)
-    row = jnp.asarray(model.topology.row[index], jnp.int32)
-    if kind == "convex":
-        return replace(some, hull=jax.tree.map(lambda leaf: leaf[row], model.shapes.hulls))
-    if kind == "height_field":
-        return replace(some, grid=jax.tree.map(lambda leaf: leaf[row], model.shapes.grids))
-    return some
+def _taken(table: np.ndarray, near: Candidates) -> Array | np.ndarray:
+    """Rows of a table of the group; constants where the candidates are."""
+    return table[near.row] if isinstance(near.row, np.ndarray) else jnp.asarray(table)[near.row]
 
 
 def _no_manifold(dtype: jnp.dtype) -> Manifold:
     point = jnp.zeros((0, 3), dtype)
     return Manifold(jnp.zeros(0, dtype), point, point, jnp.zeros(0, jnp.int32))
-
-
-def recall(topology: Topology, memory: Memory, contacts: Contacts) -> Float[Array, "c w"]:
-    """Last step's world impulse of each contact, and its angular impulse where contacts roll; zero
-    for a contact that is new.
-
-    A contact is the same one if its pair and its feature are; its slot within the pair's
-    manifold may have changed.
-    """
-    every = jnp.full(memory.feature.shape[0], -1, jnp.int32)
-    wanted = every.at[contacts.slot].set(jnp.where(contacts.live, contacts.feature, -1))
-    parts, start = [], 0
-    for group in topology.pairs:
-        points = PAIRS[group.kinds].points
-        stop = start + len(group.first) * points
-        now = wanted[start:stop].reshape(-1, points)
-        then = memory.feature[start:stop].reshape(-1, points)
-        impulse = memory.impulse[start:stop].reshape(-1, points, memory.impulse.shape[1])
-        same = (now[:, :, None] == then[:, None, :]) & (now[:, :, None] >= 0)
-        matched = jnp.einsum("pij,pjk->pik", same.astype(impulse.dtype), impulse)
-        parts.append(matched.reshape(-1, matched.shape[-1]))
-        start = stop
-    matched = jnp.concatenate([*parts, memory.impulse[:0]])
-    return matched[contacts.slot]
-
-
-def remember(
-    topology: Topology,
-    contacts: Contacts,
-    impulse: Float[Array, "c w"],
-    scalars: Float[Array, " s"],
-) -> Memory:
-    """The memory for the next step from this step's impulses, those of contacts in the world."""
-    memory = empty_memory(topology, impulse.dtype)
-    feature = jnp.where(contacts.live, contacts.feature, -1)
-    return Memory(
-        memory.feature.at[contacts.slot].set(feature),
-        memory.impulse.at[contacts.slot].set(jnp.where(contacts.live[:, None], impulse, 0.0)),
-        scalars,
-    )

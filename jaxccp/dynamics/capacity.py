@@ -1,4 +1,4 @@
-"""Room for contacts: as much as a run needs, found by running."""
+"""Room for contacts and for pairs of near shapes: as much as a run needs, found by running."""
 
 import logging
 from collections.abc import Callable
@@ -8,19 +8,25 @@ from weakref import WeakKeyDictionary
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Int
 
 from jaxccp.collision.detect import detect, slots
-from jaxccp.model.model import Model, Topology
+from jaxccp.model.model import Model, PairGroup, Topology
 from jaxccp.model.state import State
 
 LEAST = 8
 """Contacts that there is always room for; models with no more candidates are left as they are."""
 SPARE = 1.25
 """Room over need."""
+NEIGHBOURS = (16, 8)
+"""Pairs to test and to hand on, for each shape, that the first look at a state has room for."""
 
 _Result = TypeVar("_Result")
+_Room = Int[np.ndarray, " k"]
+"""Contacts, then what each broad phase tests and hands on."""
 _log = logging.getLogger(__name__)
-_learned: WeakKeyDictionary[Topology, int] = WeakKeyDictionary()
+_learned: WeakKeyDictionary[Topology, np.ndarray] = WeakKeyDictionary()
 """Room that earlier runs needed, by the topology of the model without."""
 
 
@@ -31,45 +37,106 @@ def with_capacity(model: Model, contacts: int | None) -> Model:
     return replace(model, topology=replace(model.topology, max_contacts=contacts))
 
 
+def needs(contacts: Int[Array, "*n"], candidates: Int[Array, "*n g 2"]) -> Int[Array, " k"]:
+    """The room that steps needed, whose reports have these ``contacts`` and ``candidates``."""
+    pairs = jnp.max(candidates, axis=tuple(range(candidates.ndim - 2)))
+    return jnp.concatenate([jnp.max(contacts)[None], pairs.reshape(-1)])
+
+
 def adapted(
-    model: Model, state: State, run: Callable[[Model], tuple[_Result, jax.Array]]
+    model: Model, state: State, run: Callable[[Model], tuple[_Result, Int[Array, " k"]]]
 ) -> tuple[_Result, Model]:
-    """What ``run`` returns for the model with enough room for contacts, and that model.
+    """What ``run`` returns for the model with enough room, and that model.
 
     The problem of a step, and so its cost, has the size of the room, and most candidates never
     touch. Runs that overflow are repeated with more of it, and the log says so.
 
     Args:
-        model: without a capacity, else it is taken as it is; not traced.
+        model: not traced; the capacities that it has are taken as they are.
         state: where the run starts, with any leading axes.
-        run: of a model; returns with its result the largest number of contacts of any step.
+        run: of a model; returns with its result what the run :func:`needs`.
     """
-    every = slots(model.topology)
-    if model.topology.max_contacts is not None or every <= LEAST:
+    free = _free(model)
+    if not free.any():
         return run(model)[0], model
-    room = _learned.get(model.topology) or _roomy(int(_most(model, state)))
+    room = _learned.get(model.topology)
+    if room is None:
+        room = _first(model, state)
     while True:
-        fitted = with_capacity(model, min(room, every))
-        result, needed = run(fitted)
-        if int(jnp.max(needed)) <= min(room, every):
+        fitted = _with_room(model, room)
+        result, found = run(fitted)
+        needed = np.where(free, found, 0)
+        if np.all(needed <= room):
             _learned[model.topology] = room
             return result, fitted
-        more = _roomy(int(jnp.max(needed)))
-        _log.info("%d contacts at once: again with room for %d, not %d", needed, more, room)
-        room = max(more, 2 * room)
+        more = np.where(needed > room, _roomy(needed), room)
+        _tell(needed, more, room)
+        room = np.where(needed > room, np.maximum(more, 2 * room), room)
 
 
-def _roomy(contacts: int) -> int:
-    return LEAST * max(1, -(-int(SPARE * contacts) // LEAST))
+def _free(model: Model) -> Bool[np.ndarray, " k"]:
+    """Which room is not given with the model."""
+    topology = model.topology
+    contacts = topology.max_contacts is None and slots(topology) > LEAST
+    return np.array([contacts, *(g.room is None for g in topology.searched for _ in range(2))])
+
+
+def at_start(model: Model, state: State) -> Model:
+    """The model with the room that the contacts and near shapes of a state need, and a quarter
+    more: where the model has no room of its own."""
+    return _with_room(model, _first(model, state))
+
+
+def _first(model: Model, state: State) -> _Room:
+    """What the contacts and near shapes at the start need, and a quarter more."""
+    free = _free(model)
+    shapes = [len(np.unique([*g.first, *g.second])) for g in model.topology.searched]
+    room = np.array([1, *(many * count for count in shapes for many in NEIGHBOURS)])
+    one = with_capacity(model, 1)
+    while True:
+        needed = np.where(free, _most(_with_room(one, room), state), 0)
+        short = needed > room
+        if not short[1:].any():
+            return _roomy(needed)
+        room = np.where(short, np.maximum(needed, 2 * room), room)
+
+
+def _with_room(model: Model, room: _Room) -> Model:
+    """With that room in place of what the model has none of."""
+    topology, pairs = model.topology, iter(room[1:].reshape(-1, 2).tolist())
+
+    def fitted(group: PairGroup) -> PairGroup:
+        if group.broad == "all-pairs":
+            return group
+        tested, kept = next(pairs)
+        return replace(group, room=group.room or (tested, kept))
+
+    groups = tuple(fitted(group) for group in topology.pairs)
+    if topology.max_contacts is None and slots(topology) > LEAST:
+        model = with_capacity(model, min(int(room[0]), slots(topology)))
+    return replace(model, topology=replace(model.topology, pairs=groups))
+
+
+def _tell(needed: _Room, more: _Room, room: _Room) -> None:
+    for what, at in (("contacts", slice(1)), ("pairs of near shapes", slice(1, None))):
+        if np.any(needed[at] > room[at]):
+            short, enough, now = (", ".join(map(str, each[at])) for each in (needed, more, room))
+            _log.info("%s %s at once: again with room for %s, not %s", short, what, enough, now)
+
+
+def _roomy(needed: _Room) -> _Room:
+    spare = (SPARE * needed).astype(int)
+    return LEAST * np.maximum(1, -(-spare // LEAST))
 
 
 @jax.jit
-def _most(model: Model, state: State) -> jax.Array:
-    """Contacts at the state, of the one of a batch that has most."""
+def _most(model: Model, state: State) -> Int[Array, " k"]:
+    """What the state needs, or the one of a batch that needs most."""
 
-    def found(one: State) -> jax.Array:
-        return detect(with_capacity(model, 1), one).found
+    def found(one: State) -> tuple[Array, Array]:
+        contacts = detect(model, one)
+        return contacts.found, contacts.candidates
 
     for _ in range(state.time.ndim):
         found = jax.vmap(found)
-    return jnp.max(found(state))
+    return needs(*found(state))

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.solution import DerivativeStatus, Statistics, Status
@@ -21,8 +22,12 @@ class StepReport:
     solver: Statistics
     contacts: Int[Array, ""]
     """Contacts within the margin, those beyond the capacity included."""
+    candidates: Int[Array, "g 2"]
+    """Pairs of shapes that the broad phase of each group of ``Topology.searched`` needed room for,
+    to test and to hand on; 0 where there was room for all."""
     overflow: Bool[Array, ""]
-    """More contacts than the model has room for: the shallowest were left out."""
+    """More contacts than the model has room for: the shallowest were left out; or more pairs of
+    near shapes: some were left out that may touch."""
     recovery: Float[Array, ""]
     """Largest speed at which the step undid penetration of rigid contacts [m/s], 0 where there was
     none. Bodies may depart with it, up to ``recovery_speed``: a kinetic energy that no force gave
@@ -44,6 +49,7 @@ class StepReport:
 
 
 def report(
+    model: Model,
     contacts: Contacts,
     statistics: Statistics,
     recovery: Float[Array, ""],
@@ -54,7 +60,7 @@ def report(
     after: State,
 ) -> StepReport:
     """The report of a step with these contacts and forces to the state ``after``."""
-    capacity = contacts.gap.shape[0]
+    crowded = jnp.any(contacts.candidates > _room(model))
     # Where no rows were left to solve for, nobody has looked yet.
     finite = jnp.all(jnp.isfinite(after.velocity)) & jnp.all(jnp.isfinite(after.angular_velocity))
     status = jnp.where(finite, statistics.status, jnp.int32(Status.NON_FINITE))
@@ -64,7 +70,8 @@ def report(
     return StepReport(
         statistics,
         contacts.found,
-        contacts.found > capacity,
+        contacts.candidates,
+        (contacts.found > contacts.gap.shape[0]) | crowded,
         recovery,
         reactions,
         tendon_forces,
@@ -84,6 +91,7 @@ def merge(reports: StepReport) -> StepReport:
     return StepReport(
         merged,
         worst.contacts,
+        worst.candidates,
         worst.overflow,
         worst.recovery,
         jnp.mean(reports.reactions, axis=0),
@@ -95,9 +103,21 @@ def merge(reports: StepReport) -> StepReport:
 
 def raise_for_overflow(model: Model, reports: StepReport) -> None:
     """Raise ``OverflowError`` naming the capacity that would have held every contact."""
-    if bool(jnp.any(reports.overflow)):
-        needed = int(jnp.max(reports.contacts))
+    if not bool(jnp.any(reports.overflow)):
+        return
+    if bool(jnp.any(reports.candidates > _room(model))):
         raise OverflowError(
-            f"{needed} contacts at once, but the model has room for "
-            f"{model.topology.max_contacts}: build it with max_contacts={needed} or more"
+            "more pairs of shapes were near one another at once than the model has room for: fit "
+            "it again with jaxccp.fit_capacity, in a trial run in which as many are"
         )
+    needed = int(jnp.max(reports.contacts))
+    raise OverflowError(
+        f"{needed} contacts at once, but the model has room for "
+        f"{model.topology.max_contacts}: build it with max_contacts={needed} or more"
+    )
+
+
+def _room(model: Model) -> Int[np.ndarray, "g 2"]:
+    """Pairs that each broad phase has room for; one that has room for all needs none."""
+    rooms = [group.room or (0, 0) for group in model.topology.searched]
+    return np.array(rooms, np.int32).reshape(-1, 2)

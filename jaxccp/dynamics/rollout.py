@@ -13,8 +13,8 @@ from jaxtyping import Array, Float
 from rich.progress import track
 
 from jaxccp.ccp.derivative import IMPULSES
-from jaxccp.collision.detect import empty_memory
-from jaxccp.dynamics.capacity import adapted
+from jaxccp.collision.contact_cache import cache_size, resized
+from jaxccp.dynamics.capacity import adapted, needs
 from jaxccp.dynamics.inputs import Inputs, check_inputs
 from jaxccp.dynamics.report import StepReport, merge, raise_for_overflow
 from jaxccp.model.model import Model
@@ -72,7 +72,8 @@ def rollout(
     """Step ``steps`` times and record every ``every``-th state (not the initial one).
 
     Called outside of ``jit``, ``vmap`` and ``grad``, with a model that has no ``max_contacts``, it
-    finds out itself how much room for contacts the run needs (:func:`fit_capacity`).
+    finds out itself how much room for contacts the run needs, and for pairs of near shapes where
+    there are many shapes (:func:`fit_capacity`).
 
     Args:
         model: what to simulate; batch it, the state or the forces by ``vmap``.
@@ -105,7 +106,7 @@ def rollout(
             found = _with_bar(model, state, stepper, inputs, records, every)
         else:
             found = _scan(model, state, stepper, inputs, records, every, segment)
-        return found, jnp.max(found[1].report.contacts)
+        return found, needs(found[1].report.contacts, found[1].report.candidates)
 
     if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((model, state, inputs))):
         final, trajectory = run(model)[0]
@@ -124,7 +125,8 @@ def fit_capacity(
     forces: Float[Array, "*batch steps nb 6"] | None = None,
     controls: Float[Array, "*batch steps nm"] | None = None,
 ) -> Model:
-    """The model with as much room for contacts as a trial run needs, and a quarter more.
+    """The model with as much room for contacts, and for pairs of near shapes where there are many
+    shapes, as a trial run needs, and a quarter more.
 
     For what is then run under ``jit``, ``vmap`` or ``grad``, where nothing can be repeated: the
     cost of a step is that of the room. ``StepReport.overflow`` says if there should have been more.
@@ -139,13 +141,13 @@ def fit_capacity(
     """
 
     def run(fitted: Model) -> tuple[None, Array]:
-        def one(state: State, inputs: Inputs) -> Array:
-            _, path = _scan(fitted, state, stepper, inputs, 1, steps, None)
-            return path.report.contacts[0]
+        def one(state: State, inputs: Inputs) -> tuple[Array, Array]:
+            report = _scan(fitted, state, stepper, inputs, 1, steps, None)[1].report
+            return report.contacts, report.candidates
 
         for _ in range(state.time.ndim):
             one = jax.vmap(one)
-        return None, jnp.max(one(state, (forces, controls)))
+        return None, needs(*one(state, (forces, controls)))
 
     return adapted(model, state, run)[1]
 
@@ -161,8 +163,8 @@ def _scan(
     segment: int | None,
 ) -> tuple[State, Trajectory]:
     policy = jax.checkpoint_policies.save_only_these_names(IMPULSES)
-    empty = empty_memory(model.topology, state.position.dtype)
-    none = jax.tree.map(lambda leaf: leaf[:0], empty)
+    none = jax.tree.map(lambda leaf: leaf[:0], state.memory)
+    given = len(state.memory.feature)
 
     # What a step computes is cheap to compute again, all but the impulses.
     @partial(jax.checkpoint, policy=policy)
@@ -180,18 +182,21 @@ def _scan(
     def grouped(inputs: Inputs, count: int, size: int) -> Inputs:
         return jax.tree.map(lambda leaf: leaf.reshape(count, size, *leaf.shape[1:]), inputs)
 
-    state = stepper.init(model, state)
-    inputs = grouped(inputs, records, every)
-    if segment is None:
-        return lax.scan(record, state, inputs, length=records)
-
     @partial(jax.checkpoint, policy=policy)
     def part(carry: State, inputs: Inputs) -> tuple[State, Trajectory]:
         return lax.scan(record, carry, inputs, length=segment)
 
-    inputs = grouped(inputs, records // segment, segment)
-    final, trajectory = lax.scan(part, state, inputs, length=records // segment)
-    return final, jax.tree.map(lambda leaf: leaf.reshape(records, *leaf.shape[2:]), trajectory)
+    # Whatever room the state was made for: steps remember all contacts that there is room for now.
+    state = stepper.init(model, state)
+    state = replace(state, memory=resized(state.memory, cache_size(model.topology)))
+    inputs = grouped(inputs, records, every)
+    if segment is None:
+        final, trajectory = lax.scan(record, state, inputs, length=records)
+    else:
+        inputs = grouped(inputs, records // segment, segment)
+        final, parts = lax.scan(part, state, inputs, length=records // segment)
+        trajectory = jax.tree.map(lambda leaf: leaf.reshape(records, *leaf.shape[2:]), parts)
+    return replace(final, memory=resized(final.memory, given)), trajectory
 
 
 def _with_bar(

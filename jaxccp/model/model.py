@@ -30,6 +30,11 @@ class PairGroup(ByContent):
     """Index of the second shape of each pair."""
     rubs: np.ndarray
     """Row in ``Shapes.rubs`` of each pair that has one, else -1."""
+    broad: str = "all-pairs"
+    """Name of the broad phase, that of :data:`jaxccp.collision.broad.BROAD`."""
+    room: tuple[int, int] | None = None
+    """How many pairs the broad phase has room to test, and how many of them for the kernel. None:
+    for all, so that there is nothing to search."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +70,11 @@ class Topology(ByContent):
     """The number of contacts that a step has room for; None: for all candidates of all pairs."""
     linkage: Linkage
     """Joints, tendons and actuators."""
+
+    @property
+    def searched(self) -> tuple[PairGroup, ...]:
+        """The groups of pairs that have a broad phase."""
+        return tuple(group for group in self.pairs if group.broad != "all-pairs")
 
     @cached_property
     def dofs(self) -> Dofs:

@@ -12,9 +12,11 @@ from jaxtyping import Array, Float, Int
 class Memory:
     """Impulses of the last step, to start the next solve from; no part of the mechanics."""
 
-    feature: Int[Array, " slots"]
-    """Geometric feature in each contact slot, -1 where none was live."""
-    impulse: Float[Array, "slots w"]
+    shapes: Int[Array, "c 2"]
+    """First and second shape of each contact, -1 where there was none."""
+    feature: Int[Array, " c"]
+    """Geometric feature that touched, -1 where there was no contact."""
+    impulse: Float[Array, "c w"]
     """In world coordinates [N·s], so that a change of tangent frame does not matter; with
     spinning and rolling friction the angular impulse follows [N·m·s]."""
     scalars: Float[Array, " s"]

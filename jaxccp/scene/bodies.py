@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxccp.collision.detect import empty_memory
+from jaxccp.collision.contact_cache import empty_memory
 from jaxccp.model.model import Bodies, Topology
 from jaxccp.model.state import Rotors, State
 

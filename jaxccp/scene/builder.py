@@ -47,6 +47,10 @@ class ModelBuilder:
     separate at it. ``EulerImplicitProjected`` undoes penetration at once and adds no velocity."""
     min_bounce_speed: float = 0.15
     """Approach speed below which restitution is 0 [m/s]."""
+    broad_phase: str = "auto"
+    """How pairs of moving shapes that may touch are found: one of
+    :data:`jaxccp.collision.broad.BROAD`, or by their number. It searches where a rollout, or
+    :func:`jaxccp.fit_capacity`, has found out how many pairs it needs room for."""
     _bodies: list[Body] = field(init=False, default_factory=list)
     _shapes: list[Placed] = field(init=False, default_factory=list)
     _excluded: set[frozenset[int]] = field(init=False, default_factory=set)
@@ -388,7 +392,7 @@ class ModelBuilder:
             tuple(placed.shape.kind for placed in self._shapes),
             np.array([placed.body for placed in self._shapes], np.int32),
             table_rows(self._shapes),
-            pair_groups(self._shapes, self._rubs, self._may_touch),
+            pair_groups(self._shapes, self._rubs, self._may_touch, free, self.broad_phase),
             self.combination,
             any(p.material.spinning or p.material.rolling for p in self._shapes)
             or any(spinning or rolling for _, spinning, rolling in self._rubs.values()),

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
+from jaxccp.collision.broad import chosen
 from jaxccp.collision.pairs import Pair, lookup
 from jaxccp.model.material import Material
 from jaxccp.model.model import PairGroup, Shapes
@@ -81,30 +82,40 @@ def _largest(placed: Sequence[Placed]) -> float:
 
 
 def pair_groups(
-    placed: Sequence[Placed], rubs: Rubs, may_touch: Callable[[int, int], bool]
+    placed: Sequence[Placed],
+    rubs: Rubs,
+    may_touch: Callable[[int, int], bool],
+    free: np.ndarray,
+    broad_phase: str,
 ) -> tuple[PairGroup, ...]:
-    """All pairs of shapes that may touch, grouped by the kernel that handles them.
-
-    Args:
-        placed: the shapes.
-        rubs: coefficients of the pairs that have their own.
-        may_touch: whether two shapes, by index, may touch.
+    """All pairs of shapes that may touch, by the kernel that looks at them; where a broad phase
+    searches, pairs with a shape on a body that does not move (``free``) are a group of their own.
     """
-    groups: dict[Pair, list[tuple[int, int]]] = {}
+    kernels: dict[Pair, list[tuple[int, int]]] = {}
     for i, j in combinations(range(len(placed)), 2):
         if not may_touch(i, j):
             continue
         pair, swapped = lookup(placed[i].shape.kind, placed[j].shape.kind)
-        groups.setdefault(pair, []).append((j, i) if swapped else (i, j))
+        kernels.setdefault(pair, []).append((j, i) if swapped else (i, j))
 
-    def kinds(pair: tuple[int, int]) -> tuple[str, str]:
-        return placed[pair[0]].shape.kind, placed[pair[1]].shape.kind
-
+    moves = free[[p.body for p in placed]] if placed else free[:0]
     rows = {pair: row for row, pair in enumerate(rubs)}
 
-    def group(pairs: list[tuple[int, int]]) -> PairGroup:
+    def group(pairs: list[tuple[int, int]], method: str) -> PairGroup:
         own = np.array([rows.get(frozenset(pair), -1) for pair in pairs], np.int32)
         first, second = np.array(pairs, np.int32).T
-        return PairGroup(kinds(pairs[0]), first, second, own)
+        kinds = placed[pairs[0][0]].shape.kind, placed[pairs[0][1]].shape.kind
+        return PairGroup(kinds, first, second, own, method)
 
-    return tuple(group(pairs) for pairs in groups.values())
+    groups = []
+    for kernel, pairs in kernels.items():
+        moving = [pair for pair in pairs if moves[pair[0]] and moves[pair[1]]]
+        method = chosen(broad_phase, kernel.points * len(moving))
+        if method == "all-pairs" or not moving:
+            groups.append(group(pairs, "all-pairs"))
+            continue
+        groups.append(group(moving, method))
+        if len(moving) < len(pairs):
+            others = [pair for pair in pairs if not (moves[pair[0]] and moves[pair[1]])]
+            groups.append(group(others, "all-pairs"))
+    return tuple(groups)

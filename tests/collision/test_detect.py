@@ -1,15 +1,15 @@
-"""Contacts of a whole scene: frames, surfaces, capacity, and memory matched by feature."""
+"""Contacts of a whole scene: frames, surfaces and capacity."""
 
 from dataclasses import replace
 from functools import cache
 from itertools import combinations
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from jaxccp.collision.detect import Contacts, detect, empty_memory, recall, remember, slots
+from jaxccp.collision.contact_cache import empty_memory, recall
+from jaxccp.collision.detect import Contacts, detect
 from jaxccp.math import quaternion
 from jaxccp.model import (
     Box,
@@ -81,45 +81,16 @@ def test_capacity_keeps_the_deepest() -> None:
     assert found.gap.shape == (5,) and found.found == 6 and found.live.all()
     np.testing.assert_allclose(np.sort(found.gap), [-0.002, *[-0.001] * 4], atol=1e-15)
     every = contacts()
-    np.testing.assert_array_equal(found.feature, every.feature[found.slot])
-    np.testing.assert_array_equal(found.position, every.position[found.slot])
-
-
-def test_memory_follows_features_through_slots() -> None:
-    """Each live contact finds its own impulse, also when others have come and gone."""
-    for capacity in (None, 6):
-        model, state = scene(capacity)
-        before = contacts(capacity)
-        impulse = jnp.arange(3.0 * len(before.gap)).reshape(-1, 3) + 1
-        memory = remember(model.topology, before, impulse, jnp.zeros(0))
-        assert memory.feature.shape == (slots(model.topology),)
-        again = recall(model.topology, memory, before)
-        np.testing.assert_array_equal(again[before.live], impulse[before.live])
-        assert not np.any(again[~before.live])
-
-        # The first ball leaves, the third lands, the box tips onto an edge.
-        tip = quaternion.exp(jnp.array([0.8, 0.0, 0.0]))
-        position = state.position.at[1, 2].set(1.0).at[3, 2].set(0.1).at[4, 2].set(0.14)
-        moved = replace(state, position=position, quaternion=state.quaternion.at[4].set(tip))
-        after = detect(model, moved)
-        world = np.asarray(recall(model.topology, memory, after))
-        old = {
-            (*map(int, pair), int(feature)): row
-            for pair, feature, live, row in zip(
-                before.bodies, before.feature, before.live, np.asarray(impulse), strict=True
-            )
-            if live
-        }
-        live = np.asarray(after.live)
-        assert live.sum() >= 4
-        for pair, feature, row in zip(
-            np.asarray(after.bodies)[live],
-            np.asarray(after.feature)[live],
-            world[live],
-            strict=True,
-        ):
-            expected = old.get((*map(int, pair), int(feature)), np.zeros(3))
-            np.testing.assert_array_equal(row, expected)
+    at = {
+        (*shapes, feature): position
+        for shapes, feature, position in zip(
+            every.shapes.tolist(), every.feature.tolist(), every.position, strict=True
+        )
+    }
+    for shapes, feature, position in zip(
+        found.shapes.tolist(), found.feature.tolist(), found.position, strict=True
+    ):
+        np.testing.assert_array_equal(position, at[(*shapes, feature)])
 
 
 def test_every_kind_of_convex_shape_finds_its_own() -> None:
@@ -166,4 +137,4 @@ def test_nothing_to_touch() -> None:
     found = detect(model, state)
     assert found.gap.shape == (0,) and found.found == 0
     assert empty_memory(model.topology, state.position.dtype).feature.shape == (0,)
-    assert recall(model.topology, state.memory, found).shape == (0, 3)
+    assert recall(state.memory, found).shape == (0, 3)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxccp.ccp import Law, Stop
-from jaxccp.collision.detect import empty_memory
+from jaxccp.collision.contact_cache import empty_memory
 from jaxccp.dynamics import EulerImplicitLinearized, Trajectory, rollout
 from jaxccp.model import Box, Material, Model, Plane, State
 from jaxccp.scene import ModelBuilder

@@ -11,7 +11,8 @@ from jaxccp.ccp.solution import DerivativeStatus
 from jaxccp.ccp.solve import Gradient, Stop, check_gradient, cut, solve
 from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import resolved
-from jaxccp.collision.detect import Contacts, detect, recall, remember
+from jaxccp.collision.contact_cache import recall, remember
+from jaxccp.collision.detect import Contacts, detect
 from jaxccp.dynamics import reduced
 from jaxccp.dynamics.contact_data import contact_data
 from jaxccp.dynamics.inertia import carry_spin, rotate_freely
@@ -105,7 +106,7 @@ class EulerImplicitLinearized:
         jointed = motion is not None
         if jointed:
             state = replace(state, turns=motion.coordinate)
-        world = recall(model.topology, state.memory, contacts)
+        world = recall(state.memory, contacts)
         guess = system.guess(state.memory.scalars, world)
         solution = solve(
             system.problem,
@@ -126,7 +127,7 @@ class EulerImplicitLinearized:
             after = reduced.advance(model, state, system, outcome)
         else:
             after = self._advance(model, state, outcome)
-        memory = remember(model.topology, contacts, outcome.contacts, outcome.scalars)
+        memory = remember(state.memory, contacts, outcome.contacts, outcome.scalars)
         after = replace(after, time=state.time + self.h, memory=memory)
         if jointed:
             rate = rates(model.topology.linkage, motion, outcome.twist)
@@ -139,7 +140,7 @@ class EulerImplicitLinearized:
             acting = reactions(model, state, system.rows, outcome.scalars, self.h)
         statistics, recovery = solution.statistics, system.recovery
         along = tendon_forces(model, state, motion, outcome.scalars, self.h)
-        reported = report(contacts, statistics, recovery, acting, along, pushed, seen, after)
+        reported = report(model, contacts, statistics, recovery, acting, along, pushed, seen, after)
         return self._trusted(after, reported)
 
     def algorithm(self, model: Model) -> Solver | str:

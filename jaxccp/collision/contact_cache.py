@@ -1,0 +1,114 @@
+"""The last impulse of every contact, found again by what touches: warm starts of the next solve."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+from jaxccp.collision.detect import Contacts, slots
+from jaxccp.model.model import Topology
+from jaxccp.model.state import Memory
+
+PER_SHAPE = 8
+"""Impulses that are kept for each shape of a model that does not say how many contacts it has."""
+FEW = 500
+"""Contacts, up to which comparing all with all is faster than sorting them: at 368 it takes 94 µs
+and sorting 148 µs, at 1000 820 µs and 450 µs (one core, float32)."""
+
+
+def cache_size(topology: Topology) -> int:
+    """Impulses that a state of the model keeps: one for each contact there is room for."""
+    limit = topology.max_contacts
+    return min(slots(topology), PER_SHAPE * len(topology.shapes) if limit is None else limit)
+
+
+def empty_memory(topology: Topology, dtype: jnp.dtype) -> Memory:
+    """The memory of a system that has not been stepped."""
+    count = cache_size(topology)
+    return Memory(
+        jnp.full((count, 2), -1, jnp.int32),
+        jnp.full(count, -1, jnp.int32),
+        jnp.zeros((count, 6 if topology.rolls else 3), dtype),
+        jnp.zeros(topology.linkage.rows, dtype),
+    )
+
+
+def recall(memory: Memory, contacts: Contacts) -> Float[Array, "c w"]:
+    """Last step's world impulse of each contact, and its angular impulse where contacts roll; zero
+    for a contact that is new. A contact is the same one if its shapes and its feature are."""
+    then = jnp.concatenate([memory.shapes, memory.feature[:, None]], axis=1)
+    now = jnp.concatenate([contacts.shapes, contacts.feature[:, None]], axis=1)
+    if not len(then) or not len(now):
+        return jnp.zeros((len(now), memory.impulse.shape[1]), memory.impulse.dtype)
+    find = _compared if len(then) * len(now) <= FEW**2 else _searched
+    row, same = find(then, now)
+    return jnp.where((same & contacts.live)[:, None], memory.impulse[row], 0.0)
+
+
+def remember(
+    memory: Memory,
+    contacts: Contacts,
+    impulse: Float[Array, "c w"],
+    scalars: Float[Array, " s"],
+) -> Memory:
+    """The memory for the next step, of the size of the last one's ``memory``, from this step's
+    impulses, those of contacts in the world. Guesses are not differentiated, nor is it."""
+    live = contacts.live
+    found = Memory(
+        jnp.where(live[:, None], contacts.shapes, -1),
+        jnp.where(live, contacts.feature, -1),
+        jnp.where(live[:, None], impulse, 0.0),
+        scalars,
+    )
+    return resized(lax.stop_gradient(found), len(memory.feature))
+
+
+def resized(memory: Memory, count: int) -> Memory:
+    """With room for ``count`` contacts; if there are more, the strongest are kept."""
+    more = count - len(memory.feature)
+    contacts = (memory.shapes, memory.feature, memory.impulse)
+    if more < 0:
+        live = memory.feature >= 0
+        strength = jnp.where(live, jnp.sum(memory.impulse[:, :3] ** 2, axis=1), -1.0)
+        kept = lax.top_k(lax.stop_gradient(strength), count)[1]
+        contacts = jax.tree.map(lambda leaf: leaf[kept], contacts)
+    elif more > 0:
+        shapes, feature, impulse = contacts
+        contacts = (
+            jnp.pad(shapes, ((0, more), (0, 0)), constant_values=-1),
+            jnp.pad(feature, (0, more), constant_values=-1),
+            jnp.pad(impulse, ((0, more), (0, 0))),
+        )
+    shapes, feature, impulse = contacts
+    return replace(memory, shapes=shapes, feature=feature, impulse=impulse)
+
+
+def _compared(then: Int[Array, "m 3"], now: Int[Array, "c 3"]) -> tuple[Array, Array]:
+    """Row of ``then`` that is equal to each of ``now``, and whether there is one; all with all."""
+    same: Bool[Array, "c m"] = jnp.all(now[:, None] == then, axis=2)
+    row = jnp.max(jnp.where(same, jnp.arange(len(then), dtype=jnp.int32), -1), axis=1)
+    return jnp.maximum(row, 0), row >= 0
+
+
+def _searched(then: Int[Array, "m 3"], now: Int[Array, "c 3"]) -> tuple[Array, Array]:
+    """The same by bisection of the sorted rows."""
+    count = len(then)
+    rows = jnp.arange(count, dtype=jnp.int32)
+    *columns, order = lax.sort((*then.T, rows), num_keys=3)
+    table = jnp.stack(columns, axis=1)
+    last = jnp.full(len(now), -1, jnp.int32)
+    for bit in reversed(range(count.bit_length())):
+        further = last + (1 << bit)
+        at = jnp.minimum(further, count - 1)
+        last = jnp.where((further < count) & _ordered(table[at], now), further, last)
+    at = jnp.maximum(last, 0)
+    return order[at], jnp.all(table[at] == now, axis=1)
+
+
+def _ordered(a: Int[Array, "c 3"], b: Int[Array, "c 3"]) -> Bool[Array, " c"]:
+    """Whether a ≤ b, the first column that differs deciding."""
+    return (a[:, 0] < b[:, 0]) | (
+        (a[:, 0] == b[:, 0]) & ((a[:, 1] < b[:, 1]) | ((a[:, 1] == b[:, 1]) & (a[:, 2] <= b[:, 2])))
+    )

@@ -1,0 +1,59 @@
+"""Shapes in the world, with what only their kinds have."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Int
+
+from jaxccp.collision.core import Core
+from jaxccp.collision.cores import CORES, core_table
+from jaxccp.collision.manifold import Geometry
+from jaxccp.collision.pairs import PAIRS
+from jaxccp.math import quaternion
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+
+def place(model: Model, state: State) -> Geometry:
+    """Every shape in the world, one row each."""
+    body = jnp.asarray(model.topology.shape_body)
+    base = state.quaternion[body]
+    turned = quaternion.multiply(base, model.shapes.quaternion)
+    origin = state.position[body] + quaternion.rotate(base, model.shapes.position)
+    placed = Geometry(origin, quaternion.to_matrix(turned), model.shapes.size, model.shapes.radius)
+    if any(PAIRS[group.kinds].shared for group in model.topology.pairs):
+        placed = replace(placed, core=_cores(model, placed))
+    return placed
+
+
+def some(placed: Geometry, index: Int[Array | np.ndarray, " k"]) -> Geometry:
+    """Rows of a few shapes."""
+    return jax.tree.map(lambda leaf: leaf[jnp.asarray(index, jnp.int32)], placed)
+
+
+def of_kind(
+    model: Model, kind: str, placed: Geometry, index: Int[Array | np.ndarray, " k"]
+) -> Geometry:
+    """Some of the shapes, all of one kind, with what only that kind has."""
+    chosen = some(placed, index)
+    if kind not in ("convex", "height_field"):
+        return chosen
+    row = jnp.asarray(model.topology.row, jnp.int32)[index]
+    if kind == "convex":
+        return replace(chosen, hull=jax.tree.map(lambda leaf: leaf[row], model.shapes.hulls))
+    return replace(chosen, grid=jax.tree.map(lambda leaf: leaf[row], model.shapes.grids))
+
+
+def _cores(model: Model, placed: Geometry) -> Core:
+    """Of every shape in a shared kernel; rows of the others are no more than room."""
+    topology = model.topology
+    groups = [group for group in topology.pairs if PAIRS[group.kinds].shared]
+    shared = np.unique(np.concatenate([(*group.first, *group.second) for group in groups]))
+    kinds = np.array(topology.shapes)[shared]
+    members = {kind: shared[kinds == kind] for kind in CORES if kind in kinds}
+    batches = [(kind, of_kind(model, kind, placed, index)) for kind, index in members.items()]
+    row = np.zeros(len(topology.shapes), np.int32)
+    row[np.concatenate([*members.values()])] = np.arange(sum(map(len, members.values())))
+    return jax.tree.map(lambda leaf: leaf[row], core_table(batches))

@@ -1,0 +1,158 @@
+"""Impulses of the last step, found again by shapes and feature."""
+
+from dataclasses import replace
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp.ccp import Stop
+from jaxccp.collision.contact_cache import FEW, PER_SHAPE, recall, remember, resized
+from jaxccp.collision.detect import Contacts, detect
+from jaxccp.dynamics import EulerImplicitLinearized, rollout, with_capacity
+from jaxccp.math import quaternion
+from jaxccp.model import Box, Material, Memory, Model, Plane, Sphere, State
+from jaxccp.scene import ModelBuilder
+
+BOXES = 5
+
+
+def names(contacts: Contacts | Memory) -> list[tuple[int, ...]]:
+    rows = np.concatenate([contacts.shapes, np.asarray(contacts.feature)[:, None]], axis=1)
+    return [tuple(row) for row in rows.tolist()]
+
+
+def tower(far: int = 0, capacity: int | None = None) -> tuple[Model, State]:
+    """Boxes put down askew; far from them, balls that fly."""
+    random = np.random.default_rng(1)
+    builder = ModelBuilder(margin=0.01)
+    builder.add_shape(0, Plane(), material=Material(0.5))
+    for i in range(BOXES):
+        x, y, yaw = random.uniform(-1, 1, 3) * [0.003, 0.003, 0.05]
+        turn = (np.cos(yaw / 2), 0, 0, np.sin(yaw / 2))
+        box = Box((0.05, 0.05, 0.05))
+        place = (x, y, 0.05 + 0.1 * i)
+        builder.add_solid(box, 1.0, Material(0.5), position=place, quaternion=turn)
+    for i in range(far):
+        builder.add_solid(Sphere(0.1), 1.0, position=(5, i, 9), velocity=(0, 0, i))
+    return builder.build(capacity)
+
+
+@cache
+def some() -> tuple[Contacts, Memory]:
+    model, state = tower()
+    return jax.jit(detect)(model, state), state.memory
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, FEW // 2, 3 * FEW])
+def test_every_contact_finds_its_own(count: int) -> None:
+    """Against a dictionary; half of the contacts are new, some are not live."""
+    random = np.random.default_rng(count)
+    drawn = random.integers(0, 9 + count // 40, (4 * count, 3))
+    rows = random.permutation(np.unique(drawn, axis=0))[: 3 * count // 2].astype(np.int32)
+    old, new = rows[:count], rows[count // 2 :][random.permutation(len(rows) - count // 2)]
+    impulse = random.normal(size=(len(old), 3))
+    known = dict(zip(map(tuple, old.tolist()), impulse, strict=True))
+    scalars = jnp.zeros(0)
+    memory = Memory(jnp.asarray(old[:, :2]), jnp.asarray(old[:, 2]), jnp.asarray(impulse), scalars)
+    live = random.uniform(size=len(new)) < 0.8
+    contacts = replace(
+        some()[0],
+        live=jnp.asarray(live),
+        shapes=jnp.asarray(new[:, :2]),
+        feature=jnp.asarray(new[:, 2]),
+    )
+    found = jax.jit(recall)(memory, contacts)
+    expected = [
+        known.get(name, np.zeros(3)) if alive else np.zeros(3)
+        for name, alive in zip(map(tuple, new.tolist()), live, strict=True)
+    ]
+    np.testing.assert_array_equal(found, np.reshape(expected, (len(new), 3)))
+    batch = jax.vmap(recall, (0, None))(jax.tree.map(lambda x: x[None], memory), contacts)
+    np.testing.assert_array_equal(batch[0], found)
+
+
+def test_memory_follows_features_as_bodies_move() -> None:
+    """Each live contact finds its own impulse, also when others have come and gone."""
+    model, state = tower()
+    before = jax.jit(detect)(model, state)
+    impulse = jnp.arange(3.0 * len(before.gap)).reshape(-1, 3) + 1
+    memory = remember(state.memory, before, impulse, jnp.zeros(0))
+    assert memory.feature.shape == (PER_SHAPE * (BOXES + 1),)
+    known = {
+        name: row
+        for name, row, live in zip(names(before), np.asarray(impulse), before.live, strict=True)
+        if live
+    }
+    assert set(known) == set(names(memory)) - {(-1, -1, -1)}
+
+    # The highest box leaves, the one below it tips onto an edge.
+    tip = quaternion.exp(jnp.array([0.2, 0.0, 0.0]))
+    moved = replace(
+        state,
+        position=state.position.at[BOXES, 2].add(1.0),
+        quaternion=state.quaternion.at[BOXES - 1].set(tip),
+    )
+    after = jax.jit(detect)(model, moved)
+    live = np.asarray(after.live)
+    assert 0 < live.sum() < len(known)
+    for name, row, alive in zip(names(after), recall(memory, after), live, strict=True):
+        np.testing.assert_array_equal(row, known.get(name, np.zeros(3)) if alive else np.zeros(3))
+
+
+def test_the_strongest_stay_where_there_is_no_room_for_all() -> None:
+    contacts, _ = some()
+    count = int(contacts.found)
+    impulse = jnp.where(contacts.live, jnp.arange(1.0, len(contacts.live) + 1), 1e9)[:, None]
+    small = resized(some()[1], count // 2)
+    memory = remember(small, contacts, impulse * jnp.array([0.0, 0.0, 1.0]), jnp.zeros(0))
+    strongest = np.sort(np.asarray(impulse)[np.asarray(contacts.live), 0])[-(count // 2) :]
+    np.testing.assert_array_equal(np.sort(memory.impulse[:, 2]), strongest)
+    again = resized(memory, count)
+    assert names(again) == names(memory) + [(-1, -1, -1)] * (count - count // 2)
+
+
+def iterations(model: Model, state: State) -> np.ndarray:
+    stepper = EulerImplicitLinearized(5e-3, solver="apgd", stop=Stop(1e-8, max_iterations=5000))
+    _, path = rollout(model, state, stepper, 12)
+    assert not path.report.solver.status.any()
+    return np.asarray(path.report.solver.iterations)
+
+
+def test_neither_order_nor_bodies_far_away_cost_iterations() -> None:
+    """Where there is just enough room, contacts come in the order of their depths, which rounding
+    decides from step to step; where there is room for all, they come in the order of the pairs."""
+    model, state = tower()
+    alone = iterations(with_capacity(model, 200), state)
+    assert alone[3:].max() < 0.5 * alone[0], "warm starts are to save something here"
+    tight = iterations(with_capacity(model, 48), state)
+    apart = iterations(*tower(far=6, capacity=48))
+    for other in (tight, apart):
+        np.testing.assert_allclose(other[1:].mean(), alone[1:].mean(), rtol=0.15)
+
+
+def test_a_rollout_returns_a_state_as_it_was_given() -> None:
+    """Whatever room the run needs, so that states of before and after can be mixed; and it goes on
+    from there with what it remembers."""
+    model, state = tower()
+    stepper = EulerImplicitLinearized(5e-3, solver="apgd", stop=Stop(1e-8, max_iterations=5000))
+    for scene in (model, with_capacity(model, 37), with_capacity(model, 99)):
+        final, path = rollout(scene, state, stepper, 6)
+        assert jax.tree.map(jnp.shape, final) == jax.tree.map(jnp.shape, state)
+        _, more = rollout(scene, final, stepper, 6)
+        assert 2 * more.report.solver.iterations[0] < path.report.solver.iterations[0]
+
+
+def test_memory_is_not_differentiated() -> None:
+    model, state = tower()
+    stepper = EulerImplicitLinearized(5e-3)
+
+    def strength(speed: jax.Array) -> tuple[jax.Array, jax.Array]:
+        pushed = replace(state, velocity=state.velocity.at[1:, 0].set(speed))
+        after = rollout(model, pushed, stepper, 3)[0]
+        return jnp.sum(after.memory.impulse**2), after.position[1, 0]
+
+    values, slopes = jax.jvp(strength, (jnp.asarray(0.1),), (jnp.asarray(1.0),))
+    assert values[0] > 0 and slopes[0] == 0 and slopes[1] != 0
