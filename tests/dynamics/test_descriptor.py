@@ -52,6 +52,7 @@ def step() -> tuple[Model, State, Contacts, System, Descriptor, Problem, np.ndar
         damping=100 * soft,
         feature=jnp.arange(4),
         found=jnp.asarray(3),
+        candidates=jnp.zeros((0, 2), jnp.int32),
         position_rate=jnp.zeros((4, 3)),
         normal_rate=jnp.zeros((4, 3)),
     )
