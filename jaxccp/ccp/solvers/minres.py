@@ -72,8 +72,8 @@ class MINRES(Solver):
         require_equalities("MINRES", problem)
         if problem.delassus.split() is None:
             raise ValueError(
-                "MINRES solves for the velocities of bodies too and needs N = W Wᵀ + E as a "
-                f"BodyDelassus, not a {type(problem.delassus).__name__}: build one, or use CG"
+                "MINRES solves for the velocities of bodies too and needs a BodyDelassus, not a "
+                f"{type(problem.delassus).__name__}: build one, or use CG"
             )
         return self
 

@@ -43,8 +43,8 @@ class SIPGS(GaussSeidel):
     def chosen(self, problem: Problem, law: Law) -> Solver:
         if problem.delassus.split() is None:
             raise ValueError(
-                "SIPGS works on the velocities of bodies and needs N = W Wᵀ + E as a BodyDelassus, "
-                f"not a {type(problem.delassus).__name__}: build one, or use PSOR"
+                "SIPGS works on the velocities of bodies and needs a BodyDelassus, not a "
+                f"{type(problem.delassus).__name__}: build one, or use PSOR"
             )
         return super().chosen(problem, law)
 
