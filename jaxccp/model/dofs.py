@@ -62,11 +62,6 @@ class Dofs(ByContent):
         """Column of the first axis."""
         return 6 * len(self.roots)
 
-    @property
-    def closes_loops(self) -> bool:
-        """Whether some joints are in no tree."""
-        return int(np.sum(self.levels < len(self.forwards))) < len(self.forwards)
-
 
 def dofs(
     bodies: np.ndarray,
