@@ -28,17 +28,11 @@ class Saddle:
     @staticmethod
     def of(rows: Float[Array, "m v"], scale: Float[Array, " m"]) -> "Saddle":
         """Factorised; ``scale`` ≥ 0 is the length of a row at which it is not redundant by itself.
-        Where eigenvalues of A Aᵀ fall below eps^0.75 of its square (2e-12, in float32 6e-6), rows
-        count as redundant."""
+        Rows are redundant where eigenvalues of A Aᵀ, in units of the squared scale, count as 0."""
         a = lax.stop_gradient(rows)
         unit = lax.stop_gradient(jnp.where(scale > 0, 1.0 / jnp.where(scale > 0, scale, 1.0), 1.0))
         even = unit[:, None] * a
-        values: Array
-        values, vectors = jnp.linalg.eigh(even @ even.T)
-        kept = values > float(jnp.finfo(a.dtype).eps) ** 0.75
-        weight = jnp.where(kept, 1.0 / jnp.where(kept, values, 1.0), 0.0)
-        side = unit[:, None] * vectors
-        gram = (side * weight) @ side.T
+        gram = unit[:, None] * pseudo_inverse(even @ even.T) * unit
         across = a.T @ gram
         inverse = jnp.block(
             [[jnp.eye(a.shape[1], dtype=a.dtype) - across @ a, across], [across.T, -gram]]
@@ -67,3 +61,13 @@ class Saddle:
         b = jnp.concatenate([p, -r])
         x = lax.custom_linear_solve(matvec, b, solve, symmetric=True)
         return x[:count], -x[count:]
+
+
+def pseudo_inverse(a: Float[Array, "n n"]) -> Float[Array, "n n"]:
+    """Of a symmetric positive semidefinite matrix with entries around 1: eigenvalues below eps^0.75
+    (2e-12, in float32 6e-6) count as 0."""
+    values: Array
+    values, vectors = jnp.linalg.eigh(a)
+    kept = values > float(jnp.finfo(a.dtype).eps) ** 0.75
+    inverse = jnp.where(kept, 1.0 / jnp.where(kept, values, 1.0), 0.0)
+    return jnp.einsum("ij,j,kj->ik", vectors, inverse, vectors)
