@@ -5,15 +5,16 @@ from dataclasses import replace
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array
+from jaxtyping import Array, Float
 
 from jaxccp.ccp.solution import Statistics
 from jaxccp.ccp.solve import Gradient, Stop, solve
 from jaxccp.ccp.solver import Solver
 from jaxccp.collision.detect import Contacts, detect
+from jaxccp.dynamics import reduced
 from jaxccp.dynamics.system import assemble
 from jaxccp.math import quaternion
-from jaxccp.model.kinematics import joint_motion
+from jaxccp.model.kinematics import joint_motion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.model.tendons.functions import Functions
@@ -26,9 +27,11 @@ def project(
     solver: Solver | str | None = None,
     stop: Stop | None = None,
     gradient: Gradient = "always",
+    reduces: bool = False,
 ) -> tuple[State, Statistics]:
     """The state with its bodies moved the least, by mass, so that joints and held tendons are
     closed, limits kept and rigid contacts not in penetration; velocities stay what they are.
+    ``reduces``: as the coordinates of joints in trees allow.
 
     One of the ``iterations`` is the step of length 1 s that bodies at rest would take if no force
     acted, all errors being undone at once: its velocities are the displacements, its tolerance is
@@ -37,21 +40,24 @@ def project(
     bare, linked = _bare(model), model.topology.linkage.linked
 
     def once(at: State, _: None) -> tuple[State, Statistics]:
-        motion = joint_motion(model, at) if linked else None
+        contacts = _smooth(detect(model, at))
+        if reduces:
+            motion = tree_motion(model, at)
+            system = reduced.assemble(bare, _still(at), contacts, 1.0, None, motion, None)
+        else:
+            motion = joint_motion(model, at) if linked else None
+            system = assemble(bare, _still(at), contacts, 1.0, None, motion)
         if motion is not None:
             at = replace(at, turns=motion.coordinate)
-        contacts = _smooth(detect(model, at))
-        system = assemble(bare, _still(at), contacts, 1.0, None, motion)
         found = solve(system.problem, solver or "auto", stop=stop, gradient=gradient)
-        moved = system.after(found.lam).twist
-        free = jnp.asarray(model.topology.free)[:, None]
-        turned = quaternion.multiply(quaternion.exp(moved[:, 3:]), at.quaternion)
-        after = replace(
-            at,
-            position=at.position + moved[:, :3],
-            quaternion=jnp.where(free, quaternion.normalize(turned), at.quaternion),
+        outcome = system.after(found.lam)
+        after = (
+            reduced.moved(model, at, outcome.carrying, 1.0)
+            if reduces
+            else _shifted(model, at, outcome.twist)
         )
-        return after, found.statistics
+        velocity, spin = state.velocity, state.angular_velocity
+        return replace(after, velocity=velocity, angular_velocity=spin), found.statistics
 
     after, statistics = lax.scan(once, state, None, length=iterations)
     worst = jax.tree.map(lambda leaf: jnp.max(leaf, axis=0), statistics)
@@ -65,7 +71,20 @@ def close(model: Model, state: State, iterations: int = 10) -> State:
     After :func:`jaxccp.place`, which leaves the joints that close loops open: coordinates of all
     axes give way. Velocities are not touched; the next step makes them such that loops stay closed.
     """
-    return project(model, state, iterations)[0]
+    reduces = reduced.reducible(model.topology)
+    start = reduced.settle(model, state) if reduces else state
+    return project(model, start, iterations, reduces=reduces)[0]
+
+
+def _shifted(model: Model, state: State, moved: Float[Array, "nb 6"]) -> State:
+    """With every body displaced by itself."""
+    free = jnp.asarray(model.topology.free)[:, None]
+    turned = quaternion.multiply(quaternion.exp(moved[:, 3:]), state.quaternion)
+    return replace(
+        state,
+        position=state.position + moved[:, :3],
+        quaternion=jnp.where(free, quaternion.normalize(turned), state.quaternion),
+    )
 
 
 def _bare(model: Model) -> Model:
@@ -85,8 +104,11 @@ def _bare(model: Model) -> Model:
 
 def _still(state: State) -> State:
     """At rest, and so long before that the step of 1 s ends at the state's own time."""
-    nothing = jnp.zeros_like(state.velocity)
-    return replace(state, velocity=nothing, angular_velocity=nothing, time=state.time - 1.0)
+    velocity, spin, rotors = jax.tree.map(
+        jnp.zeros_like, (state.velocity, state.angular_velocity, state.rotors)
+    )
+    time = state.time - 1.0
+    return replace(state, velocity=velocity, angular_velocity=spin, rotors=rotors, time=time)
 
 
 def _smooth(contacts: Contacts) -> Contacts:

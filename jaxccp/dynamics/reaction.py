@@ -1,6 +1,7 @@
 """What joints and tendons transmit, and contacts push."""
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.collision.detect import Contacts
@@ -23,11 +24,23 @@ def reactions(
     About the origin of the joint's frame on that body, of everything that acts through the joint
     and is a row: what holds it, springs, limits, dry friction and servos, but no motors.
     """
+    return through_rows(model, state, rows, model.topology.linkage.row_owner, lam, h)
+
+
+def through_rows(
+    model: Model,
+    state: State,
+    rows: Rows,
+    owner: np.ndarray,
+    lam: Float[Array, " s"],
+    h: Float[Array, ""] | float,
+) -> Float[Array, "nj 6"]:
+    """As :func:`reactions`, of the impulses of rows with these joints as their owners."""
     linkage = model.topology.linkage
     if not linkage.joints:
         return jnp.zeros((0, 6), lam.dtype)
     wrench = jnp.zeros((len(linkage.joints), 6), lam.dtype)
-    wrench = wrench.at[linkage.row_owner].add((lam / h)[:, None] * rows.jacobian[:, 1])
+    wrench = wrench.at[owner].add((lam / h)[:, None] * rows.jacobian[:, 1], mode="drop")
     second = linkage.bodies[:, 1]
     arm = joint_frames(model, state)[1][:, 1] - state.position[second]
     force, torque = wrench[:, :3], wrench[:, 3:]

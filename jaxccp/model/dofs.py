@@ -66,11 +66,6 @@ class Dofs(ByContent):
         """Index of the first degree of freedom that is an axis, after those of the roots."""
         return 6 * len(self.roots)
 
-    @property
-    def closes_loops(self) -> bool:
-        """Whether some joint is in no tree."""
-        return int(np.sum(self.levels < len(self.forwards))) < len(self.forwards)
-
 
 def dofs(
     bodies: np.ndarray,

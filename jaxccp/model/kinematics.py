@@ -49,18 +49,8 @@ def joint_motion(model: Model, state: State) -> JointMotion:
     where Sᵀe = 0: the coordinates are the nearest possible, and what is left of e is the error of
     the joint. The twists that it forbids are the orthogonal complement of S.
     """
-    linkage, axes = model.topology.linkage, model.axes
-    slots = linkage.slots
-    facing, origin = joint_frames(model, state)
-    back = quaternion.conjugate(facing[:, 0])
-    found = jax.vmap(_motion)(
-        quaternion.multiply(back, facing[:, 1]),
-        quaternion.rotate(back, origin[:, 1] - origin[:, 0]),
-        by_slot(axes.direction, slots),
-        by_slot(axes.point, slots),
-        by_slot(lax.stop_gradient(state.turns), slots),
-        Kinds.of(linkage.motions, slots),
-    )
+    linkage = model.topology.linkage
+    found = _search(model, state, np.arange(len(linkage.joints)))
     local = jnp.concatenate([found.axis[linkage.place], found.held[linkage.held]])
     rows = _world_rows(model, state, np.concatenate([linkage.owner, linkage.held[0]]), local)
     axis, held = rows[: len(linkage.owner)], rows[len(linkage.owner) :]
@@ -69,16 +59,27 @@ def joint_motion(model: Model, state: State) -> JointMotion:
 
 
 def tree_motion(model: Model, state: State) -> JointMotion:
-    """The motion of joints whose coordinates are known to be ``state.turns``.
+    """The motion of joints which are where ``state.turns`` has them, but for those closing loops.
 
-    Nothing is searched for, and there are no rows of constraint: in reduced coordinates joints do
-    not open.
+    Only the latter are searched for and have rows of constraint, which are zero for all others: in
+    reduced coordinates these do not open.
     """
-    linkage = model.topology.linkage
-    columns = joint_chains(model, state.turns)[2]
-    used = jnp.asarray(linkage.slots < len(linkage.axes))
-    axis = _world_rows(model, state, linkage.owner, jax.vmap(_dual)(columns, used)[linkage.place])
-    return _along(model, state, state.turns, axis, axis[:0], state.turns[:0])
+    linkage, coordinate, loops = model.topology.linkage, state.turns, model.topology.linkage.loops
+    columns = joint_chains(model, coordinate)[2]
+    axis = jax.vmap(_dual)(columns, jnp.asarray(linkage.slots < len(linkage.axes)))
+    joints, places = linkage.held
+    held = jnp.zeros((len(joints), 2, 6), coordinate.dtype)
+    error = jnp.zeros(len(joints), coordinate.dtype)
+    if len(loops):
+        found = _search(model, state, loops)
+        axis = axis.at[loops].set(found.axis)
+        coordinate = coordinate.at[linkage.slots[loops]].set(found.coordinate, mode="drop")
+        closing = np.flatnonzero(np.isin(joints, loops))
+        which = np.searchsorted(loops, joints[closing]), places[closing]
+        rows = _world_rows(model, state, joints[closing], found.held[which])
+        held, error = held.at[closing].set(rows), error.at[closing].set(found.error[which])
+    axis = _world_rows(model, state, linkage.owner, axis[linkage.place])
+    return _along(model, state, coordinate, axis, held, error)
 
 
 def _world_rows(
@@ -127,6 +128,21 @@ class _Found:
     axis: Float[Array, "*n k 6"]
     held: Float[Array, "*n 6 6"]
     error: Float[Array, "*n 6"]
+
+
+def _search(model: Model, state: State, joints: np.ndarray) -> _Found:
+    """Of these joints."""
+    slots, axes = model.topology.linkage.slots[joints], model.axes
+    facing, origin = (part[joints] for part in joint_frames(model, state))
+    back = quaternion.conjugate(facing[:, 0])
+    return jax.vmap(_motion)(
+        quaternion.multiply(back, facing[:, 1]),
+        quaternion.rotate(back, origin[:, 1] - origin[:, 0]),
+        by_slot(axes.direction, slots),
+        by_slot(axes.point, slots),
+        by_slot(lax.stop_gradient(state.turns), slots),
+        Kinds.of(model.topology.linkage.motions, slots),
+    )
 
 
 def _motion(

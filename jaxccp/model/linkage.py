@@ -75,6 +75,22 @@ class Linkage(ByContent):
         joints, columns = np.nonzero(np.arange(6) >= free[:, None])
         return joints, columns
 
+    @cached_property
+    def loops(self) -> np.ndarray:
+        """Joints that close loops."""
+        return np.setdiff1d(np.arange(len(self.joints)), self.tree[0])
+
+    @cached_property
+    def closing(self) -> np.ndarray:
+        """Scalar rows that forbid motion, but for those of joints in trees."""
+        tendons = np.arange(len(self.held[0]), self.forbidden)
+        return np.concatenate([np.flatnonzero(np.isin(self.held[0], self.loops)), tendons])
+
+    @cached_property
+    def beside(self) -> np.ndarray:
+        """Scalar rows of joints that close loops and of tendons, beginning with ``closing``."""
+        return np.flatnonzero(np.isin(self.row_owner, [*self.loops, len(self.joints)]))
+
     @property
     def linked(self) -> bool:
         """Whether there is any joint or tendon."""

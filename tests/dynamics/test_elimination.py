@@ -87,7 +87,9 @@ def run(eliminate: bool) -> tuple[State, StepReport]:
     """Every step, time first."""
     model, state = scene()
     solver = None if eliminate else Newton()
-    stepper = EulerImplicitLinearized(H, solver=solver, stop=Stop(1e-10), eliminate=eliminate)
+    stepper = EulerImplicitLinearized(
+        H, solver=solver, stop=Stop(1e-10), coordinates="maximal", eliminate=eliminate
+    )
     controls = jnp.broadcast_to(jnp.array([0.5, 1.0]), (STEPS, 2))
     _, trajectory = rollout(model, state, stepper, STEPS, controls=controls)
     return jax.device_get((trajectory.state, trajectory.report))

@@ -87,18 +87,6 @@ class Articulated:
         velocity = jnp.zeros_like(free, shape=(self.forest.places + 1, 6))
         return _over(self.forest, step, velocity, (free, self.transfer))[1]
 
-    def own_mobility(self) -> Float[Array, "places+1 6 6"]:
-        """Velocity of each body per impulse on it, zero for what cannot move: the diagonal blocks
-        of the whole inverse."""
-
-        def step(found: Array, at: tuple[Array, ...]) -> tuple[Array, None]:
-            start, transfer, mobility, parents = at
-            carried = jnp.einsum("wij,wjk,wlk->wil", transfer, found[parents], transfer)
-            return lax.dynamic_update_slice_in_dim(found, carried + mobility, start, 0), None
-
-        found = jnp.zeros_like(self.transfer, shape=(self.forest.places + 1, 6, 6))
-        return _over(self.forest, step, found, (self.transfer, self.mobility))[0]
-
 
 def articulate(
     rows: Float[Array, "m 6*k"], compliance: Float[Array, " m"], forest: Forest

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxccp.ccp.elimination.articulated import Articulated, articulate
 from jaxccp.ccp.elimination.forest import Forest
+from jaxccp.math.saddle import pseudo_inverse
 
 REFINEMENTS = 1
 
@@ -122,17 +123,8 @@ def _close(table: tuple[Array, Array, Array], trees: Articulated) -> Loops | Non
     # Measured against the rows on bodies that nothing holds: 0 then is what trees hold already.
     scale = jnp.sum(own * own, axis=1) + compliance
     scale = 1.0 / jnp.sqrt(jnp.where(scale > 0, scale, 1.0))
-    closing = scale[:, None] * _pseudo_inverse(scale[:, None] * matrix * scale) * scale
+    closing = scale[:, None] * pseudo_inverse(scale[:, None] * matrix * scale) * scale
     return Loops(moved, held, closing)
-
-
-def _pseudo_inverse(a: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """Of a symmetric positive semidefinite matrix with entries around 1."""
-    values: Array
-    values, vectors = jnp.linalg.eigh(a)
-    kept = values > float(jnp.finfo(a.dtype).eps) ** 0.75
-    inverse = jnp.where(kept, 1.0 / jnp.where(kept, values, 1.0), 0.0)
-    return jnp.einsum("ij,j,kj->ik", vectors, inverse, vectors)
 
 
 def _spread(parts: Float[Array, "m 6*k"], pairs: Array, bodies: int) -> Float[Array, "nb 6"]:

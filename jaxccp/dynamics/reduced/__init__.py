@@ -1,7 +1,8 @@
 """Mechanisms in reduced coordinates: joints give degrees of freedom in place of equality rows."""
 
-from jaxccp.dynamics.reduced.advance import advance, settle
+from jaxccp.dynamics.reduced.advance import advance, moved, settle
 from jaxccp.dynamics.reduced.reaction import reactions
+from jaxccp.dynamics.reduced.shake import corrected
 from jaxccp.dynamics.reduced.system import ReducedSystem, assemble
 from jaxccp.model.model import Topology
 
@@ -10,10 +11,17 @@ DENSE = 100
 
 
 def reducible(topology: Topology) -> bool:
-    """Whether all joints are in trees, no tendon is held, and the mass matrix is small."""
-    linkage, dofs = topology.linkage, topology.dofs
-    loops = dofs.closes_loops or len(linkage.routing.held)
-    return bool(linkage.joints) and not loops and dofs.count <= DENSE
+    """Whether there are joints, and the mass matrix is small."""
+    return bool(topology.linkage.joints) and topology.dofs.count <= DENSE
 
 
-__all__ = ["ReducedSystem", "advance", "assemble", "reactions", "reducible", "settle"]
+__all__ = [
+    "ReducedSystem",
+    "advance",
+    "assemble",
+    "corrected",
+    "moved",
+    "reactions",
+    "reducible",
+    "settle",
+]

@@ -31,7 +31,7 @@ def advance(model: Model, state: State, system: ReducedSystem, outcome: Outcome)
     momentum that the ways of its bodies would cost; less so where a step is no small angle.
     """
     h = system.h
-    after = _moved(model, state, outcome.carrying, h)
+    after = moved(model, state, outcome.carrying, h)
     momentum = system.mass.apply(outcome.twist) + system.bend
     if system.action.late:
         momentum = momentum.at[:, 3:].add(_overtaken(model, system, outcome))
@@ -86,7 +86,7 @@ def _conserving(
     return shift, jnp.concatenate([jnp.cross(turn, arm), turn], axis=1)
 
 
-def _moved(
+def moved(
     model: Model, state: State, velocity: Float[Array, " nv"], h: Float[Array, ""] | float
 ) -> State:
     """The state with the poses to which constant velocities lead in ``h`` [s].
@@ -106,7 +106,10 @@ def _moved(
         position=state.position.at[dofs.roots].add(h * moving[:, :3]),
         quaternion=state.quaternion.at[dofs.roots].set(turned),
     )
-    coordinate = _advanced(model, state.turns, h * velocity[dofs.first_axis :])
+    change = h * velocity[dofs.first_axis :]
+    if len(model.topology.linkage.loops):
+        change = jnp.zeros_like(state.turns).at[dofs.axes].set(change)
+    coordinate = _advanced(model, state.turns, change)
     return place(model, rooted, coordinate)
 
 

@@ -1,9 +1,10 @@
-"""What joints of trees transmit: the balance of momentum of what hangs on them."""
+"""What joints transmit: those of trees by the balance of momentum of what hangs on them."""
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.dynamics.reaction import through_rows
 from jaxccp.dynamics.reduced.system import ReducedSystem
 from jaxccp.dynamics.system import Outcome
 from jaxccp.model.kinematics import joint_frames
@@ -32,4 +33,10 @@ def reactions(
     force = hangs @ force
     total = jnp.concatenate([force, about - jnp.cross(origin, force)], axis=1)
     sign = np.where(dofs.forwards, 1.0, -1.0)[:, None]
-    return jnp.asarray(sign, total.dtype) * total
+    total = jnp.asarray(sign, total.dtype) * total
+    linkage = model.topology.linkage
+    if not len(linkage.loops):
+        return total
+    assert system.beside is not None
+    owner, lam = linkage.row_owner[linkage.beside], outcome.scalars[linkage.beside]
+    return total + through_rows(model, state, system.beside, owner, lam, system.h)

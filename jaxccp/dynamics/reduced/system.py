@@ -17,9 +17,10 @@ from jaxccp.dynamics.drag import drag
 from jaxccp.dynamics.impact import Action
 from jaxccp.dynamics.reduced.bias import momentum_rate
 from jaxccp.dynamics.reduced.body_mass import BodyMass
+from jaxccp.dynamics.reduced.closing import Closing, close
 from jaxccp.dynamics.reduced.mass import mass_matrix
 from jaxccp.dynamics.reduced.screws import screws
-from jaxccp.dynamics.rows import acting_rows
+from jaxccp.dynamics.rows import acting_rows, scalar_rows
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.rows.servo import applied
 from jaxccp.dynamics.system import Outcome
@@ -61,8 +62,10 @@ class ReducedSystem:
     """Length of the step [s]."""
     compliant: Rows
     """Scalar rows that are in M̂."""
-    pulls: Rows | None
-    """Scalar rows along tendons, on the bodies."""
+    beside: Rows | None
+    """Scalar rows of joints that close loops and of tendons, on the bodies."""
+    closing: Closing | None
+    """Those of them that forbid motion, solved for; all else is at the velocities they leave."""
     linkage: Linkage = field(metadata={"static": True})
 
     def after(self, lam: Float[Array, " n"]) -> Outcome:
@@ -77,15 +80,17 @@ class ReducedSystem:
         soft, bounded = _parts(self.linkage)
         every = jnp.zeros(self.linkage.rows, lam.dtype).at[bounded].set(own)
         every = every.at[soft].set(-resisted / self.compliant.compliance)
+        if self.closing is not None:
+            every = every.at[self.linkage.closing].set(self.closing.impulses(lam))
         return Outcome(twist, carrying, every, self.units.to_world(blocks))
 
     def pulled(self, scalars: Float[Array, " s"]) -> Float[Array, "nb 6"]:
-        """Impulses on the bodies of tendons, of impulses of all scalar rows."""
+        """Impulses on the bodies of what acts beside the trees, of those of all scalar rows."""
         total = jnp.zeros_like(self.momentum)
-        if self.pulls is None:
+        if self.beside is None:
             return total
-        parts = scalars[_pulling(self.linkage), None, None] * self.pulls.jacobian
-        return total.at[self.pulls.bodies.reshape(-1)].add(parts.reshape(-1, 6))
+        parts = scalars[self.linkage.beside, None, None] * self.beside.jacobian
+        return total.at[self.beside.bodies.reshape(-1)].add(parts.reshape(-1, 6))
 
     def _velocity(self, lam: Float[Array, " n"]) -> Float[Array, " nv"]:
         operator = self.problem.delassus
@@ -128,9 +133,9 @@ def assemble(
 
     every = acting_rows(step)
     compliant, rows = (every.of(part - linkage.forbidden) for part in _parts(linkage))
-    pulls, pulling = None, _pulling(linkage)
-    if len(pulling):
-        pulls = acting_rows(replace(step, reduced=None)).of(pulling - linkage.forbidden)
+    beside = None
+    if len(linkage.beside):
+        beside = scalar_rows(replace(step, reduced=None)).of(linkage.beside)
     stiff = compliant.jacobian[:, 0] / compliant.compliance[:, None]
     matrix = mass_matrix(moving, state.position, mass.mass, mass.inertia)
     root = jnp.linalg.cholesky(matrix + stiff.T @ compliant.jacobian[:, 0])
@@ -141,6 +146,10 @@ def assemble(
     rate = jnp.concatenate([state.twist[dofs.roots].reshape(-1), step.turning[dofs.axes]])
     bend = 0.5 * h * momentum_rate(moving, jacobian, state.position, mass, rate, h)
     free = (push - jnp.einsum("bvi,bi->v", jacobian, bend)) @ inverse
+    closing = None
+    if beside is not None and len(linkage.closing):
+        rigid = beside.of(np.arange(len(linkage.closing)))
+        closing, free = close(model, state, rigid, jacobian, inverse, free)
     velocity = inverse @ free
     twist = jnp.einsum("bvi,v->bi", jacobian, velocity)
 
@@ -151,10 +160,10 @@ def assemble(
     slide = jnp.einsum("cbwi,cbvi->cwv", sign * both, jacobian[contacts.bodies])
     touching = terms.rows(slide @ inverse, model.topology.rolls)
     own = rows.jacobian[:, 0]
-    delassus = WhitenedDelassus(
-        jnp.concatenate([own @ inverse, touching.whitened.reshape(-1, len(free))]),
-        jnp.concatenate([rows.compliance, touching.compliance]),
-    )
+    whitened = jnp.concatenate([own @ inverse, touching.whitened.reshape(-1, len(free))])
+    if closing is not None:
+        closing, whitened = closing.under(whitened)
+    delassus = WhitenedDelassus(whitened, jnp.concatenate([rows.compliance, touching.compliance]))
     r = jnp.concatenate([own @ velocity + rows.bias, touching.r])
     cones = Cones(rows.lo, rows.hi, terms.friction, rolling=touching.rolling)
     return ReducedSystem(
@@ -170,7 +179,8 @@ def assemble(
         recovery=terms.recovery,
         h=h,
         compliant=compliant,
-        pulls=pulls,
+        beside=beside,
+        closing=closing,
         linkage=linkage,
     )
 
@@ -181,17 +191,18 @@ def _parts(linkage: Linkage) -> tuple[np.ndarray, np.ndarray]:
     return unbounded[unbounded >= linkage.forbidden], np.flatnonzero(~linkage.equalities)
 
 
-def _pulling(linkage: Linkage) -> np.ndarray:
-    """Scalar rows that act along tendons."""
-    return np.flatnonzero(linkage.row_owner == len(linkage.joints))
-
-
 def _rates(model: Model, motion: JointMotion, jacobian: Array) -> Float[Array, "k nv"]:
     """Rates of all axes, then of all tendons, per velocity."""
-    dofs, routing = model.topology.dofs, model.topology.linkage.routing
-    axes = np.eye(dofs.count)[dofs.first_axis :]
-    tendons = jnp.einsum("tki,tkvi->tv", motion.tendon.row, jacobian[routing.bodies])
-    return jnp.concatenate([jnp.asarray(axes, jacobian.dtype), tendons])
+    dofs, linkage = model.topology.dofs, model.topology.linkage
+    table = np.zeros((len(linkage.axes), dofs.count))
+    table[dofs.axes] = np.eye(dofs.count)[dofs.first_axis :]
+    axes = jnp.asarray(table, jacobian.dtype)
+    if len(linkage.loops):
+        others = np.setdiff1d(np.arange(len(table)), dofs.axes)
+        moved = jacobian[linkage.bodies[linkage.owner[others]]]
+        axes = axes.at[others].set(jnp.einsum("abi,abvi->av", motion.axis[others], moved))
+    tendons = jnp.einsum("tki,tkvi->tv", motion.tendon.row, jacobian[linkage.routing.bodies])
+    return jnp.concatenate([axes, tendons])
 
 
 def _forces(model: Model, state: State, step: Step, force: Array | None) -> Float[Array, "nb 6"]:

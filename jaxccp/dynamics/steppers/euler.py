@@ -48,9 +48,9 @@ class EulerImplicitLinearized:
     there are joints, since mechanisms are stiff, else APGD."""
     stop: Stop = field(default_factory=Stop)
     coordinates: Coordinates = "reduced"
-    """``"reduced"``: joints that form trees give degrees of freedom, and never open. ``"maximal"``:
-    six for every body, and joints are equality rows. Models with loops, with tendons of constant
-    length or with more than 100 degrees of freedom always take the latter."""
+    """``"reduced"``: joints that form trees give degrees of freedom, and never open; what closes
+    loops and holds tendons is solved for beforehand. ``"maximal"``: six for every body, and joints
+    are equality rows. Models with more than 100 degrees of freedom always take the latter."""
     eliminate: bool = True
     """In maximal coordinates: solve for the equality rows of the joints beforehand, which leaves
     contacts, limits and other rows with bounds to the solver. False: it iterates over all rows, and
@@ -121,8 +121,7 @@ class EulerImplicitLinearized:
         if self.contact_data:
             tolerance = self.stop.tolerance(system.problem)
             seen = contact_data(contacts, system, solution, outcome, self.law, tolerance)
-        if isinstance(system, System):
-            outcome = self._corrected(model, state, system, outcome)
+        outcome = self._corrected(model, state, system, outcome)
         if isinstance(system, ReducedSystem):
             after = reduced.advance(model, state, system, outcome)
         else:
@@ -175,7 +174,9 @@ class EulerImplicitLinearized:
         solver = replace(reported.solver, derivative=derivative)
         return cut(valid, (after, replace(reported, solver=solver)))
 
-    def _corrected(self, model: Model, state: State, system: System, outcome: Outcome) -> Outcome:
+    def _corrected(
+        self, model: Model, state: State, system: System | ReducedSystem, outcome: Outcome
+    ) -> Outcome:
         """What a stepper makes of the velocities before poses move with them."""
         return outcome
 

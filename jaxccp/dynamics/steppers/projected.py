@@ -6,7 +6,9 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
+from jaxccp.dynamics import reduced
 from jaxccp.dynamics.projection import project
+from jaxccp.dynamics.reduced import ReducedSystem
 from jaxccp.dynamics.report import StepReport
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
 from jaxccp.dynamics.system import Outcome, System
@@ -38,8 +40,6 @@ class EulerImplicitProjected(EulerImplicitLinearized):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        # Positions are projected on joints as rows, with all bodies free to move.
-        object.__setattr__(self, "coordinates", "maximal")
         if self.projections < 1:
             raise ValueError(f"projections must be at least 1, not {self.projections!r}")
 
@@ -55,7 +55,13 @@ class EulerImplicitProjected(EulerImplicitLinearized):
         patient = replace(model, contact=replace(model.contact, recovery_speed=still))
         after, report = super().advance(patient, state, force, control)
         after, found = project(
-            model, after, self.projections, self.solver, self.stop, self.gradient
+            model,
+            after,
+            self.projections,
+            self.solver,
+            self.stop,
+            self.gradient,
+            self._reduces(model),
         )
         statistics = replace(
             report.solver,
@@ -65,7 +71,11 @@ class EulerImplicitProjected(EulerImplicitLinearized):
         )
         return self._trusted(after, replace(report, solver=statistics))
 
-    def _corrected(self, model: Model, state: State, system: System, outcome: Outcome) -> Outcome:
+    def _corrected(
+        self, model: Model, state: State, system: System | ReducedSystem, outcome: Outcome
+    ) -> Outcome:
+        if isinstance(system, ReducedSystem):
+            return reduced.corrected(model, state, system, outcome, CORRECTIONS)
         if system.equalities is None or system.partition is None:
             return outcome
         equalities, kept = system.equalities, model.topology.linkage.routing.held

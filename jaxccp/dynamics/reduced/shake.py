@@ -1,0 +1,49 @@
+"""Velocities at whose end loops are closed and tendons as long as they are held."""
+
+from dataclasses import replace
+
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float
+
+from jaxccp.dynamics.reduced.advance import moved
+from jaxccp.dynamics.reduced.system import ReducedSystem
+from jaxccp.dynamics.system import Outcome
+from jaxccp.model.kinematics import tree_motion
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+
+def corrected(
+    model: Model, state: State, system: ReducedSystem, outcome: Outcome, corrections: int
+) -> Outcome:
+    """The outcome with impulses along the present rows of loops and held tendons by which the poses
+    it leads to miss nothing, but h ω per correction of what the one before has left (SHAKE,
+    Ryckaert, Ciccotti & Berendsen, J. Comput. Phys. 23, 1977)."""
+    closing, h = system.closing, system.h
+    if closing is None:
+        return outcome
+    still = jnp.zeros_like(system.whitened_free)
+
+    def once(added: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
+        velocity, impulses = added
+        missed = _errors(model, moved(model, state, outcome.carrying + velocity, h), h)
+        more, answer = closing.saddle.solve(still[:, None], missed[:, None] / h)
+        return (velocity + system.inverse_root @ more[:, 0], impulses + answer[:, 0]), None
+
+    start = (still, jnp.zeros_like(closing.settled))
+    (velocity, impulses), _ = lax.scan(once, start, None, length=corrections)
+    return replace(
+        outcome,
+        twist=outcome.twist + jnp.einsum("bvi,v->bi", system.jacobian, velocity),
+        carrying=outcome.carrying + velocity,
+        scalars=outcome.scalars.at[system.linkage.closing].add(impulses),
+    )
+
+
+def _errors(model: Model, state: State, h: Array | float) -> Float[Array, " m"]:
+    """Of the rows that close loops, at the end of a step that the clock of ``state`` is before."""
+    motion, tendons = tree_motion(model, state), model.topology.linkage.routing.held
+    lengths = model.tendons.held_at(state.time + h)
+    missed = jnp.concatenate([motion.error, (motion.tendon.length - lengths)[tendons]])
+    return missed[model.topology.linkage.closing]
