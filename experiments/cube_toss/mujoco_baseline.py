@@ -5,7 +5,7 @@ import importlib
 import numpy as np
 
 from jaxccp.identify.evaluate import Errors
-from jaxccp.identify.segments import FIRST
+from jaxccp.identify.toss_segments import FIRST
 from jaxccp.io.tosses import Tosses
 from jaxccp.scene.cube_toss import INERTIA, MASS, WIDTH
 

@@ -22,8 +22,8 @@ from mujoco_baseline import mujoco_errors  # noqa: E402
 
 from jaxccp.ccp.problem import Law  # noqa: E402
 from jaxccp.identify.fit import Descent  # noqa: E402
+from jaxccp.identify.identification_report import as_json, picture  # noqa: E402
 from jaxccp.identify.pipeline import Identification, Settings, identify, split  # noqa: E402
-from jaxccp.identify.report import as_json, picture  # noqa: E402
 from jaxccp.io.tosses import Tosses, read_tosses  # noqa: E402
 
 HERE = Path(__file__).parent

@@ -88,7 +88,7 @@ def main() -> None:
         "| energy lost in 1 s [J] | in 100 s | order in h | worst status |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    owner = model.topology.linkage.held[0]
+    owner = model.topology.linkage.bilateral[0]
     for label, kind in STEPPERS.items():
         states, errors, status = measured(model, state, kind(H, stop=Stop(1e-12)), STEPS, EVERY)
         short = [

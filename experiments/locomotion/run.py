@@ -119,7 +119,7 @@ def rest(loaded: Loaded, simulate: Callable, starts: Starts) -> report.Rest:
         rounds, fastest = rounds + 1, seen["speed"][:, -LAST:].max()
     moving = np.asarray(loaded.model.topology.free)
     weight = -np.asarray(loaded.model.bodies.mass)[moving].sum() * loaded.model.gravity[2]
-    carried = -reports.pushes[:, -LAST:, 0].mean(axis=1) / weight
+    carried = -reports.contact_wrenches[:, -LAST:, 0].mean(axis=1) / weight
     return report.Rest(
         DURATION * rounds,
         float(weight),

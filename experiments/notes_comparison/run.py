@@ -66,9 +66,9 @@ Sample = tuple[str, int, float, float]
 
 def shaped(problem: ccp.Problem, solver: ccp.Solver) -> ccp.Problem:
     """The problem, with friction pyramids if the solver takes no cones."""
-    if "cone" in solver.friction:
+    if "cone" in solver.cone_types:
         return problem
-    return replace(problem, cones=replace(problem.cones, friction=solver.friction[0]))
+    return replace(problem, cones=replace(problem.cones, cone_type=solver.cone_types[0]))
 
 
 def curves(item: Case, name: str, law: ccp.Law, floor: float, cap: float) -> Iterator[Sample]:

@@ -53,7 +53,7 @@ def _after(model: Model, state: State, h: float, steps: int, law: Law) -> Case:
         state = step(state)
     contacts = detect(model, state)
     problem = assemble(model, state, contacts, h, None).problem
-    world = recall(state.memory, contacts)
+    world = recall(state.warm_start, contacts)
     guess = jnp.einsum("cij,cj->ci", contacts.frame, world)
     return live(problem, np.asarray(guess).reshape(-1), np.asarray(contacts.live))
 

@@ -34,11 +34,11 @@ def ours(name: str, item: NamedProblem, law: ccp.Law) -> Entrant:
     solver = ccp.SOLVERS[name]()
     problem = item.problem
     try:
-        chosen = solver.chosen(problem, law)
+        chosen = solver.resolve(problem, law)
     except ValueError as error:
         raise DoesNotApply(str(error)) from None
-    if problem.cones.mu.shape[0] and problem.cones.friction not in chosen.friction:
-        raise DoesNotApply(f"takes friction {' or '.join(chosen.friction)} only")
+    if problem.cones.mu.shape[0] and problem.cones.cone_type not in chosen.cone_types:
+        raise DoesNotApply(f"takes friction {' or '.join(chosen.cone_types)} only")
     if name in FACTORISING and _matrix(problem) > LARGEST_MATRIX:
         raise DoesNotApply(f"a dense matrix of {_matrix(problem)} rows is too large")
 

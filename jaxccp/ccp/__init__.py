@@ -4,7 +4,7 @@ Usable without the rest of the package by anyone with an N, an r and cones.
 """
 
 from jaxccp.ccp.cones import Cones, equality, inequality
-from jaxccp.ccp.elimination.delassus import EliminatedDelassus
+from jaxccp.ccp.elimination.eliminated_delassus import EliminatedDelassus
 from jaxccp.ccp.operators import (
     Band,
     BlockSparseDelassus,

@@ -19,7 +19,7 @@ from jaxtyping import Array, Float
 from jaxccp.ccp import pyramids, rolling
 from jaxccp.math import safe
 
-Friction = Literal["cone", "pyramid", "octagon"]
+ConeType = Literal["cone", "pyramid", "octagon"]
 """What the tangential impulses are bounded by: a disc of radius μ λ_n, or the square or the
 regular octagon around it (:mod:`jaxccp.ccp.pyramids`)."""
 
@@ -35,7 +35,7 @@ class Cones:
     """Upper bounds of the scalar rows [N·s], inf where free."""
     mu: Float[Array, " c"]
     """Friction coefficients of the contacts, ≥ 0."""
-    friction: Friction = field(default="cone", metadata={"static": True})
+    cone_type: ConeType = field(default="cone", metadata={"static": True})
     """The shape of the contacts' cones."""
     rolling: Float[Array, "c 2"] | None = None
     """Coefficients of spinning and rolling friction, ≥ 0, in [m] where the angular rows are angular
@@ -45,12 +45,12 @@ class Cones:
     def section(self) -> "Section":
         """Projection and derivatives of the contacts' cones; ``ValueError`` for unknown ones."""
         if self.rolling is not None:
-            if self.friction != "cone":
-                raise ValueError(f"rolling friction goes with round cones, not {self.friction!r}")
+            if self.cone_type != "cone":
+                raise ValueError(f"rolling friction goes with round cones, not {self.cone_type!r}")
             return _rolling(self.rolling)
-        if self.friction not in SECTIONS:
-            raise ValueError(f"friction must be one of {tuple(SECTIONS)}, not {self.friction!r}")
-        return SECTIONS[self.friction]
+        if self.cone_type not in SECTIONS:
+            raise ValueError(f"cone_type must be one of {tuple(SECTIONS)}, not {self.cone_type!r}")
+        return SECTIONS[self.cone_type]
 
     @property
     def width(self) -> int:
@@ -77,7 +77,7 @@ class Cones:
         """A vector over rows, from a value for each scalar row and one for each contact."""
         return jnp.concatenate([scalars, jnp.repeat(blocks, self.width)])
 
-    def raised(self, x: Float[Array, " n"], by: Float[Array, " c"]) -> Float[Array, " n"]:
+    def add_normal(self, x: Float[Array, " n"], by: Float[Array, " c"]) -> Float[Array, " n"]:
         """``x`` with ``by`` added to the contacts' normal rows."""
         scalars, contacts = self.split(x)
         return self.join(scalars, contacts.at[:, 0].add(by))
@@ -216,7 +216,7 @@ def _rolling(coefficients: Float[Array, "c 2"]) -> Section:
     )
 
 
-SECTIONS: dict[Friction, Section] = {
+SECTIONS: dict[ConeType, Section] = {
     "cone": Section(
         project_coulomb, coulomb_spectrum, lambda u, mu: mu * safe.norm(u), coulomb_slope
     ),

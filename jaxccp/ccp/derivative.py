@@ -56,7 +56,7 @@ def _attach_jvp(law: Law, guarded: bool, primals: tuple, tangents: tuple):
     _, d_shift = jax.jvp(
         lambda k: k.section.shift(sliding_velocity, k.mu), (cones,), (d_problem.cones,)
     )
-    b = cones.raised(sheared.apply(d_velocity), d_shift)
+    b = cones.add_normal(sheared.apply(d_velocity), d_shift)
     _, g = jax.jvp(lambda k: k.project(z), (cones,), (d_problem.cones,))
     complement, gain = projection_blocks(cones, z, rho)
     error = jnp.max(problem.residual(lam, velocity, rho), initial=0.0)

@@ -68,7 +68,7 @@ def iterate(
     """
     rho = problem.step_sizes()
     progress = _start(problem, rho, guess, law, history)
-    for number, (member, steps) in enumerate(solver.turns()):
+    for number, (member, steps) in enumerate(solver.stages()):
         last = limit if steps is None else jnp.minimum(progress.iterations + steps, limit)
         # An algorithm that knows only the convex law is led to Coulomb's by De Saxcé's fixed point.
         task = Task(problem, rho, tolerance, None, law if member.solves(law) else "ccp")
@@ -109,7 +109,7 @@ def _start(problem: Problem, rho: Array, guess: Array, law: Law, history: int) -
 def _turn(solver: Solver, task: Task, law: Law, last: Array, start: Progress) -> Progress:
     """One algorithm's iterations, up to the ``last``."""
     problem, rho, tolerance = task.problem, task.rho, task.tolerance
-    task = task.holding(solver.prepare(problem, rho))
+    task = task.with_data(solver.prepare(problem, rho))
     shifts = task.law != law
 
     def shifted(shift: Array) -> Task:

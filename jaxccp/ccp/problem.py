@@ -47,7 +47,7 @@ class Problem:
 
     def shifted(self, shift: Float[Array, " c"]) -> "Problem":
         """The same problem with ``shift`` [m/s] added to the contacts' normal rows of r."""
-        return replace(self, r=self.cones.raised(self.r, shift))
+        return replace(self, r=self.cones.add_normal(self.r, shift))
 
     def de_saxce(self, u: Float[Array, " n"]) -> Float[Array, " c"]:
         """μ ‖u_t‖ of each contact [m/s], the shift that turns the CCP into Coulomb's law.
@@ -62,7 +62,7 @@ class Problem:
         """ũ, the velocities that ``law`` has in K*: with De Saxcé's shift under Coulomb's."""
         if law == "ccp":
             return u
-        return self.cones.raised(u, self.de_saxce(u))
+        return self.cones.add_normal(u, self.de_saxce(u))
 
     def residual(
         self,

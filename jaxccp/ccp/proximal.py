@@ -49,17 +49,17 @@ class Frame:
 def frame(
     task: Task,
     weight: Int[Array, ""],
-    home: Float[Array, " n"],
+    anchor: Float[Array, " n"],
     eta: Float[Array, " n"],
     n_eta: Float[Array, " n"],
 ) -> Frame:
-    """At multipliers ``home`` and impulses ``eta``, with that one of the weights σ."""
+    """At multipliers ``anchor`` and impulses ``eta``, with that one of the weights σ."""
     problem = task.problem
     cones = problem.cones
     single = jnp.finfo(task.rho.dtype).eps > 1e-10
     weights = jnp.asarray(SINGLE_WEIGHTS if single else WEIGHTS, task.rho.dtype)
     steps = weights[weight] * task.rho
-    z = home - steps * problem.corrected(n_eta + problem.r, task.law)
+    z = anchor - steps * problem.corrected(n_eta + problem.r, task.law)
     error = cones.project(z) - eta
     right, inverse, small = proximal_blocks(cones, z, steps)
     slope, _ = sliding(cones, z, steps)

@@ -79,7 +79,7 @@ def solve(
     frozen = lax.stop_gradient(problem)
     frozen = replace(frozen, delassus=frozen.delassus.for_iterations())
     start = jnp.zeros_like(problem.r) if guess is None else lax.stop_gradient(guess)
-    algorithm = resolved("apgd" if solver is None else solver).chosen(frozen, law)
+    algorithm = resolved("apgd" if solver is None else solver).resolve(frozen, law)
     # One row that nothing can satisfy must not decide which iterate is the best for all others.
     solvable = admissible(frozen)
     stop = stop or Stop()

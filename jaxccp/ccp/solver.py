@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from jaxccp.ccp.cones import Friction
+from jaxccp.ccp.cones import ConeType
 from jaxccp.ccp.problem import Law, Problem
 
 
@@ -28,7 +28,7 @@ class Task:
     law: Law = field(metadata={"static": True})
     """The law the algorithm has to solve itself."""
 
-    def holding(self, data: Any) -> "Task":
+    def with_data(self, data: Any) -> "Task":
         """The same task with other ``data``."""
         return replace(self, data=data)
 
@@ -41,7 +41,7 @@ class Solver:
 
     laws: ClassVar[tuple[Law, ...]] = ("ccp",)
     """The laws it solves itself. Coulomb's is otherwise reached through De Saxcé's fixed point."""
-    friction: ClassVar[tuple[Friction, ...]] = ("cone", "pyramid", "octagon")
+    cone_types: ClassVar[tuple[ConeType, ...]] = ("cone", "pyramid", "octagon")
     """The shapes of friction cones it takes."""
     rolling: ClassVar[bool] = False
     """Whether it takes contacts with spinning and rolling friction."""
@@ -50,16 +50,16 @@ class Solver:
         """Whether the algorithm solves ``law`` itself."""
         return law in self.laws
 
-    def chosen(self, problem: Problem, law: Law) -> "Solver":
+    def resolve(self, problem: Problem, law: Law) -> "Solver":
         """The algorithm that is to do the work: itself, unless it is a choice between several.
 
         Raises ``ValueError`` where the problem is not one it takes.
         """
         cones = problem.cones
-        if cones.mu.shape[-1] and cones.friction not in self.friction:
-            takes = " or ".join(f'Cones(…, friction="{shape}")' for shape in self.friction)
+        if cones.mu.shape[-1] and cones.cone_type not in self.cone_types:
+            takes = " or ".join(f'Cones(…, cone_type="{shape}")' for shape in self.cone_types)
             raise ValueError(
-                f"{type(self).__name__} cannot solve contacts with friction {cones.friction!r}: "
+                f"{type(self).__name__} cannot solve contacts with friction {cones.cone_type!r}: "
                 f"use {takes}, or another solver"
             )
         if cones.rolling is not None and not self.rolling:
@@ -69,7 +69,7 @@ class Solver:
             )
         return self
 
-    def turns(self) -> tuple[tuple["Solver", int | None], ...]:
+    def stages(self) -> tuple[tuple["Solver", int | None], ...]:
         """The algorithms that follow each other where one leaves a problem unsolved, and the
         iterations each of them has at most: itself."""
         return ((self, None),)

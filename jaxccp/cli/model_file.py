@@ -10,7 +10,7 @@ import numpy as np
 from jaxccp.cli.simulation import Run
 from jaxccp.io import InputError, Loaded, load, write_npz
 from jaxccp.io.arrays import Arrays
-from jaxccp.io.mjcf.closing import settled
+from jaxccp.io.mjcf.loop_closing import settled
 from jaxccp.model import State
 
 

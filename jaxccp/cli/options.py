@@ -9,7 +9,7 @@ from typing import Annotated, Any, NoReturn, get_args
 
 import typer
 
-from jaxccp.cli.names import SOLVERS, Friction, Law
+from jaxccp.cli.known_names import SOLVERS, ConeType, Law
 from jaxccp.names import unknown
 
 WRITTEN = (".npz", ".png", ".json")
@@ -110,10 +110,10 @@ LawOption = Annotated[
     ),
 ]
 FrictionOption = Annotated[
-    Friction,
+    ConeType,
     typer.Option(
-        metavar=f"[{'|'.join(get_args(Friction))}]",
-        callback=one_of(get_args(Friction)),
+        metavar=f"[{'|'.join(get_args(ConeType))}]",
+        callback=one_of(get_args(ConeType)),
         help="Shape of the friction cones: round, or the square or octagon around it, with two "
         "sides along each tangent.",
     ),

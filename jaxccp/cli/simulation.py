@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.ccp import Status
-from jaxccp.collision.contact_cache import empty_memory
+from jaxccp.collision.contact_cache import empty_warm_start
 from jaxccp.collision.detect import detect
 from jaxccp.dynamics import Descriptor, Stepper, Trajectory, describe, energy, rollout
 from jaxccp.dynamics.system import assemble
@@ -113,15 +113,15 @@ def _energies(model: Model, states: State, axis: int) -> jax.Array:
 
 def _motion(state: State) -> State:
     """Without the memory, which a trajectory does not keep."""
-    none = jax.tree.map(lambda leaf: jnp.zeros((*state.time.shape, 0)), state.memory)
-    return replace(state, memory=none)
+    none = jax.tree.map(lambda leaf: jnp.zeros((*state.time.shape, 0)), state.warm_start)
+    return replace(state, warm_start=none)
 
 
 def last_system(model: Model, run: Run, h: float) -> Descriptor:
     """The matrices of the step of length ``h`` [s] after the last sample, of the first copy."""
     last = (0, -1) if run.recording.position.ndim == 4 else -1
     state = jax.tree.map(lambda leaf: leaf[last], run.states)
-    state = replace(state, memory=empty_memory(model.topology, state.position.dtype))
+    state = replace(state, warm_start=empty_warm_start(model.topology, state.position.dtype))
 
     @jax.jit
     def system(state: State) -> Descriptor:

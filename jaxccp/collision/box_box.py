@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxccp.collision.box_axes import edge_gaps, face_gaps
 from jaxccp.collision.box_clip import clip_faces
 from jaxccp.collision.box_near import closest_points, crossing_edges
-from jaxccp.collision.manifold import Geometry, Manifold, between, keep, place
+from jaxccp.collision.manifold import Geometry, Manifold, between, keep, to_world
 from jaxccp.math import trees
 
 # Per smallest half extent of the two boxes:
@@ -71,7 +71,7 @@ def box_box(a: Geometry, b: Geometry) -> Manifold:
         b.radius,
         polygon.feature,
     )
-    faces = place(faces, base, turn)
+    faces = to_world(faces, base, turn)
 
     # The single point, in a's frame.
     normal = polygon.frame[:, 2]
@@ -80,7 +80,7 @@ def box_box(a: Geometry, b: Geometry) -> Manifold:
     near = closest_points(*boxes, edges, facing)
     one = jax.tree.map(lambda leaf: leaf[None], trees.where(apart, near, edges))
     point = between(one.on_a, one.on_b, one.normal, a.radius, b.radius, one.feature)
-    point = place(point, a.position, a.rotation)
+    point = to_world(point, a.position, a.rotation)
 
     nearest = jax.lax.stop_gradient(jnp.sum((near.on_b - near.on_a) * near.normal))
     gap = jnp.where(apart, nearest, edge_gap)

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.collision.manifold import NO_CONTACT, direction
-from jaxccp.math.frames import contact_frame
+from jaxccp.math.contact_frame import contact_frame
 
 POINTS = 8
 """Points kept: the lowest, and the outermost in directions all around."""

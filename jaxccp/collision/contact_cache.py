@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.collision.detect import Contacts, slots
 from jaxccp.model.model import Topology
-from jaxccp.model.state import Memory
+from jaxccp.model.state import WarmStart
 
 PER_SHAPE = 8
 """Impulses that are kept for each shape of a model that does not say how many contacts it has."""
@@ -24,10 +24,10 @@ def cache_size(topology: Topology) -> int:
     return min(slots(topology), PER_SHAPE * len(topology.shapes) if limit is None else limit)
 
 
-def empty_memory(topology: Topology, dtype: jnp.dtype) -> Memory:
+def empty_warm_start(topology: Topology, dtype: jnp.dtype) -> WarmStart:
     """The memory of a system that has not been stepped."""
     count = cache_size(topology)
-    return Memory(
+    return WarmStart(
         jnp.full((count, 2), -1, jnp.int32),
         jnp.full(count, -1, jnp.int32),
         jnp.zeros((count, 6 if topology.rolls else 3), dtype),
@@ -35,43 +35,43 @@ def empty_memory(topology: Topology, dtype: jnp.dtype) -> Memory:
     )
 
 
-def recall(memory: Memory, contacts: Contacts) -> Float[Array, "c w"]:
+def recall(warm_start: WarmStart, contacts: Contacts) -> Float[Array, "c w"]:
     """Last step's world impulse of each contact, and its angular impulse where contacts roll; zero
     for a contact that is new. A contact is the same one if its shapes and its feature are."""
-    then = jnp.concatenate([memory.shapes, memory.feature[:, None]], axis=1)
+    then = jnp.concatenate([warm_start.shapes, warm_start.feature[:, None]], axis=1)
     now = jnp.concatenate([contacts.shapes, contacts.feature[:, None]], axis=1)
     if not len(then) or not len(now):
-        return jnp.zeros((len(now), memory.impulse.shape[1]), memory.impulse.dtype)
+        return jnp.zeros((len(now), warm_start.impulse.shape[1]), warm_start.impulse.dtype)
     find = _compared if len(then) * len(now) <= FEW**2 else _searched
     row, same = find(then, now)
-    return jnp.where((same & contacts.live)[:, None], memory.impulse[row], 0.0)
+    return jnp.where((same & contacts.live)[:, None], warm_start.impulse[row], 0.0)
 
 
 def remember(
-    memory: Memory,
+    warm_start: WarmStart,
     contacts: Contacts,
     impulse: Float[Array, "c w"],
     scalars: Float[Array, " s"],
-) -> Memory:
-    """The memory for the next step, of the size of the last one's ``memory``, from this step's
+) -> WarmStart:
+    """The memory for the next step, of the size of the last one's ``warm_start``, from this step's
     impulses, those of contacts in the world. Guesses are not differentiated, nor is it."""
     live = contacts.live
-    found = Memory(
+    found = WarmStart(
         jnp.where(live[:, None], contacts.shapes, -1),
         jnp.where(live, contacts.feature, -1),
         jnp.where(live[:, None], impulse, 0.0),
         scalars,
     )
-    return resized(lax.stop_gradient(found), len(memory.feature))
+    return resized(lax.stop_gradient(found), len(warm_start.feature))
 
 
-def resized(memory: Memory, count: int) -> Memory:
+def resized(warm_start: WarmStart, count: int) -> WarmStart:
     """With room for ``count`` contacts; if there are more, the strongest are kept."""
-    more = count - len(memory.feature)
-    contacts = (memory.shapes, memory.feature, memory.impulse)
+    more = count - len(warm_start.feature)
+    contacts = (warm_start.shapes, warm_start.feature, warm_start.impulse)
     if more < 0:
-        live = memory.feature >= 0
-        strength = jnp.where(live, jnp.sum(memory.impulse[:, :3] ** 2, axis=1), -1.0)
+        live = warm_start.feature >= 0
+        strength = jnp.where(live, jnp.sum(warm_start.impulse[:, :3] ** 2, axis=1), -1.0)
         kept = lax.top_k(lax.stop_gradient(strength), count)[1]
         contacts = jax.tree.map(lambda leaf: leaf[kept], contacts)
     elif more > 0:
@@ -82,7 +82,7 @@ def resized(memory: Memory, count: int) -> Memory:
             jnp.pad(impulse, ((0, more), (0, 0))),
         )
     shapes, feature, impulse = contacts
-    return replace(memory, shapes=shapes, feature=feature, impulse=impulse)
+    return replace(warm_start, shapes=shapes, feature=feature, impulse=impulse)
 
 
 def _compared(then: Int[Array, "m 3"], now: Int[Array, "c 3"]) -> tuple[Array, Array]:

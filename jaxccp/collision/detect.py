@@ -12,9 +12,9 @@ from jaxccp.collision.broad import BROAD, Candidates
 from jaxccp.collision.cores import CORES
 from jaxccp.collision.manifold import Geometry, Manifold, keep
 from jaxccp.collision.pairs import PAIRS
-from jaxccp.collision.placed import of_kind, place, some
+from jaxccp.collision.placed import of_kind, place_shapes, some
 from jaxccp.math import quaternion
-from jaxccp.math.frames import contact_frame
+from jaxccp.math.contact_frame import contact_frame
 from jaxccp.model.material import combine
 from jaxccp.model.model import Model, PairGroup, Topology
 from jaxccp.model.state import State
@@ -65,7 +65,7 @@ def slots(topology: Topology) -> int:
 def detect(model: Model, state: State) -> Contacts:
     """All contacts closer than the margin, the deepest first where there is a capacity."""
     topology = model.topology
-    placed = place(model, jax.lax.stop_gradient(state))
+    placed = place_shapes(model, jax.lax.stop_gradient(state))
     near = [BROAD[group.broad](model, placed, group) for group in topology.pairs]
     manifold, position_rate, normal_rate = _moving(model, state, near)
     columns = [_columns(group, pairs) for group, pairs in zip(topology.pairs, near, strict=True)]
@@ -110,7 +110,7 @@ def _moving(
 
 def _manifold(model: Model, state: State, near: Sequence[Candidates]) -> Manifold:
     """Every candidate point of every pair, group by group."""
-    placed = place(model, state)
+    placed = place_shapes(model, state)
     groups = [
         _narrow(model, placed, group, pairs)
         for group, pairs in zip(model.topology.pairs, near, strict=True)
@@ -130,15 +130,15 @@ def _contacts(
     position_rate: Array,
     normal_rate: Array,
 ) -> Contacts:
-    """``pairs``: both shapes, and the row in ``Shapes.rubs`` or -1."""
+    """``pairs``: both shapes, and the row in ``Shapes.pair_friction`` or -1."""
     table, rules = model.shapes, model.topology.combination
     a, b = pairs[:, 0], pairs[:, 1]
     impact = table.friction * table.impact_friction
     friction = combine(rules.friction, table.friction[a], table.friction[b])
     in_impact = combine(rules.friction, impact[a], impact[b])
     rolling = combine(rules.friction, table.rolling[a], table.rolling[b])
-    if len(table.rubs):
-        own, given = pairs[:, 2] >= 0, table.rubs[pairs[:, 2]]
+    if len(table.pair_friction):
+        own, given = pairs[:, 2] >= 0, table.pair_friction[pairs[:, 2]]
         friction = jnp.where(own, given[:, 0], friction)
         in_impact = jnp.where(own, given[:, 0], in_impact)
         rolling = jnp.where(own[:, None], given[:, 1:], rolling)
@@ -180,8 +180,8 @@ def _narrow(model: Model, placed: Geometry, group: PairGroup, near: Candidates) 
 
 
 def _columns(group: PairGroup, near: Candidates) -> Int[Array, "c 3"]:
-    """Of every candidate point both shapes and the row in ``Shapes.rubs`` or -1."""
-    columns = np.stack([group.first, group.second, group.rubs], axis=1).astype(np.int32)
+    """Of every candidate point both shapes and the row in ``Shapes.pair_friction`` or -1."""
+    columns = np.stack([group.first, group.second, group.pair_friction], axis=1).astype(np.int32)
     rows, points = _taken(columns, near), PAIRS[group.kinds].points
     repeat = np.repeat if isinstance(rows, np.ndarray) else jnp.repeat
     return jnp.asarray(repeat(rows, points, axis=0))

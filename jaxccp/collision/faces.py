@@ -9,7 +9,7 @@ from jaxccp.collision.core import FACETED, Core
 from jaxccp.collision.corners import RIM
 from jaxccp.collision.manifold import direction
 from jaxccp.math import trees
-from jaxccp.math.frames import contact_frame
+from jaxccp.math.contact_frame import contact_frame
 
 _CAP = 0.7
 """Cosine of the angle to the axis from which a cylinder shows its cap."""

@@ -82,7 +82,7 @@ def between(
     return Manifold(distance, position, normal, feature)
 
 
-def place(
+def to_world(
     manifold: Manifold, position: Float[Array, "3"], rotation: Float[Array, "3 3"]
 ) -> Manifold:
     """A manifold given in a frame, in the world."""

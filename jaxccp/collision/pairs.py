@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from jaxccp.collision.box_box import box_box
-from jaxccp.collision.capsule import capsule_box, capsule_capsule
+from jaxccp.collision.capsule_contact import capsule_box, capsule_capsule
 from jaxccp.collision.clip import POINTS
-from jaxccp.collision.convex import many_points, one_point
+from jaxccp.collision.convex_contact import many_points, one_point
 from jaxccp.collision.cores import CORES
 from jaxccp.collision.manifold import Geometry, Manifold
-from jaxccp.collision.plane import (
+from jaxccp.collision.plane_contact import (
     plane_box,
     plane_capsule,
     plane_convex,
@@ -17,7 +17,7 @@ from jaxccp.collision.plane import (
     plane_ellipsoid,
     plane_sphere,
 )
-from jaxccp.collision.sphere import sphere_box, sphere_capsule, sphere_sphere
+from jaxccp.collision.sphere_contact import sphere_box, sphere_capsule, sphere_sphere
 from jaxccp.collision.terrain import terrain
 
 

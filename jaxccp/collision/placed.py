@@ -16,7 +16,7 @@ from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 
-def place(model: Model, state: State) -> Geometry:
+def place_shapes(model: Model, state: State) -> Geometry:
     """Every shape in the world, one row each."""
     body = jnp.asarray(model.topology.shape_body)
     base = state.quaternion[body]

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.collision.core import SIDES, Core, smaller_extent
-from jaxccp.math.frames import contact_frame
+from jaxccp.math.contact_frame import contact_frame
 
 _FIRST = 0.1
 """Temperature to begin with, per extent of the smaller shape."""

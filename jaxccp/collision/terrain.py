@@ -13,9 +13,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.collision.clip import spanning
-from jaxccp.collision.convex import meet
+from jaxccp.collision.convex_contact import meet
 from jaxccp.collision.core import FACETED, Core, extent, stacked
-from jaxccp.collision.manifold import NO_CONTACT, Geometry, Manifold, direction, keep, place
+from jaxccp.collision.manifold import NO_CONTACT, Geometry, Manifold, direction, keep, to_world
 from jaxccp.collision.separation import Separation, separate
 from jaxccp.math import trees
 from jaxccp.model.model import HeightGrid
@@ -56,7 +56,7 @@ def terrain(a: Geometry, b: Geometry) -> Manifold:
     fixed = jax.lax.stop_gradient(every)
     chosen, kept = spanning(fixed.position, live, fixed.distance, up, along, _STEEPNESS)
     few = jax.tree.map(lambda x: x[chosen], every)
-    return place(keep(few, kept), a.position, a.rotation)
+    return to_world(keep(few, kept), a.position, a.rotation)
 
 
 def _window(

@@ -6,9 +6,9 @@ from jaxccp.dynamics.capacity import with_capacity
 from jaxccp.dynamics.contact_data import ContactData, Mode
 from jaxccp.dynamics.descriptor import Descriptor, KRMBlocks, describe
 from jaxccp.dynamics.inertia import energy, momentum
-from jaxccp.dynamics.projection import close
-from jaxccp.dynamics.report import StepReport
+from jaxccp.dynamics.projection import close_loops
 from jaxccp.dynamics.rollout import Stepper, Trajectory, fit_capacity, rollout
+from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.steppers import STEPPERS
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
 from jaxccp.dynamics.steppers.projected import EulerImplicitProjected
@@ -28,7 +28,7 @@ __all__ = [
     "Stepper",
     "Trajectory",
     "accelerations",
-    "close",
+    "close_loops",
     "describe",
     "energy",
     "fit_capacity",

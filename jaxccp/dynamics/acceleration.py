@@ -40,13 +40,13 @@ def accelerations(
 ) -> Acceleration:
     """Accelerations of bodies and joints at a state that the joints allow.
 
-    Gravity, gyroscopic torques, the medium, springs, dampers, rotors and actuators act, explicitly,
+    Gravity, gyroscopic torques, the fluid, springs, dampers, rotors and actuators act, explicitly,
     and joints hold (closed loops too). Contacts, limits and dry friction do not: their forces are
     impulses of a step. MuJoCo's ``qacc_smooth``, with hard equality constraints.
 
     Args:
         model: the mechanism.
-        state: its ``turns`` tell how often a hinge has gone round.
+        state: its ``joint_positions`` tell how often a hinge has gone round.
         control: of each actuator, 0 when None.
         force: applied forces [N] and torques [N m], world.
 
@@ -65,18 +65,20 @@ def accelerations(
     spin = twist[:, 3:]
     gyroscopic = -jnp.cross(spin, jnp.einsum("bij,bj->bi", world_inertia(model, rotation), spin))
     total = jnp.concatenate([model.bodies.mass[:, None] * model.gravity, gyroscopic], axis=1)
-    if model.medium is not None:
-        total = total + drag(model.medium, state)
+    if model.fluid is not None:
+        total = total + drag(model.fluid, state)
     if force is not None:
         total = total + force
     if not model.topology.linkage.linked:
-        return Acceleration(root.apply(root.transpose(total)), jnp.zeros_like(state.turns))
+        return Acceleration(
+            root.apply(root.transpose(total)), jnp.zeros_like(state.joint_positions)
+        )
 
     motion, change = _along(model, state, twist)
     if control is None:
         control = jnp.zeros(len(model.topology.linkage.actuators), state.position.dtype)
     step = Step(model, state, motion, 0.0, control)
-    return _held(step, root, total + _along_coordinates(step), change, twist)
+    return _constrained(step, root, total + _along_coordinates(step), change, twist)
 
 
 def mean_acceleration(before: State, after: State) -> Float[Array, "nb 6"]:
@@ -105,14 +107,14 @@ def _along_coordinates(step: Step) -> Float[Array, "nb 6"]:
     """Forces of springs, dampers, force laws and actuators on the bodies."""
     axes, linkage = step.model.axes, step.model.topology.linkage
     force = -axes.stiffness * (step.coordinate - axes.rest) - axes.damping * step.rate
-    force = force.at[linkage.driven].add(explicit(step))
+    force = force.at[linkage.actuated].add(explicit(step))
     tendon, laws = step.motion.tendon, step.model.tendons.laws
     ruled = force_and_slopes(laws, tendon.length, tendon.rate, step.state.time)[:, 0]
     force = force.at[len(linkage.axes) :].add(ruled)
     return step.push(np.arange(force.shape[0]), force)
 
 
-def _held(
+def _constrained(
     step: Step, root: InverseRoot, total: Array, change: JointMotion, twist: Array
 ) -> Acceleration:
     """M A = f + Jᵀλ and J A + J̇V + E λ = 0."""
@@ -130,7 +132,7 @@ def _imposed_acceleration(step: Step) -> Float[Array, " nt"]:
     time = step.state.time
 
     def rate(t: Array) -> Array:
-        return jax.jvp(step.model.tendons.held_at, (t,), (jnp.ones_like(t),))[1]
+        return jax.jvp(step.model.tendons.bilateral_length, (t,), (jnp.ones_like(t),))[1]
 
     return jax.jvp(rate, (time,), (jnp.ones_like(time),))[1]
 
@@ -139,14 +141,14 @@ def _rows(step: Step, change: JointMotion, twist: Array) -> Rows:
     """J, E and J̇V, as bias, of the rows that a step eliminates, in their order. Those of springs
     and dampers are here the rotors', and those of servos are idle: they act explicitly."""
     linkage, motion = step.model.topology.linkage, step.motion
-    tendons, rotors = linkage.routing.held, linkage.sprung
-    servos = linkage.driven[linkage.servos[~linkage.bounded]]
-    pairs = linkage.bodies[linkage.held[0]]
+    tendons, rotors = linkage.routing.bilateral, linkage.compliant
+    servos = linkage.actuated[linkage.servos[~linkage.bounded]]
+    pairs = linkage.bodies[linkage.bilateral[0]]
     along, bodies = step.along(np.concatenate([len(linkage.axes) + tendons, rotors, servos]))
     more = along.shape[1] - 2
-    jacobian = jnp.concatenate([jnp.pad(motion.held, ((0, 0), (0, more), (0, 0))), along])
+    jacobian = jnp.concatenate([jnp.pad(motion.bilateral, ((0, 0), (0, more), (0, 0))), along])
     rates = jnp.concatenate([change.rate, change.tendon.rate])
-    drift = jnp.einsum("rbi,rbi->r", change.held, twist[pairs])
+    drift = jnp.einsum("rbi,rbi->r", change.bilateral, twist[pairs])
     idle = jnp.zeros(len(servos), drift.dtype)
     wanted = _imposed_acceleration(step)[tendons]
     drift = jnp.concatenate([drift, change.tendon.rate[tendons] - wanted, rates[rotors], idle])

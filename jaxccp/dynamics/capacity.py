@@ -69,7 +69,7 @@ def adapted(
         if np.all(needed <= room):
             _learned[model.topology] = room
             return result, fitted
-        more = np.where(needed > room, _roomy(needed), room)
+        more = np.where(needed > room, _rounded_capacity(needed), room)
         _tell(needed, more, room)
         room = np.where(needed > room, np.maximum(more, 2 * room), room)
 
@@ -97,7 +97,7 @@ def _first(model: Model, state: State) -> _Room:
         needed = np.where(free, _most(_with_room(one, room), state), 0)
         short = needed > room
         if not short[1:].any():
-            return _roomy(needed)
+            return _rounded_capacity(needed)
         room = np.where(short, np.maximum(needed, 2 * room), room)
 
 
@@ -124,7 +124,7 @@ def _tell(needed: _Room, more: _Room, room: _Room) -> None:
             _log.info("%s %s at once: again with room for %s, not %s", short, what, enough, now)
 
 
-def _roomy(needed: _Room) -> _Room:
+def _rounded_capacity(needed: _Room) -> _Room:
     spare = (SPARE * needed).astype(int)
     return LEAST * np.maximum(1, -(-spare // LEAST))
 

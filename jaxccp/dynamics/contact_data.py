@@ -11,7 +11,7 @@ from jaxccp.ccp.linearization import sliding
 from jaxccp.ccp.problem import Law
 from jaxccp.ccp.solution import Solution
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.reduced.system import ReducedSystem
+from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
 from jaxccp.dynamics.system import Outcome, System
 
 

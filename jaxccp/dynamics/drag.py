@@ -7,11 +7,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.math import quaternion
-from jaxccp.model.medium import Medium
+from jaxccp.model.fluid import Fluid
 from jaxccp.model.state import State
 
 
-def drag(medium: Medium, state: State) -> Float[Array, "nb 6"]:
+def drag(fluid: Fluid, state: State) -> Float[Array, "nb 6"]:
     """Forces and torques on the bodies (world).
 
     MuJoCo's inertia model (its documentation, chapter Computation, Fluid forces): each box of half
@@ -19,20 +19,20 @@ def drag(medium: Medium, state: State) -> Float[Array, "nb 6"]:
     its axes, and the viscous drag of a ball of radius r̄, its mean half extent: −6πβ r̄ v and
     −8πβ r̄³ ω.
     """
-    body = np.array(medium.bodies, np.int32)
+    body = np.array(fluid.bodies, np.int32)
     facing = state.quaternion[body]
-    arm = quaternion.rotate(facing, medium.position)
-    axes = quaternion.to_matrix(quaternion.multiply(facing, medium.quaternion))
+    arm = quaternion.rotate(facing, fluid.position)
+    axes = quaternion.to_matrix(quaternion.multiply(facing, fluid.quaternion))
     spin = state.angular_velocity[body]
-    flow = state.velocity[body] + jnp.cross(spin, arm) - medium.wind
+    flow = state.velocity[body] + jnp.cross(spin, arm) - fluid.wind
     v = jnp.einsum("kji,kj->ki", axes, flow)
     w = jnp.einsum("kji,kj->ki", axes, spin)
-    r = medium.half_extents
+    r = fluid.half_extents
     following, last = jnp.roll(r, -1, axis=1), jnp.roll(r, -2, axis=1)
     mean = jnp.mean(r, axis=1, keepdims=True)
-    viscous = math.pi * medium.viscosity * mean
-    force = -2.0 * medium.density * following * last * jnp.abs(v) * v - 6.0 * viscous * v
-    swept = 0.5 * medium.density * r * (following**4 + last**4)
+    viscous = math.pi * fluid.viscosity * mean
+    force = -2.0 * fluid.density * following * last * jnp.abs(v) * v - 6.0 * viscous * v
+    swept = 0.5 * fluid.density * r * (following**4 + last**4)
     torque = -swept * jnp.abs(w) * w - 8.0 * viscous * mean**2 * w
     force, torque = (jnp.einsum("kij,kj->ki", axes, part) for part in (force, torque))
     wrench = jnp.concatenate([force, torque + jnp.cross(arm, force)], axis=1)

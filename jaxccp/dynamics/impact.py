@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.collision.detect import Contacts
 from jaxccp.math import safe
-from jaxccp.math.frames import contact_frame
+from jaxccp.math.contact_frame import contact_frame
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 

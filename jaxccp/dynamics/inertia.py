@@ -118,7 +118,7 @@ def kinetic_energy(model: Model, state: State) -> Float[Array, ""]:
     local = quaternion.rotate(quaternion.conjugate(state.quaternion), state.angular_velocity)
     spin = jnp.einsum("bi,bij,bj->b", local, model.bodies.inertia, local)
     kinetic = 0.5 * (mass @ jnp.sum(state.velocity**2, axis=1) + free @ spin)
-    if not len(model.topology.linkage.sprung):
+    if not len(model.topology.linkage.compliant):
         return kinetic
     motion = joint_motion(model, state)
     rate = jnp.concatenate([motion.rate, motion.tendon.rate])
@@ -130,7 +130,7 @@ def potential_energy(model: Model, state: State) -> Float[Array, ""]:
     laws have none that is known."""
     mass = jnp.where(jnp.asarray(model.topology.free), model.bodies.mass, 0.0)
     potential = -mass @ (state.position @ model.gravity)
-    if not len(model.topology.linkage.sprung):
+    if not len(model.topology.linkage.compliant):
         return potential
     motion = joint_motion(model, state)
     stretch = jnp.concatenate([motion.coordinate, motion.tendon.length]) - model.axes.rest

@@ -48,11 +48,11 @@ def project(
             motion = joint_motion(model, at) if linked else None
             system = assemble(bare, _still(at), contacts, 1.0, None, motion)
         if motion is not None:
-            at = replace(at, turns=motion.coordinate)
+            at = replace(at, joint_positions=motion.coordinate)
         found = solve(system.problem, solver or "auto", stop=stop, gradient=gradient)
         outcome = system.after(found.lam)
         after = (
-            reduced.moved(model, at, outcome.carrying, 1.0)
+            reduced.moved(model, at, outcome.transport_velocity, 1.0)
             if reduces
             else _shifted(model, at, outcome.twist)
         )
@@ -65,11 +65,12 @@ def project(
     return after, replace(worst, iterations=total)
 
 
-def close(model: Model, state: State, iterations: int = 10) -> State:
+def close_loops(model: Model, state: State, iterations: int = 10) -> State:
     """The state nearest to ``state``, by mass, in which loops are closed and limits kept.
 
-    After :func:`jaxccp.place`, which leaves the joints that close loops open: coordinates of all
-    axes give way. Velocities are not touched; the next step makes them such that loops stay closed.
+    After :func:`jaxccp.forward_kinematics`, which leaves the joints that close loops open:
+    coordinates of all axes give way. Velocities are not touched; the next step makes them such that
+    loops stay closed.
     """
     reduces = reduced.reducible(model.topology)
     start = reduced.settle(model, state) if reduces else state

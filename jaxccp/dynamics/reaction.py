@@ -73,7 +73,7 @@ def tendon_forces(
     return force.at[linkage.row_tendon].add(sense * lam / h, mode="drop")
 
 
-def pushes(
+def contact_wrenches(
     state: State,
     contacts: Contacts,
     lever: Float[Array, "c 2 3"],

@@ -16,7 +16,7 @@ from jaxccp.ccp.derivative import IMPULSES
 from jaxccp.collision.contact_cache import cache_size, resized
 from jaxccp.dynamics.capacity import adapted, needs
 from jaxccp.dynamics.inputs import Inputs, check_inputs
-from jaxccp.dynamics.report import StepReport, merge, raise_for_overflow
+from jaxccp.dynamics.step_report import StepReport, merge, raise_for_overflow
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -49,7 +49,7 @@ class Stepper(Protocol):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Trajectory:
-    """Recorded states and reports, time first; ``state.memory`` is empty."""
+    """Recorded states and reports, time first; ``state.warm_start`` is empty."""
 
     state: State
     report: StepReport
@@ -163,8 +163,8 @@ def _scan(
     segment: int | None,
 ) -> tuple[State, Trajectory]:
     policy = jax.checkpoint_policies.save_only_these_names(IMPULSES)
-    none = jax.tree.map(lambda leaf: leaf[:0], state.memory)
-    given = len(state.memory.feature)
+    none = jax.tree.map(lambda leaf: leaf[:0], state.warm_start)
+    given = len(state.warm_start.feature)
 
     # What a step computes is cheap to compute again, all but the impulses.
     @partial(jax.checkpoint, policy=policy)
@@ -177,7 +177,7 @@ def _scan(
         else:
             carry, reports = lax.scan(one, carry, inputs, length=every)
             report = merge(reports)
-        return carry, Trajectory(replace(carry, memory=none), report)
+        return carry, Trajectory(replace(carry, warm_start=none), report)
 
     def grouped(inputs: Inputs, count: int, size: int) -> Inputs:
         return jax.tree.map(lambda leaf: leaf.reshape(count, size, *leaf.shape[1:]), inputs)
@@ -188,7 +188,7 @@ def _scan(
 
     # Whatever room the state was made for: steps remember all contacts that there is room for now.
     state = stepper.init(model, state)
-    state = replace(state, memory=resized(state.memory, cache_size(model.topology)))
+    state = replace(state, warm_start=resized(state.warm_start, cache_size(model.topology)))
     inputs = grouped(inputs, records, every)
     if segment is None:
         final, trajectory = lax.scan(record, state, inputs, length=records)
@@ -196,7 +196,7 @@ def _scan(
         inputs = grouped(inputs, records // segment, segment)
         final, parts = lax.scan(part, state, inputs, length=records // segment)
         trajectory = jax.tree.map(lambda leaf: leaf.reshape(records, *leaf.shape[2:]), parts)
-    return replace(final, memory=resized(final.memory, given)), trajectory
+    return replace(final, warm_start=resized(final.warm_start, given)), trajectory
 
 
 def _with_bar(

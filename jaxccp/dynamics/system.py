@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.cones import Cones
-from jaxccp.ccp.elimination.delassus import EliminatedDelassus
+from jaxccp.ccp.elimination.eliminated_delassus import EliminatedDelassus
 from jaxccp.ccp.elimination.equalities import Equalities, equalities
 from jaxccp.ccp.operators import BodyDelassus
 from jaxccp.ccp.problem import Problem
@@ -33,7 +33,7 @@ class Outcome:
 
     twist: Float[Array, "nb 6"]
     """After the impulses."""
-    carrying: Float[Array, "nb 6"] | Float[Array, " nv"]
+    transport_velocity: Float[Array, "nb 6"] | Float[Array, " nv"]
     """What carries the poses over the step: twists, or velocities of degrees of freedom."""
     scalars: Float[Array, " s"]
     """Impulses of all scalar rows, the eliminated ones included."""
@@ -71,17 +71,17 @@ class System:
         """What the impulses ``lam`` lead to."""
         own, blocks = self.problem.cones.split(lam)
         moved, answer = self._moved(lam)
-        twist = carrying = self.free_velocity + self.root.apply(moved)
+        twist = transport_velocity = self.free_velocity + self.root.apply(moved)
         if self.action.late:
             early = self.problem.cones.join(own, (1.0 - self.action.delay)[:, None] * blocks)
             shifted, _answer = self._moved(early)
-            carrying = self.free_velocity + self.root.apply(shifted)
+            transport_velocity = self.free_velocity + self.root.apply(shifted)
             twist = twist + self._spun(moved, shifted)
         if self.partition is not None:
             every = jnp.zeros(self.rows.bias.shape[0], lam.dtype)
             every = every.at[self.partition.eliminated].set(self.settled + answer)
             own = every.at[self.partition.rest].set(own)
-        return Outcome(twist, carrying, own, self.units.to_world(blocks))
+        return Outcome(twist, transport_velocity, own, self.units.to_world(blocks))
 
     def _spun(
         self, moved: Float[Array, "nb 6"], shifted: Float[Array, "nb 6"]
@@ -123,11 +123,11 @@ def assemble(
     ``motion`` is that of the joints, None for a model that has none; ``control`` is 0 unless
     given. ``eliminate`` solves for the equality rows of the joints beforehand.
     """
-    rows, driven = _along_joints(model, state, h, motion, control)
-    if driven is not None:
-        force = driven if force is None else force + driven
-    if model.medium is not None:
-        resisted = drag(model.medium, state)
+    rows, actuation = _along_joints(model, state, h, motion, control)
+    if actuation is not None:
+        force = actuation if force is None else force + actuation
+    if model.fluid is not None:
+        resisted = drag(model.fluid, state)
         force = resisted if force is None else force + resisted
     root = inverse_root(model, quaternion.to_matrix(state.quaternion))
     twist = state.twist

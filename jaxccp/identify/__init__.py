@@ -6,7 +6,7 @@ from jaxccp.identify.normal import NormalEquations, normal_equations
 from jaxccp.identify.parameters import PARAMETERS
 from jaxccp.identify.predict import Experiment
 from jaxccp.identify.refine import refine
-from jaxccp.identify.segments import Segments, cut, whole
+from jaxccp.identify.toss_segments import Segments, cut, whole
 from jaxccp.identify.uncertainty import standard_errors
 
 __all__ = [

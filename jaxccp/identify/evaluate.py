@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.identify.predict import Experiment, errors
-from jaxccp.identify.segments import Segments, cut, whole
+from jaxccp.identify.toss_segments import Segments, cut, whole
 from jaxccp.io.tosses import Tosses
 
 HORIZONS = (10, 20, 40)

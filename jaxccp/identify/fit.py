@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.identify import parameters
 from jaxccp.identify.predict import Experiment, errors
-from jaxccp.identify.segments import Segments
+from jaxccp.identify.toss_segments import Segments
 from jaxccp.math import safe
 
 LONGEST = 3.0

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 from jaxccp.identify import parameters
 from jaxccp.identify.fit import LONGEST, Loss
 from jaxccp.identify.predict import Experiment
-from jaxccp.identify.segments import Segments
+from jaxccp.identify.toss_segments import Segments
 
 CHUNK = 64
 """The number of segments that are differentiated at once."""

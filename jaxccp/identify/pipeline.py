@@ -18,7 +18,7 @@ from jaxccp.identify.fit import Descent, Fit, Loss, fit
 from jaxccp.identify.normal import normal_equations
 from jaxccp.identify.predict import Experiment
 from jaxccp.identify.refine import refine
-from jaxccp.identify.segments import Segments, cut, whole
+from jaxccp.identify.toss_segments import Segments, cut, whole
 from jaxccp.identify.uncertainty import standard_errors
 from jaxccp.io.tosses import Tosses
 from jaxccp.scene.cube_toss import WIDTH

@@ -13,7 +13,7 @@ from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.dynamics.rollout import rollout
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
 from jaxccp.identify import parameters
-from jaxccp.identify.segments import Segments
+from jaxccp.identify.toss_segments import Segments
 from jaxccp.math import quaternion, safe
 from jaxccp.model.model import Model
 from jaxccp.model.state import State

@@ -6,10 +6,10 @@ import jax.numpy as jnp
 from jax.typing import DTypeLike
 
 from jaxccp.io.arrays import Arrays
-from jaxccp.io.bodies import read_bodies
-from jaxccp.io.delassus import read_delassus
+from jaxccp.io.bodies_layout import read_bodies
+from jaxccp.io.delassus_layout import read_delassus
 from jaxccp.io.named import NamedProblem
-from jaxccp.io.system import read_system
+from jaxccp.io.system_layout import read_system
 
 LAYOUTS = {"delassus": read_delassus, "bodies": read_bodies, "system": read_system}
 """By what the file's ``layout`` says."""

@@ -1,6 +1,7 @@
 """Bodies, shapes, materials, joints and the state; knows no solver."""
 
 from jaxccp.model.actuator import Actuator, motor, position_servo, velocity_servo
+from jaxccp.model.forward_kinematics import forward_kinematics
 from jaxccp.model.joints import (
     JOINTS,
     Ball,
@@ -29,7 +30,6 @@ from jaxccp.model.model import (
     Shapes,
     Topology,
 )
-from jaxccp.model.place import place
 from jaxccp.model.routing import Routing, TendonMotion, Tendons
 from jaxccp.model.shapes import (
     SHAPES,
@@ -43,7 +43,7 @@ from jaxccp.model.shapes import (
     Sphere,
 )
 from jaxccp.model.sites import Site, Sites
-from jaxccp.model.state import Memory, State
+from jaxccp.model.state import State, WarmStart
 from jaxccp.model.tendons import Cable, Coupling, Tendon, gear
 
 __all__ = [
@@ -75,7 +75,6 @@ __all__ = [
     "Joints",
     "Linkage",
     "Material",
-    "Memory",
     "Model",
     "PairGroup",
     "Planar",
@@ -95,10 +94,11 @@ __all__ = [
     "Tendons",
     "Topology",
     "Universal",
+    "WarmStart",
+    "forward_kinematics",
     "gear",
     "joint_motion",
     "motor",
-    "place",
     "position_servo",
     "velocity_servo",
 ]

@@ -46,7 +46,7 @@ class Dofs(ByContent):
         return self.moves.shape[1]
 
     @cached_property
-    def over(self) -> np.ndarray:
+    def covers(self) -> np.ndarray:
         """Mask: the second degree of freedom moves every body that the first one moves [nv nv].
 
         Of two that move the same bodies only the earlier one does so for the later one.

@@ -9,7 +9,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.math import quaternion, small
-from jaxccp.model.chain import Kinds, Pose, by_slot, chain, joint_chains
+from jaxccp.model.joint_chain import Kinds, Pose, by_slot, chain, joint_chains
 from jaxccp.model.model import Model
 from jaxccp.model.routing import TendonMotion, tendon_motion
 from jaxccp.model.state import State
@@ -32,7 +32,7 @@ class JointMotion:
     """Rate of each axis [m/s, rad/s]."""
     axis: Float[Array, "na 2 6"]
     """Rows whose rates are ``rate``."""
-    held: Float[Array, "m 2 6"]
+    bilateral: Float[Array, "m 2 6"]
     """Rows of the motions that the joints forbid, whose rates are 0."""
     error: Float[Array, " m"]
     """By how much the joints are violated along each of the forbidden motions [m, rad]."""
@@ -51,24 +51,29 @@ def joint_motion(model: Model, state: State) -> JointMotion:
     """
     linkage = model.topology.linkage
     found = _search(model, state, np.arange(len(linkage.joints)))
-    local = jnp.concatenate([found.axis[linkage.place], found.held[linkage.held]])
-    rows = _world_rows(model, state, np.concatenate([linkage.owner, linkage.held[0]]), local)
-    axis, held = rows[: len(linkage.owner)], rows[len(linkage.owner) :]
+    local = jnp.concatenate([found.axis[linkage.place], found.bilateral[linkage.bilateral]])
+    rows = _world_rows(model, state, np.concatenate([linkage.owner, linkage.bilateral[0]]), local)
+    axis, bilateral = rows[: len(linkage.owner)], rows[len(linkage.owner) :]
     coordinate = found.coordinate[linkage.place]
-    return _along(model, state, coordinate, axis, held, found.error[linkage.held])
+    return _along(model, state, coordinate, axis, bilateral, found.error[linkage.bilateral])
 
 
 def tree_motion(model: Model, state: State) -> JointMotion:
-    """The motion of joints which are where ``state.turns`` has them, but for those closing loops.
+    """The motion of joints which are where ``state.joint_positions`` has them, but for those
+    closing loops.
 
     Only the latter are searched for and have rows of constraint, which are zero for all others: in
     reduced coordinates these do not open.
     """
-    linkage, coordinate, loops = model.topology.linkage, state.turns, model.topology.linkage.loops
+    linkage, coordinate, loops = (
+        model.topology.linkage,
+        state.joint_positions,
+        model.topology.linkage.loops,
+    )
     columns = joint_chains(model, coordinate)[2]
     axis = jax.vmap(_dual)(columns, jnp.asarray(linkage.slots < len(linkage.axes)))
-    joints, places = linkage.held
-    held = jnp.zeros((len(joints), 2, 6), coordinate.dtype)
+    joints, places = linkage.bilateral
+    bilateral = jnp.zeros((len(joints), 2, 6), coordinate.dtype)
     error = jnp.zeros(len(joints), coordinate.dtype)
     if len(loops):
         found = _search(model, state, loops)
@@ -76,10 +81,13 @@ def tree_motion(model: Model, state: State) -> JointMotion:
         coordinate = coordinate.at[linkage.slots[loops]].set(found.coordinate, mode="drop")
         closing = np.flatnonzero(np.isin(joints, loops))
         which = np.searchsorted(loops, joints[closing]), places[closing]
-        rows = _world_rows(model, state, joints[closing], found.held[which])
-        held, error = held.at[closing].set(rows), error.at[closing].set(found.error[which])
+        rows = _world_rows(model, state, joints[closing], found.bilateral[which])
+        bilateral, error = (
+            bilateral.at[closing].set(rows),
+            error.at[closing].set(found.error[which]),
+        )
     axis = _world_rows(model, state, linkage.owner, axis[linkage.place])
-    return _along(model, state, coordinate, axis, held, error)
+    return _along(model, state, coordinate, axis, bilateral, error)
 
 
 def _world_rows(
@@ -103,12 +111,12 @@ def _world_rows(
 
 
 def _along(
-    model: Model, state: State, coordinate: Array, axis: Array, held: Array, error: Array
+    model: Model, state: State, coordinate: Array, axis: Array, bilateral: Array, error: Array
 ) -> JointMotion:
     linkage, twist, pose = model.topology.linkage, state.twist, (state.position, state.quaternion)
     rate = jnp.einsum("abi,abi->a", axis, twist[linkage.bodies[linkage.owner]])
     tendon = tendon_motion(linkage.routing, model.tendons, coordinate, axis, pose, twist)
-    return JointMotion(coordinate, rate, axis, held, error, tendon)
+    return JointMotion(coordinate, rate, axis, bilateral, error, tendon)
 
 
 def joint_frames(model: Model, state: State) -> Pose:
@@ -126,7 +134,7 @@ class _Found:
 
     coordinate: Float[Array, "*n k"]
     axis: Float[Array, "*n k 6"]
-    held: Float[Array, "*n 6 6"]
+    bilateral: Float[Array, "*n 6 6"]
     error: Float[Array, "*n 6"]
 
 
@@ -140,7 +148,7 @@ def _search(model: Model, state: State, joints: np.ndarray) -> _Found:
         quaternion.rotate(back, origin[:, 1] - origin[:, 0]),
         by_slot(axes.direction, slots),
         by_slot(axes.point, slots),
-        by_slot(lax.stop_gradient(state.turns), slots),
+        by_slot(lax.stop_gradient(state.joint_positions), slots),
         Kinds.of(model.topology.linkage.motions, slots),
     )
 

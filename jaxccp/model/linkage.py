@@ -36,7 +36,7 @@ class Linkage(ByContent):
     """Axes of each joint in their order, filled up with na [nj most]."""
     routing: Routing
     """The tendons."""
-    sprung: np.ndarray
+    compliant: np.ndarray
     """Coordinates with stiffness, damping, armature or a force law."""
     lower: np.ndarray
     """Coordinates with a lower limit."""
@@ -44,11 +44,11 @@ class Linkage(ByContent):
     """Coordinates with an upper limit."""
     balls: np.ndarray
     """First axis of each ball with a limit; the limit of its angle is this axis's upper one."""
-    rubbed: np.ndarray
+    dry_friction: np.ndarray
     """Coordinates with dry friction."""
     actuators: tuple[str, ...]
     """Name of each actuator."""
-    driven: np.ndarray
+    actuated: np.ndarray
     """Coordinate that each actuator acts along [nm]."""
     servos: np.ndarray
     """Actuators whose force depends on the motion."""
@@ -68,7 +68,7 @@ class Linkage(ByContent):
         return self.place[0]
 
     @cached_property
-    def held(self) -> tuple[np.ndarray, np.ndarray]:
+    def bilateral(self) -> tuple[np.ndarray, np.ndarray]:
         """Joint of each forbidden motion, and its number among the six of the joint, of which the
         first belong to the axes; there are 6 nj − na."""
         free = np.sum(self.slots < len(self.axes), axis=1)
@@ -83,8 +83,8 @@ class Linkage(ByContent):
     @cached_property
     def closing(self) -> np.ndarray:
         """Scalar rows that forbid motion, but for those of joints in trees."""
-        tendons = np.arange(len(self.held[0]), self.forbidden)
-        return np.concatenate([np.flatnonzero(np.isin(self.held[0], self.loops)), tendons])
+        tendons = np.arange(len(self.bilateral[0]), self.forbidden)
+        return np.concatenate([np.flatnonzero(np.isin(self.bilateral[0], self.loops)), tendons])
 
     @cached_property
     def beside(self) -> np.ndarray:
@@ -100,7 +100,7 @@ class Linkage(ByContent):
     def forbidden(self) -> int:
         """The number of scalar rows that forbid motion: of joints and of tendons whose length is
         given. They come before all others."""
-        return len(self.held[0]) + len(self.routing.held)
+        return len(self.bilateral[0]) + len(self.routing.bilateral)
 
     @property
     def rows(self) -> int:
@@ -110,9 +110,9 @@ class Linkage(ByContent):
     @cached_property
     def row_owner(self) -> np.ndarray:
         """Joint of each scalar row; the number of joints for a row along a tendon."""
-        along = self._row_coordinate[len(self.held[0]) :]
+        along = self._row_coordinate[len(self.bilateral[0]) :]
         tendons = np.full(len(self.routing.tendons), len(self.joints))
-        return np.concatenate([self.held[0], np.concatenate([self.owner, tendons])[along]])
+        return np.concatenate([self.bilateral[0], np.concatenate([self.owner, tendons])[along]])
 
     @cached_property
     def row_tendon(self) -> np.ndarray:
@@ -123,7 +123,9 @@ class Linkage(ByContent):
     @cached_property
     def row_sense(self) -> np.ndarray:
         """1 for each scalar row whose velocity is q̇, -1 for upper limits, where it is −q̇."""
-        first = len(self.held[0]) + sum(map(len, (self.routing.held, self.sprung, self.lower)))
+        first = len(self.bilateral[0]) + sum(
+            map(len, (self.routing.bilateral, self.compliant, self.lower))
+        )
         sense = np.ones(self.rows)
         sense[first : first + len(self.upper)] = -1
         return sense
@@ -132,17 +134,21 @@ class Linkage(ByContent):
     def _row_coordinate(self) -> np.ndarray:
         """Coordinate that each scalar row acts along; -1 for the forbidden motions of joints."""
         limited = (self.lower, self.upper, self.balls)
-        along = (self.sprung, *limited, self.rubbed, self.driven[self.servos])
-        forbidden = np.full(len(self.held[0]), -1)
-        return np.concatenate([forbidden, len(self.axes) + self.routing.held, *along]).astype(int)
+        along = (self.compliant, *limited, self.dry_friction, self.actuated[self.servos])
+        forbidden = np.full(len(self.bilateral[0]), -1)
+        return np.concatenate([forbidden, len(self.axes) + self.routing.bilateral, *along]).astype(
+            int
+        )
 
     @cached_property
     def equalities(self) -> np.ndarray:
         """Mask of the scalar rows that are equalities; the others have bounds."""
-        bounded = sum(map(len, (self.lower, self.upper, self.balls, self.rubbed)))
+        bounded = sum(map(len, (self.lower, self.upper, self.balls, self.dry_friction)))
         return np.concatenate(
             [
-                np.ones(len(self.held[0]) + len(self.routing.held) + len(self.sprung), bool),
+                np.ones(
+                    len(self.bilateral[0]) + len(self.routing.bilateral) + len(self.compliant), bool
+                ),
                 np.zeros(bounded, bool),
                 ~self.bounded,
             ]

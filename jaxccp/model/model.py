@@ -9,9 +9,9 @@ from jaxtyping import Array, Float, Int
 
 from jaxccp.content import ByContent
 from jaxccp.model.dofs import Dofs, dofs
+from jaxccp.model.fluid import Fluid
 from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.material import Combination
-from jaxccp.model.medium import Medium
 from jaxccp.model.routing import Tendons
 from jaxccp.model.sites import Sites
 from jaxccp.names import index
@@ -28,8 +28,8 @@ class PairGroup(ByContent):
     """Index of the first shape of each pair."""
     second: np.ndarray
     """Index of the second shape of each pair."""
-    rubs: np.ndarray
-    """Row in ``Shapes.rubs`` of each pair that has one, else -1."""
+    pair_friction: np.ndarray
+    """Row in ``Shapes.pair_friction`` of each pair that has one, else -1."""
     broad: str = "all-pairs"
     """Name of the broad phase, that of :data:`jaxccp.collision.broad.BROAD`."""
     room: tuple[int, int] | None = None
@@ -155,7 +155,7 @@ class Shapes:
     """Relaxation time of a compliant contact [s]."""
     rolling: Float[Array, "ng 2"]
     """Coefficients of spinning and rolling friction [m]."""
-    rubs: Float[Array, "k 3"]
+    pair_friction: Float[Array, "k 3"]
     """Coefficients of friction, spinning and rolling friction [m] of the k pairs that have their
     own; all other pairs combine those of their shapes."""
     hulls: Hull
@@ -193,5 +193,5 @@ class Model:
     contact: ContactSettings
     sites: Sites
     topology: Topology = field(metadata={"static": True})
-    medium: Medium | None = None
+    fluid: Fluid | None = None
     """A fluid around the bodies, if any."""

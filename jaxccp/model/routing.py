@@ -24,7 +24,7 @@ class Routing(ByContent):
     """Name of each tendon."""
     bodies: np.ndarray
     """Body in each slot, 0 in a slot without one [nt w]."""
-    held: np.ndarray
+    bilateral: np.ndarray
     """Tendons whose length is given, as a constant or as a function of time."""
     terms: np.ndarray
     """Tendon and axis of each term of a coupling [m 2]."""
@@ -62,7 +62,7 @@ class Tendons:
         """Whether any tendon has a force law."""
         return bool(self.laws.groups)
 
-    def held_at(self, time: Float[Array, ""]) -> Float[Array, " nt"]:
+    def bilateral_length(self, time: Float[Array, ""]) -> Float[Array, " nt"]:
         """The given length of each tendon at a time [m, rad]; 0 for those that are free."""
         return imposed(self.motions, self.length, time)
 

@@ -73,7 +73,7 @@ class Sites:
             self.bodies + other.bodies,
         )
 
-    def chosen(self, places: Sequence[int]) -> "Sites":
+    def resolve(self, places: Sequence[int]) -> "Sites":
         """Some of them, by their places."""
         kept = np.array(places, np.int32)
         return Sites(

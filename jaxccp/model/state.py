@@ -9,7 +9,7 @@ from jaxtyping import Array, Float, Int
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Memory:
+class WarmStart:
     """Impulses of the last step, to start the next solve from; no part of the mechanics."""
 
     shapes: Int[Array, "c 2"]
@@ -54,13 +54,13 @@ class State:
     """Angular velocity of each body, world axes [rad/s]."""
     time: Float[Array, ""]
     """Time [s]."""
-    turns: Float[Array, " na"]
+    joint_positions: Float[Array, " na"]
     """Coordinate of each axis at the last step [m, rad]; the angle of a hinge counts whole
     revolutions. In maximal coordinates the poses decide: here is only the guess from which
     coordinates are found."""
     rotors: Rotors
     """Rates of the rotors along axes and tendons."""
-    memory: Memory
+    warm_start: WarmStart
     """Impulses from which the next solve starts."""
 
     @property

@@ -17,13 +17,13 @@ from jaxccp.model.sites import Site, Sites
 from jaxccp.model.state import State
 from jaxccp.model.tendons import Cable, Coupling
 from jaxccp.names import fresh, index
-from jaxccp.scene.bodies import Body, body_table, initial_state
+from jaxccp.scene.body_tables import BodySpec, body_table, initial_state
 from jaxccp.scene.check import finite_vector, inertia_matrix, nonnegative, positive, unit_quaternion
-from jaxccp.scene.closed import closed
 from jaxccp.scene.frames import IDENTITY, ORIGIN, Frame, seen_from
-from jaxccp.scene.linkage import Driven, Hung, axis_motions, tables
-from jaxccp.scene.routing import Strung, checked_tendon
-from jaxccp.scene.shapes import Placed, pair_groups, shape_table, table_rows
+from jaxccp.scene.joint_tables import ActuatorSpec, JointSpec, axis_motions, tables
+from jaxccp.scene.loop_closure import with_joint_positions
+from jaxccp.scene.shape_tables import ShapeSpec, pair_groups, shape_table, table_rows
+from jaxccp.scene.tendon_tables import TendonSpec, checked_tendon
 
 WORLD = 0
 """Index of the fixed body every model begins with."""
@@ -51,17 +51,17 @@ class ModelBuilder:
     """How pairs of moving shapes that may touch are found: one of
     :data:`jaxccp.collision.broad.BROAD`, or by their number. It searches where a rollout, or
     :func:`jaxccp.fit_capacity`, has found out how many pairs it needs room for."""
-    _bodies: list[Body] = field(init=False, default_factory=list)
-    _shapes: list[Placed] = field(init=False, default_factory=list)
+    _bodies: list[BodySpec] = field(init=False, default_factory=list)
+    _shapes: list[ShapeSpec] = field(init=False, default_factory=list)
     _excluded: set[frozenset[int]] = field(init=False, default_factory=set)
     _chosen: set[frozenset[int]] | None = field(init=False, default=None)
-    _rubs: dict[frozenset[int], tuple[float, float, float]] = field(
+    _pair_friction: dict[frozenset[int], tuple[float, float, float]] = field(
         init=False, default_factory=dict
     )
-    _joints: list[Hung] = field(init=False, default_factory=list)
+    _joints: list[JointSpec] = field(init=False, default_factory=list)
     _given_frames: bool = field(init=False, default=False)
-    _tendons: list[Strung] = field(init=False, default_factory=list)
-    _actuators: list[Driven] = field(init=False, default_factory=list)
+    _tendons: list[TendonSpec] = field(init=False, default_factory=list)
+    _actuators: list[ActuatorSpec] = field(init=False, default_factory=list)
     _sites: dict[str, Site] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -134,14 +134,14 @@ class ModelBuilder:
         return [body.name for body in self._bodies]
 
     def _shape_pair(self, what: str, pair: Iterable[int | str]) -> frozenset[int]:
-        names = [placed.name for placed in self._shapes]
+        names = [spec.name for spec in self._shapes]
         return frozenset(index(what, "shape", names, shape) for shape in pair)
 
     def _add(self, name, free, mass, inertia, position, quaternion, velocity, spin) -> int:
         label = f"body {name!r}"
         fresh("body", name, self._body_names)
         self._bodies.append(
-            Body(
+            BodySpec(
                 name,
                 free,
                 mass,
@@ -181,7 +181,7 @@ class ModelBuilder:
             name: unique; ``shape<i>`` when None.
         """
         own = name or f"shape{len(self._shapes)}"
-        fresh("shape", own, [placed.name for placed in self._shapes])
+        fresh("shape", own, [spec.name for spec in self._shapes])
         body = index(f"shape {own!r}", "body", self._body_names, body)
         carrier = self._bodies[body].name
         if isinstance(shape, Plane | HeightField) and self._bodies[body].free:
@@ -191,7 +191,7 @@ class ModelBuilder:
             )
         label = f"{shape.kind} on body {carrier!r}"
         self._shapes.append(
-            Placed(
+            ShapeSpec(
                 own,
                 body,
                 shape,
@@ -249,7 +249,7 @@ class ModelBuilder:
         else:
             self._given_frames = True
         self._joints.append(
-            Hung(
+            JointSpec(
                 label,
                 joint,
                 (first, second),
@@ -273,7 +273,7 @@ class ModelBuilder:
         axes = axis_motions(self._joints)
         fresh("tendon", label, [*axes, *(other.name for other in self._tendons)])
         checked = checked_tendon(f"tendon {label!r}", tendon, axes, self._body_names)
-        self._tendons.append(Strung(label, checked))
+        self._tendons.append(TendonSpec(label, checked))
         return len(self._tendons) - 1
 
     def add_actuator(self, actuator: Actuator, axis: int | str, name: str | None = None) -> int:
@@ -288,8 +288,8 @@ class ModelBuilder:
         label = name or f"actuator{len(self._actuators)}"
         fresh("actuator", label, [other.name for other in self._actuators])
         known = [*axis_motions(self._joints), *(one.name for one in self._tendons)]
-        driven = known[index(f"actuator {label!r}", "axis", known, axis)]
-        self._actuators.append(Driven(label, actuator, driven))
+        actuated = known[index(f"actuator {label!r}", "axis", known, axis)]
+        self._actuators.append(ActuatorSpec(label, actuator, actuated))
         return len(self._actuators) - 1
 
     def add_site(
@@ -330,7 +330,7 @@ class ModelBuilder:
         """
         self._chosen = {self._shape_pair("collide_only", pair) for pair in pairs}
 
-    def rub(
+    def set_pair_friction(
         self,
         shape_a: int | str,
         shape_b: int | str,
@@ -349,8 +349,8 @@ class ModelBuilder:
             rolling: coefficient of rolling friction [m].
         """
         Material(friction, spinning=spinning, rolling=rolling)  # raises for unphysical numbers
-        pair = self._shape_pair("rub", (shape_a, shape_b))
-        self._rubs[pair] = (friction, spinning, rolling)
+        pair = self._shape_pair("set_pair_friction", (shape_a, shape_b))
+        self._pair_friction[pair] = (friction, spinning, rolling)
 
     def build(self, max_contacts: int | None = None) -> tuple[Model, State]:
         """The model and its initial state, in JAX's current default precision.
@@ -368,8 +368,8 @@ class ModelBuilder:
         """
         model, state = self.build_open(max_contacts)
         # Frames made from an anchor coincide by construction.
-        given = self._given_frames or len(model.topology.linkage.routing.held)
-        return model, closed(model, state) if given else state
+        given = self._given_frames or len(model.topology.linkage.routing.bilateral)
+        return model, with_joint_positions(model, state) if given else state
 
     def build_open(self, max_contacts: int | None = None) -> tuple[Model, State]:
         """The model and its initial state, without a check that joints and tendons fit the poses.
@@ -388,21 +388,21 @@ class ModelBuilder:
         topology = Topology(
             tuple(body.name for body in self._bodies),
             free,
-            tuple(placed.name for placed in self._shapes),
-            tuple(placed.shape.kind for placed in self._shapes),
-            np.array([placed.body for placed in self._shapes], np.int32),
+            tuple(spec.name for spec in self._shapes),
+            tuple(spec.shape.kind for spec in self._shapes),
+            np.array([spec.body for spec in self._shapes], np.int32),
             table_rows(self._shapes),
-            pair_groups(self._shapes, self._rubs, self._may_touch, free, self.broad_phase),
+            pair_groups(self._shapes, self._pair_friction, self._may_touch, free, self.broad_phase),
             self.combination,
             any(p.material.spinning or p.material.rolling for p in self._shapes)
-            or any(spinning or rolling for _, spinning, rolling in self._rubs.values()),
+            or any(spinning or rolling for _, spinning, rolling in self._pair_friction.values()),
             any(p.material.restitution > 0 for p in self._shapes),
             max_contacts,
             linkage,
         )
         model = Model(
             body_table(self._bodies),
-            shape_table(self._shapes, self._rubs, self.margin),
+            shape_table(self._shapes, self._pair_friction, self.margin),
             joints,
             axes,
             tendons,

@@ -44,20 +44,20 @@ def tendon_rate(r: Reading, i: Index) -> Float[Array, "n 1"]:
 def tendon_force(r: Reading, i: Index) -> Float[Array, "n 1"]:
     """Of all actuators on a tendon together, before their gears [N]."""
     linkage = r.model.topology.linkage
-    own = (i + len(linkage.axes))[:, None] == linkage.driven
+    own = (i + len(linkage.axes))[:, None] == linkage.actuated
     return jnp.where(own, r.forces, 0.0).sum(axis=1, keepdims=True)
 
 
 def actuator_length(r: Reading, i: Index) -> Float[Array, "n 1"]:
     """Gear times the coordinate of what the actuator drives [m, rad]."""
-    driven = r.model.topology.linkage.driven[i]
-    return (r.model.actuators.gear[i] * r.coordinates[driven])[:, None]
+    actuated = r.model.topology.linkage.actuated[i]
+    return (r.model.actuators.gear[i] * r.coordinates[actuated])[:, None]
 
 
 def actuator_rate(r: Reading, i: Index) -> Float[Array, "n 1"]:
     """Gear times the rate of what the actuator drives [m/s, rad/s]."""
-    driven = r.model.topology.linkage.driven[i]
-    return (r.model.actuators.gear[i] * r.step.rate[driven])[:, None]
+    actuated = r.model.topology.linkage.actuated[i]
+    return (r.model.actuators.gear[i] * r.step.rate[actuated])[:, None]
 
 
 def actuator_force(r: Reading, i: Index) -> Float[Array, "n 1"]:

@@ -10,9 +10,9 @@ from jaxtyping import Array, Float
 from jaxccp.content import ByContent
 from jaxccp.dynamics.acceleration import Acceleration
 from jaxccp.math import quaternion
+from jaxccp.model.forward_kinematics import forward_kinematics
 from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.model import Model
-from jaxccp.model.place import place
 from jaxccp.model.state import State
 from jaxccp.model.tree import spanning_tree
 
@@ -71,7 +71,10 @@ class Coordinates:
         )
         if not model.topology.linkage.joints:
             return started
-        coordinate, rate = jnp.zeros_like(state.turns), jnp.zeros_like(state.turns)
+        coordinate, rate = (
+            jnp.zeros_like(state.joint_positions),
+            jnp.zeros_like(state.joint_positions),
+        )
         at, speed, axis = places.single
         coordinate = coordinate.at[axis].set(qpos[at] - self.reference)
         rate = rate.at[axis].set(qvel[speed])
@@ -80,9 +83,9 @@ class Coordinates:
         turned = quaternion.multiply(quaternion.conjugate(self.facing), turned)
         coordinate = coordinate.at[run(axis, 3)].set(quaternion.log(turned))
         rate = rate.at[run(axis, 3)].set(qvel[run(speed, 3)])
-        placed = place(model, started, coordinate, rate)
+        placed = forward_kinematics(model, started, coordinate, rate)
         # Joints that close loops have coordinates of their own.
-        return replace(placed, turns=joint_motion(model, placed).coordinate)
+        return replace(placed, joint_positions=joint_motion(model, placed).coordinate)
 
     def coordinates(
         self, model: Model, state: State

@@ -18,12 +18,12 @@ def touch(r: Reading, i: Index) -> Float[Array, "n 1"]:
 
 def contact_force(r: Reading, i: Index) -> Float[Array, "n 3"]:
     """Of all contacts on a body, friction included, world axes [N]."""
-    return r.acting.pushes[i, :3]
+    return r.acting.contact_wrenches[i, :3]
 
 
 def contact_torque(r: Reading, i: Index) -> Float[Array, "n 3"]:
     """Of all contacts on a body about its centre of mass, world axes [N m]."""
-    return r.acting.pushes[i, 3:]
+    return r.acting.contact_wrenches[i, 3:]
 
 
 def joint_force(r: Reading, i: Index) -> Float[Array, "n 3"]:

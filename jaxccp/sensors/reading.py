@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.dynamics.contact_data import ContactData
-from jaxccp.dynamics.report import StepReport
 from jaxccp.dynamics.rows.row import Step
 from jaxccp.dynamics.rows.servo import forces
+from jaxccp.dynamics.step_report import StepReport
 from jaxccp.math import quaternion
 from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.model import Model

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.content import ByContent
-from jaxccp.dynamics.report import StepReport
+from jaxccp.dynamics.step_report import StepReport
 from jaxccp.model.model import Model
 from jaxccp.model.sites import Sites
 from jaxccp.model.state import State
@@ -85,7 +85,7 @@ class Sensors:
         plan, frames = self.plan, model.sites.joined(self.frames)
         reading = Reading(
             *(model, state, self.layout, control, acceleration, report),
-            *(frames.chosen(plan.of), frames.chosen(plan.against)),
+            *(frames.resolve(plan.of), frames.resolve(plan.against)),
             *(plan.groups, self.magnetic),
         )
         given = {"": True, "acceleration": acceleration is not None, "report": report is not None}

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxccp.ccp import Cones, Dantzig, DenseDelassus, Law, Problem, Solution, Stop, solve
-from tests.ccp.problems import pick
+from tests.ccp.random_problems import pick
 
 Bounds = Literal["exact", "one-shot"]
 EXACT = Stop(atol=1e-12)

@@ -8,37 +8,37 @@ import numpy as np
 from scipy import sparse
 
 from jaxccp.ccp import Problem
-from jaxccp.ccp.cones import Friction
-from tests.ccp.problems import Case
+from jaxccp.ccp.cones import ConeType
+from tests.ccp.random_problems import Case
 
 clarabel: Any = _clarabel  # a compiled module without type stubs
 
-SIDES: dict[Friction, int] = {"pyramid": 4, "octagon": 8}
+SIDES: dict[ConeType, int] = {"pyramid": 4, "octagon": 8}
 
 
-def normals(shape: Friction) -> np.ndarray:
+def normals(shape: ConeType) -> np.ndarray:
     angles = 2 * np.pi * np.arange(SIDES[shape]) / SIDES[shape]
     return np.stack([np.cos(angles), np.sin(angles)], axis=1)
 
 
-def vertices(shape: Friction) -> np.ndarray:
+def vertices(shape: ConeType) -> np.ndarray:
     """Corners of the section with μ λ_n = 1."""
     return (normals(shape) + np.roll(normals(shape), -1, axis=0)) / (
         1 + np.cos(2 * np.pi / SIDES[shape])
     )
 
 
-def edges(shape: Friction, mu: float) -> np.ndarray:
+def edges(shape: ConeType, mu: float) -> np.ndarray:
     """The rays that span the cone, as columns."""
     corners = vertices(shape)
     return np.vstack([np.ones(len(corners)), mu * corners.T])
 
 
-def shaped(problem: Problem, shape: Friction) -> Problem:
-    return replace(problem, cones=replace(problem.cones, friction=shape))
+def shaped(problem: Problem, shape: ConeType) -> Problem:
+    return replace(problem, cones=replace(problem.cones, cone_type=shape))
 
 
-def coulomb_violation(lam: np.ndarray, u: np.ndarray, mu: np.ndarray, shape: Friction) -> float:
+def coulomb_violation(lam: np.ndarray, u: np.ndarray, mu: np.ndarray, shape: ConeType) -> float:
     """Of contacts (c × 3): no penetration, no pull, no work of the normal impulse, and the
     greatest dissipation that the polygon allows."""
     limit = mu * lam[:, 0]
@@ -51,7 +51,7 @@ def coulomb_violation(lam: np.ndarray, u: np.ndarray, mu: np.ndarray, shape: Fri
     return float(np.max(parts, initial=0.0))
 
 
-def interior_point(case: Case, shape: Friction) -> np.ndarray:
+def interior_point(case: Case, shape: ConeType) -> np.ndarray:
     """λ of the convex law by Clarabel, every constraint a row of A λ ≤ b."""
     n, s, eye = len(case.r), len(case.lo), np.eye(len(case.r))
     rows = [(eye[i], case.hi[i]) for i in range(s) if np.isfinite(case.hi[i])]
@@ -68,7 +68,7 @@ def interior_point(case: Case, shape: Friction) -> np.ndarray:
     return np.array(clarabel.DefaultSolver(*problem, settings).solve().x)
 
 
-def check_convex(case: Case, shape: Friction, lam: np.ndarray) -> None:
+def check_convex(case: Case, shape: ConeType, lam: np.ndarray) -> None:
     """λ has the interior point's objective and velocities; itself it need not be unique."""
     reference, matrix = interior_point(case, shape), case.matrix()
     ours, best = (0.5 * x @ matrix @ x + case.r @ x for x in (lam, reference))

@@ -21,9 +21,9 @@ from jaxccp.ccp import (
     Stop,
     solve,
 )
-from jaxccp.ccp.relay import Relay
+from jaxccp.ccp.solver_sequence import SolverSequence
 from tests.ccp.polyhedra import shaped
-from tests.ccp.problems import random_case
+from tests.ccp.random_problems import random_case
 from tests.ccp.test_band import chain
 from tests.ccp.test_newton import column
 
@@ -31,19 +31,25 @@ from tests.ccp.test_newton import column
 @pytest.mark.parametrize("law", ["ccp", "ncp"])
 def test_the_choice_goes_by_size_law_and_shape(law: Law) -> None:
     first, last = APGD(), None if law == "ccp" else PSOR()
-    alone = APGD() if last is None else Relay(first, last, 2000)
-    small = Relay(first, Newton(), Auto().brief)
+    alone = APGD() if last is None else SolverSequence(first, last, 2000)
+    small = SolverSequence(first, Newton(), Auto().brief)
     problem = column(20, 1.0)  # 60 rows
-    assert Auto().chosen(problem, law) == small
-    assert Auto(small=59, middle=60).chosen(problem, law) == Relay(first, Newton(), 2000, last)
-    assert Auto(small=59, middle=120).chosen(problem, law) == Relay(first, Newton(), 500, last)
-    assert Auto(small=10, largest=59).chosen(problem, law) == alone
+    assert Auto().resolve(problem, law) == small
+    assert Auto(small=59, middle=60).resolve(problem, law) == SolverSequence(
+        first, Newton(), 2000, last
+    )
+    assert Auto(small=59, middle=120).resolve(problem, law) == SolverSequence(
+        first, Newton(), 500, last
+    )
+    assert Auto(small=10, largest=59).resolve(problem, law) == alone
     bodies = random_case(0, 0, 40).problem()  # 120 rows over 8 bodies
-    assert Auto(small=48).chosen(bodies, law) == small
-    assert Auto().chosen(shaped(bodies, "pyramid"), law) == alone
+    assert Auto(small=48).resolve(bodies, law) == small
+    assert Auto().resolve(shaped(bodies, "pyramid"), law) == alone
     banded = chain(40, 0)  # by tiles of 8 contacts
-    assert Auto().chosen(banded, law) == Relay(first, Newton(), 40 * Auto().each, last)
-    assert Auto(each=20).chosen(banded, law) == Relay(first, Newton(), 8 * Auto().banded, last)
+    assert Auto().resolve(banded, law) == SolverSequence(first, Newton(), 40 * Auto().each, last)
+    assert Auto(each=20).resolve(banded, law) == SolverSequence(
+        first, Newton(), 8 * Auto().banded, last
+    )
 
 
 @partial(jax.jit, static_argnums=(1, 2))
@@ -56,7 +62,7 @@ def run(problem: Problem, solver: Solver, law: Law) -> Solution:
 def test_the_second_finishes_what_the_first_cannot(law: Law) -> None:
     problem = column(12, 1e4)
     alone = run(problem, PSOR(), law)
-    both = run(problem, Relay(PSOR(), Newton(), patience=5), law)
+    both = run(problem, SolverSequence(PSOR(), Newton(), patience=5), law)
     assert alone.statistics.status == Status.MAX_ITERATIONS
     assert both.statistics.status == Status.CONVERGED
     assert 5 < both.statistics.iterations < 60
@@ -84,7 +90,7 @@ class Idle(Solver):
 def test_the_first_goes_on_from_the_better_iterate(patience: int) -> None:
     problem, stop = random_case(1).problem(), Stop(atol=1e-9, max_iterations=2000)
     alone = solve(problem, APGD(), stop=stop)
-    relayed = solve(problem, Relay(APGD(), Idle(), patience), stop=stop)
+    relayed = solve(problem, SolverSequence(APGD(), Idle(), patience), stop=stop)
     assert relayed.statistics.status == Status.CONVERGED
     np.testing.assert_allclose(relayed.u, alone.u, atol=1e-7)
     # One step is the idle one's, and it spoils nothing; the first begins anew where it was.
@@ -96,7 +102,7 @@ def test_the_first_goes_on_from_the_better_iterate(patience: int) -> None:
 @pytest.mark.parametrize("patience", [0, 8])
 def test_the_last_goes_on_from_the_better_iterate(patience: int) -> None:
     problem, stop = random_case(1).problem(), Stop(atol=1e-9, max_iterations=2000)
-    relay = Relay(Idle(), Idle(), patience, APGD())
+    relay = SolverSequence(Idle(), Idle(), patience, APGD())
     alone, relayed = solve(problem, APGD(), stop=stop), solve(problem, relay, stop=stop)
     assert relayed.statistics.status == Status.CONVERGED
     np.testing.assert_allclose(relayed.u, alone.u, atol=1e-7)
@@ -107,6 +113,6 @@ def test_the_last_goes_on_from_the_better_iterate(patience: int) -> None:
 
 def test_giving_up_twice_is_a_stall() -> None:
     problem = random_case(1).problem()
-    solution = solve(problem, Relay(Idle(), Idle(), 1), stop=Stop(atol=1e-9))
+    solution = solve(problem, SolverSequence(Idle(), Idle(), 1), stop=Stop(atol=1e-9))
     assert solution.statistics.status == Status.STALLED
     assert solution.statistics.iterations == 3  # the first again, from the better iterate

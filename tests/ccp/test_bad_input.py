@@ -23,12 +23,12 @@ from jaxccp.ccp import (
     Stop,
     solve,
 )
-from jaxccp.ccp.relay import Relay
+from jaxccp.ccp.solver_sequence import SolverSequence
 from tests.ccp import test_auto, test_solve
-from tests.ccp.bad_input import CASES, HEALTHY, expected
+from tests.ccp.bad_problems import CASES, HEALTHY, expected
 from tests.ccp.pivoting import run as pivot
 from tests.ccp.polyhedra import coulomb_violation, shaped
-from tests.ccp.problems import SCALARS, pick, random_case, stack, violations
+from tests.ccp.random_problems import SCALARS, pick, random_case, stack, violations
 
 LAWS: tuple[Law, Law] = ("ccp", "ncp")
 LIMIT = 500
@@ -158,7 +158,7 @@ def test_solvers_that_take_turns(law: Law) -> None:
     }
     for name, (n, velocity, statuses) in cases.items():
         problem = replace(column, delassus=DenseDelassus(jnp.asarray(n)), r=jnp.asarray(velocity))
-        solution = test_auto.run(problem, Relay(PSOR(), Newton(), patience=5), law)
+        solution = test_auto.run(problem, SolverSequence(PSOR(), Newton(), patience=5), law)
         assert np.isfinite(solution.lam).all(), name
         assert Status(int(solution.statistics.status)) in statuses, name
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from jaxccp.ccp import SOLVERS, Law, Problem, Solution, Status, solve
-from tests.ccp.problems import pick, random_case, stack, violations
+from tests.ccp.random_problems import pick, random_case, stack, violations
 from tests.ccp.test_solve import CASES, MEMBERS, NAMES, SEEDS, STOP, solved
 
 # In the processes of test_solve.py.

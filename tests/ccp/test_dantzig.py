@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from jaxccp.ccp import BodyDelassus, Dantzig, Law, Problem, Solution, Status, solve
-from jaxccp.ccp.cones import Friction
+from jaxccp.ccp.cones import ConeType
 from tests.ccp.pivoting import EXACT, run
 from tests.ccp.polyhedra import check_convex, coulomb_violation, shaped
-from tests.ccp.problems import KINDS, SCALARS, Case, pick, random_case, stack
+from tests.ccp.random_problems import KINDS, SCALARS, Case, pick, random_case, stack
 
 LAWS: tuple[Law, Law] = ("ccp", "ncp")
 CASES = [random_case(seed, kind=kind) for kind in KINDS for seed in range(4)]
@@ -114,9 +114,9 @@ def test_gradient() -> None:
 
 
 @pytest.mark.parametrize("shape", ["cone", "octagon"])
-def test_other_cones_are_refused(shape: Friction) -> None:
+def test_other_cones_are_refused(shape: ConeType) -> None:
     problem = shaped(random_case(0).problem(), shape)
-    with pytest.raises(ValueError, match=rf"friction '{shape}': use .*friction=\"pyramid\""):
+    with pytest.raises(ValueError, match=rf"friction '{shape}': use .*cone_type=\"pyramid\""):
         solve(problem, Dantzig(), law="ncp")
 
 

@@ -16,7 +16,7 @@ from jaxccp.ccp import (
     Problem,
     solve,
 )
-from tests.ccp.problems import SCALARS, Case, random_case, stack
+from tests.ccp.random_problems import SCALARS, Case, random_case, stack
 
 CASES = [random_case(seed, kind="compliant") for seed in range(3)]
 CONTACTS = [random_case(seed, scalars=0, kind="compliant") for seed in range(3)]

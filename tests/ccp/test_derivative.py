@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from jaxccp.ccp import BodyDelassus, Cones, Law, Problem, Stop, linear, solve
-from tests.ccp.problems import KINDS, random_case, stack
+from tests.ccp.random_problems import KINDS, random_case, stack
 from tests.laws import CONVEX_LAW_LONG
 
 LAWS: tuple[Law, Law] = ("ccp", "ncp")

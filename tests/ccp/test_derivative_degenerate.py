@@ -9,7 +9,7 @@ import pytest
 
 from jaxccp.ccp import BodyDelassus, Cones, Law, Problem, Stop, linear, solve
 from jaxccp.ccp.derivative import attach
-from tests.ccp.problems import random_case
+from tests.ccp.random_problems import random_case
 from tests.ccp.test_derivative import (
     LAWS,
     PRECISE,

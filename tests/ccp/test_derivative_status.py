@@ -23,7 +23,7 @@ from jaxccp.ccp import (
     raise_for_derivative,
     solve,
 )
-from tests.ccp.problems import random_case, stack
+from tests.ccp.random_problems import random_case, stack
 
 LAWS: tuple[Law, Law] = ("ccp", "ncp")
 HURRIED = Stop(atol=1e-9, max_iterations=15)

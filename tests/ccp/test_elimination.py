@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jaxccp.ccp import BodyDelassus
-from jaxccp.ccp.elimination.delassus import EliminatedDelassus
+from jaxccp.ccp.elimination.eliminated_delassus import EliminatedDelassus
 from jaxccp.ccp.elimination.equalities import Equalities, equalities
 from jaxccp.ccp.elimination.forest import Edge, forest
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxccp.ccp import APGD, Problem, Stop, residuals, solve
-from tests.ccp.problems import random_case
+from tests.ccp.random_problems import random_case
 
 LENGTH = 12
 

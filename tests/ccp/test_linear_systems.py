@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxccp.ccp import CG, MINRES, DenseDelassus, Law, Problem, Solver, Status, Stop, solve
-from tests.ccp.problems import Case, random_case
+from tests.ccp.random_problems import Case, random_case
 
 SOLVERS: list[Solver] = [CG(), MINRES()]
 both = pytest.mark.parametrize("solver", SOLVERS, ids=["cg", "minres"])

@@ -22,7 +22,7 @@ from jaxccp.ccp import (
     solve,
 )
 from jaxccp.io import read_problem
-from tests.ccp.problems import random_case
+from tests.ccp.random_problems import random_case
 
 LAWS: tuple[Law, Law] = ("ccp", "ncp")
 

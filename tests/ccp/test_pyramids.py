@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import nnls
 
 from jaxccp.ccp import BodyDelassus, Cones, Law, Problem, Solution, Status, Stop, solve
-from jaxccp.ccp.cones import SECTIONS, Friction
+from jaxccp.ccp.cones import SECTIONS, ConeType
 from tests.ccp.polyhedra import (
     SIDES,
     check_convex,
@@ -21,7 +21,7 @@ from tests.ccp.polyhedra import (
     shaped,
     vertices,
 )
-from tests.ccp.problems import KINDS, SCALARS, pick, random_case, stack
+from tests.ccp.random_problems import KINDS, SCALARS, pick, random_case, stack
 
 LAWS: tuple[Law, Law] = ("ccp", "ncp")
 MUS = (0.0, 0.3, 1.0, 4.0)
@@ -34,14 +34,14 @@ def points(count: int = 200) -> np.ndarray:
     return np.vstack([random, random * [0.01, 1, 1], np.array(axis)])
 
 
-def project(x: np.ndarray, mu: float, shape: Friction) -> np.ndarray:
+def project(x: np.ndarray, mu: float, shape: ConeType) -> np.ndarray:
     run = jax.jit(SECTIONS[shape].project)
     return np.asarray(run(jnp.asarray(x), jnp.full(len(x), mu, x.dtype)))
 
 
 @shapes
 @pytest.mark.parametrize("mu", MUS)
-def test_projection_is_the_nearest_point(shape: Friction, mu: float) -> None:
+def test_projection_is_the_nearest_point(shape: ConeType, mu: float) -> None:
     """A point of the cone is a non-negative combination of its edges."""
     x, rays = points(), edges(shape, mu)
     expected = np.stack([rays @ nnls(rays, point)[0] for point in x])
@@ -51,7 +51,7 @@ def test_projection_is_the_nearest_point(shape: Friction, mu: float) -> None:
 @shapes
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("mu", (*MUS, 1e6))
-def test_projection_lands_in_the_cone_and_stays(shape: Friction, mu: float, dtype: type) -> None:
+def test_projection_lands_in_the_cone_and_stays(shape: ConeType, mu: float, dtype: type) -> None:
     x, eps = points().astype(dtype), 20 * float(np.finfo(dtype).eps)
     p = project(x, mu, shape)
     assert p.dtype == dtype and np.isfinite(p).all()
@@ -62,7 +62,7 @@ def test_projection_lands_in_the_cone_and_stays(shape: Friction, mu: float, dtyp
 
 @shapes
 @pytest.mark.parametrize("mu", MUS)
-def test_moreau(shape: Friction, mu: float) -> None:
+def test_moreau(shape: ConeType, mu: float) -> None:
     x = points()
     k = Cones(jnp.zeros(0), jnp.zeros(0), jnp.full(len(x), mu), shape)
     p = np.asarray(k.project(jnp.asarray(x.ravel()))).reshape(-1, 3)
@@ -77,7 +77,7 @@ def test_moreau(shape: Friction, mu: float) -> None:
 
 def test_the_cone_is_in_the_octagon_is_in_the_pyramid() -> None:
     x = points()
-    shapes: list[Friction] = ["cone", "octagon", "pyramid"]
+    shapes: list[ConeType] = ["cone", "octagon", "pyramid"]
     for inner, outer in pairwise(shapes):
         p = project(x, 0.7, inner)
         np.testing.assert_allclose(project(p, 0.7, outer), p, atol=1e-15)
@@ -88,7 +88,7 @@ def test_the_cone_is_in_the_octagon_is_in_the_pyramid() -> None:
 
 @shapes
 @pytest.mark.parametrize("mu", MUS)
-def test_spectrum_is_that_of_the_jacobian(shape: Friction, mu: float) -> None:
+def test_spectrum_is_that_of_the_jacobian(shape: ConeType, mu: float) -> None:
     x = np.random.default_rng(3).normal(size=(400, 3))
     mus = jnp.full(len(x), mu)
     values, vectors = jax.jit(SECTIONS[shape].spectrum)(jnp.asarray(x), mus)
@@ -114,7 +114,7 @@ def test_spectrum_is_that_of_the_jacobian(shape: Friction, mu: float) -> None:
         pytest.param("octagon", np.float32, marks=pytest.mark.long),
     ],
 )
-def test_derivatives_are_finite_at_the_kinks(shape: Friction, dtype: type) -> None:
+def test_derivatives_are_finite_at_the_kinks(shape: ConeType, dtype: type) -> None:
     x = [np.vstack([points(20), edges(shape, mu).T, -edges(shape, mu).T]) for mu in MUS]
 
     def total(p: jax.Array, mu: jax.Array) -> jax.Array:
@@ -133,7 +133,7 @@ def test_derivatives_are_finite_at_the_kinks(shape: Friction, dtype: type) -> No
 
 
 @shapes
-def test_nan_stays_nan(shape: Friction) -> None:
+def test_nan_stays_nan(shape: ConeType) -> None:
     broken = np.where(np.eye(3, dtype=bool), np.nan, 1.0)
     assert np.isnan(project(broken, 0.5, shape)).any(axis=1).all()
     assert np.isnan(project(np.array([[1.0, 2.0, 3.0]]), np.nan, shape)).any()
@@ -141,7 +141,7 @@ def test_nan_stays_nan(shape: Friction) -> None:
 
 def test_unknown_friction_is_refused() -> None:
     k = Cones(jnp.zeros(0), jnp.zeros(0), jnp.ones(1), "square")  # pyright: ignore
-    with pytest.raises(ValueError, match=r"friction must be one of .*'pyramid'.* not 'square'"):
+    with pytest.raises(ValueError, match=r"cone_type must be one of .*'pyramid'.* not 'square'"):
         k.project(jnp.ones(3))
 
 
@@ -149,7 +149,7 @@ CASES = [random_case(seed, kind=kind) for kind in KINDS for seed in range(2)]
 
 
 @cache
-def solved(shape: Friction, law: Law) -> Solution:
+def solved(shape: ConeType, law: Law) -> Solution:
     batch = stack([shaped(case.problem(), shape) for case in CASES])
     stop = Stop(atol=1e-9, max_iterations=20_000)
     solution = jax.jit(jax.vmap(lambda problem: solve(problem, law=law, stop=stop)))(batch)
@@ -158,13 +158,13 @@ def solved(shape: Friction, law: Law) -> Solution:
 
 
 @shapes
-def test_convex_law_agrees_with_interior_point(shape: Friction) -> None:
+def test_convex_law_agrees_with_interior_point(shape: ConeType) -> None:
     for index, case in enumerate(CASES):
         check_convex(case, shape, pick(solved(shape, "ccp"), index).lam)
 
 
 @shapes
-def test_coulombs_law_row_by_row(shape: Friction) -> None:
+def test_coulombs_law_row_by_row(shape: ConeType) -> None:
     slides = sticks = 0
     for index, case in enumerate(CASES):
         lam = pick(solved(shape, "ncp"), index).lam
@@ -178,7 +178,7 @@ def test_coulombs_law_row_by_row(shape: Friction) -> None:
 
 
 @pytest.mark.parametrize(("shape", "law"), [("pyramid", "ccp"), ("octagon", "ncp")])
-def test_derivatives_agree_with_differences(shape: Friction, law: Law) -> None:
+def test_derivatives_agree_with_differences(shape: ConeType, law: Law) -> None:
     """Of λ and u along a random direction of r, of μ and of the contacts' rows."""
     kinds = ["mixed", "compliant", "sticking", "sliding", "frictionless", "saturated"]
     cases = [random_case(2, kind=kind) for kind in kinds]

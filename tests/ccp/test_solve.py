@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 
 from jaxccp.ccp import SOLVERS, BodyDelassus, Law, Problem, Solution, Status, Stop, residuals, solve
-from tests.ccp.problems import (
+from tests.ccp.random_problems import (
     KINDS,
     SCALARS,
     Case,
@@ -30,7 +30,9 @@ CASES = [random_case(seed, kind=kind) for kind in KINDS for seed in range(SEEDS)
 NAMES = [f"{kind}-{seed}" for kind in KINDS for seed in range(SEEDS)]
 STOP = Stop(atol=1e-9, max_iterations=20_000)
 
-MEMBERS = [name for name, solver in SOLVERS.items() if "cone" in solver.friction and name != "auto"]
+MEMBERS = [
+    name for name, solver in SOLVERS.items() if "cone" in solver.cone_types and name != "auto"
+]
 """Those that take the cones here; auto is one of them at a time (``test_newton.py``)."""
 
 # What is solved once for all tests of a solver is solved in one process.

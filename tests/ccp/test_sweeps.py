@@ -25,7 +25,7 @@ from jaxccp.ccp import (
 from jaxccp.ccp.sweeps import colouring
 from jaxccp.io import read_problem
 from tests.ccp.polyhedra import shaped
-from tests.ccp.problems import BODIES, Case, random_case
+from tests.ccp.random_problems import BODIES, Case, random_case
 from tests.ccp.test_delassus import FORMS, Build
 
 forms = pytest.mark.parametrize(("build", "cases"), FORMS.values(), ids=FORMS)

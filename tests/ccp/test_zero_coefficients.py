@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from jaxccp.ccp import Cones, DenseDelassus, Law, Problem, Stop, solve
-from jaxccp.ccp.cones import Friction
+from jaxccp.ccp.cones import ConeType
 
 LAWS: tuple[Law, Law] = ("ccp", "ncp")
 STOP = Stop(atol=1e-13, max_iterations=20_000)
@@ -25,7 +25,7 @@ def operator(rows: int) -> np.ndarray:
     return root @ root.T / rows + np.eye(rows)
 
 
-def loaded(coefficients: tuple[float, ...], friction: Friction = "cone") -> tuple[Problem, list]:
+def loaded(coefficients: tuple[float, ...], friction: ConeType = "cone") -> tuple[Problem, list]:
     """One contact under a unit impulse, at rest; and the rows that hold."""
     matrix = operator(3 if len(coefficients) == 1 else 6)
     held = [0]
@@ -64,7 +64,7 @@ def check(problem: Problem, held: list, law: Law) -> None:
 
 @pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("friction", ["cone", "pyramid", "octagon"])
-def test_frictionless_contact_at_rest_slides(friction: Friction, law: Law) -> None:
+def test_frictionless_contact_at_rest_slides(friction: ConeType, law: Law) -> None:
     check(*loaded((0.0,), friction), law)
 
 

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from jaxccp.ccp import Status, solve
-from jaxccp.cli import app, simulate
+from jaxccp.cli import app, run_simulate
 from jaxccp.cli.simulation import Run
 from jaxccp.cli.simulation import simulate as run_scene
 from jaxccp.dynamics import EulerImplicitLinearized, energy, rollout
@@ -110,8 +110,8 @@ def short() -> Run:
 def test_table_and_no_picture_without_matplotlib(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, short: Run
 ) -> None:
-    monkeypatch.setattr(simulate, "run_scene", lambda *_: short)
-    monkeypatch.setattr(simulate.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(run_simulate, "run_scene", lambda *_: short)
+    monkeypatch.setattr(run_simulate.importlib.util, "find_spec", lambda _: None)
     result = run("cube-toss", "--out", str(tmp_path))
     assert result.exit_code == 0, result.output
     assert "steps/s" in result.stdout
@@ -144,7 +144,7 @@ def test_bad_input(tmp_path: Path, arguments: str, named: str) -> None:
 
 
 def test_output_refused_before_simulating(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(simulate, "run_scene", lambda *_: pytest.fail("simulated"))
+    monkeypatch.setattr(run_simulate, "run_scene", lambda *_: pytest.fail("simulated"))
     (tmp_path / "file").write_text("")
     for out in (tmp_path / "file", tmp_path / "file" / "deeper"):
         result = run("cube-toss", "--out", str(out))
@@ -166,7 +166,7 @@ def test_numerical_trouble_is_reported_and_exits_with_1(
     }[trouble]
     array = np.full_like(getattr(short.recording, field), value)
     troubled = replace(short, recording=replace(short.recording, **{field: array}))
-    monkeypatch.setattr(simulate, "run_scene", lambda *_: troubled)
+    monkeypatch.setattr(run_simulate, "run_scene", lambda *_: troubled)
     result = run("cube-toss", "--json", "--out", str(tmp_path))
     assert result.exit_code == 1, result.output
     said = report(result)

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 import jaxccp
 from jaxccp import api
 from jaxccp.ccp import SOLVERS, Law
-from jaxccp.ccp.cones import Friction
-from jaxccp.cli import app, names
+from jaxccp.ccp.cones import ConeType
+from jaxccp.cli import app, known_names
 from jaxccp.identify import parameters
 from jaxccp.scene.library import SCENES
 from tests.io import problem_files as files
@@ -61,12 +61,12 @@ def test_usage_is_answered_at_once(usage: str) -> None:
 
 
 def test_names_are_those_of_the_registries() -> None:
-    assert {name: solver.friction for name, solver in SOLVERS.items()} == names.SOLVERS
-    assert tuple(SCENES) == names.SCENES
-    assert tuple(parameters.PARAMETERS) == names.PARAMETERS
-    assert names.IDENTIFIED == parameters.DEFAULT
-    assert get_args(names.Law) == get_args(Law)
-    assert get_args(names.Friction) == get_args(Friction)
+    assert {name: solver.cone_types for name, solver in SOLVERS.items()} == known_names.SOLVERS
+    assert tuple(SCENES) == known_names.SCENES
+    assert tuple(parameters.PARAMETERS) == known_names.PARAMETERS
+    assert known_names.IDENTIFIED == parameters.DEFAULT
+    assert get_args(known_names.Law) == get_args(Law)
+    assert get_args(known_names.ConeType) == get_args(ConeType)
 
 
 def test_package_hands_on_its_names() -> None:

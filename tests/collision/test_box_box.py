@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from jaxccp.collision.box_box import box_box
-from tests.collision.scenes import cast, geometry, in_numpy, shapes, turn
+from tests.collision.shape_pairs import cast, geometry, in_numpy, shapes, turn
 
 CUBE = (0.1, 0.1, 0.1)
 TABLE = (1.0, 1.0, 0.1)

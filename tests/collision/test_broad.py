@@ -16,7 +16,7 @@ from jaxccp.collision.detect import Contacts, detect
 from jaxccp.dynamics import EulerImplicitLinearized, fit_capacity, rollout
 from jaxccp.model import Box, Capsule, Cylinder, Ellipsoid, Material, Model, Plane, Sphere, State
 from jaxccp.scene import ModelBuilder
-from tests.collision.scenes import MESHES
+from tests.collision.shape_pairs import MESHES
 
 STEPPER = EulerImplicitLinearized(5e-3, stop=Stop(1e-10, 0.0, 4000))
 SHAPES = (
@@ -65,7 +65,7 @@ def crowd(broad_phase: str) -> tuple[Model, State]:
     for i in range(1, 9):
         builder.exclude(i, i + 2)
     for other in range(2, len(4 * SHAPES)):
-        builder.rub(1, other, 0.11, 0.01, 0.02)
+        builder.set_pair_friction(1, other, 0.11, 0.01, 0.02)
     return builder.build()
 
 
@@ -250,7 +250,7 @@ def test_five_hundred_balls() -> None:
         lattice = np.array(np.unravel_index(i, (8, 8, 8))) * 0.2 + [0.0, 0.0, 0.1]
         builder.add_solid(Sphere(0.1), 1.0, position=lattice + random.uniform(0, 1e-3, 3))
     model, state = builder.build()
-    assert len(state.memory.feature) == 8 * 513
+    assert len(state.warm_start.feature) == 8 * 513
     stepper = EulerImplicitLinearized(2e-3, stop=Stop(1e-2, max_iterations=1000))
     fitted = fit_capacity(model, state, stepper, 5)
     (group,) = fitted.topology.searched

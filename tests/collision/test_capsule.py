@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from jaxccp.collision import NO_CONTACT
-from jaxccp.collision.capsule import capsule_box, capsule_capsule
-from tests.collision.scenes import geometry, turn
+from jaxccp.collision.capsule_contact import capsule_box, capsule_capsule
+from tests.collision.shape_pairs import geometry, turn
 
 LENGTH = (0, 0, 0.3)
 CUBE = (0.1, 0.1, 0.1)

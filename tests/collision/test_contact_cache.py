@@ -13,13 +13,13 @@ from jaxccp.collision.contact_cache import FEW, PER_SHAPE, recall, remember, res
 from jaxccp.collision.detect import Contacts, detect
 from jaxccp.dynamics import EulerImplicitLinearized, rollout, with_capacity
 from jaxccp.math import quaternion
-from jaxccp.model import Box, Material, Memory, Model, Plane, Sphere, State
+from jaxccp.model import Box, Material, Model, Plane, Sphere, State, WarmStart
 from jaxccp.scene import ModelBuilder
 
 BOXES = 5
 
 
-def names(contacts: Contacts | Memory) -> list[tuple[int, ...]]:
+def names(contacts: Contacts | WarmStart) -> list[tuple[int, ...]]:
     rows = np.concatenate([contacts.shapes, np.asarray(contacts.feature)[:, None]], axis=1)
     return [tuple(row) for row in rows.tolist()]
 
@@ -41,9 +41,9 @@ def tower(far: int = 0, capacity: int | None = None) -> tuple[Model, State]:
 
 
 @cache
-def some() -> tuple[Contacts, Memory]:
+def some() -> tuple[Contacts, WarmStart]:
     model, state = tower()
-    return jax.jit(detect)(model, state), state.memory
+    return jax.jit(detect)(model, state), state.warm_start
 
 
 @pytest.mark.parametrize("count", [0, 1, 5, FEW // 2, 3 * FEW])
@@ -56,7 +56,9 @@ def test_every_contact_finds_its_own(count: int) -> None:
     impulse = random.normal(size=(len(old), 3))
     known = dict(zip(map(tuple, old.tolist()), impulse, strict=True))
     scalars = jnp.zeros(0)
-    memory = Memory(jnp.asarray(old[:, :2]), jnp.asarray(old[:, 2]), jnp.asarray(impulse), scalars)
+    warm_start = WarmStart(
+        jnp.asarray(old[:, :2]), jnp.asarray(old[:, 2]), jnp.asarray(impulse), scalars
+    )
     live = random.uniform(size=len(new)) < 0.8
     contacts = replace(
         some()[0],
@@ -64,13 +66,13 @@ def test_every_contact_finds_its_own(count: int) -> None:
         shapes=jnp.asarray(new[:, :2]),
         feature=jnp.asarray(new[:, 2]),
     )
-    found = jax.jit(recall)(memory, contacts)
+    found = jax.jit(recall)(warm_start, contacts)
     expected = [
         known.get(name, np.zeros(3)) if alive else np.zeros(3)
         for name, alive in zip(map(tuple, new.tolist()), live, strict=True)
     ]
     np.testing.assert_array_equal(found, np.reshape(expected, (len(new), 3)))
-    batch = jax.vmap(recall, (0, None))(jax.tree.map(lambda x: x[None], memory), contacts)
+    batch = jax.vmap(recall, (0, None))(jax.tree.map(lambda x: x[None], warm_start), contacts)
     np.testing.assert_array_equal(batch[0], found)
 
 
@@ -79,14 +81,14 @@ def test_memory_follows_features_as_bodies_move() -> None:
     model, state = tower()
     before = jax.jit(detect)(model, state)
     impulse = jnp.arange(3.0 * len(before.gap)).reshape(-1, 3) + 1
-    memory = remember(state.memory, before, impulse, jnp.zeros(0))
-    assert memory.feature.shape == (PER_SHAPE * (BOXES + 1),)
+    warm_start = remember(state.warm_start, before, impulse, jnp.zeros(0))
+    assert warm_start.feature.shape == (PER_SHAPE * (BOXES + 1),)
     known = {
         name: row
         for name, row, live in zip(names(before), np.asarray(impulse), before.live, strict=True)
         if live
     }
-    assert set(known) == set(names(memory)) - {(-1, -1, -1)}
+    assert set(known) == set(names(warm_start)) - {(-1, -1, -1)}
 
     # The highest box leaves, the one below it tips onto an edge.
     tip = quaternion.exp(jnp.array([0.2, 0.0, 0.0]))
@@ -98,7 +100,7 @@ def test_memory_follows_features_as_bodies_move() -> None:
     after = jax.jit(detect)(model, moved)
     live = np.asarray(after.live)
     assert 0 < live.sum() < len(known)
-    for name, row, alive in zip(names(after), recall(memory, after), live, strict=True):
+    for name, row, alive in zip(names(after), recall(warm_start, after), live, strict=True):
         np.testing.assert_array_equal(row, known.get(name, np.zeros(3)) if alive else np.zeros(3))
 
 
@@ -107,11 +109,11 @@ def test_the_strongest_stay_where_there_is_no_room_for_all() -> None:
     count = int(contacts.found)
     impulse = jnp.where(contacts.live, jnp.arange(1.0, len(contacts.live) + 1), 1e9)[:, None]
     small = resized(some()[1], count // 2)
-    memory = remember(small, contacts, impulse * jnp.array([0.0, 0.0, 1.0]), jnp.zeros(0))
+    warm_start = remember(small, contacts, impulse * jnp.array([0.0, 0.0, 1.0]), jnp.zeros(0))
     strongest = np.sort(np.asarray(impulse)[np.asarray(contacts.live), 0])[-(count // 2) :]
-    np.testing.assert_array_equal(np.sort(memory.impulse[:, 2]), strongest)
-    again = resized(memory, count)
-    assert names(again) == names(memory) + [(-1, -1, -1)] * (count - count // 2)
+    np.testing.assert_array_equal(np.sort(warm_start.impulse[:, 2]), strongest)
+    again = resized(warm_start, count)
+    assert names(again) == names(warm_start) + [(-1, -1, -1)] * (count - count // 2)
 
 
 def iterations(model: Model, state: State) -> np.ndarray:
@@ -152,7 +154,7 @@ def test_memory_is_not_differentiated() -> None:
     def strength(speed: jax.Array) -> tuple[jax.Array, jax.Array]:
         pushed = replace(state, velocity=state.velocity.at[1:, 0].set(speed))
         after = rollout(model, pushed, stepper, 3)[0]
-        return jnp.sum(after.memory.impulse**2), after.position[1, 0]
+        return jnp.sum(after.warm_start.impulse**2), after.position[1, 0]
 
     values, slopes = jax.jvp(strength, (jnp.asarray(0.1),), (jnp.asarray(1.0),))
     assert values[0] > 0 and slopes[0] == 0 and slopes[1] != 0

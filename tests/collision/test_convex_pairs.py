@@ -1,4 +1,4 @@
-"""Pairs that share the kernels of ``jaxccp.collision.convex``: all of them in one program.
+"""Pairs that share the kernels of ``jaxccp.collision.convex_contact``: all of them in one program.
 
 The kernel of one point gives what the other one has in its last slot, which is checked; then that
 one serves all pairs.
@@ -15,9 +15,9 @@ from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
 from jaxccp.collision import NO_CONTACT, PAIRS
-from jaxccp.collision.convex import many_points, one_point
+from jaxccp.collision.convex_contact import many_points, one_point
 from tests.collision.pool import Pool, along, motions, moved, placed, pool, rows, values
-from tests.collision.scenes import CLOSE, cast, degenerate, in_numpy, pick, reach, shapes
+from tests.collision.shape_pairs import CLOSE, cast, degenerate, in_numpy, pick, reach, shapes
 
 KINDS = [kinds for kinds, pair in PAIRS.items() if pair.kernel in (one_point, many_points)]
 every_pair = pytest.mark.parametrize("kinds", KINDS, ids=["-".join(kinds) for kinds in KINDS])

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from jaxccp.collision.contact_cache import empty_memory, recall
+from jaxccp.collision.contact_cache import empty_warm_start, recall
 from jaxccp.collision.detect import Contacts, detect
 from jaxccp.math import quaternion
 from jaxccp.model import (
@@ -24,7 +24,7 @@ from jaxccp.model import (
     State,
 )
 from jaxccp.scene import ModelBuilder
-from tests.collision.scenes import MESHES, geometry, in_numpy, pick, reach
+from tests.collision.shape_pairs import MESHES, geometry, in_numpy, pick, reach
 
 MARGIN = 0.05
 
@@ -136,5 +136,5 @@ def test_nothing_to_touch() -> None:
     model, state = builder.build()
     found = detect(model, state)
     assert found.gap.shape == (0,) and found.found == 0
-    assert empty_memory(model.topology, state.position.dtype).feature.shape == (0,)
-    assert recall(state.memory, found).shape == (0, 3)
+    assert empty_warm_start(model.topology, state.position.dtype).feature.shape == (0,)
+    assert recall(state.warm_start, found).shape == (0, 3)

@@ -10,9 +10,18 @@ from scipy.optimize import lsq_linear
 from scipy.spatial.transform import Rotation
 
 from jaxccp.collision import NO_CONTACT, PAIRS, Geometry, Manifold
-from tests.collision.scenes import CLOSE, cast, core_half, degenerate, in_numpy, pick, reach, shapes
+from tests.collision.shape_pairs import (
+    CLOSE,
+    cast,
+    core_half,
+    degenerate,
+    in_numpy,
+    pick,
+    reach,
+    shapes,
+)
 
-SHARED = ("jaxccp.collision.convex", "jaxccp.collision.terrain")
+SHARED = ("jaxccp.collision.convex_contact", "jaxccp.collision.terrain")
 """Modules whose kernels serve many pairs, with tests of their own."""
 KINDS = [kinds for kinds, pair in PAIRS.items() if pair.kernel.__module__ not in SHARED]
 IDS = ["-".join(kinds) for kinds in KINDS]

@@ -12,9 +12,9 @@ from scipy.spatial.transform import Rotation
 from jaxccp.collision import NO_CONTACT, Geometry
 from jaxccp.collision.terrain import terrain
 from jaxccp.model import HeightField
-from jaxccp.scene.tables import grid_table
+from jaxccp.scene.mesh_tables import grid_table
 from tests.collision.pool import KINDS, Pool, along, motions, moved, placed, values
-from tests.collision.scenes import cast, geometry, in_numpy, pick, reach, shapes
+from tests.collision.shape_pairs import cast, geometry, in_numpy, pick, reach, shapes
 
 HALF = (2.0, 1.5)
 SLOPE = np.array([0.3, -0.2])

@@ -15,8 +15,8 @@ from jaxccp.model import (
     Spherical,
     State,
     Universal,
+    forward_kinematics,
     motor,
-    place,
     position_servo,
 )
 from jaxccp.scene import ModelBuilder
@@ -60,4 +60,4 @@ def creature(gravity: float = 0.0, floating: bool = True) -> tuple[Model, State]
     random = np.random.default_rng(3)
     count = len(model.topology.linkage.axes)
     coordinate, rate = (jnp.asarray(random.normal(0, s, count)) for s in (0.4, 1.0))
-    return model, place(model, state, coordinate, rate)
+    return model, forward_kinematics(model, state, coordinate, rate)

@@ -18,10 +18,10 @@ from jaxccp.model import (
     Spherical,
     State,
     Universal,
+    forward_kinematics,
     gear,
     joint_motion,
     motor,
-    place,
     position_servo,
 )
 from jaxccp.scene import ModelBuilder
@@ -79,7 +79,7 @@ def inputs() -> Inputs:
         rate[model.topology.linkage.axis(name)] = value
     return (
         model,
-        place(model, state, jnp.zeros(len(rate)), jnp.asarray(rate)),
+        forward_kinematics(model, state, jnp.zeros(len(rate)), jnp.asarray(rate)),
         jnp.array([0.3, 0.6, 0.4]),
     )
 

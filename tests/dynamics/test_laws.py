@@ -18,7 +18,16 @@ from jaxccp.dynamics import (
     accelerations,
     rollout,
 )
-from jaxccp.model import Actuator, Cable, Coupling, Model, Prismatic, Revolute, State, place
+from jaxccp.model import (
+    Actuator,
+    Cable,
+    Coupling,
+    Model,
+    Prismatic,
+    Revolute,
+    State,
+    forward_kinematics,
+)
 from jaxccp.scene import ModelBuilder
 
 G, H, STEPS, MASS, INERTIA = 9.81, 1e-3, 500, 2.0, 0.02
@@ -78,7 +87,7 @@ def scene() -> tuple[Model, State]:
     start = jnp.zeros(len(model.topology.linkage.axes))
     for name in ("soft", "hard", "toppling", "servoed"):
         start = start.at[model.topology.linkage.axis(name)].set(0.3)
-    placed = place(model, state, start, start.at[:].set(0.0))
+    placed = forward_kinematics(model, state, start, start.at[:].set(0.0))
     wheel_rate = placed.angular_velocity.at[wheel, 2].set(AMPLITUDE * PULSE)
     falling = placed.velocity.at[hung, 2].set(-0.5)
     return model, replace(placed, angular_velocity=wheel_rate, velocity=falling)

@@ -9,8 +9,18 @@ import numpy as np
 import pytest
 
 from jaxccp.ccp import Newton, Stop
-from jaxccp.dynamics import EulerImplicitLinearized, EulerImplicitProjected, close, rollout
-from jaxccp.model import Box, Material, Model, Plane, Revolute, Sphere, State, joint_motion, place
+from jaxccp.dynamics import EulerImplicitLinearized, EulerImplicitProjected, close_loops, rollout
+from jaxccp.model import (
+    Box,
+    Material,
+    Model,
+    Plane,
+    Revolute,
+    Sphere,
+    State,
+    forward_kinematics,
+    joint_motion,
+)
 from jaxccp.scene import ModelBuilder
 
 H, STEPS = 2e-3, 300
@@ -87,10 +97,10 @@ def test_loops_close() -> None:
     linkage = model.topology.linkage
     q = np.zeros(len(linkage.axes))
     q[linkage.axis("crank")], q[linkage.axis("stopped")] = 0.2, LIMIT + 0.3
-    opened = jax.jit(place)(model, state, jnp.asarray(q))
+    opened = jax.jit(forward_kinematics)(model, state, jnp.asarray(q))
     motion = jax.jit(joint_motion)
     assert np.abs(motion(model, opened).error).max() > 0.01
-    closed = jax.jit(close)(model, opened)
+    closed = jax.jit(close_loops)(model, opened)
     found = motion(model, closed)
     assert np.abs(found.error).max() < 1e-9
     # To the solver's tolerance [m, rad]; joints, which are eliminated, to rounding.
@@ -122,7 +132,7 @@ def test_overlap_undone_leaves_no_velocity_behind(start: type[EulerImplicitLinea
     hinge = Revolute((0, 1, 0), limits=(-1.0, LIMIT))
     builder.add_joint(hinge, 0, bob, (0, 2, 1))
     model, state = builder.build()
-    state = jax.jit(place)(model, state, jnp.asarray([LIMIT + beyond]))
+    state = jax.jit(forward_kinematics)(model, state, jnp.asarray([LIMIT + beyond]))
     after, path = rollout(model, state, start(h, stop=Stop(1e-12)), 5)
     angle = jax.jit(joint_motion)(model, after).coordinate[0]
     assert after.position[ball, 2] >= 0.05 - 1e-9 and angle <= LIMIT + 1e-6

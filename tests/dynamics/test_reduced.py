@@ -14,7 +14,7 @@ from jaxccp.dynamics.reduced.body_mass import BodyMass
 from jaxccp.dynamics.reduced.mass import mass_matrix
 from jaxccp.dynamics.reduced.screws import screws
 from jaxccp.dynamics.steppers.euler import Coordinates
-from jaxccp.model import Model, Revolute, Spherical, State, joint_motion, place
+from jaxccp.model import Model, Revolute, Spherical, State, forward_kinematics, joint_motion
 from jaxccp.scene import ModelBuilder
 from tests.dynamics.creature import CONTROL, creature
 
@@ -57,7 +57,7 @@ def test_joints_never_open(floating: bool) -> None:
     final, _ = run("reduced", floating, 100)
     motion = joint_motion(model, final)
     np.testing.assert_allclose(motion.error, 0, atol=1e-14)
-    np.testing.assert_allclose(motion.coordinate, final.turns, atol=1e-14)
+    np.testing.assert_allclose(motion.coordinate, final.joint_positions, atol=1e-14)
 
 
 def test_a_floating_tree_keeps_its_momentum() -> None:
@@ -93,7 +93,7 @@ def test_a_step_starts_from_the_poses_it_is_given() -> None:
     model, state = creature(9.81, floating=False)
     step = jax.jit(EulerImplicitLinearized(1e-4, stop=Stop(1e-10)).step)
     moved = step(model, state, None, CONTROL)[0]
-    stale = replace(moved, turns=state.turns + 0.1)
+    stale = replace(moved, joint_positions=state.joint_positions + 0.1)
     a, b = (step(model, s, None, CONTROL)[0] for s in (moved, stale))
     np.testing.assert_allclose(a.position, b.position, atol=1e-13)
 
@@ -115,8 +115,8 @@ def chain(ball: bool) -> tuple[Model, State]:
 def energies(speed: float, ball: bool, h: float, steps: int) -> np.ndarray:
     """Over that at the start, the rates of the joints being random."""
     model, state = chain(ball)
-    rate = speed * np.random.default_rng(0).normal(size=len(state.turns))
-    state = place(model, state, state.turns, jnp.asarray(rate))
+    rate = speed * np.random.default_rng(0).normal(size=len(state.joint_positions))
+    state = forward_kinematics(model, state, state.joint_positions, jnp.asarray(rate))
     _, path = rollout(model, state, EulerImplicitLinearized(h), steps, every=steps // 10)
     every = jax.vmap(lambda one: energy(model, one))(path.state)
     return np.asarray(every / energy(model, state))
@@ -146,10 +146,10 @@ def test_the_mass_matrix_is_that_of_the_kinetic_energy(dtype: type) -> None:
     def energies(model: Model, state: State, rate: jax.Array) -> tuple[jax.Array, jax.Array]:
         mass = BodyMass.of(model, state)
         matrix = mass_matrix(screws(model, state), state.position, mass.mass, mass.inertia)
-        moving = place(model, state, state.turns, rate)
+        moving = forward_kinematics(model, state, state.joint_positions, rate)
         return 0.5 * rate @ matrix @ rate, jnp.sum(mass.apply(moving.twist) * moving.twist) / 2
 
-    rates = np.random.default_rng(2).normal(size=(20, len(state.turns)))
+    rates = np.random.default_rng(2).normal(size=(20, len(state.joint_positions)))
     model, state = jax.tree.map(
         lambda x: x.astype(dtype) if jnp.issubdtype(x.dtype, jnp.floating) else x, (model, state)
     )
@@ -158,7 +158,7 @@ def test_the_mass_matrix_is_that_of_the_kinetic_energy(dtype: type) -> None:
     np.testing.assert_allclose(ours, theirs, rtol=100 * np.finfo(dtype).eps)
 
 
-@pytest.mark.parametrize("what", ["turns", "rate", "control", "mass", "stiffness"])
+@pytest.mark.parametrize("what", ["joint_positions", "rate", "control", "mass", "stiffness"])
 def test_derivatives_agree_with_central_differences(what: str) -> None:
     model, state = creature(9.81, floating=False)
     stepper = EulerImplicitLinearized(2e-3, stop=Stop(1e-12), solver="newton")
@@ -168,10 +168,10 @@ def test_derivatives_agree_with_central_differences(what: str) -> None:
     def end(x: jax.Array) -> jax.Array:
         m, s, control = model, state, CONTROL
         rate = joint_motion(model, state).rate
-        if what == "turns":
-            s = place(model, state, state.turns + x, rate)
+        if what == "joint_positions":
+            s = forward_kinematics(model, state, state.joint_positions + x, rate)
         elif what == "rate":
-            s = place(model, state, state.turns, rate + x)
+            s = forward_kinematics(model, state, state.joint_positions, rate + x)
         elif what == "control":
             control = CONTROL + x
         elif what == "mass":
@@ -182,7 +182,7 @@ def test_derivatives_agree_with_central_differences(what: str) -> None:
         return jnp.sum(weight * (final.position + 0.1 * final.velocity))
 
     size = {"control": 3, "mass": len(model.bodies.mass), "stiffness": len(model.axes.stiffness)}
-    direction = jnp.asarray(seed.normal(size=size.get(what, state.turns.shape[0])))
+    direction = jnp.asarray(seed.normal(size=size.get(what, state.joint_positions.shape[0])))
     step = 1e-5
     run = jax.jit(jax.value_and_grad(lambda t: end(t * direction)))
     slope = run(0.0)[1]

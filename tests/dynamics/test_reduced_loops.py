@@ -120,7 +120,7 @@ def program(coordinates: Coordinates) -> Callable[[float], tuple[State, StepRepo
 def run(coordinates: Coordinates, h: float = H) -> tuple[State, StepReport]:
     final, report = jax.device_get(program(coordinates)(h))
     assert not np.any(report.solver.status)
-    assert np.all(np.any(report.pushes, axis=(1, 2)))
+    assert np.all(np.any(report.contact_wrenches, axis=(1, 2)))
     return final, report
 
 
@@ -146,7 +146,7 @@ def test_loops_and_tendons_stay_closed() -> None:
     model, _ = scene()
     final, _ = run("reduced")
     motion = joint_motion(model, final)
-    kept = model.topology.linkage.routing.held
+    kept = model.topology.linkage.routing.bilateral
     spin = np.linalg.norm(final.angular_velocity, axis=1).max()
     miss = np.concatenate([motion.error, (motion.tendon.length - model.tendons.length)[kept]])
     # What a chord misses of an arc.
@@ -170,7 +170,7 @@ def test_what_floats_keeps_its_momentum() -> None:
     np.testing.assert_allclose(
         spin - np.cross(place, now) / mass, first - np.cross(old, then) / mass, atol=1e-10
     )
-    turned = final.turns[model.topology.linkage.axis("20.0 pin1")]
+    turned = final.joint_positions[model.topology.linkage.axis("20.0 pin1")]
     assert abs(turned) > 0.05
 
 
@@ -223,7 +223,7 @@ def programs() -> tuple[dict[str, jax.Array], Callable, Callable]:
     """The numbers that a few steps depend on; gradient and directional derivative of what comes of
     them, with contact, dry friction, a limited servo and redundant loops."""
     model, _ = scene()
-    start = jax.tree.map(jnp.asarray, replace(run("reduced")[0], memory=scene()[1].memory))
+    start = jax.tree.map(jnp.asarray, replace(run("reduced")[0], warm_start=scene()[1].warm_start))
     stepper = EulerImplicitLinearized(H, law="ncp", stop=Stop(1e-13))
     weight = jnp.asarray(np.random.default_rng(5).normal(size=start.position.shape))
 

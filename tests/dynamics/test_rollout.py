@@ -48,7 +48,7 @@ def test_is_the_same_as_single_steps() -> None:
     close(final, state)
     np.testing.assert_allclose(trajectory.state.time, STEPPER.h * np.arange(1, STEPS + 1))
     close(jax.tree.map(lambda x: x[-1], trajectory.state.position), final.position)
-    assert trajectory.state.memory.feature.shape == (STEPS, 0)
+    assert trajectory.state.warm_start.feature.shape == (STEPS, 0)
 
 
 def test_every_records_sparsely_and_merges_the_reports() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxccp.ccp import Law, Stop
-from jaxccp.collision.contact_cache import empty_memory
+from jaxccp.collision.contact_cache import empty_warm_start
 from jaxccp.dynamics import EulerImplicitLinearized, Trajectory, rollout
 from jaxccp.model import Box, Material, Model, Plane, State
 from jaxccp.scene import ModelBuilder
@@ -79,7 +79,7 @@ def test_warm_start_saves_iterations() -> None:
     warm, first = step(model, state)
     for _ in range(3):
         warm, _ = step(model, warm)
-    cold = replace(warm, memory=empty_memory(model.topology, state.position.dtype))
+    cold = replace(warm, warm_start=empty_warm_start(model.topology, state.position.dtype))
     (after_warm, with_memory), (after_cold, without) = step(model, warm), step(model, cold)
     assert with_memory.solver.status == without.solver.status == 0
     assert 2 * with_memory.solver.iterations < without.solver.iterations

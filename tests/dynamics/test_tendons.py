@@ -36,10 +36,10 @@ from jaxccp.model import (
     Revolute,
     Spherical,
     State,
+    forward_kinematics,
     gear,
     joint_motion,
     motor,
-    place,
 )
 from jaxccp.scene import ModelBuilder
 
@@ -247,7 +247,7 @@ def test_accelerations_of_coupled_bodies_that_move() -> None:
     spin, speed = 2.0, 1.3
     rate = np.zeros(len(linkage.axes))
     rate[linkage.axis("cam")], rate[linkage.axis("cart")] = spin, CURVE[1] * spin
-    state = place(model, start, jnp.zeros_like(rate), jnp.asarray(rate))
+    state = forward_kinematics(model, start, jnp.zeros_like(rate), jnp.asarray(rate))
     bob = model.topology.body("bob")
     state = replace(state, velocity=state.velocity.at[bob, 1].set(speed))
     control = jnp.array([TORQUE, PUSH, 0.0, 0.0, 0.0])

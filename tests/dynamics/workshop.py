@@ -137,7 +137,7 @@ class Record:
     def error(self, name: str) -> np.ndarray:
         """Largest error of a joint over time."""
         linkage = workshop()[0].topology.linkage
-        rows = linkage.held[0] == linkage.joint(name)
+        rows = linkage.bilateral[0] == linkage.joint(name)
         return np.abs(self.motion.error[:, rows]).max(axis=1)
 
 

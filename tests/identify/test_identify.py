@@ -12,7 +12,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from jaxccp.cli import app
-from jaxccp.cli.identify import DEMO, _evaluation_table, true_values
+from jaxccp.cli.run_identify import DEMO, _evaluation_table, true_values
 from jaxccp.identify import (
     Descent,
     Evaluator,
@@ -24,9 +24,9 @@ from jaxccp.identify import (
 )
 from jaxccp.identify.evaluate import Errors
 from jaxccp.identify.fit import _tamed_mean
+from jaxccp.identify.identification_report import as_json, picture, read_parameters
 from jaxccp.identify.parameters import columns
 from jaxccp.identify.pipeline import Comparison, Settings, cube_experiment, identify, split
-from jaxccp.identify.report import as_json, picture, read_parameters
 from jaxccp.io import InputError
 from jaxccp.io.tosses import Tosses, read_tosses, write_tosses
 from tests.identify.recordings import DT, GRAVITY, flights, slides

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from jaxccp.identify.segments import cut, whole
+from jaxccp.identify.toss_segments import cut, whole
 from tests.identify.recordings import DT, GRAVITY, flights
 
 TOSSES = flights((12, 9))

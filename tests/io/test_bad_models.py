@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from jaxccp.cli import app
 from jaxccp.io import InputError, UnsupportedError, load
-from jaxccp.io.mjcf import closing
+from jaxccp.io.mjcf import loop_closing
 from tests.io.mutations import mutations
 
 pytest.importorskip("mujoco")
@@ -218,7 +218,9 @@ def test_unsupported_elements_are_named_or_left_out(write: Write) -> None:
 
 
 def test_spoilt_files_raise_nothing_foreign(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(closing, "closed", lambda model, state: state)  # compiles each time
+    monkeypatch.setattr(
+        loop_closing, "with_joint_positions", lambda model, state: state
+    )  # compiles each time
     outcomes = {"loaded": 0, "refused": 0}
     for seed, path in enumerate(sorted(MODELS.glob("*.xml"))):
         for text in mutations(path.read_text(encoding="utf-8"), seed, 40):

@@ -325,15 +325,15 @@ def test_pairs_are_those_of_mujoco(tmp_path: Path) -> None:
     # Our shapes are the geoms that take part, in the file's order.
     taking_part = sorted({geom for pair in expected for geom in pair})
     contacts = detect(loaded.model, loaded.state)
-    rubs, found, at = np.column_stack([contacts.friction, contacts.rolling]), {}, 0
+    rows, found, at = np.column_stack([contacts.friction, contacts.rolling]), {}, 0
     for group in loaded.model.topology.pairs:
         for a, b in zip(group.first, group.second, strict=True):
-            found[tuple(sorted((taking_part[a], taking_part[b])))] = rubs[at]
+            found[tuple(sorted((taking_part[a], taking_part[b])))] = rows[at]
             at += PAIRS[group.kinds].points
     assert found.keys() == expected.keys() and len(found) > 15
     for pair, coefficients in found.items():
         np.testing.assert_allclose(coefficients, expected[pair], err_msg=f"{pair}")
-    assert {tuple(rub) for rub in rubs} >= {(0, 0, 0), (0.1, 0.02, 0), (0.7, 0, 0), (0.5, 0, 0)}
+    assert {tuple(row) for row in rows} >= {(0, 0, 0), (0.1, 0.02, 0), (0.7, 0, 0), (0.5, 0, 0)}
     (told,) = loaded.approximated
     assert "'ghost'" in told and "same in all directions" in told
 

@@ -66,7 +66,7 @@ def test_every_step_is_solved(stand: Stand) -> None:
 
 
 def test_ground_carries_the_weight(stand: Stand) -> None:
-    force = -np.asarray(stand.report.pushes)[:, 0, :3]
+    force = -np.asarray(stand.report.contact_wrenches)[:, 0, :3]
     assert abs(force[-1, 2] / stand.weight - 1) < 1e-6
     assert np.abs(force[-1, :2]).max() < 1e-6 * stand.weight
     assert not np.any(force[0])
@@ -77,12 +77,12 @@ def test_contacts_change_momentum(stand: Stand) -> None:
     """Weight and contacts are all that acts from outside; what acts between bodies cancels."""
     model = stand.loaded.model
     linear = jax.jit(jax.vmap(lambda state: momentum(model, state)[0]))(stand.states)
-    pushes, weight = np.asarray(stand.report.pushes)[1:], np.array([0, 0, stand.weight])
-    outside = pushes[:, 1:, :3].sum(axis=1) - weight
+    wrenches, weight = np.asarray(stand.report.contact_wrenches)[1:], np.array([0, 0, stand.weight])
+    outside = wrenches[:, 1:, :3].sum(axis=1) - weight
     np.testing.assert_allclose(np.diff(linear, axis=0) / H, outside, atol=1e-8 * stand.weight)
     position = np.asarray(stand.states.position)[:-1]
-    torque = pushes[..., 3:] + np.cross(position, pushes[..., :3])
-    np.testing.assert_allclose(pushes[..., :3].sum(axis=1), 0, atol=1e-9 * stand.weight)
+    torque = wrenches[..., 3:] + np.cross(position, wrenches[..., :3])
+    np.testing.assert_allclose(wrenches[..., :3].sum(axis=1), 0, atol=1e-9 * stand.weight)
     np.testing.assert_allclose(torque.sum(axis=1), 0, atol=1e-9 * stand.weight)
 
 

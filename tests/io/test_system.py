@@ -45,7 +45,7 @@ def test_round_trip(tmp_path: Path, coupled: bool) -> None:
     for field in ("lo", "hi", "mu"):
         value = getattr(item.problem.cones, field)
         np.testing.assert_array_equal(value, getattr(case.cones, field))
-    assert item.problem.cones.friction == "pyramid"
+    assert item.problem.cones.cone_type == "pyramid"
     assert item.name == "system"
 
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp.math.frames import contact_frame
+from jaxccp.math.contact_frame import contact_frame
 
 AXES = np.vstack([np.eye(3), -np.eye(3), [[0.6, 0.8, -0.0], [1e-9, 0, -1], [0, 1, -1e-300]]])
 

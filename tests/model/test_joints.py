@@ -28,10 +28,10 @@ from jaxccp.model import (
     Spherical,
     State,
     Universal,
+    forward_kinematics,
     gear,
     joint_motion,
     motor,
-    place,
 )
 from jaxccp.scene import ModelBuilder
 
@@ -60,7 +60,7 @@ KINDS: Sequence[Joint] = [
 ]
 
 
-MOTION, PLACE = jax.jit(joint_motion), jax.jit(place)
+MOTION, PLACE = jax.jit(joint_motion), jax.jit(forward_kinematics)
 
 
 def unit(x: np.ndarray) -> np.ndarray:
@@ -89,7 +89,7 @@ def tree(floating: bool) -> tuple[Model, State]:
 def test_every_kind_leaves_its_freedoms() -> None:
     linkage = tree(False)[0].topology.linkage
     left = np.bincount(linkage.owner, minlength=len(KINDS))
-    rows = np.bincount(linkage.held[0], minlength=len(KINDS))
+    rows = np.bincount(linkage.bilateral[0], minlength=len(KINDS))
     np.testing.assert_array_equal(left + rows, 6)
     for kind, count in zip(KINDS, left, strict=True):
         assert FREEDOMS.get(kind.kind, 4) == count
@@ -109,11 +109,13 @@ def test_placed_bodies_have_the_coordinates_and_rates(floating: bool) -> None:
     np.testing.assert_allclose(found.error, 0, atol=1e-13)
     twist = jnp.concatenate([state.velocity, state.angular_velocity], axis=1)
     linkage = model.topology.linkage
-    held = jnp.einsum("rbi,rbi->r", found.held, twist[linkage.bodies[linkage.held[0]]])
+    held = jnp.einsum("rbi,rbi->r", found.bilateral, twist[linkage.bodies[linkage.bilateral[0]]])
     np.testing.assert_allclose(held, 0, atol=1e-12)
     # From another guess, and with hinges that have gone round.
     turned = np.where(np.array(linkage.motions) == "hinge", 2 * np.pi, 0.0)
-    again = MOTION(model, replace(state, turns=q + turned + rng.uniform(-0.3, 0.3, count)))
+    again = MOTION(
+        model, replace(state, joint_positions=q + turned + rng.uniform(-0.3, 0.3, count))
+    )
     np.testing.assert_allclose(again.coordinate, q + turned, atol=1e-12)
     np.testing.assert_allclose(again.error, 0, atol=1e-12)
     if floating:
@@ -148,7 +150,10 @@ def test_error_and_rates_are_derivatives_of_each_other() -> None:
     ball = np.array(linkage.motions) == "ball"
     rows = [
         jnp.einsum("rbi,rbi->r", jacobian, twist[linkage.bodies[joints]])
-        for jacobian, joints in ((found.axis, linkage.owner), (found.held, linkage.held[0]))
+        for jacobian, joints in (
+            (found.axis, linkage.owner),
+            (found.bilateral, linkage.bilateral[0]),
+        )
     ]
     # The rates of a ball are its angular velocity, not the derivative of its rotation vector.
     np.testing.assert_allclose(rate[~ball], rows[0][~ball], atol=1e-9)

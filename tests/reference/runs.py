@@ -92,8 +92,8 @@ def _run(
     def sample(carry: State, _: None) -> tuple[State, Samples]:
         start = (carry, none, jnp.int32(Status.CONVERGED))
         after, (reactions, along), status = lax.fori_loop(0, every, step, start)
-        motion, held = joint_motion(model, after), linkage.routing.held
-        stretched = motion.tendon.length[held] - model.tendons.held_at(after.time)[held]
+        motion, held = joint_motion(model, after), linkage.routing.bilateral
+        stretched = motion.tendon.length[held] - model.tendons.bilateral_length(after.time)[held]
         error = jnp.concatenate([motion.error, stretched])
         return after, Samples(after, reactions, along, status, energy(model, after), error)
 

@@ -30,8 +30,8 @@ def both(builder: ModelBuilder, named: bool) -> Model:
     builder.add_tendon(Cable([(ball, (0, 0, 0)), (crate, (0, 0, 0.1))], stiffness=1.0))
     builder.add_actuator(motor(), "hinge" if named else 0)
     builder.exclude(ball, crate)
-    builder.rub(floor, sphere, 0.3, 0.0, 0.01)
-    builder.rub(knob, floor, 0.2, 0.0, 0.0)
+    builder.set_pair_friction(floor, sphere, 0.3, 0.0, 0.01)
+    builder.set_pair_friction(knob, floor, 0.2, 0.0, 0.0)
     return builder.build()[0]
 
 
@@ -40,11 +40,11 @@ def test_by_name_as_by_index() -> None:
     for a, b in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
         np.testing.assert_array_equal(a, b)
     for a, b in zip(one.topology.pairs, other.topology.pairs, strict=True):
-        for field in ("first", "second", "rubs"):
+        for field in ("first", "second", "pair_friction"):
             np.testing.assert_array_equal(getattr(a, field), getattr(b, field))
     a, b = (model.topology.linkage.routing.bodies for model in (one, other))
     np.testing.assert_array_equal(a, b)
-    assert list(one.topology.linkage.driven) == list(other.topology.linkage.driven) == [0]
+    assert list(one.topology.linkage.actuated) == list(other.topology.linkage.actuated) == [0]
     assert one.topology.shape_names == ("floor", "ball", "crate", "knob", "shape4")
     assert one.topology.shape("knob") == 3 and one.topology.linkage.joint("hinge") == 0
 
@@ -61,7 +61,10 @@ MISSPELT: dict[str, tuple[Callable[[ModelBuilder], object], str]] = {
     "joint's body": (lambda b: b.add_joint(HINGE, "wrld", "ball"), "body 'wrld'.*'world'"),
     "exclude": (lambda b: b.exclude("ball", "crat"), "body 'crat'.*'crate'"),
     "collide_only": (lambda b: b.collide_only([("flor", "ball")]), "shape 'flor'.*'floor'"),
-    "rub": (lambda b: b.rub("floor", "nob", 0.1, 0, 0), "shape 'nob'.*'knob'"),
+    "set_pair_friction": (
+        lambda b: b.set_pair_friction("floor", "nob", 0.1, 0, 0),
+        "shape 'nob'.*'knob'",
+    ),
     "cable": (
         lambda b: b.add_tendon(Cable([("balll", (0, 0, 0)), (0, (0, 0, 0))])),
         "body 'balll'.*'ball'",
@@ -93,7 +96,7 @@ def test_misspelt(ask: Callable[[ModelBuilder], object], says: str) -> None:
     [
         lambda b: b.exclude(1, 7),
         lambda b: b.collide_only([(0, 9)]),
-        lambda b: b.rub(0, -1, 0.1, 0, 0),
+        lambda b: b.set_pair_friction(0, -1, 0.1, 0, 0),
         lambda b: b.add_tendon(Cable([(5, (0, 0, 0)), (0, (0, 0, 0))])),
         lambda b: b.add_actuator(motor(), 0),
     ],

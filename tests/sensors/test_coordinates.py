@@ -101,4 +101,4 @@ def test_what_closes_a_loop_has_no_coordinates() -> None:
     # A parallelogram: the top stays level, the right turns as the left does.
     state = jax.jit(layout.state)(model, start, jnp.array([0.3, -0.3, 0.3]))
     np.testing.assert_allclose(state.position[2], [0.5 + np.sin(0.3), 0, np.cos(0.3)], atol=1e-12)
-    np.testing.assert_allclose(state.turns, [0.3, -0.3, 0.3, -0.3], atol=1e-12)
+    np.testing.assert_allclose(state.joint_positions, [0.3, -0.3, 0.3, -0.3], atol=1e-12)

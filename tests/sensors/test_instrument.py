@@ -22,11 +22,11 @@ from jaxccp import (
     State,
     Stop,
     accelerations,
+    forward_kinematics,
     instrument,
     joint_motion,
     mean_acceleration,
     motor,
-    place,
 )
 from jaxccp.dynamics import StepReport
 
@@ -174,7 +174,7 @@ def test_joints_and_actuators() -> None:
     builder.add_actuator(motor(gear=3.0), "hinge", name="motor")
     model, state = builder.build()
     coordinate, rate = jnp.array([0.4, 0.0, np.pi / 2, 0.0]), jnp.array([0.5, 0.1, 0.2, 0.3])
-    state = jax.jit(place)(model, state, coordinate, rate)
+    state = jax.jit(forward_kinematics)(model, state, coordinate, rate)
     sensors = instrument(
         model,
         {

@@ -156,7 +156,7 @@ class ADMM(Solver):
         shift = state.shift
         if task.law == "ncp":
             shift = shift + self.lag * (problem.de_saxce(state.v) - shift)
-        u = problem.cones.raised(state.n_z + problem.r, shift)
+        u = problem.cones.add_normal(state.n_z + problem.r, shift)
         delta = self._solve(task, state, state.v - u)
         relaxed = state.z + self.relaxation * delta
         z = problem.cones.project(relaxed - rho * state.v / sigma)

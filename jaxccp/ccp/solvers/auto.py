@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from jaxccp.ccp.problem import Law, Problem
-from jaxccp.ccp.relay import Relay
 from jaxccp.ccp.solver import Solver
+from jaxccp.ccp.solver_sequence import SolverSequence
 from jaxccp.ccp.solvers.admm import ADMM
 from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.ccp.solvers.newton import Newton
@@ -42,18 +42,18 @@ class Auto(Solver):
     each: int = 4
     """… or for each contact at all, whichever are less."""
 
-    def chosen(self, problem: Problem, law: Law) -> Solver:
+    def resolve(self, problem: Problem, law: Law) -> Solver:
         delassus = problem.delassus
         size = delassus.factor_rows
         if problem.cones.rolling is not None:
             return APGD() if law == "ccp" else ADMM()
         last = None if law == "ccp" else PSOR()
-        if problem.cones.friction == "cone" and delassus.band is not None:
+        if problem.cones.cone_type == "cone" and delassus.band is not None:
             steps = min(self.banded * delassus.band.tile, self.each * (delassus.rows // 3))
-        elif problem.cones.friction != "cone" or size > self.largest:
-            return APGD() if last is None else Relay(APGD(), last, self.patience)
+        elif problem.cones.cone_type != "cone" or size > self.largest:
+            return APGD() if last is None else SolverSequence(APGD(), last, self.patience)
         elif size <= self.small:
-            return Relay(APGD(), Newton(), self.brief)
+            return SolverSequence(APGD(), Newton(), self.brief)
         else:
             steps = min(self.patience, round(self.patience * (size / self.middle) ** 2))
-        return Relay(APGD(), Newton(), steps, last)
+        return SolverSequence(APGD(), Newton(), steps, last)

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.boxed import BoxedRows, boxed_rows
-from jaxccp.ccp.cones import Friction
+from jaxccp.ccp.cones import ConeType
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
 from jaxccp.math import trees
@@ -70,7 +70,7 @@ class Dantzig(Solver):
     """
 
     laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
-    friction: ClassVar[tuple[Friction, ...]] = ("pyramid",)
+    cone_types: ClassVar[tuple[ConeType, ...]] = ("pyramid",)
 
     bounds: Literal["exact", "one-shot"] = "exact"
 
@@ -202,8 +202,8 @@ def _next(rows: BoxedRows, state: _State, path: Array) -> tuple[Array, Array, Ar
     first = jnp.min(jnp.where(watched, (gap + rounding) / speed, jnp.inf), initial=jnp.inf)
     event = jnp.argmax(jnp.where(watched & (length <= first), speed, 0.0))
     falls = path[n] < -(eps**0.9)
-    home = jnp.where(falls, state.t / jnp.where(falls, -path[n], 1.0), jnp.inf)
-    arrived = home <= first
+    finish = jnp.where(falls, state.t / jnp.where(falls, -path[n], 1.0), jnp.inf)
+    arrived = finish <= first
     stuck = ~arrived & jnp.isinf(first)
-    length = jnp.where(arrived, home, length.reshape(-1)[event])
+    length = jnp.where(arrived, finish, length.reshape(-1)[event])
     return event, jnp.where(stuck, 0.0, length), arrived, stuck

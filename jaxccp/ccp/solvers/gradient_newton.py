@@ -109,7 +109,7 @@ class GradientNewton(Solver):
             n_y = scaling.delassus.apply(y)
             velocity = n_y + offset
             if task.law == "ncp":
-                velocity = scaling.cones.raised(velocity, scaling.cones.de_saxce(velocity))
+                velocity = scaling.cones.add_normal(velocity, scaling.cones.de_saxce(velocity))
             after = scaling.cones.project(y - velocity / state.lipschitz)
             square = theta * theta
             slower = 0.5 * (theta * jnp.sqrt(square + 4) - square)

@@ -7,8 +7,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from jaxccp.ccp.cones import Friction
-from jaxccp.ccp.equalities import require_equalities
+from jaxccp.ccp.cones import ConeType
+from jaxccp.ccp.linear_problem import require_equalities
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
 from jaxccp.math import safe
@@ -66,9 +66,9 @@ class MINRES(Solver):
     """
 
     laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
-    friction: ClassVar[tuple[Friction, ...]] = ()
+    cone_types: ClassVar[tuple[ConeType, ...]] = ()
 
-    def chosen(self, problem: Problem, law: Law) -> Solver:
+    def resolve(self, problem: Problem, law: Law) -> Solver:
         require_equalities("MINRES", problem)
         if problem.delassus.split() is None:
             raise ValueError(

@@ -9,7 +9,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp import interior, proximal
-from jaxccp.ccp.cones import Friction
+from jaxccp.ccp.cones import ConeType
 from jaxccp.ccp.linear import FixedPointSystem, Inverse
 from jaxccp.ccp.linearization import shear
 from jaxccp.ccp.operators import Delassus, DenseDelassus
@@ -19,11 +19,11 @@ from jaxccp.ccp.solver import Solver, Task
 from jaxccp.math import safe, trees
 
 COUNT = len(proximal.WEIGHTS)
-SHORT = 1e-2
+SHORT_STEP = 1e-2
 """An interior step below this is stopped short."""
-BLUR = 1e-2
+MAX_ROUNDING = 1e-2
 """Largest rounding of a velocity N λ, in max‖r_c‖, with which an interior point is accepted."""
-SPOILT = 100.0
+MAX_RESIDUAL_RATIO = 100.0
 """An interior point with a residual so many times the best one's is not where the finish begins."""
 BACKOFF = 0.99
 """Fraction of the way to the boundary that an interior step takes."""
@@ -38,12 +38,12 @@ class _State:
     eta: Float[Array, " n"]
     """The iterate of the finish: velocities are those of impulses η, which need not be in K."""
     n_eta: Float[Array, " n"]
-    home: Float[Array, " n"]
+    anchor: Float[Array, " n"]
     """The multipliers of the finish, its best iterate."""
-    n_home: Float[Array, " n"]
+    n_anchor: Float[Array, " n"]
     best: Float[Array, ""]
     """Its residual [m/s]."""
-    idle: Int[Array, ""]
+    stall_count: Int[Array, ""]
     """Steps of the finish since it was last halved."""
     weight: Int[Array, ""]
     """Which of the finish's weights was to be the next one then."""
@@ -58,7 +58,7 @@ class _State:
     """Steps in a row that were stopped short inside."""
     lagged: Bool[Array, ""]
     """Whether the steps inside take De Saxcé's shift as given."""
-    over: Bool[Array, ""]
+    done: Bool[Array, ""]
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Newton(Solver):
     """
 
     laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
-    friction: ClassVar[tuple[Friction, ...]] = ("cone",)
+    cone_types: ClassVar[tuple[ConeType, ...]] = ("cone",)
 
     attempt: float = 1e-4
     """Residual over max‖r_c‖ at which the finish is first tried."""
@@ -117,7 +117,7 @@ class Newton(Solver):
     def step(self, task: Task, state: _State) -> _State:
         problem = task.problem
         at, shear_inside = _inside(task, state)
-        end = proximal.frame(task, self._weight(state), state.home, state.eta, state.n_eta)
+        end = proximal.frame(task, self._weight(state), state.anchor, state.eta, state.n_eta)
 
         # One factorisation serves either kind of step.
         right = trees.where(state.finishing, end.right, at.right)
@@ -147,24 +147,24 @@ class Newton(Solver):
         t = jnp.minimum(1.0, BACKOFF * interior.length(at, d))
         point = at.point.plus(t, d)
         # Where there is no solution the impulses grow until only rounding is left of velocities.
-        limit = BLUR / jnp.finfo(point.lam.dtype).eps * problem.scale() * task.rho
+        limit = MAX_ROUNDING / jnp.finfo(point.lam.dtype).eps * problem.scale() * task.rho
         finite = jnp.all(jnp.abs(point.lam) <= limit) & jnp.all(jnp.isfinite(point.slack))
         point = trees.where(finite, point, at.point)
         n_point = problem.delassus.apply(point.lam)
         residual = _residual(task, point.lam, n_point)
-        stuck = jnp.where(finite & (t > SHORT), 0, state.stuck + 1)
+        stuck = jnp.where(finite & (t > SHORT_STEP), 0, state.stuck + 1)
         # Where rounding has spoilt the last points, the finish begins at one before them.
-        better = (residual <= SPOILT * state.best) | (residual <= state.attempt)
-        home = jnp.where(better, point.lam, state.home)
-        n_home = jnp.where(better, n_point, state.n_home)
+        better = (residual <= MAX_RESIDUAL_RATIO * state.best) | (residual <= state.attempt)
+        anchor = jnp.where(better, point.lam, state.anchor)
+        n_anchor = jnp.where(better, n_point, state.n_anchor)
         return replace(
             state,
             lam=point.lam,
             n_lam=n_point,
-            eta=home,
-            n_eta=n_home,
-            home=home,
-            n_home=n_home,
+            eta=anchor,
+            n_eta=n_anchor,
+            anchor=anchor,
+            n_anchor=n_anchor,
             best=jnp.where(better, residual, state.best),
             point=point,
             n_point=n_point,
@@ -183,24 +183,25 @@ class Newton(Solver):
         n_lam = problem.delassus.apply(lam)
         residual = _residual(task, lam, n_lam)
         better = residual <= 0.5 * state.best
-        idle = jnp.where(better, 0, state.idle + 1)
+        stall_count = jnp.where(better, 0, state.stall_count + 1)
         # While there is a way inside, that takes less than what may be lost here.
-        failed = idle >= jnp.where(state.stuck > 0, COUNT * self.patience, 1)
+        failed = stall_count >= jnp.where(state.stuck > 0, COUNT * self.patience, 1)
         weight = jnp.where(better, jnp.minimum(self._weight(state) + 1, COUNT - 1), state.weight)
         # New multipliers where they are better; another weight begins at the old ones again.
-        restart = better | (idle % self.patience == 0) | ~jnp.isfinite(residual)
-        home, n_home = jnp.where(better, lam, state.home), jnp.where(better, n_lam, state.n_home)
+        restart = better | (stall_count % self.patience == 0) | ~jnp.isfinite(residual)
+        anchor = jnp.where(better, lam, state.anchor)
+        n_anchor = jnp.where(better, n_lam, state.n_anchor)
         state = self._again(task, state, failed & (state.stuck > 0))
         return replace(
             state,
-            lam=jnp.where(jnp.isfinite(residual), lam, home),
-            n_lam=jnp.where(jnp.isfinite(residual), n_lam, n_home),
-            eta=jnp.where(restart, home, eta),
-            n_eta=jnp.where(restart, n_home, n_eta),
-            home=home,
-            n_home=n_home,
+            lam=jnp.where(jnp.isfinite(residual), lam, anchor),
+            n_lam=jnp.where(jnp.isfinite(residual), n_lam, n_anchor),
+            eta=jnp.where(restart, anchor, eta),
+            n_eta=jnp.where(restart, n_anchor, n_eta),
+            anchor=anchor,
+            n_anchor=n_anchor,
             best=jnp.where(better, residual, state.best),
-            idle=jnp.where(failed, 0, idle),
+            stall_count=jnp.where(failed, 0, stall_count),
             weight=jnp.where(failed, 0, weight),
             finishing=~failed,
             attempt=jnp.where(failed, self.retry * state.attempt, state.attempt),
@@ -209,13 +210,13 @@ class Newton(Solver):
     def _weight(self, state: _State) -> Int[Array, ""]:
         """Which weight the finish has: a larger one after each success, all in turn where there
         is none."""
-        return (state.weight + state.idle // self.patience) % COUNT
+        return (state.weight + state.stall_count // self.patience) % COUNT
 
     def _again(self, task: Task, state: _State, now: Array) -> _State:
         """From the start once more, De Saxcé's shift taken as given in each step: slower, but the
         steps are those of a convex problem."""
         if task.law == "ccp":
-            return replace(state, over=state.over | now)
+            return replace(state, done=state.done | now)
         point = interior.start(task.problem, task.rho)
         again = replace(
             state,
@@ -224,7 +225,7 @@ class Newton(Solver):
             attempt=self.attempt * task.problem.scale() / self.retry,
             stuck=jnp.int32(0),
             lagged=jnp.asarray(True),
-            over=state.lagged,
+            done=state.lagged,
         )
         return trees.where(now, again, state)
 
@@ -232,7 +233,7 @@ class Newton(Solver):
         return state.lam, state.n_lam
 
     def done(self, task: Task, state: _State) -> Bool[Array, ""]:
-        return state.over
+        return state.done
 
 
 def _residual(task: Task, lam: Array, n_lam: Array) -> Array:

@@ -58,7 +58,7 @@ class PJacobi(Solver):
         x, n_x = state.momentum.x
         u = s * (n_x + task.problem.r)
         if task.law == "ncp":
-            u = cones.raised(u, cones.de_saxce(u))
+            u = cones.add_normal(u, cones.de_saxce(u))
         y = cones.project(x - self.omega * u)
         y = self.sharpness * y + (1.0 - self.sharpness) * x
         n_lam = task.problem.delassus.apply(s * y)

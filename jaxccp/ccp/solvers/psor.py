@@ -22,7 +22,7 @@ class PSOR(GaussSeidel):
     Chrono's one number for all three rows takes twice the sweeps. Under Coulomb's law ũ has De
     Saxcé's correction at the contact's own velocity: the nonsmooth Gauss–Seidel method of Jean,
     CMAME 177 (1999). The box ±μ λ_n of the normal impulse of the moment, which Chrono has for
-    friction, is ``Cones(…, friction="pyramid")`` under that law.
+    friction, is ``Cones(…, cone_type="pyramid")`` under that law.
     """
 
     omega: float = 1.0

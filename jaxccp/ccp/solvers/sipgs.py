@@ -6,7 +6,7 @@ from typing import ClassVar
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
-from jaxccp.ccp.cones import Friction
+from jaxccp.ccp.cones import ConeType
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
 from jaxccp.ccp.sweeps.gauss_seidel import GaussSeidel, State
@@ -22,7 +22,7 @@ class SIPGS(GaussSeidel):
     of a row's impulses so far is clamped, and the bodies' velocities follow at once: Catto,
     "Iterative dynamics with temporal coherence" (GDC 2005), after Moreau's time stepping, and
     VEROSIM's SIPGS. Of a contact the normal goes first, then its tangents within what that
-    allows: the disc ‖λ_t‖ ≤ μ λ_n, or the box of VEROSIM with ``Cones(…, friction="pyramid")``.
+    allows: the disc ‖λ_t‖ ≤ μ λ_n, or the box of VEROSIM with ``Cones(…, cone_type="pyramid")``.
     That is Coulomb's law. Under the convex one, which does not separate so, a contact's three
     rows go together as in PSOR.
 
@@ -31,7 +31,7 @@ class SIPGS(GaussSeidel):
     by, beside the original's criterion.
     """
 
-    friction: ClassVar[tuple[Friction, ...]] = ("cone", "pyramid")
+    cone_types: ClassVar[tuple[ConeType, ...]] = ("cone", "pyramid")
     coupled: ClassVar[bool] = False
     extrapolates: ClassVar[tuple[Law, ...]] = ("ccp",)
     """Under Coulomb's law, with normal and tangents apart, extrapolation may end in a cycle."""
@@ -40,13 +40,13 @@ class SIPGS(GaussSeidel):
     """Also stop when a sweep's changes of impulses sum up to no more than this [N·s], VEROSIM's
     criterion (0.1 there); 0 stops when a sweep changes nothing."""
 
-    def chosen(self, problem: Problem, law: Law) -> Solver:
+    def resolve(self, problem: Problem, law: Law) -> Solver:
         if problem.delassus.split() is None:
             raise ValueError(
                 "SIPGS works on the velocities of bodies and needs a BodyDelassus, not a "
                 f"{type(problem.delassus).__name__}: build one, or use PSOR"
             )
-        return super().chosen(problem, law)
+        return super().resolve(problem, law)
 
     def update(
         self, law: Law, blocks: Blocks, x: Float[Array, "w 3"], u: Float[Array, "w 3"]
@@ -65,7 +65,7 @@ class SIPGS(GaussSeidel):
         self, blocks: Blocks, tangent: Float[Array, "w 2"], limit: Float[Array, "w 1"]
     ) -> Float[Array, "w 2"]:
         """The nearest point of the disc, or of the square, that the normal impulse allows."""
-        if blocks.friction == "pyramid":
+        if blocks.cone_type == "pyramid":
             return jnp.clip(tangent, -limit, limit)
         length = safe.norm(tangent)[:, None]
         return jnp.where(length > limit, safe.divide(limit, length) * tangent, tangent)

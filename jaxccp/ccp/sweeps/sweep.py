@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.ccp.cones import SECTIONS, Friction, Section
+from jaxccp.ccp.cones import SECTIONS, ConeType, Section
 from jaxccp.ccp.problem import Problem
 from jaxccp.ccp.scaling import scaled
 from jaxccp.ccp.sweeps.colouring import Schedule
@@ -32,11 +32,11 @@ class Blocks:
     is_contact: Bool[Array, " w"]
     coupling: Float[Array, "w 2"]
     """Entries of N that couple a contact's tangents with its normal."""
-    friction: Friction = field(metadata={"static": True})
+    cone_type: ConeType = field(metadata={"static": True})
 
     @property
     def section(self) -> Section:
-        return SECTIONS[self.friction]
+        return SECTIONS[self.cone_type]
 
     def constrained(
         self, contacts: Float[Array, "w 3"], scalars: Float[Array, " w"]
@@ -123,7 +123,7 @@ def prepare(problem: Problem, schedule: Schedule, scale: Float[Array, " n"]) -> 
             jnp.zeros((scalars, 2), scale.dtype),
             own[:, 0, 1:] * sizes[:, :1] * sizes[:, 1:],
         ),
-        inner.friction,
+        inner.cone_type,
     )
     return Sweep(
         schedule,

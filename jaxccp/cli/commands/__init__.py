@@ -1,7 +1,7 @@
 """Options of the commands and what is said of them; nothing here imports JAX."""
 
-from jaxccp.cli.commands.identify import identify
-from jaxccp.cli.commands.simulate import simulate
-from jaxccp.cli.commands.solve import solve
+from jaxccp.cli.commands.identify_command import identify
+from jaxccp.cli.commands.simulate_command import simulate
+from jaxccp.cli.commands.solve_command import solve
 
 __all__ = ["identify", "simulate", "solve"]

@@ -22,7 +22,7 @@ pair, they then take two thirds of the time of all pairs, and two seconds longer
 (experiments/broad_phase). A point of other kernels costs more than that of balls."""
 
 
-def chosen(name: str, points: int) -> str:
+def resolve(name: str, points: int) -> str:
     """The method for pairs of moving shapes with so many candidate points; ``"auto"`` decides by
     that number.
 
@@ -35,4 +35,4 @@ def chosen(name: str, points: int) -> str:
     return name
 
 
-__all__ = ["BROAD", "MANY", "Candidates", "all_pairs", "cells", "chosen"]
+__all__ = ["BROAD", "MANY", "Candidates", "all_pairs", "cells", "resolve"]

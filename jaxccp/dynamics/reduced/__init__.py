@@ -1,9 +1,9 @@
 """Mechanisms in reduced coordinates: joints give degrees of freedom in place of equality rows."""
 
 from jaxccp.dynamics.reduced.advance import advance, moved, settle
-from jaxccp.dynamics.reduced.reaction import reactions
+from jaxccp.dynamics.reduced.reduced_system import ReducedSystem, assemble
 from jaxccp.dynamics.reduced.shake import corrected
-from jaxccp.dynamics.reduced.system import ReducedSystem, assemble
+from jaxccp.dynamics.reduced.tree_reaction import reactions
 from jaxccp.model.model import Topology
 
 DENSE = 100

@@ -8,18 +8,18 @@ from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inertia import rotate_freely, spin_of, world_inertia
 from jaxccp.dynamics.reduced.bias import trust
-from jaxccp.dynamics.reduced.system import ReducedSystem
+from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
 from jaxccp.dynamics.system import Outcome
 from jaxccp.math import linear3, quaternion, safe
+from jaxccp.model.forward_kinematics import forward_kinematics
 from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.model import Model
-from jaxccp.model.place import place
 from jaxccp.model.state import State
 
 
 def settle(model: Model, state: State) -> State:
     """The state with the coordinates of its joints as the poses of the bodies have them."""
-    return replace(state, turns=joint_motion(model, state).coordinate)
+    return replace(state, joint_positions=joint_motion(model, state).coordinate)
 
 
 def advance(model: Model, state: State, system: ReducedSystem, outcome: Outcome) -> State:
@@ -31,7 +31,7 @@ def advance(model: Model, state: State, system: ReducedSystem, outcome: Outcome)
     momentum that the ways of its bodies would cost; less so where a step is no small angle.
     """
     h = system.h
-    after = moved(model, state, outcome.carrying, h)
+    after = moved(model, state, outcome.transport_velocity, h)
     momentum = system.mass.apply(outcome.twist) + system.bend
     if system.action.late:
         momentum = momentum.at[:, 3:].add(_overtaken(model, system, outcome))
@@ -40,7 +40,7 @@ def advance(model: Model, state: State, system: ReducedSystem, outcome: Outcome)
     spin = spin_of(model, after.quaternion, momentum[:, 3:])
     if not model.topology.dofs.floating.any():
         return replace(after, velocity=velocity, angular_velocity=spin)
-    straight = jnp.einsum("bvi,v->bi", system.jacobian[..., :3], outcome.carrying) + bent
+    straight = jnp.einsum("bvi,v->bi", system.jacobian[..., :3], outcome.transport_velocity) + bent
     missed = state.position + h * straight - after.position
     shift, turn = _conserving(model, after, missed, velocity)
     dofs = model.topology.dofs
@@ -59,7 +59,7 @@ def _overtaken(model: Model, system: ReducedSystem, outcome: Outcome) -> Float[A
     once in a step: see :meth:`jaxccp.dynamics.system.System.after`."""
     jacobian, free = system.jacobian[..., :3], system.inverse_root @ system.whitened_free
     moved = outcome.twist[:, :3] - jnp.einsum("bvi,v->bi", jacobian, free)
-    shifted = jnp.einsum("bvi,v->bi", jacobian, outcome.carrying - free)
+    shifted = jnp.einsum("bvi,v->bi", jacobian, outcome.transport_velocity - free)
     lost = system.h * system.mass.mass[:, None] * jnp.cross(moved, shifted)
     return jnp.where(jnp.asarray(model.topology.dofs.jointed)[:, None], 0.0, lost)
 
@@ -108,9 +108,9 @@ def moved(
     )
     change = h * velocity[dofs.first_axis :]
     if len(model.topology.linkage.loops):
-        change = jnp.zeros_like(state.turns).at[dofs.axes].set(change)
-    coordinate = _advanced(model, state.turns, change)
-    return place(model, rooted, coordinate)
+        change = jnp.zeros_like(state.joint_positions).at[dofs.axes].set(change)
+    coordinate = _advanced(model, state.joint_positions, change)
+    return forward_kinematics(model, rooted, coordinate)
 
 
 def _advanced(model: Model, q: Float[Array, " na"], change: Float[Array, " na"]) -> Array:

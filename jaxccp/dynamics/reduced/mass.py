@@ -37,5 +37,5 @@ def mass_matrix(
     pushing = total[:, None] * (screws.linear + jnp.cross(angular, centre - screws.origin))
     velocity = screws.at(centre)
     power = jnp.sum(velocity * pushing[:, None], axis=2) + turning @ angular.T
-    lower = jnp.where(dofs.over, power, 0.0)
+    lower = jnp.where(dofs.covers, power, 0.0)
     return lower + jnp.where(np.eye(dofs.count, dtype=bool), 0.0, lower.T)

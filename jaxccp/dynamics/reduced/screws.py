@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.math import quaternion
-from jaxccp.model.chain import joint_chains
 from jaxccp.model.dofs import Dofs
+from jaxccp.model.joint_chain import joint_chains
 from jaxccp.model.kinematics import joint_frames
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -47,7 +47,7 @@ def screws(model: Model, state: State) -> Screws:
     """Of a mechanism whose bodies are where its coordinates put them."""
     linkage, dofs = model.topology.linkage, model.topology.dofs
     dtype = state.position.dtype
-    columns = joint_chains(model, state.turns)[2]
+    columns = joint_chains(model, state.joint_positions)[2]
     owner, slot = (part[dofs.axes] for part in linkage.place)
     facing, origin = joint_frames(model, state)
     turn = quaternion.to_matrix(facing[:, 1])[owner]

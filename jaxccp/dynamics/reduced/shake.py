@@ -7,7 +7,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.reduced.advance import moved
-from jaxccp.dynamics.reduced.system import ReducedSystem
+from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
 from jaxccp.dynamics.system import Outcome
 from jaxccp.model.kinematics import tree_motion
 from jaxccp.model.model import Model
@@ -27,7 +27,7 @@ def corrected(
 
     def once(added: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
         velocity, impulses = added
-        missed = _errors(model, moved(model, state, outcome.carrying + velocity, h), h)
+        missed = _errors(model, moved(model, state, outcome.transport_velocity + velocity, h), h)
         more, answer = closing.saddle.solve(still[:, None], missed[:, None] / h)
         return (velocity + system.inverse_root @ more[:, 0], impulses + answer[:, 0]), None
 
@@ -36,14 +36,14 @@ def corrected(
     return replace(
         outcome,
         twist=outcome.twist + jnp.einsum("bvi,v->bi", system.jacobian, velocity),
-        carrying=outcome.carrying + velocity,
+        transport_velocity=outcome.transport_velocity + velocity,
         scalars=outcome.scalars.at[system.linkage.closing].add(impulses),
     )
 
 
 def _errors(model: Model, state: State, h: Array | float) -> Float[Array, " m"]:
     """Of the rows that close loops, at the end of a step that the clock of ``state`` is before."""
-    motion, tendons = tree_motion(model, state), model.topology.linkage.routing.held
-    lengths = model.tendons.held_at(state.time + h)
+    motion, tendons = tree_motion(model, state), model.topology.linkage.routing.bilateral
+    lengths = model.tendons.bilateral_length(state.time + h)
     missed = jnp.concatenate([motion.error, (motion.tendon.length - lengths)[tendons]])
     return missed[model.topology.linkage.closing]

@@ -5,15 +5,15 @@ from collections.abc import Callable
 import jax
 import jax.numpy as jnp
 
+from jaxccp.dynamics.rows.bilateral import bilateral
 from jaxccp.dynamics.rows.friction import friction
-from jaxccp.dynamics.rows.held import held
 from jaxccp.dynamics.rows.limit import ball, lower, upper
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.rows.servo import servo
 from jaxccp.dynamics.rows.spring import spring
-from jaxccp.dynamics.rows.tendon import tendon
+from jaxccp.dynamics.rows.tendon_length import tendon
 
-FORBIDDING = (held, tendon)
+FORBIDDING = (bilateral, tendon)
 ACTING = (spring, lower, upper, ball, friction, servo)
 """In the order of the multipliers, after those that forbid motion; how many there are is for
 :attr:`jaxccp.model.linkage.Linkage.rows` to know."""

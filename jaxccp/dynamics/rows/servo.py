@@ -17,7 +17,7 @@ def servo(step: Step) -> Rows:
     """
     index = step.model.topology.linkage.servos
     actuators, h = jax.tree.map(lambda leaf: leaf[index], step.model.actuators), step.h
-    axes = step.model.topology.linkage.driven[index]
+    axes = step.model.topology.linkage.actuated[index]
     alpha: Array = h * actuators.damping + h * h * actuators.stiffness
     x = actuators.gear * step.coordinate[axes]
     wanted: Array = _command(step)[index] - actuators.stiffness * x
@@ -49,7 +49,7 @@ def explicit(step: Step) -> Float[Array, " nm"]:
 
 def forces(step: Step) -> Float[Array, " nm"]:
     """Force of each actuator as things stand, before its gear."""
-    actuators, axes = step.model.actuators, step.model.topology.linkage.driven
+    actuators, axes = step.model.actuators, step.model.topology.linkage.actuated
     x = actuators.gear * step.coordinate[axes]
     speed = actuators.gear * step.rate[axes]
     force = _command(step) - actuators.stiffness * x - actuators.damping * speed
@@ -61,5 +61,5 @@ def applied(step: Step) -> Float[Array, "nb 6"]:
     """Forces and torques on the bodies (world) of the actuators that do not feed back, and of
     force laws."""
     linkage = step.model.topology.linkage
-    motors = step.push(linkage.driven, explicit(step).at[linkage.servos].set(0.0))
+    motors = step.push(linkage.actuated, explicit(step).at[linkage.servos].set(0.0))
     return motors + pushed(step) if step.model.tendons.ruled else motors

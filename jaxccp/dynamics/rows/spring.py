@@ -19,7 +19,7 @@ def spring(step: Step) -> Rows:
     is an applied force.
     """
     axes, h = step.model.axes, step.h
-    index = step.model.topology.linkage.sprung
+    index = step.model.topology.linkage.compliant
     stiffness, armature = axes.stiffness[index], axes.armature[index]
     law = linear_law(step)
     resisting = h * (axes.damping + law.damping) + h * h * (axes.stiffness + law.stiffness)

@@ -17,10 +17,10 @@ from jaxccp.dynamics import reduced
 from jaxccp.dynamics.contact_data import contact_data
 from jaxccp.dynamics.inertia import carry_spin, rotate_freely
 from jaxccp.dynamics.inputs import check_inputs
-from jaxccp.dynamics.reaction import pushes, reactions, tendon_forces
+from jaxccp.dynamics.reaction import contact_wrenches, reactions, tendon_forces
 from jaxccp.dynamics.reduced import ReducedSystem, settle
-from jaxccp.dynamics.report import StepReport, report
 from jaxccp.dynamics.rows.row import rates
+from jaxccp.dynamics.step_report import StepReport, report
 from jaxccp.dynamics.system import Outcome, System, assemble
 from jaxccp.model.kinematics import JointMotion, joint_motion, tree_motion
 from jaxccp.model.model import Model
@@ -105,9 +105,9 @@ class EulerImplicitLinearized:
         system, motion = self._assembled(model, state, contacts, force, control)
         jointed = motion is not None
         if jointed:
-            state = replace(state, turns=motion.coordinate)
-        world = recall(state.memory, contacts)
-        guess = system.guess(state.memory.scalars, world)
+            state = replace(state, joint_positions=motion.coordinate)
+        world = recall(state.warm_start, contacts)
+        guess = system.guess(state.warm_start.scalars, world)
         solution = solve(
             system.problem,
             self.algorithm(model),
@@ -126,13 +126,13 @@ class EulerImplicitLinearized:
             after = reduced.advance(model, state, system, outcome)
         else:
             after = self._advance(model, state, outcome)
-        memory = remember(state.memory, contacts, outcome.contacts, outcome.scalars)
-        after = replace(after, time=state.time + self.h, memory=memory)
+        warm_start = remember(state.warm_start, contacts, outcome.contacts, outcome.scalars)
+        after = replace(after, time=state.time + self.h, warm_start=warm_start)
         if jointed:
             rate = rates(model.topology.linkage, motion, outcome.twist)
             twist = after.twist
             after = replace(after, rotors=Rotors(rate, twist))
-        pushed = pushes(state, contacts, system.action.lever, outcome.contacts, self.h)
+        pushed = contact_wrenches(state, contacts, system.action.lever, outcome.contacts, self.h)
         if isinstance(system, ReducedSystem):
             acting = reduced.reactions(model, state, system, outcome, pushed)
         else:
@@ -182,13 +182,15 @@ class EulerImplicitLinearized:
 
     def _advance(self, model: Model, state: State, outcome: Outcome) -> State:
         """With the velocities after the step and the poses to which it leads."""
-        twist, carrying = outcome.twist, outcome.carrying
+        twist, transport_velocity = outcome.twist, outcome.transport_velocity
         free = jnp.asarray(model.topology.free)[:, None]
-        turned = rotate_freely(model.bodies.inertia, state.quaternion, carrying[:, 3:], self.h)
+        turned = rotate_freely(
+            model.bodies.inertia, state.quaternion, transport_velocity[:, 3:], self.h
+        )
         turned = jnp.where(free, turned, state.quaternion)
         return replace(
             state,
-            position=state.position + self.h * carrying[:, :3],
+            position=state.position + self.h * transport_velocity[:, :3],
             quaternion=turned,
             velocity=twist[:, :3],
             angular_velocity=carry_spin(model, state.quaternion, turned, twist[:, 3:]),

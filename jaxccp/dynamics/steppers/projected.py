@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 from jaxccp.dynamics import reduced
 from jaxccp.dynamics.projection import project
 from jaxccp.dynamics.reduced import ReducedSystem
-from jaxccp.dynamics.report import StepReport
+from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
 from jaxccp.dynamics.system import Outcome, System
 from jaxccp.model.kinematics import joint_motion
@@ -78,14 +78,17 @@ class EulerImplicitProjected(EulerImplicitLinearized):
             return reduced.corrected(model, state, system, outcome, CORRECTIONS)
         if system.equalities is None or system.partition is None:
             return outcome
-        equalities, kept = system.equalities, model.topology.linkage.routing.held
-        rows, lengths = system.partition.eliminated, model.tendons.held_at(state.time + self.h)
+        equalities, kept = system.equalities, model.topology.linkage.routing.bilateral
+        rows = system.partition.eliminated
+        lengths = model.tendons.bilateral_length(state.time + self.h)
         none = jnp.zeros_like(outcome.twist)
 
         def plus(change: Array, impulses: Array) -> Outcome:
-            twist, carrying = outcome.twist + change, outcome.carrying + change
+            twist, transport_velocity = outcome.twist + change, outcome.transport_velocity + change
             scalars = outcome.scalars.at[rows].add(impulses)
-            return replace(outcome, twist=twist, carrying=carrying, scalars=scalars)
+            return replace(
+                outcome, twist=twist, transport_velocity=transport_velocity, scalars=scalars
+            )
 
         def once(added: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
             motion = joint_motion(model, self._advance(model, state, plus(*added)))

@@ -3,7 +3,7 @@
 import numpy as np
 
 from jaxccp.io.errors import InputError
-from jaxccp.io.mjcf.findings import Findings
+from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.joints import HINGE, SLIDE, Axes
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model.actuator import Actuator, Range
@@ -24,7 +24,7 @@ def add_actuators(
     builder: ModelBuilder,
     axes: Axes,
     tendons: dict[int, str],
-    findings: Findings,
+    report: ImportReport,
 ) -> np.ndarray:
     """Add the actuators; the file's number of each of ours."""
     if source.off("ACTUATION"):
@@ -38,7 +38,7 @@ def add_actuators(
             said = str(error).removeprefix("Actuator: ")
             raise InputError(source.path, f"{label}: {said}", "correct it") from None
         if isinstance(found, str):
-            findings.ignore(label, found)
+            report.ignore(label, found)
             continue
         actuator, axis = found
         builder.add_actuator(actuator, axis, source.name("actuator", index) or None)

@@ -9,8 +9,8 @@ import numpy as np
 from jaxccp.collision.pairs import lookup
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.bodies import Frames
-from jaxccp.io.mjcf.findings import Findings
 from jaxccp.io.mjcf.hulls import thinned
+from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model.material import Material
 from jaxccp.model.shapes import (
@@ -34,16 +34,16 @@ SAME = 1e-9
 """Difference of friction coefficients that is none."""
 
 
-def add_geoms(source: Source, builder: ModelBuilder, frames: Frames, findings: Findings) -> None:
+def add_geoms(source: Source, builder: ModelBuilder, frames: Frames, report: ImportReport) -> None:
     """Add the geoms that take part in collisions, and say which may touch."""
-    pairs = _pairs(source, findings)
+    pairs = _pairs(source, report)
     shapes: dict[int, int] = {}
     kinds: dict[int, str] = {}
     for geom in sorted({geom for pair in pairs for geom in pair}):
         label = source.label("geom", geom)
-        shape = _shape(source, geom, findings)
+        shape = _shape(source, geom, report)
         if isinstance(shape, str):
-            findings.ignore(label, shape)
+            report.ignore(label, shape)
             continue
         body = int(source.m.geom_bodyid[geom])
         try:
@@ -55,7 +55,7 @@ def add_geoms(source: Source, builder: ModelBuilder, frames: Frames, findings: F
         except ValueError as error:
             raise InputError(source.path, f"{label}: {_of_file(error)}", "correct it") from None
         kinds[geom] = shape.kind
-        _approximated(source, geom, findings)
+        _approximated(source, geom, report)
     chosen = []
     for (a, b), friction in pairs.items():
         if a not in shapes or b not in shapes:
@@ -64,15 +64,15 @@ def add_geoms(source: Source, builder: ModelBuilder, frames: Frames, findings: F
             lookup(kinds[a], kinds[b])
         except ValueError:
             what = f"no contact with a {kinds[b]}, {source.label('geom', b)}"
-            findings.ignore(source.label("geom", a), what, "exclude the pair")
+            report.ignore(source.label("geom", a), what, "exclude the pair")
             continue
         chosen.append((shapes[a], shapes[b]))
         if np.abs(np.subtract(friction, _larger(source, a, b))).max() > SAME:
-            builder.rub(shapes[a], shapes[b], *friction)
+            builder.set_pair_friction(shapes[a], shapes[b], *friction)
     builder.collide_only(chosen)
 
 
-def _pairs(source: Source, findings: Findings) -> dict[tuple[int, int], Friction]:
+def _pairs(source: Source, report: ImportReport) -> dict[tuple[int, int], Friction]:
     """Pairs of geoms that MuJoCo would let touch, with their friction coefficients."""
     m = source.m
     if source.off("CONTACT", "CONSTRAINT"):
@@ -84,7 +84,7 @@ def _pairs(source: Source, findings: Findings) -> dict[tuple[int, int], Friction
             slide, across, spin, roll, other = m.pair_friction[pair]
             if slide != across or roll != other:
                 label = source.label("geom", a)
-                findings.approximate(
+                report.approximate(
                     label,
                     f"friction against {source.label('geom', b)} is the same in all directions",
                 )
@@ -151,19 +151,19 @@ def _larger(source: Source, a: int, b: int) -> Friction:
     )
 
 
-def _approximated(source: Source, geom: int, findings: Findings) -> None:
+def _approximated(source: Source, geom: int, report: ImportReport) -> None:
     m, label = source.m, source.label("geom", geom)
     if m.geom_margin[geom]:
-        findings.approximate(
+        report.approximate(
             label, f"margin {m.geom_margin[geom]:g} is 0 here: surfaces touch when they meet"
         )
     for column, what in COLUMNS.items():
         values = source.column(column)
         if len(values) and np.any(values[geom]):
-            findings.ignore(label, f"{what} is not supported")
+            report.ignore(label, f"{what} is not supported")
 
 
-def _shape(source: Source, geom: int, findings: Findings) -> Shape | str:
+def _shape(source: Source, geom: int, report: ImportReport) -> Shape | str:
     """Ours, or what is not supported."""
     m, kinds = source.m, source.mujoco.mjtGeom
     kind, size = int(m.geom_type[geom]), tuple(float(x) for x in m.geom_size[geom])
@@ -181,7 +181,7 @@ def _shape(source: Source, geom: int, findings: Findings) -> Shape | str:
         if kind == int(kinds.mjGEOM_ELLIPSOID):
             return Ellipsoid((size[0], size[1], size[2]))
         if kind == int(kinds.mjGEOM_MESH):
-            return ConvexMesh(_points(source, geom, findings))
+            return ConvexMesh(_points(source, geom, report))
         if kind == int(kinds.mjGEOM_HFIELD):
             return _height_field(source, geom)
     except ValueError as error:
@@ -195,14 +195,14 @@ def _of_file(error: ValueError) -> str:
     return re.sub(r"^[A-Z]\w+: ", "", str(error))
 
 
-def _points(source: Source, geom: int, findings: Findings) -> np.ndarray:
+def _points(source: Source, geom: int, report: ImportReport) -> np.ndarray:
     m, mesh = source.m, source.m.geom_dataid[geom]
     start = m.mesh_vertadr[mesh]
     kept, corners, beyond = thinned(
         np.array(m.mesh_vert[start : start + m.mesh_vertnum[mesh]], float)
     )
     if corners:
-        findings.approximate(
+        report.approximate(
             source.label("geom", geom),
             f"the hull of its mesh has {corners} vertices, of which {len(kept)} are kept: it is "
             f"{beyond:.2g} m smaller at most",

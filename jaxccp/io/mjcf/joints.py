@@ -7,7 +7,7 @@ import numpy as np
 
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.bodies import Frames
-from jaxccp.io.mjcf.findings import Findings
+from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model.joints import Axis, Ball, Compound, Hinge, Slide
 from jaxccp.scene.builder import ModelBuilder
@@ -36,12 +36,12 @@ class Axes:
     """How many joints of ours they are."""
 
 
-def add_joints(source: Source, builder: ModelBuilder, frames: Frames, findings: Findings) -> Axes:
+def add_joints(source: Source, builder: ModelBuilder, frames: Frames, report: ImportReport) -> Axes:
     """Add the joints of all bodies."""
     m = source.m
     names = [""] * m.nv
     taken: set[str] = set()
-    _refuse(source, findings)
+    _note_unsupported(source, report)
     for body in np.flatnonzero(m.body_jntnum):
         own = np.arange(m.body_jntnum[body]) + m.body_jntadr[body]
         if m.jnt_type[own[0]] == FREE and not _acts(source, own[0]):
@@ -102,7 +102,7 @@ def _add(
         raise InputError(source.path, f"{label}: {error}", "give it other joints") from None
 
 
-def _refuse(source: Source, findings: Findings) -> None:
+def _note_unsupported(source: Source, report: ImportReport) -> None:
     """Note what acts along joints in ways that ours do not know."""
     m = source.m
     for joint in range(m.njnt):
@@ -111,7 +111,7 @@ def _refuse(source: Source, findings: Findings) -> None:
             values = source.column(column)
             index = dof if column.startswith("dof") else joint
             if len(values) and np.any(values[index]):
-                findings.ignore(source.label("joint", joint), f"{what} is not supported")
+                report.ignore(source.label("joint", joint), f"{what} is not supported")
 
 
 def _acts(source: Source, joint: int) -> bool:

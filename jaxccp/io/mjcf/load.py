@@ -9,19 +9,19 @@ import jax.numpy as jnp
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.actuators import add_actuators
 from jaxccp.io.mjcf.bodies import add_bodies
-from jaxccp.io.mjcf.closing import settled
-from jaxccp.io.mjcf.equalities import add_equalities
-from jaxccp.io.mjcf.findings import Findings
+from jaxccp.io.mjcf.equality_constraints import add_equalities
+from jaxccp.io.mjcf.fluid_boxes import read_fluid
 from jaxccp.io.mjcf.geoms import add_geoms
+from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.joints import add_joints
 from jaxccp.io.mjcf.keyframes import Keyframe, keyframes
 from jaxccp.io.mjcf.layout import layout
-from jaxccp.io.mjcf.medium import medium
-from jaxccp.io.mjcf.refused import refuse
-from jaxccp.io.mjcf.sensors import sensed_tendons, sensors
-from jaxccp.io.mjcf.sites import add_sites
+from jaxccp.io.mjcf.loop_closing import settled
+from jaxccp.io.mjcf.read_sensors import sensed_tendons, sensors
+from jaxccp.io.mjcf.read_sites import add_sites
 from jaxccp.io.mjcf.source import Source
 from jaxccp.io.mjcf.tendons import add_tendons
+from jaxccp.io.mjcf.unsupported import note_unsupported
 from jaxccp.model import Combination, Model, State
 from jaxccp.model.sites import Sites
 from jaxccp.scene import ModelBuilder
@@ -82,25 +82,25 @@ def load(
         UnsupportedError: the file has elements that cannot be simulated; names them all.
         InputError: the file cannot be read, or describes no mechanism.
     """
-    source, findings = Source(path), Findings()
+    source, report = Source(path), ImportReport()
     gravity = [0.0, 0.0, 0.0] if source.off("GRAVITY") else source.m.opt.gravity
     builder = ModelBuilder(gravity=gravity, combination=Combination(friction="max"))
     try:
         frames = add_bodies(source, builder)
-        axes = add_joints(source, builder, frames, findings)
+        axes = add_joints(source, builder, frames, report)
         sensed = sensed_tendons(source)
-        tendons = add_tendons(source, builder, frames, axes, sensed, findings)
-        actuators = add_actuators(source, builder, axes, tendons, findings)
-        add_equalities(source, builder, frames, axes, findings)
-        add_geoms(source, builder, frames, findings)
+        tendons = add_tendons(source, builder, frames, axes, sensed, report)
+        actuators = add_actuators(source, builder, axes, tendons, report)
+        add_equalities(source, builder, frames, axes, report)
+        add_geoms(source, builder, frames, report)
         add_sites(source, builder, frames)
-        refuse(source, findings)
-        fluid = medium(source, frames, findings)
-        findings.settle(source.path, allow_unsupported)
+        note_unsupported(source, report)
+        fluid = read_fluid(source, frames, report)
+        report.settle(source.path, allow_unsupported)
         model, state = builder.build_open(max_contacts)
         state, was_open = settled(model, state)
         if was_open is not None:
-            findings.approximate(
+            report.approximate(
                 was_open.what, f"{was_open.error:.3g} m or rad open at qpos0; closed in the state"
             )
         places = layout(source, frames, axes, actuators, model)
@@ -110,12 +110,12 @@ def load(
     except ValueError as error:
         raise InputError(source.path, str(error), "correct the file") from None
     return Loaded(
-        replace(model, medium=fluid),
+        replace(model, fluid=fluid),
         state,
         places,
         sensing,
         keyframes(source),
         float(source.m.opt.timestep),
-        tuple(findings.ignored),
-        tuple(findings.approximated),
+        tuple(report.ignored),
+        tuple(report.approximated),
     )

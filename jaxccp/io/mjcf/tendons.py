@@ -4,7 +4,7 @@ import numpy as np
 
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.bodies import Frames
-from jaxccp.io.mjcf.findings import Findings
+from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.joints import HINGE, SLIDE, Axes, within
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model.tendons import Cable, Coupling
@@ -33,30 +33,30 @@ def add_tendons(
     frames: Frames,
     axes: Axes,
     sensed: set[int],
-    findings: Findings,
+    report: ImportReport,
 ) -> dict[int, str]:
     """Add the tendons that anything acts along, and those sensed; their names by their number."""
     m = source.m
     trn = int(source.mujoco.mjtTrn.mjTRN_TENDON)
     pulled = {int(m.actuator_trnid[i, 0]) for i in np.flatnonzero(m.actuator_trntype == trn)}
-    held = _held(source, findings)
+    bilateral = _bilateral_lengths(source, report)
     names: dict[int, str] = {}
     for tendon in range(m.ntendon):
-        acts = tendon in pulled or tendon in held or _acts(source, tendon)
+        acts = tendon in pulled or tendon in bilateral or _acts(source, tendon)
         if not (acts or tendon in sensed):
             continue
         label = source.label("tendon", tendon)
         for column, what in COLUMNS.items():
             values = source.column(column)
             if len(values) and np.any(values[tendon]):
-                findings.ignore(label, f"{what} is not supported")
+                report.ignore(label, f"{what} is not supported")
         try:
-            made = _tendon(source, frames, axes, tendon, held.get(tendon))
+            made = _tendon(source, frames, axes, tendon, bilateral.get(tendon))
         except ValueError as error:
             raise InputError(source.path, f"{label}: {error}", "correct it") from None
         if isinstance(made, str):
             if acts:
-                findings.ignore(label, made)
+                report.ignore(label, made)
             continue
         name = source.name("tendon", tendon) or f"tendon{tendon}"
         while name in axes.names:
@@ -71,7 +71,7 @@ def _acts(source: Source, tendon: int) -> bool:
     return any(np.any(source.column(name)[tendon : tendon + 1]) for name in (*FORCES, *COLUMNS))
 
 
-def _held(source: Source, findings: Findings) -> dict[int, float]:
+def _bilateral_lengths(source: Source, report: ImportReport) -> dict[int, float]:
     """Tendons that an equality constraint keeps at a length, and that length."""
     m, found = source.m, {}
     if source.off("EQUALITY", "CONSTRAINT"):
@@ -81,7 +81,7 @@ def _held(source: Source, findings: Findings) -> dict[int, float]:
         tendon = int(m.eq_obj1id[index])
         if m.eq_obj2id[index] >= 0:
             label = source.label("equality", int(index))
-            findings.ignore(label, "a tendon that follows another is not supported")
+            report.ignore(label, "a tendon that follows another is not supported")
         else:
             found[tendon] = float(m.tendon_length0[tendon] + m.eq_data[index, 0])
     return found

@@ -1,0 +1,54 @@
+"""What commands offer by name, known without importing JAX; a test holds it to the registries."""
+
+from typing import Literal
+
+Law = Literal["ccp", "ncp"]
+ConeType = Literal["cone", "pyramid", "octagon"]
+
+ALL: tuple[ConeType, ...] = ("cone", "pyramid", "octagon")
+SOLVERS: dict[str, tuple[ConeType, ...]] = {
+    "auto": ALL,
+    "admm": ALL,
+    "apgd": ALL,
+    "bb": ALL,
+    "cg": (),
+    "dantzig": ("pyramid",),
+    "gradient-newton": ALL,
+    "minres": (),
+    "newton": ("cone",),
+    "pjacobi": ALL,
+    "psor": ALL,
+    "sipgs": ("cone", "pyramid"),
+}
+"""Those of ``jaxccp.ccp.SOLVERS`` and the friction cones each takes: none, no contacts."""
+
+SCENES = ("cube-toss", "stack", "incline", "billiards")
+"""Those of ``jaxccp.scene.library``."""
+MODEL_FILES = (".xml", ".mjcf", ".urdf")
+
+PARAMETERS = (
+    "friction",
+    "restitution",
+    "impact_friction",
+    "inertia",
+    "half_width",
+    "rounding",
+    "ground_height",
+    "ground_tilt_x",
+    "ground_tilt_y",
+    "compliance",
+    "damping",
+    "gravity",
+)
+"""Those of ``jaxccp.identify.parameters``."""
+IDENTIFIED = (
+    "friction",
+    "impact_friction",
+    "restitution",
+    "inertia",
+    "half_width",
+    "rounding",
+    "ground_height",
+    "gravity",
+)
+"""The parameters identified unless told otherwise."""

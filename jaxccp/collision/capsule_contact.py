@@ -1,0 +1,143 @@
+"""Contacts of a capsule with capsules and boxes: as many as hold it when it lies flat.
+
+Each point is the exact contact of one ball of the capsule's segment with the other shape, so all
+of them are true constraints wherever they sit; only where they sit is a choice.
+"""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.collision.manifold import Geometry, Manifold, between, direction, keep, to_world
+from jaxccp.collision.segments import closest_on_segments
+
+_SPREAD = 0.01
+"""Sideways offset from the closest pair within which a second point is sought, per radius."""
+_CROSSED = 0.1
+"""Sine of the angle from which two capsules touch in a single point."""
+_MERGE = 1e-3
+"""Points closer together than this, per radius, are one."""
+_LOWER = 1e-5
+"""How much closer a middle point must be to count beside the end points, per radius."""
+
+
+def capsule_capsule(a: Geometry, b: Geometry) -> Manifold:
+    """Two points where the segments run nearly parallel, else one at their closest points.
+
+    At an angle θ the points of a at offsets ±x from the closest one are x sin θ off b's line; the
+    two contacts sit where that is ``_SPREAD`` radii, or at the ends of the overlap. So they wander
+    continuously from the ends of the overlap (parallel) to the crossing point. The gap is exact
+    when θ >= asin 0.1 or the closest point is an end, else 5e-5 (r_a + r_b) too large at most.
+    """
+    r = b.position - a.position
+    half_a, half_b = a.size[2], b.size[2]
+    s, _, cross = closest_on_segments(r, a.axis, b.axis, half_a, half_b)
+    cosine = jnp.dot(a.axis, b.axis)
+    on_a, on_b = jnp.dot(a.axis, r), jnp.dot(b.axis, r)
+
+    radius = a.radius + b.radius
+    floor = (16 * jnp.finfo(r.dtype).eps) ** 2
+    sine = jnp.sqrt(jnp.maximum(jnp.sum(cross * cross), floor))
+    spread = _SPREAD * radius * jnp.maximum(1 / sine - 1 / _CROSSED, 0.0)
+    reach = half_b * jnp.abs(cosine)
+    low = jnp.minimum(jnp.maximum(on_a - reach, -half_a), s)
+    high = jnp.maximum(jnp.minimum(on_a + reach, half_a), s)
+    s = jnp.stack([jnp.maximum(s - spread, low), jnp.minimum(s + spread, high)])
+    t = jnp.clip(cosine * s - on_b, -half_b, half_b)
+
+    core_a = a.position + s[:, None] * a.axis
+    core_b = b.position + t[:, None] * b.axis
+    sideways = direction(cross, a.rotation[:, 0])
+    normal = direction(core_b - core_a, sideways)
+    apart = s[1] - s[0] > _MERGE * radius
+    feature = jnp.arange(2, dtype=jnp.int32)
+    manifold = between(core_a, core_b, normal, a.radius, b.radius, feature)
+    return keep(manifold, jnp.stack([jnp.ones_like(apart), apart]))
+
+
+def capsule_box(a: Geometry, b: Geometry) -> Manifold:
+    """Both ends of the stretch that lies over a face or along an edge, and the closest point.
+
+    The closest point counts only where it is closer than both ends (a capsule across an edge). A
+    segment that pierces the core leaves by the face of least penetration.
+    """
+    half = b.size - b.radius
+    start = jnp.einsum("ji,j->i", b.rotation, a.position - b.position)
+    axis = jnp.einsum("ji,j->i", b.rotation, a.axis)
+    closest = _closest(start, axis, a.size[2], half)
+
+    point = start + closest * axis
+    excess = point - jnp.clip(point, -half, half)
+    tiny = jnp.finfo(half.dtype).eps
+    outside = jnp.sum(excess * excess) > tiny**2
+    # Which face: the one the closest point sticks out of most, or that of least penetration.
+    piercing = jnp.abs(start) - jnp.abs(axis) * a.size[2] - half
+    score = jnp.where(outside, jnp.abs(excess), piercing)
+    face = jnp.arange(3) == jnp.argmax(score >= jnp.max(score) - 8 * tiny * jnp.max(half))
+    sign = jnp.where(jnp.where(outside, point, start) < 0, -1.0, 1.0).astype(half.dtype)
+    outward = jnp.where(face, sign, 0.0)
+
+    # The stretch over that face; where the closest point is beside the face, the allowance grows
+    # with its offset, so that a capsule along an edge keeps both ends and nothing jumps.
+    first, last = _slabs(start, axis, half + 2 * jnp.abs(excess))
+    first = jnp.max(jnp.where(face, -a.size[2], jnp.maximum(first, -a.size[2])))
+    last = jnp.min(jnp.where(face, a.size[2], jnp.minimum(last, a.size[2])))
+    s = jnp.stack([jnp.minimum(first, closest), jnp.maximum(last, closest), closest])
+
+    core = start + s[:, None] * axis
+    nearest = jnp.clip(core, -half, half)
+    surface = jnp.where(outside, nearest, jnp.where(face, sign * half, core))
+    normal = direction(jnp.where(outside, core - nearest, 0.0), outward)
+    manifold = between(core, surface, -normal, a.radius, b.radius, jnp.arange(3, dtype=jnp.int32))
+
+    radius = a.radius + b.radius
+    gap = manifold.distance
+    apart = s[1] - s[0] > _MERGE * radius
+    lower = gap[2] < jnp.minimum(gap[0], gap[1]) - _LOWER * radius
+    live = jnp.stack([jnp.ones_like(apart), apart, lower & outside])
+    return keep(to_world(manifold, b.position, b.rotation), live)
+
+
+def _slabs(
+    start: Float[Array, "3"], axis: Float[Array, "3"], half: Float[Array, "3"]
+) -> tuple[Float[Array, "3"], Float[Array, "3"]]:
+    """Parameters at which a line enters and leaves each slab ``|x_i| <= half_i``.
+
+    A line parallel to a slab counts as inside it.
+    """
+    steep = jnp.abs(axis) > jnp.finfo(axis.dtype).eps
+    slope = jnp.where(steep, axis, 1.0)
+    low, high = (-half - start) / slope, (half - start) / slope
+    far = 1 / jnp.finfo(axis.dtype).eps
+    first = jnp.where(steep, jnp.minimum(low, high), -far)
+    return first, jnp.where(steep, jnp.maximum(low, high), far)
+
+
+def _closest(
+    start: Float[Array, "3"],
+    axis: Float[Array, "3"],
+    reach: Float[Array, ""],
+    half: Float[Array, "3"],
+) -> Float[Array, ""]:
+    """Parameter in [-reach, reach] of the segment's point closest to the box.
+
+    Half the squared distance is convex and piecewise quadratic in s; its pieces end where the
+    segment crosses the box's slabs. Its slope there brackets the minimum in one piece, which is
+    then solved exactly. Of a whole interval of minima it gives the middle.
+    """
+    first, last = _slabs(start, axis, half)
+    knots = jnp.clip(jnp.concatenate([first, last, -reach[None], reach[None]]), -reach, reach)
+    points = start + knots[:, None] * axis
+    slopes = jnp.einsum("ki,i->k", points - jnp.clip(points, -half, half), axis)
+    rising = jnp.min(jnp.where(slopes >= 0, knots, reach))
+    falling = jnp.max(jnp.where(slopes <= 0, knots, -reach))
+    middle = (rising + falling) / 2
+
+    # Strictly between falling and rising the same slabs are overstepped, and s is smooth.
+    probe = start + middle * axis
+    over = jnp.abs(probe) > half
+    bound = jnp.where(probe < 0, -half, half)
+    curvature = jnp.sum(jnp.where(over, axis * axis, 0.0))
+    curved = (curvature > jnp.finfo(half.dtype).eps ** 2) & (falling < rising)
+    torque = jnp.sum(jnp.where(over, axis * (bound - start), 0.0))
+    root = torque / jnp.where(curved, curvature, 1.0)
+    return jnp.where(curved, jnp.clip(root, falling, rising), middle)

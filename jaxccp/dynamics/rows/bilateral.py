@@ -1,0 +1,21 @@
+"""What a joint forbids: equality rows."""
+
+import jax.numpy as jnp
+
+from jaxccp.dynamics.rows.row import Rows, Step
+
+
+def bilateral(step: Step) -> Rows:
+    """u = J V⁺ + Φ/h = 0: the joint is closed at the end of the step, to first order."""
+    linkage = step.model.topology.linkage
+    joints = linkage.bilateral[0]
+    error = step.motion.error
+    free = jnp.full_like(error, jnp.inf)
+    return Rows(
+        step.motion.bilateral,
+        jnp.asarray(linkage.bodies[joints], jnp.int32),
+        error / step.h,
+        jnp.zeros_like(error),
+        -free,
+        free,
+    )

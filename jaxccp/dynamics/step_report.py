@@ -1,0 +1,123 @@
+"""What every step says of itself."""
+
+from dataclasses import dataclass, replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from jaxccp.ccp.solution import DerivativeStatus, Statistics, Status
+from jaxccp.collision.detect import Contacts
+from jaxccp.dynamics.contact_data import ContactData
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class StepReport:
+    """Health of one step; stacks over time and batches."""
+
+    solver: Statistics
+    contacts: Int[Array, ""]
+    """Contacts within the margin, those beyond the capacity included."""
+    candidates: Int[Array, "g 2"]
+    """Pairs of shapes that the broad phase of each group of ``Topology.searched`` needed room for,
+    to test and to hand on; 0 where there was room for all."""
+    overflow: Bool[Array, ""]
+    """More contacts than the model has room for: the shallowest were left out; or more pairs of
+    near shapes: some were left out that may touch."""
+    recovery: Float[Array, ""]
+    """Largest speed at which the step undid penetration of rigid contacts [m/s], 0 where there was
+    none. Bodies may depart with it, up to ``recovery_speed``: a kinetic energy that no force gave
+    them. Where it matters, take ``EulerImplicitProjected``, under which it is 0, or start without
+    overlap (:func:`jaxccp.close_loops`), or build the model with a smaller ``recovery_speed``."""
+    reactions: Float[Array, "nj 6"]
+    """Force [N] and torque [N m] of each joint on its second body, world axes, about the joint's
+    origin on it, mean over the step (:func:`jaxccp.dynamics.reaction.reactions`)."""
+    tendon_forces: Float[Array, " nt"]
+    """Force along each tendon [N, N m], mean over the step, positive where it acts to make the
+    tendon's coordinate larger: a rope that pulls has a negative one
+    (:func:`jaxccp.dynamics.reaction.tendon_forces`)."""
+    contact_wrenches: Float[Array, "nb 6"]
+    """Force [N] and torque [N m] of all contacts on each body, world axes, about its centre of
+    mass, mean over the step (:func:`jaxccp.dynamics.reaction.contact_wrenches`)."""
+    contact_data: ContactData | None = None
+    """Every contact, for a stepper with ``contact_data=True``; of the last step where a record is
+    of several."""
+
+
+def report(
+    model: Model,
+    contacts: Contacts,
+    statistics: Statistics,
+    recovery: Float[Array, ""],
+    reactions: Float[Array, "nj 6"],
+    tendon_forces: Float[Array, " nt"],
+    contact_wrenches: Float[Array, "nb 6"],
+    contact_data: ContactData | None,
+    after: State,
+) -> StepReport:
+    """The report of a step with these contacts and forces to the state ``after``."""
+    crowded = jnp.any(contacts.candidates > _room(model))
+    # Where no rows were left to solve for, nobody has looked yet.
+    finite = jnp.all(jnp.isfinite(after.velocity)) & jnp.all(jnp.isfinite(after.angular_velocity))
+    status = jnp.where(finite, statistics.status, jnp.int32(Status.NON_FINITE))
+    invalid = jnp.maximum(statistics.derivative, DerivativeStatus.INVALID)
+    derivative = jnp.where(finite, statistics.derivative, invalid)
+    statistics = replace(statistics, status=status, derivative=derivative)
+    return StepReport(
+        statistics,
+        contacts.found,
+        contacts.candidates,
+        (contacts.found > contacts.gap.shape[0]) | crowded,
+        recovery,
+        reactions,
+        tendon_forces,
+        contact_wrenches,
+        contact_data,
+    )
+
+
+def merge(reports: StepReport) -> StepReport:
+    """One report of several steps (leading axis): iterations add, forces are their mean,
+    contacts are those of the last, all else is the worst."""
+    last = jax.tree.map(lambda leaf: leaf[-1], reports.contact_data)
+    reports = replace(reports, contact_data=None)
+    worst = jax.tree.map(lambda leaf: jnp.max(leaf, axis=0), reports)
+    total = jnp.sum(reports.solver.iterations, axis=0, dtype=jnp.int32)
+    merged = replace(worst.solver, iterations=total)
+    return StepReport(
+        merged,
+        worst.contacts,
+        worst.candidates,
+        worst.overflow,
+        worst.recovery,
+        jnp.mean(reports.reactions, axis=0),
+        jnp.mean(reports.tendon_forces, axis=0),
+        jnp.mean(reports.contact_wrenches, axis=0),
+        last,
+    )
+
+
+def raise_for_overflow(model: Model, reports: StepReport) -> None:
+    """Raise ``OverflowError`` naming the capacity that would have held every contact."""
+    if not bool(jnp.any(reports.overflow)):
+        return
+    if bool(jnp.any(reports.candidates > _room(model))):
+        raise OverflowError(
+            "more pairs of shapes were near one another at once than the model has room for: fit "
+            "it again with jaxccp.fit_capacity, in a trial run in which as many are"
+        )
+    needed = int(jnp.max(reports.contacts))
+    raise OverflowError(
+        f"{needed} contacts at once, but the model has room for "
+        f"{model.topology.max_contacts}: build it with max_contacts={needed} or more"
+    )
+
+
+def _room(model: Model) -> Int[np.ndarray, "g 2"]:
+    """Pairs that each broad phase has room for; one that has room for all needs none."""
+    rooms = [group.room or (0, 0) for group in model.topology.searched]
+    return np.array(rooms, np.int32).reshape(-1, 2)

@@ -1,0 +1,98 @@
+"""Equality constraints: joints that close loops."""
+
+import numpy as np
+
+from jaxccp.io.errors import InputError
+from jaxccp.io.mjcf.bodies import Frames
+from jaxccp.io.mjcf.import_report import ImportReport
+from jaxccp.io.mjcf.joints import Axes
+from jaxccp.io.mjcf.source import Source
+from jaxccp.io.mjcf.tendons import follower
+from jaxccp.model.joints import Fixed, Spherical
+from jaxccp.scene.builder import ModelBuilder
+from jaxccp.scene.frames import IDENTITY
+from jaxccp.scene.loop_closure import CLOSURE_TOLERANCE
+
+Frame = tuple[np.ndarray, np.ndarray]
+
+
+def add_equalities(
+    source: Source, builder: ModelBuilder, frames: Frames, axes: Axes, report: ImportReport
+) -> None:
+    """Add those that are active from the start; they come after the joints, so that it is they
+    that close the loops."""
+    m, types = source.m, source.mujoco.mjtEq
+    if source.off("EQUALITY", "CONSTRAINT"):
+        return
+    coupling, tendon = int(types.mjEQ_JOINT), int(types.mjEQ_TENDON)
+    joints = {int(types.mjEQ_CONNECT): Spherical(), int(types.mjEQ_WELD): Fixed()}
+    for index in range(m.neq):
+        label, kind = source.label("equality", index), int(m.eq_type[index])
+        if not m.eq_active0[index]:
+            report.approximate(label, "is not active, and cannot become so")
+            continue
+        if kind == tendon:
+            continue  # a property of the tendon
+        if kind == coupling:
+            made = follower(source, axes, index)
+            if isinstance(made, str):
+                report.ignore(label, made)
+            else:
+                builder.add_tendon(made, _name(source, index))
+            continue
+        if kind not in joints:
+            name = types(kind).name.removeprefix("mjEQ_").lower()
+            report.ignore(label, f"equality constraints of type {name} are not supported")
+            continue
+        bodies, ends = _ends(source, frames, index, kind == int(types.mjEQ_WELD))
+        moves = [int(m.body_weldid[body]) for body in bodies]
+        if moves[0] == moves[1]:
+            _still(source, label, ends, kind == int(types.mjEQ_WELD))
+            continue
+        builder.add_joint(
+            joints[kind],
+            int(frames.body[bodies[0]]),
+            int(frames.body[bodies[1]]),
+            frames=ends,
+            name=_name(source, index),
+            collide=True,
+        )
+
+
+def _name(source: Source, index: int) -> str:
+    return f"equality {source.name('equality', index) or index}"
+
+
+def _ends(
+    source: Source, frames: Frames, index: int, weld: bool
+) -> tuple[tuple[int, int], tuple[Frame, Frame]]:
+    """Bodies of the file, and the frames in ours that coincide (of a connection, their origins)."""
+    m = source.m
+    first, second = int(m.eq_obj1id[index]), int(m.eq_obj2id[index])
+    if m.eq_objtype[index] == int(source.mujoco.mjtObj.mjOBJ_SITE):
+        bodies = int(m.site_bodyid[first]), int(m.site_bodyid[second])
+        sites = [(m.site_pos[site], m.site_quat[site]) for site in (first, second)]
+        return bodies, _in_bodies(frames, bodies, sites)
+    data = m.eq_data[index]
+    turned = data[6:10] / np.linalg.norm(data[6:10]) if weld else np.array(IDENTITY)
+    # A connection has its point in the first body first, a weld in the second.
+    points = (data[3:6], data[0:3]) if weld else (data[0:3], data[3:6])
+    local = [(points[0], turned), (points[1], np.array(IDENTITY))]
+    return (first, second), _in_bodies(frames, (first, second), local)
+
+
+def _in_bodies(frames: Frames, bodies: tuple[int, int], local: list) -> tuple[Frame, Frame]:
+    first, second = (frames.pose(body, *end) for body, end in zip(bodies, local, strict=True))
+    return first, second
+
+
+def _still(source: Source, label: str, ends: tuple[Frame, Frame], weld: bool) -> None:
+    """Refuse to connect what cannot move against each other, unless it is connected already."""
+    gap = np.linalg.norm(ends[0][0] - ends[1][0])
+    turned = 1.0 - abs(ends[0][1] @ ends[1][1]) if weld else 0.0
+    if gap > CLOSURE_TOLERANCE or turned > CLOSURE_TOLERANCE**2:
+        raise InputError(
+            source.path,
+            f"{label}: its bodies cannot move against each other and are {gap:.3g} m apart there",
+            "take the constraint out, or give one of them a joint",
+        )

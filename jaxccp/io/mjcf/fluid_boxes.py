@@ -1,0 +1,39 @@
+"""The fluid that a file's bodies move in."""
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxccp.io.mjcf.bodies import Frames
+from jaxccp.io.mjcf.import_report import ImportReport
+from jaxccp.io.mjcf.source import Source
+from jaxccp.model.fluid import Fluid
+
+LEAST = 1e-15
+"""MuJoCo's smallest mass and inertia (mjMINVAL)."""
+
+
+def read_fluid(source: Source, frames: Frames, report: ImportReport) -> Fluid | None:
+    """MuJoCo's inertia model: each body is resisted as the box that has its inertia."""
+    m = source.m
+    if not (m.opt.density or m.opt.viscosity):
+        return None
+    for geom in np.flatnonzero(np.reshape(m.geom_fluid, (m.ngeom, -1))[:, 0]):
+        report.ignore(
+            source.label("geom", int(geom)),
+            "fluid forces on ellipsoids are not supported",
+            "its body is resisted as a box",
+        )
+    parts = np.flatnonzero((np.asarray(m.body_weldid) > 0) & (np.asarray(m.body_mass) > LEAST))
+    poses = [frames.pose(int(part), m.body_ipos[part], m.body_iquat[part]) for part in parts]
+    inertia = np.asarray(m.body_inertia)[parts]
+    squares = np.maximum(inertia.sum(axis=1, keepdims=True) - 2.0 * inertia, LEAST)
+    half = 0.5 * np.sqrt(6.0 * squares / np.asarray(m.body_mass)[parts, None])
+    return Fluid(
+        jnp.asarray(m.opt.density, float),
+        jnp.asarray(m.opt.viscosity, float),
+        jnp.asarray(m.opt.wind, float),
+        jnp.asarray(np.array([pose[0] for pose in poses]).reshape(-1, 3), float),
+        jnp.asarray(np.array([pose[1] for pose in poses]).reshape(-1, 4), float),
+        jnp.asarray(half, float),
+        tuple(int(frames.body[part]) for part in parts),
+    )

@@ -1,0 +1,30 @@
+"""Elements of which nothing is taken over."""
+
+from jaxccp.io.mjcf.import_report import ImportReport
+from jaxccp.io.mjcf.source import Source
+
+
+def note_unsupported(source: Source, report: ImportReport) -> None:
+    """Note all of these."""
+    _bodies(source, report)
+    _others(source, report)
+
+
+def _bodies(source: Source, report: ImportReport) -> None:
+    m = source.m
+    for body in range(m.nbody):
+        label = source.label("body", body)
+        if m.body_gravcomp[body]:
+            report.ignore(label, "gravity compensation is not supported")
+        if m.body_mocapid[body] >= 0:
+            report.ignore(label, "motion capture is not supported", "it stays where it is")
+        if len(m.body_plugin) and m.body_plugin[body] >= 0:
+            report.ignore(label, "plugins are not supported")
+
+
+def _others(source: Source, report: ImportReport) -> None:
+    m = source.m
+    if m.nflex:
+        report.ignore("deformable", "flexible bodies are not supported")
+    if m.opt.enableflags & int(source.mujoco.mjtEnableBit.mjENBL_OVERRIDE):
+        report.ignore("option", "overriding contact parameters is not supported")

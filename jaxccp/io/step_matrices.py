@@ -1,0 +1,76 @@
+"""The matrices of a step written to a folder, block by block and as a whole."""
+
+from pathlib import Path
+
+import numpy as np
+
+from jaxccp.dynamics.assembled import Coo, coo, matrices
+from jaxccp.dynamics.descriptor import Descriptor
+from jaxccp.io.output import write_file, write_npz
+
+
+def write_system(folder: str | Path, descriptor: Descriptor) -> Path:
+    """Write ``system.npz`` and, in MatrixMarket text, H, J, E, f and b, and the whole, Z and d.
+
+    The npz file is in the layout "system" (``jaxccp/io/system_layout.py``), which
+    :func:`jaxccp.io.read_problem` gives back as a problem; its path is returned. The others are
+    ``H.mtx``, …, ``rhs.mtx`` for programs elsewhere, as Chrono's ``WriteMatrixBlocks`` and
+    ``WriteMatrix`` have them: fixed bodies have no columns.
+
+    Raises:
+        InputError: the folder cannot be made or written to.
+    """
+    folder, cones = Path(folder), descriptor.cones
+    blocks = matrices(descriptor)
+    n = len(blocks.b)
+    rows = np.arange(n)
+    texts = {
+        "H": _sparse(blocks.h),
+        "J": _sparse(blocks.j),
+        "E": _sparse(coo(rows, rows, blocks.e, (n, n))),
+        "Z": _sparse(blocks.z),
+        "f": _vector(blocks.f),
+        "b": _vector(blocks.b),
+        "rhs": _vector(blocks.rhs),
+    }
+    for name, text in texts.items():
+        write_file(folder / f"{name}.mtx", lambda file, text=text: file.write(text.encode()))
+    path = folder / "system.npz"
+    write_npz(
+        path,
+        layout=np.array("system"),
+        friction=np.array(cones.cone_type),
+        E=blocks.e,
+        f=blocks.f,
+        b=blocks.b,
+        lo=np.asarray(cones.lo),
+        hi=np.asarray(cones.hi),
+        mu=np.asarray(cones.mu),
+        **({} if cones.rolling is None else {"rolling": np.asarray(cones.rolling)}),
+        **_csr("H", blocks.h),
+        **_csr("J", blocks.j),
+    )
+    return path
+
+
+def _csr(prefix: str, matrix: Coo) -> dict[str, np.ndarray]:
+    starts = np.searchsorted(matrix.row, np.arange(matrix.shape[0] + 1))
+    return {
+        f"{prefix}_data": matrix.data,
+        f"{prefix}_indices": matrix.column,
+        f"{prefix}_indptr": starts,
+        f"{prefix}_shape": np.array(matrix.shape),
+    }
+
+
+def _sparse(matrix: Coo) -> str:
+    lines = ["%%MatrixMarket matrix coordinate real general"]
+    lines += [f"{matrix.shape[0]} {matrix.shape[1]} {len(matrix.data)}"]
+    entries = zip(matrix.row + 1, matrix.column + 1, matrix.data, strict=True)
+    lines += [f"{row} {column} {value:.17g}" for row, column, value in entries]
+    return "\n".join(lines) + "\n"
+
+
+def _vector(values: np.ndarray) -> str:
+    lines = ["%%MatrixMarket matrix array real general", f"{len(values)} 1"]
+    return "\n".join([*lines, *(f"{value:.17g}" for value in values)]) + "\n"

@@ -1,0 +1,128 @@
+"""Forward kinematics: from joint coordinates to the poses and twists of the bodies."""
+
+from dataclasses import replace
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float
+
+from jaxccp.math import quaternion
+from jaxccp.model.joint_chain import Pose, by_slot, joint_chains
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+UNROLLED = 8
+"""Largest number of levels of a tree that are unrolled; deeper trees take a loop over levels."""
+
+
+def forward_kinematics(
+    model: Model,
+    state: State,
+    coordinate: Float[Array, " na"],
+    rate: Float[Array, " na"] | None = None,
+) -> State:
+    """The state with given coordinates and rates of the joints: poses and twists follow from them.
+
+    Joints that close a loop (those that :attr:`jaxccp.model.Linkage.tree` leaves out) are ignored:
+    their coordinates follow from the others', and they are closed only if those allow it.
+
+    Args:
+        model: na axes.
+        state: has the poses and twists of the roots, the free bodies that no joint of a tree
+            places; they are kept.
+        coordinate: of each axis [m, rad]; the three of a ball are its rotation vector.
+        rate: of each axis [m/s, rad/s]; 0 when None.
+
+    Returns:
+        ``state`` with new poses, twists and coordinates.
+    """
+    linkage, dofs = model.topology.linkage, model.topology.dofs
+    if not linkage.joints:
+        return state
+    rate = jnp.zeros_like(coordinate) if rate is None else rate
+    # One array for all numbers: XLA's CPU compiler trips over a loop that slices many.
+    numbers = _hung(model, coordinate, rate)
+    moving = jnp.asarray(model.topology.free)[:, None]
+    start = (
+        state.position,
+        state.quaternion,
+        jnp.where(moving, state.velocity, 0.0),
+        jnp.where(moving, state.angular_velocity, 0.0),
+    )
+    # Places that a level does not use have a joint and bodies that there are not: dropped.
+    nowhere = len(model.topology.free)
+    order = np.where(dofs.forwards[:, None], linkage.bodies, linkage.bodies[:, ::-1])
+    ends = jnp.asarray([*order, (nowhere, nowhere)], jnp.int32)[dofs.levels]
+    numbers = jnp.concatenate([numbers, jnp.zeros_like(numbers[:1])])[dofs.levels]
+    deep = len(dofs.levels) > UNROLLED
+    unroll = 1 if deep else max(len(dofs.levels), 1)
+    end, _ = lax.scan(_attach, start, (ends, numbers), unroll=unroll)
+    placed = replace(
+        state,
+        position=end[0],
+        quaternion=quaternion.normalize(end[1]),
+        velocity=end[2],
+        angular_velocity=end[3],
+    )
+    return replace(placed, joint_positions=coordinate)
+
+
+def _hung(
+    model: Model, coordinate: Float[Array, " na"], rate: Float[Array, " na"]
+) -> Float[Array, "nj 13"]:
+    """Of the body that each joint places, in the axes of the one it hangs on: orientation (4),
+    position of its centre of mass, velocity of that and angular velocity."""
+    linkage, dofs = model.topology.linkage, model.topology.dofs
+    facing, shift, columns = joint_chains(model, coordinate)
+    twist = jnp.einsum("jik,jk->ji", columns, by_slot(rate, linkage.slots))
+    first, second = ((model.joints.frame[:, side], model.joints.anchor[:, side]) for side in (0, 1))
+    # The twist of the second body against the first is given at its joint frame, in its axes.
+    at = _compose(first, (facing, shift))
+    pose = _compose(at, _inverse(second))
+    if not dofs.forwards.all():
+        forwards = jnp.asarray(dofs.forwards)[:, None]
+        pose, at = _either(forwards, pose, _inverse(pose)), _either(forwards, at, second)
+        twist = jnp.where(forwards, twist, -twist)
+    linear, angular = (quaternion.rotate(at[0], part) for part in (twist[:, :3], twist[:, 3:]))
+    linear = linear + jnp.cross(angular, pose[1] - at[1])
+    return jnp.concatenate([*pose, linear, angular], axis=1)
+
+
+def _attach(bodies: tuple[Array, ...], level: tuple) -> tuple[tuple[Array, ...], None]:
+    """Place one body of each joint of a level against the joint's other body.
+
+    Args:
+        bodies: positions, orientations, velocities and angular velocities of all bodies.
+        level: the body each joint hangs on and the one it places [w 2], and how the second is
+            placed against the first [w 13] (:func:`_hung`).
+    """
+    position, orientation, velocity, spin = bodies
+    pair, numbers = level
+    known, placed = pair[:, 0], pair[:, 1]
+    facing, turning = orientation[known], spin[known]
+    arm, linear, angular = (
+        quaternion.rotate(facing, part)
+        for part in (numbers[:, 4:7], numbers[:, 7:10], numbers[:, 10:])
+    )
+    moving = velocity[known] + jnp.cross(turning, arm) + linear
+    turned = quaternion.multiply(facing, numbers[:, :4])
+    return (
+        position.at[placed].set(position[known] + arm, mode="drop"),
+        orientation.at[placed].set(turned, mode="drop"),
+        velocity.at[placed].set(moving, mode="drop"),
+        spin.at[placed].set(turning + angular, mode="drop"),
+    ), None
+
+
+def _compose(a: Pose, b: Pose) -> Pose:
+    return quaternion.multiply(a[0], b[0]), a[1] + quaternion.rotate(a[0], b[1])
+
+
+def _inverse(a: Pose) -> Pose:
+    back = quaternion.conjugate(a[0])
+    return back, -quaternion.rotate(back, a[1])
+
+
+def _either(first: Array, a: Pose, b: Pose) -> Pose:
+    return jnp.where(first, a[0], b[0]), jnp.where(first, a[1], b[1])

@@ -1,0 +1,145 @@
+"""The tables of joints and actuators, from those that were added to a builder."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxccp.model.actuator import Actuator, columns
+from jaxccp.model.coordinate import FORCES
+from jaxccp.model.joints import Axis, Ball, Joint
+from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
+from jaxccp.model.routing import Tendons
+from jaxccp.model.tree import spanning_tree
+from jaxccp.scene.tendon_tables import TendonSpec, routed
+
+
+@dataclass
+class JointSpec:
+    """A joint as it was added: the bodies it connects, and its frame on each of them."""
+
+    name: str
+    joint: Joint
+    bodies: tuple[int, int]
+    anchor: np.ndarray
+    """Origin of the frame on each body, in body axes [2 3] [m]."""
+    frame: np.ndarray
+    """Orientation of the frame on each body, (w, x, y, z) [2 4]."""
+
+
+@dataclass
+class ActuatorSpec:
+    """An actuator as it was added, with the name of its axis or tendon."""
+
+    name: str
+    actuator: Actuator
+    axis: str
+
+
+@dataclass
+class _Freedom:
+    name: str
+    axis: Axis
+    direction: np.ndarray
+
+
+def tables(
+    joint_specs: Sequence[JointSpec],
+    tendon_specs: Sequence[TendonSpec],
+    actuator_specs: Sequence[ActuatorSpec],
+    fixed: np.ndarray,
+) -> tuple[Joints, Axes, Tendons, Actuators, Linkage]:
+    """The tables of joints, tendons and actuators, in JAX's current default precision.
+
+    Args:
+        joint_specs: the joints.
+        tendon_specs: the tendons.
+        actuator_specs: the actuators.
+        fixed: mask of the bodies that do not move [nb].
+
+    Returns:
+        The numbers of joints, axes, tendons and actuators, and the static facts of all of them.
+    """
+    freedoms: list[_Freedom] = []
+    owned: list[list[int]] = []
+    for one in joint_specs:
+        its = _freedoms(one)
+        owned.append(list(range(len(freedoms), len(freedoms) + len(its))))
+        freedoms += its
+    most = max((len(axes) for axes in owned), default=0)
+    slots = np.full((len(joint_specs), most), len(freedoms), np.int32)
+    for row, axes in zip(slots, owned, strict=True):
+        row[: len(axes)] = axes
+    coordinates = [*(f.axis for f in freedoms), *(one.tendon for one in tendon_specs)]
+    limits = np.array([c.limits or (-np.inf, np.inf) for c in coordinates], float).reshape(-1, 2)
+    ball = np.array([isinstance(c, Ball) for c in coordinates], bool)
+    limits[ball, 0] = -np.inf
+
+    def column(name: str) -> np.ndarray:
+        return np.array([getattr(c, name) for c in coordinates], float)
+
+    names = tuple(f.name for f in freedoms)
+    bodies = np.array([one.bodies for one in joint_specs], np.int32).reshape(-1, 2)
+    pairs = np.array([bodies[j] for j, axes in enumerate(owned) for _ in axes], np.int32)
+    routing, tendons = routed(tendon_specs, names, pairs.reshape(-1, 2), ~fixed)
+    named = [*names, *routing.tendons]
+    ruled = np.zeros(len(coordinates))
+    ruled[len(names) + tendons.laws.index] = 1
+    pushing = [one.actuator for one in actuator_specs]
+    forces = np.array([a.force_limits for a in pushing if a.feeds_back], float).reshape(-1, 2)
+    bounded = np.array([np.isfinite(force).any() for force in forces], bool)
+    linkage = Linkage(
+        tuple(one.name for one in joint_specs),
+        bodies,
+        spanning_tree(bodies, fixed),
+        names,
+        tuple(f.axis.motion for f in freedoms),
+        slots,
+        routing,
+        np.flatnonzero(column("stiffness") + column("damping") + column("armature") + ruled),
+        np.flatnonzero(np.isfinite(limits[:, 0])),
+        np.flatnonzero(np.isfinite(limits[:, 1]) & ~ball),
+        np.flatnonzero(np.isfinite(limits[:, 1]) & ball)[::3],
+        np.flatnonzero(column("friction")),
+        tuple(one.name for one in actuator_specs),
+        np.array([named.index(one.axis) for one in actuator_specs], np.int32),
+        np.flatnonzero([servo.feeds_back for servo in pushing]),
+        bounded,
+    )
+
+    def table(values: np.ndarray):
+        return jnp.asarray(values, float)
+
+    joints = Joints(
+        table(np.array([one.anchor for one in joint_specs]).reshape(-1, 2, 3)),
+        table(np.array([one.frame for one in joint_specs]).reshape(-1, 2, 4)),
+    )
+    axes = Axes(
+        table(np.array([f.direction for f in freedoms]).reshape(-1, 3)),
+        table(np.array([f.axis.point for f in freedoms], float).reshape(-1, 3)),
+        table(limits[:, 0]),
+        table(limits[:, 1]),
+        *(table(column(name)) for name in FORCES),
+    )
+    numbers = columns([one.actuator for one in actuator_specs])
+    actuators = Actuators(**{name: table(values) for name, values in numbers.items()})
+    return joints, axes, tendons, actuators, linkage
+
+
+def _freedoms(spec: JointSpec) -> list[_Freedom]:
+    """The axes of a joint, three of them for a ball."""
+    parts: list[tuple[Axis, np.ndarray]] = []
+    for axis in spec.joint.axes:
+        directions = np.eye(3) if axis.motion == "ball" else [axis.direction]
+        parts += [(axis, direction) for direction in directions]
+    single = len(parts) == 1
+    return [
+        _Freedom(spec.name if single else f"{spec.name}.{i}", axis, direction)
+        for i, (axis, direction) in enumerate(parts)
+    ]
+
+
+def axis_motions(joint_specs: Sequence[JointSpec]) -> dict[str, str]:
+    """The kind of motion of each axis, by the axis's name."""
+    return {freedom.name: freedom.axis.motion for one in joint_specs for freedom in _freedoms(one)}

@@ -1,0 +1,54 @@
+"""The check that the poses of bodies satisfy the joints and the tendons of given length."""
+
+from dataclasses import replace
+
+import jax
+import numpy as np
+
+from jaxccp.model.kinematics import joint_motion
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+CLOSURE_TOLERANCE = 1e-4
+"""Largest error of a joint or tendon in the initial poses of the bodies [m, rad]."""
+
+
+class LoopClosureError(ValueError):
+    """The poses of the bodies violate a joint, or a tendon of given length."""
+
+    def __init__(self, what: str, error: float, says: str) -> None:
+        super().__init__(f"{what}: {says}")
+        self.what, self.error = what, error
+
+
+def with_joint_positions(model: Model, state: State) -> State:
+    """The state with the joints' coordinates that its poses have.
+
+    Raises:
+        LoopClosureError: the poses violate a joint or a tendon of given length; names the one with
+            the largest error.
+    """
+    linkage = model.topology.linkage
+    if not linkage.linked:
+        return state
+    found = jax.jit(joint_motion)(model, state)
+    errors = np.abs(found.error)
+    if errors.size and not errors.max() <= CLOSURE_TOLERANCE:
+        worst = linkage.joints[linkage.bilateral[0][errors.argmax()]]
+        raise LoopClosureError(
+            f"joint {worst!r}",
+            float(errors.max()),
+            f"its frames on the two bodies are {errors.max():.3g} m or rad from where the joint "
+            "allows: place the bodies so that it is closed",
+        )
+    kept = linkage.routing.bilateral
+    errors = np.abs(found.tendon.length[kept] - model.tendons.bilateral_length(state.time)[kept])
+    if errors.size and not errors.max() <= CLOSURE_TOLERANCE:
+        worst = linkage.routing.tendons[kept[errors.argmax()]]
+        raise LoopClosureError(
+            f"tendon {worst!r}",
+            float(errors.max()),
+            f"it is {errors.max():.3g} m or rad from the length it is held at: place the bodies so "
+            "that it has that",
+        )
+    return replace(state, joint_positions=found.coordinate)

@@ -1,0 +1,121 @@
+"""The tables of shapes and of pairs that may touch, from the shapes added to a builder."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from jaxccp.collision.broad import resolve
+from jaxccp.collision.pairs import Pair, lookup
+from jaxccp.model.material import Material
+from jaxccp.model.model import PairGroup, Shapes
+from jaxccp.model.shapes import ConvexMesh, HeightField, Plane, Shape
+from jaxccp.scene.mesh_tables import bounding_radius, grid_table, hull_table
+
+
+@dataclass
+class ShapeSpec:
+    """A shape as it was added: its body, its pose in the body's frame, its surface and groups."""
+
+    name: str
+    body: int
+    shape: Shape
+    position: np.ndarray
+    quaternion: np.ndarray
+    material: Material
+    group: int
+    mask: int
+
+
+PairFriction = Mapping[frozenset[int], tuple[float, float, float]]
+"""Friction, spinning and rolling friction [m] of the pairs of shapes that have their own."""
+
+
+def shape_table(specs: Sequence[ShapeSpec], pair_friction: PairFriction, margin: float) -> Shapes:
+    """The table of shapes, in JAX's current default precision.
+
+    Args:
+        specs: the shapes.
+        pair_friction: coefficients of the pairs that have their own.
+        margin: gap below which a contact enters the problem [m].
+    """
+
+    def column(values: list, width: int | None = None) -> Array:
+        shape = (-1,) if width is None else (-1, width)
+        return jnp.asarray(np.reshape(values, shape), float)
+
+    return Shapes(
+        column([p.position for p in specs], 3),
+        column([p.quaternion for p in specs], 4),
+        column([p.shape.size for p in specs], 3),
+        column([p.shape.radius for p in specs]),
+        column([p.material.friction for p in specs]),
+        column([p.material.restitution for p in specs]),
+        column([p.material.impact_friction for p in specs]),
+        column([p.material.compliance for p in specs]),
+        column([p.material.damping for p in specs]),
+        column([(p.material.spinning, p.material.rolling) for p in specs], 2),
+        column(list(pair_friction.values()), 3),
+        hull_table(_of_kind(specs, ConvexMesh)),
+        grid_table(_of_kind(specs, HeightField), _largest(specs) + margin),
+    )
+
+
+def table_rows(specs: Sequence[ShapeSpec]) -> np.ndarray:
+    """Row of each shape in the table of the different shapes of its class [ng]."""
+    tables = {type(p.shape): _of_kind(specs, type(p.shape)) for p in specs}
+    return np.array([tables[type(p.shape)].index(p.shape) for p in specs], np.int32)
+
+
+def _of_kind(specs: Sequence[ShapeSpec], kind: type) -> list:
+    """The different shapes of one class, in the order in which they were added."""
+    return list(dict.fromkeys(p.shape for p in specs if isinstance(p.shape, kind)))
+
+
+def _largest(specs: Sequence[ShapeSpec]) -> float:
+    """Largest distance of a point of any shape that may meet a height field from its frame [m]."""
+    shapes = [p.shape for p in specs if not isinstance(p.shape, Plane | HeightField)]
+    return max((bounding_radius(shape) for shape in shapes), default=0.0)
+
+
+def pair_groups(
+    specs: Sequence[ShapeSpec],
+    pair_friction: PairFriction,
+    may_touch: Callable[[int, int], bool],
+    free: np.ndarray,
+    broad_phase: str,
+) -> tuple[PairGroup, ...]:
+    """All pairs of shapes that may touch, by the kernel that looks at them; where a broad phase
+    searches, pairs with a shape on a body that does not move (``free``) are a group of their own.
+    """
+    kernels: dict[Pair, list[tuple[int, int]]] = {}
+    for i, j in combinations(range(len(specs)), 2):
+        if not may_touch(i, j):
+            continue
+        pair, swapped = lookup(specs[i].shape.kind, specs[j].shape.kind)
+        kernels.setdefault(pair, []).append((j, i) if swapped else (i, j))
+
+    moves = free[[p.body for p in specs]] if specs else free[:0]
+    rows = {pair: row for row, pair in enumerate(pair_friction)}
+
+    def group(pairs: list[tuple[int, int]], method: str) -> PairGroup:
+        own = np.array([rows.get(frozenset(pair), -1) for pair in pairs], np.int32)
+        first, second = np.array(pairs, np.int32).T
+        kinds = specs[pairs[0][0]].shape.kind, specs[pairs[0][1]].shape.kind
+        return PairGroup(kinds, first, second, own, method)
+
+    groups = []
+    for kernel, pairs in kernels.items():
+        moving = [pair for pair in pairs if moves[pair[0]] and moves[pair[1]]]
+        method = resolve(broad_phase, kernel.points * len(moving))
+        if method == "all-pairs" or not moving:
+            groups.append(group(pairs, "all-pairs"))
+            continue
+        groups.append(group(moving, method))
+        if len(moving) < len(pairs):
+            others = [pair for pair in pairs if not (moves[pair[0]] and moves[pair[1]])]
+            groups.append(group(others, "all-pairs"))
+    return tuple(groups)
