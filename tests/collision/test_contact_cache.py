@@ -118,7 +118,7 @@ def test_the_strongest_stay_where_there_is_no_room_for_all() -> None:
 
 def iterations(model: Model, state: State) -> np.ndarray:
     stepper = EulerImplicitLinearized(5e-3, solver="apgd", stop=Stop(1e-8, max_iterations=5000))
-    _, path = rollout(model, state, stepper, 12)
+    _, path = rollout(model, state, stepper, 120)
     assert not path.report.solver.status.any()
     return np.asarray(path.report.solver.iterations)
 
@@ -128,11 +128,11 @@ def test_neither_order_nor_bodies_far_away_cost_iterations() -> None:
     decides from step to step; where there is room for all, they come in the order of the pairs."""
     model, state = tower()
     alone = iterations(with_capacity(model, 200), state)
-    assert alone[3:].max() < 0.5 * alone[0], "warm starts are to save something here"
+    assert alone[1:].mean() < 0.3 * alone[0], "warm starts are to save something here"
     tight = iterations(with_capacity(model, 48), state)
     apart = iterations(*tower(far=6, capacity=48))
-    for other in (tight, apart):
-        np.testing.assert_allclose(other[1:].mean(), alone[1:].mean(), rtol=0.15)
+    for other in (tight, apart):  # from step to step counts differ, by rounding
+        np.testing.assert_allclose(other[1:].mean(), alone[1:].mean(), rtol=0.05)
 
 
 def test_a_rollout_returns_a_state_as_it_was_given() -> None:
