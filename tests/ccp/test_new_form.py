@@ -1,4 +1,4 @@
-"""A form of N with no more than the contract asks for is solved and differentiated like any other."""
+"""A form of N with no more than the contract asks for is solved and differentiated as any other."""
 
 from dataclasses import dataclass
 
