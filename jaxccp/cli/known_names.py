@@ -22,6 +22,8 @@ SOLVERS: dict[str, tuple[ConeType, ...]] = {
 }
 """Those of ``jaxccp.ccp.SOLVERS`` and the friction cones each takes: none, no contacts."""
 
+STEPPERS = ("euler", "projected")
+"""Those of ``jaxccp.dynamics.steppers.STEPPERS``."""
 SCENES = ("cube-toss", "stack", "incline", "billiards")
 """Those of ``jaxccp.scene.library``."""
 MODEL_FILES = (".xml", ".mjcf", ".urdf")

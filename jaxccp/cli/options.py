@@ -9,7 +9,7 @@ from typing import Annotated, Any, NoReturn, get_args
 
 import typer
 
-from jaxccp.cli.known_names import SOLVERS, ConeType, Law
+from jaxccp.cli.known_names import SOLVERS, STEPPERS, ConeType, Law
 from jaxccp.names import unknown
 
 WRITTEN = (".npz", ".png", ".json")
@@ -107,6 +107,15 @@ LawOption = Annotated[
         metavar=f"[{'|'.join(get_args(Law))}]",
         callback=one_of(get_args(Law)),
         help="ccp: the convex problem; ncp: Coulomb's law, without the CCP's lift while sliding.",
+    ),
+]
+StepperOption = Annotated[
+    str,
+    typer.Option(
+        metavar=f"[{'|'.join(STEPPERS)}]",
+        callback=one_of(STEPPERS),
+        help="euler: Euler implicit linearized; projected: the same, and positions are projected, "
+        "so that joints stay closed and overlap goes without velocity.",
     ),
 ]
 FrictionOption = Annotated[

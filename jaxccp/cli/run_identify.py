@@ -40,6 +40,7 @@ def identify_command(
     evaluate: Path | None,
     names: tuple[str, ...],
     law: Law,
+    stepper: str,
     solver: str,
     horizons: tuple[int, ...],
     iterations: int,
@@ -55,8 +56,8 @@ def identify_command(
     with bad_input_exits(), jax.enable_x64(precision == 64):
         tosses = _tosses(data)
         if evaluate is not None:
-            chosen, values, its_law, substeps = read_parameters(evaluate)
-            judge = evaluator(tosses.dt, chosen, its_law, substeps)
+            chosen, values, its_law, substeps, method = read_parameters(evaluate)
+            judge = evaluator(tosses.dt, chosen, its_law, substeps, method)
             found = compare(judge, tosses, values)
             report = found.summary() | {"law": its_law, "tosses": len(tosses)}
             _show(report, json_wanted, _evaluation_table(found, "tosses"))
@@ -64,6 +65,7 @@ def identify_command(
         settings = Settings(
             names=names,
             law=law,
+            stepper=stepper,
             solver=SOLVERS[solver](),
             horizons=horizons,
             holdout=holdout,

@@ -17,8 +17,8 @@ from jaxccp.cli.model_file import open_model, write_motion
 from jaxccp.cli.options import Exit
 from jaxccp.cli.simulation import Run, last_system, summary
 from jaxccp.cli.simulation import simulate as run_scene
-from jaxccp.dynamics import EulerImplicitLinearized
 from jaxccp.dynamics.capacity import adapted
+from jaxccp.dynamics.steppers import STEPPERS
 from jaxccp.io import save_trajectory, write_file, write_system
 from jaxccp.model import Model
 from jaxccp.scene.library import SCENES, batch
@@ -33,6 +33,7 @@ def simulate_command(
     from_file: bool,
     dt: float,
     steps: int,
+    stepper: str,
     solver: str | None,
     law: Law,
     precision: int,
@@ -56,7 +57,7 @@ def simulate_command(
             model, state = SCENES[scene](jax.random.key(seed))
         else:
             model, state = batch(SCENES[scene], jax.random.key(seed), copies)
-        stepper = EulerImplicitLinearized(dt, law, solver, Stop())
+        method = STEPPERS[stepper](dt, law, solver, Stop())
         with _progress() as progress:
             task = progress.add_task(f"{scene}: compiling", total=1.0)
 
@@ -65,11 +66,12 @@ def simulate_command(
 
             def tried(fitted: Model) -> tuple[Run, jax.Array]:
                 progress.reset(task, description=f"{scene}: compiling")
-                found = run_scene(fitted, state, stepper, steps, advance, controls)
+                found = run_scene(fitted, state, method, steps, advance, controls)
                 return found, found.recording.contacts.max()
 
             run, model = adapted(model, state, tried)
-        settings = {"scene": scene, "solver": solver or stepper.algorithm(model), "law": law}
+        settings = {"scene": scene, "stepper": stepper}
+        settings |= {"solver": solver or method.algorithm(model), "law": law}
         settings |= {"precision": precision, "dt": dt, "batch": copies, "seed": seed}
         if loaded is not None:
             settings |= {"ignored": loaded.ignored, "approximated": loaded.approximated}
@@ -133,7 +135,8 @@ def _without_infinities(report: dict) -> dict:
 
 
 def _table(report: dict) -> Table:
-    table = Table(title=f"{report['scene']}, {report['solver']}, law {report['law']}")
+    title = "{scene}, {stepper}, {solver}, law {law}".format(**report)
+    table = Table(title=title)
     table.add_column("")
     table.add_column("", justify="right", overflow="fold")
     missed = 1.0 - report["status"]["converged"]

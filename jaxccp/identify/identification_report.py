@@ -10,12 +10,14 @@ import jax
 import numpy as np
 
 from jaxccp.ccp.problem import Law
+from jaxccp.dynamics.steppers import STEPPERS
 from jaxccp.identify import parameters
 from jaxccp.identify.pipeline import Identification, cube_experiment
 from jaxccp.identify.predict import errors
 from jaxccp.identify.toss_segments import FIRST, whole
 from jaxccp.io.errors import InputError
 from jaxccp.io.tosses import Tosses
+from jaxccp.names import unknown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -50,6 +52,7 @@ def as_json(found: Identification, truth: Mapping[str, float] = MappingProxyType
         },
         "law": found.settings.law,
         "substeps": found.settings.substeps,
+        "stepper": found.settings.stepper,
         "before": found.before.summary(),
         "after": found.after.summary(),
         "tosses_fitted": len(found.train),
@@ -72,8 +75,8 @@ def _finite(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def read_parameters(path: Path) -> tuple[tuple[str, ...], np.ndarray, Law, int]:
-    """Names, values, law and substeps from a ``params.json`` of :func:`as_json`.
+def read_parameters(path: Path) -> tuple[tuple[str, ...], np.ndarray, Law, int, str]:
+    """Names, values, law, substeps and stepper from a ``params.json`` of :func:`as_json`.
 
     Raises :class:`jaxccp.io.InputError` for anything else.
     """
@@ -81,6 +84,7 @@ def read_parameters(path: Path) -> tuple[tuple[str, ...], np.ndarray, Law, int]:
         content = json.loads(path.read_text())
         values = {name: float(entry["value"]) for name, entry in content["parameters"].items()}
         law, substeps = content["law"], int(content["substeps"])
+        stepper = content.get("stepper", "euler")
     except FileNotFoundError:
         raise InputError(path, "no such file", "check the path") from None
     except OSError as error:
@@ -96,7 +100,9 @@ def read_parameters(path: Path) -> tuple[tuple[str, ...], np.ndarray, Law, int]:
         raise InputError(path, str(error), "correct it", "parameters") from None
     if law not in ("ccp", "ncp") or substeps < 1:
         raise InputError(path, f"law {law!r} with {substeps} substeps", "correct both", "law")
-    return names, np.array([values[name] for name in names]), law, substeps
+    if stepper not in STEPPERS:
+        raise InputError(path, unknown(stepper, STEPPERS), "correct it", "stepper")
+    return names, np.array([values[name] for name in names]), law, substeps, stepper
 
 
 def picture(
@@ -123,7 +129,8 @@ def picture(
     which = np.array([position[int(found.test[i])] for i in typical])
     held = tosses.take(which)
     segments = whole(held)
-    experiment = cube_experiment(tosses.dt, found.settings.law, found.settings.substeps)
+    its = found.settings
+    experiment = cube_experiment(tosses.dt, its.law, its.substeps, stepper=its.stepper)
     samples = segments.target_position.shape[1]
     names = found.fit.names
 

@@ -36,6 +36,8 @@ class Settings:
     law: Law = "ncp"
     solver: Solver | str = field(default_factory=APGD)
     """An algorithm of :mod:`jaxccp.ccp.solvers`, or its name there."""
+    stepper: str = "euler"
+    """Name of the time stepper (:data:`jaxccp.dynamics.steppers.STEPPERS`)."""
     horizons: tuple[int, ...] = (40, 100)
     """Lengths of the rollouts that are compared with the recording [samples], with one descent for
     each, which begins where the one before ended. The loss over a short horizon is smooth and leads
@@ -94,7 +96,11 @@ class Identification:
 
 
 def cube_experiment(
-    dt: float, law: Law, substeps: int, solver: Solver | str | None = None
+    dt: float,
+    law: Law,
+    substeps: int,
+    solver: Solver | str | None = None,
+    stepper: str = "euler",
 ) -> Experiment:
     """The cube of the toss experiment on a plane.
 
@@ -103,13 +109,14 @@ def cube_experiment(
         law: of contact.
         substeps: the number of steps between two samples.
         solver: an algorithm, or its name; APGD when None.
+        stepper: name of the time stepper.
     """
     model, state = SCENES["cube-toss"](jax.random.key(0))
     double = model.bodies.mass.dtype == np.float64
     # A batch waits for its slowest solve: an impact on several corners can take thousands of
     # iterations, and the gradient leaves out what an inexact solution does not tell.
     stop = Stop(atol=1e-6 if double else 1e-5, max_iterations=500)
-    return Experiment(model, state, dt, law, substeps, stop, solver or APGD())
+    return Experiment(model, state, dt, law, substeps, stop, solver or APGD(), stepper)
 
 
 def split(tosses: Tosses, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -168,12 +175,14 @@ def compare(evaluator: Evaluator, tosses: Tosses, values: np.ndarray) -> Compari
     )
 
 
-def evaluator(dt: float, names: tuple[str, ...], law: Law, substeps: int) -> Evaluator:
+def evaluator(
+    dt: float, names: tuple[str, ...], law: Law, substeps: int, stepper: str = "euler"
+) -> Evaluator:
     """An evaluator of the cube, with errors in cube widths.
 
     Arguments are those of :func:`cube_experiment`, and the ``names`` of the parameters.
     """
-    return Evaluator(cube_experiment(dt, law, substeps), names, WIDTH)
+    return Evaluator(cube_experiment(dt, law, substeps, stepper=stepper), names, WIDTH)
 
 
 def identify(
@@ -195,7 +204,9 @@ def identify(
     """
     names = parameters.known(settings.names)
     train, test = split(tosses, settings.holdout, settings.descent.seed)
-    experiment = cube_experiment(tosses.dt, settings.law, settings.substeps, settings.solver)
+    experiment = cube_experiment(
+        tosses.dt, settings.law, settings.substeps, settings.solver, settings.stepper
+    )
     loss = Loss(WIDTH, threshold=settings.threshold)
     initial = {name: parameters.PARAMETERS[name].initial for name in names}
     start, descent, stages = initial, settings.descent, []
@@ -213,7 +224,7 @@ def identify(
     spread = standard_errors(minimum, names)
     on_stage("errors on held-out tosses")
     held = tosses.take(test)
-    judge = evaluator(tosses.dt, names, settings.law, settings.substeps)
+    judge = evaluator(tosses.dt, names, settings.law, settings.substeps, settings.stepper)
     first = np.array(list(initial.values()))
     before, after = (compare(judge, held, x) for x in (first, values))
     return Identification(

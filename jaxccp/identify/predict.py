@@ -11,12 +11,13 @@ from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import resolved
 from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.dynamics.rollout import rollout
-from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
+from jaxccp.dynamics.steppers import STEPPERS, EulerImplicitLinearized
 from jaxccp.identify import parameters
 from jaxccp.identify.toss_segments import Segments
 from jaxccp.math import quaternion, safe
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
+from jaxccp.names import unknown
 
 
 @dataclass(frozen=True)
@@ -34,14 +35,18 @@ class Experiment:
     stop: Stop = field(default_factory=lambda: Stop(max_iterations=300))
     solver: Solver | str = field(default_factory=APGD)
     """An algorithm of :mod:`jaxccp.ccp.solvers`, or its name there."""
+    method: str = "euler"
+    """Name of the time stepper (:data:`jaxccp.dynamics.steppers.STEPPERS`)."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "solver", resolved(self.solver))
+        if self.method not in STEPPERS:
+            raise ValueError(unknown(self.method, STEPPERS))
 
     @property
     def stepper(self) -> EulerImplicitLinearized:
         h = self.dt / self.substeps
-        return EulerImplicitLinearized(h, self.law, self.solver, self.stop)
+        return STEPPERS[self.method](h, self.law, self.solver, self.stop)
 
     @property
     def body(self) -> int:

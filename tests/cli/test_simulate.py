@@ -65,6 +65,17 @@ def test_trajectory_is_the_rollout(toss: tuple[Result, Path]) -> None:
     np.testing.assert_allclose(read.energy[[0, -1]], energies, rtol=1e-4)
 
 
+def test_steppers_by_name() -> None:
+    """The projected one solves for positions, too."""
+    arguments = "incline --dt 0.002 --duration 0.02 --precision 64 --json".split()
+    euler, projected = (
+        report(run(*arguments, "--stepper", name)) for name in ("euler", "projected")
+    )
+    assert (euler["stepper"], projected["stepper"]) == ("euler", "projected")
+    assert euler["status"]["converged"] == projected["status"]["converged"] == 1.0
+    assert projected["iterations_mean"] > euler["iterations_mean"]
+
+
 def test_picture(toss: tuple[Result, Path]) -> None:
     result, out = toss
     image = Path(report(result)["picture"])

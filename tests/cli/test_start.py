@@ -18,6 +18,7 @@ from jaxccp import api
 from jaxccp.ccp import SOLVERS, Law
 from jaxccp.ccp.cones import ConeType
 from jaxccp.cli import app, known_names
+from jaxccp.dynamics.steppers import STEPPERS
 from jaxccp.identify import parameters
 from jaxccp.scene.library import SCENES
 from tests.io import problem_files as files
@@ -63,6 +64,7 @@ def test_usage_is_answered_at_once(usage: str) -> None:
 def test_names_are_those_of_the_registries() -> None:
     assert {name: solver.cone_types for name, solver in SOLVERS.items()} == known_names.SOLVERS
     assert tuple(SCENES) == known_names.SCENES
+    assert tuple(STEPPERS) == known_names.STEPPERS
     assert tuple(parameters.PARAMETERS) == known_names.PARAMETERS
     assert known_names.IDENTIFIED == parameters.DEFAULT
     assert get_args(known_names.Law) == get_args(Law)
@@ -92,6 +94,7 @@ def said(*arguments: str) -> str:
     [
         ("simulate billards", "did you mean 'billiards'?"),
         ("simulate stack --solver nuton", "did you mean 'newton'?"),
+        ("simulate stack --stepper projcted", "did you mean 'projected'?"),
         ("solve --solver adm x.npz", "did you mean 'admm'?"),
         ("identify --demo --solver agpd", "did you mean 'apgd'?"),
         ("identify --demo --parameters friction,restitutoin", "did you mean 'restitution'?"),

@@ -161,7 +161,7 @@ def implicit(stiffness: float, damping: float, armature: float, aim: float, most
         rate += (
             np.clip(impulse, -H * most, H * most) / moment if armature == 0 else impulse / moment
         )
-        angle += 2 * np.arctan(H * rate / 2)
+        angle += H * rate
         path.append((angle, rate))
     return tuple(np.array(path).T)
 

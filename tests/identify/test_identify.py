@@ -84,11 +84,13 @@ def test_free_flight_is_predicted_exactly():
     assert GRAVITY[2] == -9.81
 
 
-@pytest.mark.parametrize("mean", [True, False])
-def test_friction_of_what_never_leaves_the_ground(mean: bool):
+@pytest.mark.parametrize(
+    ("mean", "stepper"), [(True, "euler"), (False, "euler"), (True, "projected")]
+)
+def test_friction_of_what_never_leaves_the_ground(mean: bool, stepper: str):
     """A start need not be in flight, nor its velocity the one that the recording's poses have."""
     recorded = slides(0.27, (1.5, 2.0), mean)
-    experiment = cube_experiment(DT, "ncp", 4)
+    experiment = cube_experiment(DT, "ncp", 4, stepper=stepper)
     equations = normal_equations(experiment, whole(recorded), ("friction",), Loss(1.0, 0.1))
     values, at_the_end = refine(equations, ("friction",), np.array([0.2]))
     assert abs(values[0] - 0.27) < 1e-3
@@ -112,8 +114,9 @@ def test_the_report_holds_everything_and_can_be_read_back(found, tosses, tmp_pat
     assert set(report["after"]["horizons"]) == {"10", "20", "40"}
     path = tmp_path / "params.json"
     path.write_text(json.dumps(report))
-    names, values, law, substeps = read_parameters(path)
+    names, values, law, substeps, stepper = read_parameters(path)
     assert (names, law, substeps) == (tuple(TRUTH), "ncp", found.settings.substeps)
+    assert stepper == found.settings.stepper == "euler"
     np.testing.assert_array_equal(values, found.fit.values)
     told = as_json(found, {"friction": 0.22})["parameters"]
     assert [name for name in told if "true" in told[name]] == ["friction"]

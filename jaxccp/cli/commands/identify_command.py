@@ -12,6 +12,7 @@ from jaxccp.cli.options import (
     JsonOption,
     LawOption,
     PrecisionOption,
+    StepperOption,
     folder,
     present,
     unknown,
@@ -66,6 +67,7 @@ def identify(
         ),
     ] = ",".join(IDENTIFIED),
     law: LawOption = "ncp",
+    stepper: StepperOption = "euler",
     solver: ContactSolverOption = "apgd",
     horizons: Annotated[
         str,
@@ -119,6 +121,7 @@ def identify(
         evaluate=evaluate,
         names=tuple(names.split(",")),
         law=law,
+        stepper=stepper,
         solver=solver,
         horizons=tuple(map(int, horizons.split(","))),
         iterations=iterations,

@@ -12,6 +12,7 @@ from jaxccp.cli.options import (
     JsonOption,
     LawOption,
     PrecisionOption,
+    StepperOption,
     contact_solver,
     folder,
     positive,
@@ -60,6 +61,7 @@ def simulate(
             "joints, else apgd.",
         ),
     ] = None,
+    stepper: StepperOption = "euler",
     law: LawOption = "ccp",
     precision: PrecisionOption = 32,
     copies: Annotated[
@@ -142,6 +144,7 @@ def simulate(
         from_file=from_file,
         dt=dt,
         steps=steps,
+        stepper=stepper,
         solver=solver,
         law=law,
         precision=precision,

@@ -11,8 +11,8 @@ DENSE = 100
 
 
 def reducible(topology: Topology) -> bool:
-    """Whether there are joints, and the mass matrix is small."""
-    return bool(topology.linkage.joints) and topology.dofs.count <= DENSE
+    """Whether there are joints, something that moves, and a small mass matrix."""
+    return bool(topology.linkage.joints) and 0 < topology.dofs.count <= DENSE
 
 
 __all__ = [
