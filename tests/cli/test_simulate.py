@@ -66,14 +66,11 @@ def test_trajectory_is_the_rollout(toss: tuple[Result, Path]) -> None:
 
 
 def test_steppers_by_name() -> None:
-    """The projected one solves for positions, too."""
-    arguments = "incline --dt 0.002 --duration 0.02 --precision 64 --json".split()
-    euler, projected = (
-        report(run(*arguments, "--stepper", name)) for name in ("euler", "projected")
-    )
+    """Where boxes come to overlap, velocities and positions are other problems to solve."""
+    arguments = ("stack", "--dt", "0.005", "--duration", "0.1", "--json", "--stepper")
+    euler, projected = (report(run(*arguments, name)) for name in ("euler", "projected"))
     assert (euler["stepper"], projected["stepper"]) == ("euler", "projected")
-    assert euler["status"]["converged"] == projected["status"]["converged"] == 1.0
-    assert projected["iterations_mean"] > euler["iterations_mean"]
+    assert projected["iterations_mean"] != pytest.approx(euler["iterations_mean"], rel=0.1)
 
 
 def test_picture(toss: tuple[Result, Path]) -> None:
