@@ -48,7 +48,9 @@ rotation mean (median) | seconds |
 
 def measured(data: Path, name: str) -> dict[str, str]:
     """One solver's row."""
-    settings = Settings(NAMES, "ncp", SOLVERS[name](), HORIZONS, holdout=0.5, descent=DESCENT)
+    settings = Settings(
+        NAMES, "ncp", SOLVERS[name](), horizons=HORIZONS, holdout=0.5, descent=DESCENT
+    )
     start = time.process_time()
     found = identify(read_tosses(data), settings)
     seconds = time.process_time() - start

@@ -212,15 +212,15 @@ def table(rows: list[Row]) -> str:
 
 
 def measured(name: str, path: Path, batches: str) -> list[Row]:
-    """Of one scene; MJX has no business with those that are large for it."""
+    """Of one scene; MJX has the robots, and one copy of what is not too large for it."""
     robot, large = name in ROBOTS, name in ("spheres125", "spheres512")
     rows = []
     for batch in map(int, batches.split(",") if robot else ("1", "64")[: 1 if large else 2]):
         rows.append(ours(path, batch))
-        if not large:
+        if robot or (batch == 1 and not large):
             rows.append(theirs(path, batch))
-        print(table(rows), flush=True)
     rows += [native(path, solver) for solver in ("Newton", "CG")]
+    print(f"{name}\n{table(rows)}", flush=True)
     return rows
 
 
