@@ -93,8 +93,8 @@ def _moving(
     if not model.topology.rebounds:
         manifold = _manifold(model, state, near)
         return manifold, jnp.zeros_like(manifold.position), jnp.zeros_like(manifold.normal)
-    free = jnp.asarray(model.topology.free)[:, None]
-    spin = jnp.pad(jnp.where(free, state.angular_velocity, 0.0), ((0, 0), (1, 0)))
+    moves = jnp.asarray(model.topology.moves)[:, None]
+    spin = jnp.pad(jnp.where(moves, state.angular_velocity, 0.0), ((0, 0), (1, 0)))
     turning = 0.5 * quaternion.multiply(spin, state.quaternion)
 
     def at(position: Array, orientation: Array) -> tuple[tuple[Array, Array], Manifold]:
@@ -103,7 +103,7 @@ def _moving(
         return (found.position, found.normal), found
 
     poses = (state.position, state.quaternion)
-    rates = (jnp.where(free, state.velocity, 0.0), turning)
+    rates = (jnp.where(moves, state.velocity, 0.0), turning)
     _, (slide, tilt), manifold = jax.jvp(at, poses, rates, has_aux=True)
     return manifold, slide, tilt
 

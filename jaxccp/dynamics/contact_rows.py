@@ -105,7 +105,7 @@ def contact_terms(
 ) -> ContactTerms:
     """Those of a step of length ``h`` [s] that ends with ``free_velocity`` without contact."""
     topology = model.topology
-    before = jnp.where(jnp.asarray(topology.free)[:, None], state.twist, 0.0)
+    before = jnp.where(jnp.asarray(topology.moves)[:, None], state.twist, 0.0)
     action = at_start(state, contacts)
     jacobian = contact_jacobian(action, rolls=False)
     u_before = contact_velocity(jacobian, contacts, before)[:, 0]

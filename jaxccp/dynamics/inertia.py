@@ -118,6 +118,7 @@ def kinetic_energy(model: Model, state: State) -> Float[Array, ""]:
     local = quaternion.rotate(quaternion.conjugate(state.quaternion), state.angular_velocity)
     spin = jnp.einsum("bi,bij,bj->b", local, model.bodies.inertia, local)
     kinetic = 0.5 * (mass @ jnp.sum(state.velocity**2, axis=1) + free @ spin)
+    kinetic = kinetic + sum(one[0] for one in _family_energies(model, state))
     if not len(model.topology.linkage.compliant):
         return kinetic
     motion = joint_motion(model, state)
@@ -125,11 +126,17 @@ def kinetic_energy(model: Model, state: State) -> Float[Array, ""]:
     return kinetic + 0.5 * jnp.sum(model.axes.armature * rate**2)
 
 
+def _family_energies(model: Model, state: State) -> list[tuple[Array, Array]]:
+    pairs = zip(model.families, state.families, strict=True)
+    return [family.energy(here.q, here.v, model.gravity) for family, here in pairs]
+
+
 def potential_energy(model: Model, state: State) -> Float[Array, ""]:
     """Of the bodies in the field of gravity and of the springs along axes and tendons [J]; force
     laws have none that is known."""
     mass = jnp.where(jnp.asarray(model.topology.free), model.bodies.mass, 0.0)
     potential = -mass @ (state.position @ model.gravity)
+    potential = potential + sum(one[1] for one in _family_energies(model, state))
     if not len(model.topology.linkage.compliant):
         return potential
     motion = joint_motion(model, state)

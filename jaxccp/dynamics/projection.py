@@ -1,9 +1,10 @@
 """Positions brought back to where joints, limits and contacts allow them to be."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
@@ -14,6 +15,7 @@ from jaxccp.collision.detect import Contacts, detect
 from jaxccp.dynamics import reduced
 from jaxccp.dynamics.system import assemble
 from jaxccp.math import quaternion
+from jaxccp.model.family import Family, FrameMap, MassRoot
 from jaxccp.model.kinematics import joint_motion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -100,7 +102,25 @@ def _bare(model: Model) -> Model:
         tendons=replace(model.tendons, laws=Functions()),
         actuators=replace(actuators, gain=idle, offset=idle, stiffness=idle, damping=idle),
         contact=replace(model.contact, recovery_speed=jnp.full_like(model.contact.margin, jnp.inf)),
+        families=tuple(_Idle(family) for family in model.families),
     )
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class _Idle(Family):
+    """A family on which no force acts, and which is at rest."""
+
+    family: Family
+
+    def map(self, q: Array, frames: np.ndarray, bodies: int) -> FrameMap:
+        return self.family.map(q, frames, bodies)
+
+    def root(self, q: Array, h: Array | float) -> MassRoot:
+        return self.family.root(q, h)
+
+    def momentum(self, q: Array, v: Array, gravity: Array, h: Array | float) -> Array:
+        return jnp.zeros_like(v)
 
 
 def _still(state: State) -> State:

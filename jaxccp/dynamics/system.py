@@ -39,6 +39,8 @@ class Outcome:
     """Impulses of all scalar rows, the eliminated ones included."""
     contacts: Float[Array, "c w"]
     """Impulses of the contacts in the world: linear, then angular where contacts roll."""
+    families: tuple[Float[Array, " nv"], ...] = ()
+    """Velocities of the model's families after the impulses."""
 
 
 @jax.tree_util.register_dataclass
@@ -122,7 +124,14 @@ def assemble(
 
     ``motion`` is that of the joints, None for a model that has none; ``control`` is 0 unless
     given. ``eliminate`` solves for the equality rows of the joints beforehand.
+
+    Raises:
+        ValueError: for a model with families, whose frames have no six velocities of their own.
     """
+    if model.families:
+        raise ValueError(
+            'a model with families has no maximal coordinates: step it with coordinates="reduced"'
+        )
     rows, actuation = _along_joints(model, state, h, motion, control)
     if actuation is not None:
         force = actuation if force is None else force + actuation

@@ -1,6 +1,7 @@
 """Bodies, shapes, materials, joints and the state; knows no solver."""
 
 from jaxccp.model.actuator import Actuator, motor, position_servo, velocity_servo
+from jaxccp.model.family import Family, FamilyState, FrameMap, MassRoot
 from jaxccp.model.forward_kinematics import forward_kinematics
 from jaxccp.model.joints import (
     JOINTS,
@@ -65,7 +66,10 @@ __all__ = [
     "Cylinder",
     "Cylindrical",
     "Ellipsoid",
+    "Family",
+    "FamilyState",
     "Fixed",
+    "FrameMap",
     "HeightField",
     "HeightGrid",
     "Hinge",
@@ -74,6 +78,7 @@ __all__ = [
     "JointMotion",
     "Joints",
     "Linkage",
+    "MassRoot",
     "Material",
     "Model",
     "PairGroup",

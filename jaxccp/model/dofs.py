@@ -112,7 +112,8 @@ def dofs(
         if root_of[body] >= 0:
             moves[body, 6 * root_of[body] : 6 * root_of[body] + 6] = True
         moves[body, 6 * len(roots) :] = np.isin(owner[axes], list(moved_by[body]))
-    hangs = np.array([[joint in moved for moved in moved_by] for joint in range(len(bodies))])
+    hangs = np.array([[joint in moved for moved in moved_by] for joint in range(len(bodies))], bool)
+    hangs = hangs.reshape(len(bodies), len(free))
     width = max(map(len, levels), default=0)
     table = np.full((len(levels), width), len(bodies))
     for row, joints in zip(table, levels, strict=True):

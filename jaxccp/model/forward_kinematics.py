@@ -43,7 +43,7 @@ def forward_kinematics(
     rate = jnp.zeros_like(coordinate) if rate is None else rate
     # One array for all numbers: XLA's CPU compiler trips over a loop that slices many.
     numbers = _hung(model, coordinate, rate)
-    moving = jnp.asarray(model.topology.free)[:, None]
+    moving = jnp.asarray(model.topology.moves)[:, None]
     start = (
         state.position,
         state.quaternion,

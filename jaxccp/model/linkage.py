@@ -120,6 +120,12 @@ class Linkage(ByContent):
         tendon = self._row_coordinate - len(self.axes)
         return np.where(tendon < 0, len(self.routing.tendons), tendon)
 
+    def rows_on(self, bodies: np.ndarray) -> np.ndarray:
+        """Mask of the scalar rows that act on any of the masked bodies."""
+        joints = np.append(np.any(bodies[self.bodies], axis=1), False)
+        tendons = np.append(np.any(bodies[self.routing.bodies], axis=1), False)
+        return joints[self.row_owner] | tendons[self.row_tendon]
+
     @cached_property
     def row_sense(self) -> np.ndarray:
         """1 for each scalar row whose velocity is q̇, -1 for upper limits, where it is −q̇."""

@@ -9,6 +9,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxccp.content import ByContent
 from jaxccp.model.dofs import Dofs, dofs
+from jaxccp.model.family import Family
 from jaxccp.model.fluid import Fluid
 from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.material import Combination
@@ -47,7 +48,9 @@ class Topology(ByContent):
     bodies: tuple[str, ...]
     """Name of each body; body 0 is the fixed world."""
     free: np.ndarray
-    """Mask of the bodies that move [nb]."""
+    """Mask of the rigid bodies that move [nb]."""
+    family: np.ndarray
+    """Which of ``Model.families`` carries a body as one of its frames, else -1 [nb]."""
     shape_names: tuple[str, ...]
     """Name of each shape."""
     shapes: tuple[str, ...]
@@ -70,6 +73,16 @@ class Topology(ByContent):
     """The number of contacts that a step has room for; None: for all candidates of all pairs."""
     linkage: Linkage
     """Joints, tendons and actuators."""
+
+    @property
+    def moves(self) -> np.ndarray:
+        """Mask of the bodies that move, rigid ones and frames of families [nb]."""
+        return self.free | self.carried
+
+    @property
+    def carried(self) -> np.ndarray:
+        """Mask of the bodies that are frames of a family [nb]."""
+        return self.family >= 0
 
     @property
     def searched(self) -> tuple[PairGroup, ...]:
@@ -195,3 +208,5 @@ class Model:
     topology: Topology = field(metadata={"static": True})
     fluid: Fluid | None = None
     """A fluid around the bodies, if any."""
+    families: tuple[Family, ...] = ()
+    """What moves and is neither a rigid body nor a joint."""

@@ -6,6 +6,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from jaxccp.model.family import FamilyState
+
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class State:
     """Rates of the rotors along axes and tendons."""
     warm_start: WarmStart
     """Impulses from which the next solve starts."""
+    families: tuple[FamilyState, ...] = ()
+    """Of the model's families; the poses and twists of their frames follow from it."""
 
     @property
     def twist(self) -> Float[Array, "nb 6"]:

@@ -8,7 +8,8 @@ import numpy as np
 from jaxtyping import Array
 
 from jaxccp.collision.contact_cache import empty_warm_start
-from jaxccp.model.model import Bodies, Topology
+from jaxccp.model.family_frames import with_frames
+from jaxccp.model.model import Bodies, Model
 from jaxccp.model.state import Rotors, State
 
 
@@ -18,12 +19,19 @@ class BodySpec:
 
     name: str
     free: bool
+    """A rigid body that moves."""
     mass: float
     inertia: np.ndarray
     position: np.ndarray
     quaternion: np.ndarray
     velocity: np.ndarray
     angular_velocity: np.ndarray
+    family: int = -1
+    """The family that carries it, if any."""
+
+    @property
+    def moves(self) -> bool:
+        return self.free or self.family >= 0
 
 
 def body_table(bodies: Sequence[BodySpec]) -> Bodies:
@@ -31,12 +39,13 @@ def body_table(bodies: Sequence[BodySpec]) -> Bodies:
     return Bodies(_stack(bodies, "mass"), _stack(bodies, "inertia"))
 
 
-def initial_state(bodies: Sequence[BodySpec], topology: Topology) -> State:
+def initial_state(model: Model, bodies: Sequence[BodySpec]) -> State:
     """The state at time 0: joints' coordinates, rates of rotors and impulses of contacts are 0."""
     position = _stack(bodies, "position")
+    topology = model.topology
     linkage = topology.linkage
     axes, tendons = len(linkage.axes), len(linkage.routing.tendons)
-    return State(
+    state = State(
         position,
         _stack(bodies, "quaternion"),
         _stack(bodies, "velocity"),
@@ -48,7 +57,9 @@ def initial_state(bodies: Sequence[BodySpec], topology: Topology) -> State:
             jnp.zeros((len(bodies), 6), position.dtype),
         ),
         empty_warm_start(topology, position.dtype),
+        tuple(family.start() for family in model.families),
     )
+    return with_frames(model, state)
 
 
 def _stack(bodies: Sequence[BodySpec], name: str) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 
 from jaxccp.collision.detect import slots
 from jaxccp.model.actuator import Actuator
+from jaxccp.model.family import Family
 from jaxccp.model.joints import Joint
 from jaxccp.model.joints.joint import check
 from jaxccp.model.material import Combination, Material
@@ -52,6 +53,7 @@ class ModelBuilder:
     :data:`jaxccp.collision.broad.BROAD`, or by their number. It searches where a rollout, or
     :func:`jaxccp.fit_capacity`, has found out how many pairs it needs room for."""
     _bodies: list[BodySpec] = field(init=False, default_factory=list)
+    _families: list[Family] = field(init=False, default_factory=list)
     _shapes: list[ShapeSpec] = field(init=False, default_factory=list)
     _excluded: set[frozenset[int]] = field(init=False, default_factory=set)
     _chosen: set[frozenset[int]] | None = field(init=False, default=None)
@@ -129,6 +131,26 @@ class ModelBuilder:
         label = name or f"body{len(self._bodies)}"
         return self._add(label, False, 1.0, np.eye(3), position, quaternion, ORIGIN, ORIGIN)
 
+    def add_family(self, family: Family, name: str | None = None) -> list[int]:
+        """Add what moves by velocities of its own, and return the indices of its frames.
+
+        Shapes, joints, tendons and sites can be put on frames as on bodies. Shapes on frames of the
+        same family do not touch each other.
+
+        Args:
+            family: such as a flexible body; see :class:`jaxccp.model.Family`.
+            name: unique; ``family<i>`` when None. The frames are ``name.0``, ``name.1``, …
+        """
+        own = name or f"family{len(self._families)}"
+        position, quaternion = map(np.asarray, family.poses(family.start().q))
+        first = len(self._bodies)
+        for i, (at, facing) in enumerate(zip(position, quaternion, strict=True)):
+            frame = f"{own}.{i}"
+            self._add(frame, False, 1.0, np.eye(3), at, facing, ORIGIN, ORIGIN)
+            self._bodies[-1].family = len(self._families)
+        self._families.append(family)
+        return list(range(first, len(self._bodies)))
+
     @property
     def _body_names(self) -> list[str]:
         return [body.name for body in self._bodies]
@@ -184,7 +206,7 @@ class ModelBuilder:
         fresh("shape", own, [spec.name for spec in self._shapes])
         body = index(f"shape {own!r}", "body", self._body_names, body)
         carrier = self._bodies[body].name
-        if isinstance(shape, Plane | HeightField) and self._bodies[body].free:
+        if isinstance(shape, Plane | HeightField) and self._bodies[body].moves:
             what = shape.kind.replace("_", " ")
             raise ValueError(
                 f"body {carrier!r}: a {what} must be on a fixed body, such as the world, 0"
@@ -237,7 +259,7 @@ class ModelBuilder:
         second = index(what, "body", self._body_names, second)
         if first == second:
             raise ValueError(f"{what}: connects body {self._bodies[first].name!r} with itself")
-        if not (self._bodies[first].free or self._bodies[second].free):
+        if not (self._bodies[first].moves or self._bodies[second].moves):
             raise ValueError(f"{what}: neither body can move; one of them must be free")
         check(what, joint)
         if frames is None:
@@ -381,18 +403,23 @@ class ModelBuilder:
             raise ValueError("the model has no body besides the world; add one with add_body")
         if max_contacts is not None and max_contacts < 1:
             raise ValueError(f"max_contacts must be at least 1, not {max_contacts}")
+        family = np.array([body.family for body in self._bodies])
         free = np.array([body.free for body in self._bodies])
+        moves = free | (family >= 0)
         joints, axes, tendons, actuators, linkage = tables(
-            self._joints, self._tendons, self._actuators, ~free
+            self._joints, self._tendons, self._actuators, ~moves, family >= 0
         )
         topology = Topology(
             tuple(body.name for body in self._bodies),
             free,
+            family,
             tuple(spec.name for spec in self._shapes),
             tuple(spec.shape.kind for spec in self._shapes),
             np.array([spec.body for spec in self._shapes], np.int32),
             table_rows(self._shapes),
-            pair_groups(self._shapes, self._pair_friction, self._may_touch, free, self.broad_phase),
+            pair_groups(
+                self._shapes, self._pair_friction, self._may_touch, moves, self.broad_phase
+            ),
             self.combination,
             any(p.material.spinning or p.material.rolling for p in self._shapes)
             or any(spinning or rolling for _, spinning, rolling in self._pair_friction.values()),
@@ -415,8 +442,9 @@ class ModelBuilder:
             ),
             Sites.of(list(self._sites.values()), self._sites),
             topology,
+            families=tuple(self._families),
         )
-        return model, initial_state(self._bodies, topology)
+        return model, initial_state(model, self._bodies)
 
     def _may_touch(self, i: int, j: int) -> bool:
         a, b = self._shapes[i], self._shapes[j]
@@ -424,7 +452,11 @@ class ModelBuilder:
             return frozenset((i, j)) in self._chosen
         return (
             a.body != b.body
-            and (self._bodies[a.body].free or self._bodies[b.body].free)
+            and (self._bodies[a.body].moves or self._bodies[b.body].moves)
+            and (
+                self._bodies[a.body].family < 0
+                or self._bodies[a.body].family != self._bodies[b.body].family
+            )
             and bool(a.group & b.mask)
             and bool(b.group & a.mask)
             and frozenset((a.body, b.body)) not in self._excluded

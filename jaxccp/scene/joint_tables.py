@@ -49,6 +49,7 @@ def tables(
     tendon_specs: Sequence[TendonSpec],
     actuator_specs: Sequence[ActuatorSpec],
     fixed: np.ndarray,
+    carried: np.ndarray,
 ) -> tuple[Joints, Axes, Tendons, Actuators, Linkage]:
     """The tables of joints, tendons and actuators, in JAX's current default precision.
 
@@ -57,6 +58,7 @@ def tables(
         tendon_specs: the tendons.
         actuator_specs: the actuators.
         fixed: mask of the bodies that do not move [nb].
+        carried: mask of the bodies that are frames of a family [nb].
 
     Returns:
         The numbers of joints, axes, tendons and actuators, and the static facts of all of them.
@@ -92,7 +94,7 @@ def tables(
     linkage = Linkage(
         tuple(one.name for one in joint_specs),
         bodies,
-        spanning_tree(bodies, fixed),
+        spanning_tree(bodies, fixed, carried),
         names,
         tuple(f.axis.motion for f in freedoms),
         slots,

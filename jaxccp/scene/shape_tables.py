@@ -85,11 +85,11 @@ def pair_groups(
     specs: Sequence[ShapeSpec],
     pair_friction: PairFriction,
     may_touch: Callable[[int, int], bool],
-    free: np.ndarray,
+    moves: np.ndarray,
     broad_phase: str,
 ) -> tuple[PairGroup, ...]:
     """All pairs of shapes that may touch, by the kernel that looks at them; where a broad phase
-    searches, pairs with a shape on a body that does not move (``free``) are a group of their own.
+    searches, pairs with a shape on a body that does not move (``moves``) are a group of their own.
     """
     kernels: dict[Pair, list[tuple[int, int]]] = {}
     for i, j in combinations(range(len(specs)), 2):
@@ -98,7 +98,7 @@ def pair_groups(
         pair, swapped = lookup(specs[i].shape.kind, specs[j].shape.kind)
         kernels.setdefault(pair, []).append((j, i) if swapped else (i, j))
 
-    moves = free[[p.body for p in specs]] if specs else free[:0]
+    movable = moves[[p.body for p in specs]] if specs else moves[:0]
     rows = {pair: row for row, pair in enumerate(pair_friction)}
 
     def group(pairs: list[tuple[int, int]], method: str) -> PairGroup:
@@ -109,13 +109,13 @@ def pair_groups(
 
     groups = []
     for kernel, pairs in kernels.items():
-        moving = [pair for pair in pairs if moves[pair[0]] and moves[pair[1]]]
+        moving = [pair for pair in pairs if movable[pair[0]] and movable[pair[1]]]
         method = resolve(broad_phase, kernel.points * len(moving))
         if method == "all-pairs" or not moving:
             groups.append(group(pairs, "all-pairs"))
             continue
         groups.append(group(moving, method))
         if len(moving) < len(pairs):
-            others = [pair for pair in pairs if not (moves[pair[0]] and moves[pair[1]])]
+            others = [pair for pair in pairs if not (movable[pair[0]] and movable[pair[1]])]
             groups.append(group(others, "all-pairs"))
     return tuple(groups)

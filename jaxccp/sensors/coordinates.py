@@ -157,7 +157,9 @@ def coordinates(model: Model, joints: int | None = None) -> Coordinates:
     linkage = topology.linkage
     pairs = linkage.bodies[:joints]
     placing: dict[int, int] = {}
-    for joint, outwards in zip(*spanning_tree(pairs, ~topology.free), strict=True):
+    for joint, outwards in zip(
+        *spanning_tree(pairs, ~topology.moves, topology.carried), strict=True
+    ):
         placing[int(pairs[joint, int(outwards)])] = int(joint)
     single: list[tuple[int, int, int]] = []
     ball: list[tuple[int, int, int]] = []

@@ -11,8 +11,10 @@ DENSE = 100
 
 
 def reducible(topology: Topology) -> bool:
-    """Whether there are joints, something that moves, and a small mass matrix."""
-    return bool(topology.linkage.joints) and 0 < topology.dofs.count <= DENSE
+    """Whether there are joints or families, something that moves, and a small mass matrix of
+    the rigid bodies."""
+    families = bool(topology.carried.any())
+    return families or (bool(topology.linkage.joints) and 0 < topology.dofs.count <= DENSE)
 
 
 __all__ = [

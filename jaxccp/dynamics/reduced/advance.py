@@ -11,6 +11,7 @@ from jaxccp.dynamics.reduced.bias import trust
 from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
 from jaxccp.dynamics.system import Outcome
 from jaxccp.math import linear3, quaternion, safe
+from jaxccp.model.family_frames import with_frames
 from jaxccp.model.forward_kinematics import forward_kinematics
 from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.model import Model
@@ -38,28 +39,32 @@ def advance(model: Model, state: State, system: ReducedSystem, outcome: Outcome)
     bent = safe.divide(system.bend[:, :3], system.mass.mass[:, None])
     velocity = outcome.twist[:, :3] + bent
     spin = spin_of(model, after.quaternion, momentum[:, 3:])
+    here = zip(after.families, outcome.families, strict=True)
+    after = replace(after, families=tuple(replace(old, v=v) for old, v in here))
     if not model.topology.dofs.floating.any():
-        return replace(after, velocity=velocity, angular_velocity=spin)
-    straight = jnp.einsum("bvi,v->bi", system.jacobian[..., :3], outcome.transport_velocity) + bent
+        return with_frames(model, replace(after, velocity=velocity, angular_velocity=spin))
+    straight = system.velocities.twists(outcome.transport_velocity)[:, :3] + bent
     missed = state.position + h * straight - after.position
     shift, turn = _conserving(model, after, missed, velocity)
     dofs = model.topology.dofs
     trees = dofs.trees[dofs.floating].astype(missed.dtype)
     turn = (trust(dofs, outcome.twist[:, 3:], h)[dofs.floating] @ trees)[:, None] * turn
-    return replace(
+    turned = replace(
         after,
         position=after.position + shift,
         velocity=velocity + turn[:, :3],
         angular_velocity=spin + turn[:, 3:],
     )
+    return with_frames(model, turned)
 
 
 def _overtaken(model: Model, system: ReducedSystem, outcome: Outcome) -> Float[Array, "nb 3"]:
     """Angular momentum [N m s] that levers leave out where a body without joints bounces more than
     once in a step: see :meth:`jaxccp.dynamics.system.System.after`."""
-    jacobian, free = system.jacobian[..., :3], system.inverse_root @ system.whitened_free
-    moved = outcome.twist[:, :3] - jnp.einsum("bvi,v->bi", jacobian, free)
-    shifted = jnp.einsum("bvi,v->bi", jacobian, outcome.transport_velocity - free)
+    velocities = system.velocities
+    free = velocities.unwhiten(system.whitened_free)
+    moved = (outcome.twist - velocities.twists(free))[:, :3]
+    shifted = velocities.twists(outcome.transport_velocity - free)[:, :3]
     lost = system.h * system.mass.mass[:, None] * jnp.cross(moved, shifted)
     return jnp.where(jnp.asarray(model.topology.dofs.jointed)[:, None], 0.0, lost)
 
@@ -96,6 +101,7 @@ def moved(
     all other bodies are where these put them.
     """
     dofs = model.topology.dofs
+    velocity, families = velocity[: dofs.count], velocity[dofs.count :]
     moving = velocity[: dofs.first_axis].reshape(-1, 6)
     facing, spin = state.quaternion[dofs.roots], moving[:, 3:]
     freely = rotate_freely(model.bodies.inertia[dofs.roots], facing, spin, h)
@@ -110,7 +116,15 @@ def moved(
     if len(model.topology.linkage.loops):
         change = jnp.zeros_like(state.joint_positions).at[dofs.axes].set(change)
     coordinate = _advanced(model, state.joint_positions, change)
-    return forward_kinematics(model, rooted, coordinate)
+    after, sizes = [], np.cumsum([len(here.v) for here in state.families])[:-1]
+    for family, here, v in (
+        zip(model.families, state.families, jnp.split(families, sizes), strict=True)
+        if model.families
+        else ()
+    ):
+        after.append(replace(here, q=family.advance(here.q, v, h)))
+    placed = forward_kinematics(model, rooted, coordinate)
+    return with_frames(model, replace(placed, families=tuple(after)))
 
 
 def _advanced(model: Model, q: Float[Array, " na"], change: Float[Array, " na"]) -> Array:

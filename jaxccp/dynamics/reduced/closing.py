@@ -8,6 +8,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inertia import inverse_root
+from jaxccp.dynamics.reduced.velocities import Velocities
 from jaxccp.dynamics.rows.row import Rows
 from jaxccp.math import quaternion, safe
 from jaxccp.math.saddle import Saddle
@@ -41,16 +42,17 @@ def close(
     model: Model,
     state: State,
     rows: Rows,
-    jacobian: Float[Array, "nb nv 6"],
-    inverse_mass_root: Float[Array, "nv nv"],
+    velocities: Velocities,
     free: Float[Array, " nv"],
 ) -> tuple[Closing, Float[Array, " nv"]]:
     """The rows, given on the bodies, and the whitened velocities nearest to ``free`` at which they
     hold. A row is measured against what it is on bodies that nothing else holds."""
     known, here = lax.stop_gradient((model, state))
     root = inverse_root(known, quaternion.to_matrix(here.quaternion))
-    along = jnp.einsum("mki,mkvi->mv", rows.jacobian, jacobian[rows.bodies])
-    saddle = Saddle.of(along @ inverse_mass_root, safe.norm(rows.whitened(root)))
+    along = velocities.whiten(velocities.along(rows.jacobian[:, :, None], rows.bodies)[:, 0])
+    families = along[:, velocities.sizes[0] :]
+    scale = safe.norm(jnp.concatenate([rows.whitened(root), families], axis=1))
+    saddle = Saddle.of(along, scale)
     held, settled = saddle.solve(free[:, None], rows.bias[:, None])
     nothing = jnp.zeros_like(along, shape=(len(along), 0))
     return Closing(saddle, settled[:, 0], nothing), held[:, 0]

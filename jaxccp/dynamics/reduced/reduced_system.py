@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.cones import Cones
@@ -20,13 +19,14 @@ from jaxccp.dynamics.reduced.body_mass import BodyMass
 from jaxccp.dynamics.reduced.closing import Closing, close
 from jaxccp.dynamics.reduced.mass import mass_matrix
 from jaxccp.dynamics.reduced.screws import screws
+from jaxccp.dynamics.reduced.velocities import Velocities
 from jaxccp.dynamics.rows import acting_rows, scalar_rows
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.rows.servo import applied
 from jaxccp.dynamics.system import Outcome
+from jaxccp.model.family import FrameMap
 from jaxccp.model.kinematics import JointMotion
-from jaxccp.model.linkage import Linkage
-from jaxccp.model.model import Model
+from jaxccp.model.model import Model, Topology
 from jaxccp.model.state import State
 
 
@@ -41,12 +41,10 @@ class ReducedSystem:
     """
 
     problem: Problem
-    inverse_root: Float[Array, "nv nv"]
-    """L, upper triangular."""
+    velocities: Velocities
+    """Of the trees, then of each family: what they move, and L."""
     whitened_free: Float[Array, " nv"]
     """L⁻¹ v of the velocities v without impulses of rows."""
-    jacobian: Float[Array, "nb nv 6"]
-    """Twists of bodies (linear, angular; world) per velocity."""
     mass: BodyMass
     momentum: Float[Array, "nb 6"]
     """Of the bodies before the step, and what all that is no row and no joint adds: forces of
@@ -66,7 +64,7 @@ class ReducedSystem:
     """Scalar rows of joints that close loops and of tendons, on the bodies."""
     closing: Closing | None
     """Those of them that forbid motion, solved for; all else is at the velocities they leave."""
-    linkage: Linkage = field(metadata={"static": True})
+    topology: Topology = field(metadata={"static": True})
 
     def after(self, lam: Float[Array, " n"]) -> Outcome:
         """What the impulses ``lam`` lead to."""
@@ -75,32 +73,36 @@ class ReducedSystem:
         if self.action.late:
             early = (1.0 - self.action.delay)[:, None] * blocks
             transport_velocity = self._velocity(self.problem.cones.join(own, early))
-        twist = jnp.einsum("bvi,v->bi", self.jacobian, velocity)
+        twist = self.velocities.twists(velocity)
         resisted = self.compliant.jacobian[:, 0] @ velocity + self.compliant.bias
-        soft, bounded = _parts(self.linkage)
-        every = jnp.zeros(self.linkage.rows, lam.dtype).at[bounded].set(own)
+        soft, bounded = _parts(self.topology)
+        linkage = self.topology.linkage
+        every = jnp.zeros(linkage.rows, lam.dtype).at[bounded].set(own)
         every = every.at[soft].set(-resisted / self.compliant.compliance)
         if self.closing is not None:
-            every = every.at[self.linkage.closing].set(self.closing.impulses(lam))
-        return Outcome(twist, transport_velocity, every, self.units.to_world(blocks))
+            every = every.at[linkage.closing].set(self.closing.impulses(lam))
+        _trees, *families = self.velocities.split(velocity)
+        return Outcome(
+            twist, transport_velocity, every, self.units.to_world(blocks), tuple(families)
+        )
 
     def pulled(self, scalars: Float[Array, " s"]) -> Float[Array, "nb 6"]:
         """Impulses on the bodies of what acts beside the trees, of those of all scalar rows."""
         total = jnp.zeros_like(self.momentum)
         if self.beside is None:
             return total
-        parts = scalars[self.linkage.beside, None, None] * self.beside.jacobian
+        parts = scalars[self.topology.linkage.beside, None, None] * self.beside.jacobian
         return total.at[self.beside.bodies.reshape(-1)].add(parts.reshape(-1, 6))
 
     def _velocity(self, lam: Float[Array, " n"]) -> Float[Array, " nv"]:
         operator = self.problem.delassus
         assert isinstance(operator, WhitenedDelassus)
-        return self.inverse_root @ (self.whitened_free + lam @ operator.whitened)
+        return self.velocities.unwhiten(self.whitened_free + lam @ operator.whitened)
 
     def guess(self, scalars: Float[Array, " s"], world: Float[Array, "c w"]) -> Float[Array, " n"]:
         """Multipliers from impulses of all scalar rows, and of contacts in the world: linear, then
         angular where contacts roll."""
-        bounded = _parts(self.linkage)[1]
+        bounded = _parts(self.topology)[1]
         return self.problem.cones.join(scalars[bounded], self.units.to_local(world))
 
 
@@ -121,46 +123,50 @@ def assemble(
     rate at which curves change them. That is a leapfrog on positions, to second order the one of
     SHAKE (Ryckaert, Ciccotti & Berendsen, J. Comput. Phys. 23, 1977).
     """
-    linkage, dofs = model.topology.linkage, model.topology.dofs
+    topology = model.topology
+    linkage, dofs = topology.linkage, topology.dofs
     dtype = state.position.dtype
     if control is None:
         control = jnp.zeros(len(linkage.actuators), dtype)
     moving = screws(model, state)
-    jacobian = moving.bodies(state.position)
-    step = Step(model, state, motion, h, control, reduced=_rates(model, motion, jacobian))
+    velocities = Velocities.of(model, state, FrameMap(moving.bodies(state.position)))
+    step = Step(model, state, motion, h, control, reduced=_rates(model, motion, velocities))
     mass = BodyMass.of(model, state)
     momentum = mass.apply(state.twist) + h * _forces(model, state, step, force)
 
     every = acting_rows(step)
-    compliant, rows = (every.of(part - linkage.forbidden) for part in _parts(linkage))
+    compliant, rows = (every.of(part - linkage.forbidden) for part in _parts(topology))
     beside = None
     if len(linkage.beside):
         beside = scalar_rows(replace(step, reduced=None)).of(linkage.beside)
-    stiff = compliant.jacobian[:, 0] / compliant.compliance[:, None]
+    along = compliant.jacobian[:, 0]
+    stiff = along / compliant.compliance[:, None]
     matrix = mass_matrix(moving, state.position, mass.mass, mass.inertia)
-    root = jnp.linalg.cholesky(matrix + stiff.T @ compliant.jacobian[:, 0])
-    one = jnp.eye(len(matrix), dtype=dtype)
-    inverse = lax.linalg.triangular_solve(root, one, left_side=True, lower=True).T
-    push = jnp.einsum("bvi,bi->v", jacobian, momentum) - compliant.bias @ stiff
+    own = slice(0, dofs.count)
+    velocities = velocities.rooted(model, state, matrix + stiff[:, own].T @ along[:, own], h)
+    push = velocities.pull(momentum) - compliant.bias @ stiff
+    push = push + velocities.momenta(model, state, h)
     # At the rates of before, which are those that contacts allow; what that leaves cancels.
     rate = jnp.concatenate([state.twist[dofs.roots].reshape(-1), step.turning[dofs.axes]])
-    bend = 0.5 * h * momentum_rate(moving, jacobian, state.position, mass, rate, h)
-    free = (push - jnp.einsum("bvi,bi->v", jacobian, bend)) @ inverse
+    bend = (
+        0.5 * h * momentum_rate(moving, velocities.maps[0].jacobian, state.position, mass, rate, h)
+    )
+    free = velocities.whiten(push - velocities.pull(bend))
     closing = None
     if beside is not None and len(linkage.closing):
         rigid = beside.of(np.arange(len(linkage.closing)))
-        closing, free = close(model, state, rigid, jacobian, inverse, free)
-    velocity = inverse @ free
-    twist = jnp.einsum("bvi,v->bi", jacobian, velocity)
+        closing, free = close(model, state, rigid, velocities, free)
+    velocity = velocities.unwhiten(free)
+    twist = velocities.twists(velocity)
 
     terms = contact_terms(model, state, contacts, twist, h)
     linear, angular = terms.jacobian
     sign = jnp.asarray([-1.0, 1.0], dtype)[:, None, None]
     both = jnp.concatenate([jnp.broadcast_to(linear[:, None], angular.shape), angular], axis=-1)
-    slide = jnp.einsum("cbwi,cbvi->cwv", sign * both, jacobian[contacts.bodies])
-    touching = terms.rows(slide @ inverse, model.topology.rolls)
+    slide = velocities.along(sign * both, contacts.bodies)
+    touching = terms.rows(velocities.whiten(slide), topology.rolls)
     own = rows.jacobian[:, 0]
-    whitened = jnp.concatenate([own @ inverse, touching.whitened.reshape(-1, len(free))])
+    whitened = jnp.concatenate([velocities.whiten(own), touching.whitened.reshape(-1, len(free))])
     if closing is not None:
         closing, whitened = closing.under(whitened)
     delassus = WhitenedDelassus(whitened, jnp.concatenate([rows.compliance, touching.compliance]))
@@ -168,9 +174,8 @@ def assemble(
     cones = Cones(rows.lo, rows.hi, terms.friction, rolling=touching.rolling)
     return ReducedSystem(
         problem=Problem(delassus, r, cones),
-        inverse_root=inverse,
+        velocities=velocities,
         whitened_free=free,
-        jacobian=jacobian,
         mass=mass,
         momentum=momentum,
         bend=bend,
@@ -181,38 +186,42 @@ def assemble(
         compliant=compliant,
         beside=beside,
         closing=closing,
-        linkage=linkage,
+        topology=topology,
     )
 
 
-def _parts(linkage: Linkage) -> tuple[np.ndarray, np.ndarray]:
-    """Scalar rows that resist without bounds, and those with bounds."""
-    unbounded = np.flatnonzero(linkage.equalities)
-    return unbounded[unbounded >= linkage.forbidden], np.flatnonzero(~linkage.equalities)
+def _parts(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
+    """Scalar rows that are in M̂, and those that are left: with bounds, or between families."""
+    linkage = topology.linkage
+    soft = linkage.equalities & ~linkage.rows_on(topology.carried)
+    acting = np.arange(linkage.rows) >= linkage.forbidden
+    return np.flatnonzero(soft & acting), np.flatnonzero(~soft & acting)
 
 
-def _rates(model: Model, motion: JointMotion, jacobian: Array) -> Float[Array, "k nv"]:
+def _rates(model: Model, motion: JointMotion, velocities: Velocities) -> Float[Array, "k nv"]:
     """Rates of all axes, then of all tendons, per velocity."""
     dofs, linkage = model.topology.dofs, model.topology.linkage
-    table = np.zeros((len(linkage.axes), dofs.count))
-    table[dofs.axes] = np.eye(dofs.count)[dofs.first_axis :]
-    axes = jnp.asarray(table, jacobian.dtype)
+    table = np.zeros((len(linkage.axes), velocities.count))
+    table[dofs.axes, np.arange(dofs.first_axis, dofs.count)] = 1.0
+    axes = jnp.asarray(table, motion.axis.dtype)
     if len(linkage.loops):
         others = np.setdiff1d(np.arange(len(table)), dofs.axes)
-        moved = jacobian[linkage.bodies[linkage.owner[others]]]
-        axes = axes.at[others].set(jnp.einsum("abi,abvi->av", motion.axis[others], moved))
-    tendons = jnp.einsum("tki,tkvi->tv", motion.tendon.row, jacobian[linkage.routing.bodies])
+        bodies = linkage.bodies[linkage.owner[others]]
+        axes = axes.at[others].set(velocities.along(motion.axis[others][:, :, None], bodies)[:, 0])
+    tendons = velocities.along(motion.tendon.row[:, :, None], linkage.routing.bodies)[:, 0]
     return jnp.concatenate([axes, tendons])
 
 
 def _forces(model: Model, state: State, step: Step, force: Array | None) -> Float[Array, "nb 6"]:
     """Forces and torques on the bodies (world) of all that is no row."""
+    topology = model.topology
     gravity = jnp.concatenate([model.gravity, jnp.zeros_like(model.gravity)])
-    total = model.bodies.mass[:, None] * gravity
+    free, moves = (jnp.asarray(mask)[:, None] for mask in (topology.free, topology.moves))
+    total = jnp.where(free, model.bodies.mass[:, None] * gravity, 0.0)
     if model.topology.linkage.actuators or model.tendons.ruled:
         total = total + applied(step)
     if model.fluid is not None:
         total = total + drag(model.fluid, state)
     if force is not None:
         total = total + force
-    return jnp.where(jnp.asarray(model.topology.free)[:, None], total, 0.0)
+    return jnp.where(moves, total, 0.0)

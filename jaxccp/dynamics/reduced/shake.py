@@ -29,15 +29,17 @@ def corrected(
         velocity, impulses = added
         missed = _errors(model, moved(model, state, outcome.transport_velocity + velocity, h), h)
         more, answer = closing.saddle.solve(still[:, None], missed[:, None] / h)
-        return (velocity + system.inverse_root @ more[:, 0], impulses + answer[:, 0]), None
+        return (velocity + system.velocities.unwhiten(more[:, 0]), impulses + answer[:, 0]), None
 
     start = (still, jnp.zeros_like(closing.settled))
     (velocity, impulses), _ = lax.scan(once, start, None, length=corrections)
+    _trees, *families = system.velocities.split(velocity)
     return replace(
         outcome,
-        twist=outcome.twist + jnp.einsum("bvi,v->bi", system.jacobian, velocity),
+        families=tuple(old + new for old, new in zip(outcome.families, families, strict=True)),
+        twist=outcome.twist + system.velocities.twists(velocity),
         transport_velocity=outcome.transport_velocity + velocity,
-        scalars=outcome.scalars.at[system.linkage.closing].add(impulses),
+        scalars=outcome.scalars.at[system.topology.linkage.closing].add(impulses),
     )
 
 

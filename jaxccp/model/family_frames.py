@@ -1,0 +1,24 @@
+"""The frames that families carry, as bodies of the model."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+
+def with_frames(model: Model, state: State) -> State:
+    """The state with the poses and twists of all frames as ``state.families`` has them."""
+    for index, (family, here) in enumerate(zip(model.families, state.families, strict=True)):
+        frames = np.flatnonzero(model.topology.family == index)
+        position, quaternion = family.poses(here.q)
+        twist = family.map(here.q, np.arange(len(frames)), len(frames)).twists(here.v)
+        state = replace(
+            state,
+            position=state.position.at[frames].set(position),
+            quaternion=state.quaternion.at[frames].set(quaternion),
+            velocity=state.velocity.at[frames].set(twist[:, :3]),
+            angular_velocity=state.angular_velocity.at[frames].set(twist[:, 3:]),
+        )
+    return state
