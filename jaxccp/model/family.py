@@ -40,7 +40,9 @@ class FrameMap:
         """Jᵀ f of forces and torques on the bodies, or of momenta."""
         return jnp.einsum("bvi,bi->v", self.jacobian, wrench)
 
-    def along(self, rows: Float[Array, "n k w 6"], bodies: Array) -> Float[Array, "n w nv"]:
+    def along(
+        self, rows: Float[Array, "n k w 6"], bodies: Array | np.ndarray
+    ) -> Float[Array, "n w nv"]:
         """Rows on the velocities, from rows on the twists of k ``bodies`` each [n k]."""
         return jnp.einsum("nkwi,nkvi->nwv", rows, self.jacobian[bodies])
 

@@ -17,6 +17,9 @@ from jaxccp.model.routing import Tendons
 from jaxccp.model.sites import Sites
 from jaxccp.names import index
 
+DENSE = 100
+"""Degrees of freedom up to which a mass matrix is kept and factorised as a whole."""
+
 
 @dataclass(frozen=True, eq=False)
 class PairGroup(ByContent):
@@ -94,7 +97,21 @@ class Topology(ByContent):
         """Degrees of freedom in reduced coordinates."""
         linkage = self.linkage
         ball = np.array(linkage.motions, str) == "ball"
-        return dofs(linkage.bodies, linkage.owner, ball, linkage.tree, self.free)
+        jointed = self.free & ~self.loose
+        return dofs(linkage.bodies, linkage.owner, ball, linkage.tree, jointed)
+
+    @cached_property
+    def loose(self) -> np.ndarray:
+        """Mask of the rigid bodies that no joint and no tendon touches, where all rigid bodies
+        together have more than :data:`DENSE` degrees of freedom: their masses are kept apart [nb].
+        """
+        touched = np.zeros(len(self.bodies), bool)
+        touched[self.linkage.bodies] = touched[self.linkage.routing.bodies] = True
+        loose = self.free & ~touched
+        axes = int(np.isin(self.linkage.owner, self.linkage.tree[0]).sum())
+        placed = len(self.linkage.tree[0])
+        small = 6 * (int(self.free.sum()) - placed) + axes <= DENSE
+        return np.zeros_like(loose) if small else loose
 
     def body(self, name: str) -> int:
         """Index of a body by name."""

@@ -4,6 +4,7 @@ batched as bodies are."""
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
+from typing import cast
 
 import jax
 import jax.numpy as jnp
@@ -109,7 +110,7 @@ def swing():
 
     def run(inputs: Array) -> tuple[Array, Array, Array]:
         stiffness, spin = inputs
-        family = replace(model.families[0], stiffness=stiffness)
+        family = replace(cast(Chain, model.families[0]), stiffness=stiffness)
         moving = forward_kinematics(model, state, jnp.zeros(4), jnp.zeros(4).at[0].set(spin))
         start = moving.families[0]
         start = replace(start, v=start.v.at[:3].set(jnp.cross(spin * Y, jnp.asarray([0.3, 0, 0]))))

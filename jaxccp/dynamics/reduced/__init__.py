@@ -4,10 +4,7 @@ from jaxccp.dynamics.reduced.advance import advance, moved, settle
 from jaxccp.dynamics.reduced.reduced_system import ReducedSystem, assemble
 from jaxccp.dynamics.reduced.shake import corrected
 from jaxccp.dynamics.reduced.tree_reaction import reactions
-from jaxccp.model.model import Topology
-
-DENSE = 100
-"""Degrees of freedom up to which the mass matrix is stored and factorised as a whole."""
+from jaxccp.model.model import DENSE, Topology
 
 
 def reducible(topology: Topology) -> bool:

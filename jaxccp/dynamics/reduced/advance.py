@@ -43,7 +43,7 @@ def advance(model: Model, state: State, system: ReducedSystem, outcome: Outcome)
     after = replace(after, families=tuple(replace(old, v=v) for old, v in here))
     if not model.topology.dofs.floating.any():
         return with_frames(model, replace(after, velocity=velocity, angular_velocity=spin))
-    straight = system.velocities.twists(outcome.transport_velocity)[:, :3] + bent
+    straight = system.twists(outcome.transport_velocity)[:, :3] + bent
     missed = state.position + h * straight - after.position
     shift, turn = _conserving(model, after, missed, velocity)
     dofs = model.topology.dofs
@@ -61,10 +61,9 @@ def advance(model: Model, state: State, system: ReducedSystem, outcome: Outcome)
 def _overtaken(model: Model, system: ReducedSystem, outcome: Outcome) -> Float[Array, "nb 3"]:
     """Angular momentum [N m s] that levers leave out where a body without joints bounces more than
     once in a step: see :meth:`jaxccp.dynamics.system.System.after`."""
-    velocities = system.velocities
-    free = velocities.unwhiten(system.whitened_free)
-    moved = (outcome.twist - velocities.twists(free))[:, :3]
-    shifted = velocities.twists(outcome.transport_velocity - free)[:, :3]
+    free = system.free()
+    moved = (outcome.twist - system.twists(free))[:, :3]
+    shifted = system.twists(outcome.transport_velocity - free)[:, :3]
     lost = system.h * system.mass.mass[:, None] * jnp.cross(moved, shifted)
     return jnp.where(jnp.asarray(model.topology.dofs.jointed)[:, None], 0.0, lost)
 
@@ -92,7 +91,7 @@ def _conserving(
 
 
 def moved(
-    model: Model, state: State, velocity: Float[Array, " nv"], h: Float[Array, ""] | float
+    model: Model, state: State, velocity: Float[Array, " nv+l"], h: Float[Array, ""] | float
 ) -> State:
     """The state with the poses to which constant velocities lead in ``h`` [s].
 
@@ -100,29 +99,26 @@ def moved(
     the coordinates of joints grow by their rates, a ball's orientation by its angular velocity, and
     all other bodies are where these put them.
     """
-    dofs = model.topology.dofs
-    velocity, families = velocity[: dofs.count], velocity[dofs.count :]
-    moving = velocity[: dofs.first_axis].reshape(-1, 6)
-    facing, spin = state.quaternion[dofs.roots], moving[:, 3:]
-    freely = rotate_freely(model.bodies.inertia[dofs.roots], facing, spin, h)
+    topology, dofs = model.topology, model.topology.dofs
+    sizes = [dofs.count, *(len(here.v) for here in state.families)]
+    trees, *families, loose = jnp.split(velocity, np.cumsum(sizes))
+    roots = np.concatenate([dofs.roots, np.flatnonzero(topology.loose)])
+    moving = jnp.concatenate([trees[: dofs.first_axis], loose]).reshape(-1, 6)
+    facing, spin = state.quaternion[roots], moving[:, 3:]
+    freely = rotate_freely(model.bodies.inertia[roots], facing, spin, h)
     evenly = quaternion.normalize(quaternion.multiply(quaternion.exp(h * spin), facing))
-    turned = jnp.where(jnp.asarray(dofs.jointed)[dofs.roots][:, None], evenly, freely)
+    turned = jnp.where(jnp.asarray(dofs.jointed)[roots][:, None], evenly, freely)
     rooted = replace(
         state,
-        position=state.position.at[dofs.roots].add(h * moving[:, :3]),
-        quaternion=state.quaternion.at[dofs.roots].set(turned),
+        position=state.position.at[roots].add(h * moving[:, :3]),
+        quaternion=state.quaternion.at[roots].set(turned),
     )
-    change = h * velocity[dofs.first_axis :]
+    change = h * trees[dofs.first_axis :]
     if len(model.topology.linkage.loops):
         change = jnp.zeros_like(state.joint_positions).at[dofs.axes].set(change)
     coordinate = _advanced(model, state.joint_positions, change)
-    after, sizes = [], np.cumsum([len(here.v) for here in state.families])[:-1]
-    for family, here, v in (
-        zip(model.families, state.families, jnp.split(families, sizes), strict=True)
-        if model.families
-        else ()
-    ):
-        after.append(replace(here, q=family.advance(here.q, v, h)))
+    here = zip(model.families, state.families, families, strict=True)
+    after = [replace(at, q=family.advance(at.q, v, h)) for family, at, v in here]
     placed = forward_kinematics(model, rooted, coordinate)
     return with_frames(model, replace(placed, families=tuple(after)))
 

@@ -8,7 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.cones import Cones
-from jaxccp.ccp.operators import WhitenedDelassus
+from jaxccp.ccp.operators import SumDelassus, WhitenedDelassus
 from jaxccp.ccp.problem import Problem
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact_rows import ContactUnits, contact_terms
@@ -17,6 +17,7 @@ from jaxccp.dynamics.impact import Action
 from jaxccp.dynamics.reduced.bias import momentum_rate
 from jaxccp.dynamics.reduced.body_mass import BodyMass
 from jaxccp.dynamics.reduced.closing import Closing, close
+from jaxccp.dynamics.reduced.loose import Loose
 from jaxccp.dynamics.reduced.mass import mass_matrix
 from jaxccp.dynamics.reduced.screws import screws
 from jaxccp.dynamics.reduced.velocities import Velocities
@@ -41,10 +42,14 @@ class ReducedSystem:
     """
 
     problem: Problem
+    whitened: WhitenedDelassus
+    """W on the velocities of M̂, and E."""
     velocities: Velocities
     """Of the trees, then of each family: what they move, and L."""
     whitened_free: Float[Array, " nv"]
     """L⁻¹ v of the velocities v without impulses of rows."""
+    loose: Loose | None
+    """Bodies whose masses are kept apart, if any."""
     mass: BodyMass
     momentum: Float[Array, "nb 6"]
     """Of the bodies before the step, and what all that is no row and no joint adds: forces of
@@ -73,7 +78,8 @@ class ReducedSystem:
         if self.action.late:
             early = (1.0 - self.action.delay)[:, None] * blocks
             transport_velocity = self._velocity(self.problem.cones.join(own, early))
-        twist = self.velocities.twists(velocity)
+        twist = self.twists(velocity)
+        velocity = velocity[: self.velocities.count]
         resisted = self.compliant.jacobian[:, 0] @ velocity + self.compliant.bias
         soft, bounded = _parts(self.topology)
         linkage = self.topology.linkage
@@ -94,10 +100,25 @@ class ReducedSystem:
         parts = scalars[self.topology.linkage.beside, None, None] * self.beside.jacobian
         return total.at[self.beside.bodies.reshape(-1)].add(parts.reshape(-1, 6))
 
-    def _velocity(self, lam: Float[Array, " n"]) -> Float[Array, " nv"]:
-        operator = self.problem.delassus
-        assert isinstance(operator, WhitenedDelassus)
-        return self.velocities.unwhiten(self.whitened_free + lam @ operator.whitened)
+    def twists(self, velocity: Float[Array, " nv+l"]) -> Float[Array, "nb 6"]:
+        """Of bodies at these velocities, those of loose bodies last."""
+        count = self.velocities.count
+        twist = self.velocities.twists(velocity[:count])
+        return twist if self.loose is None else self.loose.place(twist, velocity[count:])
+
+    def free(self) -> Float[Array, " nv+l"]:
+        """The velocities without impulses."""
+        velocity = self.velocities.unwhiten(self.whitened_free)
+        if self.loose is None:
+            return velocity
+        return jnp.concatenate([velocity, self.loose.gather(self.loose.free)])
+
+    def _velocity(self, lam: Float[Array, " n"]) -> Float[Array, " nv+l"]:
+        moved = self.whitened_free + self.whitened.impulse(lam)
+        velocity = self.velocities.unwhiten(moved)
+        if self.loose is None:
+            return velocity
+        return jnp.concatenate([velocity, self.loose.after(lam)])
 
     def guess(self, scalars: Float[Array, " s"], world: Float[Array, "c w"]) -> Float[Array, " n"]:
         """Multipliers from impulses of all scalar rows, and of contacts in the world: linear, then
@@ -158,24 +179,39 @@ def assemble(
         closing, free = close(model, state, rigid, velocities, free)
     velocity = velocities.unwhiten(free)
     twist = velocities.twists(velocity)
+    loose = None
+    if topology.loose.any():
+        loose = Loose.of(model, state, momentum)
+        twist = twist + loose.free
 
     terms = contact_terms(model, state, contacts, twist, h)
     linear, angular = terms.jacobian
     sign = jnp.asarray([-1.0, 1.0], dtype)[:, None, None]
     both = jnp.concatenate([jnp.broadcast_to(linear[:, None], angular.shape), angular], axis=-1)
     slide = velocities.along(sign * both, contacts.bodies)
-    touching = terms.rows(velocities.whiten(slide), topology.rolls)
-    own = rows.jacobian[:, 0]
-    whitened = jnp.concatenate([velocities.whiten(own), touching.whitened.reshape(-1, len(free))])
+    slide = velocities.whiten(slide)
+    if loose is not None:
+        slide = jnp.concatenate([slide, loose.whiten(contacts, terms.jacobian)], axis=2)
+    touching = terms.rows(slide, topology.rolls)
+    blocks = touching.whitened[..., : len(free)]
+    along = rows.jacobian[:, 0]
+    whitened = jnp.concatenate([velocities.whiten(along), blocks.reshape(-1, len(free))])
     if closing is not None:
         closing, whitened = closing.under(whitened)
-    delassus = WhitenedDelassus(whitened, jnp.concatenate([rows.compliance, touching.compliance]))
-    r = jnp.concatenate([own @ velocity + rows.bias, touching.r])
+    own = WhitenedDelassus(whitened, jnp.concatenate([rows.compliance, touching.compliance]))
+    delassus = own
+    if loose is not None:
+        loose = loose.touched(len(rows.bias), contacts, touching.whitened[..., len(free) :])
+        assert loose.delassus is not None
+        delassus = SumDelassus((own, loose.delassus))
+    r = jnp.concatenate([along @ velocity + rows.bias, touching.r])
     cones = Cones(rows.lo, rows.hi, terms.friction, rolling=touching.rolling)
     return ReducedSystem(
         problem=Problem(delassus, r, cones),
+        whitened=own,
         velocities=velocities,
         whitened_free=free,
+        loose=loose,
         mass=mass,
         momentum=momentum,
         bend=bend,

@@ -24,10 +24,14 @@ def corrected(
     if closing is None:
         return outcome
     still = jnp.zeros_like(system.whitened_free)
+    loose = len(outcome.transport_velocity) - len(still)
+
+    def carried(added: Array) -> Array:
+        return outcome.transport_velocity + jnp.pad(added, (0, loose))
 
     def once(added: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
         velocity, impulses = added
-        missed = _errors(model, moved(model, state, outcome.transport_velocity + velocity, h), h)
+        missed = _errors(model, moved(model, state, carried(velocity), h), h)
         more, answer = closing.saddle.solve(still[:, None], missed[:, None] / h)
         return (velocity + system.velocities.unwhiten(more[:, 0]), impulses + answer[:, 0]), None
 
@@ -38,7 +42,7 @@ def corrected(
         outcome,
         families=tuple(old + new for old, new in zip(outcome.families, families, strict=True)),
         twist=outcome.twist + system.velocities.twists(velocity),
-        transport_velocity=outcome.transport_velocity + velocity,
+        transport_velocity=carried(velocity),
         scalars=outcome.scalars.at[system.topology.linkage.closing].add(impulses),
     )
 

@@ -63,7 +63,9 @@ class Velocities:
         """Jᵀ f of forces and torques on the bodies, or of momenta."""
         return joined([part.pull(wrench) for part in self.maps])
 
-    def along(self, rows: Float[Array, "n k w 6"], bodies: Array) -> Float[Array, "n w nv"]:
+    def along(
+        self, rows: Float[Array, "n k w 6"], bodies: Array | np.ndarray
+    ) -> Float[Array, "n w nv"]:
         """Rows on the velocities, from rows on the twists of k ``bodies`` each [n k]."""
         return joined([part.along(rows, bodies) for part in self.maps])
 

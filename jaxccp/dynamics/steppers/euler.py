@@ -45,7 +45,8 @@ class EulerImplicitLinearized:
     law: Law = "ccp"
     solver: Solver | str | None = None
     """An algorithm of :mod:`jaxccp.ccp.solvers`, or its name there. None: GradientNewton where
-    there are joints, since mechanisms are stiff, else APGD."""
+    there are joints, since mechanisms are stiff; APGD where there are none, or many loose bodies
+    beside them."""
     stop: Stop = field(default_factory=Stop)
     coordinates: Coordinates = "reduced"
     """``"reduced"``: joints that form trees give degrees of freedom, and never open; what closes
@@ -144,7 +145,9 @@ class EulerImplicitLinearized:
 
     def algorithm(self, model: Model) -> Solver | str:
         """``solver``, or the name of the one that is taken where that is None."""
-        return self.solver or ("gradient-newton" if model.topology.linkage.linked else "apgd")
+        topology = model.topology
+        stiff = topology.linkage.linked or topology.carried.any()
+        return self.solver or ("gradient-newton" if stiff and not topology.loose.any() else "apgd")
 
     def _reduces(self, model: Model) -> bool:
         wanted = self.coordinates == "reduced" and self.eliminate
