@@ -13,7 +13,7 @@ from jaxccp.ccp.operators import WhitenedDelassus
 from jaxccp.ccp.problem import Problem
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact_rows import ContactUnits, contact_terms
-from jaxccp.dynamics.drag import drag
+from jaxccp.dynamics.forces import total_force
 from jaxccp.dynamics.impact import Action
 from jaxccp.dynamics.reduced.bias import momentum_rate
 from jaxccp.dynamics.reduced.body_mass import BodyMass
@@ -22,7 +22,6 @@ from jaxccp.dynamics.reduced.mass import mass_matrix
 from jaxccp.dynamics.reduced.screws import screws
 from jaxccp.dynamics.rows import acting_rows, scalar_rows
 from jaxccp.dynamics.rows.row import Rows, Step
-from jaxccp.dynamics.rows.servo import applied
 from jaxccp.dynamics.system import Outcome
 from jaxccp.model.kinematics import JointMotion
 from jaxccp.model.linkage import Linkage
@@ -129,7 +128,7 @@ def assemble(
     jacobian = moving.bodies(state.position)
     step = Step(model, state, motion, h, control, reduced=_rates(model, motion, jacobian))
     mass = BodyMass.of(model, state)
-    momentum = mass.apply(state.twist) + h * _forces(model, state, step, force)
+    momentum = mass.apply(state.twist) + h * total_force(model, state, step, force)
 
     every = acting_rows(step)
     compliant, rows = (every.of(part - linkage.forbidden) for part in _parts(linkage))
@@ -203,16 +202,3 @@ def _rates(model: Model, motion: JointMotion, jacobian: Array) -> Float[Array, "
         axes = axes.at[others].set(jnp.einsum("abi,abvi->av", motion.axis[others], moved))
     tendons = jnp.einsum("tki,tkvi->tv", motion.tendon.row, jacobian[linkage.routing.bodies])
     return jnp.concatenate([axes, tendons])
-
-
-def _forces(model: Model, state: State, step: Step, force: Array | None) -> Float[Array, "nb 6"]:
-    """Forces and torques on the bodies (world) of all that is no row."""
-    gravity = jnp.concatenate([model.gravity, jnp.zeros_like(model.gravity)])
-    total = model.bodies.mass[:, None] * gravity
-    if model.topology.linkage.actuators or model.tendons.ruled:
-        total = total + applied(step)
-    if model.fluid is not None:
-        total = total + drag(model.fluid, state)
-    if force is not None:
-        total = total + force
-    return jnp.where(jnp.asarray(model.topology.free)[:, None], total, 0.0)
