@@ -4,23 +4,7 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class WarmStart:
-    """Impulses of the last step, to start the next solve from; no part of the mechanics."""
-
-    shapes: Int[Array, "c 2"]
-    """First and second shape of each contact, -1 where there was none."""
-    feature: Int[Array, " c"]
-    """Geometric feature that touched, -1 where there was no contact."""
-    impulse: Float[Array, "c w"]
-    """In world coordinates [N·s], so that a change of tangent frame does not matter; with
-    spinning and rolling friction the angular impulse follows [N·m·s]."""
-    scalars: Float[Array, " s"]
-    """Of the scalar rows: joints and what acts along their axes."""
+from jaxtyping import Array, Float
 
 
 @jax.tree_util.register_dataclass
@@ -42,7 +26,7 @@ class Rotors:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class State:
-    """Poses and twists of all bodies, the fixed ones included."""
+    """Poses and twists of all bodies, the fixed ones included: all that the motion depends on."""
 
     position: Float[Array, "nb 3"]
     """Centre of mass of each body, world [m]."""
@@ -60,8 +44,6 @@ class State:
     coordinates are found."""
     rotors: Rotors
     """Rates of the rotors along axes and tendons."""
-    warm_start: WarmStart
-    """Impulses from which the next solve starts."""
 
     @property
     def twist(self) -> Float[Array, "nb 6"]:

@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxccp.collision.contact_cache import empty_warm_start
 from jaxccp.model.model import Bodies, Topology
 from jaxccp.model.state import Rotors, State
 
@@ -32,7 +31,7 @@ def body_table(bodies: Sequence[BodySpec]) -> Bodies:
 
 
 def initial_state(bodies: Sequence[BodySpec], topology: Topology) -> State:
-    """The state at time 0: joints' coordinates, rates of rotors and impulses of contacts are 0."""
+    """The state at time 0: joints' coordinates and rates of rotors are 0."""
     position = _stack(bodies, "position")
     linkage = topology.linkage
     axes, tendons = len(linkage.axes), len(linkage.routing.tendons)
@@ -47,7 +46,6 @@ def initial_state(bodies: Sequence[BodySpec], topology: Topology) -> State:
             jnp.zeros(axes + tendons, position.dtype),
             jnp.zeros((len(bodies), 6), position.dtype),
         ),
-        empty_warm_start(topology, position.dtype),
     )
 
 
