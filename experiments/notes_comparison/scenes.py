@@ -48,12 +48,14 @@ def case(settings: dict, seed: int, law: Law) -> Case:
 
 def _after(model: Model, state: State, h: float, steps: int, law: Law) -> Case:
     stepper = EulerImplicitLinearized(h, law, Newton(), ACCURATE)
-    step = jax.jit(lambda state: stepper.step(model, state)[0])
+    step = jax.jit(lambda carry: stepper.advance(model, carry)[0])
+    carry = stepper.init(model, state)
     for _ in range(steps):
-        state = step(state)
+        carry = step(carry)
+    state = carry.state
     contacts = detect(model, state)
     problem = assemble(model, state, contacts, h, None).problem
-    world = recall(state.warm_start, contacts)
+    world = recall(carry.warm_start, contacts)
     guess = jnp.einsum("cij,cj->ci", contacts.frame, world)
     return live(problem, np.asarray(guess).reshape(-1), np.asarray(contacts.live))
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
@@ -10,9 +10,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.ccp import Status
-from jaxccp.collision.contact_cache import empty_warm_start
 from jaxccp.collision.detect import detect
-from jaxccp.dynamics import Descriptor, Stepper, Trajectory, describe, energy, rollout
+from jaxccp.dynamics import Carry, Descriptor, Stepper, Trajectory, describe, energy, rollout
 from jaxccp.dynamics.system import assemble
 from jaxccp.io import Recording, record
 from jaxccp.model import Model, State, joint_motion
@@ -38,7 +37,7 @@ class Run:
     steps_per_s: float
     """Of all copies together, compilation apart."""
     states: State
-    """Initial one first, without memory; copies before time."""
+    """Initial one first; copies before time."""
 
 
 def simulate(
@@ -60,8 +59,11 @@ def simulate(
     length = -(-records // PARTS)
     count = -(-records // length)
 
-    def part(state: State, controls: Array | None) -> tuple[State, Trajectory]:
-        return rollout(model, state, stepper, length * every, controls=controls, every=every)
+    def part(carry: Carry, controls: Array | None) -> tuple[Carry, Trajectory]:
+        return rollout(model, carry, stepper, length * every, controls=controls, every=every)
+
+    def start(state: State) -> Carry:
+        return stepper.init(model, state)
 
     inputs: list[Array | None] = [None] * count
     if controls is not None:
@@ -69,11 +71,12 @@ def simulate(
         inputs = list(padded.at[:steps].set(controls).reshape(count, length * every, -1))
     whole = jax.vmap(part, in_axes=(0, None)) if copies else part
     begin = time.perf_counter()
-    compiled = jax.jit(whole).lower(state, inputs[0]).compile()
+    carry = jax.jit(jax.vmap(start) if copies else start)(state)
+    compiled = jax.jit(whole).lower(carry, inputs[0]).compile()
     ready = time.perf_counter()
-    now, trajectories = state, []
+    trajectories = []
     for each in inputs:
-        now, trajectory = compiled(now, each)
+        carry, trajectory = compiled(carry, each)
         trajectories.append(jax.tree.map(np.asarray, trajectory))
         advance(1.0 / count)
     run_s = time.perf_counter() - ready
@@ -87,8 +90,8 @@ def simulate(
     taken = count * length * every * max(copies, 1)
     states = jax.tree.map(
         lambda first, rest: jnp.concatenate([jnp.expand_dims(first, axis), rest], axis),
-        _motion(state),
-        _motion(trajectory.state),
+        state,
+        trajectory.state,
     )
     return Run(
         record(model.topology.bodies, state, trajectory, _energies(model, states, axis)),
@@ -111,17 +114,10 @@ def _energies(model: Model, states: State, axis: int) -> jax.Array:
     return jax.jit(jax.vmap(of_states) if axis else of_states)(states)
 
 
-def _motion(state: State) -> State:
-    """Without the memory, which a trajectory does not keep."""
-    none = jax.tree.map(lambda leaf: jnp.zeros((*state.time.shape, 0)), state.warm_start)
-    return replace(state, warm_start=none)
-
-
 def last_system(model: Model, run: Run, h: float) -> Descriptor:
     """The matrices of the step of length ``h`` [s] after the last sample, of the first copy."""
     last = (0, -1) if run.recording.position.ndim == 4 else -1
     state = jax.tree.map(lambda leaf: leaf[last], run.states)
-    state = replace(state, warm_start=empty_warm_start(model.topology, state.position.dtype))
 
     @jax.jit
     def system(state: State) -> Descriptor:

@@ -7,8 +7,9 @@ from jaxccp.dynamics.contact_data import ContactData, Mode
 from jaxccp.dynamics.descriptor import Descriptor, KRMBlocks, describe
 from jaxccp.dynamics.inertia import energy, momentum
 from jaxccp.dynamics.projection import close_loops
-from jaxccp.dynamics.rollout import Stepper, Trajectory, fit_capacity, rollout
+from jaxccp.dynamics.rollout import Trajectory, fit_capacity, rollout
 from jaxccp.dynamics.step_report import StepReport
+from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.dynamics.steppers import STEPPERS
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
 from jaxccp.dynamics.steppers.projected import EulerImplicitProjected
@@ -16,6 +17,7 @@ from jaxccp.dynamics.steppers.projected import EulerImplicitProjected
 __all__ = [
     "STEPPERS",
     "Acceleration",
+    "Carry",
     "ContactData",
     "Coo",
     "Descriptor",

@@ -8,8 +8,8 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.elimination.equalities import equalities
-from jaxccp.dynamics.drag import drag
 from jaxccp.dynamics.elimination import partition
+from jaxccp.dynamics.forces import total_force
 from jaxccp.dynamics.inertia import InverseRoot, inverse_root, world_inertia
 from jaxccp.dynamics.inputs import check_inputs
 from jaxccp.dynamics.rows.row import Rows, Step
@@ -64,11 +64,7 @@ def accelerations(
     root = inverse_root(model, rotation)
     spin = twist[:, 3:]
     gyroscopic = -jnp.cross(spin, jnp.einsum("bij,bj->bi", world_inertia(model, rotation), spin))
-    total = jnp.concatenate([model.bodies.mass[:, None] * model.gravity, gyroscopic], axis=1)
-    if model.fluid is not None:
-        total = total + drag(model.fluid, state)
-    if force is not None:
-        total = total + force
+    total = total_force(model, state, None, force).at[:, 3:].add(gyroscopic)
     if not model.topology.linkage.linked:
         return Acceleration(
             root.apply(root.transpose(total)), jnp.zeros_like(state.joint_positions)

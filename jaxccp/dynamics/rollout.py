@@ -1,9 +1,9 @@
 """Many steps: scan, checkpointing, progress, and the trajectory they leave."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
+from typing import TypeVar, cast
 
 import jax
 import jax.numpy as jnp
@@ -13,10 +13,10 @@ from jaxtyping import Array, Float
 from rich.progress import track
 
 from jaxccp.ccp.derivative import IMPULSES
-from jaxccp.collision.contact_cache import cache_size, resized
 from jaxccp.dynamics.capacity import adapted, needs
 from jaxccp.dynamics.inputs import Inputs, check_inputs
 from jaxccp.dynamics.step_report import StepReport, merge, raise_for_overflow
+from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -24,32 +24,14 @@ CHUNKS = 50
 """Parts a rollout with a progress bar is run in."""
 
 
-class Stepper(Protocol):
-    """A time stepper: hashable settings and one pure function."""
-
-    @property
-    def h(self) -> float: ...
-    def step(
-        self,
-        model: Model,
-        state: State,
-        force: Float[Array, "nb 6"] | None = None,
-        control: Float[Array, " nm"] | None = None,
-    ) -> tuple[State, StepReport]: ...
-    def init(self, model: Model, state: State) -> State: ...
-    def advance(
-        self,
-        model: Model,
-        state: State,
-        force: Float[Array, "nb 6"] | None = None,
-        control: Float[Array, " nm"] | None = None,
-    ) -> tuple[State, StepReport]: ...
+Start = TypeVar("Start", bound=State | Carry)
+"""A state, or the carry of a stepper."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Trajectory:
-    """Recorded states and reports, time first; ``state.warm_start`` is empty."""
+    """Recorded states and reports, time first."""
 
     state: State
     report: StepReport
@@ -58,7 +40,7 @@ class Trajectory:
 
 def rollout(
     model: Model,
-    state: State,
+    state: Start,
     stepper: Stepper,
     steps: int,
     forces: Float[Array, "steps nb 6"] | None = None,
@@ -68,7 +50,7 @@ def rollout(
     segment: int | None = None,
     progress: bool = False,
     check: bool = False,
-) -> tuple[State, Trajectory]:
+) -> tuple[Start, Trajectory]:
     """Step ``steps`` times and record every ``every``-th state (not the initial one).
 
     Called outside of ``jit``, ``vmap`` and ``grad``, with a model that has no ``max_contacts``, it
@@ -77,7 +59,8 @@ def rollout(
 
     Args:
         model: what to simulate; batch it, the state or the forces by ``vmap``.
-        state: where to start.
+        state: where to start: a state, or the carry that ``stepper.init`` or an earlier rollout has
+            returned, from which a run goes on as if it had not been interrupted.
         stepper: see :mod:`jaxccp.dynamics.steppers`.
         steps: a multiple of ``every``.
         forces: applied force [N] and torque [N m] of each step and body, world axes.
@@ -91,7 +74,8 @@ def rollout(
             capacity needed; not under ``jit``, ``vmap`` or ``grad``.
 
     Returns:
-        The last state and the trajectory of ``steps / every`` records.
+        The last state, or carry where it has started from one, and the trajectory of
+        ``steps / every`` records.
     """
     if steps < 1 or every < 1 or steps % every:
         raise ValueError(f"steps ({steps}) must be a positive multiple of every ({every})")
@@ -101,7 +85,7 @@ def rollout(
     check_inputs(model, forces, controls, steps)
     inputs = (forces, controls)
 
-    def run(model: Model) -> tuple[tuple[State, Trajectory], Array]:
+    def run(model: Model) -> tuple[tuple[Carry, Trajectory], Array]:
         if progress:
             found = _with_bar(model, state, stepper, inputs, records, every)
         else:
@@ -111,10 +95,11 @@ def rollout(
     if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((model, state, inputs))):
         final, trajectory = run(model)[0]
     else:
-        (final, trajectory), model = adapted(model, state, run)
+        first = state if isinstance(state, State) else state.state
+        (final, trajectory), model = adapted(model, first, run)
     if check:
         raise_for_overflow(model, trajectory.report)
-    return final, trajectory
+    return cast(Start, final.state if isinstance(state, State) else final), trajectory
 
 
 def fit_capacity(
@@ -155,60 +140,56 @@ def fit_capacity(
 @partial(jax.jit, static_argnames=("stepper", "records", "every", "segment"))
 def _scan(
     model: Model,
-    state: State,
+    state: State | Carry,
     stepper: Stepper,
     inputs: Inputs,
     records: int,
     every: int,
     segment: int | None,
-) -> tuple[State, Trajectory]:
+) -> tuple[Carry, Trajectory]:
     policy = jax.checkpoint_policies.save_only_these_names(IMPULSES)
-    none = jax.tree.map(lambda leaf: leaf[:0], state.warm_start)
-    given = len(state.warm_start.feature)
 
     # What a step computes is cheap to compute again, all but the impulses.
     @partial(jax.checkpoint, policy=policy)
-    def one(carry: State, inputs: Inputs) -> tuple[State, StepReport]:
+    def one(carry: Carry, inputs: Inputs) -> tuple[Carry, StepReport]:
         return stepper.advance(model, carry, *inputs)
 
-    def record(carry: State, inputs: Inputs) -> tuple[State, Trajectory]:
+    def record(carry: Carry, inputs: Inputs) -> tuple[Carry, Trajectory]:
         if every == 1:  # a loop of one step is traced, differentiated and compiled as a loop
             carry, report = one(carry, jax.tree.map(lambda leaf: leaf[0], inputs))
         else:
             carry, reports = lax.scan(one, carry, inputs, length=every)
             report = merge(reports)
-        return carry, Trajectory(replace(carry, warm_start=none), report)
+        return carry, Trajectory(carry.state, report)
 
     def grouped(inputs: Inputs, count: int, size: int) -> Inputs:
         return jax.tree.map(lambda leaf: leaf.reshape(count, size, *leaf.shape[1:]), inputs)
 
     @partial(jax.checkpoint, policy=policy)
-    def part(carry: State, inputs: Inputs) -> tuple[State, Trajectory]:
+    def part(carry: Carry, inputs: Inputs) -> tuple[Carry, Trajectory]:
         return lax.scan(record, carry, inputs, length=segment)
 
-    # Whatever room the state was made for: steps remember all contacts that there is room for now.
-    state = stepper.init(model, state)
-    state = replace(state, warm_start=resized(state.warm_start, cache_size(model.topology)))
+    start = stepper.init(model, state)
     inputs = grouped(inputs, records, every)
     if segment is None:
-        final, trajectory = lax.scan(record, state, inputs, length=records)
+        final, trajectory = lax.scan(record, start, inputs, length=records)
     else:
         inputs = grouped(inputs, records // segment, segment)
-        final, parts = lax.scan(part, state, inputs, length=records // segment)
+        final, parts = lax.scan(part, start, inputs, length=records // segment)
         trajectory = jax.tree.map(lambda leaf: leaf.reshape(records, *leaf.shape[2:]), parts)
-    return replace(final, warm_start=resized(final.warm_start, given)), trajectory
+    return final, trajectory
 
 
 def _with_bar(
-    model: Model, state: State, stepper: Stepper, inputs: Inputs, records: int, every: int
-) -> tuple[State, Trajectory]:
-    parts = []
+    model: Model, state: State | Carry, stepper: Stepper, inputs: Inputs, records: int, every: int
+) -> tuple[Carry, Trajectory]:
+    parts, carry = [], jax.jit(stepper.init)(model, state)
     chunks = list(_chunks(records))
     for start, count in track(chunks, description="simulating"):
         taken = jax.tree.map(lambda leaf: leaf[start * every : (start + count) * every], inputs)  # noqa: B023
-        state, trajectory = _scan(model, state, stepper, taken, count, every, None)
+        carry, trajectory = _scan(model, carry, stepper, taken, count, every, None)
         parts.append(jax.block_until_ready(trajectory))
-    return state, jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *parts)
+    return carry, jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *parts)
 
 
 def _chunks(records: int) -> Iterator[tuple[int, int]]:

@@ -80,6 +80,18 @@ def report(
     )
 
 
+def with_solve(report: StepReport, found: Statistics) -> StepReport:
+    """The report with one more solve of the same step; residuals remain those of the first."""
+    before = report.solver
+    solver = replace(
+        before,
+        status=jnp.maximum(before.status, found.status),
+        derivative=jnp.maximum(before.derivative, found.derivative),
+        iterations=before.iterations + found.iterations,
+    )
+    return replace(report, solver=solver)
+
+
 def merge(reports: StepReport) -> StepReport:
     """One report of several steps (leading axis): iterations add, forces are their mean,
     contacts are those of the last, all else is the worst."""

@@ -13,13 +13,12 @@ from jaxccp.ccp.operators import BodyDelassus
 from jaxccp.ccp.problem import Problem
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact_rows import ContactUnits, contact_terms, whiten_contacts
-from jaxccp.dynamics.drag import drag
 from jaxccp.dynamics.elimination import Partition, partition
+from jaxccp.dynamics.forces import total_force
 from jaxccp.dynamics.impact import Action
 from jaxccp.dynamics.inertia import InverseRoot, inverse_root
 from jaxccp.dynamics.rows import scalar_rows
 from jaxccp.dynamics.rows.row import Rows, Step
-from jaxccp.dynamics.rows.servo import applied
 from jaxccp.math import quaternion
 from jaxccp.model.kinematics import JointMotion
 from jaxccp.model.model import Model
@@ -132,19 +131,11 @@ def assemble(
         raise ValueError(
             'a model with families has no maximal coordinates: step it with coordinates="reduced"'
         )
-    rows, actuation = _along_joints(model, state, h, motion, control)
-    if actuation is not None:
-        force = actuation if force is None else force + actuation
-    if model.fluid is not None:
-        resisted = drag(model.fluid, state)
-        force = resisted if force is None else force + resisted
+    rows, step = _along_joints(model, state, h, motion, control)
     root = inverse_root(model, quaternion.to_matrix(state.quaternion))
     twist = state.twist
     free = jnp.asarray(model.topology.free)[:, None]
-    gravity = jnp.concatenate([model.gravity, jnp.zeros_like(model.gravity)])
-    acceleration = jnp.broadcast_to(gravity, twist.shape)
-    if force is not None:
-        acceleration = acceleration + root.apply(root.transpose(force))
+    acceleration = root.apply(root.transpose(total_force(model, state, step, force)))
     free_velocity = jnp.where(free, twist + h * acceleration, 0.0)
 
     every, parts, held = rows, None, None
@@ -199,8 +190,8 @@ def _along_joints(
     h: Array | float,
     motion: JointMotion | None,
     control: Array | None,
-) -> tuple[Rows, Array | None]:
-    """The scalar rows, and the forces of motors and force laws on the bodies."""
+) -> tuple[Rows, Step | None]:
+    """The scalar rows, and what they are made from where there are joints."""
     dtype, linkage = state.position.dtype, model.topology.linkage
     if motion is None:
         none = jnp.zeros(0, dtype)
@@ -209,4 +200,4 @@ def _along_joints(
     if control is None:
         control = jnp.zeros(len(linkage.actuators), dtype)
     step = Step(model, state, motion, h, control)
-    return scalar_rows(step), applied(step) if linkage.actuators or model.tendons.ruled else None
+    return scalar_rows(step), step

@@ -44,7 +44,7 @@ from jaxccp.model.shapes import (
     Sphere,
 )
 from jaxccp.model.sites import Site, Sites
-from jaxccp.model.state import State, WarmStart
+from jaxccp.model.state import State
 from jaxccp.model.tendons import Cable, Coupling, Tendon, gear
 
 __all__ = [
@@ -99,7 +99,6 @@ __all__ = [
     "Tendons",
     "Topology",
     "Universal",
-    "WarmStart",
     "forward_kinematics",
     "gear",
     "joint_motion",

@@ -4,25 +4,9 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float
 
 from jaxccp.model.family import FamilyState
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class WarmStart:
-    """Impulses of the last step, to start the next solve from; no part of the mechanics."""
-
-    shapes: Int[Array, "c 2"]
-    """First and second shape of each contact, -1 where there was none."""
-    feature: Int[Array, " c"]
-    """Geometric feature that touched, -1 where there was no contact."""
-    impulse: Float[Array, "c w"]
-    """In world coordinates [N·s], so that a change of tangent frame does not matter; with
-    spinning and rolling friction the angular impulse follows [N·m·s]."""
-    scalars: Float[Array, " s"]
-    """Of the scalar rows: joints and what acts along their axes."""
 
 
 @jax.tree_util.register_dataclass
@@ -44,7 +28,7 @@ class Rotors:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class State:
-    """Poses and twists of all bodies, the fixed ones included."""
+    """Poses and twists of all bodies, the fixed ones included: all that the motion depends on."""
 
     position: Float[Array, "nb 3"]
     """Centre of mass of each body, world [m]."""
@@ -62,8 +46,6 @@ class State:
     coordinates are found."""
     rotors: Rotors
     """Rates of the rotors along axes and tendons."""
-    warm_start: WarmStart
-    """Impulses from which the next solve starts."""
     families: tuple[FamilyState, ...] = ()
     """Of the model's families; the poses and twists of their frames follow from it."""
 

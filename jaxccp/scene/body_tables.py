@@ -7,7 +7,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxccp.collision.contact_cache import empty_warm_start
 from jaxccp.model.family_frames import with_frames
 from jaxccp.model.model import Bodies, Model
 from jaxccp.model.state import Rotors, State
@@ -40,7 +39,7 @@ def body_table(bodies: Sequence[BodySpec]) -> Bodies:
 
 
 def initial_state(model: Model, bodies: Sequence[BodySpec]) -> State:
-    """The state at time 0: joints' coordinates, rates of rotors and impulses of contacts are 0."""
+    """The state at time 0: joints' coordinates and rates of rotors are 0."""
     position = _stack(bodies, "position")
     topology = model.topology
     linkage = topology.linkage
@@ -56,7 +55,6 @@ def initial_state(model: Model, bodies: Sequence[BodySpec]) -> State:
             jnp.zeros(axes + tendons, position.dtype),
             jnp.zeros((len(bodies), 6), position.dtype),
         ),
-        empty_warm_start(topology, position.dtype),
         tuple(family.start() for family in model.families),
     )
     return with_frames(model, state)

@@ -9,11 +9,19 @@ import numpy as np
 import pytest
 
 from jaxccp.ccp import Stop
-from jaxccp.collision.contact_cache import FEW, PER_SHAPE, recall, remember, resized
+from jaxccp.collision.contact_cache import (
+    FEW,
+    PER_SHAPE,
+    WarmStart,
+    empty_warm_start,
+    recall,
+    remember,
+    resized,
+)
 from jaxccp.collision.detect import Contacts, detect
 from jaxccp.dynamics import EulerImplicitLinearized, rollout, with_capacity
 from jaxccp.math import quaternion
-from jaxccp.model import Box, Material, Model, Plane, Sphere, State, WarmStart
+from jaxccp.model import Box, Material, Model, Plane, Sphere, State
 from jaxccp.scene import ModelBuilder
 
 BOXES = 5
@@ -40,10 +48,14 @@ def tower(far: int = 0, capacity: int | None = None) -> tuple[Model, State]:
     return builder.build(capacity)
 
 
+def cold(model: Model) -> WarmStart:
+    return empty_warm_start(model.topology, jnp.zeros(0).dtype)
+
+
 @cache
 def some() -> tuple[Contacts, WarmStart]:
     model, state = tower()
-    return jax.jit(detect)(model, state), state.warm_start
+    return jax.jit(detect)(model, state), cold(model)
 
 
 @pytest.mark.parametrize("count", [0, 1, 5, FEW // 2, 3 * FEW])
@@ -81,7 +93,7 @@ def test_memory_follows_features_as_bodies_move() -> None:
     model, state = tower()
     before = jax.jit(detect)(model, state)
     impulse = jnp.arange(3.0 * len(before.gap)).reshape(-1, 3) + 1
-    warm_start = remember(state.warm_start, before, impulse, jnp.zeros(0))
+    warm_start = remember(cold(model), before, impulse, jnp.zeros(0))
     assert warm_start.feature.shape == (PER_SHAPE * (BOXES + 1),)
     known = {
         name: row
@@ -135,16 +147,18 @@ def test_neither_order_nor_bodies_far_away_cost_iterations() -> None:
         np.testing.assert_allclose(other[1:].mean(), alone[1:].mean(), rtol=0.05)
 
 
-def test_a_rollout_returns_a_state_as_it_was_given() -> None:
-    """Whatever room the run needs, so that states of before and after can be mixed; and it goes on
-    from there with what it remembers."""
+def test_a_rollout_goes_on_from_a_carry_with_what_it_remembers() -> None:
+    """Whatever room the runs before and after need; and it is the one run of both lengths."""
     model, state = tower()
     stepper = EulerImplicitLinearized(5e-3, solver="apgd", stop=Stop(1e-8, max_iterations=5000))
     for scene in (model, with_capacity(model, 37), with_capacity(model, 99)):
-        final, path = rollout(scene, state, stepper, 6)
-        assert jax.tree.map(jnp.shape, final) == jax.tree.map(jnp.shape, state)
-        _, more = rollout(scene, final, stepper, 6)
+        carry, path = rollout(scene, stepper.init(model, state), stepper, 6)
+        again, more = rollout(scene, carry, stepper, 6)
         assert 2 * more.report.solver.iterations[0] < path.report.solver.iterations[0]
+        final, whole = rollout(scene, state, stepper, 12)
+        parts = [path.report.solver.iterations, more.report.solver.iterations]
+        np.testing.assert_array_equal(np.concatenate(parts), whole.report.solver.iterations)
+        jax.tree.map(np.testing.assert_array_equal, again.state, final)
 
 
 def test_memory_is_not_differentiated() -> None:
@@ -153,8 +167,8 @@ def test_memory_is_not_differentiated() -> None:
 
     def strength(speed: jax.Array) -> tuple[jax.Array, jax.Array]:
         pushed = replace(state, velocity=state.velocity.at[1:, 0].set(speed))
-        after = rollout(model, pushed, stepper, 3)[0]
-        return jnp.sum(after.warm_start.impulse**2), after.position[1, 0]
+        after = rollout(model, stepper.init(model, pushed), stepper, 3)[0]
+        return jnp.sum(after.warm_start.impulse**2), after.state.position[1, 0]
 
     values, slopes = jax.jvp(strength, (jnp.asarray(0.1),), (jnp.asarray(1.0),))
     assert values[0] > 0 and slopes[0] == 0 and slopes[1] != 0

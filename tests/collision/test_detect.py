@@ -136,5 +136,6 @@ def test_nothing_to_touch() -> None:
     model, state = builder.build()
     found = detect(model, state)
     assert found.gap.shape == (0,) and found.found == 0
-    assert empty_warm_start(model.topology, state.position.dtype).feature.shape == (0,)
-    assert recall(state.warm_start, found).shape == (0, 3)
+    warm_start = empty_warm_start(model.topology, state.position.dtype)
+    assert warm_start.feature.shape == (0,)
+    assert recall(warm_start, found).shape == (0, 3)

@@ -72,7 +72,7 @@ def program(law: Law):
         _, trajectory = rollout(model, state, stepper, STEPS)
         states = jax.tree.map(
             lambda a, b: jnp.concatenate([a[None], b]),
-            replace(state, warm_start=jax.tree.map(lambda x: x[:0], state.warm_start)),
+            state,
             trajectory.state,
         )
         # The world's placeholder has no memory to compare: invariants need poses and twists only.

@@ -13,7 +13,7 @@ from jaxccp.dynamics import EulerImplicitLinearized, Trajectory, energy, momentu
 from jaxccp.dynamics.reduced.body_mass import BodyMass
 from jaxccp.dynamics.reduced.mass import mass_matrix
 from jaxccp.dynamics.reduced.screws import screws
-from jaxccp.dynamics.steppers.euler import Coordinates
+from jaxccp.dynamics.steppers.settings import Coordinates
 from jaxccp.model import Model, Revolute, Spherical, State, forward_kinematics, joint_motion
 from jaxccp.scene import ModelBuilder
 from tests.dynamics.creature import CONTROL, creature

@@ -12,7 +12,7 @@ from jax import lax
 
 from jaxccp.ccp import Stop
 from jaxccp.dynamics import EulerImplicitLinearized, StepReport, momentum, rollout
-from jaxccp.dynamics.steppers.euler import Coordinates
+from jaxccp.dynamics.steppers.settings import Coordinates, ImpulseCarry
 from jaxccp.model import (
     Cable,
     Coupling,
@@ -108,10 +108,11 @@ def program(coordinates: Coordinates) -> Callable[[float], tuple[State, StepRepo
         stepper = EulerImplicitLinearized(law="ncp", stop=Stop(1e-11), coordinates=coordinates)
         object.__setattr__(stepper, "h", h)
 
-        def once(state: State, _: None) -> tuple[State, StepReport]:
-            return stepper.advance(model, state, None, CONTROL)
+        def once(carry: ImpulseCarry, _: None) -> tuple[ImpulseCarry, StepReport]:
+            return stepper.advance(model, carry, None, CONTROL)
 
-        return lax.scan(once, stepper.init(model, state), None, length=STEPS)
+        carry, reports = lax.scan(once, stepper.init(model, state), None, length=STEPS)
+        return carry.state, reports
 
     return run
 
@@ -223,7 +224,7 @@ def programs() -> tuple[dict[str, jax.Array], Callable, Callable]:
     """The numbers that a few steps depend on; gradient and directional derivative of what comes of
     them, with contact, dry friction, a limited servo and redundant loops."""
     model, _ = scene()
-    start = jax.tree.map(jnp.asarray, replace(run("reduced")[0], warm_start=scene()[1].warm_start))
+    start = jax.tree.map(jnp.asarray, run("reduced")[0])
     stepper = EulerImplicitLinearized(H, law="ncp", stop=Stop(1e-13))
     weight = jnp.asarray(np.random.default_rng(5).normal(size=start.position.shape))
 

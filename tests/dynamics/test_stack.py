@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from jaxccp.ccp import Law, Stop
-from jaxccp.collision.contact_cache import empty_warm_start
 from jaxccp.dynamics import EulerImplicitLinearized, Trajectory, rollout
 from jaxccp.model import Box, Material, Model, Plane, State
 from jaxccp.scene import ModelBuilder
@@ -75,13 +74,14 @@ def test_warm_start_saves_iterations() -> None:
     """The impulses of the last step, found again by feature, solve the next one of a stack."""
     model, state = scene()
     solver = stepper("ccp")
-    step = jax.jit(solver.step)
-    warm, first = step(model, state)
+    step = jax.jit(solver.advance)
+    cold = solver.init(model, state)
+    warm, first = step(model, cold)
     for _ in range(3):
         warm, _ = step(model, warm)
-    cold = replace(warm, warm_start=empty_warm_start(model.topology, state.position.dtype))
+    cold = replace(warm, warm_start=cold.warm_start)
     (after_warm, with_memory), (after_cold, without) = step(model, warm), step(model, cold)
     assert with_memory.solver.status == without.solver.status == 0
     assert 2 * with_memory.solver.iterations < without.solver.iterations
     assert without.solver.iterations >= 0.5 * first.solver.iterations
-    np.testing.assert_allclose(after_warm.velocity, after_cold.velocity, atol=1e-6)
+    np.testing.assert_allclose(after_warm.state.velocity, after_cold.state.velocity, atol=1e-6)

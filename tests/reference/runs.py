@@ -13,6 +13,7 @@ from jax import lax
 
 from jaxccp.ccp import Status
 from jaxccp.dynamics import (
+    Carry,
     EulerImplicitLinearized,
     EulerImplicitProjected,
     Stepper,
@@ -84,20 +85,21 @@ def _run(
         jnp.zeros(len(linkage.routing.tendons), h.dtype),
     )
 
-    def step(_: int, carry: tuple[State, Forces, jax.Array]) -> tuple[State, Forces, jax.Array]:
-        after, report = stepper.step(model, carry[0])
-        status = jnp.maximum(carry[2], report.solver.status)
-        return after, (report.reactions, report.tendon_forces), status
+    def step(_: int, now: tuple[Carry, Forces, jax.Array]) -> tuple[Carry, Forces, jax.Array]:
+        carry, report = stepper.advance(model, now[0])
+        status = jnp.maximum(now[2], report.solver.status)
+        return carry, (report.reactions, report.tendon_forces), status
 
-    def sample(carry: State, _: None) -> tuple[State, Samples]:
+    def sample(carry: Carry, _: None) -> tuple[Carry, Samples]:
         start = (carry, none, jnp.int32(Status.CONVERGED))
-        after, (reactions, along), status = lax.fori_loop(0, every, step, start)
+        carry, (reactions, along), status = lax.fori_loop(0, every, step, start)
+        after = carry.state
         motion, held = joint_motion(model, after), linkage.routing.bilateral
         stretched = motion.tendon.length[held] - model.tendons.bilateral_length(after.time)[held]
         error = jnp.concatenate([motion.error, stretched])
-        return after, Samples(after, reactions, along, status, energy(model, after), error)
+        return carry, Samples(after, reactions, along, status, energy(model, after), error)
 
-    return lax.scan(sample, state, length=count)[1]
+    return lax.scan(sample, stepper.init(model, state), length=count)[1]
 
 
 def extrapolated(values: np.ndarray) -> np.ndarray:

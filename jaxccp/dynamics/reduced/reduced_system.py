@@ -12,7 +12,7 @@ from jaxccp.ccp.operators import SumDelassus, WhitenedDelassus
 from jaxccp.ccp.problem import Problem
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact_rows import ContactUnits, contact_terms
-from jaxccp.dynamics.drag import drag
+from jaxccp.dynamics.forces import total_force
 from jaxccp.dynamics.impact import Action
 from jaxccp.dynamics.reduced.bias import momentum_rate
 from jaxccp.dynamics.reduced.body_mass import BodyMass
@@ -23,7 +23,6 @@ from jaxccp.dynamics.reduced.screws import screws
 from jaxccp.dynamics.reduced.velocities import Velocities
 from jaxccp.dynamics.rows import acting_rows, scalar_rows
 from jaxccp.dynamics.rows.row import Rows, Step
-from jaxccp.dynamics.rows.servo import applied
 from jaxccp.dynamics.system import Outcome
 from jaxccp.model.family import FrameMap
 from jaxccp.model.kinematics import JointMotion
@@ -153,7 +152,7 @@ def assemble(
     velocities = Velocities.of(model, state, FrameMap(moving.bodies(state.position)))
     step = Step(model, state, motion, h, control, reduced=_rates(model, motion, velocities))
     mass = BodyMass.of(model, state)
-    momentum = mass.apply(state.twist) + h * _forces(model, state, step, force)
+    momentum = mass.apply(state.twist) + h * total_force(model, state, step, force)
 
     every = acting_rows(step)
     compliant, rows = (every.of(part - linkage.forbidden) for part in _parts(topology))
@@ -246,18 +245,3 @@ def _rates(model: Model, motion: JointMotion, velocities: Velocities) -> Float[A
         axes = axes.at[others].set(velocities.along(motion.axis[others][:, :, None], bodies)[:, 0])
     tendons = velocities.along(motion.tendon.row[:, :, None], linkage.routing.bodies)[:, 0]
     return jnp.concatenate([axes, tendons])
-
-
-def _forces(model: Model, state: State, step: Step, force: Array | None) -> Float[Array, "nb 6"]:
-    """Forces and torques on the bodies (world) of all that is no row."""
-    topology = model.topology
-    gravity = jnp.concatenate([model.gravity, jnp.zeros_like(model.gravity)])
-    free, moves = (jnp.asarray(mask)[:, None] for mask in (topology.free, topology.moves))
-    total = jnp.where(free, model.bodies.mass[:, None] * gravity, 0.0)
-    if model.topology.linkage.actuators or model.tendons.ruled:
-        total = total + applied(step)
-    if model.fluid is not None:
-        total = total + drag(model.fluid, state)
-    if force is not None:
-        total = total + force
-    return jnp.where(moves, total, 0.0)

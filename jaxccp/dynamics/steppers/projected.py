@@ -3,18 +3,22 @@
 from dataclasses import dataclass, replace
 
 import jax.numpy as jnp
-from jax import lax
 from jaxtyping import Array, Float
 
-from jaxccp.dynamics import reduced
 from jaxccp.dynamics.projection import project
-from jaxccp.dynamics.reduced import ReducedSystem
-from jaxccp.dynamics.step_report import StepReport
-from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
-from jaxccp.dynamics.system import Outcome, System
-from jaxccp.model.kinematics import joint_motion
+from jaxccp.dynamics.step_report import StepReport, with_solve
+from jaxccp.dynamics.stepper import Stepper
+from jaxccp.dynamics.steppers.parts import (
+    assembled,
+    corrected,
+    moved,
+    remembered,
+    reported,
+    solved,
+    trusted,
+)
+from jaxccp.dynamics.steppers.settings import ImpulseCarry, Settings
 from jaxccp.model.model import Model
-from jaxccp.model.state import State
 
 CORRECTIONS = 4
 """Of the velocities; each leaves h ω of the one before. What they leave is projected out of the
@@ -22,8 +26,9 @@ positions, at the expense of angular momentum."""
 
 
 @dataclass(frozen=True)
-class EulerImplicitProjected(EulerImplicitLinearized):
-    """The same step, after which joint errors and penetration are projected out of the positions.
+class EulerImplicitProjected(Settings, Stepper[ImpulseCarry]):
+    """The step of :class:`jaxccp.EulerImplicitLinearized`, after which joint errors and penetration
+    are projected out of the positions.
 
     What a chord of length h misses of an arc is not left to the next step, as in Chrono's
     ``EULER_IMPLICIT_PROJECTED``: joints are closed to the tolerance of the solver, in m. Before the
@@ -46,57 +51,20 @@ class EulerImplicitProjected(EulerImplicitLinearized):
     def advance(
         self,
         model: Model,
-        state: State,
+        carry: ImpulseCarry,
         force: Float[Array, "nb 6"] | None = None,
         control: Float[Array, " nm"] | None = None,
-    ) -> tuple[State, StepReport]:
+    ) -> tuple[ImpulseCarry, StepReport]:
+        """As :meth:`jaxccp.EulerImplicitLinearized.advance`."""
         # Were penetration undone through the velocities, bodies would depart with them.
         still = jnp.zeros_like(model.contact.recovery_speed)
         patient = replace(model, contact=replace(model.contact, recovery_speed=still))
-        after, report = super().advance(patient, state, force, control)
-        after, found = project(
-            model,
-            after,
-            self.projections,
-            self.solver,
-            self.stop,
-            self.gradient,
-            self._reduces(model),
-        )
-        statistics = replace(
-            report.solver,
-            status=jnp.maximum(report.solver.status, found.status),
-            derivative=jnp.maximum(report.solver.derivative, found.derivative),
-            iterations=report.solver.iterations + found.iterations,
-        )
-        return self._trusted(after, replace(report, solver=statistics))
-
-    def _corrected(
-        self, model: Model, state: State, system: System | ReducedSystem, outcome: Outcome
-    ) -> Outcome:
-        if isinstance(system, ReducedSystem):
-            return reduced.corrected(model, state, system, outcome, CORRECTIONS)
-        if system.equalities is None or system.partition is None:
-            return outcome
-        equalities, kept = system.equalities, model.topology.linkage.routing.bilateral
-        rows = system.partition.eliminated
-        lengths = model.tendons.bilateral_length(state.time + self.h)
-        none = jnp.zeros_like(outcome.twist)
-
-        def plus(change: Array, impulses: Array) -> Outcome:
-            twist, transport_velocity = outcome.twist + change, outcome.transport_velocity + change
-            scalars = outcome.scalars.at[rows].add(impulses)
-            return replace(
-                outcome, twist=twist, transport_velocity=transport_velocity, scalars=scalars
-            )
-
-        def once(added: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
-            motion = joint_motion(model, self._advance(model, state, plus(*added)))
-            tendons = motion.tendon.length[kept] - lengths[kept]
-            missed = jnp.concatenate([motion.error, tendons]) / self.h
-            more = equalities.compliance.shape[0] - missed.shape[0]
-            moved, impulses = equalities.solve(none, jnp.pad(missed, (0, more)))
-            return (added[0] + system.root.apply(moved), added[1] + impulses), None
-
-        start = (none, jnp.zeros_like(equalities.compliance))
-        return plus(*lax.scan(once, start, None, length=CORRECTIONS)[0])
+        step = assembled(self, patient, carry.state, force, control)
+        solution, outcome = solved(self, step, carry.warm_start)
+        outcome = corrected(step, outcome, CORRECTIONS)
+        after = moved(step, outcome)
+        report = reported(self, step, solution, outcome, after)
+        reduces, many = self.reduces(model), self.projections
+        after, found = project(model, after, many, self.solver, self.stop, self.gradient, reduces)
+        warm_start = remembered(step, outcome, carry.warm_start)
+        return trusted(self, ImpulseCarry(after, warm_start), with_solve(report, found))

@@ -1,0 +1,136 @@
+"""The parts that steps on velocities are made of, in their order."""
+
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.ccp.solution import DerivativeStatus, Solution
+from jaxccp.ccp.solve import cut, solve
+from jaxccp.collision.contact_cache import WarmStart, recall, remember
+from jaxccp.collision.detect import Contacts, detect
+from jaxccp.dynamics import maximal, reduced
+from jaxccp.dynamics.contact_data import contact_data
+from jaxccp.dynamics.inputs import check_inputs
+from jaxccp.dynamics.reaction import contact_wrenches, tendon_forces
+from jaxccp.dynamics.reduced import ReducedSystem
+from jaxccp.dynamics.rows.row import rates
+from jaxccp.dynamics.step_report import StepReport, report
+from jaxccp.dynamics.steppers.settings import Settings
+from jaxccp.dynamics.system import Outcome, System, assemble
+from jaxccp.model.kinematics import JointMotion, joint_motion, tree_motion
+from jaxccp.model.model import Model
+from jaxccp.model.state import Rotors, State
+
+_Tree = TypeVar("_Tree")
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """The problem of one step, and what it was made from."""
+
+    model: Model
+    state: State
+    """Before the step."""
+    contacts: Contacts
+    motion: JointMotion | None
+    """None where there are no joints."""
+    system: System | ReducedSystem
+
+
+def assembled(
+    settings: Settings,
+    model: Model,
+    state: State,
+    force: Float[Array, "nb 6"] | None,
+    control: Float[Array, " nm"] | None,
+) -> Assembled:
+    """The problem of a step from ``state``.
+
+    Raises:
+        ValueError: for a force or a control of another shape, such as one in the other's place.
+    """
+    check_inputs(model, force, control)
+    contacts, h = detect(model, state), settings.h
+    if settings.reduces(model):
+        motion = tree_motion(model, state)
+        system = reduced.assemble(model, state, contacts, h, force, motion, control)
+    else:
+        motion = joint_motion(model, state) if model.topology.linkage.linked else None
+        eliminate = settings.eliminate
+        system = assemble(model, state, contacts, h, force, motion, control, eliminate)
+    if motion is not None:
+        state = replace(state, joint_positions=motion.coordinate)
+    return Assembled(model, state, contacts, motion, system)
+
+
+def solved(settings: Settings, step: Assembled, warm_start: WarmStart) -> tuple[Solution, Outcome]:
+    """The solution found from the impulses of the last step, and what it leads to."""
+    world = recall(warm_start, step.contacts)
+    solution = solve(
+        step.system.problem,
+        settings.algorithm(step.model),
+        step.system.guess(warm_start.scalars, world),
+        law=settings.law,
+        stop=settings.stop,
+        gradient=settings.gradient,
+    )
+    return solution, step.system.after(solution.lam)
+
+
+def corrected(step: Assembled, outcome: Outcome, corrections: int) -> Outcome:
+    """The outcome with velocities at whose end joints are closed, by so many corrections."""
+    model, state, system = step.model, step.state, step.system
+    if isinstance(system, ReducedSystem):
+        return reduced.corrected(model, state, system, outcome, corrections)
+    return maximal.corrected(model, state, system, outcome, corrections)
+
+
+def moved(step: Assembled, outcome: Outcome) -> State:
+    """The state after the step, with the poses to which its velocities lead."""
+    model, state, system = step.model, step.state, step.system
+    if isinstance(system, ReducedSystem):
+        after = reduced.advance(model, state, system, outcome)
+    else:
+        after = maximal.advance(model, state, system, outcome)
+    after = replace(after, time=state.time + system.h)
+    if step.motion is None:
+        return after
+    rate = rates(model.topology.linkage, step.motion, outcome.twist)
+    return replace(after, rotors=Rotors(rate, after.twist))
+
+
+def remembered(step: Assembled, outcome: Outcome, warm_start: WarmStart) -> WarmStart:
+    """The impulses of the step, with the room of those of the last one, ``warm_start``."""
+    return remember(warm_start, step.contacts, outcome.contacts, outcome.scalars)
+
+
+def reported(
+    settings: Settings, step: Assembled, solution: Solution, outcome: Outcome, after: State
+) -> StepReport:
+    """What the step says of itself."""
+    model, state, contacts, system = step.model, step.state, step.contacts, step.system
+    h = system.h
+    pushed = contact_wrenches(state, contacts, system.action.lever, outcome.contacts, h)
+    if isinstance(system, ReducedSystem):
+        acting = reduced.reactions(model, state, system, outcome, pushed)
+    else:
+        acting = maximal.reactions(model, state, system, outcome, pushed)
+    along = tendon_forces(model, state, step.motion, outcome.scalars, h)
+    seen = None
+    if settings.contact_data:
+        tolerance = settings.stop.tolerance(system.problem)
+        seen = contact_data(contacts, system, solution, outcome, settings.law, tolerance)
+    statistics, recovery = solution.statistics, system.recovery
+    return report(model, contacts, statistics, recovery, acting, along, pushed, seen, after)
+
+
+def trusted(settings: Settings, carry: _Tree, report: StepReport) -> tuple[_Tree, StepReport]:
+    """Without derivatives where they would mean nothing and are not wanted then."""
+    if settings.gradient == "always":
+        return carry, report
+    valid = report.solver.derivative == DerivativeStatus.VALID
+    derivative = jnp.where(valid, report.solver.derivative, DerivativeStatus.ZERO)
+    report = replace(report, solver=replace(report.solver, derivative=derivative))
+    return cut(valid, (carry, report))

@@ -1,0 +1,89 @@
+"""What a stepper on velocities can be told, and what it carries from step to step."""
+
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+import jax
+
+from jaxccp.ccp.problem import Law
+from jaxccp.ccp.solve import Gradient, Stop, check_gradient
+from jaxccp.ccp.solver import Solver
+from jaxccp.ccp.solvers import resolved
+from jaxccp.collision.contact_cache import WarmStart, cache_size, empty_warm_start, resized
+from jaxccp.dynamics import reduced
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+Coordinates = Literal["reduced", "maximal"]
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class ImpulseCarry:
+    """A state, and the impulses of the step that led to it."""
+
+    state: State
+    warm_start: WarmStart
+    """Impulses from which the next solve starts."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Of steppers that solve one cone problem for the velocities after the step."""
+
+    h: float = 1e-3
+    """Length of a step [s]."""
+    law: Law = "ccp"
+    solver: Solver | str | None = None
+    """An algorithm of :mod:`jaxccp.ccp.solvers`, or its name there. None: GradientNewton where
+    there are joints, since mechanisms are stiff; APGD where there are none, or many loose bodies
+    beside them."""
+    stop: Stop = field(default_factory=Stop)
+    coordinates: Coordinates = "reduced"
+    """``"reduced"``: joints that form trees give degrees of freedom, and never open; what closes
+    loops and holds tendons is solved for beforehand. ``"maximal"``: six for every body, and joints
+    are equality rows. Models with more than 100 degrees of freedom always take the latter."""
+    eliminate: bool = True
+    """In maximal coordinates: solve for the equality rows of the joints beforehand, which leaves
+    contacts, limits and other rows with bounds to the solver. False: it iterates over all rows, and
+    coordinates are maximal."""
+    contact_data: bool = False
+    """Put every contact into the report: point, normal, force, bodies, gap, stick or slip."""
+    gradient: Gradient = "always"
+    """``"converged"``: a step that has not converged has derivative zero in everything, the state
+    before it included; see :func:`jaxccp.ccp.solve`."""
+
+    def __post_init__(self) -> None:
+        if not self.h > 0:
+            raise ValueError(f"h must be a positive time in seconds, not {self.h!r}")
+        check_gradient(self.gradient)
+        if self.coordinates not in get_args(Coordinates):
+            raise ValueError(
+                f'coordinates must be "reduced" or "maximal", not {self.coordinates!r}'
+            )
+        if self.solver is not None:
+            object.__setattr__(self, "solver", resolved(self.solver))
+
+    def algorithm(self, model: Model) -> Solver | str:
+        """``solver``, or the name of the one that is taken where that is None."""
+        topology = model.topology
+        stiff = topology.linkage.linked or topology.carried.any()
+        return self.solver or ("gradient-newton" if stiff and not topology.loose.any() else "apgd")
+
+    def reduces(self, model: Model) -> bool:
+        """Whether the velocities are those of the degrees of freedom of trees."""
+        wanted = self.coordinates == "reduced" and self.eliminate
+        return wanted and reduced.reducible(model.topology)
+
+    def init(self, model: Model, state: State | ImpulseCarry) -> ImpulseCarry:
+        """What a sequence of steps starts from: the coordinates of the joints are made those that
+        the poses of the bodies have. There are no impulses, or those of a carry, with the room for
+        contacts that this model has."""
+        if isinstance(state, ImpulseCarry):
+            state, known = state.state, state.warm_start
+            warm_start = resized(known, cache_size(model.topology))
+        else:
+            warm_start = empty_warm_start(model.topology, state.position.dtype)
+        if self.reduces(model):
+            state = reduced.settle(model, state)
+        return ImpulseCarry(state, warm_start)
