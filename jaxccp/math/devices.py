@@ -60,21 +60,20 @@ def spread(
         shared: what all have.
         size: the number of copies.
     """
-    devices = _devices()
-    many = len(devices)
-    share = -(-size // many)
-    chunks = -(-share // CPU_CHUNK) if devices[0].platform == "cpu" else 1
+    mesh = _mesh()
+    share = -(-size // mesh.size)
+    chunks = -(-share // CPU_CHUNK) if mesh.devices[0].platform == "cpu" else 1
     share = chunks * -(-share // chunks)  # chunks of one size
     run = partial(_in_chunks, function, chunks)
-    if many > 1:
+    if mesh.size > 1:
         run = jax.shard_map(
             run,
-            mesh=_mesh(devices),
+            mesh=mesh,
             in_specs=(COPIES, SHARED),
             out_specs=COPIES,
             check_vma=False,  # loops begin with constants: devices differ only at their end
         )
-    spare = many * share - size
+    spare = mesh.size * share - size
     found = run(jax.tree.map(lambda leaf: _with_last(leaf, spare), batch), shared)
     return jax.tree.map(lambda leaf: leaf[:size], found)
 
@@ -85,27 +84,22 @@ def placed(batch: _Batch, shared: _Shared, size: int) -> tuple[_Batch, _Shared]:
     Programs are compiled for the place of what they take: for what comes from elsewhere, such as
     the last states of a batch and its first ones, they would be compiled again.
     """
-    devices = _devices()
-    if len(devices) == 1:
+    mesh = _mesh()
+    if mesh.size == 1:
         return batch, shared
-    mesh = _mesh(devices)
-    along = SHARED if size % len(devices) else COPIES
+    along = SHARED if size % mesh.size else COPIES
     return (
         jax.device_put(batch, NamedSharding(mesh, along)),
         jax.device_put(shared, NamedSharding(mesh, SHARED)),
     )
 
 
-def _mesh(devices: tuple[jax.Device, ...]) -> Mesh:
+def _mesh() -> Mesh:
+    """All devices of the default platform, or the one device that ``jax.default_device`` names."""
+    default = jax.config.jax_default_device  # pyright: ignore[reportAttributeAccessIssue]
+    named = default is None or isinstance(default, str)
+    devices = jax.local_devices(backend=default) if named else [default]
     return Mesh(np.array(devices), (AXIS,))
-
-
-def _devices() -> tuple[jax.Device, ...]:
-    """Those of the default platform, or the one device that ``jax.default_device`` names."""
-    default = jax.config.jax_default_device
-    if default is None or isinstance(default, str):
-        return tuple(jax.local_devices(backend=default))
-    return (default,)
 
 
 def _in_chunks(
