@@ -36,13 +36,13 @@ def test_wrong_batches() -> None:
     states, forces = thrown(state, 4), jnp.zeros((3, STEPS, 3, 6))
     with pytest.raises(ValueError, match="nothing has a batch axis"):
         rollout_batch(model, state, STEPPER, STEPS, forces[0])
-    with pytest.raises(ValueError, match=r"one length .* 'state': \[4\], 'forces': \[3\]"):
+    with pytest.raises(ValueError, match=r"one length .*'state': \[4\], 'forces': \[3\]"):
         rollout_batch(model, states, STEPPER, STEPS, forces)
-    with pytest.raises(ValueError, match=r"one length .* 'state': \[0\]"):
+    with pytest.raises(ValueError, match=r"one length .*'state': \[0\]"):
         rollout_batch(model, thrown(state, 0), STEPPER, STEPS)
     with pytest.raises(ValueError, match=r"model_axes may have 0 and None, not \{1\}"):
         rollout_batch(model, states, STEPPER, STEPS, model_axes=1)
-    with pytest.raises(ValueError, match=r"one length .* 'model': \[3\], 'state': \[4\]"):
+    with pytest.raises(ValueError, match=r"one length .*'model': \[3\], 'state': \[4\]"):
         axes = replace(jax.tree.map(lambda _: None, model), gravity=0)
         rollout_batch(model, states, STEPPER, STEPS, model_axes=axes)
     with pytest.raises(ValueError, match=r"\(12, 3, 6\), not \(11, 3, 6\)"):
