@@ -12,9 +12,9 @@ from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from jaxtyping import Array
 
-CPU_CHUNK = 64
-"""Copies that a CPU device steps at once: what these keep between two operations stays in its
-caches, and a loop waits for the slowest of these only."""
+CPU_CHUNK = 16
+"""Copies that a CPU device steps at once: a loop waits for the slowest of these only, and what they
+keep between two operations stays in the caches."""
 
 AXIS = "copies"
 COPIES, SHARED = PartitionSpec(AXIS), PartitionSpec()
