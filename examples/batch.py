@@ -5,30 +5,19 @@ import time
 import jax
 import jax.numpy as jnp
 
-from jaxccp import EulerImplicitLinearized, State, rollout
+from jaxccp import EulerImplicitLinearized, State, rollout_batch, use_all_cores
 from jaxccp.math import quaternion
 from jaxccp.scene.library import SCENES, batch
 
 TOSSES = 256
-AT_ONCE = 16 if jax.default_backend() == "cpu" else TOSSES
-"""All that run at once take as many iterations as the worst of them: on a CPU that is a loss."""
 
+use_all_cores()  # on a CPU, each tosses its share
 model, states = batch(SCENES["cube-toss"], jax.random.key(0), TOSSES)
 stepper = EulerImplicitLinearized(h=2e-3, law="ncp")
 
 
-def toss(state: State) -> State:
-    return rollout(model, state, stepper, steps=750)[0]
-
-
 def tosses(states: State) -> State:
-    """All of them, AT_ONCE at a time."""
-
-    def shaped(tree: State, *lead: int, by: int) -> State:
-        return jax.tree.map(lambda leaf: leaf.reshape(*lead, *leaf.shape[by:]), tree)
-
-    groups = shaped(states, TOSSES // AT_ONCE, AT_ONCE, by=1)
-    return shaped(jax.lax.map(jax.vmap(toss), groups), TOSSES, by=2)
+    return rollout_batch(model, states, stepper, steps=750)[0]
 
 
 run = jax.jit(tosses).lower(states).compile()

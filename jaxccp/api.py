@@ -12,9 +12,11 @@ from jaxccp.dynamics import (
     mean_acceleration,
     momentum,
     rollout,
+    rollout_batch,
     with_capacity,
 )
 from jaxccp.io import load
+from jaxccp.math.devices import use_all_cores
 from jaxccp.model import (
     Actuator,
     Ball,
@@ -111,7 +113,9 @@ __all__ = [
     "position_servo",
     "raise_for_derivative",
     "rollout",
+    "rollout_batch",
     "solve",
+    "use_all_cores",
     "velocity_servo",
     "with_capacity",
 ]

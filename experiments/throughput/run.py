@@ -1,9 +1,10 @@
-"""Steps per second on one core, beside MuJoCo and MJX on the same machine in the same run.
+"""Steps per second, beside MuJoCo and MJX on the same machine in the same run.
 
     python -m experiments.throughput.run [--scenes ant,stack,spheres27] [--batches 1,64,1024]
 
-Needs gymnasium (for its models), mujoco and mujoco-mjx. Writes results.md beside itself. Run it on
-a machine that does nothing else: figures are the best of several.
+On one core, or as many as ``JAX_NUM_CPU_DEVICES`` names, each a device of JAX. Needs gymnasium (for
+its models), mujoco and mujoco-mjx. Writes results.md beside itself, results_2_cores.md for two. Run
+it on a machine that does nothing else: figures are the best of several.
 """
 
 import argparse
@@ -18,19 +19,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+os.environ["JAX_NUM_CPU_DEVICES"] = os.environ.get("JAX_NUM_CPU_DEVICES", "1")
 if hasattr(os, "sched_setaffinity"):
-    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    cores = sorted(os.sched_getaffinity(0))[-int(os.environ["JAX_NUM_CPU_DEVICES"]) :]
+    os.sched_setaffinity(0, cores)
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from experiments.throughput.scenes import ROBOTS, scene
-from jaxccp import EulerImplicitLinearized, Stop, fit_capacity, load, rollout
+from jaxccp import EulerImplicitLinearized, Stop, fit_capacity, load, rollout_batch
+from jaxccp.math.devices import placed
 
 mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
 mjx: Any = importlib.import_module("mujoco.mjx")
 
+CORES = int(os.environ["JAX_NUM_CPU_DEVICES"])
 SEED = 0
 NOISE = 0.1
 """Of coordinates and rates at the start [m, rad, m/s, rad/s]."""
@@ -112,14 +117,16 @@ def ours(path: Path, batch: int) -> Row:
     fitted = fit_capacity(loaded.model, state, stepper, WARM, None, command)
 
     def many(state, command):
-        return jax.vmap(lambda s, u: rollout(fitted, s, stepper, WARM, None, u))(state, command)
+        return rollout_batch(fitted, state, stepper, WARM, None, command)
 
+    (state, command), _ = placed((state, command), None, batch)
     program, spent, fusions = compiled(many, state, command)
     end, path_ = jax.block_until_ready(program(state, command))
     now = [end]
 
     def run(_: int) -> None:
-        now[0], _path = jax.block_until_ready(program(now[0], command))
+        start = placed(now[0], None, batch)[0]
+        now[0], _path = jax.block_until_ready(program(start, command))
 
     speed = fastest(run, batch)
     solver = path_.report.solver
@@ -232,13 +239,16 @@ def main() -> None:
     versions = {p: importlib.metadata.version(p) for p in ("jax", "mujoco", "mujoco-mjx")}
     text = (HERE / "results.template.md").read_text()
     text += (
-        f"\n{platform.machine()}, one core; " + ", ".join(map(" ".join, versions.items())) + "\n"
+        f"\n{platform.machine()}, {CORES} core{'s' * (CORES > 1)}; "
+        + ", ".join(map(" ".join, versions.items()))
+        + "\n"
     )
     with tempfile.TemporaryDirectory() as folder:
         for name in options.scenes.split(","):
             rows = measured(name, scene(name, Path(folder)), options.batches)
             text += f"\n## {name.capitalize()}\n\n{table(rows)}\n"
-    (HERE / "results.md").write_text(text)
+    name = "results.md" if CORES == 1 else f"results_{CORES}_cores.md"
+    (HERE / name).write_text(text)
 
 
 if __name__ == "__main__":

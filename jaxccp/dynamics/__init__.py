@@ -8,6 +8,7 @@ from jaxccp.dynamics.descriptor import Descriptor, KRMBlocks, describe
 from jaxccp.dynamics.inertia import energy, momentum
 from jaxccp.dynamics.projection import close_loops
 from jaxccp.dynamics.rollout import Trajectory, fit_capacity, rollout
+from jaxccp.dynamics.rollout_batch import rollout_batch
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.dynamics.steppers import STEPPERS
@@ -38,5 +39,6 @@ __all__ = [
     "mean_acceleration",
     "momentum",
     "rollout",
+    "rollout_batch",
     "with_capacity",
 ]

@@ -8,7 +8,6 @@ from typing import TypeVar, cast
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jax.core import Tracer
 from jaxtyping import Array, Float
 from rich.progress import track
 
@@ -17,6 +16,7 @@ from jaxccp.dynamics.capacity import adapted, needs
 from jaxccp.dynamics.inputs import Inputs, check_inputs
 from jaxccp.dynamics.step_report import StepReport, merge, raise_for_overflow
 from jaxccp.dynamics.stepper import Carry, Stepper
+from jaxccp.math import trees
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -58,7 +58,7 @@ def rollout(
     there are many shapes (:func:`fit_capacity`).
 
     Args:
-        model: what to simulate; batch it, the state or the forces by ``vmap``.
+        model: what to simulate; for a batch there is :func:`jaxccp.rollout_batch`.
         state: where to start: a state, or the carry that ``stepper.init`` or an earlier rollout has
             returned, from which a run goes on as if it had not been interrupted.
         stepper: see :mod:`jaxccp.dynamics.steppers`.
@@ -92,7 +92,7 @@ def rollout(
             found = _scan(model, state, stepper, inputs, records, every, segment)
         return found, needs(found[1].report.contacts, found[1].report.candidates)
 
-    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves((model, state, inputs))):
+    if trees.is_traced((model, state, inputs)):
         final, trajectory = run(model)[0]
     else:
         first = state if isinstance(state, State) else state.state

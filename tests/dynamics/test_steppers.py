@@ -57,7 +57,7 @@ def park() -> tuple[Model, State]:
         builder.add_body(m, (0.02, 0.03, 0.01), (x, 18, 4), velocity=v, angular_velocity=(1, 0, 3))
         for m, x, v in ((1.0, 0.0, (0, 0, 1)), (0.5, 0.4, (0, 1.2, 1)))
     ]
-    builder.add_joint(Revolute((0.1, 0.2, 1)), *pair, (0.2, 18, 4), name="floating")
+    builder.add_joint(Revolute((0.1, 0.2, 1)), pair[0], pair[1], (0.2, 18, 4), name="floating")
     corners = np.array([[0, 21, 1], [-0.1, 21, 1.2], [0.4, 21, 1.3], [0.5, 21, 1]])
     above = 0
     for i in range(3):

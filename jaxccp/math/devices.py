@@ -1,0 +1,123 @@
+"""A function of one, for a batch: on all devices, in chunks that fit their caches."""
+
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jaxtyping import Array
+
+CPU_CHUNK = 16
+"""Copies that a CPU device steps at once: a loop waits for the slowest of these only, and what they
+keep between two operations stays in the caches."""
+
+AXIS = "copies"
+COPIES, SHARED = PartitionSpec(AXIS), PartitionSpec()
+
+_Batch = TypeVar("_Batch")
+_Shared = TypeVar("_Shared")
+_Result = TypeVar("_Result")
+_Tree = TypeVar("_Tree")
+
+
+def use_all_cores() -> int:
+    """Make a JAX device of every core of the CPU that this process may run on; returns how many.
+
+    JAX has one CPU device, whose threads mostly wait for one another in small operations. Call this
+    before anything is computed, or set the environment variable ``JAX_NUM_CPU_DEVICES``.
+
+    Raises:
+        RuntimeError: JAX has computed something already, and its devices are made.
+    """
+    affinity = getattr(os, "sched_getaffinity", None)  # not on every system
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    try:
+        jax.config.update("jax_num_cpu_devices", cores)
+    except RuntimeError as error:
+        raise RuntimeError(
+            "JAX has made its devices already: call jaxccp.use_all_cores() right after the "
+            f"imports, before anything is computed, or start with JAX_NUM_CPU_DEVICES={cores}"
+        ) from error
+    return cores
+
+
+def spread(
+    function: Callable[[_Batch, _Shared], _Result], batch: _Batch, shared: _Shared, size: int
+) -> _Result:
+    """``jax.vmap(function, (0, None))(batch, shared)``, over the devices that there are.
+
+    Call it under ``jit``. CPU devices run their share in chunks, others run it whole. Where the
+    copies do not divide, the last one is repeated, and what comes of that is dropped.
+
+    Args:
+        function: of one copy and of what all share.
+        batch: arrays whose leading axis has ``size`` copies, 1 or more.
+        shared: what all have.
+        size: the number of copies.
+    """
+    mesh = _mesh()
+    share = -(-size // mesh.size)
+    chunks = -(-share // CPU_CHUNK) if mesh.devices[0].platform == "cpu" else 1
+    share = chunks * -(-share // chunks)  # chunks of one size
+    run = partial(_in_chunks, function, chunks)
+    if mesh.size > 1:
+        run = jax.shard_map(
+            run,
+            mesh=mesh,
+            in_specs=(COPIES, SHARED),
+            out_specs=COPIES,
+            check_vma=False,  # loops begin with constants: devices differ only at their end
+        )
+    spare = mesh.size * share - size
+    found = run(jax.tree.map(lambda leaf: _with_last(leaf, spare), batch), shared)
+    return jax.tree.map(lambda leaf: leaf[:size], found)
+
+
+def placed(batch: _Batch, shared: _Shared, size: int) -> tuple[_Batch, _Shared]:
+    """Both on the devices on which :func:`spread` wants them, wherever they were.
+
+    Programs are compiled for the place of what they take: for what comes from elsewhere, such as
+    the last states of a batch and its first ones, they would be compiled again.
+    """
+    mesh = _mesh()
+    if mesh.size == 1:
+        return batch, shared
+    along = SHARED if size % mesh.size else COPIES
+    return (
+        jax.device_put(batch, NamedSharding(mesh, along)),
+        jax.device_put(shared, NamedSharding(mesh, SHARED)),
+    )
+
+
+def _mesh() -> Mesh:
+    """All devices of the default platform, or the one device that ``jax.default_device`` names."""
+    default = jax.config.jax_default_device  # pyright: ignore[reportAttributeAccessIssue]
+    named = default is None or isinstance(default, str)
+    devices = jax.local_devices(backend=default) if named else [default]
+    return Mesh(np.array(devices), (AXIS,))
+
+
+def _in_chunks(
+    function: Callable[[_Batch, _Shared], _Result], chunks: int, batch: _Batch, shared: _Shared
+) -> _Result:
+    each = jax.vmap(lambda one: function(one, shared))
+    if chunks == 1:
+        return each(batch)
+
+    def reshaped(tree: _Tree, by: int, *lead: int) -> _Tree:
+        return jax.tree.map(lambda leaf: leaf.reshape(*lead, *leaf.shape[by:]), tree)
+
+    size = len(jax.tree.leaves(batch)[0])
+    parts = reshaped(batch, 1, chunks, size // chunks)
+    return reshaped(lax.map(each, parts), 2, size)
+
+
+def _with_last(leaf: Array, spare: int) -> Array:
+    """With as many copies of the last row behind."""
+    last = jnp.broadcast_to(leaf[-1:], (spare, *leaf.shape[1:]))
+    return jnp.concatenate([leaf, last]) if spare else leaf

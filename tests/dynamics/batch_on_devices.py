@@ -1,0 +1,163 @@
+"""Batches on so many CPU devices, in a process of its own, since JAX makes its devices but once.
+
+    python -m tests.dynamics.batch_on_devices DEVICES CHECK …
+
+All is compared with ``jax.vmap`` of single rollouts, which knows of one device and of no chunks.
+"""
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from jaxccp import (
+    Box,
+    EulerImplicitLinearized,
+    Material,
+    Model,
+    ModelBuilder,
+    Plane,
+    Sphere,
+    State,
+    Stop,
+    Trajectory,
+    rollout,
+    rollout_batch,
+)
+
+STEPPER = EulerImplicitLinearized(5e-3, "ncp", stop=Stop(1e-13, max_iterations=1000))
+STEPS = 12
+
+
+def scene() -> tuple[Model, State]:
+    """A ball thrown along a floor into another."""
+    builder = ModelBuilder()
+    builder.add_shape(0, Plane(), material=Material(friction=0.4))
+    for i in range(2):
+        builder.add_solid(
+            *(Sphere(0.1), 1.0 + i, Material(friction=0.4)),
+            position=(0.22 * i, 0.02 * i, 0.1),
+            velocity=(1.0 - i, 0, 0),
+        )
+    return builder.build()
+
+
+def close(found: object, expected: object, tolerance: float = 1e-12) -> None:
+    for x, y in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(np.asarray(x), np.asarray(y), rtol=tolerance, atol=tolerance)
+
+
+def motion(found: tuple[State, Trajectory]) -> object:
+    """Without counts of iterations, which differ by what two programs round differently."""
+    return found[0], found[1].state, found[1].report.contacts
+
+
+def thrown(state: State, copies: int) -> State:
+    """At different speeds."""
+    speed = jnp.linspace(0.5, 2.0, copies)
+    return jax.vmap(lambda s: replace(state, velocity=s * state.velocity))(speed)
+
+
+def rubbed(model: Model, friction: Array) -> Model:
+    every = jnp.broadcast_to(friction[..., None], (*friction.shape, 3))
+    return replace(model, shapes=replace(model.shapes, friction=every))
+
+
+def states_and_models() -> None:
+    """More copies than a chunk has, with one array of the model for each; forces for all."""
+    copies = 72
+    model, state = scene()
+    models = rubbed(model, jnp.linspace(0.1, 0.9, copies))
+    states = thrown(state, copies)
+    axes = jax.tree.map(lambda _: None, model)
+    axes = replace(axes, shapes=replace(axes.shapes, friction=0))
+    forces = jnp.zeros((STEPS, 3, 6)).at[:, 1, 1].set(0.5)
+    found = rollout_batch(models, states, STEPPER, STEPS, forces, model_axes=axes, every=4)
+    assert len(found[0].position.sharding.device_set) == jax.device_count()
+    assert found[1].state.position.shape == (copies, STEPS // 4, 3, 3)
+
+    def one(model: Model, state: State) -> object:
+        return motion(rollout(model, state, STEPPER, STEPS, forces, every=4))
+
+    close(motion(found), jax.jit(jax.vmap(one, (axes, 0)))(models, states))
+    compiled: list[str] = []
+    jax.monitoring.register_event_duration_secs_listener(
+        lambda event, *_, **__: compiled.append(event)
+    )
+    again = rollout_batch(models, found[0], STEPPER, STEPS, forces, model_axes=axes, every=4)
+    assert "/jax/core/compile/backend_compile_duration" not in compiled
+    close(again[0].time, np.full(copies, 2 * STEPS * STEPPER.h))
+
+
+def fewer_copies_than_devices() -> None:
+    """Each with its own forces, all from one state."""
+    model, state = scene()
+    forces = jnp.asarray(np.random.default_rng(0).normal(size=(3, STEPS, 3, 6)))
+    found = rollout_batch(model, state, STEPPER, STEPS, forces)
+    alone = jax.vmap(lambda f: rollout(model, state, STEPPER, STEPS, f))(forces)
+    close(motion(found), motion(alone))
+
+
+def gradients() -> None:
+    """By what each copy has and by what all share, of copies that do not divide."""
+    copies = 71
+    model, state = scene()
+    states = thrown(state, copies)
+
+    def many(model: Model, states: State) -> tuple[State, Trajectory]:
+        return rollout_batch(model, states, STEPPER, STEPS, segment=4)
+
+    def plain(model: Model, states: State) -> tuple[State, Trajectory]:
+        return jax.vmap(lambda s: rollout(model, s, STEPPER, STEPS))(states)
+
+    def gradient(run: Callable) -> tuple[Array, Array]:
+        def loss(friction: Array, velocity: Array) -> Array:
+            final, path = run(rubbed(model, friction), replace(states, velocity=velocity))
+            return jnp.sum(final.position**2) + jnp.sum(path.state.velocity[..., 0])
+
+        return jax.grad(loss, (0, 1))(jnp.array(0.4), states.velocity)
+
+    gradient = jax.jit(gradient, static_argnums=0)
+    whole = gradient(plain)
+    assert all(float(jnp.linalg.norm(part)) > 1.0 for part in whole)
+    # Another program rounds otherwise, which the solver's tolerance of 1e-10 m/s lets through.
+    close(gradient(many), whole, 1e-9)
+
+
+def room_for_contacts() -> None:
+    """It is that of the copy that needs most, not that of the first, which never lands."""
+    builder = ModelBuilder()
+    builder.add_shape(0, Plane())
+    for i in range(3):
+        builder.add_solid(Box((0.1, 0.1, 0.1)), 1.0, position=(i, 0, 0.2))
+    model, state = builder.build()
+    gravity = jnp.array([[0, 0, 0], [0, 0, -10.0]])
+    models = replace(model, gravity=gravity)
+    axes = replace(jax.tree.map(lambda _: None, model), gravity=0)
+    final, path = rollout_batch(models, state, STEPPER, 40, model_axes=axes, check=True)
+    assert path.report.contacts.max(axis=1).tolist() == [0, 12]
+    close(final.position[:, 1:, 2], np.repeat([[0.2], [0.1]], 3, axis=1), 1e-4)
+
+
+CHECKS = {
+    check.__name__: check
+    for check in (states_and_models, fewer_copies_than_devices, gradients, room_for_contacts)
+}
+
+
+def main(devices: int, names: list[str]) -> None:
+    jax.config.update("jax_num_cpu_devices", devices)
+    jax.config.update("jax_enable_x64", True)
+    jax.config.update("jax_disable_most_optimizations", True)
+    assert jax.device_count() == devices
+    for name in names:
+        CHECKS[name]()
+        print(name, flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2:])

@@ -1,0 +1,49 @@
+"""Rollouts of a batch: the same as single ones, on any number of devices."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import pytest
+
+from jaxccp import rollout_batch
+from tests.dynamics.batch_on_devices import CHECKS, STEPPER, STEPS, scene, thrown
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("devices", "names"),
+    [
+        (1, ["states_and_models", "gradients"]),
+        (2, list(CHECKS)),
+        (8, ["states_and_models", "fewer_copies_than_devices"]),
+    ],
+)
+def test_is_a_vmapped_rollout(devices: int, names: list[str]) -> None:
+    command = [sys.executable, "-m", "tests.dynamics.batch_on_devices", str(devices), *names]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stdout.split() == names
+
+
+def test_wrong_batches() -> None:
+    model, state = scene()
+    states, forces = thrown(state, 4), jnp.zeros((3, STEPS, 3, 6))
+    with pytest.raises(ValueError, match="nothing has a batch axis"):
+        rollout_batch(model, state, STEPPER, STEPS, forces[0])
+    with pytest.raises(ValueError, match=r"one length .*'state': \[4\], 'forces': \[3\]"):
+        rollout_batch(model, states, STEPPER, STEPS, forces)
+    with pytest.raises(ValueError, match=r"one length .*'state': \[0\]"):
+        rollout_batch(model, thrown(state, 0), STEPPER, STEPS)
+    with pytest.raises(ValueError, match=r"model_axes may have 0 and None, not \{1\}"):
+        rollout_batch(model, states, STEPPER, STEPS, model_axes=1)
+    with pytest.raises(ValueError, match=r"one length .*'model': \[3\], 'state': \[4\]"):
+        axes = replace(jax.tree.map(lambda _: None, model), gravity=0)
+        rollout_batch(model, states, STEPPER, STEPS, model_axes=axes)
+    with pytest.raises(ValueError, match=r"\(12, 3, 6\), not \(11, 3, 6\)"):
+        rollout_batch(model, states, STEPPER, STEPS, forces[0, 1:])

@@ -1,0 +1,62 @@
+"""Functions of one for a batch, in chunks; on several devices: tests/dynamics/batch_on_devices."""
+
+import os
+import subprocess
+import sys
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp.math.devices import CPU_CHUNK, spread, use_all_cores
+
+
+@pytest.mark.parametrize("size", [1, 3, CPU_CHUNK, CPU_CHUNK + 1, 3 * CPU_CHUNK - 1])
+def test_spread_is_vmap(size: int) -> None:
+    x = {"a": jnp.arange(2.0 * size).reshape(size, 2), "b": jnp.arange(size)}
+
+    def function(one: dict, shared: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return one["a"] @ shared, one["b"] + 1
+
+    found = jax.jit(lambda x, y: spread(function, x, y, size))(x, jnp.array([1.0, -2.0]))
+    np.testing.assert_array_equal(found[0], np.asarray(x["a"]) @ [1.0, -2.0])
+    np.testing.assert_array_equal(found[1], np.arange(size) + 1)
+
+
+@pytest.mark.skipif(jax.default_backend() != "cpu", reason="other devices run their share whole")
+def test_loops_wait_for_the_slowest_of_their_chunk_only() -> None:
+    """In two chunks, of which one has but short loops: the body runs 5 + 50 times, not 2 · 50."""
+    runs = []
+
+    def counted(i: np.ndarray) -> np.ndarray:
+        runs.append(np.shape(i))
+        return np.asarray(i) + 1
+
+    def count(count: jax.Array, _: None) -> jax.Array:
+        def body(i: jax.Array) -> jax.Array:
+            return jax.pure_callback(counted, i, i, vmap_method="broadcast_all")
+
+        return jax.lax.while_loop(lambda i: i < count, body, jnp.int32(0))
+
+    size = 2 * CPU_CHUNK
+    counts = jnp.where(jnp.arange(size) < CPU_CHUNK, 5, 50).at[0].set(3)
+    found = jax.jit(lambda counts: spread(count, counts, None, size))(counts)
+    np.testing.assert_array_equal(found, counts)
+    assert runs == [(CPU_CHUNK,)] * 55
+
+
+def test_all_cores_are_devices() -> None:
+    program = (
+        "import jaxccp, jax; n = jaxccp.use_all_cores(); assert jaxccp.use_all_cores() == n; "
+        "print(n, len(jax.devices('cpu')))"
+    )
+    cores = getattr(os, "sched_getaffinity", lambda _: range(os.cpu_count() or 1))(0)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout.split() == [str(len(cores))] * 2, done.stderr
+
+
+def test_all_cores_too_late() -> None:
+    jax.devices()
+    with pytest.raises(RuntimeError, match=r"right after the imports.*JAX_NUM_CPU_DEVICES="):
+        use_all_cores()
