@@ -62,6 +62,7 @@ def slots(topology: Topology) -> int:
     return sum(len(group.first) * PAIRS[group.kinds].points for group in topology.pairs)
 
 
+@jax.jit
 def detect(model: Model, state: State) -> Contacts:
     """All contacts closer than the margin, the deepest first where there is a capacity."""
     topology = model.topology
@@ -173,7 +174,8 @@ def _narrow(model: Model, placed: Geometry, group: PairGroup, near: Candidates) 
         return some(placed, index) if plain else of_kind(model, kind, placed, index)
 
     a, b = side(group.kinds[0], group.first), side(group.kinds[1], group.second)
-    manifold = jax.vmap(pair.kernel)(a, b)
+    # Traced once for all groups and models.
+    manifold = jax.vmap(jax.jit(pair.kernel))(a, b)
     if near.real is not None:
         manifold = jax.vmap(keep)(manifold, jnp.repeat(near.real[:, None], pair.points, axis=1))
     return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), manifold)

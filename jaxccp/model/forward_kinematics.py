@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -16,6 +17,7 @@ UNROLLED = 8
 """Largest number of levels of a tree that are unrolled; deeper trees take a loop over levels."""
 
 
+@jax.jit
 def forward_kinematics(
     model: Model,
     state: State,

@@ -40,6 +40,7 @@ class JointMotion:
     """Lengths, rates and rows of the tendons."""
 
 
+@jax.jit
 def joint_motion(model: Model, state: State) -> JointMotion:
     """Coordinates, rates and rows of all joints and tendons, found from the poses of the bodies.
 
@@ -58,6 +59,7 @@ def joint_motion(model: Model, state: State) -> JointMotion:
     return _along(model, state, coordinate, axis, bilateral, found.error[linkage.bilateral])
 
 
+@jax.jit
 def tree_motion(model: Model, state: State) -> JointMotion:
     """The motion of joints which are where ``state.joint_positions`` has them, but for those
     closing loops.

@@ -19,9 +19,9 @@ from jaxccp.ccp import (
     Solver,
     Status,
     Stop,
-    solve,
 )
 from jaxccp.ccp.solver_sequence import SolverSequence
+from tests.ccp.compiled import solve
 from tests.ccp.polyhedra import shaped
 from tests.ccp.random_problems import random_case
 from tests.ccp.test_band import chain

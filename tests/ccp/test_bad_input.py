@@ -21,11 +21,11 @@ from jaxccp.ccp import (
     Solution,
     Status,
     Stop,
-    solve,
 )
 from jaxccp.ccp.solver_sequence import SolverSequence
 from tests.ccp import test_auto, test_solve
 from tests.ccp.bad_problems import CASES, HEALTHY, expected
+from tests.ccp.compiled import solve
 from tests.ccp.pivoting import run as pivot
 from tests.ccp.polyhedra import coulomb_violation, shaped
 from tests.ccp.random_problems import SCALARS, pick, random_case, stack, violations

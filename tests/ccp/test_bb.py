@@ -3,7 +3,8 @@
 import jax.numpy as jnp
 import numpy as np
 
-from jaxccp.ccp import BarzilaiBorwein, Cones, DenseDelassus, Problem, Stop, solve
+from jaxccp.ccp import BarzilaiBorwein, Cones, DenseDelassus, Problem, Stop
+from tests.ccp.compiled import solve
 
 
 def test_rounding_does_not_add_up() -> None:

@@ -14,8 +14,8 @@ from jaxccp.ccp import (
     Delassus,
     DenseDelassus,
     Problem,
-    solve,
 )
+from tests.ccp.compiled import solve
 from tests.ccp.random_problems import SCALARS, Case, random_case, stack
 
 CASES = [random_case(seed, kind="compliant") for seed in range(3)]

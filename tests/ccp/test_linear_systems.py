@@ -66,7 +66,7 @@ def test_the_derivative_is_that_of_a_linear_solve(solver: Solver, law: Law) -> N
 def test_float32(solver: Solver) -> None:
     case = joints(3, "mixed")
     stop = Stop(rtol=1e-4, atol=0.0, max_iterations=300)
-    solution = solve(case.problem(np.float32), solver, stop=stop)
+    solution = jax.jit(lambda p: solve(p, solver, stop=stop))(case.problem(np.float32))
     assert solution.lam.dtype == jnp.float32
     assert solution.statistics.status == Status.CONVERGED
 

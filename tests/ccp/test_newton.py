@@ -19,9 +19,9 @@ from jaxccp.ccp import (
     Status,
     Stop,
     residuals,
-    solve,
 )
 from jaxccp.io import read_problem
+from tests.ccp.compiled import solve
 from tests.ccp.random_problems import random_case
 
 LAWS: tuple[Law, Law] = ("ccp", "ncp")

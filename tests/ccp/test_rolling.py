@@ -21,12 +21,16 @@ from jaxccp.ccp import (
     Status,
     Stop,
     residuals,
+    rolling,
     solve,
 )
-from jaxccp.ccp.rolling import project, shift, slope, spectrum
 from jaxccp.io import read_problem
 
 clarabel: Any = _clarabel  # a compiled module without type stubs
+
+project, shift, slope, spectrum = map(
+    jax.jit, (rolling.project, rolling.shift, rolling.slope, rolling.spectrum)
+)
 
 MU, COEFFICIENTS = 0.5, (0.1, 0.2)
 LIMITS = (MU, *COEFFICIENTS)
@@ -91,7 +95,8 @@ def test_jacobian_is_the_projections() -> None:
     # At a solution λ = Π(x) the shift is that of u = λ − x, and so is its slope, where groups move.
     u = (np.asarray(project(jnp.asarray(x), *full(len(x)))) - x)[:, 1:]
     moves = np.abs(np.asarray(slope(jnp.asarray(x), *full(len(x))))) > 0
-    slopes = jax.vmap(jax.grad(lambda one: shift(one[None], *full(1))[0]))(jnp.asarray(u))
+    shifted = jax.grad(lambda one: shift(one[None], *full(1))[0])
+    slopes = jax.jit(jax.vmap(shifted))(jnp.asarray(u))
     np.testing.assert_allclose(
         np.where(moves, slopes, 0.0), slope(jnp.asarray(x), *full(len(x))), atol=1e-12
     )
@@ -184,7 +189,7 @@ def test_derivatives_in_r_and_in_the_coefficients() -> None:
 
     h = 1e-6
     differences = (velocities(jnp.asarray(h)) - velocities(jnp.asarray(-h))) / (2 * h)
-    _, tangent = jax.jvp(velocities, (jnp.asarray(0.0),), (jnp.asarray(1.0),))
+    tangent = jax.jit(jax.jacfwd(velocities))(jnp.asarray(0.0))
     np.testing.assert_allclose(tangent, differences, atol=2e-6)
 
 

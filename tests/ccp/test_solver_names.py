@@ -17,12 +17,12 @@ from jaxccp.ccp import (
     Problem,
     Solver,
     Status,
-    solve,
 )
 from jaxccp.dynamics import STEPPERS, EulerImplicitLinearized
 from jaxccp.identify.pipeline import Settings, cube_experiment
 from jaxccp.model import Plane, Sphere
 from jaxccp.scene import ModelBuilder
+from tests.ccp.compiled import solve
 
 TAKERS: dict[str, Callable[[Solver | str], object]] = {
     **{name: lambda solver, of=stepper: of(solver=solver) for name, stepper in STEPPERS.items()},

@@ -20,10 +20,10 @@ from jaxccp.ccp import (
     Status,
     Stop,
     residuals,
-    solve,
 )
 from jaxccp.ccp.sweeps import colouring
 from jaxccp.io import read_problem
+from tests.ccp.compiled import solve
 from tests.ccp.polyhedra import shaped
 from tests.ccp.random_problems import BODIES, Case, random_case
 from tests.ccp.test_delassus import FORMS, Build

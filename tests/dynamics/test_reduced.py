@@ -1,5 +1,6 @@
 """Trees in reduced coordinates: the motion of maximal ones to first order, without drift."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
@@ -7,9 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import lax
 
 from jaxccp.ccp import Stop
-from jaxccp.dynamics import EulerImplicitLinearized, Trajectory, energy, momentum, rollout
+from jaxccp.dynamics import EulerImplicitLinearized, StepReport, energy, momentum, rollout
 from jaxccp.dynamics.reduced.body_mass import BodyMass
 from jaxccp.dynamics.reduced.mass import mass_matrix
 from jaxccp.dynamics.reduced.screws import screws
@@ -17,35 +19,57 @@ from jaxccp.dynamics.steppers.settings import Coordinates
 from jaxccp.model import Model, Revolute, Spherical, State, forward_kinematics, joint_motion
 from jaxccp.scene import ModelBuilder
 from tests.dynamics.creature import CONTROL, creature
+from tests.reference.runs import sampled
 
-SPAN = 0.1
+SPAN, HALF = 0.1, 50
 TRANSIENT = 3
 """Steps after which joints as equality rows have the drift that they keep: their forces in the
 first two miss it."""
 
 
 @cache
-def run(coordinates: Coordinates, floating: bool, steps: int) -> tuple[State, Trajectory]:
-    model, state = creature(0.0 if floating else 9.81, floating)
-    stepper = EulerImplicitLinearized(
-        SPAN / steps, solver="newton", stop=Stop(1e-10), coordinates=coordinates
-    )
-    final, path = rollout(model, state, stepper, steps, None, jnp.tile(CONTROL, (steps, 1)))
-    assert not np.any(path.report.solver.status)
-    return final, path
+def program(coordinates: Coordinates, floating: bool) -> Callable:
+    """HALF steps, of a length given later, and what was reported of each."""
+    model, _ = creature(0.0 if floating else 9.81, floating)
+
+    @jax.jit
+    def run(state: State, h: jax.Array) -> tuple[State, StepReport]:
+        stepper = EulerImplicitLinearized(
+            solver="newton", stop=Stop(1e-10), coordinates=coordinates
+        )
+        object.__setattr__(stepper, "h", h)
+
+        def once(state: State, _: None) -> tuple[State, StepReport]:
+            return stepper.advance(model, state, None, CONTROL)
+
+        return lax.scan(once, stepper.init(model, state), None, length=HALF)
+
+    return run
 
 
-@pytest.mark.parametrize("floating", [True, False])
+@cache
+def run(coordinates: Coordinates, floating: bool, steps: int) -> tuple[State, StepReport]:
+    _, state = creature(0.0 if floating else 9.81, floating)
+    reports = []
+    for _ in range(steps // HALF):
+        state, report = program(coordinates, floating)(state, SPAN / steps)
+        reports.append(report)
+    report = jax.tree.map(lambda *parts: np.concatenate(parts), *reports)
+    assert not np.any(report.solver.status)
+    return state, report
+
+
+@pytest.mark.parametrize("floating", [True, pytest.param(False, marks=pytest.mark.long)])
 def test_both_coordinates_give_the_same_motion_to_the_order_of_the_step(floating: bool) -> None:
     """Poses to second order, so that the errors of first order are the same."""
 
     def apart(steps: int) -> tuple[float, float, float]:
-        (a, path_a), (b, path_b) = (run(c, floating, steps) for c in ("reduced", "maximal"))
-        forces = path_a.report.reactions - path_b.report.reactions
+        (a, report_a), (b, report_b) = (run(c, floating, steps) for c in ("reduced", "maximal"))
+        forces = report_a.reactions - report_b.reactions
         poses = np.abs(a.position - b.position).max()
         return poses, np.abs(a.twist - b.twist).max(), np.abs(forces[TRANSIENT:]).max()
 
-    coarse, fine = apart(50), apart(100)
+    coarse, fine = apart(HALF), apart(2 * HALF)
     for far, near, least in zip(coarse, fine, (2.8, 1.8, 1.8), strict=True):
         assert far / near > least
     assert fine[0] < 2e-5 and fine[1] < 2e-3 and fine[2] < 5e-3
@@ -54,7 +78,7 @@ def test_both_coordinates_give_the_same_motion_to_the_order_of_the_step(floating
 @pytest.mark.parametrize("floating", [True, False])
 def test_joints_never_open(floating: bool) -> None:
     model, _ = creature(0.0 if floating else 9.81, floating)
-    final, _ = run("reduced", floating, 100)
+    final, _ = run("reduced", floating, 2 * HALF)
     motion = joint_motion(model, final)
     np.testing.assert_allclose(motion.error, 0, atol=1e-14)
     np.testing.assert_allclose(motion.coordinate, final.joint_positions, atol=1e-14)
@@ -62,7 +86,7 @@ def test_joints_never_open(floating: bool) -> None:
 
 def test_a_floating_tree_keeps_its_momentum() -> None:
     model, state = creature()
-    final, _ = run("reduced", True, 100)
+    final, _ = run("reduced", True, 2 * HALF)
     for now, then in zip(momentum(model, final), momentum(model, state), strict=True):
         np.testing.assert_allclose(now, then, atol=1e-12)
     assert np.abs(final.angular_velocity - state.angular_velocity).max() > 0.1
@@ -112,18 +136,17 @@ def chain(ball: bool) -> tuple[Model, State]:
     return builder.build()
 
 
-def energies(speed: float, ball: bool, h: float, steps: int) -> np.ndarray:
-    """Over that at the start, the rates of the joints being random."""
+def energies(speed: float, ball: bool, h: float, every: int, levels: int = 1) -> np.ndarray:
+    """Ten samples over that at the start, for h, h/2, …, the rates of the joints being random."""
     model, state = chain(ball)
     rate = speed * np.random.default_rng(0).normal(size=len(state.joint_positions))
     state = forward_kinematics(model, state, state.joint_positions, jnp.asarray(rate))
-    _, path = rollout(model, state, EulerImplicitLinearized(h), steps, every=steps // 10)
-    every = jax.vmap(lambda one: energy(model, one))(path.state)
-    return np.asarray(every / energy(model, state))
+    samples = sampled(model, state, EulerImplicitLinearized(), h, every, 10, levels)
+    return np.asarray(samples.energy / energy(model, state))
 
 
 def test_energy_of_a_free_tree_is_kept_to_second_order() -> None:
-    coarse, fine = (np.abs(energies(3.0, True, 1 / n, n) - 1).max() for n in (200, 400))
+    coarse, fine = np.abs(energies(3.0, True, 1 / 200, 20, levels=2) - 1).max(axis=1)
     assert coarse < 2e-3 and coarse / fine > 3.3
 
 
@@ -131,7 +154,7 @@ def test_energy_of_a_free_tree_is_kept_to_second_order() -> None:
 @pytest.mark.parametrize("speed", [100.0, 1000.0])
 def test_energy_does_not_grow_however_long_the_step(ball: bool, speed: float) -> None:
     """Bodies turn by 1 to 20 rad in a step."""
-    kept = energies(speed, ball, 1e-2, 500)
+    kept = energies(speed, ball, 1e-2, 50)
     assert np.all(kept > 0.1) and np.all(kept < 1.01)
 
 
@@ -153,38 +176,44 @@ def test_the_mass_matrix_is_that_of_the_kinetic_energy(dtype: type) -> None:
     model, state = jax.tree.map(
         lambda x: x.astype(dtype) if jnp.issubdtype(x.dtype, jnp.floating) else x, (model, state)
     )
-    run = jax.vmap(lambda rate: energies(model, state, rate))
-    ours, theirs = run(jnp.asarray(rates, dtype))
+    run = jax.jit(jax.vmap(energies, (None, None, 0)))
+    ours, theirs = run(model, state, jnp.asarray(rates, dtype))
     np.testing.assert_allclose(ours, theirs, rtol=100 * np.finfo(dtype).eps)
 
 
-@pytest.mark.parametrize("what", ["joint_positions", "rate", "control", "mass", "stiffness"])
-def test_derivatives_agree_with_central_differences(what: str) -> None:
+DIFFERENTIATED = ("joint_positions", "rate", "control", "mass", "stiffness")
+
+
+@cache
+def differentiated() -> tuple[dict[str, jax.Array], Callable]:
+    """The numbers that a few steps depend on, and a value of what comes of them with its gradient:
+    one program for all."""
     model, state = creature(9.81, floating=False)
     stepper = EulerImplicitLinearized(2e-3, stop=Stop(1e-12), solver="newton")
-    seed = np.random.default_rng(1)
-    weight = jnp.asarray(seed.normal(size=state.position.shape))
+    weight = jnp.asarray(np.random.default_rng(1).normal(size=state.position.shape))
 
-    def end(x: jax.Array) -> jax.Array:
-        m, s, control = model, state, CONTROL
-        rate = joint_motion(model, state).rate
-        if what == "joint_positions":
-            s = forward_kinematics(model, state, state.joint_positions + x, rate)
-        elif what == "rate":
-            s = forward_kinematics(model, state, state.joint_positions, rate + x)
-        elif what == "control":
-            control = CONTROL + x
-        elif what == "mass":
-            m = replace(model, bodies=replace(model.bodies, mass=model.bodies.mass + x))
-        else:
-            m = replace(model, axes=replace(model.axes, stiffness=model.axes.stiffness + x))
-        final, _ = rollout(m, s, stepper, 20, None, jnp.tile(control, (20, 1)), every=20)
+    def end(x: dict[str, jax.Array]) -> jax.Array:
+        m = replace(model, bodies=replace(model.bodies, mass=x["mass"]))
+        m = replace(m, axes=replace(m.axes, stiffness=x["stiffness"]))
+        s = forward_kinematics(model, state, x["joint_positions"], x["rate"])
+        final, _ = rollout(m, s, stepper, 20, None, jnp.tile(x["control"], (20, 1)), every=20)
         return jnp.sum(weight * (final.position + 0.1 * final.velocity))
 
-    size = {"control": 3, "mass": len(model.bodies.mass), "stiffness": len(model.axes.stiffness)}
-    direction = jnp.asarray(seed.normal(size=size.get(what, state.joint_positions.shape[0])))
+    here = {
+        "joint_positions": state.joint_positions,
+        "rate": jax.jit(joint_motion)(model, state).rate,
+        "control": CONTROL,
+        "mass": model.bodies.mass,
+        "stiffness": model.axes.stiffness,
+    }
+    return here, jax.jit(jax.value_and_grad(end))
+
+
+@pytest.mark.parametrize("what", DIFFERENTIATED)
+def test_derivatives_agree_with_central_differences(what: str) -> None:
+    here, run = differentiated()
+    direction = np.random.default_rng(2).normal(size=here[what].shape)
     step = 1e-5
-    run = jax.jit(jax.value_and_grad(lambda t: end(t * direction)))
-    slope = run(0.0)[1]
-    secant = (run(step)[0] - run(-step)[0]) / (2 * step)
-    np.testing.assert_allclose(slope, secant, rtol=1e-7, atol=1e-9)
+    slope = np.sum(np.asarray(run(here)[1][what]) * direction)
+    ahead, behind = (run(here | {what: here[what] + s * direction})[0] for s in (step, -step))
+    np.testing.assert_allclose(slope, (ahead - behind) / (2 * step), rtol=1e-7, atol=1e-9)

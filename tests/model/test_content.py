@@ -58,7 +58,7 @@ def test_equal_meshes_share_a_row() -> None:
 
 def test_no_table_outlives_its_model() -> None:
     model, state = build()
-    EulerImplicitLinearized(coordinates="maximal").step(model, state)
+    jax.jit(EulerImplicitLinearized(coordinates="maximal").step)(model, state)
     watched = weakref.ref(model.topology)
     del model, state
     jax.clear_caches()

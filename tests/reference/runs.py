@@ -26,7 +26,12 @@ STEPPERS = [
     pytest.param(EulerImplicitLinearized(coordinates="maximal"), id="maximal"),
     pytest.param(EulerImplicitProjected(), id="projected", marks=pytest.mark.long),
 ]
-"""Every reference case runs under each of these, at step lengths of its own."""
+"""Reference cases run under each of these, at step lengths of their own."""
+ONE_STEPPER = [
+    STEPPERS[0],
+    *(pytest.param(*other.values, id=other.id, marks=pytest.mark.long) for other in STEPPERS[1:]),
+]
+"""For cases whose joints and tendons others have already run under every stepper."""
 
 
 Forces = tuple[jax.Array, jax.Array]

@@ -11,7 +11,7 @@ from jax.tree_util import Partial
 from jaxccp.model import Cable, Prismatic
 from jaxccp.scene import ModelBuilder
 from tests.reference.adams import STATE, Case, Runs, check_force, run
-from tests.reference.runs import STEPPERS, rms
+from tests.reference.runs import ONE_STEPPER, rms
 
 NAME = "LinActuator_Case01"
 
@@ -29,7 +29,7 @@ def add(builder: ModelBuilder, case: Case, body: int) -> None:
     builder.add_tendon(Cable(ends, length=imposed), "actuator")
 
 
-@pytest.fixture(scope="module", params=STEPPERS)
+@pytest.fixture(scope="module", params=ONE_STEPPER)
 def runs(request: pytest.FixtureRequest, shared_data: Path) -> Runs:
     return run(shared_data, [NAME], add, request.param, h=5e-3)
 

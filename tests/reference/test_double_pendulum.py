@@ -8,7 +8,7 @@ import pytest
 
 from jaxccp.model import Model, Revolute
 from jaxccp.scene import ModelBuilder
-from tests.reference.runs import STEPPERS, Samples, check_order, extrapolated, rms, sampled
+from tests.reference.runs import ONE_STEPPER, Samples, check_order, extrapolated, rms, sampled
 
 FINEST, EVERY = 2e-4, 2
 """Step length of the record's own test [s]; every second row of the record is compared."""
@@ -21,7 +21,7 @@ class Run:
     samples: Samples
 
 
-@pytest.fixture(scope="module", params=STEPPERS)
+@pytest.fixture(scope="module", params=ONE_STEPPER)
 def run(request: pytest.FixtureRequest, shared_data: Path, optimised: None) -> Run:
     record = dict(np.load(shared_data / "multibody" / "physics" / "double_pendulum.npz"))
     assert not record["angles0"].any() and not record["rates0"].any()

@@ -13,7 +13,7 @@ import pytest
 from jaxccp.dynamics import rollout
 from jaxccp.model import Cable, Coupling, Model, Revolute, State, gear, joint_motion, motor
 from jaxccp.scene import ModelBuilder, add_shaft
-from tests.reference.runs import STEPPERS
+from tests.reference.runs import ONE_STEPPER
 
 STEPS, H = 500, 1e-3
 
@@ -84,7 +84,7 @@ class Run:
         return float(self.path.report.tendon_forces[-1, index])
 
 
-@pytest.fixture(scope="module", params=STEPPERS)
+@pytest.fixture(scope="module", params=ONE_STEPPER)
 def run(request: pytest.FixtureRequest, scene: tuple[Model, State, jax.Array]) -> Run:
     return Run(scene, request.param)
 

@@ -9,7 +9,7 @@ import pytest
 
 from jaxccp.model import Cable, Model, Prismatic
 from jaxccp.scene import ModelBuilder
-from tests.reference.runs import STEPPERS, Samples, check_order, extrapolated, rms, sampled
+from tests.reference.runs import ONE_STEPPER, Samples, check_order, extrapolated, rms, sampled
 
 COARSEST, EVERY = 2e-3, 5
 """Step length [s], and how many rows of the record are between those compared."""
@@ -26,7 +26,7 @@ class Run:
         return self.samples.body(self.model, "slider")
 
 
-@pytest.fixture(scope="module", params=STEPPERS)
+@pytest.fixture(scope="module", params=ONE_STEPPER)
 def run(request: pytest.FixtureRequest, shared_data: Path) -> Run:
     record = dict(np.load(shared_data / "multibody" / "physics" / "prismatic_spring.npz"))
     builder = ModelBuilder(gravity=record["gravity"])

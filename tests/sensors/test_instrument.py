@@ -130,7 +130,12 @@ def test_motion_of_sites() -> None:
         "height": Sensor("e_potential"),
     }
     sensors = instrument(model, about, magnetic=(0, 0, 1))
-    found = sensors.values(model, state, acceleration=accelerations(model, state).body)
+
+    @jax.jit
+    def shown(model: Model, state: State) -> dict[str, jax.Array]:
+        return sensors.values(model, state, acceleration=accelerations(model, state).body)
+
+    found = shown(model, state)
     back = np.array([[1, 0, 0], [0, 0, 1], [0, -1, 0]])
     """From the world's axes into the body's: its y is up, its z is the world's −y."""
     reach = back.T @ arm
@@ -161,7 +166,7 @@ def test_motion_of_sites() -> None:
         sites = replace(model.sites, position=model.sites.position.at[site].set(position))
         return sensors.values(replace(model, sites=sites), state)["place"]
 
-    np.testing.assert_allclose(jax.jacobian(moved)(jnp.asarray(arm)), back.T, atol=1e-12)
+    np.testing.assert_allclose(jax.jit(jax.jacobian(moved))(jnp.asarray(arm)), back.T, atol=1e-12)
 
 
 def test_joints_and_actuators() -> None:
