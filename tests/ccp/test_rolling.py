@@ -23,7 +23,7 @@ from jaxccp.ccp import (
     residuals,
     solve,
 )
-from jaxccp.ccp.rolling import project, shift, slope, spectrum
+from jaxccp.ccp.cones.rolling import project, shift, slope, spectrum
 from jaxccp.io import read_problem
 
 clarabel: Any = _clarabel  # a compiled module without type stubs
