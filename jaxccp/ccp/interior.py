@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxccp.ccp import jordan
+from jaxccp.ccp.cones import jordan
 from jaxccp.ccp.operators.blocks import BlockDiagonal
 from jaxccp.ccp.problem import Problem
 from jaxccp.math import safe

@@ -12,8 +12,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int
 
-from jaxccp.ccp.linear import Inverse
-from jaxccp.ccp.linearization import proximal_blocks, shear, sliding
+from jaxccp.ccp.derivative.linear import Inverse
+from jaxccp.ccp.derivative.linearization import proximal_blocks, shear, sliding
 from jaxccp.ccp.operators.blocks import BlockDiagonal
 from jaxccp.ccp.problem import Problem
 from jaxccp.ccp.solver import Task

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.ccp.linearization import sliding
+from jaxccp.ccp.derivative.linearization import sliding
 from jaxccp.ccp.problem import Law
 from jaxccp.ccp.solution import Solution
 from jaxccp.collision.detect import Contacts

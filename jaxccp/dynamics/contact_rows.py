@@ -8,7 +8,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float
 
-from jaxccp.ccp.rolling import arms
+from jaxccp.ccp.cones.rolling import arms
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.impact import Action, at_impact, at_start, impacts
 from jaxccp.dynamics.inertia import InverseRoot

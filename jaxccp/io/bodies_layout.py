@@ -18,7 +18,7 @@ import numpy as np
 from jax.typing import DTypeLike
 
 from jaxccp.ccp import BodyDelassus, Cones, Problem
-from jaxccp.ccp.rolling import arms
+from jaxccp.ccp.cones.rolling import arms
 from jaxccp.io.arrays import Arrays
 from jaxccp.io.named import NamedProblem, named
 from jaxccp.io.row_bodies import paired_rows

@@ -110,7 +110,7 @@ def pair_groups(
     groups = []
     for kernel, pairs in kernels.items():
         moving = [pair for pair in pairs if movable[pair[0]] and movable[pair[1]]]
-        method = resolve(broad_phase, kernel.points * len(moving))
+        method = resolve(broad_phase, kernel.points * len(moving), len(moving))
         if method == "all-pairs" or not moving:
             groups.append(group(pairs, "all-pairs"))
             continue

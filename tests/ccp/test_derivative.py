@@ -12,7 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp.ccp import BodyDelassus, Cones, Law, Problem, Stop, linear, solve
+from jaxccp.ccp import BodyDelassus, Cones, Law, Problem, Stop, solve
+from jaxccp.ccp.derivative import linear
 from tests.ccp.random_problems import KINDS, random_case, stack
 from tests.laws import CONVEX_LAW_LONG
 

@@ -7,8 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp.ccp import BodyDelassus, Cones, Delassus, Law, Problem, Stop, linear, solve
-from jaxccp.ccp.derivative import attach
+from jaxccp.ccp import BodyDelassus, Cones, Delassus, Law, Problem, Stop, solve
+from jaxccp.ccp.derivative import attach, linear
 from tests.ccp.random_problems import random_case
 from tests.ccp.test_derivative import (
     LAWS,

@@ -19,10 +19,10 @@ from jaxccp.ccp import (
     Solution,
     Status,
     Stop,
-    linear,
     raise_for_derivative,
     solve,
 )
+from jaxccp.ccp.derivative import linear
 from tests.ccp.random_problems import random_case, stack
 
 LAWS: tuple[Law, Law] = ("ccp", "ncp")

@@ -3,7 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 
-from jaxccp.ccp import jordan
+from jaxccp.ccp.cones import jordan
 
 RNG = np.random.default_rng(0)
 

@@ -21,9 +21,9 @@ from jaxccp.ccp import (
     Status,
     Stop,
     residuals,
-    rolling,
     solve,
 )
+from jaxccp.ccp.cones import rolling
 from jaxccp.io import read_problem
 
 clarabel: Any = _clarabel  # a compiled module without type stubs

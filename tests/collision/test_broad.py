@@ -69,8 +69,9 @@ def crowd(broad_phase: str) -> tuple[Model, State]:
     return builder.build()
 
 
-def test_all_kinds_of_pairs_are_found() -> None:
-    (model, state), (sought, _) = crowd("all-pairs"), crowd("cells")
+@pytest.mark.parametrize("method", ["overlaps", "cells"])
+def test_all_kinds_of_pairs_are_found(method: str) -> None:
+    (model, state), (sought, _) = crowd("all-pairs"), crowd(method)
     kinds = {group.kinds for group in sought.topology.searched}
     assert len(kinds) == len({group.kinds for group in model.topology.pairs}) - 6 >= 8
     for group in sought.topology.searched:
@@ -79,13 +80,14 @@ def test_all_kinds_of_pairs_are_found() -> None:
     every = jax.device_get(jax.jit(detect)(model, state))
     # Less room than there are pairs, so that there is something to search.
     groups = tuple(
-        replace(group, room=(1000, len(group.first) - 1)) if group.broad == "cells" else group
+        replace(group, room=(1000, len(group.first) - 1)) if group.broad == method else group
         for group in sought.topology.pairs
     )
     fitted = replace(sought, topology=replace(sought.topology, pairs=groups))
     near = jax.device_get(jax.jit(detect)(fitted, state))
     kept = [len(group.first) - 1 for group in fitted.topology.searched]
-    assert (near.candidates[:, 0] > 0).all() and (near.candidates[:, 1] <= kept).all()
+    assert ((near.candidates[:, 0] > 0) == (method == "cells")).all()
+    assert near.candidates[:, 1].any() and (near.candidates[:, 1] <= kept).all()
     expected, got = found(every), found(near)
     assert near.found == every.found > 40 and set(got) == set(expected)
     for name, value in expected.items():
@@ -222,21 +224,25 @@ def test_derivatives_are_those_of_the_motion() -> None:
 
 
 def test_method_follows_the_number_of_pairs() -> None:
-    def methods(count: int, broad_phase: str = "auto") -> list[str]:
+    ball, box = Sphere(0.1), Box((0.1, 0.1, 0.1))
+
+    def methods(count: int, broad_phase: str = "auto", shape: Sphere | Box = ball) -> list[str]:
         builder = ModelBuilder(broad_phase=broad_phase)
         builder.add_shape(0, Plane())
         builder.add_shape(0, Sphere(0.3), position=(0, 0, -1))
         for i in range(count):
-            builder.add_solid(Sphere(0.1), 1.0, position=(i, 0, 0.2))
+            builder.add_solid(shape, 1.0, position=(i, 0, 0.2))
         return sorted(group.broad for group in builder.build()[0].topology.pairs)
 
     many = int(np.ceil(np.sqrt(2 * MANY))) + 1  # of balls, which touch in one point
-    assert methods(4) == ["all-pairs"] * 2
+    assert methods(4) == methods(30) == ["all-pairs"] * 2
+    assert "overlaps" not in methods(4, shape=box) and "overlaps" in methods(10, shape=box)
     assert methods(many) == ["all-pairs"] * 2 + ["cells"]
     assert methods(many, broad_phase="all-pairs") == ["all-pairs"] * 2
     assert methods(4, broad_phase="cells") == ["all-pairs"] * 2 + ["cells"]
-    assert set(BROAD) == {"all-pairs", "cells"}
-    with pytest.raises(ValueError, match="broad_phase must be auto, all-pairs or cells, not 'sap'"):
+    assert set(BROAD) == {"all-pairs", "overlaps", "cells"}
+    message = "broad_phase must be auto, all-pairs, overlaps or cells, not 'sap'"
+    with pytest.raises(ValueError, match=message):
         methods(4, broad_phase="sap")
 
 

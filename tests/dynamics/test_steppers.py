@@ -1,6 +1,7 @@
 """What holds for every time stepper: its motion is that of mechanics to the order of its step."""
 
 from copy import copy
+from dataclasses import dataclass, replace
 from functools import cache
 
 import jax
@@ -12,7 +13,8 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 from jaxccp.ccp import Stop
-from jaxccp.dynamics import STEPPERS, Carry
+from jaxccp.collision.detect import detect
+from jaxccp.dynamics import STEPPERS, Carry, Stepper, rollout
 from jaxccp.model import (
     Box,
     Material,
@@ -20,7 +22,9 @@ from jaxccp.model import (
     Plane,
     Prismatic,
     Revolute,
+    Sphere,
     State,
+    joint_motion,
 )
 from jaxccp.scene import ModelBuilder
 
@@ -69,38 +73,92 @@ def park() -> tuple[Model, State]:
     return builder.build(max_contacts=8)
 
 
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Worst:
+    """Over all steps."""
+
+    status: jax.Array
+    open: jax.Array
+    """Error of any joint [m, rad]."""
+    overlap: jax.Array
+    """Of any contact [m]."""
+    swing: jax.Array
+    """Change of the pendulum's energy [J]."""
+    spin: jax.Array
+    """Relative change of the tumbling body's energy."""
+    rate: jax.Array
+    """Of any body [rad/s]."""
+
+
+def swinging(model: Model, state: State) -> jax.Array:
+    """Energy of the pendulum, by hand [J]."""
+    bob = model.topology.body("bob")
+    kinetic = MASS * jnp.sum(state.velocity[bob] ** 2)
+    turning = MOMENT * jnp.sum(state.angular_velocity[bob] ** 2)
+    return 0.5 * (kinetic + turning) + MASS * G * state.position[bob, 2]
+
+
+def tumbling(model: Model, state: State) -> jax.Array:
+    """Rotational energy of the tumbling body, by hand [J]; L·ω/2."""
+    body = model.topology.body("tumbling")
+    w, x, y, z = state.quaternion[body]
+    turn = jnp.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+    return 0.5 * jnp.sum(jnp.asarray(MOMENTS) * (turn.T @ state.angular_velocity[body]) ** 2)
+
+
 @cache
 def program(name: str):
     model, state = park()
+    swing, spin = swinging(model, state), tumbling(model, state)
 
     @jax.jit
-    def run(h: jax.Array, steps: jax.Array) -> tuple[State, jax.Array]:
+    def run(h: jax.Array, steps: jax.Array) -> tuple[State, jax.Array, Worst]:
         # One program for all step lengths: within a step h is a number like any other.
         stepper = copy(STEPPERS[name](law="ncp", stop=Stop(1e-11)))
         object.__setattr__(stepper, "h", h)
 
-        def step(_: int, now: tuple[Carry, jax.Array]) -> tuple[Carry, jax.Array]:
+        def step(_: int, now: tuple[Carry, jax.Array, Worst]) -> tuple[Carry, jax.Array, Worst]:
             carry, report = stepper.advance(model, now[0])
-            return carry, jnp.maximum(now[1], report.solver.status)
+            at = carry.state
+            contacts = detect(model, at)
+            seen = Worst(
+                report.solver.status,
+                jnp.max(jnp.abs(joint_motion(model, at).error)),
+                jnp.max(jnp.where(contacts.live, -contacts.gap, 0.0)),
+                jnp.abs(swinging(model, at) - swing),
+                jnp.abs(tumbling(model, at) / spin - 1.0),
+                jnp.max(jnp.abs(at.angular_velocity)),
+            )
+            return carry, report.contact_wrenches, jax.tree.map(jnp.maximum, now[2], seen)
 
-        start = (stepper.init(model, state), jnp.int32(0))
-        carry, status = lax.fori_loop(0, steps, step, start)
-        return carry.state, status
+        zero = jnp.zeros(())
+        worst = Worst(jnp.int32(0), zero, zero, zero, zero, zero)
+        start = (stepper.init(model, state), jnp.zeros((len(state.position), 6)), worst)
+        carry, wrenches, worst = lax.fori_loop(0, steps, step, start)
+        return carry.state, wrenches, worst
 
     return run
 
 
-def run(name: str, halvings: int) -> State:
+@cache
+def run(name: str, halvings: int = 0, span: float = SPAN) -> tuple[State, np.ndarray, Worst]:
     h = H / 2**halvings
-    state, status = jax.device_get(program(name)(h, round(SPAN / h)))
-    assert status == 0
-    return state
+    found = jax.device_get(program(name)(h, round(span / h)))
+    assert found[2].status == 0
+    return found
 
 
 def missed(name: str, halvings: int) -> dict[str, float]:
     """How far from where mechanics puts them bodies are at the end."""
     model, _ = park()
-    state = run(name, halvings)
+    state, _, _ = run(name, halvings)
     body, axis = model.topology.body, model.topology.linkage.axis
     thrown = np.array([0, 0, 5]) + THROWN * SPAN - [0, 0, 0.5 * G * SPAN**2]
     moment = MOMENT + MASS * ARM**2
@@ -138,3 +196,141 @@ def test_motion_converges_to_that_of_mechanics(name: str) -> None:
     coarse, fine = missed(name, 0), missed(name, 1)
     for what, error in fine.items():
         assert error < 0.55 * coarse[what] < 0.02, (what, coarse[what], error)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_energy_over_long_times(name: str) -> None:
+    """Of a pendulum to the order of the step over 5 swings; of free rotation to rounding."""
+    (*_, short), (*_, long), (*_, fine) = (
+        run(name, *args) for args in ((0, SPAN), (0, 6.0), (1, 6.0))
+    )
+    depth = MASS * G * ARM
+    assert long.swing < 0.01 * depth
+    assert long.swing < 2.5 * short.swing
+    assert fine.swing < 0.55 * long.swing
+    assert long.spin < 1e-9
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_constraints_hold(name: str) -> None:
+    """Joints of trees and of a loop to the square of what a bar turns in a step; what rests on the
+    ground carries its weight and is not in it."""
+    model, _ = park()
+    (state, wrenches, worst), (*_, fine) = run(name), run(name, 1)
+    turned = joint_motion(model, state).coordinate[model.topology.linkage.axis("bar0")]
+    assert abs(turned) > 0.1
+    assert worst.open < 0.5 * (H * worst.rate) ** 2
+    assert fine.open < 0.3 * worst.open or worst.open < 1e-9
+    assert worst.overlap < 1e-7
+    for what in ("dropped", "sliding"):
+        body = model.topology.body(what)
+        assert np.abs(state.twist[body]).max() < 1e-7
+        np.testing.assert_allclose(wrenches[body], [0, 0, G, 0, 0, 0], atol=1e-5)
+    resting = state.position[model.topology.body("dropped"), 2]
+    assert resting == pytest.approx(0.05, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_momentum_of_what_floats(name: str) -> None:
+    """Two bodies on a hinge, thrown: linear momentum gains their weight's, that about their centre
+    of mass stays."""
+    model, start = park()
+    joint = model.topology.linkage.joints.index("floating")
+    pair = np.asarray(model.topology.linkage.bodies[joint])
+    mass, inertia = (np.asarray(x)[pair] for x in (model.bodies.mass, model.bodies.inertia))
+
+    def momenta(state: State) -> tuple[np.ndarray, np.ndarray]:
+        place, velocity, spin = (
+            np.asarray(x)[pair] for x in (state.position, state.velocity, state.angular_velocity)
+        )
+        turn = Rotation.from_quat(np.asarray(state.quaternion)[pair], scalar_first=True).as_matrix()
+        own = np.einsum("bij,bjk,blk,bl->bi", turn, inertia, turn, spin)
+        centre = mass @ place / mass.sum()
+        return mass @ velocity, (own + np.cross(place - centre, mass[:, None] * velocity)).sum(0)
+
+    (linear, angular), (now, about) = momenta(start), momenta(run(name)[0])
+    np.testing.assert_allclose(now, linear - [0, 0, mass.sum() * G * SPAN], atol=1e-10)
+    np.testing.assert_allclose(about, angular, atol=1e-10)
+
+
+@cache
+def pushed() -> tuple[Model, State]:
+    """A ball that slides on the ground, and a damped pendulum."""
+    builder = ModelBuilder(gravity=(0, 0, -G))
+    builder.add_shape(0, Plane(), material=Material(friction=FRICTION))
+    rough = Material(friction=FRICTION)
+    place, velocity = (0, 0, 0.1), (2, 0.5, 0)
+    builder.add_solid(Sphere(0.1), 1.0, rough, position=place, velocity=velocity, name="ball")
+    bob = builder.add_body(0.5, (0.01, 0.02, 0.01), (0.3, 1, 0.8), name="bob")
+    hinge = Revolute((0, 1, 0.2), stiffness=2.0, damping=0.1, armature=0.01)
+    builder.add_joint(hinge, 0, bob, (0, 1, 1), name="hinge")
+    with jax.ensure_compile_time_eval():  # first asked for while another program is traced
+        return builder.build(max_contacts=2)
+
+
+def result(stepper: Stepper, x: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """A number made of all that a short run leaves, in the ball's velocity, the friction, the bob's
+    mass and the spring; and the worst status."""
+    model, state = jax.tree.map(
+        lambda leaf: leaf.astype(x.dtype) if jnp.issubdtype(leaf.dtype, jnp.floating) else leaf,
+        pushed(),
+    )
+    shapes = replace(model.shapes, friction=model.shapes.friction * x[2])
+    bodies = replace(model.bodies, mass=model.bodies.mass.at[2].multiply(x[3]))
+    axes = replace(model.axes, stiffness=model.axes.stiffness * x[4])
+    model = replace(model, shapes=shapes, bodies=bodies, axes=axes)
+    state = replace(state, velocity=state.velocity.at[1, :2].multiply(x[:2]))
+    after, path = rollout(model, state, stepper, 8, every=8)
+    left = jnp.concatenate([after.position, after.quaternion, after.twist], axis=1)[1:]
+    weights = jnp.asarray(np.random.default_rng(0).uniform(0.5, 1, left.shape), x.dtype)
+    return jnp.sum(weights * left), jnp.max(path.report.solver.status)
+
+
+DIRECTION = np.array([0.6, -0.3, 0.5, 0.4, -0.7])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_gradient_batch_and_single_precision(name: str) -> None:
+    """The gradient against central differences, all from one batch; its first value is that of a
+    run by itself, and float32 has it to its own precision."""
+    exact = STEPPERS[name](H, law="ncp", stop=Stop(1e-13))
+    size, here = 1e-5, np.ones(5)
+    batch = jnp.asarray(here + size * np.array([[0], [1], [-1]]) * DIRECTION)
+    slopes = jax.value_and_grad(lambda x: result(exact, x), has_aux=True)
+    (values, status), gradients = jax.jit(jax.vmap(slopes))(batch)
+    assert not np.any(status)
+    difference = (values[1] - values[2]) / (2 * size)
+    assert np.abs(gradients[0]).min() > 1e-6
+    np.testing.assert_allclose(gradients[0] @ DIRECTION, difference, rtol=1e-7)
+
+    alone, _ = jax.jit(lambda x: result(exact, x))(jnp.asarray(here))
+    np.testing.assert_allclose(alone, values[0], rtol=1e-13)
+    single, failed = jax.jit(lambda x: result(STEPPERS[name](H, law="ncp"), x))(
+        jnp.asarray(here, jnp.float32)
+    )
+    assert single.dtype == jnp.float32 and not failed
+    np.testing.assert_allclose(single, values[0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_step_leaves_what_it_takes(name: str, dtype: type) -> None:
+    """Carries of one type, to the shape and precision of every number, so that a loop can have
+    them; those of ``init`` are, run as they are, what they are when traced."""
+    model, state = jax.tree.map(
+        lambda x: x.astype(dtype) if jnp.issubdtype(x.dtype, jnp.floating) else x, pushed()
+    )
+    stepper = STEPPERS[name](H)
+    carry = stepper.init(model, state)
+
+    def types(tree: object) -> list[tuple]:
+        return [(x.shape, x.dtype) for x in jax.tree.leaves(tree)]
+
+    assert types(jax.eval_shape(stepper.init, model, state)) == types(carry)
+    after, _ = jax.eval_shape(stepper.advance, model, carry)
+    assert jax.tree.structure(after) == jax.tree.structure(carry)
+    assert types(after) == types(carry)
+    floats = [kind for _, kind in types(after) if jnp.issubdtype(kind, jnp.floating)]
+    assert set(floats) == {np.dtype(dtype)}
+    single, _ = jax.eval_shape(stepper.step, model, state)
+    assert types(single) == types(state)

@@ -8,8 +8,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.ccp.linear import FixedPointSystem
-from jaxccp.ccp.linearization import projection_blocks, shear, sliding
+from jaxccp.ccp.derivative.linear import FixedPointSystem
+from jaxccp.ccp.derivative.linearization import projection_blocks, shear, sliding
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.scaling import Scaling, row_scaling
 from jaxccp.ccp.solver import Solver, Task

@@ -10,8 +10,8 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp import interior, proximal
 from jaxccp.ccp.cones import ConeType
-from jaxccp.ccp.linear import FixedPointSystem, Inverse
-from jaxccp.ccp.linearization import shear
+from jaxccp.ccp.derivative.linear import FixedPointSystem, Inverse
+from jaxccp.ccp.derivative.linearization import shear
 from jaxccp.ccp.operators import Delassus, DenseDelassus
 from jaxccp.ccp.operators.blocks import BlockDiagonal, identity
 from jaxccp.ccp.problem import Law, Problem

@@ -41,6 +41,16 @@ def boxes(
     return (low + high) / 2, (high - low) / 2 + model.contact.margin / 2
 
 
+def packed(
+    found: Bool[Array, " k"], row: Int[Array | np.ndarray, " k"], room: int
+) -> tuple[Int[Array, " room"], Bool[Array, " room"], Int[Array, ""]]:
+    """The rows that were ``found``, which of the room they fill, and how many they are."""
+    total = jnp.cumsum(found, dtype=jnp.int32)
+    to = jnp.where(found, total - 1, room)
+    rows = jnp.zeros(room, jnp.int32).at[to].set(row, mode="drop")
+    return rows, jnp.arange(room, dtype=jnp.int32) < total[-1], total[-1]
+
+
 def _in_world(model: Model, kind: str, placed: Geometry, index: np.ndarray):
     shapes = of_kind(model, kind, placed, index)
     core = jax.vmap(CORES[kind])(shapes)

@@ -6,7 +6,7 @@ from jax import lax
 from jaxtyping import Array, Float, Int
 
 from jaxccp.collision.broad.all_pairs import all_pairs
-from jaxccp.collision.broad.candidates import Candidates, boxes
+from jaxccp.collision.broad.candidates import Candidates, boxes, packed
 from jaxccp.collision.manifold import Geometry
 from jaxccp.model.model import Model, PairGroup
 
@@ -47,11 +47,8 @@ def cells(model: Model, placed: Geometry, group: PairGroup) -> Candidates:
     row = jnp.asarray(_rows(group, members))[shape[own], shape[near]]
     found = overlap & (row >= 0) & (place < last[-1])
 
-    total = jnp.cumsum(found, dtype=jnp.int32)
-    to = jnp.where(found, total - 1, kept)
-    rows = jnp.zeros(kept, jnp.int32).at[to].set(row, mode="drop")
-    needed = jnp.stack([last[-1], total[-1]])
-    return Candidates(rows, jnp.arange(kept, dtype=jnp.int32) < total[-1], needed)
+    rows, real, total = packed(found, row, kept)
+    return Candidates(rows, real, jnp.stack([last[-1], total]))
 
 
 def _neighbours(

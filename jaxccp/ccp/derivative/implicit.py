@@ -18,8 +18,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from jaxccp.ccp.linear import FixedPointSystem, solve_linear
-from jaxccp.ccp.linearization import projection_blocks, shear, sliding
+from jaxccp.ccp.derivative.linear import FixedPointSystem, solve_linear
+from jaxccp.ccp.derivative.linearization import projection_blocks, shear, sliding
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.math import safe
 

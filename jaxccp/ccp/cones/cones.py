@@ -3,7 +3,7 @@
 A scalar row is a box [lo, hi]: an equality is (-inf, inf), an inequality [0, inf), a dry-friction
 or motor row [-f, f]. A contact is three rows (normal, two tangents) in the Coulomb cone
 ‖λ_t‖ ≤ μ λ_n, or in a pyramid around it; or six rows, where spinning and rolling are resisted too
-(:mod:`jaxccp.ccp.rolling`). A multiplier vector is flat: the s scalar rows first, then the
+(:mod:`jaxccp.ccp.cones.rolling`). A multiplier vector is flat: the s scalar rows first, then the
 c contacts × w, w = 3 or 6.
 """
 
@@ -16,12 +16,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxccp.ccp import pyramids, rolling
+from jaxccp.ccp.cones import pyramids, rolling
 from jaxccp.math import safe
 
 ConeType = Literal["cone", "pyramid", "octagon"]
 """What the tangential impulses are bounded by: a disc of radius μ λ_n, or the square or the
-regular octagon around it (:mod:`jaxccp.ccp.pyramids`)."""
+regular octagon around it (:mod:`jaxccp.ccp.cones.pyramids`)."""
 
 
 @jax.tree_util.register_dataclass

@@ -1,0 +1,26 @@
+"""Every pair of boxes along the world's axes compared: what overlaps goes to the kernel."""
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from jaxccp.collision.broad.all_pairs import all_pairs
+from jaxccp.collision.broad.candidates import Candidates, boxes, packed
+from jaxccp.collision.manifold import Geometry
+from jaxccp.model.model import Model, PairGroup
+
+
+def overlaps(model: Model, placed: Geometry, group: PairGroup) -> Candidates:
+    """Pairs whose boxes overlap, in room of a fixed size.
+
+    It takes O(n²) in n shapes, but little for a pair: for kernels that cost much more than that,
+    as those of boxes and hulls do.
+    """
+    if group.room is None or group.room[1] >= len(group.first):
+        return all_pairs(model, placed, group)._replace(needed=jnp.zeros(2, jnp.int32))
+    members = np.unique(np.concatenate([group.first, group.second]))
+    centre, half = lax.stop_gradient(boxes(model, placed, members))
+    a, b = (np.searchsorted(members, side) for side in (group.first, group.second))
+    found = jnp.all(jnp.abs(centre[a] - centre[b]) <= half[a] + half[b], axis=1)
+    rows, real, total = packed(found, np.arange(len(a), dtype=np.int32), group.room[1])
+    return Candidates(rows, real, jnp.stack([jnp.zeros_like(total), total]))
