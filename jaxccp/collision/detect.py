@@ -15,6 +15,7 @@ from jaxccp.collision.pairs import PAIRS
 from jaxccp.collision.placed import of_kind, place_shapes, some
 from jaxccp.math import quaternion
 from jaxccp.math.contact_frame import contact_frame
+from jaxccp.math.jitted import jitted
 from jaxccp.model.material import combine
 from jaxccp.model.model import Model, PairGroup, Topology
 from jaxccp.model.state import State
@@ -62,7 +63,7 @@ def slots(topology: Topology) -> int:
     return sum(len(group.first) * PAIRS[group.kinds].points for group in topology.pairs)
 
 
-@jax.jit
+@jitted
 def detect(model: Model, state: State) -> Contacts:
     """All contacts closer than the margin, the deepest first where there is a capacity."""
     topology = model.topology

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.math import linear3, quaternion
+from jaxccp.math.jitted import jitted
 from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -97,7 +98,7 @@ def spin_of(
     return jnp.einsum("bij,bj->bi", linear3.inverse(inertia), momentum)
 
 
-@jax.jit
+@jitted
 def momentum(model: Model, state: State) -> tuple[Float[Array, "3"], Float[Array, "3"]]:
     """Total linear and angular momentum (about the world origin) of the free bodies."""
     free = jnp.asarray(model.topology.free, state.position.dtype)
@@ -107,7 +108,7 @@ def momentum(model: Model, state: State) -> tuple[Float[Array, "3"], Float[Array
     return linear.sum(0), (jnp.cross(state.position, linear) + spin).sum(0)
 
 
-@jax.jit
+@jitted
 def energy(model: Model, state: State) -> Float[Array, ""]:
     """Kinetic energy plus potential energy [J]."""
     return kinetic_energy(model, state) + potential_energy(model, state)

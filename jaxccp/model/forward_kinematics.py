@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.math import quaternion
+from jaxccp.math.jitted import jitted
 from jaxccp.model.joint_chain import Pose, by_slot, joint_chains
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -17,7 +17,7 @@ UNROLLED = 8
 """Largest number of levels of a tree that are unrolled; deeper trees take a loop over levels."""
 
 
-@jax.jit
+@jitted
 def forward_kinematics(
     model: Model,
     state: State,

@@ -9,6 +9,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.math import quaternion, small
+from jaxccp.math.jitted import jitted
 from jaxccp.model.joint_chain import Kinds, Pose, by_slot, chain, joint_chains
 from jaxccp.model.model import Model
 from jaxccp.model.routing import TendonMotion, tendon_motion
@@ -40,7 +41,7 @@ class JointMotion:
     """Lengths, rates and rows of the tendons."""
 
 
-@jax.jit
+@jitted
 def joint_motion(model: Model, state: State) -> JointMotion:
     """Coordinates, rates and rows of all joints and tendons, found from the poses of the bodies.
 
@@ -59,7 +60,7 @@ def joint_motion(model: Model, state: State) -> JointMotion:
     return _along(model, state, coordinate, axis, bilateral, found.error[linkage.bilateral])
 
 
-@jax.jit
+@jitted
 def tree_motion(model: Model, state: State) -> JointMotion:
     """The motion of joints which are where ``state.joint_positions`` has them, but for those
     closing loops.

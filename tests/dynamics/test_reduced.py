@@ -15,7 +15,7 @@ from jaxccp.dynamics import EulerImplicitLinearized, StepReport, energy, momentu
 from jaxccp.dynamics.reduced.body_mass import BodyMass
 from jaxccp.dynamics.reduced.mass import mass_matrix
 from jaxccp.dynamics.reduced.screws import screws
-from jaxccp.dynamics.steppers.settings import Coordinates
+from jaxccp.dynamics.steppers.settings import Coordinates, ImpulseCarry
 from jaxccp.model import Model, Revolute, Spherical, State, forward_kinematics, joint_motion
 from jaxccp.scene import ModelBuilder
 from tests.dynamics.creature import CONTROL, creature
@@ -39,10 +39,11 @@ def program(coordinates: Coordinates, floating: bool) -> Callable:
         )
         object.__setattr__(stepper, "h", h)
 
-        def once(state: State, _: None) -> tuple[State, StepReport]:
-            return stepper.advance(model, state, None, CONTROL)
+        def once(carry: ImpulseCarry, _: None) -> tuple[ImpulseCarry, StepReport]:
+            return stepper.advance(model, carry, None, CONTROL)
 
-        return lax.scan(once, stepper.init(model, state), None, length=HALF)
+        carry, reports = lax.scan(once, stepper.init(model, state), None, length=HALF)
+        return carry.state, reports
 
     return run
 
