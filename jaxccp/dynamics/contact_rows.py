@@ -10,8 +10,9 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.cones.rolling import arms
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.impact import Action, at_impact, at_start, impacts
+from jaxccp.dynamics.impact import Action, at_impact, at_once, at_start, impacts, then, turned
 from jaxccp.dynamics.inertia import InverseRoot
+from jaxccp.math import quaternion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -35,6 +36,10 @@ class ContactUnits:
         """Multipliers of such impulses."""
         local = jnp.einsum("cij,ckj->cki", self.frame, self._split(impulse))
         return (local / self._units(impulse)).reshape(impulse.shape)
+
+    def of_rows(self, width: int) -> Float[Array, "c w"]:
+        """What rows are multiplied by: 1, those of spinning and rolling by the length."""
+        return jnp.where(np.arange(width) < 3, 1.0, self.rolling_length[:, None])
 
     def _split(self, blocks: Float[Array, "c w"]) -> Float[Array, "c k 3"]:
         return blocks.reshape(blocks.shape[0], blocks.shape[1] // 3, 3)
@@ -66,7 +71,10 @@ class ContactTerms:
     action: Action
     """When and where their impulses act."""
     jacobian: tuple[Float[Array, "c w 3"], Float[Array, "c 2 w 3"]]
-    """Linear and angular parts (:func:`contact_jacobian`)."""
+    """Linear and angular parts (:func:`contact_jacobian`) in the axes that bodies have at the start
+    of the step; bodies turn until their time of impact."""
+    push: tuple[Float[Array, "c w 3"], Float[Array, "c 2 w 3"]] | None
+    """The same in the world, if that is another: its transpose is what impulses do."""
     velocity: Float[Array, "c w"]
     """Of the second surface against the first without contact [m/s]."""
     bias: Float[Array, " c"]
@@ -86,44 +94,68 @@ class ContactTerms:
         if rolls:
             length = lax.stop_gradient(arms(whitened))
             rolling = self.rolling / length[:, None]
-            unit = jnp.where(np.arange(6) < 3, 1.0, length[:, None])
-            whitened, velocity = whitened * unit[:, :, None], velocity * unit
+        units = ContactUnits(self.action.frame, length)
+        velocity = velocity * units.of_rows(velocity.shape[1])
         normal_only = jnp.eye(velocity.shape[1], dtype=velocity.dtype)[0]
         # A dead slot is a contact of zero rows that moves apart: its impulse is zero, exactly.
         r = jnp.where(self.live[:, None], velocity.at[:, 0].add(self.bias), normal_only)
         compliance = jnp.where(self.live, self.compliance, 0.0)[:, None] * normal_only
-        units = ContactUnits(self.action.frame, length)
+        whitened = self.in_units(whitened, units)
         return ContactRows(whitened, r.reshape(-1), compliance.reshape(-1), rolling, units)
+
+    def in_units(self, whitened: Float[Array, "c w k"], units: ContactUnits) -> Array:
+        """The rows as the problem has them, zero where a contact is not live."""
+        live = jnp.where(self.live[:, None, None], whitened, 0.0)
+        return live * units.of_rows(whitened.shape[1])[:, :, None]
 
 
 def contact_terms(
     model: Model,
     state: State,
     contacts: Contacts,
+    before: Float[Array, "nb 6"],
     free_velocity: Float[Array, "nb 6"],
     h: Float[Array, ""] | float,
 ) -> ContactTerms:
-    """Those of a step of length ``h`` [s] that ends with ``free_velocity`` without contact."""
-    topology = model.topology
-    before = jnp.where(jnp.asarray(topology.moves)[:, None], state.twist, 0.0)
-    action = at_start(state, contacts)
+    """Those of a step of length ``h`` [s] that begins with the twists ``before``, zero for fixed
+    bodies, and ends with ``free_velocity`` without contact."""
+    topology, bodies = model.topology, contacts.bodies
+    action, push = at_start(state, contacts), None
     jacobian = contact_jacobian(action, rolls=False)
-    u_before = contact_velocity(jacobian, contacts, before)[:, 0]
-    u_free = contact_velocity(jacobian, contacts, free_velocity)[:, 0]
+    u_before = contact_velocity(jacobian, before[bodies])[:, 0]
+    u_free = contact_velocity(jacobian, free_velocity[bodies])[:, 0]
     hits = impacts(model, contacts, u_before, u_free, h)
-    live, bounces = contacts.live, hits & (contacts.restitution > 0)
+    live = contacts.live
+    timed = hits & (contacts.restitution > 0)
+    if topology.impact_times == "all":
+        timed = hits & ((contacts.restitution > 0) | (contacts.compliance == 0))
+    bias, compliance = contact_bias(model, contacts, h)
     if topology.rebounds:
-        action = at_impact(state, contacts, bounces, -u_free, free_velocity, h)
-        jacobian = contact_jacobian(action, rolls=False)
-        u_before = contact_velocity(jacobian, contacts, before)[:, 0]
-    jacobian = contact_jacobian(action, topology.rolls)
-    bias, compliance = contact_bias(model, contacts, bounces, u_before, h)
-    undone = live & ~bounces & (contacts.compliance == 0)
+        action = at_impact(state, contacts, timed, -u_free, free_velocity, h)
+        jacobian = push = contact_jacobian(action, topology.rolls)
+        turn = turned(model, contacts, action, free_velocity, h)
+        begins, ends = (
+            then(model, state, contacts, turn, twist) for twist in (before, free_velocity)
+        )
+        velocity, rebound = at_once(
+            action,
+            contacts.restitution,
+            contact_velocity(jacobian, ends),
+            contact_velocity(jacobian, begins),
+        )
+        bias = jnp.where(timed, rebound, bias)
+        back = quaternion.conjugate(turn)[:, :, None]
+        jacobian = jacobian[0], quaternion.rotate(back, jacobian[1])
+    else:
+        jacobian = contact_jacobian(action, topology.rolls)
+        velocity = contact_velocity(jacobian, free_velocity[bodies])
+    undone = live & ~timed & (contacts.compliance == 0)
     return ContactTerms(
         live=live,
         action=action,
         jacobian=jacobian,
-        velocity=contact_velocity(jacobian, contacts, free_velocity),
+        push=push,
+        velocity=velocity,
         bias=bias,
         compliance=compliance,
         friction=jnp.where(hits, contacts.impact_friction, contacts.friction),
@@ -142,10 +174,12 @@ def contact_jacobian(action: Action, rolls: bool) -> tuple[Array, Array]:
     return linear, jnp.concatenate([angular, turns], axis=2)
 
 
-def contact_velocity(jacobian: tuple[Array, Array], contacts: Contacts, twist: Array) -> Array:
-    """Relative velocity of the second surface against the first, in the contact frame [m/s]."""
+def contact_velocity(
+    jacobian: tuple[Array, Array], moving: Float[Array, "c 2 6"]
+) -> Float[Array, "c w"]:
+    """Relative velocity of the second surface against the first, in the contact frame [m/s], at the
+    twists of the two bodies."""
     linear, angular = jacobian
-    moving = twist[contacts.bodies]
     slide = jnp.einsum("cij,cj->ci", linear, moving[:, 1, :3] - moving[:, 0, :3])
     turn = jnp.einsum("cbij,cbj->cbi", angular, moving[:, :, 3:])
     return slide + turn[:, 1] - turn[:, 0]
@@ -164,9 +198,7 @@ def whiten_contacts(
     return jnp.swapaxes(rows, 1, 2).reshape(*linear.shape[:2], 12)
 
 
-def contact_bias(
-    model: Model, contacts: Contacts, bounces: Array, u_before: Array, h: Array | float
-) -> tuple[Array, Array]:
+def contact_bias(model: Model, contacts: Contacts, h: Array | float) -> tuple[Array, Array]:
     """Normal-row bias b [m/s] and compliance E of each contact.
 
     A gap may close within the step (b = Φ/h); penetration is undone at the recovery speed at
@@ -180,5 +212,4 @@ def contact_bias(
     rigid = jnp.maximum(contacts.gap / h, -settings.recovery_speed)
     soft = jnp.where(contacts.gap > 0, contacts.gap / h, contacts.gap / stretch)
     bias = jnp.where(contacts.compliance > 0, soft, rigid)
-    bias = jnp.where(bounces, contacts.restitution * u_before, bias)
     return bias, contacts.compliance / (h * stretch)

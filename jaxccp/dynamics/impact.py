@@ -6,8 +6,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from jaxccp.ccp.problem import Problem
 from jaxccp.collision.detect import Contacts
-from jaxccp.math import safe
+from jaxccp.dynamics.inertia import world_inertia
+from jaxccp.math import linear3, quaternion, safe
 from jaxccp.math.contact_frame import contact_frame
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -25,14 +27,52 @@ class Action:
     """``Contacts.frame`` at that time."""
     lever: Float[Array, "c 2 3"]
     """From the centre of mass of either body to the contact point, at that time [m]."""
+    timed: Bool[Array, " c"]
+    """Which contacts are impacts that act at their own time."""
     late: bool = field(metadata={"static": True})
     """Whether any impulse may act after the start."""
+
+    def early(self, problem: Problem, lam: Float[Array, " n"]) -> Float[Array, " n"]:
+        """The impulses ``lam`` times the fraction of the step that each has to move bodies.
+
+        A contact that is closed already, or a limit, answers an impact when that happens: a row's
+        delay is the mean of the impacts', by what each changes of the row's velocity.
+        """
+        own, blocks = problem.cones.split(lam)
+        hits = jnp.where(self.timed[:, None], blocks, 0.0)
+        late = self.delay[:, None] * hits
+
+        def answered(impulses: Array) -> tuple[Array, Array]:
+            idle = jnp.zeros_like(own)
+            velocity = problem.delassus.apply(problem.cones.join(idle, impulses))
+            return problem.cones.split(velocity)
+
+        (rows, normals), (late_rows, late_normals) = answered(hits), answered(late)
+        delay = _mean(late_normals[:, 0], normals[:, 0])
+        delay = jnp.where(self.timed, self.delay, delay)
+        own = (1.0 - _mean(late_rows, rows)) * own
+        return problem.cones.join(own, (1.0 - delay)[:, None] * blocks)
+
+    def lever_early(self, problem: Problem, lam: Float[Array, " n"]) -> Float[Array, " n"]:
+        """As :meth:`early`, had each impulse the delay at which its lever is taken."""
+        own, blocks = problem.cones.split(lam)
+        return problem.cones.join(own, (1.0 - self.delay)[:, None] * blocks)
+
+
+NEGLIGIBLE = 1e-6
+"""Change of a row's velocity by impacts [m/s] that is far too small to be one."""
+
+
+def _mean(late: Array, total: Array) -> Array:
+    """late / total between 0 and 1; 0 where the total is negligible."""
+    return jnp.clip(late * total / (total * total + NEGLIGIBLE**2), 0.0, 1.0)
 
 
 def at_start(state: State, contacts: Contacts) -> Action:
     """The action of contacts whose impulses act at once."""
     lever = contacts.position[:, None] - state.position[contacts.bodies]
-    return Action(jnp.zeros_like(contacts.gap), contacts.frame, lever, late=False)
+    idle = jnp.zeros_like(contacts.live)
+    return Action(jnp.zeros_like(contacts.gap), contacts.frame, lever, idle, late=False)
 
 
 def at_impact(
@@ -57,7 +97,67 @@ def at_impact(
     normal = contacts.frame[:, 0]
     normal = safe.normalize(normal + time * contacts.normal_rate, jnp.eye(3, dtype=normal.dtype)[0])
     frame = jnp.where(bounces[:, None, None], contact_frame(normal), start.frame)
-    return Action(delay, frame, start.lever + time[:, None] * flown, late=True)
+    return Action(delay, frame, start.lever + time[:, None] * flown, bounces, late=True)
+
+
+def turned(
+    model: Model,
+    contacts: Contacts,
+    action: Action,
+    free_velocity: Float[Array, "nb 6"],
+    h: Float[Array, ""] | float,
+) -> Float[Array, "c 2 4"]:
+    """By what rotation the bodies of a contact turn until its time of impact, those on joints and
+    tendons by none: how these move until then is left out."""
+    spin = jnp.where(jnp.asarray(model.topology.untouched)[:, None], free_velocity[:, 3:], 0.0)
+    return quaternion.exp((h * action.delay)[:, None, None] * spin[contacts.bodies])
+
+
+def then(
+    model: Model,
+    state: State,
+    contacts: Contacts,
+    turn: Float[Array, "c 2 4"],
+    twist: Float[Array, "nb 6"],
+) -> Float[Array, "c 2 6"]:
+    """The twists that the bodies of contacts have once they have turned, their momenta being those
+    of ``twist`` at the start of the step."""
+    free = jnp.asarray(model.topology.untouched)[:, None, None]
+    eye = jnp.eye(3, dtype=twist.dtype)
+    inertia = world_inertia(model, quaternion.to_matrix(state.quaternion))
+    inertia = jnp.where(free, inertia, eye)
+    spins = jnp.einsum("bij,bj->bi", inertia, twist[:, 3:])
+    seen = quaternion.rotate(quaternion.conjugate(turn), spins[contacts.bodies])
+    inverse = linear3.inverse(inertia)[contacts.bodies]
+    spin = quaternion.rotate(turn, jnp.einsum("cbij,cbj->cbi", inverse, seen))
+    return jnp.concatenate([twist[contacts.bodies, :3], spin], axis=2)
+
+
+def at_once(
+    action: Action,
+    restitution: Float[Array, " c"],
+    velocity: Float[Array, "c w"],
+    before: Float[Array, "c w"],
+) -> tuple[Float[Array, "c w"], Float[Array, " c"]]:
+    """Newton's law at the time of impact: contacts separate at e times their approach speed.
+
+    Until then forces have acted for part of the step, and they act on for the rest. What they add
+    after the impact is no part of the velocities in its law.
+
+    Args:
+        action: the contacts' time of impact.
+        restitution: e.
+        velocity: of the rows at the end of the step without impulses [m/s].
+        before: of the rows at its start.
+
+    Returns:
+        Velocities that the impact's tangential rows see, ``velocity`` where there is none, and the
+        bias of the normal rows of impacts.
+    """
+    later = (1.0 - action.delay)[:, None] * (velocity - before)
+    approach = (velocity - later)[:, 0]
+    tangential = jnp.where(action.timed[:, None], later[:, 1:], 0.0)
+    return velocity.at[:, 1:].add(-tangential), restitution * approach - later[:, 0]
 
 
 def impacts(

@@ -1,6 +1,6 @@
 """The system descriptor: joints, contacts and free motion as one cone complementarity problem."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import jax
 import jax.numpy as jnp
@@ -38,6 +38,9 @@ class Outcome:
     """Impulses of all scalar rows, the eliminated ones included."""
     contacts: Float[Array, "c w"]
     """Impulses of the contacts in the world: linear, then angular where contacts roll."""
+    lever_velocity: Float[Array, " nv"] | None = None
+    """What would carry the poses had each impulse the delay at which its lever is taken; None where
+    all impulses act at the start, and in maximal coordinates."""
     families: tuple[Float[Array, " nv"], ...] = ()
     """Velocities of the model's families after the impulses."""
 
@@ -51,6 +54,8 @@ class System:
     """Over the rows that are left where equalities have been eliminated, over all else."""
     delassus: BodyDelassus
     """Of the same rows, on bodies that nothing holds."""
+    pushes: BodyDelassus
+    """The same, with what impulses do to the bodies: these turn until their time of impact."""
     equalities: Equalities | None
     root: InverseRoot
     free_velocity: Float[Array, "nb 6"]
@@ -74,10 +79,10 @@ class System:
         moved, answer = self._moved(lam)
         twist = transport_velocity = self.free_velocity + self.root.apply(moved)
         if self.action.late:
-            early = self.problem.cones.join(own, (1.0 - self.action.delay)[:, None] * blocks)
-            shifted, _answer = self._moved(early)
+            shifted, _answer = self._moved(self.action.early(self.problem, lam))
+            by_lever, _answer = self._moved(self.action.lever_early(self.problem, lam))
             transport_velocity = self.free_velocity + self.root.apply(shifted)
-            twist = twist + self._spun(moved, shifted)
+            twist = twist + self._spun(moved, shifted, by_lever)
         if self.partition is not None:
             every = jnp.zeros(self.rows.bias.shape[0], lam.dtype)
             every = every.at[self.partition.eliminated].set(self.settled + answer)
@@ -85,19 +90,27 @@ class System:
         return Outcome(twist, transport_velocity, own, self.units.to_world(blocks))
 
     def _spun(
-        self, moved: Float[Array, "nb 6"], shifted: Float[Array, "nb 6"]
+        self,
+        moved: Float[Array, "nb 6"],
+        shifted: Float[Array, "nb 6"],
+        by_lever: Float[Array, "nb 6"],
     ) -> Float[Array, "nb 6"]:
-        """What levers leave out where a body bounces more than once in a step: they know nothing
-        of how far an earlier impulse moves it before a later one. Orbital momentum changes by
-        h m Δc × Δv on that account, for the velocities Δc that impulses add to those that carry
-        the poses and Δv; the spin makes up for it, but where a joint says how a body may spin."""
-        lost = self.h * jnp.cross(moved[:, :3], shifted[:, :3])
+        """What levers leave out where a body is hit more than once in a step: they know nothing
+        of how far an earlier impulse moves it before a later one, nor of the delay of an answer.
+        Orbital momentum changes by h m (Δc × Δv + v × (Δc_lever − Δc)) on that account, for the
+        free velocity v, the velocities Δv that impulses add, and Δc that they add to those that
+        carry the poses; the spin makes up for it, but where a joint says how a body may spin."""
+        root = jnp.where(self.root.linear > 0, self.root.linear, 1.0)[:, None]
+        free = self.free_velocity[:, :3] / root
+        lost = self.h * (
+            jnp.cross(moved[:, :3], shifted[:, :3]) - jnp.cross(free, (by_lever - shifted)[:, :3])
+        )
         lost = lost.at[self.rows.bodies.reshape(-1)].set(0.0)
         return self.root.apply(self.root.transpose(jnp.pad(lost, ((0, 0), (3, 0)))))
 
     def _moved(self, lam: Float[Array, " n"]) -> tuple[Array, Array]:
         """Whitened velocities that the impulses ``lam`` add, and the eliminated rows' answer."""
-        push = self.delassus.impulse(lam)
+        push = self.pushes.impulse(lam)
         if self.equalities is None or not lam.shape[0]:
             return push, jnp.zeros_like(self.settled)
         return self.equalities.solve(push, jnp.zeros_like(self.settled))
@@ -145,7 +158,7 @@ def assemble(
         held, free_velocity, settled = _hold(rows.of(parts.eliminated), parts, root, free_velocity)
         rows = rows.of(parts.rest)
 
-    terms = contact_terms(model, state, contacts, free_velocity, h)
+    terms = contact_terms(model, state, contacts, jnp.where(free, twist, 0.0), free_velocity, h)
     touching = terms.rows(whiten_contacts(root, contacts, terms.jacobian), model.topology.rolls)
     delassus = BodyDelassus(
         rows.whitened(root),
@@ -155,12 +168,17 @@ def assemble(
         jnp.concatenate([rows.compliance, touching.compliance]),
         state.position.shape[0],
     )
+    pushes = delassus
+    if terms.push is not None:
+        pushing = terms.in_units(whiten_contacts(root, contacts, terms.push), touching.units)
+        pushes = replace(delassus, contact_rows=pushing)
     r = jnp.concatenate([rows.velocity(free_velocity) + rows.bias, touching.r])
     operator = delassus if held is None else EliminatedDelassus(delassus, held)
     cones = Cones(rows.lo, rows.hi, terms.friction, rolling=touching.rolling)
     return System(
         problem=Problem(operator, r, cones),
         delassus=delassus,
+        pushes=pushes,
         equalities=held,
         root=root,
         free_velocity=free_velocity,

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 import jax
 import numpy as np
@@ -16,6 +17,9 @@ from jaxccp.model.material import Combination
 from jaxccp.model.routing import Tendons
 from jaxccp.model.sites import Sites
 from jaxccp.names import index
+
+ImpactTimes = Literal["bounces", "all"]
+"""Those with restitution, or those without as well."""
 
 DENSE = 100
 """Degrees of freedom up to which a mass matrix is kept and factorised as a whole."""
@@ -70,8 +74,10 @@ class Topology(ByContent):
     rolls: bool
     """Whether contacts resist spinning and rolling: they then have six rows."""
     rebounds: bool
-    """Whether any surface had restitution when the model was built: only then are impulses of
-    bounces placed at their time of impact."""
+    """Whether any impulse may act at its time of impact: any surface had restitution when the model
+    was built, or ``impact_times`` is "all"."""
+    impact_times: ImpactTimes
+    """Which impacts act when they happen; all others at the start of their step."""
     max_contacts: int | None
     """The number of contacts that a step has room for; None: for all candidates of all pairs."""
     linkage: Linkage
@@ -101,13 +107,18 @@ class Topology(ByContent):
         return dofs(linkage.bodies, linkage.owner, ball, linkage.tree, jointed)
 
     @cached_property
+    def untouched(self) -> np.ndarray:
+        """Mask of the rigid bodies that move and that no joint and no tendon touches [nb]."""
+        touched = np.zeros(len(self.bodies), bool)
+        touched[self.linkage.bodies] = touched[self.linkage.routing.bodies] = True
+        return self.free & ~touched
+
+    @cached_property
     def loose(self) -> np.ndarray:
         """Mask of the rigid bodies that no joint and no tendon touches, where all rigid bodies
         together have more than :data:`DENSE` degrees of freedom: their masses are kept apart [nb].
         """
-        touched = np.zeros(len(self.bodies), bool)
-        touched[self.linkage.bodies] = touched[self.linkage.routing.bodies] = True
-        loose = self.free & ~touched
+        loose = self.untouched
         axes = int(np.isin(self.linkage.owner, self.linkage.tree[0]).sum())
         placed = len(self.linkage.tree[0])
         small = 6 * (int(self.free.sum()) - placed) + axes <= DENSE

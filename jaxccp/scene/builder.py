@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import get_args
 
 import jax.numpy as jnp
 import numpy as np
@@ -12,7 +13,7 @@ from jaxccp.model.family import Family
 from jaxccp.model.joints import Joint
 from jaxccp.model.joints.joint import check
 from jaxccp.model.material import Combination, Material
-from jaxccp.model.model import ContactSettings, Model, Topology
+from jaxccp.model.model import ContactSettings, ImpactTimes, Model, Topology
 from jaxccp.model.shapes import ConvexMesh, HeightField, Plane, Shape
 from jaxccp.model.sites import Site, Sites
 from jaxccp.model.state import State
@@ -48,6 +49,11 @@ class ModelBuilder:
     separate at it. ``EulerImplicitProjected`` undoes penetration at once and adds no velocity."""
     min_bounce_speed: float = 0.15
     """Approach speed below which restitution is 0 [m/s]."""
+    impact_times: ImpactTimes = "bounces"
+    """Which impacts act at the time at which surfaces meet within a step: those with restitution,
+    or ``"all"``. One without restitution that does not closes its gap over the whole step; it costs
+    less and never adds energy, but its derivative is not that of the motion. One that does lets
+    surfaces sink in by up to ½ g h², which the next steps undo."""
     broad_phase: str = "auto"
     """How pairs of moving shapes that may touch are found: one of
     :data:`jaxccp.collision.broad.BROAD`, or by their number. It searches where a rollout, or
@@ -67,6 +73,8 @@ class ModelBuilder:
     _sites: dict[str, Site] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.impact_times not in get_args(ImpactTimes):
+            raise ValueError(f'impact_times must be "bounces" or "all", not {self.impact_times!r}')
         self._add("world", False, 1.0, np.eye(3), ORIGIN, IDENTITY, ORIGIN, ORIGIN)
 
     def add_body(
@@ -423,7 +431,8 @@ class ModelBuilder:
             self.combination,
             any(p.material.spinning or p.material.rolling for p in self._shapes)
             or any(spinning or rolling for _, spinning, rolling in self._pair_friction.values()),
-            any(p.material.restitution > 0 for p in self._shapes),
+            any(p.material.restitution > 0 for p in self._shapes) or self.impact_times == "all",
+            self.impact_times,
             max_contacts,
             linkage,
         )

@@ -59,12 +59,16 @@ def advance(model: Model, state: State, system: ReducedSystem, outcome: Outcome)
 
 
 def _overtaken(model: Model, system: ReducedSystem, outcome: Outcome) -> Float[Array, "nb 3"]:
-    """Angular momentum [N m s] that levers leave out where a body without joints bounces more than
+    """Angular momentum [N m s] that levers leave out where a body without joints is hit more than
     once in a step: see :meth:`jaxccp.dynamics.system.System.after`."""
     free = system.free()
     moved = (outcome.twist - system.twists(free))[:, :3]
     shifted = system.twists(outcome.transport_velocity - free)[:, :3]
-    lost = system.h * system.mass.mass[:, None] * jnp.cross(moved, shifted)
+    assert outcome.lever_velocity is not None
+    flown = system.twists(free)[:, :3]
+    late = system.twists(outcome.lever_velocity - outcome.transport_velocity)[:, :3]
+    lost = jnp.cross(moved, shifted) - jnp.cross(flown, late)
+    lost = system.h * system.mass.mass[:, None] * lost
     return jnp.where(jnp.asarray(model.topology.dofs.jointed)[:, None], 0.0, lost)
 
 

@@ -29,6 +29,8 @@ class Loose:
     """Their twists without impulses; zero for all others."""
     delassus: BodyDelassus | None
     """What they contribute to N, once there are rows."""
+    pushes: BodyDelassus | None
+    """The same, with what impulses do to them."""
     topology: Topology = field(metadata={"static": True})
 
     @staticmethod
@@ -38,30 +40,36 @@ class Loose:
         whole = inverse_root(model, quaternion.to_matrix(state.quaternion))
         mask = jnp.asarray(topology.loose, state.position.dtype)
         root = InverseRoot(mask * whole.linear, mask[:, None, None] * whole.angular)
-        return Loose(root, root.apply(root.transpose(momentum)), None, topology)
+        return Loose(root, root.apply(root.transpose(momentum)), None, None, topology)
 
     def whiten(self, contacts: Contacts, jacobian: tuple[Array, Array]) -> Float[Array, "c w 12"]:
         """Rows of contacts on them, times L."""
         return whiten_contacts(self.root, contacts, jacobian)
 
     def touched(
-        self, scalars: int, contacts: Contacts, whitened: Float[Array, "c w 12"]
+        self,
+        scalars: int,
+        contacts: Contacts,
+        felt: Float[Array, "c w 12"],
+        pushing: Float[Array, "c w 12"],
     ) -> "Loose":
-        """With the whitened rows of contacts; scalar rows do not touch loose bodies."""
+        """With the whitened rows of contacts, as N has them and as impulses push; scalar rows do
+        not touch loose bodies."""
         delassus = BodyDelassus(
-            jnp.zeros((scalars, 12), whitened.dtype),
-            whitened,
+            jnp.zeros((scalars, 12), felt.dtype),
+            felt,
             jnp.zeros((scalars, 2), jnp.int32),
             contacts.bodies,
-            jnp.zeros(scalars + whitened.shape[0] * whitened.shape[1], whitened.dtype),
+            jnp.zeros(scalars + felt.shape[0] * felt.shape[1], felt.dtype),
             len(self.free),
         )
-        return replace(self, delassus=delassus)
+        pushes = replace(delassus, contact_rows=pushing)
+        return replace(self, delassus=delassus, pushes=pushes)
 
     def after(self, lam: Float[Array, " n"]) -> Float[Array, " l"]:
         """Velocities after the impulses ``lam``: the loose bodies' twists one after another."""
-        assert self.delassus is not None
-        return self.gather(self.free + self.root.apply(self.delassus.impulse(lam)))
+        assert self.pushes is not None
+        return self.gather(self.free + self.root.apply(self.pushes.impulse(lam)))
 
     def gather(self, twist: Float[Array, "nb 6"]) -> Float[Array, " l"]:
         """Of all bodies' twists those of the loose ones, one after another."""

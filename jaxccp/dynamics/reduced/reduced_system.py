@@ -41,8 +41,9 @@ class ReducedSystem:
     """
 
     problem: Problem
-    whitened: WhitenedDelassus
-    """W on the velocities of M̂, and E."""
+    pushes: WhitenedDelassus
+    """W on the velocities of M̂ and E, with what impulses do to bodies: these turn until their time
+    of impact."""
     velocities: Velocities
     """Of the trees, then of each family: what they move, and L."""
     whitened_free: Float[Array, " nv"]
@@ -74,9 +75,10 @@ class ReducedSystem:
         """What the impulses ``lam`` lead to."""
         own, blocks = self.problem.cones.split(lam)
         velocity = transport_velocity = self._velocity(lam)
+        by_lever = None
         if self.action.late:
-            early = (1.0 - self.action.delay)[:, None] * blocks
-            transport_velocity = self._velocity(self.problem.cones.join(own, early))
+            transport_velocity = self._velocity(self.action.early(self.problem, lam))
+            by_lever = self._velocity(self.action.lever_early(self.problem, lam))
         twist = self.twists(velocity)
         velocity = velocity[: self.velocities.count]
         resisted = self.compliant.jacobian[:, 0] @ velocity + self.compliant.bias
@@ -88,7 +90,12 @@ class ReducedSystem:
             every = every.at[linkage.closing].set(self.closing.impulses(lam))
         _trees, *families = self.velocities.split(velocity)
         return Outcome(
-            twist, transport_velocity, every, self.units.to_world(blocks), tuple(families)
+            twist,
+            transport_velocity,
+            every,
+            self.units.to_world(blocks),
+            by_lever,
+            tuple(families),
         )
 
     def pulled(self, scalars: Float[Array, " s"]) -> Float[Array, "nb 6"]:
@@ -113,7 +120,7 @@ class ReducedSystem:
         return jnp.concatenate([velocity, self.loose.gather(self.loose.free)])
 
     def _velocity(self, lam: Float[Array, " n"]) -> Float[Array, " nv+l"]:
-        moved = self.whitened_free + self.whitened.impulse(lam)
+        moved = self.whitened_free + self.pushes.impulse(lam)
         velocity = self.velocities.unwhiten(moved)
         if self.loose is None:
             return velocity
@@ -171,6 +178,7 @@ def assemble(
     bend = (
         0.5 * h * momentum_rate(moving, velocities.maps[0].jacobian, state.position, mass, rate, h)
     )
+    before = velocities.twists(jnp.concatenate([rate, *(here.v for here in state.families)]))
     free = velocities.whiten(push - velocities.pull(bend))
     closing = None
     if beside is not None and len(linkage.closing):
@@ -182,32 +190,32 @@ def assemble(
     if topology.loose.any():
         loose = Loose.of(model, state, momentum)
         twist = twist + loose.free
+        before = loose.place(before, loose.gather(state.twist))
 
-    terms = contact_terms(model, state, contacts, twist, h)
-    linear, angular = terms.jacobian
-    sign = jnp.asarray([-1.0, 1.0], dtype)[:, None, None]
-    both = jnp.concatenate([jnp.broadcast_to(linear[:, None], angular.shape), angular], axis=-1)
-    slide = velocities.along(sign * both, contacts.bodies)
-    slide = velocities.whiten(slide)
-    if loose is not None:
-        slide = jnp.concatenate([slide, loose.whiten(contacts, terms.jacobian)], axis=2)
-    touching = terms.rows(slide, topology.rolls)
-    blocks = touching.whitened[..., : len(free)]
-    along = rows.jacobian[:, 0]
-    whitened = jnp.concatenate([velocities.whiten(along), blocks.reshape(-1, len(free))])
+    terms = contact_terms(model, state, contacts, before, twist, h)
+    touching = terms.rows(_on_all(velocities, loose, contacts, terms.jacobian), topology.rolls)
+    felt = pushing = touching.whitened
+    if terms.push is not None:
+        pushing = terms.in_units(_on_all(velocities, loose, contacts, terms.push), touching.units)
+    count, along = velocities.count, rows.jacobian[:, 0]
+    whitened = jnp.concatenate([velocities.whiten(along), felt[..., :count].reshape(-1, count)])
     if closing is not None:
         closing, whitened = closing.under(whitened)
     own = WhitenedDelassus(whitened, jnp.concatenate([rows.compliance, touching.compliance]))
-    delassus = own
+    pushes, delassus = own, own
+    if terms.push is not None:
+        # What closes loops has no part in the rows of bodies that turn by themselves.
+        more = (pushing - felt)[..., :count].reshape(-1, count)
+        pushes = replace(own, whitened=whitened.at[len(along) :].add(more))
     if loose is not None:
-        loose = loose.touched(len(rows.bias), contacts, touching.whitened[..., len(free) :])
+        loose = loose.touched(len(along), contacts, felt[..., count:], pushing[..., count:])
         assert loose.delassus is not None
         delassus = SumDelassus((own, loose.delassus))
     r = jnp.concatenate([along @ velocity + rows.bias, touching.r])
     cones = Cones(rows.lo, rows.hi, terms.friction, rolling=touching.rolling)
     return ReducedSystem(
         problem=Problem(delassus, r, cones),
-        whitened=own,
+        pushes=pushes,
         velocities=velocities,
         whitened_free=free,
         loose=loose,
@@ -223,6 +231,22 @@ def assemble(
         closing=closing,
         topology=topology,
     )
+
+
+def _on_all(
+    velocities: Velocities,
+    loose: Loose | None,
+    contacts: Contacts,
+    jacobian: tuple[Array, Array],
+) -> Float[Array, "c w k"]:
+    """Whitened rows of contacts on all velocities, then on loose bodies, if there are any."""
+    linear, angular = jacobian
+    sign = jnp.asarray([-1.0, 1.0], linear.dtype)[:, None, None]
+    both = jnp.concatenate([jnp.broadcast_to(linear[:, None], angular.shape), angular], axis=-1)
+    rows = velocities.whiten(velocities.along(sign * both, contacts.bodies))
+    if loose is None:
+        return rows
+    return jnp.concatenate([rows, loose.whiten(contacts, jacobian)], axis=2)
 
 
 def _parts(topology: Topology) -> tuple[np.ndarray, np.ndarray]:

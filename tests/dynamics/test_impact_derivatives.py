@@ -1,0 +1,206 @@
+"""Derivatives through impacts are those of the motion, to first order in the step."""
+
+from copy import copy
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+from jaxtyping import Array
+from scipy.integrate import solve_ivp
+
+from jaxccp import (
+    Box,
+    EulerImplicitLinearized,
+    Material,
+    Model,
+    ModelBuilder,
+    Plane,
+    Revolute,
+    Sphere,
+    State,
+    Stop,
+    energy,
+    rollout,
+)
+from jaxccp.dynamics.steppers.settings import ImpulseCarry
+
+G, R = 9.81, 0.1
+STEPS = np.array([1e-3, 2.5e-4])
+
+
+def end(model: Model, state: State, h: Array, span: float) -> State:
+    """After ``span`` [s], in steps of a length given later."""
+    stepper = copy(EulerImplicitLinearized(law="ncp", stop=Stop(1e-12)))
+    object.__setattr__(stepper, "h", h)
+
+    def step(_: int, carry: ImpulseCarry) -> ImpulseCarry:
+        return stepper.advance(model, carry)[0]
+
+    count = jnp.round(span / h).astype(int)
+    return lax.fori_loop(0, count, step, stepper.init(model, state)).state
+
+
+def near(found: Array, truth: Array | np.ndarray, scale: np.ndarray | float) -> None:
+    """Within 1.5 % of ``scale`` per ms of the step; steps come first."""
+    errors = np.abs(found - truth) / scale
+    for h, error in zip(STEPS, errors, strict=True):
+        assert error.max() < 0.015 * h / 1e-3
+
+
+def test_a_ball_that_bounces_once() -> None:
+    """Dropped from h₀ with v_x, no spin; the slip ends in the impact: e v upwards after it, 5/7 v_x
+    sideways."""
+    span, speed, friction = 0.6, 4.0, 0.3
+    builder = ModelBuilder(gravity=(0, 0, -G))
+    surface = Material(friction=friction, restitution=0.8)
+    builder.add_shape(0, Plane(), material=surface)
+    builder.add_solid(Sphere(R), 1.0, surface, position=(0, 0, 1), velocity=(speed, 0, 0))
+    model, state = builder.build(max_contacts=1)
+
+    def simulated(height: Array, e: Array, h: Array) -> Array:
+        bouncy = replace(model, shapes=replace(model.shapes, restitution=jnp.full(2, e)))
+        after = end(bouncy, replace(state, position=state.position.at[1, 2].set(height)), h, span)
+        return jnp.stack(
+            [after.position[1, 2], after.velocity[1, 2], after.position[1, 0], after.velocity[1, 0]]
+        )
+
+    def exact(height: Array, e: Array) -> Array:
+        falls = jnp.sqrt(2 * (height - R) / G)
+        left, leaves = span - falls, e * G * falls
+        z = R + leaves * left - 0.5 * G * left**2
+        return jnp.stack(
+            [z, leaves - G * left, speed * (falls + 5 / 7 * left), jnp.full_like(z, 5 / 7 * speed)]
+        )
+
+    heights, bounces = np.array([0.5, 0.5, 0.8]), np.array([0.8, 1.0, 0.6])
+    slopes = jax.vmap(jax.jacfwd(simulated, (0, 1)), (0, 0, None))
+    found = jax.jit(jax.vmap(slopes, (None, None, 0)))(heights, bounces, STEPS)
+    truth = jax.vmap(jax.jacfwd(exact, (0, 1)))(heights, bounces)
+    for one, other in zip(found, truth, strict=True):
+        near(one, other, np.abs(other).max())
+
+
+def test_a_ball_that_strikes_another() -> None:
+    """Off centre by y = 2R sin φ, without friction: the struck one leaves along the line of centres
+    with v cos φ."""
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    smooth = Material(friction=0.0, restitution=1.0)
+    for x in (-0.5, 0.0):
+        builder.add_solid(Sphere(R), 1.0, smooth, position=(x, 0, 0))
+    model, state = builder.build(max_contacts=1)
+
+    def simulated(y: Array, v: Array, h: Array) -> Array:
+        start = replace(
+            state,
+            position=state.position.at[1, 1].set(-y),
+            velocity=state.velocity.at[1, 0].set(v),
+        )
+        return end(model, start, h, 0.4).velocity[2, :2]
+
+    def exact(y: Array, v: Array) -> Array:
+        sine = y / (2 * R)
+        return v * jnp.sqrt(1 - sine**2) * jnp.stack([jnp.sqrt(1 - sine**2), sine])
+
+    offsets, speeds = 2 * R * np.array([0.0, 0.5, 0.8]), np.full(3, 3.0)
+    slopes = jax.vmap(jax.jacfwd(simulated, (0, 1)), (0, 0, None))
+    found = jax.jit(jax.vmap(slopes, (None, None, 0)))(offsets, speeds, STEPS)
+    truth = jax.vmap(jax.jacfwd(exact, (0, 1)))(offsets, speeds)
+    near(found[0], truth[0], 24.0)
+    near(found[1], truth[1], 3.0)  # by 1 m/s of a third as much as by 1 R
+
+
+@pytest.mark.parametrize(
+    ("half", "spin", "e", "span", "along"),
+    [
+        ((0.12, 0.06, 0.03), (3, 6, 4), 0.5, 0.15, [0, 1, 2]),
+        ((0.1, 0.1, 0.1), (0, 3, 1), 0.0, 0.075, [1]),
+    ],
+    ids=["brick", "cube"],
+)
+def test_what_tumbles_with_friction(half, spin, e, span, along) -> None:
+    """It falls on a corner and soon on others. The mean of the derivative over a range is the slope
+    of the values there, which have no jumps but of the order of the step."""
+    axis = np.array([0.2, 1, 0]) / np.linalg.norm([0.2, 1, 0])
+    builder, surface = ModelBuilder(impact_times="all"), Material(friction=0.3, restitution=e)
+    builder.add_shape(0, Plane(), material=surface)
+    builder.add_solid(
+        Box(half),
+        1.0,
+        surface,
+        position=(0, 0, 0.2),
+        quaternion=(np.cos(0.25), *(np.sin(0.25) * axis)),
+        velocity=(1, 0, -1),
+        angular_velocity=spin,
+    )
+    model, state = builder.build(max_contacts=8)
+
+    def turning(height: Array) -> Array:
+        start = replace(state, position=state.position.at[1, 2].set(height))
+        return end(model, start, jnp.asarray(5e-4), span).angular_velocity[1, jnp.asarray(along)]
+
+    def both(height: Array) -> tuple[Array, Array]:
+        return jax.jvp(turning, (height,), (jnp.ones_like(height),))
+
+    heights = np.linspace(0.196, 0.204, 41)
+    values, slopes = jax.jit(jax.vmap(both))(heights)
+    fit = np.polyfit(heights, values, 1)[0]
+    np.testing.assert_allclose(slopes.mean(0), fit, atol=0.05 * np.abs(fit).max())
+
+
+def test_a_bar_on_a_hinge() -> None:
+    """It falls on its round tip and bounces: a tree in reduced coordinates."""
+    length, mass, e, span = 0.8, 1.5, 0.7, 0.4
+    moment = mass * length**2 / 12
+    builder = ModelBuilder(gravity=(0, 0, -G))
+    surface = Material(friction=0.0, restitution=e)
+    builder.add_shape(0, Plane(), position=(0, 0, -0.3), material=surface)
+    bar = builder.add_body(mass, (1e-3, moment, moment), (length / 2, 0, 0))
+    builder.add_shape(bar, Sphere(0.02), (length / 2, 0, 0), material=surface)
+    builder.add_joint(Revolute((0, 1, 0)), 0, bar, anchor=(0, 0, 0), collide=True)
+    model, state = builder.build(max_contacts=1)
+    inertia, stop = moment + mass * length**2 / 4, np.arcsin(0.28 / length)
+
+    def simulated(rate: Array, h: Array) -> Array:
+        spin = state.angular_velocity.at[1, 1].set(rate)
+        start = replace(
+            state,
+            angular_velocity=spin,
+            velocity=state.velocity.at[1, 2].set(-rate * length / 2),
+        )
+        after = end(model, start, h, span)
+        return jnp.stack([after.joint_positions[0], after.angular_velocity[1, 1]])
+
+    def exact(rate: float) -> np.ndarray:
+        def fall(_: float, y: np.ndarray) -> list[float]:
+            return [y[1], mass * G * length / 2 * np.cos(y[0]) / inertia]
+
+        def meets(_: float, y: np.ndarray) -> float:
+            return y[0] - stop
+
+        meets.terminal = True  # type: ignore[attr-defined]
+        first = solve_ivp(fall, (0, span), [0, rate], events=meets, rtol=1e-12, atol=1e-13)
+        angle, speed = first.y[:, -1]
+        left = (first.t[-1], span)
+        return solve_ivp(fall, left, [angle, -e * speed], rtol=1e-12, atol=1e-13).y[:, -1]
+
+    rate, size = 0.5, 1e-4
+    truth = (exact(rate + size) - exact(rate - size)) / (2 * size)
+    found = jax.jit(jax.vmap(jax.jacfwd(simulated), (None, 0)))(rate, STEPS)
+    near(found, truth, np.abs(truth))
+
+
+def test_what_stands_on_the_ground_answers_when_it_is_hit() -> None:
+    """A ball falls on a box at rest, which neither jumps nor gains energy."""
+    builder, surface = ModelBuilder(), Material(friction=0.5, restitution=0.8)
+    builder.add_shape(0, Plane(), material=surface)
+    builder.add_solid(Box((0.2, 0.2, 0.1)), 2.0, surface, position=(0, 0, 0.1))
+    builder.add_solid(Sphere(0.05), 1.0, surface, position=(0.15, 0.05, 0.75))
+    model, state = builder.build(max_contacts=8)
+    stepper = EulerImplicitLinearized(2e-3, law="ncp", stop=Stop(1e-11))
+    _, path = rollout(model, state, stepper, 250)
+    assert path.state.velocity[:, 2, 2].max() > 2
+    assert np.abs(path.state.position[:, 1, 2] - 0.1).max() < 1e-5
+    assert jnp.diff(jax.vmap(energy, (None, 0))(model, path.state)).max() < 1e-9
