@@ -12,6 +12,7 @@ from jaxccp.ccp.operators import (
     CoupledDelassus,
     Delassus,
     DenseDelassus,
+    SumDelassus,
     WhitenedDelassus,
 )
 from jaxccp.ccp.problem import Law, Problem, residuals
@@ -70,6 +71,7 @@ __all__ = [
     "Statistics",
     "Status",
     "Stop",
+    "SumDelassus",
     "Task",
     "Violations",
     "WhitenedDelassus",

@@ -10,9 +10,8 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.cones.rolling import arms
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.impact import Action, at_impact, at_once, at_start, impacts, then, turned
+from jaxccp.dynamics.impact import Action, Turning, at_impact, at_once, at_start, impacts
 from jaxccp.dynamics.inertia import InverseRoot
-from jaxccp.math import quaternion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -98,7 +97,8 @@ class ContactTerms:
         velocity = velocity * units.of_rows(velocity.shape[1])
         normal_only = jnp.eye(velocity.shape[1], dtype=velocity.dtype)[0]
         # A dead slot is a contact of zero rows that moves apart: its impulse is zero, exactly.
-        r = jnp.where(self.live[:, None], velocity.at[:, 0].add(self.bias), normal_only)
+        biased = velocity + self.bias[:, None] * normal_only
+        r = jnp.where(self.live[:, None], biased, normal_only)
         compliance = jnp.where(self.live, self.compliance, 0.0)[:, None] * normal_only
         whitened = self.in_units(whitened, units)
         return ContactRows(whitened, r.reshape(-1), compliance.reshape(-1), rolling, units)
@@ -133,10 +133,8 @@ def contact_terms(
     if topology.rebounds:
         action = at_impact(state, contacts, timed, -u_free, free_velocity, h)
         jacobian = push = contact_jacobian(action, topology.rolls)
-        turn = turned(model, contacts, action, free_velocity, h)
-        begins, ends = (
-            then(model, state, contacts, turn, twist) for twist in (before, free_velocity)
-        )
+        turning = Turning.of(model, state, contacts, action, free_velocity, h)
+        begins, ends = (turning.twists(twist) for twist in (before, free_velocity))
         velocity, rebound = at_once(
             action,
             contacts.restitution,
@@ -144,8 +142,7 @@ def contact_terms(
             contact_velocity(jacobian, begins),
         )
         bias = jnp.where(timed, rebound, bias)
-        back = quaternion.conjugate(turn)[:, :, None]
-        jacobian = jacobian[0], quaternion.rotate(back, jacobian[1])
+        jacobian = jacobian[0], turning.back(jacobian[1])
     else:
         jacobian = contact_jacobian(action, topology.rolls)
         velocity = contact_velocity(jacobian, free_velocity[bodies])

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.problem import Problem
 from jaxccp.collision.detect import Contacts
@@ -40,14 +41,13 @@ class Action:
         """
         own, blocks = problem.cones.split(lam)
         hits = jnp.where(self.timed[:, None], blocks, 0.0)
-        late = self.delay[:, None] * hits
 
-        def answered(impulses: Array) -> tuple[Array, Array]:
-            idle = jnp.zeros_like(own)
-            velocity = problem.delassus.apply(problem.cones.join(idle, impulses))
-            return problem.cones.split(velocity)
+        def answered(delay: Array) -> tuple[Array, Array]:
+            impulses = problem.cones.join(jnp.zeros_like(own), delay[:, None] * hits)
+            return problem.cones.split(problem.delassus.apply(impulses))
 
-        (rows, normals), (late_rows, late_normals) = answered(hits), answered(late)
+        both = jnp.stack([jnp.ones_like(self.delay), self.delay])
+        (rows, late_rows), (normals, late_normals) = jax.vmap(answered)(both)
         delay = _mean(late_normals[:, 0], normals[:, 0])
         delay = jnp.where(self.timed, self.delay, delay)
         own = (1.0 - _mean(late_rows, rows)) * own
@@ -100,37 +100,45 @@ def at_impact(
     return Action(delay, frame, start.lever + time[:, None] * flown, bounces, late=True)
 
 
-def turned(
-    model: Model,
-    contacts: Contacts,
-    action: Action,
-    free_velocity: Float[Array, "nb 6"],
-    h: Float[Array, ""] | float,
-) -> Float[Array, "c 2 4"]:
-    """By what rotation the bodies of a contact turn until its time of impact, those on joints and
-    tendons by none: how these move until then is left out."""
-    spin = jnp.where(jnp.asarray(model.topology.untouched)[:, None], free_velocity[:, 3:], 0.0)
-    return quaternion.exp((h * action.delay)[:, None, None] * spin[contacts.bodies])
+@dataclass(frozen=True)
+class Turning:
+    """How free bodies turn until they are hit, to first order; those on joints and tendons not at
+    all: how these move until then is left out."""
 
+    time: Float[Array, " c"]
+    """Until each contact's impact [s]."""
+    spin: Float[Array, "nb 3"]
+    inertia: Float[Array, "nb 3 3"]
+    """At the start of the step, world axes."""
+    bodies: Int[Array, "c 2"]
 
-def then(
-    model: Model,
-    state: State,
-    contacts: Contacts,
-    turn: Float[Array, "c 2 4"],
-    twist: Float[Array, "nb 6"],
-) -> Float[Array, "c 2 6"]:
-    """The twists that the bodies of contacts have once they have turned, their momenta being those
-    of ``twist`` at the start of the step."""
-    free = jnp.asarray(model.topology.untouched)[:, None, None]
-    eye = jnp.eye(3, dtype=twist.dtype)
-    inertia = world_inertia(model, quaternion.to_matrix(state.quaternion))
-    inertia = jnp.where(free, inertia, eye)
-    spins = jnp.einsum("bij,bj->bi", inertia, twist[:, 3:])
-    seen = quaternion.rotate(quaternion.conjugate(turn), spins[contacts.bodies])
-    inverse = linear3.inverse(inertia)[contacts.bodies]
-    spin = quaternion.rotate(turn, jnp.einsum("cbij,cbj->cbi", inverse, seen))
-    return jnp.concatenate([twist[contacts.bodies, :3], spin], axis=2)
+    @staticmethod
+    def of(
+        model: Model,
+        state: State,
+        contacts: Contacts,
+        action: Action,
+        free_velocity: Float[Array, "nb 6"],
+        h: Float[Array, ""] | float,
+    ) -> "Turning":
+        """Of a step of length ``h`` [s] with these twists without contact."""
+        spin = jnp.where(jnp.asarray(model.topology.untouched)[:, None], free_velocity[:, 3:], 0.0)
+        inertia = world_inertia(model, quaternion.to_matrix(state.quaternion))
+        return Turning(h * action.delay, spin, inertia, contacts.bodies)
+
+    def twists(self, twist: Float[Array, "nb 6"]) -> Float[Array, "c 2 6"]:
+        """Of the bodies of contacts once they have turned, their momenta being those of ``twist``
+        at the start of the step: d(I⁻¹L)/dt = ω × I⁻¹L − I⁻¹(ω × L)."""
+        momentum = jnp.einsum("bij,bj->bi", self.inertia, twist[:, 3:])
+        lost = linear3.inverse(self.inertia) @ jnp.cross(self.spin, momentum)[:, :, None]
+        rate = jnp.cross(self.spin, twist[:, 3:]) - lost[:, :, 0]
+        change = jnp.pad(rate, ((0, 0), (3, 0)))
+        return twist[self.bodies] + self.time[:, None, None] * change[self.bodies]
+
+    def back(self, rows: Float[Array, "c 2 w 3"]) -> Float[Array, "c 2 w 3"]:
+        """Angular parts of rows, turned back with the bodies to the start of the step."""
+        turn = self.time[:, None, None] * self.spin[self.bodies]
+        return rows - jnp.cross(turn[:, :, None], rows)
 
 
 def at_once(
@@ -156,8 +164,8 @@ def at_once(
     """
     later = (1.0 - action.delay)[:, None] * (velocity - before)
     approach = (velocity - later)[:, 0]
-    tangential = jnp.where(action.timed[:, None], later[:, 1:], 0.0)
-    return velocity.at[:, 1:].add(-tangential), restitution * approach - later[:, 0]
+    tangential = action.timed[:, None] & (np.arange(velocity.shape[1]) > 0)
+    return velocity - jnp.where(tangential, later, 0.0), restitution * approach - later[:, 0]
 
 
 def impacts(

@@ -76,13 +76,18 @@ class System:
     def after(self, lam: Float[Array, " n"]) -> Outcome:
         """What the impulses ``lam`` lead to."""
         own, blocks = self.problem.cones.split(lam)
-        moved, answer = self._moved(lam)
-        twist = transport_velocity = self.free_velocity + self.root.apply(moved)
         if self.action.late:
-            shifted, _answer = self._moved(self.action.early(self.problem, lam))
-            by_lever, _answer = self._moved(self.action.lever_early(self.problem, lam))
+            early, by_lever = (
+                at(self.problem, lam) for at in (self.action.early, self.action.lever_early)
+            )
+            every, answers = jax.vmap(self._moved)(jnp.stack([lam, early, by_lever]))
+            (moved, shifted, by_lever), answer = every, answers[0]
             transport_velocity = self.free_velocity + self.root.apply(shifted)
+            twist = self.free_velocity + self.root.apply(moved)
             twist = twist + self._spun(moved, shifted, by_lever)
+        else:
+            moved, answer = self._moved(lam)
+            twist = transport_velocity = self.free_velocity + self.root.apply(moved)
         if self.partition is not None:
             every = jnp.zeros(self.rows.bias.shape[0], lam.dtype)
             every = every.at[self.partition.eliminated].set(self.settled + answer)
