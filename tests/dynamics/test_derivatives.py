@@ -36,7 +36,7 @@ HOVER = 0.2 * H * np.hypot(1.5, 0.5)
 OF_LAW: dict[Law, dict[str, Lane]] = {
     # From the other start a contact stops sliding within reach of the differences.
     "ncp": MOVES
-    | {"impact": replace(MOVES["impact"], velocity=(0.5, 0.3, -1.2), spin=(1.5, -1, 3))},
+    | {"impact": replace(MOVES["impact"], velocity=(0.5, 0.3, -1.15), spin=(1.5, -1, 3))},
     "ccp": MOVES | {"slide": replace(MOVES["slide"], height=HOVER, velocity=(1.5, 0.5, 0.0))},
 }
 STEP_LENGTHS = {
