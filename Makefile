@@ -8,10 +8,10 @@ ARGS    ?=
 DEMO    ?= $(BIN)/jaxccp identify --demo --horizons 40 --out out/demo
 
 # Some of every folder, gradients and both laws among them: minutes instead of the whole suite's.
-QUICK := test_layers.py math $(addprefix ccp/test_,cones.py bb.py delassus.py admm.py elimination.py) \
+QUICK := test_layers.py math $(addprefix ccp/test_,cones.py bb.py delassus.py admm.py) \
          $(addprefix model/test_,shapes.py joints.py) $(addprefix collision/test_,capsule.py detect.py) \
          $(addprefix scene/test_,builder.py names.py) sensors \
-         $(addprefix dynamics/test_,contact_data.py grip.py descriptor.py) \
+         $(addprefix dynamics/test_,contact_data.py grip.py descriptor.py elimination.py) \
          $(addprefix io/test_,bad_problems.py trajectory.py sensors.py) viz/test_mesh.py \
          $(addprefix identify/test_,segments.py parameters.py) reference/test_gears.py \
          $(addprefix cli/test_,start.py simulate_model.py)

@@ -12,7 +12,7 @@ from jaxccp import Box, EulerImplicitLinearized, Material, Model, ModelBuilder, 
 from jaxccp.ccp import BodyDelassus, Cones, Law, Newton, Problem, Stop
 from jaxccp.collision.contact_cache import recall
 from jaxccp.collision.detect import detect
-from jaxccp.dynamics.system import assemble
+from jaxccp.dynamics.maximal import assemble
 from jaxccp.math import quaternion
 
 ACCURATE = Stop(1e-9, 0.0, 200)

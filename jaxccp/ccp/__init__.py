@@ -4,7 +4,6 @@ Usable without the rest of the package by anyone with an N, an r and cones.
 """
 
 from jaxccp.ccp.cones import Cones, equality, inequality
-from jaxccp.ccp.elimination.eliminated_delassus import EliminatedDelassus
 from jaxccp.ccp.operators import (
     Band,
     BlockSparseDelassus,
@@ -59,7 +58,6 @@ __all__ = [
     "Delassus",
     "DenseDelassus",
     "DerivativeStatus",
-    "EliminatedDelassus",
     "Gradient",
     "GradientNewton",
     "Law",

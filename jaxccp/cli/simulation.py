@@ -12,7 +12,7 @@ from jaxtyping import Array, Float
 from jaxccp.ccp import Status
 from jaxccp.collision.detect import detect
 from jaxccp.dynamics import Carry, Descriptor, Stepper, Trajectory, describe, energy, rollout
-from jaxccp.dynamics.system import assemble
+from jaxccp.dynamics.maximal import assemble
 from jaxccp.io import Recording, record
 from jaxccp.model import Model, State, joint_motion
 from jaxccp.scene import contact_capacity

@@ -7,11 +7,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxccp.ccp.elimination.equalities import equalities
-from jaxccp.dynamics.elimination import partition
 from jaxccp.dynamics.forces import total_force
 from jaxccp.dynamics.inertia import InverseRoot, inverse_root, world_inertia
 from jaxccp.dynamics.inputs import check_inputs
+from jaxccp.dynamics.maximal.equalities import equalities
+from jaxccp.dynamics.maximal.partition import partition
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.rows.servo import explicit
 from jaxccp.math import quaternion, safe
@@ -54,7 +54,7 @@ def accelerations(
     L that may be imposed; J̇V is the derivative of JV along the motion. A rotor of inertia a is a
     row as well, with compliance 1/a (Featherstone, Rigid Body Dynamics Algorithms, 2008, section
     3.5). They are eliminated as in a step, along trees in O(n)
-    (:mod:`jaxccp.ccp.elimination.equalities`).
+    (:mod:`jaxccp.dynamics.maximal.equalities`).
     """
     check_inputs(model, force, control)
     moving = jnp.asarray(model.topology.free)[:, None]

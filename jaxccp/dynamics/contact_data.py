@@ -11,8 +11,9 @@ from jaxccp.ccp.derivative.linearization import sliding
 from jaxccp.ccp.problem import Law
 from jaxccp.ccp.solution import Solution
 from jaxccp.collision.detect import Contacts
+from jaxccp.dynamics.maximal.maximal_system import MaximalSystem
+from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
-from jaxccp.dynamics.system import Outcome, System
 
 
 class Mode(IntEnum):
@@ -73,7 +74,7 @@ class ContactData:
 
 def contact_data(
     contacts: Contacts,
-    system: System | ReducedSystem,
+    system: MaximalSystem | ReducedSystem,
     solution: Solution,
     outcome: Outcome,
     law: Law,
@@ -82,7 +83,7 @@ def contact_data(
     """The contacts of a step with their part of its ``outcome``.
 
     Args:
-        contacts: as given to :func:`jaxccp.dynamics.system.assemble`.
+        contacts: as given to :func:`jaxccp.dynamics.maximal.assemble`.
         system: the step's problem.
         solution: of that problem.
         outcome: what that solution leads to.

@@ -17,8 +17,8 @@ from jaxccp.ccp.cones import Cones
 from jaxccp.ccp.operators import BodyDelassus, CoupledDelassus
 from jaxccp.ccp.problem import Problem
 from jaxccp.dynamics.inertia import InverseRoot
+from jaxccp.dynamics.maximal.maximal_system import MaximalSystem
 from jaxccp.dynamics.offsets import Offsets
-from jaxccp.dynamics.system import System
 from jaxccp.math import linear3
 from jaxccp.model.model import Model
 
@@ -140,7 +140,7 @@ class Descriptor:
 
 def describe(
     model: Model,
-    system: System,
+    system: MaximalSystem,
     blocks: KRMBlocks | None = None,
     weights: tuple[Array | float, Array | float, Array | float] = (0.0, 0.0, 1.0),
 ) -> Descriptor:
@@ -148,7 +148,7 @@ def describe(
 
     Args:
         model: what ``system`` was assembled from.
-        system: :func:`jaxccp.dynamics.system.assemble`'s with ``eliminate=False``, the forces of
+        system: :func:`jaxccp.dynamics.maximal.assemble`'s with ``eliminate=False``, the forces of
             ``blocks`` at the present pose being among the applied ones.
         blocks: K/R/M blocks; H is then M + c_K K + c_R R + c_M M.
         weights: c_K, c_R, c_M: (h², h, 1) for a step of Euler implicit linearised of length h.

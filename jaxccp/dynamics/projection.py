@@ -13,7 +13,7 @@ from jaxccp.ccp.solve import Gradient, Stop, solve
 from jaxccp.ccp.solver import Solver
 from jaxccp.collision.detect import Contacts, detect
 from jaxccp.dynamics import reduced
-from jaxccp.dynamics.system import assemble
+from jaxccp.dynamics.maximal import assemble
 from jaxccp.math import quaternion
 from jaxccp.model.family import Family, FrameMap, MassRoot
 from jaxccp.model.kinematics import joint_motion, tree_motion

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from jaxccp.ccp import CG, BodyDelassus, Cones, CoupledDelassus, Problem, Stop, solve
 from jaxccp.collision.detect import Contacts, detect
 from jaxccp.dynamics import Descriptor, KRMBlocks, describe, matrices
-from jaxccp.dynamics.system import System, assemble
+from jaxccp.dynamics.maximal import MaximalSystem, assemble
 from jaxccp.model import Box, Capsule, Model, Plane, Sphere, State
 from jaxccp.scene import ModelBuilder
 
@@ -21,7 +21,9 @@ H = 2e-3
 
 
 @cache
-def step() -> tuple[Model, State, Contacts, System, Descriptor, Problem, np.ndarray, np.ndarray]:
+def step() -> tuple[
+    Model, State, Contacts, MaximalSystem, Descriptor, Problem, np.ndarray, np.ndarray
+]:
     """Two free bodies and two fixed ones at contacts made up, one of them soft, one slot not in
     use. What is known of the step, and the velocities after some impulses by both ways."""
     rng = np.random.default_rng(0)

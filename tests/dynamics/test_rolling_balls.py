@@ -10,7 +10,7 @@ import pytest
 
 from jaxccp.collision.detect import detect
 from jaxccp.dynamics import EulerImplicitLinearized, Trajectory, describe, matrices, rollout
-from jaxccp.dynamics.system import assemble
+from jaxccp.dynamics.maximal import assemble
 from jaxccp.model import Material, Plane, Sphere
 from jaxccp.scene import ModelBuilder
 

@@ -24,7 +24,7 @@ from jaxccp.dynamics import (
     matrices,
     rollout,
 )
-from jaxccp.dynamics.system import System, assemble
+from jaxccp.dynamics.maximal import MaximalSystem, assemble
 from jaxccp.io import read_problem, write_system
 from jaxccp.math import quaternion
 from jaxccp.model import (
@@ -292,12 +292,12 @@ def test_rows_are_derivatives_of_lengths() -> None:
 
 
 @pytest.fixture(scope="module")
-def problems() -> tuple[System, Array, Array]:
+def problems() -> tuple[MaximalSystem, Array, Array]:
     """A step's problem over all rows; the matrix over those left, and its diagonal by itself."""
     model, state = scene()
 
     @jax.jit
-    def build(state: State) -> tuple[System, Array, Array]:
+    def build(state: State) -> tuple[MaximalSystem, Array, Array]:
         motion = joint_motion(model, state)
         contacts = detect(model, state)
         whole, left = (

@@ -7,9 +7,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inertia import rotate_freely, spin_of, world_inertia
+from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reduced.bias import trust
 from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
-from jaxccp.dynamics.system import Outcome
 from jaxccp.math import linear3, quaternion, safe
 from jaxccp.model.family_frames import with_frames
 from jaxccp.model.forward_kinematics import forward_kinematics
@@ -60,7 +60,7 @@ def advance(model: Model, state: State, system: ReducedSystem, outcome: Outcome)
 
 def _overtaken(model: Model, system: ReducedSystem, outcome: Outcome) -> Float[Array, "nb 3"]:
     """Angular momentum [N m s] that levers leave out where a body without joints is hit more than
-    once in a step: see :meth:`jaxccp.dynamics.system.System.after`."""
+    once in a step: see :meth:`jaxccp.dynamics.maximal.MaximalSystem.after`."""
     free = system.free()
     moved = (outcome.twist - system.twists(free))[:, :3]
     shifted = system.twists(outcome.transport_velocity - free)[:, :3]

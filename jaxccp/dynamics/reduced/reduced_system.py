@@ -14,6 +14,7 @@ from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact_rows import ContactUnits, contact_terms
 from jaxccp.dynamics.forces import total_force
 from jaxccp.dynamics.impact import Action
+from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reduced.bias import momentum_rate
 from jaxccp.dynamics.reduced.body_mass import BodyMass
 from jaxccp.dynamics.reduced.closing import Closing, close
@@ -23,7 +24,6 @@ from jaxccp.dynamics.reduced.screws import screws
 from jaxccp.dynamics.reduced.velocities import Velocities
 from jaxccp.dynamics.rows import acting_rows, scalar_rows
 from jaxccp.dynamics.rows.row import Rows, Step
-from jaxccp.dynamics.system import Outcome
 from jaxccp.model.family import FrameMap
 from jaxccp.model.kinematics import JointMotion
 from jaxccp.model.model import Model, Topology

@@ -6,9 +6,9 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
+from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reduced.advance import moved
 from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
-from jaxccp.dynamics.system import Outcome
 from jaxccp.model.kinematics import tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State

@@ -4,9 +4,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reaction import through_rows
 from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
-from jaxccp.dynamics.system import Outcome
 from jaxccp.model.kinematics import joint_frames
 from jaxccp.model.model import Model
 from jaxccp.model.state import State

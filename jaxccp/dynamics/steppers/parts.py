@@ -13,12 +13,13 @@ from jaxccp.collision.detect import Contacts, detect
 from jaxccp.dynamics import maximal, reduced
 from jaxccp.dynamics.contact_data import contact_data
 from jaxccp.dynamics.inputs import check_inputs
+from jaxccp.dynamics.maximal.maximal_system import MaximalSystem
+from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reaction import contact_wrenches, tendon_forces
 from jaxccp.dynamics.reduced import ReducedSystem
 from jaxccp.dynamics.rows.row import rates
 from jaxccp.dynamics.step_report import StepReport, report
 from jaxccp.dynamics.steppers.settings import Settings
-from jaxccp.dynamics.system import Outcome, System, assemble
 from jaxccp.model.kinematics import JointMotion, joint_motion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import Rotors, State
@@ -36,7 +37,7 @@ class Assembled:
     contacts: Contacts
     motion: JointMotion | None
     """None where there are no joints."""
-    system: System | ReducedSystem
+    system: MaximalSystem | ReducedSystem
 
 
 def assembled(
@@ -59,7 +60,7 @@ def assembled(
     else:
         motion = joint_motion(model, state) if model.topology.linkage.linked else None
         eliminate = settings.eliminate
-        system = assemble(model, state, contacts, h, force, motion, control, eliminate)
+        system = maximal.assemble(model, state, contacts, h, force, motion, control, eliminate)
     if motion is not None:
         state = replace(state, joint_positions=motion.coordinate)
     return Assembled(model, state, contacts, motion, system)

@@ -1,4 +1,4 @@
-"""The system descriptor: joints, contacts and free motion as one cone complementarity problem."""
+"""The problem of a step on the twists of all bodies: joints, contacts and free motion."""
 
 from dataclasses import dataclass, field, replace
 
@@ -7,16 +7,17 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.cones import Cones
-from jaxccp.ccp.elimination.eliminated_delassus import EliminatedDelassus
-from jaxccp.ccp.elimination.equalities import Equalities, equalities
 from jaxccp.ccp.operators import BodyDelassus
 from jaxccp.ccp.problem import Problem
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact_rows import ContactUnits, contact_terms, whiten_contacts
-from jaxccp.dynamics.elimination import Partition, partition
 from jaxccp.dynamics.forces import total_force
 from jaxccp.dynamics.impact import Action
 from jaxccp.dynamics.inertia import InverseRoot, inverse_root
+from jaxccp.dynamics.maximal.eliminated_delassus import EliminatedDelassus
+from jaxccp.dynamics.maximal.equalities import Equalities, equalities
+from jaxccp.dynamics.maximal.partition import Partition, partition
+from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.rows import scalar_rows
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.math import quaternion
@@ -25,29 +26,9 @@ from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """Of a step. The twists differ where a bouncing contact acts late in the step: the body first
-    flies on."""
-
-    twist: Float[Array, "nb 6"]
-    """After the impulses."""
-    transport_velocity: Float[Array, "nb 6"] | Float[Array, " nv"]
-    """What carries the poses over the step: twists, or velocities of degrees of freedom."""
-    scalars: Float[Array, " s"]
-    """Impulses of all scalar rows, the eliminated ones included."""
-    contacts: Float[Array, "c w"]
-    """Impulses of the contacts in the world: linear, then angular where contacts roll."""
-    lever_velocity: Float[Array, " nv"] | None = None
-    """What would carry the poses had each impulse the delay at which its lever is taken; None where
-    all impulses act at the start, and in maximal coordinates."""
-    families: tuple[Float[Array, " nv"], ...] = ()
-    """Velocities of the model's families after the impulses."""
-
-
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class System:
+class MaximalSystem:
     """One step's problem and how its solution acts on the bodies."""
 
     problem: Problem
@@ -136,7 +117,7 @@ def assemble(
     motion: JointMotion | None = None,
     control: Float[Array, " nm"] | None = None,
     eliminate: bool = True,
-) -> System:
+) -> MaximalSystem:
     """The problem of one step of length ``h`` [s] with applied forces and torques (world).
 
     ``motion`` is that of the joints, None for a model that has none; ``control`` is 0 unless
@@ -180,7 +161,7 @@ def assemble(
     r = jnp.concatenate([rows.velocity(free_velocity) + rows.bias, touching.r])
     operator = delassus if held is None else EliminatedDelassus(delassus, held)
     cones = Cones(rows.lo, rows.hi, terms.friction, rolling=touching.rolling)
-    return System(
+    return MaximalSystem(
         problem=Problem(operator, r, cones),
         delassus=delassus,
         pushes=pushes,

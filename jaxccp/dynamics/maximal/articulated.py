@@ -23,7 +23,7 @@ from jax import lax
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float
 
-from jaxccp.ccp.elimination.forest import Forest
+from jaxccp.dynamics.maximal.forest import Forest
 
 
 @jax.tree_util.register_dataclass

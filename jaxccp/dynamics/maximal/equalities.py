@@ -8,8 +8,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int
 
-from jaxccp.ccp.elimination.articulated import Articulated, articulate
-from jaxccp.ccp.elimination.forest import Forest
+from jaxccp.dynamics.maximal.articulated import Articulated, articulate
+from jaxccp.dynamics.maximal.forest import Forest
 from jaxccp.math.saddle import pseudo_inverse
 
 REFINEMENTS = 1

@@ -8,14 +8,15 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inertia import carry_spin, rotate_freely
+from jaxccp.dynamics.maximal.maximal_system import MaximalSystem
+from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reaction import reactions as through_joints
-from jaxccp.dynamics.system import Outcome, System
 from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 
-def advance(model: Model, state: State, system: System, outcome: Outcome) -> State:
+def advance(model: Model, state: State, system: MaximalSystem, outcome: Outcome) -> State:
     """The state with the velocities after the step and the poses to which it leads."""
     twist, transport_velocity, h = outcome.twist, outcome.transport_velocity, system.h
     free = jnp.asarray(model.topology.free)[:, None]
@@ -31,7 +32,7 @@ def advance(model: Model, state: State, system: System, outcome: Outcome) -> Sta
 
 
 def corrected(
-    model: Model, state: State, system: System, outcome: Outcome, corrections: int
+    model: Model, state: State, system: MaximalSystem, outcome: Outcome, corrections: int
 ) -> Outcome:
     """The outcome with impulses along the present rows of joints and held tendons by which the
     poses it leads to miss nothing, but h ω per correction of what the one before has left (SHAKE,
@@ -61,7 +62,11 @@ def corrected(
 
 
 def reactions(
-    model: Model, state: State, system: System, outcome: Outcome, wrench: Float[Array, "nb 6"]
+    model: Model,
+    state: State,
+    system: MaximalSystem,
+    outcome: Outcome,
+    wrench: Float[Array, "nb 6"],
 ) -> Float[Array, "nj 6"]:
     """Force [N] and torque [N m] of each joint on its second body, mean over a step, world axes;
     ``wrench``, what the contacts do to the bodies, is none of it."""

@@ -7,9 +7,9 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float, Int
 
-from jaxccp.ccp.elimination.equalities import Equalities
 from jaxccp.ccp.operators import BodyDelassus, Delassus
 from jaxccp.ccp.operators.dense import densified
+from jaxccp.dynamics.maximal.equalities import Equalities
 
 
 @jax.tree_util.register_dataclass

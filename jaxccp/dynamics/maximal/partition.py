@@ -5,8 +5,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from jaxccp.ccp.elimination.forest import Edge, Forest, forest
 from jaxccp.content import ByContent
+from jaxccp.dynamics.maximal.forest import Edge, Forest, forest
 from jaxccp.model.model import Topology
 
 

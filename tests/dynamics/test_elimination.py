@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from jaxccp.ccp import BodyDelassus
-from jaxccp.ccp.elimination.eliminated_delassus import EliminatedDelassus
-from jaxccp.ccp.elimination.equalities import Equalities, equalities
-from jaxccp.ccp.elimination.forest import Edge, forest
+from jaxccp.dynamics.maximal.eliminated_delassus import EliminatedDelassus
+from jaxccp.dynamics.maximal.equalities import Equalities, equalities
+from jaxccp.dynamics.maximal.forest import Edge, forest
 
 PARENTS = (None, 0, 1, 2, 2, None, 5, 0, None)
 """Of each body: two limbs on the fixed body 0, a pair on its own, a body that nothing holds."""

@@ -1,1 +1,0 @@
-"""Exact elimination of equality rows: along trees of bodies in O(n), what closes loops densely."""
