@@ -83,7 +83,7 @@ class Descriptor:
     def problem(self) -> Problem:
         """The Schur complement: the problem in the multipliers alone, by a Cholesky of H.
 
-        Without K/R/M blocks ``System.problem`` is the same and cheaper.
+        Without K/R/M blocks ``MaximalSystem.problem`` is the same and cheaper.
         """
         delassus = CoupledDelassus(self.jacobian, jnp.linalg.cholesky(self.matrix()))
         r = self.jacobian.velocity(delassus.velocities(self.force)) + self.bias
