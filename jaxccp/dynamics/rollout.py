@@ -7,12 +7,13 @@ from typing import TypeVar, cast
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 from rich.progress import track
 
 from jaxccp.ccp.derivative import IMPULSES
-from jaxccp.dynamics.capacity import adapted, needs
+from jaxccp.dynamics.capacity import adapted, needs, trimmed
 from jaxccp.dynamics.inputs import Inputs, check_inputs
 from jaxccp.dynamics.step_report import StepReport, merge, raise_for_overflow
 from jaxccp.dynamics.stepper import Carry, Stepper
@@ -125,16 +126,17 @@ def fit_capacity(
         controls: likewise.
     """
 
-    def run(fitted: Model) -> tuple[None, Array]:
+    def run(fitted: Model) -> tuple[Array, Array]:
         def one(state: State, inputs: Inputs) -> tuple[Array, Array]:
             report = _scan(fitted, state, stepper, inputs, 1, steps, None)[1].report
             return report.contacts, report.candidates
 
         for _ in range(state.time.ndim):
             one = jax.vmap(one)
-        return None, needs(*one(state, (forces, controls)))
+        needed = needs(*one(state, (forces, controls)))
+        return needed, needed
 
-    return adapted(model, state, run)[1]
+    return trimmed(model, np.asarray(adapted(model, state, run)[0]))
 
 
 @partial(jax.jit, static_argnames=("stepper", "records", "every", "segment"))
