@@ -15,6 +15,7 @@ app = typer.Typer(
 app.command("identify")(commands.identify)
 app.command("simulate")(commands.simulate)
 app.command("solve")(commands.solve)
+app.command("view")(commands.view)
 
 
 def _version(wanted: bool) -> None:

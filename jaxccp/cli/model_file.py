@@ -58,8 +58,9 @@ def open_model(
     return Opened(loaded, state, controls)
 
 
-def write_motion(out: Path, loaded: Loaded, run: Run) -> dict[str, str]:
-    """Write time, qpos and qvel, the initial state first."""
+def write_motion(out: Path, source: str, loaded: Loaded, run: Run) -> dict[str, str]:
+    """Write time, qpos and qvel, the initial state first, and the model file's path."""
     qpos, qvel = jax.jit(jax.vmap(lambda s: loaded.layout.coordinates(loaded.model, s)))(run.states)
-    write_npz(out, time=run.recording.time, qpos=np.asarray(qpos), qvel=np.asarray(qvel))
+    motion = {"time": run.recording.time, "qpos": np.asarray(qpos), "qvel": np.asarray(qvel)}
+    write_npz(out, **motion, source=np.array(source))
     return {"trajectory": str(out)}

@@ -76,7 +76,9 @@ def simulate_command(
         if loaded is not None:
             settings |= {"ignored": loaded.ignored, "approximated": loaded.approximated}
             files = (
-                {} if out is None else write_motion(out / f"{Path(scene).stem}.npz", loaded, run)
+                {}
+                if out is None
+                else write_motion(out / f"{Path(scene).stem}.npz", scene, loaded, run)
             )
         else:
             files = {} if out is None else _write(out, scene, model, run, law, dt)
@@ -99,7 +101,7 @@ def _progress() -> Progress:
 
 def _write(out: Path, scene: str, model: Model, run: Run, law: Law, dt: float) -> dict[str, str]:
     trajectory = out / f"{scene}.npz"
-    save_trajectory(trajectory, run.recording)
+    save_trajectory(trajectory, run.recording, scene)
     files = {"trajectory": str(trajectory)}
     if importlib.util.find_spec("matplotlib") is None:
         typer.echo("No picture: it needs matplotlib, pip install 'jaxccp[viz]'", err=True)

@@ -4,10 +4,11 @@
     time (n+1,) [s]       position (n+1, nb, 3) [m]       quaternion (n+1, nb, 4) wxyz, unit
     velocity, angular_velocity (n+1, nb, 3) [m/s], [rad/s], world      energy (n+1,) [J]
     contacts, iterations, status, overflow (n,), integers     residual_ccp, residual_ncp (n,) [m/s]
+    source                the built-in scene whose motion it is, "" for any other
 
 Sample 0 is the initial state; entry i of the last two lines is of the steps from sample i to
 i + 1 (most contacts, sum of iterations, worst of the others). Of B copies run at once, every array
-but ``time`` and ``bodies`` has a leading axis B.
+but ``time``, ``bodies`` and ``source`` has a leading axis B.
 """
 
 from dataclasses import asdict, dataclass
@@ -96,14 +97,15 @@ def _of_steps(report: StepReport) -> dict[str, np.ndarray]:
     }
 
 
-def save_trajectory(path: str | Path, recording: Recording) -> None:
-    """Write the file, whole or not at all.
+def save_trajectory(path: str | Path, recording: Recording, source: str = "") -> None:
+    """Write the file, whole or not at all; ``source`` is the built-in scene that it is of.
 
     Raises:
         InputError: the folder cannot be made or written to.
     """
     arrays = asdict(recording) | {
         "layout": np.array(LAYOUT),
+        "source": np.array(source),
         "bodies": np.array(recording.bodies),
         "overflow": np.asarray(recording.overflow, np.int8),
     }

@@ -67,7 +67,7 @@ def test_trajectory_is_that_of_mujoco(crane: tuple[Path, np.ndarray, Result]) ->
         qpos.append(data.qpos.copy())
         qvel.append(data.qvel.copy())
     with np.load(folder / "out" / "crane.npz") as found:
-        assert sorted(found) == ["qpos", "qvel", "time"]
+        assert sorted(found) == ["qpos", "qvel", "source", "time"]
         np.testing.assert_allclose(found["time"], DT * np.arange(STEPS + 1), atol=1e-12)
         np.testing.assert_allclose(found["qpos"][0], qpos[0], atol=1e-12)
         # In one step the rates change by up to 0.13 rad/s.

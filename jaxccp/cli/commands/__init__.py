@@ -3,5 +3,6 @@
 from jaxccp.cli.commands.identify_command import identify
 from jaxccp.cli.commands.simulate_command import simulate
 from jaxccp.cli.commands.solve_command import solve
+from jaxccp.cli.commands.view_command import view
 
-__all__ = ["identify", "simulate", "solve"]
+__all__ = ["identify", "simulate", "solve", "view"]

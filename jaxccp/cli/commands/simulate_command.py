@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from jaxccp.cli.known_names import MODEL_FILES, SCENES
+from jaxccp.cli.known_names import SCENES
 from jaxccp.cli.options import (
     CONTACT_SOLVERS,
     CacheOption,
@@ -15,28 +15,11 @@ from jaxccp.cli.options import (
     StepperOption,
     contact_solver,
     folder,
+    is_model,
     positive,
     present,
-    unknown,
+    scene_or_model,
 )
-
-
-def _is_model(scene: str) -> bool:
-    return Path(scene).suffix.lower() in MODEL_FILES
-
-
-def _scene(value: str) -> str:
-    if _is_model(value):
-        present(Path(value))
-        return value
-    if value in SCENES:
-        return value
-    if Path(value).suffix or Path(value).exists():
-        raise typer.BadParameter(
-            f"{value!r} is no model file: those are MJCF, which ends in .xml or .mjcf, and URDF, "
-            f"in .urdf; the built-in scenes are {', '.join(SCENES)}"
-        )
-    raise typer.BadParameter(f"{unknown(value, SCENES)} A model file ends in .xml, .mjcf or .urdf.")
 
 
 def simulate(
@@ -44,7 +27,7 @@ def simulate(
         str,
         typer.Argument(
             metavar=f"[{'|'.join(SCENES)}|FILE]",
-            callback=_scene,
+            callback=scene_or_model,
             help="Built-in scene, or an MJCF or URDF file (which needs mujoco).",
         ),
     ],
@@ -127,7 +110,7 @@ def simulate(
     beyond the capacity, or numbers that are not finite; reported and written all the same),
     2 bad input or usage (nothing is simulated or written).
     """
-    from_file = _is_model(scene)
+    from_file = is_model(scene)
     _check_usage(from_file, copies, init, ctrl, allow_unsupported)
     steps = round(duration / dt)
     if steps < 1:

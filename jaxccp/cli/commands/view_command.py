@@ -1,0 +1,108 @@
+"""``jaxccp view``: a motion in the browser, live or as one file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jaxccp.cli.known_names import SCENES
+from jaxccp.cli.options import CacheOption, positive, present, scene_or_model
+
+MOTION = ".npz"
+
+
+def _target(value: str) -> str:
+    if Path(value).suffix.lower() == MOTION:
+        present(Path(value))
+        return value
+    return scene_or_model(value)
+
+
+def _model(value: str | None) -> str | None:
+    return None if value is None else scene_or_model(value)
+
+
+def _page(value: Path | None) -> Path | None:
+    if value is not None and value.suffix.lower() not in (".html", ".htm"):
+        raise typer.BadParameter(f"{value} does not end in .html")
+    return value
+
+
+def view(
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar=f"[{'|'.join(SCENES)}|MODEL|MOTION.npz]",
+            callback=_target,
+            help="Built-in scene, or an MJCF or URDF file (which needs mujoco), to be simulated; "
+            "or a motion that jaxccp simulate --out has written.",
+        ),
+    ],
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            "--html",
+            metavar="FILE",
+            callback=_page,
+            help="Write one page that plays the motion, without a network, in place of showing it.",
+        ),
+    ] = None,
+    port: Annotated[
+        int, typer.Option(min=1, max=65535, help="Where the browser finds it: localhost:PORT.")
+    ] = 8080,
+    speed: Annotated[
+        float,
+        typer.Option(callback=positive, help="Of the page: seconds of motion a second."),
+    ] = 1.0,
+    follow: Annotated[
+        str | None, typer.Option(metavar="BODY", help="That the camera follows from the start.")
+    ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SCENE|FILE",
+            callback=_model,
+            help="Whose motion MOTION.npz is; not needed where the file says it.",
+        ),
+    ] = None,
+    copy: Annotated[int, typer.Option(min=0, help="Which of a batch in MOTION.npz.")] = 0,
+    dt: Annotated[
+        float, typer.Option("--dt", callback=positive, help="Length of a simulated step [s].")
+    ] = 1e-3,
+    duration: Annotated[float, typer.Option(callback=positive, help="Simulated time [s].")] = 2.0,
+    seed: Annotated[int, typer.Option(help="Of a scene's random initial state.")] = 0,
+    allow_unsupported: Annotated[
+        bool,
+        typer.Option(
+            "--allow-unsupported",
+            help="Leave out elements of a model file that cannot be simulated.",
+        ),
+    ] = False,
+    cache: CacheOption = None,
+) -> None:
+    """Show a motion in the browser: every shape, contact forces as arrows, a time line.
+
+    Simulates a scene or a model file first, under the convex law and without controls; of a
+    recorded motion contact forces are not known. Needs viser: pip install 'jaxccp[viz]'.
+
+    Exit code: 0 done, 2 bad input or usage (nothing is shown or written).
+    """
+    from jaxccp.cli.cache import keep_programs
+
+    keep_programs(cache)
+    from jaxccp.cli.run_view import view_command
+
+    view_command(
+        target=target,
+        motion=Path(target).suffix.lower() == MOTION,
+        page=html,
+        port=port,
+        speed=speed,
+        follow=follow,
+        source=model,
+        copy=copy,
+        dt=dt,
+        duration=duration,
+        seed=seed,
+        allow_unsupported=allow_unsupported,
+    )

@@ -1,0 +1,148 @@
+"""The work of ``jaxccp view``: a motion, simulated or read, shown or written as a page."""
+
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import typer
+
+from jaxccp.cli.bad_input import bad_input_exits
+from jaxccp.cli.known_names import SCENES as KNOWN
+from jaxccp.cli.options import is_model, refuse
+from jaxccp.dynamics import ContactData, EulerImplicitLinearized, rollout
+from jaxccp.io import Loaded, load, load_trajectory, write_file
+from jaxccp.io.arrays import Arrays
+from jaxccp.model import Model, State
+from jaxccp.names import index
+from jaxccp.scene.library import SCENES
+
+RATE = 60.0
+"""Instants a second that are kept of a simulation."""
+
+
+@dataclass(frozen=True)
+class Motion:
+    """Poses at n instants."""
+
+    model: Model
+    time: np.ndarray
+    position: np.ndarray
+    quaternion: np.ndarray
+    contacts: ContactData | None
+
+
+def view_command(
+    *,
+    target: str,
+    motion: bool,
+    page: Path | None,
+    port: int,
+    speed: float,
+    follow: str | None,
+    source: str | None,
+    copy: int,
+    dt: float,
+    duration: float,
+    seed: int,
+    allow_unsupported: bool,
+) -> None:
+    """Find the motion and show it; the options are those of the command."""
+    if importlib.util.find_spec("viser") is None or importlib.util.find_spec("matplotlib") is None:
+        refuse("viewing needs viser and matplotlib: pip install 'jaxccp[viz]'")
+    with bad_input_exits():
+        whose = _whose(Path(target), source) if motion else target
+        model, state, loaded = _opened(whose, seed, allow_unsupported)
+        if follow is not None:
+            try:
+                index("the model", "body", model.topology.bodies, follow)
+            except ValueError as error:
+                refuse(str(error))
+        if motion:
+            found = _recorded(Path(target), model, state, loaded, copy)
+        else:
+            found = _simulated(model, state, dt, duration)
+        _show(found, target, page, port, speed, follow)
+
+
+def _show(
+    motion: Motion, name: str, page: Path | None, port: int, speed: float, follow: str | None
+) -> None:
+    from jaxccp.viz.browser import html, serve
+    from jaxccp.viz.replay import replay
+
+    try:
+        shown = replay(
+            motion.model, motion.time, motion.position, motion.quaternion, motion.contacts
+        )
+    except ValueError as error:
+        refuse(f"{name}: {error}")
+    if page is not None:
+        text = html(shown, speed).encode()
+        write_file(page, lambda file: file.write(text))
+        typer.echo(f"{page}: {motion.time[-1]:.3g} s, {len(text) / 1e6:.1f} MB")
+        return
+    try:
+        serve(shown, port, follow)
+    except KeyboardInterrupt:
+        typer.echo("")
+
+
+def _opened(source: str, seed: int, allow_unsupported: bool) -> tuple[Model, State, Loaded | None]:
+    if is_model(source):
+        loaded = load(Path(source), allow_unsupported=allow_unsupported)
+        return loaded.model, loaded.state, loaded
+    return *SCENES[source](jax.random.key(seed)), None
+
+
+def _simulated(model: Model, state: State, dt: float, duration: float) -> Motion:
+    every = max(1, round(1.0 / (RATE * dt)))
+    steps = every * max(1, round(duration / (every * dt)))
+    stepper = EulerImplicitLinearized(dt, contact_data=True)
+    _, path = rollout(model, state, stepper, steps, every=every, progress=True)
+
+    def joined(first: jax.Array, rest: jax.Array) -> np.ndarray:
+        return np.concatenate([np.asarray(first)[None], np.asarray(rest)])
+
+    time = joined(state.time, path.state.time)
+    position = joined(state.position, path.state.position)
+    quaternion = joined(state.quaternion, path.state.quaternion)
+    return Motion(model, time, position, quaternion, path.report.contact_data)
+
+
+def _whose(path: Path, source: str | None) -> str:
+    """The scene or model file that a recorded motion is of."""
+    with Arrays(path) as arrays:
+        if source is None:
+            source = arrays.text("source") if "source" in arrays else ""
+    if source in KNOWN or (is_model(source) and Path(source).exists()):
+        return source
+    what = f"its model {source!r} is not there" if source else "does not say whose"
+    refuse(f"{path}: a motion, {what}: name the scene or the model file with --model")
+
+
+def _recorded(path: Path, model: Model, state: State, loaded: Loaded | None, copy: int) -> Motion:
+    """A motion from disk: of a model file in MuJoCo's coordinates, of all else as poses."""
+    if loaded is not None:
+        with Arrays(path) as arrays:
+            arrays.require("time", "qpos")
+            time = arrays.floats("time", None)
+            qpos = arrays.floats("qpos", len(time), loaded.layout.places.nq)
+        rest = jnp.zeros(loaded.layout.places.nv)
+
+        @jax.jit
+        @jax.vmap
+        def posed(q: jax.Array) -> State:
+            return loaded.layout.state(model, state, q, rest)
+
+        states = posed(jnp.asarray(qpos, float))
+        return Motion(model, time, np.asarray(states.position), np.asarray(states.quaternion), None)
+    recording = load_trajectory(path)
+    position, quaternion = recording.position, recording.quaternion
+    if position.ndim == 4:
+        if copy >= len(position):
+            refuse(f"{path}: has {len(position)} copies: --copy is at most {len(position) - 1}")
+        position, quaternion = position[copy], quaternion[copy]
+    return Motion(model, recording.time, position, quaternion, None)

@@ -1,0 +1,192 @@
+"""Replays in the browser, through viser: live, or as one file that needs nothing else."""
+
+import io
+import time
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import viser
+
+from jaxccp.viz.picture import FIXED, PALETTE
+from jaxccp.viz.replay import Replay
+
+RATE = 30.0
+"""Pictures a second."""
+FORCE = 0.35
+"""Length of an arrow, as a share of the size of the scene, where a force is all bodies' weight."""
+ARROWS = (200, 60, 40)
+HEAD = 0.02
+"""Length of an arrow's head, as a share of the size of the scene; shorter arrows are left out."""
+SPEEDS = ("0.1", "0.25", "0.5", "1", "2")
+NOBODY = "nobody"
+
+
+@dataclass
+class _Stage:
+    """A scene of viser's that shows one instant."""
+
+    replay: Replay
+    frames: dict[int, Any]
+    arrows: Any
+    size: float
+
+    def show(self, index: int, forces: bool = True) -> None:
+        """Move all bodies to where they are at this instant, and arrows, if any are wanted."""
+        replay = self.replay
+        for body, frame in self.frames.items():
+            frame.position = replay.position[index, body]
+            frame.wxyz = replay.quaternion[index, body]
+        if self.arrows is not None:
+            points = _arrows(replay, index, self.size)
+            self.arrows.visible = forces and bool(len(points))
+            if len(points):
+                self.arrows.points = points
+
+
+def html(replay: Replay, speed: float = 1.0) -> str:
+    """A page that plays the motion, with all that it needs, for a browser without a network.
+
+    Args:
+        replay: what is drawn.
+        speed: seconds of motion a second.
+    """
+    with redirect_stdout(io.StringIO()):  # viser tells of a server that nobody is to visit
+        server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+        try:
+            stage = _stage(server, replay)
+            recorder = server.get_scene_serializer()
+            for index in _pictures(replay, speed):
+                stage.show(int(index))
+                recorder.insert_sleep(1.0 / RATE)
+            return recorder.as_html()
+        finally:
+            server.stop()
+
+
+def serve(replay: Replay, port: int, follow: str | None = None) -> None:
+    """Show the motion at http://localhost:``port`` until interrupted, with a time line, the speed,
+    the body that the camera follows, and arrows of contact forces on and off."""
+    server = viser.ViserServer(port=port, label="jaxccp")
+    stage = _stage(server, replay)
+    last = float(replay.time[-1])
+    playing = server.gui.add_checkbox("play", True)
+    clock = server.gui.add_slider("time [s]", 0.0, max(last, 1e-6), max(last, 1e-6) / 1000, 0.0)
+    speed = server.gui.add_dropdown("speed", SPEEDS, initial_value="1")
+    movers = [name for name, moves in zip(replay.bodies, replay.moves, strict=True) if moves]
+    chosen = server.gui.add_dropdown("follow", (NOBODY, *movers), initial_value=follow or NOBODY)
+    forces = server.gui.add_checkbox("contact forces", stage.arrows is not None)
+    before, seen, shown = time.perf_counter(), None, True
+    while True:
+        now = time.perf_counter()
+        if playing.value:
+            later = clock.value + (now - before) * float(speed.value)
+            clock.value = later if later <= last else 0.0
+        before = now
+        index = int(replay.nearest(np.array([clock.value]))[0])
+        if index != seen or forces.value != shown:
+            stage.show(index, forces.value)
+            shown = forces.value
+        if chosen.value != NOBODY and seen is not None:
+            body = replay.bodies.index(chosen.value)
+            _shift(server, replay.position[index, body] - replay.position[seen, body])
+        seen = index
+        time.sleep(1.0 / RATE)
+
+
+def _stage(server: viser.ViserServer, replay: Replay) -> _Stage:
+    scene = server.scene
+    scene.set_up_direction("+z")
+    scene.world_axes.visible = False
+    scene.configure_default_lights(enabled=True, cast_shadow=True)
+    centre, size = _extent(replay)
+    server.initial_camera.look_at = centre
+    server.initial_camera.position = centre + size * np.array([0.45, -0.7, 0.35])
+    drawn = {part.body for part in (*replay.solids, *replay.grounds)}
+    frames = {
+        body: scene.add_frame(_place(replay, body), show_axes=False) for body in sorted(drawn)
+    }
+    movers = np.flatnonzero(replay.moves).tolist()
+    for solid in replay.solids:
+        moving = solid.body in movers
+        colour = PALETTE[movers.index(solid.body) % len(PALETTE)] if moving else FIXED
+        scene.add_mesh_simple(
+            f"{_place(replay, solid.body)}/{solid.name}",
+            solid.vertices,
+            solid.triangles,
+            color=_rgb(colour),
+            flat_shading=solid.sharp,
+        )
+    cell = 10.0 ** np.floor(np.log10(size))
+    for ground in replay.grounds:
+        scene.add_grid(
+            f"{_place(replay, ground.body)}/{ground.name}",
+            infinite_grid=True,
+            cell_size=cell / 5,
+            section_size=cell,
+            fade_distance=20 * size,
+            plane_color=(239, 236, 230),
+            plane_opacity=1.0,
+            shadow_opacity=0.3,
+            position=ground.position,
+            wxyz=ground.quaternion,
+        )
+    arrows = None
+    if replay.force.shape[1]:
+        arrows = scene.add_arrows(
+            "/contact forces",
+            np.zeros((1, 2, 3)),
+            ARROWS,
+            shaft_radius=HEAD / 5 * size,
+            head_radius=HEAD / 2 * size,
+            head_length=HEAD * size,
+            visible=False,
+        )
+    stage = _Stage(replay, frames, arrows, size)
+    stage.show(0)
+    return stage
+
+
+def _place(replay: Replay, body: int) -> str:
+    return f"/bodies/{body:03d}-{replay.bodies[body].replace('/', '-')}"
+
+
+def _extent(replay: Replay) -> tuple[np.ndarray, float]:
+    """Centre and size of what moves, at all times [m]."""
+    reach = np.zeros(len(replay.bodies))
+    for solid in replay.solids:
+        far = float(np.linalg.norm(solid.vertices, axis=1).max())
+        reach[solid.body] = max(reach[solid.body], far)
+    moves = replay.moves if replay.moves.any() else np.ones_like(replay.moves)
+    low = (replay.position - reach[:, None])[:, moves].min(axis=(0, 1))
+    high = (replay.position + reach[:, None])[:, moves].max(axis=(0, 1))
+    return 0.5 * (low + high), max(float(np.linalg.norm(high - low)), 1e-3)
+
+
+def _pictures(replay: Replay, speed: float) -> np.ndarray:
+    """The instants of a film, at :data:`RATE`."""
+    step = speed / RATE
+    span = replay.time[-1] - replay.time[0]
+    return replay.nearest(replay.time[0] + step * np.arange(int(span / step) + 1))
+
+
+def _arrows(replay: Replay, index: int, size: float) -> np.ndarray:
+    """Start and end of every force that is long enough to be seen [k 2 3]."""
+    way = FORCE * size / replay.weight * replay.force[index]
+    long = np.linalg.norm(way, axis=1) > HEAD * size
+    point = replay.point[index][long]
+    return np.stack([point, point + way[long]], axis=1)
+
+
+def _shift(server: viser.ViserServer, way: np.ndarray) -> None:
+    """Move every client's camera, and what it looks at, along."""
+    for client in server.get_clients().values():
+        with client.atomic():
+            client.camera.position = client.camera.position + way
+            client.camera.look_at = client.camera.look_at + way
+
+
+def _rgb(colour: str) -> tuple[int, int, int]:
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return red, green, blue

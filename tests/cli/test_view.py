@@ -1,0 +1,78 @@
+"""The command ``jaxccp view``: pages of recorded motions."""
+
+from pathlib import Path
+
+import jax
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from jaxccp.cli import app
+from jaxccp.io import Recording, save_trajectory
+from jaxccp.model import Model, State
+from jaxccp.scene.library import SCENES
+
+pytest.importorskip("viser")
+mujoco = pytest.importorskip("mujoco")
+
+ARM = """<mujoco><worldbody><body name="arm"><joint axis="0 1 0"/>
+  <geom type="capsule" size="0.05" fromto="0 0 0 0 0 -0.5"/></body></worldbody></mujoco>"""
+
+
+def view(*words: object) -> Result:
+    return CliRunner().invoke(app, ["view", *map(str, words)])
+
+
+def recorded(folder: Path, source: str, copies: tuple[int, ...] = ()) -> Path:
+    """Three instants of the pool game at rest."""
+    built: tuple[Model, State] = SCENES["billiards"](jax.random.key(0))
+    model, state = built
+    count = len(model.topology.bodies)
+    poses = np.broadcast_to(state.position, (*copies, 3, count, 3))
+    turned = np.broadcast_to(state.quaternion, (*copies, 3, count, 4))
+    none, zero = np.zeros((*copies, 2), int), np.zeros((*copies, 2))
+    still = np.zeros_like(poses)
+    motion = Recording(
+        model.topology.bodies, np.arange(3.0) / 30, poses, turned, still, still,
+        np.zeros((*copies, 3)), none, none, none, none.astype(bool), zero, zero,
+    )  # fmt: skip
+    path = folder / "motion.npz"
+    save_trajectory(path, motion, source)
+    return path
+
+
+@pytest.mark.parametrize("copies", [(), (2,)])
+def test_a_motion_knows_its_scene(tmp_path: Path, copies: tuple[int, ...]) -> None:
+    motion, page = recorded(tmp_path, "billiards", copies), tmp_path / "page.html"
+    result = view(motion, "--html", page)
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith(f"{page}: 0.0667 s") and len(result.stdout.splitlines()) == 1
+    assert "__VISER_EMBED_DATA__" in page.read_text()
+    if copies:
+        refused = view(motion, "--html", tmp_path / "no.html", "--copy", 2)
+        assert refused.exit_code == 2 and "--copy is at most 1" in refused.stderr
+
+
+def test_a_motion_of_unknown_source(tmp_path: Path) -> None:
+    motion, page = recorded(tmp_path, ""), tmp_path / "page.html"
+    result = view(motion, "--html", page)
+    assert result.exit_code == 2 and "--model" in result.stderr and not page.exists()
+    assert view(motion, "--html", page, "--model", "billiards").exit_code == 0
+    other = view(motion, "--html", page, "--model", "stack")
+    assert other.exit_code == 2 and "the model has 11 bodies" in other.stderr
+
+
+def test_a_motion_of_a_model_file(tmp_path: Path) -> None:
+    model, motion = tmp_path / "arm.xml", tmp_path / "arm.npz"
+    model.write_text(ARM)
+    time = np.arange(5.0) / 30
+    np.savez(motion, time=time, qpos=np.sin(time)[:, None], source=np.array(str(model)))
+    result = view(motion, "--html", tmp_path / "arm.html", "--follow", "arm")
+    assert result.exit_code == 0, result.output
+    refused = view(motion, "--html", tmp_path / "no.html", "--follow", "leg")
+    assert refused.exit_code == 2 and "no body 'leg'" in refused.stderr
+
+
+def test_endings() -> None:
+    assert "does not end in .html" in view("stack", "--html", "page.txt").output
+    assert view("nobody").exit_code == 2 and view("missing.npz").exit_code == 2

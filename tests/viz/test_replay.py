@@ -1,0 +1,127 @@
+"""What a viewer draws of a motion, and the page that plays it."""
+
+import re
+import shutil
+import threading
+import time
+import urllib.request
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from jaxccp.model import Box, Capsule, ConvexMesh, Cylinder, Model, Plane, Sphere
+from jaxccp.scene import ModelBuilder
+
+pytest.importorskip("viser")
+
+from jaxccp.viz.browser import html, serve
+from jaxccp.viz.replay import Replay, replay
+
+PORT = 18_431
+TIMES = np.linspace(0.0, 1.0, 31)
+WEDGE = ConvexMesh([(0, 0, 0), (0.3, 0, 0), (0, 0.3, 0), (0, 0, 0.3)])
+
+
+def scene() -> Model:
+    builder = ModelBuilder()
+    builder.add_shape(0, Plane())
+    turned = tuple(np.roll(Rotation.from_rotvec([0.2, 0.5, -0.3]).as_quat(), 1))
+    for i, shape in enumerate(
+        (Box((0.1, 0.2, 0.15)), Sphere(0.2), Capsule(0.1, 0.2), Cylinder(0.1, 0.2), WEDGE)
+    ):
+        builder.add_solid(shape, 1.0, position=(i, 0, 0.5), quaternion=turned)
+    return builder.build()[0]
+
+
+def rising() -> Replay:
+    """All bodies rise by 1 m and turn."""
+    model = scene()
+    count = len(model.topology.bodies)
+    position = np.zeros((len(TIMES), count, 3))
+    position[:, 1:, 0] = np.arange(count - 1)
+    position[:, 1:, 2] = 0.5 + TIMES[:, None]
+    turn = np.roll(Rotation.from_rotvec(TIMES[:, None] * [0, 0, 1]).as_quat(), 1, axis=1)
+    quaternion = np.zeros((len(TIMES), count, 4))
+    quaternion[..., 0] = 1.0
+    quaternion[:, 1:] = turn[:, None]
+    return replay(model, TIMES, position, quaternion)
+
+
+def test_solids_are_closed_and_turn_outwards() -> None:
+    """Their volumes, of meshes in which every corner is there once."""
+    shown = rising()
+    expected = [8 * 0.003, 4 / 3 * np.pi * 0.008, np.pi * 0.01 * (0.4 / 3 + 0.4)]
+    expected += [np.pi * 0.01 * 0.4, 0.3**3 / 6]
+    assert len(shown.grounds) == 1 and len(shown.solids) == 5
+    for solid, volume in zip(shown.solids, expected, strict=True):
+        a, b, c = np.moveaxis(solid.vertices[solid.triangles], 1, 0)
+        # The convex mesh hangs from its centre of mass; the divergence theorem does not mind.
+        assert 0.93 * volume < np.sum(np.cross(a, b) * c) / 6 <= volume * (1 + 1e-9), solid.name
+        assert len(np.unique(np.round(solid.vertices, 9), axis=0)) == len(solid.vertices)
+
+
+def test_instants_of_a_film() -> None:
+    shown = rising()
+    np.testing.assert_array_equal(
+        shown.nearest(np.array([-1.0, 0.0, 0.0334, 0.5, 9.0])), [0, 0, 1, 15, 30]
+    )
+
+
+def test_what_cannot_be_drawn_is_refused() -> None:
+    model = scene()
+    poses = np.zeros((2, 3, 3)), np.zeros((2, 3, 4))
+    with pytest.raises(ValueError, match="the model has 6 bodies"):
+        replay(model, np.arange(2.0), *poses)
+    wrong = np.full((2, 6, 3), np.nan), np.zeros((2, 6, 4))
+    with pytest.raises(ValueError, match="NaN or infinite"):
+        replay(model, np.arange(2.0), *wrong)
+
+
+def test_a_page_needs_nothing_else() -> None:
+    text = html(rising())
+    assert "__VISER_EMBED_DATA__" in text and 3e5 < len(text) < 5e6
+    assert not re.search(r'<(?:script|link|img)[^>]+(?:src|href)="https?:', text)
+
+
+def test_a_server_hands_out_the_viewer() -> None:
+    threading.Thread(target=serve, args=(rising(), PORT), daemon=True).start()
+    for _ in range(100):
+        try:
+            with urllib.request.urlopen(f"http://localhost:{PORT}", timeout=5) as answer:
+                assert answer.status == 200 and b"<html" in answer.read()[:500].lower()
+                return
+        except OSError:
+            time.sleep(0.1)
+    pytest.fail("nobody answers")
+
+
+@pytest.mark.slow
+def test_a_browser_shows_it(tmp_path: Path) -> None:
+    """The film goes on: two pictures, some time apart, both with the colours of bodies."""
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if browser is None:
+        pytest.skip("there is no chromium")
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    image = pytest.importorskip("imageio.v3")
+    page_file = tmp_path / "rising.html"
+    page_file.write_text(html(rising()))
+    flags = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+    pictures = []
+    with playwright.sync_playwright() as api:
+        shown = api.chromium.launch(executable_path=browser, args=flags)
+        page = shown.new_page(viewport={"width": 600, "height": 400})
+        asked: list[str] = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(page_file.as_uri())
+        for _ in range(2):
+            page.wait_for_timeout(6000)
+            pictures.append(image.imread(page.screenshot(timeout=120_000))[..., :3].astype(float))
+        shown.close()
+    assert not [url for url in asked if url.startswith("http")]
+    # Between a message of viser's about slow drawing and the time line at the bottom.
+    early, late = (picture[190:350] for picture in pictures)
+    for picture in (early, late):
+        assert (np.ptp(picture, axis=2) > 60).mean() > 0.003
+    assert np.abs(early - late).max() > 60
