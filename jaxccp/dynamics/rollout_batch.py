@@ -67,8 +67,7 @@ def rollout_batch(
 
     def run(fitted: Model) -> tuple[tuple[Start, Trajectory], Array]:
         parts = [(replace(part[0], topology=fitted.topology), *part[1:]) for part in (own, shared)]
-        found = _run(*parts, stepper, steps, size, every, segment)
-        return found, needs(found[1].report.contacts, found[1].report.candidates)
+        return _run(*parts, stepper, steps, size, every, segment)
 
     if trees.is_traced((own, shared)):
         found = run(model)[0]
@@ -90,12 +89,16 @@ def _run(
     size: int,
     every: int,
     segment: int | None,
-) -> tuple[Any, Trajectory]:
+) -> tuple[tuple[Any, Trajectory], Array]:
+    """And the room that they needed: what one process knows of all."""
+
     def one(own: _Given, shared: _Given) -> tuple[State | Carry, Trajectory]:
         model, state, inputs = trees.merged(own, shared)
         return rollout(model, state, stepper, steps, *inputs, every=every, segment=segment)
 
-    return spread(one, own, shared, size)
+    final, trajectory = spread(one, own, shared, size)
+    report = trajectory.report
+    return (final, trajectory), needs(report.contacts, report.candidates)
 
 
 def _state(start: State | Carry) -> State:

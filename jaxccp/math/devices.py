@@ -95,10 +95,11 @@ def placed(batch: _Batch, shared: _Shared, size: int) -> tuple[_Batch, _Shared]:
 
 
 def _mesh() -> Mesh:
-    """All devices of the default platform, or the one device that ``jax.default_device`` names."""
+    """All devices of the default platform, those of other processes that ``jax.distributed``
+    connects included, or the one device that ``jax.default_device`` names."""
     default = jax.config.jax_default_device  # pyright: ignore[reportAttributeAccessIssue]
     named = default is None or isinstance(default, str)
-    devices = jax.local_devices(backend=default) if named else [default]
+    devices = jax.devices(default) if named else [default]
     return Mesh(np.array(devices), (AXIS,))
 
 

@@ -1,5 +1,6 @@
 """Rollouts of a batch: the same as single ones, on any number of devices."""
 
+import socket
 import subprocess
 import sys
 from dataclasses import replace
@@ -29,6 +30,21 @@ def test_is_a_vmapped_rollout(devices: int, names: list[str]) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.split() == names
+
+
+@pytest.mark.slow
+def test_processes_share_a_batch() -> None:
+    """Motions and gradients are those of one device."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = str(free.getsockname()[1])
+    command = [sys.executable, "-m", "tests.dynamics.batch_on_processes"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    both = [subprocess.Popen([*command, rank, "2", port], cwd=ROOT, **pipes) for rank in "01"]
+    for process in both:
+        said, failed = process.communicate(timeout=600)
+        assert process.returncode == 0, failed[-2000:]
+        assert said.split()[-1] == "done"
 
 
 def test_wrong_batches() -> None:
