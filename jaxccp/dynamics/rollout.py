@@ -1,6 +1,6 @@
 """Many steps: scan, checkpointing, progress, and the trajectory they leave."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar, cast
@@ -14,6 +14,7 @@ from rich.progress import track
 
 from jaxccp.ccp.derivative import IMPULSES
 from jaxccp.dynamics.capacity import adapted, needs, trimmed
+from jaxccp.dynamics.checkpoints import Checkpoints, checkpoints
 from jaxccp.dynamics.inputs import Inputs, check_inputs
 from jaxccp.dynamics.step_report import StepReport, merge, raise_for_overflow
 from jaxccp.dynamics.stepper import Carry, Stepper
@@ -48,7 +49,7 @@ def rollout(
     controls: Float[Array, "steps nm"] | None = None,
     *,
     every: int = 1,
-    segment: int | None = None,
+    memory: int | None = None,
     progress: bool = False,
     check: bool = False,
 ) -> tuple[Start, Trajectory]:
@@ -67,9 +68,11 @@ def rollout(
         forces: applied force [N] and torque [N m] of each step and body, world axes.
         controls: of each step and actuator; 0 when None.
         every: steps per record.
-        segment: records per checkpointed segment for reverse mode over long horizons: memory falls
-            from one state per step to one per segment plus one segment, at the cost of another
-            forward pass without the solves. A divisor of ``steps / every``.
+        memory: bytes that reverse mode may keep of the run's states and impulses, besides the
+            trajectory. Where it would keep more, it computes states again, from some on the way, and
+            if need be impulses: at the cost of another forward pass, first without the solves, then
+            with them. None: it keeps all of them. The choice is best where ``steps / every`` has
+            divisors near its root.
         progress: show a bar; not under ``jit``, ``vmap`` or ``grad``.
         check: raise ``OverflowError`` if contacts were left out for want of capacity, naming the
             capacity needed; not under ``jit``, ``vmap`` or ``grad``.
@@ -81,8 +84,6 @@ def rollout(
     if steps < 1 or every < 1 or steps % every:
         raise ValueError(f"steps ({steps}) must be a positive multiple of every ({every})")
     records = steps // every
-    if segment is not None and (segment < 1 or records % segment):
-        raise ValueError(f"segment ({segment}) must divide the {records} records")
     check_inputs(model, forces, controls, steps)
     inputs = (forces, controls)
 
@@ -90,7 +91,8 @@ def rollout(
         if progress:
             found = _with_bar(model, state, stepper, inputs, records, every)
         else:
-            found = _scan(model, state, stepper, inputs, records, every, segment)
+            plan = checkpoints(model, state, stepper, records, every, memory)
+            found = _scan(model, state, stepper, inputs, records, every, plan)
         return found, needs(found[1].report.contacts, found[1].report.candidates)
 
     if trees.is_traced((model, state, inputs)):
@@ -128,7 +130,7 @@ def fit_capacity(
 
     def run(fitted: Model) -> tuple[Array, Array]:
         def one(state: State, inputs: Inputs) -> tuple[Array, Array]:
-            report = _scan(fitted, state, stepper, inputs, 1, steps, None)[1].report
+            report = _scan(fitted, state, stepper, inputs, 1, steps, Checkpoints())[1].report
             return report.contacts, report.candidates
 
         for _ in range(state.time.ndim):
@@ -139,7 +141,7 @@ def fit_capacity(
     return trimmed(model, np.asarray(adapted(model, state, run)[0]))
 
 
-@partial(jax.jit, static_argnames=("stepper", "records", "every", "segment"))
+@partial(jax.jit, static_argnames=("stepper", "records", "every", "plan"))
 def _scan(
     model: Model,
     state: State | Carry,
@@ -147,7 +149,7 @@ def _scan(
     inputs: Inputs,
     records: int,
     every: int,
-    segment: int | None,
+    plan: Checkpoints,
 ) -> tuple[Carry, Trajectory]:
     policy = jax.checkpoint_policies.save_only_these_names(IMPULSES)
 
@@ -156,30 +158,38 @@ def _scan(
     def one(carry: Carry, inputs: Inputs) -> tuple[Carry, StepReport]:
         return stepper.advance(model, carry, *inputs)
 
+    def grouped(inputs: Inputs, count: int, size: int) -> Inputs:
+        return jax.tree.map(lambda leaf: leaf.reshape(count, size, *leaf.shape[1:]), inputs)
+
+    def scanned(
+        body: Callable, carry: Carry, inputs: Inputs, length: int, size: int | None
+    ) -> tuple:
+        """``lax.scan``, in parts of which reverse mode keeps the first state only, if at all."""
+        if size is None:
+            return lax.scan(body, carry, inputs, length=length)
+
+        @partial(jax.checkpoint, policy=policy if plan.impulses else None)
+        def part(carry: Carry, inputs: Inputs) -> tuple:
+            return lax.scan(body, carry, inputs, length=size)
+
+        count = length // size
+        carry, parts = lax.scan(part, carry, grouped(inputs, count, size), length=count)
+        return carry, jax.tree.map(lambda leaf: leaf.reshape(length, *leaf.shape[2:]), parts)
+
+    segment = plan.segment
+    short = segment if segment is not None and segment < every else None
+    long = segment // every if segment is not None and segment >= every else None
+
     def record(carry: Carry, inputs: Inputs) -> tuple[Carry, Trajectory]:
         if every == 1:  # a loop of one step is traced, differentiated and compiled as a loop
             carry, report = one(carry, jax.tree.map(lambda leaf: leaf[0], inputs))
         else:
-            carry, reports = lax.scan(one, carry, inputs, length=every)
+            carry, reports = scanned(one, carry, inputs, every, short)
             report = merge(reports)
         return carry, Trajectory(carry.state, report)
 
-    def grouped(inputs: Inputs, count: int, size: int) -> Inputs:
-        return jax.tree.map(lambda leaf: leaf.reshape(count, size, *leaf.shape[1:]), inputs)
-
-    @partial(jax.checkpoint, policy=policy)
-    def part(carry: Carry, inputs: Inputs) -> tuple[Carry, Trajectory]:
-        return lax.scan(record, carry, inputs, length=segment)
-
     start = stepper.init(model, state)
-    inputs = grouped(inputs, records, every)
-    if segment is None:
-        final, trajectory = lax.scan(record, start, inputs, length=records)
-    else:
-        inputs = grouped(inputs, records // segment, segment)
-        final, parts = lax.scan(part, start, inputs, length=records // segment)
-        trajectory = jax.tree.map(lambda leaf: leaf.reshape(records, *leaf.shape[2:]), parts)
-    return final, trajectory
+    return scanned(record, start, grouped(inputs, records, every), records, long)
 
 
 def _with_bar(
@@ -189,7 +199,7 @@ def _with_bar(
     chunks = list(_chunks(records))
     for start, count in track(chunks, description="simulating"):
         taken = jax.tree.map(lambda leaf: leaf[start * every : (start + count) * every], inputs)  # noqa: B023
-        carry, trajectory = _scan(model, carry, stepper, taken, count, every, None)
+        carry, trajectory = _scan(model, carry, stepper, taken, count, every, Checkpoints())
         parts.append(jax.block_until_ready(trajectory))
     return carry, jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *parts)
 

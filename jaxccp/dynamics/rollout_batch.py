@@ -13,7 +13,7 @@ from jaxccp.dynamics.rollout import Start, Trajectory, rollout
 from jaxccp.dynamics.step_report import raise_for_overflow
 from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.math import trees
-from jaxccp.math.devices import placed, spread
+from jaxccp.math.devices import devices, placed, spread
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -30,7 +30,7 @@ def rollout_batch(
     *,
     model_axes: PyTree[int | None] = None,
     every: int = 1,
-    segment: int | None = None,
+    memory: int | None = None,
     check: bool = False,
 ) -> tuple[Start, Trajectory]:
     """:func:`jaxccp.rollout` of a batch: copies on the leading axis, on all of JAX's devices.
@@ -52,7 +52,7 @@ def rollout_batch(
             model, or the top of one, with 0 there and None elsewhere, as ``in_axes`` of
             ``jax.vmap``.
         every: steps per record.
-        segment: as :func:`jaxccp.rollout` has it.
+        memory: as :func:`jaxccp.rollout` has it, of all copies on one device.
         check: likewise.
 
     Returns:
@@ -67,7 +67,7 @@ def rollout_batch(
 
     def run(fitted: Model) -> tuple[tuple[Start, Trajectory], Array]:
         parts = [(replace(part[0], topology=fitted.topology), *part[1:]) for part in (own, shared)]
-        return _run(*parts, stepper, steps, size, every, segment)
+        return _run(*parts, stepper, steps, size, every, memory)
 
     if trees.is_traced((own, shared)):
         found = run(model)[0]
@@ -80,7 +80,7 @@ def rollout_batch(
     return found
 
 
-@partial(jax.jit, static_argnames=("stepper", "steps", "size", "every", "segment"))
+@partial(jax.jit, static_argnames=("stepper", "steps", "size", "every", "memory"))
 def _run(
     own: _Given,
     shared: _Given,
@@ -88,13 +88,14 @@ def _run(
     steps: int,
     size: int,
     every: int,
-    segment: int | None,
+    memory: int | None,
 ) -> tuple[tuple[Any, Trajectory], Array]:
     """And the room that they needed: what one process knows of all."""
+    share = None if memory is None else memory // -(-size // devices())
 
     def one(own: _Given, shared: _Given) -> tuple[State | Carry, Trajectory]:
         model, state, inputs = trees.merged(own, shared)
-        return rollout(model, state, stepper, steps, *inputs, every=every, segment=segment)
+        return rollout(model, state, stepper, steps, *inputs, every=every, memory=share)
 
     final, trajectory = spread(one, own, shared, size)
     report = trajectory.report

@@ -78,6 +78,11 @@ def spread(
     return jax.tree.map(lambda leaf: leaf[:size], found)
 
 
+def devices() -> int:
+    """How many devices :func:`spread` uses."""
+    return _mesh().size
+
+
 def placed(batch: _Batch, shared: _Shared, size: int) -> tuple[_Batch, _Shared]:
     """Both on the devices on which :func:`spread` wants them, wherever they were.
 

@@ -65,19 +65,43 @@ def test_every_records_sparsely_and_merges_the_reports() -> None:
     )
 
 
-def test_segments_change_neither_values_nor_gradients() -> None:
+def test_checkpoints_change_neither_values_nor_gradients() -> None:
+    """First impulses are kept, then not even these."""
     model, state = scene()
 
-    def loss(velocity, segment):
+    def loss(velocity, memory):
         start = replace(state, velocity=velocity)
-        final, trajectory = rollout(model, start, STEPPER, STEPS, segment=segment)
+        final, trajectory = rollout(model, start, STEPPER, STEPS, memory=memory)
         return jnp.sum(final.position**2) + jnp.sum(trajectory.state.velocity**2), final
 
     gradient = jax.jit(jax.grad(loss, has_aux=True), static_argnums=1)
-    whole, split = gradient(state.velocity, None), gradient(state.velocity, 6)
-    close(whole[0], split[0], 1e-10)
-    # Another program rounds otherwise, which the solver's tolerance of 1e-10 m/s lets through.
-    close(split[1], plain()[0], 1e-9)
+    whole = gradient(state.velocity, None)
+    for memory in (20_000, 10_000):
+        split = gradient(state.velocity, memory)
+        close(whole[0], split[0], 1e-10)
+        # Another program rounds otherwise, which the solver's tolerance of 1e-10 m/s lets through.
+        close(split[1], plain()[0], 1e-9)
+    with pytest.raises(ValueError, match="keeps at least 8896 bytes, but memory is 5000"):
+        gradient(state.velocity, 5_000)
+
+
+def test_memory_is_what_was_allowed() -> None:
+    """Of a long run, as XLA says."""
+    model, state = scene()
+    steps = 6400
+
+    def taken(memory: int | None) -> int:
+        def loss(velocity: jax.Array) -> jax.Array:
+            start = replace(state, velocity=velocity)
+            final, _ = rollout(model, start, STEPPER, steps, every=steps, memory=memory)
+            return jnp.sum(final.position**2)
+
+        analysis = jax.jit(jax.grad(loss)).lower(state.velocity).compile().memory_analysis()
+        return analysis.temp_size_in_bytes
+
+    step = 64_000  # bytes, of one step's own derivative
+    assert taken(None) > 3_000_000
+    assert taken(300_000) < 300_000 + step
 
 
 def test_a_progress_bar_changes_nothing(capsys: pytest.CaptureFixture) -> None:
