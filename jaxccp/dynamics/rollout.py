@@ -69,9 +69,9 @@ def rollout(
         controls: of each step and actuator; 0 when None.
         every: steps per record.
         memory: bytes that reverse mode may keep of the run's states and impulses, besides the
-            trajectory. Where it would keep more, it computes states again, from some on the way, and
-            if need be impulses: at the cost of another forward pass, first without the solves, then
-            with them. None: it keeps all of them. The choice is best where ``steps / every`` has
+            trajectory. Where it would keep more, it computes states again, from some on the way,
+            and if need be impulses: at the cost of another forward pass, first without the solves,
+            then with them. None: it keeps all of them. The choice is best where ``steps`` has
             divisors near its root.
         progress: show a bar; not under ``jit``, ``vmap`` or ``grad``.
         check: raise ``OverflowError`` if contacts were left out for want of capacity, naming the
