@@ -28,7 +28,8 @@ jax.config.update("jax_disable_most_optimizations", True)
 # 0.11 on there is but the new one, and an unknown flag stops it.
 if tuple(map(int, version("jaxlib").split(".")[:2])) < (0, 11):
     flags = os.environ.get("XLA_FLAGS", "")
-    # Dividing a program among threads, which workers have none to spare for, takes a tenth more.
+    # Divided among threads, programs take a tenth more, and of test_pairs the derivatives of a
+    # capsule and a box are wrong in two of 4000 numbers; divided and optimised they are not.
     ours = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
     os.environ["XLA_FLAGS"] = f"{ours} {flags}"
 
