@@ -25,10 +25,6 @@ SHARED = ("jaxccp.collision.convex_contact", "jaxccp.collision.terrain")
 """Modules whose kernels serve many pairs, with tests of their own."""
 KINDS = [kinds for kinds, pair in PAIRS.items() if pair.kernel.__module__ not in SHARED]
 IDS = ["-".join(kinds) for kinds in KINDS]
-# Compiled in haste by the older code generator (conftest.py), a capsule's and a box's derivatives
-# in two of 4000 numbers are wrong; compiled in haste by the newer one, or with optimisation, none.
-pytestmark = pytest.mark.usefixtures("optimised")
-
 every_pair = pytest.mark.parametrize("kinds", KINDS, ids=IDS)
 COUNT = 1000
 

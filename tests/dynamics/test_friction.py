@@ -22,6 +22,7 @@ from tests.dynamics.playground import (
     records,
 )
 
+pytestmark = pytest.mark.xdist_group("playground")  # its records, computed once
 BOTH_LAWS = pytest.mark.parametrize("law", ["ccp", "ncp"])
 
 

@@ -19,6 +19,7 @@ from tests.dynamics.playground import (
     records,
 )
 
+pytestmark = pytest.mark.xdist_group("playground")  # its records, computed once
 BOTH_LAWS = pytest.mark.parametrize("law", ["ccp", "ncp"])
 REST = {BOX: HALF, SPHERE: RADIUS, CAPSULE: RADIUS}
 

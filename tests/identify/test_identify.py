@@ -44,16 +44,13 @@ TRUTH = {
 """Of the embedded tosses; the script that made them says so."""
 
 
-pytestmark = pytest.mark.usefixtures("optimised")
-
-
 @pytest.fixture(scope="module")
 def tosses() -> Tosses:
     return read_tosses(Path(str(DEMO))).take(np.arange(20))
 
 
 @pytest.fixture(scope="module")
-def found(tosses: Tosses):
+def found(tosses: Tosses, optimised: None):
     descent = Descent(iterations=20, batch=16, learning_rate=0.3)
     settings = Settings(tuple(TRUTH), horizons=(30,), holdout=0.1, descent=descent)
     return identify(tosses, settings)
@@ -95,33 +92,6 @@ def test_friction_of_what_never_leaves_the_ground(mean: bool, stepper: str):
     values, at_the_end = refine(equations, ("friction",), np.array([0.2]))
     assert abs(values[0] - 0.27) < 1e-3
     assert at_the_end.loss < 1e-8
-
-
-@pytest.mark.slow
-def test_the_truth_is_found_within_its_standard_errors(found):
-    error = np.abs(found.fit.values - list(TRUTH.values()))
-    assert np.all(np.isfinite(found.standard_errors))
-    assert np.all(error < 3 * found.standard_errors)
-    # The data tell each of them: an error bar that covers everything would say nothing.
-    assert np.all(found.standard_errors < 0.1 * np.abs(columns(tuple(TRUTH))[1]))
-    assert found.after.whole.position.mean() < 0.5 * found.before.whole.position.mean()
-
-
-@pytest.mark.slow
-def test_the_report_holds_everything_and_can_be_read_back(found, tosses, tmp_path):
-    report = as_json(found)
-    assert set(report["parameters"]) == set(TRUTH)
-    assert set(report["after"]["horizons"]) == {"10", "20", "40"}
-    path = tmp_path / "params.json"
-    path.write_text(json.dumps(report))
-    names, values, law, substeps, stepper = read_parameters(path)
-    assert (names, law, substeps) == (tuple(TRUTH), "ncp", found.settings.substeps)
-    assert stepper == found.settings.stepper == "euler"
-    np.testing.assert_array_equal(values, found.fit.values)
-    told = as_json(found, {"friction": 0.22})["parameters"]
-    assert [name for name in told if "true" in told[name]] == ["friction"]
-    picture(found, tosses, TRUTH).savefig(tmp_path / "identify.png")
-    assert (tmp_path / "identify.png").stat().st_size > 20_000
 
 
 @pytest.mark.slow
@@ -226,3 +196,30 @@ def test_bad_usage_exits_with_2_and_writes_nothing(arguments: list[str], tmp_pat
     result = CliRunner().invoke(app, [*arguments, "--out", str(out)])
     assert result.exit_code == 2
     assert not out.exists()
+
+
+@pytest.mark.slow
+def test_the_truth_is_found_within_its_standard_errors(found):
+    error = np.abs(found.fit.values - list(TRUTH.values()))
+    assert np.all(np.isfinite(found.standard_errors))
+    assert np.all(error < 3 * found.standard_errors)
+    # The data tell each of them: an error bar that covers everything would say nothing.
+    assert np.all(found.standard_errors < 0.1 * np.abs(columns(tuple(TRUTH))[1]))
+    assert found.after.whole.position.mean() < 0.5 * found.before.whole.position.mean()
+
+
+@pytest.mark.slow
+def test_the_report_holds_everything_and_can_be_read_back(found, tosses, tmp_path):
+    report = as_json(found)
+    assert set(report["parameters"]) == set(TRUTH)
+    assert set(report["after"]["horizons"]) == {"10", "20", "40"}
+    path = tmp_path / "params.json"
+    path.write_text(json.dumps(report))
+    names, values, law, substeps, stepper = read_parameters(path)
+    assert (names, law, substeps) == (tuple(TRUTH), "ncp", found.settings.substeps)
+    assert stepper == found.settings.stepper == "euler"
+    np.testing.assert_array_equal(values, found.fit.values)
+    told = as_json(found, {"friction": 0.22})["parameters"]
+    assert [name for name in told if "true" in told[name]] == ["friction"]
+    picture(found, tosses, TRUTH).savefig(tmp_path / "identify.png")
+    assert (tmp_path / "identify.png").stat().st_size > 20_000
