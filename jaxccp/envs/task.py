@@ -87,3 +87,8 @@ def normal(key: Key, like: Array, deviation: float) -> Array:
 def control_cost(now: Moment, weight: float) -> Float[Array, ""]:
     """What the action costs, negative."""
     return -weight * jnp.sum(now.action**2)
+
+
+def site(now: Moment, name: str) -> Float[Array, "3"]:
+    """Where a site of the model is, world [m]."""
+    return now.model.sites.poses(now.state)[0][now.model.sites.index(name)]

@@ -66,9 +66,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         self._state = _reset(self.env, jax.random.split(key, self.num_envs))
         return np.array(self._state.obs), {}
 
-    def step(
-        self, actions: Any
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]:
+    def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]:
         if self._state is None:
             raise gymnasium.error.ResetNeeded("call reset before step")
         self._state = state = _step(self.env, self._state, np.asarray(actions))
