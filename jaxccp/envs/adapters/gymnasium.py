@@ -3,7 +3,7 @@
 ``gymnasium.make_vec("jaxccp.envs.adapters.gymnasium:jaxccp/Ant-v0", num_envs=64)`` imports it.
 """
 
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium
 import jax
@@ -38,7 +38,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     """Copies of an environment, stepped together. Episodes begin anew in the step that ends one:
     its last observation is in ``infos["final_obs"]``, its metrics in ``infos["final_info"]``."""
 
-    metadata: dict[str, Any] = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
 class SingleEnv(gymnasium.Env):
     """One copy, which the caller resets. ``gymnasium.make`` limits its episodes."""
 
-    metadata: dict[str, Any] = {"render_modes": []}
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
 
     def __init__(self, name: str, render_mode: None = None, **settings: Any) -> None:
         self.env, self.render_mode = make(name, auto_reset=False, **settings), render_mode
