@@ -21,7 +21,8 @@ from tests.envs.counter import Counter
 
 def played(env: Env, actions: list[float], seed: int = 0) -> list[EnvState]:
     """The start and the state after each action."""
-    states = [env.reset(jax.random.key(seed))]
+    key = jax.random.key(seed)
+    states = [env.reset(key if isinstance(env, AutoReset) else jax.random.fold_in(key, 0))]
     for action in actions:
         states.append(env.step(states[-1], jnp.array([action])))
     return states
@@ -57,6 +58,27 @@ def test_every_episode_is_drawn_afresh() -> None:
 
     assert len({*starts(0), *starts(1)}) == 12
     assert starts(0) == starts(0)
+
+
+def test_episodes_do_not_depend_on_what_else_is_in_the_batch() -> None:
+    """Copies that end often have others draw new starts with them; each has its own all the same,
+    also where it ends in every step."""
+    env, keys = AutoReset(Counter()), jax.random.split(jax.random.key(0), 3)
+    ends = jnp.array([[1, 0, 0, 1, 1, 1], [0, 0, 0, 0, 1, 0], [1, 1, 1, 1, 1, 1]]) * 200.0
+
+    def play(key: jax.Array, ends: jax.Array) -> tuple[jax.Array, jax.Array]:
+        def one(state: EnvState, add: jax.Array) -> tuple[EnvState, tuple]:
+            state = env.step(state, add[None])
+            return state, (state.obs[0], state.done)
+
+        return jax.lax.scan(one, env.reset(key), ends)[1]
+
+    together, done = jax.vmap(play)(keys, ends)
+    np.testing.assert_array_equal(done, ends > 0)
+    for copy in range(3):
+        np.testing.assert_array_equal(together[copy], play(keys[copy], ends[copy])[0])
+    assert len(np.unique(together[2])) == 6 and (together < 1).all()
+    assert together[0, 0] == together[0, 1] == together[0, 2]
 
 
 def test_auto_reset_is_outermost() -> None:

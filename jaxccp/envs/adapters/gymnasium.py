@@ -38,7 +38,10 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     """Copies of an environment, stepped together. Episodes begin anew in the step that ends one:
     its last observation is in ``infos["final_obs"]``, its metrics in ``infos["final_info"]``."""
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": [], "autoreset_mode": AutoresetMode.SAME_STEP}
+    metadata: ClassVar[dict[str, Any]] = {
+        "render_modes": [],
+        "autoreset_mode": AutoresetMode.SAME_STEP,
+    }
 
     def __init__(
         self,
@@ -69,7 +72,9 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]:
         if self._state is None:
             raise gymnasium.error.ResetNeeded("call reset before step")
-        self._state = state = _step(self.env, self._state, np.asarray(actions))
+        self._state = state = _step(
+            self.env, self._state, np.asarray(actions, self.single_action_space.dtype)
+        )
         ends = (np.array(state.terminated), np.array(state.truncated))
         done, everywhere = ends[0] | ends[1], np.ones(self.num_envs, bool)
         metrics = {name: np.array(value) for name, value in state.metrics.items()}
@@ -106,7 +111,9 @@ class SingleEnv(gymnasium.Env):
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, Info]:
         if self._state is None:
             raise gymnasium.error.ResetNeeded("call reset before step")
-        self._state = state = _step(self.env, self._state, np.asarray(action)[None])
+        self._state = state = _step(
+            self.env, self._state, np.asarray(action, self.action_space.dtype)[None]
+        )
         info = {name: value.item() for name, value in state.metrics.items()}
         return np.array(state.obs[0]), state.reward.item(), bool(state.terminated[0]), False, info
 
