@@ -16,7 +16,7 @@ from jaxccp.scene.draw import Key
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class EnvState:
-    """All there is of one copy of an environment: a pytree for ``jit``, ``vmap``, ``scan``, ``grad``."""
+    """All there is of one copy of an environment, as one pytree."""
 
     physics: ImpulseCarry
     """What the stepper carries; ``physics.state`` has poses and velocities."""

@@ -21,8 +21,8 @@ class Moment:
     qpos: Float[Array, " nq"]
     qvel: Float[Array, " nv"]
     wrenches: Float[Array, "nb 6"]
-    """Force [N] and torque [N m] of all contacts on each body in the last step of the stepper, world
-    axes, about its centre of mass; 0 after a reset."""
+    """Force [N] and torque [N m] of all contacts on each body in the last step of the stepper,
+    world axes, about its centre of mass; 0 after a reset."""
     action: Float[Array, " na"]
     """That led here, within its range; 0 after a reset."""
     goal: Float[Array, " g"]

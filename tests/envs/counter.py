@@ -17,7 +17,7 @@ class Counter:
     """It begins at a number drawn from [0, 1), adds every action to it, pays the action, and is
     over above 100."""
 
-    model: Model = cast(Model, None)
+    model: Any = None
     sim_dt = ctrl_dt = 0.1
     action_spec = Spec(np.full(1, -1000.0), np.full(1, 1000.0))
 

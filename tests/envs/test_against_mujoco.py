@@ -1,15 +1,18 @@
 """Observations as gymnasium defines them, computed by MuJoCo on the same model files."""
 
+import importlib
 from typing import Any
 
+import jax
 import jax.numpy as jnp
-import mujoco
 import numpy as np
 import pytest
 
-from jaxccp.envs import TASKS, Moment, make
+from jaxccp.envs import TASKS, make
 from jaxccp.envs.spatial import contact_forces
 from jaxccp.envs.tasks import model_file
+
+mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
 
 PLANAR = {"hopper": 10.0, "walker2d": 10.0, "halfcheetah": np.inf}
 """Environments that show coordinates without the first, and rates up to a bound."""
@@ -35,10 +38,20 @@ class Both:
         mujoco.mj_rnePostConstraint(self.m, self.data)
         env, data = self.env, self.data
         qpos, qvel, ctrl = (jnp.array(part) for part in (data.qpos, data.qvel, data.ctrl))
-        state = env.layout.state(env.model, env.rest, qpos, qvel)
         wrenches = jnp.array(data.xfrc_applied)
-        self.moment: Moment = env._moment(state, wrenches, ctrl, jnp.array(goal))
-        self.obs = np.asarray(env.task.observe(self.moment))
+
+        @jax.jit
+        def seen(qpos: jax.Array) -> dict[str, Any]:
+            state = env.layout.state(env.model, env.rest, qpos, qvel)
+            now = env._moment(state, wrenches, ctrl, jnp.array(goal))
+            return {
+                "obs": env.task.observe(now),
+                "rewards": env.task.rewards(now, now),
+                "forces": contact_forces(now),
+            }
+
+        found = seen(qpos)
+        self.obs, self.rewards, self.forces = found["obs"], found["rewards"], found["forces"]
 
 
 @pytest.mark.parametrize("name", PLANAR)
@@ -55,7 +68,7 @@ def test_ant() -> None:
     data = both.data
     forces = np.clip(data.cfrc_ext[1:], -1, 1)
     assert 0.05 < np.mean(np.abs(data.cfrc_ext[1:]) > 1) < 0.9
-    np.testing.assert_allclose(contact_forces(both.moment), data.cfrc_ext[1:], atol=1e-10)
+    np.testing.assert_allclose(both.forces, data.cfrc_ext[1:], atol=1e-10)
     np.testing.assert_allclose(both.obs, [*data.qpos[2:], *data.qvel, *forces.flat], atol=1e-10)
 
 
@@ -74,7 +87,7 @@ def test_reacher() -> None:
     tip = data.site("fingertip").xpos[:2]
     expected = [*np.cos(qpos), *np.sin(qpos), *goal, *data.qvel, *(tip - goal)]
     np.testing.assert_allclose(both.obs, expected, atol=1e-12)
-    distance, control = both.env.task.rewards(both.moment, both.moment)
+    distance, control = both.rewards
     assert distance == pytest.approx(-np.linalg.norm(tip - goal))
     assert control == pytest.approx(-np.sum(data.ctrl**2))
 
@@ -86,7 +99,7 @@ def test_pusher() -> None:
     tip, puck = data.site("tip").xpos, data.site("puck").xpos
     expected = [*data.qpos[:7], *data.qvel[:7], *tip, *puck, *goal]
     np.testing.assert_allclose(both.obs, expected, atol=1e-12)
-    distance, near, control = both.env.task.rewards(both.moment, both.moment)
+    distance, near, control = both.rewards
     assert distance == pytest.approx(-np.linalg.norm(puck - goal))
     assert near == pytest.approx(-0.5 * np.linalg.norm(puck - tip))
     assert control == pytest.approx(-0.1 * np.sum(data.ctrl**2))

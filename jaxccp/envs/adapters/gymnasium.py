@@ -66,15 +66,14 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     ) -> tuple[np.ndarray, Info]:
         super().reset(seed=seed)
         key = jax.random.key(int(self.np_random.integers(2**31)))
-        self._state = _reset(self.env, jax.random.split(key, self.num_envs))
-        return np.array(self._state.obs), {}
+        self._state = state = _reset(self.env, jax.random.split(key, self.num_envs))
+        return np.array(state.obs), {}
 
     def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]:
         if self._state is None:
             raise gymnasium.error.ResetNeeded("call reset before step")
-        self._state = state = _step(
-            self.env, self._state, np.asarray(actions, self.single_action_space.dtype)
-        )
+        given = np.asarray(actions, self.single_action_space.dtype)
+        self._state = state = _step(self.env, self._state, given)
         ends = (np.array(state.terminated), np.array(state.truncated))
         done, everywhere = ends[0] | ends[1], np.ones(self.num_envs, bool)
         metrics = {name: np.array(value) for name, value in state.metrics.items()}
@@ -105,15 +104,14 @@ class SingleEnv(gymnasium.Env):
     ) -> tuple[np.ndarray, Info]:
         super().reset(seed=seed)
         key = jax.random.key(int(self.np_random.integers(2**31)))
-        self._state = _reset(self.env, key[None])
-        return np.array(self._state.obs[0]), {}
+        self._state = state = _reset(self.env, key[None])
+        return np.array(state.obs[0]), {}
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, Info]:
         if self._state is None:
             raise gymnasium.error.ResetNeeded("call reset before step")
-        self._state = state = _step(
-            self.env, self._state, np.asarray(action, self.action_space.dtype)[None]
-        )
+        given = np.asarray(action, self.action_space.dtype)
+        self._state = state = _step(self.env, self._state, given[None])
         info = {name: value.item() for name, value in state.metrics.items()}
         return np.array(state.obs[0]), state.reward.item(), bool(state.terminated[0]), False, info
 

@@ -21,9 +21,9 @@ class Ant(Task):
     within ±1, as gymnasium's Ant-v5; its reward, too: speed forwards, 1 while healthy, the costs of
     the action and of contact forces. It is over where the torso is too low or too high.
 
-    Ours has 9 bodies where gymnasium's has 13, four of which are fixed to the torso: 81 numbers, not
-    105. It starts with bent legs, since straight ones are beyond their limits. Actuators are in the
-    order of the joints.
+    Ours has 9 bodies where gymnasium's has 13, four of which are fixed to the torso: 81 numbers,
+    not 105. It starts with bent legs, since straight ones are beyond their limits. Actuators are in
+    the order of the joints.
     """
 
     terms: ClassVar = ("forward", "survive", "control", "contact")
