@@ -65,7 +65,7 @@ class Environment:
         physics = self.stepper.init(self.model, state)
         wrenches = jnp.zeros((len(self.model.topology.bodies), 6), dtype)
         action = jnp.zeros(self.action_spec.shape, dtype)
-        obs = task.observe(self._moment(physics.state, wrenches, action, start.goal))
+        obs = task.observe(self.moment(physics.state, wrenches, action, start.goal))
         zero, no = jnp.zeros((), dtype), jnp.zeros((), bool)
         metrics = dict.fromkeys(task.terms, zero) | dict.fromkeys(COUNTS, jnp.zeros((), jnp.int32))
         info = {"goal": start.goal}
@@ -78,8 +78,8 @@ class Environment:
         sound = _finite(physics.state, wrenches)
         physics = trees.where(sound, physics, state.physics)
         wrenches = jnp.where(sound, wrenches, 0.0)
-        before = self._moment(state.physics.state, wrenches, taken, goal)
-        now = self._moment(physics.state, wrenches, taken, goal)
+        before = self.moment(state.physics.state, wrenches, taken, goal)
+        now = self.moment(physics.state, wrenches, taken, goal)
         rewards = task.rewards(before, now)
         obs = task.observe(now)
         metrics = dict(zip(task.terms, rewards, strict=True)) | {
@@ -100,7 +100,14 @@ class Environment:
             metrics=metrics,
         )
 
-    def _moment(self, state: State, wrenches: Array, action: Array, goal: Array) -> Moment:
+    def moment(
+        self,
+        state: State,
+        wrenches: Float[Array, "nb 6"],
+        action: Float[Array, " na"],
+        goal: Float[Array, " g"],
+    ) -> Moment:
+        """What the task would look at in a state, with what has led there."""
         qpos, qvel = self.layout.coordinates(self.model, state)
         return Moment(self.model, state, qpos, qvel, wrenches, action, goal)
 

@@ -43,7 +43,7 @@ class Both:
         @jax.jit
         def seen(qpos: jax.Array) -> dict[str, Any]:
             state = env.layout.state(env.model, env.rest, qpos, qvel)
-            now = env._moment(state, wrenches, ctrl, jnp.array(goal))
+            now = env.moment(state, wrenches, ctrl, jnp.array(goal))
             return {
                 "obs": env.task.observe(now),
                 "rewards": env.task.rewards(now, now),
@@ -137,5 +137,5 @@ def test_when_it_is_over(name: str, qpos: dict[int, float], over: bool) -> None:
         place = place.at[index].set(value)
     state = env.layout.state(env.model, env.rest, place)
     wrenches = jnp.zeros((len(env.model.topology.bodies), 6))
-    now = env._moment(state, wrenches, jnp.zeros(env.action_spec.shape), jnp.zeros(0))
+    now = env.moment(state, wrenches, jnp.zeros(env.action_spec.shape), jnp.zeros(0))
     assert bool(env.task.terminated(now)) == over

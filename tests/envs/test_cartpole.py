@@ -1,5 +1,6 @@
 """What holds for every environment, shown on the one that is compiled soonest."""
 
+import sys
 from dataclasses import replace
 from importlib import import_module
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from jaxccp.envs import Env, EnvState, make, observation_spec, randomisation, randomised
 from jaxccp.envs.tasks import model_file
+from jaxccp.io.errors import InputError
 
 mujoco: Any = import_module("mujoco")  # its names come from a binary
 COPIES, LIMIT = 4, 5
@@ -45,6 +47,23 @@ def test_actions_of_another_shape_are_refused_when_traced(env: Env, shape: tuple
     state = jax.eval_shape(env.reset, jax.random.key(0))
     with pytest.raises(ValueError, match=r"must have shape \(1,\), not"):
         jax.eval_shape(env.step, state, jnp.zeros(shape))
+
+
+def test_single_precision_is_kept_and_states_can_be_scanned() -> None:
+    with jax.enable_x64(False):
+        single = make("cartpole")
+        start = jax.eval_shape(single.reset, jax.random.key(0))
+        after = jax.eval_shape(single.step, start, jnp.zeros(1))
+    assert jax.tree.structure(start) == jax.tree.structure(after)
+    for one, other in zip(jax.tree.leaves(start), jax.tree.leaves(after), strict=True):
+        assert (one.shape, one.dtype, one.weak_type) == (other.shape, other.dtype, other.weak_type)
+        assert one.dtype not in (jnp.float64, jnp.int64)
+
+
+def test_without_mujoco_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(InputError, match=r"pip install 'jaxccp\[mjcf\]'"):
+        make("cartpole", max_contacts=1)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +123,7 @@ def test_reward_of_the_control_suite() -> None:
 
     def reward(qpos: list[float], qvel: list[float], push: float = 0.0) -> float:
         state = own.layout.state(own.model, own.rest, jnp.array(qpos), jnp.array(qvel))
-        moment = own._moment(state, jnp.zeros(0), jnp.array([push]), jnp.zeros(0))
+        moment = own.moment(state, jnp.zeros(0), jnp.array([push]), jnp.zeros(0))
         return own.task.rewards(moment, moment)[0].item()
 
     assert reward([0, 0], [0, 0]) == pytest.approx(1)

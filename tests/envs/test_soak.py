@@ -8,7 +8,7 @@ import pytest
 
 from jaxccp.envs import TASKS, EnvState, make, observation_spec
 
-COPIES, STEPS = 16, 200
+COPIES, STEPS = 16, 150
 OFTEN = ("ant",)
 """The others are left to long runs."""
 

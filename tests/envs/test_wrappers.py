@@ -1,5 +1,7 @@
 """Wrappers around an environment whose every answer is known."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -84,6 +86,15 @@ def test_episodes_do_not_depend_on_what_else_is_in_the_batch() -> None:
 def test_auto_reset_is_outermost() -> None:
     with pytest.raises(ValueError, match="put AutoReset around it"):
         FrameStack(AutoReset(Counter()), 2)
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "given"),
+    [(EpisodeLimit, 0), (ActionRepeat, 0), (FrameStack, 0), (ActionDelay, -1), (FrameStack, 2.5)],
+)
+def test_bad_counts_are_refused(wrapper: Any, given: Any) -> None:
+    with pytest.raises(ValueError, match=rf"{wrapper.__name__}: \w+ must be a whole number"):
+        wrapper(Counter(), given)
 
 
 def test_repeated_actions_stop_where_the_episode_does() -> None:

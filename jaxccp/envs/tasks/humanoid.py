@@ -16,8 +16,8 @@ from jaxccp.scene.draw import Key
 class Humanoid(Task):
     """Observation: coordinates but the place on the floor, rates, ``cinert``, ``cvel``, forces of
     the actuators [N m], ``cfrc_ext``, as gymnasium's Humanoid-v5; its reward, too: speed of the
-    centre of mass forwards, 5 while healthy, the costs of the action and of contact forces. It is over
-    where the torso is too low or too high.
+    centre of mass forwards, 5 while healthy, the costs of the action and of contact forces. It is
+    over where the torso is too low or too high.
 
     Ours has 11 bodies where gymnasium's has 13, two of which are feet fixed to shins: 304 numbers,
     not 348. Limbs touch the floor, but not one another. Actuators are in the order of the joints.

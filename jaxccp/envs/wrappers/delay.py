@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.envs.env import EnvState
-from jaxccp.envs.wrappers.wrapper import Wrapper, kept
+from jaxccp.envs.wrappers.wrapper import Wrapper, check_count, kept
 from jaxccp.scene.draw import Key
 
 
@@ -17,6 +17,10 @@ class ActionDelay(Wrapper):
     """Every action acts ``steps`` steps after it was given; before the first one, 0 does."""
 
     steps: int = field(metadata={"static": True})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count(self, "steps", 0)
 
     def reset(self, key: Key) -> EnvState:
         spec = self.action_spec

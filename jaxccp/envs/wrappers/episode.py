@@ -8,7 +8,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.envs.env import EnvState
-from jaxccp.envs.wrappers.wrapper import Wrapper, kept
+from jaxccp.envs.wrappers.wrapper import Wrapper, check_count, kept
 from jaxccp.math import trees
 from jaxccp.scene.draw import Key
 
@@ -19,6 +19,10 @@ class EpisodeLimit(Wrapper):
     """Truncates an episode after ``limit`` steps; ``info["steps"]`` counts them."""
 
     limit: int = field(metadata={"static": True})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count(self, "limit", 1)
 
     def reset(self, key: Key) -> EnvState:
         return kept(self.env.reset(key), steps=jnp.zeros((), jnp.int32))
@@ -36,6 +40,10 @@ class ActionRepeat(Wrapper):
     for ``status``, which is the worst."""
 
     times: int = field(metadata={"static": True})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count(self, "times", 1)
 
     @property
     def ctrl_dt(self) -> float:

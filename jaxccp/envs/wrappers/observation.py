@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.envs.env import EnvState
-from jaxccp.envs.wrappers.wrapper import Wrapper, kept, seen
+from jaxccp.envs.wrappers.wrapper import Wrapper, check_count, kept, seen
 from jaxccp.scene.draw import Key
 
 
@@ -37,6 +37,10 @@ class ObservationDelay(Wrapper):
 
     steps: int = field(metadata={"static": True})
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count(self, "steps", 0)
+
     def reset(self, key: Key) -> EnvState:
         state = self.env.reset(key)
         return kept(state, on_the_way=jnp.tile(state.obs, (self.steps, 1)))
@@ -54,6 +58,10 @@ class FrameStack(Wrapper):
     the place of all."""
 
     count: int = field(metadata={"static": True})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count(self, "count", 1)
 
     def reset(self, key: Key) -> EnvState:
         state = self.env.reset(key)

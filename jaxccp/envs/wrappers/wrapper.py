@@ -59,6 +59,14 @@ class Wrapper:
         return self.env.step(state, action)
 
 
+def check_count(wrapper: Wrapper, name: str, least: int) -> None:
+    """Raise ``ValueError`` unless a setting of a wrapper is a whole number of at least that."""
+    given = getattr(wrapper, name)
+    if not isinstance(given, int) or given < least:
+        what = f"{type(wrapper).__name__}: {name}"
+        raise ValueError(f"{what} must be a whole number of at least {least}, not {given!r}")
+
+
 def kept(state: EnvState, **entries: object) -> EnvState:
     """The state with entries of ``info``."""
     return replace(state, info={**state.info, **entries})
