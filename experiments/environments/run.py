@@ -125,9 +125,9 @@ def main() -> None:
         f"""# What an environment costs beside its stepper
 
 `python -m experiments.environments.run`. Float32, random actions, a new one in every step; episodes
-are of all ages. Steps are those of the environment, each of several steps of the stepper, per second
-of CPU time. The last columns are the speed of the environment over that of `jaxccp.rollout` with
-its reports, and over that of the stepper alone, whose reports nobody reads.
+are of all ages. Steps are those of the environment, each of several of the stepper, per second
+of CPU time. The last columns are the speed of the environment over that of `jaxccp.rollout`, which
+has reports, and over that of the stepper alone, whose reports nobody reads.
 
 {platform.machine()}, one core; jax {jax.__version__}
 
