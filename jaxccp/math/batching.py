@@ -25,19 +25,19 @@ def when(flag: Bool[Array, ""], change: Callable[[], _Tree], otherwise: _Tree) -
         change: computes a pytree of the structure of ``otherwise``.
         otherwise: the result where ``flag`` is false.
     """
-    return lax.cond(_anywhere(flag), lambda: _chosen(flag, change(), otherwise), lambda: otherwise)
+    return lax.cond(anywhere(flag), lambda: _chosen(flag, change(), otherwise), lambda: otherwise)
 
 
 @custom_vmap
-def _anywhere(flag: Bool[Array, ""]) -> Bool[Array, ""]:
-    """The flag; over a batch, whether any is set."""
+def anywhere(flag: Bool[Array, ""]) -> Bool[Array, ""]:
+    """The flag; under ``vmap``, whether it is set anywhere in the batch."""
     return flag
 
 
-@_anywhere.def_vmap
+@anywhere.def_vmap
 def _(size: int, batched: list[bool], flag: Array) -> tuple[Array, bool]:
     del size, batched
-    return _anywhere(jnp.any(flag)), False
+    return anywhere(jnp.any(flag)), False
 
 
 @custom_vmap

@@ -1,0 +1,44 @@
+"""Environments for reinforcement learning: pure functions of pytrees."""
+
+from jaxccp.envs.env import Env, EnvState, observation_spec
+from jaxccp.envs.environment import Environment
+from jaxccp.envs.make import environment, make
+from jaxccp.envs.randomisation import RANDOMISED, randomisation, randomised
+from jaxccp.envs.spec import Spec
+from jaxccp.envs.task import Moment, Start, Task
+from jaxccp.envs.tasks import TASKS
+from jaxccp.envs.wrappers import (
+    ActionDelay,
+    ActionRepeat,
+    AutoReset,
+    EpisodeLimit,
+    FrameStack,
+    ObservationDelay,
+    ObservationNoise,
+    Wrapper,
+)
+
+__all__ = [
+    "RANDOMISED",
+    "TASKS",
+    "ActionDelay",
+    "ActionRepeat",
+    "AutoReset",
+    "Env",
+    "EnvState",
+    "Environment",
+    "EpisodeLimit",
+    "FrameStack",
+    "Moment",
+    "ObservationDelay",
+    "ObservationNoise",
+    "Spec",
+    "Start",
+    "Task",
+    "Wrapper",
+    "environment",
+    "make",
+    "observation_spec",
+    "randomisation",
+    "randomised",
+]

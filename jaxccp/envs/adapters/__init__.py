@@ -1,0 +1,1 @@
+"""Environments as other packages want them."""

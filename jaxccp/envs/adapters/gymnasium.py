@@ -1,0 +1,131 @@
+"""Gymnasium (extra ``rl``): importing this module registers ``jaxccp/Ant-v0`` and the others.
+
+``gymnasium.make_vec("jaxccp.envs.adapters.gymnasium:jaxccp/Ant-v0", num_envs=64)`` imports it.
+"""
+
+from typing import Any, ClassVar
+
+import gymnasium
+import jax
+import numpy as np
+from gymnasium.spaces import Box
+from gymnasium.vector import AutoresetMode
+from gymnasium.vector.utils import batch_space
+
+from jaxccp.envs.env import Env, EnvState, observation_spec
+from jaxccp.envs.make import make
+from jaxccp.envs.spec import Spec
+from jaxccp.envs.tasks import TASKS
+
+Info = dict[str, Any]
+
+
+@jax.jit
+def _reset(env: Env, keys: jax.Array) -> EnvState:
+    return jax.vmap(env.reset)(keys)
+
+
+@jax.jit
+def _step(env: Env, state: EnvState, actions: jax.Array) -> EnvState:
+    return jax.vmap(env.step)(state, actions)
+
+
+def _box(spec: Spec) -> Box:
+    return Box(spec.low, spec.high, dtype=spec.dtype.type)
+
+
+class VectorEnv(gymnasium.vector.VectorEnv):
+    """Copies of an environment, stepped together. Episodes begin anew in the step that ends one:
+    its last observation is in ``infos["final_obs"]``, its metrics in ``infos["final_info"]``."""
+
+    metadata: ClassVar[dict[str, Any]] = {
+        "render_modes": [],
+        "autoreset_mode": AutoresetMode.SAME_STEP,
+    }
+
+    def __init__(
+        self,
+        name: str,
+        num_envs: int = 1,
+        max_episode_steps: int | None = None,
+        render_mode: None = None,
+        **settings: Any,
+    ) -> None:
+        """``num_envs`` copies of :func:`jaxccp.envs.make`'s environment of that name."""
+        if max_episode_steps is not None:
+            settings["episode_steps"] = max_episode_steps
+        self.env, self.num_envs, self.render_mode = make(name, **settings), num_envs, render_mode
+        self.single_action_space = _box(self.env.action_spec)
+        self.single_observation_space = _box(observation_spec(self.env))
+        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.observation_space = batch_space(self.single_observation_space, num_envs)
+        self._state: EnvState | None = None
+
+    def reset(
+        self, *, seed: int | None = None, options: Info | None = None
+    ) -> tuple[np.ndarray, Info]:
+        super().reset(seed=seed)
+        key = jax.random.key(int(self.np_random.integers(2**31)))
+        self._state = state = _reset(self.env, jax.random.split(key, self.num_envs))
+        return np.array(state.obs), {}
+
+    def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]:
+        if self._state is None:
+            raise gymnasium.error.ResetNeeded("call reset before step")
+        given = np.asarray(actions, self.single_action_space.dtype)
+        self._state = state = _step(self.env, self._state, given)
+        ends = (np.array(state.terminated), np.array(state.truncated))
+        done, everywhere = ends[0] | ends[1], np.ones(self.num_envs, bool)
+        metrics = {name: np.array(value) for name, value in state.metrics.items()}
+        infos: Info = {**metrics, **{f"_{name}": everywhere for name in metrics}}
+        if done.any():
+            last, final = np.full(self.num_envs, None, object), np.array(state.final_obs)
+            for copy in np.flatnonzero(done):
+                last[copy] = final[copy]
+            known = {**metrics, **{f"_{name}": done for name in metrics}}
+            infos |= {"final_obs": last, "_final_obs": done, "final_info": known}
+            infos["_final_info"] = done
+        return np.array(state.obs), np.array(state.reward), *ends, infos
+
+
+class SingleEnv(gymnasium.Env):
+    """One copy, which the caller resets. ``gymnasium.make`` limits its episodes."""
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+
+    def __init__(self, name: str, render_mode: None = None, **settings: Any) -> None:
+        self.env, self.render_mode = make(name, auto_reset=False, **settings), render_mode
+        self.action_space = _box(self.env.action_spec)
+        self.observation_space = _box(observation_spec(self.env))
+        self._state: EnvState | None = None
+
+    def reset(
+        self, *, seed: int | None = None, options: Info | None = None
+    ) -> tuple[np.ndarray, Info]:
+        super().reset(seed=seed)
+        key = jax.random.key(int(self.np_random.integers(2**31)))
+        self._state = state = _reset(self.env, key[None])
+        return np.array(state.obs[0]), {}
+
+    def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, Info]:
+        if self._state is None:
+            raise gymnasium.error.ResetNeeded("call reset before step")
+        given = np.asarray(action, self.action_space.dtype)
+        self._state = state = _step(self.env, self._state, given[None])
+        info = {name: value.item() for name, value in state.metrics.items()}
+        return np.array(state.obs[0]), state.reward.item(), bool(state.terminated[0]), False, info
+
+
+def identifier(name: str) -> str:
+    """What gymnasium calls an environment of ours."""
+    return f"jaxccp/{TASKS[name].__name__}-v0"
+
+
+for _name, _task in TASKS.items():
+    gymnasium.register(
+        identifier(_name),
+        entry_point=f"{__name__}:SingleEnv",
+        vector_entry_point=f"{__name__}:VectorEnv",
+        max_episode_steps=_task.episode_steps,
+        kwargs={"name": _name},
+    )

@@ -1,0 +1,144 @@
+"""A task on a model, stepped: the innermost environment."""
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+from jaxccp.ccp.derivative import IMPULSES
+from jaxccp.ccp.solution import Status
+from jaxccp.dynamics.steppers import EulerImplicitLinearized
+from jaxccp.dynamics.steppers.settings import ImpulseCarry
+from jaxccp.envs.actions import admissible
+from jaxccp.envs.env import EnvState
+from jaxccp.envs.spec import Spec
+from jaxccp.envs.task import Moment, Task
+from jaxccp.math import trees
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+from jaxccp.scene.draw import Key
+from jaxccp.sensors.coordinates import Coordinates
+
+COUNTS = ("status", "unsolved", "overflow", "non_finite", "action_nan", "action_clipped")
+"""Metrics of every environment, int32: the worst status of a solve (:class:`jaxccp.ccp.Status`),
+steps whose solve has not converged, steps with more contacts than there is room for, 1 where the
+motion left the floats, entries of the action that were NaN, and that were out of range."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Environment:
+    """A task on a model: neither ends after a time nor begins anew by itself.
+
+    What it returns is finite, whatever the action. Where a motion leaves the floats, the state of
+    before the step is kept, the episode is terminated, and ``metrics["non_finite"]`` is 1.
+    """
+
+    model: Model
+    layout: Coordinates
+    rest: State
+    """The model's own place."""
+    task: Task = field(metadata={"static": True})
+    stepper: EulerImplicitLinearized = field(metadata={"static": True})
+    action_spec: Spec = field(metadata={"static": True})
+
+    @property
+    def sim_dt(self) -> float:
+        return self.stepper.h
+
+    @property
+    def ctrl_dt(self) -> float:
+        return self.task.ctrl_dt
+
+    def with_model(self, model: Model) -> "Environment":
+        return replace(self, model=model)
+
+    def reset(self, key: Key) -> EnvState:
+        task, dtype = self.task, self.rest.position.dtype
+        key, drawn = jax.random.split(key)
+        qpos, qvel = self.layout.coordinates(self.model, self.rest)
+        start = task.start(drawn, qpos, jnp.zeros_like(qvel))
+        state = self.layout.state(self.model, self.rest, start.qpos, start.qvel)
+        physics = self.stepper.init(self.model, state)
+        wrenches = jnp.zeros((len(self.model.topology.bodies), 6), dtype)
+        action = jnp.zeros(self.action_spec.shape, dtype)
+        obs = task.observe(self.moment(physics.state, wrenches, action, start.goal))
+        zero, no = jnp.zeros((), dtype), jnp.zeros((), bool)
+        metrics = dict.fromkeys(task.terms, zero) | dict.fromkeys(COUNTS, jnp.zeros((), jnp.int32))
+        info = {"goal": start.goal}
+        return EnvState(physics, obs, zero, no, no, obs, key, metrics, info)
+
+    def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
+        task, goal = self.task, state.info["goal"]
+        taken, counts = admissible(self.action_spec, action)
+        physics, wrenches, status, unsolved, overflow = self._advanced(state.physics, taken)
+        sound = _finite(physics.state, wrenches)
+        physics = trees.where(sound, physics, state.physics)
+        wrenches = jnp.where(sound, wrenches, 0.0)
+        before = self.moment(state.physics.state, wrenches, taken, goal)
+        now = self.moment(physics.state, wrenches, taken, goal)
+        rewards = task.rewards(before, now)
+        obs = task.observe(now)
+        metrics = dict(zip(task.terms, rewards, strict=True)) | {
+            "status": status,
+            "unsolved": unsolved,
+            "overflow": overflow,
+            "non_finite": (~sound).astype(jnp.int32),
+            **counts,
+        }
+        return replace(
+            state,
+            physics=physics,
+            obs=obs,
+            reward=sum(rewards[1:], rewards[0]),
+            terminated=task.terminated(now) | ~sound,
+            truncated=jnp.zeros((), bool),
+            final_obs=obs,
+            metrics=metrics,
+        )
+
+    def moment(
+        self,
+        state: State,
+        wrenches: Float[Array, "nb 6"],
+        action: Float[Array, " na"],
+        goal: Float[Array, " g"],
+    ) -> Moment:
+        """What the task would look at in a state, with what has led there."""
+        qpos, qvel = self.layout.coordinates(self.model, state)
+        return Moment(self.model, state, qpos, qvel, wrenches, action, goal)
+
+    def _advanced(
+        self, physics: ImpulseCarry, action: Float[Array, " na"]
+    ) -> tuple[ImpulseCarry, Float[Array, "nb 6"], Int[Array, ""], Int[Array, ""], Int[Array, ""]]:
+        """After ``ctrl_dt``: the last step's contact wrenches, worst status, and how many steps
+        were not solved, and had too many contacts."""
+        control = self.layout.control(action)
+
+        # What a step computes is cheap to compute again in reverse, all but the impulses.
+        @partial(jax.checkpoint, policy=jax.checkpoint_policies.save_only_these_names(IMPULSES))
+        def one(carry: tuple, _: None) -> tuple[tuple, None]:
+            physics, _, status, unsolved, overflow = carry
+            physics, report = self.stepper.advance(self.model, physics, control=control)
+            found = report.solver.status
+            failed: Bool[Array, ""] = found != Status.CONVERGED
+            return (
+                physics,
+                report.contact_wrenches,
+                jnp.maximum(status, found),
+                unsolved + failed,
+                overflow + report.overflow,
+            ), None
+
+        none = jnp.zeros((), jnp.int32)
+        wrenches = jnp.zeros((len(self.model.topology.bodies), 6), action.dtype)
+        start = (physics, wrenches, none, none, none)
+        return lax.scan(one, start, length=round(self.ctrl_dt / self.sim_dt))[0]
+
+
+def _finite(state: State, wrenches: Float[Array, "nb 6"]) -> Bool[Array, ""]:
+    moving = (state.position, state.quaternion, state.twist, wrenches)
+    return jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in moving]).all()

@@ -1,0 +1,69 @@
+"""Environments by name."""
+
+from dataclasses import fields
+from functools import cache
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxccp.ccp import Stop
+from jaxccp.dynamics.steppers import EulerImplicitLinearized
+from jaxccp.envs.env import Env
+from jaxccp.envs.environment import Environment
+from jaxccp.envs.spec import Spec
+from jaxccp.envs.task import Task
+from jaxccp.envs.tasks import TASKS, model_file
+from jaxccp.envs.wrappers import AutoReset, EpisodeLimit
+from jaxccp.io.mjcf import Loaded, load
+from jaxccp.names import unknown
+
+STOP = Stop(1e-4, max_iterations=100)
+"""In m/s: what a learner cannot tell from a solution. Where it was not reached, metrics say so."""
+
+
+def make(name: str, *, auto_reset: bool = True, **settings: Any) -> Env:
+    """An environment by name, in JAX's current default precision.
+
+    Episodes end after ``episode_steps`` actions, and the next one begins in the same step.
+
+    Args:
+        name: one of :data:`jaxccp.envs.TASKS`.
+        auto_reset: False: a plain :class:`Environment`, without end, for wrappers of one's own.
+        settings: of its task: steps, weights of the reward, ….
+
+    Raises:
+        ValueError: there is no such environment or setting, or a setting does not make sense.
+        jaxccp.io.InputError: the package mujoco is missing, by which models are read.
+    """
+    if name not in TASKS:
+        raise ValueError(f"environment {unknown(name, TASKS)}")
+    known = [setting.name for setting in fields(TASKS[name])]
+    for setting in settings:
+        if setting not in known:
+            raise ValueError(f"setting of {name}: {unknown(setting, known)}")
+    env = environment(name, TASKS[name](**settings))
+    return AutoReset(EpisodeLimit(env, env.task.episode_steps)) if auto_reset else env
+
+
+def environment(name: str, task: Task) -> Environment:
+    """A task on the model file of that name."""
+    ratio = task.ctrl_dt / task.sim_dt
+    if round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-6:
+        raise ValueError(
+            f"ctrl_dt ({task.ctrl_dt} s) must be a multiple of sim_dt ({task.sim_dt} s)"
+        )
+    loaded = _loaded(name, task.max_contacts, jnp.zeros(()).dtype)
+    model = loaded.model
+    limits = np.empty((len(model.topology.linkage.actuators), 2))
+    limits[loaded.layout.places.control] = model.actuators.control_limits
+    spec = Spec(*limits.T.astype(model.gravity.dtype))
+    stepper = EulerImplicitLinearized(task.sim_dt, stop=STOP)
+    return Environment(model, loaded.layout, loaded.state, task, stepper, spec)
+
+
+@cache
+def _loaded(name: str, max_contacts: int | None, dtype: np.dtype) -> Loaded:
+    """In the precision that is current, which is told for the cache to know."""
+    del dtype
+    return load(model_file(name), max_contacts=max_contacts)

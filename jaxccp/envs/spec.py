@@ -1,0 +1,30 @@
+"""What actions and observations look like."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jaxccp.content import ByContent
+
+
+@dataclass(frozen=True, eq=False)
+class Spec(ByContent):
+    """A box of numbers; static, and compares by content."""
+
+    low: np.ndarray
+    """Lowest value of each entry."""
+    high: np.ndarray
+    """Highest value of each entry."""
+
+    @staticmethod
+    def unbounded(shape: tuple[int, ...], dtype: np.dtype) -> "Spec":
+        """Any numbers."""
+        return Spec(np.full(shape, -np.inf, dtype), np.full(shape, np.inf, dtype))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.low.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.low.dtype

@@ -1,0 +1,30 @@
+"""The tasks, a file each with its model beside it; a new one is a file and a line here."""
+
+from pathlib import Path
+
+from jaxccp.envs.task import Task
+from jaxccp.envs.tasks.ant import Ant
+from jaxccp.envs.tasks.cartpole import Cartpole
+from jaxccp.envs.tasks.halfcheetah import HalfCheetah
+from jaxccp.envs.tasks.hopper import Hopper
+from jaxccp.envs.tasks.humanoid import Humanoid
+from jaxccp.envs.tasks.pusher import Pusher
+from jaxccp.envs.tasks.reacher import Reacher
+from jaxccp.envs.tasks.walker2d import Walker2d
+
+TASKS: dict[str, type[Task]] = {
+    "cartpole": Cartpole,
+    "reacher": Reacher,
+    "pusher": Pusher,
+    "hopper": Hopper,
+    "walker2d": Walker2d,
+    "halfcheetah": HalfCheetah,
+    "ant": Ant,
+    "humanoid": Humanoid,
+}
+"""By name."""
+
+
+def model_file(name: str) -> Path:
+    """The MJCF file of a task."""
+    return Path(__file__).with_name(f"{name}.xml")

@@ -1,0 +1,62 @@
+"""Ant: a ball on four legs that runs forwards."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from jaxccp.envs.spatial import contact_forces
+from jaxccp.envs.task import Moment, Start, Task, control_cost, normal, uniform
+from jaxccp.scene.draw import Key
+
+BENT = (0.0, 1.0, 0.0, -1.0, 0.0, -1.0, 0.0, 1.0)
+"""Legs at the start [rad]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ant(Task):
+    """Observation: coordinates but the place on the floor, rates, and ``cfrc_ext`` of each body
+    within ±1, as gymnasium's Ant-v5; its reward, too: speed forwards, 1 while healthy, the costs of
+    the action and of contact forces. It is over where the torso is too low or too high.
+
+    Ours has 9 bodies where gymnasium's has 13, four of which are fixed to the torso: 81 numbers,
+    not 105. It starts with bent legs, since straight ones are beyond their limits. Actuators are in
+    the order of the joints.
+    """
+
+    terms: ClassVar = ("forward", "survive", "control", "contact")
+    sim_dt: float = 0.005
+    ctrl_dt: float = 0.05
+    episode_steps: int = 1000
+    max_contacts: int | None = 8
+    control_weight: float = 0.5
+    contact_weight: float = 5e-4
+    lowest: float = 0.2
+    """Torso [m]."""
+    highest: float = 1.0
+    start_noise: float = 0.1
+
+    def start(self, key: Key, qpos: Float[Array, " nq"], qvel: Float[Array, " nv"]) -> Start:
+        place, speed = jax.random.split(key)
+        noise = self.start_noise
+        bent = qpos.at[7:].set(jnp.asarray(BENT, qpos.dtype)) + uniform(place, qpos, noise)
+        return Start(bent, normal(speed, qvel, noise), jnp.zeros(0))
+
+    def observe(self, now: Moment) -> Float[Array, "81"]:
+        return jnp.concatenate([now.qpos[2:], now.qvel, self._forces(now).reshape(-1)])
+
+    def rewards(self, before: Moment, now: Moment) -> tuple[Float[Array, ""], ...]:
+        return (
+            (now.qpos[0] - before.qpos[0]) / self.ctrl_dt,
+            (~self.terminated(now)).astype(now.qpos.dtype),
+            control_cost(now, self.control_weight),
+            -self.contact_weight * jnp.sum(self._forces(now) ** 2),
+        )
+
+    def terminated(self, now: Moment) -> Bool[Array, ""]:
+        return (now.qpos[2] < self.lowest) | (now.qpos[2] > self.highest)
+
+    def _forces(self, now: Moment) -> Float[Array, "9 6"]:
+        return jnp.clip(contact_forces(now), -1, 1)

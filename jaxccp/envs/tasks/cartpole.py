@@ -1,0 +1,53 @@
+"""Cartpole, swing-up: a cart on a rail raises its rod from hanging and holds it upright."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.envs.task import Moment, Start, Task, normal
+from jaxccp.scene.draw import Key
+
+MARGIN = float(np.sqrt(-2 * np.log(0.1)))
+"""Standard deviations after which a bell has fallen to a tenth."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cartpole(Task):
+    """Observation: cart [m], cos and sin of the rod's angle from upright, cart [m/s], rod [rad/s].
+
+    The reward, within 0 and 1, is that of the Control Suite's cartpole-swingup (Tassa et al. 2018,
+    arXiv:1801.00690): a product of how upright the rod is, how near the cart is to the middle, how
+    small the action, and how slow the rod.
+    """
+
+    terms: ClassVar = ("upright",)
+    sim_dt: float = 0.005
+    ctrl_dt: float = 0.02
+    episode_steps: int = 500
+    start_noise: float = 0.01
+
+    def start(self, key: Key, qpos: Float[Array, " nq"], qvel: Float[Array, " nv"]) -> Start:
+        place, speed = jax.random.split(key)
+        hanging = qpos.at[1].set(np.pi) + normal(place, qpos, self.start_noise)
+        return Start(hanging, normal(speed, qvel, self.start_noise), jnp.zeros(0))
+
+    def observe(self, now: Moment) -> Float[Array, "5"]:
+        cart, angle = now.qpos
+        return jnp.concatenate([jnp.stack([cart, jnp.cos(angle), jnp.sin(angle)]), now.qvel])
+
+    def rewards(self, before: Moment, now: Moment) -> tuple[Float[Array, ""]]:
+        (cart, angle), spin, push = now.qpos, now.qvel[1], now.action[0]
+        upright = (1 + jnp.cos(angle)) / 2
+        central = (1 + _bell(cart, 2.0)) / 2
+        gentle = (4 + jnp.maximum(0.0, 1 - push**2)) / 5
+        slow = (1 + _bell(spin, 5.0)) / 2
+        return (upright * central * gentle * slow,)
+
+
+def _bell(x: Float[Array, ""], margin: float) -> Float[Array, ""]:
+    """1 at 0, a tenth at ``margin``."""
+    return jnp.exp(-0.5 * (MARGIN * x / margin) ** 2)

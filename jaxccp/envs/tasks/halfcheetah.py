@@ -1,0 +1,37 @@
+"""Half-cheetah: a back on two sprung legs that runs forwards in a plane."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.envs.task import Moment, Start, Task, control_cost, normal, uniform
+from jaxccp.scene.draw import Key
+
+
+@dataclass(frozen=True, kw_only=True)
+class HalfCheetah(Task):
+    """Observation: coordinates but the way forwards, then rates, as gymnasium's HalfCheetah-v5;
+    its reward, too: speed forwards and the cost of the action. It is never over."""
+
+    terms: ClassVar = ("forward", "control")
+    sim_dt: float = 0.005
+    ctrl_dt: float = 0.05
+    episode_steps: int = 1000
+    max_contacts: int | None = 8
+    control_weight: float = 0.1
+    start_noise: float = 0.1
+
+    def start(self, key: Key, qpos: Float[Array, " nq"], qvel: Float[Array, " nv"]) -> Start:
+        place, speed = jax.random.split(key)
+        noise = self.start_noise
+        return Start(qpos + uniform(place, qpos, noise), normal(speed, qvel, noise), jnp.zeros(0))
+
+    def observe(self, now: Moment) -> Float[Array, "17"]:
+        return jnp.concatenate([now.qpos[1:], now.qvel])
+
+    def rewards(self, before: Moment, now: Moment) -> tuple[Float[Array, ""], ...]:
+        forward = (now.qpos[0] - before.qpos[0]) / self.ctrl_dt
+        return forward, control_cost(now, self.control_weight)

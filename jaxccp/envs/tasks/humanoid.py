@@ -1,0 +1,66 @@
+"""Humanoid: walks forwards on two legs."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from jaxccp.envs.spatial import centre, contact_forces, inertias, velocities
+from jaxccp.envs.task import Moment, Start, Task, control_cost, uniform
+from jaxccp.scene.draw import Key
+
+
+@dataclass(frozen=True, kw_only=True)
+class Humanoid(Task):
+    """Observation: coordinates but the place on the floor, rates, ``cinert``, ``cvel``, forces of
+    the actuators [N m], ``cfrc_ext``, as gymnasium's Humanoid-v5; its reward, too: speed of the
+    centre of mass forwards, 5 while healthy, the costs of the action and of contact forces. It is
+    over where the torso is too low or too high.
+
+    Ours has 11 bodies where gymnasium's has 13, two of which are feet fixed to shins: 304 numbers,
+    not 348. Limbs touch the floor, but not one another. Actuators are in the order of the joints.
+    """
+
+    terms: ClassVar = ("forward", "survive", "control", "contact")
+    sim_dt: float = 0.003
+    ctrl_dt: float = 0.015
+    episode_steps: int = 1000
+    max_contacts: int | None = 16
+    forward_weight: float = 1.25
+    healthy: float = 5.0
+    control_weight: float = 0.1
+    contact_weight: float = 5e-7
+    most_contact: float = 10.0
+    """What contact costs at most."""
+    lowest: float = 1.0
+    """Torso [m]."""
+    highest: float = 2.0
+    start_noise: float = 0.01
+
+    def start(self, key: Key, qpos: Float[Array, " nq"], qvel: Float[Array, " nv"]) -> Start:
+        place, speed = jax.random.split(key)
+        noise = self.start_noise
+        return Start(qpos + uniform(place, qpos, noise), uniform(speed, qvel, noise), jnp.zeros(0))
+
+    def observe(self, now: Moment) -> Float[Array, "304"]:
+        parts = (inertias(now), velocities(now), self._torques(now), contact_forces(now))
+        return jnp.concatenate([now.qpos[2:], now.qvel, *(part.reshape(-1) for part in parts)])
+
+    def rewards(self, before: Moment, now: Moment) -> tuple[Float[Array, ""], ...]:
+        forward = (centre(now) - centre(before))[0] / self.ctrl_dt
+        contact = self.contact_weight * jnp.sum(contact_forces(now) ** 2)
+        return (
+            self.forward_weight * forward,
+            self.healthy * (~self.terminated(now)).astype(now.qpos.dtype),
+            control_cost(now, self.control_weight),
+            -jnp.minimum(contact, self.most_contact),
+        )
+
+    def terminated(self, now: Moment) -> Bool[Array, ""]:
+        return ~((self.lowest < now.qpos[2]) & (now.qpos[2] < self.highest))
+
+    def _torques(self, now: Moment) -> Float[Array, "17"]:
+        """There is a motor on every hinge, in their order."""
+        return now.model.actuators.gear * now.model.actuators.gain * now.action

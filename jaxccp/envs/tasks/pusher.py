@@ -1,0 +1,58 @@
+"""Pusher: an arm of seven hinges pushes a puck to a place on the table."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.envs.task import Moment, Start, Task, control_cost, site, uniform
+from jaxccp.math import safe
+from jaxccp.scene.draw import Key
+
+GOAL = (0.45, -0.05, -0.323)
+"""World [m]."""
+NEAREST = 0.17
+"""A puck does not start nearer to the goal than this [m]."""
+DRAWS = 16
+"""Places tried: two of five are too near."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pusher(Task):
+    """Observation: angles and rates of the arm, places of its wrist, the puck and the goal [m], as
+    gymnasium's Pusher-v5; its reward, too: minus the distances of the puck from the goal and, by
+    half, from the wrist, and the cost of the action. It is never over.
+
+    The puck weighs 50 g, and does not touch the table; gymnasium's weighs 8 mg.
+    """
+
+    terms: ClassVar = ("distance", "near", "control")
+    sim_dt: float = 0.005
+    ctrl_dt: float = 0.05
+    episode_steps: int = 100
+    max_contacts: int | None = 8
+    near_weight: float = 0.5
+    control_weight: float = 0.1
+    start_speed: float = 0.005
+
+    def start(self, key: Key, qpos: Float[Array, "9"], qvel: Float[Array, "9"]) -> Start:
+        place, speed = jax.random.split(key)
+        low, high = jnp.array([-0.3, -0.2], qpos.dtype), jnp.array([0.0, 0.2], qpos.dtype)
+        tried = jax.random.uniform(place, (DRAWS, 2), qpos.dtype, low, high)
+        puck = tried[jnp.argmax(jnp.sum(tried**2, axis=1) > NEAREST**2)]
+        moving = uniform(speed, qvel, self.start_speed).at[7:].set(0.0)
+        return Start(qpos.at[7:].set(puck), moving, jnp.asarray(GOAL, qpos.dtype))
+
+    def observe(self, now: Moment) -> Float[Array, "23"]:
+        places = (site(now, "tip"), site(now, "puck"), now.goal)
+        return jnp.concatenate([now.qpos[:7], now.qvel[:7], *places])
+
+    def rewards(self, before: Moment, now: Moment) -> tuple[Float[Array, ""], ...]:
+        puck = site(now, "puck")
+        return (
+            -safe.norm(puck - now.goal),
+            -self.near_weight * safe.norm(puck - site(now, "tip")),
+            control_cost(now, self.control_weight),
+        )

@@ -1,0 +1,31 @@
+"""Actions that act late."""
+
+from dataclasses import dataclass, field
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.envs.env import EnvState
+from jaxccp.envs.wrappers.wrapper import Wrapper, check_count, kept
+from jaxccp.scene.draw import Key
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class ActionDelay(Wrapper):
+    """Every action acts ``steps`` steps after it was given; before the first one, 0 does."""
+
+    steps: int = field(metadata={"static": True})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count(self, "steps", 0)
+
+    def reset(self, key: Key) -> EnvState:
+        spec = self.action_spec
+        return kept(self.env.reset(key), pending=jnp.zeros((self.steps, *spec.shape), spec.dtype))
+
+    def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
+        line = jnp.concatenate([state.info["pending"], jnp.asarray(action)[None]])
+        return kept(self.env.step(state, line[0]), pending=line[1:].astype(self.action_spec.dtype))

@@ -1,0 +1,65 @@
+"""Episodes of limited length, and actions that are repeated."""
+
+from dataclasses import dataclass, field, replace
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float
+
+from jaxccp.envs.env import EnvState
+from jaxccp.envs.wrappers.wrapper import Wrapper, check_count, kept
+from jaxccp.math import trees
+from jaxccp.scene.draw import Key
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class EpisodeLimit(Wrapper):
+    """Truncates an episode after ``limit`` steps; ``info["steps"]`` counts them."""
+
+    limit: int = field(metadata={"static": True})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count(self, "limit", 1)
+
+    def reset(self, key: Key) -> EnvState:
+        return kept(self.env.reset(key), steps=jnp.zeros((), jnp.int32))
+
+    def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
+        after = self.env.step(state, action)
+        steps = state.info["steps"] + 1
+        return kept(replace(after, truncated=after.truncated | (steps >= self.limit)), steps=steps)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class ActionRepeat(Wrapper):
+    """Repeats every action ``times`` times, or until the episode ends: rewards and metrics add, but
+    for ``status``, which is the worst."""
+
+    times: int = field(metadata={"static": True})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count(self, "times", 1)
+
+    @property
+    def ctrl_dt(self) -> float:
+        return self.times * self.env.ctrl_dt
+
+    def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
+        def again(before: EnvState, _: None) -> tuple[EnvState, None]:
+            after = self.env.step(before, action)
+            metrics = {
+                name: jnp.maximum(value, before.metrics[name])
+                if name == "status"
+                else value + before.metrics[name]
+                for name, value in after.metrics.items()
+            }
+            after = replace(after, reward=before.reward + after.reward, metrics=metrics)
+            return trees.where(before.done, before, after), None
+
+        first = self.env.step(state, action)
+        return lax.scan(again, first, length=self.times - 1)[0]

@@ -1,0 +1,75 @@
+"""Observations that are noisy, late, or several at once."""
+
+from dataclasses import dataclass, field, replace
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.envs.env import EnvState
+from jaxccp.envs.wrappers.wrapper import Wrapper, check_count, kept, seen
+from jaxccp.scene.draw import Key
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class ObservationNoise(Wrapper):
+    """Adds Gaussian noise of a standard deviation, one for all entries or one for each."""
+
+    deviation: Float[Array, "*n"] | float
+
+    def reset(self, key: Key) -> EnvState:
+        return self._noisy(self.env.reset(key))
+
+    def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
+        return self._noisy(self.env.step(state, action))
+
+    def _noisy(self, state: EnvState) -> EnvState:
+        key, drawn = jax.random.split(state.key)
+        noise = jax.random.normal(drawn, state.obs.shape, state.obs.dtype)
+        return seen(replace(state, key=key), state.obs + self.deviation * noise)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class ObservationDelay(Wrapper):
+    """Shows what was there ``steps`` steps ago; at first the start."""
+
+    steps: int = field(metadata={"static": True})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count(self, "steps", 0)
+
+    def reset(self, key: Key) -> EnvState:
+        state = self.env.reset(key)
+        return kept(state, on_the_way=jnp.tile(state.obs, (self.steps, 1)))
+
+    def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
+        after = self.env.step(state, action)
+        line = jnp.concatenate([state.info["on_the_way"], after.obs[None]])
+        return kept(seen(after, line[0]), on_the_way=line[1:])
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class FrameStack(Wrapper):
+    """Shows the last ``count`` observations side by side, the oldest first; at first the start in
+    the place of all."""
+
+    count: int = field(metadata={"static": True})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_count(self, "count", 1)
+
+    def reset(self, key: Key) -> EnvState:
+        state = self.env.reset(key)
+        return self._stacked(state, jnp.tile(state.obs, (self.count, 1)))
+
+    def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
+        after = self.env.step(state, action)
+        return self._stacked(after, jnp.concatenate([state.info["frames"][1:], after.obs[None]]))
+
+    def _stacked(self, state: EnvState, frames: Float[Array, "k n"]) -> EnvState:
+        return kept(seen(state, frames.reshape(-1)), frames=frames)

@@ -1,0 +1,77 @@
+"""What all wrappers have in common."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, TypeVar
+
+import jax
+from jaxtyping import Array, Float
+
+from jaxccp.envs.env import Env, EnvState
+from jaxccp.envs.spec import Spec
+from jaxccp.model.model import Model
+from jaxccp.scene.draw import Key
+
+_Self = TypeVar("_Self", bound="Wrapper")
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Wrapper:
+    """An environment made of another; by itself it changes nothing.
+
+    Whatever a wrapper keeps from step to step is in ``info``, under a name of its own.
+    """
+
+    outermost: ClassVar = False
+    """Whether no other may be around it."""
+    env: Env
+
+    def __post_init__(self) -> None:
+        if getattr(self.env, "outermost", False):
+            raise ValueError(
+                f"{type(self).__name__} would keep what it has of one episode for the next: put "
+                f"{type(self.env).__name__} around it; make(…, auto_reset=False) comes without"
+            )
+
+    @property
+    def model(self) -> Model:
+        return self.env.model
+
+    @property
+    def sim_dt(self) -> float:
+        return self.env.sim_dt
+
+    @property
+    def ctrl_dt(self) -> float:
+        return self.env.ctrl_dt
+
+    @property
+    def action_spec(self) -> Spec:
+        return self.env.action_spec
+
+    def with_model(self: _Self, model: Model) -> _Self:
+        return replace(self, env=self.env.with_model(model))
+
+    def reset(self, key: Key) -> EnvState:
+        return self.env.reset(key)
+
+    def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
+        return self.env.step(state, action)
+
+
+def check_count(wrapper: Wrapper, name: str, least: int) -> None:
+    """Raise ``ValueError`` unless a setting of a wrapper is a whole number of at least that."""
+    given = getattr(wrapper, name)
+    if not isinstance(given, int) or given < least:
+        what = f"{type(wrapper).__name__}: {name}"
+        raise ValueError(f"{what} must be a whole number of at least {least}, not {given!r}")
+
+
+def kept(state: EnvState, **entries: object) -> EnvState:
+    """The state with entries of ``info``."""
+    return replace(state, info={**state.info, **entries})
+
+
+def seen(state: EnvState, obs: Float[Array, " n"]) -> EnvState:
+    """The state with another observation, of the state that the step led to."""
+    return replace(state, obs=obs, final_obs=obs)

@@ -1,0 +1,241 @@
+"""What holds for every environment, shown on the one that is compiled soonest."""
+
+import sys
+from dataclasses import replace
+from importlib import import_module
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp.envs import Env, EnvState, make, observation_spec, randomisation, randomised
+from jaxccp.envs.tasks import model_file
+from jaxccp.io.errors import InputError
+
+mujoco: Any = import_module("mujoco")  # its names come from a binary
+COPIES, LIMIT = 4, 5
+KEYS = jax.random.split(jax.random.key(7), COPIES)
+Compiled = Any
+
+
+@pytest.fixture(scope="module")
+def env() -> Env:
+    return make("cartpole", episode_steps=LIMIT, start_noise=0.3)
+
+
+@pytest.fixture(scope="module")
+def reset(env: Env) -> Compiled:
+    return jax.jit(jax.vmap(env.reset))
+
+
+@pytest.fixture(scope="module")
+def step(env: Env) -> Compiled:
+    return jax.jit(jax.vmap(env.step))
+
+
+def test_specs(env: Env) -> None:
+    seen, done = observation_spec(env), env.action_spec
+    assert seen.shape == (5,) and seen.dtype == jnp.zeros(()).dtype == done.dtype
+    np.testing.assert_array_equal((done.low, done.high), [[-1], [1]])
+    assert (env.sim_dt, env.ctrl_dt) == (0.005, 0.02)
+
+
+@pytest.mark.parametrize("shape", [(), (2,), (1, 1), (0,)])
+def test_actions_of_another_shape_are_refused_when_traced(env: Env, shape: tuple) -> None:
+    state = jax.eval_shape(env.reset, jax.random.key(0))
+    with pytest.raises(ValueError, match=r"must have shape \(1,\), not"):
+        jax.eval_shape(env.step, state, jnp.zeros(shape))
+
+
+def test_single_precision_is_kept_and_states_can_be_scanned() -> None:
+    with jax.enable_x64(False):
+        single = make("cartpole")
+        start = jax.eval_shape(single.reset, jax.random.key(0))
+        after = jax.eval_shape(single.step, start, jnp.zeros(1))
+    assert jax.tree.structure(start) == jax.tree.structure(after)
+    for one, other in zip(jax.tree.leaves(start), jax.tree.leaves(after), strict=True):
+        assert (one.shape, one.dtype, one.weak_type) == (other.shape, other.dtype, other.weak_type)
+        assert one.dtype not in (jnp.float64, jnp.int64)
+
+
+def test_without_mujoco_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(InputError, match=r"pip install 'jaxccp\[mjcf\]'"):
+        make("cartpole", max_contacts=1)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"name": "cartpol"}, "did you mean 'cartpole'"),
+        ({"name": "cartpole", "episode_step": 3}, "did you mean 'episode_steps'"),
+        ({"name": "cartpole", "ctrl_dt": 0.012}, "must be a multiple of sim_dt"),
+    ],
+)
+def test_bad_settings_are_refused_by_name(given: dict, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        make(**given)
+
+
+def test_the_key_determines_everything(reset: Compiled, step: Compiled) -> None:
+    def play() -> EnvState:
+        state = reset(KEYS)
+        for _ in range(2):
+            state = step(state, jnp.full((COPIES, 1), 0.5))
+        return state
+
+    first, second = play(), play()
+    for one, other in zip(jax.tree.leaves(first), jax.tree.leaves(second), strict=True):
+        if not jnp.issubdtype(one.dtype, jax.dtypes.prng_key):
+            np.testing.assert_array_equal(one, other)
+    assert len(np.unique(first.obs[:, 0])) == COPIES
+
+
+def test_free_motion_is_that_of_mujoco() -> None:
+    """Which integrates with a thousandth of our step; ours is of first order in it."""
+    reference = mujoco.MjModel.from_xml_path(str(model_file("cartpole")))
+    reference.opt.timestep = 1e-5
+    errors = []
+    for step_length in (4e-3, 2e-3):
+        own: Any = make("cartpole", auto_reset=False, sim_dt=step_length, ctrl_dt=0.04)
+        state = own.reset(jax.random.key(0))
+        moving = own.layout.state(own.model, own.rest, jnp.array([0.1, 2.0]), jnp.array([0.5, 3.0]))
+        state = replace(state, physics=own.stepper.init(own.model, moving))
+        data = mujoco.MjData(reference)
+        data.qpos, data.qvel, data.ctrl = [0.1, 2.0], [0.5, 3.0], [0.4]
+        push = jax.jit(own.step)
+        for _ in range(10):
+            state = push(state, jnp.array([0.4]))
+        for _ in range(40_000):
+            mujoco.mj_step(reference, data)
+        cart, angle = data.qpos
+        expected = np.array([cart, np.cos(angle), np.sin(angle), *data.qvel])
+        assert np.abs(expected[3:]).min() > 0.5
+        errors.append(np.abs(state.obs - expected).max())
+    assert errors[1] < 0.03 and errors[1] == pytest.approx(errors[0] / 2, rel=0.15)
+
+
+def test_reward_of_the_control_suite() -> None:
+    """Upright in the middle at rest it is 1; hanging 0; a tenth less of each bell halfway."""
+    own: Any = make("cartpole", auto_reset=False)
+
+    def reward(qpos: list[float], qvel: list[float], push: float = 0.0) -> float:
+        state = own.layout.state(own.model, own.rest, jnp.array(qpos), jnp.array(qvel))
+        moment = own.moment(state, jnp.zeros(0), jnp.array([push]), jnp.zeros(0))
+        return own.task.rewards(moment, moment)[0].item()
+
+    assert reward([0, 0], [0, 0]) == pytest.approx(1)
+    assert reward([0, np.pi], [0, 0]) == pytest.approx(0, abs=1e-12)
+    assert reward([1, np.pi / 2], [0, 0]) == pytest.approx(0.5 * (1 + 0.1**0.25) / 2)
+    assert reward([0, 0], [0, 5]) == pytest.approx((1 + 0.1) / 2)
+    assert reward([0, 0], [0, 0], 1.0) == pytest.approx(0.8)
+
+
+def test_episodes_end_at_their_limit_and_begin_afresh(reset: Compiled, step: Compiled) -> None:
+    state = reset(KEYS)
+    first = state.obs
+    for _ in range(LIMIT):
+        assert not state.truncated.any()
+        state = step(state, jnp.ones((COPIES, 1)))
+    assert state.truncated.all() and not state.terminated.any()
+    # The cart has been pushed for 0.1 s at 10 N, and at the new start nothing moves but by noise.
+    assert (state.final_obs[:, 3] - first[:, 3] > 0.5).all()
+    assert (jnp.abs(state.obs[:, 3]) < 1.2).all()
+    assert len(np.unique(np.concatenate([first, state.obs])[:, 0])) == 2 * COPIES
+    assert (state.physics.state.time == 0).all() and (state.info["steps"] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("given", "same_as", "nan", "clipped"),
+    [(np.nan, 0.0, 1, 0), (np.inf, 1.0, 0, 1), (-1e30, -1.0, 0, 1), (0.3, 0.3, 0, 0)],
+)
+def test_bad_actions_have_an_answer_and_are_counted(
+    reset: Compiled, step: Compiled, given: float, same_as: float, nan: int, clipped: int
+) -> None:
+    state = reset(KEYS)
+    got, expected = (step(state, jnp.full((COPIES, 1), push)) for push in (given, same_as))
+    np.testing.assert_array_equal(got.obs, expected.obs)
+    np.testing.assert_array_equal(got.reward, expected.reward)
+    assert (got.metrics["action_nan"] == nan).all()
+    assert (got.metrics["action_clipped"] == clipped).all()
+
+
+def test_what_leaves_the_floats_ends_its_episode_alone(reset: Compiled, step: Compiled) -> None:
+    state = reset(KEYS)
+    physics = state.physics.state
+    wild = physics.angular_velocity.at[2].set(1e200)
+    state = replace(
+        state, physics=replace(state.physics, state=replace(physics, angular_velocity=wild))
+    )
+    after = step(state, jnp.zeros((COPIES, 1)))
+    for leaf in jax.tree.leaves((after.physics, after.obs, after.reward)):
+        assert np.isfinite(leaf).all()
+    lost = np.arange(COPIES) == 2
+    np.testing.assert_array_equal(after.metrics["non_finite"], lost)
+    np.testing.assert_array_equal(after.terminated, lost)
+    assert (jnp.abs(step(after, jnp.zeros((COPIES, 1))).obs) < 10).all()
+
+
+def test_gradients_of_a_return_pass_through_resets(env: Env) -> None:
+    """Central differences; the third copy's episode ends on the way, and begins again."""
+    keys = KEYS[:2]
+    start = jax.vmap(env.reset)(keys)
+    start = replace(start, info={**start.info, "steps": jnp.array([0, LIMIT - 2], jnp.int32)})
+
+    @jax.jit
+    def value(actions: jax.Array) -> jax.Array:
+        def one(state: EnvState, action: jax.Array) -> tuple[EnvState, jax.Array]:
+            state = jax.vmap(env.step)(state, action)
+            return state, state.reward + 0.1 * state.final_obs[:, 3]
+
+        return jax.lax.scan(one, start, actions)[1].sum()
+
+    actions = jnp.array([[[0.3], [-0.2]], [[0.5], [0.1]], [[-0.4], [0.6]]])
+    slope = jax.jit(jax.grad(value))(actions)
+    h = 1e-5
+    for index in np.ndindex(actions.shape):
+        ahead, behind = (value(actions.at[index].add(sign * h)) for sign in (1, -1))
+        assert slope[index] == pytest.approx((ahead - behind) / (2 * h), rel=2e-5, abs=1e-9)
+    # What was done before the reset moves nothing after it, but what was done after it does.
+    assert (jnp.abs(slope) > 1e-3).all()
+
+
+def test_each_copy_has_its_own_model() -> None:
+    env = make("cartpole", auto_reset=False, start_noise=0.3)
+    ranges = {"mass": (0.5, 0.9), "strength": (1.5, 3.0), "gravity": (0.9, 0.9)}
+    many, axes = randomised(env, randomisation(**ranges), KEYS)
+    model, given = many.model, env.model
+    factors = model.bodies.mass[:, 1:] / given.bodies.mass[1:]
+    assert model.bodies.mass.dtype == given.bodies.mass.dtype
+    assert len(np.unique(factors)) == 2 * COPIES and 0.5 <= factors.min() <= factors.max() < 0.9
+    inertia = model.bodies.inertia[:, 1:] / given.bodies.inertia[1:]
+    np.testing.assert_allclose(jnp.einsum("cbii->cbi", inertia), factors[..., None] + jnp.zeros(3))
+    strength = model.actuators.gain / given.actuators.gain
+    assert strength.shape == (COPIES, 1) and 1.5 <= strength.min() <= strength.max() < 3
+    np.testing.assert_allclose(model.gravity[:, 2], 0.9 * -9.81)
+    # What is left alone has no axis of copies.
+    assert model.shapes.friction.shape == given.shapes.friction.shape
+    # Newton's law: along the rail only the push acts on both bodies.
+    reset = jax.vmap(lambda env, key: env.reset(key), in_axes=(axes, 0))
+    step = jax.vmap(lambda env, state, push: env.step(state, push), in_axes=(axes, 0, 0))
+
+    @jax.jit
+    def pushed(many: Env) -> tuple[EnvState, EnvState]:
+        state = reset(many, KEYS)
+        return state, step(many, state, jnp.full((COPIES, 1), 0.1))
+
+    state, after = pushed(many)
+    x = after.physics.state.velocity - state.physics.state.velocity
+    momentum = jnp.sum(model.bodies.mass[:, 1:] * x[:, 1:, 0], axis=1)
+    np.testing.assert_allclose(momentum, strength[:, 0] * 0.1 * 10 * 0.02, rtol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("ranges", "said"),
+    [({"fricton": (1, 2)}, "did you mean 'friction'"), ({"mass": (0.0, 1.0)}, "0 < low <= high")],
+)
+def test_bad_ranges_are_refused(ranges: dict, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        randomisation(**ranges)

@@ -1,0 +1,98 @@
+"""What gymnasium asks of an environment."""
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AutoresetMode
+
+from jaxccp.envs import TASKS, make
+from jaxccp.envs.adapters.gymnasium import identifier
+
+LIMIT = 3
+ONES = np.ones((2, 1), np.float32)
+
+
+@pytest.fixture(scope="module")
+def vector() -> Any:
+    return gymnasium.make_vec(identifier("cartpole"), num_envs=2, max_episode_steps=LIMIT)
+
+
+def test_all_are_registered_with_their_limits() -> None:
+    for name, task in TASKS.items():
+        spec = gymnasium.spec(identifier(name))
+        assert spec.max_episode_steps == task.episode_steps
+    assert identifier("halfcheetah") == "jaxccp/HalfCheetah-v0"
+
+
+@pytest.mark.filterwarnings("ignore:.*A Box observation space m")
+def test_the_checker_is_content() -> None:
+    """But for its doubts that observations are unbounded."""
+    env: Any = gymnasium.make(identifier("cartpole"), max_episode_steps=LIMIT)
+    check_env(env.unwrapped)
+    env.reset(seed=0)
+    for step in range(LIMIT):
+        *_, terminated, truncated, info = env.step(np.array([np.nan], np.float32))
+        assert not terminated and truncated == (step == LIMIT - 1)
+        assert info["action_nan"] == 1 and info["status"] == 0
+
+
+def test_spaces_of_the_batch(vector: Any) -> None:
+    assert vector.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
+    obs, infos = vector.reset(seed=1)
+    assert obs in vector.observation_space and infos == {}
+    assert vector.observation_space.shape == (2, 5) and vector.action_space.shape == (2, 1)
+    obs, reward, terminated, truncated, infos = vector.step(vector.action_space.sample())
+    assert obs in vector.observation_space
+    assert reward.shape == terminated.shape == truncated.shape == (2,)
+    assert terminated.dtype == truncated.dtype == bool
+
+
+def test_seeds(vector: Any) -> None:
+    first, again, other = (vector.reset(seed=seed)[0] for seed in (3, 3, 4))
+    np.testing.assert_array_equal(first, again)
+    assert np.abs(first - other).min() > 0
+    later = vector.reset()[0]
+    assert np.abs(other - later).min() > 0
+    assert np.abs(first[0] - first[1]).min() > 0
+
+
+def test_the_last_observation_is_in_the_infos(vector: Any) -> None:
+    vector.reset(seed=5)
+    for step in range(LIMIT):
+        obs, _, terminated, truncated, infos = vector.step(ONES)
+        assert ("final_obs" in infos) == (step == LIMIT - 1)
+    assert truncated.all() and not terminated.any()
+    assert infos["_final_obs"].all() and infos["final_obs"].dtype == object
+    last = np.stack(infos["final_obs"])
+    # After 60 ms of 10 N the cart moves at half a metre per second, and is still at the new start.
+    assert (last[:, 3] > 0.4).all() and (np.abs(obs[:, 3]) < 0.1).all()
+    np.testing.assert_array_equal(infos["final_info"]["upright"], infos["upright"])
+
+
+def test_statistics_of_episodes(vector: Any) -> None:
+    """Gymnasium's own wrapper counts the same rewards."""
+    counted = gymnasium.wrappers.vector.RecordEpisodeStatistics(vector)
+    counted.reset(seed=6)
+    total = np.zeros(2)
+    for _ in range(LIMIT):
+        _, reward, _, _, infos = counted.step(-ONES)
+        total += reward
+    np.testing.assert_allclose(infos["episode"]["r"], total, rtol=1e-6)
+    np.testing.assert_array_equal(infos["episode"]["l"], LIMIT)
+
+
+def test_steps_before_a_reset_are_refused() -> None:
+    env: Any = gymnasium.make_vec(identifier("cartpole"), num_envs=2)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(ONES)
+
+
+def test_settings_go_through() -> None:
+    env: Any = gymnasium.make_vec(identifier("cartpole"), num_envs=1, start_noise=0.5)
+    assert env.env.env.env.task.start_noise == 0.5
+    assert make("cartpole").env.limit == 500  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="did you mean 'start_noise'"):
+        gymnasium.make_vec(identifier("cartpole"), num_envs=1, start_nose=0.5)
