@@ -21,6 +21,8 @@ from jaxccp.testing.setup import Setup
 
 TIGHT = Stop(atol=1e-13, max_iterations=2000)
 """What differences are taken of: a solver's tolerance is divided by their step lengths."""
+SOLVER = "newton"
+"""Which gets there, whatever the scene; where the stepper names none."""
 TOLERANCE = {64: 1e-6, 32: 1e-2}
 """Relative errors from which on a derivative counts as wrong, by precision."""
 BATCH = 64
@@ -42,13 +44,15 @@ def check_gradients(
     The outcome is the last state in tangent coordinates (:func:`jaxccp.difference`), poses by the
     time that passes. Derivatives are in reverse mode. Differences are always of motions in double
     precision, solved to 1e-13 m/s, over a sweep of step lengths that tells a kink from an error
-    (:mod:`jaxccp.testing.differences`). Three programs are compiled. Not under ``jit``.
+    (:mod:`jaxccp.testing.differences`). Three programs are compiled, and kept for
+    other numbers of the same model. Not under ``jit``.
 
     Args:
         model: what moves; with ``max_contacts`` where there are many shapes (see
             :func:`jaxccp.fit_capacity`).
         state: where it starts.
-        stepper: length of the step, law, solver. Its tolerance is used in single precision only.
+        stepper: length of the step, law, solver. Its tolerance is used for derivatives in single
+            precision only.
         steps: how many.
         controls: of each step; 0 when None.
         inputs: names of :data:`jaxccp.testing.INPUTS`; all that the model has when None.
@@ -58,30 +62,24 @@ def check_gradients(
         ValueError: for an unknown input, or a model whose state has no tangent coordinates
             (:func:`jaxccp.retract`).
     """
-    tight = replace(stepper, stop=TIGHT)
+    tight = replace(stepper, stop=TIGHT, solver=stepper.solver or SOLVER)
     with jax.enable_x64(True):
         given = Setup.of(model, state)
         setup = (given.in_single() if precision == 32 else given).in_double()
         wanted = inputs_of(setup, inputs)
-        count = sum(len(one.labels) for one in wanted)
         if controls is None:
             controls = jnp.zeros((steps, len(model.topology.linkage.actuators)))
         ways = jnp.asarray(controls, jnp.float64)
-        _, origin, path = jax.jit(partial(run, tight))(setup, ways)
-        ended = partial(_ended, tight, wanted)
-        base, values = jax.jit(partial(_swept, ended, count))(setup, origin, ways)
+        _, origin, path = run(tight, setup, ways)
+        args = (setup, origin, ways, jnp.asarray(wanted.unit))
+        base, values = _swept(tight, wanted.parts, *args)
         found = from_values(np.asarray(base), np.asarray(values))
-    with jax.enable_x64(precision == 64):
-        if precision == 32:
-            args = _single((setup, origin, ways))
-            theta = jnp.zeros(count, jnp.float32)
-            differentiated = jax.jacrev(partial(_ended, stepper, wanted), argnums=3)
-        else:
-            args, theta = (setup, origin, ways), jnp.zeros(count)
-            differentiated = jax.jacrev(ended, argnums=3)
-        exact = np.asarray(jax.jit(differentiated)(*args, theta), float)
+        exact = None if precision == 32 else _derivative(tight, wanted.parts, *args)
+    if exact is None:
+        with jax.enable_x64(False):
+            exact = _derivative(stepper, wanted.parts, *_single(args))
     return GradientReport(
-        inputs=judged(wanted, exact.T, found, TOLERANCE[precision]),
+        inputs=judged(wanted, np.asarray(exact, float).T, found, TOLERANCE[precision]),
         modes=modes(model, path),
         shapes=shape_pairs(model, path),
         unconverged=int(np.sum(np.asarray(path.report.solver.derivative) != 0)),
@@ -91,27 +89,40 @@ def check_gradients(
     )
 
 
-def _ended(
+@partial(jax.jit, static_argnames=("stepper", "inputs"))
+def _derivative(
     stepper: Settings,
     inputs: tuple[Input, ...],
     setup: Setup,
     origin: State,
     controls: Array,
-    theta: Array,
-) -> Array:
-    return outcome(stepper, inputs, setup, origin, controls, theta)[0]
+    unit: Array,
+) -> Float[Array, "2*nv p"]:
+    def end(theta: Array) -> Array:
+        return outcome(stepper, inputs, setup, origin, controls, unit * theta)
+
+    return jax.jacrev(end)(jnp.zeros_like(unit))
 
 
-def _swept(ended, count: int, setup: Setup, origin: State, controls: Array) -> tuple[Array, Array]:
-    """The outcome, and those at −s and +s of each number for each step length s."""
-    lengths = jnp.asarray(SWEEP)
-    offsets = lengths[:, None, None, None] * jnp.asarray([-1.0, 1.0])[:, None, None]
+@partial(jax.jit, static_argnames=("stepper", "inputs"))
+def _swept(
+    stepper: Settings,
+    inputs: tuple[Input, ...],
+    setup: Setup,
+    origin: State,
+    controls: Array,
+    unit: Array,
+) -> tuple[Float[Array, " 2*nv"], Float[Array, "k 2 p 2*nv"]]:
+    """The outcome, and those at −s and +s of each number for each of k step lengths s."""
+    count = len(unit)
+    offsets = jnp.asarray(SWEEP)[:, None, None, None] * jnp.asarray([-1.0, 1.0])[:, None, None]
     offsets = (offsets * jnp.eye(count)).reshape(-1, count)
     # One more, in which nothing changes, and as many again as fill the last batch.
-    rows = jnp.zeros((-(-(len(offsets) + 1) // BATCH) * BATCH, count)).at[: len(offsets)].set(offsets)
+    many = -(-(len(offsets) + 1) // BATCH) * BATCH
+    rows = jnp.zeros((many, count)).at[: len(offsets)].set(offsets)
 
     def one(theta: Array) -> Array:
-        return ended(setup, origin, controls, theta)
+        return outcome(stepper, inputs, setup, origin, controls, unit * theta)
 
     values = lax.map(one, rows, batch_size=BATCH)
     swept = values[: len(offsets)].reshape(len(SWEEP), 2, count, -1)

@@ -1,11 +1,11 @@
-"""Central differences over a sweep of step lengths, and what they say of the point they are taken at.
+"""Central differences over a sweep of step lengths, and what they say of a point.
 
-Of a smooth function central differences D(s) = f' + O(s²), until rounding and the tolerance of solvers,
-divided by s, take over. Two lengths of ratio r give (r² D(s/r) − D(s)) / (r² − 1), which is right to
-fourth order (Richardson); where two such agree best is the value, and by how much they disagree is its
-uncertainty (Ridders, Adv. Eng. Software 4, 1982). At a kink central differences settle as well, on the
-mean of two slopes; what tells it is that differences to either side do not come together in proportion
-to s.
+Of a smooth function central differences D(s) = f' + O(s²), until rounding and the tolerance of
+solvers, divided by s, take over. Two lengths of ratio r give (r² D(s/r) − D(s)) / (r² − 1), which
+is right to fourth order (Richardson); where two such agree best is the value, and by how much
+they disagree is its uncertainty (Ridders, Adv. Eng. Software 4, 1982). At a kink central
+differences settle as well, on the mean of two slopes; what tells it is that differences to either
+side do not come together in proportion to s.
 """
 
 from dataclasses import dataclass

@@ -8,14 +8,16 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxccp.testing.differences import Differences
-from jaxccp.testing.inputs import Input
+from jaxccp.testing.inputs import Inputs
 
 Verdict = Literal["agrees", "wrong", "kink", "unresolved", "no effect", "non-finite"]
 
 UNCERTAIN = 3.0
 """Times their uncertainty differences may be off."""
-NOTHING = 1e-8
-"""The share of the largest derivative of all below which one may be none at all."""
+NOTHING = 1e-9
+"""The share of the largest derivative of all, in natural units, below which one is none at all."""
+UNTOLD = 1e-7
+"""The same for one that is not larger than its uncertainty."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class GradientReport:
 
 
 def judged(
-    inputs: tuple[Input, ...],
+    inputs: Inputs,
     exact: Float[np.ndarray, "p n"],
     found: Differences,
     tolerance: float,
@@ -123,21 +125,21 @@ def judged(
     error = gap / np.maximum(size, tiny)
     largest = np.max(np.where(np.isfinite(size), size, 0.0), initial=0.0)
     felt = np.max(np.abs(exact), axis=1, initial=0.0)
-    nothing = (np.maximum(size, felt) <= UNCERTAIN * found.uncertainty) & (
-        np.maximum(size, felt) <= NOTHING * largest
-    )
+    most = np.maximum(size, felt)
+    told = np.where(most <= UNCERTAIN * found.uncertainty, UNTOLD, NOTHING)
+    nothing = (most <= told * largest) | (most == 0)
     verdict = np.full(len(size), "wrong", dtype=object)
     verdict[gap <= UNCERTAIN * found.uncertainty] = "unresolved"
     verdict[error <= tolerance] = "agrees"
-    verdict[nothing | ((size == 0) & (felt == 0))] = "no effect"
+    verdict[nothing] = "no effect"
     verdict[found.kink] = "kink"
     verdict[~np.isfinite(exact).all(axis=1)] = "non-finite"
     reports, at = [], 0
-    for one in inputs:
-        part = slice(at, at + len(one.labels))
-        rows = zip(one.labels, verdict[part], error[part], strict=True)
+    for one, labels in zip(inputs.parts, inputs.labels, strict=True):
+        part = slice(at, at + one.count)
+        rows = zip(labels, verdict[part], error[part], strict=True)
         reports.append(InputReport(one.name, tuple(Entry(a, b, float(c)) for a, b, c in rows)))
-        at += len(one.labels)
+        at += one.count
     return tuple(reports)
 
 

@@ -1,4 +1,4 @@
-"""Which modes a motion met: what its contacts and limits did in each step, read from step reports."""
+"""Which modes a motion met: what its contacts and limits did, read from step reports."""
 
 import numpy as np
 
@@ -20,8 +20,8 @@ def modes(model: Model, path: Path) -> dict[str, int]:
     """The number of steps in which each mode was met, by its name.
 
     ``free``: nothing touches. ``stick``, ``slip``: of any contact. ``rolling``: a contact sticks
-    between bodies that turn against each other. ``impact``, ``separation``: of a pair of bodies that
-    begins or ceases to push. ``stick→slip``, ``slip→stick``: of a pair from one step to the next.
+    between bodies that turn against each other. ``impact``, ``separation``: a pair of bodies begins
+    or ceases to push. ``stick→slip``, ``slip→stick``: of a pair from one step to the next.
     ``redundant``: contacts hold a body in more directions than it has. ``jammed``: from two
     sides. ``limit``: one pushes. ``loop``, ``tendon``: the model has any.
     """
@@ -93,7 +93,7 @@ def _gaps(data: ContactData, step: int) -> dict[tuple[int, int], float]:
 def _seen(
     model: Model, data: ContactData, states: State, step: int
 ) -> tuple[set[str], dict[tuple[int, int], bool]]:
-    """Modes of the contacts of one step, and of each pair of bodies that pushes whether it slips."""
+    """Modes of the contacts of one step, and of each pair of bodies that pushes if it slips."""
     seen: set[str] = set()
     pairs: dict[tuple[int, int], bool] = {}
     moves, spin = model.topology.moves, np.asarray(states.angular_velocity[step])
