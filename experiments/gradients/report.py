@@ -35,9 +35,10 @@ def _page(rows: list[dict[str, str]]) -> str:
     lines = [
         "# Derivatives against central differences",
         "",
-        "`python experiments/gradients/run.py` · steps of 2 ms, both laws, worst relative error of the",
-        "last state by the largest derivative of each number; poses by the time that passes. Empty: the",
-        "scene does not depend on it. What is at a kink or unresolved is listed below, not counted.",
+        "`python experiments/gradients/run.py` · steps of 2 ms, the worse of both laws; relative",
+        "`python experiments/gradients/run.py` · steps of 2 ms, the worse of both laws: relative",
+        "that passes. Empty: the scene does not depend on it. What is at a kink or unresolved is",
+        "listed below, and not counted.",
         "",
         "![errors](errors.png)",
     ]

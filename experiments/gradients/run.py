@@ -1,21 +1,24 @@
 """Derivatives of every mode in every input against central differences: a table and a heat map.
 
-    python experiments/gradients/run.py [SCENE …]
+    python experiments/gradients/run.py [SCENE …] [--laws ncp] [--precisions 64]
 
-Writes results.csv, results.md and errors.png beside itself; scenes that are named replace their
-rows of an earlier run. There is nothing random.
+Writes results.csv, results.md and errors.png beside itself; what is run replaces its rows of an
+earlier run. There is nothing random.
 """
 
+import argparse
 import csv
-import sys
+from itertools import product
 from pathlib import Path
+from typing import Any, get_args
 
 import jax
 
 from experiments.gradients.report import write
 from experiments.gradients.scenes import SCENES, H
 from jaxccp import EulerImplicitLinearized
-from jaxccp.testing import check_gradients
+from jaxccp.ccp import Law
+from jaxccp.testing import Verdict, check_gradients
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.csv"
@@ -25,7 +28,7 @@ FIELDS = (
 )
 
 
-def cells(name: str, law: str, precision: int) -> list[dict[str, object]]:
+def cells(name: str, law: Law, precision: int) -> list[dict[str, Any]]:
     """A row for each input of one motion."""
     scene = SCENES[name]
     model, state, controls = scene.inputs()
@@ -37,7 +40,7 @@ def cells(name: str, law: str, precision: int) -> list[dict[str, object]]:
     print(f"{name}, {law}, {precision}: {found.summary()}", flush=True)
     return [
         {"scene": name, "law": law, "precision": precision, "input": one.name, "error": one.error}
-        | {verdict: one.verdicts.get(verdict, 0) for verdict in FIELDS[5:-1]}
+        | {verdict: one.verdicts.get(verdict, 0) for verdict in get_args(Verdict)}
         | {"labels": " ".join(e.label for e in one.entries if e.verdict in TOLD)}
         for one in found.inputs
     ]
@@ -49,20 +52,29 @@ TOLD = ("wrong", "kink", "unresolved", "non-finite")
 
 def main() -> None:
     jax.config.update("jax_enable_x64", True)
-    wanted = sys.argv[1:] or list(SCENES)
-    rows: list[dict[str, object]] = []
+    parser = argparse.ArgumentParser()
+    parser.add_argument("scenes", nargs="*", default=list(SCENES))
+    parser.add_argument("--laws", nargs="+", default=["ccp", "ncp"])
+    parser.add_argument("--precisions", nargs="+", type=int, default=[64, 32])
+    wanted = parser.parse_args()
+    for law, precision, name in product(wanted.laws, wanted.precisions, wanted.scenes):
+        keep(cells(name, law, precision))
+    write(HERE)
+
+
+def keep(found: list[dict[str, Any]]) -> None:
+    """Put these rows of one motion in the place of those of an earlier run."""
+    rows: list[dict[str, Any]] = []
+    motion = ("scene", "law", "precision")
     if RESULTS.exists():
         with RESULTS.open(newline="") as file:
-            rows = [row for row in csv.DictReader(file) if row["scene"] not in wanted]
-    for name in wanted:
-        for law in ("ccp", "ncp"):
-            for precision in (64, 32):
-                rows += cells(name, law, precision)
-        with RESULTS.open("w", newline="") as file:
-            writer = csv.DictWriter(file, FIELDS)
-            writer.writeheader()
-            writer.writerows(sorted(rows, key=lambda row: list(SCENES).index(str(row["scene"]))))
-    write(HERE)
+            rows += csv.DictReader(file)
+    taken = [str(found[0][part]) for part in motion]
+    rows = [row for row in rows if [row[part] for part in motion] != taken] + found
+    with RESULTS.open("w", newline="") as file:
+        writer = csv.DictWriter(file, FIELDS)
+        writer.writeheader()
+        writer.writerows(sorted(rows, key=lambda row: list(SCENES).index(str(row["scene"]))))
 
 
 if __name__ == "__main__":

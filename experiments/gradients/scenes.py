@@ -135,7 +135,7 @@ def soft() -> tuple[Model, State]:
 
 
 def mechanism() -> tuple[Model, State]:
-    """An arm with a servo that comes down on a limit, a sprung wheel, a four-bar linkage, a rope."""
+    """An arm with a servo that comes down on a limit, a sprung wheel, a four-bar, a rope."""
     builder = ModelBuilder(gravity=(0, 0, -G))
     upper = builder.add_body(1.0, (0.02, 0.03, 0.025), (0.3, 0, 0), name="upper")
     # Its weight lets it down on its upper limit.

@@ -10,13 +10,12 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.solve import Stop
-from jaxccp.dynamics.steppers.settings import Settings
 from jaxccp.model import Model, State
 from jaxccp.testing.differences import SWEEP, from_values
 from jaxccp.testing.gradient_report import GradientReport, judged
 from jaxccp.testing.inputs import Input, inputs_of
 from jaxccp.testing.modes import modes, shape_pairs
-from jaxccp.testing.motion import outcome, run
+from jaxccp.testing.motion import Stepping, outcome, run
 from jaxccp.testing.setup import Setup
 
 TIGHT = Stop(atol=1e-13, max_iterations=2000)
@@ -32,7 +31,7 @@ BATCH = 64
 def check_gradients(
     model: Model,
     state: State,
-    stepper: Settings,
+    stepper: Stepping,
     steps: int = 20,
     controls: Float[Array, "steps nm"] | None = None,
     *,
@@ -91,7 +90,7 @@ def check_gradients(
 
 @partial(jax.jit, static_argnames=("stepper", "inputs"))
 def _derivative(
-    stepper: Settings,
+    stepper: Stepping,
     inputs: tuple[Input, ...],
     setup: Setup,
     origin: State,
@@ -106,7 +105,7 @@ def _derivative(
 
 @partial(jax.jit, static_argnames=("stepper", "inputs"))
 def _swept(
-    stepper: Settings,
+    stepper: Stepping,
     inputs: tuple[Input, ...],
     setup: Setup,
     origin: State,

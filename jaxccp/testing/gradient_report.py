@@ -14,10 +14,13 @@ Verdict = Literal["agrees", "wrong", "kink", "unresolved", "no effect", "non-fin
 
 UNCERTAIN = 3.0
 """Times their uncertainty differences may be off."""
-NOTHING = 1e-9
-"""The share of the largest derivative of all, in natural units, below which one is none at all."""
-UNTOLD = 1e-7
+NOTHING = 1e-3
+"""Times the tolerance, the share of the largest derivative of all, in natural units, below which
+one is none at all."""
+UNTOLD = 0.1
 """The same for one that is not larger than its uncertainty."""
+NOISE = 10.0
+"""The same for differences to one side of what is none."""
 
 
 @dataclass(frozen=True)
@@ -127,12 +130,13 @@ def judged(
     felt = np.max(np.abs(exact), axis=1, initial=0.0)
     most = np.maximum(size, felt)
     told = np.where(most <= UNCERTAIN * found.uncertainty, UNTOLD, NOTHING)
-    nothing = (most <= told * largest) | (most == 0)
-    verdict = np.full(len(size), "wrong", dtype=object)
+    nothing = most <= told * tolerance * largest
+    verdict: np.ndarray = np.full(len(size), "wrong", dtype=object)
     verdict[gap <= UNCERTAIN * found.uncertainty] = "unresolved"
     verdict[error <= tolerance] = "agrees"
     verdict[nothing] = "no effect"
-    verdict[found.kink] = "kink"
+    sides = np.max(np.maximum(np.abs(found.left), np.abs(found.right)), axis=1, initial=0.0)
+    verdict[found.kink & ~(nothing & (sides <= NOISE * tolerance * largest))] = "kink"
     verdict[~np.isfinite(exact).all(axis=1)] = "non-finite"
     reports, at = [], 0
     for one, labels in zip(inputs.parts, inputs.labels, strict=True):

@@ -1,5 +1,6 @@
 """Which modes a motion met: what its contacts and limits did, read from step reports."""
 
+import jax
 import numpy as np
 
 from jaxccp.dynamics.contact_data import ContactData, Mode
@@ -27,7 +28,7 @@ def modes(model: Model, path: Path) -> dict[str, int]:
     """
     data = path.report.contact_data
     assert data is not None
-    data = ContactData(**{name: np.asarray(leaf) for name, leaf in vars(data).items()})
+    data = jax.tree.map(np.asarray, data)
     count = len(path.state.time)
     met = {"free": 0, "stick": 0, "slip": 0}
     before: dict[tuple[int, int], bool] | None = None

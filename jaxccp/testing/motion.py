@@ -10,11 +10,15 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.step_report import StepReport
-from jaxccp.dynamics.steppers.settings import Settings
+from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
+from jaxccp.dynamics.steppers.projected import EulerImplicitProjected
 from jaxccp.dynamics.tangent import difference
 from jaxccp.model import State
 from jaxccp.testing.inputs import Input, changed
 from jaxccp.testing.setup import Setup
+
+Stepping = EulerImplicitLinearized | EulerImplicitProjected
+"""Steppers whose steps solve one cone problem for velocities."""
 
 
 @jax.tree_util.register_dataclass
@@ -32,7 +36,7 @@ class Path:
 
 @partial(jax.jit, static_argnames=("stepper",))
 def run(
-    stepper: Settings, setup: Setup, controls: Float[Array, "steps nm"]
+    stepper: Stepping, setup: Setup, controls: Float[Array, "steps nm"]
 ) -> tuple[State, State, Path]:
     """The first and the last state of as many steps as there are controls, and what was between."""
     longer = copy(replace(stepper, contact_data=True))
@@ -49,7 +53,7 @@ def run(
 
 
 def outcome(
-    stepper: Settings,
+    stepper: Stepping,
     inputs: tuple[Input, ...],
     setup: Setup,
     origin: State,
