@@ -49,6 +49,9 @@ def from_values(
     central = 0.5 * (left + right)
     extrapolated = (RATIO**2 * central[1:] - central[:-1]) / (RATIO**2 - 1)
     errors = _largest(extrapolated[1:] - extrapolated[:-1])
+    # What the two shortest disagree by is rounding; among many lengths some agree by chance.
+    rounding = _largest(central[-1] - central[-2]) * lengths[-1]
+    errors = np.maximum(errors, rounding / lengths[2:, None])
     errors = np.where(np.isfinite(errors), errors, np.inf)
     best = np.argmin(errors, axis=0)
     rows = np.arange(values.shape[2])

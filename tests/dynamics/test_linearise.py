@@ -71,7 +71,7 @@ def test_a_regulator_balances_it() -> None:
         def step(_: int, now: State) -> State:
             return STEPPER.step(model, now, None, -gain @ difference(model, state, now))[0]
 
-        return jax.lax.fori_loop(0, 1200, step, start)
+        return jax.lax.fori_loop(0, 3000, step, start)
 
     left = difference(model, state, controlled(start))
     assert np.abs(left).max() < 1e-2 * 0.2
