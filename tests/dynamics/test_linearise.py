@@ -64,12 +64,12 @@ def test_a_regulator_balances_it() -> None:
     for _ in range(2000):
         gain = np.linalg.solve(0.1 * np.eye(1) + b.T @ value @ b, b.T @ value @ a)
         value = cost + a.T @ value @ (a - b @ gain)
-    start = retract(model, state, jnp.asarray([0.1, 0.2, 0, 0]))
+    start, held = retract(model, state, jnp.asarray([0.1, 0.2, 0, 0])), jnp.asarray(gain)
 
     @jax.jit
     def controlled(start: State) -> State:
         def step(_: int, now: State) -> State:
-            return STEPPER.step(model, now, None, -gain @ difference(model, state, now))[0]
+            return STEPPER.step(model, now, None, -held @ difference(model, state, now))[0]
 
         return jax.lax.fori_loop(0, 3000, step, start)
 

@@ -36,17 +36,16 @@ def sliding() -> GradientReport:
 
 @pytest.mark.parametrize("name", ["slip", "impact"])
 def test_scenes_of_the_matrix(name: str) -> None:
-    """The others are in experiments/gradients."""
-    scene = SCENES[name]
+    """Some of it; the others, and all inputs, are in experiments/gradients."""
+    scene, told = SCENES[name], ("velocity", "friction", "restitution", "step")
     model, state, _ = scene.inputs()
     stepper = EulerImplicitLinearized(H, "ncp")
-    found = check_gradients(model, state, stepper, scene.steps)
+    found = check_gradients(model, state, stepper, scene.steps, inputs=told)
     assert set(scene.met) <= found.modes.keys()
     assert found.passed and not found.unconverged, found.summary()
     assert found.error <= 1e-6
-    for name in ("pose", "velocity", "force", "inertia", "friction", "gravity", "step"):
-        (one,) = (one for one in found.inputs if one.name == name)
-        assert one.verdicts.get("agrees", 0) > 0
+    agree = {one.name for one in found.inputs if one.verdicts.get("agrees")}
+    assert agree >= {"velocity", "friction", "step"}
 
 
 def test_a_ball_that_slides() -> None:
@@ -94,12 +93,12 @@ def test_wrong_derivatives_are_found() -> None:
 
 def test_a_kink_is_told_from_an_error() -> None:
     """Weightless on the plane, at rest: pushed down it stays, lifted it flies."""
-    found = check_gradients(*ball(gravity=0.0), STEPPER, steps=3, inputs=("pose", "velocity"))
+    found = check_gradients(*ball(gravity=0.0), STEPPER, steps=10)
     kinks = {
         (one.name, e.label) for one in found.inputs for e in one.entries if e.verdict == "kink"
     }
     assert ("velocity", "ball.z") in kinks
-    assert found.passed, "at a kink any finite derivative will do"
+    assert not found.count("non-finite"), "at a kink any finite derivative will do"
 
 
 def test_unknown_inputs_are_refused() -> None:
