@@ -78,7 +78,7 @@ def check_gradients(
         with jax.enable_x64(False):
             exact = _derivative(stepper, wanted.parts, *_single(args))
     return GradientReport(
-        inputs=judged(wanted, np.asarray(exact, float).T, found, TOLERANCE[precision]),
+        inputs=judged(wanted, np.asarray(exact, float).T, found, TOLERANCE[precision], precision),
         modes=modes(model, path),
         shapes=shape_pairs(model, path),
         unconverged=int(np.sum(np.asarray(path.report.solver.derivative) != 0)),

@@ -14,6 +14,8 @@ Verdict = Literal["agrees", "wrong", "kink", "unresolved", "no effect", "non-fin
 
 UNCERTAIN = 3.0
 """Times their uncertainty differences may be off."""
+ROUNDING = 50.0
+"""Machine epsilons of the largest derivative of all that any may be off by."""
 NOTHING = 1e-3
 """Times the tolerance, the share of the largest derivative of all, in natural units, below which
 one is none at all."""
@@ -115,11 +117,12 @@ def judged(
     exact: Float[np.ndarray, "p n"],
     found: Differences,
     tolerance: float,
+    precision: int,
 ) -> tuple[InputReport, ...]:
     """Each entry of each input with its verdict.
 
     ``agrees``: within the tolerance. ``kink``: slopes to the left and to the right differ.
-    ``unresolved``: off by no more than the differences themselves may be. ``no effect``: both are
+    ``unresolved``: off by no more than the differences may be, or by the rounding of ``exact``. ``no effect``: both are
     zero as far as can be told. ``wrong``: anything else.
     """
     size = np.max(np.abs(found.value), axis=1, initial=0.0)
@@ -132,7 +135,8 @@ def judged(
     told = np.where(most <= UNCERTAIN * found.uncertainty, UNTOLD, NOTHING)
     nothing = most <= told * tolerance * largest
     verdict: np.ndarray = np.full(len(size), "wrong", dtype=object)
-    verdict[gap <= UNCERTAIN * found.uncertainty] = "unresolved"
+    rounding = ROUNDING * float(np.finfo(np.float32 if precision == 32 else float).eps)
+    verdict[gap <= UNCERTAIN * found.uncertainty + rounding * largest] = "unresolved"
     verdict[error <= tolerance] = "agrees"
     verdict[nothing] = "no effect"
     sides = np.max(np.maximum(np.abs(found.left), np.abs(found.right)), axis=1, initial=0.0)
