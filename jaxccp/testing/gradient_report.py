@@ -122,8 +122,8 @@ def judged(
     """Each entry of each input with its verdict.
 
     ``agrees``: within the tolerance. ``kink``: slopes to the left and to the right differ.
-    ``unresolved``: off by no more than the differences may be, or by the rounding of ``exact``. ``no effect``: both are
-    zero as far as can be told. ``wrong``: anything else.
+    ``unresolved``: off by no more than the differences may be, or by the rounding of ``exact``.
+    ``no effect``: both are zero as far as can be told. ``wrong``: anything else.
     """
     size = np.max(np.abs(found.value), axis=1, initial=0.0)
     tiny = np.finfo(float).tiny
