@@ -31,14 +31,26 @@ def _worst(rows: list[dict[str, str]], precision: int) -> np.ndarray:
     return found
 
 
+def _run(rows: list[dict[str, str]]) -> list[str]:
+    """The motions that there are rows of, under which laws and in which precisions."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for row in rows:
+        how = f"{row['law']} {row['precision']}"
+        if how not in found[row["scene"]]:
+            found[row["scene"]].append(how)
+    return [f"{scene} ({', '.join(hows)})" for scene, hows in found.items()]
+
+
 def _page(rows: list[dict[str, str]]) -> str:
     lines = [
         "# Derivatives against central differences",
         "",
-        "`python experiments/gradients/run.py` · steps of 2 ms, the worse of both laws; relative",
-        "`python experiments/gradients/run.py` · steps of 2 ms, the worse of both laws: relative",
-        "that passes. Empty: the scene does not depend on it. What is at a kink or unresolved is",
-        "listed below, and not counted.",
+        "`python experiments/gradients/run.py` · steps of 2 ms, the worse of the laws that were",
+        "run: relative errors of the last state, by the largest derivative in each number; poses",
+        "by the time that passes. Empty: the scene does not depend on it, or was not run. What is",
+        "at a kink or unresolved is listed below, and not counted.",
+        "",
+        "Run: " + ", ".join(_run(rows)) + ".",
         "",
         "![errors](errors.png)",
     ]

@@ -11,7 +11,17 @@ import pytest
 from typer.testing import CliRunner
 
 from experiments.gradients.scenes import SCENES, H
-from jaxccp import EulerImplicitLinearized, Material, Model, ModelBuilder, Plane, Sphere, State
+from jaxccp import (
+    EulerImplicitLinearized,
+    Material,
+    Model,
+    ModelBuilder,
+    Plane,
+    Revolute,
+    Sphere,
+    State,
+    position_servo,
+)
 from jaxccp.cli import app
 from jaxccp.testing import GradientReport, check_gradients
 from jaxccp.testing.inputs import changed, inputs_of
@@ -147,6 +157,25 @@ def test_the_step_can_be_stretched() -> None:
     _, end, _ = run(STEPPER, longer, jnp.zeros((4, 0)))
     fallen = 0.5 * 9.81 * 4 * 5 * (1.5 * H) ** 2
     np.testing.assert_allclose(end.position[1, 2], 5 - fallen, rtol=1e-14)
+
+
+def test_servos_without_a_limit_of_force_have_a_slope_in_the_step() -> None:
+    """Their impulse is bounded by h · ∞."""
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    wheel = builder.add_body(1.0, (0.1, 0.1, 0.1), angular_velocity=(0, 0, 1.0))
+    builder.add_joint(Revolute((0, 0, 1)), 0, wheel, name="wheel")
+    builder.add_actuator(position_servo(4.0, damping=0.2), "wheel")
+    model, state = builder.build()
+    setup = Setup.of(model, state)
+    (step,) = inputs_of(setup, ("step",)).parts
+
+    def angle(x: jax.Array) -> jax.Array:
+        _, end, _ = run(STEPPER, step.apply(setup, x[None]), jnp.zeros((3, 1)))
+        return end.joint_positions[0]
+
+    slope = jax.grad(angle)(jnp.zeros(()))
+    central = (angle(jnp.asarray(1e-5)) - angle(jnp.asarray(-1e-5))) / 2e-5
+    np.testing.assert_allclose(slope, central, rtol=1e-8)
 
 
 def test_command() -> None:
