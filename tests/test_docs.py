@@ -97,7 +97,13 @@ def test_readme_commands_find_their_files() -> None:
         for line in block.splitlines()
         if line.removeprefix("$ ").startswith("jaxccp ")
     ]
-    assert {command[1] for command in commands} == {"simulate", "solve", "identify", "view"}
+    assert {command[1] for command in commands} == {
+        "simulate",
+        "solve",
+        "identify",
+        "view",
+        "check-gradients",
+    }
     for command in commands:
         for word in command[2:]:
             if word.endswith((".npz", ".json", ".xml", ".urdf")):

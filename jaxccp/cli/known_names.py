@@ -54,3 +54,37 @@ IDENTIFIED = (
     "gravity",
 )
 """The parameters identified unless told otherwise."""
+
+INPUTS = (
+    "pose",
+    "velocity",
+    "control",
+    "force",
+    "mass",
+    "centre_of_mass",
+    "inertia",
+    "friction",
+    "pair_friction",
+    "rolling",
+    "restitution",
+    "compliance",
+    "contact_damping",
+    "size",
+    "radius",
+    "mesh_scale",
+    "anchors",
+    "stiffness",
+    "damping",
+    "rest",
+    "armature",
+    "dry_friction",
+    "lower_limit",
+    "upper_limit",
+    "gain",
+    "servo_stiffness",
+    "servo_damping",
+    "gear",
+    "gravity",
+    "step",
+)
+"""Those of ``jaxccp.testing.INPUTS``: what derivatives are checked in."""

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NoReturn, get_args
 
 import typer
 
-from jaxccp.cli.known_names import MODEL_FILES, SCENES, SOLVERS, STEPPERS, ConeType, Law
+from jaxccp.cli.known_names import SOLVERS, STEPPERS, ConeType, Law
 from jaxccp.names import unknown
 
 WRITTEN = (".npz", ".png", ".json")
@@ -71,26 +71,6 @@ def present(path: Path) -> Path:
     if not path.exists():
         refuse(f"{path}: no such file; check the path")
     return path
-
-
-def is_model(scene: str) -> bool:
-    """Whether this names a model file, by its ending."""
-    return Path(scene).suffix.lower() in MODEL_FILES
-
-
-def scene_or_model(value: str) -> str:
-    """Refuse what is neither a built-in scene nor a model file."""
-    if is_model(value):
-        present(Path(value))
-        return value
-    if value in SCENES:
-        return value
-    if Path(value).suffix or Path(value).exists():
-        raise typer.BadParameter(
-            f"{value!r} is no model file: those are MJCF, which ends in .xml or .mjcf, and URDF, "
-            f"in .urdf; the built-in scenes are {', '.join(SCENES)}"
-        )
-    raise typer.BadParameter(f"{unknown(value, SCENES)} A model file ends in .xml, .mjcf or .urdf.")
 
 
 def folder(param: typer.CallbackParam, out: Path | None) -> Path | None:

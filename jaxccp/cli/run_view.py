@@ -10,8 +10,9 @@ import numpy as np
 import typer
 
 from jaxccp.cli.bad_input import bad_input_exits
+from jaxccp.cli.commands.scene_argument import is_model
 from jaxccp.cli.known_names import SCENES as KNOWN
-from jaxccp.cli.options import is_model, refuse
+from jaxccp.cli.options import refuse
 from jaxccp.dynamics import ContactData, EulerImplicitLinearized, rollout
 from jaxccp.io import Loaded, load, load_trajectory, write_file
 from jaxccp.io.arrays import Arrays

@@ -6,6 +6,7 @@ from jaxccp.dynamics.capacity import with_capacity
 from jaxccp.dynamics.contact_data import ContactData, Mode
 from jaxccp.dynamics.descriptor import Descriptor, KRMBlocks, describe
 from jaxccp.dynamics.inertia import energy, momentum
+from jaxccp.dynamics.linearise import Linearisation, linearise
 from jaxccp.dynamics.projection import close_loops
 from jaxccp.dynamics.rollout import Trajectory, fit_capacity, rollout
 from jaxccp.dynamics.rollout_batch import rollout_batch
@@ -14,6 +15,7 @@ from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.dynamics.steppers import STEPPERS
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
 from jaxccp.dynamics.steppers.projected import EulerImplicitProjected
+from jaxccp.dynamics.tangent import difference, retract, tangent_names
 
 __all__ = [
     "STEPPERS",
@@ -25,6 +27,7 @@ __all__ = [
     "EulerImplicitLinearized",
     "EulerImplicitProjected",
     "KRMBlocks",
+    "Linearisation",
     "Matrices",
     "Mode",
     "StepReport",
@@ -33,12 +36,16 @@ __all__ = [
     "accelerations",
     "close_loops",
     "describe",
+    "difference",
     "energy",
     "fit_capacity",
+    "linearise",
     "matrices",
     "mean_acceleration",
     "momentum",
+    "retract",
     "rollout",
     "rollout_batch",
+    "tangent_names",
     "with_capacity",
 ]

@@ -21,6 +21,7 @@ from jaxccp.cli import app, known_names
 from jaxccp.dynamics.steppers import STEPPERS
 from jaxccp.identify import parameters
 from jaxccp.scene.library import SCENES
+from jaxccp.testing import INPUTS
 from tests.io import problem_files as files
 
 QUICK = 0.5
@@ -40,6 +41,9 @@ USAGES = {
     "solve gone.npz": 2,
     "identify --demo --parameters frction": 2,
     "identify gone.npz": 2,
+    "check-gradients --help": 0,
+    "check-gradients stack --inputs frction": 2,
+    "check-gradients stack --init gone.npz": 2,
 }
 
 
@@ -67,6 +71,7 @@ def test_names_are_those_of_the_registries() -> None:
     assert tuple(STEPPERS) == known_names.STEPPERS
     assert tuple(parameters.PARAMETERS) == known_names.PARAMETERS
     assert known_names.IDENTIFIED == parameters.DEFAULT
+    assert tuple(INPUTS) == known_names.INPUTS
     assert get_args(known_names.Law) == get_args(Law)
     assert get_args(known_names.ConeType) == get_args(ConeType)
 

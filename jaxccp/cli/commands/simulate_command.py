@@ -5,52 +5,39 @@ from typing import Annotated
 
 import typer
 
-from jaxccp.cli.known_names import SCENES
+from jaxccp.cli.commands.scene_argument import (
+    InitOption,
+    SceneArgument,
+    SeedOption,
+    SolverOrDefaultOption,
+    StepOption,
+    UnsupportedOption,
+    is_model,
+    of_files,
+)
 from jaxccp.cli.options import (
-    CONTACT_SOLVERS,
     CacheOption,
     JsonOption,
     LawOption,
     PrecisionOption,
     StepperOption,
-    contact_solver,
     folder,
-    is_model,
     positive,
-    present,
-    scene_or_model,
 )
 
 
 def simulate(
-    scene: Annotated[
-        str,
-        typer.Argument(
-            metavar=f"[{'|'.join(SCENES)}|FILE]",
-            callback=scene_or_model,
-            help="Built-in scene, or an MJCF or URDF file (which needs mujoco).",
-        ),
-    ],
-    dt: Annotated[
-        float, typer.Option("--dt", callback=positive, help="Length of a step [s].")
-    ] = 1e-3,
+    scene: SceneArgument,
+    dt: StepOption = 1e-3,
     duration: Annotated[float, typer.Option(callback=positive, help="Simulated time [s].")] = 2.0,
-    solver: Annotated[
-        str | None,
-        typer.Option(
-            metavar=f"[{'|'.join(CONTACT_SOLVERS)}]",
-            callback=contact_solver,
-            help="Algorithm for the cone problem; if not given gradient-newton where there are "
-            "joints, else apgd.",
-        ),
-    ] = None,
+    solver: SolverOrDefaultOption = None,
     stepper: StepperOption = "euler",
     law: LawOption = "ccp",
     precision: PrecisionOption = 32,
     copies: Annotated[
         int, typer.Option("--batch", min=1, help="Randomised copies simulated at once.")
     ] = 1,
-    seed: Annotated[int, typer.Option(help="Of the scene's random initial state.")] = 0,
+    seed: SeedOption = 0,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -60,14 +47,7 @@ def simulate(
             "of a scene also DIR/NAME.png, a picture of it (which needs matplotlib).",
         ),
     ] = None,
-    init: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.npz",
-            help="Initial qpos and qvel of a model file, as MuJoCo has them; qpos0 at rest if not "
-            "given, at rest without qvel.",
-        ),
-    ] = None,
+    init: InitOption = None,
     ctrl: Annotated[
         Path | None,
         typer.Option(
@@ -75,13 +55,7 @@ def simulate(
             help="Controls of a model file, ctrl (steps × nu); 0 if not given.",
         ),
     ] = None,
-    allow_unsupported: Annotated[
-        bool,
-        typer.Option(
-            "--allow-unsupported",
-            help="Leave out elements of a model file that cannot be simulated, and list them.",
-        ),
-    ] = False,
+    allow_unsupported: UnsupportedOption = False,
     export: Annotated[
         Path | None,
         typer.Option(
@@ -111,7 +85,11 @@ def simulate(
     2 bad input or usage (nothing is simulated or written).
     """
     from_file = is_model(scene)
-    _check_usage(from_file, copies, init, ctrl, allow_unsupported)
+    if from_file and copies > 1:
+        raise typer.BadParameter("a model file is simulated once", param_hint="--batch")
+    of_files("--init", init, from_file)
+    of_files("--ctrl", ctrl, from_file)
+    of_files("--allow-unsupported", allow_unsupported, from_file)
     steps = round(duration / dt)
     if steps < 1:
         raise typer.BadParameter(
@@ -140,19 +118,3 @@ def simulate(
         export=export,
         as_json=as_json,
     )
-
-
-def _check_usage(
-    from_file: bool, copies: int, init: Path | None, ctrl: Path | None, allow_unsupported: bool
-) -> None:
-    """Refuse options that go with scenes alone, or with model files alone, and missing files."""
-    if from_file and copies > 1:
-        raise typer.BadParameter("a model file is simulated once", param_hint="--batch")
-    of_files = {"--init": init, "--ctrl": ctrl, "--allow-unsupported": allow_unsupported}
-    if not from_file:
-        for name, value in of_files.items():
-            if value:
-                raise typer.BadParameter("goes with model files, not scenes", param_hint=name)
-    for path in (init, ctrl):
-        if path is not None:
-            present(path)

@@ -5,8 +5,14 @@ from typing import Annotated
 
 import typer
 
+from jaxccp.cli.commands.scene_argument import (
+    SeedOption,
+    StepOption,
+    UnsupportedOption,
+    scene_or_model,
+)
 from jaxccp.cli.known_names import SCENES
-from jaxccp.cli.options import CacheOption, positive, present, scene_or_model
+from jaxccp.cli.options import CacheOption, positive, present
 
 MOTION = ".npz"
 
@@ -66,18 +72,10 @@ def view(
         ),
     ] = None,
     copy: Annotated[int, typer.Option(min=0, help="Which of a batch in MOTION.npz.")] = 0,
-    dt: Annotated[
-        float, typer.Option("--dt", callback=positive, help="Length of a simulated step [s].")
-    ] = 1e-3,
+    dt: StepOption = 1e-3,
     duration: Annotated[float, typer.Option(callback=positive, help="Simulated time [s].")] = 2.0,
-    seed: Annotated[int, typer.Option(help="Of a scene's random initial state.")] = 0,
-    allow_unsupported: Annotated[
-        bool,
-        typer.Option(
-            "--allow-unsupported",
-            help="Leave out elements of a model file that cannot be simulated.",
-        ),
-    ] = False,
+    seed: SeedOption = 0,
+    allow_unsupported: UnsupportedOption = False,
     cache: CacheOption = None,
 ) -> None:
     """Show a motion in the browser: every shape, contact forces as arrows, a time line.

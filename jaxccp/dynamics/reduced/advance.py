@@ -1,5 +1,6 @@
 """Coordinates and poses at the end of a step in reduced coordinates."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import jax.numpy as jnp
@@ -120,23 +121,46 @@ def moved(
     change = h * trees[dofs.first_axis :]
     if len(model.topology.linkage.loops):
         change = jnp.zeros_like(state.joint_positions).at[dofs.axes].set(change)
-    coordinate = _advanced(model, state.joint_positions, change)
+    coordinate = advanced_coordinates(model, state.joint_positions, change)
     here = zip(model.families, state.families, families, strict=True)
     after = [replace(at, q=family.advance(at.q, v, h)) for family, at, v in here]
     placed = forward_kinematics(model, rooted, coordinate)
     return with_frames(model, replace(placed, families=tuple(after)))
 
 
-def _advanced(model: Model, q: Float[Array, " na"], change: Float[Array, " na"]) -> Array:
+def advanced_coordinates(
+    model: Model, q: Float[Array, " na"], change: Float[Array, " na"]
+) -> Float[Array, " na"]:
     """q + change, but of balls the rotation vectors of exp(q) exp(change)."""
-    moved = q + change
+    return _composed(model, q + change, q, change, quaternion.multiply)
+
+
+def coordinate_change(
+    model: Model, q: Float[Array, " na"], after: Float[Array, " na"]
+) -> Float[Array, " na"]:
+    """after − q, but of balls the rotation vectors of exp(q)⁻¹ exp(after)."""
+
+    def turned(a: Array, b: Array) -> Array:
+        return quaternion.multiply(quaternion.conjugate(a), b)
+
+    return _composed(model, after - q, q, after, turned)
+
+
+def _composed(
+    model: Model,
+    single: Float[Array, " na"],
+    first: Float[Array, " na"],
+    second: Float[Array, " na"],
+    compose: Callable[[Array, Array], Array],
+) -> Float[Array, " na"]:
+    """``single``, but of balls the rotation vectors of the orientations composed."""
     balls = np.flatnonzero(np.array(model.topology.linkage.motions) == "ball").reshape(-1, 3)
     if not len(balls):
-        return moved
+        return single
     direction = model.axes.direction[balls]
 
     def turn(x: Array) -> Array:
         return quaternion.exp(jnp.einsum("bki,bk->bi", direction, x[balls]))
 
-    vector = quaternion.log(quaternion.multiply(turn(q), turn(change)))
-    return moved.at[balls].set(jnp.einsum("bki,bi->bk", direction, vector))
+    vector = quaternion.log(compose(turn(first), turn(second)))
+    return single.at[balls].set(jnp.einsum("bki,bi->bk", direction, vector))

@@ -30,9 +30,14 @@ def servo(step: Step) -> Rows:
         bodies,
         jnp.where(acts, -h * wanted / alpha, 0.0),
         1.0 / alpha,
-        h * actuators.force_limits[:, 0],
-        h * actuators.force_limits[:, 1],
+        *_impulse_limits(actuators.force_limits, h).T,
     )
+
+
+def _impulse_limits(force_limits: Float[Array, "n 2"], h: Array | float) -> Float[Array, "n 2"]:
+    """h f, infinite where f is, there without the derivative 0 · ∞ in h."""
+    bounded = jnp.isfinite(force_limits)
+    return jnp.where(bounded, h * jnp.where(bounded, force_limits, 0.0), force_limits)
 
 
 def _command(step: Step) -> Array:

@@ -1,0 +1,236 @@
+"""The motions whose derivatives are checked: every mode, every kind of shape, every input."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from jaxccp import (
+    Box,
+    Cable,
+    Capsule,
+    ConvexMesh,
+    Cylinder,
+    Ellipsoid,
+    HeightField,
+    Material,
+    Model,
+    ModelBuilder,
+    Plane,
+    Revolute,
+    Sphere,
+    State,
+    motor,
+    position_servo,
+)
+
+H = 2e-3
+"""Length of a step [s]."""
+G = 9.81
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A motion, and the modes that it must meet to be what it is called."""
+
+    build: Callable[[], tuple[Model, State]]
+    met: tuple[str, ...]
+    steps: int = 20
+    controls: tuple[float, ...] = field(default=())
+
+    def inputs(self) -> tuple[Model, State, Array | None]:
+        """Model, state and the controls of each step."""
+        model, state = self.build()
+        if not self.controls:
+            return model, state, None
+        return model, state, jnp.tile(jnp.asarray(self.controls), (self.steps, 1))
+
+
+def ground(
+    gap: float = 0.0,
+    velocity: tuple[float, float, float] = (0, 0, 0),
+    spin: tuple[float, float, float] = (0, 0, 0),
+    friction: float = 0.4,
+    slope: float = 0.0,
+    tilt: float = 0.0,
+) -> tuple[Model, State]:
+    """A box, a ball and a capsule on a plane; they do not touch each other."""
+    builder = ModelBuilder(gravity=(G * np.sin(slope), 0, -G * np.cos(slope)), min_bounce_speed=0.5)
+    builder.add_shape(0, Plane(), material=Material(friction=1.0, restitution=0.9))
+    surface = Material(friction=friction, restitution=0.5)
+    lying = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)
+    leaning = (np.cos(tilt / 2), 0.0, np.sin(tilt / 2), 0.0)
+    low = 0.1 * np.sin(tilt) + 0.05 * np.cos(tilt)
+    for at, (name, shape, height, facing) in enumerate(
+        (
+            ("box", Box((0.1, 0.08, 0.05)), low, leaning),
+            ("ball", Sphere(0.06), 0.06, (1, 0, 0, 0)),
+            ("capsule", Capsule(0.05, 0.1), 0.05, lying),
+        )
+    ):
+        builder.add_solid(
+            shape,
+            0.8 + 0.3 * at,
+            surface,
+            position=(at, 0, height + gap),
+            quaternion=facing,
+            velocity=velocity,
+            angular_velocity=spin,
+            name=name,
+        )
+    for pair in (("box", "ball"), ("box", "capsule"), ("ball", "capsule")):
+        builder.exclude(*pair)
+    return builder.build(max_contacts=7)
+
+
+def groove() -> tuple[Model, State]:
+    """A ball wedged between two steep planes that hold it by friction."""
+    builder, surface = ModelBuilder(gravity=(0, 0, -G)), Material(friction=0.5)
+    turn = np.radians(75) / 2
+    for side in (1, -1):
+        facing = (np.cos(turn), 0, side * np.sin(turn), 0)
+        builder.add_shape(0, Plane(), quaternion=facing, material=surface)
+    radius = 0.1
+    height = radius / np.cos(2 * turn)
+    builder.add_solid(
+        Sphere(radius), 1.0, Material(friction=0.3), position=(0, 0, height), name="ball"
+    )
+    return builder.build(max_contacts=2)
+
+
+def towed() -> tuple[Model, State]:
+    """A box at rest, until the rope to a ball that flies on has been stretched enough."""
+    builder = ModelBuilder(gravity=(0, 0, -G))
+    builder.add_shape(0, Plane(), material=Material(friction=1.0))
+    box = Box((0.1, 0.08, 0.05))
+    builder.add_solid(box, 1.0, Material(friction=0.3), position=(0, 0, 0.05), name="box")
+    builder.add_solid(Sphere(0.05), 2.0, position=(0.5, 0, 0.5), velocity=(3, 0.2, 0), name="ball")
+    rope = Cable([("box", (0.1, 0, 0)), ("ball", (0, 0, 0))], stiffness=50.0, rest=0.55)
+    builder.add_tendon(rope, name="rope")
+    return builder.build(max_contacts=5)
+
+
+def soft() -> tuple[Model, State]:
+    """Compliant and damped contact that resists spinning and rolling."""
+    builder = ModelBuilder(gravity=(0, 0, -G))
+    builder.add_shape(0, Plane(), material=Material(friction=1.0))
+    surface = Material(friction=0.4, compliance=1e-4, damping=5e-3, spinning=2e-3, rolling=1e-3)
+    builder.add_solid(
+        Sphere(0.1),
+        1.0,
+        surface,
+        position=(0, 0, 0.0995),
+        velocity=(0.5, 0, 0),
+        angular_velocity=(0.3, 5, 2),
+        name="ball",
+    )
+    box = Box((0.1, 0.08, 0.05))
+    builder.add_solid(
+        box, 2.0, surface, position=(1, 0, 0.0499), velocity=(0.6, 0.2, 0), name="box"
+    )
+    builder.exclude("ball", "box")
+    return builder.build(max_contacts=5)
+
+
+def mechanism() -> tuple[Model, State]:
+    """An arm with a servo that comes down on a limit, a sprung wheel, a four-bar, a rope."""
+    builder = ModelBuilder(gravity=(0, 0, -G))
+    upper = builder.add_body(1.0, (0.02, 0.03, 0.025), (0.3, 0, 0), name="upper")
+    # Its weight lets it down on its upper limit.
+    shoulder = Revolute((0, 1, 0), limits=(-1.0, 0.002), damping=0.1, armature=0.03)
+    builder.add_joint(shoulder, 0, upper, (0, 0, 0), name="shoulder")
+    lower = builder.add_body(0.6, (0.01, 0.02, 0.015), (0.8, 0, 0.1), name="lower")
+    elbow = Revolute((0, 1, 0.2), damping=0.05, armature=0.01, friction=0.05)
+    builder.add_joint(elbow, upper, lower, (0.6, 0, 0), name="elbow")
+    wheel = builder.add_body(
+        1.0, (0.01, 0.02, 0.03), (0, 2, 0), angular_velocity=(0, 0, 1.5), name="wheel"
+    )
+    sprung = Revolute((0, 0, 1), stiffness=3.0, rest=0.4, damping=0.05, friction=0.1)
+    builder.add_joint(sprung, 0, wheel, (0.1, 2, 0), name="wheel")
+    crank = builder.add_body(0.3, (0.001, 0.001, 0.001), (-0.05, 3, 0.1), name="crank")
+    coupler = builder.add_body(0.5, (0.002, 0.01, 0.01), (0.15, 3, 0.25), name="coupler")
+    rocker = builder.add_body(0.4, (0.004, 0.004, 0.001), (0.45, 3, 0.15), name="rocker")
+    pin = Revolute((0, 1, 0))
+    builder.add_joint(pin, 0, crank, (0, 3, 0), name="crank")
+    builder.add_joint(pin, crank, coupler, (-0.1, 3, 0.2), name="pin")
+    builder.add_joint(pin, coupler, rocker, (0.4, 3, 0.3), name="joint")
+    builder.add_joint(pin, rocker, 0, (0.5, 3, 0), name="rocker")
+    rope = Cable([(0, (1.0, 0.3, 0.6)), (lower, (0.1, 0, 0))], stiffness=5.0, rest=0.3)
+    builder.add_tendon(rope, name="rope")
+    builder.add_actuator(motor(0.5), "crank", name="motor")
+    builder.add_actuator(position_servo(4.0, damping=0.2), "elbow", name="servo")
+    return builder.build()
+
+
+def shapes(base: str) -> Callable[[], tuple[Model, State]]:
+    """One of every kind of shape, leaning and sliding on a plane, a box or a hilly ground."""
+
+    def build() -> tuple[Model, State]:
+        builder, surface = ModelBuilder(gravity=(0, 0, -G)), Material(friction=1.0)
+        top = 0.0
+        if base == "plane":
+            builder.add_shape(0, Plane(), material=surface)
+        elif base == "box":
+            builder.add_shape(0, Box((6, 2, 0.1)), (2.5, 0, -0.1), material=surface)
+        else:
+            x = np.linspace(-1.5, 6.5, 33)
+            heights = 0.02 * np.sin(2.1 * x)[None, :] * np.ones((9, 1))
+            hills = HeightField(heights, (4.0, 1.0))
+            builder.add_shape(0, hills, (2.5, 0, 0), material=surface)
+            top = 0.02
+        vertices = np.array(
+            [[0.1, 0, -0.05], [-0.07, 0.09, -0.05], [-0.05, -0.1, -0.04], [0.02, 0.01, 0.1]]
+        )
+        solids = {
+            "sphere": Sphere(0.08),
+            "capsule": Capsule(0.06, 0.1),
+            "box": Box((0.1, 0.08, 0.06)),
+            "cylinder": Cylinder(0.07, 0.09),
+            "ellipsoid": Ellipsoid((0.1, 0.07, 0.05)),
+            "convex": ConvexMesh(vertices),
+        }
+        turn = np.array([0.9, 0.35, 0.2, 0.1]) / np.linalg.norm([0.9, 0.35, 0.2, 0.1])
+        for at, (name, shape) in enumerate(solids.items()):
+            builder.add_solid(
+                shape,
+                0.5 + 0.1 * at,
+                Material(friction=0.2 + 0.03 * at),
+                position=(at, 0, 0.13 + top),
+                quaternion=turn,
+                velocity=(1.0, 0.3, -1.0),
+                angular_velocity=(0.5, -1.0, 0.7),
+                name=name,
+            )
+        names = list(solids)
+        for first, one in enumerate(names):
+            for other in names[first + 1 :]:
+                builder.exclude(one, other)
+        return builder.build(max_contacts=24)
+
+    return build
+
+
+FELL = {"gap": 0.021, "velocity": (0.5, 0.2, -1.2), "spin": (2, -1, 3), "friction": 0.3}
+
+SCENES: dict[str, Scene] = {
+    "free": Scene(lambda: ground(1.0, (0.5, -0.3, 0.4), (2, -1, 3)), ("free",)),
+    "stick": Scene(lambda: ground(friction=0.8, slope=0.3), ("stick", "redundant")),
+    "slip": Scene(lambda: ground(velocity=(1.5, 0.5, 0), friction=0.2), ("slip",)),
+    "slip→stick": Scene(lambda: ground(velocity=(0.04, 0.01, 0), friction=0.3), ("slip→stick",)),
+    "impact": Scene(lambda: ground(**FELL, tilt=0.3), ("impact", "separation")),
+    "landing": Scene(
+        lambda: ground(gap=2e-4, velocity=(0.2, 0.1, -0.3), friction=0.5, tilt=0.3), ("impact",)
+    ),
+    "rolling": Scene(
+        lambda: ground(velocity=(0.6, 0, 0), spin=(0, 10, 0), friction=0.5), ("rolling",)
+    ),
+    "stick→slip": Scene(towed, ("stick→slip", "tendon")),
+    "jammed": Scene(groove, ("jammed", "stick")),
+    "soft": Scene(soft, ("slip", "rolling")),
+    "mechanism": Scene(mechanism, ("limit", "loop", "tendon"), controls=(0.3, 0.5)),
+    "shapes on a plane": Scene(shapes("plane"), ("impact", "slip"), 50),
+    "shapes on a box": Scene(shapes("box"), ("impact", "slip"), 50),
+    "shapes on hills": Scene(shapes("hills"), ("impact", "slip"), 50),
+}

@@ -1,0 +1,72 @@
+"""The linear map that a step is near a state: A and B in tangent coordinates."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.dynamics.step_report import StepReport
+from jaxccp.dynamics.stepper import Stepper
+from jaxccp.dynamics.tangent import difference, retract
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Linearisation:
+    """A step near a state and a control: x⁺ ≈ A x + B u.
+
+    x is the change (:func:`jaxccp.retract`) of the state before the step, x⁺ that of ``after``,
+    u the change of the control. Rows and columns are named by :func:`jaxccp.tangent_names`, first
+    for the pose, then for the velocities.
+    """
+
+    A: Float[Array, "2*nv 2*nv"]
+    B: Float[Array, "2*nv nm"]
+    after: State
+    """Of the step itself."""
+    report: StepReport
+    """``report.solver.derivative`` says whether A and B mean anything."""
+
+
+@partial(jax.jit, static_argnames=("stepper",))
+def linearise(
+    model: Model,
+    state: State,
+    control: Float[Array, " nm"] | None = None,
+    *,
+    stepper: Stepper,
+    force: Float[Array, "nb 6"] | None = None,
+) -> Linearisation:
+    """A and B of one step of ``stepper``, contacts and limits included; ``vmap`` it over states.
+
+    One step and a forward derivative for each column, all of which share the solve and the factors
+    of its derivative. Where a contact or a limit is at the border between two regimes A and B are
+    those of one of them (docs/derivative.md). Rates of rotors are taken to be those of their axes.
+
+    Args:
+        model: nv degrees of freedom, nm actuators.
+        state: near which; at rest in contact or moving.
+        control: near which; 0 when None.
+        stepper: of what length, and under which law.
+        force: applied force [N] and torque [N m] on each body, world axes.
+
+    Raises:
+        ValueError: as :func:`jaxccp.retract`.
+    """
+    if control is None:
+        control = jnp.zeros(len(model.topology.linkage.actuators), state.position.dtype)
+
+    def step(change: Array, control: Array) -> tuple[State, StepReport]:
+        return stepper.step(model, retract(model, state, change), force, control)
+
+    def near(change: Array, control: Array) -> tuple[Array, tuple[State, StepReport]]:
+        after, report = step(change, control)
+        return difference(model, jax.lax.stop_gradient(after), after), (after, report)
+
+    still = jnp.zeros_like(difference(model, state, state))
+    (A, B), (after, report) = jax.jacfwd(near, argnums=(0, 1), has_aux=True)(still, control)
+    return Linearisation(A, B, after, report)

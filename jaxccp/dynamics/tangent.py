@@ -1,0 +1,161 @@
+"""Changes of a state in as many numbers as it has freedoms: the tangent space at a state.
+
+The nv velocities are those of a step in reduced coordinates, in its order: of every root (a free
+body that no joint places) the velocity of the centre of mass and the angular velocity, world
+axes; the rates of the joints' axes; those of families; and the six of every body without joints
+among more than 100 degrees of freedom. A change has 2 nv entries, of the pose first, then of the
+velocities, so that the pose part is what velocities lead to in one second: rotations are rotation
+vectors, of roots in world axes, of balls in the joint's frame. There are no constraints between
+the entries, but for mechanisms with loops, whose changes are those of the spanning tree.
+"""
+
+from dataclasses import replace
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.dynamics.reduced.advance import advanced_coordinates, coordinate_change
+from jaxccp.dynamics.rows.row import rates
+from jaxccp.math import quaternion
+from jaxccp.math.jitted import jitted
+from jaxccp.model.family_frames import with_frames
+from jaxccp.model.forward_kinematics import forward_kinematics
+from jaxccp.model.kinematics import joint_motion
+from jaxccp.model.model import Model, Topology
+from jaxccp.model.state import Rotors, State
+
+SIX = ("x", "y", "z", "rx", "ry", "rz")
+
+
+def tangent_names(model: Model) -> tuple[str, ...]:
+    """Of the nv velocities: ``trunk.x`` … ``trunk.rz`` of a body, the axis's name of an axis, a
+    number of a family."""
+    topology = model.topology
+    six = [f"{topology.bodies[body]}.{part}" for body in _bodies(topology) for part in SIX]
+    first = topology.dofs.first_axis
+    axes = [topology.linkage.axes[axis] for axis in topology.dofs.axes]
+    own = [f"family{i}.{k}" for i, f in enumerate(model.families) for k in range(len(f.start().v))]
+    return (*six[:first], *axes, *own, *six[first:])
+
+
+@jitted
+def retract(model: Model, state: State, change: Float[Array, " 2*nv"]) -> State:
+    """The state that is ``change`` away from ``state``; differentiable in both.
+
+    Args:
+        model: nv degrees of freedom (:func:`tangent_names`).
+        state: where to start.
+        change: of the pose [m, rad], then of the velocities [m/s, rad/s].
+
+    Returns:
+        A state whose bodies hang together by the joints of the trees. Rotors turn with their axes.
+
+    Raises:
+        ValueError: a family has other coordinates than velocities, so that they cannot be added.
+    """
+    topology = model.topology
+    _check(model, state)
+    pose, velocity = jnp.split(change, 2)
+    six, shifts, families = _split(topology, state, pose)
+    faster, spins, speeds = _split(topology, state, velocity)
+    roots = _bodies(topology)
+    turned = quaternion.multiply(quaternion.exp(six[:, 3:]), state.quaternion[roots])
+    after = replace(
+        state,
+        position=state.position.at[roots].add(six[:, :3]),
+        quaternion=state.quaternion.at[roots].set(quaternion.normalize(turned)),
+        velocity=state.velocity.at[roots].add(faster[:, :3]),
+        angular_velocity=state.angular_velocity.at[roots].add(faster[:, 3:]),
+        families=tuple(
+            replace(here, q=here.q + q, v=here.v + v)
+            for here, q, v in zip(state.families, families, speeds, strict=True)
+        ),
+    )
+    if not topology.linkage.linked:
+        return with_frames(model, after)
+    motion, axes = joint_motion(model, state), topology.dofs.axes
+    way = jnp.zeros_like(motion.coordinate).at[axes].set(shifts)
+    coordinate = advanced_coordinates(model, motion.coordinate, way)
+    after = forward_kinematics(model, after, coordinate, motion.rate.at[axes].add(spins))
+    after = with_frames(model, after)
+    if not len(topology.linkage.compliant):
+        return after
+    linkage, rotors = topology.linkage, state.rotors
+    known = rotors.rate + rates(linkage, motion, state.twist - rotors.twist)
+    gained = rates(linkage, joint_motion(model, after), after.twist)
+    rate = known + gained - rates(linkage, motion, state.twist)
+    return replace(after, rotors=Rotors(rate, after.twist))
+
+
+@jitted
+def difference(model: Model, origin: State, state: State) -> Float[Array, " 2*nv"]:
+    """The change that leads from ``origin`` to ``state``: ``retract(model, origin, change)`` has
+    the poses and velocities of ``state``. Turns of more than half a revolution between the two are
+    told for hinges only.
+
+    Args:
+        model: nv degrees of freedom.
+        origin: where the change starts.
+        state: where it ends.
+
+    Returns:
+        Of the pose [m, rad], then of the velocities [m/s, rad/s].
+
+    Raises:
+        ValueError: as :func:`retract`.
+    """
+    topology = model.topology
+    _check(model, origin)
+    roots = _bodies(topology)
+    back = quaternion.conjugate(origin.quaternion[roots])
+    turn = quaternion.log(quaternion.multiply(state.quaternion[roots], back))
+    six = jnp.concatenate([state.position[roots] - origin.position[roots], turn], axis=1)
+    faster = (state.twist - origin.twist)[roots]
+    shifts = spins = jnp.zeros(0, six.dtype)
+    if topology.linkage.linked:
+        axes = topology.dofs.axes
+        here, there = joint_motion(model, origin), joint_motion(model, state)
+        shifts = coordinate_change(model, here.coordinate, there.coordinate)[axes]
+        spins = (there.rate - here.rate)[axes]
+    pairs = list(zip(origin.families, state.families, strict=True))
+    pose = _joined(topology, six, shifts, [b.q - a.q for a, b in pairs])
+    velocity = _joined(topology, faster, spins, [b.v - a.v for a, b in pairs])
+    return jnp.concatenate([pose, velocity])
+
+
+def _bodies(topology: Topology) -> np.ndarray:
+    """The roots, then the bodies whose masses are kept apart."""
+    return np.concatenate([topology.dofs.roots, np.flatnonzero(topology.loose)])
+
+
+def _split(
+    topology: Topology, state: State, part: Float[Array, " nv"]
+) -> tuple[Float[Array, "n 6"], Array, list[Array]]:
+    """Of :func:`_bodies`, of the axes, of each family."""
+    dofs = topology.dofs
+    sizes = [dofs.first_axis, len(dofs.axes), *(len(here.v) for here in state.families)]
+    expected = sum(sizes) + 6 * int(topology.loose.sum())
+    if part.shape != (expected,):
+        raise ValueError(
+            f"a change must have 2 × {expected} entries, of poses and velocities, "
+            f"not 2 × {part.shape[0]}"
+        )
+    roots, axes, *families, loose = jnp.split(part, np.cumsum(sizes))
+    return jnp.concatenate([roots, loose]).reshape(-1, 6), axes, families
+
+
+def _joined(
+    topology: Topology, six: Float[Array, "n 6"], axes: Array, families: list[Array]
+) -> Float[Array, " nv"]:
+    count = len(topology.dofs.roots)
+    return jnp.concatenate([six[:count].reshape(-1), axes, *families, six[count:].reshape(-1)])
+
+
+def _check(model: Model, state: State) -> None:
+    for index, (family, here) in enumerate(zip(model.families, state.families, strict=True)):
+        if here.q.shape != here.v.shape:
+            raise ValueError(
+                f"family {index} ({type(family).__name__}) has {len(here.q)} coordinates and "
+                f"{len(here.v)} velocities: changes of its state cannot be added to them"
+            )

@@ -1,0 +1,135 @@
+"""Derivatives of a motion in all that it depends on, against central differences."""
+
+from dataclasses import replace
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float
+
+from jaxccp.ccp.solve import Stop
+from jaxccp.model import Model, State
+from jaxccp.testing.differences import SWEEP, from_values
+from jaxccp.testing.gradient_report import GradientReport, judged
+from jaxccp.testing.inputs import Input, inputs_of
+from jaxccp.testing.modes import modes, shape_pairs
+from jaxccp.testing.motion import Stepping, outcome, run
+from jaxccp.testing.setup import Setup
+
+TIGHT = Stop(atol=1e-13, max_iterations=2000)
+"""What differences are taken of: a solver's tolerance is divided by their step lengths."""
+SOLVER = "newton"
+"""Which gets there, whatever the scene; where the stepper names none."""
+TOLERANCE = {64: 1e-6, 32: 1e-2}
+"""Relative errors from which on a derivative counts as wrong, by precision."""
+BATCH = 64
+"""Changed motions that are run at once."""
+
+
+def check_gradients(
+    model: Model,
+    state: State,
+    stepper: Stepping,
+    steps: int = 20,
+    controls: Float[Array, "steps nm"] | None = None,
+    *,
+    inputs: tuple[str, ...] | None = None,
+    precision: int = 64,
+) -> GradientReport:
+    """Compare the derivatives of where a motion ends with central differences of it.
+
+    The outcome is the last state in tangent coordinates (:func:`jaxccp.difference`), poses by the
+    time that passes. Derivatives are in reverse mode. Differences are always of motions in double
+    precision, solved to 1e-13 m/s, over a sweep of step lengths that tells a kink from an error
+    (:mod:`jaxccp.testing.differences`). Three programs are compiled, and kept for
+    other numbers of the same model. Not under ``jit``.
+
+    Args:
+        model: what moves; with ``max_contacts`` where there are many shapes (see
+            :func:`jaxccp.fit_capacity`).
+        state: where it starts.
+        stepper: length of the step, law, solver. Its tolerance is used for derivatives in single
+            precision only.
+        steps: how many.
+        controls: of each step; 0 when None.
+        inputs: names of :data:`jaxccp.testing.INPUTS`; all that the model has when None.
+        precision: 64, or 32 for derivatives in single precision.
+
+    Raises:
+        ValueError: for an unknown input, or a model whose state has no tangent coordinates
+            (:func:`jaxccp.retract`).
+    """
+    tight = replace(stepper, stop=TIGHT, solver=stepper.solver or SOLVER)
+    with jax.enable_x64(True):
+        given = Setup.of(model, state)
+        setup = (given.in_single() if precision == 32 else given).in_double()
+        wanted = inputs_of(setup, inputs)
+        if controls is None:
+            controls = jnp.zeros((steps, len(model.topology.linkage.actuators)))
+        ways = jnp.asarray(controls, jnp.float64)
+        _, origin, path = run(tight, setup, ways)
+        args = (setup, origin, ways, jnp.asarray(wanted.unit))
+        base, values = _swept(tight, wanted.parts, *args)
+        found = from_values(np.asarray(base), np.asarray(values))
+        exact = None if precision == 32 else _derivative(tight, wanted.parts, *args)
+    if exact is None:
+        with jax.enable_x64(False):
+            exact = _derivative(stepper, wanted.parts, *_single(args))
+    return GradientReport(
+        inputs=judged(wanted, np.asarray(exact, float).T, found, TOLERANCE[precision], precision),
+        modes=modes(model, path),
+        shapes=shape_pairs(model, path),
+        unconverged=int(np.sum(np.asarray(path.report.solver.derivative) != 0)),
+        steps=len(ways),
+        precision=precision,
+        tolerance=TOLERANCE[precision],
+    )
+
+
+@partial(jax.jit, static_argnames=("stepper", "inputs"))
+def _derivative(
+    stepper: Stepping,
+    inputs: tuple[Input, ...],
+    setup: Setup,
+    origin: State,
+    controls: Array,
+    unit: Array,
+) -> Float[Array, "2*nv p"]:
+    def end(theta: Array) -> Array:
+        return outcome(stepper, inputs, setup, origin, controls, unit * theta)
+
+    return jax.jacrev(end)(jnp.zeros_like(unit))
+
+
+@partial(jax.jit, static_argnames=("stepper", "inputs"))
+def _swept(
+    stepper: Stepping,
+    inputs: tuple[Input, ...],
+    setup: Setup,
+    origin: State,
+    controls: Array,
+    unit: Array,
+) -> tuple[Float[Array, " 2*nv"], Float[Array, "k 2 p 2*nv"]]:
+    """The outcome, and those at −s and +s of each number for each of k step lengths s."""
+    count = len(unit)
+    offsets = jnp.asarray(SWEEP)[:, None, None, None] * jnp.asarray([-1.0, 1.0])[:, None, None]
+    offsets = (offsets * jnp.eye(count)).reshape(-1, count)
+    # One more, in which nothing changes, and as many again as fill the last batch.
+    many = -(-(len(offsets) + 1) // BATCH) * BATCH
+    rows = jnp.zeros((many, count)).at[: len(offsets)].set(offsets)
+
+    def one(theta: Array) -> Array:
+        return outcome(stepper, inputs, setup, origin, controls, unit * theta)
+
+    values = lax.map(one, rows, batch_size=BATCH)
+    swept = values[: len(offsets)].reshape(len(SWEEP), 2, count, -1)
+    return values[len(offsets)], swept
+
+
+def _single(tree):
+    def cast(leaf: Array) -> Array:
+        return leaf.astype(jnp.float32) if jnp.issubdtype(leaf.dtype, jnp.floating) else leaf
+
+    return jax.tree.map(cast, tree)

@@ -1,0 +1,148 @@
+"""Why a derivative is what it is: what contacts do in every step, and how far to trust it."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float, Int
+
+from jaxccp.ccp import DerivativeStatus, Law, Problem, Solution, Status
+from jaxccp.ccp.derivative.linear import FixedPointSystem, solve_linear
+from jaxccp.ccp.derivative.linearization import projection_blocks, shear, sliding
+from jaxccp.dynamics.contact_data import Mode
+from jaxccp.dynamics.step_report import StepReport
+from jaxccp.dynamics.steppers.parts import assembled, solved
+from jaxccp.math import safe
+from jaxccp.model import Model, State
+from jaxccp.testing.motion import Stepping
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class GradientExplanation:
+    """The linear system behind the derivative of each step; steps come first."""
+
+    report: StepReport
+    """With ``contact_data``: which contacts are open, stick and slide; and the status of solves."""
+    contact_margin: Float[Array, "steps c"]
+    """How near each contact is to another mode [m/s]: by how much its velocity, or its impulse per
+    mass that it feels, would have to change. At 0 there is a kink."""
+    scalar_margin: Float[Array, "steps s"]
+    """The same of limits and other scalar rows with bounds: to hold no more, or to begin."""
+    condition: Float[Array, " steps"]
+    """Of the system, without what redundant contacts leave open: by this factor errors of the
+    solution may be larger in the derivative."""
+    undetermined: Int[Array, " steps"]
+    """Directions of impulses that redundant contacts leave open."""
+    adjoint_residual: Float[Array, " steps"]
+    """Relative residual of the transposed system, solved as reverse mode does, for a right-hand
+    side that has a solution."""
+
+    def lines(self, bodies: tuple[str, ...]) -> list[str]:
+        """One for each step; ``bodies`` are the names in ``model.topology.bodies``."""
+        data, solver = self.report.contact_data, self.report.solver
+        assert data is not None
+        data = jax.tree.map(np.asarray, data)
+        found = []
+        for step in range(len(self.condition)):
+            margins = np.where(data.live[step], np.asarray(self.contact_margin[step]), np.inf)
+            near = ""
+            if data.live[step].any():
+                contact = int(np.argmin(margins))
+                pair = "–".join(bodies[body] for body in data.bodies[step, contact])
+                mode = Mode(int(data.mode[step, contact])).name.lower()
+                near = f"; nearest to switching {pair}, {mode}, {margins[contact]:.1e} m/s"
+            status = Status(int(solver.status[step])).name.lower()
+            worth = DerivativeStatus(int(solver.derivative[step])).name.lower()
+            found.append(
+                f"step {step}: {data.open[step]} open, {data.sticking[step]} sticking, "
+                f"{data.sliding[step]} sliding{near}; condition {self.condition[step]:.1e}, "
+                f"{self.undetermined[step]} undetermined, adjoint residual "
+                f"{self.adjoint_residual[step]:.1e}; {status}, derivative {worth}"
+            )
+        return found
+
+
+@partial(jax.jit, static_argnames=("stepper", "steps"))
+def explain_gradient(
+    model: Model,
+    state: State,
+    stepper: Stepping,
+    steps: int,
+    controls: Float[Array, "steps nm"] | None = None,
+) -> GradientExplanation:
+    """Step ``steps`` times, and say of every step what its derivative rests on.
+
+    Costs a dense singular value decomposition a step: for looking into a gradient that surprises,
+    not for training. Impulses [N s] are compared with velocities by each row's step size ρ
+    (docs/model.md, *Residual and status*).
+
+    Args:
+        model: what moves.
+        state: where it starts.
+        stepper: as the one whose gradient is asked about.
+        steps: how many.
+        controls: of each step; 0 when None.
+    """
+    if controls is None:
+        actuators = len(model.topology.linkage.actuators)
+        controls = jnp.zeros((steps, actuators), state.position.dtype)
+    seeing = replace(stepper, contact_data=True)
+
+    def one(carry, control: Array):
+        step = assembled(seeing, model, carry.state, None, control)
+        solution, _ = solved(seeing, step, carry.warm_start)
+        after, report = seeing.advance(model, carry, None, control)
+        problem = step.system.problem
+        return after, GradientExplanation(report, *_facts(problem, solution, seeing.law))
+
+    return lax.scan(one, seeing.init(model, state), controls, length=steps)[1]
+
+
+def _facts(problem: Problem, solution: Solution, law: Law) -> tuple[Array, ...]:
+    """Margins of contacts and scalar rows, condition, undetermined directions, residual."""
+    cones, lam = problem.cones, solution.lam
+    rho = problem.step_sizes()
+    z = lam - rho * problem.corrected(problem.velocity(lam), law)
+    scalars, contacts = cones.split(z / rho)
+    mu, slant = cones.mu, jnp.sqrt(1 + cones.mu**2)
+    normal, tangent = contacts[:, 0], safe.norm(contacts[:, 1:3])
+    to_slip = jnp.abs(mu * normal - tangent) / slant
+    to_lift = jnp.abs(normal + mu * tangent) / slant
+    held = normal > 0
+    margin = jnp.where(held & (mu * normal >= tangent), to_slip, jnp.minimum(to_slip, to_lift))
+    margin = jnp.where(normal + mu * tangent <= 0, to_lift, margin)
+    scale, _ = cones.split(rho)
+    bounds = jnp.minimum(jnp.abs(scalars - cones.lo / scale), jnp.abs(scalars - cones.hi / scale))
+    if not len(z):
+        return margin, bounds, jnp.ones(()), jnp.zeros((), jnp.int32), jnp.zeros(())
+    slope, _ = sliding(cones, z, rho)
+    sheared = shear(cones, slope if law == "ncp" else jnp.zeros_like(slope))
+    complement, gain = projection_blocks(cones, z, rho)
+    system = FixedPointSystem(problem.delassus, complement, gain @ sheared, gain)
+    matrix = jax.vmap(system.apply, out_axes=1)(jnp.eye(len(z), dtype=z.dtype))
+    values = jnp.linalg.svd(matrix, compute_uv=False)
+    kept = values > values[0] * jnp.finfo(z.dtype).eps ** 0.6
+    smallest = jnp.min(jnp.where(kept, values, values[0]))
+    return (
+        margin,
+        bounds,
+        values[0] / smallest,
+        jnp.sum(~kept, dtype=jnp.int32),
+        _adjoint_residual(system, matrix, law),
+    )
+
+
+def _adjoint_residual(system: FixedPointSystem, matrix: Array, law: Law) -> Array:
+    wanted = jnp.cos(jnp.arange(len(matrix), dtype=matrix.dtype))
+    right = matrix.T @ wanted
+    error = jnp.zeros((), matrix.dtype)
+
+    def solve(b: Array) -> Array:
+        return solve_linear(system, b, error, symmetric=law == "ccp")
+
+    (found,) = jax.linear_transpose(solve, right)(right)
+    return safe.divide(safe.norm(matrix.T @ found - right), safe.norm(right))

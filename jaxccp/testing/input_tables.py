@@ -1,0 +1,56 @@
+"""Inputs that are numbers of a table of the model, such as friction or stiffness."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.model import Model
+from jaxccp.testing.input_kinds import Numbers
+from jaxccp.testing.setup import Setup, with_model
+
+
+@dataclass(frozen=True)
+class Table:
+    """Relative changes of the numbers ``model.part.number`` that are neither 0 nor infinite."""
+
+    part: str
+    number: str
+    shapes: tuple[str, ...] = ()
+    """Kinds of shapes whose numbers are meant; all when empty."""
+    together: bool = False
+    """Numbers that are equal change together."""
+
+    def find(self, setup: Setup) -> Numbers:
+        """Those of a model."""
+        topology = setup.model.topology
+        values = np.asarray(getattr(getattr(setup.model, self.part), self.number), float)
+        wanted = np.isfinite(values) & (values != 0)
+        if self.shapes:
+            among = np.isin(topology.shapes, self.shapes)
+            wanted &= among.reshape(-1, *[1] * (values.ndim - 1))
+        entries = np.argwhere(wanted)
+        if self.together:
+            distinct, group = np.unique(values[wanted], return_inverse=True)
+            labels = tuple(f"{value:g}" for value in distinct)
+        else:
+            group = np.arange(len(entries))
+            rows = self._names(setup.model, len(values))
+            labels = tuple(".".join([rows[e[0]], *map(str, e[1:])]) for e in entries)
+        return labels, np.ones(len(labels)), entries, group
+
+    def apply(self, setup: Setup, entries: np.ndarray, x: Float[Array, " k"]) -> Setup:
+        """The setup with each of the numbers at ``entries`` changed by its share ``x``."""
+        table = getattr(setup.model, self.part)
+        values = getattr(table, self.number)
+        scaled = values.at[tuple(entries.T)].multiply(1 + x, unique_indices=True)
+        return with_model(setup, **{self.part: replace(table, **{self.number: scaled})})
+
+    def _names(self, model: Model, count: int) -> tuple[str, ...]:
+        linkage = model.topology.linkage
+        known = {
+            "shapes": model.topology.shape_names,
+            "axes": (*linkage.axes, *linkage.routing.tendons),
+            "actuators": linkage.actuators,
+        }[self.part]
+        return known if len(known) == count else tuple(map(str, range(count)))

@@ -1,0 +1,130 @@
+"""What a motion depends on: the inputs whose derivatives are checked, by name.
+
+An input is a vector of changes, zero at the motion as it is. Each entry is measured in a unit
+that is natural for it (a length in the size of its body, a mass in itself), so that one sequence
+of step lengths suits all.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.content import ByContent
+from jaxccp.names import unknown
+from jaxccp.testing import input_kinds as kinds
+from jaxccp.testing.input_kinds import Numbers
+from jaxccp.testing.input_tables import Table
+from jaxccp.testing.setup import Setup
+
+
+@dataclass(frozen=True, eq=False)
+class Input(ByContent):
+    """Numbers of one kind that a motion depends on; static."""
+
+    name: str
+    count: int
+    """The number of its entries."""
+    entries: np.ndarray
+    """Which numbers of the model they are; empty where these are all of a kind."""
+    group: np.ndarray
+    """The entry that changes each of these numbers."""
+
+    def apply(self, setup: Setup, x: Float[Array, " k"]) -> Setup:
+        """The setup with changes ``x``, in SI units or relative."""
+        return INPUTS[self.name].apply(setup, self.entries, x[self.group])
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The inputs of a motion side by side."""
+
+    parts: tuple[Input, ...]
+    labels: tuple[tuple[str, ...], ...]
+    """Of the entries of each input."""
+    unit: np.ndarray = field(repr=False)
+    """A natural change of each of the p entries, in SI units; 1 where changes are relative."""
+
+
+def inputs_of(setup: Setup, names: tuple[str, ...] | None = None) -> Inputs:
+    """All inputs that the setup has, or those of ``names``.
+
+    Raises:
+        ValueError: for a name that is none of :data:`INPUTS`.
+    """
+    for name in names or ():
+        if name not in INPUTS:
+            raise ValueError(unknown(name, INPUTS))
+    parts, labelled, units = [], [], [np.zeros(0)]
+    for name, kind in INPUTS.items():
+        if names is not None and name not in names:
+            continue
+        labels, unit, entries, group = kind.find(setup)
+        if len(labels):
+            parts.append(Input(name, len(labels), entries, group))
+            labelled.append(labels)
+            units.append(unit)
+    return Inputs(tuple(parts), tuple(labelled), np.concatenate(units))
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How the numbers of an input are found, and how they are changed."""
+
+    find: Callable[[Setup], Numbers]
+    apply: Callable[[Setup, np.ndarray, Array], Setup]
+
+
+def _table(part: str, number: str, **how) -> Kind:
+    table = Table(part, number, **how)
+    return Kind(table.find, table.apply)
+
+
+_SOLID = ("sphere", "capsule", "box", "cylinder", "ellipsoid")
+_SCALED = ("convex", "height_field")
+
+INPUTS: dict[str, Kind] = {
+    "pose": Kind(kinds.poses, kinds.change_pose),
+    "velocity": Kind(kinds.velocities, kinds.change_velocity),
+    "control": Kind(kinds.controls, kinds.change_control),
+    "force": Kind(kinds.forces, kinds.change_force),
+    "mass": Kind(kinds.masses, kinds.change_mass),
+    "centre_of_mass": Kind(kinds.centres, kinds.change_centre),
+    "inertia": Kind(kinds.inertias, kinds.change_inertia),
+    "friction": _table("shapes", "friction", together=True),
+    "pair_friction": _table("shapes", "pair_friction", together=True),
+    "rolling": _table("shapes", "rolling", together=True),
+    "restitution": _table("shapes", "restitution", together=True),
+    "compliance": _table("shapes", "compliance", together=True),
+    "contact_damping": _table("shapes", "damping", together=True),
+    "size": _table("shapes", "size", shapes=_SOLID),
+    "radius": _table("shapes", "radius"),
+    "mesh_scale": _table("shapes", "size", shapes=_SCALED),
+    "anchors": Kind(kinds.anchors, kinds.change_anchor),
+    "stiffness": _table("axes", "stiffness"),
+    "damping": _table("axes", "damping"),
+    "rest": _table("axes", "rest"),
+    "armature": _table("axes", "armature"),
+    "dry_friction": _table("axes", "friction"),
+    "lower_limit": _table("axes", "lower"),
+    "upper_limit": _table("axes", "upper"),
+    "gain": _table("actuators", "gain"),
+    "servo_stiffness": _table("actuators", "stiffness"),
+    "servo_damping": _table("actuators", "damping"),
+    "gear": _table("actuators", "gear"),
+    "gravity": Kind(kinds.gravity, kinds.change_gravity),
+    "step": Kind(kinds.step, kinds.change_step),
+}
+"""Every input by name. Coefficients of surfaces that are equal change together: the smaller of
+two equal ones has a kink. Numbers that are 0 or infinite are no inputs: what they stand for is not
+there."""
+
+
+def changed(setup: Setup, parts: tuple[Input, ...], x: Float[Array, " p"]) -> Setup:
+    """The setup with all of its inputs changed by ``x``, in SI units or relative."""
+    at = 0
+    for one in parts:
+        setup = one.apply(setup, x[at : at + one.count])
+        at += one.count
+    return setup

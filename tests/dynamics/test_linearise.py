@@ -1,0 +1,134 @@
+"""A and B of a step against closed forms and central differences through the same retraction."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jaxtyping import Array
+
+from jaxccp import (
+    Box,
+    EulerImplicitLinearized,
+    Material,
+    Model,
+    ModelBuilder,
+    Plane,
+    Prismatic,
+    Revolute,
+    State,
+    Stop,
+    difference,
+    linearise,
+    motor,
+    retract,
+    tangent_names,
+)
+from tests.dynamics.creature import CONTROL, creature
+
+H, G = 5e-3, 9.81
+STEPPER = EulerImplicitLinearized(H, "ncp", stop=Stop(1e-13))
+
+
+def cart_pole() -> tuple[Model, State]:
+    """A cart of 1.5 kg on a rail, on it an upright pole of 0.4 kg, 0.6 m from hinge to centre."""
+    builder = ModelBuilder(gravity=(0, 0, -G))
+    cart = builder.add_body(1.5, (0.1, 0.1, 0.1), name="cart")
+    builder.add_joint(Prismatic((1, 0, 0)), 0, cart, name="rail")
+    pole = builder.add_body(0.4, (0.05, 0.05, 0.01), (0, 0, 0.6), name="pole")
+    builder.add_joint(Revolute((0, 1, 0)), cart, pole, anchor=(0, 0, 0), name="hinge")
+    builder.add_actuator(motor(2.0), "rail")
+    return builder.build()
+
+
+def test_cart_pole() -> None:
+    """M q̈ = K q + F u about the upright pole, by semi-implicit steps: v⁺ = v + h M⁻¹ (K q + F u),
+    q⁺ = q + h v⁺."""
+    model, state = cart_pole()
+    found = linearise(model, state, stepper=STEPPER)
+    assert tangent_names(model) == ("rail", "hinge")
+    mass = np.array([[1.5 + 0.4, 0.4 * 0.6], [0.4 * 0.6, 0.05 + 0.4 * 0.6**2]])
+    stiff = np.linalg.solve(mass, np.diag([0.0, 0.4 * G * 0.6]))
+    drive = np.linalg.solve(mass, np.array([[2.0], [0.0]]))
+    one = np.eye(2)
+    a = np.block([[one + H**2 * stiff, H * one], [H * stiff, one]])
+    np.testing.assert_allclose(found.A, a, atol=1e-11)
+    np.testing.assert_allclose(found.B, np.concatenate([H**2 * drive, H * drive]), atol=1e-11)
+
+
+def test_a_regulator_balances_it() -> None:
+    """LQR from A and B by iterating Riccati's equation: a pole at 0.2 rad comes upright."""
+    model, state = cart_pole()
+    found = linearise(model, state, stepper=STEPPER)
+    a, b = np.asarray(found.A), np.asarray(found.B)
+    cost, value, gain = np.eye(4), np.eye(4), np.zeros((1, 4))
+    for _ in range(2000):
+        gain = np.linalg.solve(0.1 * np.eye(1) + b.T @ value @ b, b.T @ value @ a)
+        value = cost + a.T @ value @ (a - b @ gain)
+    start, held = retract(model, state, jnp.asarray([0.1, 0.2, 0, 0])), jnp.asarray(gain)
+
+    @jax.jit
+    def controlled(start: State) -> State:
+        def step(_: int, now: State) -> State:
+            return STEPPER.step(model, now, None, -held @ difference(model, state, now))[0]
+
+        return jax.lax.fori_loop(0, 3000, step, start)
+
+    left = difference(model, state, controlled(start))
+    assert np.abs(left).max() < 1e-2 * 0.2
+
+
+def resting() -> tuple[Model, State, Array]:
+    builder = ModelBuilder(gravity=(0, 0, -G))
+    builder.add_shape(0, Plane(), material=Material(friction=0.5))
+    builder.add_solid(Box((0.1, 0.15, 0.05)), 1.0, Material(friction=0.6), position=(0, 0, 0.05))
+    model, state = builder.build(max_contacts=4)
+    return model, state, jnp.zeros(0)
+
+
+def moving() -> tuple[Model, State, Array]:
+    return *creature(9.81), CONTROL
+
+
+@pytest.mark.parametrize("build", [resting, moving])
+def test_central_differences(build) -> None:
+    model, state, control = build()
+    found = linearise(model, state, control, stepper=STEPPER)
+    assert int(found.report.solver.derivative) == 0
+    n, m = found.B.shape
+    assert found.A.shape == (n, n) and n == 2 * len(tangent_names(model))
+
+    @jax.jit
+    @jax.vmap
+    def ends(x: Array) -> Array:
+        after, _ = STEPPER.step(model, retract(model, state, x[:n]), None, control + x[n:])
+        return difference(model, found.after, after)
+
+    s = 2e-6
+    rows = s * jnp.eye(n + m)
+    central = (ends(rows) - ends(-rows)) / (2 * s)
+    exact = jnp.concatenate([found.A, found.B], axis=1).T
+    np.testing.assert_allclose(exact, central, atol=2e-6 * float(jnp.abs(exact).max()))
+
+
+def test_a_box_at_rest_stays_there() -> None:
+    """Held by friction it loses every velocity and stays where it is; lifted it comes down."""
+    model, state, control = resting()
+    found = linearise(model, state, control, stepper=STEPPER)
+    velocities = np.asarray(found.A)[6:]
+    # A gap closes within the step; nothing else starts to move.
+    np.testing.assert_allclose(velocities[:, 6:], 0, atol=1e-9)
+    np.testing.assert_allclose(velocities[:, [0, 1, 5]], 0, atol=1e-9)
+    np.testing.assert_allclose(velocities[2, 2], -1 / H, rtol=1e-9)
+    np.testing.assert_allclose(np.asarray(found.A)[2, 2], 0, atol=1e-9)
+    np.testing.assert_allclose(np.asarray(found.A)[[0, 1], [0, 1]], 1, atol=1e-9)
+
+
+def test_a_batch_is_many() -> None:
+    model, state = cart_pole()
+    changes = jnp.asarray([[0.0, 0.0, 0.0, 0.0], [0.1, 0.4, -1.0, 2.0]])
+    states = jax.vmap(retract, (None, None, 0))(model, state, changes)
+    many = jax.vmap(lambda s: linearise(model, s, stepper=STEPPER))(states)
+    for index in range(2):
+        one = linearise(model, jax.tree.map(lambda x, i=index: x[i], states), stepper=STEPPER)
+        np.testing.assert_allclose(many.A[index], one.A, atol=1e-12)
+        np.testing.assert_allclose(many.B[index], one.B, atol=1e-12)

@@ -1,0 +1,111 @@
+"""Tangent coordinates: changes of states and back."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp import (
+    Box,
+    EulerImplicitLinearized,
+    Model,
+    ModelBuilder,
+    Sphere,
+    State,
+    Stop,
+    difference,
+    joint_motion,
+    retract,
+    tangent_names,
+)
+from jaxccp.math import quaternion
+from tests.dynamics.creature import creature
+from tests.dynamics.workshop import workshop
+from tests.families.test_chain import chain
+
+
+def many() -> tuple[Model, State]:
+    """More than 100 degrees of freedom: masses of loose bodies are kept apart."""
+    builder = ModelBuilder()
+    for at in range(18):
+        builder.add_solid(Sphere(0.1), 1.0, position=(at, 0, 0), name=f"ball{at}")
+    return builder.build()
+
+
+def boxes() -> tuple[Model, State]:
+    builder = ModelBuilder()
+    for at in range(2):
+        builder.add_solid(Box((0.1, 0.2, 0.3)), 1.0, position=(at, 0, 0), velocity=(1, 2, 3))
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    "build", [boxes, many, lambda: creature(9.81), lambda: creature(9.81, False)]
+)
+def test_there_and_back(build) -> None:
+    model, state = build()
+    count = 2 * len(tangent_names(model))
+    change = jnp.asarray(np.random.default_rng(1).normal(0, 0.4, count))
+    after = retract(model, state, change)
+    np.testing.assert_allclose(difference(model, state, after), change, atol=1e-14)
+    # The way back starts elsewhere, but leads to the same state.
+    back = retract(model, after, difference(model, after, state))
+    assert_same(back, state)
+
+
+def assert_same(one: State, other: State) -> None:
+    """In all but what rotors are told by."""
+    for part in ("position", "velocity", "angular_velocity", "joint_positions"):
+        np.testing.assert_allclose(getattr(one, part), getattr(other, part), atol=1e-12)
+    turned = quaternion.multiply(quaternion.conjugate(one.quaternion), other.quaternion)
+    np.testing.assert_allclose(np.abs(turned[:, 0]), 1, atol=1e-12)
+
+
+def test_no_change_is_none() -> None:
+    """Nor do rotors change, which turn as they did: a step leads to the same state."""
+    model, state = creature(9.81)
+    same = retract(model, state, jnp.zeros(2 * len(tangent_names(model))))
+    assert_same(same, state)
+    step = jax.jit(EulerImplicitLinearized(1e-3, stop=Stop(1e-13)).step)
+    assert_same(step(model, same)[0], step(model, state)[0])
+
+
+def test_a_pose_changes_as_velocities_lead() -> None:
+    """In a short time without forces, of a mechanism of every kind of joint."""
+    model, state = creature()
+    h = 1e-6
+    stepper = EulerImplicitLinearized(h, stop=Stop(1e-12))
+    after, _ = stepper.step(model, state)
+    pose, _ = jnp.split(difference(model, state, after) / h, 2)
+    rate = joint_motion(model, after).rate  # poses move with the new velocities
+    root = model.topology.body("hand")
+    np.testing.assert_allclose(pose[:6], after.twist[root], atol=1e-4)
+    np.testing.assert_allclose(pose[6:], rate[model.topology.dofs.axes], atol=1e-4)
+
+
+def test_loops_have_the_coordinates_of_their_tree() -> None:
+    model, state = workshop()
+    names = tangent_names(model)
+    assert len(names) == model.topology.dofs.count and "rocker" not in names
+    change = 1e-3 * jnp.asarray(np.random.default_rng(2).normal(size=2 * len(names)))
+    after = retract(model, state, change)
+    np.testing.assert_allclose(difference(model, state, after), change, atol=1e-13)
+
+
+def test_families_change_by_their_coordinates() -> None:
+    builder = ModelBuilder()
+    builder.add_family(chain((0, 0, 1), 3))
+    model, state = builder.build()
+    count = 2 * len(tangent_names(model))
+    change = jnp.asarray(np.random.default_rng(1).normal(0, 0.1, count))
+    after = retract(model, state, change)
+    np.testing.assert_allclose(difference(model, state, after), change, atol=1e-14)
+    (family,) = model.families
+    position, _ = family.poses(after.families[0].q)
+    np.testing.assert_allclose(after.position[1:], position, atol=1e-15)
+
+
+def test_a_change_of_another_length_is_refused() -> None:
+    model, state = boxes()
+    with pytest.raises(ValueError, match="2 × 12 entries"):
+        retract(model, state, jnp.zeros(22))

@@ -1,0 +1,187 @@
+"""The check of gradients: it agrees where derivatives are right, and finds those that are not."""
+
+import json
+from dataclasses import dataclass, replace
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from experiments.gradients.scenes import SCENES, H
+from jaxccp import (
+    EulerImplicitLinearized,
+    Material,
+    Model,
+    ModelBuilder,
+    Plane,
+    Revolute,
+    Sphere,
+    State,
+    position_servo,
+)
+from jaxccp.cli import app
+from jaxccp.testing import GradientReport, check_gradients
+from jaxccp.testing.inputs import changed, inputs_of
+from jaxccp.testing.motion import run
+from jaxccp.testing.setup import Setup
+
+STEPPER = EulerImplicitLinearized(H, "ncp", solver="apgd")
+
+
+def ball(z: float = 0.1, gravity: float = 9.81, **moving) -> tuple[Model, State]:
+    builder = ModelBuilder(gravity=(0, 0, -gravity))
+    builder.add_shape(0, Plane(), material=Material(friction=1.0, restitution=0.9))
+    ball = Material(friction=0.2, restitution=0.5)
+    builder.add_solid(Sphere(0.1), 2.0, ball, position=(0, 0, z), name="ball", **moving)
+    return builder.build(max_contacts=1)
+
+
+@cache
+def sliding() -> GradientReport:
+    return check_gradients(*ball(velocity=(1.5, 0.4, 0)), STEPPER, steps=10)
+
+
+def test_a_scene_of_the_matrix() -> None:
+    """The smallest; the others are in experiments/gradients."""
+    scene = SCENES["jammed"]
+    model, state, _ = scene.inputs()
+    found = check_gradients(model, state, EulerImplicitLinearized(H, "ncp"), steps=5)
+    assert set(scene.met) <= found.modes.keys()
+    assert found.passed and not found.unconverged, found.summary()
+
+
+def test_a_ball_that_bounces() -> None:
+    model, state = ball(z=0.115, velocity=(0.5, 0.1, -1.5), angular_velocity=(1, 2, 3))
+    found = check_gradients(model, state, STEPPER, steps=10)
+    assert found.passed and not found.unconverged, found.summary()
+    assert {"impact", "separation"} <= found.modes.keys()
+    told = {one.name: one.verdicts for one in found.inputs}
+    assert told["restitution"] == told["friction"] == {"agrees": 1, "no effect": 1}
+
+
+def test_a_ball_that_slides() -> None:
+    found = sliding()
+    assert found.passed and found.modes == {"slip": 10}
+    assert found.shapes == ("plane-sphere",)
+    told = {one.name: one.verdicts for one in found.inputs}
+    # What gravity and friction do is the same for any mass.
+    assert told["mass"] == {"no effect": 1}
+    # Of the two surfaces the smaller coefficient counts.
+    assert told["friction"] == {"agrees": 1, "no effect": 1}
+    assert found.count("agrees") > 20 and not found.count("unresolved")
+
+
+def test_single_precision() -> None:
+    model, state = ball(velocity=(1.5, 0.4, 0))
+    found = check_gradients(model, state, STEPPER, steps=10, precision=32)
+    assert found.passed and found.precision == 32
+    assert 1e-9 < found.error < 1e-2
+
+
+@dataclass(frozen=True)
+class Crooked(EulerImplicitLinearized):
+    """Its values are right, but velocities along y have derivatives that are 1 % too large."""
+
+    def advance(self, model, carry, force=None, control=None):
+        carry, report = super().advance(model, carry, force, control)
+        velocity = carry.state.velocity
+        wrong = 0.01 * velocity.at[:, jnp.asarray([0, 2])].set(0.0)
+        velocity = velocity + wrong - jax.lax.stop_gradient(wrong)
+        state = replace(carry.state, velocity=velocity)
+        return replace(carry, state=state), report
+
+
+def test_wrong_derivatives_are_found() -> None:
+    crooked = Crooked(H, "ncp", solver="apgd")
+    found = check_gradients(
+        *ball(velocity=(1.5, 0.4, 0)), crooked, steps=10, inputs=("velocity", "gravity")
+    )
+    assert not found.passed
+    wrong = {e.label for one in found.inputs for e in one.entries if e.verdict == "wrong"}
+    assert wrong == {"ball.y", "z", "y"} or wrong == {"ball.y", "ball.x", "z", "y"}
+    assert 0.01 < found.error < 0.2
+
+
+def test_a_kink_is_told_from_an_error() -> None:
+    """Weightless on the plane, at rest: pushed down it stays, lifted it flies."""
+    found = check_gradients(*ball(gravity=0.0), STEPPER, steps=10)
+    kinks = {
+        (one.name, e.label) for one in found.inputs for e in one.entries if e.verdict == "kink"
+    }
+    assert ("velocity", "ball.z") in kinks
+    assert not found.count("non-finite"), "at a kink any finite derivative will do"
+
+
+def test_unknown_inputs_are_refused() -> None:
+    with pytest.raises(ValueError, match="did you mean 'friction'"):
+        check_gradients(*ball(), STEPPER, inputs=("frction",))
+
+
+def test_inputs_change_what_they_say() -> None:
+    model, state, _ = SCENES["mechanism"].inputs()
+    setup = Setup.of(model, state)
+    found = inputs_of(setup)
+    random = np.random.default_rng(0)
+    for one in found.parts:
+        x = jnp.asarray(1e-3 * random.normal(size=one.count))
+        other = one.apply(setup, x)
+        assert not all(
+            np.array_equal(a, b)
+            for a, b in zip(jax.tree.leaves(setup), jax.tree.leaves(other), strict=True)
+        ), one.name
+    still = changed(setup, found.parts, jnp.zeros(len(found.unit)))
+    for a, b in zip(jax.tree.leaves(still.start()), jax.tree.leaves(state), strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+def test_a_moved_centre_of_mass_moves_no_surface() -> None:
+    """The centre is shifted in the body, and the body's shape stays where it is in the world."""
+    model, state = ball(velocity=(1.5, 0.4, 0), angular_velocity=(0, 0, 2.0))
+    setup = Setup.of(model, state)
+    found = inputs_of(setup, ("centre_of_mass",))
+    moved = changed(setup, found.parts, jnp.asarray([0.03, 0.0, -0.01]))
+    after, shapes = moved.start(), moved.model.shapes
+    np.testing.assert_allclose(after.position[1], [0.03, 0, 0.09], atol=1e-15)
+    np.testing.assert_allclose(after.position[1] + shapes.position[1], [0, 0, 0.1], atol=1e-15)
+    np.testing.assert_allclose(after.velocity[1], [1.5, 0.46, 0], atol=1e-15)
+
+
+def test_the_step_can_be_stretched() -> None:
+    """A fall from rest by semi-implicit steps: z = −½ g n (n + 1) h²."""
+    model, state = ball(z=5.0)
+    setup = Setup.of(model, state)
+    longer = changed(setup, inputs_of(setup, ("step",)).parts, jnp.asarray([0.5]))
+    _, end, _ = run(STEPPER, longer, jnp.zeros((4, 0)))
+    fallen = 0.5 * 9.81 * 4 * 5 * (1.5 * H) ** 2
+    np.testing.assert_allclose(end.position[1, 2], 5 - fallen, rtol=1e-14)
+
+
+def test_servos_without_a_limit_of_force_have_a_slope_in_the_step() -> None:
+    """Their impulse is bounded by h · ∞."""
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    wheel = builder.add_body(1.0, (0.1, 0.1, 0.1), angular_velocity=(0, 0, 1.0))
+    builder.add_joint(Revolute((0, 0, 1)), 0, wheel, name="wheel")
+    builder.add_actuator(position_servo(4.0, damping=0.2), "wheel")
+    model, state = builder.build()
+    setup = Setup.of(model, state)
+    (step,) = inputs_of(setup, ("step",)).parts
+
+    def angle(x: jax.Array) -> jax.Array:
+        _, end, _ = run(STEPPER, step.apply(setup, x[None]), jnp.zeros((3, 1)))
+        return end.joint_positions[0]
+
+    slope = jax.grad(angle)(jnp.zeros(()))
+    central = (angle(jnp.asarray(1e-5)) - angle(jnp.asarray(-1e-5))) / 2e-5
+    np.testing.assert_allclose(slope, central, rtol=1e-8)
+
+
+def test_command() -> None:
+    usage = "check-gradients cube-toss --steps 2 --inputs pose,gravity --solver apgd --json"
+    done = CliRunner().invoke(app, [*usage.split(), "--cache", "off"])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.output.splitlines()[-1])
+    assert found["passed"] and found["modes"] == {"free": 2}
+    assert set(found["errors"]) == {"pose", "gravity"} and found["error"] < 1e-6

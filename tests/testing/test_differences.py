@@ -1,0 +1,72 @@
+"""Central differences of functions whose slopes are known, smooth, kinked and noisy."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from jaxccp.testing.differences import SWEEP, Differences, from_values
+
+
+def differences(function: Callable[[np.ndarray], np.ndarray], noise: float = 0.0) -> Differences:
+    """Of a function of one number at 0; its values are off by up to ``noise``."""
+    random = np.random.default_rng(0)
+
+    def value(x: float) -> np.ndarray:
+        exact = np.atleast_1d(function(np.asarray(x)))
+        return exact + noise * random.uniform(-1, 1, exact.shape)
+
+    swept = np.array([[[value(-s)], [value(s)]] for s in SWEEP])
+    return from_values(value(0.0), swept)
+
+
+@pytest.mark.parametrize(
+    ("function", "slope"),
+    [
+        (lambda x: np.sin(3 * x + 1), 3 * np.cos(1)),
+        (lambda x: np.exp(20 * x), 20.0),
+        (lambda x: 5 - 2 * x, -2.0),
+        (lambda x: 0 * x + 7, 0.0),
+    ],
+)
+def test_smooth_functions(function: Callable, slope: float) -> None:
+    found = differences(function, noise=1e-14)
+    assert not found.kink[0]
+    assert abs(found.value[0, 0] - slope) <= 3 * found.uncertainty[0] + 1e-15
+    assert found.uncertainty[0] < 1e-9 * max(abs(slope), 1.0)
+
+
+@pytest.mark.parametrize("sides", [(1.0, -1.0), (2.0, 1.9), (0.0, 3.0)])
+def test_slopes_that_differ_are_a_kink(sides: tuple[float, float]) -> None:
+    left, right = sides
+    found = differences(lambda x: np.where(x < 0, left, right) * x + x**2, noise=1e-14)
+    assert found.kink[0]
+    np.testing.assert_allclose(found.left, left, atol=1e-3)
+    np.testing.assert_allclose(found.right, right, atol=1e-3)
+
+
+@pytest.mark.parametrize("distance", [3e-5, 3e-4])
+def test_a_kink_beside_the_point_is_none(distance: float) -> None:
+    found = differences(lambda x: np.maximum(x - distance, 0) + np.sin(x), noise=1e-14)
+    assert not found.kink[0]
+    assert abs(found.value[0, 0] - 1) < 1e-8
+
+
+@pytest.mark.parametrize("distance", [3e-5, 3e-4])
+def test_a_jump_beside_the_point(distance: float) -> None:
+    found = differences(lambda x: (x > distance) + np.sin(x), noise=1e-14)
+    assert not found.kink[0]
+    assert abs(found.value[0, 0] - 1) < 1e-8
+
+
+def test_noise_is_told_by_the_uncertainty() -> None:
+    found = differences(lambda x: np.sin(x), noise=1e-8)
+    assert not found.kink[0]
+    assert 1e-7 < found.uncertainty[0] < 1e-2
+    assert abs(found.value[0, 0] - 1) < 10 * found.uncertainty[0]
+
+
+def test_outcomes_that_are_not_finite() -> None:
+    found = differences(lambda x: np.where(np.abs(x) > 5e-5, np.nan, np.sin(x)))
+    assert not found.kink[0]
+    assert abs(found.value[0, 0] - 1) < 1e-6

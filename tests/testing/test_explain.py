@@ -1,0 +1,67 @@
+"""What a step says of its derivative, where it can be told by hand."""
+
+from functools import cache
+
+import jax.numpy as jnp
+import numpy as np
+
+from jaxccp import Box, EulerImplicitLinearized, Material, ModelBuilder, Plane, Stop
+from jaxccp.dynamics import Mode
+from jaxccp.testing import GradientExplanation, explain_gradient
+
+H, G, MU = 2e-3, 9.81, 0.3
+
+
+@cache
+def explained(speed: float) -> GradientExplanation:
+    """A box of half sides 0.1, 0.15, 0.05 on the ground."""
+    builder = ModelBuilder(gravity=(0, 0, -G))
+    builder.add_shape(0, Plane(), material=Material(friction=1.0))
+    builder.add_solid(
+        Box((0.1, 0.15, 0.05)),
+        2.0,
+        Material(friction=MU),
+        position=(0, 0, 0.05),
+        velocity=(speed, 0, 0),
+        name="box",
+    )
+    model, state = builder.build(max_contacts=4)
+    stepper = EulerImplicitLinearized(H, "ncp", "newton", stop=Stop(1e-12))
+    return explain_gradient(model, state, stepper, 4)
+
+
+def test_a_box_at_rest() -> None:
+    """Four contacts of three rows hold six freedoms: six directions are left open."""
+    found = explained(0.0)
+    data = found.report.contact_data
+    assert data is not None
+    assert np.all(data.mode == Mode.STICKING)
+    assert np.all(np.asarray(found.undetermined) == 6)
+    assert np.all(np.asarray(found.adjoint_residual) < 1e-9)
+    assert np.all(np.asarray(found.condition) >= 1)
+    assert np.all(np.asarray(found.contact_margin) > 0)
+
+
+def test_a_box_that_slides() -> None:
+    """Slower by μ g h in every step; what is left of its speed is how far it is from sticking."""
+    found = explained(0.01)
+    data = found.report.contact_data
+    assert data is not None
+    assert np.asarray(data.mode[0] == Mode.SLIDING).all()
+    margin = np.asarray(found.contact_margin).min(axis=1)
+    modes = np.asarray(data.mode).max(axis=1)
+    # 0.01 m/s less 0.0059 m/s in each step: it sticks from the second on.
+    assert list(modes) == [Mode.SLIDING, *[Mode.STICKING] * 3]
+    left = 0.01 - MU * G * H
+    # λ − ρ ũ, with De Saxcé's shift in ũ, is ρ ‖u_t‖ √(1 + μ²) away from the cone.
+    np.testing.assert_allclose(margin[0], left * np.sqrt(1 + MU**2), rtol=1e-6)
+
+
+def test_lines() -> None:
+    lines = explained(0.01).lines(("world", "box"))
+    assert len(lines) == 4
+    assert lines[0].startswith(
+        "step 0: 0 open, 0 sticking, 4 sliding; nearest to switching world–box"
+    )
+    assert "converged, derivative valid" in lines[0]
+    assert jnp.isfinite(explained(0.01).condition).all()
