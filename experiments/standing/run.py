@@ -1,22 +1,33 @@
-"""A robot that creeps on its feet: what one step does to small differences, under both laws.
+"""A robot that stands on its feet: what one step does to small differences, under both laws.
 
-    python -m experiments.creep.run [--seconds 30]
+    python -m experiments.standing.run [--seconds 60]
 
-Without motors the ant of ``jaxccp.envs`` sinks slowly, its feet sticking and slipping by turns. The
+Without motors gymnasium's ant stands on four legs, its feet at the limit of friction. The
 largest eigenvalue of A (``jaxccp.linearise``) tells by how much a step multiplies a difference that
-lies badly. Writes results.md beside itself. Float64, tolerance 1e-10 m/s.
+lies badly. Writes results.md beside itself. Float64, tolerance 1e-10 m/s. Needs gymnasium, for its
+model, and mujoco.
 """
 
 import argparse
 import platform
+import tempfile
 from pathlib import Path
 
 import jax
 import numpy as np
 
-from jaxccp import EulerImplicitLinearized, Stop, envs, linearise, rollout
+from experiments.throughput.scenes import scene
+from jaxccp import (
+    EulerImplicitLinearized,
+    Model,
+    State,
+    Stop,
+    linearise,
+    load,
+    rollout,
+    with_capacity,
+)
 from jaxccp.ccp import Law
-from jaxccp.envs import Environment
 
 HERE = Path(__file__).resolve().parent
 H = 0.01
@@ -24,6 +35,8 @@ EVERY = 25
 """Steps between those that are linearised."""
 LANDED = 100
 """Steps before the first of them."""
+FEET = 8
+"""Contacts that there is room for."""
 LAWS: tuple[Law, ...] = ("ccp", "ncp")
 COLUMNS = (
     "law",
@@ -37,19 +50,18 @@ COLUMNS = (
 )
 
 
-def measured(env: Environment, law: Law, steps: int) -> list[str]:
+def measured(model: Model, start: State, law: Law, steps: int) -> list[str]:
     """A row of the table."""
     stepper = EulerImplicitLinearized(H, law, stop=Stop(1e-10, max_iterations=2000))
-    start = env.reset(jax.random.key(0)).physics.state
-    _, path = rollout(env.model, start, stepper, steps, every=EVERY)
+    _, path = rollout(model, start, stepper, steps, every=EVERY)
     landed = jax.tree.map(lambda leaf: leaf[LANDED // EVERY :], path.state)
 
     @jax.jit
     def slopes(states):
-        return jax.lax.map(lambda s: linearise(env.model, s, stepper=stepper).A, states)
+        return jax.lax.map(lambda s: linearise(model, s, stepper=stepper).A, states)
 
     largest = np.abs(np.linalg.eigvals(np.asarray(slopes(landed)))).max(axis=1)
-    height = np.asarray(landed.position[:, env.model.topology.body("torso"), 2])
+    height = np.asarray(landed.position[:, model.topology.body("torso"), 2])
     solver = path.report.solver
     return [
         law,
@@ -65,13 +77,15 @@ def measured(env: Environment, law: Law, steps: int) -> list[str]:
 
 def main(seconds: float) -> None:
     jax.config.update("jax_enable_x64", True)
-    env = envs.make("ant", auto_reset=False)
-    assert isinstance(env, Environment)
-    rows = [measured(env, law, EVERY * round(seconds / H / EVERY)) for law in LAWS]
+    with tempfile.TemporaryDirectory() as folder:
+        loaded = load(scene("ant", Path(folder)), allow_unsupported=True)
+    model = with_capacity(loaded.model, FEET)
+    steps = EVERY * round(seconds / H / EVERY)
+    rows = [measured(model, loaded.state, law, steps) for law in LAWS]
     lines = [
-        "# A robot that creeps",
+        "# A robot that stands",
         "",
-        f"`python -m experiments.creep.run --seconds {seconds:g}`. The ant without motors, steps",
+        f"`python -m experiments.standing.run --seconds {seconds:g}`. Without motors; steps",
         f"of {1e3 * H:g} ms, float64, to 1e-10 m/s; from {LANDED * H:g} s on, a step in {EVERY}",
         "is linearised. An eigenvalue of 1.01 is a motion that departs at 1 per second, as what",
         "stands on stiff legs does.",
@@ -87,5 +101,5 @@ def main(seconds: float) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seconds", type=float, default=30.0)
+    parser.add_argument("--seconds", type=float, default=60.0)
     main(parser.parse_args().seconds)
