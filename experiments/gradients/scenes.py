@@ -144,9 +144,8 @@ def mechanism() -> tuple[Model, State]:
     lower = builder.add_body(0.6, (0.01, 0.02, 0.015), (0.8, 0, 0.1), name="lower")
     elbow = Revolute((0, 1, 0.2), damping=0.05, armature=0.01, friction=0.05)
     builder.add_joint(elbow, upper, lower, (0.6, 0, 0), name="elbow")
-    wheel = builder.add_body(
-        1.0, (0.01, 0.02, 0.03), (0, 2, 0), angular_velocity=(0, 0, 1.5), name="wheel"
-    )
+    turning = {"velocity": (0, -0.15, 0), "angular_velocity": (0, 0, 1.5)}
+    wheel = builder.add_body(1.0, (0.01, 0.02, 0.03), (0, 2, 0), name="wheel", **turning)
     sprung = Revolute((0, 0, 1), stiffness=3.0, rest=0.4, damping=0.05, friction=0.1)
     builder.add_joint(sprung, 0, wheel, (0.1, 2, 0), name="wheel")
     crank = builder.add_body(0.3, (0.001, 0.001, 0.001), (-0.05, 3, 0.1), name="crank")
