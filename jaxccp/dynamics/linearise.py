@@ -1,6 +1,6 @@
 """The linear map that a step is near a state: A and B in tangent coordinates."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import jax
@@ -8,10 +8,15 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.step_report import StepReport
-from jaxccp.dynamics.stepper import Stepper
-from jaxccp.dynamics.tangent import difference, retract
+from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
+from jaxccp.dynamics.steppers.projected import EulerImplicitProjected
+from jaxccp.dynamics.tangent import difference_by, retract, tangent_names
+from jaxccp.model.kinematics import joint_motion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
+
+Stepping = EulerImplicitLinearized | EulerImplicitProjected
+"""Steppers whose steps solve one cone problem for velocities."""
 
 
 @jax.tree_util.register_dataclass
@@ -38,7 +43,7 @@ def linearise(
     state: State,
     control: Float[Array, " nm"] | None = None,
     *,
-    stepper: Stepper,
+    stepper: Stepping,
     force: Float[Array, "nb 6"] | None = None,
 ) -> Linearisation:
     """A and B of one step of ``stepper``, contacts and limits included; ``vmap`` it over states.
@@ -60,13 +65,17 @@ def linearise(
     if control is None:
         control = jnp.zeros(len(model.topology.linkage.actuators), state.position.dtype)
 
-    def step(change: Array, control: Array) -> tuple[State, StepReport]:
-        return stepper.step(model, retract(model, state, change), force, control)
+    start = stepper.init(model, state)
+    # After a step in reduced coordinates these are known, and need not be found from the poses.
+    motion = tree_motion if stepper.reduces(model) else joint_motion
 
     def near(change: Array, control: Array) -> tuple[Array, tuple[State, StepReport]]:
-        after, report = step(change, control)
-        return difference(model, jax.lax.stop_gradient(after), after), (after, report)
+        carry = replace(start, state=retract(model, start.state, change))
+        carry, report = stepper.advance(model, carry, force, control)
+        after = carry.state
+        way = difference_by(motion, model, jax.lax.stop_gradient(after), after)
+        return way, (after, report)
 
-    still = jnp.zeros_like(difference(model, state, state))
+    still = jnp.zeros(2 * len(tangent_names(model)), state.position.dtype)
     (A, B), (after, report) = jax.jacfwd(near, argnums=(0, 1), has_aux=True)(still, control)
     return Linearisation(A, B, after, report)

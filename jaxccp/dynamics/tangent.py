@@ -9,6 +9,7 @@ vectors, of roots in world axes, of balls in the joint's frame. There are no con
 the entries, but for mechanisms with loops, whose changes are those of the spanning tree.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import jax.numpy as jnp
@@ -21,7 +22,7 @@ from jaxccp.math import quaternion
 from jaxccp.math.jitted import jitted
 from jaxccp.model.family_frames import with_frames
 from jaxccp.model.forward_kinematics import forward_kinematics
-from jaxccp.model.kinematics import joint_motion
+from jaxccp.model.kinematics import JointMotion, joint_motion, tree_motion
 from jaxccp.model.model import Model, Topology
 from jaxccp.model.state import Rotors, State
 
@@ -83,7 +84,7 @@ def retract(model: Model, state: State, change: Float[Array, " 2*nv"]) -> State:
         return after
     linkage, rotors = topology.linkage, state.rotors
     known = rotors.rate + rates(linkage, motion, state.twist - rotors.twist)
-    gained = rates(linkage, joint_motion(model, after), after.twist)
+    gained = rates(linkage, tree_motion(model, after), after.twist)
     rate = known + gained - rates(linkage, motion, state.twist)
     return replace(after, rotors=Rotors(rate, after.twist))
 
@@ -105,6 +106,14 @@ def difference(model: Model, origin: State, state: State) -> Float[Array, " 2*nv
     Raises:
         ValueError: as :func:`retract`.
     """
+    return difference_by(joint_motion, model, origin, state)
+
+
+def difference_by(
+    motion: Callable[[Model, State], JointMotion], model: Model, origin: State, state: State
+) -> Float[Array, " 2*nv"]:
+    """The same, with coordinates found by ``motion``: :func:`jaxccp.model.kinematics.tree_motion`
+    where ``joint_positions`` are known to be those of the poses, which spares the search."""
     topology = model.topology
     _check(model, origin)
     roots = _bodies(topology)
@@ -115,7 +124,7 @@ def difference(model: Model, origin: State, state: State) -> Float[Array, " 2*nv
     shifts = spins = jnp.zeros(0, six.dtype)
     if topology.linkage.linked:
         axes = topology.dofs.axes
-        here, there = joint_motion(model, origin), joint_motion(model, state)
+        here, there = motion(model, origin), motion(model, state)
         shifts = coordinate_change(model, here.coordinate, there.coordinate)[axes]
         spins = (there.rate - here.rate)[axes]
     pairs = list(zip(origin.families, state.families, strict=True))

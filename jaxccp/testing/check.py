@@ -10,12 +10,13 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.solve import Stop
+from jaxccp.dynamics.linearise import Stepping
 from jaxccp.model import Model, State
 from jaxccp.testing.differences import SWEEP, from_values
 from jaxccp.testing.gradient_report import GradientReport, judged
 from jaxccp.testing.inputs import Input, inputs_of
 from jaxccp.testing.modes import modes, shape_pairs
-from jaxccp.testing.motion import Stepping, outcome, run
+from jaxccp.testing.motion import outcome, run
 from jaxccp.testing.setup import Setup
 
 TIGHT = Stop(atol=1e-13, max_iterations=2000)

@@ -9,16 +9,12 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
+from jaxccp.dynamics.linearise import Stepping
 from jaxccp.dynamics.step_report import StepReport
-from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
-from jaxccp.dynamics.steppers.projected import EulerImplicitProjected
 from jaxccp.dynamics.tangent import difference
 from jaxccp.model import State
 from jaxccp.testing.inputs import Input, changed
 from jaxccp.testing.setup import Setup
-
-Stepping = EulerImplicitLinearized | EulerImplicitProjected
-"""Steppers whose steps solve one cone problem for velocities."""
 
 
 @jax.tree_util.register_dataclass
