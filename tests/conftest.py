@@ -72,8 +72,9 @@ DEAREST = (
 """Files of more than 20 s, longest first: no worker is left alone with one of them at the end."""
 
 MAPS = Path("/proc/self/maps")
-MOST_MAPS = 30_000
-"""Every compiled program holds some; Linux allows a process 65 530 of them."""
+MOST_MAPS = 15_000
+"""Every compiled program holds some; Linux allows a process 65 530 of them, and with 30 000 a worker
+has 7 GB of programs."""
 _tests = itertools.count()
 
 
