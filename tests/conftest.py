@@ -73,8 +73,8 @@ DEAREST = (
 
 MAPS = Path("/proc/self/maps")
 MOST_MAPS = 15_000
-"""Every compiled program holds some; Linux allows a process 65 530 of them, and with 30 000 a worker
-has 7 GB of programs."""
+"""Every compiled program holds some; Linux allows a process 65 530 of them, and with 30 000 a
+worker has 7 GB of programs."""
 _tests = itertools.count()
 
 
