@@ -1,14 +1,21 @@
 """What reverse mode keeps of a long run, by the memory that there is for it."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import jax
 import numpy as np
 
-from jaxccp.collision.detect import slots
+from jaxccp.ccp.derivative import IMPULSES
 from jaxccp.dynamics.stepper import Carry, Stepper
-from jaxccp.model.model import Model, Topology
+from jaxccp.model.model import Model
 from jaxccp.model.state import State
+from jaxccp.scene import contact_capacity
+
+keep_impulses = partial(
+    jax.checkpoint, policy=jax.checkpoint_policies.save_only_these_names(IMPULSES)
+)
+"""Of a step: what it computes is cheap to compute again in reverse, all but the impulses."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +50,7 @@ def checkpoints(
         return Checkpoints()
     carry = jax.eval_shape(stepper.init, model, state)
     kept = sum(int(np.prod(leaf.shape)) * leaf.dtype.itemsize for leaf in jax.tree.leaves(carry))
-    impulses = _rows(model.topology) * carry.state.position.dtype.itemsize
+    impulses = _rows(model) * carry.state.position.dtype.itemsize
     steps = records * every
     if steps * (kept + impulses) <= memory:
         return Checkpoints()
@@ -67,7 +74,7 @@ def _divisors(number: int) -> list[int]:
     return [n for n in range(1, number + 1) if number % n == 0]
 
 
-def _rows(topology: Topology) -> int:
+def _rows(model: Model) -> int:
     """The most rows that the problem of a step has."""
-    contacts = slots(topology) if topology.max_contacts is None else topology.max_contacts
-    return topology.linkage.rows + (6 if topology.rolls else 3) * contacts
+    topology = model.topology
+    return topology.linkage.rows + (6 if topology.rolls else 3) * contact_capacity(model)

@@ -12,9 +12,8 @@ from jax import lax
 from jaxtyping import Array, Float
 from rich.progress import track
 
-from jaxccp.ccp.derivative import IMPULSES
 from jaxccp.dynamics.capacity import adapted, needs, trimmed
-from jaxccp.dynamics.checkpoints import Checkpoints, checkpoints
+from jaxccp.dynamics.checkpoints import Checkpoints, checkpoints, keep_impulses
 from jaxccp.dynamics.inputs import Inputs, check_inputs
 from jaxccp.dynamics.step_report import StepReport, merge, raise_for_overflow
 from jaxccp.dynamics.stepper import Carry, Stepper
@@ -151,10 +150,7 @@ def _scan(
     every: int,
     plan: Checkpoints,
 ) -> tuple[Carry, Trajectory]:
-    policy = jax.checkpoint_policies.save_only_these_names(IMPULSES)
-
-    # What a step computes is cheap to compute again, all but the impulses.
-    @partial(jax.checkpoint, policy=policy)
+    @keep_impulses
     def one(carry: Carry, inputs: Inputs) -> tuple[Carry, StepReport]:
         return stepper.advance(model, carry, *inputs)
 
@@ -168,7 +164,7 @@ def _scan(
         if size is None:
             return lax.scan(body, carry, inputs, length=length)
 
-        @partial(jax.checkpoint, policy=policy if plan.impulses else None)
+        @(keep_impulses if plan.impulses else jax.checkpoint)
         def part(carry: Carry, inputs: Inputs) -> tuple:
             return lax.scan(body, carry, inputs, length=size)
 

@@ -1,15 +1,14 @@
 """A task on a model, stepped: the innermost environment."""
 
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.ccp.derivative import IMPULSES
 from jaxccp.ccp.solution import Status
+from jaxccp.dynamics.checkpoints import keep_impulses
 from jaxccp.dynamics.steppers import EulerImplicitLinearized
 from jaxccp.dynamics.steppers.settings import ImpulseCarry
 from jaxccp.envs.actions import admissible
@@ -118,8 +117,7 @@ class Environment:
         were not solved, and had too many contacts."""
         control = self.layout.control(action)
 
-        # What a step computes is cheap to compute again in reverse, all but the impulses.
-        @partial(jax.checkpoint, policy=jax.checkpoint_policies.save_only_these_names(IMPULSES))
+        @keep_impulses
         def one(carry: tuple, _: None) -> tuple[tuple, None]:
             physics, _, status, unsolved, overflow = carry
             physics, report = self.stepper.advance(self.model, physics, control=control)

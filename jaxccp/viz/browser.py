@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import viser
+from matplotlib.colors import to_rgb
 
 from jaxccp.viz.picture import FIXED, PALETTE
 from jaxccp.viz.replay import Replay
@@ -115,7 +116,7 @@ def _stage(server: viser.ViserServer, replay: Replay) -> _Stage:
             f"{_place(replay, solid.body)}/{solid.name}",
             solid.vertices,
             solid.triangles,
-            color=_rgb(colour),
+            color=to_rgb(colour),
             flat_shading=solid.sharp,
         )
     cell = 10.0 ** np.floor(np.log10(size))
@@ -185,8 +186,3 @@ def _shift(server: viser.ViserServer, way: np.ndarray) -> None:
         with client.atomic():
             client.camera.position = client.camera.position + way
             client.camera.look_at = client.camera.look_at + way
-
-
-def _rgb(colour: str) -> tuple[int, int, int]:
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return red, green, blue
