@@ -1,0 +1,103 @@
+"""Brax (extra ``brax``): our environments for the trainers of brax."""
+
+# What flax makes of a class, the checker cannot see; and the package may be absent.
+# pyright: reportMissingImports=false, reportArgumentType=false, reportAttributeAccessIssue=false
+# pyright: reportInvalidTypeArguments=false, reportInvalidTypeVarUse=false, reportCallIssue=false
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from brax.envs.base import Env as BaseEnv
+from brax.envs.base import State
+from jaxtyping import Array, Float, PyTree
+
+from jaxccp.envs.env import Env, EnvState, observation_spec
+from jaxccp.envs.make import make
+from jaxccp.envs.randomisation import Randomise, randomised
+from jaxccp.model.model import Model
+from jaxccp.scene.draw import Key
+
+
+class BraxEnv(BaseEnv):
+    """One copy of an environment, without end: brax's wrappers make batches and episodes of it.
+
+    ``ppo.train(environment=BraxEnv("ant"), episode_length=1000, …)``. Actions are from −1 to 1, as
+    brax's policies give them, and are stretched to the range of the environment's. ``done`` is
+    ``terminated``. Brax's own ``AutoResetWrapper`` goes back to the first start of each copy.
+    """
+
+    def __init__(self, env: Env | str, **settings: Any) -> None:
+        """An environment without ``AutoReset``, or the name of one and the settings of its task.
+
+        Raises:
+            ValueError: as :func:`jaxccp.envs.make`; or the environment begins anew by itself.
+        """
+        self.env = make(env, auto_reset=False, **settings) if isinstance(env, str) else env
+        if getattr(self.env, "outermost", False):
+            raise ValueError(
+                "episodes are brax's here: give an environment of make(…, auto_reset=False)"
+            )
+
+    @property
+    def sys(self) -> Model:
+        """What brax calls the model. Its domain randomisation puts another one in its place."""
+        return self.env.model
+
+    @sys.setter
+    def sys(self, model: Model) -> None:
+        self.env = self.env.with_model(model)
+
+    def reset(self, rng: jax.Array) -> State:
+        return _shown(State(None, None, None, None), self.env.reset(rng))
+
+    def step(self, state: State, action: jax.Array) -> State:
+        spec = self.env.action_spec
+        share = (jnp.asarray(action, spec.dtype) + 1) / 2
+        stretched = spec.low + share * (spec.high - spec.low)
+        held: Any = state.pipeline_state
+        return _shown(state, self.env.step(held, stretched))
+
+    @property
+    def observation_size(self) -> int:
+        return observation_spec(self.env).shape[0]
+
+    @property
+    def action_size(self) -> int:
+        return self.env.action_spec.shape[0]
+
+    @property
+    def dt(self) -> float:
+        """Time that an action acts for [s]."""
+        return self.env.ctrl_dt
+
+    @property
+    def backend(self) -> str:
+        return "jaxccp"
+
+
+def randomization_fn(
+    env: Env, randomise: Randomise
+) -> Callable[[Model, Key], tuple[Model, PyTree[int | None]]]:
+    """What brax's trainers take under that name, from a function of a key and a model such as
+    :func:`jaxccp.envs.randomisation` returns."""
+
+    def randomized(model: Model, rng: Key) -> tuple[Model, PyTree[int | None]]:
+        many, axes = randomised(env.with_model(model), randomise, rng)
+        return many.model, axes.model
+
+    return randomized
+
+
+def _shown(before: State, state: EnvState) -> State:
+    """As brax has it; what its wrappers have put in stays there."""
+    done: Float[Array, ""] = state.terminated.astype(state.reward.dtype)
+    metrics = {name: value.astype(done.dtype) for name, value in state.metrics.items()}
+    return before.replace(
+        pipeline_state=state,
+        obs=state.obs,
+        reward=state.reward,
+        done=done,
+        metrics={**before.metrics, **metrics},
+    )

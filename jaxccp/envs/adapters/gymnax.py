@@ -1,0 +1,113 @@
+"""Gymnax 1.0 (extra ``gymnax``): our environments for the trainers that take its own."""
+
+# What flax makes of a class, the checker cannot see; and the package may be absent.
+# pyright: reportMissingImports=false, reportArgumentType=false, reportAttributeAccessIssue=false
+# pyright: reportInvalidTypeArguments=false, reportInvalidTypeVarUse=false, reportCallIssue=false
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from flax import struct
+from gymnax.environments import spaces
+from gymnax.environments.environment import Environment, EnvParams
+
+from jaxccp.envs.env import Env, EnvState, observation_spec
+from jaxccp.envs.make import make
+from jaxccp.envs.spec import Spec
+from jaxccp.scene.draw import Key
+
+
+@struct.dataclass
+class State:
+    """A copy of an environment, and the number of steps of its episode."""
+
+    time: jax.Array
+    env: EnvState
+
+
+class GymnaxEnv(Environment[State, EnvParams]):
+    """An environment under gymnax's interface, which limits episodes and begins them anew.
+
+    ``env = GymnaxEnv("ant"); obs, state = env.reset(key, env.default_params)``.
+    """
+
+    _supports_transition_gradients = True
+    _transition_gradients_enabled = True
+
+    def __init__(self, env: Env | str, episode_steps: int | None = None, **settings: Any) -> None:
+        """An environment without ``AutoReset``, or the name of one and the settings of its task.
+
+        Args:
+            env: environment, or one of :data:`jaxccp.envs.TASKS`.
+            episode_steps: what ``default_params`` limit episodes to; None: the task's own number.
+            settings: of the task, where ``env`` is a name.
+
+        Raises:
+            ValueError: as :func:`jaxccp.envs.make`; the environment begins anew by itself; or
+                nothing says how long episodes are.
+        """
+        made = make(env, auto_reset=False, **settings) if isinstance(env, str) else env
+        if getattr(made, "outermost", False):
+            raise ValueError(
+                "episodes are gymnax's here: give an environment of make(…, auto_reset=False)"
+            )
+        self.env = made
+        steps = episode_steps or getattr(getattr(made, "task", None), "episode_steps", None)
+        if steps is None:
+            raise ValueError(f"{type(made).__name__} has no task: give episode_steps")
+        self.episode_steps = steps
+
+    @property
+    def default_params(self) -> EnvParams:
+        return EnvParams(max_steps_in_episode=self.episode_steps)
+
+    def reset_env(self, key: Key, params: EnvParams) -> tuple[jax.Array, State]:
+        state = self.env.reset(key)
+        return state.obs, State(jnp.zeros((), jnp.int32), state)
+
+    def step_env(
+        self, key: Key, state: State, action: Any, params: EnvParams
+    ) -> tuple[jax.Array, State, jax.Array, jax.Array, dict[str, Any]]:
+        after = self.env.step(state.env, action)
+        info = {**after.metrics, "discount": 1.0 - after.terminated}
+        return after.obs, State(state.time + 1, after), after.reward, after.terminated, info
+
+    def get_obs(self, state: State, params: Any = None, key: Any = None) -> jax.Array:
+        return state.env.obs
+
+    def is_terminated(self, state: State, params: EnvParams) -> jax.Array:
+        return state.env.terminated
+
+    @property
+    def name(self) -> str:
+        task = getattr(self.env, "task", self.env)
+        return type(task).__name__
+
+    @property
+    def num_actions(self) -> int:
+        return self.env.action_spec.shape[0]
+
+    def action_space(self, params: Any = None) -> spaces.Box:
+        return _box(self.env.action_spec)
+
+    def observation_space(self, params: Any = None) -> spaces.Box:
+        return _box(observation_spec(self.env))
+
+
+class RejaxEnv(GymnaxEnv):
+    """For rejax 0.1, whose trainers take five values of a step, as gymnax had them before 1.0: what
+    ends an episode, and when, is one. Gymnax's ``LegacyStepAPIWrapper`` does the same, but cannot
+    be copied, which rejax does."""
+
+    @partial(jax.jit, static_argnames=("self",))
+    def step(self, key: Key, state: State, action: Any, params: Any = None) -> tuple[Any, ...]:
+        # Of one actuator rejax gives a number, not an array.
+        given = jnp.reshape(action, self.env.action_spec.shape)
+        obs, state, reward, terminated, truncated, info = super().step(key, state, given, params)
+        return obs, state, reward, terminated | truncated, info
+
+
+def _box(spec: Spec) -> spaces.Box:
+    return spaces.Box(spec.low, spec.high, spec.shape, spec.dtype)

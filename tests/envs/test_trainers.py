@@ -1,0 +1,122 @@
+"""Trainers of other packages, for a few updates."""
+
+# What flax makes of a class, the checker cannot see; and the package may be absent.
+# pyright: reportMissingImports=false, reportArgumentType=false, reportAttributeAccessIssue=false
+# pyright: reportInvalidTypeArguments=false, reportInvalidTypeVarUse=false, reportCallIssue=false
+
+from importlib.metadata import version
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp import envs
+
+
+@pytest.fixture
+def single() -> Any:
+    """Those trainers are written for single precision."""
+    with jax.enable_x64(False):
+        yield
+
+
+def gymnax_1() -> None:
+    pytest.importorskip("gymnax")
+    if version("gymnax").startswith("0"):
+        pytest.skip("gymnax 1.0 is for jax before 0.12 only")
+
+
+def test_ppo_of_brax(single: None) -> None:
+    networks = pytest.importorskip("brax.training.agents.ppo.networks")
+    if not hasattr(jax, "device_put_replicated"):
+        pytest.skip("brax 0.14 trains with jax before 0.10 only")
+    from brax.training.agents.ppo import train as ppo
+
+    from jaxccp.envs.adapters.brax import BraxEnv, randomization_fn
+
+    env = BraxEnv("cartpole")
+    seen: list[dict[str, Any]] = []
+    sizes = (8,)
+    _, parameters, last = ppo.train(
+        environment=env,
+        num_timesteps=64,
+        episode_length=6,
+        num_envs=4,
+        batch_size=4,
+        num_minibatches=1,
+        unroll_length=4,
+        num_updates_per_batch=1,
+        num_evals=2,
+        num_eval_envs=2,
+        normalize_observations=True,
+        randomization_fn=randomization_fn(env.env, envs.randomisation(mass=(0.5, 2.0))),
+        network_factory=lambda *given, **more: networks.make_ppo_networks(
+            *given, **more, policy_hidden_layer_sizes=sizes, value_hidden_layer_sizes=sizes
+        ),
+        progress_fn=lambda step, metrics: seen.append(metrics),
+    )
+    assert len(seen) == 2
+    assert last["eval/avg_episode_length"] == 6
+    assert 0 < last["eval/episode_reward"] < 6
+    assert last["eval/episode_unsolved"] == last["eval/episode_non_finite"] == 0
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(parameters))
+
+
+def test_ppo_of_rejax(single: None) -> None:
+    rejax = pytest.importorskip("rejax")
+    gymnax_1()
+    from jaxccp.envs.adapters.gymnax import RejaxEnv
+
+    env = RejaxEnv("cartpole", episode_steps=6)
+    algo = rejax.PPO.create(
+        env=env,
+        env_params=env.default_params,
+        total_timesteps=32,
+        num_envs=4,
+        num_steps=4,
+        num_epochs=1,
+        num_minibatches=1,
+        agent_kwargs={"hidden_layer_sizes": (8,)},
+        skip_initial_evaluation=True,
+        eval_freq=32,
+    ).replace(eval_callback=lambda algo, trained, key: trained.global_step)
+    before = algo.init_state(jax.random.PRNGKey(0))
+    trained, steps = jax.jit(algo.train)(train_state=before)
+    assert steps == trained.global_step == 32
+    moved = jax.tree.map(
+        lambda a, b: np.abs(a - b).max(), before.actor_ts.params, trained.actor_ts.params
+    )
+    assert all(0 < most < 1 for most in jax.tree.leaves(moved))
+
+
+def test_gymnax(single: None) -> None:
+    gymnax_1()
+    from jaxccp.envs.adapters.gymnax import GymnaxEnv
+
+    env = GymnaxEnv("cartpole", episode_steps=3)
+    params = env.default_params
+    assert env.action_space(params).shape == (1,) and env.name == "Cartpole"
+    obs, state = env.reset(jax.random.key(0), params)
+    assert env.observation_space(params).shape == obs.shape
+    step = jax.jit(env.env.step)
+    for count in range(1, 5):
+        before = state
+        obs, state, reward, terminated, truncated, info = env.step(
+            jax.random.key(count), state, jnp.ones(1), params
+        )
+        own = step(before.env, jnp.ones(1))
+        np.testing.assert_allclose(info["final_observation"], own.obs, atol=1e-6)
+        assert reward == pytest.approx(own.reward, abs=1e-6)
+        assert not terminated and truncated == (count == 3)
+        fresh = np.abs(obs - own.obs).max() > 0.01
+        assert fresh == (count == 3) and state.time == count % 3
+
+
+def test_what_begins_anew_by_itself_is_refused() -> None:
+    pytest.importorskip("brax.envs.base")
+    from jaxccp.envs.adapters.brax import BraxEnv
+
+    with pytest.raises(ValueError, match="auto_reset=False"):
+        BraxEnv(envs.make("cartpole"))
