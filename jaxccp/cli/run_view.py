@@ -8,6 +8,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import typer
+from rich.console import Console
+from rich.progress import track
 
 from jaxccp.cli.bad_input import bad_input_exits
 from jaxccp.cli.commands.scene_argument import is_model
@@ -22,6 +24,8 @@ from jaxccp.scene.library import SCENES
 
 RATE = 60.0
 """Instants a second that are kept of a simulation."""
+FRAMES = 25
+"""Frames a second of a film; a multiple of 10 ms, in which gif counts."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,7 @@ def view_command(
     target: str,
     motion: bool,
     page: Path | None,
+    film: Path | None,
     port: int,
     speed: float,
     follow: str | None,
@@ -53,6 +58,13 @@ def view_command(
     """Find the motion and show it; the options are those of the command."""
     if importlib.util.find_spec("viser") is None or importlib.util.find_spec("matplotlib") is None:
         refuse("viewing needs viser and matplotlib: pip install 'jaxccp[viz]'")
+    if film is not None:
+        from jaxccp.viz.film import check_film
+
+        try:
+            check_film(film)
+        except ValueError as error:
+            refuse(str(error))
     with bad_input_exits():
         whose = _whose(Path(target), source) if motion else target
         model, state, loaded = _opened(whose, seed, allow_unsupported)
@@ -65,7 +77,10 @@ def view_command(
             found = _recorded(Path(target), model, state, loaded, copy)
         else:
             found = _simulated(model, state, dt, duration)
-        _show(found, target, page, port, speed, follow)
+        if film is None:
+            _show(found, target, page, port, speed, follow)
+        else:
+            _film(found, target, film, speed, follow)
 
 
 def _show(
@@ -89,6 +104,25 @@ def _show(
         serve(shown, port, follow)
     except KeyboardInterrupt:
         typer.echo("")
+
+
+def _film(motion: Motion, name: str, file: Path, speed: float, follow: str | None) -> None:
+    from jaxccp.viz.film import Stage, write_film
+    from jaxccp.viz.replay import replay
+
+    model = motion.model
+    try:
+        shown = replay(model, motion.time, motion.position, motion.quaternion)
+    except ValueError as error:
+        refuse(f"{name}: {error}")
+    whom = None if follow is None else model.topology.body(follow)
+    stage = Stage.around(model, shown.position, shown.quaternion, whom)
+    count = max(1, round((shown.time[-1] - shown.time[0]) / speed * FRAMES))
+    kept = shown.nearest(shown.time[0] + np.arange(count) * speed / FRAMES)
+    poses = zip(shown.position[kept], shown.quaternion[kept], strict=True)
+    drawing = track(poses, "drawing", count, console=Console(stderr=True), transient=True)
+    write_film(file, stage, drawing, FRAMES)
+    typer.echo(f"{file}: {shown.time[-1]:.3g} s, {count} frames")
 
 
 def _opened(source: str, seed: int, allow_unsupported: bool) -> tuple[Model, State, Loaded | None]:

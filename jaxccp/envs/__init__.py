@@ -4,6 +4,7 @@ from jaxccp.envs.env import Env, EnvState, observation_spec
 from jaxccp.envs.environment import Environment
 from jaxccp.envs.make import environment, make
 from jaxccp.envs.randomisation import RANDOMISED, randomisation, randomised
+from jaxccp.envs.render import Renderer
 from jaxccp.envs.spec import Spec
 from jaxccp.envs.task import Moment, Start, Task
 from jaxccp.envs.tasks import TASKS
@@ -32,6 +33,7 @@ __all__ = [
     "Moment",
     "ObservationDelay",
     "ObservationNoise",
+    "Renderer",
     "Spec",
     "Start",
     "Task",

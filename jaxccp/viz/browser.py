@@ -10,7 +10,7 @@ import numpy as np
 import viser
 from matplotlib.colors import to_rgb
 
-from jaxccp.viz.picture import FIXED, PALETTE
+from jaxccp.viz.palette import FIXED, PALETTE
 from jaxccp.viz.replay import Replay
 
 RATE = 30.0

@@ -2,10 +2,8 @@
 
 import numpy as np
 from jaxtyping import Float, Int
-from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.gridspec import SubplotSpec
 from matplotlib.lines import Line2D
@@ -14,17 +12,13 @@ from matplotlib.ticker import MaxNLocator
 from jaxccp.ccp import Law
 from jaxccp.io.trajectory import Recording
 from jaxccp.model import Model
+from jaxccp.viz.palette import FIXED, INK, NAMED, PALETTE, colours
 from jaxccp.viz.scene import Camera, draw_paths, draw_planes, draw_solids
 
-PALETTE = ("#d1603d", "#2f6690", "#5b8c5a", "#e0a030", "#7d5ba6", "#3aa6a0")
-NAMED = len(PALETTE)
-"""Largest number of bodies that have their own colours and lines in the legend."""
 GHOSTS = 8
 """The number of earlier poses that are drawn of a single body; of many bodies there are fewer."""
 PATHS = 64
 """Largest number of copies in a batch whose paths are drawn."""
-FIXED = "#b5b0a6"
-INK = "#333333"
 
 
 def picture(model: Model, recording: Recording, law: Law, title: str) -> Figure:
@@ -56,7 +50,7 @@ def _draw_scene(axes: Axes, model: Model, recording: Recording) -> None:
     quaternion = np.asarray(recording.quaternion[0] if batch else recording.quaternion, float)
     moves = np.asarray(model.topology.free)
     free, still = np.flatnonzero(moves).tolist(), np.flatnonzero(~moves).tolist()
-    colours = dict(zip(free, _colours(len(free)), strict=True))
+    shades = dict(zip(free, colours(len(free)), strict=True))
     camera = _camera(position[:, free])
 
     fixed = dict.fromkeys(still, FIXED)
@@ -65,15 +59,13 @@ def _draw_scene(axes: Axes, model: Model, recording: Recording) -> None:
         draw_solids(axes, model, position[0], quaternion[0], fixed, camera, alpha=0.8, zorder=2),
     ]
     for copy in paths[:PATHS]:
-        draw_paths(axes, copy, colours, camera)
+        draw_paths(axes, copy, shades, camera)
     instants = _instants(position[:, free], quaternion[:, free], max(2, GHOSTS // len(free) + 2))
     for rank, i in enumerate(instants, start=1):
         # Each instant covers the ones before it, whichever is nearer: the last is what one sees.
         alpha = 1.0 if rank == len(instants) else 0.15 + 0.4 * rank / len(instants)
         pose = position[i], quaternion[i]
-        points.append(
-            draw_solids(axes, model, *pose, colours, camera, alpha=alpha, zorder=3 + rank)
-        )
+        points.append(draw_solids(axes, model, *pose, shades, camera, alpha=alpha, zorder=3 + rank))
     pitch = draw_planes(axes, model, np.concatenate(points), camera)
     axes.set_aspect("equal")
     axes.autoscale_view()
@@ -83,15 +75,9 @@ def _draw_scene(axes: Axes, model: Model, recording: Recording) -> None:
         axes.text(0.0, 0.0, note, transform=axes.transAxes, fontsize=9, color=INK, va="top")
     if len(free) <= NAMED:
         names = [model.topology.bodies[body] for body in free]
-        marks = [Line2D([], [], color=c, marker="s", ls="", ms=8) for c in colours.values()]
+        marks = [Line2D([], [], color=c, marker="s", ls="", ms=8) for c in shades.values()]
         corner = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": NAMED}
         axes.legend(marks, names, frameon=False, labelcolor=INK, **corner)
-
-
-def _colours(count: int) -> list[str]:
-    if count <= NAMED:
-        return list(PALETTE[:count])
-    return [to_hex(colormaps["turbo"](x)) for x in np.linspace(0.08, 0.92, count)]
 
 
 def _camera(position: Float[np.ndarray, "n k 3"]) -> Camera:

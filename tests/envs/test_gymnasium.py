@@ -96,3 +96,21 @@ def test_settings_go_through() -> None:
     assert make("cartpole").env.limit == 500  # type: ignore[attr-defined]
     with pytest.raises(ValueError, match="did you mean 'start_noise'"):
         gymnasium.make_vec(identifier("cartpole"), num_envs=1, start_nose=0.5)
+
+
+def test_frames(vector: Any) -> None:
+    """Of one copy and of many, as gymnasium asks for them; what moves is seen to."""
+    assert vector.render() is None
+    both: Any = gymnasium.make_vec(identifier("cartpole"), num_envs=2, render_mode="rgb_array")
+    both.reset(seed=1)
+    first = both.render()
+    assert first is not None and len(first) == 2
+    for frame in first:
+        assert frame.shape == (360, 480, 3) and frame.dtype == np.uint8
+        assert len(np.unique(frame.reshape(-1, 3), axis=0)) > 20
+    for _ in range(5):
+        both.step(ONES)
+    later = both.render()
+    assert later is not None and np.abs(later[0].astype(int) - first[0]).max() > 50
+    with pytest.raises(gymnasium.error.Error, match="rgb_array"):
+        gymnasium.make_vec(identifier("cartpole"), render_mode="human")

@@ -115,13 +115,17 @@ def test_a_browser_shows_it(tmp_path: Path) -> None:
         asked: list[str] = []
         page.on("request", lambda request: asked.append(request.url))
         page.goto(page_file.as_uri())
-        for _ in range(2):
-            page.wait_for_timeout(6000)
-            pictures.append(image.imread(page.screenshot(timeout=120_000))[..., :3].astype(float))
+        # Without a GPU a picture takes seconds, on a busy machine many.
+        for _ in range(20):
+            page.wait_for_timeout(3000)
+            picture = image.imread(page.screenshot(timeout=120_000))[..., :3].astype(float)
+            # Between a message of viser's about slow drawing and the time line at the bottom.
+            picture = picture[190:350]
+            if (np.ptp(picture, axis=2) > 60).mean() > 0.003:
+                pictures.append(picture)
+            if len(pictures) > 1 and np.abs(pictures[0] - pictures[-1]).max() > 60:
+                break
+        else:
+            pytest.fail("no body is seen, or none moves")
         shown.close()
     assert not [url for url in asked if url.startswith("http")]
-    # Between a message of viser's about slow drawing and the time line at the bottom.
-    early, late = (picture[190:350] for picture in pictures)
-    for picture in (early, late):
-        assert (np.ptp(picture, axis=2) > 60).mean() > 0.003
-    assert np.abs(early - late).max() > 60

@@ -1,4 +1,4 @@
-"""``jaxccp view``: a motion in the browser, live or as one file."""
+"""``jaxccp view``: a motion in the browser, live or as one file, or as a film."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +15,7 @@ from jaxccp.cli.known_names import SCENES
 from jaxccp.cli.options import CacheOption, positive, present
 
 MOTION = ".npz"
+FILMS = (".gif", ".mp4")
 
 
 def _target(value: str) -> str:
@@ -31,6 +32,12 @@ def _model(value: str | None) -> str | None:
 def _page(value: Path | None) -> Path | None:
     if value is not None and value.suffix.lower() not in (".html", ".htm"):
         raise typer.BadParameter(f"{value} does not end in .html")
+    return value
+
+
+def _film(value: Path | None) -> Path | None:
+    if value is not None and value.suffix.lower() not in FILMS:
+        raise typer.BadParameter(f"{value} does not end in {' or '.join(FILMS)}")
     return value
 
 
@@ -53,12 +60,21 @@ def view(
             help="Write one page that plays the motion, without a network, in place of showing it.",
         ),
     ] = None,
+    film: Annotated[
+        Path | None,
+        typer.Option(
+            "--film",
+            metavar="FILE",
+            callback=_film,
+            help="Write a film, .gif or .mp4 (which needs ffmpeg), in place of showing the motion.",
+        ),
+    ] = None,
     port: Annotated[
         int, typer.Option(min=1, max=65535, help="Where the browser finds it: localhost:PORT.")
     ] = 8080,
     speed: Annotated[
         float,
-        typer.Option(callback=positive, help="Of the page: seconds of motion a second."),
+        typer.Option(callback=positive, help="Of page and film: seconds of motion a second."),
     ] = 1.0,
     follow: Annotated[
         str | None, typer.Option(metavar="BODY", help="That the camera follows from the start.")
@@ -94,6 +110,7 @@ def view(
         target=target,
         motion=Path(target).suffix.lower() == MOTION,
         page=html,
+        film=film,
         port=port,
         speed=speed,
         follow=follow,

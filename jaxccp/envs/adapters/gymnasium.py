@@ -14,10 +14,12 @@ from gymnasium.vector.utils import batch_space
 
 from jaxccp.envs.env import Env, EnvState, observation_spec
 from jaxccp.envs.make import make
+from jaxccp.envs.render import Renderer
 from jaxccp.envs.spec import Spec
 from jaxccp.envs.tasks import TASKS
 
 Info = dict[str, Any]
+MODES = ["rgb_array"]
 
 
 @jax.jit
@@ -39,7 +41,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     its last observation is in ``infos["final_obs"]``, its metrics in ``infos["final_info"]``."""
 
     metadata: ClassVar[dict[str, Any]] = {
-        "render_modes": [],
+        "render_modes": MODES,
         "autoreset_mode": AutoresetMode.SAME_STEP,
     }
 
@@ -48,13 +50,14 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         name: str,
         num_envs: int = 1,
         max_episode_steps: int | None = None,
-        render_mode: None = None,
+        render_mode: str | None = None,
         **settings: Any,
     ) -> None:
         """``num_envs`` copies of :func:`jaxccp.envs.make`'s environment of that name."""
         if max_episode_steps is not None:
             settings["episode_steps"] = max_episode_steps
-        self.env, self.num_envs, self.render_mode = make(name, **settings), num_envs, render_mode
+        self.env, self.num_envs = make(name, **settings), num_envs
+        self._renderer = _renderer(self, render_mode)
         self.single_action_space = _box(self.env.action_spec)
         self.single_observation_space = _box(observation_spec(self.env))
         self.action_space = batch_space(self.single_action_space, num_envs)
@@ -87,14 +90,25 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             infos["_final_info"] = done
         return np.array(state.obs), np.array(state.reward), *ends, infos
 
+    def render(self) -> tuple[np.ndarray, ...] | None:
+        """A frame of each copy."""
+        if self.render_mode is None or self._state is None:
+            return None
+        here = jax.device_get(self._state)
+        return tuple(
+            self._renderer(jax.tree.map(lambda leaf, copy=copy: leaf[copy], here))
+            for copy in range(self.num_envs)
+        )
+
 
 class SingleEnv(gymnasium.Env):
     """One copy, which the caller resets. ``gymnasium.make`` limits its episodes."""
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": MODES}
 
-    def __init__(self, name: str, render_mode: None = None, **settings: Any) -> None:
-        self.env, self.render_mode = make(name, auto_reset=False, **settings), render_mode
+    def __init__(self, name: str, render_mode: str | None = None, **settings: Any) -> None:
+        self.env = make(name, auto_reset=False, **settings)
+        self._renderer = _renderer(self, render_mode)
         self.action_space = _box(self.env.action_spec)
         self.observation_space = _box(observation_spec(self.env))
         self._state: EnvState | None = None
@@ -114,6 +128,20 @@ class SingleEnv(gymnasium.Env):
         self._state = state = _step(self.env, self._state, given[None])
         info = {name: value.item() for name, value in state.metrics.items()}
         return np.array(state.obs[0]), state.reward.item(), bool(state.terminated[0]), False, info
+
+    def render(self) -> np.ndarray | None:
+        """A frame."""
+        if self.render_mode is None or self._state is None:
+            return None
+        return self._renderer(jax.tree.map(lambda leaf: leaf[0], self._state))
+
+
+def _renderer(env: Any, mode: str | None) -> Renderer:
+    """Of frames; of the mode that is told to gymnasium."""
+    if mode not in (None, *MODES):
+        raise gymnasium.error.Error(f"render_mode is {MODES[0]!r} or None, not {mode!r}")
+    env.render_mode, env.metadata = mode, env.metadata | {"render_fps": 1.0 / env.env.ctrl_dt}
+    return Renderer(env.env)
 
 
 def identifier(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Shapes that can touch, and which of them may touch which."""
+"""Shapes, and which of them may touch which."""
 
 import re
 from collections.abc import Iterable
@@ -35,11 +35,15 @@ SAME = 1e-9
 
 
 def add_geoms(source: Source, builder: ModelBuilder, frames: Frames, report: ImportReport) -> None:
-    """Add the geoms that take part in collisions, and say which may touch."""
+    """Add the geoms, and say which may touch; of meshes and height fields only those that may,
+    since others would only be seen and take room."""
     pairs = _pairs(source, report)
+    touching = {geom for pair in pairs for geom in pair}
     shapes: dict[int, int] = {}
     kinds: dict[int, str] = {}
-    for geom in sorted({geom for pair in pairs for geom in pair}):
+    for geom in range(source.m.ngeom):
+        if geom not in touching and not _simple(source, geom):
+            continue
         label = source.label("geom", geom)
         shape = _shape(source, geom, report)
         if isinstance(shape, str):
@@ -55,7 +59,8 @@ def add_geoms(source: Source, builder: ModelBuilder, frames: Frames, report: Imp
         except ValueError as error:
             raise InputError(source.path, f"{label}: {_of_file(error)}", "correct it") from None
         kinds[geom] = shape.kind
-        _approximated(source, geom, report)
+        if geom in touching:
+            _approximated(source, geom, report)
     chosen = []
     for (a, b), friction in pairs.items():
         if a not in shapes or b not in shapes:
@@ -70,6 +75,20 @@ def add_geoms(source: Source, builder: ModelBuilder, frames: Frames, report: Imp
         if np.abs(np.subtract(friction, _larger(source, a, b))).max() > SAME:
             builder.set_pair_friction(shapes[a], shapes[b], *friction)
     builder.collide_only(chosen)
+
+
+def _simple(source: Source, geom: int) -> bool:
+    """Whether a geom is of a kind that a few numbers say all about."""
+    kinds = source.mujoco.mjtGeom
+    simple = (
+        kinds.mjGEOM_PLANE,
+        kinds.mjGEOM_SPHERE,
+        kinds.mjGEOM_CAPSULE,
+        kinds.mjGEOM_BOX,
+        kinds.mjGEOM_CYLINDER,
+        kinds.mjGEOM_ELLIPSOID,
+    )
+    return int(source.m.geom_type[geom]) in map(int, simple)
 
 
 def _pairs(source: Source, report: ImportReport) -> dict[tuple[int, int], Friction]:

@@ -1,0 +1,46 @@
+"""Frames of environments (extra ``viz``)."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import jax
+import numpy as np
+from jaxtyping import UInt8
+
+from jaxccp.envs.env import Env, EnvState
+
+if TYPE_CHECKING:
+    from jaxccp.viz.film import Stage
+
+
+@dataclass(frozen=True)
+class Renderer:
+    """Draws an environment, one copy at a time, with a camera that goes along with the first body
+    that moves. ``Renderer(env)(state)`` is an array of pixels [height width 3]."""
+
+    env: Env
+
+    @cached_property
+    def stage(self) -> "Stage":
+        """Where the camera stands: so that a start is in the frame."""
+        from jaxccp.viz.film import Stage
+
+        start = jax.device_get(jax.jit(self.env.reset)(jax.random.key(0)).physics.state)
+        model = self.env.model
+        first = int(np.flatnonzero(model.topology.moves)[0])
+        return Stage.around(model, start.position, start.quaternion, first)
+
+    def __call__(self, state: EnvState) -> UInt8[np.ndarray, "h w 3"]:
+        """The copy as it is.
+
+        Raises:
+            ValueError: for a batch of copies.
+        """
+        here = jax.device_get(state.physics.state)
+        if here.position.ndim != 2:
+            raise ValueError(
+                f"one copy is drawn at a time, not {len(here.position)}: give "
+                "jax.tree.map(lambda leaf: leaf[0], state)"
+            )
+        return self.stage.frame(here.position, here.quaternion)

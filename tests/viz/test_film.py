@@ -1,0 +1,76 @@
+"""Frames and films."""
+
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from PIL import Image
+
+from jaxccp.model import Model, Sphere
+from jaxccp.scene import ModelBuilder
+from jaxccp.viz import Stage, write_film
+from jaxccp.viz.palette import PALETTE
+
+RADIUS = 0.1
+
+
+def ball(*place: float) -> tuple[Model, Any]:
+    builder = ModelBuilder(gravity=(0, 0, -9.81))
+    builder.add_solid(Sphere(RADIUS), 1.0, position=place, name="ball")
+    return jax.device_get(builder.build())
+
+
+def coloured(frame: np.ndarray) -> np.ndarray:
+    """Rows and columns of pixels in the ball's colour: red above all."""
+    red, green, _ = np.moveaxis(frame.astype(int), -1, 0)
+    return np.argwhere(red - green > 40)
+
+
+def test_the_camera_shows_a_ball_as_large_as_it_is() -> None:
+    model, state = ball(1.0, 2.0, 3.0)
+    stage = Stage(model, np.array([1.0, 2.0, 3.0]), reach=4 * RADIUS)
+    seen = coloured(stage.frame(state.position, state.quaternion))
+    np.testing.assert_allclose(np.ptp(seen, axis=0), 360 / 4, atol=4)
+    np.testing.assert_allclose(seen.mean(axis=0), [180, 240], atol=2)
+    assert PALETTE[0] == "#d1603d"
+
+
+def test_the_camera_goes_along() -> None:
+    """With what it follows to the sides, not up; else all of a motion is in the frame."""
+    model, state = ball(0.0, 0.0, 0.0)
+    way = np.zeros((3, 2, 3))
+    way[1, 1], way[2, 1] = (5.0, 3.0, 0.0), (5.0, 3.0, 0.2)
+    turn = np.tile(state.quaternion, (3, 1, 1))
+    stage = Stage.around(model, way, turn, follow=1)
+    places = [coloured(stage.frame(p, q)).mean(axis=0) for p, q in zip(way, turn, strict=True)]
+    np.testing.assert_allclose(places[0], places[1], atol=1)
+    assert places[2][0] < places[1][0] - 20 and abs(places[2][1] - places[1][1]) < 1
+    still = Stage.around(model, way, turn)
+    for p, q in zip(way, turn, strict=True):
+        seen = coloured(still.frame(p, q))
+        assert len(seen) > 20 and seen.min() > 0
+        assert seen[:, 0].max() < 359 and seen[:, 1].max() < 479
+
+
+def test_a_gif_plays_the_motion(tmp_path: Path) -> None:
+    model, state = ball(0.0, 0.0, 0.0)
+    poses = [(np.array([np.zeros(3), [0.1 * i, 0, 0]]), state.quaternion) for i in range(3)]
+    stage = Stage(model, np.zeros(3), 0.5)
+    file = tmp_path / "ball.gif"
+    write_film(file, stage, poses, rate=20)
+    with Image.open(file) as film:
+        assert film.n_frames == 3 and film.size == (480, 360)  # pyright: ignore
+        assert film.info["duration"] == 50
+        columns = []
+        for i in range(3):
+            film.seek(i)
+            columns.append(coloured(np.asarray(film.convert("RGB")))[:, 1].mean())
+    assert columns[0] < columns[1] - 10 < columns[2] - 20
+
+
+def test_a_film_of_another_kind_is_refused(tmp_path: Path) -> None:
+    model, _ = ball(0.0, 0.0, 0.0)
+    with pytest.raises(ValueError, match=r"ends in \.gif or \.mp4"):
+        write_film(tmp_path / "a.avi", Stage(model, np.zeros(3), 0.5), [])
