@@ -55,5 +55,5 @@ class BandRoot(MassRoot):
         tiles = filled.reshape(-1, number, width).transpose(1, 0, 2)
         over = self.inverse, self.beside, tiles
         _, done = lax.scan(step, jnp.zeros_like(tiles[0]), over, reverse=reverse)
-        whole = done.transpose(1, 0, 2).reshape(len(flat), -1)[:, : self.count]
+        whole = done.transpose(1, 0, 2).reshape(len(flat), number * width)[:, : self.count]
         return whole.reshape(rows.shape)
