@@ -23,6 +23,9 @@ class Modes:
     shape: Float[Array, "n nv"]
     """Changes of the pose in tangent coordinates (:func:`jaxccp.tangent_names`), with unit
     generalised mass: φᵀ M φ = 1."""
+    blur: Float[Array, ""]
+    """Rounding error of the squares [rad²/s²], on account of the highest one. In float32 the slow
+    modes of slender bodies may lie below it."""
 
     @property
     def frequency(self) -> Float[Array, " n"]:
@@ -53,4 +56,5 @@ def modes(model: Model, state: State, count: int | None = None) -> Modes:
     whole = jax.scipy.linalg.solve_triangular(root, half.T, lower=True)
     square, vectors = jnp.linalg.eigh(0.5 * (whole + whole.T))
     shapes = jax.scipy.linalg.solve_triangular(root.T, vectors, lower=False).T
-    return Modes(square[:count], shapes[:count])
+    blur = size * float(jnp.finfo(square.dtype).eps) * jnp.max(jnp.abs(square))
+    return Modes(square[:count], shapes[:count], blur)

@@ -1,6 +1,7 @@
 """Cables, beams and shells of the builder: where they are, and what is refused."""
 
 from dataclasses import replace
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -9,9 +10,13 @@ import pytest
 from jaxccp import EulerImplicitLinearized, ModelBuilder, rollout
 from jaxccp.flexible import NodalFamily
 
-CABLE = {"nodes": [(0, 0, 0), (0.1, 0, 0), (0.2, 0, 0)], "radius": 0.01, "young": 1e6}
+CABLE: dict[str, Any] = {
+    "nodes": [(0, 0, 0), (0.1, 0, 0), (0.2, 0, 0)],
+    "radius": 0.01,
+    "young": 1e6,
+}
 CABLE |= {"density": 1000.0}
-SOLID = {"young": 1e6, "poisson": 0.3, "density": 1000.0, "damping": 0.01}
+SOLID: dict[str, Any] = {"young": 1e6, "poisson": 0.3, "density": 1000.0, "damping": 0.01}
 
 
 def family(builder: ModelBuilder) -> NodalFamily:
@@ -25,7 +30,7 @@ def family(builder: ModelBuilder) -> NodalFamily:
 def test_a_beam_is_placed_turned_and_held(element):
     """It reaches 0.3 m along the world's y axis, with no strain and the mass of its volume."""
     builder, turn = ModelBuilder(), (np.sqrt(0.5), 0, 0, np.sqrt(0.5))
-    pose = {"position": (1, 2, 3), "quaternion": turn, "clamped": ["x0"]}
+    pose: dict[str, Any] = {"position": (1, 2, 3), "quaternion": turn, "clamped": ["x0"]}
     nodes = builder.add_beam((0.3, 0.02, 0.01), 3, **SOLID, **pose, element=element, name="arm")
     model, state = builder.build()
     assert model.topology.bodies[nodes[0]] == "arm.0"
