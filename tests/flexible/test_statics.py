@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jaxtyping import Array
 
 from jaxccp import ModelBuilder, Revolute, equilibrium, forward_kinematics, modes
 from jaxccp.ccp.solution import Status
@@ -16,7 +17,7 @@ from jaxccp.flexible.moduli import isotropic, of_section, rectangle_shear_factor
 LENGTH, WIDTH, HEIGHT, YOUNG, POISSON, DENSITY = 1.0, 0.02, 0.01, 2e9, 0.3, 1500.0
 
 
-def beam(young, tip=(0.0, 0.0, 0.0), length=LENGTH, count=12):
+def beam(young, tip=(0.0, 0.0, 0.0), length: Array | float = LENGTH, count=12):
     """A cantilever of BEAM_3333 with a force at its tip."""
     section = of_section(young, POISSON, jnp.full(2, rectangle_shear_factor(POISSON)))
     size = jnp.stack([jnp.asarray(length, float), jnp.array(WIDTH), jnp.array(HEIGHT)])
