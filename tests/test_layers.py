@@ -12,7 +12,7 @@ SOURCE = Path(__file__).resolve().parent.parent / PACKAGE
 # Lowest first. ROOT is the package's own __init__, which hands on what api has users touch.
 ROOT = f"{PACKAGE}/__init__"
 LAYERS = (
-    *("names", "content", "math", "ccp", "model", "collision", "scene", "dynamics"),
+    *("names", "content", "math", "ccp", "model", "flexible", "collision", "scene", "dynamics"),
     *("sensors", "io", "viz", "identify", "envs", "testing", "api", ROOT, "cli", "__main__"),
 )
 # Beyond the order: describing bodies and finding contacts is independent of how forces are solved.

@@ -71,6 +71,21 @@ def to_matrix(q: Float[Array, "*b 4"]) -> Float[Array, "*b 3 3"]:
     return jnp.stack([jnp.stack(row, axis=-1) for row in rows], axis=-2)
 
 
+def from_matrix(rotation: Float[Array, "3 3"]) -> Float[Array, "4"]:
+    """Unit quaternion of a rotation matrix, with its largest component positive (Shepperd, J.
+    Guidance and Control 1, 1978)."""
+    r, trace = rotation, jnp.trace(rotation)
+    off = [r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]]
+    rows = [[1.0 + trace, *off]]
+    for i in range(3):
+        both = [r[i, j] + r[j, i] for j in range(3)]
+        both[i] = 1.0 + 2.0 * r[i, i] - trace
+        rows.append([off[i], *both])
+    table = jnp.stack([jnp.stack(row) for row in rows])
+    largest = jnp.argmax(jnp.diagonal(table))
+    return normalize(table[largest])
+
+
 def exp(rotation: Float[Array, "*b 3"]) -> Float[Array, "*b 4"]:
     """Quaternion of the rotation vector ``rotation`` [rad]; exact and smooth at zero."""
     square = jnp.sum(rotation * rotation, axis=-1, keepdims=True)

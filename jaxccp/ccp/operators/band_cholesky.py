@@ -54,6 +54,13 @@ def factorised(tiles: Float[Array, "3 k t t"], band: Band) -> Cholesky:
     """Of the matrix of ``tiles`` (:meth:`Band.tiles`), of which those right of the diagonal are not
     read: k steps of O(t³). Where it is not definite, NaN."""
     left, own, _ = tiles
+    return Cholesky(*eliminated(left, own), band)
+
+
+def eliminated(
+    left: Float[Array, "k t t"], own: Float[Array, "k t t"]
+) -> tuple[Float[Array, "k t t"], Float[Array, "k t t"]]:
+    """C⁻¹ and B of the matrix with tiles ``own`` on the diagonal and ``left`` of it."""
 
     def eliminate(before: Array, now: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array]]:
         left, own = now
@@ -63,5 +70,4 @@ def factorised(tiles: Float[Array, "3 k t t"], band: Band) -> Cholesky:
 
     one = jnp.eye(own.shape[-1], dtype=own.dtype)
     _, (factors, beside) = lax.scan(eliminate, one, (left, own))
-    inverse = solve_triangular(factors, jnp.broadcast_to(one, factors.shape), lower=True)
-    return Cholesky(inverse, beside, band)
+    return solve_triangular(factors, jnp.broadcast_to(one, factors.shape), lower=True), beside

@@ -1,0 +1,94 @@
+"""The ANCF cable: a thin rod that stretches and bends, and neither shears nor resists twisting.
+
+Two nodes with the vector coordinates r and r_x; Gerstmayr & Shabana, Nonlinear Dynamics 45 (2006).
+"""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.flexible.elements import Elements, Points
+from jaxccp.flexible.law import StrainLaw
+from jaxccp.math import safe
+
+STRETCHING, BENDING = (np.polynomial.legendre.leggauss(count) for count in (5, 3))
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class CableLaw(StrainLaw):
+    """Of y = (r_x, r_xx): ½ E A ε² + ½ E I κ² per length, with ε = ½ (r_x² − 1) and
+    κ = r_x × r_xx / |r_x|³."""
+
+    moduli: Float[Array, "4 4"]
+    retardation: Float[Array, ""]
+
+    def strain(self, y: Float[Array, "2 3"]) -> Float[Array, "4"]:
+        slope, second = y
+        square = slope @ slope
+        curvature = safe.divide(jnp.cross(slope, second), square**1.5)
+        return jnp.concatenate([0.5 * (square - 1.0)[None], curvature])
+
+    def ratio(self, y: Float[Array, "2 3"]) -> Float[Array, ""]:
+        return y[0] @ y[0]
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class CableElements(Elements):
+    """Straight where nothing is strained."""
+
+    length: Float[Array, " e"]
+    """[m]"""
+    area: Float[Array, ""]
+    """Of the section [m²]."""
+    second_moment: Float[Array, ""]
+    """Of the section's area [m⁴]."""
+    young: Float[Array, ""]
+    """Young's modulus [Pa]."""
+    density: Float[Array, ""]
+    """[kg/m³]"""
+    retardation: Float[Array, ""]
+    """α of Kelvin and Voigt's damping [s]."""
+
+    def points(self) -> Points:
+        places, weights = np.concatenate([STRETCHING, BENDING], axis=1)
+        stretches = np.arange(len(places)) < len(STRETCHING[0])
+        _values, first, second = hermite(places)
+        half = 0.5 * self.length[:, None, None]
+        # Of the four functions on (−1, 1), those of slopes are in units of half the length.
+        scale = jnp.where(np.array([0, 1, 0, 1]), half, 1.0)
+        gradients = jnp.stack([first * scale / half, second * scale / half**2], axis=2)
+        stiff = jnp.stack([self.young * self.area, *3 * [self.young * self.second_moment]])
+        active = np.where(stretches[:, None], [1.0, 0, 0, 0], [0, 1.0, 1.0, 1.0])
+        shape = gradients.shape[:2]
+        moduli = jnp.broadcast_to(jax.vmap(jnp.diag)(active * stiff), (*shape, 4, 4))
+        law = CableLaw(moduli, jnp.broadcast_to(self.retardation, shape))
+        return Points(gradients, half[:, :, 0] * weights, law)
+
+    def masses(self) -> Float[Array, "e 4 4"]:
+        places, weights = np.polynomial.legendre.leggauss(4)
+        values, _first, _second = hermite(places)
+        half = 0.5 * self.length[:, None]
+        scale = jnp.where(np.array([0, 1, 0, 1]), half, 1.0)
+        unit = np.einsum("p,pk,pl->kl", weights, values, values)
+        own = half[:, :, None] * scale[:, :, None] * scale[:, None, :] * unit
+        return self.density * self.area * own
+
+
+def hermite(s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Hermite's cubics of values and slopes at −1 and 1, and their two derivatives at s [p 4]."""
+    ends = np.array([-1.0, 1.0])
+    powers = np.arange(4)
+    values = ends[:, None] ** powers
+    slopes = powers * ends[:, None] ** np.maximum(powers - 1, 0)
+    basis = np.linalg.inv(np.stack([values, slopes], axis=1).reshape(4, 4))
+    monomials = [s[:, None] ** powers]
+    for order in (1, 2):
+        factor = np.prod([powers - i for i in range(order)], axis=0)
+        monomials.append(factor * s[:, None] ** np.maximum(powers - order, 0))
+    values, slopes, seconds = (part @ basis for part in monomials)
+    return values, slopes, seconds

@@ -1,0 +1,143 @@
+"""A body of elements as a family: masses, forces, frames, and what is held."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp.flexible import Layout, NodalFamily
+from jaxccp.flexible.ancf import CableElements
+from jaxccp.math import quaternion
+from jaxccp.model import Family
+
+LENGTH, AREA, MOMENT, YOUNG, DENSITY, RETARDATION = 0.4, 2e-4, 3e-9, 5e6, 900.0, 0.02
+GRAVITY = jnp.array([1.0, -2.0, -9.0])
+
+
+def cable(count: int = 2, clamped: bool = True) -> NodalFamily:
+    """Along a skew line, its first node held."""
+    axis = np.array([2.0, -1.0, 2.0]) / 3
+    nodes = np.arange(count + 1)
+    rows = 2 * nodes[:-1, None] + np.arange(4)
+    held = np.zeros((2 * count + 2, 3), bool)
+    held[:2] = clamped
+    position = np.zeros((2 * count + 2, 3))
+    position[::2] = nodes[:, None] * LENGTH / count * axis
+    position[1::2] = axis
+    layout = Layout(rows, held, np.arange(len(held)) % 2 == 0, 2 * nodes, ((0, 2 * nodes + 1),))
+    numbers = map(jnp.asarray, (AREA, MOMENT, YOUNG, DENSITY, RETARDATION))
+    elements = CableElements(jnp.full(count, LENGTH / count), *numbers)
+    start = jnp.asarray(position)
+    return NodalFamily(elements, start, jnp.zeros_like(start), jnp.zeros_like(start), layout)
+
+
+@pytest.fixture(scope="module")
+def moved():
+    """A cable that is bent and stretched, and moves."""
+    family = cable()
+    one, other = jax.random.normal(jax.random.key(0), (2, len(family.start().q)))
+    return family, family.start().q + 0.03 * one, other
+
+
+def test_forces_are_the_slopes_of_energies(moved):
+    family, q, v = moved
+    potential = jax.grad(lambda at: family.energy(at, v, GRAVITY)[1])(q)
+    np.testing.assert_allclose(family.force(q, GRAVITY), -potential, atol=1e-9)
+    stiffness = jax.jacfwd(lambda at: -family.force(at, GRAVITY))(q)
+    np.testing.assert_allclose(family.stiffness(q), stiffness, atol=1e-9 * np.abs(stiffness).max())
+    kinetic = family.energy(q, v, GRAVITY)[0]
+    np.testing.assert_allclose(0.5 * v @ family.inertia() @ v, kinetic, rtol=1e-12)
+
+
+def test_a_step_loses_what_it_dissipates_and_conserves_the_rest(moved):
+    """dE/dt of the free motion is minus the dissipated power."""
+    family, q, v = moved
+    power = family.dissipated_power(q, v)
+    h = 1e-9
+    matrix = family.mass_matrix(q, h)
+    after = jnp.linalg.solve(matrix, family.momentum(q, v, GRAVITY, h))
+    before = sum(family.energy(q, v, GRAVITY))
+    lost = before - sum(family.energy(family.advance(q, after, h), after, GRAVITY))
+    assert power > 1.0
+    np.testing.assert_allclose(lost / h, power, rtol=1e-3)
+
+
+def test_mass_and_weight_are_those_of_the_rod():
+    family = cable(clamped=False)
+    mass = DENSITY * AREA * LENGTH
+    still = jnp.zeros((6, 3)).at[::2].set(jnp.array([0.3, 0.2, 0.1])).reshape(-1)
+    np.testing.assert_allclose(still @ family.inertia() @ still, mass * 0.14, rtol=1e-12)
+    at = family.start().q
+    np.testing.assert_allclose(still @ family.force(at, GRAVITY), mass * (0.3 - 0.4 - 0.9))
+    # A rod about its end has m L²/3.
+    spin = jnp.cross(jnp.array([1.0, 2.0, 0.0]) / np.sqrt(5), family.position).reshape(-1)
+    np.testing.assert_allclose(spin @ family.inertia() @ spin, mass * LENGTH**2 / 3, rtol=1e-12)
+
+
+def test_a_column_that_buckles_within_a_step_keeps_a_definite_mass():
+    family = cable()
+    q = family.start().q * 0.7
+    for h, exact in ((1e-4, True), (0.3, False)):
+        matrix = family.mass_matrix(q, h)
+        assert np.linalg.eigvalsh(matrix)[0] > 0
+        viscous = family.mass_matrix(q, 1e-9) - family.inertia()
+        plain = family.inertia() + h * viscous / 1e-9 + h * h * family.stiffness(q)
+        assert np.allclose(matrix, plain, rtol=1e-4, atol=1e-5 * np.abs(plain).max()) == exact
+
+
+def test_frames_turn_with_their_slopes(moved):
+    """Twists against finite differences of the poses, without spin about the gradient."""
+    family, q, v = moved
+    step, frames = 1e-6, np.array([4, 1, 3])
+    twists = family.map(q, frames, 6).twists(v)
+    np.testing.assert_array_equal(twists[np.array([0, 2, 5])], 0.0)
+    (a, turned_a), (b, turned_b) = family.poses(q - step * v), family.poses(q + step * v)
+    np.testing.assert_allclose(twists[frames, :3], (b - a) / (2 * step), atol=1e-8)
+    axis_a, axis_b = (quaternion.to_matrix(at)[:, :, 0] for at in (turned_a, turned_b))
+    axis = quaternion.to_matrix(family.poses(q)[1])[:, :, 0]
+    spin = np.cross(axis, (axis_b - axis_a) / (2 * step))
+    np.testing.assert_allclose(twists[frames, 3:], spin, atol=1e-7)
+
+
+def test_rows_and_wrenches_on_frames_are_those_of_the_dense_jacobian(moved):
+    family, q, v = moved
+    frames, bodies = np.array([4, 1, 3]), 6
+    sparse = family.map(q, frames, bodies)
+    dense = Family.map(family, q, frames, bodies)
+    rows, wrench = jax.random.normal(jax.random.key(1), (2, 4, 2, 3, 6))[0], jnp.ones((6, 6))
+    touched = np.array([[0, 4], [1, 3], [3, 5], [4, 1]])
+    np.testing.assert_allclose(sparse.along(rows, touched), dense.along(rows, touched), atol=1e-12)
+    np.testing.assert_allclose(sparse.pull(wrench), dense.pull(wrench), atol=1e-12)
+    np.testing.assert_allclose(sparse.twists(v), dense.twists(v), atol=1e-12)
+
+
+def test_an_inverted_element_is_told(moved):
+    family, q, _v = moved
+    assert not family.inverted(q).any()
+    assert family.inverted(q.at[0].set(jnp.nan)).any()
+
+
+@pytest.mark.parametrize("count", [2, 9])
+def test_the_root_is_that_of_the_mass_matrix(count):
+    """As one tile and as a band of several; derivatives against those of the dense one."""
+    family = cable(count)
+    q = family.start().q * 1.02
+    rows = jax.random.normal(jax.random.key(2), (3, len(q)))
+    h = 2e-3
+
+    def band(q):
+        root = family.root(q, h)
+        return root.whiten(rows), jax.vmap(root.velocities)(root.whiten(rows))
+
+    white, solved = jax.jit(band)(q)
+    assert len(family.root(q, h).inverse) == (1 if count == 2 else 5)
+
+    def dense(q):
+        return jnp.linalg.solve(family.mass_matrix(q, h), rows.T).T
+
+    expected = jax.jit(dense)(q)
+    np.testing.assert_allclose(solved, expected, atol=1e-10 * np.abs(expected).max())
+    np.testing.assert_allclose(white @ white.T, rows @ expected.T, rtol=1e-9)
+    slope = jax.jit(jax.jacfwd(lambda at: band(at)[1]))(q)
+    plain = jax.jit(jax.jacfwd(dense))(q)
+    np.testing.assert_allclose(slope, plain, atol=1e-8 * np.abs(plain).max())
