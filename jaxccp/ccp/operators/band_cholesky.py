@@ -26,24 +26,30 @@ class Cholesky:
     """B; of the first row, 0."""
     band: Band
 
-    def solve(self, b: Float[Array, " n"]) -> Float[Array, " n"]:
-        """A⁻¹ b."""
+    def lower(self, b: Float[Array, "k t"]) -> Float[Array, "k t"]:
+        """L⁻¹ b of the parts of a vector in the tiles."""
 
         def forward(before: Array, now: tuple[Array, Array, Array]) -> tuple[Array, Array]:
             inverse, beside, b = now
             y = inverse @ (b - beside @ before)
             return y, y
 
+        return lax.scan(forward, jnp.zeros_like(b[0]), (self.inverse, self.beside, b))[1]
+
+    def upper(self, y: Float[Array, "k t"]) -> Float[Array, "k t"]:
+        """L⁻ᵀ y, the same."""
+
         def backward(after: Array, now: tuple[Array, Array, Array]) -> tuple[Array, Array]:
             inverse, beside, y = now
             x = (y - after) @ inverse
             return x @ beside, x
 
-        tiles = self.band.ordered(b)
-        none = jnp.zeros_like(tiles[0])
-        _, y = lax.scan(forward, none, (self.inverse, self.beside, tiles))
-        _, x = lax.scan(backward, none, (self.inverse, self.beside, y), reverse=True)
-        return self.band.restored(x)
+        parts = self.inverse, self.beside, y
+        return lax.scan(backward, jnp.zeros_like(y[0]), parts, reverse=True)[1]
+
+    def solve(self, b: Float[Array, " n"]) -> Float[Array, " n"]:
+        """A⁻¹ b."""
+        return self.band.restored(self.upper(self.lower(self.band.ordered(b))))
 
     def solve_transposed(self, b: Float[Array, " n"]) -> Float[Array, " n"]:
         """A⁻ᵀ b, the same."""
