@@ -25,6 +25,8 @@ class Layout(ByContent):
     """The gradients that turn the frames, two at most: the frames' axis (0, 1, 2) that is along the
     gradient, exactly for the first, and for each frame the row of the n. Without, none turns.
     """
+    order: np.ndarray | None = None
+    """The n in an order in which those that an element joins are near one another."""
 
     @cached_property
     def free(self) -> np.ndarray:
