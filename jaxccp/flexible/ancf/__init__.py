@@ -1,5 +1,15 @@
 """Elements of the absolute nodal coordinate formulation: nodes have gradients of the position."""
 
+from jaxccp.flexible.ancf.beam_3243 import BEAM_3243
+from jaxccp.flexible.ancf.beam_3333 import BEAM_3333
+from jaxccp.flexible.ancf.brick_3843 import BRICK_3843
 from jaxccp.flexible.ancf.cable import CableElements
+from jaxccp.flexible.ancf.continuum import ContinuumElements
+from jaxccp.flexible.ancf.shape import Shape
+from jaxccp.flexible.ancf.shell_3443 import SHELL_3443
+from jaxccp.flexible.ancf.shell_3833 import SHELL_3833
 
-__all__ = ["CableElements"]
+SHAPES = {shape.name: shape for shape in (BEAM_3243, BEAM_3333, SHELL_3443, SHELL_3833, BRICK_3843)}
+"""Continuum elements by name; a new one is a file and its place here."""
+
+__all__ = ["SHAPES", "CableElements", "ContinuumElements", "Shape"]

@@ -1,0 +1,78 @@
+"""Beams, shells and bricks with gradients at their nodes: one element, of many shapes."""
+
+from dataclasses import dataclass, field
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.flexible.ancf.shape import Shape
+from jaxccp.flexible.elements import Elements, Points
+from jaxccp.flexible.green import GreenLaw
+from jaxccp.math import linear3
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class ContinuumElements(Elements):
+    """Solids with Green's strains in all three directions."""
+
+    reference: Float[Array, "e k 3"]
+    """Vector coordinates where nothing is strained."""
+    size: Float[Array, "e 3"]
+    """Length, width and thickness in the reference, to which the derivatives at the nodes refer
+    [m]."""
+    moduli: Float[Array, "s 6 6"]
+    """C of each layer from below; of beams those of :func:`jaxccp.flexible.moduli.of_section`. Axes
+    are those of the element: x along it, y in its plane, as far as the reference is straight."""
+    density: Float[Array, ""]
+    """[kg/m³]"""
+    retardation: Float[Array, ""]
+    """α of Kelvin and Voigt's damping [s]."""
+    shape: Shape = field(metadata={"static": True})
+    layers: tuple[float, ...] = field(metadata={"static": True}, default=(1.0,))
+    """Share of the thickness of each layer, from below."""
+
+    def points(self) -> Points:
+        rules = self.shape.rules(self.layers)
+        places, weights = (np.concatenate(part) for part in zip(*rules, strict=True))
+        which = np.repeat(np.arange(len(rules)), [len(own) for _, own in rules])
+        slopes, jacobian = self._slopes(places)
+        volume = weights * jnp.linalg.det(jacobian)
+        inverse = jnp.einsum("epjm,epmn->epjn", linear3.inverse(jacobian), _axes(jacobian))
+        gradients = jnp.einsum("epkj,epjm->epmk", slopes, inverse)
+        moduli = jnp.broadcast_to(self.moduli[which], (len(self.size), *which.shape, 6, 6))
+        law = GreenLaw(moduli, jnp.broadcast_to(self.retardation, moduli.shape[:2]))
+        return Points(gradients, volume, law)
+
+    def masses(self) -> Float[Array, "e k k"]:
+        places, weights = self.shape.mass_rule()
+        _slopes, jacobian = self._slopes(places)
+        values = self._scale()[:, None] * self.shape.values(places)
+        volume = weights * jnp.linalg.det(jacobian)
+        return self.density * jnp.einsum("ep,epk,epl->ekl", volume, values, values)
+
+    def weights(self, place: Float[np.ndarray, "3"]) -> Float[Array, "e k"]:
+        """What a unit force at a point of the cube (−1, 1)³ is on each vector coordinate."""
+        return self._scale() * self.shape.values(np.asarray(place)[None])
+
+    def _scale(self) -> Float[Array, "e k"]:
+        """Of the shape functions, whose derivatives are by the cube's coordinates."""
+        return jnp.prod((0.5 * self.size[:, None, :]) ** self.shape.orders, axis=2)
+
+    def _slopes(
+        self, places: np.ndarray
+    ) -> tuple[Float[Array, "e p k 3"], Float[Array, "e p 3 3"]]:
+        """Of the shape functions by the cube's coordinates, and of the reference's positions."""
+        slopes = self._scale()[:, None, :, None] * self.shape.slopes(places)
+        return slopes, jnp.einsum("epkj,ekc->epcj", slopes, self.reference)
+
+
+def _axes(jacobian: Float[Array, "e p 3 3"]) -> Float[Array, "e p 3 3"]:
+    """Of the element in the reference, as columns: x along it, z across its plane."""
+    along, side = jacobian[..., 0], jacobian[..., 1]
+    x = along / jnp.linalg.norm(along, axis=-1, keepdims=True)
+    z = jnp.cross(along, side)
+    z = z / jnp.linalg.norm(z, axis=-1, keepdims=True)
+    return jnp.stack([x, jnp.cross(z, x), z], axis=-1)

@@ -1,0 +1,108 @@
+"""Shape functions of continuum elements, from monomials and what the nodes know of them."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+from jaxtyping import Float
+
+from jaxccp.content import ByContent
+
+Rule = tuple[Float[np.ndarray, "p 3"], Float[np.ndarray, " p"]]
+"""Points and weights of an integral over the cube (−1, 1)³."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shape(ByContent):
+    """An element on the cube (−1, 1)³: at each node the position and derivatives of it are vector
+    coordinates, in that order node by node."""
+
+    name: str
+    monomials: str
+    """Such as ``"1 x xy x2"``: as many as there are vector coordinates."""
+    nodes: tuple[tuple[float, float, float], ...]
+    """Where they are on the cube."""
+    derivatives: tuple[str, ...]
+    """At each node: ``""`` the position, ``"x"``, ``"zz"``, … its derivatives by lengths in the
+    reference."""
+    section: bool = False
+    """A beam: what Poisson's ratio couples is looked at on the axis only, lest it locks."""
+
+    @cached_property
+    def exponents(self) -> np.ndarray:
+        """Of each monomial in x, y, z [k 3]."""
+        return np.array([[_power(one, axis) for axis in "xyz"] for one in self.monomials.split()])
+
+    @cached_property
+    def orders(self) -> np.ndarray:
+        """How often each vector coordinate is a derivative by x, y, z [k 3]."""
+        own = [[part.count(axis) for axis in "xyz"] for part in self.derivatives]
+        return np.array(own * len(self.nodes))
+
+    @property
+    def count(self) -> int:
+        """k, the number of vector coordinates."""
+        return len(self.orders)
+
+    @cached_property
+    def _basis(self) -> np.ndarray:
+        """Coefficients of the monomials in each shape function [k k]."""
+        places = np.repeat(np.array(self.nodes), len(self.derivatives), axis=0)
+        rows = [
+            self._monomials(place[None], order)[0]
+            for place, order in zip(places, self.orders, strict=True)
+        ]
+        return np.linalg.inv(np.array(rows))
+
+    def values(self, points: Float[np.ndarray, "p 3"]) -> Float[np.ndarray, "p k"]:
+        """Shape functions at points of the cube, derivatives being by the cube's coordinates."""
+        return self._monomials(points, (0, 0, 0)) @ self._basis
+
+    def slopes(self, points: Float[np.ndarray, "p 3"]) -> Float[np.ndarray, "p k 3"]:
+        """Their derivatives by the cube's coordinates."""
+        parts = [self._monomials(points, order) @ self._basis for order in np.eye(3, dtype=int)]
+        return np.stack(parts, axis=-1)
+
+    def mass_rule(self) -> Rule:
+        """Exact for products of two shape functions."""
+        return _rule(2 * self.exponents.max(0))
+
+    def rules(self, layers: tuple[float, ...] = (1.0,)) -> tuple[Rule, ...]:
+        """Exact for the energy of Green's strains where the reference is straight: of each layer,
+        shares of the thickness from below; of beams for the section, then for the axis."""
+        once = np.eye(3, dtype=int)[:, None]
+        slopes = np.where(
+            np.any(self.exponents < once, axis=2, keepdims=True), 0, self.exponents - once
+        )
+        degrees = 4 * slopes.max((0, 1))
+        points, weights = _rule(degrees)
+        if self.section:
+            axis, lengths = _rule(degrees * [1, 0, 0])
+            return (points, weights), (axis, lengths)
+        edges = np.cumsum([0.0, *layers])
+        return tuple(
+            (points * [1, 1, share] + [0, 0, low + high - 1], share * weights)
+            for share, low, high in zip(layers, edges, edges[1:], strict=False)
+        )
+
+    def _monomials(self, points: np.ndarray, order) -> np.ndarray:
+        factor = np.ones(len(self.exponents))
+        for axis, times in enumerate(order):
+            for i in range(times):
+                factor = factor * (self.exponents[:, axis] - i)
+        left = np.maximum(self.exponents - np.asarray(order), 0)
+        return factor * np.prod(points[:, None, :] ** left, axis=2)
+
+
+def _power(monomial: str, axis: str) -> int:
+    _before, found, after = monomial.partition(axis)
+    return int(after[0]) if found and after[:1].isdigit() else len(found)
+
+
+def _rule(degrees) -> Rule:
+    """Gauss's, exact for monomials of these degrees in x, y, z."""
+    lines = [np.polynomial.legendre.leggauss(int(degree) // 2 + 1) for degree in degrees]
+    points = np.array(list(product(*(places for places, _ in lines))))
+    weights = np.array([np.prod(one) for one in product(*(own for _, own in lines))])
+    return points, weights

@@ -1,0 +1,32 @@
+"""Saint-Venant and Kirchhoff's law: Green's strains, and stresses linear in them."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.flexible.law import StrainLaw
+from jaxccp.flexible.moduli import PAIRS
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class GreenLaw(StrainLaw):
+    """ε = ½ (Fᵀ F − 1), its shear components doubled; y are the columns of F."""
+
+    moduli: Float[Array, "6 6"]
+    retardation: Float[Array, ""]
+
+    def strain(self, y: Float[Array, "3 3"]) -> Float[Array, "6"]:
+        products = (y @ y.T - jnp.eye(3, dtype=y.dtype))[PAIRS[:, 0], PAIRS[:, 1]]
+        return products * jnp.asarray([0.5, 0.5, 0.5, 1.0, 1.0, 1.0], y.dtype)
+
+    def stiffness(self, y: Float[Array, "3 3"]) -> Float[Array, "3 3 3 3"]:
+        stress = self.moduli @ self.strain(y)
+        i, j = PAIRS.T
+        tensor = jnp.zeros((3, 3), y.dtype).at[i, j].set(stress).at[j, i].set(stress)
+        return self.convex(y) + jnp.einsum("mn,ij->minj", tensor, jnp.eye(3, dtype=y.dtype))
+
+    def ratio(self, y: Float[Array, "3 3"]) -> Float[Array, ""]:
+        return y[0] @ jnp.cross(y[1], y[2])

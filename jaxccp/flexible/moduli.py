@@ -1,0 +1,85 @@
+"""Stiffnesses C of materials, between strains and stresses (xx, yy, zz, 2yz, 2xz, 2xy)."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+PAIRS = np.array([(0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1)])
+"""The axes of each of the six."""
+
+
+def isotropic(young: Array | float, poisson: Array | float) -> Float[Array, "6 6"]:
+    """Hooke's law.
+
+    Args:
+        young: modulus E [Pa].
+        poisson: ratio ν, in (−1, ½).
+    """
+    shear = young / (2.0 * (1.0 + poisson))
+    lame = 2.0 * shear * poisson / (1.0 - 2.0 * poisson)
+    axial = jnp.zeros((6, 6)).at[:3, :3].set(1.0)
+    return lame * axial + shear * jnp.diag(jnp.asarray([2.0, 2.0, 2.0, 1.0, 1.0, 1.0]))
+
+
+def orthotropic(
+    young: Float[Array, "3"], poisson: Float[Array, "3"], shear: Float[Array, "3"]
+) -> Float[Array, "6 6"]:
+    """Of three perpendicular planes of symmetry.
+
+    Args:
+        young: E along x, y, z [Pa].
+        poisson: ν_xy, ν_xz, ν_yz: contraction along the second for stretch along the first.
+        shear: G_xy, G_xz, G_yz [Pa].
+    """
+    (ex, ey, ez), (xy, xz, yz) = young, poisson
+    rows = [
+        [1 / ex, -xy / ex, -xz / ex],
+        [-xy / ex, 1 / ey, -yz / ey],
+        [-xz / ex, -yz / ey, 1 / ez],
+    ]
+    axial = jnp.linalg.inv(jnp.stack([jnp.stack(row) for row in rows]))
+    whole = jnp.zeros((6, 6), axial.dtype).at[:3, :3].set(axial)
+    return whole.at[np.arange(3, 6), np.arange(3, 6)].set(shear[::-1])
+
+
+def turned(moduli: Float[Array, "6 6"], angle: Array | float) -> Float[Array, "6 6"]:
+    """Of a ply whose own x axis is turned by an angle [rad] about z."""
+    c, s = jnp.cos(angle), jnp.sin(angle)
+    o, i = jnp.zeros_like(c), jnp.ones_like(c)
+    rotation = jnp.stack([jnp.stack([c, s, o]), jnp.stack([-s, c, o]), jnp.stack([o, o, i])])
+    own = jax.vmap(lambda e: _voigt(rotation @ _tensor(e) @ rotation.T), out_axes=1)(jnp.eye(6))
+    return own.T @ moduli @ own
+
+
+def of_section(
+    young: Array | float, poisson: Array | float, shear_factors: Float[Array, "2"]
+) -> Float[Array, "2 6 6"]:
+    """Of a beam: over its section, without Poisson's ratio; and what that adds on the axis.
+
+    Args:
+        young: modulus E [Pa].
+        poisson: ratio ν, in (−1, ½).
+        shear_factors: k of the planes xz and xy, the parts of the section that resist shear.
+    """
+    whole = isotropic(young, poisson)
+    shear = jnp.asarray([1.0, 1.0, 1.0, 1.0, shear_factors[0], shear_factors[1]])
+    diagonal = jnp.concatenate([jnp.full(3, young), jnp.diagonal(whole)[3:]])
+    axis = whole.at[:3, :3].add(-young * jnp.eye(3)).at[3:, 3:].set(0.0)
+    return jnp.stack([jnp.diag(diagonal * shear), axis])
+
+
+def rectangle_shear_factor(poisson: Array | float) -> Array | float:
+    """k of a rectangular section (Cowper, J. Applied Mechanics 33, 1966)."""
+    return 10.0 * (1.0 + poisson) / (12.0 + 11.0 * poisson)
+
+
+def _tensor(strain: Float[Array, "6"]) -> Float[Array, "3 3"]:
+    half = strain * jnp.asarray([1.0, 1.0, 1.0, 0.5, 0.5, 0.5])
+    i, j = PAIRS.T
+    return jnp.zeros((3, 3)).at[i, j].set(half).at[j, i].set(half)
+
+
+def _voigt(strain: Float[Array, "3 3"]) -> Float[Array, "6"]:
+    i, j = PAIRS.T
+    return strain[i, j] * jnp.asarray([1.0, 1.0, 1.0, 2.0, 2.0, 2.0])
