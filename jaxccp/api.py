@@ -19,6 +19,7 @@ from jaxccp.dynamics import (
     tangent_names,
     with_capacity,
 )
+from jaxccp.flexible.solids import Solid, box_of_tetrahedra, read_tetrahedra
 from jaxccp.io import load
 from jaxccp.math.devices import use_all_cores
 from jaxccp.model import (
@@ -58,7 +59,7 @@ from jaxccp.model import (
     position_servo,
     velocity_servo,
 )
-from jaxccp.scene import ModelBuilder, add_shaft
+from jaxccp.scene import ModelBuilder, add_shaft, add_soft_solid
 from jaxccp.sensors import Sensor, coordinates, instrument
 
 __all__ = [
@@ -94,6 +95,7 @@ __all__ = [
     "Sensor",
     "Site",
     "Slide",
+    "Solid",
     "Sphere",
     "Spherical",
     "State",
@@ -102,6 +104,8 @@ __all__ = [
     "Universal",
     "accelerations",
     "add_shaft",
+    "add_soft_solid",
+    "box_of_tetrahedra",
     "close_loops",
     "coordinates",
     "difference",
@@ -118,6 +122,7 @@ __all__ = [
     "motor",
     "position_servo",
     "raise_for_derivative",
+    "read_tetrahedra",
     "retract",
     "rollout",
     "rollout_batch",

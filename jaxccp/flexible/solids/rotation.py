@@ -2,9 +2,10 @@
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Float
 
-from jaxccp.math import linear3, quaternion, safe
+from jaxccp.math import linear3, quaternion
 
 SQUARINGS = 12
 """Of Horn's matrix: beyond, the second eigenvector has gone where σ₂ + σ₃ > 0.03."""
@@ -26,13 +27,17 @@ def rotation(gradient: Float[Array, "3 3"]) -> Float[Array, "3 3"]:
     matrix = jnp.block([[trace, twice], [twice[:, None], corner]])
     # The least eigenvalue is -σ₁ - σ₂ - |σ₃| or more.
     matrix = matrix + jnp.sqrt(3.0) * _size(gradient) * jnp.eye(4, dtype=gradient.dtype)
-    for _ in range(SQUARINGS):
-        matrix = matrix / jnp.trace(matrix)
-        matrix = matrix @ matrix
-    column = jnp.argmax(jnp.diagonal(matrix))
-    near = quaternion.to_matrix(safe.normalize(matrix[:, column], jnp.eye(4)[0]))
+    power = lax.fori_loop(0, SQUARINGS, _squared, matrix)
+    column = power[:, jnp.argmax(jnp.diagonal(power))]
+    near = quaternion.to_matrix(quaternion.normalize(column))
     turn = _turn(near, gradient, _axial(near.T @ gradient))
     return near @ quaternion.to_matrix(quaternion.exp(turn))
+
+
+def _squared(_count: int, matrix: Float[Array, "4 4"]) -> Float[Array, "4 4"]:
+    matrix = matrix / jnp.trace(matrix)
+    # A sum of products, which XLA makes one loop of over all elements; of small products many.
+    return jnp.sum(matrix[:, :, None] * matrix, axis=1)
 
 
 @rotation.defjvp
