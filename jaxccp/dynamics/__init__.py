@@ -5,8 +5,10 @@ from jaxccp.dynamics.assembled import Coo, Matrices, matrices
 from jaxccp.dynamics.capacity import with_capacity
 from jaxccp.dynamics.contact_data import ContactData, Mode
 from jaxccp.dynamics.descriptor import Descriptor, KRMBlocks, describe
+from jaxccp.dynamics.equilibrium import Equilibrium, equilibrium
 from jaxccp.dynamics.inertia import energy, momentum
 from jaxccp.dynamics.linearise import Linearisation, linearise
+from jaxccp.dynamics.modes import Modes, modes
 from jaxccp.dynamics.projection import close_loops
 from jaxccp.dynamics.rollout import Trajectory, fit_capacity, rollout
 from jaxccp.dynamics.rollout_batch import rollout_batch
@@ -24,12 +26,14 @@ __all__ = [
     "ContactData",
     "Coo",
     "Descriptor",
+    "Equilibrium",
     "EulerImplicitLinearized",
     "EulerImplicitProjected",
     "KRMBlocks",
     "Linearisation",
     "Matrices",
     "Mode",
+    "Modes",
     "StepReport",
     "Stepper",
     "Trajectory",
@@ -38,10 +42,12 @@ __all__ = [
     "describe",
     "difference",
     "energy",
+    "equilibrium",
     "fit_capacity",
     "linearise",
     "matrices",
     "mean_acceleration",
+    "modes",
     "momentum",
     "retract",
     "rollout",

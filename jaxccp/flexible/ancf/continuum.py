@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxccp.flexible.ancf.shape import Shape
+from jaxccp.flexible.ancf.shape import Shape, gauss_rule
 from jaxccp.flexible.elements import Elements, Points
 from jaxccp.flexible.green import GreenLaw
 from jaxccp.math import linear3
@@ -56,6 +56,17 @@ class ContinuumElements(Elements):
     def weights(self, place: Float[np.ndarray, "3"]) -> Float[Array, "e k"]:
         """What a unit force at a point of the cube (−1, 1)³ is on each vector coordinate."""
         return self._scale() * self.shape.values(np.asarray(place)[None])
+
+    def face_weights(self, axis: int, side: int) -> Float[Array, "e k"]:
+        """What a unit traction on the face ``side`` (−1 or 1) along an axis is on each vector
+        coordinate [m²]."""
+        degrees = self.shape.exponents.max(0) * (np.arange(3) != axis)
+        places, weights = gauss_rule(degrees + 2 * (np.arange(3) != axis))
+        places, weights = np.where(np.arange(3) == axis, side, places), 0.5 * weights
+        _slopes, jacobian = self._slopes(places)
+        one, other = (jacobian[..., i] for i in range(3) if i != axis)
+        area = weights * jnp.linalg.norm(jnp.cross(one, other), axis=-1)
+        return self._scale() * jnp.einsum("ep,pk->ek", area, self.shape.values(places))
 
     def _scale(self) -> Float[Array, "e k"]:
         """Of the shape functions, whose derivatives are by the cube's coordinates."""

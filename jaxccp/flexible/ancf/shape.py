@@ -66,7 +66,7 @@ class Shape(ByContent):
 
     def mass_rule(self) -> Rule:
         """Exact for products of two shape functions."""
-        return _rule(2 * self.exponents.max(0))
+        return gauss_rule(2 * self.exponents.max(0))
 
     def rules(self, layers: tuple[float, ...] = (1.0,)) -> tuple[Rule, ...]:
         """Exact for the energy of Green's strains where the reference is straight: of each layer,
@@ -76,9 +76,9 @@ class Shape(ByContent):
             np.any(self.exponents < once, axis=2, keepdims=True), 0, self.exponents - once
         )
         degrees = 4 * slopes.max((0, 1))
-        points, weights = _rule(degrees)
+        points, weights = gauss_rule(degrees)
         if self.section:
-            axis, lengths = _rule(degrees * [1, 0, 0])
+            axis, lengths = gauss_rule(degrees * [1, 0, 0])
             return (points, weights), (axis, lengths)
         edges = np.cumsum([0.0, *layers])
         return tuple(
@@ -100,7 +100,7 @@ def _power(monomial: str, axis: str) -> int:
     return int(after[0]) if found and after[:1].isdigit() else len(found)
 
 
-def _rule(degrees) -> Rule:
+def gauss_rule(degrees: np.ndarray) -> Rule:
     """Gauss's, exact for monomials of these degrees in x, y, z."""
     lines = [np.polynomial.legendre.leggauss(int(degree) // 2 + 1) for degree in degrees]
     points = np.array(list(product(*(places for places, _ in lines))))

@@ -1,0 +1,108 @@
+"""Forces on a model at rest, and how they and the masses depend on its velocities' coordinates."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.dynamics.inertia import kinetic_energy, potential_energy
+from jaxccp.dynamics.tangent import retract, tangent_names
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+
+def check(model: Model, what: str) -> None:
+    """Raise ``ValueError`` for what has forces at rest that are no slope of a potential in as many
+    numbers as there are velocities."""
+    topology = model.topology
+    linkage = topology.linkage
+    causes = {
+        "joints that close loops": len(linkage.loops),
+        "joints or tendons on frames of a family": linkage.rows_on(topology.carried).any(),
+        "tendons whose length is held": len(linkage.routing.bilateral),
+        "tendons with laws of force": len(model.tendons.laws.index),
+        "actuators": len(linkage.actuators),
+        "more than 100 degrees of freedom of rigid bodies": topology.loose.any(),
+    }
+    found = ", ".join(cause for cause, present in causes.items() if present)
+    if found:
+        raise ValueError(
+            f"{what} knows no model with {found}: simulate it with damping until it rests, "
+            "or leave these out and hold coordinates instead"
+        )
+
+
+def still(state: State) -> State:
+    """The state with all velocities 0."""
+    families = tuple(replace(here, v=jnp.zeros_like(here.v)) for here in state.families)
+    zero = jnp.zeros_like(state.velocity)
+    rotors = jax.tree.map(jnp.zeros_like, state.rotors)
+    return replace(state, velocity=zero, angular_velocity=zero, rotors=rotors, families=families)
+
+
+def moved(model: Model, state: State, change: Float[Array, " nv"]) -> State:
+    """The pose changed by ``change`` in tangent coordinates."""
+    return retract(model, state, jnp.concatenate([change, jnp.zeros_like(change)]))
+
+
+def forces(model: Model, state: State) -> tuple[Array, ...]:
+    """On the degrees of freedom of the trees, then on the velocities of each family."""
+    own = [f.momentum(s.q, 0 * s.v, model.gravity, 1.0) for f, s in _families(model, state)]
+    return _tree_force(model, state), *own
+
+
+def stiffnesses(model: Model, state: State) -> tuple[Array, ...]:
+    """How much the forces fall per change: of the trees and of each family, square matrices."""
+
+    def weaker(family, here) -> Array:
+        def force(q: Array) -> Array:
+            return family.momentum(q, jnp.zeros_like(here.v), model.gravity, 1.0)
+
+        return -jax.jacfwd(force)(here.q)
+
+    own = [weaker(family, here) for family, here in _families(model, state)]
+    return tree_stiffness(model, state), *own
+
+
+def masses(model: Model, state: State) -> tuple[Array, ...]:
+    """Mass matrices of the trees and of each family."""
+    own = [family.mass_matrix(here.q, 0.0) for family, here in _families(model, state)]
+    return tree_mass(model, state), *own
+
+
+def tree_stiffness(model: Model, state: State) -> Float[Array, "n n"]:
+    """Of the trees alone."""
+    return -jax.jacfwd(lambda z: _tree_force(model, state, z))(_no_change(model, state))
+
+
+def tree_mass(model: Model, state: State) -> Float[Array, "n n"]:
+    """Of the trees alone, with the rotors of their axes."""
+    zero = _no_change(model, state)
+    count = len(tangent_names(model))
+
+    def kinetic(rate: Array) -> Array:
+        change = jnp.zeros(2 * count, rate.dtype).at[count : count + len(rate)].set(rate)
+        return kinetic_energy(model, retract(model, still(state), change))
+
+    return jax.hessian(kinetic)(zero)
+
+
+def _no_change(model: Model, state: State) -> Float[Array, " n"]:
+    return jnp.zeros(model.topology.dofs.count, state.position.dtype)
+
+
+def _tree_force(model: Model, state: State, z: Array | None = None) -> Float[Array, " n"]:
+    """Minus the slope of the potential energy by the trees' coordinates, ``z`` away."""
+    rigid = replace(model, families=())
+    alone = replace(state, families=())
+    zero = _no_change(model, state)
+    if not len(zero):
+        return zero
+    return -jax.grad(lambda at: potential_energy(rigid, moved(rigid, alone, at)))(
+        zero if z is None else z
+    )
+
+
+def _families(model: Model, state: State):
+    return zip(model.families, state.families, strict=True)

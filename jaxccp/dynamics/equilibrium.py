@@ -1,0 +1,135 @@
+"""Statics: where a model would rest."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float, Int
+
+from jaxccp.ccp.solution import Status
+from jaxccp.dynamics import at_rest
+from jaxccp.dynamics.inertia import potential_energy
+from jaxccp.math import trees
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+FIRST, LONGEST, LONGER, SHORTER = 1.0, 1e6, 100.0, 0.03
+"""Times [s] of the steps: of the first and at most; how much longer or shorter the next is."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Equilibrium:
+    """Where a model rests, and how far to trust it; batches under ``vmap``."""
+
+    state: State
+    """With velocities 0; differentiable in the model."""
+    status: Int[Array, ""]
+    """A :class:`jaxccp.ccp.solution.Status`: CONVERGED, MAX_ITERATIONS, STALLED where no step made
+    the potential energy smaller, or NON_FINITE where the start has none."""
+    step: Float[Array, ""]
+    """Largest change of any coordinate that Newton's method would make next [m, rad]."""
+    iterations: Int[Array, ""]
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class _Search:
+    state: State
+    potential: Float[Array, ""]
+    force: Float[Array, ""]
+    """Norm of all generalised forces, which have several units: it tells rest from rounding."""
+    h: Float[Array, ""]
+    step: Float[Array, ""]
+    iterations: Int[Array, ""]
+    status: Int[Array, ""]
+
+
+@partial(jax.jit, static_argnames=("max_iterations",))
+def equilibrium(
+    model: Model, state: State, tolerance: float | None = None, max_iterations: int = 200
+) -> Equilibrium:
+    """The state of rest to which Newton's method comes from ``state``, of trees and families.
+
+    Each iteration is the implicit step of time h that the model would take from rest,
+    (M + h² K) Δ = h² f, with h longer after one that lowers the potential energy and shorter after
+    one that does not, up to where M no longer counts and it is Newton's (pseudo-transient
+    continuation: Kelley & Keyes, SIAM J. Numer. Anal. 35, 1998). Derivatives are those of the
+    equilibrium f = 0 by the implicit function theorem. Contacts and limits of joints are not looked at.
+
+    Args:
+        model: gravity, springs and the families' own forces act on it.
+        state: where to start.
+        tolerance: of the last of Newton's steps [m, rad]; 1e-9 in float64, 1e-4 in float32 if None.
+        max_iterations: after which to give up.
+
+    Raises:
+        ValueError: the model has closed loops, joints on frames of families or actuators.
+    """
+    at_rest.check(model, "equilibrium")
+    dtype = state.position.dtype
+    limit = jnp.asarray(
+        (1e-9 if dtype == jnp.float64 else 1e-4) if tolerance is None else tolerance
+    )
+    fixed, start = lax.stop_gradient((model, at_rest.still(state)))
+    energy = potential_energy(fixed, start)
+    status = jnp.where(jnp.isfinite(energy), Status.MAX_ITERATIONS, Status.NON_FINITE)
+    search = _Search(
+        start,
+        energy,
+        _norm(fixed, start),
+        jnp.asarray(FIRST, dtype),
+        jnp.asarray(jnp.inf, dtype),
+        jnp.int32(0),
+        status.astype(jnp.int32),
+    )
+
+    def going(now: _Search) -> Array:
+        return (now.status == Status.MAX_ITERATIONS) & (now.iterations < max_iterations)
+
+    found = lax.while_loop(going, lambda now: _searched(fixed, now, limit), search)
+    found = lax.stop_gradient(found)
+    # One more step, at whose start nothing but the forces depends on the model.
+    last = _step(fixed, model, found.state, jnp.asarray(LONGEST, dtype))
+    usable = jnp.all(jnp.isfinite(last))
+    rest = at_rest.moved(model, found.state, jnp.where(usable, last, 0.0))
+    return Equilibrium(rest, found.status, found.step, found.iterations)
+
+
+def _searched(model: Model, now: _Search, limit: Float[Array, ""]) -> _Search:
+    change = _step(model, model, now.state, now.h)
+    after = at_rest.moved(model, now.state, change)
+    potential = potential_energy(model, after)
+    size = jnp.max(jnp.abs(change), initial=0.0)
+    # Close to rest the energy changes by less than its rounding error, but the forces still fall.
+    force = _norm(model, after)
+    better = (potential < now.potential) | (force < 0.5 * now.force)
+    small = size <= limit
+    done = small & (now.h >= LONGEST)
+    stuck = ~better & (now.h < 1e-6 * FIRST)
+    status = jnp.where(done, Status.CONVERGED, jnp.where(stuck, Status.STALLED, now.status))
+    h = jnp.where(better | small, jnp.minimum(now.h * LONGER, LONGEST), now.h * SHORTER)
+    before = now.state, now.potential, now.force
+    kept = trees.where(better, (after, potential, force), before)
+    step = jnp.where(better | done, size, now.step)
+    return _Search(*kept, h, step, now.iterations + 1, status.astype(jnp.int32))
+
+
+def _norm(model: Model, state: State) -> Float[Array, ""]:
+    return jnp.sqrt(sum(jnp.sum(part**2) for part in at_rest.forces(model, state)))
+
+
+def _step(model: Model, forced: Model, state: State, h: Float[Array, ""]) -> Float[Array, " nv"]:
+    """Δ of a step of time h under the forces of ``forced``; NaN where M + h² K of the trees is not
+    positive definite."""
+    tree, *others = at_rest.forces(forced, state)
+    parts = [tree]
+    if len(tree):
+        matrix = at_rest.tree_mass(model, state) / h**2 + at_rest.tree_stiffness(model, state)
+        parts = [jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(matrix), True), tree)]
+    for family, here, force in zip(model.families, state.families, others, strict=True):
+        root = family.root(here.q, h)
+        parts.append(h**2 * root.velocities(root.whiten(force)))
+    return jnp.concatenate(parts)

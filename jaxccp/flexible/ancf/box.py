@@ -1,0 +1,122 @@
+"""Beams, plates and blocks in regular rows of continuum elements."""
+
+from collections.abc import Callable, Collection
+from functools import lru_cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.flexible.ancf.continuum import ContinuumElements
+from jaxccp.flexible.ancf.shape import Shape
+from jaxccp.flexible.layout import Layout
+from jaxccp.flexible.nodal import NodalFamily
+
+FACES = ("x0", "x1", "y0", "y1", "z0", "z1")
+"""Where a body begins and ends along each axis."""
+Map = Callable[[Float[Array, "3"]], Float[Array, "3"]]
+
+
+def box(
+    shape: Shape,
+    size: Float[Array, "3"],
+    counts: tuple[int, int, int],
+    moduli: Float[Array, "s 6 6"],
+    density: Array | float,
+    retardation: Array | float = 0.0,
+    *,
+    layers: tuple[float, ...] = (1.0,),
+    clamped: Collection[str] = (),
+    pinned: Collection[str] = (),
+    place: Map = lambda point: point,
+    curve: Map = lambda point: point,
+) -> NodalFamily:
+    """A body of equal elements, differentiable in all its numbers.
+
+    Straight, it reaches from 0 to ``size`` along the axes along which nodes lie beside one another,
+    and lies evenly about 0 along the others.
+
+    Args:
+        shape: of the elements.
+        size: of the whole body [m].
+        counts: elements along x, y, z.
+        moduli: as :class:`ContinuumElements` has them.
+        density: [kg/m³]
+        retardation: α of the damping [s].
+        layers: shares of the thickness.
+        clamped: faces (:data:`FACES`) whose nodes keep all their vector coordinates.
+        pinned: faces whose nodes keep their positions.
+        place: where points of the straight body are at time 0, without being strained.
+        curve: where points of the straight body are in the reference; applied before ``place``.
+    """
+    rows, lattice = _mesh(shape, counts)
+    number = len(shape.derivatives)
+    flat = np.ptp(np.array(shape.nodes), axis=0) == 0
+    size = jnp.asarray(size, float)
+    points = (lattice / (2.0 * np.array(counts)) - 0.5 * flat) * size
+    reference = jax.vmap(lambda point: _expanded(shape, curve, point))(points)
+    start = jax.vmap(lambda point: _expanded(shape, lambda at: place(curve(at)), point))(points)
+    reference, start = (part.reshape(-1, 3) for part in (reference, start))
+    here = np.arange(len(lattice)) * number
+    elements = ContinuumElements(
+        reference[rows],
+        jnp.broadcast_to(size / np.array(counts), (len(rows), 3)),
+        jnp.asarray(moduli, float),
+        jnp.asarray(density, float),
+        jnp.asarray(retardation, float),
+        shape,
+        layers,
+    )
+    positions = np.arange(len(start)) % number == 0
+    still = np.repeat(_on(clamped, lattice, counts), number)
+    still = still | (np.repeat(_on(pinned, lattice, counts), number) & positions)
+    turning = [i for i, part in enumerate(shape.derivatives) if len(part) == 1][:2]
+    layout = Layout(
+        rows,
+        np.repeat(still[:, None], 3, axis=1),
+        positions,
+        here,
+        tuple(("xyz".index(shape.derivatives[i]), here + i) for i in turning),
+    )
+    return NodalFamily(elements, start, jnp.zeros_like(start), jnp.zeros_like(start), layout)
+
+
+@lru_cache
+def _mesh(shape: Shape, counts: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Vector coordinates of each element [e k]; places of the nodes in halves of an element [N 3].
+
+    Nodes follow one another along the shorter sides first, so that matrices are narrow bands.
+    """
+    corners = np.stack(np.meshgrid(*map(np.arange, counts), indexing="ij"), axis=-1).reshape(-1, 3)
+    own = (2 * corners[:, None] + 1 + np.array(shape.nodes)).round().astype(int)
+    order = np.argsort(np.array(counts), kind="stable")[::-1]
+    flat = own.reshape(-1, 3)[:, order]
+    lattice, node = np.unique(flat, axis=0, return_inverse=True)
+    number = len(shape.derivatives)
+    rows = number * node.reshape(len(corners), -1, 1) + np.arange(number)
+    return rows.reshape(len(corners), -1), lattice[:, np.argsort(order)]
+
+
+def _expanded(shape: Shape, place: Map, point: Float[Array, "3"]) -> Float[Array, "d 3"]:
+    """The position of a point of the straight body, and the derivatives that a node has."""
+    parts = []
+    for derivative in shape.derivatives:
+        function = place
+        for axis in derivative:
+            function = _along(function, np.eye(3)["xyz".index(axis)])
+        parts.append(function(point))
+    return jnp.stack(parts)
+
+
+def _along(function: Map, direction: np.ndarray) -> Map:
+    return lambda at: jax.jvp(function, (at,), (jnp.asarray(direction, at.dtype),))[1]
+
+
+def _on(faces: Collection[str], lattice: np.ndarray, counts: tuple[int, int, int]) -> np.ndarray:
+    """Whether each node is on any of the faces [N]."""
+    found = np.zeros(len(lattice), bool)
+    for face in faces:
+        axis = "xyz".index(face[0])
+        found |= lattice[:, axis] == 2 * counts[axis] * int(face[1])
+    return found

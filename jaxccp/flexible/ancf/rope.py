@@ -1,0 +1,60 @@
+"""Cables along given nodes."""
+
+from collections.abc import Collection
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.flexible.ancf.cable import CableElements
+from jaxccp.flexible.layout import Layout
+from jaxccp.flexible.nodal import NodalFamily
+
+
+def rope(
+    nodes: Float[Array, "n 3"],
+    area: Array | float,
+    second_moment: Array | float,
+    young: Array | float,
+    density: Array | float,
+    retardation: Array | float = 0.0,
+    *,
+    clamped: Collection[int] = (),
+    pinned: Collection[int] = (),
+) -> NodalFamily:
+    """A cable that is as long as the distances of its nodes, differentiable in all its numbers.
+
+    Without load it would be straight; between nodes that are not in line it is bent.
+
+    Args:
+        nodes: where they are at time 0 [m].
+        area: of the section [m²].
+        second_moment: of the section's area [m⁴].
+        young: Young's modulus [Pa].
+        density: [kg/m³]
+        retardation: α of the damping [s].
+        clamped: nodes whose position and direction are held.
+        pinned: nodes whose position is held.
+    """
+    nodes = jnp.asarray(nodes, float)
+    count = len(nodes)
+    way = jnp.diff(nodes, axis=0)
+    length = jnp.linalg.norm(way, axis=1)
+    direction = way / length[:, None]
+    slope = jnp.concatenate([direction[:1], direction[:-1] + direction[1:], direction[-1:]])
+    slope = slope / jnp.linalg.norm(slope, axis=1, keepdims=True)
+    start = jnp.stack([nodes, slope], axis=1).reshape(-1, 3)
+    held = np.zeros((count, 2, 3), bool)
+    held[list(clamped)] = True
+    held[list(pinned), 0] = True
+    here = 2 * np.arange(count)
+    layout = Layout(
+        here[:-1, None] + np.arange(4),
+        held.reshape(-1, 3),
+        np.arange(2 * count) % 2 == 0,
+        here,
+        ((0, here + 1),),
+    )
+    numbers = (jnp.asarray(x, float) for x in (area, second_moment, young, density, retardation))
+    elements = CableElements(length, *numbers)
+    return NodalFamily(elements, start, jnp.zeros_like(start), jnp.zeros_like(start), layout)

@@ -1,0 +1,46 @@
+"""Loads on points and faces of continuum elements, as constant forces on their coordinates."""
+
+from dataclasses import replace
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.flexible.ancf.continuum import ContinuumElements
+from jaxccp.flexible.nodal import NodalFamily
+
+
+def with_point_load(
+    family: NodalFamily,
+    element: int,
+    place: tuple[float, float, float],
+    force: Float[Array, "3"],
+) -> NodalFamily:
+    """With a force [N], world axes, on the point ``place`` of an element's cube (−1, 1)³."""
+    elements = family.elements
+    assert isinstance(elements, ContinuumElements)
+    shares = elements.weights(np.array(place, float))[element]
+    return with_load(family, family.layout.rows[element], shares[:, None] * jnp.asarray(force))
+
+
+def with_surface_load(
+    family: NodalFamily, faces: np.ndarray, axis: int, side: int, traction: Float[Array, "3"]
+) -> NodalFamily:
+    """With a traction [N/m²], world axes and area of the reference, on a face of some elements.
+
+    Args:
+        family: of continuum elements.
+        faces: the elements that are loaded, indices.
+        axis: along which the face is an end of the element: 0, 1, 2.
+        side: which end: −1 or 1.
+        traction: the same on all faces, whose direction it keeps.
+    """
+    elements = family.elements
+    assert isinstance(elements, ContinuumElements)
+    shares = elements.face_weights(axis, side)[faces]
+    return with_load(family, family.layout.rows[faces], shares[..., None] * jnp.asarray(traction))
+
+
+def with_load(family: NodalFamily, rows: np.ndarray, force: Float[Array, "*k 3"]) -> NodalFamily:
+    """With more constant forces on vector coordinates by their rows."""
+    return replace(family, load=family.load.at[rows].add(force))
