@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from jaxccp.flexible.solids.mesh import boundary
 from jaxccp.flexible.solids.solid import soft_solid
@@ -11,7 +10,7 @@ from jaxccp.model.material import Material
 from jaxccp.model.shapes import Sphere
 from jaxccp.scene.builder import ModelBuilder
 from jaxccp.scene.check import finite_vector, positive, unit_quaternion
-from jaxccp.scene.frames import IDENTITY, ORIGIN
+from jaxccp.scene.frames import IDENTITY, ORIGIN, to_matrix
 
 SMALL = 0.01
 """Radius of the spheres over the shortest edge of the surface."""
@@ -21,10 +20,10 @@ def add_soft_solid(
     builder: ModelBuilder,
     points: np.ndarray,
     tetrahedra: np.ndarray,
-    modulus: float,
+    young: float,
     poisson: float,
     density: float,
-    retardation: float = 0.0,
+    damping: float = 0.0,
     law: str = "neo-hookean",
     position: Sequence[float] | np.ndarray = ORIGIN,
     quaternion: Sequence[float] | np.ndarray = IDENTITY,
@@ -46,10 +45,11 @@ def add_soft_solid(
         builder: to add it to.
         points: of the nodes [n 3], in a frame of the solid [m]; nothing is strained there.
         tetrahedra: nodes of each element [e 4]; seen from the last, the others counter-clockwise.
-        modulus: Young's [Pa], positive.
+        young: Young's modulus [Pa], positive.
         poisson: ratio of Poisson, above −1 and below ½.
         density: [kg/m³], positive.
-        retardation: the viscous stress is this times the rate of the elastic one [s].
+        damping: α of Kelvin and Voigt's law [s]: the viscous stress is α times the rate of the
+            elastic one.
         law: "neo-hookean" or "corotational".
         position: origin of the solid's frame [m].
         quaternion: orientation (w, x, y, z) of the solid's frame.
@@ -68,14 +68,14 @@ def add_soft_solid(
     facing = unit_quaternion(f"{what}: quaternion", quaternion)
     spin = finite_vector(f"{what}: angular_velocity [rad/s]", angular_velocity, 3)
     moving = finite_vector(f"{what}: velocity [m/s]", velocity, 3)
-    arm = Rotation.from_quat(facing, scalar_first=True).apply(np.asarray(points, float))
+    arm = np.asarray(points, float) @ to_matrix(facing).T
     solid = soft_solid(
         origin + arm,
         tetrahedra,
-        modulus,
+        young,
         poisson,
         density,
-        retardation,
+        damping,
         law,
         moving + np.cross(spin, arm),
         held,

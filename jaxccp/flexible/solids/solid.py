@@ -52,10 +52,10 @@ class Solid(NodalFamily):
 def soft_solid(
     points: Float[np.ndarray, "n 3"],
     tetrahedra: np.ndarray,
-    modulus: float,
+    young: float,
     poisson: float,
     density: float,
-    retardation: float = 0.0,
+    damping: float = 0.0,
     law: str = "neo-hookean",
     velocity: Sequence[float] | np.ndarray = ORIGIN,
     held: Iterable[int] = (),
@@ -67,11 +67,11 @@ def soft_solid(
     Args:
         points: of the nodes, world [m].
         tetrahedra: nodes of each element [e 4]; seen from the last, the others counter-clockwise.
-        modulus: Young's [Pa], positive.
+        young: Young's modulus [Pa], positive.
         poisson: ratio of Poisson, above −1 and below ½.
         density: [kg/m³], positive.
-        retardation: the viscous stress is this times the rate of the elastic one, [s], ≥ 0 (Kelvin
-            and Voigt's damping).
+        damping: α of Kelvin and Voigt's law [s], not negative: the viscous stress is α times the
+            rate of the elastic one.
         law: name of one of :data:`jaxccp.flexible.solids.laws.LAWS`.
         velocity: of all nodes, or of each [n 3], world [m/s].
         held: nodes that never move.
@@ -82,7 +82,7 @@ def soft_solid(
             :func:`jaxccp.flexible.solids.mesh.checked_mesh` refuses.
     """
     points, tetrahedra = checked_mesh(what, points, tetrahedra)
-    _reject_numbers(what, modulus, poisson, density, retardation)
+    _reject_numbers(what, young, poisson, density, damping)
     if law not in LAWS:
         raise ValueError(f"{what}: law {unknown(law, LAWS)}")
     fixed = np.zeros(points.shape, bool)
@@ -101,10 +101,10 @@ def soft_solid(
     return Solid(
         Tetrahedra(
             position,
-            modulus=jnp.asarray(modulus, float),
+            young=jnp.asarray(young, float),
             poisson=jnp.asarray(poisson, float),
             density=jnp.asarray(density, float),
-            retardation=jnp.asarray(retardation, float),
+            retardation=jnp.asarray(damping, float),
             layout=layout,
             law=law,
         ),
@@ -116,9 +116,9 @@ def soft_solid(
 
 
 def _reject_numbers(
-    what: str, modulus: float, poisson: float, density: float, retardation: float
+    what: str, young: float, poisson: float, density: float, damping: float
 ) -> None:
-    for name, value in (("modulus [Pa]", modulus), ("density [kg/m³]", density)):
+    for name, value in (("young [Pa]", young), ("density [kg/m³]", density)):
         if not (np.isfinite(value) and value > 0):
             raise ValueError(f"{what}: {name} must be positive and finite, not {value!r}")
     if not -1 < poisson < 0.5:
@@ -126,10 +126,8 @@ def _reject_numbers(
             f"{what}: poisson must be above -1 and below 0.5, not {poisson!r}; what keeps its "
             "volume has 0.45 to 0.49, beyond which linear tetrahedra lock"
         )
-    if not (np.isfinite(retardation) and retardation >= 0):
-        raise ValueError(
-            f"{what}: retardation [s] must be finite and not negative, not {retardation!r}"
-        )
+    if not (np.isfinite(damping) and damping >= 0):
+        raise ValueError(f"{what}: damping [s] must be finite and not negative, not {damping!r}")
 
 
 def _nodes(what: str, given: Iterable[int], count: int) -> np.ndarray:

@@ -20,7 +20,7 @@ class Tetrahedra(Elements):
 
     rest: Float[Array, "n 3"]
     """The nodes where nothing is strained [m]."""
-    modulus: Float[Array, ""]
+    young: Float[Array, ""]
     """Young's modulus [Pa]."""
     poisson: Float[Array, ""]
     """Poisson's ratio."""
@@ -34,7 +34,7 @@ class Tetrahedra(Elements):
 
     def points(self) -> Points:
         slopes, volume = self._shapes()
-        mu = 0.5 * self.modulus / (1.0 + self.poisson)
+        mu = 0.5 * self.young / (1.0 + self.poisson)
         lam = 2.0 * mu * self.poisson / (1.0 - 2.0 * self.poisson)
         shape = len(volume), 1
         constants = (jnp.broadcast_to(one, shape) for one in (mu, lam, self.retardation))

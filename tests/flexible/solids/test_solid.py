@@ -121,7 +121,7 @@ def test_a_free_step_conserves_momentum_and_little_energy_is_lost(law):
 def test_a_banded_root_is_that_of_the_whole_matrix():
     """Also where nodes are held, which have no velocities."""
     held = (0, 5, 17)
-    solid = block(cells=(10, 2, 2), retardation=0.01, held=held)
+    solid = block(cells=(10, 2, 2), damping=0.01, held=held)
     assert Tiling.of(solid.layout) is not None and Tiling.of(block().layout) is None
     q = solid.start().q + 0.002 * np.random.default_rng(2).normal(size=len(solid.start().q))
     root = jax.jit(lambda q: solid.root(q, 2e-3))(q)
@@ -137,7 +137,7 @@ def test_a_banded_root_is_that_of_the_whole_matrix():
 
 def test_an_inverted_element_is_told_and_recovers(law):
     """One node is pushed through the block, so far that elements are inside out."""
-    solid = block(law, retardation=0.02)
+    solid = block(law, damping=0.02)
     x = np.array(solid.position)
     corner = np.argmax(x.sum(axis=1))
     x[corner] -= 0.06
