@@ -4,11 +4,13 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.flexible.law import Law
 from jaxccp.flexible.solids.positive_part import positive_part
 from jaxccp.math import linear3
+from jaxccp.math.batching import anywhere
 
 
 @jax.tree_util.register_dataclass
@@ -41,9 +43,19 @@ class Hyperelastic(Law):
         # Singular where all is on a line: the rotations about it change nothing.
         least = float(jnp.finfo(y.dtype).eps) * (square + 1.0)
         gram = linear3.inverse((square + least) * eye - y.T @ y)
-        rest = jnp.eye(9, dtype=y.dtype) - spin @ gram @ spin.T
-        whole = self.stiffness(y).reshape(9, 9)
-        return positive_part(rest @ whole @ rest).reshape(3, 3, 3, 3)
+        eye_9 = jnp.eye(9, dtype=y.dtype)
+        rest = eye_9 - spin @ gram @ spin.T
+        matrix = rest @ self.stiffness(y).reshape(9, 9) @ rest
+        # Mostly it is definite, which Cholesky's factors tell for less than eigenvalues cost.
+        size = lax.stop_gradient(jnp.trace(matrix))
+        factor = jnp.linalg.cholesky(lax.stop_gradient(matrix + size * (eye_9 - rest)))
+        indefinite = ~jnp.all(jnp.isfinite(factor))
+        matrix = lax.cond(
+            anywhere(indefinite),
+            lambda: jnp.where(indefinite, positive_part(matrix), matrix),
+            lambda: matrix,
+        )
+        return matrix.reshape(3, 3, 3, 3)
 
     def viscosity(self, y: Float[Array, "3 3"]) -> Float[Array, "3 3 3 3"]:
         return self.retardation * self.convex(y)
