@@ -57,7 +57,8 @@ def equilibrium(
     (M + h² K) Δ = h² f, with h longer after one that lowers the potential energy and shorter after
     one that does not, up to where M no longer counts and it is Newton's (pseudo-transient
     continuation: Kelley & Keyes, SIAM J. Numer. Anal. 35, 1998). Derivatives are those of the
-    equilibrium f = 0 by the implicit function theorem. Contacts and limits of joints are not looked at.
+    equilibrium f = 0 by the implicit function theorem. Contacts and limits of joints are not
+    looked at.
 
     Args:
         model: gravity, springs and the families' own forces act on it.

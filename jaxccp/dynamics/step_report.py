@@ -46,6 +46,9 @@ class StepReport:
     contact_data: ContactData | None = None
     """Every contact, for a stepper with ``contact_data=True``; of the last step where a record is
     of several."""
+    inverted: Int[Array, ""] | None = None
+    """Elements of flexible bodies that are inside out at the end of the step, whose forces mean
+    nothing; None where there are no such bodies."""
 
 
 def report(
@@ -77,7 +80,17 @@ def report(
         tendon_forces,
         contact_wrenches,
         contact_data,
+        inverted=inverted_elements(model, after),
     )
+
+
+def inverted_elements(model: Model, state: State) -> Int[Array, ""] | None:
+    """How many elements of the model's families are inside out."""
+    if not model.families:
+        return None
+    pairs = zip(model.families, state.families, strict=True)
+    every = jnp.concatenate([family.inverted(here.q) for family, here in pairs])
+    return jnp.sum(every, dtype=jnp.int32)
 
 
 def with_solve(report: StepReport, found: Statistics) -> StepReport:
@@ -110,6 +123,7 @@ def merge(reports: StepReport) -> StepReport:
         jnp.mean(reports.tendon_forces, axis=0),
         jnp.mean(reports.contact_wrenches, axis=0),
         last,
+        inverted=worst.inverted,
     )
 
 

@@ -7,6 +7,9 @@ import numpy as np
 
 from jaxccp.content import ByContent
 
+FEWEST_TILES, LEAST_TILE = 3, 12
+"""Fewer tiles than these are factored as one matrix; smaller ones cost as much."""
+
 
 @dataclass(frozen=True, eq=False)
 class Layout(ByContent):
@@ -26,12 +29,16 @@ class Layout(ByContent):
     gradient, exactly for the first, and for each frame the row of the n. Without, none turns.
     """
     order: np.ndarray | None = None
-    """The n in an order in which those that an element joins are near one another."""
+    """The order of the n in the velocities, so that those that an element joins are near one
+    another; as they are numbered when None."""
 
     @cached_property
     def free(self) -> np.ndarray:
-        """Components that move, counted row by row [nv]."""
-        return np.flatnonzero(~self.held)
+        """Component that each velocity moves, counted row by row [nv]."""
+        every = np.arange(self.held.size).reshape(self.held.shape)
+        if self.order is not None:
+            every = every[self.order]
+        return every[~self.held.reshape(-1)[every]]
 
     @cached_property
     def columns(self) -> np.ndarray:
@@ -54,3 +61,25 @@ class Layout(ByContent):
         table = np.full(self.held.size, len(self.free))
         table[self.free] = np.arange(len(self.free))
         return table
+
+    @cached_property
+    def tiles(self) -> tuple[int, int]:
+        """How many tiles of which width make all matrices block tridiagonal; one where the band is
+        not narrow."""
+        count, width = len(self.free), 1
+        for place in self.places:
+            own = place[place < count]
+            width = max(width, int(np.ptp(own)) if len(own) else 1)
+        width = max(width, LEAST_TILE)
+        return (-(-count // width), width) if count >= FEWEST_TILES * width else (1, count)
+
+    @cached_property
+    def tile_entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Tile, row and column [e 3k 3k] of each entry of the elements' matrices, a tile being the
+        left and the own one side by side; a tile beyond the last for entries that are in none."""
+        number, width = self.tiles
+        row, column = np.broadcast_arrays(self.places[:, :, None], self.places[:, None, :])
+        tile = row // width
+        across = column - (tile - 1) * width
+        inside = (row < len(self.free)) & (column < len(self.free)) & (across < 2 * width)
+        return np.where(inside, tile, number), row % width, np.where(inside, across, 0)

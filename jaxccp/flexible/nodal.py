@@ -8,11 +8,11 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.flexible import elements as of
+from jaxccp.flexible.band_root import BandRoot
 from jaxccp.flexible.elements import Elements
 from jaxccp.flexible.frames import NodeMap, node_map, orientations
 from jaxccp.flexible.layout import Layout
-from jaxccp.math.batching import when
-from jaxccp.model.family import Family, FamilyState, MassRoot
+from jaxccp.model.family import Family, FamilyState
 
 
 @jax.tree_util.register_dataclass
@@ -100,20 +100,27 @@ class NodalFamily(Family):
         return self._gathered(jnp.einsum("ekl,elc->ekc", self.elements.masses(), own))
 
     def mass_matrix(self, q: Float[Array, " nv"], h: Array | float) -> Float[Array, "nv nv"]:
-        points, x = self.elements.points(), self._of_elements(q)
-        y = of.gradients(points, x)
+        return self._assembled(self._definite(q, h))
 
-        def implicit(which: str) -> Array:
-            density = h * h * points.law.at(y, which) + h * points.law.at(y, "viscosity")
-            mass = self._massive(self.elements.masses())
-            return self._assembled(mass + of.quadratic(points, density))
+    def root(self, q: Float[Array, " nv"], h: Array | float) -> BandRoot:
+        return BandRoot.of_tiles(self._tiles(self._definite(q, h)), len(self.layout.free))
 
-        exact = implicit("stiffness")
-        factor = jnp.linalg.cholesky(jax.lax.stop_gradient(exact))
-        return when(~jnp.all(jnp.isfinite(factor)), lambda: implicit("convex"), exact)
+    def _definite(self, q: Float[Array, " nv"], h: Array | float) -> Float[Array, "e k 3 k 3"]:
+        """The elements' parts of M̂, of which Cholesky's factors are numbers."""
+        parts = self._implicit(q, h, "stiffness")
+        tiles = self._tiles(jax.lax.stop_gradient(parts))
+        root = BandRoot.of_tiles(tiles, len(self.layout.free))
+        failed = ~jnp.all(jnp.isfinite(root.inverse))
+        return jax.lax.cond(failed, lambda: self._implicit(q, h, "convex"), lambda: parts)
 
-    def root(self, q: Float[Array, " nv"], h: Array | float) -> MassRoot:
-        return MassRoot.of(self.mass_matrix(q, h))
+    def _implicit(
+        self, q: Float[Array, " nv"], h: Array | float, which: str
+    ) -> Float[Array, "e k 3 k 3"]:
+        """The elements' parts of M̂ with the stiffness that is the law's method ``which``."""
+        points = self.elements.points()
+        y = of.gradients(points, self._of_elements(q))
+        density = h * h * points.law.at(y, which) + h * points.law.at(y, "viscosity")
+        return self._massive(self.elements.masses()) + of.quadratic(points, density)
 
     def momentum(
         self,
@@ -162,3 +169,9 @@ class NodalFamily(Family):
         entries = parts.reshape(*place.shape, place.shape[1])
         whole = jnp.zeros((count + 1, count + 1), parts.dtype)
         return whole.at[place[:, :, None], place[:, None, :]].add(entries)[:count, :count]
+
+    def _tiles(self, parts: Float[Array, "e k 3 k 3"]) -> Float[Array, "k t 2*t"]:
+        """The same as tiles left of the diagonal and on it, if it has such."""
+        (number, width), place = self.layout.tiles, self.layout.tile_entries
+        whole = jnp.zeros((number + 1, width, 2 * width), parts.dtype)
+        return whole.at[place].add(parts.reshape(place[0].shape))[:number]

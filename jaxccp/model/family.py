@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 
 @jax.tree_util.register_dataclass
@@ -127,6 +127,10 @@ class Family:
     ) -> tuple[Float[Array, ""], Float[Array, ""]]:
         """Kinetic and potential energy [J]."""
         raise NotImplementedError
+
+    def inverted(self, q: Float[Array, " nq"]) -> Bool[Array, " e"]:
+        """Which of the elements that the family is made of, if any, are inside out."""
+        return jnp.zeros(0, bool)
 
     def map(self, q: Float[Array, " nq"], frames: np.ndarray, bodies: int) -> FrameMap:
         """J over all ``bodies`` of a model in which the family's frames have the indices

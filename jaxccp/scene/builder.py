@@ -21,6 +21,7 @@ from jaxccp.model.tendons import Cable, Coupling
 from jaxccp.names import fresh, index
 from jaxccp.scene.body_tables import BodySpec, body_table, initial_state
 from jaxccp.scene.check import finite_vector, inertia_matrix, nonnegative, positive, unit_quaternion
+from jaxccp.scene.flexible_builder import FlexibleBuilder
 from jaxccp.scene.frames import IDENTITY, ORIGIN, Frame, seen_from
 from jaxccp.scene.joint_tables import ActuatorSpec, JointSpec, axis_motions, tables
 from jaxccp.scene.loop_closure import with_joint_positions
@@ -32,7 +33,7 @@ WORLD = 0
 
 
 @dataclass
-class ModelBuilder:
+class ModelBuilder(FlexibleBuilder):
     """Collects bodies, shapes, joints, tendons and actuators, then builds a model of them.
 
     Every method raises ``ValueError`` for what is not physical, naming it and how to mend it.

@@ -115,3 +115,29 @@ def test_an_inverted_element_is_told(moved):
     family, q, _v = moved
     assert not family.inverted(q).any()
     assert family.inverted(q.at[0].set(jnp.nan)).any()
+
+
+@pytest.mark.parametrize("count", [2, 9])
+def test_the_root_is_that_of_the_mass_matrix(count):
+    """As one tile and as a band of several; derivatives against those of the dense one."""
+    family = cable(count)
+    q = family.start().q * 1.02
+    rows = jax.random.normal(jax.random.key(2), (3, len(q)))
+    h = 2e-3
+
+    def band(q):
+        root = family.root(q, h)
+        return root.whiten(rows), jax.vmap(root.velocities)(root.whiten(rows))
+
+    white, solved = jax.jit(band)(q)
+    assert len(family.root(q, h).inverse) == (1 if count == 2 else 5)
+
+    def dense(q):
+        return jnp.linalg.solve(family.mass_matrix(q, h), rows.T).T
+
+    expected = jax.jit(dense)(q)
+    np.testing.assert_allclose(solved, expected, atol=1e-10 * np.abs(expected).max())
+    np.testing.assert_allclose(white @ white.T, rows @ expected.T, rtol=1e-9)
+    slope = jax.jit(jax.jacfwd(lambda at: band(at)[1]))(q)
+    plain = jax.jit(jax.jacfwd(dense))(q)
+    np.testing.assert_allclose(slope, plain, atol=1e-8 * np.abs(plain).max())

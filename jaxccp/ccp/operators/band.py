@@ -36,23 +36,19 @@ class Band:
     """In each row of tiles that left of the diagonal, on it and right of it; e for none."""
 
     @staticmethod
-    def of(
-        row: np.ndarray, column: np.ndarray, contacts: int, order: np.ndarray | None = None
-    ) -> "Band | None":
+    def of(row: np.ndarray, column: np.ndarray, contacts: int) -> "Band | None":
         """That of e blocks at (``row``, ``column``), a symmetric pattern; not under ``jit``.
 
-        None where the band is so wide that factors by tiles do not pay. An ``order`` of the
-        contacts is that of reverse Cuthill–McKee unless one is given.
+        None where the band is so wide that factors by tiles do not pay.
         """
         if contacts < TILES * LEAST:
             return None
-        if order is None:
-            # Here, for scipy takes a good part of the time to import all else.
-            from scipy.sparse import csr_matrix
-            from scipy.sparse.csgraph import reverse_cuthill_mckee
+        # Here, for scipy takes a good part of the time to import all else.
+        from scipy.sparse import csr_matrix
+        from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-            pattern = csr_matrix((np.ones(len(row)), (row, column)), (contacts,) * 2)
-            order = np.asarray(reverse_cuthill_mckee(pattern, symmetric_mode=True))
+        pattern = csr_matrix((np.ones(len(row)), (row, column)), (contacts,) * 2)
+        order = reverse_cuthill_mckee(pattern, symmetric_mode=True)
         position = np.empty(contacts, np.int32)
         position[order] = np.arange(contacts)
         p, q = position[row], position[column]

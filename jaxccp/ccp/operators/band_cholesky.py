@@ -26,30 +26,24 @@ class Cholesky:
     """B; of the first row, 0."""
     band: Band
 
-    def lower(self, b: Float[Array, "k t"]) -> Float[Array, "k t"]:
-        """L⁻¹ b of the parts of a vector in the tiles."""
+    def solve(self, b: Float[Array, " n"]) -> Float[Array, " n"]:
+        """A⁻¹ b."""
 
         def forward(before: Array, now: tuple[Array, Array, Array]) -> tuple[Array, Array]:
             inverse, beside, b = now
             y = inverse @ (b - beside @ before)
             return y, y
 
-        return lax.scan(forward, jnp.zeros_like(b[0]), (self.inverse, self.beside, b))[1]
-
-    def upper(self, y: Float[Array, "k t"]) -> Float[Array, "k t"]:
-        """L⁻ᵀ y, the same."""
-
         def backward(after: Array, now: tuple[Array, Array, Array]) -> tuple[Array, Array]:
             inverse, beside, y = now
             x = (y - after) @ inverse
             return x @ beside, x
 
-        parts = self.inverse, self.beside, y
-        return lax.scan(backward, jnp.zeros_like(y[0]), parts, reverse=True)[1]
-
-    def solve(self, b: Float[Array, " n"]) -> Float[Array, " n"]:
-        """A⁻¹ b."""
-        return self.band.restored(self.upper(self.lower(self.band.ordered(b))))
+        tiles = self.band.ordered(b)
+        none = jnp.zeros_like(tiles[0])
+        _, y = lax.scan(forward, none, (self.inverse, self.beside, tiles))
+        _, x = lax.scan(backward, none, (self.inverse, self.beside, y), reverse=True)
+        return self.band.restored(x)
 
     def solve_transposed(self, b: Float[Array, " n"]) -> Float[Array, " n"]:
         """A⁻ᵀ b, the same."""
@@ -60,6 +54,13 @@ def factorised(tiles: Float[Array, "3 k t t"], band: Band) -> Cholesky:
     """Of the matrix of ``tiles`` (:meth:`Band.tiles`), of which those right of the diagonal are not
     read: k steps of O(t³). Where it is not definite, NaN."""
     left, own, _ = tiles
+    return Cholesky(*eliminated(left, own), band)
+
+
+def eliminated(
+    left: Float[Array, "k t t"], own: Float[Array, "k t t"]
+) -> tuple[Float[Array, "k t t"], Float[Array, "k t t"]]:
+    """C⁻¹ and B of the matrix with tiles ``own`` on the diagonal and ``left`` of it."""
 
     def eliminate(before: Array, now: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array]]:
         left, own = now
@@ -69,5 +70,4 @@ def factorised(tiles: Float[Array, "3 k t t"], band: Band) -> Cholesky:
 
     one = jnp.eye(own.shape[-1], dtype=own.dtype)
     _, (factors, beside) = lax.scan(eliminate, one, (left, own))
-    inverse = solve_triangular(factors, jnp.broadcast_to(one, factors.shape), lower=True)
-    return Cholesky(inverse, beside, band)
+    return solve_triangular(factors, jnp.broadcast_to(one, factors.shape), lower=True), beside

@@ -8,14 +8,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxccp.flexible import elements as of
-from jaxccp.flexible.band_root import Tiling
 from jaxccp.flexible.layout import Layout
 from jaxccp.flexible.nodal import NodalFamily
 from jaxccp.flexible.solids.laws import LAWS
 from jaxccp.flexible.solids.mesh import boundary, checked_mesh, lengthwise
 from jaxccp.flexible.solids.tetrahedra import Tetrahedra
-from jaxccp.model.family import MassRoot
 from jaxccp.names import unknown
 
 ORIGIN = (0.0, 0.0, 0.0)
@@ -32,21 +29,8 @@ class Solid(NodalFamily):
 
     elements: Tetrahedra
 
-    def mass_matrix(self, q: Float[Array, " nv"], h: Array | float) -> Float[Array, "nv nv"]:
-        return self._assembled(self._implicit(q, h))
-
-    def root(self, q: Float[Array, " nv"], h: Array | float) -> MassRoot:
-        tiling = Tiling.of(self.layout)
-        if tiling is None:
-            return MassRoot.of(self.mass_matrix(q, h))
-        return tiling.root(self._implicit(q, h))
-
-    def _implicit(self, q: Float[Array, " nv"], h: Array | float) -> Float[Array, "e 4 3 4 3"]:
-        """Elements' M + h D + h² K."""
-        points = self.elements.points()
-        convex = points.law.at(of.gradients(points, self._of_elements(q)), "convex")
-        density = (h * h + h * self.elements.retardation) * convex
-        return self._massive(self.elements.masses()) + of.quadratic(points, density)
+    def _definite(self, q: Float[Array, " nv"], h: Array | float) -> Float[Array, "e 4 3 4 3"]:
+        return self._implicit(q, h, "convex")
 
 
 def soft_solid(

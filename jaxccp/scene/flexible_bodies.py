@@ -1,0 +1,142 @@
+"""Cables, beams and shells as users describe them, checked."""
+
+from collections.abc import Callable, Collection, Sequence
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from jaxccp.flexible.ancf import FACES, SHAPES, ContinuumElements, Shape, box, rope
+from jaxccp.flexible.moduli import isotropic, of_section, rectangle_shear_factor
+from jaxccp.flexible.nodal import NodalFamily
+from jaxccp.math import quaternion
+from jaxccp.names import unknown
+from jaxccp.scene.check import finite_vector, nonnegative, positive, unit_quaternion
+
+Curve = Callable[[Array], Array]
+
+
+def cable(
+    what: str,
+    nodes: Sequence[Sequence[float]] | np.ndarray,
+    radius: float,
+    young: float,
+    density: float,
+    damping: float,
+    clamped: Collection[int],
+    pinned: Collection[int],
+) -> NodalFamily:
+    """A round cable along ``nodes``."""
+    radius = positive(f"{what}: radius [m]", radius)
+    young, density, damping = _material(what, young, density, damping)
+    table = np.asarray(nodes, float)
+    if table.ndim != 2 or table.shape[1] != 3 or len(table) < 2 or not np.isfinite(table).all():
+        raise ValueError(f"{what}: nodes must be two or more finite points of 3 numbers [m]")
+    count = len(table)
+    lengths = np.linalg.norm(np.diff(table, axis=0), axis=1)
+    if not (lengths > 0).all():
+        short = int(np.argmin(lengths))
+        raise ValueError(
+            f"{what}: element {short} has no length: nodes {short} and {short + 1} are the same"
+        )
+    way = np.diff(table, axis=0) / lengths[:, None]
+    backwards = np.flatnonzero(np.sum(way[1:] * way[:-1], axis=1) < -0.99)
+    if len(backwards):
+        at = int(backwards[0]) + 1
+        raise ValueError(f"{what}: elements {at - 1} and {at} turn back at node {at}: add nodes")
+    for node in (*clamped, *pinned):
+        if not 0 <= node < count:
+            raise ValueError(f"{what}: there is no node {node}; it has {count}, counted from 0")
+    area, moment = np.pi * radius**2, np.pi * radius**4 / 4
+    return rope(
+        jnp.asarray(table), area, moment, young, density, damping, clamped=clamped, pinned=pinned
+    )
+
+
+def solid(
+    kind: str,
+    name: str,
+    element: str,
+    size: Sequence[float] | np.ndarray,
+    counts: Sequence[int],
+    material: tuple[float, float, float, float],
+    clamped: Collection[str],
+    pinned: Collection[str],
+    pose: tuple[Sequence[float] | np.ndarray, Sequence[float] | np.ndarray],
+    curve: Curve | None,
+) -> NodalFamily:
+    """A ``"beam"`` or a ``"shell"``; its material is Young's modulus, Poisson's ratio, density and
+    damping."""
+    what = f"{kind} {name!r}"
+    shape = _shape(what, element, kind)
+    sides = finite_vector(f"{what}: length, width and thickness [m]", size, 3)
+    for label, side in zip(("length", "width", "thickness"), sides, strict=True):
+        positive(f"{what}: {label} [m]", side)
+    young, poisson, density, damping = material
+    young, density, damping = _material(what, young, density, damping)
+    if not -1 < poisson < 0.5:
+        raise ValueError(
+            f"{what}: Poisson's ratio must be above −1 and below 0.5, not {poisson!r}; rubber has "
+            "0.49 or so"
+        )
+    if len(counts) != (1 if kind == "beam" else 2):
+        raise ValueError(f"{what}: elements must be two numbers, along x and along y")
+    for number in counts:
+        if int(number) != number or number < 1:
+            raise ValueError(f"{what}: there must be 1 element or more, not {number!r}")
+    known = FACES[: 2 * len(counts)]
+    for face in (*clamped, *pinned):
+        if face not in known:
+            raise ValueError(f"{what}: {unknown(face, known)}")
+    moduli = isotropic(young, poisson)[None]
+    if shape.section:
+        moduli = of_section(young, poisson, jnp.full(2, rectangle_shear_factor(poisson)))
+    position = jnp.asarray(finite_vector(f"{what}: position [m]", pose[0], 3))
+    facing = jnp.asarray(unit_quaternion(f"{what}: quaternion", pose[1]))
+    nx, ny = int(counts[0]), int(counts[-1]) if len(counts) > 1 else 1
+    family = box(
+        shape,
+        jnp.asarray(sides),
+        (nx, ny, 1),
+        moduli,
+        density,
+        damping,
+        clamped=clamped,
+        pinned=pinned,
+        place=lambda point: position + quaternion.rotate(facing, point),
+        curve=curve or (lambda point: point),
+    )
+    _check_reference(what, family)
+    return family
+
+
+def _material(
+    what: str, young: float, density: float, damping: float
+) -> tuple[float, float, float]:
+    return (
+        positive(f"{what}: Young's modulus [Pa]", young),
+        positive(f"{what}: density [kg/m³]", density),
+        nonnegative(f"{what}: damping [s]", damping),
+    )
+
+
+def _shape(what: str, element: str, kinds: str) -> Shape:
+    known = [name for name in SHAPES if name.startswith(kinds)]
+    if element not in known:
+        raise ValueError(f"{what}: element {unknown(element, known)}")
+    return SHAPES[element]
+
+
+def _check_reference(what: str, family: NodalFamily) -> None:
+    """Raise for elements whose reference is folded or inside out, as a ``curve`` may make it."""
+    elements = family.elements
+    assert isinstance(elements, ContinuumElements)
+    points = elements.points()
+    # Where the reference is inside out its points have negative volumes.
+    smallest = np.asarray(jnp.min(points.weights, axis=1))
+    bad = np.flatnonzero(~(smallest > 0))
+    if len(bad):
+        raise ValueError(
+            f"{what}: element {int(bad[0])} is inverted in the reference, at a point of volume "
+            f"{smallest[bad[0]]:.3g} m³: its curve must keep right-handed axes and not fold"
+        )

@@ -1,0 +1,140 @@
+"""The part of the builder that adds flexible bodies."""
+
+from collections.abc import Collection, Sequence
+
+import numpy as np
+
+from jaxccp.model.family import Family
+from jaxccp.scene import flexible_bodies
+from jaxccp.scene.flexible_bodies import Curve
+from jaxccp.scene.frames import IDENTITY, ORIGIN
+
+
+class FlexibleBuilder:
+    """Adds bodies of finite elements as families of velocities."""
+
+    _families: list[Family]
+
+    def add_family(self, family: Family, name: str | None = None) -> list[int]:
+        """Add what moves by velocities of its own, and return the indices of its frames."""
+        raise NotImplementedError
+
+    def add_cable(
+        self,
+        nodes: Sequence[Sequence[float]] | np.ndarray,
+        radius: float,
+        young: float,
+        density: float,
+        damping: float = 0.0,
+        clamped: Collection[int] = (),
+        pinned: Collection[int] = (),
+        name: str | None = None,
+    ) -> list[int]:
+        """Add a round flexible cable and return its nodes' bodies, on which shapes may be put.
+
+        It stretches and bends, and resists neither shear nor twisting (ANCF elements). Without load
+        it is straight and as long as the distances of its nodes.
+
+        Args:
+            nodes: where they are at time 0 [n 3], world [m].
+            radius: of the section [m].
+            young: Young's modulus [Pa].
+            density: [kg/m³]
+            damping: α of Kelvin and Voigt's law [s]: the stress is E (ε + α ε̇).
+            clamped: nodes whose position and direction are held.
+            pinned: nodes whose position is held.
+            name: unique; ``cable<i>`` when None. The bodies are ``name.0``, ``name.1``, …
+        """
+        own = name or f"cable{len(self._families)}"
+        numbers = nodes, radius, young, density, damping, clamped, pinned
+        return self.add_family(flexible_bodies.cable(f"cable {own!r}", *numbers), own)
+
+    def add_beam(
+        self,
+        size: Sequence[float] | np.ndarray,
+        elements: int,
+        young: float,
+        poisson: float,
+        density: float,
+        damping: float = 0.0,
+        clamped: Collection[str] = (),
+        pinned: Collection[str] = (),
+        position: Sequence[float] | np.ndarray = ORIGIN,
+        quaternion: Sequence[float] | np.ndarray = IDENTITY,
+        curve: Curve | None = None,
+        element: str = "beam_3333",
+        name: str | None = None,
+    ) -> list[int]:
+        """Add a flexible beam of rectangular section and return its nodes' bodies, in order.
+
+        In its own frame it begins at the origin and reaches along x; its section is centred.
+
+        Args:
+            size: length, width (y) and thickness (z) [m].
+            elements: how many, one behind the other.
+            young: Young's modulus [Pa].
+            poisson: Poisson's ratio.
+            density: [kg/m³]
+            damping: α of Kelvin and Voigt's law [s].
+            clamped: ends whose nodes are held with all their gradients: ``"x0"``, ``"x1"``.
+            pinned: ends whose nodes keep their positions only.
+            position: of the beam's frame, world [m].
+            quaternion: orientation of the beam's frame, (w, x, y, z).
+            curve: where points of the straight beam are in the beam's frame when nothing is
+                strained, a smooth function of JAX; straight when None.
+            element: ``"beam_3243"`` or ``"beam_3333"``.
+            name: unique; ``beam<i>`` when None. The bodies are ``name.0``, ``name.1``, …
+        """
+        own = name or f"beam{len(self._families)}"
+        pose = position, quaternion
+        material = young, poisson, density, damping
+        made = flexible_bodies.solid(
+            "beam", own, element, size, [elements], material, clamped, pinned, pose, curve
+        )
+        return self.add_family(made, own)
+
+    def add_shell(
+        self,
+        size: Sequence[float] | np.ndarray,
+        elements: Sequence[int],
+        young: float,
+        poisson: float,
+        density: float,
+        damping: float = 0.0,
+        clamped: Collection[str] = (),
+        pinned: Collection[str] = (),
+        position: Sequence[float] | np.ndarray = ORIGIN,
+        quaternion: Sequence[float] | np.ndarray = IDENTITY,
+        curve: Curve | None = None,
+        element: str = "shell_3833",
+        name: str | None = None,
+    ) -> list[int]:
+        """Add a flexible shell and return its nodes' bodies, along its shorter side first.
+
+        In its own frame a corner is at the origin; it reaches along x and y, its thickness centred.
+
+        Args:
+            size: length (x), width (y) and thickness (z) [m].
+            elements: how many along x and along y.
+            young: Young's modulus [Pa].
+            poisson: Poisson's ratio.
+            density: [kg/m³]
+            damping: α of Kelvin and Voigt's law [s].
+            clamped: edges whose nodes are held with all their gradients: ``"x0"``, ``"x1"``,
+                ``"y0"``, ``"y1"``.
+            pinned: edges whose nodes keep their positions only.
+            position: of the shell's frame, world [m].
+            quaternion: orientation of the shell's frame, (w, x, y, z).
+            curve: where points of the flat shell are in the shell's frame when nothing is strained,
+                a smooth function of JAX; flat when None.
+            element: ``"shell_3443"`` or ``"shell_3833"``; the first locks where it is thin and
+                Poisson's ratio is not 0.
+            name: unique; ``shell<i>`` when None. The bodies are ``name.0``, ``name.1``, …
+        """
+        own = name or f"shell{len(self._families)}"
+        pose = position, quaternion
+        material = young, poisson, density, damping
+        made = flexible_bodies.solid(
+            "shell", own, element, size, elements, material, clamped, pinned, pose, curve
+        )
+        return self.add_family(made, own)
