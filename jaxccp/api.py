@@ -61,7 +61,7 @@ from jaxccp.model import (
     position_servo,
     velocity_servo,
 )
-from jaxccp.scene import ModelBuilder, add_shaft, add_soft_solid
+from jaxccp.scene import ModelBuilder, add_shaft
 from jaxccp.sensors import Sensor, coordinates, instrument
 
 __all__ = [
@@ -106,7 +106,6 @@ __all__ = [
     "Universal",
     "accelerations",
     "add_shaft",
-    "add_soft_solid",
     "box_of_tetrahedra",
     "close_loops",
     "coordinates",

@@ -2,6 +2,5 @@
 
 from jaxccp.scene.builder import WORLD, ModelBuilder, contact_capacity
 from jaxccp.scene.shafts import add_shaft
-from jaxccp.scene.soft_solids import add_soft_solid
 
-__all__ = ["WORLD", "ModelBuilder", "add_shaft", "add_soft_solid", "contact_capacity"]
+__all__ = ["WORLD", "ModelBuilder", "add_shaft", "contact_capacity"]

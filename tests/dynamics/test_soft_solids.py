@@ -18,7 +18,6 @@ from jaxccp import (
     Prismatic,
     Solid,
     Stop,
-    add_soft_solid,
     box_of_tetrahedra,
     motor,
     rollout,
@@ -30,14 +29,17 @@ HALF, FRICTION = 0.025, 0.5
 MESH = box_of_tetrahedra((HALF, HALF, HALF), (2, 2, 2))
 
 
-def test_a_block_lands_slides_and_sticks():
-    """On a plane at 0.3 to the horizontal, under Coulomb's law with μ = 0.5."""
-    weight = 9.81 * np.array([0.3, 0.0, -1.0]) / np.hypot(1.0, 0.3)
-    builder = ModelBuilder(gravity=weight, margin=0.004)
+WEIGHT = 9.81 * np.array([0.3, 0.0, -1.0]) / np.hypot(1.0, 0.3)
+"""Gravity [m/s²] on a plane at 0.3 to the horizontal."""
+
+
+@pytest.fixture(scope="module")
+def sloping():
+    """A block above a plane, and its frames."""
+    builder = ModelBuilder(gravity=WEIGHT, margin=0.004)
     rough = Material(FRICTION)
     builder.add_shape(0, Plane(), material=rough)
-    frames = add_soft_solid(
-        builder,
+    frames = builder.add_soft_solid(
         *MESH,
         young=5e4,
         poisson=0.3,
@@ -48,19 +50,25 @@ def test_a_block_lands_slides_and_sticks():
         radius=1e-3,
         material=rough,
     )
-    model, state = builder.build(max_contacts=9)
+    return *builder.build(max_contacts=9), np.array(frames)
+
+
+def test_a_block_lands_slides_and_sticks(sloping):
+    """Under Coulomb's law with μ = 0.5."""
+    model, state, frames = sloping
     h, steps = 2e-3, 300
     stepper = EulerImplicitLinearized(h, stop=STOP, law="ncp")
     _, path = rollout(model, state, stepper, steps)
     assert path.report.contacts.max() == 9 and not path.report.solver.status.any()
+    assert not path.report.inverted.any()
     solid = cast(Solid, model.families[0])
     mass = np.asarray(solid.rates(jnp.diagonal(solid.inertia())))
     moving = jax.vmap(solid.rates)(path.state.families[0].v)
     momentum = np.concatenate([np.sum(mass * [0.4, 0, 0], axis=0)[None], np.sum(mass * moving, 1)])
-    pushed = np.asarray(path.report.contact_wrenches[:, np.array(frames), :3])
+    pushed = np.asarray(path.report.contact_wrenches[:, frames, :3])
     total = pushed.sum(axis=1)
     np.testing.assert_allclose(
-        np.diff(momentum, axis=0), h * (total + mass[:, 0].sum() * weight), atol=1e-12
+        np.diff(momentum, axis=0), h * (total + mass[:, 0].sum() * WEIGHT), atol=1e-12
     )
     where, speed = (
         path.state.position[:, np.array(frames)],
@@ -76,7 +84,23 @@ def test_a_block_lands_slides_and_sticks():
     assert resting.sum() == 9
     assert np.abs(where[-1] - where[-50])[resting].max() < 1e-11
     assert np.abs(speed[-1]).max() < 1e-9
-    np.testing.assert_allclose(total[-1], -mass[:, 0].sum() * weight, atol=1e-7)
+    np.testing.assert_allclose(total[-1], -mass[:, 0].sum() * WEIGHT, atol=1e-7)
+
+
+def test_an_inverted_element_is_reported_and_no_harm(sloping):
+    """One node begins on the other side of the block."""
+    model, state, _frames = sloping
+    solid = cast(Solid, model.families[0])
+    x = np.array(solid.position)
+    x[np.argmax(x.sum(axis=1))] -= 2 * HALF
+    pushed = replace(state.families[0], q=jnp.asarray(x.reshape(-1)[solid.layout.free]))
+    start = replace(state, families=(pushed,))
+    stepper = EulerImplicitLinearized(2e-3, stop=STOP, law="ncp")
+    _, path = rollout(model, start, stepper, 300)
+    inverted = np.asarray(path.report.inverted)
+    assert inverted[0] > 0 and inverted[-1] == 0
+    assert not path.report.solver.status.any()
+    assert np.isfinite(path.state.position).all()
 
 
 def test_a_gripper_lifts_a_cube():
@@ -93,8 +117,7 @@ def test_a_gripper_lifts_a_cube():
         builder.add_joint(Prismatic((-side, 0, 0)), hand, finger, anchor=at, name=f"press{side}")
         builder.add_actuator(motor(), f"press{side}")
     builder.add_actuator(velocity_servo(1e4), "lift")
-    frames = add_soft_solid(
-        builder,
+    frames = builder.add_soft_solid(
         *MESH,
         young=5e4,
         poisson=0.3,
@@ -148,8 +171,7 @@ def slide(request):
     """Where a block that lands and slides is, and how it moves, as a function of the above."""
     builder, rough = ModelBuilder(margin=0.004), Material(FRICTION)
     builder.add_shape(0, Plane(), material=rough)
-    add_soft_solid(
-        builder,
+    builder.add_soft_solid(
         *MESH,
         young=5e4,
         poisson=0.3,
