@@ -4,10 +4,14 @@ from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
-from jaxccp.dynamics.inertia import kinetic_energy, potential_energy
-from jaxccp.dynamics.tangent import retract, tangent_names
+from jaxccp.dynamics.inertia import potential_energy
+from jaxccp.dynamics.reduced.body_mass import BodyMass
+from jaxccp.dynamics.reduced.mass import mass_matrix
+from jaxccp.dynamics.reduced.screws import screws
+from jaxccp.dynamics.tangent import retract
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -78,14 +82,10 @@ def tree_stiffness(model: Model, state: State) -> Float[Array, "n n"]:
 
 def tree_mass(model: Model, state: State) -> Float[Array, "n n"]:
     """Of the trees alone, with the rotors of their axes."""
-    zero = _no_change(model, state)
-    count = len(tangent_names(model))
-
-    def kinetic(rate: Array) -> Array:
-        change = jnp.zeros(2 * count, rate.dtype).at[count : count + len(rate)].set(rate)
-        return kinetic_energy(model, retract(model, still(state), change))
-
-    return jax.hessian(kinetic)(zero)
+    dofs, body = model.topology.dofs, BodyMass.of(model, state)
+    matrix = mass_matrix(screws(model, state), state.position, body.mass, body.inertia)
+    own = np.arange(dofs.first_axis, dofs.count)
+    return matrix.at[own, own].add(model.axes.armature[dofs.axes])
 
 
 def _no_change(model: Model, state: State) -> Float[Array, " n"]:

@@ -15,7 +15,7 @@ from jaxccp.math import trees
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
-FIRST, LONGEST, LONGER, SHORTER = 1.0, 1e6, 100.0, 0.03
+FIRST, LONGEST, LONGER, SHORTER = 1.0, 1e6, 3.0, 0.1
 """Times [s] of the steps: of the first and at most; how much longer or shorter the next is."""
 
 
@@ -49,7 +49,7 @@ class _Search:
 
 @partial(jax.jit, static_argnames=("max_iterations",))
 def equilibrium(
-    model: Model, state: State, tolerance: float | None = None, max_iterations: int = 200
+    model: Model, state: State, tolerance: float | None = None, max_iterations: int = 1000
 ) -> Equilibrium:
     """The state of rest to which Newton's method comes from ``state``, of trees and families.
 

@@ -1,0 +1,145 @@
+"""Flexible bodies that move: against a record, against mechanics, on obstacles, differentiated."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp import Capsule, EulerImplicitLinearized, Material, ModelBuilder, Sphere, Stop, rollout
+from jaxccp.flexible import NodalFamily
+from jaxccp.flexible.ancf import rope
+
+STEPPER = EulerImplicitLinearized(1e-4)
+
+
+def swinging(data, **changes) -> NodalFamily:
+    """The cable of the record, with other numbers if any are given."""
+    keys = {"area": "area", "second_moment": "second_moment", "young": "young_modulus"}
+    keys |= {"density": "density", "retardation": "damping_alpha"}
+    numbers = {name: float(data[key]) for name, key in keys.items()} | changes
+    nodes = np.zeros((5, 3))
+    nodes[:, 0] = data["node_x"]
+    made = rope(jnp.asarray(nodes), **numbers, pinned=(0,))
+    velocity = jnp.zeros((10, 3)).at[::2].set(data["node_velocity0"])
+    return replace(made, velocity=velocity.at[1::2].set(data["slope_velocity0"]))
+
+
+def test_the_cable_pendulum_follows_its_record(shared_data):
+    """The first 0.2 s of the record, made with the same integrator; the whole is in
+    experiments/flexible."""
+    data = np.load(shared_data / "multibody/fea/ancf_cable_pendulum.npz")
+    builder = ModelBuilder(gravity=data["gravity"])
+    builder.add_family(swinging(data), "cable")
+    model, state = builder.build()
+    _final, path = rollout(model, state, STEPPER, 2000)
+    step = np.round(data["time"] / 1e-4).astype(int)
+    known = (step > 0) & (step <= 2000)
+    at = path.state.position[step[known] - 1]
+    assert known.sum() > 200
+    np.testing.assert_allclose(at[:, 3, 1], data["mid_y"][known], atol=1e-6)
+    np.testing.assert_allclose(at[:, 5, 0], data["tip_x"][known], atol=1e-6)
+    np.testing.assert_allclose(at[:, 5, 2], data["tip_z"][known], atol=1e-6)
+    slope = path.state.families[0].q[step[known] - 1, :3]
+    np.testing.assert_allclose(slope, data["root_slope"][known], atol=2e-5)
+    assert not path.report.inverted.any()
+
+
+@pytest.fixture(scope="module")
+def over_a_peg():
+    """A cable that has fallen over a fixed peg and hangs: 16 elements, balls of its own radius at
+    its nodes."""
+    builder = ModelBuilder()
+    rough, radius, count = Material(friction=0.6), 0.004, 16
+    peg = builder.add_fixed((0, 0, 0.25))
+    turn = (np.sqrt(0.5), np.sqrt(0.5), 0, 0)
+    builder.add_shape(peg, Capsule(0.03, 0.2), quaternion=turn, material=rough)
+    nodes = np.linspace([-0.2, 0, 0.29], [0.2, 0, 0.29], count + 1)
+    for body in builder.add_cable(nodes, radius, 2e6, 1100.0, 0.02, name="rope"):
+        builder.add_shape(body, Sphere(radius), material=rough)
+    model, state = builder.build(max_contacts=12)
+    stop = Stop(1e-9)
+    final, path = rollout(model, state, EulerImplicitLinearized(2e-3, stop=stop), 1000)
+    return model, final, path
+
+
+def test_a_cable_hangs_over_a_peg_by_hard_contacts(over_a_peg):
+    model, final, path = over_a_peg
+    gap = jnp.linalg.norm(final.position[2:, ::2] - jnp.array([0, 0.25]), axis=1) - 0.034
+    assert gap.min() > -1e-6
+    assert np.abs(final.velocity).max() < 1e-3
+    # It hangs down on both sides, and the peg carries all of it.
+    assert final.position[2, 2] < 0.2 and final.position[-1, 2] < 0.2
+    weight = 1100.0 * np.pi * 0.004**2 * 0.4 * 9.81
+    lifted = path.report.contact_wrenches[-50:, 2:, 2].sum(1)
+    np.testing.assert_allclose(lifted.mean(), weight, rtol=1e-3)
+    assert not path.report.inverted.any() and not path.report.solver.status.any()
+    kinetic, _potential = model.families[0].energy(*vars(final.families[0]).values(), model.gravity)
+    assert kinetic < 1e-7
+
+
+def test_an_element_that_inverts_is_reported():
+    """A block whose corner is driven through the opposite side."""
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    builder.add_beam((0.1, 0.02, 0.02), 1, 1e5, 0.3, 1000.0, element="beam_3243", name="block")
+    model, state = builder.build()
+    crushed = state.families[0].v.at[5].set(-40.0)
+    moving = replace(state, families=(replace(state.families[0], v=crushed),))
+    _final, path = rollout(model, moving, EulerImplicitLinearized(1e-2), 4)
+    assert path.report.inverted.max() == 1
+
+
+INPUTS = {"young": 1.6e6, "retardation": 2e-3, "area": 2.5e-5, "reach": 1.0, "load": 0.02}
+
+
+@pytest.fixture(scope="module")
+def motion():
+    """Where a cable's nodes are while it swings, as a function of all of :data:`INPUTS`."""
+    builder = ModelBuilder(gravity=(0, -9.8, 0))
+    builder.add_cable(np.linspace([0, 0, 0], [1, 0, 0], 4), 0.003, 1.6e6, 320.0, pinned=(0,))
+    model, state = builder.build()
+
+    def run(inputs):
+        numbers = dict(zip(INPUTS, inputs, strict=True))
+        nodes = jnp.linspace(jnp.zeros(3), jnp.array([1.0, 0, 0]), 4) * numbers.pop("reach")
+        load = numbers.pop("load")
+        family = rope(nodes, second_moment=5e-8, density=320.0, **numbers, pinned=(0,))
+        family = replace(family, load=family.load.at[-2, 2].set(load))
+        changed = replace(model, families=(family,))
+        start = replace(state, families=(family.start(),))
+        _final, path = rollout(changed, start, EulerImplicitLinearized(2e-3), 60)
+        return path.state.families[0].q
+
+    return run
+
+
+def test_derivatives_of_a_motion_are_central_differences(motion):
+    """With respect to modulus, damping, section, length and load, all at once as a batch."""
+    inputs, step = jnp.array(list(INPUTS.values())), 1e-5
+    scale = jnp.diag(inputs)
+    slopes = jax.jit(jax.vmap(lambda way: jax.jvp(motion, (inputs,), (way,))[1]))(scale)
+    ends = jax.jit(jax.vmap(motion))(inputs + step * jnp.concatenate([scale, -scale]))
+    central = (ends[:5] - ends[5:]) / (2 * step)
+    for slope, difference in zip(slopes, central, strict=True):
+        assert np.abs(difference).max() > 1e-4
+        np.testing.assert_allclose(slope, difference, atol=1e-6 * np.abs(difference).max())
+
+
+def test_youngs_modulus_is_found_from_a_motion(motion):
+    """Gauss and Newton's method on its logarithm, from a third too soft."""
+    truth = jnp.array(list(INPUTS.values()))
+    seen = jax.jit(motion)(truth)
+
+    @jax.jit
+    def improved(log_young):
+        def missed(at):
+            return motion(truth.at[0].set(jnp.exp(at))) - seen
+
+        error, slope = jax.jvp(missed, (log_young,), (jnp.ones(()),))
+        return log_young - jnp.vdot(slope, error) / jnp.vdot(slope, slope)
+
+    guess = jnp.log(truth[0] / 1.5)
+    for _ in range(8):
+        guess = improved(guess)
+    np.testing.assert_allclose(jnp.exp(guess), truth[0], rtol=1e-8)

@@ -1,0 +1,133 @@
+"""Equilibrium and modes of flexible and jointed bodies against mechanics."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp import ModelBuilder, Revolute, equilibrium, forward_kinematics, modes
+from jaxccp.ccp.solution import Status
+from jaxccp.flexible.ancf import SHAPES, box
+from jaxccp.flexible.loads import with_point_load, with_surface_load
+from jaxccp.flexible.moduli import isotropic, of_section, rectangle_shear_factor
+
+LENGTH, WIDTH, HEIGHT, YOUNG, POISSON, DENSITY = 1.0, 0.02, 0.01, 2e9, 0.3, 1500.0
+
+
+def beam(young, tip=(0.0, 0.0, 0.0), length=LENGTH, count=12):
+    """A cantilever of BEAM_3333 with a force at its tip."""
+    section = of_section(young, POISSON, jnp.full(2, rectangle_shear_factor(POISSON)))
+    size = jnp.stack([jnp.asarray(length, float), jnp.array(WIDTH), jnp.array(HEIGHT)])
+    made = box(SHAPES["beam_3333"], size, (count, 1, 1), section, DENSITY, clamped=("x0",))
+    return with_point_load(made, count - 1, (1, 0, 0), jnp.asarray(tip, float))
+
+
+@pytest.fixture(scope="module")
+def cantilever():
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    builder.add_family(beam(YOUNG))
+    return builder.build()
+
+
+def test_the_princeton_beam():
+    """Dowell & Traybar 1975; solids of ANSYS, as quoted for EXUDYN's geometricallyExactBeamTest."""
+    length, thick, wide, young = 0.508, 0.0123777, 0.0032024, 71.7e9
+    moduli = of_section(young, 0.31, jnp.full(2, rectangle_shear_factor(0.31)))
+    for load, deflection in ((8.896, 0.14625), (13.345, 0.20068)):
+        size = jnp.array([length, thick, wide])
+        made = box(SHAPES["beam_3333"], size, (24, 1, 1), moduli, 2700.0, clamped=("x0",))
+        made = with_point_load(made, 23, (1, 0, 0), jnp.array([0.0, 0.0, load]))
+        builder = ModelBuilder(gravity=(0, 0, 0))
+        builder.add_family(made)
+        model, state = builder.build()
+        rest = equilibrium(model, state)
+        assert rest.status == Status.CONVERGED
+        np.testing.assert_allclose(rest.state.position[-1, 2], deflection, rtol=3e-3)
+
+
+def test_it_is_differentiated_by_the_equilibrium(cantilever):
+    """The tip's way by modulus, load and length, far beyond small displacements."""
+    model, state = cantilever
+
+    def tip(inputs):
+        young, load, length = inputs
+        family = beam(young, (0.0, 0.0, load), length)
+        start = replace(state, families=(family.start(),))
+        rest = equilibrium(replace(model, families=(family,)), start)
+        return rest.state.position[-1], (rest.status, rest.state)
+
+    inputs = jnp.array([YOUNG, 4.0, 1.1])
+    found = jax.jit(tip)
+    (place, (status, rest)), (slope, _) = (
+        found(inputs),
+        jax.jit(jax.jacfwd(tip, has_aux=True))(inputs),
+    )
+    assert status == Status.CONVERGED and place[2] > 0.3
+    step = 1e-5
+    for i, column in enumerate(slope.T):
+        change = step * inputs[i]
+        central = found(inputs.at[i].add(change))[0] - found(inputs.at[i].add(-change))[0]
+        central = central / (2 * change)
+        np.testing.assert_allclose(column, central, atol=1e-6 * np.abs(central).max())
+    force = beam(*inputs[:1], (0.0, 0.0, inputs[1]), inputs[2]).force(
+        rest.families[0].q, jnp.zeros(3)
+    )
+    assert np.abs(force).max() < 1e-7
+
+
+def test_a_surface_load_is_that_of_a_plate_strip():
+    """q L⁴ / (8 E I) of a uniform load, of SHELL_3833 without Poisson's ratio."""
+    size, pressure = jnp.array([0.5, 0.1, 0.01]), 20.0
+    made = box(
+        SHAPES["shell_3833"], size, (6, 1, 1), isotropic(YOUNG, 0.0)[None], 1.0, clamped=("x0",)
+    )
+    made = with_surface_load(made, np.arange(6), 2, 1, jnp.array([0.0, 0.0, -pressure]))
+    np.testing.assert_allclose(made.load[made.layout.positions].sum(0), (0, 0, -pressure * 0.05))
+    q = made.start().q
+    change = jnp.linalg.solve(made.stiffness(q), made.force(q, jnp.zeros(3)))
+    moved = made.rates(change)[made.layout.frames]
+    bent = pressure * 0.1 * 0.5**4 / (8 * YOUNG * 0.1 * 0.01**3 / 12)
+    np.testing.assert_allclose(moved[-1, 2], -bent, rtol=1e-2)
+
+
+def test_modes_of_a_cantilever_are_those_of_a_beam(cantilever):
+    """Euler and Bernoulli's ω = β² √(E I / ρ A) / L², β = 1.8751, 4.6941."""
+    model, state = cantilever
+    found = modes(model, state, 4)
+    slow, fast = (np.sqrt(YOUNG * side**2 / (12 * DENSITY)) / LENGTH**2 for side in (HEIGHT, WIDTH))
+    expected = np.array([3.51602 * slow, 3.51602 * fast, 22.0345 * slow, 22.0345 * fast])
+    np.testing.assert_allclose(found.frequency, expected / (2 * np.pi), rtol=8e-3)
+    mass = model.families[0].inertia()
+    np.testing.assert_allclose(found.shape @ mass @ found.shape.T, np.eye(4), atol=1e-9)
+
+
+def test_a_pendulum_comes_to_hang_and_swings_as_it_should():
+    """A bar on a hinge from 1 rad: ω² = m g l / J."""
+    builder = ModelBuilder()
+    bar = builder.add_body(0.7, (0.02, 0.02, 0.001), (0, 0, -0.3))
+    builder.add_joint(Revolute((0, 1, 0)), 0, bar, anchor=(0, 0, 0), name="hinge")
+    model, state = builder.build()
+    rest = equilibrium(model, forward_kinematics(model, state, jnp.array([1.0])))
+    assert rest.status == Status.CONVERGED
+    np.testing.assert_allclose(rest.state.joint_positions, 0.0, atol=1e-9)
+    found = modes(model, rest.state)
+    square = 0.7 * 9.81 * 0.3 / (0.02 + 0.7 * 0.3**2)
+    np.testing.assert_allclose(found.frequency, [np.sqrt(square) / (2 * np.pi)], rtol=1e-9)
+    over = modes(model, forward_kinematics(model, state, jnp.array([np.pi])))
+    np.testing.assert_allclose(over.square, [-square], rtol=1e-9)
+
+
+def test_what_has_no_potential_is_refused():
+    builder = ModelBuilder()
+    nodes = builder.add_cable([(0, 0, 0), (0.1, 0, 0)], 0.002, 1e7, 1000.0)
+    bar = builder.add_body(0.7, (0.02, 0.02, 0.001), (0.3, 0, 0))
+    builder.add_joint(Revolute((0, 1, 0)), nodes[-1], bar, anchor=(0.1, 0, 0))
+    model, state = builder.build()
+    with pytest.raises(
+        ValueError, match=r"equilibrium knows no model with .*joints or tendons on frames"
+    ):
+        equilibrium(model, state)
+    with pytest.raises(ValueError, match="modes knows no model"):
+        modes(model, state)
