@@ -11,18 +11,25 @@ import pytest
 
 from jaxccp import (
     Box,
+    Capsule,
+    ConvexMesh,
+    Cylinder,
+    Ellipsoid,
     EulerImplicitLinearized,
+    HeightField,
     Material,
     ModelBuilder,
     Plane,
     Prismatic,
     Solid,
+    Sphere,
     Stop,
     box_of_tetrahedra,
     motor,
     rollout,
     velocity_servo,
 )
+from jaxccp.collision.detect import detect
 
 STOP = Stop(1e-11)
 HALF, FRICTION = 0.025, 0.5
@@ -216,3 +223,46 @@ def test_derivatives_through_contact_are_those_of_differences_also_in_a_batch(sl
     np.testing.assert_allclose(slope / size, central / size, atol=1e-6)
     back = jax.jit(jax.grad(lambda x: slide(x)[0] @ alone))(PARAMETERS)
     np.testing.assert_allclose(back * PARAMETERS, slope @ alone, rtol=1e-9)
+
+
+@pytest.mark.long
+def test_nodes_rest_on_every_kind_of_shape():
+    """A long block over six shapes and a height field, each under a row of nodes across."""
+    corners = 0.05 * np.array([[i & 1, i >> 1 & 1, i >> 2 & 1] for i in range(8)]) * 2 - 0.05
+    radius, width = 5e-4, 0.02
+    # A round one is lower under the two nodes than at its top.
+    low = np.sqrt((0.05 + radius) ** 2 - width**2) - 0.05
+    shapes = [
+        (Box((0.05, 0.05, 0.05)), radius),
+        (Sphere(0.05), low),
+        (Capsule(0.05, 0.03), radius),
+        (Cylinder(0.05, 0.05), radius),
+        (Ellipsoid((0.04, 0.05, 0.05)), low),
+        (ConvexMesh(corners), radius),
+        (HeightField(np.zeros((3, 3)), (0.05, 0.05)), radius - 0.05),
+    ]
+    builder = ModelBuilder(margin=2e-3)
+    fixed = []
+    for i, (shape, depth) in enumerate(shapes):
+        at = (0.2 * (i - 3), 0.0, -0.05 - depth)
+        turned = (np.sqrt(0.5), np.sqrt(0.5), 0, 0) if isinstance(shape, Capsule) else (1, 0, 0, 0)
+        fixed.append(builder.add_fixed(at, turned))
+        builder.add_shape(fixed[-1], shape)
+    points, tetrahedra = box_of_tetrahedra((0.6, width, width), (6, 1, 1))
+    frames = builder.add_soft_solid(
+        *(points, tetrahedra),
+        young=2e4,
+        poisson=0.3,
+        density=1000.0,
+        damping=0.05,
+        position=(0, 0, width),
+        radius=radius,
+    )
+    model, state = builder.build(max_contacts=40)
+    _, path = rollout(model, state, EulerImplicitLinearized(2e-3, stop=STOP), 100)
+    assert not path.report.solver.status.any() and not path.report.overflow.any()
+    pushed = np.asarray(path.report.contact_wrenches)[-1, :, 2]
+    assert np.all(pushed[np.array(fixed)] < -0.05)
+    gaps = jax.jit(jax.vmap(lambda at: detect(model, at).gap))(path.state)
+    assert gaps.min() > -1e-7
+    assert pushed[np.array(frames)].sum() > 0
