@@ -56,11 +56,11 @@ def over_a_peg():
     turn = (np.sqrt(0.5), np.sqrt(0.5), 0, 0)
     builder.add_shape(peg, Capsule(0.03, 0.2), quaternion=turn, material=rough)
     nodes = np.linspace([-0.2, 0, 0.29], [0.2, 0, 0.29], count + 1)
-    for body in builder.add_cable(nodes, radius, 2e6, 1100.0, 0.02, name="rope"):
+    for body in builder.add_cable(nodes, radius, 2e6, 1100.0, 0.3, name="rope"):
         builder.add_shape(body, Sphere(radius), material=rough)
-    model, state = builder.build(max_contacts=12)
+    model, state = builder.build(max_contacts=8)
     stop = Stop(1e-9)
-    final, path = rollout(model, state, EulerImplicitLinearized(2e-3, stop=stop), 1000)
+    final, path = rollout(model, state, EulerImplicitLinearized(5e-3, stop=stop), 500)
     return model, final, path
 
 
@@ -77,17 +77,6 @@ def test_a_cable_hangs_over_a_peg_by_hard_contacts(over_a_peg):
     assert not path.report.inverted.any() and not path.report.solver.status.any()
     kinetic, _potential = model.families[0].energy(*vars(final.families[0]).values(), model.gravity)
     assert kinetic < 1e-7
-
-
-def test_an_element_that_inverts_is_reported():
-    """A block whose corner is driven through the opposite side."""
-    builder = ModelBuilder(gravity=(0, 0, 0))
-    builder.add_beam((0.1, 0.02, 0.02), 1, 1e5, 0.3, 1000.0, element="beam_3243", name="block")
-    model, state = builder.build()
-    crushed = state.families[0].v.at[5].set(-40.0)
-    moving = replace(state, families=(replace(state.families[0], v=crushed),))
-    _final, path = rollout(model, moving, EulerImplicitLinearized(1e-2), 4)
-    assert path.report.inverted.max() == 1
 
 
 INPUTS = {"young": 1.6e6, "retardation": 2e-3, "area": 2.5e-5, "reach": 1.0, "load": 0.02}

@@ -1,0 +1,114 @@
+"""Cables, beams and shells of the builder: where they are, and what is refused."""
+
+from dataclasses import replace
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp import EulerImplicitLinearized, ModelBuilder, rollout
+from jaxccp.flexible import NodalFamily
+
+CABLE = {"nodes": [(0, 0, 0), (0.1, 0, 0), (0.2, 0, 0)], "radius": 0.01, "young": 1e6}
+CABLE |= {"density": 1000.0}
+SOLID = {"young": 1e6, "poisson": 0.3, "density": 1000.0, "damping": 0.01}
+
+
+def family(builder: ModelBuilder) -> NodalFamily:
+    model, _state = builder.build()
+    made = model.families[0]
+    assert isinstance(made, NodalFamily)
+    return made
+
+
+@pytest.mark.parametrize("element", ["beam_3243", "beam_3333"])
+def test_a_beam_is_placed_turned_and_held(element):
+    """It reaches 0.3 m along the world's y axis, with no strain and the mass of its volume."""
+    builder, turn = ModelBuilder(), (np.sqrt(0.5), 0, 0, np.sqrt(0.5))
+    pose = {"position": (1, 2, 3), "quaternion": turn, "clamped": ["x0"]}
+    nodes = builder.add_beam((0.3, 0.02, 0.01), 3, **SOLID, **pose, element=element, name="arm")
+    model, state = builder.build()
+    assert model.topology.bodies[nodes[0]] == "arm.0"
+    np.testing.assert_allclose(state.position[nodes[0]], (1, 2, 3), atol=1e-12)
+    np.testing.assert_allclose(state.position[nodes[-1]], (1, 2.3, 3), atol=1e-12)
+    np.testing.assert_allclose(np.abs(state.quaternion[nodes[1]] @ np.array(turn)), 1.0)
+    made = family(builder)
+    q = made.start().q
+    assert made.elastic_energy(q) < 1e-12
+    per_node = 12 if element == "beam_3243" else 9
+    assert len(q) == per_node * (len(nodes) - 1)
+    up = jnp.where(made.layout.positions, 1.0, 0.0)[made.layout.rows]
+    mass = jnp.einsum("ek,ekl,el->", up, made.elements.masses(), up)
+    np.testing.assert_allclose(mass, 1000.0 * 0.3 * 0.02 * 0.01)
+
+
+def test_a_curved_shell_has_the_area_of_a_cylinder():
+    """A quarter of a cylinder of radius 1 is its own reference."""
+
+    def quarter(point):
+        x, y, z = point
+        angle, radius = x, 1.0 - z
+        return jnp.stack([radius * jnp.sin(angle), y, 1.0 - radius * jnp.cos(angle)])
+
+    builder, size = ModelBuilder(), (np.pi / 2, 0.5, 0.02)
+    edge = builder.add_shell(size, (4, 1), **SOLID, clamped=["x0"], curve=quarter)
+    made = family(builder)
+    assert made.elastic_energy(made.start().q) < 1e-9
+    np.testing.assert_allclose(made.elements.points().weights.sum(), np.prod(size), rtol=1e-3)
+    np.testing.assert_allclose(made.position[made.layout.frames[-1]], (1, 0.5, 1), atol=1e-12)
+    assert len(edge) == 23
+
+
+def test_an_element_that_is_inside_out_is_reported():
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    builder.add_beam((0.1, 0.02, 0.02), 1, **SOLID, element="beam_3243")
+    model, state = builder.build()
+    flipped = state.families[0].q.at[12].set(-0.05)
+    start = replace(state, families=(replace(state.families[0], q=flipped),))
+    stepper = EulerImplicitLinearized(1e-6)
+    for at, expected in ((state, 0), (start, 1)):
+        _final, path = rollout(model, at, stepper, 2)
+        np.testing.assert_array_equal(path.report.inverted, expected)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"radius": 0.0}, r"cable 'rope': radius \[m\] must be positive"),
+        ({"young": -1e6}, r"cable 'rope': Young's modulus \[Pa\] must be positive"),
+        ({"density": np.nan}, "cable 'rope': density"),
+        ({"damping": -1.0}, r"cable 'rope': damping \[s\]"),
+        ({"nodes": [(0, 0, 0)]}, "cable 'rope': nodes must be two or more"),
+        (
+            {"nodes": [(0, 0, 0), (1, 0, 0), (1, 0, 0)]},
+            "cable 'rope': element 1 has no length: nodes 1 and 2 are the same",
+        ),
+        ({"nodes": [(0, 0, 0), (1, 0, 0), (0, 0, 0)]}, "elements 0 and 1 turn back at node 1"),
+        ({"pinned": [3]}, "there is no node 3; it has 3"),
+    ],
+)
+def test_a_cable_that_cannot_be_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        ModelBuilder().add_cable(**{**CABLE, **changes}, name="rope")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"size": (1.0, 0.1, 0.0)}, r"shell 'wing': thickness \[m\] must be positive"),
+        ({"young": -1.0}, "shell 'wing': Young's modulus"),
+        ({"poisson": 0.5}, "shell 'wing': Poisson's ratio must be above −1 and below 0.5, not 0.5"),
+        ({"elements": (0, 1)}, "shell 'wing': there must be 1 element or more, not 0"),
+        ({"elements": (2,)}, "shell 'wing': elements must be two numbers"),
+        ({"clamped": ["left"]}, "shell 'wing': 'left' is not one of x0"),
+        ({"element": "shell_3423"}, "element 'shell_3423' is not one of .*; did you mean"),
+        (
+            {"curve": lambda point: point * jnp.array([1.0, -1.0, 1.0])},
+            "shell 'wing': element 0 is inverted in the reference",
+        ),
+    ],
+)
+def test_a_shell_that_cannot_be_is_refused(changes, message):
+    given = {"size": (1.0, 0.1, 0.01), "elements": (2, 1), **SOLID, **changes}
+    with pytest.raises(ValueError, match=message):
+        ModelBuilder().add_shell(**given, name="wing")
