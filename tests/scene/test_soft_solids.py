@@ -1,12 +1,14 @@
 """Soft solids in the builder: where they are, how they move, and what is refused."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from jaxccp import Box, ModelBuilder, Sphere, box_of_tetrahedra
 
 MESH = box_of_tetrahedra((0.1, 0.1, 0.1), (2, 2, 2))
-NUMBERS = {"young": 1e5, "poisson": 0.4, "density": 1e3}
+NUMBERS: dict[str, Any] = {"young": 1e5, "poisson": 0.4, "density": 1e3}
 
 
 def test_a_solid_stands_and_moves_as_it_is_told():

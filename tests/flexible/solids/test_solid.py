@@ -85,6 +85,30 @@ def test_a_bar_in_tension_stretches_by_hookes_law(law):
     np.testing.assert_allclose(moved[:, 1:], -POISSON * strain * rest[:, 1:], atol=1e-15)
 
 
+def test_a_cantilever_sags_as_a_beam_the_better_the_finer_it_is():
+    """Under its weight w per length: w L⁴/(8 E I) + w L²/(2 k G A). Linear tetrahedra are stiffer
+    in bending, to second order in their size."""
+    edge, length, young = 0.04, 0.2, 1e6
+    gravity, h = jnp.array([0.0, 0.0, -0.1]), 1e4  # so long a step that M̂ is h² K
+    weight, shear = DENSITY * 0.1 * edge**2, 5 / 6 * young / (2 * (1 + POISSON)) * edge**2
+    beam = weight * length**4 / (8 * young * edge**4 / 12) + weight * length**2 / (2 * shear)
+    errors = []
+    for fine in (1, 2):
+        half = np.array([length, edge, edge]) / 2
+        points, cells = box_of_tetrahedra(half, np.array([10, 2, 2]) * fine)
+        root, tip = (np.flatnonzero(np.isclose(points[:, 0], x)) for x in (-half[0], half[0]))
+        solid = soft_solid(points, cells, young, POISSON, DENSITY, held=root)
+
+        def static(solid: Solid):
+            q = solid.start().q
+            root = solid.root(q, h)
+            force = root.whiten(solid.force(q, gravity)[None])[0]
+            return solid.rates(h * h * root.velocities(force))
+
+        errors.append(1 + float(jax.jit(static)(solid)[tip, 2].mean()) / beam)
+    assert 0 < errors[1] < 0.15 and 2.2 < errors[0] / errors[1] < 4.5
+
+
 def test_a_free_step_conserves_momentum_and_little_energy_is_lost(law):
     """A block that is strained, spins and moves: momenta to rounding, energy to first order."""
     solid = block(law, velocity=(0.3, -0.2, 0.1))
