@@ -95,7 +95,7 @@ def test_a_cantilever_sags_as_a_beam_the_better_the_finer_it_is():
     errors = []
     for fine in (1, 2):
         half = np.array([length, edge, edge]) / 2
-        points, cells = box_of_tetrahedra(half, np.array([10, 2, 2]) * fine)
+        points, cells = box_of_tetrahedra(half, (10 * fine, 2 * fine, 2 * fine))
         root, tip = (np.flatnonzero(np.isclose(points[:, 0], x)) for x in (-half[0], half[0]))
         solid = soft_solid(points, cells, young, POISSON, DENSITY, held=root)
 
