@@ -21,6 +21,7 @@ from jaxccp.dynamics import (
     tangent_names,
     with_capacity,
 )
+from jaxccp.flexible.solids import Solid, box_of_tetrahedra, read_tetrahedra
 from jaxccp.io import load
 from jaxccp.math.devices import use_all_cores
 from jaxccp.model import (
@@ -96,6 +97,7 @@ __all__ = [
     "Sensor",
     "Site",
     "Slide",
+    "Solid",
     "Sphere",
     "Spherical",
     "State",
@@ -104,6 +106,7 @@ __all__ = [
     "Universal",
     "accelerations",
     "add_shaft",
+    "box_of_tetrahedra",
     "close_loops",
     "coordinates",
     "difference",
@@ -122,6 +125,7 @@ __all__ = [
     "motor",
     "position_servo",
     "raise_for_derivative",
+    "read_tetrahedra",
     "retract",
     "rollout",
     "rollout_batch",

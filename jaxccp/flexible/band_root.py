@@ -52,7 +52,7 @@ class BandRoot(MassRoot):
         number, width = self.inverse.shape[:2]
         flat = rows.reshape(-1, self.count)
         filled = jnp.pad(flat, ((0, 0), (0, number * width - self.count)))
-        tiles = filled.reshape(-1, number, width).transpose(1, 0, 2)
+        tiles = filled.reshape(len(flat), number, width).transpose(1, 0, 2)
         over = self.inverse, self.beside, tiles
         _, done = lax.scan(step, jnp.zeros_like(tiles[0]), over, reverse=reverse)
         whole = done.transpose(1, 0, 2).reshape(len(flat), number * width)[:, : self.count]

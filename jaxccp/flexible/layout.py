@@ -28,11 +28,17 @@ class Layout(ByContent):
     """The gradients that turn the frames, two at most: the frames' axis (0, 1, 2) that is along the
     gradient, exactly for the first, and for each frame the row of the n. Without, none turns.
     """
+    order: np.ndarray | None = None
+    """The order of the n in the velocities, so that those that an element joins are near one
+    another; as they are numbered when None."""
 
     @cached_property
     def free(self) -> np.ndarray:
-        """Components that move, counted row by row [nv]."""
-        return np.flatnonzero(~self.held)
+        """Component that each velocity moves, counted row by row [nv]."""
+        every = np.arange(self.held.size).reshape(self.held.shape)
+        if self.order is not None:
+            every = every[self.order]
+        return every[~self.held.reshape(-1)[every]]
 
     @cached_property
     def columns(self) -> np.ndarray:

@@ -41,3 +41,8 @@ def inverse_root(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b 3 3"]:
     o = jnp.zeros_like(c00)
     rows = [[k00, k01, k02], [o, k11, k12], [o, o, k22]]
     return jnp.stack([jnp.stack(row, axis=-1) for row in rows], axis=-2)
+
+
+def determinant(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b"]:
+    """det a, by products, so that its derivatives are finite where it is 0."""
+    return jnp.sum(a[..., 0, :] * jnp.cross(a[..., 1, :], a[..., 2, :]), axis=-1)

@@ -1,13 +1,16 @@
 """The part of the builder that adds flexible bodies."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 
 from jaxccp.model.family import Family
+from jaxccp.model.material import Material
+from jaxccp.model.shapes import Shape
 from jaxccp.scene import flexible_bodies
 from jaxccp.scene.flexible_bodies import Curve
 from jaxccp.scene.frames import IDENTITY, ORIGIN
+from jaxccp.scene.soft_solids import node_sphere, placed_solid
 
 
 class FlexibleBuilder:
@@ -17,6 +20,17 @@ class FlexibleBuilder:
 
     def add_family(self, family: Family, name: str | None = None) -> list[int]:
         """Add what moves by velocities of its own, and return the indices of its frames."""
+        raise NotImplementedError
+
+    def add_shape(
+        self,
+        body: int | str,
+        shape: Shape,
+        position: Sequence[float] | np.ndarray = ORIGIN,
+        quaternion: Sequence[float] | np.ndarray = IDENTITY,
+        material: Material | None = None,
+    ) -> int:
+        """Attach a shape to a body and return the shape's index."""
         raise NotImplementedError
 
     def add_cable(
@@ -138,3 +152,63 @@ class FlexibleBuilder:
             "shell", own, element, size, elements, material, clamped, pinned, pose, curve
         )
         return self.add_family(made, own)
+
+    def add_soft_solid(
+        self,
+        points: np.ndarray,
+        tetrahedra: np.ndarray,
+        young: float,
+        poisson: float,
+        density: float,
+        damping: float = 0.0,
+        law: str = "neo-hookean",
+        position: Sequence[float] | np.ndarray = ORIGIN,
+        quaternion: Sequence[float] | np.ndarray = IDENTITY,
+        velocity: Sequence[float] | np.ndarray = ORIGIN,
+        angular_velocity: Sequence[float] | np.ndarray = ORIGIN,
+        held: Iterable[int] = (),
+        radius: float | None = None,
+        material: Material | None = None,
+        name: str | None = None,
+    ) -> list[int]:
+        """Add a solid of linear tetrahedra and return the bodies that the nodes of its surface are,
+        in their order. :func:`jaxccp.box_of_tetrahedra` makes points and tetrahedra,
+        :func:`jaxccp.read_tetrahedra` reads them.
+
+        A node touches others by a small sphere, which does not turn. The surface between nodes
+        touches nothing: what is smaller than its triangles may pass.
+
+        Args:
+            points: of the nodes [n 3], in the solid's frame [m]; nothing is strained there.
+            tetrahedra: nodes of each element [e 4]; seen from the last, the others are
+                counter-clockwise.
+            young: Young's modulus [Pa].
+            poisson: Poisson's ratio, above −1 and below ½.
+            density: [kg/m³]
+            damping: α of Kelvin and Voigt's law [s].
+            law: one of :data:`jaxccp.flexible.solids.laws.LAWS`.
+            position: of the solid's frame, world [m].
+            quaternion: orientation of the solid's frame, (w, x, y, z).
+            velocity: of the frame's origin, world [m/s].
+            angular_velocity: of all nodes about it, world axes [rad/s].
+            held: nodes that never move.
+            radius: of the spheres [m]; a hundredth of the surface's shortest edge when None.
+            material: of the surface; the default material when None.
+            name: unique; ``solid<i>`` when None. The bodies are ``name.0``, ``name.1``, …
+        """
+        own = name or f"solid{len(self._families)}"
+        what = f"soft solid {own!r}"
+        solid = placed_solid(
+            what,
+            (points, tetrahedra),
+            (young, poisson, density, damping),
+            law,
+            (position, quaternion),
+            (velocity, angular_velocity),
+            held,
+        )
+        sphere = node_sphere(what, solid, radius)
+        frames = self.add_family(solid, own)
+        for frame in frames:
+            self.add_shape(frame, sphere, material=material)
+        return frames

@@ -1,0 +1,64 @@
+"""What all laws of elastic solids have in common."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float
+
+from jaxccp.flexible.law import Law
+from jaxccp.flexible.solids.positive_part import positive_part
+from jaxccp.math import linear3
+from jaxccp.math.batching import anywhere
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Hyperelastic(Law):
+    """An isotropic law that is Hooke's where F = I, with energy 0 there. ``y`` are the columns of
+    the deformation gradient F."""
+
+    mu: Float[Array, ""]
+    """Lamé's second constant, the shear modulus [Pa]."""
+    lam: Float[Array, ""]
+    """Lamé's first constant [Pa]."""
+    retardation: Float[Array, ""]
+    """α [s]: damping after Kelvin and Voigt, with α times the stiffness that steps are implicit in.
+    """
+
+    def dissipation(self, y: Float[Array, "3 3"], rate: Float[Array, "3 3"]) -> Float[Array, ""]:
+        return 0.5 * jnp.einsum("mi,minj,nj->", rate, self.viscosity(y), rate)
+
+    def convex(self, y: Float[Array, "3 3"]) -> Float[Array, "3 3 3 3"]:
+        """(Q H Q)₊: the second derivative H on all changes of F but rotations, without its negative
+        eigenvalues.
+
+        A rotation costs no energy, but turns the stress, so that H alone would take angular
+        momentum out of a step that is implicit in it; this is 0 on every rotation.
+        """
+        spin = -linear3.cross_matrix(y).reshape(9, 3)
+        square = jnp.sum(y * y)
+        eye = jnp.eye(3, dtype=y.dtype)
+        # Singular where all is on a line: the rotations about it change nothing.
+        least = float(jnp.finfo(y.dtype).eps) * (square + 1.0)
+        gram = linear3.inverse((square + least) * eye - y.T @ y)
+        eye_9 = jnp.eye(9, dtype=y.dtype)
+        rest = eye_9 - spin @ gram @ spin.T
+        matrix = rest @ self.stiffness(y).reshape(9, 9) @ rest
+        # Mostly it is definite, which Cholesky's factors tell for less than eigenvalues cost.
+        size = lax.stop_gradient(jnp.trace(matrix))
+        factor = jnp.linalg.cholesky(lax.stop_gradient(matrix + size * (eye_9 - rest)))
+        indefinite = ~jnp.all(jnp.isfinite(factor))
+        matrix = lax.cond(
+            anywhere(indefinite),
+            lambda: jnp.where(indefinite, positive_part(matrix), matrix),
+            lambda: matrix,
+        )
+        return matrix.reshape(3, 3, 3, 3)
+
+    def viscosity(self, y: Float[Array, "3 3"]) -> Float[Array, "3 3 3 3"]:
+        return self.retardation * self.convex(y)
+
+    def ratio(self, y: Float[Array, "3 3"]) -> Float[Array, ""]:
+        return linear3.determinant(y)

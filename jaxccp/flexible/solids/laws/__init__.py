@@ -1,0 +1,7 @@
+"""Laws of elastic solids by name; each is a file and a line here."""
+
+from jaxccp.flexible.solids.hyperelastic import Hyperelastic
+from jaxccp.flexible.solids.laws.corotational import Corotational
+from jaxccp.flexible.solids.laws.neo_hookean import NeoHookean
+
+LAWS: dict[str, type[Hyperelastic]] = {"corotational": Corotational, "neo-hookean": NeoHookean}

@@ -1,0 +1,47 @@
+"""Meshes of tetrahedra in files."""
+
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from jaxccp.flexible.solids.mesh import checked_mesh
+
+BELOW = ("vertex", "line", "triangle")
+"""Cells that mark points, edges and faces of the tetrahedra, and are no part of the solid."""
+
+
+def read_tetrahedra(path: Path | str) -> tuple[Float[np.ndarray, "n 3"], Int[np.ndarray, "e 4"]]:
+    """Points and elements of a file, as they are in it: any format of meshio (Gmsh, VTK, Abaqus,
+    Medit, …).
+
+    Raises:
+        FileNotFoundError: there is no such file.
+        ImportError: meshio is not installed.
+        ValueError: meshio cannot read it; there are no tetrahedra, or other solids beside them; or
+            the mesh is not sound (:func:`jaxccp.flexible.solids.mesh.checked_mesh`).
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    try:
+        meshio: Any = import_module("meshio")  # an optional package
+    except ModuleNotFoundError as error:
+        raise ImportError("reading tetrahedra needs meshio: pip install 'jaxccp[mesh]'") from error
+    try:
+        mesh = meshio.read(path)
+    # Some of its readers end the program where they find nothing that they know.
+    except (Exception, SystemExit) as error:
+        raise ValueError(f"{path}: meshio cannot read it as a mesh: {error}") from error
+    other = sorted({block.type for block in mesh.cells} - {"tetra", *BELOW})
+    if other:
+        raise ValueError(
+            f"{path}: has cells of type {', '.join(other)}; solids are of tetrahedra with four "
+            "nodes alone: mesh it again with linear tetrahedra"
+        )
+    blocks = [block.data for block in mesh.cells if block.type == "tetra"]
+    if not blocks:
+        raise ValueError(f"{path}: has no tetrahedra")
+    return checked_mesh(str(path), mesh.points, np.concatenate(blocks))

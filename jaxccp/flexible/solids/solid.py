@@ -1,0 +1,122 @@
+"""Solids of tetrahedra as a family."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.flexible.layout import Layout
+from jaxccp.flexible.nodal import NodalFamily
+from jaxccp.flexible.solids.laws import LAWS
+from jaxccp.flexible.solids.mesh import boundary, checked_mesh, lengthwise
+from jaxccp.flexible.solids.tetrahedra import Tetrahedra
+from jaxccp.names import unknown
+
+ORIGIN = (0.0, 0.0, 0.0)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Solid(NodalFamily):
+    """A solid whose steps are implicit in the positive semidefinite K of its law.
+
+    That K is 0 on motions without deformation, so that a step without contact conserves linear and
+    angular momentum to rounding.
+    """
+
+    elements: Tetrahedra
+
+    def _definite(self, q: Float[Array, " nv"], h: Array | float) -> Float[Array, "e 4 3 4 3"]:
+        return self._implicit(q, h, "convex")
+
+
+def soft_solid(
+    points: Float[np.ndarray, "n 3"],
+    tetrahedra: np.ndarray,
+    young: float,
+    poisson: float,
+    density: float,
+    damping: float = 0.0,
+    law: str = "neo-hookean",
+    velocity: Sequence[float] | np.ndarray = ORIGIN,
+    held: Iterable[int] = (),
+    what: str = "soft solid",
+) -> Solid:
+    """A solid of linear tetrahedra, without strain where its points are; its frames are the nodes
+    of its surface, in their order.
+
+    Args:
+        points: of the nodes, world [m].
+        tetrahedra: nodes of each element [e 4]; seen from the last, the others counter-clockwise.
+        young: Young's modulus [Pa], positive.
+        poisson: ratio of Poisson, above −1 and below ½.
+        density: [kg/m³], positive.
+        damping: α of Kelvin and Voigt's law [s], not negative: the viscous stress is α times the
+            rate of the elastic one.
+        law: name of one of :data:`jaxccp.flexible.solids.laws.LAWS`.
+        velocity: of all nodes, or of each [n 3], world [m/s].
+        held: nodes that never move.
+        what: what the message of an error begins with.
+
+    Raises:
+        ValueError: for numbers that are not physical, an unknown law or node, and meshes that
+            :func:`jaxccp.flexible.solids.mesh.checked_mesh` refuses.
+    """
+    points, tetrahedra = checked_mesh(what, points, tetrahedra)
+    _reject_numbers(what, young, poisson, density, damping)
+    if law not in LAWS:
+        raise ValueError(f"{what}: law {unknown(law, LAWS)}")
+    fixed = np.zeros(points.shape, bool)
+    fixed[_nodes(what, held, len(points))] = True
+    moving = np.array(velocity, float)
+    if moving.shape not in ((3,), points.shape) or not np.isfinite(moving).all():
+        raise ValueError(
+            f"{what}: velocity [m/s] must be 3 finite numbers, or those of {len(points)} nodes"
+        )
+    moving = np.where(fixed, 0.0, moving)
+    surface = np.unique(boundary(what, tetrahedra))
+    layout = Layout(
+        tetrahedra, fixed, np.ones(len(points), bool), surface, order=lengthwise(points)
+    )
+    position = jnp.asarray(points, float)
+    return Solid(
+        Tetrahedra(
+            position,
+            young=jnp.asarray(young, float),
+            poisson=jnp.asarray(poisson, float),
+            density=jnp.asarray(density, float),
+            retardation=jnp.asarray(damping, float),
+            layout=layout,
+            law=law,
+        ),
+        position,
+        jnp.asarray(moving, float),
+        jnp.zeros_like(position),
+        layout,
+    )
+
+
+def _reject_numbers(
+    what: str, young: float, poisson: float, density: float, damping: float
+) -> None:
+    for name, value in (("young [Pa]", young), ("density [kg/m³]", density)):
+        if not (np.isfinite(value) and value > 0):
+            raise ValueError(f"{what}: {name} must be positive and finite, not {value!r}")
+    if not -1 < poisson < 0.5:
+        raise ValueError(
+            f"{what}: poisson must be above -1 and below 0.5, not {poisson!r}; what keeps its "
+            "volume has 0.45 to 0.49, beyond which linear tetrahedra lock"
+        )
+    if not (np.isfinite(damping) and damping >= 0):
+        raise ValueError(f"{what}: damping [s] must be finite and not negative, not {damping!r}")
+
+
+def _nodes(what: str, given: Iterable[int], count: int) -> np.ndarray:
+    nodes = np.array(list(given), int)
+    outside = nodes[(nodes < 0) | (nodes >= count)]
+    if len(outside):
+        raise ValueError(f"{what}: held: there is no node {outside[0]}, but {count}, from 0")
+    return nodes

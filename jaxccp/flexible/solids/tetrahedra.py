@@ -1,0 +1,54 @@
+"""Linear tetrahedra."""
+
+from dataclasses import dataclass, field
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.flexible.elements import Elements, Points
+from jaxccp.flexible.layout import Layout
+from jaxccp.flexible.solids.laws import LAWS
+from jaxccp.math import linear3
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Tetrahedra(Elements):
+    """Elements in which the deformation gradient is constant, with a quarter of their mass at each
+    node (lumped): the matrix M is diagonal, mass and its centre are exact."""
+
+    rest: Float[Array, "n 3"]
+    """The nodes where nothing is strained [m]."""
+    young: Float[Array, ""]
+    """Young's modulus [Pa]."""
+    poisson: Float[Array, ""]
+    """Poisson's ratio."""
+    density: Float[Array, ""]
+    """Of the reference [kg/m³]."""
+    retardation: Float[Array, ""]
+    """α of Kelvin and Voigt's damping [s]."""
+    layout: Layout = field(metadata={"static": True})
+    law: str = field(metadata={"static": True})
+    """Name in :data:`jaxccp.flexible.solids.laws.LAWS`."""
+
+    def points(self) -> Points:
+        slopes, volume = self._shapes()
+        mu = 0.5 * self.young / (1.0 + self.poisson)
+        lam = 2.0 * mu * self.poisson / (1.0 - 2.0 * self.poisson)
+        shape = len(volume), 1
+        constants = (jnp.broadcast_to(one, shape) for one in (mu, lam, self.retardation))
+        return Points(slopes[:, None], volume[:, None], LAWS[self.law](*constants))
+
+    def masses(self) -> Float[Array, "e 4 4"]:
+        """A quarter at each node: the mass and its centre are those of the element."""
+        _slopes, volume = self._shapes()
+        return (0.25 * self.density * volume)[:, None, None] * jnp.eye(4, dtype=volume.dtype)
+
+    def _shapes(self) -> tuple[Float[Array, "e 3 4"], Float[Array, " e"]]:
+        """Slopes of the shape functions along the three directions, and volumes [m³]."""
+        corner = self.rest[self.layout.rows]
+        edges = corner[:, 1:] - corner[:, :1]
+        inverse = linear3.inverse(edges)
+        slopes = jnp.concatenate([-jnp.sum(inverse, axis=2, keepdims=True), inverse], axis=2)
+        return slopes, linear3.determinant(edges) / 6.0

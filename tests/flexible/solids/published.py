@@ -1,0 +1,15 @@
+"""First Piola–Kirchhoff stresses of elastic laws, by the formulas of the papers that name them."""
+
+import numpy as np
+from scipy.linalg import polar
+
+
+def stress(name: str, f: np.ndarray, mu: float, lam: float) -> np.ndarray:
+    """Of a deformation gradient without inversion, for Lamé's constants."""
+    if name == "corotational":
+        r, s = polar(f)
+        return 2 * mu * (f - r) + lam * np.trace(s - np.eye(3)) * r
+    a, b = 4 / 3 * mu, lam + 5 / 6 * mu
+    alpha = 1 + a / b - a / (4 * b)
+    cofactor = np.linalg.det(f) * np.linalg.inv(f).T
+    return a * (1 - 1 / (np.sum(f * f) + 1)) * f + b * (np.linalg.det(f) - alpha) * cofactor

@@ -1,0 +1,61 @@
+"""Soft solids in the builder: where they are, how they move, and what is refused."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jaxccp import Box, ModelBuilder, Sphere, box_of_tetrahedra
+
+MESH = box_of_tetrahedra((0.1, 0.1, 0.1), (2, 2, 2))
+NUMBERS: dict[str, Any] = {"young": 1e5, "poisson": 0.4, "density": 1e3}
+
+
+def test_a_solid_stands_and_moves_as_it_is_told():
+    builder = ModelBuilder()
+    builder.add_solid(Box((0.1, 0.1, 0.1)), 1.0)
+    turned = np.sqrt([0.5, 0, 0, 0.5])
+    frames = builder.add_soft_solid(
+        *MESH,
+        **NUMBERS,
+        position=(1, 2, 3),
+        quaternion=turned,
+        velocity=(0.1, 0.2, 0.3),
+        angular_velocity=(0, 0, 2),
+        held=[0],
+        name="jelly",
+    )
+    assert len(frames) == 26
+    model, state = builder.build()
+    outer = np.flatnonzero(np.any(np.abs(MESH[0]) > 0.05, axis=1))
+    arm = MESH[0][outer][:, [1, 0, 2]] * [-1, 1, 1]
+    np.testing.assert_allclose(state.position[np.array(frames)], np.add(arm, [1, 2, 3]), atol=1e-7)
+    moving = np.array([0.1, 0.2, 0.3]) + np.cross([0, 0, 2], arm)
+    moving[0] = 0.0
+    np.testing.assert_allclose(state.velocity[np.array(frames)], moving, atol=1e-6)
+    assert model.topology.body("jelly.0") == frames[0]
+    spheres = np.isin(model.topology.shape_body, frames)
+    assert {*np.array(model.topology.shapes)[spheres]} == {Sphere(1.0).kind}
+    np.testing.assert_allclose(model.shapes.radius[spheres], 1e-3, rtol=1e-6)
+    # Nodes of a solid do not touch each other.
+    for group in model.topology.pairs:
+        bodies = model.topology.shape_body[np.stack([group.first, group.second])]
+        assert not np.isin(bodies, frames).all(axis=0).any()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"poisson": 0.5}, "poisson"),
+        ({"position": (0, 0)}, "position"),
+        ({"quaternion": (1, 1, 0, 0)}, "quaternion"),
+        ({"angular_velocity": (0, np.inf, 0)}, "angular_velocity"),
+        ({"radius": 0.0}, "radius"),
+        ({"tetrahedra": MESH[1][:, [1, 0, 2, 3]]}, "element 0 .* is inverted"),
+        ({"points": MESH[0][:, :2]}, "points must be n × 3"),
+    ],
+)
+def test_what_is_wrong_is_named(change, message):
+    given = {"points": MESH[0], "tetrahedra": MESH[1], "name": "jelly"} | NUMBERS | change
+    with pytest.raises(ValueError, match=f"^soft solid 'jelly': .*{message}"):
+        ModelBuilder().add_soft_solid(**given)
