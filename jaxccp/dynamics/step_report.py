@@ -65,11 +65,9 @@ def report(
     after: State,
 ) -> StepReport:
     """The report of a step with these contacts and forces to the state ``after``."""
-    candidates, overflow = contacts.candidates, contacts.found > contacts.gap.shape[0]
+    candidates = contacts.candidates
     if smooth is not None:
-        soft = smooth.contacts
-        candidates = jnp.concatenate([candidates, soft.candidates])
-        overflow = overflow | (soft.found > soft.gap.shape[0])
+        candidates = jnp.concatenate([candidates, smooth.contacts.candidates])
         contact_wrenches = contact_wrenches + smooth.wrenches
     crowded = jnp.any(candidates > _room(model))
     # Where no rows were left to solve for, nobody has looked yet.
@@ -78,11 +76,14 @@ def report(
     invalid = jnp.maximum(statistics.derivative, DerivativeStatus.INVALID)
     derivative = jnp.where(finite, statistics.derivative, invalid)
     statistics = replace(statistics, status=status, derivative=derivative)
+    overflow = (contacts.found > contacts.gap.shape[0]) | crowded
+    if smooth is not None:
+        overflow = overflow | (smooth.contacts.found > smooth.contacts.gap.shape[0])
     return StepReport(
         statistics,
         contacts.found,
         candidates,
-        overflow | crowded,
+        overflow,
         recovery,
         reactions,
         tendon_forces,
