@@ -11,8 +11,7 @@ def _coefficients(touch: Touch) -> Coefficients:
     2 ζ √(m* k) rebounds with e (Machado, Moreira, Flores & Lankarani, Mech. Mach. Theory 53, 2012;
     Chrono's Hooke model)."""
     if touch.coefficients is not None:
-        k_n, g_n, k_t, g_t = touch.coefficients.T
-        return Coefficients(k_n, touch.mass * g_n, k_t, touch.mass * g_t)
+        return Coefficients(*touch.coefficients.T)
     scale = 16 / 15 * jnp.sqrt(touch.radius) * touch.young
     k = scale * (touch.mass * touch.characteristic_speed**2 / scale) ** 0.2
     g = 2 * touch.damping_ratio * jnp.sqrt(touch.mass * k)

@@ -43,11 +43,11 @@ class SmoothCoefficients:
     normal_stiffness: float
     """[N/m]"""
     normal_damping: float = 0.0
-    """Per effective mass of the two bodies [1/s], as in Chrono."""
+    """[N s/m]"""
     tangential_stiffness: float = 0.0
     """[N/m]"""
     tangential_damping: float = 0.0
-    """Per effective mass [1/s]."""
+    """[N s/m]"""
     adhesion: float = 0.0
     """As :attr:`SmoothMaterial.adhesion`."""
 

@@ -30,7 +30,7 @@ class Touch:
     shear: Float[Array, " c"]
     """G*, 1/G* = Σ 2 (2 − ν) (1 + ν) / E [Pa]."""
     coefficients: Float[Array, "c 4"] | None
-    """k_n, g_n / m*, k_t and g_t / m* of surfaces that are given these instead of moduli."""
+    """k_n, g_n, k_t and g_t of surfaces that are given these instead of moduli."""
 
     @property
     def damping_ratio(self) -> Float[Array, " c"]:
