@@ -1,10 +1,11 @@
 """Penalty forces: what surfaces that overlap do to each other, as a function of state and memory.
 
-    f_n = k_n δ + g_n δ̇ − adhesion        along the normal
-    f_t = −(k_t s + g_t v), ‖f_t‖ ≤ μ (k_n δ + g_n δ̇)₊        across it
+    f_n = k_n δ + φ g_n δ̇ − φ adhesion        along the normal
+    f_t = −(k_t s + g_t v), ‖f_t‖ ≤ μ (k_n δ + φ g_n δ̇)₊        across it
 
 for overlap δ, slip velocity v and stretch s, the slip since the surfaces met, as far as friction
-holds it. Spinning and rolling are resisted by dashpots with bounds in proportion to the same force.
+holds it. φ is the part of a step in which the surfaces overlap (:func:`_present`). Spinning and
+rolling are resisted by dashpots with bounds in proportion to the same force.
 """
 
 from dataclasses import dataclass, replace
@@ -102,9 +103,11 @@ def smooth_forces(
     touch = _touch(model, table, contacts, approach)
     law = NORMAL[smooth.normal]
     springs = law.coefficients(touch)
-    pressing = springs.normal_stiffness * touch.overlap + springs.normal_damping * closing
+    present = _present(touch.overlap, closing, elapsed)
+    damping = present * springs.normal_damping * closing
+    pressing = springs.normal_stiffness * touch.overlap + damping
     strength = jnp.minimum(*_sides(table.adhesion, contacts, 0.0))
-    normal = pressing - ADHESION[smooth.adhesion](strength, touch.radius)
+    normal = pressing - present * ADHESION[smooth.adhesion](strength, touch.radius)
 
     bound = contacts.friction * jnp.maximum(pressing, 0.0)
     if law.by_speed:
@@ -116,7 +119,7 @@ def smooth_forces(
         start = _carried(known, action.frame, turn, springs.tangential_stiffness)
         if smooth.tangential == "one-step":
             start = jnp.zeros_like(start)
-        stretch = start + elapsed * slip
+        stretch = start + (elapsed * present)[:, None] * slip
         if smooth.tangential == "none":
             stretch = jnp.zeros_like(start)
         friction, stretch, slides = _friction(springs, stretch, slip, bound)
@@ -175,6 +178,18 @@ def _touch(
         shear=_in_series(*_sides(shear, contacts)),
         coefficients=None if given is None else _in_series(*_sides(given, contacts)),
     )
+
+
+def _present(
+    overlap: Float[Array, " c"], closing: Float[Array, " c"], elapsed: Float[Array, ""] | float
+) -> Float[Array, " c"]:
+    """The part of a step in which surfaces overlap that meet or part in it: δ / (h |δ̇|), 1 for all
+    others. Dashpots and adhesion, which begin with a jump, would else act for whole steps: then
+    the derivative of the sum over steps would not be that of the motion, however short the steps.
+    """
+    travel = elapsed * jnp.abs(closing)
+    brief = travel > overlap
+    return jnp.where(brief, overlap / jnp.where(brief, travel, 1.0), 1.0)
 
 
 def _sides(column: Array, contacts: Contacts, fill: float = 1.0) -> tuple[Array, Array]:
