@@ -85,7 +85,9 @@ def test_a_bounce_has_the_derivative_that_mechanics_gives_it(law: str) -> None:
     slopes, by_height = jax.jit(jax.grad(upwards, argnums=(0, 1)))(START, jnp.zeros(()))
     forward = jax.jit(jax.jacfwd(upwards))(START, jnp.zeros(()))
     np.testing.assert_allclose(slopes, forward, rtol=1e-9, atol=1e-12)
-    np.testing.assert_allclose(slopes * START, [0.6, 0, 0, 0.6, 0, 0], atol=8e-3)
+    # Hertz's dashpot begins with δ^¼, which no sum over steps follows well.
+    within = {"hooke": 4e-3, "hertz": 1.2e-2}[law]
+    np.testing.assert_allclose(slopes * START, [0.6, 0, 0, 0.6, 0, 0], atol=within)
     # A linear dashpot that acted for whole steps would have 0.95 by e and -0.25 by the modulus.
     assert abs(by_height) < {"hooke": 0.5, "hertz": 5.0}[law]
 
