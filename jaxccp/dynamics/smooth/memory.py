@@ -33,7 +33,7 @@ def empty_memory(model: Model) -> SmoothMemory | None:
     smooth = model.topology.smooth
     if smooth is None or not _remembers(smooth):
         return None
-    count = _room(smooth)
+    count = smooth_capacity(model)
     none = jnp.full(count, -1, jnp.int32)
     values = jnp.zeros((count, 5), model.bodies.mass.dtype)
     return SmoothMemory(jnp.stack([none, none], axis=1), none, values)
@@ -67,7 +67,7 @@ def resized_memory(memory: SmoothMemory | None, model: Model) -> SmoothMemory | 
     smooth = model.topology.smooth
     if memory is None or smooth is None:
         return empty_memory(model)
-    return _of_size(memory, _room(smooth))
+    return _of_size(memory, smooth_capacity(model))
 
 
 def _of_size(memory: SmoothMemory, count: int) -> SmoothMemory:
@@ -84,8 +84,11 @@ def _of_size(memory: SmoothMemory, count: int) -> SmoothMemory:
     return SmoothMemory(shapes, feature, padded(memory.values, 0))
 
 
-def _room(smooth: SmoothTopology) -> int:
-    """The most contacts that a step knows of."""
+def smooth_capacity(model: Model) -> int:
+    """The largest number of smooth contacts that a step of the model has room for."""
+    smooth = model.topology.smooth
+    if smooth is None:
+        return 0
     every, limit = slots(smooth), smooth.max_contacts
     return every if limit is None else min(every, limit)
 
