@@ -15,7 +15,7 @@ from jaxccp.testing import check_gradients
 def test_balls_that_rub_stick_and_roll() -> None:
     builder = ModelBuilder(smooth_laws=SmoothLaws("hertz", adhesion="dmt"))
     builder.add_shape(0, Plane(), material=Material(0.5, 0.8, rolling=2e-3))
-    own = Material(0.4, 0.5, rolling=1e-3, smooth=SmoothMaterial(1e6, 0.3, adhesion=0.5))
+    own = Material(0.4, 0.5, rolling=1e-3, smooth=SmoothMaterial(1e6, 0.3, adhesion=20.0))
     turning = {"velocity": (0.5, 0.2, -0.6), "angular_velocity": (1.0, 2.0, 3.0)}
     builder.add_solid(Sphere(0.1), 2.0, own, position=(0, 0, 0.0993), **turning)
     rising = {"velocity": (0.45, 0.2, -0.7), "angular_velocity": (1.0, -2.0, 3.0)}
