@@ -60,9 +60,11 @@ def test_flores_rebounds_as_its_equation_has_it(e: float) -> None:
     model, state = builder.build()
     end, _ = rollout(model, state, EulerImplicitLinearized(2e-6), 30_000, every=30_000)
     d = 8 * (1 - e) / (5 * e)
-    exact = brentq(
-        lambda x: d * (1 + x) - np.log((1 + d) / (1 - d * x)), 1e-6, min(1, 0.999999 / d)
-    )
+
+    def lost(x: float) -> float:
+        return d * (1 + x) - np.log((1 + d) / (1 - d * x))
+
+    exact = float(np.asarray(brentq(lost, 1e-6, min(1, 0.999999 / d))))
     np.testing.assert_allclose(end.velocity[1:, 2], exact * np.array([0.5, 3.0]), rtol=2e-4)
 
 
