@@ -24,7 +24,7 @@ SOLVERS: dict[str, tuple[ConeType, ...]] = {
 
 STEPPERS = ("euler", "projected")
 """Those of ``jaxccp.dynamics.steppers.STEPPERS``."""
-SCENES = ("cube-toss", "stack", "incline", "billiards")
+SCENES = ("cube-toss", "stack", "incline", "billiards", "granular-smc")
 """Those of ``jaxccp.scene.library``."""
 MODEL_FILES = (".xml", ".mjcf", ".urdf")
 
@@ -69,6 +69,10 @@ INPUTS = (
     "restitution",
     "compliance",
     "contact_damping",
+    "young_modulus",
+    "poisson_ratio",
+    "contact_coefficients",
+    "adhesion",
     "size",
     "radius",
     "mesh_scale",

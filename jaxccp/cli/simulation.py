@@ -13,6 +13,7 @@ from jaxccp.ccp import Status
 from jaxccp.collision.detect import detect
 from jaxccp.dynamics import Carry, Descriptor, Stepper, Trajectory, describe, energy, rollout
 from jaxccp.dynamics.maximal import assemble
+from jaxccp.dynamics.smooth import smooth_capacity
 from jaxccp.io import Recording, record
 from jaxccp.model import Model, State, joint_motion
 from jaxccp.scene import contact_capacity
@@ -142,7 +143,7 @@ def summary(model: Model, run: Run) -> dict[str, object]:
         "samples": len(recording.time),
         "contacts_mean": float(recording.contacts.mean()),
         "contacts_max": int(recording.contacts.max()),
-        "contact_capacity": contact_capacity(model),
+        "contact_capacity": contact_capacity(model) + smooth_capacity(model),
         "overflow": bool(recording.overflow.any()),
         "iterations_mean": float(recording.iterations.mean() / run.every),
         "iterations_max": int(recording.iterations.max()),

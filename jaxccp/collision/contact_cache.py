@@ -53,13 +53,24 @@ def empty_warm_start(topology: Topology, dtype: jnp.dtype) -> WarmStart:
 def recall(warm_start: WarmStart, contacts: Contacts) -> Float[Array, "c w"]:
     """Last step's world impulse of each contact, and its angular impulse where contacts roll; zero
     for a contact that is new. A contact is the same one if its shapes and its feature are."""
-    then = jnp.concatenate([warm_start.shapes, warm_start.feature[:, None]], axis=1)
+    return recalled(warm_start.shapes, warm_start.feature, warm_start.impulse, contacts)
+
+
+def recalled(
+    shapes: Int[Array, "m 2"],
+    feature: Int[Array, " m"],
+    values: Float[Array, "m w"],
+    contacts: Contacts,
+) -> Float[Array, "c w"]:
+    """What was kept in ``values`` of each contact, by its shapes and its feature, -1 where a row
+    has none; zero for a contact that is new or not live."""
+    then = jnp.concatenate([shapes, feature[:, None]], axis=1)
     now = jnp.concatenate([contacts.shapes, contacts.feature[:, None]], axis=1)
     if not len(then) or not len(now):
-        return jnp.zeros((len(now), warm_start.impulse.shape[1]), warm_start.impulse.dtype)
+        return jnp.zeros((len(now), values.shape[1]), values.dtype)
     find = _compared if len(then) * len(now) <= FEW**2 else _searched
     row, same = find(then, now)
-    return jnp.where((same & contacts.live)[:, None], warm_start.impulse[row], 0.0)
+    return jnp.where((same & contacts.live)[:, None], values[row], 0.0)
 
 
 def remember(

@@ -18,6 +18,7 @@ from jaxccp.math.contact_frame import contact_frame
 from jaxccp.math.jitted import jitted
 from jaxccp.model.material import combine
 from jaxccp.model.model import Model, PairGroup, Topology
+from jaxccp.model.smooth import SmoothTopology
 from jaxccp.model.state import State
 
 
@@ -58,7 +59,7 @@ class Contacts:
     """Rate of the normal as the bodies move with their present velocities [1/s]; likewise."""
 
 
-def slots(topology: Topology) -> int:
+def slots(topology: Topology | SmoothTopology) -> int:
     """Number of candidate contact points over all pairs."""
     return sum(len(group.first) * PAIRS[group.kinds].points for group in topology.pairs)
 

@@ -12,7 +12,9 @@ import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from jaxccp.collision.detect import detect, slots
+from jaxccp.dynamics.smooth import smooth_contacts
 from jaxccp.model.model import Model, PairGroup, Topology
+from jaxccp.model.smooth import SmoothTopology
 from jaxccp.model.state import State
 
 LEAST = 8
@@ -24,23 +26,31 @@ NEIGHBOURS = (16, 8)
 
 _Result = TypeVar("_Result")
 _Room = Int[np.ndarray, " k"]
-"""Contacts, then what each broad phase tests and hands on."""
+"""Contacts, then what each broad phase tests and hands on; last of all smooth contacts, where a
+model can have any."""
 _log = logging.getLogger(__name__)
 _learned: WeakKeyDictionary[Topology, np.ndarray] = WeakKeyDictionary()
 """Room that earlier runs needed, by the topology of the model without."""
 
 
 def with_capacity(model: Model, contacts: int | None) -> Model:
-    """The model with room for so many contacts in one step; None: for every candidate."""
+    """The model with room for so many contacts in one step, of hard and of smooth ones each; None:
+    for every candidate."""
     if contacts is not None and contacts < 1:
         raise ValueError(f"room for contacts must be at least 1, not {contacts}")
-    return replace(model, topology=replace(model.topology, max_contacts=contacts))
+    return _with_contacts(model, contacts, contacts)
 
 
-def needs(contacts: Int[Array, "*n"], candidates: Int[Array, "*n g 2"]) -> Int[Array, " k"]:
-    """The room that steps needed, whose reports have these ``contacts`` and ``candidates``."""
+def needs(
+    contacts: Int[Array, "*n"],
+    candidates: Int[Array, "*n g 2"],
+    smooth: Int[Array, "*n"] | None,
+) -> Int[Array, " k"]:
+    """The room that steps needed, whose reports have these ``contacts``, ``candidates`` and
+    ``smooth_contacts``."""
     pairs = jnp.max(candidates, axis=tuple(range(candidates.ndim - 2)))
-    return jnp.concatenate([jnp.max(contacts)[None], pairs.reshape(-1)])
+    most = [] if smooth is None else [jnp.max(smooth)[None]]
+    return jnp.concatenate([jnp.max(contacts)[None], pairs.reshape(-1), *most])
 
 
 def adapted(
@@ -70,7 +80,7 @@ def adapted(
             _learned[model.topology] = room
             return result, fitted
         more = np.where(needed > room, _rounded_capacity(needed), room)
-        _tell(needed, more, room)
+        _tell(model, needed, more, room)
         room = np.where(needed > room, np.maximum(more, 2 * room), room)
 
 
@@ -87,8 +97,10 @@ def trimmed(model: Model, needed: _Room) -> Model:
 def _free(model: Model) -> Bool[np.ndarray, " k"]:
     """Which room is not given with the model."""
     topology = model.topology
-    contacts = topology.max_contacts is None and slots(topology) > LEAST
-    return np.array([contacts, *(g.room is None for g in topology.searched for _ in range(2))])
+    kinds = (topology,) if topology.smooth is None else (topology, topology.smooth)
+    contacts, *smooth = (kind.max_contacts is None and slots(kind) > LEAST for kind in kinds)
+    pairs = (g.room is None for g in topology.searched for _ in range(2))
+    return np.array([contacts, *pairs, *smooth])
 
 
 def at_start(model: Model, state: State) -> Model:
@@ -101,19 +113,21 @@ def _first(model: Model, state: State) -> _Room:
     """What the contacts and near shapes at the start need, and a quarter more."""
     free = _free(model)
     shapes = [len(np.unique([*g.first, *g.second])) for g in model.topology.searched]
-    room = np.array([1, *(many * count for count in shapes for many in NEIGHBOURS)])
+    last = [] if model.topology.smooth is None else [1]
+    room = np.array([1, *(many * count for count in shapes for many in NEIGHBOURS), *last])
     one = with_capacity(model, 1)
     while True:
         needed = np.where(free, _most(_with_room(one, room), state), 0)
         short = needed > room
-        if not short[1:].any():
+        if not short[_pairs(model)].any():
             return _rounded_capacity(needed)
         room = np.where(short, np.maximum(needed, 2 * room), room)
 
 
 def _with_room(model: Model, room: _Room) -> Model:
     """With that room in place of what the model has none of."""
-    topology, pairs = model.topology, iter(room[1:].reshape(-1, 2).tolist())
+    topology, pairs = model.topology, iter(room[_pairs(model)].reshape(-1, 2).tolist())
+    smooth = topology.smooth
 
     def fitted(group: PairGroup) -> PairGroup:
         if group.broad == "all-pairs":
@@ -121,14 +135,41 @@ def _with_room(model: Model, room: _Room) -> Model:
         tested, kept = next(pairs)
         return replace(group, room=group.room or (tested, kept))
 
+    def limit(kind: Topology | SmoothTopology, found: int) -> int | None:
+        every = slots(kind)
+        few = kind.max_contacts is not None or every <= LEAST
+        return kind.max_contacts if few else min(int(found), every)
+
     groups = tuple(fitted(group) for group in topology.pairs)
-    if topology.max_contacts is None and slots(topology) > LEAST:
-        model = with_capacity(model, min(int(room[0]), slots(topology)))
-    return replace(model, topology=replace(model.topology, pairs=groups))
+    soft = None if smooth is None else tuple(fitted(group) for group in smooth.pairs)
+    most = None if smooth is None else limit(smooth, room[-1])
+    model = _with_contacts(model, limit(topology, room[0]), most)
+    topology = replace(model.topology, pairs=groups)
+    if soft is not None and topology.smooth is not None:
+        topology = replace(topology, smooth=replace(topology.smooth, pairs=soft))
+    return replace(model, topology=topology)
 
 
-def _tell(needed: _Room, more: _Room, room: _Room) -> None:
-    for what, at in (("contacts", slice(1)), ("pairs of near shapes", slice(1, None))):
+def _with_contacts(model: Model, hard: int | None, smooth: int | None) -> Model:
+    """With room for so many contacts of either kind."""
+    own = model.topology.smooth
+    own = own if own is None else replace(own, max_contacts=smooth)
+    return replace(model, topology=replace(model.topology, max_contacts=hard, smooth=own))
+
+
+def _pairs(model: Model) -> slice:
+    """The part of a room that is of pairs of near shapes."""
+    return slice(1, 1 + 2 * len(model.topology.searched))
+
+
+def _tell(model: Model, needed: _Room, more: _Room, room: _Room) -> None:
+    pairs = _pairs(model)
+    parts = {
+        "contacts": slice(1),
+        "pairs of near shapes": pairs,
+        "smooth contacts": slice(pairs.stop, None),
+    }
+    for what, at in parts.items():
         if np.any(needed[at] > room[at]):
             short, enough, now = (", ".join(map(str, each[at])) for each in (needed, more, room))
             _log.info("%s %s at once: again with room for %s, not %s", short, what, enough, now)
@@ -143,9 +184,13 @@ def _rounded_capacity(needed: _Room) -> _Room:
 def _most(model: Model, state: State) -> Int[Array, " k"]:
     """What the state needs, or the one of a batch that needs most."""
 
-    def found(one: State) -> tuple[Array, Array]:
+    def found(one: State) -> tuple[Array, Array, Array | None]:
         contacts = detect(model, one)
-        return contacts.found, contacts.candidates
+        if model.topology.smooth is None:
+            return contacts.found, contacts.candidates, None
+        smooth = smooth_contacts(model, one)
+        candidates = jnp.concatenate([contacts.candidates, smooth.candidates])
+        return contacts.found, candidates, smooth.found
 
     for _ in range(state.time.ndim):
         found = jax.vmap(found)

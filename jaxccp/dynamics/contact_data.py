@@ -14,6 +14,7 @@ from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.maximal.maximal_system import MaximalSystem
 from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
+from jaxccp.dynamics.smooth import SmoothForces
 
 
 class Mode(IntEnum):
@@ -33,7 +34,8 @@ class ContactData:
     """The contacts of one step in arrays of fixed length c; stacks over time and batches.
 
     Where ``live`` is False the slot holds no contact, its force is 0 and all else in it means
-    nothing. ``jaxccp.Model.topology.max_contacts`` is c where it is set.
+    nothing. Hard contacts come first, ``jaxccp.Model.topology.max_contacts`` where that is set,
+    then smooth ones.
     """
 
     live: Bool[Array, " c"]
@@ -116,3 +118,21 @@ def contact_data(
         torque=torque,
         mode=mode.astype(jnp.int32),
     )
+
+
+def smooth_data(hard: ContactData, smooth: SmoothForces) -> ContactData:
+    """The contacts of a step, after its ``hard`` ones the smooth ones."""
+    contacts = smooth.contacts
+    pushes = jnp.any(smooth.force != 0, axis=1)
+    mode = jnp.where(pushes, jnp.where(smooth.slides, Mode.SLIDING, Mode.STICKING), Mode.OPEN)
+    own = ContactData(
+        live=contacts.live,
+        bodies=contacts.bodies,
+        gap=contacts.gap,
+        point=contacts.position,
+        normal=contacts.frame[:, 0],
+        force=smooth.force,
+        torque=smooth.torque,
+        mode=mode.astype(jnp.int32),
+    )
+    return jax.tree.map(lambda a, b: jnp.concatenate([a, b]), hard, own)

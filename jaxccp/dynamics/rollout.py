@@ -92,7 +92,8 @@ def rollout(
         else:
             plan = checkpoints(model, state, stepper, records, every, memory)
             found = _scan(model, state, stepper, inputs, records, every, plan)
-        return found, needs(found[1].report.contacts, found[1].report.candidates)
+        report = found[1].report
+        return found, needs(report.contacts, report.candidates, report.smooth_contacts)
 
     if trees.is_traced((model, state, inputs)):
         final, trajectory = run(model)[0]
@@ -128,9 +129,9 @@ def fit_capacity(
     """
 
     def run(fitted: Model) -> tuple[Array, Array]:
-        def one(state: State, inputs: Inputs) -> tuple[Array, Array]:
+        def one(state: State, inputs: Inputs) -> tuple[Array, Array, Array | None]:
             report = _scan(fitted, state, stepper, inputs, 1, steps, Checkpoints())[1].report
-            return report.contacts, report.candidates
+            return report.contacts, report.candidates, report.smooth_contacts
 
         for _ in range(state.time.ndim):
             one = jax.vmap(one)

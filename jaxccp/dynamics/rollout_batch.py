@@ -99,7 +99,8 @@ def _run(
 
     final, trajectory = spread(one, own, shared, size)
     report = trajectory.report
-    return (final, trajectory), needs(report.contacts, report.candidates)
+    room = needs(report.contacts, report.candidates, report.smooth_contacts)
+    return (final, trajectory), room
 
 
 def _state(start: State | Carry) -> State:

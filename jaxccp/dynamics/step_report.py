@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jaxccp.ccp.solution import DerivativeStatus, Statistics, Status
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact_data import ContactData
+from jaxccp.dynamics.smooth import SmoothForces
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -21,7 +22,7 @@ class StepReport:
 
     solver: Statistics
     contacts: Int[Array, ""]
-    """Contacts within the margin, those beyond the capacity included."""
+    """Hard contacts within the margin, those beyond the capacity included."""
     candidates: Int[Array, "g 2"]
     """Pairs of shapes that the broad phase of each group of ``Topology.searched`` needed room for,
     to test and to hand on; 0 where there was room for all."""
@@ -49,11 +50,15 @@ class StepReport:
     inverted: Int[Array, ""] | None = None
     """Elements of flexible bodies that are inside out at the end of the step, whose forces mean
     nothing; None where there are no such bodies."""
+    smooth_contacts: Int[Array, ""] | None = None
+    """Smooth contacts that overlap, those beyond the capacity included; None in a model that can
+    have none."""
 
 
 def report(
     model: Model,
     contacts: Contacts,
+    smooth: SmoothForces | None,
     statistics: Statistics,
     recovery: Float[Array, ""],
     reactions: Float[Array, "nj 6"],
@@ -63,24 +68,32 @@ def report(
     after: State,
 ) -> StepReport:
     """The report of a step with these contacts and forces to the state ``after``."""
-    crowded = jnp.any(contacts.candidates > _room(model))
+    candidates = contacts.candidates
+    if smooth is not None:
+        candidates = jnp.concatenate([candidates, smooth.contacts.candidates])
+        contact_wrenches = contact_wrenches + smooth.wrenches
+    crowded = jnp.any(candidates > _room(model))
     # Where no rows were left to solve for, nobody has looked yet.
     finite = jnp.all(jnp.isfinite(after.velocity)) & jnp.all(jnp.isfinite(after.angular_velocity))
     status = jnp.where(finite, statistics.status, jnp.int32(Status.NON_FINITE))
     invalid = jnp.maximum(statistics.derivative, DerivativeStatus.INVALID)
     derivative = jnp.where(finite, statistics.derivative, invalid)
     statistics = replace(statistics, status=status, derivative=derivative)
+    overflow = (contacts.found > contacts.gap.shape[0]) | crowded
+    if smooth is not None:
+        overflow = overflow | (smooth.contacts.found > smooth.contacts.gap.shape[0])
     return StepReport(
         statistics,
         contacts.found,
-        contacts.candidates,
-        (contacts.found > contacts.gap.shape[0]) | crowded,
+        candidates,
+        overflow,
         recovery,
         reactions,
         tendon_forces,
         contact_wrenches,
         contact_data,
         inverted=inverted_elements(model, after),
+        smooth_contacts=None if smooth is None else smooth.contacts.found,
     )
 
 
@@ -124,6 +137,7 @@ def merge(reports: StepReport) -> StepReport:
         jnp.mean(reports.contact_wrenches, axis=0),
         last,
         inverted=worst.inverted,
+        smooth_contacts=worst.smooth_contacts,
     )
 
 
@@ -136,10 +150,15 @@ def raise_for_overflow(model: Model, reports: StepReport) -> None:
             "more pairs of shapes were near one another at once than the model has room for: fit "
             "it again with jaxccp.fit_capacity, in a trial run in which as many are"
         )
-    needed = int(jnp.max(reports.contacts))
+    smooth, room = model.topology.smooth, model.topology.max_contacts
+    needed, what = int(jnp.max(reports.contacts)), "contacts"
+    if smooth is not None and reports.smooth_contacts is not None:
+        overlaps = int(jnp.max(reports.smooth_contacts))
+        if smooth.max_contacts is not None and overlaps > smooth.max_contacts:
+            needed, what, room = max(needed, overlaps), "smooth contacts", smooth.max_contacts
     raise OverflowError(
-        f"{needed} contacts at once, but the model has room for "
-        f"{model.topology.max_contacts}: build it with max_contacts={needed} or more"
+        f"{needed} {what} at once, but the model has room for "
+        f"{room}: build it with max_contacts={needed} or more"
     )
 
 

@@ -7,8 +7,8 @@
     source                the built-in scene whose motion it is, "" for any other
 
 Sample 0 is the initial state; entry i of the last two lines is of the steps from sample i to
-i + 1 (most contacts, sum of iterations, worst of the others). Of B copies run at once, every array
-but ``time``, ``bodies`` and ``source`` has a leading axis B.
+i + 1 (most contacts, hard and smooth; sum of iterations; worst of the others). Of B copies run at
+once, every array but ``time``, ``bodies`` and ``source`` has a leading axis B.
 """
 
 from dataclasses import asdict, dataclass
@@ -87,8 +87,9 @@ def record(
 
 def _of_steps(report: StepReport) -> dict[str, np.ndarray]:
     solver = report.solver
+    smooth = 0 if report.smooth_contacts is None else report.smooth_contacts
     return {
-        "contacts": np.asarray(report.contacts),
+        "contacts": np.asarray(report.contacts + smooth),
         "iterations": np.asarray(solver.iterations),
         "status": np.asarray(solver.status),
         "overflow": np.asarray(report.overflow),

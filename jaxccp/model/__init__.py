@@ -44,6 +44,13 @@ from jaxccp.model.shapes import (
     Sphere,
 )
 from jaxccp.model.sites import Site, Sites
+from jaxccp.model.smooth import (
+    SmoothCoefficients,
+    SmoothLaws,
+    SmoothMaterial,
+    SmoothSurfaces,
+    SmoothTopology,
+)
 from jaxccp.model.state import State
 from jaxccp.model.tendons import Cable, Coupling, Tendon, gear
 
@@ -91,6 +98,11 @@ __all__ = [
     "Site",
     "Sites",
     "Slide",
+    "SmoothCoefficients",
+    "SmoothLaws",
+    "SmoothMaterial",
+    "SmoothSurfaces",
+    "SmoothTopology",
     "Sphere",
     "Spherical",
     "State",

@@ -7,6 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.model.smooth import SmoothCoefficients, SmoothMaterial
+
 Rule = Literal["min", "max", "mean", "geometric"]
 
 
@@ -29,14 +31,26 @@ class Material:
     """Largest torque about the normal by which a contact resists spinning, per normal force [m]."""
     rolling: float = 0.0
     """Largest torque about a tangent by which a contact resists rolling, per normal force [m]."""
+    smooth: SmoothMaterial | SmoothCoefficients | None = None
+    """A surface that has this gives way: its contacts, with hard surfaces too, are penalty forces
+    (docs/smooth_contact.md). None: it is hard."""
 
     def __post_init__(self) -> None:
         for f in fields(self):
             value = getattr(self, f.name)
+            if f.name == "smooth":
+                continue
             if not (np.isfinite(value) and value >= 0):
                 raise ValueError(f"Material: {f.name} must be finite and ≥ 0, not {value!r}")
         if self.restitution > 1:
             raise ValueError(f"Material: restitution must lie in [0, 1], not {self.restitution!r}")
+        of_hard = {"compliance": 0.0, "damping": 0.0, "impact_friction": 1.0}
+        given = [name for name, default in of_hard.items() if getattr(self, name) != default]
+        if self.smooth is not None and given:
+            raise ValueError(
+                f"Material: {', '.join(given)} is of hard contact, but the surface is smooth: "
+                "leave it out, or leave out smooth"
+            )
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.material import Combination
 from jaxccp.model.routing import Tendons
 from jaxccp.model.sites import Sites
+from jaxccp.model.smooth import SmoothSurfaces, SmoothTopology
 from jaxccp.names import index
 
 ImpactTimes = Literal["bounces", "all"]
@@ -68,11 +69,11 @@ class Topology(ByContent):
     """Row of each shape in the table of its kind, such as ``Shapes.hulls``; 0 for kinds that have
     no table [ng]."""
     pairs: tuple[PairGroup, ...]
-    """The pairs of shapes that may touch, grouped by kernel."""
+    """The pairs of shapes that may touch, both of them hard, grouped by kernel."""
     combination: Combination
     """How the coefficients of two surfaces become those of their contact."""
     rolls: bool
-    """Whether contacts resist spinning and rolling: they then have six rows."""
+    """Whether hard contacts resist spinning and rolling: they then have six rows."""
     rebounds: bool
     """Whether any impulse may act at its time of impact: any surface had restitution when the model
     was built, or ``impact_times`` is "all"."""
@@ -82,6 +83,8 @@ class Topology(ByContent):
     """The number of contacts that a step has room for; None: for all candidates of all pairs."""
     linkage: Linkage
     """Joints, tendons and actuators."""
+    smooth: SmoothTopology | None = None
+    """The pairs of shapes that push each other by penalty forces, if any."""
 
     @property
     def moves(self) -> np.ndarray:
@@ -95,8 +98,9 @@ class Topology(ByContent):
 
     @property
     def searched(self) -> tuple[PairGroup, ...]:
-        """The groups of pairs that have a broad phase."""
-        return tuple(group for group in self.pairs if group.broad != "all-pairs")
+        """The groups of pairs that have a broad phase, those of hard contacts first."""
+        pairs = (*self.pairs, *(self.smooth.pairs if self.smooth else ()))
+        return tuple(group for group in pairs if group.broad != "all-pairs")
 
     @cached_property
     def dofs(self) -> Dofs:
@@ -238,3 +242,5 @@ class Model:
     """A fluid around the bodies, if any."""
     families: tuple[Family, ...] = ()
     """What moves and is neither a rigid body nor a joint."""
+    smooth: SmoothSurfaces | None = None
+    """Of a model with ``topology.smooth``."""

@@ -16,6 +16,7 @@ from jaxccp.model.material import Combination, Material
 from jaxccp.model.model import ContactSettings, ImpactTimes, Model, Topology
 from jaxccp.model.shapes import ConvexMesh, HeightField, Plane, Shape
 from jaxccp.model.sites import Site, Sites
+from jaxccp.model.smooth import SmoothLaws
 from jaxccp.model.state import State
 from jaxccp.model.tendons import Cable, Coupling
 from jaxccp.names import fresh, index
@@ -26,6 +27,7 @@ from jaxccp.scene.frames import IDENTITY, ORIGIN, Frame, seen_from
 from jaxccp.scene.joint_tables import ActuatorSpec, JointSpec, axis_motions, tables
 from jaxccp.scene.loop_closure import with_joint_positions
 from jaxccp.scene.shape_tables import ShapeSpec, pair_groups, shape_table, table_rows
+from jaxccp.scene.smooth_tables import smooth_surfaces, smooth_topology, split_pairs
 from jaxccp.scene.tendon_tables import TendonSpec, checked_tendon
 
 WORLD = 0
@@ -43,6 +45,8 @@ class ModelBuilder(FlexibleBuilder):
     """Acceleration by gravity [m/s²]."""
     combination: Combination = field(default_factory=Combination)
     """How the coefficients of two surfaces become those of their contact."""
+    smooth_laws: SmoothLaws = field(default_factory=SmoothLaws)
+    """Of the contacts of surfaces with a smooth material."""
     margin: float = 0.02
     """Gap below which a contact enters the problem [m]."""
     recovery_speed: float = 0.6
@@ -387,8 +391,9 @@ class ModelBuilder(FlexibleBuilder):
         """The model and its initial state, in JAX's current default precision.
 
         Args:
-            max_contacts: largest number of contacts in one step; where there are more, the deepest
-                are kept and the overflow is reported. None: room for every candidate point.
+            max_contacts: largest number of contacts in one step, of hard and of smooth ones each;
+                where there are more, the deepest are kept and the overflow is reported. None: room
+                for every candidate point.
 
         Returns:
             The model, and the state in which the bodies are where they were added.
@@ -418,6 +423,9 @@ class ModelBuilder(FlexibleBuilder):
         joints, axes, tendons, actuators, linkage = tables(
             self._joints, self._tendons, self._actuators, ~moves, family >= 0
         )
+        hard, smooth = split_pairs(self._shapes, self._may_touch)
+        surfaces = [p.material for p in self._shapes if p.material.smooth is None]
+        pairs = self._shapes, self._pair_friction
         topology = Topology(
             tuple(body.name for body in self._bodies),
             free,
@@ -426,16 +434,23 @@ class ModelBuilder(FlexibleBuilder):
             tuple(spec.shape.kind for spec in self._shapes),
             np.array([spec.body for spec in self._shapes], np.int32),
             table_rows(self._shapes),
-            pair_groups(
-                self._shapes, self._pair_friction, self._may_touch, moves, self.broad_phase
-            ),
+            pair_groups(*pairs, hard, moves, self.broad_phase),
             self.combination,
-            any(p.material.spinning or p.material.rolling for p in self._shapes)
+            any(surface.spinning or surface.rolling for surface in surfaces)
             or any(spinning or rolling for _, spinning, rolling in self._pair_friction.values()),
-            any(p.material.restitution > 0 for p in self._shapes) or self.impact_times == "all",
+            any(surface.restitution > 0 for surface in surfaces) or self.impact_times == "all",
             self.impact_times,
             max_contacts,
             linkage,
+            smooth_topology(
+                *pairs,
+                smooth,
+                moves,
+                self.broad_phase,
+                self.smooth_laws,
+                self.combination,
+                max_contacts,
+            ),
         )
         model = Model(
             body_table(self._bodies),
@@ -453,6 +468,7 @@ class ModelBuilder(FlexibleBuilder):
             Sites.of(list(self._sites.values()), self._sites),
             topology,
             families=tuple(self._families),
+            smooth=smooth_surfaces(self._shapes, topology, self._families, self.smooth_laws),
         )
         return model, initial_state(model, self._bodies)
 

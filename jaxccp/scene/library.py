@@ -8,6 +8,7 @@ from jaxccp.model import Model, State
 from jaxccp.scene.billiards import billiards
 from jaxccp.scene.cube_toss import cube_toss
 from jaxccp.scene.draw import Key
+from jaxccp.scene.granular_smc import granular_smc
 from jaxccp.scene.incline import incline
 from jaxccp.scene.stack import stack
 
@@ -24,6 +25,7 @@ SCENES: dict[str, Scene] = {
         "stack": stack,
         "incline": incline,
         "billiards": billiards,
+        "granular-smc": granular_smc,
     }.items()
 }
 """The scenes, compiled, so that every call returns the very same topology."""

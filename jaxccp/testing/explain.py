@@ -93,7 +93,7 @@ def explain_gradient(
     seeing = replace(stepper, contact_data=True)
 
     def one(carry, control: Array):
-        step = assembled(seeing, model, carry.state, None, control)
+        step = assembled(seeing, model, carry, None, control)
         solution, _ = solved(seeing, step, carry.warm_start)
         after, report = seeing.advance(model, carry, None, control)
         problem = step.system.problem

@@ -24,7 +24,9 @@ class Table:
     def find(self, setup: Setup) -> Numbers:
         """Those of a model."""
         topology = setup.model.topology
-        values = np.asarray(getattr(getattr(setup.model, self.part), self.number), float)
+        # A model may be without the table, or the table without the number.
+        held = getattr(getattr(setup.model, self.part), self.number, None)
+        values = np.asarray([] if held is None else held, float)
         wanted = np.isfinite(values) & (values != 0)
         if self.shapes:
             among = np.isin(topology.shapes, self.shapes)
@@ -50,6 +52,7 @@ class Table:
         linkage = model.topology.linkage
         known = {
             "shapes": model.topology.shape_names,
+            "smooth": model.topology.shape_names,
             "axes": (*linkage.axes, *linkage.routing.tendons),
             "actuators": linkage.actuators,
         }[self.part]

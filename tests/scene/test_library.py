@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from jaxccp.collision.detect import detect
+from jaxccp.dynamics.smooth import smooth_contacts
 from jaxccp.model import Model, State
 from jaxccp.scene import contact_capacity
 from jaxccp.scene.library import SCENES, batch
@@ -24,7 +25,10 @@ def test_starts_physically(copies: tuple[str, Model, State]) -> None:
     """Nothing overlaps, contacts have room, orientations are unit."""
     _, model, states = copies
     contacts = jax.jit(jax.vmap(lambda state: detect(model, state)))(states)
-    assert np.where(contacts.live, contacts.gap, 0.0).min() > -1e-9
+    assert np.where(contacts.live, contacts.gap, 0.0).min(initial=0.0) > -1e-9
+    if model.topology.smooth is not None:
+        overlapping = jax.jit(jax.vmap(lambda state: smooth_contacts(model, state)))(states)
+        assert overlapping.found.max() == 0
     assert contacts.found.max() <= contact_capacity(model)
     np.testing.assert_allclose(np.linalg.norm(states.quaternion, axis=-1), 1.0, atol=1e-12)
 

@@ -42,9 +42,8 @@ class EulerImplicitLinearized(Settings, Stepper[ImpulseCarry]):
         Raises:
             ValueError: for a force or a control of another shape, such as one in the other's place.
         """
-        step = assembled(self, model, carry.state, force, control)
+        step = assembled(self, model, carry, force, control)
         solution, outcome = solved(self, step, carry.warm_start)
         after = moved(step, outcome)
         report = reported(self, step, solution, outcome, after)
-        warm_start = remembered(step, outcome, carry.warm_start)
-        return trusted(self, ImpulseCarry(after, warm_start), report)
+        return trusted(self, remembered(step, outcome, after, carry.warm_start), report)

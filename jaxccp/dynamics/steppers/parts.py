@@ -11,15 +11,16 @@ from jaxccp.ccp.solve import cut, solve
 from jaxccp.collision.contact_cache import WarmStart, recall, remember
 from jaxccp.collision.detect import Contacts, detect
 from jaxccp.dynamics import maximal, reduced
-from jaxccp.dynamics.contact_data import contact_data
+from jaxccp.dynamics.contact_data import contact_data, smooth_data
 from jaxccp.dynamics.inputs import check_inputs
 from jaxccp.dynamics.maximal.maximal_system import MaximalSystem
 from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reaction import contact_wrenches, tendon_forces
 from jaxccp.dynamics.reduced import ReducedSystem
 from jaxccp.dynamics.rows.row import rates
+from jaxccp.dynamics.smooth import SmoothForces, smooth_contacts, smooth_forces
 from jaxccp.dynamics.step_report import StepReport, report
-from jaxccp.dynamics.steppers.settings import Settings
+from jaxccp.dynamics.steppers.settings import ImpulseCarry, Settings
 from jaxccp.model.kinematics import JointMotion, joint_motion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import Rotors, State
@@ -38,22 +39,29 @@ class Assembled:
     motion: JointMotion | None
     """None where there are no joints."""
     system: MaximalSystem | ReducedSystem
+    smooth: SmoothForces | None
+    """Of smooth contacts, which act as applied forces; None where there are none."""
 
 
 def assembled(
     settings: Settings,
     model: Model,
-    state: State,
+    carry: ImpulseCarry,
     force: Float[Array, "nb 6"] | None,
     control: Float[Array, " nm"] | None,
 ) -> Assembled:
-    """The problem of a step from ``state``.
+    """The problem of a step from ``carry``.
 
     Raises:
         ValueError: for a force or a control of another shape, such as one in the other's place.
     """
     check_inputs(model, force, control)
-    contacts, h = detect(model, state), settings.h
+    state, h = carry.state, settings.h
+    contacts, smooth = detect(model, state), None
+    if model.topology.smooth is not None:
+        touching = smooth_contacts(model, state)
+        smooth = smooth_forces(model, state, touching, carry.smooth, h)
+        force = smooth.wrenches if force is None else force + smooth.wrenches
     if settings.reduces(model):
         motion = tree_motion(model, state)
         system = reduced.assemble(model, state, contacts, h, force, motion, control)
@@ -63,7 +71,7 @@ def assembled(
         system = maximal.assemble(model, state, contacts, h, force, motion, control, eliminate)
     if motion is not None:
         state = replace(state, joint_positions=motion.coordinate)
-    return Assembled(model, state, contacts, motion, system)
+    return Assembled(model, state, contacts, motion, system, smooth)
 
 
 def solved(settings: Settings, step: Assembled, warm_start: WarmStart) -> tuple[Solution, Outcome]:
@@ -102,9 +110,13 @@ def moved(step: Assembled, outcome: Outcome) -> State:
     return replace(after, rotors=Rotors(rate, after.twist))
 
 
-def remembered(step: Assembled, outcome: Outcome, warm_start: WarmStart) -> WarmStart:
-    """The impulses of the step, with the room of those of the last one, ``warm_start``."""
-    return remember(warm_start, step.contacts, outcome.contacts, outcome.scalars)
+def remembered(
+    step: Assembled, outcome: Outcome, after: State, warm_start: WarmStart
+) -> ImpulseCarry:
+    """What the step leaves to the next: the state, the impulses with the room of those of the last
+    one, ``warm_start``, and what smooth contacts remember."""
+    impulses = remember(warm_start, step.contacts, outcome.contacts, outcome.scalars)
+    return ImpulseCarry(after, impulses, None if step.smooth is None else step.smooth.memory)
 
 
 def reported(
@@ -123,8 +135,11 @@ def reported(
     if settings.contact_data:
         tolerance = settings.stop.tolerance(system.problem)
         seen = contact_data(contacts, system, solution, outcome, settings.law, tolerance)
+        seen = seen if step.smooth is None else smooth_data(seen, step.smooth)
     statistics, recovery = solution.statistics, system.recovery
-    return report(model, contacts, statistics, recovery, acting, along, pushed, seen, after)
+    return report(
+        model, contacts, step.smooth, statistics, recovery, acting, along, pushed, seen, after
+    )
 
 
 def trusted(settings: Settings, carry: _Tree, report: StepReport) -> tuple[_Tree, StepReport]:

@@ -59,12 +59,12 @@ class EulerImplicitProjected(Settings, Stepper[ImpulseCarry]):
         # Were penetration undone through the velocities, bodies would depart with them.
         still = jnp.zeros_like(model.contact.recovery_speed)
         patient = replace(model, contact=replace(model.contact, recovery_speed=still))
-        step = assembled(self, patient, carry.state, force, control)
+        step = assembled(self, patient, carry, force, control)
         solution, outcome = solved(self, step, carry.warm_start)
         outcome = corrected(step, outcome, CORRECTIONS)
         after = moved(step, outcome)
         report = reported(self, step, solution, outcome, after)
         reduces, many = self.reduces(model), self.projections
         after, found = project(model, after, many, self.solver, self.stop, self.gradient, reduces)
-        warm_start = remembered(step, outcome, carry.warm_start)
-        return trusted(self, ImpulseCarry(after, warm_start), with_solve(report, found))
+        left = remembered(step, outcome, after, carry.warm_start)
+        return trusted(self, left, with_solve(report, found))

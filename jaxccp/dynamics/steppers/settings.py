@@ -11,6 +11,7 @@ from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import resolved
 from jaxccp.collision.contact_cache import WarmStart, cache_size, empty_warm_start, resized
 from jaxccp.dynamics import reduced
+from jaxccp.dynamics.smooth import SmoothMemory, empty_memory, resized_memory
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -25,6 +26,8 @@ class ImpulseCarry:
     state: State
     warm_start: WarmStart
     """Impulses from which the next solve starts."""
+    smooth: SmoothMemory | None = None
+    """What smooth contacts remember, if there are any that do."""
 
 
 @dataclass(frozen=True)
@@ -80,10 +83,12 @@ class Settings:
         the poses of the bodies have. There are no impulses, or those of a carry, with the room for
         contacts that this model has."""
         if isinstance(state, ImpulseCarry):
-            state, known = state.state, state.warm_start
+            state, known, memory = state.state, state.warm_start, state.smooth
             warm_start = resized(known, cache_size(model.topology))
+            memory = resized_memory(memory, model)
         else:
             warm_start = empty_warm_start(model.topology, state.position.dtype)
+            memory = empty_memory(model)
         if self.reduces(model):
             state = reduced.settle(model, state)
-        return ImpulseCarry(state, warm_start)
+        return ImpulseCarry(state, warm_start, memory)

@@ -1,0 +1,19 @@
+"""Surfaces that give way: their numbers, and the laws by which overlap becomes force."""
+
+from jaxccp.model.smooth.adhesion import ADHESION
+from jaxccp.model.smooth.laws import SmoothLaws, SmoothSurfaces, SmoothTopology
+from jaxccp.model.smooth.material import SmoothCoefficients, SmoothMaterial
+from jaxccp.model.smooth.normal import NORMAL
+from jaxccp.model.smooth.touch import NormalLaw, Touch
+
+__all__ = [
+    "ADHESION",
+    "NORMAL",
+    "NormalLaw",
+    "SmoothCoefficients",
+    "SmoothLaws",
+    "SmoothMaterial",
+    "SmoothSurfaces",
+    "SmoothTopology",
+    "Touch",
+]

@@ -1,0 +1,15 @@
+"""The laws of normal force by name; a new one is a file and a line here."""
+
+from jaxccp.model.smooth.flores import flores
+from jaxccp.model.smooth.hertz import hertz
+from jaxccp.model.smooth.hooke import hooke
+from jaxccp.model.smooth.plain_coulomb import plain_coulomb
+from jaxccp.model.smooth.touch import NormalLaw
+
+NORMAL: dict[str, NormalLaw] = {
+    "hooke": hooke,
+    "hertz": hertz,
+    "plain-coulomb": plain_coulomb,
+    "flores": flores,
+}
+"""By name."""

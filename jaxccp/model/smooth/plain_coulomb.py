@@ -1,0 +1,16 @@
+"""Hertz's force whatever the curvature, and friction by the slip speed alone."""
+
+import jax.numpy as jnp
+
+from jaxccp.model.smooth.hertz import hertz_coefficients
+from jaxccp.model.smooth.touch import Coefficients, NormalLaw, Touch
+
+
+def _coefficients(touch: Touch) -> Coefficients:
+    """That of a radius of 1 m (Chrono's PlainCoulomb model)."""
+    of_one_metre = hertz_coefficients(touch, 1.0)
+    none = jnp.zeros_like(touch.overlap)
+    return of_one_metre._replace(tangential_stiffness=none, tangential_damping=none)
+
+
+plain_coulomb = NormalLaw(_coefficients, by_speed=True)

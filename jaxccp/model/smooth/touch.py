@@ -1,0 +1,66 @@
+"""What a law of normal force is given, and what it returns."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import pi
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+
+@dataclass(frozen=True)
+class Touch:
+    """The c contacts of surfaces that overlap."""
+
+    overlap: Float[Array, " c"]
+    """δ > 0 [m]."""
+    mass: Float[Array, " c"]
+    """m* = m₁ m₂ / (m₁ + m₂) of the two bodies [kg]."""
+    radius: Float[Array, " c"]
+    """R*, 1/R* = 1/R₁ + 1/R₂ of the radii of curvature [m]."""
+    restitution: Float[Array, " c"]
+    """e"""
+    approach: Float[Array, " c"]
+    """Speed at which the surfaces met [m/s]."""
+    characteristic_speed: Float[Array, ""]
+    """Of an impact for which a linear spring is fitted to the moduli [m/s]."""
+    young: Float[Array, " c"]
+    """E*, 1/E* = Σ (1 − ν²) / E [Pa]."""
+    shear: Float[Array, " c"]
+    """G*, 1/G* = Σ 2 (2 − ν) (1 + ν) / E [Pa]."""
+    coefficients: Float[Array, "c 4"] | None
+    """k_n, g_n, k_t and g_t of surfaces that are given these instead of moduli."""
+
+    @property
+    def damping_ratio(self) -> Float[Array, " c"]:
+        """ζ = −ln e / √(ln² e + π²) of the linear oscillator that rebounds with e."""
+        least = jnp.finfo(self.restitution.dtype).eps
+        log = jnp.log(jnp.where(self.restitution > least, self.restitution, least))
+        return -log / jnp.sqrt(log**2 + pi**2)
+
+
+class Coefficients(NamedTuple):
+    """Of springs and dashpots: f_n = k_n δ + g_n δ̇, and across the normal −k_t s − g_t v."""
+
+    normal_stiffness: Float[Array, " c"]
+    """k_n [N/m]"""
+    normal_damping: Float[Array, " c"]
+    """g_n [N s/m]"""
+    tangential_stiffness: Float[Array, " c"]
+    """k_t [N/m]"""
+    tangential_damping: Float[Array, " c"]
+    """g_t [N s/m]"""
+
+
+class NormalLaw(NamedTuple):
+    """How overlap becomes force."""
+
+    coefficients: Callable[[Touch], Coefficients]
+    linear: bool = False
+    """Whether it also takes surfaces whose coefficients are given."""
+    by_speed: bool = False
+    """Whether friction is a function of the slip speed alone, so that there is no spring across
+    the normal."""
+    by_approach: bool = False
+    """Whether it depends on the speed at which surfaces met, and needs e > 0."""

@@ -1,0 +1,149 @@
+"""Derivatives of smooth contact: against central differences, and finite at every border."""
+
+from dataclasses import replace
+from functools import partial
+from typing import get_args
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp.dynamics import EulerImplicitLinearized, rollout
+from jaxccp.dynamics.smooth import smooth_contacts, smooth_forces
+from jaxccp.model import Model, Plane, SmoothLaws, Sphere, State
+from jaxccp.model.smooth import NORMAL
+from jaxccp.model.smooth.laws import Tangential
+from jaxccp.scene import ModelBuilder
+from tests.dynamics.smooth_surfaces import YOUNG, surface
+
+H, STEPS = 1e-4, 200
+START = jnp.array([0.6, YOUNG, 0.3, -1.0, 0.8, 0.4])
+"""Restitution, modulus, friction, velocity down and along, Poisson ratio."""
+
+
+def bounce(law: str, tangential: Tangential = "multi-step") -> tuple[Model, State]:
+    """A ball above a floor, both smooth."""
+    builder = ModelBuilder(smooth_laws=SmoothLaws(law, tangential))
+    own = surface(0.3, 0.6, rolling=1e-3)
+    builder.add_shape(0, Plane(), material=own)
+    spin = {"angular_velocity": (1.0, -5.0, 2.0)}
+    builder.add_solid(Sphere(0.1), 0.5, own, position=(0, 0, 0.1005), **spin)
+    return builder.build()
+
+
+def rebound(
+    model: Model, state: State, x: jax.Array, h: float = H, steps: int = STEPS
+) -> jax.Array:
+    """Position, velocity and spin after a bounce of the ball that :data:`START` describes."""
+    e, young, friction, down, along, poisson = x
+    assert model.smooth is not None
+    model = replace(
+        model,
+        shapes=replace(model.shapes, restitution=jnp.full(2, e), friction=jnp.full(2, friction)),
+        smooth=replace(
+            model.smooth, young_modulus=jnp.full(2, young), poisson_ratio=jnp.full(2, poisson)
+        ),
+    )
+    thrown = jnp.zeros_like(state.velocity).at[1].set(jnp.stack([along, 0.1 * along, down]))
+    stepper = EulerImplicitLinearized(h)
+    end, _ = rollout(model, replace(state, velocity=thrown), stepper, steps, every=steps)
+    return jnp.concatenate([end.position[1], end.twist[1]])
+
+
+@pytest.mark.parametrize("law", NORMAL)
+def test_a_bounce_has_the_derivative_of_its_motion(law: str) -> None:
+    """In restitution, moduli, friction and velocity; relative to each."""
+    motion = partial(rebound, *bounce(law))
+
+    @jax.jit
+    def found(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return motion(x), jax.jacfwd(motion)(x) * x
+
+    end, jacobian = found(START)
+    assert end[2] > 0.1 and end[5] > 0.3, "it has not left the floor again"
+    step = 1e-5
+    shifted = START * (1 + step * np.concatenate([np.eye(6), -np.eye(6)]))
+    ends = jax.jit(jax.vmap(motion))(shifted)
+    central = (ends[:6] - ends[6:]).T / (2 * step)
+    np.testing.assert_allclose(jacobian, central, rtol=1e-6, atol=1e-7)
+    felt = np.abs(jacobian).max(axis=0)
+    assert np.all(np.delete(felt, 5) > 1e-3), "everything matters"
+
+
+@pytest.mark.parametrize("law", ["hooke", "hertz"])
+def test_a_bounce_has_the_derivative_that_mechanics_gives_it(law: str) -> None:
+    """Without weight the ball leaves with e v, from wherever it came: ∂/∂e is v, ∂/∂v is e, and
+    moduli and height change nothing. Reverse mode is what forward mode is."""
+    model, state = bounce(law)
+    free = replace(model, gravity=jnp.zeros(3))
+
+    def upwards(x: jax.Array, height: jax.Array) -> jax.Array:
+        raised = replace(state, position=state.position.at[1, 2].add(height))
+        return rebound(free, raised, x, H / 4, 4 * STEPS)[5]
+
+    slopes, by_height = jax.jit(jax.grad(upwards, argnums=(0, 1)))(START, jnp.zeros(()))
+    forward = jax.jit(jax.jacfwd(upwards))(START, jnp.zeros(()))
+    np.testing.assert_allclose(slopes, forward, rtol=1e-9, atol=1e-12)
+    # Hertz's dashpot begins with δ^¼, which no sum over steps follows well.
+    within = {"hooke": 4e-3, "hertz": 1.2e-2}[law]
+    np.testing.assert_allclose(slopes * START, [0.6, 0, 0, 0.6, 0, 0], atol=within)
+    # A linear dashpot that acted for whole steps would have 0.95 by e and -0.25 by the modulus.
+    assert abs(by_height) < {"hooke": 0.5, "hertz": 5.0}[law]
+
+
+CASES = [(law, "multi-step") for law in NORMAL]
+CASES += [("hertz", other) for other in get_args(Tangential) if other != "multi-step"]
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+@pytest.mark.parametrize(("law", "tangential"), CASES)
+def test_derivatives_are_finite_at_every_border(
+    law: str, tangential: Tangential, bits: int
+) -> None:
+    """Just touching, or not quite; at rest on the floor; no slip; a centre on the floor; without
+    restitution, without loss, without friction."""
+    with jax.enable_x64(bits == 64):
+        model, state = bounce(law, tangential)
+        stepper = EulerImplicitLinearized(H)
+        memory = stepper.init(model, state).smooth
+        eps = float(jnp.finfo(state.position.dtype).eps)
+
+        @jax.jit
+        def all_finite(e: jax.Array, friction: jax.Array, height: jax.Array, speed: jax.Array):
+            shapes = replace(
+                model.shapes, restitution=jnp.full(2, e), friction=jnp.full(2, friction)
+            )
+            here = replace(
+                state,
+                position=state.position.at[1, 2].set(height),
+                velocity=state.velocity.at[1].set(speed * jnp.array([1.0, 0.0, -1.0])),
+                angular_velocity=jnp.zeros_like(state.angular_velocity),
+            )
+
+            def forces(table, shapes, here, memory):
+                own = replace(model, smooth=table, shapes=shapes)
+                found = smooth_forces(own, here, smooth_contacts(own, here), memory, H)
+                return found.wrenches, found.memory and found.memory.values
+
+            value, back = jax.vjp(forces, model.smooth, shapes, here, memory)
+            pulled = back(jax.tree.map(jnp.ones_like, value))
+            leaves = [leaf for leaf in jax.tree.leaves((value, pulled)) if leaf.dtype != "float0"]
+            return jnp.stack([jnp.all(jnp.isfinite(leaf)) for leaf in leaves]).all()
+
+        least = 1e-3 if NORMAL[law].by_approach else 0.0
+        grid = np.meshgrid(
+            [least, 0.5, 1.0],
+            [0.0, 0.5],
+            [0.1, 0.1 - eps, 0.1 + eps, 0.099, 1e-30, 0.0],
+            [0.0, 1e-20, 1.0],
+        )
+        columns = [jnp.asarray(each.reshape(-1), float) for each in grid]
+        assert jax.vmap(all_finite)(*columns).all()
+
+
+def test_a_long_gradient_in_single_precision_is_finite() -> None:
+    with jax.enable_x64(False):
+        motion = partial(rebound, *bounce("hertz"))
+        gradient = jax.jit(jax.grad(lambda x: motion(x) @ motion(x)))(jnp.asarray(START, float))
+        assert gradient.dtype == jnp.float32 and np.isfinite(gradient).all()
