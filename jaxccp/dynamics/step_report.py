@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jaxccp.ccp.solution import DerivativeStatus, Statistics, Status
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact_data import ContactData
+from jaxccp.dynamics.smooth.newton import Newton
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -46,6 +47,8 @@ class StepReport:
     contact_data: ContactData | None = None
     """Every contact, for a stepper with ``contact_data=True``; of the last step where a record is
     of several."""
+    newton: Newton | None = None
+    """How the Newton iterations went of a stepper that has any."""
 
 
 def report(
@@ -100,6 +103,10 @@ def merge(reports: StepReport) -> StepReport:
     worst = jax.tree.map(lambda leaf: jnp.max(leaf, axis=0), reports)
     total = jnp.sum(reports.solver.iterations, axis=0, dtype=jnp.int32)
     merged = replace(worst.solver, iterations=total)
+    newton = worst.newton
+    if newton is not None and reports.newton is not None:
+        count = jnp.sum(reports.newton.iterations, axis=0, dtype=jnp.int32)
+        newton = replace(newton, iterations=count)
     return StepReport(
         merged,
         worst.contacts,
@@ -110,6 +117,7 @@ def merge(reports: StepReport) -> StepReport:
         jnp.mean(reports.tendon_forces, axis=0),
         jnp.mean(reports.contact_wrenches, axis=0),
         last,
+        newton,
     )
 
 

@@ -1,7 +1,15 @@
 """The time steppers, one file each; a new one is a file and a line here."""
 
+from jaxccp.dynamics.steppers.alpha import HHT, GeneralisedAlpha, Newmark, Trapezoidal
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
 from jaxccp.dynamics.steppers.projected import EulerImplicitProjected
 
-STEPPERS = {"euler": EulerImplicitLinearized, "projected": EulerImplicitProjected}
+STEPPERS = {
+    "euler": EulerImplicitLinearized,
+    "projected": EulerImplicitProjected,
+    "hht": HHT,
+    "newmark": Newmark,
+    "trapezoidal": Trapezoidal,
+    "generalised-alpha": GeneralisedAlpha,
+}
 """By name."""

@@ -19,7 +19,7 @@ from jaxccp.dynamics.reaction import contact_wrenches, tendon_forces
 from jaxccp.dynamics.reduced import ReducedSystem
 from jaxccp.dynamics.rows.row import rates
 from jaxccp.dynamics.step_report import StepReport, report
-from jaxccp.dynamics.steppers.settings import Settings
+from jaxccp.dynamics.steppers.settings import ConeSettings, Settings
 from jaxccp.model.kinematics import JointMotion, joint_motion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import Rotors, State
@@ -122,12 +122,12 @@ def reported(
     seen = None
     if settings.contact_data:
         tolerance = settings.stop.tolerance(system.problem)
-        seen = contact_data(contacts, system, solution, outcome, settings.law, tolerance)
+        seen = contact_data(contacts, system, solution, outcome.contacts, settings.law, tolerance)
     statistics, recovery = solution.statistics, system.recovery
     return report(model, contacts, statistics, recovery, acting, along, pushed, seen, after)
 
 
-def trusted(settings: Settings, carry: _Tree, report: StepReport) -> tuple[_Tree, StepReport]:
+def trusted(settings: ConeSettings, carry: _Tree, report: StepReport) -> tuple[_Tree, StepReport]:
     """Without derivatives where they would mean nothing and are not wanted then."""
     if settings.gradient == "always":
         return carry, report

@@ -1,0 +1,132 @@
+"""The equations of smooth motion: generalised accelerations under all forces but those of contacts,
+limits and dry friction."""
+
+from dataclasses import dataclass, replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.dynamics.acceleration import along_coordinates
+from jaxccp.dynamics.forces import total_force
+from jaxccp.dynamics.smooth.mobility import Configuration
+from jaxccp.dynamics.smooth.placed import placed, velocities_of
+from jaxccp.math import trees
+from jaxccp.model.kinematics import tree_motion
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+
+@dataclass(frozen=True)
+class SmoothMotion:
+    """How a model moves at a state."""
+
+    at: Configuration
+    velocity: Float[Array, " nv"]
+    """v [m/s, rad/s]"""
+    acceleration: Float[Array, " nv"]
+    """v̇ [m/s², rad/s²]"""
+    body: Float[Array, "nb 6"]
+    """Accelerations of the centres of mass, and angular; world [m/s², rad/s²]."""
+    gyroscopic: Float[Array, "nb 6"]
+    """ω × I ω [N m], below zero forces."""
+    coordinate: Float[Array, " k"]
+    """Accelerations of all axes, then of all tendons [m/s², rad/s²]."""
+    closing: Float[Array, " m"]
+    """Forces along the rows that close loops and hold tendons [N, N m]."""
+
+
+def smooth_motion(
+    model: Model,
+    state: State,
+    control: Float[Array, " nm"] | None,
+    force: Float[Array, "nb 6"] | None,
+) -> SmoothMotion:
+    """M(q) v̇ = Σ J_bᵀ (f_b − M_b J̇_b v − ω × I ω) + f_families − a Jᵀ_r J̇_r v + Aᵀ λ, with
+    A v̇ + Ȧ v = l̈ of what closes loops and of tendons of imposed length l.
+
+    M has the bodies', the families' and the rotors' inertia a; J̇ v is the derivative of J v along
+    the motion. Gravity, the fluid, springs, dampers, force laws, actuators (servos up to their
+    limits of force) and applied forces act.
+
+    Args:
+        model: nv degrees of freedom in reduced coordinates.
+        state: joints are where its ``joint_positions`` have them.
+        control: of each actuator, 0 when None.
+        force: applied forces [N] and torques [N m], world.
+    """
+    linkage = model.topology.linkage
+    velocity = velocities_of(model, state, tree_motion(model, state))
+    pairs = linkage.bodies[linkage.bilateral[0]]
+
+    def seen(time: Array) -> tuple[tuple[Array, Array, Array], object]:
+        """What is linear in v, a time later at the same v."""
+        later = placed(model, state, time * velocity, velocity)
+        motion = tree_motion(model, later)
+        twist = jnp.where(jnp.asarray(model.topology.moves)[:, None], later.twist, 0.0)
+        shut = jnp.einsum("rbi,rbi->r", motion.bilateral, twist[pairs])
+        rates = jnp.concatenate([motion.rate, motion.tendon.rate])
+        held = motion.tendon.rate[linkage.routing.bilateral]
+        return (twist, rates, jnp.concatenate([shut, held])[linkage.closing]), motion
+
+    now, second = jnp.zeros_like(state.time), jnp.ones_like(state.time)
+    _, (turning, bending, drift), motion = jax.jvp(seen, (now,), (second,), has_aux=True)
+    at = Configuration.of(model, state, motion)
+    step, mobility = at.step(1.0, control), at.mobility()
+    spin = state.angular_velocity
+    gyroscopic = jnp.cross(spin, at.mass.apply(state.twist)[:, 3:])
+    gyroscopic = jnp.pad(gyroscopic, ((0, 0), (3, 0)))
+    wrench = total_force(model, state, None, force) - at.mass.apply(turning) - gyroscopic
+    if linkage.linked:
+        wrench = wrench + along_coordinates(step)
+    push = at.jacobians.pull(wrench) - (model.axes.armature * bending) @ at.coordinates
+    push = push + jnp.concatenate([jnp.zeros(model.topology.dofs.count), *_own(model, state)])
+    imposed = model.tendons.bilateral_acceleration(state.time)[linkage.routing.bilateral]
+    loops = len(linkage.closing) - len(imposed)
+    drift = drift.at[loops:].add(-imposed)
+    acceleration, closing = mobility.accelerations(push.astype(velocity.dtype), drift)
+    return SmoothMotion(
+        at=replace(at, jacobians=mobility.velocities),
+        velocity=velocity,
+        acceleration=acceleration,
+        body=at.jacobians.twists(acceleration) + turning,
+        gyroscopic=gyroscopic,
+        coordinate=at.coordinates @ acceleration + bending,
+        closing=closing,
+    )
+
+
+def _own(model: Model, state: State) -> list[Array]:
+    """f(q, v) of each family: with p = M v + h f₀ and M̂ = M + h D + … of a step of length h, it is
+    f₀ − D v, which are derivatives at h = 0."""
+
+    def of(family, here) -> Array:
+        def defect(h: Array) -> Array:
+            return family.momentum(here.q, here.v, model.gravity, h) - (
+                family.mass_matrix(here.q, h) @ here.v
+            )
+
+        return jax.jvp(defect, (jnp.zeros_like(state.time),), (jnp.ones_like(state.time),))[1]
+
+    return [of(*both) for both in zip(model.families, state.families, strict=True)]
+
+
+def check_smooth(model: Model, stepper: str) -> None:
+    """Raise ``ValueError`` for what cannot be stepped on generalised velocities."""
+    topology = model.topology
+    if topology.loose.any():
+        raise ValueError(
+            f"{stepper} steps all bodies in one set of generalised velocities, of which this model "
+            'has too many (more than 100 with bodies that nothing is joined to): take "euler" or '
+            '"projected"'
+        )
+    linkage = topology.linkage
+    compliant = linkage.compliant
+    on_families = linkage.rows_on(topology.carried)[linkage.forbidden :][: len(compliant)]
+    armature = model.axes.armature[compliant[np.flatnonzero(on_families)]]
+    if len(armature) and not trees.is_traced(armature) and bool(jnp.any(armature > 0)):
+        raise ValueError(
+            f"{stepper} has no rotors along coordinates that frames of families move: set their "
+            'armature to 0, or take "euler"'
+        )
