@@ -192,10 +192,10 @@ def assemble(
         before = loose.place(before, loose.gather(state.twist))
 
     terms = contact_terms(model, state, contacts, before, twist, h)
-    touching = terms.rows(on_all(velocities, loose, contacts, terms.jacobian), topology.rolls)
+    touching = terms.rows(_on_all(velocities, loose, contacts, terms.jacobian), topology.rolls)
     felt = pushing = touching.whitened
     if terms.push is not None:
-        pushing = terms.in_units(on_all(velocities, loose, contacts, terms.push), touching.units)
+        pushing = terms.in_units(_on_all(velocities, loose, contacts, terms.push), touching.units)
     count, along = velocities.count, rows.jacobian[:, 0]
     whitened = jnp.concatenate([velocities.whiten(along), felt[..., :count].reshape(-1, count)])
     if closing is not None:
@@ -241,20 +241,27 @@ def effective_mass(
     return mass_matrix(moving, state.position, mass.mass, mass.inertia) + stiff.T @ along
 
 
-def on_all(
+def _on_all(
     velocities: Velocities,
     loose: Loose | None,
     contacts: Contacts,
     jacobian: tuple[Array, Array],
 ) -> Float[Array, "c w k"]:
     """Whitened rows of contacts on all velocities, then on loose bodies, if there are any."""
-    linear, angular = jacobian
-    sign = jnp.asarray([-1.0, 1.0], linear.dtype)[:, None, None]
-    both = jnp.concatenate([jnp.broadcast_to(linear[:, None], angular.shape), angular], axis=-1)
-    rows = velocities.whiten(velocities.along(sign * both, contacts.bodies))
+    rows = velocities.whiten(rows_of_contacts(velocities, contacts, jacobian))
     if loose is None:
         return rows
     return jnp.concatenate([rows, loose.whiten(contacts, jacobian)], axis=2)
+
+
+def rows_of_contacts(
+    velocities: Velocities, contacts: Contacts, jacobian: tuple[Array, Array]
+) -> Float[Array, "c w nv"]:
+    """Rows of contacts on the velocities of trees and families."""
+    linear, angular = jacobian
+    sign = jnp.asarray([-1.0, 1.0], linear.dtype)[:, None, None]
+    both = jnp.concatenate([jnp.broadcast_to(linear[:, None], angular.shape), angular], axis=-1)
+    return velocities.along(sign * both, contacts.bodies)
 
 
 def row_parts(topology: Topology) -> tuple[np.ndarray, np.ndarray]:

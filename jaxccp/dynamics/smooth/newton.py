@@ -6,12 +6,15 @@ from dataclasses import dataclass, replace
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float, Int
+from jax.scipy.linalg import lu_factor, lu_solve
+from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.solution import DerivativeStatus, Status
 
-MOST = 20
+MOST = 30
 """Iterations."""
+SHRINKS = 0.2
+"""Ratio of a residual to the one before above which the Jacobian is taken anew."""
 
 
 @jax.tree_util.register_dataclass
@@ -32,34 +35,58 @@ class Newton:
         return replace(self, iterations=jnp.sum(iterations, dtype=jnp.int32))
 
 
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class _Iterate:
+    x: Float[Array, " n"]
+    miss: Float[Array, " n"]
+    worst: Float[Array, ""]
+    shrinks: Bool[Array, ""]
+    count: Int[Array, ""]
+
+
 def root(
     residual: Callable[[Float[Array, " n"]], Float[Array, " n"]],
     guess: Float[Array, " n"],
     tolerance: Float[Array, ""] | float,
 ) -> tuple[Float[Array, " n"], Newton]:
-    """x with |residual(x)| ≤ tolerance [m/s²], by Newton's method with the exact Jacobian.
+    """x with |residual(x)| ≤ tolerance [m/s²], by Newton's method.
 
-    At least one iteration is taken, so that what stops at the tolerance is far below it. The
-    derivative is that of the root, in forward and reverse mode: one linear solve with the Jacobian
-    there (``lax.custom_root``), whatever the iterations were.
+    The exact Jacobian is taken where a step begins, and once more where iterations with it shrink
+    the residual by less than :data:`SHRINKS`. At least one iteration is taken, so that what stops
+    at the tolerance is far below it. The derivative is that of the root, in forward and reverse
+    mode: one linear solve with the Jacobian there (``lax.custom_root``), whatever the iterations
+    were.
     """
     identity = jnp.eye(len(guess), dtype=guess.dtype)
 
     def found(f: Callable, x: Array) -> tuple[Array, tuple[Array, Array]]:
-        def goes_on(now: tuple[Array, Array, Array]) -> Array:
-            _, miss, count = now
+        def unsolved(now: _Iterate) -> Array:
+            more = (now.worst > tolerance) & (now.count < MOST) & jnp.isfinite(now.worst)
+            return more | (now.count == 0)
+
+        def with_jacobian(now: _Iterate) -> _Iterate:
+            miss, push = jax.linearize(f, now.x)
+            factors = lu_factor(jax.vmap(push, out_axes=1)(identity))
+
+            def goes_on(now: _Iterate) -> Array:
+                return unsolved(now) & now.shrinks
+
+            def once(now: _Iterate) -> _Iterate:
+                x = now.x - lu_solve(factors, now.miss)
+                miss = f(x)
+                worst = jnp.max(jnp.abs(miss), initial=0.0)
+                return _Iterate(x, miss, worst, worst < SHRINKS * now.worst, now.count + 1)
+
             worst = jnp.max(jnp.abs(miss), initial=0.0)
-            open_ = (worst > tolerance) & (count < MOST) & jnp.isfinite(worst)
-            return open_ | (count == 0)
+            start = _Iterate(now.x, miss, worst, jnp.asarray(True), now.count)
+            return lax.while_loop(goes_on, once, start)
 
-        def once(now: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-            x, _, count = now
-            miss, push = jax.linearize(f, x)
-            x = x - jnp.linalg.solve(jax.vmap(push, out_axes=1)(identity), miss)
-            return x, f(x), count + 1
-
-        x, miss, count = lax.while_loop(goes_on, once, (x, x, jnp.int32(0)))
-        return x, (jnp.max(jnp.abs(miss), initial=0.0), count)
+        start = _Iterate(
+            x, x, jnp.full((), jnp.inf, x.dtype), jnp.asarray(True), jnp.zeros((), jnp.int32)
+        )
+        end = lax.while_loop(unsolved, with_jacobian, start)
+        return end.x, (end.worst, end.count)
 
     def tangent(linear: Callable, y: Array) -> Array:
         return jnp.linalg.solve(jax.vmap(linear, out_axes=1)(identity), y)

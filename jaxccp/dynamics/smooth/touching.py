@@ -20,7 +20,7 @@ from jaxccp.dynamics.contact_rows import (
 )
 from jaxccp.dynamics.impact import Action, Turning, at_once, at_start, impacts
 from jaxccp.dynamics.inertia import world_inertia
-from jaxccp.dynamics.reduced.reduced_system import on_all
+from jaxccp.dynamics.reduced.reduced_system import rows_of_contacts
 from jaxccp.dynamics.rows import acting_rows
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.smooth.mobility import Configuration, Mobility
@@ -134,7 +134,7 @@ class Touching:
         jacobian = contact_jacobian(action, rolls)
         turned = jacobian[0], self._turning(action, free).back(jacobian[1])
         along, count = rows.jacobian[:, 0], len(velocity)
-        touch = on_all(self.middle.jacobians, None, contacts, turned)
+        touch = rows_of_contacts(self.middle.jacobians, contacts, turned)
         touch = jnp.where(contacts.live[:, None, None], touch, 0.0)
         width = touch.shape[1]
 
