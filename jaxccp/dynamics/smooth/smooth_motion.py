@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.dynamics.acceleration import along_coordinates
 from jaxccp.dynamics.forces import total_force
+from jaxccp.dynamics.reduced.bias import twist_rate
 from jaxccp.dynamics.smooth.mobility import Configuration
 from jaxccp.dynamics.smooth.placed import placed, velocities_of
 from jaxccp.math import trees
@@ -57,22 +58,16 @@ def smooth_motion(
         force: applied forces [N] and torques [N m], world.
     """
     linkage = model.topology.linkage
-    velocity = velocities_of(model, state, tree_motion(model, state))
-    pairs = linkage.bodies[linkage.bilateral[0]]
-
-    def seen(time: Array) -> tuple[tuple[Array, Array, Array], object]:
-        """What is linear in v, a time later at the same v."""
-        later = placed(model, state, time * velocity, velocity)
-        motion = tree_motion(model, later)
-        twist = jnp.where(jnp.asarray(model.topology.moves)[:, None], later.twist, 0.0)
-        shut = jnp.einsum("rbi,rbi->r", motion.bilateral, twist[pairs])
-        rates = jnp.concatenate([motion.rate, motion.tendon.rate])
-        held = motion.tendon.rate[linkage.routing.bilateral]
-        return (twist, rates, jnp.concatenate([shut, held])[linkage.closing]), motion
-
-    now, second = jnp.zeros_like(state.time), jnp.ones_like(state.time)
-    _, (turning, bending, drift), motion = jax.jvp(seen, (now,), (second,), has_aux=True)
+    motion = tree_motion(model, state)
+    velocity = velocities_of(model, state, motion)
     at = Configuration.of(model, state, motion)
+    turning = twist_rate(at.screws, state.twist, state.position, velocity[: at.screws.dofs.count])
+    turning = jnp.where(jnp.asarray(model.topology.free)[:, None], turning, 0.0)
+    if model.families or len(linkage.loops) or linkage.routing.tendons:
+        change, bending, drift = _along(model, state, velocity)
+        turning = jnp.where(jnp.asarray(model.topology.carried)[:, None], change, turning)
+    else:
+        bending, drift = jnp.zeros_like(model.axes.armature), jnp.zeros(0, velocity.dtype)
     step, mobility = at.step(1.0, control), at.mobility()
     spin = state.angular_velocity
     gyroscopic = jnp.cross(spin, at.mass.apply(state.twist)[:, 3:])
@@ -95,6 +90,25 @@ def smooth_motion(
         coordinate=at.coordinates @ acceleration + bending,
         closing=closing,
     )
+
+
+def _along(
+    model: Model, state: State, velocity: Float[Array, " nv"]
+) -> tuple[Float[Array, "nb 6"], Float[Array, " k"], Float[Array, " m"]]:
+    """How the bodies' twists, the rates of all axes and tendons, and those of what closes loops
+    change along the motion while the velocities stay the same: J̇ v of each."""
+    linkage = model.topology.linkage
+    pairs = linkage.bodies[linkage.bilateral[0]]
+
+    def seen(time: Array) -> tuple[Array, Array, Array]:
+        later = placed(model, state, time * velocity, velocity)
+        motion = tree_motion(model, later)
+        shut = jnp.einsum("rbi,rbi->r", motion.bilateral, later.twist[pairs])
+        held = motion.tendon.rate[linkage.routing.bilateral]
+        rates = jnp.concatenate([motion.rate, motion.tendon.rate])
+        return later.twist, rates, jnp.concatenate([shut, held])[linkage.closing]
+
+    return jax.jvp(seen, (jnp.zeros_like(state.time),), (jnp.ones_like(state.time),))[1]
 
 
 def _own(model: Model, state: State) -> list[Array]:
