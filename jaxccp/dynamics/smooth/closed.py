@@ -41,4 +41,3 @@ def closed(
     more, _ = mobility.saddle.solve(still, missed[:, None])
     velocity = velocity + mobility.velocities.unwhiten(more[:, 0])
     return placed(model, after, jnp.zeros_like(velocity), velocity), velocity, statistics
-

@@ -60,3 +60,33 @@ def velocities_of(model: Model, state: State, motion: JointMotion) -> Float[Arra
     dofs = model.topology.dofs
     roots = state.twist[dofs.roots].reshape(-1)
     return jnp.concatenate([roots, motion.rate[dofs.axes], *(at.v for at in state.families)])
+
+
+def way_rate(
+    model: Model, way: Float[Array, " nv"], velocity: Float[Array, " nv"]
+) -> Float[Array, " nv"]:
+    """The rate at which a ``way`` of :func:`placed` grows at these velocities: of rotation vectors
+    the inverse of the differential of the exponential, to the third order in them (Munthe-Kaas, BIT
+    38, 1998); all else is ``velocity`` itself."""
+    topology, dofs = model.topology, model.topology.dofs
+    first = dofs.first_axis
+    turn, spin = (part[:first].reshape(-1, 6)[:, 3:] for part in (way, velocity))
+    six = velocity[:first].reshape(-1, 6).at[:, 3:].set(_opened(turn, spin, 1.0))
+    rate = velocity.at[:first].set(six.reshape(-1))
+    ball = np.array(topology.linkage.motions, str)[dofs.axes] == "ball"
+    which = np.flatnonzero(ball).reshape(-1, 3)
+    if not len(which):
+        return rate
+    # Balls turn about their own axes, roots about those of the world.
+    direction = model.axes.direction[dofs.axes[which]]
+    turn, spin = (
+        jnp.einsum("bki,bk->bi", direction, part[first + which]) for part in (way, velocity)
+    )
+    opened = jnp.einsum("bki,bi->bk", direction, _opened(turn, spin, -1.0))
+    return rate.at[first + which].set(opened)
+
+
+def _opened(turn: Float[Array, "n 3"], spin: Float[Array, "n 3"], side: float) -> Array:
+    """ω ∓ ½ θ × ω + θ × (θ × ω)/12."""
+    across = jnp.cross(turn, spin)
+    return spin - 0.5 * side * across + jnp.cross(turn, across) / 12.0

@@ -14,6 +14,7 @@ from jaxccp.dynamics.reaction import contact_wrenches, tendon_forces
 from jaxccp.dynamics.reduced.tree_reaction import transmitted
 from jaxccp.dynamics.rows import scalar_rows
 from jaxccp.dynamics.rows.law import linear_law
+from jaxccp.dynamics.rows.row import rates
 from jaxccp.dynamics.rows.servo import forces as servo_forces
 from jaxccp.dynamics.smooth.newton import Newton
 from jaxccp.dynamics.smooth.smooth_motion import SmoothMotion
@@ -21,6 +22,7 @@ from jaxccp.dynamics.smooth.touching import Impulses, Touching, TouchingProblem,
 from jaxccp.dynamics.step_report import StepReport, report, with_solve
 from jaxccp.dynamics.steppers.settings import ConeSettings
 from jaxccp.model.model import Model
+from jaxccp.model.state import Rotors, State
 
 
 @dataclass(frozen=True)
@@ -133,3 +135,10 @@ def along_tendons(
     # Force laws are those of the end of the step that begins at a state.
     state = replace(end.at.state, time=end.at.state.time - h)
     return tendon_forces(model, state, end.at.motion, h * scalars, h)
+
+
+def with_rotors(end: SmoothMotion) -> State:
+    """The state of ``end``, the rates of its rotors being those of their axes."""
+    state = end.at.state
+    rate = rates(end.at.model.topology.linkage, end.at.motion, state.twist)
+    return replace(state, rotors=Rotors(rate, state.twist))

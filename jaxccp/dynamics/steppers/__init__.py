@@ -3,6 +3,7 @@
 from jaxccp.dynamics.steppers.alpha import HHT, GeneralisedAlpha, Newmark, Trapezoidal
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
 from jaxccp.dynamics.steppers.projected import EulerImplicitProjected
+from jaxccp.dynamics.steppers.rk4 import RungeKutta4
 
 STEPPERS = {
     "euler": EulerImplicitLinearized,
@@ -11,5 +12,6 @@ STEPPERS = {
     "newmark": Newmark,
     "trapezoidal": Trapezoidal,
     "generalised-alpha": GeneralisedAlpha,
+    "rk4": RungeKutta4,
 }
 """By name."""

@@ -20,12 +20,11 @@ from jaxccp.collision.contact_cache import (
 )
 from jaxccp.dynamics import reduced
 from jaxccp.dynamics.inputs import check_inputs
-from jaxccp.dynamics.rows.row import rates
 from jaxccp.dynamics.smooth.closed import closed
 from jaxccp.dynamics.smooth.newton import Newton, root
 from jaxccp.dynamics.smooth.placed import placed
 from jaxccp.dynamics.smooth.smooth_motion import check_smooth, smooth_motion
-from jaxccp.dynamics.smooth.smooth_report import Touched, reported
+from jaxccp.dynamics.smooth.smooth_report import Touched, reported, with_rotors
 from jaxccp.dynamics.smooth.touching import (
     Impulses,
     Touching,
@@ -38,7 +37,7 @@ from jaxccp.dynamics.stepper import Stepper
 from jaxccp.dynamics.steppers.parts import trusted
 from jaxccp.dynamics.steppers.settings import ConeSettings
 from jaxccp.model.model import Model
-from jaxccp.model.state import Rotors, State
+from jaxccp.model.state import State
 
 SWEEPS = 2
 """Times that smooth motion and impulses are found in turn. The first has smooth forces without what
@@ -224,14 +223,12 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
                 model, after, velocity, self.algorithm(model), self.stop, self.gradient
             )
         last = smooth_motion(model, after, control, force)
-        rate = rates(model.topology.linkage, last.at.motion, after.twist)
-        after = replace(after, rotors=Rotors(rate, after.twist))
         report, scalars = reported(self, model, last, newton, touched, projected, control, force)
         warm_start = carry.warm_start
         if touched is not None:
             contacts, impulses = touched.touching.contacts, touched.impulses
             warm_start = remember(warm_start, contacts, impulses.contacts, h * scalars)
-        return trusted(self, AlphaCarry(after, warm_start, end.lag), report)
+        return trusted(self, AlphaCarry(with_rotors(last), warm_start, end.lag), report)
 
 
 @dataclass(frozen=True)
