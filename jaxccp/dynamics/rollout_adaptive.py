@@ -107,18 +107,23 @@ def rollout_adaptive(
     def once(now: tuple) -> tuple:
         carry, h, report = now
         left = end - carry.state.time
-        length = jnp.minimum(h, left)
+        length: Array = jnp.minimum(h, left)
         whole, _ = advanced(carry, length)
         fine, status = halves(carry, length)
+        error: Array
         change = difference(model, fine.state, whole.state)
-        error = jnp.max(jnp.abs(jnp.split(change, 2)[0]), initial=0.0)
+        error = jnp.max(jnp.abs(change[: len(change) // 2]), initial=0.0)
         solved = (status == Status.CONVERGED) & jnp.isfinite(error)
         good = solved & (error <= tolerance)
         shortest = length <= least
         taken = good | shortest
         bad = jnp.where(solved, AdaptiveStatus.MIN_STEP, AdaptiveStatus.FAILED)
         worse = jnp.where(taken & ~good, bad, AdaptiveStatus.DONE).astype(jnp.int32)
-        carry = jax.tree.map(lambda a, b: jnp.where(taken, a, b), fine, carry)
+
+        def kept(a: Array, b: Array) -> Array:
+            return jnp.where(taken, a, b)
+
+        carry = jax.tree.map(kept, fine, carry)
         # The last step is as short as what is left, which says nothing of the next.
         longer = jnp.where(error < tolerance / 64, jnp.minimum(2.0 * h, longest), h)
         h = jnp.where(good, longer, jnp.maximum(0.5 * length, least))
@@ -129,8 +134,8 @@ def rollout_adaptive(
                 status=jnp.maximum(report.status, worse),
                 steps=report.steps + taken,
                 rejected=report.rejected + ~taken,
-                shortest=jnp.where(taken, jnp.minimum(report.shortest, length), report.shortest),
-                error=jnp.where(taken, jnp.maximum(report.error, error), report.error),
+                shortest=kept(jnp.minimum(report.shortest, length), report.shortest),
+                error=kept(jnp.maximum(report.error, error), report.error),
             ),
         )
 

@@ -28,7 +28,16 @@ from jaxccp.model import (
 )
 from jaxccp.scene import ModelBuilder
 
-NAMES = list(STEPPERS)
+SIBLINGS = ("newmark", "trapezoidal", "generalised-alpha")
+"""The same code as HHT with other coefficients."""
+NAMES = [
+    pytest.param(name, marks=pytest.mark.long) if name in SIBLINGS else name
+    for name in STEPPERS
+    if name != "rk4"  # which refuses contacts: tests/dynamics/test_second_order.py has it
+]
+MOMENTUM = ("euler", "projected")
+"""Steppers that carry momentum over, and so keep it, and the energy of free rotation, to rounding;
+the others to the order of their step."""
 G, H, SPAN = 9.81, 2e-3, 0.6
 MASS, MOMENT, ARM, ANGLE = 0.7, 0.02, 0.4, 1.0
 """Of the pendulum: about its centre of mass, from there to the hinge, and where it starts [rad]."""
@@ -201,7 +210,7 @@ def test_motion_converges_to_that_of_mechanics(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_energy_over_long_times(name: str) -> None:
     """Of a pendulum to the order of the step in a swing, and bounded over 4; of free rotation to
-    rounding."""
+    rounding, or to the order of the step."""
     (*_, short), (*_, swing), (*_, fine), (*_, long) = (
         run(name, *args) for args in ((0, SPAN), (0, 1.5), (1, 1.5), (0, 6.0))
     )
@@ -209,7 +218,10 @@ def test_energy_over_long_times(name: str) -> None:
     assert long.swing < 0.01 * depth
     assert long.swing < 2.5 * short.swing
     assert fine.swing < 0.55 * swing.swing
-    assert long.spin < 1e-9
+    if name in MOMENTUM:
+        assert long.spin < 1e-9
+    else:
+        assert fine.spin < 0.55 * swing.spin and long.spin < 1e-3
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -234,7 +246,7 @@ def test_constraints_hold(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_momentum_of_what_floats(name: str) -> None:
     """Two bodies on a hinge, thrown: linear momentum gains their weight's, that about their centre
-    of mass stays."""
+    of mass stays; to rounding or to the order of the step."""
     model, start = park()
     joint = model.topology.linkage.joints.index("floating")
     pair = np.asarray(model.topology.linkage.bodies[joint])
@@ -250,8 +262,15 @@ def test_momentum_of_what_floats(name: str) -> None:
         return mass @ velocity, (own + np.cross(place - centre, mass[:, None] * velocity)).sum(0)
 
     (linear, angular), (now, about) = momenta(start), momenta(run(name)[0])
-    np.testing.assert_allclose(now, linear - [0, 0, mass.sum() * G * SPAN], atol=1e-10)
-    np.testing.assert_allclose(about, angular, atol=1e-10)
+    if name in MOMENTUM:
+        np.testing.assert_allclose(now, linear - [0, 0, mass.sum() * G * SPAN], atol=1e-10)
+        np.testing.assert_allclose(about, angular, atol=1e-10)
+        return
+    later, turned = momenta(run(name, 1)[0])
+    fallen = linear - [0, 0, mass.sum() * G * SPAN]
+    for coarse, fine, right in ((now, later, fallen), (about, turned, angular)):
+        errors = [np.abs(each - right).max() for each in (coarse, fine)]
+        assert errors[0] < 1e-3 and errors[1] < max(0.55 * errors[0], 1e-10)
 
 
 @cache

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, replace
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.solution import DerivativeStatus, Status
+from jaxccp.collision.contact_cache import empty_warm_start
 from jaxccp.dynamics import reduced
 from jaxccp.dynamics.inputs import check_inputs
 from jaxccp.dynamics.smooth.closed import closed
@@ -19,23 +19,15 @@ from jaxccp.dynamics.smooth.smooth_report import reported, with_rotors
 from jaxccp.dynamics.smooth.touching import bounded_rows
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.stepper import Stepper
-from jaxccp.dynamics.steppers.settings import ConeSettings
+from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 NODES, WEIGHTS = np.array([0.0, 0.5, 0.5, 1.0]), np.array([1.0, 2.0, 2.0, 1.0]) / 6.0
 
 
-@jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class SmoothCarry:
-    """A state, which is all that an explicit step of smooth motion knows."""
-
-    state: State
-
-
-@dataclass(frozen=True)
-class RungeKutta4(ConeSettings, Stepper[SmoothCarry]):
+class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
     """Explicit steps of fourth order, for models without contacts, limits and dry friction.
 
     Rotations are updated on the group: stages are increments of the poses at the start of the step
@@ -43,24 +35,24 @@ class RungeKutta4(ConeSettings, Stepper[SmoothCarry]):
     and ``stop`` matter, and these to it alone.
     """
 
-    def init(self, model: Model, state: State | SmoothCarry) -> SmoothCarry:
+    def init(self, model: Model, state: State | ImpulseCarry) -> ImpulseCarry:
         """What a sequence of steps starts from, or goes on from.
 
         Raises:
             ValueError: for a model in which velocities may jump, or that has too many of them.
         """
         _check(model)
-        return SmoothCarry(
-            reduced.settle(model, state if isinstance(state, State) else state.state)
-        )
+        before = state if isinstance(state, State) else state.state
+        none = empty_warm_start(model.topology, before.position.dtype)
+        return ImpulseCarry(reduced.settle(model, before), none)
 
     def advance(
         self,
         model: Model,
-        carry: SmoothCarry,
+        carry: ImpulseCarry,
         force: Float[Array, "nb 6"] | None = None,
         control: Float[Array, " nm"] | None = None,
-    ) -> tuple[SmoothCarry, StepReport]:
+    ) -> tuple[ImpulseCarry, StepReport]:
         """One step of a sequence under applied forces [N] and torques [N m] (world), and with the
         actuators' controls, 0 unless given, from what :meth:`init` or this has returned.
 
@@ -101,7 +93,7 @@ class RungeKutta4(ConeSettings, Stepper[SmoothCarry]):
         none = jnp.zeros((), start.dtype)
         explicit = Newton(jnp.int32(0), none, status, worth.astype(jnp.int32))
         report, _ = reported(self, model, last, explicit, None, projected, control, force)
-        return SmoothCarry(with_rotors(last)), report
+        return ImpulseCarry(with_rotors(last), carry.warm_start), report
 
 
 def _check(model: Model) -> None:

@@ -1,7 +1,7 @@
 """What a stepper on velocities can be told, and what it carries from step to step."""
 
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import jax
 
@@ -52,6 +52,14 @@ class ConeSettings:
         if self.solver is not None:
             object.__setattr__(self, "solver", resolved(self.solver))
 
+    mean_velocity: ClassVar[bool] = False
+    """Whether velocities between steps are the means over the steps before, so that they are those
+    of half a step ago."""
+
+    def reduces(self, model: Model) -> bool:
+        """Whether the velocities are those of the degrees of freedom of trees."""
+        return True
+
     def algorithm(self, model: Model) -> Solver | str:
         """``solver``, or the name of the one that is taken where that is None."""
         topology = model.topology
@@ -71,6 +79,8 @@ class Settings(ConeSettings):
     """In maximal coordinates: solve for the equality rows of the joints beforehand, which leaves
     contacts, limits and other rows with bounds to the solver. False: it iterates over all rows, and
     coordinates are maximal."""
+
+    mean_velocity: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
