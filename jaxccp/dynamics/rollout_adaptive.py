@@ -98,19 +98,20 @@ def rollout_adaptive(
         carry, statuses = lax.scan(half, carry, None, length=2)
         return carry, jnp.max(statuses)
 
-    def goes_on(now: tuple) -> Array:
+    def goes_on(now: tuple[Carry, Array, AdaptiveReport]) -> Array:
         carry, _, report = now
         failed = report.status == AdaptiveStatus.FAILED
         tried = report.steps + report.rejected
         return (end - carry.state.time > 1e-3 * least) & (tried < max_steps) & ~failed
 
-    def once(now: tuple) -> tuple:
+    def once(
+        now: tuple[Carry, Array, AdaptiveReport],
+    ) -> tuple[Carry, Array, AdaptiveReport]:
         carry, h, report = now
         left = end - carry.state.time
         length: Array = jnp.minimum(h, left)
         whole, _ = advanced(carry, length)
         fine, status = halves(carry, length)
-        error: Array
         change = difference(model, fine.state, whole.state)
         error = jnp.max(jnp.abs(change[: len(change) // 2]), initial=0.0)
         solved = (status == Status.CONVERGED) & jnp.isfinite(error)
@@ -125,8 +126,9 @@ def rollout_adaptive(
 
         carry = jax.tree.map(kept, fine, carry)
         # The last step is as short as what is left, which says nothing of the next.
-        longer = jnp.where(error < tolerance / 64, jnp.minimum(2.0 * h, longest), h)
-        h = jnp.where(good, longer, jnp.maximum(0.5 * length, least))
+        small = error < tolerance / 64
+        scale: Array = jnp.where(good, jnp.where(small, 2.0 * h, h), 0.5 * length)
+        h = jnp.clip(scale, least, longest)
         return (
             carry,
             h,

@@ -27,7 +27,7 @@ from jaxccp import (
     forward_kinematics,
     joint_motion,
 )
-from jaxccp.dynamics import STEPPERS
+from jaxccp.dynamics import STEPPERS, AdaptiveStatus, rollout_adaptive
 from jaxccp.dynamics.steppers.alpha import (
     HHT,
     AlphaScheme,
@@ -394,3 +394,28 @@ def test_runge_kutta_refuses_what_may_jump() -> None:
     builder.add_joint(Revolute((0, 1, 0), limits=(-1.0, 1.0)), 0, arm, (0, 0, 0), name="hinge")
     with pytest.raises(ValueError, match="'hinge' has a limit"):
         STEPPERS["rk4"]().init(*builder.build())
+
+
+# Steps of their own length
+
+
+def test_adaptive_steps_keep_their_tolerance() -> None:
+    """A swing of the toys: no step longer than it may be, and the error of all together is of the
+    order of what each may have; the least length is told, and so are too many steps."""
+    model, state = toys()
+    stepper = Trapezoidal(0.02, stop=Stop(1e-11))
+    loose, tight = (rollout_adaptive(model, state, SPAN, each, stepper) for each in (1e-4, 1e-6))
+    right = mechanics(SPAN)
+    errors = []
+    for end, report in (loose, tight):
+        assert report.status == AdaptiveStatus.DONE
+        np.testing.assert_allclose(end.time, SPAN, rtol=1e-12)
+        found = toys_at(end)
+        errors.append(max(np.abs(found[what] - right[what]).max() for what in right))
+    assert loose[1].error <= 1e-4 and tight[1].error <= 1e-6
+    assert errors[1] < 0.1 * errors[0] < 0.01
+    assert 2 * loose[1].steps < tight[1].steps and tight[1].shortest < 0.5 * loose[1].shortest
+    _, short = rollout_adaptive(model, state, SPAN, 1e-9, stepper, min_step=5e-3)
+    assert short.status == AdaptiveStatus.MIN_STEP and short.shortest >= 2.5e-3
+    _, few = rollout_adaptive(model, state, SPAN, 1e-6, stepper, max_steps=20)
+    assert few.status == AdaptiveStatus.MAX_STEPS and few.steps + few.rejected == 20
