@@ -37,6 +37,7 @@ from jaxccp.dynamics.steppers.alpha import (
     Trapezoidal,
 )
 from jaxccp.dynamics.steppers.rk4 import RungeKutta4
+from tests.families.chain import Chain
 
 G = 9.81
 SCHEMES = {"hht": HHT(), "newmark": Newmark(), "trapezoidal": Trapezoidal()}
@@ -66,6 +67,8 @@ def with_numbers(h: jax.Array, coefficients: Coefficients) -> AnyScheme:
 LENGTH, BAR = 0.5, 0.5**2 / 12
 STIFFNESS, STRETCH = 60.0, 0.1
 CORD, REST = 80.0, 0.6
+SPRUNG = (40.0, 0.3)
+"""Stiffness and damping of the spring between two masses of a family."""
 TOP, MOMENTS, HIGH = 0.5, (0.004, 0.004, 0.002), 0.15
 TILT, TURNS = 0.6, 40.0
 """Of the top: mass, principal moments about its centre, which is so far from its tip, the angle to
@@ -90,6 +93,11 @@ def toys() -> tuple[Model, State]:
     facing = (np.cos(TILT / 2), 0, np.sin(TILT / 2), 0)
     top = builder.add_body(TOP, MOMENTS, np.array([0, 9, 0]) + away, facing, name="top")
     builder.add_joint(Spherical(), 0, top, (0, 9, 0), name="tip")
+    apart = 0.1 + STRETCH
+    chain = Chain(
+        jnp.array([[0, 12, 0], [apart, 12, 0]]), jnp.full(2, 0.2), *map(jnp.asarray, (*SPRUNG, 0.1))
+    )
+    builder.add_family(chain, "chain")
     model, state = builder.build()
     spin = TURNS * away / HIGH
     local = np.linalg.solve(rotation(facing), spin)
@@ -134,6 +142,9 @@ def mechanics(span: float) -> dict[str, np.ndarray]:
         pull = -CORD * (long - REST) / long * y[:2]
         return np.concatenate([y[2:], [pull[0], pull[1] - G]])
 
+    def chain(_: float, y: np.ndarray) -> list[float]:
+        return [y[1], -2 * (SPRUNG[0] * y[0] + SPRUNG[1] * y[1]) / 0.2]
+
     about = np.array(MOMENTS) + TOP * HIGH**2 * np.array([1, 1, 0])
 
     def top(_: float, y: np.ndarray) -> np.ndarray:
@@ -151,6 +162,7 @@ def mechanics(span: float) -> dict[str, np.ndarray]:
         "bars": at_end(bars, [0, 0, 0, 0])[:2],
         "spring": np.array([STRETCH * (np.cos(frequency * span) - 1)]),
         "cord": at_end(cord, [0.5, 0, 0, 0])[:2],
+        "chain": at_end(chain, [STRETCH, 0])[:1],
         "top": HIGH * rotation(turned / np.linalg.norm(turned))[:, 2],
     }
 
@@ -163,6 +175,7 @@ def toys_at(state: State) -> dict[str, np.ndarray]:
         "bars": np.asarray(joints[jnp.array([axis("bar0"), axis("bar1")])]),
         "spring": np.asarray(joints[axis("spring")])[None],
         "cord": np.asarray(state.position[body("bob"), ::2]),
+        "chain": np.asarray(np.diff(state.families[0].q.reshape(-1, 3)[:, 0]) - 0.1),
         "top": np.asarray(state.position[body("top")] - jnp.array([0, 9, 0])),
     }
 
@@ -202,7 +215,8 @@ SPAN = 0.4
 @pytest.mark.parametrize(("name", "least"), [*zip(SCHEMES, (3.6, 1.8, 3.8, 3.6), strict=True)])
 def test_smooth_motion_to_its_order(name: str, least: float) -> None:
     """At half the step a quarter of the error, of Newmark with γ ≠ 1/2 half of it: a double
-    pendulum, a cart on a spring, a mass on an elastic cord, a heavy top."""
+    pendulum, a cart on a spring, a mass on an elastic cord, a family of two masses with a damper, a
+    heavy top."""
     toys()
     found, coefficients = [], SCHEMES[name].coefficients
     for steps in (100, 200, 400):

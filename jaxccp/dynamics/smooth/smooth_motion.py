@@ -138,8 +138,10 @@ def check_smooth(model: Model, stepper: str) -> None:
     linkage = topology.linkage
     compliant = linkage.compliant
     on_families = linkage.rows_on(topology.carried)[linkage.forbidden :][: len(compliant)]
-    armature = model.axes.armature[compliant[np.flatnonzero(on_families)]]
-    if len(armature) and not trees.is_traced(armature) and bool(jnp.any(armature > 0)):
+    armature = model.axes.armature
+    if trees.is_traced(armature) or not on_families.any():
+        return
+    if (np.asarray(armature)[compliant[on_families]] > 0).any():
         raise ValueError(
             f"{stepper} has no rotors along coordinates that frames of families move: set their "
             'armature to 0, or take "euler"'
