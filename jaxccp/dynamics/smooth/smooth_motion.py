@@ -80,6 +80,10 @@ def smooth_motion(
     imposed = model.tendons.bilateral_acceleration(state.time)[linkage.routing.bilateral]
     loops = len(linkage.closing) - len(imposed)
     drift = drift.at[loops:].add(-imposed)
+    odd = _on_families(model)
+    if len(odd):
+        # Numbers are not known when a program is traced: what check_smooth refuses is no motion.
+        push = jnp.where(jnp.any(model.axes.armature[odd] > 0), jnp.nan, push)
     acceleration, closing = mobility.accelerations(push.astype(velocity.dtype), drift)
     return SmoothMotion(
         at=replace(at, jacobians=mobility.velocities),
@@ -126,6 +130,13 @@ def _own(model: Model, state: State) -> list[Array]:
     return [of(*both) for both in zip(model.families, state.families, strict=True)]
 
 
+def _on_families(model: Model) -> np.ndarray:
+    """Compliant coordinates that frames of families move."""
+    topology, linkage = model.topology, model.topology.linkage
+    moved = linkage.rows_on(topology.carried)[linkage.forbidden :]
+    return linkage.compliant[moved[: len(linkage.compliant)]]
+
+
 def check_smooth(model: Model, stepper: str) -> None:
     """Raise ``ValueError`` for what cannot be stepped on generalised velocities."""
     topology = model.topology
@@ -135,13 +146,10 @@ def check_smooth(model: Model, stepper: str) -> None:
             'has too many (more than 100 with bodies that nothing is joined to): take "euler" or '
             '"projected"'
         )
-    linkage = topology.linkage
-    compliant = linkage.compliant
-    on_families = linkage.rows_on(topology.carried)[linkage.forbidden :][: len(compliant)]
-    armature = model.axes.armature
-    if trees.is_traced(armature) or not on_families.any():
+    armature, on_families = model.axes.armature, _on_families(model)
+    if trees.is_traced(armature) or not len(on_families):
         return
-    if (np.asarray(armature)[compliant[on_families]] > 0).any():
+    if (np.asarray(armature)[on_families] > 0).any():
         raise ValueError(
             f"{stepper} has no rotors along coordinates that frames of families move: set their "
             'armature to 0, or take "euler"'
