@@ -86,14 +86,15 @@ def root(
             x, x, jnp.full((), jnp.inf, x.dtype), jnp.asarray(True), jnp.zeros((), jnp.int32)
         )
         end = lax.while_loop(unsolved, with_jacobian, start)
-        return end.x, (end.worst, end.count)
+        # Of what comes with a root custom_root differentiates all but whole numbers.
+        return end.x, (end.worst, end.count.astype(x.dtype))
 
     def tangent(linear: Callable, y: Array) -> Array:
         return jnp.linalg.solve(jax.vmap(linear, out_axes=1)(identity), y)
 
     start = lax.stop_gradient(guess)
     x, (worst, count) = lax.custom_root(residual, start, found, tangent, has_aux=True)
-    worst, count = lax.stop_gradient((worst, count))
+    worst, count = lax.stop_gradient(worst), count.astype(jnp.int32)
     solved = worst <= tolerance
     status = jnp.where(solved, Status.CONVERGED, Status.MAX_ITERATIONS)
     status = jnp.where(jnp.isfinite(worst), status, Status.NON_FINITE).astype(jnp.int32)
