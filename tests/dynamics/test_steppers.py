@@ -208,10 +208,10 @@ def test_motion_converges_to_that_of_mechanics(name: str) -> None:
         assert coarse[what] < 0.036, (what, coarse[what])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MOMENTUM)
 def test_energy_over_long_times(name: str) -> None:
     """Of a pendulum to the order of the step in a swing, and bounded over 4; of free rotation to
-    rounding, or to the order of the step."""
+    rounding."""
     (*_, short), (*_, swing), (*_, fine), (*_, long) = (
         run(name, *args) for args in ((0, SPAN), (0, 1.5), (1, 1.5), (0, 6.0))
     )
@@ -219,10 +219,7 @@ def test_energy_over_long_times(name: str) -> None:
     assert long.swing < 0.01 * depth
     assert long.swing < 2.5 * short.swing
     assert fine.swing < 0.55 * swing.swing
-    if name in MOMENTUM:
-        assert long.spin < 1e-9
-    else:
-        assert fine.spin < 0.55 * swing.spin and long.spin < 1e-3
+    assert long.spin < 1e-9
 
 
 @pytest.mark.parametrize("name", NAMES)
