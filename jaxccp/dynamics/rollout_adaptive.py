@@ -47,7 +47,7 @@ class AdaptiveReport:
     """Largest estimated error of a step that was taken [m, rad]."""
 
 
-@partial(jax.jit, static_argnames=("stepper", "max_steps"))
+@partial(jax.jit, static_argnames=("stepper",))
 def rollout_adaptive(
     model: Model,
     state: State,
@@ -56,7 +56,7 @@ def rollout_adaptive(
     stepper: Stepper,
     *,
     min_step: Float[Array, ""] | float = 1e-6,
-    max_steps: int = 100_000,
+    max_steps: Int[Array, ""] | int = 100_000,
     force: Float[Array, "nb 6"] | None = None,
     control: Float[Array, " nm"] | None = None,
 ) -> tuple[State, AdaptiveReport]:

@@ -414,22 +414,26 @@ def test_runge_kutta_refuses_what_may_jump() -> None:
 
 
 def test_adaptive_steps_keep_their_tolerance() -> None:
-    """A swing of the toys: no step longer than it may be, and the error of all together is of the
-    order of what each may have; the least length is told, and so are too many steps."""
-    model, state = toys()
-    stepper = Trapezoidal(0.02, stop=Stop(1e-11))
-    loose, tight = (rollout_adaptive(model, state, SPAN, each, stepper) for each in (1e-4, 1e-6))
-    right = mechanics(SPAN)
-    errors = []
-    for end, report in (loose, tight):
-        assert report.status == AdaptiveStatus.DONE
-        np.testing.assert_allclose(end.time, SPAN, rtol=1e-12)
-        found = toys_at(end)
-        errors.append(max(np.abs(found[what] - right[what]).max() for what in right))
-    assert loose[1].error <= 1e-4 and tight[1].error <= 1e-6
-    assert errors[1] < 0.1 * errors[0] < 0.01
-    assert 2 * loose[1].steps < tight[1].steps and tight[1].shortest < 0.5 * loose[1].shortest
-    _, short = rollout_adaptive(model, state, SPAN, 1e-9, stepper, min_step=5e-3)
-    assert short.status == AdaptiveStatus.MIN_STEP and short.shortest >= 2.5e-3
-    _, few = rollout_adaptive(model, state, SPAN, 1e-6, stepper, max_steps=20)
-    assert few.status == AdaptiveStatus.MAX_STEPS and few.steps + few.rejected == 20
+    """A cart on a spring: no step errs by more than it may, and a smaller tolerance gives a smaller
+    error of all; the least length is told, and so are too many steps."""
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    cart = builder.add_body(1.5, (0.01, 0.01, 0.01), (0, 0, 0))
+    spring = Prismatic((1, 0, 0), stiffness=STIFFNESS, rest=-STRETCH)
+    builder.add_joint(spring, 0, cart, (0, 0, 0), name="spring")
+    model, state = builder.build()
+    stepper, span = RungeKutta4(0.2), 1.0
+    right = STRETCH * (np.cos(np.sqrt(STIFFNESS / 1.5) * span) - 1)
+    errors, reports = [], []
+    for tolerance in (1e-5, 1e-8):
+        end, report = rollout_adaptive(model, state, span, tolerance, stepper)
+        assert report.status == AdaptiveStatus.DONE and report.error <= tolerance
+        np.testing.assert_allclose(end.time, span, rtol=1e-12)
+        errors.append(abs(float(end.joint_positions[0]) - right))
+        reports.append(report)
+    assert errors[0] < 1e-4 and errors[1] < 0.05 * errors[0]
+    loose, tight = reports
+    assert 2 * loose.steps < tight.steps and tight.shortest < 0.5 * loose.shortest
+    _, short = rollout_adaptive(model, state, span, 1e-12, stepper, min_step=5e-2)
+    assert short.status == AdaptiveStatus.MIN_STEP and short.steps == 20
+    _, few = rollout_adaptive(model, state, span, 1e-8, stepper, max_steps=10)
+    assert few.status == AdaptiveStatus.MAX_STEPS and few.steps + few.rejected == 10
