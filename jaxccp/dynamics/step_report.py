@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jaxccp.ccp.solution import DerivativeStatus, Statistics, Status
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact_data import ContactData
-from jaxccp.dynamics.smooth.newton import Newton
+from jaxccp.dynamics.second_order.newton import Newton
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 

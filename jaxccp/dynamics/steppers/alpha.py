@@ -20,12 +20,12 @@ from jaxccp.collision.contact_cache import (
 )
 from jaxccp.dynamics import reduced
 from jaxccp.dynamics.inputs import check_inputs
-from jaxccp.dynamics.smooth.closed import closed
-from jaxccp.dynamics.smooth.newton import Newton, root
-from jaxccp.dynamics.smooth.placed import placed
-from jaxccp.dynamics.smooth.smooth_motion import check_smooth, smooth_motion
-from jaxccp.dynamics.smooth.smooth_report import Touched, reported, with_rotors
-from jaxccp.dynamics.smooth.touching import (
+from jaxccp.dynamics.second_order.closed import closed
+from jaxccp.dynamics.second_order.newton import Newton, root
+from jaxccp.dynamics.second_order.placed import placed
+from jaxccp.dynamics.second_order.smooth_motion import check_smooth, smooth_motion
+from jaxccp.dynamics.second_order.smooth_report import Touched, reported, with_rotors
+from jaxccp.dynamics.second_order.touching import (
     Impulses,
     Touching,
     TouchingProblem,
@@ -93,7 +93,7 @@ class _Found:
 class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
     """Implicit stepping of second order, with hard contact at velocity level.
 
-    The smooth part of the motion, M v̇ = f (:mod:`jaxccp.dynamics.smooth.smooth_motion`) with loops
+    The smooth part of the motion, M v̇ = f (:mod:`jaxccp.dynamics.second_order.smooth_motion`) with loops
     of joints held, is solved by Newton's method on generalised coordinates, whose rotations are
     updated on the group (Arnold & Brüls, Multibody Syst. Dyn. 18, 2007; Brüls, Cardona & Arnold,
     Mech. Mach. Theory 48, 2012). Velocities jump by the impulses of contacts, limits and dry

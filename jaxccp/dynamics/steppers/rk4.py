@@ -11,12 +11,12 @@ from jaxccp.ccp.solution import DerivativeStatus, Status
 from jaxccp.collision.contact_cache import empty_warm_start
 from jaxccp.dynamics import reduced
 from jaxccp.dynamics.inputs import check_inputs
-from jaxccp.dynamics.smooth.closed import closed
-from jaxccp.dynamics.smooth.newton import Newton
-from jaxccp.dynamics.smooth.placed import placed, way_rate
-from jaxccp.dynamics.smooth.smooth_motion import check_smooth, smooth_motion
-from jaxccp.dynamics.smooth.smooth_report import reported, with_rotors
-from jaxccp.dynamics.smooth.touching import bounded_rows
+from jaxccp.dynamics.second_order.closed import closed
+from jaxccp.dynamics.second_order.newton import Newton
+from jaxccp.dynamics.second_order.placed import placed, way_rate
+from jaxccp.dynamics.second_order.smooth_motion import check_smooth, smooth_motion
+from jaxccp.dynamics.second_order.smooth_report import reported, with_rotors
+from jaxccp.dynamics.second_order.touching import bounded_rows
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.stepper import Stepper
 from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry

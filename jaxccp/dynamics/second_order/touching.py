@@ -23,9 +23,9 @@ from jaxccp.dynamics.inertia import world_inertia
 from jaxccp.dynamics.reduced.reduced_system import rows_of_contacts
 from jaxccp.dynamics.rows import acting_rows
 from jaxccp.dynamics.rows.row import Rows, Step
-from jaxccp.dynamics.smooth.mobility import Configuration, Mobility
-from jaxccp.dynamics.smooth.placed import placed
-from jaxccp.dynamics.smooth.smooth_motion import SmoothMotion
+from jaxccp.dynamics.second_order.mobility import Configuration, Mobility
+from jaxccp.dynamics.second_order.placed import placed
+from jaxccp.dynamics.second_order.smooth_motion import SmoothMotion
 from jaxccp.math import quaternion, safe
 from jaxccp.math.contact_frame import contact_frame
 from jaxccp.model.kinematics import tree_motion

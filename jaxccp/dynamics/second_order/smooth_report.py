@@ -16,9 +16,9 @@ from jaxccp.dynamics.rows import scalar_rows
 from jaxccp.dynamics.rows.law import linear_law
 from jaxccp.dynamics.rows.row import rates
 from jaxccp.dynamics.rows.servo import forces as servo_forces
-from jaxccp.dynamics.smooth.newton import Newton
-from jaxccp.dynamics.smooth.smooth_motion import SmoothMotion
-from jaxccp.dynamics.smooth.touching import Impulses, Touching, TouchingProblem, bounded_rows
+from jaxccp.dynamics.second_order.newton import Newton
+from jaxccp.dynamics.second_order.smooth_motion import SmoothMotion
+from jaxccp.dynamics.second_order.touching import Impulses, Touching, TouchingProblem, bounded_rows
 from jaxccp.dynamics.step_report import StepReport, report, with_solve
 from jaxccp.dynamics.steppers.settings import ConeSettings
 from jaxccp.model.model import Model

@@ -7,8 +7,8 @@ from jaxccp.ccp.solution import Statistics
 from jaxccp.ccp.solve import Gradient, Stop
 from jaxccp.ccp.solver import Solver
 from jaxccp.dynamics.projection import project
-from jaxccp.dynamics.smooth.mobility import Configuration
-from jaxccp.dynamics.smooth.placed import placed
+from jaxccp.dynamics.second_order.mobility import Configuration
+from jaxccp.dynamics.second_order.placed import placed
 from jaxccp.model.kinematics import tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State

@@ -11,8 +11,8 @@ from jaxtyping import Array, Float
 from jaxccp.dynamics.acceleration import along_coordinates
 from jaxccp.dynamics.forces import total_force
 from jaxccp.dynamics.reduced.bias import twist_rate
-from jaxccp.dynamics.smooth.mobility import Configuration
-from jaxccp.dynamics.smooth.placed import placed, velocities_of
+from jaxccp.dynamics.second_order.mobility import Configuration
+from jaxccp.dynamics.second_order.placed import placed, velocities_of
 from jaxccp.math import trees
 from jaxccp.model.kinematics import tree_motion
 from jaxccp.model.model import Model
