@@ -43,6 +43,14 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
 
 
 DEAREST = (
+    "testing/test_check_gradients.py",
+    "dynamics/test_second_order.py",
+    "flexible/test_motion.py",
+    "flexible/test_statics.py",
+    "dynamics/test_soft_solids.py",
+    "reference/test_smooth.py",
+    "dynamics/test_smooth_derivatives.py",
+    "dynamics/test_smooth.py",
     "identify/test_identify.py",
     "dynamics/test_steppers.py",
     "dynamics/test_derivatives.py",
@@ -68,6 +76,11 @@ DEAREST = (
     "dynamics/test_large_batches.py",
     "dynamics/test_zero_friction.py",
     "dynamics/test_two_balls.py",
+    "dynamics/test_linearise.py",
+    "test_docs.py",
+    "ccp/test_solve.py",
+    "envs/test_cartpole.py",
+    "envs/test_trainers.py",
 )
 """Files of more than 20 s, longest first: no worker is left alone with one of them at the end."""
 

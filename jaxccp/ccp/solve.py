@@ -36,9 +36,13 @@ class Stop:
 
     def tolerance(self, problem: Problem) -> Float[Array, ""]:
         """The residual at which ``problem`` counts as solved [m/s]."""
-        double = jnp.finfo(problem.r.dtype).eps < 1e-10
-        atol = (1e-8 if double else 1e-5) if self.atol is None else self.atol
-        return atol + self.rtol * problem.scale()
+        return self.absolute(problem.r.dtype) + self.rtol * problem.scale()
+
+    def absolute(self, dtype: jnp.dtype) -> float | Float[Array, ""]:
+        """``atol`` in that precision [m/s]."""
+        if self.atol is not None:
+            return self.atol
+        return 1e-8 if jnp.finfo(dtype).eps < 1e-10 else 1e-5
 
 
 def solve(
@@ -75,7 +79,7 @@ def solve(
             f"{problem.cones.width} rows per contact"
         )
     if not problem.cones.rows:
-        return Solution(problem.r, problem.r, _nothing_to_do(problem.r.dtype, stop or Stop()))
+        return Solution(problem.r, problem.r, nothing_to_do(problem.r.dtype, stop or Stop()))
     frozen = lax.stop_gradient(problem)
     frozen = replace(frozen, delassus=frozen.delassus.for_iterations())
     start = jnp.zeros_like(problem.r) if guess is None else lax.stop_gradient(guess)
@@ -134,7 +138,8 @@ def _statistics(
     )
 
 
-def _nothing_to_do(dtype: jnp.dtype, stop: Stop) -> Statistics:
+def nothing_to_do(dtype: jnp.dtype, stop: Stop) -> Statistics:
+    """Of a problem without rows."""
     zero = jnp.zeros((), dtype)
     history = jnp.full(stop.history, jnp.inf, dtype).at[:1].set(0.0)
     fine = jnp.int32(Status.CONVERGED), jnp.int32(DerivativeStatus.VALID)

@@ -22,7 +22,7 @@ SOLVERS: dict[str, tuple[ConeType, ...]] = {
 }
 """Those of ``jaxccp.ccp.SOLVERS`` and the friction cones each takes: none, no contacts."""
 
-STEPPERS = ("euler", "projected")
+STEPPERS = ("euler", "projected", "hht", "newmark", "trapezoidal", "generalised-alpha", "rk4")
 """Those of ``jaxccp.dynamics.steppers.STEPPERS``."""
 SCENES = ("cube-toss", "stack", "incline", "billiards", "granular-smc")
 """Those of ``jaxccp.scene.library``."""

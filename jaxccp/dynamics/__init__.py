@@ -11,17 +11,23 @@ from jaxccp.dynamics.linearise import Linearisation, linearise
 from jaxccp.dynamics.modes import Modes, modes
 from jaxccp.dynamics.projection import close_loops
 from jaxccp.dynamics.rollout import Trajectory, fit_capacity, rollout
+from jaxccp.dynamics.rollout_adaptive import AdaptiveReport, AdaptiveStatus, rollout_adaptive
 from jaxccp.dynamics.rollout_batch import rollout_batch
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.dynamics.steppers import STEPPERS
+from jaxccp.dynamics.steppers.alpha import HHT, GeneralisedAlpha, Newmark, Trapezoidal
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
 from jaxccp.dynamics.steppers.projected import EulerImplicitProjected
+from jaxccp.dynamics.steppers.rk4 import RungeKutta4
 from jaxccp.dynamics.tangent import difference, retract, tangent_names
 
 __all__ = [
+    "HHT",
     "STEPPERS",
     "Acceleration",
+    "AdaptiveReport",
+    "AdaptiveStatus",
     "Carry",
     "ContactData",
     "Coo",
@@ -29,14 +35,18 @@ __all__ = [
     "Equilibrium",
     "EulerImplicitLinearized",
     "EulerImplicitProjected",
+    "GeneralisedAlpha",
     "KRMBlocks",
     "Linearisation",
     "Matrices",
     "Mode",
     "Modes",
+    "Newmark",
+    "RungeKutta4",
     "StepReport",
     "Stepper",
     "Trajectory",
+    "Trapezoidal",
     "accelerations",
     "close_loops",
     "describe",
@@ -51,6 +61,7 @@ __all__ = [
     "momentum",
     "retract",
     "rollout",
+    "rollout_adaptive",
     "rollout_batch",
     "tangent_names",
     "with_capacity",

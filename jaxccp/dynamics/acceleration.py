@@ -74,7 +74,7 @@ def accelerations(
     if control is None:
         control = jnp.zeros(len(model.topology.linkage.actuators), state.position.dtype)
     step = Step(model, state, motion, 0.0, control)
-    return _constrained(step, root, total + _along_coordinates(step), change, twist)
+    return _constrained(step, root, total + along_coordinates(step), change, twist)
 
 
 def mean_acceleration(before: State, after: State) -> Float[Array, "nb 6"]:
@@ -99,7 +99,7 @@ def _along(model: Model, state: State, twist: Array) -> tuple[JointMotion, Joint
     )
 
 
-def _along_coordinates(step: Step) -> Float[Array, "nb 6"]:
+def along_coordinates(step: Step) -> Float[Array, "nb 6"]:
     """Forces of springs, dampers, force laws and actuators on the bodies."""
     axes, linkage = step.model.axes, step.model.topology.linkage
     force = -axes.stiffness * (step.coordinate - axes.rest) - axes.damping * step.rate
@@ -123,16 +123,6 @@ def _constrained(
     return Acceleration(body, change.rate + jnp.einsum("abi,abi->a", motion.axis, body[of_axes]))
 
 
-def _imposed_acceleration(step: Step) -> Float[Array, " nt"]:
-    """Second derivatives of the lengths that are imposed on tendons."""
-    time = step.state.time
-
-    def rate(t: Array) -> Array:
-        return jax.jvp(step.model.tendons.bilateral_length, (t,), (jnp.ones_like(t),))[1]
-
-    return jax.jvp(rate, (time,), (jnp.ones_like(time),))[1]
-
-
 def _rows(step: Step, change: JointMotion, twist: Array) -> Rows:
     """J, E and J̇V, as bias, of the rows that a step eliminates, in their order. Those of springs
     and dampers are here the rotors', and those of servos are idle: they act explicitly."""
@@ -146,7 +136,7 @@ def _rows(step: Step, change: JointMotion, twist: Array) -> Rows:
     rates = jnp.concatenate([change.rate, change.tendon.rate])
     drift = jnp.einsum("rbi,rbi->r", change.bilateral, twist[pairs])
     idle = jnp.zeros(len(servos), drift.dtype)
-    wanted = _imposed_acceleration(step)[tendons]
+    wanted = step.model.tendons.bilateral_acceleration(step.state.time)[tendons]
     drift = jnp.concatenate([drift, change.tendon.rate[tendons] - wanted, rates[rotors], idle])
     armature = jnp.concatenate([step.model.axes.armature[rotors], idle])
     rigid = len(pairs) + len(tendons)

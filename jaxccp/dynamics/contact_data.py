@@ -2,18 +2,17 @@
 
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Protocol
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.derivative.linearization import sliding
-from jaxccp.ccp.problem import Law
+from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solution import Solution
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.maximal.maximal_system import MaximalSystem
-from jaxccp.dynamics.outcome import Outcome
-from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
+from jaxccp.dynamics.impact import Action
 from jaxccp.dynamics.smooth import SmoothForces
 
 
@@ -74,21 +73,32 @@ class ContactData:
         return jnp.sum(self.live & (self.mode == mode), axis=-1, dtype=jnp.int32)
 
 
+class Solved(Protocol):
+    """What a step has solved."""
+
+    @property
+    def problem(self) -> Problem: ...
+    @property
+    def action(self) -> Action: ...
+    @property
+    def h(self) -> Float[Array, ""] | float: ...
+
+
 def contact_data(
     contacts: Contacts,
-    system: MaximalSystem | ReducedSystem,
+    system: Solved,
     solution: Solution,
-    outcome: Outcome,
+    impulses: Float[Array, "c w"],
     law: Law,
     tolerance: Float[Array, ""],
 ) -> ContactData:
-    """The contacts of a step with their part of its ``outcome``.
+    """The contacts of a step with their ``impulses``.
 
     Args:
         contacts: as given to :func:`jaxccp.dynamics.maximal.assemble`.
         system: the step's problem.
         solution: of that problem.
-        outcome: what that solution leads to.
+        impulses: of the contacts in the world, as that solution has them.
         law: under which it was solved.
         tolerance: of the solver [m/s]. What changes velocities by less is no push, and what slips
             more slowly does not slip.
@@ -105,7 +115,7 @@ def contact_data(
     pushes = impulse[:, 0] > tolerance * scale[:, 0]
     slips = (jnp.sum(slip[:, :2] ** 2, axis=1) > tolerance**2) | (problem.cones.mu == 0)
     mode = jnp.where(pushes, jnp.where(slips, Mode.SLIDING, Mode.STICKING), Mode.OPEN)
-    acting = jnp.where(contacts.live[:, None], outcome.contacts / h, 0.0)
+    acting = jnp.where(contacts.live[:, None], impulses / h, 0.0)
     torque = acting[:, 3:] if acting.shape[1] > 3 else jnp.zeros_like(acting)
     point = contacts.position + (h * action.delay)[:, None] * contacts.position_rate
     return ContactData(
@@ -120,8 +130,8 @@ def contact_data(
     )
 
 
-def smooth_data(hard: ContactData, smooth: SmoothForces) -> ContactData:
-    """The contacts of a step, after its ``hard`` ones the smooth ones."""
+def smooth_data(hard: ContactData | None, smooth: SmoothForces) -> ContactData:
+    """The contacts of a step, after its ``hard`` ones, if there are any, the smooth ones."""
     contacts = smooth.contacts
     pushes = jnp.any(smooth.force != 0, axis=1)
     mode = jnp.where(pushes, jnp.where(smooth.slides, Mode.SLIDING, Mode.STICKING), Mode.OPEN)
@@ -135,4 +145,6 @@ def smooth_data(hard: ContactData, smooth: SmoothForces) -> ContactData:
         torque=smooth.torque,
         mode=mode.astype(jnp.int32),
     )
+    if hard is None:
+        return own
     return jax.tree.map(lambda a, b: jnp.concatenate([a, b]), hard, own)

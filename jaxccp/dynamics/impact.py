@@ -32,6 +32,8 @@ class Action:
     """Which contacts are impacts that act at their own time."""
     late: bool = field(metadata={"static": True})
     """Whether any impulse may act after the start."""
+    lasting: float = field(default=0.0, metadata={"static": True})
+    """Delay of impulses that no impact asks for."""
 
     def early(self, problem: Problem, lam: Float[Array, " n"]) -> Float[Array, " n"]:
         """The impulses ``lam`` times the fraction of the step that each has to move bodies.
@@ -48,9 +50,9 @@ class Action:
 
         both = jnp.stack([jnp.ones_like(self.delay), self.delay])
         (rows, late_rows), (normals, late_normals) = jax.vmap(answered)(both)
-        delay = _mean(late_normals[:, 0], normals[:, 0])
+        delay = _mean(late_normals[:, 0], normals[:, 0], self.lasting)
         delay = jnp.where(self.timed, self.delay, delay)
-        own = (1.0 - _mean(late_rows, rows)) * own
+        own = (1.0 - _mean(late_rows, rows, self.lasting)) * own
         return problem.cones.join(own, (1.0 - delay)[:, None] * blocks)
 
     def lever_early(self, problem: Problem, lam: Float[Array, " n"]) -> Float[Array, " n"]:
@@ -63,9 +65,10 @@ NEGLIGIBLE = 1e-6
 """Change of a row's velocity by impacts [m/s] that is far too small to be one."""
 
 
-def _mean(late: Array, total: Array) -> Array:
-    """late / total between 0 and 1; 0 where the total is negligible."""
-    return jnp.clip(late * total / (total * total + NEGLIGIBLE**2), 0.0, 1.0)
+def _mean(late: Array, total: Array, otherwise: float) -> Array:
+    """late / total between 0 and 1; ``otherwise`` where the total is negligible."""
+    least = NEGLIGIBLE**2
+    return jnp.clip((late * total + otherwise * least) / (total * total + least), 0.0, 1.0)
 
 
 def at_start(state: State, contacts: Contacts) -> Action:

@@ -2,21 +2,19 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import cast
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.step_report import StepReport
-from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
-from jaxccp.dynamics.steppers.projected import EulerImplicitProjected
+from jaxccp.dynamics.stepper import Stepper
+from jaxccp.dynamics.steppers import SolvedStepper
 from jaxccp.dynamics.tangent import difference_by, retract, tangent_names
 from jaxccp.model.kinematics import joint_motion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-
-Stepping = EulerImplicitLinearized | EulerImplicitProjected
-"""Steppers whose steps solve one cone problem for velocities."""
 
 
 @jax.tree_util.register_dataclass
@@ -43,7 +41,7 @@ def linearise(
     state: State,
     control: Float[Array, " nm"] | None = None,
     *,
-    stepper: Stepping,
+    stepper: SolvedStepper,
     force: Float[Array, "nb 6"] | None = None,
 ) -> Linearisation:
     """A and B of one step of ``stepper``, contacts and limits included; ``vmap`` it over states.
@@ -71,7 +69,7 @@ def linearise(
 
     def near(change: Array, control: Array) -> tuple[Array, tuple[State, StepReport]]:
         carry = replace(start, state=retract(model, start.state, change))
-        carry, report = stepper.advance(model, carry, force, control)
+        carry, report = cast(Stepper, stepper).advance(model, carry, force, control)
         after = carry.state
         way = difference_by(motion, model, jax.lax.stop_gradient(after), after)
         return way, (after, report)

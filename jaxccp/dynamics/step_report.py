@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jaxccp.ccp.solution import DerivativeStatus, Statistics, Status
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact_data import ContactData
+from jaxccp.dynamics.second_order.newton import Newton
 from jaxccp.dynamics.smooth import SmoothForces
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -53,6 +54,8 @@ class StepReport:
     smooth_contacts: Int[Array, ""] | None = None
     """Smooth contacts that overlap, those beyond the capacity included; None in a model that can
     have none."""
+    newton: Newton | None = None
+    """How the Newton iterations went of a stepper that has any."""
 
 
 def report(
@@ -126,6 +129,10 @@ def merge(reports: StepReport) -> StepReport:
     worst = jax.tree.map(lambda leaf: jnp.max(leaf, axis=0), reports)
     total = jnp.sum(reports.solver.iterations, axis=0, dtype=jnp.int32)
     merged = replace(worst.solver, iterations=total)
+    newton = worst.newton
+    if newton is not None and reports.newton is not None:
+        count = jnp.sum(reports.newton.iterations, axis=0, dtype=jnp.int32)
+        newton = replace(newton, iterations=count)
     return StepReport(
         merged,
         worst.contacts,
@@ -138,6 +145,7 @@ def merge(reports: StepReport) -> StepReport:
         last,
         inverted=worst.inverted,
         smooth_contacts=worst.smooth_contacts,
+        newton=newton,
     )
 
 

@@ -11,7 +11,7 @@ from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import resolved
 from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.dynamics.rollout import rollout
-from jaxccp.dynamics.steppers import STEPPERS, EulerImplicitLinearized
+from jaxccp.dynamics.steppers import STEPPERS, SolvedStepper
 from jaxccp.identify import parameters
 from jaxccp.identify.toss_segments import Segments
 from jaxccp.math import quaternion, safe
@@ -44,7 +44,7 @@ class Experiment:
             raise ValueError(unknown(self.method, STEPPERS))
 
     @property
-    def stepper(self) -> EulerImplicitLinearized:
+    def stepper(self) -> SolvedStepper:
         h = self.dt / self.substeps
         return STEPPERS[self.method](h, self.law, self.solver, self.stop)
 
@@ -69,9 +69,10 @@ class Experiment:
         body = self.body
         steps, h = samples * self.substeps, self.stepper.h
         # The recorded velocity is the mean over the sampling interval before the start; the
-        # stepper's is the mean over its own step before it. What gravity does between the two
+        # stepper's may be the mean over its own step before it. What gravity does between the two
         # acts within the first step, where the model's contacts answer it as they do the rest.
-        late = 0.5 * (self.dt - h) / h * model.gravity * model.bodies.mass[body]
+        since = self.dt - h if self.stepper.mean_velocity else self.dt
+        late = 0.5 * since / h * model.gravity * model.bodies.mass[body]
         forces = jnp.zeros((steps, *self.state.position.shape[:1], 6), late.dtype)
         forces = forces.at[0, body, :3].set(late)
         state = replace(

@@ -66,6 +66,14 @@ class Tendons:
         """The given length of each tendon at a time [m, rad]; 0 for those that are free."""
         return imposed(self.motions, self.length, time)
 
+    def bilateral_rate(self, time: Float[Array, ""]) -> Float[Array, " nt"]:
+        """Its derivative by time [m/s, rad/s]."""
+        return jax.jvp(self.bilateral_length, (time,), (jnp.ones_like(time),))[1]
+
+    def bilateral_acceleration(self, time: Float[Array, ""]) -> Float[Array, " nt"]:
+        """The derivative of that [m/s², rad/s²]."""
+        return jax.jvp(self.bilateral_rate, (time,), (jnp.ones_like(time),))[1]
+
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)

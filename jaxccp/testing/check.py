@@ -10,7 +10,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.solve import Stop
-from jaxccp.dynamics.linearise import Stepping
+from jaxccp.dynamics.steppers import SolvedStepper
 from jaxccp.model import Model, State
 from jaxccp.testing.differences import SWEEP, from_values
 from jaxccp.testing.gradient_report import GradientReport, judged
@@ -32,7 +32,7 @@ BATCH = 64
 def check_gradients(
     model: Model,
     state: State,
-    stepper: Stepping,
+    stepper: SolvedStepper,
     steps: int = 20,
     controls: Float[Array, "steps nm"] | None = None,
     *,
@@ -91,7 +91,7 @@ def check_gradients(
 
 @partial(jax.jit, static_argnames=("stepper", "inputs"))
 def _derivative(
-    stepper: Stepping,
+    stepper: SolvedStepper,
     inputs: tuple[Input, ...],
     setup: Setup,
     origin: State,
@@ -106,7 +106,7 @@ def _derivative(
 
 @partial(jax.jit, static_argnames=("stepper", "inputs"))
 def _swept(
-    stepper: Stepping,
+    stepper: SolvedStepper,
     inputs: tuple[Input, ...],
     setup: Setup,
     origin: State,

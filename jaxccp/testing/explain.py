@@ -13,8 +13,8 @@ from jaxccp.ccp import DerivativeStatus, Law, Problem, Solution, Status
 from jaxccp.ccp.derivative.linear import FixedPointSystem, solve_linear
 from jaxccp.ccp.derivative.linearization import projection_blocks, shear, sliding
 from jaxccp.dynamics.contact_data import Mode
-from jaxccp.dynamics.linearise import Stepping
 from jaxccp.dynamics.step_report import StepReport
+from jaxccp.dynamics.steppers import EulerStepper
 from jaxccp.dynamics.steppers.parts import assembled, solved
 from jaxccp.math import safe
 from jaxccp.model import Model, State
@@ -70,7 +70,7 @@ class GradientExplanation:
 def explain_gradient(
     model: Model,
     state: State,
-    stepper: Stepping,
+    stepper: EulerStepper,
     steps: int,
     controls: Float[Array, "steps nm"] | None = None,
 ) -> GradientExplanation:

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
-from jaxccp.dynamics.linearise import Stepping
 from jaxccp.dynamics.step_report import StepReport
+from jaxccp.dynamics.steppers import SolvedStepper
 from jaxccp.dynamics.tangent import difference
 from jaxccp.model import State
 from jaxccp.testing.inputs import Input, changed
@@ -32,7 +32,7 @@ class Path:
 
 @partial(jax.jit, static_argnames=("stepper",))
 def run(
-    stepper: Stepping, setup: Setup, controls: Float[Array, "steps nm"]
+    stepper: SolvedStepper, setup: Setup, controls: Float[Array, "steps nm"]
 ) -> tuple[State, State, Path]:
     """The first and the last state of as many steps as there are controls, and what was between."""
     longer = copy(replace(stepper, contact_data=True))
@@ -49,7 +49,7 @@ def run(
 
 
 def outcome(
-    stepper: Stepping,
+    stepper: SolvedStepper,
     inputs: tuple[Input, ...],
     setup: Setup,
     origin: State,

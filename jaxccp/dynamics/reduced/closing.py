@@ -46,13 +46,19 @@ def close(
     free: Float[Array, " nv"],
 ) -> tuple[Closing, Float[Array, " nv"]]:
     """The rows, given on the bodies, and the whitened velocities nearest to ``free`` at which they
-    hold. A row is measured against what it is on bodies that nothing else holds."""
+    hold."""
+    saddle = closing_saddle(model, state, rows, velocities)
+    held, settled = saddle.solve(free[:, None], rows.bias[:, None])
+    nothing = jnp.zeros_like(saddle.rows, shape=(len(saddle.rows), 0))
+    return Closing(saddle, settled[:, 0], nothing), held[:, 0]
+
+
+def closing_saddle(model: Model, state: State, rows: Rows, velocities: Velocities) -> Saddle:
+    """Rows on the bodies as rows of whitened velocities, measured against what they are on bodies
+    that nothing else holds."""
     known, here = lax.stop_gradient((model, state))
     root = inverse_root(known, quaternion.to_matrix(here.quaternion))
     along = velocities.whiten(velocities.along(rows.jacobian[:, :, None], rows.bodies)[:, 0])
     families = along[:, velocities.sizes[0] :]
     scale = safe.norm(jnp.concatenate([rows.whitened(root), families], axis=1))
-    saddle = Saddle.of(along, scale)
-    held, settled = saddle.solve(free[:, None], rows.bias[:, None])
-    nothing = jnp.zeros_like(along, shape=(len(along), 0))
-    return Closing(saddle, settled[:, 0], nothing), held[:, 0]
+    return Saddle.of(along, scale)

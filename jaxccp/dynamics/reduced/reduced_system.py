@@ -20,7 +20,7 @@ from jaxccp.dynamics.reduced.body_mass import BodyMass
 from jaxccp.dynamics.reduced.closing import Closing, close
 from jaxccp.dynamics.reduced.loose import Loose
 from jaxccp.dynamics.reduced.mass import mass_matrix
-from jaxccp.dynamics.reduced.screws import screws
+from jaxccp.dynamics.reduced.screws import Screws, screws
 from jaxccp.dynamics.reduced.velocities import Velocities
 from jaxccp.dynamics.rows import acting_rows, scalar_rows
 from jaxccp.dynamics.rows.row import Rows, Step
@@ -82,7 +82,7 @@ class ReducedSystem:
         twist = self.twists(velocity)
         velocity = velocity[: self.velocities.count]
         resisted = self.compliant.jacobian[:, 0] @ velocity + self.compliant.bias
-        soft, bounded = _parts(self.topology)
+        soft, bounded = row_parts(self.topology)
         linkage = self.topology.linkage
         every = jnp.zeros(linkage.rows, lam.dtype).at[bounded].set(own)
         every = every.at[soft].set(-resisted / self.compliant.compliance)
@@ -100,11 +100,9 @@ class ReducedSystem:
 
     def pulled(self, scalars: Float[Array, " s"]) -> Float[Array, "nb 6"]:
         """Impulses on the bodies of what acts beside the trees, of those of all scalar rows."""
-        total = jnp.zeros_like(self.momentum)
         if self.beside is None:
-            return total
-        parts = scalars[self.topology.linkage.beside, None, None] * self.beside.jacobian
-        return total.at[self.beside.bodies.reshape(-1)].add(parts.reshape(-1, 6))
+            return jnp.zeros_like(self.momentum)
+        return self.beside.wrenches(scalars[self.topology.linkage.beside], len(self.momentum))
 
     def twists(self, velocity: Float[Array, " nv+l"]) -> Float[Array, "nb 6"]:
         """Of bodies at these velocities, those of loose bodies last."""
@@ -129,7 +127,7 @@ class ReducedSystem:
     def guess(self, scalars: Float[Array, " s"], world: Float[Array, "c w"]) -> Float[Array, " n"]:
         """Multipliers from impulses of all scalar rows, and of contacts in the world: linear, then
         angular where contacts roll."""
-        bounded = _parts(self.topology)[1]
+        bounded = row_parts(self.topology)[1]
         return self.problem.cones.join(scalars[bounded], self.units.to_local(world))
 
 
@@ -157,20 +155,21 @@ def assemble(
         control = jnp.zeros(len(linkage.actuators), dtype)
     moving = screws(model, state)
     velocities = Velocities.of(model, state, FrameMap(moving.bodies(state.position)))
-    step = Step(model, state, motion, h, control, reduced=_rates(model, motion, velocities))
+    step = Step(
+        model, state, motion, h, control, reduced=coordinate_rates(model, motion, velocities)
+    )
     mass = BodyMass.of(model, state)
     momentum = mass.apply(state.twist) + h * total_force(model, state, step, force)
 
     every = acting_rows(step)
-    compliant, rows = (every.of(part - linkage.forbidden) for part in _parts(topology))
+    compliant, rows = (every.of(part - linkage.forbidden) for part in row_parts(topology))
     beside = None
     if len(linkage.beside):
         beside = scalar_rows(replace(step, reduced=None)).of(linkage.beside)
     along = compliant.jacobian[:, 0]
     stiff = along / compliant.compliance[:, None]
-    matrix = mass_matrix(moving, state.position, mass.mass, mass.inertia)
-    own = slice(0, dofs.count)
-    velocities = velocities.rooted(model, state, matrix + stiff[:, own].T @ along[:, own], h)
+    matrix = effective_mass(moving, state, mass, compliant)
+    velocities = velocities.rooted(model, state, matrix, h)
     push = velocities.pull(momentum) - compliant.bias @ stiff
     push = push + velocities.momenta(model, state, h)
     # At the rates of before, which are those that contacts allow; what that leaves cancels.
@@ -233,6 +232,15 @@ def assemble(
     )
 
 
+def effective_mass(
+    moving: Screws, state: State, mass: BodyMass, compliant: Rows
+) -> Float[Array, "n n"]:
+    """M̂ of the trees: M and what resists along the rows ``compliant``, which have no bounds."""
+    along = compliant.jacobian[:, 0, : moving.dofs.count]
+    stiff = along / compliant.compliance[:, None]
+    return mass_matrix(moving, state.position, mass.mass, mass.inertia) + stiff.T @ along
+
+
 def _on_all(
     velocities: Velocities,
     loose: Loose | None,
@@ -240,16 +248,23 @@ def _on_all(
     jacobian: tuple[Array, Array],
 ) -> Float[Array, "c w k"]:
     """Whitened rows of contacts on all velocities, then on loose bodies, if there are any."""
-    linear, angular = jacobian
-    sign = jnp.asarray([-1.0, 1.0], linear.dtype)[:, None, None]
-    both = jnp.concatenate([jnp.broadcast_to(linear[:, None], angular.shape), angular], axis=-1)
-    rows = velocities.whiten(velocities.along(sign * both, contacts.bodies))
+    rows = velocities.whiten(rows_of_contacts(velocities, contacts, jacobian))
     if loose is None:
         return rows
     return jnp.concatenate([rows, loose.whiten(contacts, jacobian)], axis=2)
 
 
-def _parts(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
+def rows_of_contacts(
+    velocities: Velocities, contacts: Contacts, jacobian: tuple[Array, Array]
+) -> Float[Array, "c w nv"]:
+    """Rows of contacts on the velocities of trees and families."""
+    linear, angular = jacobian
+    sign = jnp.asarray([-1.0, 1.0], linear.dtype)[:, None, None]
+    both = jnp.concatenate([jnp.broadcast_to(linear[:, None], angular.shape), angular], axis=-1)
+    return velocities.along(sign * both, contacts.bodies)
+
+
+def row_parts(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
     """Scalar rows that are in M̂, and those that are left: with bounds, or between families."""
     linkage = topology.linkage
     soft = linkage.equalities & ~linkage.rows_on(topology.carried)
@@ -257,7 +272,9 @@ def _parts(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
     return np.flatnonzero(soft & acting), np.flatnonzero(~soft & acting)
 
 
-def _rates(model: Model, motion: JointMotion, velocities: Velocities) -> Float[Array, "k nv"]:
+def coordinate_rates(
+    model: Model, motion: JointMotion, velocities: Velocities
+) -> Float[Array, "k nv"]:
     """Rates of all axes, then of all tendons, per velocity."""
     dofs, linkage = model.topology.dofs, model.topology.linkage
     table = np.zeros((len(linkage.axes), velocities.count))

@@ -7,6 +7,7 @@ from jaxtyping import Array, Float
 from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reaction import through_rows
 from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
+from jaxccp.dynamics.rows.row import Rows
 from jaxccp.model.kinematics import joint_frames
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -23,9 +24,28 @@ def reactions(
 
     As :func:`jaxccp.dynamics.reaction.reactions`. ``wrench`` is what the contacts do to the bodies.
     """
-    dofs = model.topology.dofs
     gained = system.mass.apply(outcome.twist) + system.bend - system.momentum
     carried = (gained - system.pulled(outcome.scalars)) / system.h - wrench
+    return transmitted(model, state, carried, system.beside, outcome.scalars / system.h)
+
+
+def transmitted(
+    model: Model,
+    state: State,
+    carried: Float[Array, "nb 6"],
+    beside: Rows | None,
+    scalars: Float[Array, " s"],
+) -> Float[Array, "nj 6"]:
+    """Force [N] and torque [N m] of each joint on its second body, world axes.
+
+    Args:
+        model: the joints.
+        state: poses of the bodies.
+        carried: what joints of trees have to give each body [N, N m].
+        beside: rows of joints that close loops and of tendons, on the bodies.
+        scalars: forces along all scalar rows [N, N m].
+    """
+    dofs = model.topology.dofs
     hangs = jnp.asarray(dofs.hangs, carried.dtype)
     force, torque = carried[:, :3], carried[:, 3:]
     origin = joint_frames(model, state)[1][:, 1]
@@ -37,6 +57,6 @@ def reactions(
     linkage = model.topology.linkage
     if not len(linkage.loops):
         return total
-    assert system.beside is not None
-    owner, lam = linkage.row_owner[linkage.beside], outcome.scalars[linkage.beside]
-    return total + through_rows(model, state, system.beside, owner, lam, system.h)
+    assert beside is not None
+    owner, force = linkage.row_owner[linkage.beside], scalars[linkage.beside]
+    return total + through_rows(model, state, beside, owner, force, 1.0)

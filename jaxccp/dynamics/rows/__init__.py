@@ -24,6 +24,11 @@ def scalar_rows(step: Step) -> Rows:
     return _joined(step, FORBIDDING + ACTING)
 
 
+def forbidding_rows(step: Step) -> Rows:
+    """Those of the families that forbid motion."""
+    return _joined(step, FORBIDDING)
+
+
 def acting_rows(step: Step) -> Rows:
     """Those of the families that act along coordinates and forbid no motion."""
     return _joined(step, ACTING)

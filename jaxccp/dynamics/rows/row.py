@@ -40,6 +40,12 @@ class Rows:
         """J V."""
         return jnp.einsum("sbi,sbi->s", self.jacobian, twist[self.bodies])
 
+    def wrenches(self, force: Float[Array, " s"], count: int) -> Float[Array, "nb 6"]:
+        """Jᵀ λ on ``count`` bodies (world), of forces or impulses along the rows."""
+        parts = force[:, None, None] * self.jacobian
+        total = jnp.zeros((count, 6), parts.dtype)
+        return total.at[self.bodies.reshape(-1)].add(parts.reshape(-1, 6))
+
     def widened(self, width: int) -> "Rows":
         """The same with room for ``width`` bodies each."""
         more = width - self.bodies.shape[1]

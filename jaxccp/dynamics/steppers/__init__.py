@@ -1,7 +1,22 @@
 """The time steppers, one file each; a new one is a file and a line here."""
 
+from jaxccp.dynamics.steppers.alpha import HHT, AlphaScheme, GeneralisedAlpha, Newmark, Trapezoidal
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
 from jaxccp.dynamics.steppers.projected import EulerImplicitProjected
+from jaxccp.dynamics.steppers.rk4 import RungeKutta4
 
-STEPPERS = {"euler": EulerImplicitLinearized, "projected": EulerImplicitProjected}
+EulerStepper = EulerImplicitLinearized | EulerImplicitProjected
+"""Whose steps solve one cone problem for velocities."""
+SolvedStepper = EulerStepper | AlphaScheme | RungeKutta4
+"""What is built from h, law, solver and stop."""
+
+STEPPERS: dict[str, type[SolvedStepper]] = {
+    "euler": EulerImplicitLinearized,
+    "projected": EulerImplicitProjected,
+    "hht": HHT,
+    "newmark": Newmark,
+    "trapezoidal": Trapezoidal,
+    "generalised-alpha": GeneralisedAlpha,
+    "rk4": RungeKutta4,
+}
 """By name."""

@@ -20,7 +20,7 @@ from jaxccp.dynamics.reduced import ReducedSystem
 from jaxccp.dynamics.rows.row import rates
 from jaxccp.dynamics.smooth import SmoothForces, smooth_contacts, smooth_forces
 from jaxccp.dynamics.step_report import StepReport, report
-from jaxccp.dynamics.steppers.settings import ImpulseCarry, Settings
+from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry, Settings
 from jaxccp.model.kinematics import JointMotion, joint_motion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import Rotors, State
@@ -134,7 +134,7 @@ def reported(
     seen = None
     if settings.contact_data:
         tolerance = settings.stop.tolerance(system.problem)
-        seen = contact_data(contacts, system, solution, outcome, settings.law, tolerance)
+        seen = contact_data(contacts, system, solution, outcome.contacts, settings.law, tolerance)
         seen = seen if step.smooth is None else smooth_data(seen, step.smooth)
     statistics, recovery = solution.statistics, system.recovery
     return report(
@@ -142,7 +142,7 @@ def reported(
     )
 
 
-def trusted(settings: Settings, carry: _Tree, report: StepReport) -> tuple[_Tree, StepReport]:
+def trusted(settings: ConeSettings, carry: _Tree, report: StepReport) -> tuple[_Tree, StepReport]:
     """Without derivatives where they would mean nothing and are not wanted then."""
     if settings.gradient == "always":
         return carry, report

@@ -1,7 +1,7 @@
 """What a stepper on velocities can be told, and what it carries from step to step."""
 
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 import jax
 
@@ -31,8 +31,8 @@ class ImpulseCarry:
 
 
 @dataclass(frozen=True)
-class Settings:
-    """Of steppers that solve one cone problem for the velocities after the step."""
+class ConeSettings:
+    """Of steppers that solve cone problems for velocities."""
 
     h: float = 1e-3
     """Length of a step [s]."""
@@ -42,14 +42,6 @@ class Settings:
     there are joints, since mechanisms are stiff; APGD where there are none, or many loose bodies
     beside them."""
     stop: Stop = field(default_factory=Stop)
-    coordinates: Coordinates = "reduced"
-    """``"reduced"``: joints that form trees give degrees of freedom, and never open; what closes
-    loops and holds tendons is solved for beforehand. ``"maximal"``: six for every body, and joints
-    are equality rows. Models with more than 100 degrees of freedom always take the latter."""
-    eliminate: bool = True
-    """In maximal coordinates: solve for the equality rows of the joints beforehand, which leaves
-    contacts, limits and other rows with bounds to the solver. False: it iterates over all rows, and
-    coordinates are maximal."""
     contact_data: bool = False
     """Put every contact into the report: point, normal, force, bodies, gap, stick or slip."""
     gradient: Gradient = "always"
@@ -60,18 +52,45 @@ class Settings:
         if not self.h > 0:
             raise ValueError(f"h must be a positive time in seconds, not {self.h!r}")
         check_gradient(self.gradient)
-        if self.coordinates not in get_args(Coordinates):
-            raise ValueError(
-                f'coordinates must be "reduced" or "maximal", not {self.coordinates!r}'
-            )
         if self.solver is not None:
             object.__setattr__(self, "solver", resolved(self.solver))
+
+    mean_velocity: ClassVar[bool] = False
+    """Whether velocities between steps are the means over the steps before, so that they are those
+    of half a step ago."""
+
+    def reduces(self, model: Model) -> bool:
+        """Whether the velocities are those of the degrees of freedom of trees."""
+        return True
 
     def algorithm(self, model: Model) -> Solver | str:
         """``solver``, or the name of the one that is taken where that is None."""
         topology = model.topology
         stiff = topology.linkage.linked or topology.carried.any()
         return self.solver or ("gradient-newton" if stiff and not topology.loose.any() else "apgd")
+
+
+@dataclass(frozen=True)
+class Settings(ConeSettings):
+    """Of steppers that solve one cone problem for the velocities after the step."""
+
+    coordinates: Coordinates = "reduced"
+    """``"reduced"``: joints that form trees give degrees of freedom, and never open; what closes
+    loops and holds tendons is solved for beforehand. ``"maximal"``: six for every body, and joints
+    are equality rows. Models with more than 100 degrees of freedom always take the latter."""
+    eliminate: bool = True
+    """In maximal coordinates: solve for the equality rows of the joints beforehand, which leaves
+    contacts, limits and other rows with bounds to the solver. False: it iterates over all rows, and
+    coordinates are maximal."""
+
+    mean_velocity: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.coordinates not in get_args(Coordinates):
+            raise ValueError(
+                f'coordinates must be "reduced" or "maximal", not {self.coordinates!r}'
+            )
 
     def reduces(self, model: Model) -> bool:
         """Whether the velocities are those of the degrees of freedom of trees."""

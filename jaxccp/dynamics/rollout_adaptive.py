@@ -1,0 +1,152 @@
+"""A run whose steps are as long as a tolerance allows."""
+
+from copy import copy
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float, Int
+
+from jaxccp.ccp.solution import Status
+from jaxccp.dynamics.stepper import Carry, Stepper
+from jaxccp.dynamics.tangent import difference
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+
+class AdaptiveStatus(IntEnum):
+    """How a run ended, an integer in the result so that it batches."""
+
+    DONE = 0
+    """It has come to the end, every step within the tolerance."""
+    MIN_STEP = 1
+    """Steps of the least length were taken although they missed the tolerance, as at impacts."""
+    MAX_STEPS = 2
+    """It has come to the limit of steps before the end."""
+    FAILED = 3
+    """A step of the least length was not solved, or not finite."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class AdaptiveReport:
+    """Of all steps."""
+
+    status: Int[Array, ""]
+    """The worst, an :class:`AdaptiveStatus`."""
+    steps: Int[Array, ""]
+    """Steps that were taken."""
+    rejected: Int[Array, ""]
+    """Steps that were taken back for shorter ones."""
+    shortest: Float[Array, ""]
+    """Length of the shortest step [s]."""
+    error: Float[Array, ""]
+    """Largest estimated error of a step that was taken [m, rad]."""
+
+
+@partial(jax.jit, static_argnames=("stepper",))
+def rollout_adaptive(
+    model: Model,
+    state: State,
+    duration: Float[Array, ""] | float,
+    tolerance: Float[Array, ""] | float,
+    stepper: Stepper,
+    *,
+    min_step: Float[Array, ""] | float = 1e-6,
+    max_steps: Int[Array, ""] | int = 100_000,
+    force: Float[Array, "nb 6"] | None = None,
+    control: Float[Array, " nm"] | None = None,
+) -> tuple[State, AdaptiveReport]:
+    """The state after ``duration`` [s], by steps of ``stepper.h`` or that halved so often that the
+    estimated error of each is at most ``tolerance`` [m, rad].
+
+    The error of a step is what its end differs by, in the pose, from that of two of half its
+    length, whose state is kept. A step is taken back and halved where that is too much, and doubled
+    where it is less than a 64th of the tolerance. Shapes are static: forward mode, ``vmap`` and
+    ``jit`` work, reverse mode does not.
+
+    Args:
+        model: as for :func:`jaxccp.rollout`, with room for its contacts
+            (:func:`jaxccp.fit_capacity`).
+        state: where to start.
+        duration: until when [s].
+        tolerance: of the pose in one step [m, rad].
+        stepper: any; its ``h`` is the longest step.
+        min_step: the least length of a step [s]; the last one may be shorter.
+        max_steps: the most steps that are taken or taken back.
+        force: applied force [N] and torque [N m] on each body, world axes.
+        control: of each actuator; 0 when None.
+    """
+    longest = jnp.asarray(stepper.h, state.time.dtype)
+    least = jnp.minimum(jnp.asarray(min_step, longest.dtype), longest)
+    end = state.time + duration
+
+    def advanced(carry: Carry, h: Array) -> tuple[Carry, Array]:
+        # Within a step its length is a number like any other.
+        own = copy(stepper)
+        object.__setattr__(own, "h", h)
+        carry, report = own.advance(model, carry, force, control)
+        return carry, report.solver.status
+
+    def halves(carry: Carry, h: Array) -> tuple[Carry, Array]:
+        def half(carry: Carry, _: None) -> tuple[Carry, Array]:
+            return advanced(carry, 0.5 * h)
+
+        carry, statuses = lax.scan(half, carry, None, length=2)
+        return carry, jnp.max(statuses)
+
+    def goes_on(now: tuple[Carry, Array, AdaptiveReport]) -> Array:
+        carry, _, report = now
+        failed = report.status == AdaptiveStatus.FAILED
+        tried = report.steps + report.rejected
+        return (end - carry.state.time > 1e-3 * least) & (tried < max_steps) & ~failed
+
+    def once(
+        now: tuple[Carry, Array, AdaptiveReport],
+    ) -> tuple[Carry, Array, AdaptiveReport]:
+        carry, h, report = now
+        left = end - carry.state.time
+        length: Array = jnp.minimum(h, left)
+        whole, _ = advanced(carry, length)
+        fine, status = halves(carry, length)
+        change = difference(model, fine.state, whole.state)
+        error = jnp.max(jnp.abs(change[: len(change) // 2]), initial=0.0)
+        solved = (status == Status.CONVERGED) & jnp.isfinite(error)
+        good = solved & (error <= tolerance)
+        shortest = length <= least
+        taken = good | shortest
+        bad = jnp.where(solved, AdaptiveStatus.MIN_STEP, AdaptiveStatus.FAILED)
+        worse = jnp.where(taken & ~good, bad, AdaptiveStatus.DONE).astype(jnp.int32)
+
+        def kept(a: Array, b: Array) -> Array:
+            return jnp.where(taken, a, b)
+
+        carry = jax.tree.map(kept, fine, carry)
+        # The last step is as short as what is left, which says nothing of the next.
+        small = error < tolerance / 64
+        scale: Array = jnp.where(good, jnp.where(small, 2.0 * h, h), 0.5 * length)
+        h = jnp.clip(scale, least, longest)
+        return (
+            carry,
+            h,
+            AdaptiveReport(
+                status=jnp.maximum(report.status, worse),
+                steps=report.steps + taken,
+                rejected=report.rejected + ~taken,
+                shortest=kept(jnp.minimum(report.shortest, length), report.shortest),
+                error=kept(jnp.maximum(report.error, error), report.error),
+            ),
+        )
+
+    zero = jnp.int32(0)
+    report = AdaptiveReport(zero, zero, zero, longest, jnp.zeros_like(longest))
+    carry, _, report = lax.while_loop(goes_on, once, (stepper.init(model, state), longest, report))
+    unfinished = (end - carry.state.time > 1e-3 * least) & (report.status != AdaptiveStatus.FAILED)
+    status = jnp.where(unfinished, AdaptiveStatus.MAX_STEPS, report.status).astype(jnp.int32)
+    status = jnp.maximum(report.status, status)
+    return carry.state, AdaptiveReport(
+        status, report.steps, report.rejected, report.shortest, report.error
+    )

@@ -1,0 +1,102 @@
+"""Newton's method for implicit accelerations, with the derivative of what it converges to."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.scipy.linalg import lu_factor, lu_solve
+from jaxtyping import Array, Bool, Float, Int
+
+from jaxccp.ccp.solution import DerivativeStatus, Status
+
+MOST = 30
+"""Iterations."""
+SHRINKS = 0.2
+"""Ratio of a residual to the one before above which the Jacobian is taken anew."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Newton:
+    """How the iterations of a step went."""
+
+    iterations: Int[Array, ""]
+    residual: Float[Array, ""]
+    """Largest entry of the residual [m/s², rad/s²]."""
+    status: Int[Array, ""]
+    """A :class:`jaxccp.Status`."""
+    derivative: Int[Array, ""]
+    """A :class:`jaxccp.DerivativeStatus`."""
+
+    def after(self, iterations: Int[Array, " k"]) -> "Newton":
+        """The last of several, with the sum of their iterations."""
+        return replace(self, iterations=jnp.sum(iterations, dtype=jnp.int32))
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class _Iterate:
+    x: Float[Array, " n"]
+    miss: Float[Array, " n"]
+    worst: Float[Array, ""]
+    shrinks: Bool[Array, ""]
+    count: Int[Array, ""]
+
+
+def root(
+    residual: Callable[[Float[Array, " n"]], Float[Array, " n"]],
+    guess: Float[Array, " n"],
+    tolerance: Float[Array, ""] | float,
+) -> tuple[Float[Array, " n"], Newton]:
+    """x with |residual(x)| ≤ tolerance [m/s²], by Newton's method.
+
+    The exact Jacobian is taken where a step begins, and once more where iterations with it shrink
+    the residual by less than :data:`SHRINKS`. At least one iteration is taken, so that what stops
+    at the tolerance is far below it. The derivative is that of the root, in forward and reverse
+    mode: one linear solve with the Jacobian there (``lax.custom_root``), whatever the iterations
+    were.
+    """
+    identity = jnp.eye(len(guess), dtype=guess.dtype)
+
+    def found(f: Callable, x: Array) -> tuple[Array, tuple[Array, Array]]:
+        def unsolved(now: _Iterate) -> Array:
+            more = (now.worst > tolerance) & (now.count < MOST) & jnp.isfinite(now.worst)
+            return more | (now.count == 0)
+
+        def with_jacobian(now: _Iterate) -> _Iterate:
+            miss, push = jax.linearize(f, now.x)
+            factors = lu_factor(jax.vmap(push, out_axes=1)(identity))
+
+            def goes_on(now: _Iterate) -> Array:
+                return unsolved(now) & now.shrinks
+
+            def once(now: _Iterate) -> _Iterate:
+                x = now.x - lu_solve(factors, now.miss)
+                miss = f(x)
+                worst = jnp.max(jnp.abs(miss), initial=0.0)
+                return _Iterate(x, miss, worst, worst < SHRINKS * now.worst, now.count + 1)
+
+            worst = jnp.max(jnp.abs(miss), initial=0.0)
+            start = _Iterate(now.x, miss, worst, jnp.asarray(True), now.count)
+            return lax.while_loop(goes_on, once, start)
+
+        start = _Iterate(
+            x, x, jnp.full((), jnp.inf, x.dtype), jnp.asarray(True), jnp.zeros((), jnp.int32)
+        )
+        end = lax.while_loop(unsolved, with_jacobian, start)
+        # Of what comes with a root custom_root differentiates all but whole numbers.
+        return end.x, (end.worst, end.count.astype(x.dtype))
+
+    def tangent(linear: Callable, y: Array) -> Array:
+        return jnp.linalg.solve(jax.vmap(linear, out_axes=1)(identity), y)
+
+    start = lax.stop_gradient(guess)
+    x, (worst, count) = lax.custom_root(residual, start, found, tangent, has_aux=True)
+    worst, count = lax.stop_gradient(worst), count.astype(jnp.int32)
+    solved = worst <= tolerance
+    status = jnp.where(solved, Status.CONVERGED, Status.MAX_ITERATIONS)
+    status = jnp.where(jnp.isfinite(worst), status, Status.NON_FINITE).astype(jnp.int32)
+    derivative = jnp.where(solved, DerivativeStatus.VALID, DerivativeStatus.INVALID)
+    return x, Newton(count, worst, status, derivative.astype(jnp.int32))

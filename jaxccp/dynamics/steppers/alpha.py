@@ -1,0 +1,312 @@
+"""Generalised-α, HHT, Newmark and the trapezoidal rule: one implicit step of second order."""
+
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float
+
+from jaxccp.ccp.solution import Solution
+from jaxccp.ccp.solve import solve
+from jaxccp.collision.contact_cache import (
+    WarmStart,
+    cache_size,
+    empty_warm_start,
+    recall,
+    remember,
+    resized,
+)
+from jaxccp.dynamics import reduced
+from jaxccp.dynamics.inputs import check_inputs
+from jaxccp.dynamics.second_order.closed import closed
+from jaxccp.dynamics.second_order.newton import Newton, root
+from jaxccp.dynamics.second_order.placed import placed
+from jaxccp.dynamics.second_order.smooth_motion import check_smooth, smooth_motion, stretched
+from jaxccp.dynamics.second_order.smooth_report import Touched, remembered, reported, with_rotors
+from jaxccp.dynamics.second_order.touching import (
+    Impulses,
+    Touching,
+    TouchingProblem,
+    bounded_rows,
+    touches,
+)
+from jaxccp.dynamics.smooth import SmoothMemory, empty_memory, resized_memory
+from jaxccp.dynamics.step_report import StepReport
+from jaxccp.dynamics.stepper import Stepper
+from jaxccp.dynamics.steppers.parts import trusted
+from jaxccp.dynamics.steppers.settings import ConeSettings
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+SWEEPS = 2
+"""Times that smooth motion and impulses are found in turn. The first has smooth forces without what
+impulses change; the second leaves of that a part of order h³."""
+
+
+class Coefficients(NamedTuple):
+    """Of (1 − α_m) a⁺ + α_m a = (1 − α_f) v̇⁺ + α_f v̇, v⁺ = v + h ((1 − γ) a + γ a⁺) and
+    q⁺ = q + h v + h² ((½ − β) a + β a⁺)."""
+
+    alpha_m: float
+    alpha_f: float
+    beta: float
+    gamma: float
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class AlphaCarry:
+    """A state, and what the step that led to it leaves."""
+
+    state: State
+    warm_start: WarmStart
+    """Impulses from which the next solve starts."""
+    lag: Float[Array, " nv"]
+    """By how much the scheme's acceleration a differs from v̇ [m/s², rad/s²]."""
+    smooth: SmoothMemory | None = None
+    """What smooth contacts remember, if there are any that do."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class _End:
+    """What a step leads to under some accelerations and impulses."""
+
+    lag: Float[Array, " nv"]
+    velocity: Float[Array, " nv"]
+    way: Float[Array, " nv"]
+    """What the pose has moved on by [m, rad]."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class _Found:
+    """Of one sweep."""
+
+    end: _End
+    newton: Newton
+    problem: TouchingProblem
+    solution: Solution
+    impulses: Impulses
+
+
+@dataclass(frozen=True)
+class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
+    """Implicit stepping of second order, with hard contact at velocity level.
+
+    The smooth part of the motion, M v̇ = f (:mod:`jaxccp.dynamics.second_order.smooth_motion`) with
+    loops of joints held, is solved by Newton's method on generalised coordinates, whose rotations
+    are updated on the group (Arnold & Brüls, Multibody Syst. Dyn. 18, 2007; Brüls, Cardona &
+    Arnold, Mech. Mach. Theory 48, 2012). Velocities jump by the impulses of hard contacts, limits
+    and dry friction, found from one cone problem (Chen, Acary, Virlez & Brüls, IJNME 96, 2013), and
+    what positions miss is projected out of them (Brüls, Acary & Cardona, CMAME 281, 2014). What
+    lasts acts in the middle of the step and impacts when they happen, so that rest, rolling and
+    sliding are of second order too. ``report.newton`` says how the iterations went.
+    """
+
+    @property
+    def coefficients(self) -> Coefficients:
+        """Of the scheme."""
+        raise NotImplementedError
+
+    def init(self, model: Model, state: State | AlphaCarry) -> AlphaCarry:
+        """What a sequence of steps starts from, or goes on from; as
+        :meth:`jaxccp.EulerImplicitLinearized.init`.
+
+        Raises:
+            ValueError: for a model that has too many velocities, or rotors on families.
+        """
+        check_smooth(model, type(self).__name__)
+        if isinstance(state, AlphaCarry):
+            warm_start = resized(state.warm_start, cache_size(model.topology))
+            memory = resized_memory(state.smooth, model)
+            return AlphaCarry(reduced.settle(model, state.state), warm_start, state.lag, memory)
+        dtype = state.position.dtype
+        count = model.topology.dofs.count + sum(len(here.v) for here in state.families)
+        warm_start = empty_warm_start(model.topology, dtype)
+        still, memory = jnp.zeros(count, dtype), empty_memory(model)
+        return AlphaCarry(reduced.settle(model, state), warm_start, still, memory)
+
+    def advance(
+        self,
+        model: Model,
+        carry: AlphaCarry,
+        force: Float[Array, "nb 6"] | None = None,
+        control: Float[Array, " nm"] | None = None,
+    ) -> tuple[AlphaCarry, StepReport]:
+        """One step of a sequence under applied forces [N] and torques [N m] (world), and with the
+        actuators' controls, 0 unless given, from what :meth:`init` or this has returned.
+
+        Raises:
+            ValueError: for a force or a control of another shape, such as one in the other's place.
+        """
+        check_inputs(model, force, control)
+        h, c, state = self.h, self.coefficients, carry.state
+        memory = carry.smooth
+        start = smooth_motion(model, state, control, force, memory)
+        memory = stretched(model, state, memory, 0.5 * h)
+        before = start.acceleration + carry.lag
+        later = replace(state, time=state.time + h)
+
+        def ends(x: Array, known: Impulses | None) -> _End:
+            forces = (1.0 - c.alpha_f) * x + c.alpha_f * start.acceleration
+            after = (forces - c.alpha_m * before) / (1.0 - c.alpha_m)
+            velocity = start.velocity + h * ((1.0 - c.gamma) * before + c.gamma * after)
+            way = h * start.velocity + h * h * ((0.5 - c.beta) * before + c.beta * after)
+            if known is not None:
+                velocity, way = velocity + known.velocity, way + h * known.transport
+            return _End(after - x, velocity, way)
+
+        def at(end: _End) -> State:
+            return placed(model, later, end.way, end.velocity)
+
+        def balanced(guess: Array, known: Impulses | None) -> tuple[Array, Newton]:
+            def missed(x: Array) -> Array:
+                end = smooth_motion(model, at(ends(x, known)), control, force, memory, 0.5 * h)
+                return x - end.acceleration
+
+            return root(missed, guess, self.stop.absolute(state.position.dtype) / h)
+
+        if not touches(model):
+            x, newton = balanced(start.acceleration, None)
+            return self._left(
+                model, carry, memory, later, ends(x, None), newton, None, control, force
+            )
+
+        soft = h * (c.beta * (1.0 - c.alpha_f) / (1.0 - c.alpha_m)) ** 0.5
+        touching = Touching.of(model, start, before, h, soft)
+        rows = bounded_rows(model.topology.linkage)
+        warm_start = carry.warm_start
+        known = touching.nothing(recall(warm_start, touching.contacts), warm_start.scalars[rows])
+
+        def sweep(now: tuple[Array, Impulses], _: None) -> tuple[tuple[Array, Impulses], _Found]:
+            x, newton = balanced(*now)
+            known = now[1]
+            end = ends(x, known)
+            problem = touching.problem(at(end), end.velocity, known)
+            solution = solve(
+                problem.problem,
+                self.algorithm(model),
+                problem.guess(known),
+                law=self.law,
+                stop=self.stop,
+                gradient=self.gradient,
+            )
+            impulses = problem.impulses(solution.lam)
+            gained = touching.stiff.velocities.unwhiten(impulses.whitened - known.whitened)
+            end = replace(
+                end,
+                velocity=end.velocity + gained,
+                way=end.way + h * (impulses.transport - known.transport),
+            )
+            return (x, impulses), _Found(end, newton, problem, solution, impulses)
+
+        _, sweeps = lax.scan(sweep, (start.acceleration, known), None, length=SWEEPS)
+        found = jax.tree.map(lambda leaf: leaf[-1], sweeps)
+        newton = found.newton.after(sweeps.newton.iterations)
+        statistics = replace(
+            found.solution.statistics,
+            iterations=jnp.sum(sweeps.solution.statistics.iterations, dtype=jnp.int32),
+        )
+        solution = replace(found.solution, statistics=statistics)
+        touched = Touched(touching, found.problem, solution, found.impulses)
+        return self._left(model, carry, memory, later, found.end, newton, touched, control, force)
+
+    def _left(
+        self,
+        model: Model,
+        carry: AlphaCarry,
+        memory: SmoothMemory | None,
+        later: State,
+        end: _End,
+        newton: Newton,
+        touched: Touched | None,
+        control: Array | None,
+        force: Array | None,
+    ) -> tuple[AlphaCarry, StepReport]:
+        """The carry and the report of a step that leads to ``end``."""
+        after, velocity, h = placed(model, later, end.way, end.velocity), end.velocity, self.h
+        projected = None
+        if touched is not None or len(model.topology.linkage.closing):
+            after, velocity, projected = closed(
+                model, after, velocity, self.algorithm(model), self.stop, self.gradient
+            )
+        last = smooth_motion(model, after, control, force, memory, 0.5 * h)
+        report, scalars = reported(self, model, last, newton, touched, projected, control, force)
+        warm_start = carry.warm_start
+        if touched is not None:
+            contacts, impulses = touched.touching.contacts, touched.impulses
+            warm_start = remember(warm_start, contacts, impulses.contacts, h * scalars)
+        carry = AlphaCarry(with_rotors(last), warm_start, end.lag, remembered(last))
+        return trusted(self, carry, report)
+
+
+@dataclass(frozen=True)
+class HHT(AlphaScheme):
+    """Hilber, Hughes & Taylor, Earthquake Eng. Struct. Dyn. 5 (1977): second order, with damping of
+    what is faster than the step."""
+
+    alpha: float = -0.2
+    """In [−1/3, 0]: the nearer to 0, the less damping."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not -1 / 3 <= self.alpha <= 0:
+            raise ValueError(f"alpha of HHT must be from -1/3 to 0, not {self.alpha!r}")
+
+    @property
+    def coefficients(self) -> Coefficients:
+        alpha = self.alpha
+        return Coefficients(0.0, -alpha, 0.25 * (1.0 - alpha) ** 2, 0.5 - alpha)
+
+
+@dataclass(frozen=True)
+class Newmark(AlphaScheme):
+    """Newmark, J. Eng. Mech. Div. ASCE 85 (1959): of second order for γ = 1/2, else of first."""
+
+    gamma: float = 0.6
+    beta: float = 0.3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (self.gamma >= 0.5 and self.beta >= 0.5 * self.gamma):
+            raise ValueError(
+                "Newmark's method is stable at every step length for gamma ≥ 1/2 and "
+                f"beta ≥ gamma/2, not for gamma {self.gamma!r} and beta {self.beta!r}"
+            )
+
+    @property
+    def coefficients(self) -> Coefficients:
+        return Coefficients(0.0, 0.0, self.beta, self.gamma)
+
+
+@dataclass(frozen=True)
+class Trapezoidal(AlphaScheme):
+    """The trapezoidal rule, γ = 1/2 and β = 1/4: second order without damping."""
+
+    @property
+    def coefficients(self) -> Coefficients:
+        return Coefficients(0.0, 0.0, 0.25, 0.5)
+
+
+@dataclass(frozen=True)
+class GeneralisedAlpha(AlphaScheme):
+    """Chung & Hulbert, J. Appl. Mech. 60 (1993): second order, with the least damping of slow
+    motion for that of fast motion."""
+
+    radius: float = 0.8
+    """ρ∞ in [0, 1], by which a step multiplies what is much faster than it: 1 damps nothing."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.radius <= 1:
+            raise ValueError(f"radius must be from 0 to 1, not {self.radius!r}")
+
+    @property
+    def coefficients(self) -> Coefficients:
+        rho = self.radius
+        alpha_m, alpha_f = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
+        shift = alpha_f - alpha_m
+        return Coefficients(alpha_m, alpha_f, 0.25 * (1.0 + shift) ** 2, 0.5 + shift)

@@ -1,0 +1,126 @@
+"""The classical Runge–Kutta method of fourth order, for smooth motion."""
+
+from dataclasses import dataclass, replace
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float
+
+from jaxccp.ccp.solution import DerivativeStatus, Status
+from jaxccp.collision.contact_cache import empty_warm_start
+from jaxccp.dynamics import reduced
+from jaxccp.dynamics.inputs import check_inputs
+from jaxccp.dynamics.second_order.closed import closed
+from jaxccp.dynamics.second_order.newton import Newton
+from jaxccp.dynamics.second_order.placed import placed, way_rate
+from jaxccp.dynamics.second_order.smooth_motion import check_smooth, smooth_motion, stretched
+from jaxccp.dynamics.second_order.smooth_report import remembered, reported, with_rotors
+from jaxccp.dynamics.second_order.touching import bounded_rows
+from jaxccp.dynamics.smooth import SmoothMemory, empty_memory, resized_memory
+from jaxccp.dynamics.step_report import StepReport
+from jaxccp.dynamics.stepper import Stepper
+from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+NODES, WEIGHTS = np.array([0.0, 0.5, 0.5, 1.0]), np.array([1.0, 2.0, 2.0, 1.0]) / 6.0
+
+
+@dataclass(frozen=True)
+class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
+    """Explicit steps of fourth order, for models without hard contacts, limits and dry friction.
+
+    Rotations are updated on the group: stages are increments of the poses at the start of the step
+    (Munthe-Kaas, BIT 38, 1998). Loops are closed by projection; of ``ConeSettings`` only ``solver``
+    and ``stop`` matter, and these to it alone.
+    """
+
+    def init(self, model: Model, state: State | ImpulseCarry) -> ImpulseCarry:
+        """What a sequence of steps starts from, or goes on from.
+
+        Raises:
+            ValueError: for a model in which velocities may jump, or that has too many of them.
+        """
+        _check(model)
+        known = isinstance(state, ImpulseCarry)
+        before = state.state if known else state
+        memory = resized_memory(state.smooth, model) if known else empty_memory(model)
+        none = empty_warm_start(model.topology, before.position.dtype)
+        return ImpulseCarry(reduced.settle(model, before), none, memory)
+
+    def advance(
+        self,
+        model: Model,
+        carry: ImpulseCarry,
+        force: Float[Array, "nb 6"] | None = None,
+        control: Float[Array, " nm"] | None = None,
+    ) -> tuple[ImpulseCarry, StepReport]:
+        """One step of a sequence under applied forces [N] and torques [N m] (world), and with the
+        actuators' controls, 0 unless given, from what :meth:`init` or this has returned.
+
+        Raises:
+            ValueError: for a force or a control of another shape, such as one in the other's place,
+                and as :meth:`init`.
+        """
+        _check(model)
+        check_inputs(model, force, control)
+        h, state = self.h, carry.state
+        memory: SmoothMemory | None = carry.smooth
+        start = smooth_motion(model, state, control, force, memory).velocity
+
+        def early(node: Array | float) -> SmoothMemory | None:
+            return stretched(model, state, memory, 0.5 * h * node)
+
+        def stage(before: tuple[Array, Array], node: Array) -> tuple:
+            way, gained = (h * node * part for part in before)
+            velocity = start + gained
+            at = placed(model, replace(state, time=state.time + h * node), way, velocity)
+            slopes = (
+                way_rate(model, way, velocity),
+                smooth_motion(model, at, control, force, early(node), 0.5 * h * node).acceleration,
+            )
+            return slopes, slopes
+
+        still = jnp.zeros_like(start)
+        nodes, weights = (jnp.asarray(part, start.dtype) for part in (NODES, WEIGHTS))
+        _, slopes = lax.scan(stage, (still, still), nodes)
+        way, gained = (h * weights @ part for part in slopes)
+        velocity = start + gained
+        after = placed(model, replace(state, time=state.time + h), way, velocity)
+        projected = None
+        if len(model.topology.linkage.closing):
+            after, velocity, projected = closed(
+                model, after, velocity, self.algorithm(model), self.stop, self.gradient
+            )
+        last = smooth_motion(model, after, control, force, early(1.0), 0.5 * h)
+        finite = jnp.all(jnp.isfinite(velocity))
+        status = jnp.where(finite, Status.CONVERGED, Status.NON_FINITE).astype(jnp.int32)
+        worth = jnp.where(finite, DerivativeStatus.VALID, DerivativeStatus.INVALID)
+        none = jnp.zeros((), start.dtype)
+        explicit = Newton(jnp.int32(0), none, status, worth.astype(jnp.int32))
+        report, _ = reported(self, model, last, explicit, None, projected, control, force)
+        return ImpulseCarry(with_rotors(last), carry.warm_start, remembered(last)), report
+
+
+def _check(model: Model) -> None:
+    check_smooth(model, "rk4")
+    topology, linkage = model.topology, model.topology.linkage
+    found = []
+    for group in topology.pairs:
+        for first, second in zip(group.first[:1], group.second[:1], strict=True):
+            shapes = topology.shape_names[first], topology.shape_names[second]
+            found.append(f"shapes {shapes[0]!r} and {shapes[1]!r} may touch")
+    names = (*linkage.axes, *linkage.routing.tendons)
+    for what, which in (
+        ("a limit", np.concatenate([linkage.lower, linkage.upper, linkage.balls])),
+        ("dry friction", linkage.dry_friction),
+    ):
+        found += [f"{names[index]!r} has {what}" for index in which[:1]]
+    if found:
+        raise ValueError(
+            f"rk4 is for smooth motion, but {found[0]}"
+            + (f" (and {len(found) - 1} more of other kinds)" if len(found) > 1 else "")
+            + ': take "hht", "trapezoidal", "generalised-alpha" or "newmark", or "euler"'
+        )
+    assert not len(bounded_rows(linkage))

@@ -1,0 +1,439 @@
+"""Steppers of second and fourth order: smooth motion, impacts, rest, sliding, loops."""
+
+from copy import copy
+from dataclasses import dataclass
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+from scipy.integrate import solve_ivp
+
+from jaxccp import (
+    Box,
+    Cable,
+    Material,
+    Model,
+    ModelBuilder,
+    Plane,
+    Prismatic,
+    Revolute,
+    Sphere,
+    Spherical,
+    State,
+    Stop,
+    forward_kinematics,
+    joint_motion,
+)
+from jaxccp.dynamics import STEPPERS, AdaptiveStatus, rollout_adaptive
+from jaxccp.dynamics.steppers.alpha import (
+    HHT,
+    AlphaScheme,
+    Coefficients,
+    GeneralisedAlpha,
+    Newmark,
+    Trapezoidal,
+)
+from jaxccp.dynamics.steppers.rk4 import RungeKutta4
+from tests.families.chain import Chain
+
+G = 9.81
+SCHEMES = {"hht": HHT(), "newmark": Newmark(), "trapezoidal": Trapezoidal()}
+SCHEMES |= {"generalised-alpha": GeneralisedAlpha()}
+
+
+@dataclass(frozen=True, eq=False)
+class AnyScheme(AlphaScheme):
+    """The schemes, with coefficients that are numbers of one program."""
+
+    given: Coefficients | None = None
+
+    @property
+    def coefficients(self) -> Coefficients:
+        assert self.given is not None
+        return self.given
+
+
+def with_numbers(h: jax.Array, coefficients: Coefficients) -> AnyScheme:
+    stepper = AnyScheme(law="ncp", stop=Stop(1e-11), given=coefficients)
+    object.__setattr__(stepper, "h", h)
+    return stepper
+
+
+# Smooth motion
+
+LENGTH, BAR = 0.5, 0.5**2 / 12
+STIFFNESS, STRETCH = 60.0, 0.1
+CORD, REST = 80.0, 0.6
+SPRUNG = (40.0, 0.3)
+"""Stiffness and damping of the spring between two masses of a family."""
+TOP, MOMENTS, HIGH = 0.5, (0.004, 0.004, 0.002), 0.15
+TILT, TURNS = 0.6, 40.0
+"""Of the top: mass, principal moments about its centre, which is so far from its tip, the angle to
+the vertical at which it starts, and its spin [rad/s]."""
+
+
+@cache
+def toys() -> tuple[Model, State]:
+    builder = ModelBuilder(gravity=(0, 0, -G))
+    above = 0
+    for i in range(2):
+        bar = builder.add_body(1.0, (BAR, BAR, 0.1 * BAR), ((i + 0.5) * LENGTH, 0, 0))
+        builder.add_joint(Revolute((0, 1, 0)), above, bar, (i * LENGTH, 0, 0), name=f"bar{i}")
+        above = bar
+    cart = builder.add_body(1.5, (0.01, 0.01, 0.01), (0, 3, 0), name="cart")
+    spring = Prismatic((1, 0, 0), stiffness=STIFFNESS, rest=-STRETCH)
+    builder.add_joint(spring, 0, cart, (0, 3, 0), name="spring")
+    bob = builder.add_body(1.0, (0.01, 0.02, 0.01), (0.5, 6, 0), name="bob")
+    cord = Cable([(0, (0, 6, 0)), (bob, (0, 0, 0))], stiffness=CORD, rest=REST)
+    builder.add_tendon(cord, name="cord")
+    away = HIGH * np.array([np.sin(TILT), 0, np.cos(TILT)])
+    facing = (np.cos(TILT / 2), 0, np.sin(TILT / 2), 0)
+    top = builder.add_body(TOP, MOMENTS, np.array([0, 9, 0]) + away, facing, name="top")
+    builder.add_joint(Spherical(), 0, top, (0, 9, 0), name="tip")
+    apart = 0.1 + STRETCH
+    chain = Chain(
+        jnp.array([[0, 12, 0], [apart, 12, 0]]), jnp.full(2, 0.2), *map(jnp.asarray, (*SPRUNG, 0.1))
+    )
+    builder.add_family(chain, "chain")
+    model, state = builder.build()
+    spin = TURNS * away / HIGH
+    local = np.linalg.solve(rotation(facing), spin)
+    # A ball's rates are in its joint's axes, which here are the world's on the ground's side.
+    still = jnp.zeros(len(model.topology.linkage.axes))
+    axes = np.array([model.topology.linkage.axis(f"tip.{k}") for k in range(3)])
+    for guess in (spin, local):
+        state = forward_kinematics(model, state, still, still.at[axes].set(guess))
+        if np.allclose(state.angular_velocity[model.topology.body("top")], spin):
+            return model, state
+    raise AssertionError("the top does not spin about itself")
+
+
+def rotation(q) -> np.ndarray:
+    w, x, y, z = q
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def mechanics(span: float) -> dict[str, np.ndarray]:
+    """Where toys are then, by equations of motion of their own."""
+
+    def bars(_: float, y: np.ndarray) -> list[float]:
+        first, second = y[0], y[0] + y[1]  # down from the horizontal
+        w, total = y[2], y[2] + y[3]
+        mixed, turned = 0.5 * LENGTH**2 * np.cos(first - second), first - second
+        mass = [[BAR + 1.25 * LENGTH**2, mixed], [mixed, BAR + 0.25 * LENGTH**2]]
+        push = [
+            -0.5 * LENGTH**2 * np.sin(turned) * total**2 + 1.5 * G * LENGTH * np.cos(first),
+            0.5 * LENGTH**2 * np.sin(turned) * w**2 + 0.5 * G * LENGTH * np.cos(second),
+        ]
+        one, other = np.linalg.solve(mass, push)
+        return [w, y[3], one, other - one]
+
+    def cord(_: float, y: np.ndarray) -> np.ndarray:
+        long = np.hypot(y[0], y[1])
+        pull = -CORD * (long - REST) / long * y[:2]
+        return np.concatenate([y[2:], [pull[0], pull[1] - G]])
+
+    def chain(_: float, y: np.ndarray) -> list[float]:
+        return [y[1], -2 * (SPRUNG[0] * y[0] + SPRUNG[1] * y[1]) / 0.2]
+
+    about = np.array(MOMENTS) + TOP * HIGH**2 * np.array([1, 1, 0])
+
+    def top(_: float, y: np.ndarray) -> np.ndarray:
+        q, spin = y[:4], y[4:]
+        torque = np.cross([0, 0, HIGH], rotation(q / np.linalg.norm(q)).T @ [0, 0, -TOP * G])
+        rate = 0.5 * np.array([-q[1:] @ spin, *(q[0] * spin + np.cross(q[1:], spin))])
+        return np.concatenate([rate, (torque + np.cross(about * spin, spin)) / about])
+
+    def at_end(slopes, start) -> np.ndarray:
+        return solve_ivp(slopes, (0, span), start, "DOP853", rtol=1e-12, atol=1e-13).y[:, -1]
+
+    turned = at_end(top, [np.cos(TILT / 2), 0, np.sin(TILT / 2), 0, 0, 0, TURNS])[:4]
+    frequency = np.sqrt(STIFFNESS / 1.5)
+    return {
+        "bars": at_end(bars, [0, 0, 0, 0])[:2],
+        "spring": np.array([STRETCH * (np.cos(frequency * span) - 1)]),
+        "cord": at_end(cord, [0.5, 0, 0, 0])[:2],
+        "chain": at_end(chain, [STRETCH, 0])[:1],
+        "top": HIGH * rotation(turned / np.linalg.norm(turned))[:, 2],
+    }
+
+
+def toys_at(state: State) -> dict[str, np.ndarray]:
+    model, _ = toys()
+    body, axis = model.topology.body, model.topology.linkage.axis
+    joints = state.joint_positions
+    return {
+        "bars": np.asarray(joints[jnp.array([axis("bar0"), axis("bar1")])]),
+        "spring": np.asarray(joints[axis("spring")])[None],
+        "cord": np.asarray(state.position[body("bob"), ::2]),
+        "chain": np.asarray(np.diff(state.families[0].q.reshape(-1, 3)[:, 0]) - 0.1),
+        "top": np.asarray(state.position[body("top")] - jnp.array([0, 9, 0])),
+    }
+
+
+@jax.jit
+def implicit(h: jax.Array, steps: jax.Array, coefficients: Coefficients):
+    """State, worst status and most Newton iterations of a step after so many."""
+    model, state = toys()
+    stepper = with_numbers(h, coefficients)
+
+    def step(_: int, now: tuple) -> tuple:
+        carry, report = stepper.advance(model, now[0])
+        worst = jnp.maximum(now[1], report.solver.status)
+        assert report.newton is not None
+        return carry, worst, jnp.maximum(now[2], report.newton.iterations)
+
+    carry, worst, most = lax.fori_loop(
+        0, steps, step, (stepper.init(model, state), jnp.int32(0), jnp.int32(0))
+    )
+    return carry.state, worst, most
+
+
+@jax.jit
+def explicit(h: jax.Array, steps: jax.Array):
+    model, state = toys()
+    stepper = copy(RungeKutta4())
+    object.__setattr__(stepper, "h", h)
+    carry = lax.fori_loop(
+        0, steps, lambda _, now: stepper.advance(model, now)[0], stepper.init(model, state)
+    )
+    return carry.state
+
+
+SPAN = 0.4
+
+
+@pytest.mark.parametrize(("name", "least"), [*zip(SCHEMES, (3.6, 1.8, 3.8, 3.6), strict=True)])
+def test_smooth_motion_to_its_order(name: str, least: float) -> None:
+    """At half the step a quarter of the error, of Newmark with γ ≠ 1/2 half of it: a double
+    pendulum, a cart on a spring, a mass on an elastic cord, a family of two masses with a damper, a
+    heavy top."""
+    toys()
+    found, coefficients = [], SCHEMES[name].coefficients
+    for steps in (100, 200, 400):
+        state, status, most = jax.device_get(implicit(SPAN / steps, steps, coefficients))
+        assert status == 0 and 1 <= most <= 8
+        found.append(toys_at(state))
+    for what, right in mechanics(SPAN).items():
+        errors = [np.abs(each[what] - right).max() for each in found]
+        assert errors[1] > least * errors[2], (what, errors)
+        assert errors[0] < 0.05, (what, errors)
+
+
+def test_runge_kutta_is_of_fourth_order() -> None:
+    toys()
+    found = [toys_at(jax.device_get(explicit(SPAN / steps, steps))) for steps in (50, 100, 200)]
+    for what, right in mechanics(SPAN).items():
+        errors = [np.abs(each[what] - right).max() for each in found]
+        assert errors[1] > 13 * errors[2] and errors[0] > 13 * errors[1], (what, errors)
+
+
+def test_damping_of_hht_is_that_of_its_first_paper() -> None:
+    """On the cart the step is the one of Hilber, Hughes & Taylor, M a⁺ + (1 + α) K q⁺ − α K q = 0,
+    whatever ω h is."""
+    _, _ = toys()
+    alpha, mass, axis = -0.2, 1.5, toys()[0].topology.linkage.axis("spring")
+    beta, gamma = (1 - alpha) ** 2 / 4, (1 - 2 * alpha) / 2
+    for h in (0.02, 0.1):
+        q, v = STRETCH, 0.0
+        a = -STIFFNESS * q / mass
+        for steps in range(1, 4):
+            ahead = q + h * v + h * h * (0.5 - beta) * a
+            after = STIFFNESS * (alpha * q - (1 + alpha) * ahead)
+            after /= mass + (1 + alpha) * STIFFNESS * beta * h * h
+            q, v, a = ahead + h * h * beta * after, v + h * ((1 - gamma) * a + gamma * after), after
+            state, *_ = implicit(h, steps, HHT(alpha=alpha).coefficients)
+            np.testing.assert_allclose(state.joint_positions[axis], q - STRETCH, atol=1e-9)
+
+
+# Contact
+
+FALL, BOUNCE, RUB, THROWN, ROLLING, GRIP = 1.0, 0.8, 0.4, 1.5, 2.0, 0.3
+SLOPE = 0.2
+
+
+@cache
+def slope() -> tuple[Model, State]:
+    """On a slope, along whose axes all is told: a ball that bounces without friction, a slab that
+    slides up and stops, a cube that sticks, a ball that slides until it rolls."""
+    builder = ModelBuilder(gravity=(-G * np.sin(SLOPE), 0, -G * np.cos(SLOPE)))
+    builder.add_shape(0, Plane(), material=Material(friction=1.0, restitution=1.0))
+
+    def add(name: str, shape, high: float, friction: float, speed: float = 0.0, bounce=0.0) -> None:
+        surface = Material(friction=friction, restitution=bounce)
+        position, velocity = (0, 3 * len(high_of), high), (speed, 0, 0)
+        high_of.append(high)
+        builder.add_solid(shape, 1.0, surface, position=position, velocity=velocity, name=name)
+
+    high_of: list[float] = []
+    add("bouncing", Sphere(0.1), 0.1 + FALL, 0.0, bounce=BOUNCE)
+    add("sliding", Box((0.1, 0.1, 0.01)), 0.01, RUB, THROWN)
+    add("stuck", Box((0.05, 0.05, 0.05)), 0.05, RUB)
+    add("rolling", Sphere(0.1), 0.1, GRIP, ROLLING)
+    return builder.build(max_contacts=12)
+
+
+@jax.jit
+def on_slope(h: jax.Array, steps: jax.Array, coefficients: Coefficients):
+    """State, worst status, and the least height of any body over the slope [m]."""
+    model, state = slope()
+    stepper = with_numbers(h, coefficients)
+    high = jnp.array([0.1, 0.01, 0.05, 0.1])
+
+    def step(_: int, now: tuple) -> tuple:
+        carry, report = stepper.advance(model, now[0])
+        low = jnp.min(carry.state.position[1:, 2] - high)
+        return carry, jnp.maximum(now[1], report.solver.status), jnp.minimum(now[2], low)
+
+    start = (stepper.init(model, state), jnp.int32(0), jnp.zeros(()))
+    carry, status, low = lax.fori_loop(0, steps, step, start)
+    return carry.state, status, low
+
+
+def slope_mechanics(span: float) -> dict[str, float]:
+    down, press = G * np.sin(SLOPE), G * np.cos(SLOPE)
+    left, speed = span - np.sqrt(2 * FALL / press), BOUNCE * np.sqrt(2 * FALL * press)
+    while left > 2 * speed / press:
+        left, speed = left - 2 * speed / press, BOUNCE * speed
+    brake = down + RUB * press
+    slip = (down + GRIP * press, 2.5 * GRIP * press)  # of the centre, of the rim
+    until = ROLLING / sum(slip)
+    rolled = ROLLING * until - 0.5 * slip[0] * until**2
+    after = span - until
+    rolled += (ROLLING - slip[0] * until) * after - 0.5 * (5 / 7) * down * after**2
+    return {
+        "bouncing": speed * left - 0.5 * press * left**2,
+        "sliding": 0.5 * THROWN**2 / brake,
+        "stuck": 0.0,
+        "rolling": rolled,
+    }
+
+
+@pytest.mark.parametrize("name", ["hht", "trapezoidal", "generalised-alpha"])
+def test_contact_is_of_second_order(name: str) -> None:
+    """Flight between bounces and through them, sliding to a stop, sliding to rolling; what sticks
+    does not creep, and nothing is in the ground."""
+    model, _ = slope()
+    span, found = 0.8, []
+    for steps in (100, 200, 400):
+        state, status, low = jax.device_get(
+            on_slope(span / steps, steps, SCHEMES[name].coefficients)
+        )
+        assert status == 0 and low > -1e-8
+        place = {what: state.position[model.topology.body(what)] for what in slope_mechanics(span)}
+        height = place["bouncing"][2] - 0.1
+        found.append({what: at[0] for what, at in place.items()} | {"bouncing": height})
+    for what, right in slope_mechanics(span).items():
+        errors = [abs(each[what] - right) for each in found]
+        # Where in a step an event is differs from one length to another.
+        assert errors[2] < max(0.35 * errors[0], 1e-7), (what, errors)
+        assert errors[0] < 1e-7 if what == "stuck" else errors[0] < 3e-3, (what, errors)
+
+
+# Loops
+
+
+@jax.jit
+def four_bar(h: jax.Array, steps: jax.Array, coefficients: Coefficients):
+    """Angle of the first bar, worst status, and the worst error of any joint and of its rate."""
+    model, state = linkage()
+    stepper = with_numbers(h, coefficients)
+    pairs = model.topology.linkage.bodies[model.topology.linkage.bilateral[0]]
+
+    def step(_: int, now: tuple) -> tuple:
+        carry, report = stepper.advance(model, now[0])
+        motion = joint_motion(model, carry.state)
+        rate = jnp.einsum("rbi,rbi->r", motion.bilateral, carry.state.twist[pairs])
+        seen = jnp.stack([jnp.max(jnp.abs(motion.error)), jnp.max(jnp.abs(rate))])
+        return carry, jnp.maximum(now[1], report.solver.status), jnp.maximum(now[2], seen)
+
+    start = (stepper.init(model, state), jnp.int32(0), jnp.zeros(2))
+    carry, status, worst = lax.fori_loop(0, steps, step, start)
+    return carry.state.joint_positions[0], status, worst
+
+
+@cache
+def linkage() -> tuple[Model, State]:
+    builder = ModelBuilder(gravity=(0, 0, -G))
+    corners = np.array([[0, 0, 1], [-0.1, 0, 1.2], [0.4, 0, 1.3], [0.5, 0, 1]])
+    above = 0
+    for i in range(3):
+        middle = 0.5 * (corners[i] + corners[i + 1])
+        bar = builder.add_body(0.3 + 0.1 * i, (0.002, 0.003, 0.002), middle)
+        builder.add_joint(Revolute((0, 1, 0)), above, bar, corners[i], name=f"bar{i}")
+        above = bar
+    builder.add_joint(Revolute((0, 1, 0)), above, 0, corners[3], name="closing")
+    return builder.build()
+
+
+def test_loops_are_closed_in_position_and_velocity() -> None:
+    linkage()
+    angles, scheme = [], SCHEMES["trapezoidal"].coefficients
+    for steps in (200, 400, 800):
+        angle, status, (open_, rate) = jax.device_get(four_bar(0.8 / steps, steps, scheme))
+        assert status == 0 and open_ < 1e-9 and rate < 1e-11
+        angles.append(angle)
+    coarse, fine = np.abs(np.diff(angles))
+    assert abs(angles[-1]) > 3 and coarse > 3.5 * fine
+
+
+# What is refused
+
+
+def test_settings_out_of_their_range() -> None:
+    for wrong, words in (
+        (lambda: HHT(alpha=0.1), "-1/3"),
+        (lambda: Newmark(gamma=0.4), "1/2"),
+        (lambda: GeneralisedAlpha(radius=1.5), "from 0 to 1"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            wrong()
+
+
+def test_runge_kutta_refuses_what_may_jump() -> None:
+    model, state = slope()
+    with pytest.raises(ValueError, match=r"may touch.*hht"):
+        STEPPERS["rk4"]().init(model, state)
+    builder = ModelBuilder()
+    arm = builder.add_body(1.0, (0.1, 0.1, 0.1), (0.3, 0, 0))
+    builder.add_joint(Revolute((0, 1, 0), limits=(-1.0, 1.0)), 0, arm, (0, 0, 0), name="hinge")
+    with pytest.raises(ValueError, match="'hinge' has a limit"):
+        STEPPERS["rk4"]().init(*builder.build())
+
+
+# Steps of their own length
+
+
+def test_adaptive_steps_keep_their_tolerance() -> None:
+    """A cart on a spring: no step errs by more than it may, and a smaller tolerance gives a smaller
+    error of all; the least length is told, and so are too many steps."""
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    cart = builder.add_body(1.5, (0.01, 0.01, 0.01), (0, 0, 0))
+    spring = Prismatic((1, 0, 0), stiffness=STIFFNESS, rest=-STRETCH)
+    builder.add_joint(spring, 0, cart, (0, 0, 0), name="spring")
+    model, state = builder.build()
+    stepper, span = RungeKutta4(0.2), 1.0
+    right = STRETCH * (np.cos(np.sqrt(STIFFNESS / 1.5) * span) - 1)
+    errors, reports = [], []
+    for tolerance in (1e-5, 1e-8):
+        end, report = rollout_adaptive(model, state, span, tolerance, stepper)
+        assert report.status == AdaptiveStatus.DONE and report.error <= tolerance
+        np.testing.assert_allclose(end.time, span, rtol=1e-12)
+        errors.append(abs(float(end.joint_positions[0]) - right))
+        reports.append(report)
+    assert errors[0] < 1e-4 and errors[1] < 0.05 * errors[0]
+    loose, tight = reports
+    assert 2 * loose.steps < tight.steps and tight.shortest < 0.5 * loose.shortest
+    _, short = rollout_adaptive(model, state, span, 1e-12, stepper, min_step=5e-2)
+    assert short.status == AdaptiveStatus.MIN_STEP and short.steps == 20
+    _, few = rollout_adaptive(model, state, span, 1e-8, stepper, max_steps=10)
+    assert few.status == AdaptiveStatus.MAX_STEPS and few.steps + few.rejected == 10

@@ -1,0 +1,79 @@
+"""Smooth contacts in steppers of higher order: springs and dashpots whose motion is known."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp.dynamics import HHT, STEPPERS, rollout
+from jaxccp.model import Material, Model, Plane, SmoothCoefficients, SmoothLaws, Sphere, State
+from jaxccp.scene import ModelBuilder
+
+MASS, NORMAL, DASHPOT, TANGENTIAL, SPAN = 2.0, 8e3, 12.0, 3e3, 0.08
+DEPTH, ALONG = 0.004, 1.5
+"""Overlap at the start [m]; gravity along the floor [m/s²]."""
+
+
+def pressed() -> tuple[Model, State]:
+    """A body that hardly turns, pressed into a floor on which a spring holds it back."""
+    springs = SmoothCoefficients(NORMAL, DASHPOT, TANGENTIAL, 0.0)
+    own = Material(friction=10.0, smooth=springs)
+    builder = ModelBuilder((ALONG, 0, -9.81), smooth_laws=SmoothLaws("hooke", "multi-step"))
+    builder.add_shape(0, Plane(), material=Material(friction=10.0))
+    ball = builder.add_body(MASS, (1e9, 1e9, 1e9), (0, 0, 0.1 - DEPTH))
+    builder.add_shape(ball, Sphere(0.1), material=own)
+    return builder.build()
+
+
+def exact() -> tuple[float, float]:
+    """Where the body is after SPAN: x = g/ω² (1 − cos ω t), and damped oscillation in z."""
+    omega = np.sqrt(TANGENTIAL / MASS)
+    x = ALONG / omega**2 * (1 - np.cos(omega * SPAN))
+    rest, decay = MASS * 9.81 / NORMAL, DASHPOT / (2 * MASS)
+    damped = np.sqrt(NORMAL / MASS - decay**2)
+    swing = np.cos(damped * SPAN) + decay / damped * np.sin(damped * SPAN)
+    depth = rest + (DEPTH - rest) * np.exp(-decay * SPAN) * swing
+    return float(x), float(0.1 - depth)
+
+
+@pytest.mark.parametrize(("name", "order"), [("trapezoidal", 2), ("hht", 2), ("rk4", 4)])
+def test_springs_of_contacts_to_the_order_of_the_stepper(name: str, order: int) -> None:
+    """The normal spring with its dashpot; to second order the one across it, which remembers."""
+    model, state = pressed()
+    errors = []
+    for steps in (40, 80):
+        stepper = STEPPERS[name](SPAN / steps, contact_data=True)
+        end, path = rollout(model, state, stepper, steps, every=steps)
+        assert int(jnp.max(path.report.solver.status)) == 0
+        assert path.report.smooth_contacts is not None
+        assert int(path.report.smooth_contacts[0]) == 1
+        errors.append(np.abs(np.asarray(end.position)[1, [0, 2]] - exact()))
+        data = path.report.contact_data
+        assert data is not None and bool(data.live[0, -1])
+    along, up = errors[0] / errors[1]
+    assert along > 0.85 * 4 and up > 0.85 * 2**order, (errors, along, up)
+    assert np.all(errors[1] < 2e-5), errors
+    # The reported forces are those of the end.
+    x, z = np.asarray(end.position)[1, [0, 2]]
+    rate = np.asarray(end.velocity)[1, 2]
+    force = np.array([-TANGENTIAL * x, 0, NORMAL * (0.1 - z) - DASHPOT * rate])
+    np.testing.assert_allclose(data.force[0, -1], force, rtol=0.02, atol=0.02)
+
+
+def test_a_hard_and_a_smooth_ball_bounce_in_one_step_of_hht() -> None:
+    """Side by side: e = 1 by impulses, and by a spring without a dashpot; both come back up to
+    where they were let go."""
+    builder = ModelBuilder((0, 0, -9.81), smooth_laws=SmoothLaws("hooke"))
+    hard = Material(restitution=1.0)
+    builder.add_shape(0, Plane(), material=hard)
+    builder.add_solid(Sphere(0.1), 1.0, hard, position=(0, 0, 0.15))
+    spring = Material(smooth=SmoothCoefficients(2e5, 0.0, 0.0, 0.0))
+    builder.add_solid(Sphere(0.1), 1.0, spring, position=(1, 0, 0.15))
+    model, state = builder.build()
+    stepper = HHT(2.5e-4, law="ncp", alpha=0.0)
+    _, path = rollout(model, state, stepper, 1000, every=10)
+    assert int(jnp.max(path.report.solver.status)) == 0
+    height = np.asarray(path.state.position)[:, 1:, 2]
+    low = height.argmin(axis=0)
+    assert height.min(axis=0)[0] > 0.1 - 1e-6 > height.min(axis=0)[1]
+    back = [height[i:, ball].max() for ball, i in enumerate(low)]
+    np.testing.assert_allclose(back, 0.15, atol=2e-4)
