@@ -24,7 +24,16 @@ SOLVERS: dict[str, tuple[ConeType, ...]] = {
 
 STEPPERS = ("euler", "projected", "hht", "newmark", "trapezoidal", "generalised-alpha", "rk4")
 """Those of ``jaxccp.dynamics.steppers.STEPPERS``."""
-SCENES = ("cube-toss", "stack", "incline", "billiards", "granular-smc")
+SCENES = (
+    "cube-toss",
+    "stack",
+    "incline",
+    "billiards",
+    "granular-smc",
+    "cable",
+    "beam",
+    "cloth-on-sphere",
+)
 """Those of ``jaxccp.scene.library``."""
 MODEL_FILES = (".xml", ".mjcf", ".urdf")
 

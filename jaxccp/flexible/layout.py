@@ -32,6 +32,9 @@ class Layout(ByContent):
     """The order of the n in the velocities, so that those that an element joins are near one
     another; as they are numbered when None."""
 
+    skin: np.ndarray | None = None
+    """Frames of the patches by which the body is drawn [k 4]; as :attr:`jaxccp.Family.skin`."""
+
     @cached_property
     def free(self) -> np.ndarray:
         """Component that each velocity moves, counted row by row [nv]."""

@@ -40,6 +40,10 @@ class NodalFamily(Family):
     def frames(self) -> int:
         return len(self.layout.frames)
 
+    @property
+    def skin(self) -> np.ndarray:
+        return super().skin if self.layout.skin is None else self.layout.skin
+
     def start(self) -> FamilyState:
         free = self.layout.free
         return FamilyState(self.position.reshape(-1)[free], self.velocity.reshape(-1)[free])

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 
 @jax.tree_util.register_dataclass
@@ -84,6 +84,12 @@ class Family:
     def frames(self) -> int:
         """The number nf of frames."""
         raise NotImplementedError
+
+    @property
+    def skin(self) -> Int[np.ndarray, "k 4"]:
+        """Frames between which surfaces are drawn, four for each patch, counter-clockwise seen from
+        outside; triangles name their last twice, lines go there and back."""
+        return np.zeros((0, 4), int)
 
     def start(self) -> FamilyState:
         """Coordinates and velocities at time 0."""

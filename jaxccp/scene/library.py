@@ -5,7 +5,10 @@ from collections.abc import Callable
 import jax
 
 from jaxccp.model import Model, State
+from jaxccp.scene.beam_and_ball import beam_and_ball
 from jaxccp.scene.billiards import billiards
+from jaxccp.scene.cable_over_peg import cable_over_peg
+from jaxccp.scene.cloth_on_sphere import cloth_on_sphere
 from jaxccp.scene.cube_toss import cube_toss
 from jaxccp.scene.draw import Key
 from jaxccp.scene.granular_smc import granular_smc
@@ -26,6 +29,9 @@ SCENES: dict[str, Scene] = {
         "incline": incline,
         "billiards": billiards,
         "granular-smc": granular_smc,
+        "cable": cable_over_peg,
+        "beam": beam_and_ball,
+        "cloth-on-sphere": cloth_on_sphere,
     }.items()
 }
 """The scenes, compiled, so that every call returns the very same topology."""

@@ -14,6 +14,7 @@ from jaxccp.io.trajectory import Recording
 from jaxccp.model import Model
 from jaxccp.viz.palette import FIXED, INK, NAMED, PALETTE, colours
 from jaxccp.viz.scene import Camera, draw_paths, draw_planes, draw_solids
+from jaxccp.viz.skin import owned
 
 GHOSTS = 8
 """The number of earlier poses that are drawn of a single body; of many bodies there are fewer."""
@@ -48,9 +49,15 @@ def _draw_scene(axes: Axes, model: Model, recording: Recording) -> None:
     paths = recording.position if batch else recording.position[None]
     position = np.asarray(paths[0], float)
     quaternion = np.asarray(recording.quaternion[0] if batch else recording.quaternion, float)
-    moves = np.asarray(model.topology.free)
+    moves = np.asarray(model.topology.moves)
     free, still = np.flatnonzero(moves).tolist(), np.flatnonzero(~moves).tolist()
-    shades = dict(zip(free, colours(len(free)), strict=True))
+    # A flexible body is one thing, however many nodes it has.
+    rigid = np.flatnonzero(model.topology.free).tolist()
+    things = [[body] for body in rigid] + [which.tolist() for which in owned(model)]
+    tints = colours(len(things))
+    shades = {body: tint for thing, tint in zip(things, tints, strict=True) for body in thing}
+    names = [model.topology.bodies[thing[0]] for thing in things]
+    names[len(rigid) :] = [name.rsplit(".", 1)[0] for name in names[len(rigid) :]]
     camera = _camera(position[:, free])
 
     fixed = dict.fromkeys(still, FIXED)
@@ -59,8 +66,8 @@ def _draw_scene(axes: Axes, model: Model, recording: Recording) -> None:
         draw_solids(axes, model, position[0], quaternion[0], fixed, camera, alpha=0.8, zorder=2),
     ]
     for copy in paths[:PATHS]:
-        draw_paths(axes, copy, shades, camera)
-    instants = _instants(position[:, free], quaternion[:, free], max(2, GHOSTS // len(free) + 2))
+        draw_paths(axes, copy, {body: shades[body] for body in rigid}, camera)
+    instants = _instants(position[:, free], quaternion[:, free], max(2, GHOSTS // len(things) + 2))
     for rank, i in enumerate(instants, start=1):
         # Each instant covers the ones before it, whichever is nearer: the last is what one sees.
         alpha = 1.0 if rank == len(instants) else 0.15 + 0.4 * rank / len(instants)
@@ -73,9 +80,8 @@ def _draw_scene(axes: Axes, model: Model, recording: Recording) -> None:
     if pitch is not None:
         note = f"grid {pitch:g} m"
         axes.text(0.0, 0.0, note, transform=axes.transAxes, fontsize=9, color=INK, va="top")
-    if len(free) <= NAMED:
-        names = [model.topology.bodies[body] for body in free]
-        marks = [Line2D([], [], color=c, marker="s", ls="", ms=8) for c in shades.values()]
+    if len(things) <= NAMED:
+        marks = [Line2D([], [], color=c, marker="s", ls="", ms=8) for c in tints]
         corner = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": NAMED}
         axes.legend(marks, names, frameon=False, labelcolor=INK, **corner)
 

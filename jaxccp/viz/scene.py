@@ -15,6 +15,7 @@ from matplotlib.colors import to_rgb
 from jaxccp.model import Model
 from jaxccp.viz.mesh import EDGED, normals, rotation
 from jaxccp.viz.mesh import polygons as mesh
+from jaxccp.viz.skin import patches
 
 GROUND = "#efece6"
 GRID = "#d5d0c6"
@@ -47,7 +48,8 @@ def draw_solids(
     alpha: float = 1.0,
     zorder: float,
 ) -> Float[np.ndarray, "k 3"]:
-    """Draw the bodies in ``colours`` at one pose of the system; returns the points seen."""
+    """Draw the bodies in ``colours`` at one pose of the system, and all flexible ones; returns the
+    points seen."""
     shapes, topology = model.shapes, model.topology
     polygons, faces, edges = [], [], []
     for i, kind in enumerate(topology.shapes):
@@ -65,6 +67,15 @@ def draw_solids(
         polygons.append(world[seen])
         faces.append(rgb)
         edges.append(rgb * (0.55 if kind in EDGED else 1.0))
+    rigid = sum(map(len, polygons))
+    world, rgb = patches(model, position, colours)
+    if len(world):
+        # Thin ones are seen from both sides.
+        normal = normals(world)
+        shade = 0.62 + 0.38 * np.abs(normal @ LIGHT)
+        polygons.append(world)
+        faces.append(shade[:, None] * rgb)
+        edges.append(rgb * 0.8)
     if not polygons:
         return np.zeros((0, 3))
     flat = camera.project(np.concatenate(polygons))
@@ -74,7 +85,7 @@ def draw_solids(
             list(flat[order, :, :2]),
             facecolors=np.concatenate(faces)[order],
             edgecolors=np.concatenate(edges)[order],
-            linewidths=0.4,
+            linewidths=np.where(order < rigid, 0.4, 1.5),
             alpha=alpha,
             zorder=zorder,
         )

@@ -78,6 +78,7 @@ def box(
         positions,
         here,
         tuple(("xyz".index(shape.derivatives[i]), here + i) for i in turning),
+        skin=_skin(shape, rows[:, ::number] // number),
     )
     return NodalFamily(elements, start, jnp.zeros_like(start), jnp.zeros_like(start), layout)
 
@@ -96,6 +97,30 @@ def _mesh(shape: Shape, counts: tuple[int, int, int]) -> tuple[np.ndarray, np.nd
     number = len(shape.derivatives)
     rows = number * node.reshape(len(corners), -1, 1) + np.arange(number)
     return rows.reshape(len(corners), -1), lattice[:, np.argsort(order)]
+
+
+def _skin(shape: Shape, nodes: np.ndarray) -> np.ndarray:
+    """Patches between the corners of each element [k 4], from its ``nodes`` [e m]: of a beam the
+    axis, of a shell the middle, of a block its faces."""
+    places = np.array(shape.nodes)
+    across = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
+    if np.ptp(places[:, 1]) == 0:
+        faces = [across * [1, 0]]
+    elif np.ptp(places[:, 2]) == 0:
+        faces = [across]
+    else:
+        # Turned the same way round, seen from outside, on both sides of each axis.
+        faces = [
+            np.roll(np.insert(across[::side], 2, side, axis=1), axis + 1, axis=1)
+            for axis in range(3)
+            for side in (-1, 1)
+        ]
+    found = []
+    for face in faces:
+        corners = np.pad(face, ((0, 0), (0, 3 - face.shape[1])))
+        own = [int(np.flatnonzero((places == corner).all(axis=1))[0]) for corner in corners]
+        found.append(nodes[:, own])
+    return np.concatenate(found)
 
 
 def _expanded(shape: Shape, place: Map, point: Float[Array, "3"]) -> Float[Array, "d 3"]:

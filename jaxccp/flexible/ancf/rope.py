@@ -54,6 +54,7 @@ def rope(
         np.arange(2 * count) % 2 == 0,
         here,
         ((0, here + 1),),
+        skin=np.arange(count - 1)[:, None] + np.array([0, 1, 1, 0]),
     )
     numbers = (jnp.asarray(x, float) for x in (area, second_moment, young, density, retardation))
     elements = CableElements(length, *numbers)

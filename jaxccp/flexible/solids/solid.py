@@ -77,9 +77,15 @@ def soft_solid(
             f"{what}: velocity [m/s] must be 3 finite numbers, or those of {len(points)} nodes"
         )
     moving = np.where(fixed, 0.0, moving)
-    surface = np.unique(boundary(what, tetrahedra))
+    surface, corner = np.unique(boundary(what, tetrahedra), return_inverse=True)
+    corner = corner.reshape(-1, 3)
     layout = Layout(
-        tetrahedra, fixed, np.ones(len(points), bool), surface, order=lengthwise(points)
+        tetrahedra,
+        fixed,
+        np.ones(len(points), bool),
+        surface,
+        order=lengthwise(points),
+        skin=np.concatenate([corner, corner[:, 2:]], axis=1),
     )
     position = jnp.asarray(points, float)
     return Solid(

@@ -1,0 +1,47 @@
+"""Flexible bodies as they are drawn: patches between nodes, coloured by how far they stretch."""
+
+from collections.abc import Collection
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+from matplotlib import colormaps
+
+from jaxccp.model import Model
+
+STRETCHED = colormaps["coolwarm"]
+LEAST = 1e-3
+"""Stretch that is drawn in the darkest colours where there is none larger."""
+
+
+def patches(
+    model: Model, position: Float[np.ndarray, "nb 3"], bodies: Collection[int]
+) -> tuple[Float[np.ndarray, "k 4 3"], Float[np.ndarray, "k 3"]]:
+    """Corners of the patches of those families whose frames are among ``bodies`` [m], and a colour
+    of each: red where its edges are longer than at the start, blue where they are shorter."""
+    corners, stretches = [np.zeros((0, 4, 3))], [np.zeros(0)]
+    for family, which in zip(model.families, owned(model), strict=True):
+        skin: Int[np.ndarray, "k 4"] = family.skin
+        if not len(skin) or int(which[0]) not in bodies:
+            continue
+        family = jax.tree.map(jnp.asarray, family)
+        rest, _ = family.poses(family.start().q)
+        now = position[which][skin]
+        corners.append(now)
+        stretches.append(_around(now) / _around(np.asarray(rest, float)[skin]) - 1.0)
+    stretch = np.concatenate(stretches)
+    largest = max(np.abs(stretch).max(initial=0.0), LEAST)
+    return np.concatenate(corners), STRETCHED(0.5 + 0.5 * stretch / largest)[:, :3]
+
+
+def owned(model: Model) -> list[Int[np.ndarray, " nf"]]:
+    """The bodies that are the frames of each family."""
+    family = np.asarray(model.topology.family)
+    return [np.flatnonzero(family == index) for index in range(len(model.families))]
+
+
+def _around(corners: Float[np.ndarray, "k 4 3"]) -> Float[np.ndarray, " k"]:
+    """Lengths around patches."""
+    edges = np.roll(corners, -1, axis=1) - corners
+    return np.linalg.norm(edges, axis=2).sum(axis=1)
