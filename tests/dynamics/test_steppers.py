@@ -36,6 +36,12 @@ NAMES = [
     for name in STEPPERS
     if name != "rk4"  # which refuses contacts: tests/dynamics/test_second_order.py has it
 ]
+IN_THE_PARK = [
+    pytest.param(name, marks=pytest.mark.long) if name in (*SIBLINGS, "hht") else name
+    for name in STEPPERS
+    if name != "rk4"
+]
+"""HHT shows the same on smaller models in tests/dynamics/test_second_order.py."""
 MOMENTUM = ("euler", "projected")
 """Steppers that carry momentum over, and so keep it, and the energy of free rotation, to rounding;
 the others to the order of their step."""
@@ -199,7 +205,7 @@ def missed(name: str, halvings: int) -> dict[str, float]:
     }
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", IN_THE_PARK)
 def test_motion_converges_to_that_of_mechanics(name: str) -> None:
     """At half the step the error is half, or less; flight, free rotation, a pendulum, a spring, and
     a slab that friction stops."""
@@ -223,7 +229,7 @@ def test_energy_over_long_times(name: str) -> None:
     assert long.spin < 1e-9
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", IN_THE_PARK)
 def test_constraints_hold(name: str) -> None:
     """Joints of trees and of a loop to the square of what a bar turns in a step; what rests on the
     ground carries its weight and is not in it."""
@@ -242,7 +248,7 @@ def test_constraints_hold(name: str) -> None:
     assert resting == pytest.approx(0.05, abs=1e-6)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", IN_THE_PARK)
 def test_momentum_of_what_floats(name: str) -> None:
     """Two bodies on a hinge, thrown: linear momentum gains their weight's, that about their centre
     of mass stays; to rounding or to the order of the step."""
