@@ -77,10 +77,10 @@ def view_command(
             found = _recorded(Path(target), model, state, loaded, copy)
         else:
             found = _simulated(model, state, dt, duration)
-        if film is None:
-            _show(found, target, page, port, speed, follow)
-        else:
+        if film is not None:
             _film(found, target, film, speed, follow)
+        if film is None or page is not None:
+            _show(found, target, page, port, speed, follow)
 
 
 def _show(

@@ -16,8 +16,10 @@ from jaxccp.dynamics.rollout_batch import rollout_batch
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.dynamics.steppers import STEPPERS
-from jaxccp.dynamics.steppers.alpha import HHT, GeneralisedAlpha, Newmark, Trapezoidal
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
+from jaxccp.dynamics.steppers.generalised_alpha import GeneralisedAlpha
+from jaxccp.dynamics.steppers.hht import HHT
+from jaxccp.dynamics.steppers.newmark import Newmark, Trapezoidal
 from jaxccp.dynamics.steppers.projected import EulerImplicitProjected
 from jaxccp.dynamics.steppers.rk4 import RungeKutta4
 from jaxccp.dynamics.tangent import difference, retract, tangent_names

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import jax
-
 from jaxccp.model import Material, Model, Sphere, State
 from jaxccp.scene import draw
 from jaxccp.scene.builder import ModelBuilder
@@ -21,17 +19,15 @@ SHIFT = 0.01
 def beam_and_ball(key: draw.Key) -> tuple[Model, State]:
     """A ball falls from 5 cm near the free end of a clamped beam, which gives way; the key shifts
     the ball."""
-    # What flexible bodies are made of is computed, not traced.
-    with jax.ensure_compile_time_eval():
-        builder = ModelBuilder()
-        surface = Material(friction=0.4)
-        nodes = builder.add_beam(
-            SIZE, ELEMENTS, YOUNG, POISSON, DENSITY, DAMPING, clamped=("x0",), name="beam"
-        )
-        for node in nodes:
-            builder.add_shape(node, Sphere(SKIN), material=surface)
-        place = (SIZE[0] * (1 - 1 / ELEMENTS), 0.0, SKIN + RADIUS + DROP)
-        ball = builder.add_solid(Sphere(RADIUS), MASS, surface, position=place, name="ball")
-        model, state = builder.build(max_contacts=4)
+    builder = ModelBuilder()
+    surface = Material(friction=0.4)
+    nodes = builder.add_beam(
+        SIZE, ELEMENTS, YOUNG, POISSON, DENSITY, DAMPING, clamped=("x0",), name="beam"
+    )
+    for node in nodes:
+        builder.add_shape(node, Sphere(SKIN), material=surface)
+    place = (SIZE[0] * (1 - 1 / ELEMENTS), 0.0, SKIN + RADIUS + DROP)
+    ball = builder.add_solid(Sphere(RADIUS), MASS, surface, position=place, name="ball")
+    model, state = builder.build(max_contacts=4)
     offset = SHIFT * draw.uniform(key, (), state.position.dtype)
     return model, replace(state, position=state.position.at[ball, 0].add(offset))

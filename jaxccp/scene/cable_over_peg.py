@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import jax
 import numpy as np
 
 from jaxccp.model import Capsule, Material, Model, Sphere, State
@@ -22,20 +21,18 @@ SHIFT = 0.02
 def cable_over_peg(key: draw.Key) -> tuple[Model, State]:
     """A straight cable falls onto a peg across it and hangs down on both sides; the key shifts it
     along itself."""
-    # What flexible bodies are made of is computed, not traced.
-    with jax.ensure_compile_time_eval():
-        builder = ModelBuilder()
-        surface = Material(friction=0.6)
-        peg = builder.add_fixed((0, 0, 0.6), name="peg")
-        builder.add_shape(
-            peg, Capsule(PEG, 0.1), quaternion=(0.5**0.5, 0.5**0.5, 0, 0), material=surface
-        )
-        height = 0.6 + PEG + RADIUS + ABOVE
-        nodes = np.linspace([-0.5 * LENGTH, 0, height], [0.5 * LENGTH, 0, height], ELEMENTS + 1)
-        bodies = builder.add_cable(nodes, RADIUS, YOUNG, DENSITY, DAMPING, name="cable")
-        for body in bodies:
-            builder.add_shape(body, Sphere(RADIUS), material=surface)
-        model, state = builder.build(max_contacts=8)
+    builder = ModelBuilder()
+    surface = Material(friction=0.6)
+    peg = builder.add_fixed((0, 0, 0.6), name="peg")
+    builder.add_shape(
+        peg, Capsule(PEG, 0.1), quaternion=(0.5**0.5, 0.5**0.5, 0, 0), material=surface
+    )
+    height = 0.6 + PEG + RADIUS + ABOVE
+    nodes = np.linspace([-0.5 * LENGTH, 0, height], [0.5 * LENGTH, 0, height], ELEMENTS + 1)
+    bodies = builder.add_cable(nodes, RADIUS, YOUNG, DENSITY, DAMPING, name="cable")
+    for body in bodies:
+        builder.add_shape(body, Sphere(RADIUS), material=surface)
+    model, state = builder.build(max_contacts=8)
     (here,) = state.families
     offset = SHIFT * draw.uniform(key, (), here.q.dtype)
     # Of each node its position and the slope there.

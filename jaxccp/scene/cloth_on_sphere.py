@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import jax
 import numpy as np
 
 from jaxccp.model import Material, Model, Sphere, State
@@ -21,26 +20,24 @@ SHIFT = 0.02
 
 def cloth_on_sphere(key: draw.Key) -> tuple[Model, State]:
     """A square sheet falls on a sphere and hangs down around it; the key shifts it."""
-    # What flexible bodies are made of is computed, not traced.
-    with jax.ensure_compile_time_eval():
-        builder = ModelBuilder()
-        surface = Material(friction=0.5)
-        builder.add_shape(WORLD, Sphere(RADIUS), (0, 0, RADIUS), material=surface)
-        corner = (-0.5 * SIDE, -0.5 * SIDE, 2 * RADIUS + 0.5 * THICKNESS + ABOVE)
-        nodes = builder.add_shell(
-            (SIDE, SIDE, THICKNESS),
-            (ELEMENTS, ELEMENTS),
-            YOUNG,
-            POISSON,
-            DENSITY,
-            DAMPING,
-            position=corner,
-            element="shell_3443",
-            name="cloth",
-        )
-        for node in nodes:
-            builder.add_shape(node, Sphere(0.5 * THICKNESS), material=surface)
-        model, state = builder.build(max_contacts=len(nodes))
+    builder = ModelBuilder()
+    surface = Material(friction=0.5)
+    builder.add_shape(WORLD, Sphere(RADIUS), (0, 0, RADIUS), material=surface)
+    corner = (-0.5 * SIDE, -0.5 * SIDE, 2 * RADIUS + 0.5 * THICKNESS + ABOVE)
+    nodes = builder.add_shell(
+        (SIDE, SIDE, THICKNESS),
+        (ELEMENTS, ELEMENTS),
+        YOUNG,
+        POISSON,
+        DENSITY,
+        DAMPING,
+        position=corner,
+        element="shell_3443",
+        name="cloth",
+    )
+    for node in nodes:
+        builder.add_shape(node, Sphere(0.5 * THICKNESS), material=surface)
+    model, state = builder.build(max_contacts=len(nodes))
     (here,) = state.families
     offset = SHIFT * draw.uniform(key, (2,), here.q.dtype)
     # Of each node its position and three derivatives.

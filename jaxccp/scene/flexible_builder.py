@@ -1,7 +1,8 @@
 """The part of the builder that adds flexible bodies."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
+import jax
 import numpy as np
 
 from jaxccp.model.family import Family
@@ -33,6 +34,12 @@ class FlexibleBuilder:
         """Attach a shape to a body and return the shape's index."""
         raise NotImplementedError
 
+    def _add_computed(self, make: Callable[[], Family], name: str) -> list[int]:
+        """Add what ``make`` computes from numbers, also while a program is traced: nodes are put
+        where it says."""
+        with jax.ensure_compile_time_eval():
+            return self.add_family(make(), name)
+
     def add_cable(
         self,
         nodes: Sequence[Sequence[float]] | np.ndarray,
@@ -61,7 +68,7 @@ class FlexibleBuilder:
         """
         own = name or f"cable{len(self._families)}"
         numbers = nodes, radius, young, density, damping, clamped, pinned
-        return self.add_family(flexible_bodies.cable(f"cable {own!r}", *numbers), own)
+        return self._add_computed(lambda: flexible_bodies.cable(f"cable {own!r}", *numbers), own)
 
     def add_beam(
         self,
@@ -102,10 +109,10 @@ class FlexibleBuilder:
         own = name or f"beam{len(self._families)}"
         pose = position, quaternion
         material = young, poisson, density, damping
-        made = flexible_bodies.solid(
-            "beam", own, element, size, [elements], material, clamped, pinned, pose, curve
+        numbers = size, [elements], material, clamped, pinned, pose, curve
+        return self._add_computed(
+            lambda: flexible_bodies.solid("beam", own, element, *numbers), own
         )
-        return self.add_family(made, own)
 
     def add_shell(
         self,
@@ -148,10 +155,10 @@ class FlexibleBuilder:
         own = name or f"shell{len(self._families)}"
         pose = position, quaternion
         material = young, poisson, density, damping
-        made = flexible_bodies.solid(
-            "shell", own, element, size, elements, material, clamped, pinned, pose, curve
+        numbers = size, elements, material, clamped, pinned, pose, curve
+        return self._add_computed(
+            lambda: flexible_bodies.solid("shell", own, element, *numbers), own
         )
-        return self.add_family(made, own)
 
     def add_soft_solid(
         self,
@@ -198,17 +205,18 @@ class FlexibleBuilder:
         """
         own = name or f"solid{len(self._families)}"
         what = f"soft solid {own!r}"
-        solid = placed_solid(
-            what,
-            (points, tetrahedra),
-            (young, poisson, density, damping),
-            law,
-            (position, quaternion),
-            (velocity, angular_velocity),
-            held,
-        )
-        sphere = node_sphere(what, solid, radius)
-        frames = self.add_family(solid, own)
+        with jax.ensure_compile_time_eval():
+            solid = placed_solid(
+                what,
+                (points, tetrahedra),
+                (young, poisson, density, damping),
+                law,
+                (position, quaternion),
+                (velocity, angular_velocity),
+                held,
+            )
+            sphere = node_sphere(what, solid, radius)
+        frames = self._add_computed(lambda: solid, own)
         for frame in frames:
             self.add_shape(frame, sphere, material=material)
         return frames

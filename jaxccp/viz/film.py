@@ -13,8 +13,9 @@ from matplotlib.figure import Figure
 
 from jaxccp.model import Model
 from jaxccp.viz.mesh import polygons, rotation
-from jaxccp.viz.palette import FIXED, colours
+from jaxccp.viz.palette import FIXED
 from jaxccp.viz.scene import Camera, draw_planes, draw_solids
+from jaxccp.viz.skin import shades
 
 FILMS = (".gif", ".mp4")
 DPI = 100
@@ -59,10 +60,7 @@ class Stage:
 
     @cached_property
     def _colours(self) -> dict[int, str]:
-        moves = np.asarray(self.model.topology.moves)
-        free = np.flatnonzero(moves).tolist()
-        still = dict.fromkeys(np.flatnonzero(~moves).tolist(), FIXED)
-        return still | dict(zip(free, colours(len(free)), strict=True))
+        return dict.fromkeys(range(len(self.model.topology.bodies)), FIXED) | shades(self.model)
 
     def frame(
         self, position: Float[np.ndarray, "nb 3"], quaternion: Float[np.ndarray, "nb 4"]

@@ -12,9 +12,9 @@ from matplotlib.ticker import MaxNLocator
 from jaxccp.ccp import Law
 from jaxccp.io.trajectory import Recording
 from jaxccp.model import Model
-from jaxccp.viz.palette import FIXED, INK, NAMED, PALETTE, colours
+from jaxccp.viz.palette import FIXED, INK, NAMED, PALETTE
 from jaxccp.viz.scene import Camera, draw_paths, draw_planes, draw_solids
-from jaxccp.viz.skin import owned
+from jaxccp.viz.skin import shades, things
 
 GHOSTS = 8
 """The number of earlier poses that are drawn of a single body; of many bodies there are fewer."""
@@ -51,12 +51,9 @@ def _draw_scene(axes: Axes, model: Model, recording: Recording) -> None:
     quaternion = np.asarray(recording.quaternion[0] if batch else recording.quaternion, float)
     moves = np.asarray(model.topology.moves)
     free, still = np.flatnonzero(moves).tolist(), np.flatnonzero(~moves).tolist()
-    # A flexible body is one thing, however many nodes it has.
+    moving, tints = things(model), shades(model)
     rigid = np.flatnonzero(model.topology.free).tolist()
-    things = [[body] for body in rigid] + [which.tolist() for which in owned(model)]
-    tints = colours(len(things))
-    shades = {body: tint for thing, tint in zip(things, tints, strict=True) for body in thing}
-    names = [model.topology.bodies[thing[0]] for thing in things]
+    names = [model.topology.bodies[thing[0]] for thing in moving]
     names[len(rigid) :] = [name.rsplit(".", 1)[0] for name in names[len(rigid) :]]
     camera = _camera(position[:, free])
 
@@ -66,13 +63,13 @@ def _draw_scene(axes: Axes, model: Model, recording: Recording) -> None:
         draw_solids(axes, model, position[0], quaternion[0], fixed, camera, alpha=0.8, zorder=2),
     ]
     for copy in paths[:PATHS]:
-        draw_paths(axes, copy, {body: shades[body] for body in rigid}, camera)
-    instants = _instants(position[:, free], quaternion[:, free], max(2, GHOSTS // len(things) + 2))
+        draw_paths(axes, copy, {body: tints[body] for body in rigid}, camera)
+    instants = _instants(position[:, free], quaternion[:, free], max(2, GHOSTS // len(moving) + 2))
     for rank, i in enumerate(instants, start=1):
         # Each instant covers the ones before it, whichever is nearer: the last is what one sees.
         alpha = 1.0 if rank == len(instants) else 0.15 + 0.4 * rank / len(instants)
         pose = position[i], quaternion[i]
-        points.append(draw_solids(axes, model, *pose, shades, camera, alpha=alpha, zorder=3 + rank))
+        points.append(draw_solids(axes, model, *pose, tints, camera, alpha=alpha, zorder=3 + rank))
     pitch = draw_planes(axes, model, np.concatenate(points), camera)
     axes.set_aspect("equal")
     axes.autoscale_view()
@@ -80,8 +77,11 @@ def _draw_scene(axes: Axes, model: Model, recording: Recording) -> None:
     if pitch is not None:
         note = f"grid {pitch:g} m"
         axes.text(0.0, 0.0, note, transform=axes.transAxes, fontsize=9, color=INK, va="top")
-    if len(things) <= NAMED:
-        marks = [Line2D([], [], color=c, marker="s", ls="", ms=8) for c in tints]
+    if len(moving) <= NAMED:
+        marks = [
+            Line2D([], [], color=c, marker="s", ls="", ms=8)
+            for c in (tints[thing[0]] for thing in moving)
+        ]
         corner = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": NAMED}
         axes.legend(marks, names, frameon=False, labelcolor=INK, **corner)
 

@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from matplotlib import colormaps
 
 from jaxccp.model import Model
+from jaxccp.viz.palette import colours
 
 STRETCHED = colormaps["coolwarm"]
 LEAST = 1e-3
@@ -33,6 +34,20 @@ def patches(
     stretch = np.concatenate(stretches)
     largest = max(np.abs(stretch).max(initial=0.0), LEAST)
     return np.concatenate(corners), STRETCHED(0.5 + 0.5 * stretch / largest)[:, :3]
+
+
+def things(model: Model) -> list[list[int]]:
+    """The bodies that move, each alone; then those of each flexible body, which is one thing,
+    however many nodes it has."""
+    rigid = np.flatnonzero(model.topology.free).tolist()
+    return [[body] for body in rigid] + [which.tolist() for which in owned(model)]
+
+
+def shades(model: Model) -> dict[int, str]:
+    """A colour of each body that moves, one for all nodes of a flexible one."""
+    every = things(model)
+    pairs = zip(every, colours(len(every)), strict=True)
+    return {body: colour for bodies, colour in pairs for body in bodies}
 
 
 def owned(model: Model) -> list[Int[np.ndarray, " nf"]]:

@@ -28,14 +28,10 @@ from jaxccp import (
     joint_motion,
 )
 from jaxccp.dynamics import STEPPERS, AdaptiveStatus, rollout_adaptive
-from jaxccp.dynamics.steppers.alpha import (
-    HHT,
-    AlphaScheme,
-    Coefficients,
-    GeneralisedAlpha,
-    Newmark,
-    Trapezoidal,
-)
+from jaxccp.dynamics.steppers.alpha import AlphaScheme, Coefficients
+from jaxccp.dynamics.steppers.generalised_alpha import GeneralisedAlpha
+from jaxccp.dynamics.steppers.hht import HHT
+from jaxccp.dynamics.steppers.newmark import Newmark, Trapezoidal
 from jaxccp.dynamics.steppers.rk4 import RungeKutta4
 from tests.families.chain import Chain
 

@@ -31,16 +31,16 @@ from jaxccp.scene import ModelBuilder
 
 SIBLINGS = ("newmark", "trapezoidal", "generalised-alpha")
 """The same code as HHT with other coefficients."""
-NAMES = [
-    pytest.param(name, marks=pytest.mark.long) if name in SIBLINGS else name
-    for name in STEPPERS
-    if name != "rk4"  # which refuses contacts: tests/dynamics/test_second_order.py has it
-]
-IN_THE_PARK = [
-    pytest.param(name, marks=pytest.mark.long) if name in (*SIBLINGS, "hht") else name
-    for name in STEPPERS
-    if name != "rk4"
-]
+
+
+def stepping(long: tuple[str, ...]) -> list:
+    """All steppers but rk4, which refuses contacts: tests/dynamics/test_second_order.py has it."""
+    names = [name for name in STEPPERS if name != "rk4"]
+    return [pytest.param(name, marks=pytest.mark.long) if name in long else name for name in names]
+
+
+NAMES = stepping(SIBLINGS)
+IN_THE_PARK = stepping((*SIBLINGS, "hht"))
 """HHT shows the same on smaller models in tests/dynamics/test_second_order.py."""
 MOMENTUM = ("euler", "projected")
 """Steppers that carry momentum over, and so keep it, and the energy of free rotation, to rounding;

@@ -15,7 +15,6 @@ from jaxccp.cli.known_names import SCENES
 from jaxccp.cli.options import CacheOption, positive, present
 
 MOTION = ".npz"
-FILMS = (".gif", ".mp4")
 
 
 def _target(value: str) -> str:
@@ -32,12 +31,6 @@ def _model(value: str | None) -> str | None:
 def _page(value: Path | None) -> Path | None:
     if value is not None and value.suffix.lower() not in (".html", ".htm"):
         raise typer.BadParameter(f"{value} does not end in .html")
-    return value
-
-
-def _film(value: Path | None) -> Path | None:
-    if value is not None and value.suffix.lower() not in FILMS:
-        raise typer.BadParameter(f"{value} does not end in {' or '.join(FILMS)}")
     return value
 
 
@@ -65,7 +58,6 @@ def view(
         typer.Option(
             "--film",
             metavar="FILE",
-            callback=_film,
             help="Write a film, .gif or .mp4 (which needs ffmpeg), in place of showing the motion.",
         ),
     ] = None,

@@ -39,6 +39,8 @@ class SmoothMotion:
     """Forces along the rows that close loops and hold tendons [N, N m]."""
     touched: SmoothForces | None
     """What smooth contacts do, if there may be any."""
+    applied: Float[Array, "nb 6"] | None
+    """Applied forces, those of smooth contacts among them; world [N, N m]."""
 
 
 def smooth_motion(
@@ -106,6 +108,7 @@ def smooth_motion(
         coordinate=at.coordinates @ acceleration + bending,
         closing=closing,
         touched=touched,
+        applied=force,
     )
 
 

@@ -44,7 +44,6 @@ def reported(
     touched: Touched | None,
     projected: Statistics | None,
     control: Array | None,
-    force: Array | None,
 ) -> tuple[StepReport, Float[Array, " s"]]:
     """The report of a step to ``end``, and the forces along all scalar rows [N, N m].
 
@@ -70,7 +69,7 @@ def reported(
             seen = contact_data(contacts, problem, solution, world, settings.law, tolerance)
     if end.touched is not None and settings.contact_data:
         seen = smooth_data(seen, end.touched)
-    acting = reactions(end, scalars, gained, wrench, control, force)
+    acting = reactions(end, scalars, gained, wrench, control)
     along = along_tendons(model, end, scalars, h)
     none = jnp.zeros((), dtype)
     said = report(
@@ -111,7 +110,6 @@ def reactions(
     gained: Float[Array, "nb 6"],
     wrench: Float[Array, "nb 6"],
     control: Array | None,
-    force: Array | None,
 ) -> Float[Array, "nj 6"]:
     """Force [N] and torque [N m] of each joint on its second body at the end of a step, world axes.
 
@@ -121,12 +119,9 @@ def reactions(
         gained: accelerations of the bodies by impulses, mean over the step.
         wrench: what the contacts do to the bodies, likewise.
         control: of each actuator.
-        force: applied forces and torques.
     """
     model, state, linkage = end.at.model, end.at.state, end.at.model.topology.linkage
-    if end.touched is not None:
-        force = end.touched.wrenches if force is None else force + end.touched.wrenches
-    applied = total_force(model, state, end.at.step(0.0, control), force)
+    applied = total_force(model, state, end.at.step(0.0, control), end.applied)
     carried = end.at.mass.apply(end.body + gained) + end.gyroscopic - applied - wrench
     beside = None
     if len(linkage.beside):

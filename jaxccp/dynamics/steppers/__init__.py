@@ -1,7 +1,10 @@
 """The time steppers, one file each; a new one is a file and a line here."""
 
-from jaxccp.dynamics.steppers.alpha import HHT, AlphaScheme, GeneralisedAlpha, Newmark, Trapezoidal
+from jaxccp.dynamics.steppers.alpha import AlphaScheme
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
+from jaxccp.dynamics.steppers.generalised_alpha import GeneralisedAlpha
+from jaxccp.dynamics.steppers.hht import HHT
+from jaxccp.dynamics.steppers.newmark import Newmark, Trapezoidal
 from jaxccp.dynamics.steppers.projected import EulerImplicitProjected
 from jaxccp.dynamics.steppers.rk4 import RungeKutta4
 

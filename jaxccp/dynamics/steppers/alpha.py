@@ -1,4 +1,4 @@
-"""Generalised-α, HHT, Newmark and the trapezoidal rule: one implicit step of second order."""
+"""One implicit step of second order, of which HHT, Newmark and generalised-α are cases."""
 
 from dataclasses import dataclass, replace
 from typing import NamedTuple
@@ -234,79 +234,10 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
                 model, after, velocity, self.algorithm(model), self.stop, self.gradient
             )
         last = smooth_motion(model, after, control, force, memory, 0.5 * h)
-        report, scalars = reported(self, model, last, newton, touched, projected, control, force)
+        report, scalars = reported(self, model, last, newton, touched, projected, control)
         warm_start = carry.warm_start
         if touched is not None:
             contacts, impulses = touched.touching.contacts, touched.impulses
             warm_start = remember(warm_start, contacts, impulses.contacts, h * scalars)
         carry = AlphaCarry(with_rotors(last), warm_start, end.lag, remembered(last))
         return trusted(self, carry, report)
-
-
-@dataclass(frozen=True)
-class HHT(AlphaScheme):
-    """Hilber, Hughes & Taylor, Earthquake Eng. Struct. Dyn. 5 (1977): second order, with damping of
-    what is faster than the step."""
-
-    alpha: float = -0.2
-    """In [−1/3, 0]: the nearer to 0, the less damping."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not -1 / 3 <= self.alpha <= 0:
-            raise ValueError(f"alpha of HHT must be from -1/3 to 0, not {self.alpha!r}")
-
-    @property
-    def coefficients(self) -> Coefficients:
-        alpha = self.alpha
-        return Coefficients(0.0, -alpha, 0.25 * (1.0 - alpha) ** 2, 0.5 - alpha)
-
-
-@dataclass(frozen=True)
-class Newmark(AlphaScheme):
-    """Newmark, J. Eng. Mech. Div. ASCE 85 (1959): of second order for γ = 1/2, else of first."""
-
-    gamma: float = 0.6
-    beta: float = 0.3
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not (self.gamma >= 0.5 and self.beta >= 0.5 * self.gamma):
-            raise ValueError(
-                "Newmark's method is stable at every step length for gamma ≥ 1/2 and "
-                f"beta ≥ gamma/2, not for gamma {self.gamma!r} and beta {self.beta!r}"
-            )
-
-    @property
-    def coefficients(self) -> Coefficients:
-        return Coefficients(0.0, 0.0, self.beta, self.gamma)
-
-
-@dataclass(frozen=True)
-class Trapezoidal(AlphaScheme):
-    """The trapezoidal rule, γ = 1/2 and β = 1/4: second order without damping."""
-
-    @property
-    def coefficients(self) -> Coefficients:
-        return Coefficients(0.0, 0.0, 0.25, 0.5)
-
-
-@dataclass(frozen=True)
-class GeneralisedAlpha(AlphaScheme):
-    """Chung & Hulbert, J. Appl. Mech. 60 (1993): second order, with the least damping of slow
-    motion for that of fast motion."""
-
-    radius: float = 0.8
-    """ρ∞ in [0, 1], by which a step multiplies what is much faster than it: 1 damps nothing."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.radius <= 1:
-            raise ValueError(f"radius must be from 0 to 1, not {self.radius!r}")
-
-    @property
-    def coefficients(self) -> Coefficients:
-        rho = self.radius
-        alpha_m, alpha_f = (2.0 * rho - 1.0) / (rho + 1.0), rho / (rho + 1.0)
-        shift = alpha_f - alpha_m
-        return Coefficients(alpha_m, alpha_f, 0.25 * (1.0 + shift) ** 2, 0.5 + shift)

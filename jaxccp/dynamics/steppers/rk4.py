@@ -99,7 +99,7 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
         worth = jnp.where(finite, DerivativeStatus.VALID, DerivativeStatus.INVALID)
         none = jnp.zeros((), start.dtype)
         explicit = Newton(jnp.int32(0), none, status, worth.astype(jnp.int32))
-        report, _ = reported(self, model, last, explicit, None, projected, control, force)
+        report, _ = reported(self, model, last, explicit, None, projected, control)
         return ImpulseCarry(with_rotors(last), carry.warm_start, remembered(last)), report
 
 

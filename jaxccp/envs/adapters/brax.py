@@ -13,8 +13,8 @@ from brax.envs.base import Env as BaseEnv
 from brax.envs.base import State
 from jaxtyping import Array, Float, PyTree
 
+from jaxccp.envs.adapters.endless import endless
 from jaxccp.envs.env import Env, EnvState, observation_spec
-from jaxccp.envs.make import make
 from jaxccp.envs.randomisation import Randomise, randomised
 from jaxccp.model.model import Model
 from jaxccp.scene.draw import Key
@@ -34,11 +34,7 @@ class BraxEnv(BaseEnv):
         Raises:
             ValueError: as :func:`jaxccp.envs.make`; or the environment begins anew by itself.
         """
-        self.env = make(env, auto_reset=False, **settings) if isinstance(env, str) else env
-        if getattr(self.env, "outermost", False):
-            raise ValueError(
-                "episodes are brax's here: give an environment of make(…, auto_reset=False)"
-            )
+        self.env = endless(env, settings, "brax")
 
     @property
     def sys(self) -> Model:

@@ -13,8 +13,8 @@ from flax import struct
 from gymnax.environments import spaces
 from gymnax.environments.environment import Environment, EnvParams
 
+from jaxccp.envs.adapters.endless import endless
 from jaxccp.envs.env import Env, EnvState, observation_spec
-from jaxccp.envs.make import make
 from jaxccp.envs.spec import Spec
 from jaxccp.scene.draw import Key
 
@@ -48,12 +48,7 @@ class GymnaxEnv(Environment[State, EnvParams]):
             ValueError: as :func:`jaxccp.envs.make`; the environment begins anew by itself; or
                 nothing says how long episodes are.
         """
-        made = make(env, auto_reset=False, **settings) if isinstance(env, str) else env
-        if getattr(made, "outermost", False):
-            raise ValueError(
-                "episodes are gymnax's here: give an environment of make(…, auto_reset=False)"
-            )
-        self.env = made
+        self.env = made = endless(env, settings, "gymnax")
         steps = episode_steps or getattr(getattr(made, "task", None), "episode_steps", None)
         if steps is None:
             raise ValueError(f"{type(made).__name__} has no task: give episode_steps")

@@ -80,15 +80,8 @@ def add_geoms(source: Source, builder: ModelBuilder, frames: Frames, report: Imp
 def _simple(source: Source, geom: int) -> bool:
     """Whether a geom is of a kind that a few numbers say all about."""
     kinds = source.mujoco.mjtGeom
-    simple = (
-        kinds.mjGEOM_PLANE,
-        kinds.mjGEOM_SPHERE,
-        kinds.mjGEOM_CAPSULE,
-        kinds.mjGEOM_BOX,
-        kinds.mjGEOM_CYLINDER,
-        kinds.mjGEOM_ELLIPSOID,
-    )
-    return int(source.m.geom_type[geom]) in map(int, simple)
+    tables = kinds.mjGEOM_HFIELD, kinds.mjGEOM_MESH, kinds.mjGEOM_SDF
+    return int(source.m.geom_type[geom]) not in map(int, tables)
 
 
 def _pairs(source: Source, report: ImportReport) -> dict[tuple[int, int], Friction]:

@@ -1,0 +1,24 @@
+"""HHT-α."""
+
+from dataclasses import dataclass
+
+from jaxccp.dynamics.steppers.alpha import AlphaScheme, Coefficients
+
+
+@dataclass(frozen=True)
+class HHT(AlphaScheme):
+    """Hilber, Hughes & Taylor, Earthquake Eng. Struct. Dyn. 5 (1977): second order, with damping of
+    what is faster than the step."""
+
+    alpha: float = -0.2
+    """In [−1/3, 0]: the nearer to 0, the less damping."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not -1 / 3 <= self.alpha <= 0:
+            raise ValueError(f"alpha of HHT must be from -1/3 to 0, not {self.alpha!r}")
+
+    @property
+    def coefficients(self) -> Coefficients:
+        alpha = self.alpha
+        return Coefficients(0.0, -alpha, 0.25 * (1.0 - alpha) ** 2, 0.5 - alpha)

@@ -1,0 +1,34 @@
+"""Newmark's method, and the trapezoidal rule, which is one of its cases."""
+
+from dataclasses import dataclass
+
+from jaxccp.dynamics.steppers.alpha import AlphaScheme, Coefficients
+
+
+@dataclass(frozen=True)
+class Newmark(AlphaScheme):
+    """Newmark, J. Eng. Mech. Div. ASCE 85 (1959): of second order for γ = 1/2, else of first."""
+
+    gamma: float = 0.6
+    beta: float = 0.3
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not (self.gamma >= 0.5 and self.beta >= 0.5 * self.gamma):
+            raise ValueError(
+                "Newmark's method is stable at every step length for gamma ≥ 1/2 and "
+                f"beta ≥ gamma/2, not for gamma {self.gamma!r} and beta {self.beta!r}"
+            )
+
+    @property
+    def coefficients(self) -> Coefficients:
+        return Coefficients(0.0, 0.0, self.beta, self.gamma)
+
+
+@dataclass(frozen=True)
+class Trapezoidal(AlphaScheme):
+    """The trapezoidal rule, γ = 1/2 and β = 1/4: second order without damping."""
+
+    @property
+    def coefficients(self) -> Coefficients:
+        return Coefficients(0.0, 0.0, 0.25, 0.5)

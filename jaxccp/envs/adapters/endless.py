@@ -1,0 +1,25 @@
+"""Environments for packages that make episodes of them."""
+
+from typing import Any
+
+from jaxccp.envs.env import Env
+from jaxccp.envs.make import make
+
+
+def endless(env: Env | str, settings: dict[str, Any], package: str) -> Env:
+    """An environment that does not begin anew by itself: the one given, or the one of that name.
+
+    Args:
+        env: environment, or one of :data:`jaxccp.envs.TASKS`.
+        settings: of its task, where ``env`` is a name.
+        package: whose episodes are to be.
+
+    Raises:
+        ValueError: as :func:`jaxccp.envs.make`; or the environment begins anew by itself.
+    """
+    made = make(env, auto_reset=False, **settings) if isinstance(env, str) else env
+    if getattr(made, "outermost", False):
+        raise ValueError(
+            f"episodes are {package}'s here: give an environment of make(…, auto_reset=False)"
+        )
+    return made
