@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 from jaxccp.ccp.cones import Cones
 from jaxccp.ccp.operators import Delassus
 from jaxccp.math import safe
+from jaxccp.math.jitted import jitted
 
 Law = Literal["ccp", "ncp"]
 """``ccp``: the convex problem; ``ncp``: Coulomb's law (De Saxcé's correction added)."""
@@ -75,15 +76,20 @@ class Problem:
         ``u`` is given, not computed, so that a solver that has N λ at hand pays nothing; pass
         the De Saxcé-shifted velocity for Coulomb's law.
         """
-        gap = (lam - self.cones.project(lam - rho * u)) / rho
-        scalars, contacts = self.cones.split(gap)
-        return jnp.concatenate([jnp.abs(scalars), safe.norm(contacts)])
+        return _residual(self.cones, lam, u, rho)
 
     def scale(self) -> Float[Array, ""]:
         """max ‖r_c‖ over the row blocks [m/s], what a relative tolerance multiplies."""
         scalars, contacts = self.cones.split(self.r)
         blocks = jnp.concatenate([jnp.abs(scalars), safe.norm(contacts)])
         return jnp.max(blocks, initial=0.0)
+
+
+@jitted
+def _residual(cones: Cones, lam: Array, u: Array, rho: Array) -> Array:
+    gap = (lam - cones.project(lam - rho * u)) / rho
+    scalars, contacts = cones.split(gap)
+    return jnp.concatenate([jnp.abs(scalars), safe.norm(contacts)])
 
 
 def residuals(problem: Problem, lam: Float[Array, " n"], law: Law) -> Float[Array, " blocks"]:

@@ -3,7 +3,10 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from jaxccp.math.jitted import jitted
 
+
+@jitted
 def contact_frame(normal: Float[Array, "*b 3"]) -> Float[Array, "*b 3 3"]:
     """Right-handed frame with rows normal, tangent 1, tangent 2 (world coordinates).
 

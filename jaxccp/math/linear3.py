@@ -4,7 +4,10 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
+from jaxccp.math.jitted import jitted
 
+
+@jitted
 def cross_matrix(v: Float[Array, "*b 3"]) -> Float[Array, "*b 3 3"]:
     """The matrix of ``x ↦ v × x``."""
     x, y, z = v[..., 0], v[..., 1], v[..., 2]
@@ -13,6 +16,7 @@ def cross_matrix(v: Float[Array, "*b 3"]) -> Float[Array, "*b 3 3"]:
     return jnp.stack([jnp.stack(row, axis=-1) for row in rows], axis=-2)
 
 
+@jitted
 def inverse(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b 3 3"]:
     """Inverse by the adjugate, for a well-conditioned ``a`` with entries of any magnitude.
 
@@ -28,6 +32,7 @@ def inverse(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b 3 3"]:
     return jnp.stack(columns, axis=-1) / determinant[..., None, None] / size
 
 
+@jitted
 def inverse_root(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b 3 3"]:
     """A matrix K with K Kᵀ = a⁻¹ for a symmetric positive definite ``a`` (K = C⁻ᵀ, a = C Cᵀ)."""
     c00 = jnp.sqrt(a[..., 0, 0])
@@ -43,6 +48,7 @@ def inverse_root(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b 3 3"]:
     return jnp.stack([jnp.stack(row, axis=-1) for row in rows], axis=-2)
 
 
+@jitted
 def determinant(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b"]:
     """det a, by products, so that its derivatives are finite where it is 0."""
     return jnp.sum(a[..., 0, :] * jnp.cross(a[..., 1, :], a[..., 2, :]), axis=-1)

@@ -5,6 +5,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.math import safe
+from jaxccp.math.jitted import jitted
 
 PRODUCT = np.array(
     [
@@ -17,6 +18,7 @@ PRODUCT = np.array(
 """Four matrices: those of multiplication from the left by 1, i, j and k."""
 
 
+@jitted
 def multiply(p: Float[Array, "*b 4"], q: Float[Array, "*b 4"]) -> Float[Array, "*b 4"]:
     """Hamilton product: the rotation ``q`` followed by ``p``."""
     # By components: XLA makes one loop of this, and of its transpose, but many of cross products.
@@ -31,6 +33,7 @@ def multiply(p: Float[Array, "*b 4"], q: Float[Array, "*b 4"]) -> Float[Array, "
     return jnp.stack(parts, axis=-1)
 
 
+@jitted
 def left_matrix(p: Float[Array, "*b 4"]) -> Float[Array, "*b 4 4"]:
     """The matrix of ``q ↦ multiply(p, q)``."""
     return jnp.einsum("...i,ijk->...jk", p, jnp.asarray(PRODUCT, p.dtype))
@@ -46,6 +49,7 @@ def normalize(q: Float[Array, "*b 4"]) -> Float[Array, "*b 4"]:
     return safe.normalize(q, jnp.asarray([1.0, 0.0, 0.0, 0.0], q.dtype))
 
 
+@jitted
 def rotate(q: Float[Array, "*b 4"], v: Float[Array, "*b 3"]) -> Float[Array, "*b 3"]:
     """Rotate ``v`` by ``q``."""
     w, x, y, z = (q[..., i] for i in range(4))
@@ -60,6 +64,7 @@ def rotate(q: Float[Array, "*b 4"], v: Float[Array, "*b 3"]) -> Float[Array, "*b
     return jnp.stack(parts, axis=-1)
 
 
+@jitted
 def to_matrix(q: Float[Array, "*b 4"]) -> Float[Array, "*b 3 3"]:
     """Rotation matrix of a unit quaternion."""
     w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
@@ -86,6 +91,7 @@ def from_matrix(rotation: Float[Array, "3 3"]) -> Float[Array, "4"]:
     return normalize(table[largest])
 
 
+@jitted
 def exp(rotation: Float[Array, "*b 3"]) -> Float[Array, "*b 4"]:
     """Quaternion of the rotation vector ``rotation`` [rad]; exact and smooth at zero."""
     square = jnp.sum(rotation * rotation, axis=-1, keepdims=True)
@@ -96,6 +102,7 @@ def exp(rotation: Float[Array, "*b 3"]) -> Float[Array, "*b 4"]:
     return jnp.concatenate([cosine, sinc * rotation], axis=-1)
 
 
+@jitted
 def log(q: Float[Array, "*b 4"]) -> Float[Array, "*b 3"]:
     """Rotation vector [rad] of a unit quaternion, of length π at most; smooth at the identity."""
     q = jnp.where(q[..., :1] < 0, -q, q)

@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.math import quaternion
+from jaxccp.math.jitted import jitted
 from jaxccp.model.model import Model
 
 Pose = tuple[Array, Array]
@@ -51,6 +52,7 @@ def joint_chains(
     return jax.vmap(chain)(given, direction, by_slot(axes.point, slots), kinds, ball)
 
 
+@jitted
 def chain(
     q: Float[Array, " k"],
     direction: Float[Array, "k 3"],

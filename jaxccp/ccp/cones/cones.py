@@ -18,6 +18,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.ccp.cones import pyramids, rolling
 from jaxccp.math import safe
+from jaxccp.math.jitted import jitted
 
 ConeType = Literal["cone", "pyramid", "octagon"]
 """What the tangential impulses are bounded by: a disc of radius μ λ_n, or the square or the
@@ -86,6 +87,7 @@ class Cones:
         """μ ‖u_t‖ of each contact, in the units of ``u``: see ``Problem.de_saxce``."""
         return self.section.shift(self.split(u)[1][:, 1:], self.mu)
 
+    @jitted
     def project(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
         """Euclidean projection on K."""
         scalars, contacts = self.split(x)
@@ -116,6 +118,7 @@ def inequality(count: int, dtype: jnp.dtype | None = None) -> tuple[Array, Array
     return jnp.zeros_like(bound), bound
 
 
+@jitted
 def project_coulomb(x: Float[Array, "c 3"], mu: Float[Array, " c"]) -> Float[Array, "c 3"]:
     """Euclidean projection of each contact's impulse on its Coulomb cone.
 
@@ -146,6 +149,7 @@ def regions(normal: Array, length: Array, mu: Array) -> tuple[Array, Array]:
     return inside, (mu * length <= -normal) & ~inside
 
 
+@jitted
 def coulomb_spectrum(
     x: Float[Array, "c 3"], mu: Float[Array, " c"]
 ) -> tuple[Float[Array, "c 3"], Float[Array, "c 3 3"]]:
@@ -172,6 +176,7 @@ def coulomb_spectrum(
     return values, jnp.stack([generator, across, outward], axis=2)
 
 
+@jitted
 def coulomb_slope(x: Float[Array, "c 3"], mu: Float[Array, " c"]) -> Float[Array, "c 2"]:
     """Derivative of μ‖u_t‖ in u_t at the solution λ = Π(x), x = λ − ρ ũ.
 
