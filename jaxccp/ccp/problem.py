@@ -5,7 +5,7 @@ from typing import Literal
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.cones import Cones
 from jaxccp.ccp.operators import Delassus
@@ -49,6 +49,14 @@ class Problem:
     def shifted(self, shift: Float[Array, " c"]) -> "Problem":
         """The same problem with ``shift`` [m/s] added to the contacts' normal rows of r."""
         return replace(self, r=self.cones.add_normal(self.r, shift))
+
+    def without(self, contacts: Bool[Array, " c"]) -> "Problem":
+        """The problem in which these are contacts of zero rows that move apart."""
+        cones, dtype = self.cones, self.r.dtype
+        kept = cones.spread(jnp.ones_like(cones.lo), (~contacts).astype(dtype))
+        apart = cones.add_normal(jnp.zeros_like(self.r), contacts.astype(dtype))
+        r = jnp.where(kept > 0, self.r, apart)
+        return replace(self, delassus=self.delassus.scaled(kept), r=r)
 
     def de_saxce(self, u: Float[Array, " n"]) -> Float[Array, " c"]:
         """μ ‖u_t‖ of each contact [m/s], the shift that turns the CCP into Coulomb's law.
