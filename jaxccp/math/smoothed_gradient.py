@@ -10,6 +10,8 @@ import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
+from jaxccp.math import safe
+
 _Tree = TypeVar("_Tree")
 
 Estimator = Literal["first", "zeroth", "mixed"]
@@ -39,7 +41,7 @@ def smoothed_gradient(
     samples: int,
     estimator: Estimator,
     *,
-    accuracy: float | None = None,
+    accuracy: float | Float[Array, ""] | None = None,
     confidence: float = 0.9,
 ) -> SmoothedGradient:
     """The gradient of ``loss`` smoothed by Gaussian noise, F(x) = E f(x + σ w), from samples.
@@ -111,16 +113,19 @@ def smoothed_gradient(
 
 
 def _share(
-    first: Float[Array, "n d"], zeroth: Float[Array, "n d"], accuracy: float, confidence: float
+    first: Float[Array, "n d"],
+    zeroth: Float[Array, "n d"],
+    accuracy: float | Array,
+    confidence: float,
 ) -> Float[Array, ""]:
     """α of Lemma 4.4: σ₀² / (σ₁² + σ₀²), but at most (γ − ε) / B with the distance B of the two
     means, and 0 where ε > γ."""
     scatter = [jnp.sum(jnp.var(part, axis=0, ddof=1)) for part in (first, zeroth)]
     total = scatter[0] + scatter[1]
-    share = jnp.where(total > 0, scatter[1] / jnp.where(total > 0, total, 1.0), 1.0)
-    apart = jnp.linalg.norm(jnp.mean(first, axis=0) - jnp.mean(zeroth, axis=0))
+    share = jnp.where(total > 0, safe.divide(scatter[1], total), 1.0)
+    apart = safe.norm(jnp.mean(first, axis=0) - jnp.mean(zeroth, axis=0))
     room = accuracy - _uncertainty(zeroth, scatter[1], confidence)
-    most = jnp.where(apart > 0, room / jnp.where(apart > 0, apart, 1.0), jnp.inf)
+    most = jnp.where(apart > 0, safe.divide(room, apart), jnp.inf)
     return jnp.where(room >= 0, jnp.minimum(share, most), 0.0)
 
 
@@ -132,6 +137,6 @@ def _uncertainty(
     1.6), where the bounds σ² and R on the samples' variance and length are those seen."""
     n, d = samples.shape
     odds = log((d + 1) / (1.0 - confidence))
-    length = jnp.max(jnp.linalg.norm(samples - jnp.mean(samples, axis=0), axis=1))
+    length = jnp.max(safe.norm(samples - jnp.mean(samples, axis=0)))
     linear = odds * length / 3.0
     return (linear + jnp.sqrt(linear**2 + 2.0 * n * odds * scatter)) / n

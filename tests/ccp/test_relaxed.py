@@ -37,15 +37,23 @@ def test_one_row_is_on_the_central_path() -> None:
     @jax.vmap
     def found(r: jax.Array) -> tuple[jax.Array, ...]:
         relaxed = partial(at, gradient=Relaxed(w))
-        return relaxed(r), at(r, "always"), jax.grad(relaxed)(r), jax.jvp(relaxed, (r,), (1.0,))[1]
+        slope = jax.grad(relaxed)
+        return (
+            relaxed(r),
+            at(r, "always"),
+            slope(r),
+            jax.jvp(relaxed, (r,), (1.0,))[1],
+            jax.grad(slope)(r),
+        )
 
-    value, plain, reverse, forward = found(jnp.asarray(r))
+    value, plain, reverse, forward, second = found(jnp.asarray(r))
     kappa = w * w / n
     slope = (r / np.sqrt(r**2 + 4 * n * kappa) - 1) / (2 * n)
     np.testing.assert_array_equal(value, plain)
     np.testing.assert_allclose(value, np.maximum(-r / n, 0.0), atol=1e-12)
     np.testing.assert_allclose(forward, slope, rtol=1e-12)
     np.testing.assert_allclose(reverse, slope, rtol=1e-12)
+    np.testing.assert_allclose(second, 2 * kappa / (r**2 + 4 * n * kappa) ** 1.5, rtol=1e-10)
 
 
 def test_one_contact_is_on_the_central_path() -> None:
@@ -104,9 +112,9 @@ def test_coupled_rows_have_the_slope_of_the_relaxed_problem(law: Law) -> None:
     w, step = 0.2, 1e-6
     case = random_case(3, kind="compliant", scalars=5, contacts=3)
     problem = case.problem()
-    n, rho = case.matrix(), np.asarray(problem.step_sizes())
+    n, s = case.matrix(), len(case.lo)
+    rho = 1.0 / np.concatenate([np.diag(n)[:s], np.repeat(np.diag(n)[s::3], 3)])
     at = {"r": case.r, "lo": case.lo, "hi": case.hi, "mu": case.mu}
-    s = len(case.lo)
 
     def corrected(lam: np.ndarray, now: dict[str, np.ndarray], speed: float) -> np.ndarray:
         u = n @ lam + now["r"]

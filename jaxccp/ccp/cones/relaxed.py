@@ -23,7 +23,7 @@ class RelaxedCones(Cones):
     """Cones with rounded edges; Coulomb's shift μ‖u_t‖ is rounded likewise."""
 
     radius: Float[Array, " n"] = field(kw_only=True)
-    """S = ρ w of each row [N s], one value per contact."""
+    """S = m w of each row [N s], one value per contact."""
     speed: float = field(kw_only=True)
     """w [m/s]"""
 

@@ -24,30 +24,27 @@ class Relaxed:
     """
 
     speed: float
-    """w > 0 [m/s], of angular rows [rad/s]: how far from its switching a row is felt. λ u = ρ w²,
-    ρ being the mass that the row feels: a repulsion with the potential −ρ w² log(gap), whatever the
-    length of a step. The derivative tends to the plain one as w → 0."""
+    """w > 0 [m/s], of angular rows [rad/s]: how far from its switching a row is felt. λ u = m w²,
+    m = 1 / N_nn being the mass that the row feels: a repulsion with the potential −m w² log(gap),
+    whatever the length of a step. The derivative tends to the plain one as w → 0."""
     distance: float | None = None
     """Gap up to which pairs of surfaces have a part in the derivative of a step [m]; None: that
     within which contacts enter the problem, the model's margin."""
 
     def __post_init__(self) -> None:
-        for name, unit in (("speed", "m/s"), ("distance", "m")):
-            value = getattr(self, name)
-            if value is None and name == "distance":
-                continue
-            if not 0 < value < inf:
+        for name, unit, value in (("speed", "m/s", self.speed), ("distance", "m", self.distance)):
+            if value is not None and not 0 < value < inf:
                 raise ValueError(f"{name} of Relaxed must be positive [{unit}], not {value!r}")
 
-    def of(self, cones: Cones, rho: Float[Array, " n"]) -> RelaxedCones:
-        """Cones with edges rounded by ``speed``, for rows that feel the masses ``rho`` [kg]."""
+    def of(self, cones: Cones, mass: Float[Array, " n"]) -> RelaxedCones:
+        """Cones with edges rounded by ``speed``, for rows that feel these masses [kg]."""
         return RelaxedCones(
             cones.lo,
             cones.hi,
             cones.mu,
             cones.cone_type,
             cones.rolling,
-            radius=self.speed * rho,
+            radius=self.speed * mass,
             speed=self.speed,
         )
 

@@ -55,7 +55,8 @@ def _attach_jvp(law: Law, guarded: bool, relaxed: Relaxed | None, primals: tuple
     d_problem, _ = tangents
     # Through attach again, so that second derivatives see how λ moves with the problem.
     lam = attach(law, problem, lam, guarded, relaxed)
-    rho = lax.stop_gradient(problem).step_sizes()
+    frozen = lax.stop_gradient(problem)
+    rho = frozen.step_sizes() if relaxed is None else frozen.normal_masses()
 
     def rounded(cones: Cones) -> Cones:
         return cones if relaxed is None else relaxed.of(cones, rho)
