@@ -1,6 +1,6 @@
 """What ``from jaxccp import …`` offers; :mod:`jaxccp` loads it at the first name asked for."""
 
-from jaxccp.ccp import APGD, Auto, Newton, Stop, raise_for_derivative, solve
+from jaxccp.ccp import APGD, Auto, Newton, Relaxed, Stop, raise_for_derivative, solve
 from jaxccp.dynamics import (
     HHT,
     EulerImplicitLinearized,
@@ -30,6 +30,7 @@ from jaxccp.dynamics import (
 from jaxccp.flexible.solids import Solid, box_of_tetrahedra, read_tetrahedra
 from jaxccp.io import load
 from jaxccp.math.devices import use_all_cores
+from jaxccp.math.smoothed_gradient import smoothed_gradient
 from jaxccp.model import (
     Actuator,
     Ball,
@@ -105,6 +106,7 @@ __all__ = [
     "Planar",
     "Plane",
     "Prismatic",
+    "Relaxed",
     "Revolute",
     "RungeKutta4",
     "Sensor",
@@ -147,6 +149,7 @@ __all__ = [
     "rollout",
     "rollout_adaptive",
     "rollout_batch",
+    "smoothed_gradient",
     "solve",
     "tangent_names",
     "use_all_cores",

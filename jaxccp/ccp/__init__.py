@@ -4,6 +4,7 @@ Usable without the rest of the package by anyone with an N, an r and cones.
 """
 
 from jaxccp.ccp.cones import Cones, equality, inequality
+from jaxccp.ccp.derivative import Gradient, PlainGradient, Relaxed
 from jaxccp.ccp.operators import (
     Band,
     BlockSparseDelassus,
@@ -22,7 +23,7 @@ from jaxccp.ccp.solution import (
     Status,
     raise_for_derivative,
 )
-from jaxccp.ccp.solve import Gradient, Stop, solve
+from jaxccp.ccp.solve import Stop, solve
 from jaxccp.ccp.solver import Solver, Task
 from jaxccp.ccp.solvers import SOLVERS
 from jaxccp.ccp.solvers.admm import ADMM
@@ -63,7 +64,9 @@ __all__ = [
     "Law",
     "Newton",
     "PJacobi",
+    "PlainGradient",
     "Problem",
+    "Relaxed",
     "Solution",
     "Solver",
     "Statistics",

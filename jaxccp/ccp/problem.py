@@ -5,7 +5,7 @@ from typing import Literal
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.cones import Cones
 from jaxccp.ccp.operators import Delassus
@@ -41,14 +41,31 @@ class Problem:
         between two fixed bodies) gets 1.
         """
         scalars, contacts = self.cones.split(self.delassus.diagonal())
-        trace = jnp.concatenate([scalars, jnp.mean(contacts, axis=1)])
-        positive = trace > 0
-        rho = jnp.where(positive, 1.0 / jnp.where(positive, trace, 1.0), 1.0)
-        return self.cones.spread(rho[: scalars.shape[0]], rho[scalars.shape[0] :])
+        return self._masses(jnp.concatenate([scalars, jnp.mean(contacts, axis=1)]))
+
+    def normal_masses(self) -> Float[Array, " n"]:
+        """The mass that each row feels [kg], 1 / N_ii, of a contact that of its normal row; 1 where
+        that is infinite."""
+        scalars, contacts = self.cones.split(self.delassus.diagonal())
+        return self._masses(jnp.concatenate([scalars, contacts[:, 0]]))
+
+    def _masses(self, inverse: Float[Array, " b"]) -> Float[Array, " n"]:
+        """1 / ``inverse`` of scalar rows, then contacts, as a value for each row; 1 for zeros."""
+        s, positive = self.cones.lo.shape[0], inverse > 0
+        mass = jnp.where(positive, 1.0 / jnp.where(positive, inverse, 1.0), 1.0)
+        return self.cones.spread(mass[:s], mass[s:])
 
     def shifted(self, shift: Float[Array, " c"]) -> "Problem":
         """The same problem with ``shift`` [m/s] added to the contacts' normal rows of r."""
         return replace(self, r=self.cones.add_normal(self.r, shift))
+
+    def without(self, contacts: Bool[Array, " c"]) -> "Problem":
+        """The problem in which these are contacts of zero rows that move apart."""
+        cones, dtype = self.cones, self.r.dtype
+        kept = cones.spread(jnp.ones_like(cones.lo), (~contacts).astype(dtype))
+        apart = cones.add_normal(jnp.zeros_like(self.r), contacts.astype(dtype))
+        r = jnp.where(kept > 0, self.r, apart)
+        return replace(self, delassus=self.delassus.scaled(kept), r=r)
 
     def de_saxce(self, u: Float[Array, " n"]) -> Float[Array, " c"]:
         """μ ‖u_t‖ of each contact [m/s], the shift that turns the CCP into Coulomb's law.

@@ -1,14 +1,15 @@
 """The one way to every algorithm: problem in, solution and statistics out."""
 
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar, get_args
+from typing import TypeVar
 
 import jax.numpy as jnp
 from jax import lax
 from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.ccp.derivative import IMPULSES, attach
+from jaxccp.ccp.derivative import IMPULSES, Gradient, attach
+from jaxccp.ccp.derivative.gradient import check_gradient, relaxation
 from jaxccp.ccp.feasible import admissible, contradiction
 from jaxccp.ccp.iteration import Progress, iterate
 from jaxccp.ccp.problem import Law, Problem
@@ -18,9 +19,6 @@ from jaxccp.ccp.solvers import resolved
 from jaxccp.math import safe, trees
 
 _Tree = TypeVar("_Tree")
-Gradient = Literal["always", "converged"]
-"""Whether a solve that has not converged has the derivative its best iterate would have if it were
-the solution, or none: zero."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +51,7 @@ def solve(
     law: Law = "ccp",
     stop: Stop | None = None,
     gradient: Gradient = "always",
+    beyond: Bool[Array, " c"] | None = None,
 ) -> Solution:
     """Solve a cone complementarity problem; differentiable in every number of ``problem``.
 
@@ -67,7 +66,10 @@ def solve(
         law: ``"ccp"`` (convex) or ``"ncp"`` (Coulomb's law, by De Saxcé's fixed point).
         stop: tolerance and iteration limit.
         gradient: ``"converged"`` makes the derivative of a solution zero where its residual is
-            above the tolerance, or where the linear system of the derivative cannot be solved.
+            above the tolerance, or where the linear system of the derivative cannot be solved; a
+            :class:`jaxccp.Relaxed` gives one that feels what is about to happen.
+        beyond: contacts that are left out of the problem, so that their impulses are zero, and have
+            a part in the derivative alone.
     """
     check_gradient(gradient)
     if law not in ("ccp", "ncp"):
@@ -80,7 +82,7 @@ def solve(
         )
     if not problem.cones.rows:
         return Solution(problem.r, problem.r, nothing_to_do(problem.r.dtype, stop or Stop()))
-    frozen = lax.stop_gradient(problem)
+    frozen = lax.stop_gradient(problem if beyond is None else problem.without(beyond))
     frozen = replace(frozen, delassus=frozen.delassus.for_iterations())
     start = jnp.zeros_like(problem.r) if guess is None else lax.stop_gradient(guess)
     algorithm = resolved("apgd" if solver is None else solver).resolve(frozen, law)
@@ -91,7 +93,8 @@ def solve(
     best = iterate(solvable, algorithm, start, law, tolerance, limit, stop.history)
     feasible = contradiction(frozen, solvable, law) <= tolerance
     guarded = gradient == "converged"
-    lam = attach(law, problem, checkpoint_name(best.lam, IMPULSES), guarded)
+    found = checkpoint_name(best.lam, IMPULSES)
+    lam = attach(law, problem, found, guarded, relaxation(gradient))
     valid = best.finite & (best.residual <= tolerance)
     failed = DerivativeStatus.ZERO if guarded else DerivativeStatus.INVALID
     right = jnp.asarray(DerivativeStatus.VALID, jnp.int32)
@@ -99,12 +102,6 @@ def solve(
     statistics = _statistics(frozen, best, tolerance, feasible, derivative)
     solved = lam, problem.velocity(lam)
     return Solution(*(cut(valid, solved) if guarded else solved), statistics)
-
-
-def check_gradient(gradient: Gradient) -> None:
-    """Raise ``ValueError`` unless it is one of the two."""
-    if gradient not in get_args(Gradient):
-        raise ValueError(f'gradient must be "always" or "converged", not {gradient!r}')
 
 
 def cut(valid: Bool[Array, ""], tree: _Tree) -> _Tree:

@@ -8,8 +8,9 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
+from jaxccp.ccp.derivative import PlainGradient
 from jaxccp.ccp.solution import Statistics
-from jaxccp.ccp.solve import Gradient, Stop, solve
+from jaxccp.ccp.solve import Stop, solve
 from jaxccp.ccp.solver import Solver
 from jaxccp.collision.detect import Contacts, detect
 from jaxccp.dynamics import reduced
@@ -28,7 +29,7 @@ def project(
     iterations: int,
     solver: Solver | str | None = None,
     stop: Stop | None = None,
-    gradient: Gradient = "always",
+    gradient: PlainGradient = "always",
     reduces: bool = False,
 ) -> tuple[State, Statistics]:
     """The state with its bodies moved the least, by mass, so that joints and held tendons are

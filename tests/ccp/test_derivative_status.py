@@ -13,8 +13,8 @@ from jaxccp.ccp import (
     Cones,
     DenseDelassus,
     DerivativeStatus,
-    Gradient,
     Law,
+    PlainGradient,
     Problem,
     Solution,
     Status,
@@ -40,7 +40,7 @@ def batch() -> Problem:
     return stack(problems)
 
 
-def solved(problem: Problem, r: jax.Array, law: Law, gradient: Gradient) -> Solution:
+def solved(problem: Problem, r: jax.Array, law: Law, gradient: PlainGradient) -> Solution:
     return solve(replace(problem, r=r), APGD(), law=law, stop=HURRIED, gradient=gradient)
 
 
@@ -48,7 +48,7 @@ def solved(problem: Problem, r: jax.Array, law: Law, gradient: Gradient) -> Solu
 def test_unconverged_solves_have_derivative_zero_where_asked_for(law: Law) -> None:
     """Under jit and vmap, in both modes; those that have converged keep theirs."""
 
-    def one(problem: Problem, gradient: Gradient):
+    def one(problem: Problem, gradient: PlainGradient):
         def both(r: jax.Array) -> jax.Array:
             solution = solved(problem, r, law, gradient)
             return jnp.concatenate([solution.lam, solution.u])
@@ -59,7 +59,7 @@ def test_unconverged_solves_have_derivative_zero_where_asked_for(law: Law) -> No
     problems = batch()
     runs = {
         gradient: jax.jit(jax.vmap(lambda problem, g=gradient: one(problem, g)))(problems)
-        for gradient in get_args(Gradient)
+        for gradient in get_args(PlainGradient)
     }
     statistics, *always = runs["always"]
     np.testing.assert_array_equal(statistics.status, [Status.CONVERGED, Status.MAX_ITERATIONS])
@@ -85,14 +85,14 @@ def test_linear_system_that_is_not_solved(
     problem = random_case(2, kind="sticking").problem()
     stop = Stop(atol=1e-10, max_iterations=10_000)
 
-    def impulses(r: jax.Array, gradient: Gradient) -> jax.Array:
+    def impulses(r: jax.Array, gradient: PlainGradient) -> jax.Array:
         given = replace(problem, r=r)
         return solve(given, APGD(), law=law, stop=stop, gradient=gradient).lam
 
     @jax.jit
-    def both(r: jax.Array) -> dict[Gradient, list[jax.Array]]:
+    def both(r: jax.Array) -> dict[PlainGradient, list[jax.Array]]:
         modes = (jax.jacfwd, jax.jacrev)
-        return {g: [mode(impulses)(r, g) for mode in modes] for g in get_args(Gradient)}
+        return {g: [mode(impulses)(r, g) for mode in modes] for g in get_args(PlainGradient)}
 
     found = both(problem.r)
     for zero, worse in zip(found["converged"], found["always"], strict=True):
@@ -106,7 +106,7 @@ def test_redundant_rows_do_not_count_as_unsolved(law: Law) -> None:
     problem = random_case(2, kind="redundant").problem()
     stop = Stop(atol=1e-11, max_iterations=20_000)
 
-    def velocity(r: jax.Array, gradient: Gradient) -> jax.Array:
+    def velocity(r: jax.Array, gradient: PlainGradient) -> jax.Array:
         return solve(replace(problem, r=r), law=law, stop=stop, gradient=gradient).u
 
     both = jax.jit(

@@ -94,6 +94,10 @@ class Cones:
         projected = self.section.project(contacts, self.mu)
         return self.join(jnp.clip(scalars, self.lo, self.hi), projected)
 
+    def scalar_slopes(self, x: Float[Array, " s"]) -> Float[Array, " s"]:
+        """Derivatives of the projection of scalar rows: 1 between the bounds, else 0."""
+        return ((x > self.lo) & (x < self.hi)).astype(x.dtype)
+
     def project_dual(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
         """Projection on the dual cone K* (Moreau: x + Π_K(-x)); K must be a cone.
 

@@ -1,5 +1,6 @@
 """The derivative of a solution: that of the fixed point it is, not of the iterations to it."""
 
+from jaxccp.ccp.derivative.gradient import Gradient, PlainGradient, Relaxed, plain
 from jaxccp.ccp.derivative.implicit import IMPULSES, attach
 
-__all__ = ["IMPULSES", "attach"]
+__all__ = ["IMPULSES", "Gradient", "PlainGradient", "Relaxed", "attach", "plain"]

@@ -9,6 +9,10 @@ the bounds and μ, b the derivative of ũ at fixed λ, S = ∂ũ/∂u and G = �
 J, D and √J act per block and commute, so the matrix is symmetric positive semidefinite for the
 CCP (S = I). It is singular exactly where redundant contacts share a load; the part of λ left open
 there moves no body. Memory does not depend on the number of iterations.
+
+Relaxed (:class:`jaxccp.ccp.derivative.Relaxed`), Π_K and De Saxcé's shift are rounded in all of
+this, and z = λ − D ũ stays that of the solution: the derivative is that of the relaxed problem
+whose fixed point has this z.
 """
 
 from functools import partial
@@ -18,6 +22,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
+from jaxccp.ccp.cones import Cones
+from jaxccp.ccp.derivative.gradient import Relaxed
 from jaxccp.ccp.derivative.linear import FixedPointSystem, solve_linear
 from jaxccp.ccp.derivative.linearization import projection_blocks, shear, sliding
 from jaxccp.ccp.problem import Law, Problem
@@ -27,25 +33,35 @@ IMPULSES = "jaxccp_impulses"
 """Checkpoint name of every solution: the one thing of a step that is costly to compute again."""
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(0, 3))
+@partial(jax.custom_jvp, nondiff_argnums=(0, 3, 4))
 def attach(
-    law: Law, problem: Problem, lam: Float[Array, " n"], guarded: bool = False
+    law: Law,
+    problem: Problem,
+    lam: Float[Array, " n"],
+    guarded: bool = False,
+    relaxed: Relaxed | None = None,
 ) -> Float[Array, " n"]:
     """``lam``, a solution of ``problem`` under ``law``, made differentiable in ``problem``.
 
     ``guarded``: a linear system of the derivative that cannot be solved counts as answered by 0.
+    ``relaxed``: the derivative is that with rounded cones.
     """
     return lam
 
 
 @attach.defjvp
-def _attach_jvp(law: Law, guarded: bool, primals: tuple, tangents: tuple):
+def _attach_jvp(law: Law, guarded: bool, relaxed: Relaxed | None, primals: tuple, tangents: tuple):
     problem, lam = primals
     d_problem, _ = tangents
     # Through attach again, so that second derivatives see how λ moves with the problem.
-    lam = attach(law, problem, lam, guarded)
-    cones = problem.cones
-    rho = lax.stop_gradient(problem).step_sizes()
+    lam = attach(law, problem, lam, guarded, relaxed)
+    frozen = lax.stop_gradient(problem)
+    rho = frozen.step_sizes() if relaxed is None else frozen.normal_masses()
+
+    def rounded(cones: Cones) -> Cones:
+        return cones if relaxed is None else relaxed.of(cones, rho)
+
+    cones = rounded(problem.cones)
     velocity, d_velocity = jax.jvp(lambda p: p.velocity(lam), (problem,), (d_problem,))
     velocity = problem.corrected(velocity, law)
     z = lam - rho * velocity
@@ -53,11 +69,10 @@ def _attach_jvp(law: Law, guarded: bool, primals: tuple, tangents: tuple):
     if law == "ccp":
         slope, sliding_velocity = jnp.zeros_like(slope), jnp.zeros_like(sliding_velocity)
     sheared = shear(cones, slope)
-    _, d_shift = jax.jvp(
-        lambda k: k.section.shift(sliding_velocity, k.mu), (cones,), (d_problem.cones,)
-    )
+    given = (problem.cones,), (d_problem.cones,)
+    _, d_shift = jax.jvp(lambda k: rounded(k).section.shift(sliding_velocity, k.mu), *given)
     b = cones.add_normal(sheared.apply(d_velocity), d_shift)
-    _, g = jax.jvp(lambda k: k.project(z), (cones,), (d_problem.cones,))
+    _, g = jax.jvp(lambda k: rounded(k).project(z), *given)
     complement, gain = projection_blocks(cones, z, rho)
     error = jnp.max(problem.residual(lam, velocity, rho), initial=0.0)
     error = safe.divide(error, problem.scale())

@@ -55,7 +55,7 @@ def jacobian_functions(
 ) -> list[BlockDiagonal]:
     """Functions of the symmetric Jacobian J of the projection at ``z``, by its eigenvalues."""
     scalars, contacts = cones.split(z)
-    free = ((scalars > cones.lo) & (scalars < cones.hi)).astype(z.dtype)
+    free = cones.scalar_slopes(scalars)
     values, vectors = cones.section.spectrum(contacts, cones.mu)
     return [
         BlockDiagonal(f(free), jnp.einsum("cij,cj,ckj->cik", vectors, f(values), vectors))

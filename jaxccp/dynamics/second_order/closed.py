@@ -3,8 +3,9 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from jaxccp.ccp.derivative import Gradient, plain
 from jaxccp.ccp.solution import Statistics
-from jaxccp.ccp.solve import Gradient, Stop
+from jaxccp.ccp.solve import Stop
 from jaxccp.ccp.solver import Solver
 from jaxccp.dynamics.projection import project
 from jaxccp.dynamics.second_order.mobility import Configuration
@@ -25,7 +26,7 @@ def closed(
     """The state with its poses moved the least, by mass, so that loops and held tendons are closed,
     limits kept and rigid contacts not in penetration; and velocities nearest to ``velocity`` that
     the loops allow. (Eich, SIAM J. Numer. Anal. 30, 1993.)"""
-    after, statistics = project(model, state, 1, solver, stop, gradient, True)
+    after, statistics = project(model, state, 1, solver, stop, plain(gradient), True)
     after = placed(model, after, jnp.zeros_like(velocity), velocity)
     linkage = model.topology.linkage
     if not len(linkage.closing):

@@ -8,9 +8,10 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.cones import Cones
+from jaxccp.ccp.derivative import Gradient
 from jaxccp.ccp.operators import WhitenedDelassus
 from jaxccp.ccp.problem import Problem
-from jaxccp.collision.detect import Contacts, detect
+from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.contact_rows import (
     ContactTerms,
     ContactUnits,
@@ -18,6 +19,7 @@ from jaxccp.dynamics.contact_rows import (
     contact_jacobian,
     contact_velocity,
 )
+from jaxccp.dynamics.distance import detected
 from jaxccp.dynamics.impact import Action, Turning, at_once, at_start, impacts
 from jaxccp.dynamics.inertia import world_inertia
 from jaxccp.dynamics.reduced.reduced_system import rows_of_contacts
@@ -78,6 +80,8 @@ class Touching:
 
     start: SmoothMotion
     contacts: Contacts
+    beyond: Bool[Array, " c"] | None
+    """Which of them only the derivative sees; None: none."""
     middle: Configuration
     mass: Mobility
     """Of M."""
@@ -94,9 +98,11 @@ class Touching:
         acceleration: Float[Array, " nv"],
         h: Array | float,
         soft: Array | float,
+        gradient: Gradient,
     ) -> "Touching":
         """In a step of ``h`` [s] that begins with ``acceleration``; ``soft``: the length for which
-        springs and dampers are in the stiff mobility [s]."""
+        springs and dampers are in the stiff mobility [s]; ``gradient`` may see contacts farther
+        away."""
         state, velocity = start.at.state, start.velocity
         topology = model.topology
         rated = replace(model, topology=replace(topology, rebounds=True))
@@ -110,8 +116,8 @@ class Touching:
         step = Step(patient(model), state, start.at.motion, h, control, middle.coordinates)
         which = bounded_rows(topology.linkage) - topology.linkage.forbidden
         rows = acting_rows(step).of(which)
-        contacts = detect(rated, state)
-        return Touching(start, contacts, middle, mass, stiff, rows, h)
+        contacts, beyond = detected(rated, state, gradient)
+        return Touching(start, contacts, beyond, middle, mass, stiff, rows, h)
 
     def nothing(self, world: Float[Array, "c w"], scalars: Float[Array, " s"]) -> Impulses:
         """No impulses, but a guess of them."""

@@ -176,7 +176,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
             )
 
         soft = h * (c.beta * (1.0 - c.alpha_f) / (1.0 - c.alpha_m)) ** 0.5
-        touching = Touching.of(model, start, before, h, soft)
+        touching = Touching.of(model, start, before, h, soft, self.gradient)
         rows = bounded_rows(model.topology.linkage)
         warm_start = carry.warm_start
         known = touching.nothing(recall(warm_start, touching.contacts), warm_start.scalars[rows])
@@ -193,6 +193,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
                 law=self.law,
                 stop=self.stop,
                 gradient=self.gradient,
+                beyond=touching.beyond,
             )
             impulses = problem.impulses(solution.lam)
             gained = touching.stiff.velocities.unwhiten(impulses.whitened - known.whitened)

@@ -4,14 +4,15 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.solution import DerivativeStatus, Solution
 from jaxccp.ccp.solve import cut, solve
 from jaxccp.collision.contact_cache import WarmStart, recall, remember
-from jaxccp.collision.detect import Contacts, detect
+from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics import maximal, reduced
 from jaxccp.dynamics.contact_data import contact_data, smooth_data
+from jaxccp.dynamics.distance import detected
 from jaxccp.dynamics.inputs import check_inputs
 from jaxccp.dynamics.maximal.maximal_system import MaximalSystem
 from jaxccp.dynamics.outcome import Outcome
@@ -36,6 +37,8 @@ class Assembled:
     state: State
     """Before the step."""
     contacts: Contacts
+    beyond: Bool[Array, " c"] | None
+    """Which of them only the derivative sees; None: none."""
     motion: JointMotion | None
     """None where there are no joints."""
     system: MaximalSystem | ReducedSystem
@@ -57,7 +60,8 @@ def assembled(
     """
     check_inputs(model, force, control)
     state, h = carry.state, settings.h
-    contacts, smooth = detect(model, state), None
+    contacts, beyond = detected(model, state, settings.gradient)
+    smooth = None
     if model.topology.smooth is not None:
         touching = smooth_contacts(model, state)
         smooth = smooth_forces(model, state, touching, carry.smooth, h)
@@ -71,7 +75,7 @@ def assembled(
         system = maximal.assemble(model, state, contacts, h, force, motion, control, eliminate)
     if motion is not None:
         state = replace(state, joint_positions=motion.coordinate)
-    return Assembled(model, state, contacts, motion, system, smooth)
+    return Assembled(model, state, contacts, beyond, motion, system, smooth)
 
 
 def solved(settings: Settings, step: Assembled, warm_start: WarmStart) -> tuple[Solution, Outcome]:
@@ -84,6 +88,7 @@ def solved(settings: Settings, step: Assembled, warm_start: WarmStart) -> tuple[
         law=settings.law,
         stop=settings.stop,
         gradient=settings.gradient,
+        beyond=step.beyond,
     )
     return solution, step.system.after(solution.lam)
 
@@ -144,7 +149,7 @@ def reported(
 
 def trusted(settings: ConeSettings, carry: _Tree, report: StepReport) -> tuple[_Tree, StepReport]:
     """Without derivatives where they would mean nothing and are not wanted then."""
-    if settings.gradient == "always":
+    if settings.gradient != "converged":
         return carry, report
     valid = report.solver.derivative == DerivativeStatus.VALID
     derivative = jnp.where(valid, report.solver.derivative, DerivativeStatus.ZERO)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from jaxccp.ccp.derivative import plain
 from jaxccp.dynamics.projection import project
 from jaxccp.dynamics.step_report import StepReport, with_solve
 from jaxccp.dynamics.stepper import Stepper
@@ -65,6 +66,8 @@ class EulerImplicitProjected(Settings, Stepper[ImpulseCarry]):
         after = moved(step, outcome)
         report = reported(self, step, solution, outcome, after)
         reduces, many = self.reduces(model), self.projections
-        after, found = project(model, after, many, self.solver, self.stop, self.gradient, reduces)
+        after, found = project(
+            model, after, many, self.solver, self.stop, plain(self.gradient), reduces
+        )
         left = remembered(step, outcome, after, carry.warm_start)
         return trusted(self, left, with_solve(report, found))

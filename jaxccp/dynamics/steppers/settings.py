@@ -5,8 +5,10 @@ from typing import ClassVar, Literal, get_args
 
 import jax
 
+from jaxccp.ccp.derivative import Gradient
+from jaxccp.ccp.derivative.gradient import check_gradient
 from jaxccp.ccp.problem import Law
-from jaxccp.ccp.solve import Gradient, Stop, check_gradient
+from jaxccp.ccp.solve import Stop
 from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import resolved
 from jaxccp.collision.contact_cache import WarmStart, cache_size, empty_warm_start, resized
@@ -46,7 +48,8 @@ class ConeSettings:
     """Put every contact into the report: point, normal, force, bodies, gap, stick or slip."""
     gradient: Gradient = "always"
     """``"converged"``: a step that has not converged has derivative zero in everything, the state
-    before it included; see :func:`jaxccp.ccp.solve`."""
+    before it included; see :func:`jaxccp.ccp.solve`. A :class:`jaxccp.Relaxed`: contacts that are
+    about to close, open or slide are felt, and those at a distance."""
 
     def __post_init__(self) -> None:
         if not self.h > 0:

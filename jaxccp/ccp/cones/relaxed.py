@@ -1,0 +1,122 @@
+"""Projections on the cones with their edges rounded, as far as a radius S [N s] of each row.
+
+For λ ≥ 0 the projection is φ(z) = (z + √(z² + 4 S²)) / 2. With z = λ − ρ u the fixed point
+λ = φ(z) says λ u = S² / ρ, complementarity relaxed as on the central path of interior-point methods
+(Chen & Mangasarian, Comput. Optim. Appl. 5, 1996). On a friction cone φ acts on the spectral values
+z_n + μ‖z_t‖ and z_n − ‖z_t‖/μ (Zhou & Chen, J. Nonlinear Convex Anal. 14, 2013), which for μ = 1 is
+the same in the Jordan algebra of the second-order cone (Fukushima, Luo & Tseng, SIAM J. Optim. 12,
+2001). Jacobians are symmetric, with the eigenvectors of the plain ones and eigenvalues in (0, 1).
+"""
+
+from dataclasses import dataclass, field
+from functools import partial
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.ccp.cones.cones import Cones, Section, coulomb_spectrum
+from jaxccp.math import safe
+
+
+@dataclass(frozen=True)
+class RelaxedCones(Cones):
+    """Cones with rounded edges; Coulomb's shift μ‖u_t‖ is rounded likewise."""
+
+    radius: Float[Array, " n"] = field(kw_only=True)
+    """S = m w of each row [N s], one value per contact."""
+    speed: float = field(kw_only=True)
+    """w [m/s]"""
+
+    @property
+    def section(self) -> Section:
+        if self.rolling is not None or self.cone_type != "cone":
+            kind = self.cone_type if self.rolling is None else "rolling friction"
+            raise ValueError(
+                "relaxed gradients are for contacts of three rows with round cones, not for "
+                f'{kind}: leave gradient at "always", or build the model without'
+            )
+        radius = self.split(self.radius)[1][:, 0]
+        return Section(
+            partial(_project, radius=radius),
+            partial(_spectrum, radius=radius),
+            partial(_shift, speed=self.speed),
+            partial(_slope, radius=radius),
+        )
+
+    def project(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
+        """The rounded projection."""
+        scalars, contacts = self.split(x)
+        (low, _), (high, _) = self._past(scalars, self.lo), self._past(scalars, self.hi)
+        below = jnp.where(jnp.isfinite(self.lo), self.lo + low, scalars)
+        above = jnp.where(jnp.isfinite(self.hi), high, 0.0)
+        return self.join(below - above, self.section.project(contacts, self.mu))
+
+    def scalar_slopes(self, x: Float[Array, " s"]) -> Float[Array, " s"]:
+        """Derivatives of the projection of scalar rows."""
+        low, high = _slope_of(*self._past(x, self.lo)), _slope_of(*self._past(x, self.hi))
+        below = jnp.where(jnp.isfinite(self.lo), low, 1.0)
+        return below - jnp.where(jnp.isfinite(self.hi), high, 0.0)
+
+    def _past(self, x: Float[Array, " s"], bound: Float[Array, " s"]) -> tuple[Array, Array]:
+        """:func:`_rounded` of how far scalar rows are past a bound; of infinite ones anything."""
+        past = x - jnp.where(jnp.isfinite(bound), bound, 0.0)
+        return _rounded(past, self.split(self.radius)[0])
+
+
+def _rounded(x: Array, radius: Array) -> tuple[Array, Array]:
+    """φ(x) and √(x² + 4 S²), without cancellation where x is far below zero."""
+    root = safe.norm(jnp.stack([x, 2.0 * radius]), axis=0)
+    below = safe.divide(2.0 * radius * radius, root + jnp.abs(x))
+    return jnp.where(x < 0, below, 0.5 * (x + root)), root
+
+
+def _slope_of(rounded: Array, root: Array) -> Array:
+    """φ' = φ / √(x² + 4 S²)."""
+    return safe.divide(rounded, root)
+
+
+def _values(x: Float[Array, "c 3"], mu: Array, radius: Array) -> tuple[Array, Array, Array, Array]:
+    """φ and its root at the first spectral value, and at μ times the second with the radius μ S."""
+    length = safe.norm(x[:, 1:])
+    first = _rounded(x[:, 0] + mu * length, radius)
+    return *first, *_rounded(mu * x[:, 0] - length, mu * radius)
+
+
+def _across(x: Float[Array, "c 3"], mu: Array, radius: Array) -> Float[Array, " c"]:
+    """By how much the tangential part is shortened: the divided difference of φ over the two
+    spectral values, which is an eigenvalue of the Jacobian."""
+    first, root, second, second_root = _values(x, mu, radius)
+    return safe.divide(mu * first + second, mu * root + second_root)
+
+
+def _project(
+    x: Float[Array, "c 3"], mu: Float[Array, " c"], radius: Float[Array, " c"]
+) -> Float[Array, "c 3"]:
+    first, _, second, _ = _values(x, mu, radius)
+    normal = (first + mu * second) / (1.0 + mu * mu)
+    tangent = _across(x, mu, radius)[:, None] * x[:, 1:]
+    return jnp.concatenate([normal[:, None], tangent], axis=1)
+
+
+def _spectrum(
+    x: Float[Array, "c 3"], mu: Float[Array, " c"], radius: Float[Array, " c"]
+) -> tuple[Float[Array, "c 3"], Float[Array, "c 3 3"]]:
+    first, root, second, second_root = _values(x, mu, radius)
+    ends = _slope_of(first, root), _slope_of(second, second_root)
+    values = jnp.stack([ends[0], _across(x, mu, radius), ends[1]], axis=1)
+    return values, coulomb_spectrum(x, mu)[1]
+
+
+def _shift(u: Float[Array, "c 2"], mu: Float[Array, " c"], speed: float) -> Float[Array, " c"]:
+    """μ (√(‖u_t‖² + w²) − w)."""
+    rounded = jnp.sqrt(jnp.sum(u * u, axis=1) + speed * speed)
+    return mu * (rounded - speed)
+
+
+def _slope(
+    x: Float[Array, "c 3"], mu: Float[Array, " c"], radius: Float[Array, " c"]
+) -> Float[Array, "c 2"]:
+    """The derivative of :func:`_shift` at u_t = (Π(x) − x)_t / ρ."""
+    moved = (1.0 - _across(x, mu, radius))[:, None] * x[:, 1:]
+    length = jnp.sqrt(jnp.sum(moved * moved, axis=1) + radius * radius)
+    return -(mu / length)[:, None] * moved
