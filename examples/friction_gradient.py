@@ -1,4 +1,4 @@
-"""Find friction from one slide: a recorded path with noise, whose start is not known exactly either.
+"""Find friction from one slide: a recorded path with noise, whose start is not known exactly.
 
 Gauss–Newton on the way that a sliding, spinning box took: its friction, and the velocity and the
 spin it began with. What is left over says how sure the answer is. The slide ends within the
@@ -29,7 +29,7 @@ stepper = EulerImplicitLinearized(h=5e-3, law="ncp")
 
 
 def path(parameters: jax.Array) -> jax.Array:
-    """Place [m] and SIZE times the sine and the cosine of half the heading, at 100 Hz for 0.75 s."""
+    """At 100 Hz for 0.75 s: place [m], and SIZE times cosine and sine of half the heading."""
     friction, vx, vy, spin = parameters
     shapes = replace(model.shapes, friction=model.shapes.friction.at[1].set(friction))
     state = replace(

@@ -1,4 +1,4 @@
-"""Keep a ball up with a paddle: the stroke and the tilts of every bounce, by derivatives of impacts.
+"""Keep a ball up with a paddle: stroke and tilts of every bounce, by derivatives of impacts.
 
 The paddle is a heavy plate on three servos (height, tilts about x and y). At each apex of the ball,
 which a gust then pushes aside, Gauss–Newton finds the stroke and the tilts from which it comes back
@@ -102,10 +102,8 @@ def juggled(bounces: int, iterations: int) -> np.ndarray:
         if z < -HALF:
             break
         if iterations:
-            print(
-                f"{len(paths):3d}  stroke {move[0]:5.2f} m/s  tilts {np.degrees(move[1:]).round(1)}°",
-                end="  ",
-            )
+            tilts = np.degrees(move[1:]).round(1)
+            print(f"{len(paths):3d}  stroke {move[0]:5.2f} m/s  tilts {tilts}°", end="  ")
             print(f"apex at {z - RADIUS:.3f} m, {np.hypot(x, y):.3f} m from the middle")
     return np.concatenate(paths)
 

@@ -1,12 +1,13 @@
-"""What reverse mode costs beside the forward rollout, and that its memory does not grow with solver
-iterations.
+"""What reverse mode costs beside the forward rollout, and that its memory does not grow with
+solver iterations.
 
     python -m experiments.gradient_peers.cost [cube ant stack]
 
-A cube about to land, gymnasium's ant (needs gymnasium and mujoco) and ten boxes at rest: STEPS steps,
-one copy and 64, float32, law ``ncp``; the gradient of the last positions in all initial positions and
-velocities. XLA's temporary memory with iteration limits of 10 and of 1000. Writes cost.md and
-cost.csv beside itself; what is run replaces its rows of an earlier run. On one core, shortest of several.
+A cube about to land, gymnasium's ant (needs gymnasium and mujoco) and ten boxes at rest: STEPS
+steps, one copy and 64, float32, law ``ncp``; the gradient of the last positions in all initial
+positions and velocities. XLA's temporary memory with iteration limits of 10 and of 1000. Writes
+cost.md and cost.csv beside itself; what is run replaces its rows of an earlier run. On one core,
+times are the shortest of several calls.
 """
 
 import argparse
@@ -131,11 +132,13 @@ def write() -> None:
     (HERE / "cost.md").write_text(
         f"""# What reverse mode costs
 
-`python -m experiments.gradient_peers.cost` · gradient of {STEPS} steps, value included, in all initial
-positions and velocities; float32, `ncp`, one core, seed {SEED} · {platform.machine()}, jax {jax.__version__}
+`python -m experiments.gradient_peers.cost` · gradient of {STEPS} steps, value included, in all
+initial positions and velocities; float32, `ncp`, one core, seed {SEED} · {platform.machine()},
+jax {jax.__version__}
 
-Times are of one step of all copies, memory what XLA's programs reserve besides inputs and outputs. Wanted:
-a ratio of at most 1.5 + 1, and as much memory with a limit of {LIMITS[1]} iterations as with one of {LIMITS[0]}.
+Times are of one step of all copies, memory what XLA's programs reserve besides inputs and outputs.
+Wanted: a ratio of at most 1.5, and with a limit of {LIMITS[1]} iterations as much memory as with
+one of {LIMITS[0]}.
 
 | scene | copies | iterations | forward [µs] | gradient [µs] | ratio | memory, forward [kB] | \
 gradient, at most {LIMITS[0]} iterations [kB] | {LIMITS[1]} [kB] |

@@ -6,11 +6,11 @@ axes; friction reaches them as the coefficient of every geom.
 
 import importlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from dataclasses import replace
 
 from experiments.gradient_peers.problems import Problem, coordinates, outcome
 from jaxccp import EulerImplicitLinearized, Stop, rollout

@@ -29,7 +29,8 @@ def write(results: Path) -> None:
     (results.parent / "results.md").write_text(
         f"""# Gradients beside MJX and Brax
 
-`python -m experiments.gradient_peers.run` · float64, one core; {platform.machine()}, {versions}, CPU
+`python -m experiments.gradient_peers.run` · float64, one core; {platform.machine()}, CPU;
+{versions}
 
 Four motions with closed forms. Errors are relative, of the worst entry (by the largest of its row
 where the truth is 0):
@@ -38,14 +39,17 @@ where the truth is 0):
 - *own differences*: of the derivative against central differences of the same engine (of 1e-4,
   1e-5 and 1e-6 the one that comes nearest): is it the derivative of the program?
 - *truth*: of the derivative against that of the closed form: is it the derivative of the motion?
-- *secant*: of differences of ±0.01 against that of the closed form: what the engine's values know of it.
+- *secant*: of differences of ±0.01 against that of the closed form: what the engine's values know
+  of it.
 
-*ratio*: time of the whole Jacobian, forward mode in as many columns, reverse mode in as many rows as
-there are, over that of the values; one copy, so that dispatch weighs as much as arithmetic. *compile*:
-CPU time, of the values and of the derivative. *temporary*: what XLA's programs reserve, likewise.
+*ratio*: time of the whole Jacobian, forward mode in as many columns, reverse mode in as many rows
+as there are, over that of the values; one copy, so that dispatch weighs as much as arithmetic.
+*compile*: CPU time, of the values and of the derivative. *temporary*: what XLA's programs reserve,
+likewise.
 
 MJX converges to 1e-10 in up to 100 iterations. MJX and Brax generalized have no restitution: theirs
-is that of a damped spring of {STIFF:g} rad/s, whose contacts last {1e3 * np.pi / STIFF:.0f} ms. Brax's others have it.
+is that of a damped spring of {STIFF:g} rad/s, whose contacts last {1e3 * np.pi / STIFF:.0f} ms.
+Brax's others have it.
 
 ![errors](errors.png)
 
@@ -69,13 +73,22 @@ def _section(problem: Problem, rows: list[Row]) -> str:
     refused = []
     for row in mine:
         if row["note"]:
-            lines.append(f"| {row['engine']} | {row['mode']} | {_short(row['value'])} | refused |||||| |")
+            lines.append(
+                f"| {row['engine']} | {row['mode']} | {_short(row['value'])} | refused |||||| |"
+            )
             refused.append(f"{row['engine']}, {row['mode']}: `{row['note']}`")
             continue
         errors = [_short(row[name]) for name in ("value", "own", "truth", "secant")]
         compile_s = f"{float(row['forward_compile']):.1f}, {float(row['compile']):.1f}"
         memory = f"{float(row['forward_temp']) / 1e3:,.0f}, {float(row['temp']) / 1e3:,.0f}"
-        cells = [row["engine"], row["mode"], *errors, f"{float(row['ratio']):.1f}", compile_s, memory]
+        cells = [
+            row["engine"],
+            row["mode"],
+            *errors,
+            f"{float(row['ratio']):.1f}",
+            compile_s,
+            memory,
+        ]
         lines.append("| " + " | ".join(cells) + " |")
     lines += [""] + [f"- {note}" for note in refused] + [""] * bool(refused)
     return "\n".join(lines)

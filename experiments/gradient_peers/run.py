@@ -1,10 +1,10 @@
 """Gradients of four motions with closed forms: jaxccp, MJX and Brax side by side.
 
-    python -m experiments.gradient_peers.run [--problems slide …] [--engines jaxccp MJX …] [--report]
+    python -m experiments.gradient_peers.run [--problems slide …] [--engines jaxccp …] [--report]
 
-Needs brax, which brings mujoco-mjx. There is nothing random; problems.py has all the numbers. Writes
-results.csv, results.md and errors.png beside itself; what is run replaces its rows of an earlier
-run. ``--report`` writes the latter two from the rows there are. On one core; times are the
+Needs brax, which brings mujoco-mjx. There is nothing random; problems.py has all the numbers.
+Writes results.csv, results.md and errors.png beside itself; what is run replaces its rows of an
+earlier run. ``--report`` writes the latter two from the rows there are. On one core; times are the
 shortest of several calls.
 """
 

@@ -83,7 +83,9 @@ def main() -> None:
             for goal, key in zip(wanted, keys, strict=True)
         ]
         paths[name] = [path for path, _ in found]
-        miss = np.array([np.linalg.norm(p[-1] - g) for p, g in zip(paths[name], wanted, strict=True)])
+        miss = np.array(
+            [np.linalg.norm(p[-1] - g) for p, g in zip(paths[name], wanted, strict=True)]
+        )
         spent = float(np.median([t for _, times in found for t in times[1:]]))
         shares = [f"{100 * np.mean(miss < limit):.0f} %" for limit in WITHIN]
         median, worst = 1e3 * np.median(miss), 1e3 * miss.max()
@@ -98,9 +100,9 @@ def write(rows: list[str], paths: dict[str, list[np.ndarray]], wanted: np.ndarra
     (HERE / "results.md").write_text(
         f"""# Pushing a box to a goal
 
-`python -m experiments.push_control.run` · seed {SEED}, {GOALS} goals {NEAR:g} to {FAR:g} m away, up to
-{ASIDE:g}° aside; steps of {1e3 * stepper.h:g} ms, horizon {HORIZON}, {REPLANS} plans of which {REPLAN} steps
-each are carried out; float32 · {platform.machine()}, jax {jax.__version__}, CPU
+`python -m experiments.push_control.run` · seed {SEED}, {GOALS} goals {NEAR:g} to {FAR:g} m away,
+up to {ASIDE:g}° aside; steps of {1e3 * stepper.h:g} ms, horizon {HORIZON}, {REPLANS} plans of which
+{REPLAN} steps each are carried out; float32 · {platform.machine()}, jax {jax.__version__}, CPU
 
 ![paths](push_control.png)
 
@@ -109,9 +111,9 @@ each are carried out; float32 · {platform.machine()}, jax {jax.__version__}, CP
 {chr(10).join(rows)}
 
 iLQR: two iterations a plan, seven lengths of the step tried in each. Predictive sampling and MPPI:
-{SAMPLES} pushes a plan, noise of {DEVIATION:g} m/s at {KNOTS} knots. Model, cost and first guess (straight
-on at 0.2 m/s, in contact) are the same. A goal that has to be reached from another side of the box is
-not among these: the derivative of a push says nothing of a side that is not touched.
+{SAMPLES} pushes a plan, noise of {DEVIATION:g} m/s at {KNOTS} knots. Model, cost and first guess
+(straight on at 0.2 m/s, in contact) are the same. A goal that has to be reached from another side
+of the box is not among these: the derivative of a push says nothing of a side that is not touched.
 """,
         encoding="utf-8",
     )
