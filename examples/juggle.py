@@ -21,11 +21,11 @@ from jaxccp import (
     ModelBuilder,
     Prismatic,
     Sphere,
+    State,
     Universal,
     position_servo,
     rollout,
 )
-from jaxccp.dynamics import Carry
 
 HEIGHT = 0.5
 """Of the ball's centre at the apex, above where it touches the resting paddle [m]."""
@@ -53,27 +53,27 @@ model, start = builder.build(max_contacts=1)
 stepper = EulerImplicitLinearized(H, law="ncp")
 
 
-def bounced(carry: Carry, move: jax.Array, steps: int) -> tuple[Carry, jax.Array]:
+def bounced(state: State, move: jax.Array) -> tuple[State, jax.Array]:
     """From one apex to the next, and the path of the ball.
 
     ``move``: speed of the stroke [m/s], with which the paddle comes through height 0 when the ball
     should, and the two tilts [rad].
     """
-    time = H * (jnp.arange(steps) - FALL)
-    tilts = jnp.broadcast_to(move[1:], (steps, 2))
+    time = H * (jnp.arange(2 * FALL) - FALL)
+    tilts = jnp.broadcast_to(move[1:], (2 * FALL, 2))
     controls = jnp.concatenate([(move[0] * time)[:, None], tilts], axis=1)
-    carry, path = rollout(model, carry, stepper, steps, controls=controls)
-    return carry, path.state.position[:, ball]
+    state, path = rollout(model, state, stepper, 2 * FALL, controls=controls)
+    return state, path.state.position[:, ball]
 
 
 @jax.jit
-def planned(carry: Carry, move: jax.Array) -> jax.Array:
-    """A Gauss–Newton step towards a bounce whose apex, 2 FALL steps from now, is at HEIGHT and from
-    where the ball falls into the middle."""
+def planned(state: State, move: jax.Array) -> jax.Array:
+    """A Gauss–Newton step towards a bounce after which the ball is at HEIGHT 2 FALL steps from now,
+    and falls into the middle from there."""
 
     def off(move: jax.Array) -> tuple[jax.Array, jax.Array]:
-        state = bounced(carry, move, 2 * FALL)[0].state
-        place, velocity = state.position[ball], state.velocity[ball]
+        after, _ = bounced(state, move)
+        place, velocity = after.position[ball], after.velocity[ball]
         landing = place[:2] + velocity[:2] * FALL * H
         amiss = jnp.append(landing, place[2] - RADIUS - HEIGHT)
         return amiss, amiss
@@ -83,20 +83,19 @@ def planned(carry: Carry, move: jax.Array) -> jax.Array:
 
 
 @jax.jit
-def played(carry: Carry, move: jax.Array, gust: jax.Array) -> tuple[Carry, jax.Array]:
-    carry, path = bounced(carry, move, 2 * FALL)
-    velocity = carry.state.velocity.at[ball, :2].add(gust)
-    return replace(carry, state=replace(carry.state, velocity=velocity)), path
+def played(state: State, move: jax.Array, gust: jax.Array) -> tuple[State, jax.Array]:
+    state, path = bounced(state, move)
+    return replace(state, velocity=state.velocity.at[ball, :2].add(gust)), path
 
 
 def juggled(bounces: int, iterations: int) -> np.ndarray:
     """The path of the ball, without any control of the paddle where there are no iterations."""
-    carry, move, paths = stepper.init(model, start), jnp.array([0.35, 0.0, 0.0]), []
+    state, move, paths = start, jnp.array([0.35, 0.0, 0.0]), []
     gusts = GUST * np.random.default_rng(SEED).standard_normal((bounces, 2))
     for gust in gusts:
         for _ in range(iterations):
-            move = planned(carry, move)
-        carry, path = played(carry, move, jnp.asarray(gust, move.dtype))
+            move = planned(state, move)
+        state, path = played(state, move, jnp.asarray(gust, move.dtype))
         paths.append(np.asarray(path))
         x, y, z = paths[-1][-1]
         if z < -HALF:

@@ -44,7 +44,7 @@ for axis in ("drive.0", "drive.1"):  # a control is a velocity [m/s]
 model, start = builder.build(max_contacts=5)
 stepper = EulerImplicitLinearized(2e-2, law="ncp")
 
-GOAL, STEPS, ITERATIONS = (0.25, 0.12), 60, 12
+GOAL, STEPS, ITERATIONS = (0.3, 0.1), 60, 15
 SHARES = 0.5 ** jnp.arange(6)
 """Of the step that the linear model suggests: all are tried, the best is taken."""
 
@@ -59,7 +59,7 @@ def residuals(state: State, control: jax.Array, weight: jax.Array, goal: jax.Arr
 
 def weights(steps: int) -> jax.Array:
     """Of the way to the goal: most at the end."""
-    return jnp.ones(steps).at[-1].set(10.0)
+    return jnp.ones(steps).at[-1].set(30.0)
 
 
 def cost(states: State, controls: jax.Array, goal: jax.Array) -> jax.Array:

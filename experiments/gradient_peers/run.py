@@ -13,6 +13,7 @@ import csv
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 os.environ["JAX_NUM_CPU_DEVICES"] = "1"
 if hasattr(os, "sched_setaffinity"):
@@ -49,6 +50,11 @@ def compiled(function, x):
     start = time.process_time()
     program = jax.jit(function).lower(x).compile()
     return program, time.process_time() - start
+
+
+def temporary(program: Any) -> int:
+    """Bytes that it reserves besides inputs and outputs."""
+    return int(program.memory_analysis().temp_size_in_bytes)
 
 
 def seconds(programs, x) -> list[float]:
@@ -98,8 +104,8 @@ def rows(problem: Problem, engine: str) -> list[dict]:
             "secant": worst(wide, truth),
             "truth": worst(slopes, truth),
             "ratio": times[1] / times[0],
-            "temp": program.memory_analysis().temp_size_in_bytes,
-            "forward_temp": value.memory_analysis().temp_size_in_bytes,
+            "temp": temporary(program),
+            "forward_temp": temporary(value),
             "compile": gradient_spent,
             "forward_compile": spent,
         }

@@ -2,9 +2,9 @@
 
     python -m experiments.push_control.run
 
-The model, the cost and iLQR are those of examples/push.py; all three plan the same HORIZON with the
-same cost, REPLAN steps of which are carried out before the next plan, and start from the same push
-straight on. Writes results.md and push_control.png beside itself. On one core.
+The model, the cost and iLQR are those of examples/push.py; all three plan STEPS with the same cost,
+and start from the same push straight on. Writes results.md and push_control.png beside itself. On
+one device of JAX; times are CPU time.
 """
 
 import os
@@ -20,13 +20,16 @@ import jax.numpy as jnp
 import numpy as np
 from matplotlib.figure import Figure
 
-from examples.push import box, improved, pushed, start, stepper
+from examples.push import STEPS, box, improved, pushed, start, stepper
 from experiments.push_control.sampling import DEVIATION, KNOTS, SAMPLES, best, mean, sampled
 from jaxccp import State
 
 SEED, GOALS = 0, 20
-HORIZON, REPLAN, REPLANS = 40, 8, 15
-"""In steps; so many plans are made in each episode."""
+REPLAN, REPLANS = 10, 7
+"""Steps between plans, and how many plans are made in each episode."""
+FIRST, LATER = 15, 2
+"""Iterations of the first plan, which starts from a push straight on, and of those after it, which
+start from what is left of the one before."""
 NEAR, FAR, ASIDE = 0.1, 0.3, 45.0
 """Distance of goals [m], and how far from straight on they are [°]."""
 WITHIN = (0.01, 0.02)
@@ -37,11 +40,7 @@ Plan = Callable[[State, jax.Array, jax.Array, jax.Array], jax.Array]
 
 
 def ilqr(state: State, controls: jax.Array, goal: jax.Array, key: jax.Array) -> jax.Array:
-    """Two iterations."""
-    states = pushed(state, controls)
-    for _ in range(2):
-        states, controls, _ = improved(states, controls, goal)
-    return controls
+    return improved(pushed(state, controls), controls, goal)[1]
 
 
 PLANS: dict[str, Plan] = {
@@ -61,10 +60,12 @@ def goals() -> np.ndarray:
 def episode(plan: Plan, goal: jax.Array, key: jax.Array) -> tuple[np.ndarray, list[float]]:
     """The path of the box, and the time of every plan [s]."""
     state, path, times = start, [np.asarray(start.position[box, :2])], []
-    controls = jnp.tile(jnp.array([0.2, 0.0]), (HORIZON, 1))
+    controls = jnp.tile(jnp.array([0.2, 0.0]), (STEPS, 1))
     for part in jax.random.split(key, REPLANS):
-        begin = time.process_time()
-        controls = jax.block_until_ready(plan(state, controls, goal, part))
+        begin, count = time.process_time(), LATER if times else FIRST
+        for one in jax.random.split(part, count):
+            controls = plan(state, controls, goal, one)
+        jax.block_until_ready(controls)
         times.append(time.process_time() - begin)
         states = pushed(state, controls[:REPLAN])
         state = jax.tree.map(lambda leaf: leaf[-1], states)
@@ -92,7 +93,7 @@ def main() -> None:
         cells = [name, *shares, f"{median:.1f}", f"{worst:.0f}", f"{1 / spent:.1f}"]
         rows.append("| " + " | ".join(cells) + " |")
         print(rows[-1], flush=True)
-    write(rows, paths, wanted)
+        write(rows, paths, wanted)
 
 
 def write(rows: list[str], paths: dict[str, list[np.ndarray]], wanted: np.ndarray) -> None:
@@ -101,7 +102,7 @@ def write(rows: list[str], paths: dict[str, list[np.ndarray]], wanted: np.ndarra
         f"""# Pushing a box to a goal
 
 `python -m experiments.push_control.run` · seed {SEED}, {GOALS} goals {NEAR:g} to {FAR:g} m away,
-up to {ASIDE:g}° aside; steps of {1e3 * stepper.h:g} ms, horizon {HORIZON}, {REPLANS} plans of which
+up to {ASIDE:g}° aside; steps of {1e3 * stepper.h:g} ms, horizon {STEPS}, {REPLANS} plans of which
 {REPLAN} steps each are carried out; float32 · {platform.machine()}, jax {jax.__version__}, CPU
 
 ![paths](push_control.png)
@@ -110,15 +111,16 @@ up to {ASIDE:g}° aside; steps of {1e3 * stepper.h:g} ms, horizon {HORIZON}, {RE
 |---|---|---|---|---|---|
 {chr(10).join(rows)}
 
-iLQR: two iterations a plan, seven lengths of the step tried in each. Predictive sampling and MPPI:
-{SAMPLES} pushes a plan, noise of {DEVIATION:g} m/s at {KNOTS} knots. Model, cost and first guess
-(straight on at 0.2 m/s, in contact) are the same. A goal that has to be reached from another side
-of the box is not among these: the derivative of a push says nothing of a side that is not touched.
+The first plan takes {FIRST} iterations from a push straight on at 0.2 m/s, each later one {LATER}.
+An iteration of iLQR tries seven lengths of its step, one of predictive sampling and of MPPI
+{SAMPLES} pushes, with noise of {DEVIATION:g} m/s at {KNOTS} knots. Model, cost and first guess are
+the same. A goal that has to be reached from another side of the box is not among these: the
+derivative of a push says nothing of a side that is not touched.
 """,
         encoding="utf-8",
     )
     figure = Figure(figsize=(11, 4), layout="constrained")
-    axes = figure.subplots(1, len(paths), sharex=True, sharey=True)
+    axes = figure.subplots(1, len(paths), sharex=True, sharey=True, squeeze=False)[0]
     for ax, (name, found) in zip(axes, paths.items(), strict=True):
         for path, goal in zip(found, wanted, strict=True):
             good = np.linalg.norm(path[-1] - goal) < WITHIN[0]

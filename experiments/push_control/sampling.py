@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from examples.push import cost, pushed
 from jaxccp import State
 
-SAMPLES, KNOTS = 64, 6
+SAMPLES, KNOTS = 32, 6
 DEVIATION = 0.15
 """Of the velocities that are drawn [m/s]."""
 TEMPERATURE = 0.05
