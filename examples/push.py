@@ -44,7 +44,7 @@ for axis in ("drive.0", "drive.1"):  # a control is a velocity [m/s]
 model, start = builder.build(max_contacts=5)
 stepper = EulerImplicitLinearized(2e-2, law="ncp")
 
-GOAL, STEPS, ITERATIONS = (0.3, 0.1), 60, 15
+GOAL, STEPS, ITERATIONS = (0.3, 0.1), 60, 6
 SHARES = 0.5 ** jnp.arange(6)
 """Of the step that the linear model suggests: all are tried, the best is taken."""
 

@@ -33,7 +33,7 @@ DIFFERENCES = (1e-4, 1e-5, 1e-6)
 """Lengths of central differences; the one that comes nearest counts, for every engine."""
 SECANT = 1e-2
 """Length of the differences that smooth over the steps of an impact's time."""
-REPEATS, PATIENCE = 20, 4.0
+REPEATS, PATIENCE = 10, 2.0
 FIELDS = ("problem", "engine", "mode", "value", "own", "secant", "truth", "ratio")
 FIELDS += ("temp", "forward_temp", "compile", "forward_compile", "note")
 

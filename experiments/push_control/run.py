@@ -1,4 +1,4 @@
-"""Push a box to 20 random goals: iLQR against predictive sampling and MPPI, in closed loop.
+"""Push a box to 20 random goals: iLQR, predictive sampling, both in turns and MPPI, in closed loop.
 
     python -m experiments.push_control.run
 
@@ -11,6 +11,7 @@ import os
 import platform
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 os.environ["JAX_NUM_CPU_DEVICES"] = "1"
@@ -43,10 +44,19 @@ def ilqr(state: State, controls: jax.Array, goal: jax.Array, key: jax.Array) -> 
     return improved(pushed(state, controls), controls, goal)[1]
 
 
+predictive = jax.jit(partial(sampled, best))
+
+
+def both(state: State, controls: jax.Array, goal: jax.Array, key: jax.Array) -> jax.Array:
+    """Samples find the side to push from, derivatives the push."""
+    return ilqr(state, predictive(state, controls, goal, key), goal, key)
+
+
 PLANS: dict[str, Plan] = {
+    "sampling and iLQR in turns": both,
+    "MPPI": jax.jit(partial(sampled, mean)),
     "iLQR": ilqr,
-    "predictive sampling": jax.jit(lambda *now: sampled(best, *now)),
-    "MPPI": jax.jit(lambda *now: sampled(mean, *now)),
+    "predictive sampling": predictive,
 }
 
 
@@ -119,9 +129,9 @@ derivative of a push says nothing of a side that is not touched.
 """,
         encoding="utf-8",
     )
-    figure = Figure(figsize=(11, 4), layout="constrained")
-    axes = figure.subplots(1, len(paths), sharex=True, sharey=True, squeeze=False)[0]
-    for ax, (name, found) in zip(axes, paths.items(), strict=True):
+    figure = Figure(figsize=(9, 7.5), layout="constrained")
+    axes = figure.subplots(2, 2, sharex=True, sharey=True).ravel()
+    for ax, (name, found) in zip(axes, paths.items(), strict=False):
         for path, goal in zip(found, wanted, strict=True):
             good = np.linalg.norm(path[-1] - goal) < WITHIN[0]
             colour = "#2f6690" if good else "#d1603d"
