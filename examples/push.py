@@ -32,8 +32,8 @@ from jaxccp import (
     velocity_servo,
 )
 
-HALF, RADIUS = 0.1, 0.03
-builder, surface = ModelBuilder(), Material(friction=0.4)
+HALF, RADIUS, FRICTION = 0.1, 0.03, 0.4
+builder, surface = ModelBuilder(), Material(friction=FRICTION)
 builder.add_shape(0, Plane(), material=surface)
 box = builder.add_solid(Box((HALF, HALF, 0.05)), 1.0, surface, position=(0, 0, 0.05))
 at = (-HALF - RADIUS, 0.0, 0.05)

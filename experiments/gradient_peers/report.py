@@ -90,6 +90,8 @@ def _section(problem: Problem, rows: list[Row]) -> str:
             memory,
         ]
         lines.append("| " + " | ".join(cells) + " |")
+    if not mine:
+        lines.append("| not run |||||||||")
     lines += [""] + [f"- {note}" for note in refused] + [""] * bool(refused)
     return "\n".join(lines)
 
@@ -99,7 +101,7 @@ def _short(number: str) -> str:
 
 
 def _plot(rows: list[Row]) -> Figure:
-    """Errors of one mode each: forward, of engines without it reverse."""
+    """Errors of the values' derivatives; a cross is NaN."""
     engines = list(dict.fromkeys(row["engine"] for row in rows))
     figure = Figure(figsize=(11, 3.6), layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)
@@ -109,18 +111,18 @@ def _plot(rows: list[Row]) -> Figure:
     ]
     for axes, (title, pick) in zip(panels, shown, strict=True):
         for i, engine in enumerate(engines):
-            for k, problem in enumerate(PROBLEMS):
-                found = [
-                    row
-                    for row in rows
-                    if (row["engine"], row["problem"]) == (engine, problem.name) and row["own"]
-                ]
-                if not found:
-                    continue
-                error = float(pick(found[0]))
-                drawn = np.nan_to_num(np.clip(error, SMALLEST, LARGEST), nan=LARGEST)
-                place = k + 0.13 * (i - len(engines) / 2)
-                axes.plot(place, drawn, "o", color=f"C{i}", label=engine if k == 0 else None)
+            # Of each problem the forward mode, or the reverse one where that is all there is.
+            errors = {
+                row["problem"]: float(pick(row))
+                for row in reversed(rows)
+                if row["engine"] == engine and row["own"]
+            }
+            places = [k + 0.13 * (i - len(engines) / 2) for k in range(len(PROBLEMS))]
+            values = np.array([errors.get(problem.name, np.inf) for problem in PROBLEMS])
+            drawn = np.where(np.isinf(values), np.nan, np.clip(values, SMALLEST, LARGEST))
+            axes.plot(places, drawn, "o", color=f"C{i}", label=engine)
+            broken = np.where(np.isnan(values), LARGEST, np.nan)
+            axes.plot(places, broken, "x", color=f"C{i}")
         axes.set_yscale("log")
         axes.set_xticks(range(len(PROBLEMS)), [problem.name for problem in PROBLEMS])
         axes.set_title(title, loc="left", fontsize=10)
