@@ -2,9 +2,12 @@
 
 A ball that is driven along x and y pushes a box over the ground with friction. iLQR (Tassa, Erez &
 Todorov, IROS 2012, with the Gauss–Newton Hessian) linearises all steps of a push at once with
-``jaxccp.linearise`` and improves it with a linear feedback on ``jaxccp.difference`` of states. It
-starts in contact: a ball that touches nothing has a gradient that knows nothing of the box, and a
-goal that is reached from another side has to be tried from there. Draws push.png.
+``jaxccp.linearise`` and improves it with a linear feedback on ``jaxccp.difference`` of states.
+
+It starts in contact, since a ball that touches nothing has a gradient that knows nothing of the
+box. For the same reason it reaches goals that lie ahead, within the friction cone of the contact
+that it starts with, and few others: for those, draw samples first, as experiments/push_control
+does. Draws push.png.
 """
 
 from functools import partial
