@@ -52,8 +52,8 @@ is that of a damped spring of {STIFF:g} rad/s, whose contacts last {1e3 * np.pi 
 Brax's others have it.
 
 Brax generalized has derivatives of NaN from these starts, in float64; why was not looked into, and
-from others, or in float32, it may have finite ones. Not every engine was run on every motion. What reverse mode costs jaxccp in batches and in longer
-solves is in [cost.md](cost.md).
+from others, or in float32, it may have finite ones. Not every engine was run on every motion. What
+reverse mode costs jaxccp in batches and in longer solves is in [cost.md](cost.md).
 
 ![errors](errors.png)
 
