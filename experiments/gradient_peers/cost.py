@@ -1,0 +1,167 @@
+"""What reverse mode costs beside the forward rollout, and that its memory does not grow with
+solver iterations.
+
+    python -m experiments.gradient_peers.cost [cube ant stack]
+
+A cube about to land, gymnasium's ant (needs gymnasium and mujoco) and ten boxes at rest: STEPS
+steps, one copy and 64, float32, law ``ncp``; the gradient of the last positions in all initial
+positions and velocities. XLA's temporary memory with iteration limits of 10 and of 1000. Writes
+cost.md and cost.csv beside itself; what is run replaces its rows of an earlier run. On one core,
+times are CPU time, the least of several calls.
+"""
+
+import argparse
+import csv
+import os
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+os.environ["JAX_NUM_CPU_DEVICES"] = "1"
+if hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-1:])
+
+import jax
+import jax.numpy as jnp
+
+from experiments.throughput.scenes import robot
+from jaxccp import EulerImplicitLinearized, Model, State, Stop, fit_capacity, load, rollout
+from jaxccp.scene.library import SCENES
+
+SEED, STEPS, BATCHES, LIMITS = 0, 100, (1, 64), (10, 1000)
+LEAD = {"cube": 230, "ant": 200, "stack": 20}
+"""Steps before those that are differentiated: the cube is then about to land, the ant has."""
+REPEATS, PATIENCE = 20, 10.0
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "cost.csv"
+FIELDS = ("scene", "copies", "forward", "gradient", "ratio", *(f"memory {n}" for n in LIMITS))
+FIELDS += ("forward memory", "iterations")
+
+
+def scene(name: str) -> tuple[Model, State, float]:
+    """The model, where it starts, and the step's length."""
+    if name == "ant":
+        loaded = load(robot("ant"), allow_unsupported=True)
+        return loaded.model, loaded.state, loaded.timestep
+    model, state = SCENES["cube-toss" if name == "cube" else name](jax.random.key(SEED))
+    return model, state, 1e-3
+
+
+def seconds(programs: list[Callable], x: object) -> list[float]:
+    """CPU time of the cheapest call of each, in turns."""
+    best, begin = [float("inf")] * len(programs), time.process_time()
+    for _ in range(REPEATS):
+        for i, program in enumerate(programs):
+            start = time.process_time()
+            jax.block_until_ready(program(x))
+            best[i] = min(best[i], time.process_time() - start)
+        if time.process_time() - begin > PATIENCE:
+            break
+    return best
+
+
+def temporary(program: Any) -> int:
+    """Bytes that it reserves besides inputs and outputs."""
+    return int(program.memory_analysis().temp_size_in_bytes)
+
+
+def rows(name: str) -> list[dict]:
+    model, first, h = scene(name)
+    stepper = EulerImplicitLinearized(h, "ncp")
+    state, path = rollout(model, first, stepper, LEAD[name])
+    model = fit_capacity(model, state, stepper, STEPS)
+    _, path = jax.jit(lambda state: rollout(model, state, stepper, STEPS))(state)
+    iterations = float(path.report.solver.iterations.mean())
+
+    def loss(x: tuple, limit: int) -> jax.Array:
+        def one(position: jax.Array, velocity: jax.Array) -> jax.Array:
+            limited = replace(stepper, stop=Stop(max_iterations=limit))
+            start = replace(state, position=position, velocity=velocity)
+            return jnp.sum(rollout(model, start, limited, STEPS)[0].position ** 2)
+
+        return one(*x) if x[0].ndim == 2 else jnp.sum(jax.vmap(one)(*x))
+
+    def gradient(x: tuple, limit: int) -> Callable:
+        of = jax.value_and_grad(lambda x: loss(x, limit))
+        return jax.jit(of).lower(x).compile()
+
+    found = []
+    for copies in BATCHES:
+        x = (state.position, state.velocity)
+        if copies > 1:
+            noise = 1e-3 * jax.random.normal(jax.random.key(SEED), (copies, *x[1].shape))
+            x = (jnp.tile(x[0], (copies, 1, 1)), x[1] + noise)
+        forward = jax.jit(lambda x: loss(x, LIMITS[-1])).lower(x).compile()
+        backward = gradient(x, LIMITS[-1])
+        times = seconds([forward, backward], x)
+        memory = {f"memory {LIMITS[-1]}": temporary(backward)}
+        if copies == 1:
+            low = gradient(x, LIMITS[0])
+            memory[f"memory {LIMITS[0]}"] = temporary(low)
+        row = {"scene": name, "copies": copies, "forward": times[0], "gradient": times[1]}
+        row |= {"ratio": times[1] / times[0], "iterations": iterations} | memory
+        row["forward memory"] = temporary(forward)
+        print(row, flush=True)
+        found.append(row)
+    return found
+
+
+def keep(found: list[dict]) -> None:
+    old: list[dict] = []
+    if RESULTS.exists():
+        with RESULTS.open(newline="", encoding="utf-8") as file:
+            old += csv.DictReader(file)
+    kept = [row for row in old if row["scene"] != found[0]["scene"]] + found
+    kept.sort(key=lambda row: list(LEAD).index(row["scene"]))
+    with RESULTS.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, FIELDS)
+        writer.writeheader()
+        writer.writerows(kept)
+
+
+def write() -> None:
+    with RESULTS.open(newline="", encoding="utf-8") as file:
+        table = [
+            f"| {row['scene']} | {row['copies']} | {float(row['iterations']):.1f} | "
+            f"{1e6 * float(row['forward']) / STEPS:,.0f} | "
+            f"{1e6 * float(row['gradient']) / STEPS:,.0f} | {float(row['ratio']):.2f} | "
+            + " | ".join(
+                f"{float(row[name]) / 1e3:,.0f}" if row[name] else "–"
+                for name in ("forward memory", *(f"memory {n}" for n in LIMITS))
+            )
+            + " |"
+            for row in csv.DictReader(file)
+        ]
+    (HERE / "cost.md").write_text(
+        f"""# What reverse mode costs
+
+`python -m experiments.gradient_peers.cost` · gradient of {STEPS} steps, value included, in all
+initial positions and velocities; float32, `ncp`, one core, seed {SEED} · {platform.machine()},
+jax {jax.__version__}
+
+CPU times are of one step of all copies, memory what XLA reserves besides inputs and outputs.
+Wanted: a ratio of at most 1.5, and with a limit of {LIMITS[1]} iterations as much memory as with
+one of {LIMITS[0]}.
+
+| scene | copies | iterations | forward [µs] | gradient [µs] | ratio | memory, forward [kB] | \
+gradient, at most {LIMITS[0]} iterations [kB] | {LIMITS[1]} [kB] |
+|---|---|---|---|---|---|---|---|---|
+{chr(10).join(table)}
+""",
+        encoding="utf-8",
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("scenes", nargs="*", default=list(LEAD))
+    for name in parser.parse_args().scenes:
+        keep(rows(name))
+    write()
+
+
+if __name__ == "__main__":
+    main()

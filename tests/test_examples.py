@@ -1,0 +1,55 @@
+"""The examples of gradients through contact find what they look for."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.slow
+
+
+def test_bank_shot_comes_nearer() -> None:
+    from examples.bank_shot import GUESS, improved
+
+    throw, misses = jnp.asarray(GUESS), []
+    for _ in range(3):
+        throw, miss, path = improved(throw)
+        misses.append(float(miss))
+    assert misses[0] > 0.5
+    assert misses[-1] < 0.1 * misses[0]
+    assert path[:, :2].max() > 1.94  # it has been at both walls
+
+
+def test_friction_is_found_within_its_error() -> None:
+    from examples.friction_gradient import GUESS, NOISE, TRUTH, improved, path
+
+    clean = path(jnp.array(TRUTH))
+    recorded = clean + NOISE * jax.random.normal(jax.random.key(1), clean.shape)
+    parameters = jnp.array(GUESS)
+    for _ in range(8):
+        parameters, error, deviation = improved(parameters, recorded)
+    np.testing.assert_allclose(error, NOISE, rtol=0.2)
+    assert (np.abs(parameters - jnp.array(TRUTH)) < 4 * deviation).all()
+    assert 0 < deviation[0] < 0.01
+
+
+def test_a_juggled_ball_comes_back_to_its_height() -> None:
+    from examples.juggle import HEIGHT, RADIUS, juggled
+
+    path = juggled(bounces=3, iterations=2)
+    np.testing.assert_allclose(path[-1, 2], HEIGHT + RADIUS, atol=5e-3)
+    assert np.hypot(*path[-1, :2]) < 0.2
+
+
+@pytest.mark.long
+def test_a_push_gets_better() -> None:
+    from examples.push import STEPS, box, improved, pushed, start
+
+    goal = jnp.array([0.15, 0.05])
+    controls = jnp.tile(jnp.array([0.2, 0.0]), (STEPS, 1))
+    states, costs = pushed(start, controls), []
+    for _ in range(4):
+        states, controls, cost = improved(states, controls, goal)
+        costs.append(float(cost))
+    assert costs == sorted(costs, reverse=True)
+    assert np.linalg.norm(states.position[-1, box, :2] - goal) < 0.02
