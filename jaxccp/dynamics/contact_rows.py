@@ -116,9 +116,11 @@ def contact_terms(
     before: Float[Array, "nb 6"],
     free_velocity: Float[Array, "nb 6"],
     h: Float[Array, ""] | float,
+    curving: Float[Array, "nb 6"] | None = None,
 ) -> ContactTerms:
     """Those of a step of length ``h`` [s] that begins with the twists ``before``, zero for fixed
-    bodies, and ends with ``free_velocity`` without contact."""
+    bodies, and ends with ``free_velocity`` without contact; ``curving`` are the rates of the twists
+    of bodies on joints at constant rates of these, if they are to count."""
     topology, bodies = model.topology, contacts.bodies
     action, push = at_start(state, contacts), None
     jacobian = contact_jacobian(action, rolls=False)
@@ -133,7 +135,7 @@ def contact_terms(
     if topology.rebounds:
         action = at_impact(state, contacts, timed, -u_free, free_velocity, h)
         jacobian = push = contact_jacobian(action, topology.rolls)
-        turning = Turning.of(model, state, contacts, action, free_velocity, h)
+        turning = Turning.of(model, state, contacts, action, free_velocity, h, curving)
         begins, ends = (turning.twists(twist) for twist in (before, free_velocity))
         velocity, rebound = at_once(
             action,

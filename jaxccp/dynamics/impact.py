@@ -105,8 +105,8 @@ def at_impact(
 
 @dataclass(frozen=True)
 class Turning:
-    """How free bodies turn until they are hit, to first order; those on joints and tendons not at
-    all: how these move until then is left out."""
+    """How free bodies turn until they are hit, to first order, and how the twists of those on
+    joints change on account of the joints."""
 
     time: Float[Array, " c"]
     """Until each contact's impact [s]."""
@@ -114,6 +114,8 @@ class Turning:
     inertia: Float[Array, "nb 3 3"]
     """At the start of the step, world axes."""
     bodies: Int[Array, "c 2"]
+    curving: Float[Array, "nb 6"] | None = None
+    """Rates of the twists of bodies on joints at constant rates of these; None: left out."""
 
     @staticmethod
     def of(
@@ -123,11 +125,12 @@ class Turning:
         action: Action,
         free_velocity: Float[Array, "nb 6"],
         h: Float[Array, ""] | float,
+        curving: Float[Array, "nb 6"] | None = None,
     ) -> "Turning":
         """Of a step of length ``h`` [s] with these twists without contact."""
         spin = jnp.where(jnp.asarray(model.topology.untouched)[:, None], free_velocity[:, 3:], 0.0)
         inertia = world_inertia(model, quaternion.to_matrix(state.quaternion))
-        return Turning(h * action.delay, spin, inertia, contacts.bodies)
+        return Turning(h * action.delay, spin, inertia, contacts.bodies, curving)
 
     def twists(self, twist: Float[Array, "nb 6"]) -> Float[Array, "c 2 6"]:
         """Of the bodies of contacts once they have turned, their momenta being those of ``twist``
@@ -136,6 +139,8 @@ class Turning:
         lost = linear3.inverse(self.inertia) @ jnp.cross(self.spin, momentum)[:, :, None]
         rate = jnp.cross(self.spin, twist[:, 3:]) - lost[:, :, 0]
         change = jnp.pad(rate, ((0, 0), (3, 0)))
+        if self.curving is not None:
+            change = change + self.curving
         return twist[self.bodies] + self.time[:, None, None] * change[self.bodies]
 
     def back(self, rows: Float[Array, "c 2 w 3"]) -> Float[Array, "c 2 w 3"]:

@@ -67,13 +67,36 @@ def linearise(
     # After a step in reduced coordinates these are known, and need not be found from the poses.
     motion = tree_motion if stepper.reduces(model) else joint_motion
 
-    def near(change: Array, control: Array) -> tuple[Array, tuple[State, StepReport]]:
-        carry = replace(start, state=retract(model, start.state, change))
+    def near(pose: Array, velocity: Array, control: Array) -> tuple[Array, tuple]:
+        posed, faster = (
+            retract(model, start.state, jnp.concatenate([pose, change]))
+            for change in (still, velocity)
+        )
+        here = replace(
+            posed,
+            velocity=faster.velocity,
+            angular_velocity=faster.angular_velocity,
+            rotors=faster.rotors,
+            families=tuple(
+                replace(one, v=other.v)
+                for one, other in zip(posed.families, faster.families, strict=True)
+            ),
+        )
+        carry = replace(start, state=here)
         carry, report = cast(Stepper, stepper).advance(model, carry, force, control)
         after = carry.state
         way = difference_by(motion, model, jax.lax.stop_gradient(after), after)
         return way, (after, report)
 
-    still = jnp.zeros(2 * len(tangent_names(model)), state.position.dtype)
-    (A, B), (after, report) = jax.jacfwd(near, argnums=(0, 1), has_aux=True)(still, control)
-    return Linearisation(A, B, after, report)
+    still = jnp.zeros(len(tangent_names(model)), state.position.dtype)
+    _, along, (after, report) = jax.linearize(near, still, still, control, has_aux=True)
+    # Each by itself: what velocities and controls do leaves all that depends on poses as it is,
+    # and a zero that all columns share is computed once.
+    zeros = (still, still, jnp.zeros_like(control))
+    columns = [
+        jax.vmap(lambda one, k=k: along(*zeros[:k], one, *zeros[k + 1 :]), out_axes=1)(
+            jnp.eye(len(zero), dtype=still.dtype)
+        )
+        for k, zero in enumerate(zeros)
+    ]
+    return Linearisation(jnp.concatenate(columns[:2], axis=1), columns[2], after, report)

@@ -23,3 +23,6 @@ class Outcome:
     all impulses act at the start, and in maximal coordinates."""
     families: tuple[Float[Array, " nv"], ...] = ()
     """Velocities of the model's families after the impulses."""
+    turned: Float[Array, "nb 6"] | None = None
+    """What the momenta that late impulses add to bodies on joints are more than those of ``twist``,
+    since axes and bodies have turned until then; None where they are not looked at."""

@@ -23,6 +23,8 @@ TIGHT = Stop(atol=1e-13, max_iterations=2000)
 """What differences are taken of: a solver's tolerance is divided by their step lengths."""
 SOLVER = "newton"
 """Which gets there, whatever the scene; where the stepper names none."""
+ROLLING_SOLVER = "auto"
+"""The same where contacts resist spinning and rolling, which Newton does not take."""
 TOLERANCE = {64: 1e-6, 32: 1e-2}
 """Relative errors from which on a derivative counts as wrong, by precision."""
 BATCH = 64
@@ -62,7 +64,8 @@ def check_gradients(
         ValueError: for an unknown input, or a model whose state has no tangent coordinates
             (:func:`jaxccp.retract`).
     """
-    tight = replace(stepper, stop=TIGHT, solver=stepper.solver or SOLVER)
+    surest = ROLLING_SOLVER if model.topology.rolls else SOLVER
+    tight = replace(stepper, stop=TIGHT, solver=stepper.solver or surest)
     with jax.enable_x64(True):
         given = Setup.of(model, state)
         setup = (given.in_single() if precision == 32 else given).in_double()

@@ -37,8 +37,12 @@ def advance(model: Model, state: State, system: ReducedSystem, outcome: Outcome)
     momentum = system.mass.apply(outcome.twist) + system.bend
     if system.action.late:
         momentum = momentum.at[:, 3:].add(_overtaken(model, system, outcome))
-    bent = safe.divide(system.bend[:, :3], system.mass.mass[:, None])
+    mass = system.mass.mass[:, None]
+    bent = safe.divide(system.bend[:, :3], mass)
     velocity = outcome.twist[:, :3] + bent
+    if outcome.turned is not None:
+        momentum = momentum + outcome.turned
+        velocity = velocity + safe.divide(outcome.turned[:, :3], mass)
     spin = spin_of(model, after.quaternion, momentum[:, 3:])
     here = zip(after.families, outcome.families, strict=True)
     after = replace(after, families=tuple(replace(old, v=v) for old, v in here))

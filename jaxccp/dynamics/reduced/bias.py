@@ -39,25 +39,45 @@ def twist_rate(
     position: Float[Array, "nb 3"],
     velocity: Float[Array, " nv"],
 ) -> Float[Array, "nb 6"]:
-    """J̇ v of bodies on joints with the twists J v.
+    """J̇ v of bodies on joints with the twists J v."""
+    rate = velocity[:, None]
+    turning, shifting = (rate * part for part in _axis_rates(screws, velocity))
+    moves = jnp.asarray(screws.dofs.moves, position.dtype)
+    arm = position[:, None] - screws.origin
+    field = shifting + jnp.cross(jnp.broadcast_to(turning, arm.shape), arm)
+    linear = jnp.einsum("bv,bvi->bi", moves, field) + jnp.cross(twist[:, 3:], twist[:, :3])
+    return jnp.concatenate([linear, moves @ turning], axis=1)
+
+
+def jacobian_rate(
+    screws: Screws,
+    twist: Float[Array, "nb 6"],
+    position: Float[Array, "nb 3"],
+    velocity: Float[Array, " nv"],
+) -> Float[Array, "nb nv 6"]:
+    """J̇ of bodies on joints with the twists J v."""
+    turning, shifting = _axis_rates(screws, velocity)
+    arm = position[:, None] - screws.origin
+    flown = jnp.broadcast_to(twist[:, None, :3], arm.shape)
+    field = shifting + jnp.cross(jnp.broadcast_to(turning, arm.shape), arm)
+    field = field + jnp.cross(jnp.broadcast_to(screws.angular, arm.shape), flown)
+    moves = jnp.asarray(screws.dofs.moves, position.dtype)[:, :, None]
+    turned = jnp.broadcast_to(turning, arm.shape)
+    return moves * jnp.concatenate([field, turned], axis=-1)
+
+
+def _axis_rates(screws: Screws, velocity: Float[Array, " nv"]) -> tuple[Array, Array]:
+    """Rates of ``screws.angular`` and of ``screws.linear`` at a fixed point.
 
     The axis of a degree of freedom moves with what carries it, so that its velocity field changes
     by the cross product of the carrier's twist and its own (Featherstone, Rigid Body Dynamics
     Algorithms, 2008, section 2.9).
     """
-    dofs = screws.dofs
-    carried = jnp.asarray(dofs.before, position.dtype).T
-    rate = velocity[:, None]
-    spin = carried @ (rate * screws.angular)
+    carried = jnp.asarray(screws.dofs.before, velocity.dtype).T
+    spin = carried @ (velocity[:, None] * screws.angular)
     speed = jnp.einsum("ji,jik,i->jk", carried, screws.at(screws.origin), velocity)
-    turning = rate * jnp.cross(spin, screws.angular)
-    shifting = rate * (jnp.cross(spin, screws.linear) + jnp.cross(speed, screws.angular))
-
-    moves = jnp.asarray(dofs.moves, position.dtype)
-    arm = position[:, None] - screws.origin
-    field = shifting + jnp.cross(jnp.broadcast_to(turning, arm.shape), arm)
-    linear = jnp.einsum("bv,bvi->bi", moves, field) + jnp.cross(twist[:, 3:], twist[:, :3])
-    return jnp.concatenate([linear, moves @ turning], axis=1)
+    turning = jnp.cross(spin, screws.angular)
+    return turning, jnp.cross(spin, screws.linear) + jnp.cross(speed, screws.angular)
 
 
 def trust(

@@ -15,6 +15,7 @@ from jaxccp.dynamics.contact_rows import ContactUnits, contact_terms
 from jaxccp.dynamics.forces import total_force
 from jaxccp.dynamics.impact import Action
 from jaxccp.dynamics.outcome import Outcome
+from jaxccp.dynamics.reduced.approach import Approach
 from jaxccp.dynamics.reduced.bias import momentum_rate
 from jaxccp.dynamics.reduced.body_mass import BodyMass
 from jaxccp.dynamics.reduced.closing import Closing, close
@@ -67,6 +68,9 @@ class ReducedSystem:
     """Scalar rows that are in M̂."""
     beside: Rows | None
     """Scalar rows of joints that close loops and of tendons, on the bodies."""
+    approach: Approach | None
+    """How the trees move on until they are hit; None where nothing hits them late, or where loops
+    are closed, which then are hit as they are at the start of the step."""
     closing: Closing | None
     """Those of them that forbid motion, solved for; all else is at the velocities they leave."""
     topology: Topology = field(metadata={"static": True})
@@ -75,10 +79,13 @@ class ReducedSystem:
         """What the impulses ``lam`` lead to."""
         own, blocks = self.problem.cones.split(lam)
         velocity = transport_velocity = self._velocity(lam)
-        by_lever = None
+        by_lever = turned = None
         if self.action.late:
             transport_velocity = self._velocity(self.action.early(self.problem, lam))
             by_lever = self._velocity(self.action.lever_early(self.problem, lam))
+            if self.approach is not None:
+                late = self.h * (velocity - transport_velocity)
+                turned = self.approach.momentum(self.mass, self.twists(late), late)
         twist = self.twists(velocity)
         velocity = velocity[: self.velocities.count]
         resisted = self.compliant.jacobian[:, 0] @ velocity + self.compliant.bias
@@ -96,6 +103,7 @@ class ReducedSystem:
             self.units.to_world(blocks),
             by_lever,
             tuple(families),
+            turned,
         )
 
     def pulled(self, scalars: Float[Array, " s"]) -> Float[Array, "nb 6"]:
@@ -191,11 +199,33 @@ def assemble(
         twist = twist + loose.free
         before = loose.place(before, loose.gather(state.twist))
 
-    terms = contact_terms(model, state, contacts, before, twist, h)
-    touching = terms.rows(_on_all(velocities, loose, contacts, terms.jacobian), topology.rolls)
+    approach = curving = None
+    if topology.rebounds and dofs.jointed.any() and closing is None:
+        approach = Approach.of(moving, state.position, mass, velocities, velocity, h)
+        curving = approach.twist_rate(velocity)
+    terms = contact_terms(model, state, contacts, before, twist, h, curving)
+
+    time = h * terms.action.delay
+
+    def on_all(jacobian: tuple[Array, Array], roots: int) -> Float[Array, "c w k"]:
+        """Whitened rows of contacts on all velocities, then on loose bodies, if there are any; with
+        one ``root`` of M̂(τ)⁻¹ M̂ what contacts feel, with two of them what impulses do."""
+        sides = _rows_on_bodies(jacobian)
+        rows = velocities.along(sides, contacts.bodies)
+        if approach is None:
+            rows = velocities.whiten(rows)
+        else:
+            rows = velocities.whiten(rows + approach.along(sides, contacts.bodies, time))
+            for _ in range(roots):
+                rows = approach.whitened(rows, time)
+        if loose is None:
+            return rows
+        return jnp.concatenate([rows, loose.whiten(contacts, jacobian)], axis=2)
+
+    touching = terms.rows(on_all(terms.jacobian, 1), topology.rolls)
     felt = pushing = touching.whitened
     if terms.push is not None:
-        pushing = terms.in_units(_on_all(velocities, loose, contacts, terms.push), touching.units)
+        pushing = terms.in_units(on_all(terms.push, 2), touching.units)
     count, along = velocities.count, rows.jacobian[:, 0]
     whitened = jnp.concatenate([velocities.whiten(along), felt[..., :count].reshape(-1, count)])
     if closing is not None:
@@ -227,6 +257,7 @@ def assemble(
         h=h,
         compliant=compliant,
         beside=beside,
+        approach=approach,
         closing=closing,
         topology=topology,
     )
@@ -241,27 +272,18 @@ def effective_mass(
     return mass_matrix(moving, state.position, mass.mass, mass.inertia) + stiff.T @ along
 
 
-def _on_all(
-    velocities: Velocities,
-    loose: Loose | None,
-    contacts: Contacts,
-    jacobian: tuple[Array, Array],
-) -> Float[Array, "c w k"]:
-    """Whitened rows of contacts on all velocities, then on loose bodies, if there are any."""
-    rows = velocities.whiten(rows_of_contacts(velocities, contacts, jacobian))
-    if loose is None:
-        return rows
-    return jnp.concatenate([rows, loose.whiten(contacts, jacobian)], axis=2)
-
-
 def rows_of_contacts(
     velocities: Velocities, contacts: Contacts, jacobian: tuple[Array, Array]
 ) -> Float[Array, "c w nv"]:
     """Rows of contacts on the velocities of trees and families."""
+    return velocities.along(_rows_on_bodies(jacobian), contacts.bodies)
+
+
+def _rows_on_bodies(jacobian: tuple[Array, Array]) -> Float[Array, "c 2 w 6"]:
     linear, angular = jacobian
     sign = jnp.asarray([-1.0, 1.0], linear.dtype)[:, None, None]
     both = jnp.concatenate([jnp.broadcast_to(linear[:, None], angular.shape), angular], axis=-1)
-    return velocities.along(sign * both, contacts.bodies)
+    return sign * both
 
 
 def row_parts(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
