@@ -24,6 +24,10 @@ class Status(IntEnum):
     """A row that no impulse can move (zeros in N) has a velocity that the law forbids. The other
     rows are solved as if it had none, as far as the iteration limit allows. Rows that contradict
     each other are not found out: they end as MAX_ITERATIONS or STALLED."""
+    NOT_UNIQUE = 5
+    """Converged under Coulomb's law, but another solution may move otherwise: a contact carries a
+    load that pushes its surfaces together, so that it might as well be open (Painlevé); or, with
+    ``unique``, the shared loads of vanishing compliance were not found."""
 
 
 class DerivativeStatus(IntEnum):

@@ -13,6 +13,7 @@ from jaxccp.ccp.derivative.gradient import check_gradient, relaxation
 from jaxccp.ccp.feasible import admissible, contradiction
 from jaxccp.ccp.iteration import Progress, iterate
 from jaxccp.ccp.problem import Law, Problem
+from jaxccp.ccp.sharing import pushes_together, share, shareable, slides_redundantly
 from jaxccp.ccp.solution import DerivativeStatus, Solution, Statistics, Status
 from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import resolved
@@ -52,6 +53,7 @@ def solve(
     stop: Stop | None = None,
     gradient: Gradient = "always",
     beyond: Bool[Array, " c"] | None = None,
+    unique: bool = False,
 ) -> Solution:
     """Solve a cone complementarity problem; differentiable in every number of ``problem``.
 
@@ -70,6 +72,9 @@ def solve(
             :class:`jaxccp.Relaxed` gives one that feels what is about to happen.
         beyond: contacts that are left out of the problem, so that their impulses are zero, and have
             a part in the derivative alone.
+        unique: among the solutions of Coulomb's law that redundant contacts may have where they
+            slide, take the one of vanishing compliance (:mod:`jaxccp.ccp.sharing`), which depends
+            on neither solver nor guess. Does nothing with pyramids or rolling friction.
     """
     check_gradient(gradient)
     if law not in ("ccp", "ncp"):
@@ -91,15 +96,23 @@ def solve(
     stop = stop or Stop()
     tolerance, limit = stop.tolerance(solvable), jnp.asarray(stop.max_iterations, jnp.int32)
     best = iterate(solvable, algorithm, start, law, tolerance, limit, stop.history)
+    unique = unique and law == "ncp" and shareable(problem)
+    shared = jnp.asarray(True)
+    if unique:
+        # As it is kept, not as many products cost least: few factorisations are all that is done.
+        kept = replace(solvable, delassus=lax.stop_gradient(problem.delassus))
+        best, shared = _shared(kept, best, tolerance)
     feasible = contradiction(frozen, solvable, law) <= tolerance
     guarded = gradient == "converged"
     found = checkpoint_name(best.lam, IMPULSES)
-    lam = attach(law, problem, found, guarded, relaxation(gradient))
+    lam = attach(law, problem, found, guarded, relaxation(gradient), unique)
     valid = best.finite & (best.residual <= tolerance)
     failed = DerivativeStatus.ZERO if guarded else DerivativeStatus.INVALID
     right = jnp.asarray(DerivativeStatus.VALID, jnp.int32)
     derivative = jnp.where(valid, right, failed)
-    statistics = _statistics(frozen, best, tolerance, feasible, derivative)
+    if law == "ncp":
+        shared = shared & ~pushes_together(frozen, best.lam, tolerance)
+    statistics = _statistics(frozen, best, tolerance, feasible, shared, derivative)
     solved = lam, problem.velocity(lam)
     return Solution(*(cut(valid, solved) if guarded else solved), statistics)
 
@@ -109,8 +122,26 @@ def cut(valid: Bool[Array, ""], tree: _Tree) -> _Tree:
     return trees.where(valid, tree, lax.stop_gradient(tree))
 
 
+def _shared(problem: Problem, best: Progress, tolerance: Array) -> tuple[Progress, Array]:
+    """The best iterate with its loads shared, and whether that was done where it had to be."""
+    wanted = best.residual <= tolerance
+    wanted &= slides_redundantly(problem, best.lam, best.n_lam + problem.r, tolerance)
+    end = share(problem, best.lam, best.n_lam, tolerance, wanted)
+    residual = problem.residual(
+        end.lam, problem.corrected(end.n_lam + problem.r, "ncp"), problem.step_sizes()
+    )
+    done = replace(best, lam=end.lam, n_lam=end.n_lam, residual=jnp.max(residual, initial=0.0))
+    best = replace(trees.where(end.found, done, best), iterations=best.iterations + end.iterations)
+    return best, end.found | ~wanted
+
+
 def _statistics(
-    problem: Problem, best: Progress, tolerance: Array, feasible: Array, derivative: Array
+    problem: Problem,
+    best: Progress,
+    tolerance: Array,
+    feasible: Array,
+    unique: Array,
+    derivative: Array,
 ) -> Statistics:
     rho = problem.step_sizes()
     u = best.n_lam + problem.r
@@ -120,7 +151,8 @@ def _statistics(
     # The loop's own number: evaluated once more it may round to the other side of the tolerance.
     solved = best.residual <= tolerance
     stopped = jnp.where(best.done, Status.STALLED, Status.MAX_ITERATIONS)
-    finite = jnp.where(solved, Status.CONVERGED, stopped)
+    converged = jnp.where(unique, Status.CONVERGED, Status.NOT_UNIQUE)
+    finite = jnp.where(solved, converged, stopped)
     finite = jnp.where(feasible, finite, Status.INFEASIBLE)
     status = jnp.where(best.finite, finite, Status.NON_FINITE)
     return Statistics(

@@ -15,6 +15,7 @@ this, and z = λ − D ũ stays that of the solution: the derivative is that of 
 whose fixed point has this z.
 """
 
+from collections.abc import Callable
 from functools import partial
 
 import jax
@@ -26,6 +27,7 @@ from jaxccp.ccp.cones import Cones
 from jaxccp.ccp.derivative.gradient import Relaxed
 from jaxccp.ccp.derivative.linear import FixedPointSystem, solve_linear
 from jaxccp.ccp.derivative.linearization import projection_blocks, shear, sliding
+from jaxccp.ccp.operators.blocks import BlockDiagonal
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.math import safe
 
@@ -33,28 +35,37 @@ IMPULSES = "jaxccp_impulses"
 """Checkpoint name of every solution: the one thing of a step that is costly to compute again."""
 
 
-@partial(jax.custom_jvp, nondiff_argnums=(0, 3, 4))
+@partial(jax.custom_jvp, nondiff_argnums=(0, 3, 4, 5))
 def attach(
     law: Law,
     problem: Problem,
     lam: Float[Array, " n"],
     guarded: bool = False,
     relaxed: Relaxed | None = None,
+    unique: bool = False,
 ) -> Float[Array, " n"]:
     """``lam``, a solution of ``problem`` under ``law``, made differentiable in ``problem``.
 
     ``guarded``: a linear system of the derivative that cannot be solved counts as answered by 0.
     ``relaxed``: the derivative is that with rounded cones.
+    ``unique``: redundant contacts share loads as those of vanishing compliance do.
     """
     return lam
 
 
 @attach.defjvp
-def _attach_jvp(law: Law, guarded: bool, relaxed: Relaxed | None, primals: tuple, tangents: tuple):
+def _attach_jvp(
+    law: Law,
+    guarded: bool,
+    relaxed: Relaxed | None,
+    unique: bool,
+    primals: tuple,
+    tangents: tuple,
+):
     problem, lam = primals
     d_problem, _ = tangents
     # Through attach again, so that second derivatives see how λ moves with the problem.
-    lam = attach(law, problem, lam, guarded, relaxed)
+    lam = attach(law, problem, lam, guarded, relaxed, unique)
     frozen = lax.stop_gradient(problem)
     rho = frozen.step_sizes() if relaxed is None else frozen.normal_masses()
 
@@ -62,6 +73,7 @@ def _attach_jvp(law: Law, guarded: bool, relaxed: Relaxed | None, primals: tuple
         return cones if relaxed is None else relaxed.of(cones, rho)
 
     cones = rounded(problem.cones)
+    unique = unique and relaxed is None
     velocity, d_velocity = jax.jvp(lambda p: p.velocity(lam), (problem,), (d_problem,))
     velocity = problem.corrected(velocity, law)
     z = lam - rho * velocity
@@ -74,10 +86,46 @@ def _attach_jvp(law: Law, guarded: bool, relaxed: Relaxed | None, primals: tuple
     b = cones.add_normal(sheared.apply(d_velocity), d_shift)
     _, g = jax.jvp(lambda k: rounded(k).project(z), *given)
     complement, gain = projection_blocks(cones, z, rho)
+    if unique:
+        # In units in which what redundant rows yield is as long as x: the kernel's part of x that
+        # is least is then the one of vanishing compliance.
+        slides = jnp.any(slope != 0, axis=1)
+        unit = jnp.where(slides, jnp.sqrt(1.0 + cones.mu * cones.mu), 1.0)
+        unit = cones.spread(jnp.ones_like(cones.lo), lax.stop_gradient(unit))
+        complement, gain = complement.scaled(unit * unit), gain.scaled(unit)
     error = jnp.max(problem.residual(lam, velocity, rho), initial=0.0)
     error = safe.divide(error, problem.scale())
     system = FixedPointSystem(problem.delassus, complement, gain @ sheared, gain)
     coupled = sheared.apply(problem.delassus.apply(g))
     rhs = gain.apply(g / rho - coupled - b)
-    x = solve_linear(system, rhs, error, symmetric=law == "ccp", guarded=guarded)
-    return lam, g + gain.apply(x)
+    solve = partial(
+        solve_linear, error=error, symmetric=law == "ccp", guarded=guarded, redundant=unique
+    )
+    if unique:
+        return lam, g + gain.apply(_shared(problem, d_problem, lam, g, sheared, system, rhs, solve))
+    return lam, g + gain.apply(solve(system, rhs))
+
+
+def _shared(
+    problem: Problem,
+    d_problem: Problem,
+    lam: Array,
+    g: Array,
+    sheared: BlockDiagonal,
+    system: FixedPointSystem,
+    rhs: Array,
+    solve: Callable[[FixedPointSystem, Array], Array],
+) -> Array:
+    """x of A x = rhs with the part that A leaves open where loads are shared as those of vanishing
+    compliance are: λ/ρ = N y on rows that carry, so that there dλ/ρ = dN y − λ d(1/ρ) + N dy."""
+    gain, rho = system.right, lax.stop_gradient(problem).step_sizes()
+    y = gain.apply(solve(system, gain.apply(sheared.apply(lam / rho))))
+
+    def sunk(p: Problem) -> Array:
+        return p.delassus.apply(y) - lam / p.step_sizes()
+
+    _, d_sunk = jax.jvp(sunk, (problem,), (d_problem,))
+    # Any x that has the right part in the kernel's stead will do; A makes good for the rest of it.
+    local = system.complement.plus(system.left.scaled(1.0 / rho) @ gain, 0.0)
+    open_part = local.inverse().apply(gain.apply(sheared.apply(d_sunk - g / rho)))
+    return open_part + solve(system, rhs - system.apply(open_part))

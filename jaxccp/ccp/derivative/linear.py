@@ -18,6 +18,8 @@ from jaxccp.math import safe
 DENSE_ROWS = 192
 """Largest system of a derivative that is factorised; above, it is solved matrix-free."""
 REFINEMENTS = 4
+REGULAR, REDUNDANT = 0.6, 0.4
+"""Powers of the machine epsilon that the ridge is at least."""
 LOST = 1e-3
 """The relative residual of a guarded system from which on it counts as not solved."""
 
@@ -51,18 +53,20 @@ def solve_linear(
     error: Float[Array, ""],
     symmetric: bool,
     guarded: bool = False,
+    redundant: bool = False,
 ) -> Float[Array, " n"]:
     """A x = rhs, differentiable in both; a singular consistent system is solved on its range.
 
     ``error`` is what is known of A's entries: the relative residual of the solution it stems from.
-    ``guarded`` gives 0, with derivative 0 in both modes, where that fails.
+    ``guarded`` gives 0, with derivative 0 in both modes, where that fails. ``redundant``: what the
+    rounding of rhs leaves outside of A's range matters.
     """
     n = rhs.shape[0]
     if n == 0:
         return rhs
     frozen = lax.stop_gradient(system)
     if system.delassus.factor_rows <= DENSE_ROWS:
-        factors = frozen.factorised(_ridge(lax.stop_gradient(error)), symmetric)
+        factors = frozen.factorised(_ridge(lax.stop_gradient(error), redundant), symmetric)
         solve, transposed = (
             partial(_refine, inverse) for inverse in (factors.solve, factors.solve_transposed)
         )
@@ -75,13 +79,15 @@ def solve_linear(
     )
 
 
-def _ridge(error: Float[Array, ""]) -> Float[Array, ""]:
+def _ridge(error: Float[Array, ""], redundant: bool) -> Float[Array, ""]:
     """What is added to A's diagonal before it is factorised; refinement takes it out again.
 
     Directions weaker than the error of A itself are left out: at a solve that has not converged
-    the rows of redundant contacts may contradict each other.
+    the rows of redundant contacts may contradict each other. And the ridge divides what rounding
+    leaves of such contradictions: the more, the smaller it is, the less is left of weak directions.
     """
-    return jnp.maximum(error, float(jnp.finfo(error.dtype).eps ** 0.6))
+    power = REDUNDANT if redundant else REGULAR
+    return jnp.maximum(error, float(jnp.finfo(error.dtype).eps ** power))
 
 
 def _refine(inverse: Inverse, matvec: Callable[[Array], Array], b: Array) -> Array:

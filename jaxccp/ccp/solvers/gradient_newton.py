@@ -88,7 +88,7 @@ class GradientNewton(Solver):
         return _length(lax.fori_loop(0, self.power_iterations, longer, x))
 
     def step(self, task: Task, state: _State) -> _State:
-        state = self._descended(task, state)
+        state = self.descended(task, state)
         if not self._factorises(task.problem):
             return state
         due = (state.count % self.period == 0) | state.promising
@@ -99,7 +99,7 @@ class GradientNewton(Solver):
         double = jnp.finfo(problem.r.dtype).eps < 1e-10
         return bool(double) and problem.delassus.factor_rows <= self.largest
 
-    def _descended(self, task: Task, state: _State) -> _State:
+    def descended(self, task: Task, state: _State) -> _State:
         """After the gradient steps."""
         scaling = task.data
         offset = scaling.s * task.problem.r
@@ -134,7 +134,7 @@ class GradientNewton(Solver):
         """After Newton's step, if that is better."""
         problem, scaling = task.problem, task.data
         lam, n_lam = self.candidate(task, state)
-        after = _newton(task, lam, n_lam)
+        after = newton_step(task, lam, n_lam)
         n_after = problem.delassus.apply(after)
         residual = _residual(task, after, n_after)
         better = residual < self.decrease * jnp.minimum(state.best, _residual(task, lam, n_lam))
@@ -153,7 +153,7 @@ class GradientNewton(Solver):
         return task.data.s * state.x, state.n_x / task.data.s
 
 
-def _newton(task: Task, lam: Array, n_lam: Array) -> Array:
+def newton_step(task: Task, lam: Array, n_lam: Array) -> Array:
     """Where Newton's step on λ = Π_K(λ − ρ ũ) leads, projected on K.
 
     With e = Π_K(z) − λ the step is e + G x, [(I − J) + G S N G] x = G (e / ρ − S N e), as in the

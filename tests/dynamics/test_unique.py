@@ -1,0 +1,172 @@
+"""Motions that Coulomb's law alone leaves open: which it is depends on no solver and no guess."""
+
+from dataclasses import replace
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp.ccp import Cones, DenseDelassus, Problem, Status, Stop, solve
+from jaxccp.collision.redundancy import redundant
+from jaxccp.dynamics import EulerImplicitLinearized, rollout
+from jaxccp.model import Box, Material, Model, Plane, Sphere, State
+from jaxccp.scene import ModelBuilder
+from jaxccp.scene.billiards import billiards
+
+H, STEPS, MU = 2e-3, 40, 0.3
+HALF = (0.1, 0.12, 0.05)
+
+
+def sliding_box(far: bool = False) -> tuple[Model, State]:
+    builder = ModelBuilder()
+    builder.add_shape(0, Plane(), material=Material(friction=1.0))
+    surface = Material(friction=MU)
+    if far:
+        builder.add_solid(Box((0.1, 0.1, 0.1)), 50.0, surface, position=(9, 0, 0.1))
+    box = builder.add_solid(Box(HALF), 1.0, surface, position=(0, 0, HALF[2]), name="box")
+    model, state = builder.build(max_contacts=8 if far else 4)
+    return model, replace(
+        state,
+        velocity=state.velocity.at[box].set(jnp.array([2.0, 0.5, 0.0])),
+        angular_velocity=state.angular_velocity.at[box, 2].set(5.0),
+    )
+
+
+def foundation(steps: int) -> np.ndarray:
+    """(v_x, v_y, ω) of the box on an elastic foundation without any give: its load is linear in
+    place, a + b x + c y, and balances weight and friction, which acts half a box below its centre.
+    """
+    corners = np.array([(x, y) for x in (-1, 1) for y in (-1, 1)]) * HALF[:2]
+    inertia = (HALF[0] ** 2 + HALF[1] ** 2) / 3
+    v, angle = np.array([2.0, 0.5, 5.0]), 0.0
+    for _ in range(steps):
+        c, s = np.cos(angle), np.sin(angle)
+        x, y = (corners @ np.array([[c, s], [-s, c]])).T
+        linear = np.stack([np.ones(4), x, y], axis=1)
+        after = v
+        for _ in range(60):
+            slide = np.stack([after[0] - after[2] * y, after[1] + after[2] * x])
+            fx, fy = -MU * slide / np.linalg.norm(slide, axis=0)
+            balance = np.stack([np.ones(4), y + HALF[2] * fy, x + HALF[2] * fx])
+            load = linear @ np.linalg.solve(balance @ linear, [9.81 * H, 0.0, 0.0])
+            after = v + np.array([fx @ load, fy @ load, (x * fy - y * fx) @ load / inertia])
+        v, angle = after, angle + H * after[2]
+    return v
+
+
+def stepper(solver: str = "apgd", **settings) -> EulerImplicitLinearized:
+    return EulerImplicitLinearized(H, "ncp", solver, Stop(max_iterations=20_000), **settings)
+
+
+def planar(state: State) -> jax.Array:
+    return jnp.append(state.velocity[-1, :2], state.angular_velocity[-1, 2])
+
+
+@pytest.fixture(scope="module")
+def expected() -> np.ndarray:
+    return foundation(STEPS)
+
+
+@pytest.mark.parametrize("solver", ["apgd", "newton", "psor"])
+def test_a_box_slides_as_on_an_elastic_foundation(solver: str, expected: np.ndarray) -> None:
+    model, state = sliding_box()
+    final, path = rollout(model, state, stepper(solver), STEPS)
+    np.testing.assert_allclose(planar(final), expected, atol=1e-9)
+    assert not np.any(path.report.solver.status)
+
+
+def test_neither_copies_nor_far_bodies_nor_the_warm_start_matter(expected: np.ndarray) -> None:
+    model, state = sliding_box(far=True)
+    cold = stepper()
+
+    def run(speed: jax.Array) -> jax.Array:
+        start = replace(state, velocity=state.velocity.at[-1, 0].set(speed))
+
+        def after(now: State, _: None) -> tuple[State, None]:
+            return cold.step(model, now)[0], None
+
+        return planar(jax.lax.scan(after, start, None, STEPS)[0])
+
+    both = jax.jit(jax.vmap(run))(jnp.array([2.0, 1.0]))
+    np.testing.assert_allclose(both[0], expected, atol=1e-9)
+
+
+def test_derivatives_of_shared_loads() -> None:
+    """In velocities and friction, through steps that turn the box, against central differences."""
+    model, state = sliding_box()
+
+    @jax.jit
+    def run(x: jax.Array) -> jax.Array:
+        shapes = replace(model.shapes, friction=jnp.stack([jnp.ones_like(x[3]), x[3]]))
+        start = replace(
+            state,
+            velocity=state.velocity.at[-1, :2].set(x[:2]),
+            angular_velocity=state.angular_velocity.at[-1, 2].set(x[2]),
+        )
+        return planar(rollout(replace(model, shapes=shapes), start, stepper(), 8)[0])
+
+    x, step = jnp.array([2.0, 0.5, 5.0, MU]), 1e-4
+    steps = step * jnp.eye(4)
+    central = np.stack([(run(x + d) - run(x - d)) / (2 * step) for d in steps], axis=1)
+    slope = np.asarray(jax.jit(jax.jacrev(run))(x))
+    np.testing.assert_allclose(slope, central, atol=1e-6 * np.abs(central).max())
+
+
+def test_single_precision_shares_the_same_loads() -> None:
+    """Four contacts in a line below a block that slides across it: two freedoms press on them.
+    Springs in place of the contacts share the weight and its arm alike."""
+    arm = np.array([-0.3, -0.1, 0.1, 0.3])
+    stiffness = 3.0 / (2.0 + arm**2)  # that of a contact with these rows: ρ
+    linear = np.stack([np.ones(4), arm])
+    load = stiffness * (np.linalg.solve(linear * stiffness @ linear.T, [1.0, 0.1]) @ linear)
+    rows = np.zeros((4, 3, 3))
+    rows[:, 0, 0], rows[:, 0, 1], rows[:, 1, 2] = 1.0, arm, 1.0
+    rows = rows.reshape(12, 3)
+    velocity = rows @ [-1.0, -0.1, 2.0]
+    for dtype, tolerance in ((jnp.float64, 1e-9), (jnp.float32, 1e-4)):
+        none, bare = jnp.zeros(0, dtype), jnp.asarray(rows @ rows.T, dtype)
+        cones = Cones(none, none, jnp.full(4, 0.2, dtype))
+        problem = Problem(DenseDelassus(bare), jnp.asarray(velocity, dtype), cones)
+        run = jax.jit(partial(solve, problem, "apgd", law="ncp", unique=True))
+        for share in ([0.0] * 4, [0.4, 0.0, 0.6, 0.0]):
+            guess = jnp.zeros((4, 3), dtype).at[:, 0].set(jnp.asarray(share, dtype)).reshape(-1)
+            found = run(guess)
+            assert found.statistics.status == Status.CONVERGED
+            np.testing.assert_allclose(found.lam[::3], load, atol=tolerance)
+
+
+def test_painleve() -> None:
+    """A rod that slides on its tip, at 1 rad to the ground with μ = 2, and would lift off: it may
+    do that, or jam. A load that keeps it down has a status that says so."""
+    c, s = np.cos(1.0), np.sin(1.0)
+    matrix = jnp.array([[1 + 3 * c * c, 3 * s * c, 0], [3 * s * c, 1 + 3 * s * s, 0], [0, 0, 1.0]])
+    none, r = jnp.zeros(0), jnp.array([0.1, 1.0, 0.0])
+    problem = Problem(DenseDelassus(matrix), r, Cones(none, none, jnp.array([2.0])))
+    run = jax.jit(lambda guess: solve(problem, "apgd", guess, law="ncp"))
+    free, jammed = run(jnp.zeros(3)), run(-jnp.linalg.solve(matrix, r))
+    assert free.statistics.status == Status.CONVERGED and not np.any(free.lam)
+    assert jammed.statistics.status == Status.NOT_UNIQUE and jammed.lam[0] > 0.2
+    np.testing.assert_allclose(jammed.u, 0.0, atol=1e-8)
+
+
+@pytest.mark.parametrize(("restitution", "after"), [(1.0, (-1, 2, 2)), (0.0, (1, 1, 1))])
+def test_touching_cradle(restitution: float, after: tuple[int, int, int]) -> None:
+    """The first ball hits two that touch: Newton's law holds for the pair that meets at speed, and
+    the other stays closed, so that both struck balls move as one."""
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    ball = Material(restitution=restitution)
+    for x in (-0.2, 0.0, 0.2):
+        builder.add_solid(Sphere(0.1), 1.0, ball, position=(x, 0, 0))
+    model, state = builder.build(max_contacts=2)
+    state = replace(state, velocity=state.velocity.at[1, 0].set(1.0))
+    final, _ = rollout(model, state, replace(stepper(), unique=False), 1)
+    np.testing.assert_allclose(3 * final.velocity[1:, 0], after, atol=1e-7)
+
+
+def test_models_without_redundant_contacts_cost_nothing() -> None:
+    assert redundant(sliding_box()[0].topology)
+    pool, _ = billiards(jax.random.key(0))
+    assert not redundant(pool.topology) and not stepper().shares(pool)
+    assert not replace(stepper(), law="ccp").shares(sliding_box()[0])
