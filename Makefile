@@ -19,6 +19,10 @@ QUICK := test_layers.py math $(addprefix ccp/test_,cones.py bb.py delassus.py ad
 BIN   := .venv/bin
 STAMP := .venv/installed
 
+# Half of the time goes into compiling, and a fifth of that into malloc: mimalloc takes less. Where it is not
+# installed nothing is preloaded. (By shell, since make remembers which files there were before the installation.)
+FASTER = $(addprefix LD_PRELOAD=,$(shell ls $(CURDIR)/.venv/lib/python3*/site-packages/cmeel.prefix/lib/libmimalloc.so 2>/dev/null))
+
 .PHONY: demo test quick lint venv clean
 .DEFAULT_GOAL := test
 
@@ -26,10 +30,10 @@ demo: venv
 	$(DEMO)
 
 test: venv
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
+	$(FASTER) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 quick: venv
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(addprefix tests/,$(QUICK)) $(ARGS)
+	$(FASTER) $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(addprefix tests/,$(QUICK)) $(ARGS)
 
 lint: venv
 	$(BIN)/ruff check .

@@ -142,13 +142,19 @@ def share(
     return lax.while_loop(running, body, start)
 
 
-def pushes_together(
+def may_open(
     problem: Problem, lam: Float[Array, " n"], tolerance: Float[Array, ""]
 ) -> Bool[Array, ""]:
-    """Whether a contact carries a load although that brings its surfaces together, by more than
-    ``tolerance`` [m/s]: friction turns the bodies into each other more than the normal impulse
-    parts them (Painlevé). Without its impulse the contact would open, which obeys the law too."""
-    cones = problem.cones
+    """Whether contacts that carry loads could open instead, all others being as they are.
+
+    Where friction turns bodies into each other more than normal impulses part them (Painlevé), a
+    load brings its own surfaces together, by more than ``tolerance`` [m/s]. Without such loads the
+    contacts open; if that obeys Coulomb's law, to the same tolerance, it is another solution.
+    """
+    cones, rho = problem.cones, problem.step_sizes()
+    scalars, contacts = cones.split(lam)
     _, blocks = problem.delassus.blocks(cones.lo.shape[0], cones.width)
-    own = jnp.einsum("cj,cj->c", blocks[:, 0], cones.split(lam)[1])
-    return jnp.any(own < -tolerance)
+    jams = jnp.einsum("cj,cj->c", blocks[:, 0], contacts) < -tolerance
+    other = cones.join(scalars, jnp.where(jams[:, None], 0.0, contacts))
+    u = problem.corrected(problem.velocity(other), "ncp")
+    return jnp.any(jams) & (jnp.max(problem.residual(other, u, rho), initial=0.0) <= tolerance)

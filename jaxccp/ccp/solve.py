@@ -13,7 +13,7 @@ from jaxccp.ccp.derivative.gradient import check_gradient, relaxation
 from jaxccp.ccp.feasible import admissible, contradiction
 from jaxccp.ccp.iteration import Progress, iterate
 from jaxccp.ccp.problem import Law, Problem
-from jaxccp.ccp.sharing import pushes_together, share, shareable, slides_redundantly
+from jaxccp.ccp.sharing import may_open, share, shareable, slides_redundantly
 from jaxccp.ccp.solution import DerivativeStatus, Solution, Statistics, Status
 from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import resolved
@@ -111,7 +111,7 @@ def solve(
     right = jnp.asarray(DerivativeStatus.VALID, jnp.int32)
     derivative = jnp.where(valid, right, failed)
     if law == "ncp":
-        shared = shared & ~pushes_together(frozen, best.lam, tolerance)
+        shared = shared & ~may_open(frozen, best.lam, tolerance)
     statistics = _statistics(frozen, best, tolerance, feasible, shared, derivative)
     solved = lam, problem.velocity(lam)
     return Solution(*(cut(valid, solved) if guarded else solved), statistics)

@@ -9,11 +9,9 @@ import numpy as np
 import pytest
 
 from jaxccp.ccp import Cones, DenseDelassus, Problem, Status, Stop, solve
-from jaxccp.collision.redundancy import redundant
 from jaxccp.dynamics import EulerImplicitLinearized, rollout
 from jaxccp.model import Box, Material, Model, Plane, Sphere, State
 from jaxccp.scene import ModelBuilder
-from jaxccp.scene.billiards import billiards
 
 H, STEPS, MU = 2e-3, 40, 0.3
 HALF = (0.1, 0.12, 0.05)
@@ -56,8 +54,9 @@ def foundation(steps: int) -> np.ndarray:
     return v
 
 
-def stepper(solver: str = "apgd", **settings) -> EulerImplicitLinearized:
-    return EulerImplicitLinearized(H, "ncp", solver, Stop(max_iterations=20_000), **settings)
+def stepper(solver: str = "apgd") -> EulerImplicitLinearized:
+    stop = Stop(max_iterations=20_000)
+    return EulerImplicitLinearized(H, "ncp", solver, stop, unique=True)
 
 
 def planar(state: State) -> jax.Array:
@@ -163,10 +162,3 @@ def test_touching_cradle(restitution: float, after: tuple[int, int, int]) -> Non
     state = replace(state, velocity=state.velocity.at[1, 0].set(1.0))
     final, _ = rollout(model, state, replace(stepper(), unique=False), 1)
     np.testing.assert_allclose(3 * final.velocity[1:, 0], after, atol=1e-7)
-
-
-def test_models_without_redundant_contacts_cost_nothing() -> None:
-    assert redundant(sliding_box()[0].topology)
-    pool, _ = billiards(jax.random.key(0))
-    assert not redundant(pool.topology) and not stepper().shares(pool)
-    assert not replace(stepper(), law="ccp").shares(sliding_box()[0])

@@ -127,5 +127,6 @@ def _shared(
     _, d_sunk = jax.jvp(sunk, (problem,), (d_problem,))
     # Any x that has the right part in the kernel's stead will do; A makes good for the rest of it.
     local = system.complement.plus(system.left.scaled(1.0 / rho) @ gain, 0.0)
-    open_part = local.inverse().apply(gain.apply(sheared.apply(d_sunk - g / rho)))
+    inverse = jax.tree.map(lambda x: jnp.where(jnp.isfinite(x), x, 0.0), local.inverse())
+    open_part = inverse.apply(gain.apply(sheared.apply(d_sunk - g / rho)))
     return open_part + solve(system, rhs - system.apply(open_part))

@@ -194,7 +194,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
                 stop=self.stop,
                 gradient=self.gradient,
                 beyond=touching.beyond,
-                unique=self.shares(model),
+                unique=self.unique,
             )
             impulses = problem.impulses(solution.lam)
             gained = touching.stiff.velocities.unwhiten(impulses.whitened - known.whitened)

@@ -89,7 +89,7 @@ def solved(settings: Settings, step: Assembled, warm_start: WarmStart) -> tuple[
         stop=settings.stop,
         gradient=settings.gradient,
         beyond=step.beyond,
-        unique=settings.shares(step.model),
+        unique=settings.unique,
     )
     return solution, step.system.after(solution.lam)
 

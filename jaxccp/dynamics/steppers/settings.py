@@ -12,7 +12,6 @@ from jaxccp.ccp.solve import Stop
 from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import resolved
 from jaxccp.collision.contact_cache import WarmStart, cache_size, empty_warm_start, resized
-from jaxccp.collision.redundancy import redundant
 from jaxccp.dynamics import reduced
 from jaxccp.dynamics.smooth import SmoothMemory, empty_memory, resized_memory
 from jaxccp.model.model import Model
@@ -51,10 +50,10 @@ class ConeSettings:
     """``"converged"``: a step that has not converged has derivative zero in everything, the state
     before it included; see :func:`jaxccp.ccp.solve`. A :class:`jaxccp.Relaxed`: contacts that are
     about to close, open or slide are felt, and those at a distance."""
-    unique: bool | None = None
+    unique: bool = False
     """Under Coulomb's law: whether redundant contacts that slide share their load as those of
-    vanishing compliance do, so that the motion does not depend on solver and warm start. None: in
-    models where :func:`jaxccp.collision.redundancy.redundant` finds that there may be any."""
+    vanishing compliance do, so that the motion does not depend on solver and warm start
+    (:mod:`jaxccp.ccp.sharing`). A step may then take twice the time."""
 
     def __post_init__(self) -> None:
         if not self.h > 0:
@@ -62,12 +61,6 @@ class ConeSettings:
         check_gradient(self.gradient)
         if self.solver is not None:
             object.__setattr__(self, "solver", resolved(self.solver))
-
-    def shares(self, model: Model) -> bool:
-        """Whether redundant contacts are looked after."""
-        if self.law != "ncp":
-            return False
-        return redundant(model.topology) if self.unique is None else self.unique
 
     mean_velocity: ClassVar[bool] = False
     """Whether velocities between steps are the means over the steps before, so that they are those
