@@ -48,6 +48,8 @@ TOLERANCE = 1e-4
 """[m/s]"""
 NEWTON_STEPS = 4
 """Iterations of MJX's solver, with which it has converged."""
+LINE_SEARCH = 10
+"""Steps of its line search at most."""
 HERE = Path(__file__).resolve().parent
 
 
@@ -68,6 +70,14 @@ class Row:
     """Share of steps."""
     penetration: float | None = None
     """Largest at the end [m]."""
+
+
+def peer(path: Path) -> Any:
+    """MuJoCo's model, with one evaluation of the dynamics a step, as we have: the robots' files ask
+    for four, by RK4."""
+    model = mujoco.MjModel.from_xml_path(str(path))
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
+    return model
 
 
 def starts(model: Any, batch: int) -> tuple[np.ndarray, np.ndarray]:
@@ -107,7 +117,7 @@ def compiled(function: Callable, *args: object) -> tuple[Callable, float, int]:
 
 
 def ours(path: Path, batch: int) -> Row:
-    reference = mujoco.MjModel.from_xml_path(str(path))
+    reference = peer(path)
     loaded = load(path, allow_unsupported=True)
     place = jax.jit(jax.vmap(lambda q, v: loaded.layout.state(loaded.model, loaded.state, q, v)))
     state = place(*(jnp.asarray(x, float) for x in starts(reference, batch)))
@@ -148,8 +158,9 @@ def ours(path: Path, batch: int) -> Row:
 
 def theirs(path: Path, batch: int) -> Row:
     """MJX."""
-    reference = mujoco.MjModel.from_xml_path(str(path))
-    reference.opt.iterations = NEWTON_STEPS
+    reference = peer(path)
+    reference.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
+    reference.opt.iterations, reference.opt.ls_iterations = NEWTON_STEPS, LINE_SEARCH
     model = mjx.put_model(reference)
     qpos, qvel = (jnp.asarray(x, jnp.float32) for x in starts(reference, batch))
     blank = mjx.make_data(model)
@@ -176,7 +187,7 @@ def theirs(path: Path, batch: int) -> Row:
 
 def native(path: Path, solver: str) -> Row:
     """MuJoCo C, one copy after the other, with one of its solvers."""
-    model = mujoco.MjModel.from_xml_path(str(path))
+    model = peer(path)
     model.opt.solver = getattr(mujoco.mjtSolver, f"mjSOL_{solver.upper()}")
     data = mujoco.MjData(model)
     qpos, qvel = starts(model, 1)
