@@ -152,7 +152,8 @@ CASES = [random_case(seed, kind=kind) for kind in KINDS for seed in range(2)]
 def solved(shape: ConeType, law: Law) -> Solution:
     batch = stack([shaped(case.problem(), shape) for case in CASES])
     stop = Stop(atol=1e-9, max_iterations=20_000)
-    solution = jax.jit(jax.vmap(lambda problem: solve(problem, law=law, stop=stop)))(batch)
+    # On one of these problems APGD circles in some roundings; Auto goes on to other algorithms.
+    solution = jax.jit(jax.vmap(lambda problem: solve(problem, "auto", law=law, stop=stop)))(batch)
     assert np.all(np.asarray(solution.statistics.status) == Status.CONVERGED)
     return solution
 
