@@ -18,7 +18,6 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 os.environ["JAX_NUM_CPU_DEVICES"] = "1"
 if hasattr(os, "sched_setaffinity"):
@@ -27,6 +26,7 @@ if hasattr(os, "sched_setaffinity"):
 import jax
 import jax.numpy as jnp
 
+from experiments.gradient_peers.timing import seconds, temporary
 from experiments.throughput.scenes import robot
 from jaxccp import EulerImplicitLinearized, Model, State, Stop, fit_capacity, load, rollout
 from jaxccp.scene.library import SCENES
@@ -48,24 +48,6 @@ def scene(name: str) -> tuple[Model, State, float]:
         return loaded.model, loaded.state, loaded.timestep
     model, state = SCENES["cube-toss" if name == "cube" else name](jax.random.key(SEED))
     return model, state, 1e-3
-
-
-def seconds(programs: list[Callable], x: object) -> list[float]:
-    """CPU time of the cheapest call of each, in turns."""
-    best, begin = [float("inf")] * len(programs), time.process_time()
-    for _ in range(REPEATS):
-        for i, program in enumerate(programs):
-            start = time.process_time()
-            jax.block_until_ready(program(x))
-            best[i] = min(best[i], time.process_time() - start)
-        if time.process_time() - begin > PATIENCE:
-            break
-    return best
-
-
-def temporary(program: Any) -> int:
-    """Bytes that it reserves besides inputs and outputs."""
-    return int(program.memory_analysis().temp_size_in_bytes)
 
 
 def rows(name: str) -> list[dict]:
@@ -96,7 +78,7 @@ def rows(name: str) -> list[dict]:
             x = (jnp.tile(x[0], (copies, 1, 1)), x[1] + noise)
         forward = jax.jit(lambda x: loss(x, LIMITS[-1])).lower(x).compile()
         backward = gradient(x, LIMITS[-1])
-        times = seconds([forward, backward], x)
+        times = seconds([forward, backward], x, time.process_time, REPEATS, PATIENCE)
         memory = {f"memory {LIMITS[-1]}": temporary(backward)}
         if copies == 1:
             low = gradient(x, LIMITS[0])

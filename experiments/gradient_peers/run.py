@@ -13,7 +13,6 @@ import csv
 import os
 import time
 from pathlib import Path
-from typing import Any
 
 os.environ["JAX_NUM_CPU_DEVICES"] = "1"
 if hasattr(os, "sched_setaffinity"):
@@ -26,6 +25,7 @@ import numpy as np
 from experiments.gradient_peers.engines import ENGINES
 from experiments.gradient_peers.problems import PROBLEMS, Problem
 from experiments.gradient_peers.report import write
+from experiments.gradient_peers.timing import seconds, temporary
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.csv"
@@ -50,25 +50,6 @@ def compiled(function, x):
     start = time.process_time()
     program = jax.jit(function).lower(x).compile()
     return program, time.process_time() - start
-
-
-def temporary(program: Any) -> int:
-    """Bytes that it reserves besides inputs and outputs."""
-    return int(program.memory_analysis().temp_size_in_bytes)
-
-
-def seconds(programs, x) -> list[float]:
-    """Of the fastest call of each, in turns."""
-    best = [np.inf] * len(programs)
-    begin = time.perf_counter()
-    for _ in range(REPEATS):
-        for i, program in enumerate(programs):
-            start = time.perf_counter()
-            jax.block_until_ready(program(x))
-            best[i] = min(best[i], time.perf_counter() - start)
-        if time.perf_counter() - begin > PATIENCE:
-            break
-    return best
 
 
 def differences(program, x: np.ndarray, length: float) -> np.ndarray:
@@ -98,7 +79,7 @@ def rows(problem: Problem, engine: str) -> list[dict]:
             row["note"] = f"{type(error).__name__}: {str(error).splitlines()[0]}"
             continue
         slopes = np.asarray(program(x))
-        times = seconds((value, program), x)
+        times = seconds((value, program), x, time.perf_counter, REPEATS, PATIENCE)
         row |= {
             "own": min(worst(slopes, one) for one in own),
             "secant": worst(wide, truth),
