@@ -1,18 +1,37 @@
 """Static tables that compare by what is in them, so that a model built again compiles nothing."""
 
+from collections.abc import Callable
 from dataclasses import fields
-from functools import cached_property
-from typing import Any
+from functools import cached_property, wraps
+from typing import Any, TypeVar
 
 import numpy as np
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+def cached_table(table: Callable[[S], T]) -> cached_property[T]:
+    """A table of indices that a :class:`ByContent` derives from its fields, made once."""
+
+    @wraps(table)
+    def narrow(owner: S) -> T:
+        return _narrow(table(owner))
+
+    return cached_property(narrow)
 
 
 class ByContent:
     """Equality and hash from the fields of a frozen dataclass, arrays included.
 
     Subclasses are declared with ``@dataclass(frozen=True, eq=False)``, whose own comparison knows
-    nothing of arrays.
+    nothing of arrays. Whole numbers are held in 32 bits: jax remembers what it made of an array
+    of 64 bits under one setting of ``jax_enable_x64`` and would hand it out under the other.
     """
+
+    def __post_init__(self) -> None:
+        for one in fields(self):  # type: ignore[arg-type]
+            object.__setattr__(self, one.name, _narrow(getattr(self, one.name)))
 
     @cached_property
     def content(self) -> tuple:
@@ -33,6 +52,15 @@ class ByContent:
             return NotImplemented
         assert isinstance(other, ByContent)
         return self._hash == other._hash and self.content == other.content
+
+
+def _narrow(value: Any) -> Any:
+    """The value with its arrays of 64 bit integers, also those in tuples, in 32 bits."""
+    if isinstance(value, np.ndarray) and value.dtype == np.int64:
+        return value.astype(np.int32)
+    if type(value) is tuple:
+        return tuple(_narrow(part) for part in value)
+    return value
 
 
 def _hashable(value: Any) -> Any:

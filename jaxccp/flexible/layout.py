@@ -1,11 +1,10 @@
 """What is fixed about a body of elements: which coordinates are held, and where its frames are."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from jaxccp.content import ByContent
+from jaxccp.content import ByContent, cached_table
 
 FEWEST_TILES, LEAST_TILE = 3, 12
 """Fewer tiles than these are factored as one matrix; smaller ones cost as much."""
@@ -35,7 +34,7 @@ class Layout(ByContent):
     skin: np.ndarray | None = None
     """Frames of the patches by which the body is drawn [k 4]; as :attr:`jaxccp.Family.skin`."""
 
-    @cached_property
+    @cached_table
     def free(self) -> np.ndarray:
         """Component that each velocity moves, counted row by row [nv]."""
         every = np.arange(self.held.size).reshape(self.held.shape)
@@ -43,13 +42,13 @@ class Layout(ByContent):
             every = every[self.order]
         return every[~self.held.reshape(-1)[every]]
 
-    @cached_property
+    @cached_table
     def columns(self) -> np.ndarray:
         """The velocities that move each frame [nf w]; nv for one that is held."""
         rows = np.stack([self.frames, *(rows for _, rows in self.slopes)], axis=1)
         return self._numbers(rows)
 
-    @cached_property
+    @cached_table
     def places(self) -> np.ndarray:
         """The velocity of each component of each element's coordinates [e 3k]; nv for one held."""
         return self._numbers(self.rows)
@@ -58,14 +57,14 @@ class Layout(ByContent):
         components = 3 * rows[:, :, None] + np.arange(3)
         return self.number[components.reshape(len(rows), -1)]
 
-    @cached_property
+    @cached_table
     def number(self) -> np.ndarray:
         """The velocity of each component [3n]; nv for one that is held."""
         table = np.full(self.held.size, len(self.free))
         table[self.free] = np.arange(len(self.free))
         return table
 
-    @cached_property
+    @cached_table
     def tiles(self) -> tuple[int, int]:
         """How many tiles of which width make all matrices block tridiagonal; one where the band is
         not narrow."""
@@ -76,7 +75,7 @@ class Layout(ByContent):
         width = max(width, LEAST_TILE)
         return (-(-count // width), width) if count >= FEWEST_TILES * width else (1, count)
 
-    @cached_property
+    @cached_table
     def tile_entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Tile, row and column [e 3k 3k] of each entry of the elements' matrices, a tile being the
         left and the own one side by side; a tile beyond the last for entries that are in none."""

@@ -1,11 +1,10 @@
 """The degrees of freedom in reduced coordinates, and the bodies that each of them moves."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
-from jaxccp.content import ByContent
+from jaxccp.content import ByContent, cached_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +44,7 @@ class Dofs(ByContent):
         """The number of degrees of freedom, nv."""
         return self.moves.shape[1]
 
-    @cached_property
+    @cached_table
     def covers(self) -> np.ndarray:
         """Mask: the second degree of freedom moves every body that the first one moves [nv nv].
 

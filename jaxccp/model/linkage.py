@@ -1,13 +1,12 @@
 """Tables of joints, axes and actuators: numbers that can be differentiated, and static facts."""
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import jax
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxccp.content import ByContent
+from jaxccp.content import ByContent, cached_table
 from jaxccp.model.joints.axis import Motion
 from jaxccp.model.routing import Routing
 from jaxccp.names import index
@@ -55,7 +54,7 @@ class Linkage(ByContent):
     bounded: np.ndarray
     """Mask of the servos whose force has a limit."""
 
-    @cached_property
+    @cached_table
     def place(self) -> tuple[np.ndarray, np.ndarray]:
         """The joint that each axis belongs to, and its slot there [na, na]."""
         joints, places = np.nonzero(self.slots < len(self.axes))
@@ -67,7 +66,7 @@ class Linkage(ByContent):
         """The joint that each axis belongs to [na]."""
         return self.place[0]
 
-    @cached_property
+    @cached_table
     def bilateral(self) -> tuple[np.ndarray, np.ndarray]:
         """Joint of each forbidden motion, and its number among the six of the joint, of which the
         first belong to the axes; there are 6 nj − na."""
@@ -75,18 +74,18 @@ class Linkage(ByContent):
         joints, columns = np.nonzero(np.arange(6) >= free[:, None])
         return joints, columns
 
-    @cached_property
+    @cached_table
     def loops(self) -> np.ndarray:
         """Joints that close loops."""
         return np.setdiff1d(np.arange(len(self.joints)), self.tree[0])
 
-    @cached_property
+    @cached_table
     def closing(self) -> np.ndarray:
         """Scalar rows that forbid motion, but for those of joints in trees."""
         tendons = np.arange(len(self.bilateral[0]), self.forbidden)
         return np.concatenate([np.flatnonzero(np.isin(self.bilateral[0], self.loops)), tendons])
 
-    @cached_property
+    @cached_table
     def beside(self) -> np.ndarray:
         """Scalar rows of joints that close loops and of tendons, beginning with ``closing``."""
         return np.flatnonzero(np.isin(self.row_owner, [*self.loops, len(self.joints)]))
@@ -107,14 +106,14 @@ class Linkage(ByContent):
         """The number of scalar rows."""
         return len(self.row_owner)
 
-    @cached_property
+    @cached_table
     def row_owner(self) -> np.ndarray:
         """Joint of each scalar row; the number of joints for a row along a tendon."""
         along = self._row_coordinate[len(self.bilateral[0]) :]
         tendons = np.full(len(self.routing.tendons), len(self.joints))
         return np.concatenate([self.bilateral[0], np.concatenate([self.owner, tendons])[along]])
 
-    @cached_property
+    @cached_table
     def row_tendon(self) -> np.ndarray:
         """Tendon of each scalar row; the number of tendons for a row that belongs to a joint."""
         tendon = self._row_coordinate - len(self.axes)
@@ -126,7 +125,7 @@ class Linkage(ByContent):
         tendons = np.append(np.any(bodies[self.routing.bodies], axis=1), False)
         return joints[self.row_owner] | tendons[self.row_tendon]
 
-    @cached_property
+    @cached_table
     def row_sense(self) -> np.ndarray:
         """1 for each scalar row whose velocity is q̇, -1 for upper limits, where it is −q̇."""
         first = len(self.bilateral[0]) + sum(
@@ -136,7 +135,7 @@ class Linkage(ByContent):
         sense[first : first + len(self.upper)] = -1
         return sense
 
-    @cached_property
+    @cached_table
     def _row_coordinate(self) -> np.ndarray:
         """Coordinate that each scalar row acts along; -1 for the forbidden motions of joints."""
         limited = (self.lower, self.upper, self.balls)
@@ -146,7 +145,7 @@ class Linkage(ByContent):
             int
         )
 
-    @cached_property
+    @cached_table
     def equalities(self) -> np.ndarray:
         """Mask of the scalar rows that are equalities; the others have bounds."""
         bounded = sum(map(len, (self.lower, self.upper, self.balls, self.dry_friction)))

@@ -1,14 +1,13 @@
 """The mechanical model: its numbers are leaves of a pytree, its topology is static."""
 
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Literal
 
 import jax
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jaxccp.content import ByContent
+from jaxccp.content import ByContent, cached_table
 from jaxccp.model.dofs import Dofs, dofs
 from jaxccp.model.family import Family
 from jaxccp.model.fluid import Fluid
@@ -102,7 +101,7 @@ class Topology(ByContent):
         pairs = (*self.pairs, *(self.smooth.pairs if self.smooth else ()))
         return tuple(group for group in pairs if group.broad != "all-pairs")
 
-    @cached_property
+    @cached_table
     def dofs(self) -> Dofs:
         """Degrees of freedom in reduced coordinates."""
         linkage = self.linkage
@@ -110,14 +109,14 @@ class Topology(ByContent):
         jointed = self.free & ~self.loose
         return dofs(linkage.bodies, linkage.owner, ball, linkage.tree, jointed)
 
-    @cached_property
+    @cached_table
     def untouched(self) -> np.ndarray:
         """Mask of the rigid bodies that move and that no joint and no tendon touches [nb]."""
         touched = np.zeros(len(self.bodies), bool)
         touched[self.linkage.bodies] = touched[self.linkage.routing.bodies] = True
         return self.free & ~touched
 
-    @cached_property
+    @cached_table
     def loose(self) -> np.ndarray:
         """Mask of the rigid bodies that no joint and no tendon touches, where all rigid bodies
         together have more than :data:`DENSE` degrees of freedom: their masses are kept apart [nb].

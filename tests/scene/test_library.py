@@ -1,10 +1,14 @@
 """Every built-in scene, whatever is added to the registry: sound, seeded, in both precisions."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.extend.core import ClosedJaxpr
 
+from jaxccp import EulerImplicitLinearized, rollout
 from jaxccp.collision.detect import detect
 from jaxccp.dynamics.smooth import smooth_contacts
 from jaxccp.model import Model, State
@@ -55,3 +59,22 @@ def test_same_scene_in_single_precision(copies: tuple[str, Model, State]) -> Non
         assert not any(leaf.dtype == jnp.float64 for leaf in jax.tree.leaves((model, single)))
     for field in MOTION:
         np.testing.assert_allclose(getattr(single, field), getattr(double, field)[1], atol=1e-5)
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_both_precisions_in_one_process(name: str) -> None:
+    stepper = EulerImplicitLinearized(1e-3, "ncp")
+    model, state = SCENES[name](KEY)
+
+    def program(model: Model, state: State) -> ClosedJaxpr:
+        return jax.make_jaxpr(lambda *given: rollout(*given, stepper, 2))(model, state)
+
+    # Held for as long as the second is made: jax would hand out the constants of the first.
+    double = program(model, state)
+    with jax.enable_x64(False):
+        single = program(*jax.tree.map(in_single, (model, state)))
+    assert "f64" in str(double) and not re.search("[fi]64", str(single))
+
+
+def in_single(leaf: jax.Array) -> jax.Array:
+    return leaf.astype(jnp.float32) if leaf.dtype == jnp.float64 else leaf

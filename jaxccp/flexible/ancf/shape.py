@@ -1,13 +1,12 @@
 """Shape functions of continuum elements, from monomials and what the nodes know of them."""
 
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import product
 
 import numpy as np
 from jaxtyping import Float
 
-from jaxccp.content import ByContent
+from jaxccp.content import ByContent, cached_table
 
 Rule = tuple[Float[np.ndarray, "p 3"], Float[np.ndarray, " p"]]
 """Points and weights of an integral over the cube (−1, 1)³."""
@@ -29,12 +28,12 @@ class Shape(ByContent):
     section: bool = False
     """A beam: what Poisson's ratio couples is looked at on the axis only, lest it locks."""
 
-    @cached_property
+    @cached_table
     def exponents(self) -> np.ndarray:
         """Of each monomial in x, y, z [k 3]."""
         return np.array([[_power(one, axis) for axis in "xyz"] for one in self.monomials.split()])
 
-    @cached_property
+    @cached_table
     def orders(self) -> np.ndarray:
         """How often each vector coordinate is a derivative by x, y, z [k 3]."""
         own = [[part.count(axis) for axis in "xyz"] for part in self.derivatives]
@@ -45,7 +44,7 @@ class Shape(ByContent):
         """k, the number of vector coordinates."""
         return len(self.orders)
 
-    @cached_property
+    @cached_table
     def _basis(self) -> np.ndarray:
         """Coefficients of the monomials in each shape function [k k]."""
         places = np.repeat(np.array(self.nodes), len(self.derivatives), axis=0)
