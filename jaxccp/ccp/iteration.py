@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
 from jaxccp.math import safe
-from jaxccp.math.batching import when
+from jaxccp.math.batching import anywhere, when
 
 INEXACTNESS, LEAST = 3.0, 0.01
 """Under Coulomb's law the convex problem of the moment is solved until its residual is below this
@@ -120,13 +120,18 @@ def _turn(solver: Solver, task: Task, law: Law, last: Array, start: Progress) ->
         more = (now.residual > tolerance) & (now.iterations < last)
         return more & now.finite & ~now.done
 
+    def unfinished(loop: _Loop) -> Array:
+        return anywhere(running(loop))
+
     def body(loop: _Loop) -> _Loop:
         now, before = shifted(loop.shift), loop.progress
         algorithm = solver.step(now, loop.algorithm)
         lam, n_lam = solver.candidate(now, algorithm)
         residual, shift = _law_residual(problem, rho, lam, n_lam, law)
         done = solver.done(now, algorithm)
-        better = residual < before.residual
+        # Of a batch some are done before others: theirs is what they had then.
+        going = running(loop)
+        better = going & (residual < before.residual)
         inexactness, stale = loop.inexactness, jnp.where(better, 0, loop.stale)
         if shifts:
             renew = done | (_worst(now.problem, rho, lam, n_lam) <= inexactness * residual)
@@ -140,10 +145,10 @@ def _turn(solver: Solver, task: Task, law: Law, last: Array, start: Progress) ->
             jnp.where(better, lam, before.lam),
             jnp.where(better, n_lam, before.n_lam),
             jnp.where(better, residual, before.residual),
-            before.iterations + 1,
-            jnp.isfinite(residual),
-            done,
-            _recorded(before.history, before.iterations + 1, residual),
+            before.iterations + going,
+            jnp.where(going, jnp.isfinite(residual), before.finite),
+            jnp.where(going, done, before.done),
+            _recorded(before.history, before.iterations + 1, residual, going),
         )
         return _Loop(algorithm, shift, inexactness, stale, progress)
 
@@ -157,7 +162,7 @@ def _turn(solver: Solver, task: Task, law: Law, last: Array, start: Progress) ->
         jnp.int32(0),
         replace(start, done=jnp.asarray(False)),
     )
-    return lax.while_loop(running, body, begun).progress
+    return lax.while_loop(unfinished, body, begun).progress
 
 
 def _law_residual(
@@ -173,5 +178,7 @@ def _worst(problem: Problem, rho: Array, lam: Array, n_lam: Array) -> Array:
     return jnp.max(problem.residual(lam, n_lam + problem.r, rho), initial=0.0)
 
 
-def _recorded(history: Array, at: Array, residual: Array) -> Array:
-    return history.at[at].set(residual, mode="drop") if history.shape[0] else history
+def _recorded(history: Array, at: Array, residual: Array, going: Array | bool = True) -> Array:
+    if not history.shape[0]:
+        return history
+    return history.at[jnp.where(going, at, len(history))].set(residual, mode="drop")

@@ -1,4 +1,4 @@
-"""A branch that is skipped under ``vmap`` too, where ``lax.cond`` computes both of its branches."""
+"""What is to be compiled otherwise under ``vmap``: branches, and products of short vectors."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -7,11 +7,14 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.custom_batching import custom_vmap
-from jaxtyping import Array, Bool
+from jaxtyping import Array, Bool, Float
 
 from jaxccp.math import trees
 
 _Tree = TypeVar("_Tree")
+
+SHORT = 32
+"""Terms of the longest sum that XLA for CPUs leaves whole; longer ones become several loops."""
 
 
 def when(flag: Bool[Array, ""], change: Callable[[], _Tree], otherwise: _Tree) -> _Tree:
@@ -53,3 +56,20 @@ def _(size: int, batched: list, flag: Array, yes: _Tree, no: _Tree) -> tuple[_Tr
 
     chosen = jax.vmap(trees.where, axes, axis_size=size)(flag, yes, no)
     return chosen, jax.tree.map(lambda _: True, chosen)
+
+
+@custom_vmap
+def inner(a: Float[Array, " n"], b: Float[Array, " n"]) -> Float[Array, ""]:
+    """aᵀ b. Under ``vmap`` it is part of the loops around it, where a library would be called for
+    each vector of the batch."""
+    return a @ b
+
+
+@inner.def_vmap
+def _(size: int, batched: list[bool], a: Array, b: Array) -> tuple[Array, bool]:
+    del size, batched
+    terms = a * b
+    count = terms.shape[-1]
+    parts = [terms[..., i : i + SHORT] for i in range(0, count, SHORT)]
+    total = jnp.zeros(terms.shape[:-1], terms.dtype)
+    return sum((jnp.sum(part, axis=-1) for part in parts), total), True

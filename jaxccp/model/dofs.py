@@ -55,6 +55,18 @@ class Dofs(ByContent):
         order = np.arange(self.count)
         return whole & (~whole.T | (order <= order[:, None]))
 
+    @cached_table
+    def child(self) -> np.ndarray:
+        """The body that the axis of each degree of freedom places [nv]."""
+        count = np.sum(self.moves, axis=1)
+        return np.argmin(np.where(self.moves, count[:, None], count.max(initial=0) + 1), axis=0)
+
+    @cached_table
+    def within(self) -> np.ndarray:
+        """Mask: the second degree of freedom moves what the first one places, but not the axis of
+        the first one; the two are of one joint, or one root [nv nv]."""
+        return self.moves[self.child] & ~self.before.T
+
     @property
     def jointed(self) -> np.ndarray:
         """Mask of the bodies that are in one of ``trees`` [nb]."""

@@ -129,10 +129,13 @@ def project_coulomb(x: Float[Array, "c 3"], mu: Float[Array, " c"]) -> Float[Arr
     Tasora & Anitescu, "A matrix-free cone complementarity approach", CMAME 200 (2011), eq. 34.
     """
     normal, tangent = x[:, 0], x[:, 1:]
-    length = safe.norm(tangent)
-    along = (normal + mu * length) / (1.0 + mu * mu)
+    # Products with reciprocals, which are few: compiled programs compute products where they need
+    # them, but quotients and roots in loops of their own.
+    reciprocal, scale = safe.reciprocal_norm(tangent), 1.0 / (1.0 + mu * mu)
+    length = jnp.sum(tangent * tangent, axis=1) * reciprocal
+    along = (normal + mu * length) * scale
     surface = jnp.concatenate(
-        [along[:, None], (safe.divide(mu * along, length))[:, None] * tangent], axis=1
+        [along[:, None], (mu * along * reciprocal)[:, None] * tangent], axis=1
     )
     inside, polar = regions(normal, length, mu)
     return jnp.where(inside[:, None], x, jnp.where(polar[:, None], 0.0, surface))

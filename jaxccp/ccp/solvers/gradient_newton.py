@@ -13,7 +13,11 @@ from jaxccp.ccp.derivative.linearization import projection_blocks, shear, slidin
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.scaling import Scaling, row_scaling
 from jaxccp.ccp.solver import Solver, Task
-from jaxccp.math.batching import when
+from jaxccp.math.batching import inner, when
+
+INERTIA = 3.0
+"""The k-th step since the extrapolation started anew is extrapolated by k / (k + 3): Nesterov's
+sequence to first order (Chambolle & Dossal, J. Optim. Theory Appl. 166, 2015), without its roots."""
 
 
 @jax.tree_util.register_dataclass
@@ -25,7 +29,8 @@ class _State:
     """S N λ of them."""
     y: Float[Array, " n"]
     """The extrapolated point that the next gradient is taken at."""
-    theta: Float[Array, ""]
+    age: Float[Array, ""]
+    """Gradient steps since the extrapolation last started anew."""
     lipschitz: Float[Array, ""]
     """An estimate of the largest eigenvalue of S N S, from below."""
     count: Int[Array, ""]
@@ -75,9 +80,10 @@ class GradientNewton(Solver):
 
     def init(self, task: Task, lam: Array, n_lam: Array) -> _State:
         x, n_x = task.data.point(lam, n_lam)
-        one = jnp.ones((), lam.dtype)
+        far = jnp.full((), jnp.inf, lam.dtype)
         lipschitz = self._estimate(task, n_x + task.data.s * task.problem.r)
-        return _State(x, n_x, x, one, lipschitz, jnp.int32(0), jnp.inf * one, jnp.asarray(False))
+        none = jnp.zeros((), lam.dtype)
+        return _State(x, n_x, x, none, lipschitz, jnp.int32(0), far, jnp.asarray(False))
 
     def _estimate(self, task: Task, x: Array) -> Array:
         """Largest eigenvalue of S N S, from below, by power iteration on the first gradient."""
@@ -105,30 +111,28 @@ class GradientNewton(Solver):
         offset = scaling.s * task.problem.r
 
         def one(_: int, now: tuple[Array, ...]) -> tuple[Array, ...]:
-            x, y, theta = now[:3]
+            x, y, age = now[:3]
             n_y = scaling.delassus.apply(y)
             velocity = n_y + offset
             if task.law == "ncp":
                 velocity = scaling.cones.add_normal(velocity, scaling.cones.de_saxce(velocity))
             after = scaling.cones.project(y - velocity / state.lipschitz)
-            square = theta * theta
-            slower = 0.5 * (theta * jnp.sqrt(square + 4) - square)
-            momentum = theta * (1 - theta) / (square + slower)
-            restart = (after - y) @ (after - x) < 0
-            further = after + jnp.where(restart, 0.0, momentum) * (after - x)
-            return after, further, jnp.where(restart, 1.0, slower), y, n_y
+            age = jnp.where(inner(after - y, after - x) < 0, 0.0, age + 1)
+            momentum = age / (age + INERTIA)
+            further = (1 + momentum) * after - momentum * x
+            return after, further, age, y, n_y
 
         # A loop, not its body four times: the program of a step is compiled in less time.
-        begun = (state.x, state.y, state.theta, state.y, state.n_x)
-        x, y, theta, start, n_start = lax.fori_loop(0, self.steps, one, begun)
+        begun = (state.x, state.y, state.age, state.y, state.n_x)
+        x, y, age, start, n_start = lax.fori_loop(0, self.steps, one, begun)
         n_x = scaling.delassus.apply(x)
         d = x - start
-        square = d @ d
-        curvature = (d @ (n_x - n_start)) / jnp.where(square > 0, square, 1.0)
+        square = inner(d, d)
+        curvature = inner(d, n_x - n_start) / jnp.where(square > 0, square, 1.0)
         # Differences of products are rounding near the solution.
-        known = square > jnp.finfo(d.dtype).eps * (x @ x)
+        known = square > jnp.finfo(d.dtype).eps * inner(x, x)
         lipschitz = jnp.where(known, jnp.maximum(state.lipschitz, curvature), state.lipschitz)
-        return _State(x, n_x, y, theta, lipschitz, state.count + 1, state.best, jnp.asarray(False))
+        return _State(x, n_x, y, age, lipschitz, state.count + 1, state.best, jnp.asarray(False))
 
     def _polished(self, task: Task, state: _State) -> _State:
         """After Newton's step, if that is better."""
@@ -144,7 +148,7 @@ class GradientNewton(Solver):
             x=jnp.where(better, x, state.x),
             n_x=jnp.where(better, n_x, state.n_x),
             y=jnp.where(better, x, state.y),
-            theta=jnp.where(better, 1.0, state.theta),
+            age=jnp.where(better, 0.0, state.age),
             best=jnp.where(better, residual, state.best),
             promising=better,
         )
@@ -181,5 +185,5 @@ def _residual(task: Task, lam: Array, n_lam: Array) -> Array:
 
 def _length(x: Array) -> Array:
     """‖x‖, 1 where it is 0."""
-    square = x @ x
+    square = inner(x, x)
     return jnp.sqrt(jnp.where(square > 0, square, 1.0))

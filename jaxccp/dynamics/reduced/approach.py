@@ -50,11 +50,11 @@ class Approach:
         share = trust(dofs, twist[:, 3:], h) @ jnp.asarray(dofs.trees, twist.dtype)
         rate = share[:, None, None] * jacobian_rate(screws, twist, position, trees)
         spin = share[:, None] * twist[:, 3:]
-        change = jax.vmap(_momentum_rate, (None, None, 1, 1), 1)(mass, spin, rate, jacobian)
+        change = jax.vmap(_momentum_rate, (None, None, 2, 2), 2)(mass, spin, rate, jacobian)
         # Jᵀ d(M_b J)/dt has all of J̇ᵀ M_b J but its transpose.
-        half = jnp.einsum("bvi,bwi->vw", jacobian, change)
-        curved = jax.vmap(mass.apply, 1, 1)(jacobian)
-        growth = half + jnp.einsum("bvi,bwi->vw", rate, curved)
+        half = jnp.einsum("biv,biw->vw", jacobian, change)
+        curved = jax.vmap(mass.apply, 2, 2)(jacobian)
+        growth = half + jnp.einsum("biv,biw->vw", rate, curved)
         more = velocities.count - len(trees)
         growth = jnp.pad(growth, ((0, more), (0, more)))
         return Approach(FrameMap(rate), velocities.whiten(velocities.whiten(growth).T), spin)

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.reduced.body_mass import BodyMass
-from jaxccp.dynamics.reduced.screws import Screws
+from jaxccp.dynamics.reduced.screws import Screws, field_at
 from jaxccp.model.dofs import Dofs
 
 FAST = 0.5
@@ -15,7 +15,7 @@ without end. Without these changes it shrinks."""
 
 def momentum_rate(
     screws: Screws,
-    jacobian: Float[Array, "nb nv 6"],
+    jacobian: Float[Array, "nb 6 nv"],
     position: Float[Array, "nb 3"],
     mass: BodyMass,
     velocity: Float[Array, " nv"],
@@ -25,7 +25,7 @@ def momentum_rate(
     step of ``h`` [s]; less where that is no small angle (:data:`FAST`). Zero for bodies that are a
     tree of their own: they rotate as free bodies do."""
     dofs = screws.dofs
-    twist = jnp.einsum("bvi,v->bi", jacobian, velocity)
+    twist = jnp.einsum("biv,v->bi", jacobian, velocity)
     change = mass.apply(twist_rate(screws, twist, position, velocity))
     gyroscopic = jnp.cross(twist[:, 3:], mass.apply(twist)[:, 3:])
     change = change + jnp.pad(gyroscopic, ((0, 0), (3, 0)))
@@ -41,11 +41,10 @@ def twist_rate(
 ) -> Float[Array, "nb 6"]:
     """J̇ v of bodies on joints with the twists J v."""
     rate = velocity[:, None]
-    turning, shifting = (rate * part for part in _axis_rates(screws, velocity))
+    turning, shifting = (rate * part for part in _axis_rates(screws, twist, position, velocity))
     moves = jnp.asarray(screws.dofs.moves, position.dtype)
-    arm = position[:, None] - screws.origin
-    field = shifting + jnp.cross(jnp.broadcast_to(turning, arm.shape), arm)
-    linear = jnp.einsum("bv,bvi->bi", moves, field) + jnp.cross(twist[:, 3:], twist[:, :3])
+    field = field_at(shifting, turning, position, screws.origin)
+    linear = jnp.sum(moves[:, None] * field, axis=2) + jnp.cross(twist[:, 3:], twist[:, :3])
     return jnp.concatenate([linear, moves @ turning], axis=1)
 
 
@@ -54,28 +53,35 @@ def jacobian_rate(
     twist: Float[Array, "nb 6"],
     position: Float[Array, "nb 3"],
     velocity: Float[Array, " nv"],
-) -> Float[Array, "nb nv 6"]:
+) -> Float[Array, "nb 6 nv"]:
     """J̇ of bodies on joints with the twists J v."""
-    turning, shifting = _axis_rates(screws, velocity)
-    arm = position[:, None] - screws.origin
-    flown = jnp.broadcast_to(twist[:, None, :3], arm.shape)
-    field = shifting + jnp.cross(jnp.broadcast_to(turning, arm.shape), arm)
-    field = field + jnp.cross(jnp.broadcast_to(screws.angular, arm.shape), flown)
-    moves = jnp.asarray(screws.dofs.moves, position.dtype)[:, :, None]
-    turned = jnp.broadcast_to(turning, arm.shape)
-    return moves * jnp.concatenate([field, turned], axis=-1)
+    turning, shifting = _axis_rates(screws, twist, position, velocity)
+    field = field_at(shifting, turning, position, screws.origin)
+    still = jnp.zeros_like(screws.linear)
+    field = field + field_at(still, screws.angular, twist[:, :3], still)
+    moves = jnp.asarray(screws.dofs.moves, position.dtype)[:, None]
+    turned = jnp.broadcast_to(turning.T, field.shape)
+    return moves * jnp.concatenate([field, turned], axis=1)
 
 
-def _axis_rates(screws: Screws, velocity: Float[Array, " nv"]) -> tuple[Array, Array]:
+def _axis_rates(
+    screws: Screws,
+    twist: Float[Array, "nb 6"],
+    position: Float[Array, "nb 3"],
+    velocity: Float[Array, " nv"],
+) -> tuple[Array, Array]:
     """Rates of ``screws.angular`` and of ``screws.linear`` at a fixed point.
 
     The axis of a degree of freedom moves with what carries it, so that its velocity field changes
     by the cross product of the carrier's twist and its own (Featherstone, Rigid Body Dynamics
     Algorithms, 2008, section 2.9).
     """
-    carried = jnp.asarray(screws.dofs.before, velocity.dtype).T
-    spin = carried @ (velocity[:, None] * screws.angular)
-    speed = jnp.einsum("ji,jik,i->jk", carried, screws.at(screws.origin), velocity)
+    child, within = screws.dofs.child, jnp.asarray(screws.dofs.within, velocity.dtype)
+    # The twist of what the axis moves, less what is not its carrier's: axes through one point.
+    linear, angular = twist[child, :3], twist[child, 3:]
+    spin = angular - within @ (velocity[:, None] * screws.angular)
+    speed = linear + jnp.cross(angular, screws.origin - position[child])
+    speed = speed - within @ (velocity[:, None] * screws.linear)
     turning = jnp.cross(spin, screws.angular)
     return turning, jnp.cross(spin, screws.linear) + jnp.cross(speed, screws.angular)
 

@@ -36,6 +36,6 @@ def mass_matrix(
 
     pushing = total[:, None] * (screws.linear + jnp.cross(angular, centre - screws.origin))
     velocity = screws.at(centre)
-    power = jnp.sum(velocity * pushing[:, None], axis=2) + turning @ angular.T
+    power = jnp.sum(velocity * pushing[:, :, None], axis=1) + turning @ angular.T
     lower = jnp.where(dofs.covers, power, 0.0)
     return lower + jnp.where(np.eye(dofs.count, dtype=bool), 0.0, lower.T)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxccp.math import quaternion
+from jaxccp.math import linear3, quaternion
 from jaxccp.model.dofs import Dofs
 from jaxccp.model.joint_chain import joint_chains
 from jaxccp.model.kinematics import joint_frames
@@ -31,16 +31,30 @@ class Screws:
     origin: Float[Array, "nv 3"]
     dofs: Dofs = field(metadata={"static": True})
 
-    def at(self, points: Float[Array, "n 3"]) -> Float[Array, "n nv 3"]:
+    def at(self, points: Float[Array, "n 3"]) -> Float[Array, "n 3 nv"]:
         """Velocity of each point per rate, as if every degree of freedom moved it."""
-        arm = points[:, None] - self.origin
-        return self.linear + jnp.cross(jnp.broadcast_to(self.angular, arm.shape), arm)
+        return field_at(self.linear, self.angular, points, self.origin)
 
-    def bodies(self, position: Float[Array, "nb 3"]) -> Float[Array, "nb nv 6"]:
+    def bodies(self, position: Float[Array, "nb 3"]) -> Float[Array, "nb 6 nv"]:
         """J: the twist of each body (linear, at ``position``, then angular; world) per rate."""
-        moves = jnp.asarray(self.dofs.moves, position.dtype)[:, :, None]
-        angular = jnp.broadcast_to(self.angular, (len(position), *self.angular.shape))
-        return moves * jnp.concatenate([self.at(position), angular], axis=-1)
+        moves = jnp.asarray(self.dofs.moves, position.dtype)[:, None]
+        angular = jnp.broadcast_to(self.angular.T, (len(position), *self.angular.T.shape))
+        return moves * jnp.concatenate([self.at(position), angular], axis=1)
+
+
+def field_at(
+    linear: Float[Array, "nv 3"],
+    angular: Float[Array, "nv 3"],
+    points: Float[Array, "n 3"],
+    origin: Float[Array, "nv 3"],
+) -> Float[Array, "n 3 nv"]:
+    """linear + angular × (p − origin) of each degree of freedom, at each point p.
+
+    Written out, with the degrees of freedom side by side, it is one loop of a compiled program.
+    """
+    turn = linear3.cross_matrix(angular).transpose(1, 2, 0)
+    arms = [points[:, i, None, None] - origin[:, i] for i in range(3)]
+    return linear.T + sum(turn[:, i] * arm for i, arm in enumerate(arms))
 
 
 def screws(model: Model, state: State) -> Screws:
