@@ -1,6 +1,7 @@
 """Linear algebra of few unknowns, as unrolled loops, which are cheap to compile and to batch."""
 
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
@@ -21,6 +22,12 @@ def solve(a: Float[Array, "n n"], b: Float[Array, "n m"]) -> Float[Array, "n m"]
         pivot = rows[k] / jnp.maximum(rows[k, k], floor)
         rows = (rows - rows[:, k, None] * pivot).at[k].set(pivot)
     return rows[:, n:]
+
+
+def plus_diagonal(a: Float[Array, "n n"], d: Float[Array, " n"]) -> Float[Array, "n n"]:
+    """a + diag(d); n additions, where a sum of matrices has n² and computes ``d`` n times over."""
+    at = np.arange(len(d))
+    return a.at[at, at].add(d, unique_indices=True, indices_are_sorted=True)
 
 
 def complete(a: Float[Array, "n k"]) -> Float[Array, "n n"]:

@@ -8,6 +8,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.ccp.operators.dense import densified
 from jaxccp.ccp.operators.operator import Delassus, SplitDelassus
+from jaxccp.math import small
 
 
 @jax.tree_util.register_dataclass
@@ -45,7 +46,7 @@ class WhitenedDelassus(SplitDelassus):
         return self.diagonal()[:scalars], blocks
 
     def dense(self) -> Float[Array, "n n"]:
-        return self.whitened @ self.whitened.T + jnp.diag(self.compliance)
+        return small.plus_diagonal(self.whitened @ self.whitened.T, self.compliance)
 
     def scaled(self, s: Float[Array, " n"]) -> "WhitenedDelassus":
         return WhitenedDelassus(s[:, None] * self.whitened, s * s * self.compliance)
