@@ -1,7 +1,7 @@
 """What is to be compiled otherwise under ``vmap``: branches, and products of short vectors."""
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import jax
 import jax.numpy as jnp
@@ -58,18 +58,21 @@ def _(size: int, batched: list, flag: Array, yes: _Tree, no: _Tree) -> tuple[_Tr
     return chosen, jax.tree.map(lambda _: True, chosen)
 
 
-@custom_vmap
 def inner(a: Float[Array, " n"], b: Float[Array, " n"]) -> Float[Array, ""]:
     """aᵀ b. Under ``vmap`` it is part of the loops around it, where a library would be called for
     each vector of the batch."""
+    return cast(Array, _inner(a, b))
+
+
+@custom_vmap
+def _inner(a: Array, b: Array) -> Array:
     return a @ b
 
 
-@inner.def_vmap
+@_inner.def_vmap
 def _(size: int, batched: list[bool], a: Array, b: Array) -> tuple[Array, bool]:
     del size, batched
     terms = a * b
-    count = terms.shape[-1]
-    parts = [terms[..., i : i + SHORT] for i in range(0, count, SHORT)]
-    total = jnp.zeros(terms.shape[:-1], terms.dtype)
-    return sum((jnp.sum(part, axis=-1) for part in parts), total), True
+    parts = [terms[..., i : i + SHORT] for i in range(0, terms.shape[-1], SHORT)]
+    none = jnp.zeros(terms.shape[:-1], terms.dtype)
+    return sum((jnp.sum(part, axis=-1) for part in parts), none), True

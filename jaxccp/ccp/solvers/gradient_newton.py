@@ -16,8 +16,8 @@ from jaxccp.ccp.solver import Solver, Task
 from jaxccp.math.batching import inner, when
 
 INERTIA = 3.0
-"""The k-th step since the extrapolation started anew is extrapolated by k / (k + 3): Nesterov's
-sequence to first order (Chambolle & Dossal, J. Optim. Theory Appl. 166, 2015), without its roots."""
+"""Step k since the extrapolation started anew is extrapolated by k / (k + 3), which is Nesterov's
+sequence to first order (Chambolle & Dossal, J. Optim. Theory Appl. 166, 2015) without its roots."""
 
 
 @jax.tree_util.register_dataclass
