@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jaxccp.ccp.problem import Problem
 from jaxccp.ccp.scaling import Scaling, row_scaling, uniform
 from jaxccp.ccp.solver import Solver, Task
+from jaxccp.math.batching import inner
 
 
 @jax.tree_util.register_dataclass
@@ -70,10 +71,10 @@ class APGD(Solver):
         """Largest eigenvalue of S N S, from below, by power iteration on the first gradient."""
         estimate = jnp.ones((), x.dtype)
         for _ in range(self.power_iterations):
-            square = x @ x
+            square = inner(x, x)
             x = x / jnp.sqrt(jnp.where(square > 0, square, 1.0))
             product = task.data.delassus.apply(x)
-            estimate = x @ product
+            estimate = inner(x, product)
             x = product
         return jnp.where(estimate > 0, estimate, 1.0)
 
@@ -87,7 +88,7 @@ class APGD(Solver):
         theta = 0.5 * (state.theta * jnp.sqrt(square + 4) - square)
         momentum = state.theta * (1 - state.theta) / (square + theta)
         progress = trial - state.x
-        restart = (trial[0] - y[0]) @ progress[0] < 0
+        restart = inner(trial[0] - y[0], progress[0]) < 0
         momentum = jnp.where(restart, 0.0, momentum)
         theta = jnp.where(restart, 1.0, theta)
         return _State(
@@ -102,9 +103,9 @@ class APGD(Solver):
     def _judged(self, state: _State, trial: Float[Array, "2 n"]) -> tuple[Bool[Array, ""], Array]:
         """Whether the step is short enough, and L of the next."""
         d, n_d = trial - state.y
-        curvature, square = d @ n_d, d @ d
+        curvature, square = inner(d, n_d), inner(d, d)
         # N d is a difference of products; its rounding must not refuse a good step.
-        rounding = jnp.abs(d) @ (jnp.abs(trial[1]) + jnp.abs(state.y[1]))
+        rounding = inner(jnp.abs(d), jnp.abs(trial[1]) + jnp.abs(state.y[1]))
         rounding = 4 * jnp.finfo(d.dtype).eps * rounding
         fits = curvature <= state.lipschitz * square + rounding
         accept = fits | (state.rejected >= self.max_rejections)
