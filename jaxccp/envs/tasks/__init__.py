@@ -10,6 +10,7 @@ from jaxccp.envs.tasks.hopper import Hopper
 from jaxccp.envs.tasks.humanoid import Humanoid
 from jaxccp.envs.tasks.push_t import PushT
 from jaxccp.envs.tasks.pusher import Pusher
+from jaxccp.envs.tasks.quadruped import Quadruped
 from jaxccp.envs.tasks.reacher import Reacher
 from jaxccp.envs.tasks.walker2d import Walker2d
 
@@ -23,6 +24,7 @@ TASKS: dict[str, type[Task]] = {
     "ant": Ant,
     "humanoid": Humanoid,
     "push_t": PushT,
+    "quadruped": Quadruped,
 }
 """By name."""
 
