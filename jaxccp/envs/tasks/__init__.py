@@ -8,6 +8,7 @@ from jaxccp.envs.tasks.cartpole import Cartpole
 from jaxccp.envs.tasks.halfcheetah import HalfCheetah
 from jaxccp.envs.tasks.hopper import Hopper
 from jaxccp.envs.tasks.humanoid import Humanoid
+from jaxccp.envs.tasks.linkage_walker import LinkageWalker
 from jaxccp.envs.tasks.push_t import PushT
 from jaxccp.envs.tasks.pusher import Pusher
 from jaxccp.envs.tasks.quadruped import Quadruped
@@ -25,6 +26,7 @@ TASKS: dict[str, type[Task]] = {
     "humanoid": Humanoid,
     "push_t": PushT,
     "quadruped": Quadruped,
+    "linkage_walker": LinkageWalker,
 }
 """By name."""
 
