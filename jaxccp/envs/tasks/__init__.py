@@ -8,6 +8,7 @@ from jaxccp.envs.tasks.cartpole import Cartpole
 from jaxccp.envs.tasks.halfcheetah import HalfCheetah
 from jaxccp.envs.tasks.hopper import Hopper
 from jaxccp.envs.tasks.humanoid import Humanoid
+from jaxccp.envs.tasks.in_hand import InHand
 from jaxccp.envs.tasks.linkage_walker import LinkageWalker
 from jaxccp.envs.tasks.push_t import PushT
 from jaxccp.envs.tasks.pusher import Pusher
@@ -27,6 +28,7 @@ TASKS: dict[str, type[Task]] = {
     "push_t": PushT,
     "quadruped": Quadruped,
     "linkage_walker": LinkageWalker,
+    "in_hand": InHand,
 }
 """By name."""
 
