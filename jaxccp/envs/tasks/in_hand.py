@@ -17,8 +17,8 @@ SHARP = 0.3
 
 @dataclass(frozen=True, kw_only=True)
 class InHand(Task):
-    """Observation: angles [rad] of the four joints, place [m] of the cube along x and z, 0 where the
-    file has it, its angle [rad], rates of all these, and the goal, an angle [rad].
+    """Observation: angles [rad] of the four joints, place [m] of the cube along x and z, 0 where
+    the file has it, its angle [rad], rates of all these, and the goal, an angle [rad].
 
     Reward: ``close`` is 1 where the cube has the goal's angle, and falls with the angle between;
     ``success`` is 1 where that is less than ``tolerance``; ``control`` is the cost of the action.
