@@ -19,6 +19,7 @@ from jaxccp.collision.plane_contact import (
 )
 from jaxccp.collision.sphere_contact import sphere_box, sphere_capsule, sphere_sphere
 from jaxccp.collision.terrain import terrain
+from jaxccp.collision.terrain_sphere import terrain_sphere
 
 
 class Pair(NamedTuple):
@@ -65,6 +66,7 @@ PAIRS: dict[tuple[str, str], Pair] = {
     ("cylinder", "convex"): _MANY,
     ("convex", "convex"): _MANY,
     **{("height_field", kind): _TERRAIN for kind in CORES},
+    ("height_field", "sphere"): Pair(terrain_sphere, POINTS),
 }
 """Kernels by the kinds (a, b) they take, each unordered pair once."""
 

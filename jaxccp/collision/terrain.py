@@ -5,6 +5,7 @@ The field is solid below its surface: each cell is two triangles, whose common e
 the shape, whose size the builder chooses for the largest one.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import jax
@@ -22,16 +23,16 @@ from jaxccp.model.model import HeightGrid
 
 _STEEPNESS = 20.0
 """A point with a larger gap than another's by 1 must be this much further out to replace it."""
-_CORNERS = np.array([[[1, 1], [1, 2], [2, 1]], [[2, 2], [2, 1], [1, 2]]])
+CORNERS = np.array([[[1, 1], [1, 2], [2, 1]], [[2, 2], [2, 1], [1, 2]]])
 """Corners (row, column) of a cell's two triangles in its 4 × 4 patch, counter-clockwise from
 above."""
 _PATCH = np.stack(np.meshgrid(range(4), range(4), indexing="ij"), axis=-1).reshape(16, 2)
 _STEPS = ((0, 1), (0, -1), (1, 0), (-1, 0), (1, -1), (-1, 1))
-_ADJACENT = (_PATCH[:, None, None] - _CORNERS)[..., None, :] == np.array(_STEPS)
+_ADJACENT = (_PATCH[:, None, None] - CORNERS)[..., None, :] == np.array(_STEPS)
 _NEIGHBOURS = _ADJACENT.all(axis=-1).any(axis=-1).transpose(1, 0, 2)
 """Whether an edge joins a point of the patch to a corner of each triangle [triangle, point,
 corner]."""
-_INSIDE = 1e-3
+INSIDE = 1e-3
 """Barycentric coordinate from which a corner takes part in a contact."""
 _BELOW = 1e-3
 """Sine of the angle by which a neighbour may rise above a contact's tangent plane."""
@@ -43,23 +44,30 @@ def terrain(a: Geometry, b: Geometry) -> Manifold:
     offset = jnp.einsum("ji,j->i", a.rotation, b.position - a.position)
     turn = jnp.einsum("ji,jk->ik", a.rotation, b.rotation)
     core = b.core.moved(offset, turn)
-    patches, exist, cells = _window(a, offset)
 
     def touch(patch: Array, exists: Array, cell: Array, which: Array) -> Manifold:
         return _triangle(core, patch, exists, cell, which)
 
+    return of_triangles(a, offset, touch)
+
+
+def of_triangles(
+    a: Geometry, centre: Float[Array, "3"], touch: Callable[..., Manifold]
+) -> Manifold:
+    """Of what touches the triangles near a point, the lowest points and the outermost low ones."""
+    patches, exist, cells = window(a, centre)
     triangles = jax.vmap(jax.vmap(touch, (None, None, None, 0)), (0, 0, 0, None))
     every = triangles(patches, exist, cells, jnp.arange(2, dtype=jnp.int32))
     every = jax.tree.map(lambda x: x.reshape(-1, *x.shape[3:]), every)
     live = every.distance < NO_CONTACT
-    up, along = jnp.eye(3, dtype=offset.dtype)[2], jnp.eye(3, dtype=offset.dtype)[0]
+    up, along = jnp.eye(3, dtype=centre.dtype)[2], jnp.eye(3, dtype=centre.dtype)[0]
     fixed = jax.lax.stop_gradient(every)
     chosen, kept = spanning(fixed.position, live, fixed.distance, up, along, _STEEPNESS)
     few = jax.tree.map(lambda x: x[chosen], every)
     return to_world(keep(few, kept), a.position, a.rotation)
 
 
-def _window(
+def window(
     a: Geometry, centre: Float[Array, "3"]
 ) -> tuple[Float[Array, "c 16 3"], Bool[Array, "c 16"], Int[Array, " c"]]:
     """Patches of 4 × 4 points around the cells near a point, which points exist, cell numbers."""
@@ -94,14 +102,7 @@ def _triangle(
     where no neighbouring point rises above its tangent plane. Else the shape's lowest point
     along the triangle's normal does, if it is over the triangle, however deep.
     """
-    corner_index = jnp.asarray(_CORNERS @ np.array([4, 1]), jnp.int32)[which]
-    real = jnp.all(exists[corner_index])
-    flat = jnp.asarray(np.insert(_CORNERS[..., ::-1], 2, 0, axis=2), patch.dtype)[which]
-    corners = jnp.where(real, patch[corner_index], flat)
-    normal = direction(
-        jnp.cross(corners[1] - corners[0], corners[2] - corners[0]),
-        jnp.array([0.0, 0.0, 1.0], corners.dtype),
-    )
+    corners, normal, real = facing(patch, exists, which)
     down = jax.lax.stop_gradient(4 * extent(core) + jnp.max(jnp.abs(corners - corners[0])))
     base = corners - down * jnp.array([0.0, 0.0, 1.0], corners.dtype)
     none = jnp.zeros((3, 3), corners.dtype)
@@ -118,8 +119,8 @@ def _triangle(
 
     lowest = _lowest(core, normal)
     beneath = lowest - jnp.dot(lowest - corners[0], normal) * normal
-    over = jnp.all(_barycentric(corners, beneath) > -_INSIDE)
-    whole = _of_the_whole(patch, exists, corners, found, which)
+    over = jnp.all(barycentric(corners, beneath) > -INSIDE)
+    whole = of_the_whole(patch, exists, corners, found, which)
     ground = Separation(normal, jnp.stack([beneath, lowest]))
     point = trees.where(whole, found, ground)
     manifold = meet(both, point)
@@ -130,6 +131,21 @@ def _triangle(
     return keep(replace(manifold, feature=name.astype(jnp.int32)), live)
 
 
+def facing(
+    patch: Float[Array, "16 3"], exists: Bool[Array, "16"], which: Int[Array, ""]
+) -> tuple[Float[Array, "3 3"], Float[Array, "3"], Bool[Array, ""]]:
+    """Corners of a triangle, its normal upwards, and whether it is part of the field."""
+    corner_index = jnp.asarray(CORNERS @ np.array([4, 1]), jnp.int32)[which]
+    real = jnp.all(exists[corner_index])
+    flat = jnp.asarray(np.insert(CORNERS[..., ::-1], 2, 0, axis=2), patch.dtype)[which]
+    corners = jnp.where(real, patch[corner_index], flat)
+    normal = direction(
+        jnp.cross(corners[1] - corners[0], corners[2] - corners[0]),
+        jnp.array([0.0, 0.0, 1.0], corners.dtype),
+    )
+    return corners, normal, real
+
+
 def _lowest(core: Core, normal: Float[Array, "3"]) -> Float[Array, "3"]:
     """A point of a shape furthest against a normal."""
     vertex = core.points[jnp.argmin(core.points @ normal)]
@@ -137,7 +153,7 @@ def _lowest(core: Core, normal: Float[Array, "3"]) -> Float[Array, "3"]:
     return vertex - skin - core.radius * normal
 
 
-def _barycentric(corners: Float[Array, "3 3"], point: Float[Array, "3"]) -> Float[Array, "3"]:
+def barycentric(corners: Float[Array, "3 3"], point: Float[Array, "3"]) -> Float[Array, "3"]:
     """Coordinates of a point's place from above."""
     p, q, r = corners[0, :2] - corners[2, :2], corners[1, :2] - corners[2, :2], point[:2]
     r = r - corners[2, :2]
@@ -146,7 +162,7 @@ def _barycentric(corners: Float[Array, "3 3"], point: Float[Array, "3"]) -> Floa
     return jnp.stack([first, second, 1 - first - second])
 
 
-def _of_the_whole(
+def of_the_whole(
     patch: Float[Array, "16 3"],
     exists: Bool[Array, "16"],
     corners: Float[Array, "3 3"],
@@ -155,9 +171,9 @@ def _of_the_whole(
 ) -> Bool[Array, ""]:
     """Whether a point of least gap is on the surface and has no neighbour above it."""
     point, normal = found.on[0], found.normal
-    weight = _barycentric(corners, point)
+    weight = barycentric(corners, point)
     pitch = jnp.max(jnp.abs(corners[:, :2] - corners[0, :2]))
     on_top = weight @ corners[:, 2] - point[2] < _BELOW * pitch
     rises = (patch - point) @ normal > _BELOW * pitch
-    beside = jnp.all(jnp.asarray(_NEIGHBOURS)[which] | (weight < _INSIDE), axis=1)
+    beside = jnp.all(jnp.asarray(_NEIGHBOURS)[which] | (weight < INSIDE), axis=1)
     return on_top & (normal[2] > 0) & ~jnp.any(rises & beside & exists)

@@ -58,7 +58,7 @@ def environment(name: str, task: Task) -> Environment:
     limits = np.empty((len(model.topology.linkage.actuators), 2))
     limits[loaded.layout.places.control] = model.actuators.control_limits
     spec = Spec(*limits.T.astype(model.gravity.dtype))
-    stepper = EulerImplicitLinearized(task.sim_dt, stop=STOP)
+    stepper = EulerImplicitLinearized(task.sim_dt, law=task.law, stop=STOP)
     return Environment(model, loaded.layout, loaded.state, task, stepper, spec)
 
 

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from jaxccp.ccp.problem import Law
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.scene.draw import Key
@@ -55,6 +56,9 @@ class Task:
     """Actions after which an episode is truncated."""
     max_contacts: int | None = None
     """Contacts at once that there is room for; None: for all that the model can have."""
+    law: Law = "ccp"
+    """Of the contacts: the convex one, or Coulomb's, ``"ncp"``, under which what slides does not
+    lift."""
 
     def start(self, key: Key, qpos: Float[Array, " nq"], qvel: Float[Array, " nv"]) -> Start:
         """Draw an episode's start, about the model's own place ``qpos`` and ``qvel`` = 0."""

@@ -8,7 +8,11 @@ from jaxccp.envs.tasks.cartpole import Cartpole
 from jaxccp.envs.tasks.halfcheetah import HalfCheetah
 from jaxccp.envs.tasks.hopper import Hopper
 from jaxccp.envs.tasks.humanoid import Humanoid
+from jaxccp.envs.tasks.in_hand import InHand
+from jaxccp.envs.tasks.linkage_walker import LinkageWalker
+from jaxccp.envs.tasks.push_t import PushT
 from jaxccp.envs.tasks.pusher import Pusher
+from jaxccp.envs.tasks.quadruped import Quadruped
 from jaxccp.envs.tasks.reacher import Reacher
 from jaxccp.envs.tasks.walker2d import Walker2d
 
@@ -21,6 +25,10 @@ TASKS: dict[str, type[Task]] = {
     "halfcheetah": HalfCheetah,
     "ant": Ant,
     "humanoid": Humanoid,
+    "push_t": PushT,
+    "quadruped": Quadruped,
+    "linkage_walker": LinkageWalker,
+    "in_hand": InHand,
 }
 """By name."""
 

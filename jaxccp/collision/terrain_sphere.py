@@ -1,0 +1,70 @@
+"""Contacts of a height field with a sphere, by the nearest point of each triangle.
+
+They are those of :func:`jaxccp.collision.terrain.terrain`, which searches for that point.
+"""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from jaxccp.collision.manifold import Geometry, Manifold, direction, keep
+from jaxccp.collision.separation import Separation
+from jaxccp.collision.terrain import INSIDE, barycentric, facing, of_the_whole, of_triangles
+from jaxccp.math import trees
+
+
+def terrain_sphere(a: Geometry, b: Geometry) -> Manifold:
+    """Up to ``POINTS`` points of a height field and a sphere."""
+    centre = jnp.einsum("ji,j->i", a.rotation, b.position - a.position)
+
+    def touch(patch: Array, exists: Array, cell: Array, which: Array) -> Manifold:
+        return _triangle(centre, b.radius, patch, exists, cell, which)
+
+    return of_triangles(a, centre, touch)
+
+
+def _triangle(
+    centre: Float[Array, "3"],
+    radius: Float[Array, ""],
+    patch: Float[Array, "16 3"],
+    exists: Bool[Array, "16"],
+    cell: Int[Array, ""],
+    which: Int[Array, ""],
+) -> Manifold:
+    """Contact of one triangle: where its nearest point is that of the whole surface, or where it is
+    above the sphere's lowest point along its normal."""
+    corners, normal, real = facing(patch, exists, which)
+    height = jnp.dot(centre - corners[0], normal)
+    nearest = _nearest(corners, normal, height, centre)
+    outward = direction(centre - nearest, normal)
+    found = Separation(outward, jnp.stack([nearest, centre - radius * outward]))
+    beneath = centre - height * normal
+    over = jnp.all(barycentric(corners, beneath) > -INSIDE)
+    whole = (height > 0) & of_the_whole(patch, exists, corners, found, which)
+    ground = Separation(normal, jnp.stack([beneath, centre - radius * normal]))
+    point = trees.where(whole, found, ground)
+    gap = jnp.dot(point.on[1] - point.on[0], point.normal)
+    name = (1 << 11) + ((2 * cell + which) << 12)
+    every = Manifold(
+        gap[None],
+        jnp.mean(point.on, axis=0)[None],
+        point.normal[None],
+        name.astype(jnp.int32)[None],
+    )
+    return keep(every, (real & (whole | over))[None])
+
+
+def _nearest(
+    corners: Float[Array, "3 3"],
+    normal: Float[Array, "3"],
+    height: Float[Array, ""],
+    centre: Float[Array, "3"],
+) -> Float[Array, "3"]:
+    """Point of a triangle: beneath the centre along the normal, or on one of the edges."""
+    sides = jnp.roll(corners, -1, axis=0) - corners
+    along = jnp.sum((centre - corners) * sides, axis=1) / jnp.sum(sides**2, axis=1)
+    on_edges = corners + jnp.clip(along, 0.0, 1.0)[:, None] * sides
+    beneath = centre - height * normal
+    inside = jnp.all(jnp.cross(sides, beneath - corners) @ normal >= 0)
+    far = jnp.sum((centre - on_edges) ** 2, axis=1)
+    edge = on_edges[jnp.argmin(far)]
+    return jnp.where(inside, beneath, edge)

@@ -1,0 +1,52 @@
+"""LinkageWalker: a machine of closed linkages walks forwards by one crank."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from jaxccp.envs.task import Moment, Start, Task, control_cost, uniform
+from jaxccp.scene.draw import Key
+
+
+@dataclass(frozen=True, kw_only=True)
+class LinkageWalker(Task):
+    """Observation: height above the start [m] and pitch [rad] of the torso, cos and sin of the
+    crank's angle; speeds of the torso along x and z [m/s], rates of its pitch and of the crank
+    [rad/s]. All other joints follow, since six loops leave the machine but one degree of freedom.
+
+    Reward: ``forward``, speed along x [m/s]; ``control``, the cost of the action. It is over where
+    the torso is inclined by more than ``steepest``.
+
+    An action is the torque on the crank, of 1 N m at most; its bearing damps it by 0.2 N m s/rad.
+    """
+
+    terms: ClassVar = ("forward", "control")
+    sim_dt: float = 0.001
+    ctrl_dt: float = 0.02
+    episode_steps: int = 500
+    max_contacts: int | None = None
+    control_weight: float = 0.01
+    steepest: float = 0.7
+    """In rad."""
+    start_speed: float = 0.1
+    """Of the crank [rad/s]."""
+
+    def start(self, key: Key, qpos: Float[Array, " nq"], qvel: Float[Array, " nv"]) -> Start:
+        speed = uniform(key, qvel[3], self.start_speed)
+        return Start(qpos, qvel.at[3].set(speed), jnp.zeros(0, qpos.dtype))
+
+    def observe(self, now: Moment) -> Float[Array, "8"]:
+        crank = now.qpos[3]
+        turned = jnp.stack([jnp.cos(crank), jnp.sin(crank)])
+        return jnp.concatenate([now.qpos[1:3], turned, now.qvel[:4]])
+
+    def rewards(self, before: Moment, now: Moment) -> tuple[Float[Array, ""], ...]:
+        return (
+            (now.qpos[0] - before.qpos[0]) / self.ctrl_dt,
+            control_cost(now, self.control_weight),
+        )
+
+    def terminated(self, now: Moment) -> Bool[Array, ""]:
+        return jnp.abs(now.qpos[2]) > self.steepest
