@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -57,6 +58,12 @@ class Contacts:
     without rebounds."""
     normal_rate: Float[Array, "c 3"]
     """Rate of the normal as the bodies move with their present velocities [1/s]; likewise."""
+    gap_bend: Float[Array, " c"]
+    """Second derivative of ``gap`` at constant velocities [m/s²]; likewise."""
+    position_bend: Float[Array, "c 3"]
+    """Of ``position`` [m/s²]."""
+    normal_bend: Float[Array, "c 3"]
+    """Of the normal [1/s²]."""
 
 
 def slots(topology: Topology | SmoothTopology) -> int:
@@ -70,7 +77,7 @@ def detect(model: Model, state: State) -> Contacts:
     topology = model.topology
     placed = place_shapes(model, jax.lax.stop_gradient(state))
     near = [BROAD[group.broad](model, placed, group) for group in topology.pairs]
-    manifold, position_rate, normal_rate = _moving(model, state, near)
+    manifold, drift = _moving(model, state, near)
     columns = [_columns(group, pairs) for group, pairs in zip(topology.pairs, near, strict=True)]
     pairs = jnp.concatenate([jnp.zeros((0, 3), jnp.int32), *columns])
     live = manifold.distance < model.contact.margin
@@ -82,33 +89,52 @@ def detect(model: Model, state: State) -> Contacts:
         _, deepest = jax.lax.top_k(jax.lax.stop_gradient(depth), capacity)
         manifold = jax.tree.map(lambda leaf: leaf[deepest], manifold)
         pairs, live = pairs[deepest], live[deepest]
-        position_rate, normal_rate = position_rate[deepest], normal_rate[deepest]
+        drift = jax.tree.map(lambda leaf: leaf[deepest], drift)
     needed = [pairs.needed for pairs in near if pairs.needed is not None]
     candidates = jnp.stack(needed) if needed else jnp.zeros((0, 2), jnp.int32)
-    return _contacts(model, manifold, pairs, live, found, candidates, position_rate, normal_rate)
+    return _contacts(model, manifold, pairs, live, found, candidates, drift)
 
 
-def _moving(
-    model: Model, state: State, near: Sequence[Candidates]
-) -> tuple[Manifold, Array, Array]:
-    """Every candidate point, and the rates of positions and normals along the velocities, which
-    only rebounds need and which are zero in a model without."""
+class _Drift(NamedTuple):
+    """Derivatives of contacts by time while bodies keep their velocities."""
+
+    position: Float[Array, "c 3"]
+    normal: Float[Array, "c 3"]
+    gap_bend: Float[Array, " c"]
+    """Second ones from here on."""
+    position_bend: Float[Array, "c 3"]
+    normal_bend: Float[Array, "c 3"]
+
+
+def _moving(model: Model, state: State, near: Sequence[Candidates]) -> tuple[Manifold, _Drift]:
+    """Every candidate point, and how it moves along the velocities, which only rebounds need and
+    which is zero in a model without."""
     if not model.topology.rebounds:
         manifold = _manifold(model, state, near)
-        return manifold, jnp.zeros_like(manifold.position), jnp.zeros_like(manifold.normal)
+        still = (jnp.zeros_like(manifold.position), jnp.zeros_like(manifold.normal))
+        return manifold, _Drift(*still, jnp.zeros_like(manifold.distance), *still)
     moves = jnp.asarray(model.topology.moves)[:, None]
-    spin = jnp.pad(jnp.where(moves, state.angular_velocity, 0.0), ((0, 0), (1, 0)))
-    turning = 0.5 * quaternion.multiply(spin, state.quaternion)
+    velocity = jnp.where(moves, state.velocity, 0.0)
+    spin = jnp.where(moves, state.angular_velocity, 0.0)
+    turning = 0.5 * quaternion.multiply(jnp.pad(spin, ((0, 0), (1, 0))), state.quaternion)
+    slowing = -0.25 * jnp.sum(spin * spin, axis=1, keepdims=True) * state.quaternion
 
-    def at(position: Array, orientation: Array) -> tuple[tuple[Array, Array], Manifold]:
-        moved = replace(state, position=position, quaternion=orientation)
-        found = _manifold(model, moved, near)
-        return (found.position, found.normal), found
+    def at(time: Array) -> tuple[tuple[Array, Array, Array], Manifold]:
+        position = state.position + time * velocity
+        # A rotation at constant speed to second order, so that it stays one.
+        orientation = state.quaternion + time * (turning + 0.5 * time * slowing)
+        found = _manifold(model, replace(state, position=position, quaternion=orientation), near)
+        return (found.distance, found.position, found.normal), found
 
-    poses = (state.position, state.quaternion)
-    rates = (jnp.where(moves, state.velocity, 0.0), turning)
-    _, (slide, tilt), manifold = jax.jvp(at, poses, rates, has_aux=True)
-    return manifold, slide, tilt
+    now = jnp.zeros((), velocity.dtype)
+    one = jnp.ones_like(now)
+
+    def moving(time: Array) -> tuple[tuple[Array, ...], tuple[tuple[Array, ...], Manifold]]:
+        _, rates, found = jax.jvp(at, (time,), (one,), has_aux=True)
+        return rates, (rates, found)
+
+    _, bends, (rates, manifold) = jax.jvp(moving, (now,), (one,), has_aux=True)
+    return manifold, _Drift(rates[1], rates[2], *bends)
 
 
 def _manifold(model: Model, state: State, near: Sequence[Candidates]) -> Manifold:
@@ -130,8 +156,7 @@ def _contacts(
     live: Array,
     found: Array,
     candidates: Array,
-    position_rate: Array,
-    normal_rate: Array,
+    drift: _Drift,
 ) -> Contacts:
     """``pairs``: both shapes, and the row in ``Shapes.pair_friction`` or -1."""
     table, rules = model.shapes, model.topology.combination
@@ -161,8 +186,7 @@ def _contacts(
         manifold.feature,
         found,
         candidates,
-        position_rate,
-        normal_rate,
+        *drift,
     )
 
 

@@ -89,18 +89,44 @@ def at_impact(
     """The action of contacts of which those that bounce close their gap at ``closing`` [m/s].
 
     Until then the bodies fly freely: centres of mass move exactly as the stepper moves them, so
-    that impulses at the levers conserve angular momentum; contact point and normal move at their
-    present rates.
+    that impulses at the levers conserve angular momentum; gap, contact point and normal move as
+    their first two derivatives have it.
     """
     start = at_start(state, contacts)
-    gap = jnp.maximum(contacts.gap, 0.0)
-    delay = safe.divide(gap, jnp.where(bounces, h * closing, 0.0))
+    delay = _until(jnp.maximum(contacts.gap, 0.0), bounces, closing, contacts.gap_bend, h) / h
     time = (h * delay)[:, None]
-    flown = contacts.position_rate[:, None] - free_velocity[contacts.bodies, :3]
+    slide = contacts.position_rate + 0.5 * time * contacts.position_bend
+    flown = slide[:, None] - free_velocity[contacts.bodies, :3]
     normal = contacts.frame[:, 0]
-    normal = safe.normalize(normal + time * contacts.normal_rate, jnp.eye(3, dtype=normal.dtype)[0])
+    turned = normal + time * (contacts.normal_rate + 0.5 * time * contacts.normal_bend)
+    normal = safe.normalize(turned, jnp.eye(3, dtype=normal.dtype)[0])
     frame = jnp.where(bounces[:, None, None], contact_frame(normal), start.frame)
     return Action(delay, frame, start.lever + time[:, None] * flown, bounces, late=True)
+
+
+GRAZE = 0.1
+"""Part of its speed at the start of the step at which what closes a gap counts as coming closer at
+least; what would be slower, or turn back, grazes."""
+
+
+def _until(
+    gap: Float[Array, " c"],
+    bounces: Bool[Array, " c"],
+    closing: Float[Array, " c"],
+    bend: Float[Array, " c"],
+    h: Float[Array, ""] | float,
+) -> Float[Array, " c"]:
+    """Time [s] at which gaps are closed that do so at speeds ``closing``: the root τ of
+    Φ − c τ + Φ'' τ²/2, 0 where nothing bounces.
+
+    The root may be a little later than the end of the step, by which the gap would be closed at
+    constant speed: were such an impact left to the next step, it would act on what this one has
+    slowed down so that nothing penetrates.
+    """
+    bend = jnp.maximum(bend, -closing / h)
+    square = jnp.maximum(closing**2 - 2.0 * gap * bend, (GRAZE * closing) ** 2)
+    slowest = closing + jnp.sqrt(jnp.where(bounces, square, 1.0))
+    return safe.divide(2.0 * gap, jnp.where(bounces, slowest, 0.0))
 
 
 @dataclass(frozen=True)
@@ -185,5 +211,7 @@ def impacts(
 ) -> Bool[Array, " c"]:
     """Which contacts are impacts: those that would close within the step, and faster than the
     minimum bounce speed, by their normal velocities before the step and without contact [m/s]."""
-    closes = contacts.gap + h * u_free < 0
+    # Later than at constant speed they close all the same, see ``_until``.
+    sooner = jnp.where(u_free < 0, jnp.clip(contacts.gap_bend, u_free / h, 0.0), 0.0)
+    closes = contacts.gap + h * (u_free + 0.5 * h * sooner) < 0
     return contacts.live & closes & (u_before < -model.contact.min_bounce_speed)
