@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -58,12 +57,10 @@ class Contacts:
     without rebounds."""
     normal_rate: Float[Array, "c 3"]
     """Rate of the normal as the bodies move with their present velocities [1/s]; likewise."""
-    gap_bend: Float[Array, " c"]
-    """Second derivative of ``gap`` at constant velocities [m/s²]; likewise."""
     position_bend: Float[Array, "c 3"]
-    """Of ``position`` [m/s²]."""
+    """Second derivative of ``position`` at constant velocities [m/s²]; likewise."""
     normal_bend: Float[Array, "c 3"]
-    """Of the normal [1/s²]."""
+    """Second derivative of the normal [1/s²]; likewise."""
 
 
 def slots(topology: Topology | SmoothTopology) -> int:
@@ -89,52 +86,43 @@ def detect(model: Model, state: State) -> Contacts:
         _, deepest = jax.lax.top_k(jax.lax.stop_gradient(depth), capacity)
         manifold = jax.tree.map(lambda leaf: leaf[deepest], manifold)
         pairs, live = pairs[deepest], live[deepest]
-        drift = jax.tree.map(lambda leaf: leaf[deepest], drift)
+        drift = drift[deepest]
     needed = [pairs.needed for pairs in near if pairs.needed is not None]
     candidates = jnp.stack(needed) if needed else jnp.zeros((0, 2), jnp.int32)
     return _contacts(model, manifold, pairs, live, found, candidates, drift)
 
 
-class _Drift(NamedTuple):
-    """Derivatives of contacts by time while bodies keep their velocities."""
-
-    position: Float[Array, "c 3"]
-    normal: Float[Array, "c 3"]
-    gap_bend: Float[Array, " c"]
-    """Second ones from here on."""
-    position_bend: Float[Array, "c 3"]
-    normal_bend: Float[Array, "c 3"]
-
-
-def _moving(model: Model, state: State, near: Sequence[Candidates]) -> tuple[Manifold, _Drift]:
-    """Every candidate point, and how it moves along the velocities, which only rebounds need and
-    which is zero in a model without."""
+def _moving(
+    model: Model, state: State, near: Sequence[Candidates]
+) -> tuple[Manifold, Float[Array, "k 12"]]:
+    """Every candidate point, and the first two derivatives of its position and its normal by time
+    (position', normal', position'', normal'') while bodies keep their velocities, which only
+    rebounds need and which are zero in a model without."""
     if not model.topology.rebounds:
         manifold = _manifold(model, state, near)
-        still = (jnp.zeros_like(manifold.position), jnp.zeros_like(manifold.normal))
-        return manifold, _Drift(*still, jnp.zeros_like(manifold.distance), *still)
+        return manifold, jnp.zeros((len(manifold.distance), 12), manifold.distance.dtype)
     moves = jnp.asarray(model.topology.moves)[:, None]
     velocity = jnp.where(moves, state.velocity, 0.0)
     spin = jnp.where(moves, state.angular_velocity, 0.0)
     turning = 0.5 * quaternion.multiply(jnp.pad(spin, ((0, 0), (1, 0))), state.quaternion)
     slowing = -0.25 * jnp.sum(spin * spin, axis=1, keepdims=True) * state.quaternion
 
-    def at(time: Array) -> tuple[tuple[Array, Array, Array], Manifold]:
+    def at(time: Array) -> tuple[Array, Manifold]:
         position = state.position + time * velocity
-        # A rotation at constant speed to second order, so that it stays one.
+        # A steady rotation to second order: the derivatives are those of unit quaternions.
         orientation = state.quaternion + time * (turning + 0.5 * time * slowing)
         found = _manifold(model, replace(state, position=position, quaternion=orientation), near)
-        return (found.distance, found.position, found.normal), found
+        return jnp.concatenate([found.position, found.normal], axis=1), found
 
     now = jnp.zeros((), velocity.dtype)
     one = jnp.ones_like(now)
 
-    def moving(time: Array) -> tuple[tuple[Array, ...], tuple[tuple[Array, ...], Manifold]]:
-        _, rates, found = jax.jvp(at, (time,), (one,), has_aux=True)
-        return rates, (rates, found)
+    def rate(time: Array) -> tuple[Array, tuple[Array, Manifold]]:
+        _, first, found = jax.jvp(at, (time,), (one,), has_aux=True)
+        return first, (first, found)
 
-    _, bends, (rates, manifold) = jax.jvp(moving, (now,), (one,), has_aux=True)
-    return manifold, _Drift(rates[1], rates[2], *bends)
+    _, second, (first, manifold) = jax.jvp(rate, (now,), (one,), has_aux=True)
+    return manifold, jnp.concatenate([first, second], axis=1)
 
 
 def _manifold(model: Model, state: State, near: Sequence[Candidates]) -> Manifold:
@@ -156,9 +144,10 @@ def _contacts(
     live: Array,
     found: Array,
     candidates: Array,
-    drift: _Drift,
+    drift: Array,
 ) -> Contacts:
-    """``pairs``: both shapes, and the row in ``Shapes.pair_friction`` or -1."""
+    """``pairs``: both shapes, and the row in ``Shapes.pair_friction`` or -1; ``drift`` as
+    :func:`_moving` has it."""
     table, rules = model.shapes, model.topology.combination
     a, b = pairs[:, 0], pairs[:, 1]
     impact = table.friction * table.impact_friction
@@ -186,7 +175,7 @@ def _contacts(
         manifold.feature,
         found,
         candidates,
-        *drift,
+        *jnp.split(drift, 4, axis=1),
     )
 
 
