@@ -126,7 +126,9 @@ def contact_terms(
     jacobian = contact_jacobian(action, rolls=False)
     u_before = contact_velocity(jacobian, before[bodies])[:, 0]
     u_free = contact_velocity(jacobian, free_velocity[bodies])[:, 0]
-    bend = gap_bend(contacts, before[bodies], action.lever) if topology.rebounds else 0.0
+    bend = jnp.zeros_like(contacts.gap)
+    if topology.rebounds:
+        bend = gap_bend(contacts, before[bodies], action.lever)
     hits = impacts(model, contacts, u_before, u_free, bend, h)
     live = contacts.live
     timed = hits & (contacts.restitution > 0)

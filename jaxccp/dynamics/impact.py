@@ -124,8 +124,8 @@ def gap_bend(
 
 
 GRAZE = 0.1
-"""Part of its speed at the start of the step at which what closes a gap counts as coming closer at
-least; what would be slower, or turn back, grazes."""
+"""Least part of its speed at the start of the step that what closes a gap has left when it meets;
+what would lose more of it, or turn back before, is taken to meet at that."""
 
 
 def _until(
@@ -135,17 +135,18 @@ def _until(
     bend: Float[Array, " c"],
     h: Float[Array, ""] | float,
 ) -> Float[Array, " c"]:
-    """Time [s] at which gaps are closed that do so at speeds ``closing``: the root τ of
-    Φ − c τ + Φ'' τ²/2, 0 where nothing bounces.
+    """Time [s] at which gaps Φ are closed at speeds c = ``closing``: the root τ of
+    Φ − c τ + Φ'' τ²/2 = 0; 0 where nothing bounces.
 
-    The root may be a little later than the end of the step, by which the gap would be closed at
-    constant speed: were such an impact left to the next step, it would act on what this one has
-    slowed down so that nothing penetrates.
+    It may be later than the end of the step, by which the gap would be closed at constant speed.
+    Left to the next step, such an impact would be one of bodies that this step has slowed down so
+    that they do not penetrate.
     """
+    meets = bounces & (closing > 0)
     bend = jnp.maximum(bend, -closing / h)
     square = jnp.maximum(closing**2 - 2.0 * gap * bend, (GRAZE * closing) ** 2)
-    slowest = closing + jnp.sqrt(jnp.where(bounces, square, 1.0))
-    return safe.divide(2.0 * gap, jnp.where(bounces, slowest, 0.0))
+    twice = closing + jnp.sqrt(jnp.where(meets, square, 1.0))
+    return safe.divide(2.0 * gap, jnp.where(meets, twice, 0.0))
 
 
 @dataclass(frozen=True)
@@ -226,12 +227,13 @@ def impacts(
     contacts: Contacts,
     u_before: Float[Array, " c"],
     u_free: Float[Array, " c"],
-    bend: Float[Array, " c"] | float,
+    bend: Float[Array, " c"],
     h: Float[Array, ""] | float,
 ) -> Bool[Array, " c"]:
     """Which contacts are impacts: those that would close within the step, and faster than the
-    minimum bounce speed, by their normal velocities before the step and without contact [m/s]."""
-    # Later than at constant speed they close all the same, see ``_until``.
+    minimum bounce speed, by their normal velocities before the step and without contact [m/s] and
+    second derivatives of their gaps [m/s²]."""
+    # What would close at constant speed counts even if it is a little late, see ``_until``.
     sooner = jnp.where(u_free < 0, jnp.clip(bend, u_free / h, 0.0), 0.0)
     closes = contacts.gap + h * (u_free + 0.5 * h * sooner) < 0
     return contacts.live & closes & (u_before < -model.contact.min_bounce_speed)

@@ -74,6 +74,7 @@ def test_an_oblique_collision_has_the_normal_of_its_time_of_impact(phase: float)
     impulse = 2 * closing / (1 / masses).sum() * normal
     after = speeds + np.array([[-1.0], [1.0]]) * impulse / masses[:, None]
     turn = 1.5 * H / distance
+    print("ERR", phase, np.abs(end.velocity[1:]-after).max()/turn**3, np.abs(end.position[1:]-(places + fly * speeds + (STEPS * H - fly) * after)).max()/turn**3, np.linalg.norm(end.angular_velocity[1:], axis=1)/(np.linalg.norm(impulse)  / (0.4 * masses * RADIUS))/turn**3)
     np.testing.assert_allclose(end.velocity[1:], after, atol=2 * turn**2)
     reached = places + fly * speeds + (STEPS * H - fly) * after
     np.testing.assert_allclose(end.position[1:], reached, atol=2 * turn**2)

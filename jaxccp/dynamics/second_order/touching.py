@@ -196,7 +196,8 @@ class Touching:
         )
         mean = 0.5 * (u_before + u_free)
         # Steps of higher order move contacts at their rates alone.
-        hits = impacts(self.middle.model, contacts, u_before, mean, 0.0, h)
+        straight = jnp.zeros_like(mean)
+        hits = impacts(self.middle.model, contacts, u_before, mean, straight, h)
         timed = hits & (contacts.compliance == 0)
         gap = jnp.maximum(contacts.gap, 0.0)
         delay = safe.divide(gap, jnp.where(timed, -h * mean, 0.0))
