@@ -67,7 +67,7 @@ def test_both_precisions_in_one_process(name: str) -> None:
     model, state = SCENES[name](KEY)
 
     def program(model: Model, state: State) -> ClosedJaxpr:
-        return jax.make_jaxpr(lambda *given: rollout(*given, stepper, 2))(model, state)
+        return jax.make_jaxpr(lambda m, s: rollout(m, s, stepper, 2))(model, state)
 
     # Held for as long as the second is made: jax would hand out the constants of the first.
     double = program(model, state)
