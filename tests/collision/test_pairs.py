@@ -21,8 +21,10 @@ from tests.collision.shape_pairs import (
     shapes,
 )
 
-SHARED = ("jaxccp.collision.convex_contact", "jaxccp.collision.terrain")
-"""Modules whose kernels serve many pairs, with tests of their own."""
+SHARED = tuple(
+    f"jaxccp.collision.{name}" for name in ("convex_contact", "terrain", "terrain_sphere")
+)
+"""Modules whose kernels serve many pairs or need a grid, with tests of their own."""
 KINDS = [kinds for kinds, pair in PAIRS.items() if pair.kernel.__module__ not in SHARED]
 IDS = ["-".join(kinds) for kinds in KINDS]
 every_pair = pytest.mark.parametrize("kinds", KINDS, ids=IDS)
