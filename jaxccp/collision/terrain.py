@@ -23,12 +23,12 @@ from jaxccp.model.model import HeightGrid
 
 _STEEPNESS = 20.0
 """A point with a larger gap than another's by 1 must be this much further out to replace it."""
-CORNERS = np.array([[[1, 1], [1, 2], [2, 1]], [[2, 2], [2, 1], [1, 2]]])
+_CORNERS = np.array([[[1, 1], [1, 2], [2, 1]], [[2, 2], [2, 1], [1, 2]]])
 """Corners (row, column) of a cell's two triangles in its 4 × 4 patch, counter-clockwise from
 above."""
 _PATCH = np.stack(np.meshgrid(range(4), range(4), indexing="ij"), axis=-1).reshape(16, 2)
 _STEPS = ((0, 1), (0, -1), (1, 0), (-1, 0), (1, -1), (-1, 1))
-_ADJACENT = (_PATCH[:, None, None] - CORNERS)[..., None, :] == np.array(_STEPS)
+_ADJACENT = (_PATCH[:, None, None] - _CORNERS)[..., None, :] == np.array(_STEPS)
 _NEIGHBOURS = _ADJACENT.all(axis=-1).any(axis=-1).transpose(1, 0, 2)
 """Whether an edge joins a point of the patch to a corner of each triangle [triangle, point,
 corner]."""
@@ -55,7 +55,7 @@ def of_triangles(
     a: Geometry, centre: Float[Array, "3"], touch: Callable[..., Manifold]
 ) -> Manifold:
     """Of what touches the triangles near a point, the lowest points and the outermost low ones."""
-    patches, exist, cells = window(a, centre)
+    patches, exist, cells = _window(a, centre)
     triangles = jax.vmap(jax.vmap(touch, (None, None, None, 0)), (0, 0, 0, None))
     every = triangles(patches, exist, cells, jnp.arange(2, dtype=jnp.int32))
     every = jax.tree.map(lambda x: x.reshape(-1, *x.shape[3:]), every)
@@ -67,7 +67,7 @@ def of_triangles(
     return to_world(keep(few, kept), a.position, a.rotation)
 
 
-def window(
+def _window(
     a: Geometry, centre: Float[Array, "3"]
 ) -> tuple[Float[Array, "c 16 3"], Bool[Array, "c 16"], Int[Array, " c"]]:
     """Patches of 4 × 4 points around the cells near a point, which points exist, cell numbers."""
@@ -135,9 +135,9 @@ def facing(
     patch: Float[Array, "16 3"], exists: Bool[Array, "16"], which: Int[Array, ""]
 ) -> tuple[Float[Array, "3 3"], Float[Array, "3"], Bool[Array, ""]]:
     """Corners of a triangle, its normal upwards, and whether it is part of the field."""
-    corner_index = jnp.asarray(CORNERS @ np.array([4, 1]), jnp.int32)[which]
+    corner_index = jnp.asarray(_CORNERS @ np.array([4, 1]), jnp.int32)[which]
     real = jnp.all(exists[corner_index])
-    flat = jnp.asarray(np.insert(CORNERS[..., ::-1], 2, 0, axis=2), patch.dtype)[which]
+    flat = jnp.asarray(np.insert(_CORNERS[..., ::-1], 2, 0, axis=2), patch.dtype)[which]
     corners = jnp.where(real, patch[corner_index], flat)
     normal = direction(
         jnp.cross(corners[1] - corners[0], corners[2] - corners[0]),

@@ -6,7 +6,7 @@ They are those of :func:`jaxccp.collision.terrain.terrain`, which searches for t
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.collision.manifold import Geometry, Manifold, direction, keep
+from jaxccp.collision.manifold import Geometry, Manifold, between, direction, keep
 from jaxccp.collision.separation import Separation
 from jaxccp.collision.terrain import INSIDE, barycentric, facing, of_the_whole, of_triangles
 from jaxccp.math import trees
@@ -36,21 +36,16 @@ def _triangle(
     height = jnp.dot(centre - corners[0], normal)
     nearest = _nearest(corners, normal, height, centre)
     outward = direction(centre - nearest, normal)
-    found = Separation(outward, jnp.stack([nearest, centre - radius * outward]))
+    found = Separation(outward, jnp.stack([nearest, centre]))
     beneath = centre - height * normal
     over = jnp.all(barycentric(corners, beneath) > -INSIDE)
     whole = (height > 0) & of_the_whole(patch, exists, corners, found, which)
-    ground = Separation(normal, jnp.stack([beneath, centre - radius * normal]))
-    point = trees.where(whole, found, ground)
-    gap = jnp.dot(point.on[1] - point.on[0], point.normal)
-    name = (1 << 11) + ((2 * cell + which) << 12)
-    every = Manifold(
-        gap[None],
-        jnp.mean(point.on, axis=0)[None],
-        point.normal[None],
-        name.astype(jnp.int32)[None],
-    )
-    return keep(every, (real & (whole | over))[None])
+    point = trees.where(whole, found, Separation(normal, jnp.stack([beneath, centre])))
+    name = jnp.asarray((1 << 11) + ((2 * cell + which) << 12), jnp.int32)
+    ground, ball = point.on[:, None]
+    still = jnp.zeros_like(radius)
+    contact = between(ground, ball, point.normal[None], still, radius, name[None])
+    return keep(contact, (real & (whole | over))[None])
 
 
 def _nearest(
