@@ -15,17 +15,16 @@ without end. Without these changes it shrinks."""
 
 def momentum_rate(
     screws: Screws,
-    jacobian: Float[Array, "nb 6 nv"],
+    twist: Float[Array, "nb 6"],
     position: Float[Array, "nb 3"],
     mass: BodyMass,
     velocity: Float[Array, " nv"],
     h: Float[Array, ""] | float,
 ) -> Float[Array, "nb 6"]:
-    """Ṗ of the bodies on joints, M J̇ v and the gyroscopic torque, while v stays the same over a
-    step of ``h`` [s]; less where that is no small angle (:data:`FAST`). Zero for bodies that are a
-    tree of their own: they rotate as free bodies do."""
+    """Ṗ of the bodies on joints with the twists J v, M J̇ v and the gyroscopic torque, while v stays
+    the same over a step of ``h`` [s]; less where that is no small angle (:data:`FAST`). Zero for
+    bodies that are a tree of their own: they rotate as free bodies do."""
     dofs = screws.dofs
-    twist = jnp.einsum("biv,v->bi", jacobian, velocity)
     change = mass.apply(twist_rate(screws, twist, position, velocity))
     gyroscopic = jnp.cross(twist[:, 3:], mass.apply(twist)[:, 3:])
     change = change + jnp.pad(gyroscopic, ((0, 0), (3, 0)))

@@ -182,10 +182,8 @@ def assemble(
     push = push + velocities.momenta(model, state, h)
     # At the rates of before, which are those that contacts allow; what that leaves cancels.
     rate = jnp.concatenate([state.twist[dofs.roots].reshape(-1), step.turning[dofs.axes]])
-    bend = (
-        0.5 * h * momentum_rate(moving, velocities.maps[0].jacobian, state.position, mass, rate, h)
-    )
     before = velocities.twists(jnp.concatenate([rate, *(here.v for here in state.families)]))
+    bend = 0.5 * h * momentum_rate(moving, before, state.position, mass, rate, h)
     free = velocities.whiten(push - velocities.pull(bend))
     closing = None
     if beside is not None and len(linkage.closing):
