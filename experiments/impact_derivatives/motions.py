@@ -53,8 +53,8 @@ class Motion:
     simulated: Callable[[Array, Array], Array]
     """Outcomes from the numbers and the length of a step."""
     exact: Callable[[np.ndarray], np.ndarray] | None = None
-    """None: the slope of the simulated values over twice ``range`` is held against the mean of the
-    derivatives there."""
+    """None: the slope of the simulated values between the ends of twice ``range`` is held against
+    the mean of the derivatives there."""
     range: float = 0.0
 
 

@@ -57,6 +57,10 @@ class Contacts:
     without rebounds."""
     normal_rate: Float[Array, "c 3"]
     """Rate of the normal as the bodies move with their present velocities [1/s]; likewise."""
+    position_bend: Float[Array, "c 3"]
+    """Second derivative of ``position`` at constant velocities [m/s²]; likewise."""
+    normal_bend: Float[Array, "c 3"]
+    """Second derivative of the normal [1/s²]; likewise."""
 
 
 def slots(topology: Topology | SmoothTopology) -> int:
@@ -70,7 +74,7 @@ def detect(model: Model, state: State) -> Contacts:
     topology = model.topology
     placed = place_shapes(model, jax.lax.stop_gradient(state))
     near = [BROAD[group.broad](model, placed, group) for group in topology.pairs]
-    manifold, position_rate, normal_rate = _moving(model, state, near)
+    manifold, drift = _moving(model, state, near)
     columns = [_columns(group, pairs) for group, pairs in zip(topology.pairs, near, strict=True)]
     pairs = jnp.concatenate([jnp.zeros((0, 3), jnp.int32), *columns])
     live = manifold.distance < model.contact.margin
@@ -82,33 +86,43 @@ def detect(model: Model, state: State) -> Contacts:
         _, deepest = jax.lax.top_k(jax.lax.stop_gradient(depth), capacity)
         manifold = jax.tree.map(lambda leaf: leaf[deepest], manifold)
         pairs, live = pairs[deepest], live[deepest]
-        position_rate, normal_rate = position_rate[deepest], normal_rate[deepest]
+        drift = drift[deepest]
     needed = [pairs.needed for pairs in near if pairs.needed is not None]
     candidates = jnp.stack(needed) if needed else jnp.zeros((0, 2), jnp.int32)
-    return _contacts(model, manifold, pairs, live, found, candidates, position_rate, normal_rate)
+    return _contacts(model, manifold, pairs, live, found, candidates, drift)
 
 
 def _moving(
     model: Model, state: State, near: Sequence[Candidates]
-) -> tuple[Manifold, Array, Array]:
-    """Every candidate point, and the rates of positions and normals along the velocities, which
-    only rebounds need and which are zero in a model without."""
+) -> tuple[Manifold, Float[Array, "k 12"]]:
+    """Every candidate point, and the first two derivatives of its position and its normal by time
+    (position', normal', position'', normal'') while bodies keep their velocities, which only
+    rebounds need and which are zero in a model without."""
     if not model.topology.rebounds:
         manifold = _manifold(model, state, near)
-        return manifold, jnp.zeros_like(manifold.position), jnp.zeros_like(manifold.normal)
+        return manifold, jnp.zeros((len(manifold.distance), 12), manifold.distance.dtype)
     moves = jnp.asarray(model.topology.moves)[:, None]
-    spin = jnp.pad(jnp.where(moves, state.angular_velocity, 0.0), ((0, 0), (1, 0)))
-    turning = 0.5 * quaternion.multiply(spin, state.quaternion)
+    velocity = jnp.where(moves, state.velocity, 0.0)
+    spin = jnp.where(moves, state.angular_velocity, 0.0)
+    turning = 0.5 * quaternion.multiply(jnp.pad(spin, ((0, 0), (1, 0))), state.quaternion)
+    slowing = -0.25 * jnp.sum(spin * spin, axis=1, keepdims=True) * state.quaternion
 
-    def at(position: Array, orientation: Array) -> tuple[tuple[Array, Array], Manifold]:
-        moved = replace(state, position=position, quaternion=orientation)
-        found = _manifold(model, moved, near)
-        return (found.position, found.normal), found
+    def at(time: Array) -> tuple[Array, Manifold]:
+        position = state.position + time * velocity
+        # A steady rotation to second order: the derivatives are those of unit quaternions.
+        orientation = state.quaternion + time * (turning + 0.5 * time * slowing)
+        found = _manifold(model, replace(state, position=position, quaternion=orientation), near)
+        return jnp.concatenate([found.position, found.normal], axis=1), found
 
-    poses = (state.position, state.quaternion)
-    rates = (jnp.where(moves, state.velocity, 0.0), turning)
-    _, (slide, tilt), manifold = jax.jvp(at, poses, rates, has_aux=True)
-    return manifold, slide, tilt
+    now = jnp.zeros((), velocity.dtype)
+    one = jnp.ones_like(now)
+
+    def rate(time: Array) -> tuple[Array, tuple[Array, Manifold]]:
+        _, first, found = jax.jvp(at, (time,), (one,), has_aux=True)
+        return first, (first, found)
+
+    _, second, (first, manifold) = jax.jvp(rate, (now,), (one,), has_aux=True)
+    return manifold, jnp.concatenate([first, second], axis=1)
 
 
 def _manifold(model: Model, state: State, near: Sequence[Candidates]) -> Manifold:
@@ -130,10 +144,10 @@ def _contacts(
     live: Array,
     found: Array,
     candidates: Array,
-    position_rate: Array,
-    normal_rate: Array,
+    drift: Array,
 ) -> Contacts:
-    """``pairs``: both shapes, and the row in ``Shapes.pair_friction`` or -1."""
+    """``pairs``: both shapes, and the row in ``Shapes.pair_friction`` or -1; ``drift`` as
+    :func:`_moving` has it."""
     table, rules = model.shapes, model.topology.combination
     a, b = pairs[:, 0], pairs[:, 1]
     impact = table.friction * table.impact_friction
@@ -161,8 +175,7 @@ def _contacts(
         manifold.feature,
         found,
         candidates,
-        position_rate,
-        normal_rate,
+        *jnp.split(drift, 4, axis=1),
     )
 
 

@@ -117,7 +117,9 @@ def contact_data(
     mode = jnp.where(pushes, jnp.where(slips, Mode.SLIDING, Mode.STICKING), Mode.OPEN)
     acting = jnp.where(contacts.live[:, None], impulses / h, 0.0)
     torque = acting[:, 3:] if acting.shape[1] > 3 else jnp.zeros_like(acting)
-    point = contacts.position + (h * action.delay)[:, None] * contacts.position_rate
+    time = (h * action.delay)[:, None]
+    slide = contacts.position_rate + 0.5 * time * contacts.position_bend
+    point = contacts.position + time * slide
     return ContactData(
         live=contacts.live,
         bodies=contacts.bodies,

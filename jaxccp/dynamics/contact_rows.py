@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.cones.rolling import arms
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.impact import Action, Turning, at_impact, at_once, at_start, impacts
+from jaxccp.dynamics.impact import Action, Turning, at_impact, at_once, at_start, gap_bend, impacts
 from jaxccp.dynamics.inertia import InverseRoot
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -126,14 +126,17 @@ def contact_terms(
     jacobian = contact_jacobian(action, rolls=False)
     u_before = contact_velocity(jacobian, before[bodies])[:, 0]
     u_free = contact_velocity(jacobian, free_velocity[bodies])[:, 0]
-    hits = impacts(model, contacts, u_before, u_free, h)
+    bend = jnp.zeros_like(contacts.gap)
+    if topology.rebounds:
+        bend = gap_bend(contacts, before[bodies], action.lever)
+    hits = impacts(model, contacts, u_before, u_free, bend, h)
     live = contacts.live
     timed = hits & (contacts.restitution > 0)
     if topology.impact_times == "all":
         timed = hits & ((contacts.restitution > 0) | (contacts.compliance == 0))
     bias, compliance = contact_bias(model, contacts, h)
     if topology.rebounds:
-        action = at_impact(state, contacts, timed, -u_free, free_velocity, h)
+        action = at_impact(state, contacts, timed, -u_free, bend, free_velocity, h)
         jacobian = push = contact_jacobian(action, topology.rolls)
         turning = Turning.of(model, state, contacts, action, free_velocity, h, curving)
         begins, ends = (turning.twists(twist) for twist in (before, free_velocity))

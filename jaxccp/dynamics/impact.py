@@ -83,24 +83,70 @@ def at_impact(
     contacts: Contacts,
     bounces: Bool[Array, " c"],
     closing: Float[Array, " c"],
+    bend: Float[Array, " c"],
     free_velocity: Float[Array, "nb 6"],
     h: Float[Array, ""] | float,
 ) -> Action:
-    """The action of contacts of which those that bounce close their gap at ``closing`` [m/s].
+    """The action of contacts of which those that bounce close their gap at ``closing`` [m/s], with
+    ``bend`` its second derivative (:func:`gap_bend`).
 
     Until then the bodies fly freely: centres of mass move exactly as the stepper moves them, so
-    that impulses at the levers conserve angular momentum; contact point and normal move at their
-    present rates.
+    that impulses at the levers conserve angular momentum; gap, contact point and normal move as
+    their first two derivatives have it.
     """
     start = at_start(state, contacts)
-    gap = jnp.maximum(contacts.gap, 0.0)
-    delay = safe.divide(gap, jnp.where(bounces, h * closing, 0.0))
+    delay = _until(jnp.maximum(contacts.gap, 0.0), bounces, closing, bend, h) / h
     time = (h * delay)[:, None]
-    flown = contacts.position_rate[:, None] - free_velocity[contacts.bodies, :3]
+    slide = contacts.position_rate + 0.5 * time * contacts.position_bend
+    flown = slide[:, None] - free_velocity[contacts.bodies, :3]
     normal = contacts.frame[:, 0]
-    normal = safe.normalize(normal + time * contacts.normal_rate, jnp.eye(3, dtype=normal.dtype)[0])
+    turned = normal + time * (contacts.normal_rate + 0.5 * time * contacts.normal_bend)
+    normal = safe.normalize(turned, jnp.eye(3, dtype=normal.dtype)[0])
     frame = jnp.where(bounces[:, None, None], contact_frame(normal), start.frame)
     return Action(delay, frame, start.lever + time[:, None] * flown, bounces, late=True)
+
+
+def gap_bend(
+    contacts: Contacts, moving: Float[Array, "c 2 6"], arms: Float[Array, "c 2 3"]
+) -> Float[Array, " c"]:
+    """Second derivatives of gaps [m/s²] while the two bodies of contacts keep their twists
+    ``moving``; ``arms`` lead from centres of mass to the contact.
+
+    A gap's rate is n · (v_b − v_a), v of the material points that touch. As these points slide over
+    the bodies, with the contact's velocity less that of the centre, ω × that is what v changes by.
+    A gap of the order of h is left out: the points of both surfaces count as one.
+    """
+    normal, velocity, spin = contacts.frame[:, 0], moving[..., :3], moving[..., 3:]
+    material = velocity + jnp.cross(spin, arms)
+    change = jnp.cross(spin, contacts.position_rate[:, None] - velocity)
+    turned = contacts.normal_rate * (material[:, 1] - material[:, 0])
+    return jnp.sum(turned + normal * (change[:, 1] - change[:, 0]), axis=1)
+
+
+GRAZE = 0.1
+"""Least part of its speed at the start of the step that what closes a gap has left when it meets;
+what would lose more of it, or turn back before, is taken to meet at that."""
+
+
+def _until(
+    gap: Float[Array, " c"],
+    bounces: Bool[Array, " c"],
+    closing: Float[Array, " c"],
+    bend: Float[Array, " c"],
+    h: Float[Array, ""] | float,
+) -> Float[Array, " c"]:
+    """Time [s] at which gaps Φ are closed at speeds c = ``closing``: the root τ of
+    Φ − c τ + Φ'' τ²/2 = 0; 0 where nothing bounces.
+
+    It may be later than the end of the step, by which the gap would be closed at constant speed.
+    Left to the next step, such an impact would be one of bodies that this step has slowed down so
+    that they do not penetrate.
+    """
+    meets = bounces & (closing > 0)
+    bend = jnp.maximum(bend, -closing / h)
+    square = jnp.maximum(closing**2 - 2.0 * gap * bend, (GRAZE * closing) ** 2)
+    twice = closing + jnp.sqrt(jnp.where(meets, square, 1.0))
+    return safe.divide(2.0 * gap, jnp.where(meets, twice, 0.0))
 
 
 @dataclass(frozen=True)
@@ -181,9 +227,13 @@ def impacts(
     contacts: Contacts,
     u_before: Float[Array, " c"],
     u_free: Float[Array, " c"],
+    bend: Float[Array, " c"],
     h: Float[Array, ""] | float,
 ) -> Bool[Array, " c"]:
     """Which contacts are impacts: those that would close within the step, and faster than the
-    minimum bounce speed, by their normal velocities before the step and without contact [m/s]."""
-    closes = contacts.gap + h * u_free < 0
+    minimum bounce speed, by their normal velocities before the step and without contact [m/s] and
+    second derivatives of their gaps [m/s²]."""
+    # What would close at constant speed counts even if it is a little late, see ``_until``.
+    sooner = jnp.where(u_free < 0, jnp.clip(bend, u_free / h, 0.0), 0.0)
+    closes = contacts.gap + h * (u_free + 0.5 * h * sooner) < 0
     return contacts.live & closes & (u_before < -model.contact.min_bounce_speed)

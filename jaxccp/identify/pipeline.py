@@ -219,13 +219,15 @@ def identify(
         descent = replace(descent, learning_rate=LATER_RATE * descent.learning_rate)
     on_stage("refining")
     equations = normal_equations(experiment, segments, names, loss)
-    values, minimum = refine(equations, names, stages[-1].values)
+    first = np.array(list(initial.values()))
+    # A descent of few steps can end in the basin of a wrong minimum, in which the start was not.
+    ends = [refine(equations, names, begin) for begin in (stages[-1].values, first)]
+    values, minimum = min(ends, key=lambda end: end[1].loss)
     stages[-1] = replace(stages[-1], values=values)
     spread = standard_errors(minimum, names)
     on_stage("errors on held-out tosses")
     held = tosses.take(test)
     judge = evaluator(tosses.dt, names, settings.law, settings.substeps, settings.stepper)
-    first = np.array(list(initial.values()))
     before, after = (compare(judge, held, x) for x in (first, values))
     return Identification(
         settings,

@@ -8,9 +8,10 @@ from jaxtyping import Float
 from jaxccp.identify import parameters
 from jaxccp.identify.normal import NormalEquations
 
-STEPS = 8
-ENOUGH = 1e-3
-"""Relative decrease of the loss below which refinement ends."""
+STEPS = 40
+"""The most steps that are tried."""
+ENOUGH = 1e-6
+"""Refinement ends with a step that promises to decrease the loss by less than this part of it."""
 
 
 def refine(
@@ -22,7 +23,8 @@ def refine(
 
     Marquardt, SIAM J. Appl. Math. 11 (1963). Gradient descent is slow where changes of two
     parameters, such as rounding and half width, nearly cancel; steps that use the curvature are
-    not. The loss never grows.
+    not. The loss never grows. The first steps are short ones: the loss of bodies that fall on edges
+    is rough, and full steps lead along its valleys into wrong minima.
 
     Args:
         equations: the normal equations as a function of the values.
@@ -33,18 +35,20 @@ def refine(
         The refined values, and the normal equations there.
     """
     lower, upper, scale = parameters.columns(names)
-    here, damping = equations(values), 1e-3
+    here, damping = equations(values), 1.0
     for _ in range(STEPS):
         diagonal = np.diag(np.diag(here.curvature) + 1e-12)
-        step = -np.linalg.solve(here.curvature + damping * diagonal, here.scores.sum(axis=0))
+        slope = here.scores.sum(axis=0)
+        step = -np.linalg.solve(here.curvature + damping * diagonal, slope)
+        promised = -(slope + 0.5 * here.curvature @ step) @ step
         inside = 1e-3 * (upper - lower)
         trial = np.clip(values + scale * step, lower + inside, upper - inside)
         there = equations(trial)
-        if not there.loss < here.loss:
+        if there.loss < here.loss:
+            values, here, damping = trial, there, 0.1 * damping
+        else:
             damping *= 10.0
-            continue
-        gain = 1.0 - there.loss / here.loss
-        values, here, damping = trial, there, 0.1 * damping
-        if gain < ENOUGH:
+        # What a step gains says less: along a bent valley it is little, far from its end.
+        if promised < ENOUGH * here.loss:
             break
     return values, here

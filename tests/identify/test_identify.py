@@ -26,6 +26,7 @@ from jaxccp.identify import (
 from jaxccp.identify.evaluate import Errors
 from jaxccp.identify.fit import _tamed_mean
 from jaxccp.identify.identification_report import as_json, picture, read_parameters
+from jaxccp.identify.normal import NormalEquations
 from jaxccp.identify.parameters import columns
 from jaxccp.identify.pipeline import Comparison, Settings, cube_experiment, identify, split
 from jaxccp.io import InputError
@@ -140,6 +141,23 @@ def test_refinement_and_standard_errors_are_those_of_a_linear_regression(
     found, minimum = refine(equations, names, np.array([best + 0.3]))
     np.testing.assert_allclose(found, [best], rtol=1e-6)
     np.testing.assert_allclose(standard_errors(minimum, names), [white], rtol=1e-4)
+
+
+def test_refinement_goes_along_a_bent_valley_to_its_end():
+    """Rosenbrock's, where good steps gain little long before the end."""
+    names = ("friction", "restitution")
+    lower, upper, scale = columns(names)
+    unit = (upper - lower) / 8
+
+    def valley(values: np.ndarray) -> NormalEquations:
+        x, y = (values - (lower + upper) / 2) / unit
+        r = np.array([10 * (y - x * x), 1 - x])
+        j = np.array([[-20 * x, 10], [-1, 0]]) * (scale / unit)
+        return NormalEquations(0.5 * r @ r, (j.T @ r)[None], j.T @ j)
+
+    found, end = refine(valley, names, (lower + upper) / 2 + unit * np.array([-1.2, 1.0]))
+    np.testing.assert_allclose((found - (lower + upper) / 2) / unit, [1.0, 1.0], rtol=1e-6)
+    assert end.loss < 1e-12
 
 
 def test_one_wild_gradient_does_not_steer_the_mean():

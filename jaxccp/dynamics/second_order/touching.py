@@ -195,7 +195,9 @@ class Touching:
             contact_velocity(start, v[contacts.bodies])[:, 0] for v in (before, free)
         )
         mean = 0.5 * (u_before + u_free)
-        hits = impacts(self.middle.model, contacts, u_before, mean, h)
+        # Steps of higher order move contacts at their rates alone.
+        straight = jnp.zeros_like(mean)
+        hits = impacts(self.middle.model, contacts, u_before, mean, straight, h)
         timed = hits & (contacts.compliance == 0)
         gap = jnp.maximum(contacts.gap, 0.0)
         delay = safe.divide(gap, jnp.where(timed, -h * mean, 0.0))
