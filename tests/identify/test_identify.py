@@ -153,7 +153,7 @@ def test_refinement_goes_along_a_bent_valley_to_its_end():
         x, y = (values - (lower + upper) / 2) / unit
         r = np.array([10 * (y - x * x), 1 - x])
         j = np.array([[-20 * x, 10], [-1, 0]]) * (scale / unit)
-        return NormalEquations(0.5 * r @ r, (j.T @ r)[None], j.T @ j)
+        return NormalEquations(float(0.5 * r @ r), (j.T @ r)[None], j.T @ j)
 
     found, end = refine(valley, names, (lower + upper) / 2 + unit * np.array([-1.2, 1.0]))
     np.testing.assert_allclose((found - (lower + upper) / 2) / unit, [1.0, 1.0], rtol=1e-6)
