@@ -17,6 +17,7 @@ class Keyframe:
     qpos: Float[np.ndarray, " nq"]
     qvel: Float[np.ndarray, " nv"]
     ctrl: Float[np.ndarray, " nu"]
+    act: Float[np.ndarray, " na"]
 
 
 def keyframes(source: Source) -> dict[str, Keyframe]:
@@ -28,6 +29,7 @@ def keyframes(source: Source) -> dict[str, Keyframe]:
             np.array(m.key_qpos[key]),
             np.array(m.key_qvel[key]),
             np.array(m.key_ctrl[key]),
+            np.array(m.key_act[key]),
         )
         for key in range(m.nkey)
     }

@@ -20,6 +20,8 @@ def layout(
     m = source.m
     address = source.column("actuator_ctrladr")
     control = np.asarray(address[actuators], np.int32) if len(address) else actuators
+    activated = np.asarray(m.actuator_actadr)[actuators]
+    activation = np.asarray(activated[activated >= 0], np.int32)
     ours = coordinates(model, axes.joints)
     places = ours.places
     body = m.jnt_bodyid[np.searchsorted(m.jnt_qposadr, places.free[0])]
@@ -28,5 +30,5 @@ def layout(
         reference=jnp.asarray(m.qpos0[places.single[0]], float),
         facing=jnp.asarray(m.qpos0[run(places.ball[0], 4)], float),
         centre=jnp.asarray(-frames.position[body], float).reshape(-1, 3),
-        places=replace(places, nu=m.nu, control=control),
+        places=replace(places, nu=m.nu, control=control, na=m.na, activation=activation),
     )

@@ -64,6 +64,7 @@ class Loaded:
         qpos, qvel = (jnp.asarray(part, float) for part in (key.qpos, key.qvel))
         state = jax.jit(self.layout.state)(self.model, self.state, qpos, qvel)
         state, _ = settled(self.model, state)
+        state = self.layout.activated(state, jnp.asarray(key.act, float))
         return replace(state, time=jnp.asarray(key.time, state.time.dtype))
 
 
