@@ -35,6 +35,8 @@ class Places(ByContent):
     na: int
     activation: np.ndarray
     """Place in ``act`` of each activation."""
+    captured: np.ndarray
+    """Fixed bodies that motion capture places."""
 
 
 @jax.tree_util.register_dataclass
@@ -133,6 +135,29 @@ class Coordinates:
         _, speed, axis = places.ball
         return qacc.at[run(speed, 3)].set(acceleration.axis[run(axis, 3)])
 
+    def captured(
+        self,
+        model: Model,
+        state: State,
+        positions: Float[Array, "n 3"],
+        quaternions: Float[Array, "n 4"],
+    ) -> State:
+        """``state`` with its bodies of motion capture placed as ``mocap_pos`` [m] and
+        ``mocap_quat`` have them, and what hangs on them by joints with them; what is tied to them
+        by equality constraints follows in the next step. They are fixed bodies: they have no
+        velocity."""
+        bodies, linkage = self.places.captured, model.topology.linkage
+        facing = quaternion.normalize(quaternions)
+        placed = replace(
+            state,
+            position=state.position.at[bodies].set(positions),
+            quaternion=state.quaternion.at[bodies].set(facing),
+        )
+        if not np.isin(linkage.bodies[linkage.tree[0]], bodies).any():
+            return placed
+        motion = joint_motion(model, state)
+        return forward_kinematics(model, placed, motion.coordinate, motion.rate)
+
     def activated(self, state: State, act: Float[Array, " na"]) -> State:
         """``state`` with the activations that ``act`` has."""
         if state.activation is None:
@@ -205,7 +230,7 @@ def coordinates(model: Model, joints: int | None = None) -> Coordinates:
         jnp.zeros((len(free), 3), dtype),
         Places(
             *(nq, nv, len(actuators), _table(single), _table(ball), _table(free), actuators),
-            *(active, activations),
+            *(active, activations, np.zeros(0, np.int32)),
         ),
     )
 

@@ -62,14 +62,20 @@ class Loaded:
             raise ValueError(f"no keyframe named {name!r}; the file has {known}")
         key = self.keyframes[name]
         qpos, qvel = (jnp.asarray(part, float) for part in (key.qpos, key.qvel))
-        state = jax.jit(self.layout.state)(self.model, self.state, qpos, qvel)
+        poses = (jnp.asarray(part, float) for part in (key.mpos, key.mquat))
+        state = self.layout.captured(self.model, self.state, *poses)
+        state = jax.jit(self.layout.state)(self.model, state, qpos, qvel)
         state, _ = settled(self.model, state)
         state = self.layout.activated(state, jnp.asarray(key.act, float))
         return replace(state, time=jnp.asarray(key.time, state.time.dtype))
 
 
 def load(
-    path: str | Path, *, allow_unsupported: bool = False, max_contacts: int | None = None
+    path: str | Path,
+    *,
+    allow_unsupported: bool = False,
+    max_contacts: int | None = None,
+    softness: bool = False,
 ) -> Loaded:
     """Read an MJCF or URDF file, by MuJoCo's compiler, in JAX's current default precision.
 
@@ -78,6 +84,8 @@ def load(
         allow_unsupported: leave out what cannot be simulated and list it in the result, in place
             of raising.
         max_contacts: as :meth:`jaxccp.ModelBuilder.build` has it.
+        softness: give contacts the compliance and damping that the file's ``solref`` and
+            ``solimp`` stand for (:mod:`jaxccp.io.mjcf.softness`); they are rigid otherwise.
 
     Raises:
         UnsupportedError: the file has elements that cannot be simulated; names them all.
@@ -93,7 +101,7 @@ def load(
         tendons = add_tendons(source, builder, frames, axes, sensed, report)
         actuators = add_actuators(source, builder, axes, tendons, report)
         add_equalities(source, builder, frames, axes, report)
-        add_geoms(source, builder, frames, report)
+        add_geoms(source, builder, frames, softness, report)
         add_sites(source, builder, frames)
         note_unsupported(source, report)
         fluid = read_fluid(source, frames, report)
