@@ -38,9 +38,10 @@ SAME = 1e-9
 
 def add_geoms(
     source: Source, builder: ModelBuilder, frames: Frames, soft: bool, report: ImportReport
-) -> None:
+) -> dict[int, int]:
     """Add the geoms, and say which may touch; of meshes and height fields only those that may,
-    since others would only be seen and take room. ``soft``: with compliance."""
+    since others would only be seen and take room. ``soft``: with compliance. Returns
+    our shape of each geom that has one."""
     pairs = _pairs(source, report)
     softened = softness(source, pairs, report) if soft else {}
     touching = {geom for pair in pairs for geom in pair}
@@ -82,6 +83,7 @@ def add_geoms(
         if np.abs(np.subtract(friction, _larger(source, a, b))).max() > SAME:
             builder.set_pair_friction(shapes[a], shapes[b], *friction)
     builder.collide_only(chosen)
+    return shapes
 
 
 def _simple(source: Source, geom: int) -> bool:

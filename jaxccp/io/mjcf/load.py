@@ -17,7 +17,7 @@ from jaxccp.io.mjcf.joints import add_joints
 from jaxccp.io.mjcf.keyframes import Keyframe, keyframes
 from jaxccp.io.mjcf.layout import layout
 from jaxccp.io.mjcf.loop_closing import settled
-from jaxccp.io.mjcf.read_sensors import sensed_tendons, sensors
+from jaxccp.io.mjcf.read_sensors import Names, sensed_tendons, sensors
 from jaxccp.io.mjcf.read_sites import add_sites
 from jaxccp.io.mjcf.source import Source
 from jaxccp.io.mjcf.tendons import add_tendons
@@ -101,7 +101,7 @@ def load(
         tendons = add_tendons(source, builder, frames, axes, sensed, report)
         actuators = add_actuators(source, builder, axes, tendons, report)
         add_equalities(source, builder, frames, axes, report)
-        add_geoms(source, builder, frames, softness, report)
+        shapes = add_geoms(source, builder, frames, softness, report)
         add_sites(source, builder, frames)
         note_unsupported(source, report)
         fluid = read_fluid(source, frames, report)
@@ -113,7 +113,8 @@ def load(
                 was_open.what, f"{was_open.error:.3g} m or rad open at qpos0; closed in the state"
             )
         places = layout(source, frames, axes, actuators, model)
-        sensing = sensors(source, frames, axes, tendons, actuators, places, model)
+        named = Names(frames, axes, tendons, actuators.tolist(), shapes)
+        sensing = sensors(source, named, places, model)
     except InputError:
         raise
     except ValueError as error:
