@@ -88,6 +88,7 @@ def test_what_is_tied_follows(loaded: Loaded) -> None:
     np.testing.assert_allclose(hung, poses[:, 0, :3] - [0, 0, 0.05], atol=1e-9)
 
 
+@pytest.mark.long
 def test_keyframes_place_them(loaded: Loaded) -> None:
     state, topology = loaded.keyframe("away"), loaded.model.topology
     np.testing.assert_allclose(state.position[topology.body("hand")], [1, 1, 0.5], atol=1e-12)

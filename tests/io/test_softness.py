@@ -12,9 +12,10 @@ mujoco = pytest.importorskip("mujoco")
 MODEL = """
 <mujoco>
   <option cone="{cone}"/>
-  <default><geom solimp="{least} {most} 0.001" friction="0.5 0 0"/></default>
+  <default><geom solimp="{least} {most} 0.001" friction="0.5 0 0"
+    contype="0"/></default>
   <worldbody>
-    <geom type="plane" size="1 1 1"/>
+    <geom type="plane" size="1 1 1" contype="1"/>
     <body pos="0 0 0.1"><freejoint/><geom size="0.1" mass="2"/></body>
     <body pos="1 0 0.1"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="3"/></body>
     <body pos="2 0 0.1"><freejoint/>
