@@ -10,7 +10,7 @@ import numpy as np
 
 from jaxccp import Model, envs
 from jaxccp.envs import EnvState
-from jaxccp.envs.env import COUNTS
+from jaxccp.envs.environment import COUNTS
 
 STRANGE = (jnp.nan, jnp.inf, -jnp.inf, 1e30, -1e30)
 """What stands in for bad entries of an action."""
