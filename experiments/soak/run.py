@@ -60,7 +60,7 @@ def soak(name: str, known: dict[str, Entry], steps: int, seconds: float) -> dict
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="Random play of every environment.")
     parser.add_argument("--names", default=",".join(TASKS), help="of environments, by commas")
     parser.add_argument("--steps", type=int, default=850_000, help="of each environment")
     parser.add_argument("--seconds", type=float, default=1e9, help="at most, for each environment")

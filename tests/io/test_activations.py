@@ -82,8 +82,9 @@ def test_second_order_steppers_follow_the_exact_path(loaded: Loaded) -> None:
     for end in ends:
         filtered = [0.1 + (a - 0.1) * np.exp(-0.08 / t) for a, t in ((-0.2, 0.05), (0.7, 0.03))]
         expected = [0.02 + 0.08 * 0.1, *filtered]
-        np.testing.assert_allclose(end.activation, expected, atol=1e-14)
-    np.testing.assert_allclose(*(end.joint_positions for end in ends), atol=1e-6)
+        np.testing.assert_allclose(np.asarray(end.activation), expected, atol=1e-14)
+    coarse, fine = (end.joint_positions for end in ends)
+    np.testing.assert_allclose(coarse, fine, atol=1e-6)
 
 
 def test_derivatives_are_central_differences(loaded: Loaded) -> None:

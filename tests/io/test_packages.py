@@ -16,7 +16,7 @@ from jaxccp import EulerImplicitLinearized, State, accelerations, load, rollout
 from jaxccp.io import Loaded
 
 mujoco = pytest.importorskip("mujoco")
-from experiments.mjcf import reference
+from experiments.mjcf import reference  # noqa: E402
 
 FILES = {
     "quadruped": ("dm_control", "suite/quadruped.xml", 24),
