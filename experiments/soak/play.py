@@ -42,7 +42,7 @@ class Play:
         while hasattr(core, "env"):
             core = core.env
         spec, ground = env.action_spec, lowest_ground(core.model)
-        free = jnp.asarray(core.model.topology.free)
+        stands = jnp.asarray(grounded(core.model))
 
         def one(state: EnvState, given: tuple[jax.Array, jax.Array]) -> tuple[EnvState, dict]:
             key, bad = given
@@ -53,7 +53,7 @@ class Play:
             odd = bad & (jax.random.uniform(which, shape) < SHARE)
             state = jax.vmap(env.step)(state, jnp.where(odd, strange, action))
             physics = state.physics.state
-            depth = jnp.where(free, ground - physics.position[..., 2], -jnp.inf).max(axis=-1)
+            depth = jnp.where(stands, ground - physics.position[..., 2], -jnp.inf).max(axis=-1)
             seen = jnp.stack([jnp.isfinite(part).all() for part in (state.obs, state.reward)])
             return state, {
                 **{count: state.metrics[count].sum() for count in COUNTS if count != "status"},
@@ -85,6 +85,17 @@ class Play:
         except ValueError as error:
             return "an action must have shape" in str(error)
         return False
+
+
+def grounded(model: Model) -> np.ndarray:
+    """Mask of the bodies that may touch a plane or a height field; others are free to go lower."""
+    topology = model.topology
+    ground = np.isin(topology.shapes, ("plane", "height_field"))
+    found = np.zeros(len(topology.bodies), bool)
+    for group in topology.pairs:
+        for one, other in ((group.first, group.second), (group.second, group.first)):
+            found[topology.shape_body[one[ground[other]]]] = True
+    return found & topology.free
 
 
 def lowest_ground(model: Model) -> float:
