@@ -32,6 +32,7 @@ from jaxccp.io import load
 from jaxccp.math.devices import use_all_cores
 from jaxccp.math.smoothed_gradient import smoothed_gradient
 from jaxccp.model import (
+    Activation,
     Actuator,
     Ball,
     Box,
@@ -77,6 +78,7 @@ from jaxccp.sensors import Sensor, coordinates, instrument
 __all__ = [
     "APGD",
     "HHT",
+    "Activation",
     "Actuator",
     "Auto",
     "Ball",

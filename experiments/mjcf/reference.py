@@ -39,11 +39,19 @@ def random_state(
     return data.qpos.copy(), qvel, rng.normal(size=model.nu)
 
 
-def accelerations(model: Model, qpos: np.ndarray, qvel: np.ndarray, ctrl: np.ndarray) -> np.ndarray:
+def accelerations(
+    model: Model,
+    qpos: np.ndarray,
+    qvel: np.ndarray,
+    ctrl: np.ndarray,
+    act: np.ndarray | None = None,
+) -> np.ndarray:
     """``qacc_smooth``; with equality constraints the solution of M q̈ − Jᵀλ = f, J q̈ = −J̇q̇, J̇q̇ by
     central differences of MuJoCo's J."""
     data = mujoco.MjData(model)
     data.qpos[:], data.qvel[:], data.ctrl[:] = qpos, qvel, ctrl
+    if act is not None:
+        data.act[:] = act
     mujoco.mj_forward(model, data)
     free = data.qacc_smooth.copy()
     if not model.neq:

@@ -67,6 +67,7 @@ IDENTIFIED = (
 INPUTS = (
     "pose",
     "velocity",
+    "activation",
     "control",
     "force",
     "mass",
@@ -97,6 +98,7 @@ INPUTS = (
     "servo_stiffness",
     "servo_damping",
     "gear",
+    "time_constant",
     "gravity",
     "step",
 )

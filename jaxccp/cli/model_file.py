@@ -38,8 +38,10 @@ def open_model(
         with Arrays(init) as arrays:
             qpos = arrays.floats("qpos", places.nq)
             qvel = arrays.floats("qvel", places.nv) if "qvel" in arrays else np.zeros(places.nv)
+            act = arrays.floats("act", places.na) if "act" in arrays else np.zeros(places.na)
         move = jax.jit(loaded.layout.state)
         state = move(loaded.model, state, jnp.asarray(qpos, float), jnp.asarray(qvel, float))
+        state = loaded.layout.activated(state, jnp.asarray(act, float))
         try:
             state, _ = settled(loaded.model, state)
         except ValueError as error:
@@ -59,8 +61,11 @@ def open_model(
 
 
 def write_motion(out: Path, source: str, loaded: Loaded, run: Run) -> dict[str, str]:
-    """Write time, qpos and qvel, the initial state first, and the model file's path."""
+    """Write time, qpos, qvel and, if there is any, act, the initial state first, and the model
+    file's path."""
     qpos, qvel = jax.jit(jax.vmap(lambda s: loaded.layout.coordinates(loaded.model, s)))(run.states)
     motion = {"time": run.recording.time, "qpos": np.asarray(qpos), "qvel": np.asarray(qvel)}
+    if loaded.layout.places.na:
+        motion["act"] = np.asarray(jax.vmap(loaded.layout.activation)(run.states))
     write_npz(out, **motion, source=np.array(source))
     return {"trajectory": str(out)}

@@ -40,6 +40,8 @@ class ContactData:
     live: Bool[Array, " c"]
     bodies: Int[Array, "c 2"]
     """First and second body."""
+    shapes: Int[Array, "c 2"]
+    """First and second shape."""
     gap: Float[Array, " c"]
     """Signed distance at the start of the step [m], negative when penetrating."""
     point: Float[Array, "c 3"]
@@ -123,6 +125,7 @@ def contact_data(
     return ContactData(
         live=contacts.live,
         bodies=contacts.bodies,
+        shapes=contacts.shapes,
         gap=contacts.gap,
         point=point,
         normal=action.frame[:, 0],
@@ -140,6 +143,7 @@ def smooth_data(hard: ContactData | None, smooth: SmoothForces) -> ContactData:
     own = ContactData(
         live=contacts.live,
         bodies=contacts.bodies,
+        shapes=contacts.shapes,
         gap=contacts.gap,
         point=contacts.position,
         normal=contacts.frame[:, 0],

@@ -24,11 +24,11 @@ class Linearisation:
 
     x is the change (:func:`jaxccp.retract`) of the state before the step, x⁺ that of ``after``,
     u the change of the control. Rows and columns are named by :func:`jaxccp.tangent_names`, first
-    for the pose, then for the velocities.
+    for the pose, then for the velocities; those of the activations, if any, come last.
     """
 
-    A: Float[Array, "2*nv 2*nv"]
-    B: Float[Array, "2*nv nm"]
+    A: Float[Array, "2*nv+ma 2*nv+ma"]
+    B: Float[Array, "2*nv+ma nm"]
     after: State
     """Of the step itself."""
     report: StepReport
@@ -51,7 +51,7 @@ def linearise(
     those of one of them (docs/derivative.md). Rates of rotors are taken to be those of their axes.
 
     Args:
-        model: nv degrees of freedom, nm actuators.
+        model: nv degrees of freedom, nm actuators, ma of them with activations.
         state: near which; at rest in contact or moving.
         control: near which; 0 when None.
         stepper: of what length, and under which law.
@@ -67,9 +67,11 @@ def linearise(
     # After a step in reduced coordinates these are known, and need not be found from the poses.
     motion = tree_motion if stepper.reduces(model) else joint_motion
 
-    def near(pose: Array, velocity: Array, control: Array) -> tuple[Array, tuple]:
+    def near(
+        pose: Array, velocity: Array, activation: Array, control: Array
+    ) -> tuple[Array, tuple]:
         posed, faster = (
-            retract(model, start.state, jnp.concatenate([pose, change]))
+            retract(model, start.state, jnp.concatenate([pose, change, activation]))
             for change in (still, velocity)
         )
         here = replace(
@@ -89,14 +91,16 @@ def linearise(
         return way, (after, report)
 
     still = jnp.zeros(len(tangent_names(model)), state.position.dtype)
-    _, along, (after, report) = jax.linearize(near, still, still, control, has_aux=True)
+    known = start.state.activation
+    same = jnp.zeros(0, still.dtype) if known is None else jnp.zeros_like(known)
+    zeros = (still, still, same, jnp.zeros_like(control))
+    _, along, (after, report) = jax.linearize(near, *zeros[:3], control, has_aux=True)
     # Each by itself: what velocities and controls do leaves all that depends on poses as it is,
     # and a zero that all columns share is computed once.
-    zeros = (still, still, jnp.zeros_like(control))
     columns = [
         jax.vmap(lambda one, k=k: along(*zeros[:k], one, *zeros[k + 1 :]), out_axes=1)(
             jnp.eye(len(zero), dtype=still.dtype)
         )
         for k, zero in enumerate(zeros)
     ]
-    return Linearisation(jnp.concatenate(columns[:2], axis=1), columns[2], after, report)
+    return Linearisation(jnp.concatenate(columns[:3], axis=1), columns[3], after, report)

@@ -12,7 +12,7 @@ from jaxtyping import Array, Float, Int
 
 from jaxccp.ccp.solution import Status
 from jaxccp.dynamics.stepper import Carry, Stepper
-from jaxccp.dynamics.tangent import difference
+from jaxccp.dynamics.tangent import difference, tangent_names
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -113,7 +113,7 @@ def rollout_adaptive(
         whole, _ = advanced(carry, length)
         fine, status = halves(carry, length)
         change = difference(model, fine.state, whole.state)
-        error = jnp.max(jnp.abs(change[: len(change) // 2]), initial=0.0)
+        error = jnp.max(jnp.abs(change[: len(tangent_names(model))]), initial=0.0)
         solved = (status == Status.CONVERGED) & jnp.isfinite(error)
         good = solved & (error <= tolerance)
         shortest = length <= least

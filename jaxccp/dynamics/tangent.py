@@ -6,7 +6,8 @@ axes; the rates of the joints' axes; those of families; and the six of every bod
 among more than 100 degrees of freedom. A change has 2 nv entries, of the pose first, then of the
 velocities, so that the pose part is what velocities lead to in one second: rotations are rotation
 vectors, of roots in world axes, of balls in the joint's frame. There are no constraints between
-the entries, but for mechanisms with loops, whose changes are those of the spanning tree.
+the entries, but for mechanisms with loops, whose changes are those of the spanning tree. The ma
+activations of actuators, where there are any, come last.
 """
 
 from collections.abc import Callable
@@ -41,13 +42,13 @@ def tangent_names(model: Model) -> tuple[str, ...]:
 
 
 @jitted
-def retract(model: Model, state: State, change: Float[Array, " 2*nv"]) -> State:
+def retract(model: Model, state: State, change: Float[Array, " 2*nv+ma"]) -> State:
     """The state that is ``change`` away from ``state``; differentiable in both.
 
     Args:
-        model: nv degrees of freedom (:func:`tangent_names`).
+        model: nv degrees of freedom (:func:`tangent_names`), ma activations.
         state: where to start.
-        change: of the pose [m, rad], then of the velocities [m/s, rad/s].
+        change: of the pose [m, rad], of the velocities [m/s, rad/s], then of activations.
 
     Returns:
         A state whose bodies hang together by the joints of the trees. Rotors turn with their axes.
@@ -57,6 +58,9 @@ def retract(model: Model, state: State, change: Float[Array, " 2*nv"]) -> State:
     """
     topology = model.topology
     _check(model, state)
+    if state.activation is not None:
+        change, activation = jnp.split(change, [len(change) - len(state.activation)])
+        state = replace(state, activation=state.activation + activation)
     pose, velocity = jnp.split(change, 2)
     six, shifts, families = _split(topology, state, pose)
     faster, spins, speeds = _split(topology, state, velocity)
@@ -90,7 +94,7 @@ def retract(model: Model, state: State, change: Float[Array, " 2*nv"]) -> State:
 
 
 @jitted
-def difference(model: Model, origin: State, state: State) -> Float[Array, " 2*nv"]:
+def difference(model: Model, origin: State, state: State) -> Float[Array, " 2*nv+ma"]:
     """The change that leads from ``origin`` to ``state``: ``retract(model, origin, change)`` has
     the poses and velocities of ``state``. Turns of more than half a revolution between the two are
     told for hinges only.
@@ -101,7 +105,7 @@ def difference(model: Model, origin: State, state: State) -> Float[Array, " 2*nv
         state: where it ends.
 
     Returns:
-        Of the pose [m, rad], then of the velocities [m/s, rad/s].
+        Of the pose [m, rad], of the velocities [m/s, rad/s], then of activations.
 
     Raises:
         ValueError: as :func:`retract`.
@@ -111,7 +115,7 @@ def difference(model: Model, origin: State, state: State) -> Float[Array, " 2*nv
 
 def difference_by(
     motion: Callable[[Model, State], JointMotion], model: Model, origin: State, state: State
-) -> Float[Array, " 2*nv"]:
+) -> Float[Array, " 2*nv+ma"]:
     """The same, with coordinates found by ``motion``: :func:`jaxccp.model.kinematics.tree_motion`
     where ``joint_positions`` are known to be those of the poses, which spares the search."""
     topology = model.topology
@@ -130,7 +134,9 @@ def difference_by(
     pairs = list(zip(origin.families, state.families, strict=True))
     pose = _joined(topology, six, shifts, [b.q - a.q for a, b in pairs])
     velocity = _joined(topology, faster, spins, [b.v - a.v for a, b in pairs])
-    return jnp.concatenate([pose, velocity])
+    if origin.activation is None or state.activation is None:
+        return jnp.concatenate([pose, velocity])
+    return jnp.concatenate([pose, velocity, state.activation - origin.activation])
 
 
 def _bodies(topology: Topology) -> np.ndarray:

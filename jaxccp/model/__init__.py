@@ -1,5 +1,6 @@
 """Bodies, shapes, materials, joints and the state; knows no solver."""
 
+from jaxccp.model.activation import Activation, Activations
 from jaxccp.model.actuator import Actuator, motor, position_servo, velocity_servo
 from jaxccp.model.family import Family, FamilyState, FrameMap, MassRoot
 from jaxccp.model.forward_kinematics import forward_kinematics
@@ -57,6 +58,8 @@ from jaxccp.model.tendons import Cable, Coupling, Tendon, gear
 __all__ = [
     "JOINTS",
     "SHAPES",
+    "Activation",
+    "Activations",
     "Actuator",
     "Actuators",
     "Axes",

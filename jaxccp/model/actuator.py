@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from jaxccp.model.activation import Activation
+
 Range = tuple[float, float]
 
 
@@ -26,6 +28,8 @@ class Actuator:
     """Lowest and highest force [N, N m]."""
     control_limits: Range = (-np.inf, np.inf)
     """Lowest and highest control; a control outside of them counts as the nearer one."""
+    activation: Activation | None = None
+    """What acts in place of the control, if anything: a filter of it, or its integral."""
 
     def __post_init__(self) -> None:
         name = type(self).__name__

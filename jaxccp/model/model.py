@@ -8,6 +8,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from jaxccp.content import ByContent, cached_table
+from jaxccp.model.activation import Activations
 from jaxccp.model.dofs import Dofs, dofs
 from jaxccp.model.family import Family
 from jaxccp.model.fluid import Fluid
@@ -243,3 +244,5 @@ class Model:
     """What moves and is neither a rigid body nor a joint."""
     smooth: SmoothSurfaces | None = None
     """Of a model with ``topology.smooth``."""
+    activations: Activations | None = None
+    """Of actuators that act by a state of their own, if any."""

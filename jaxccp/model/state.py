@@ -48,6 +48,9 @@ class State:
     """Rates of the rotors along axes and tendons."""
     families: tuple[FamilyState, ...] = ()
     """Of the model's families; the poses and twists of their frames follow from it."""
+    activation: Float[Array, " ma"] | None = None
+    """Of the actuators that have one (:class:`jaxccp.model.activation.Activations`); None where
+    none has."""
 
     @property
     def twist(self) -> Float[Array, "nb 6"]:

@@ -39,7 +39,7 @@ def body_table(bodies: Sequence[BodySpec]) -> Bodies:
 
 
 def initial_state(model: Model, bodies: Sequence[BodySpec]) -> State:
-    """The state at time 0: joints' coordinates and rates of rotors are 0."""
+    """The state at time 0: joints' coordinates and rates of rotors and activations are 0."""
     position = _stack(bodies, "position")
     topology = model.topology
     linkage = topology.linkage
@@ -56,6 +56,7 @@ def initial_state(model: Model, bodies: Sequence[BodySpec]) -> State:
             jnp.zeros((len(bodies), 6), position.dtype),
         ),
         tuple(family.start() for family in model.families),
+        None if model.activations is None else jnp.zeros_like(model.activations.time_constant),
     )
     return with_frames(model, state)
 

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxccp.collision.detect import slots
+from jaxccp.model.activation import Activations
 from jaxccp.model.actuator import Actuator
 from jaxccp.model.family import Family
 from jaxccp.model.joints import Joint
@@ -469,6 +470,7 @@ class ModelBuilder(FlexibleBuilder):
             topology,
             families=tuple(self._families),
             smooth=smooth_surfaces(self._shapes, topology, self._families, self.smooth_laws),
+            activations=Activations.of([one.actuator.activation for one in self._actuators]),
         )
         return model, initial_state(model, self._bodies)
 

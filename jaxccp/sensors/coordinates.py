@@ -1,4 +1,4 @@
-"""MuJoCo's ``qpos``, ``qvel``, ``qacc`` and ``ctrl`` to and from our states, of any model."""
+"""MuJoCo's ``qpos``, ``qvel``, ``qacc``, ``ctrl``, ``act`` to and from states of any model."""
 
 from dataclasses import dataclass, field, replace
 
@@ -32,6 +32,11 @@ class Places(ByContent):
     """Coordinate, rate and body of bodies that no joint places [3 n]."""
     control: np.ndarray
     """Place in ``ctrl`` of each actuator's control."""
+    na: int
+    activation: np.ndarray
+    """Place in ``act`` of each activation."""
+    captured: np.ndarray
+    """Fixed bodies that motion capture places."""
 
 
 @jax.tree_util.register_dataclass
@@ -130,6 +135,42 @@ class Coordinates:
         _, speed, axis = places.ball
         return qacc.at[run(speed, 3)].set(acceleration.axis[run(axis, 3)])
 
+    def captured(
+        self,
+        model: Model,
+        state: State,
+        positions: Float[Array, "n 3"],
+        quaternions: Float[Array, "n 4"],
+    ) -> State:
+        """``state`` with its bodies of motion capture placed as ``mocap_pos`` [m] and
+        ``mocap_quat`` have them, and what hangs on them by joints with them; what is tied to them
+        by equality constraints follows in the next step. They are fixed bodies: they have no
+        velocity."""
+        bodies, linkage = self.places.captured, model.topology.linkage
+        facing = quaternion.normalize(quaternions)
+        placed = replace(
+            state,
+            position=state.position.at[bodies].set(positions),
+            quaternion=state.quaternion.at[bodies].set(facing),
+        )
+        if not np.isin(linkage.bodies[linkage.tree[0]], bodies).any():
+            return placed
+        motion = joint_motion(model, state)
+        return forward_kinematics(model, placed, motion.coordinate, motion.rate)
+
+    def activated(self, state: State, act: Float[Array, " na"]) -> State:
+        """``state`` with the activations that ``act`` has."""
+        if state.activation is None:
+            return state
+        return replace(state, activation=act[self.places.activation])
+
+    def activation(self, state: State) -> Float[Array, " na"]:
+        """``act`` of a state."""
+        act = jnp.zeros(self.places.na, state.position.dtype)
+        if state.activation is None:
+            return act
+        return act.at[self.places.activation].set(state.activation)
+
     def control(self, ctrl: Float[Array, "*b nu"]) -> Float[Array, "*b nm"]:
         """Controls of the actuators from ``ctrl``."""
         return ctrl[..., self.places.control]
@@ -180,12 +221,17 @@ def coordinates(model: Model, joints: int | None = None) -> Coordinates:
             ball.append((nq, nv, balls[0]))
             nq, nv = nq + 4, nv + 3
     actuators = np.arange(len(linkage.actuators), dtype=np.int32)
+    active = 0 if model.activations is None else len(model.activations.actuators)
+    activations = np.arange(active, dtype=np.int32)
     dtype = model.gravity.dtype
     return Coordinates(
         jnp.zeros(len(single), dtype),
         jnp.zeros((len(ball), 4), dtype).at[:, 0].set(1.0),
         jnp.zeros((len(free), 3), dtype),
-        Places(nq, nv, len(actuators), _table(single), _table(ball), _table(free), actuators),
+        Places(
+            *(nq, nv, len(actuators), _table(single), _table(ball), _table(free), actuators),
+            *(active, activations, np.zeros(0, np.int32)),
+        ),
     )
 
 

@@ -19,12 +19,16 @@ from jaxccp.model.model import Model
 from jaxccp.model.sites import FrameMotion, Sites
 from jaxccp.model.state import State
 from jaxccp.sensors.coordinates import Coordinates
+from jaxccp.sensors.detail import Detail, Meeting
 
 Index = np.ndarray
 About = Literal["axis", "ball", "joint", "tendon", "actuator", "frame", "body", "bodies", "all"]
 """What a sensor is about, and so what its index counts: axes, first axes of balls, joints, tendons,
 actuators, the sensors themselves (frame), bodies, groups of bodies, or nothing (all)."""
-Needs = Literal["", "acceleration", "report"]
+Needs = Literal["", "acceleration", "report", "both"]
+Counts = Literal["", "body", "subtree", "pairs"]
+"""Whose shapes a sensor counts unless it is told: those of its frame's body, and of what hangs on
+it, or those that it is told."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,8 @@ class Reading:
     """… the frames that they see it from, the world's if no other."""
     groups: Bool[np.ndarray, "g nb"]
     magnetic: Float[Array, "3"]
+    counted: tuple[Detail | Meeting | None, ...]
+    """Of each sensor."""
 
     @cached_property
     def coordinates(self) -> Float[Array, " k"]:
@@ -72,6 +78,16 @@ class Reading:
         linear, angular = self.of.accelerations(self.state, self.acceleration)
         return linear - self.model.gravity, angular
 
+    @cached_property
+    def details(self) -> dict[int, Detail]:
+        """What sensors count, by their places."""
+        return {i: one for i, one in enumerate(self.counted) if isinstance(one, Detail)}
+
+    @cached_property
+    def meetings(self) -> dict[int, Meeting]:
+        """What contact sensors show, by their places."""
+        return {i: one for i, one in enumerate(self.counted) if isinstance(one, Meeting)}
+
     @property
     def acting(self) -> StepReport:
         """The report of the step that led to the state."""
@@ -83,8 +99,8 @@ class Reading:
         """Of that step. Raises ``ValueError`` where it did not record them."""
         if self.acting.contact_data is None:
             raise ValueError(
-                "touch sensors read the report's contact_data, which is None: give the stepper "
-                "contact_data=True"
+                "sensors of contacts and carried forces read the report's contact_data, which is "
+                "None: give the stepper contact_data=True"
             )
         return self.acting.contact_data
 
@@ -103,6 +119,7 @@ class Kind:
     """Values [n k] of several sensors of the kind, by the index of what they are about."""
     needs: Needs = ""
     """What beyond a state it reads; without it the sensor is left out."""
+    counts: Counts = ""
 
 
 def into(frame: FrameMotion, vector: Float[Array, "n 3"]) -> Float[Array, "n 3"]:

@@ -1,6 +1,6 @@
 """The kinds of sensors, by the names that MuJoCo gives them; a new one is a function and a line."""
 
-from jaxccp.sensors import along, force, frame, total
+from jaxccp.sensors import along, carried, distance, force, frame, meet, total
 from jaxccp.sensors.reading import Kind
 
 KINDS = {
@@ -27,13 +27,18 @@ KINDS = {
     "velocimeter": Kind("frame", frame.velocimeter),
     "gyro": Kind("frame", frame.gyro),
     "magnetometer": Kind("frame", frame.magnetometer),
+    "rangefinder": Kind("frame", distance.length, counts="body"),
+    "force": Kind("frame", carried.force, "both", counts="subtree"),
+    "torque": Kind("frame", carried.torque, "both", counts="subtree"),
+    "zonetouch": Kind("frame", force.zone_touch, "report", counts="body"),
+    "contact": Kind("frame", meet.contacts, "report", counts="pairs"),
     "subtreecom": Kind("bodies", total.centre),
     "subtreelinvel": Kind("bodies", total.centre_velocity),
     "subtreeangmom": Kind("bodies", total.angular_momentum),
     "clock": Kind("all", total.clock),
     "e_kinetic": Kind("all", total.kinetic),
     "e_potential": Kind("all", total.potential),
-    # These have another meaning in MuJoCo, or none.
+    # These have another meaning in MuJoCo, or none; zonetouch is its touch.
     "touch": Kind("body", force.touch, "report"),
     "contactforce": Kind("body", force.contact_force, "report"),
     "contacttorque": Kind("body", force.contact_torque, "report"),

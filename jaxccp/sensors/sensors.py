@@ -14,6 +14,7 @@ from jaxccp.model.model import Model
 from jaxccp.model.sites import Sites
 from jaxccp.model.state import State
 from jaxccp.sensors.coordinates import Coordinates, coordinates
+from jaxccp.sensors.detail import Detail, Meeting
 from jaxccp.sensors.reading import Reading
 from jaxccp.sensors.registry import KINDS
 from jaxccp.sensors.target import Finder, Sensor
@@ -36,6 +37,8 @@ class Plan(ByContent):
     """Lowest and highest value [n 2]."""
     groups: Bool[np.ndarray, "g nb"]
     """Bodies of each subtree."""
+    counted: tuple[Detail | Meeting | None, ...]
+    """What of the model each sensor counts, if it counts anything."""
 
 
 @jax.tree_util.register_dataclass
@@ -78,7 +81,8 @@ class Sensors:
                 are left out when None.
 
         Raises:
-            ValueError: for touch sensors, if the report has no ``contact_data``.
+            ValueError: for sensors of contacts or of force and torque, if the report has no
+                ``contact_data``.
         """
         if control is None:
             control = jnp.zeros(len(model.topology.linkage.actuators), state.position.dtype)
@@ -86,19 +90,21 @@ class Sensors:
         reading = Reading(
             *(model, state, self.layout, control, acceleration, report),
             *(frames.resolve(plan.of), frames.resolve(plan.against)),
-            *(plan.groups, self.magnetic),
+            *(plan.groups, self.magnetic, plan.counted),
         )
         given = {"": True, "acceleration": acceleration is not None, "report": report is not None}
+        given["both"] = given["acceleration"] and given["report"]
         found: dict[int, Array] = {}
         for name in dict.fromkeys(plan.kinds):
             kind = KINDS[name]
             if not given[kind.needs]:
                 continue
-            sensors = [i for i, other in enumerate(plan.kinds) if other == name]
-            shown = kind.read(reading, plan.index[sensors])
-            bounds = jnp.asarray(plan.bounds[sensors], shown.dtype)
-            shown = jnp.clip(shown, bounds[:, :1], bounds[:, 1:])
-            found.update(zip(sensors, shown, strict=True))
+            every = [i for i, other in enumerate(plan.kinds) if other == name]
+            for sensors in [[i] for i in every] if kind.counts == "pairs" else [every]:
+                shown = kind.read(reading, plan.index[sensors])
+                bounds = jnp.asarray(plan.bounds[sensors], shown.dtype)
+                shown = jnp.clip(shown, bounds[:, :1], bounds[:, 1:])
+                found.update(zip(sensors, shown, strict=True))
         return {plan.names[i]: found[i] for i in sorted(found)}
 
 
@@ -137,6 +143,10 @@ def instrument(
         tuple(against for _, against in frames),
         np.array([one.bounds for one in sensors.values()], float).reshape(-1, 2),
         np.array(finder.groups, bool).reshape(-1, len(model.topology.bodies)),
+        tuple(
+            finder.counted(f"sensor {name!r}", one, of)
+            for (name, one), (of, _) in zip(sensors.items(), frames, strict=True)
+        ),
     )
     return Sensors(
         Sites.of(finder.frames, [""] * len(finder.frames)),

@@ -11,6 +11,7 @@ from jaxccp.model.sites import Site
 from jaxccp.names import index, unknown
 from jaxccp.scene.builder import WORLD
 from jaxccp.scene.check import finite_vector, unit_quaternion
+from jaxccp.sensors.detail import Detail, Meeting
 from jaxccp.sensors.registry import KINDS
 
 WORLD_FRAME = Site(WORLD)
@@ -32,6 +33,10 @@ class Sensor:
     :class:`jaxccp.Site`."""
     bounds: tuple[float, float] = (-inf, inf)
     """Lowest and highest value that it shows, in its unit."""
+    counts: Detail | Meeting | None = None
+    """Shapes, bodies and zone that it counts. None: a range finder does not see its body's shapes,
+    a touch sensor feels all their contacts, a force sensor carries its body and what hangs on it.
+    Contact sensors need a :class:`jaxccp.sensors.Meeting`."""
 
 
 class Finder:
@@ -88,6 +93,23 @@ class Finder:
             )
         )
         return self.world + len(self.frames) - 1
+
+    def counted(self, label: str, sensor: Sensor, of: int) -> Detail | Meeting | None:
+        """What a sensor on the frame ``of`` counts."""
+        kind, given = KINDS[sensor.kind].counts, sensor.counts
+        wanted = {"": None, "pairs": Meeting}.get(kind, Detail)
+        if given is not None or kind == "pairs":
+            if wanted is None or not isinstance(given, wanted):
+                what = "nothing" if wanted is None else f"a {wanted.__name__}"
+                raise ValueError(f"{label}: {sensor.kind} counts {what}; give that")
+            return given
+        if not kind:
+            return None
+        bodies = (*self.sites.bodies, *(int(frame.body) for frame in self.frames))
+        own = np.arange(len(self.topology.bodies)) == bodies[of]
+        if kind == "subtree":
+            own = self._subtree(bodies[of]) if bodies[of] != WORLD else own
+        return Detail(own[self.topology.shape_body], own & self.topology.free)
 
     def _axis(self, label: str, name: str) -> int:
         linkage = self.topology.linkage

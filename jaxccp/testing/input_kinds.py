@@ -56,7 +56,18 @@ def velocities(setup: Setup) -> Numbers:
 
 
 def change_velocity(setup: Setup, entries: np.ndarray, x: Float[Array, " nv"]) -> Setup:
-    return replace(setup, change=setup.change.at[len(x) :].add(x))
+    return replace(setup, change=setup.change.at[len(x) : 2 * len(x)].add(x))
+
+
+def activations(setup: Setup) -> Numbers:
+    own = setup.model.activations
+    names = setup.model.topology.linkage.actuators
+    labels = () if own is None else tuple(names[actuator] for actuator in own.actuators)
+    return _all(labels, np.ones(len(labels)))
+
+
+def change_activation(setup: Setup, entries: np.ndarray, x: Float[Array, " ma"]) -> Setup:
+    return replace(setup, change=setup.change.at[len(setup.change) - len(x) :].add(x))
 
 
 def controls(setup: Setup) -> Numbers:

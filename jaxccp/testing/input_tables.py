@@ -50,10 +50,13 @@ class Table:
 
     def _names(self, model: Model, count: int) -> tuple[str, ...]:
         linkage = model.topology.linkage
+        own = model.activations
+        acting = () if own is None else tuple(linkage.actuators[one] for one in own.actuators)
         known = {
             "shapes": model.topology.shape_names,
             "smooth": model.topology.shape_names,
             "axes": (*linkage.axes, *linkage.routing.tendons),
             "actuators": linkage.actuators,
+            "activations": acting,
         }[self.part]
         return known if len(known) == count else tuple(map(str, range(count)))

@@ -87,6 +87,7 @@ _SCALED = ("convex", "height_field")
 INPUTS: dict[str, Kind] = {
     "pose": Kind(kinds.poses, kinds.change_pose),
     "velocity": Kind(kinds.velocities, kinds.change_velocity),
+    "activation": Kind(kinds.activations, kinds.change_activation),
     "control": Kind(kinds.controls, kinds.change_control),
     "force": Kind(kinds.forces, kinds.change_force),
     "mass": Kind(kinds.masses, kinds.change_mass),
@@ -117,6 +118,7 @@ INPUTS: dict[str, Kind] = {
     "servo_stiffness": _table("actuators", "stiffness"),
     "servo_damping": _table("actuators", "damping"),
     "gear": _table("actuators", "gear"),
+    "time_constant": _table("activations", "time_constant"),
     "gravity": Kind(kinds.gravity, kinds.change_gravity),
     "step": Kind(kinds.step, kinds.change_step),
 }

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.steppers import SolvedStepper
-from jaxccp.dynamics.tangent import difference
+from jaxccp.dynamics.tangent import difference, tangent_names
 from jaxccp.model import State
 from jaxccp.testing.inputs import Input, changed
 from jaxccp.testing.setup import Setup
@@ -55,10 +55,11 @@ def outcome(
     origin: State,
     controls: Float[Array, "steps nm"],
     change: Float[Array, " p"],
-) -> Float[Array, " 2*nv"]:
+) -> Float[Array, " 2*nv+ma"]:
     """Where the motion with changed inputs ends, as a change of ``origin`` in tangent coordinates.
     Poses are divided by the time that the motion takes, so that all are velocities."""
     setup = changed(setup, inputs, change)
     _, end, _ = run(stepper, setup, controls)
-    pose, velocity = jnp.split(difference(setup.model, origin, end), 2)
-    return jnp.concatenate([pose / (stepper.h * len(controls)), velocity])
+    way = difference(setup.model, origin, end)
+    pose, others = jnp.split(way, [len(tangent_names(setup.model))])
+    return jnp.concatenate([pose / (stepper.h * len(controls)), others])

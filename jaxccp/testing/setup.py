@@ -24,7 +24,7 @@ class Setup:
     rate: Float[Array, " na"]
     rotors: Float[Array, " k"]
     """Rates of the rotors of axes and tendons; they stay as they are, too."""
-    change: Float[Array, " 2*nv"]
+    change: Float[Array, " 2*nv+ma"]
     """Of the state, in tangent coordinates."""
     force: Float[Array, "nb 6"]
     """On each body in every step [N, N m]."""

@@ -6,6 +6,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.dynamics.rows.law import pushed
 from jaxccp.dynamics.rows.row import Rows, Step
+from jaxccp.model.activation import commands
 
 
 def servo(step: Step) -> Rows:
@@ -41,10 +42,10 @@ def _impulse_limits(force_limits: Float[Array, "n 2"], h: Array | float) -> Floa
 
 
 def _command(step: Step) -> Array:
-    """gain · control + offset of every actuator [N, N m]."""
-    actuators = step.model.actuators
-    low, high = actuators.control_limits[:, 0], actuators.control_limits[:, 1]
-    return actuators.gain * jnp.clip(step.control, low, high) + actuators.offset
+    """gain · command + offset of every actuator [N, N m]."""
+    model, actuators = step.model, step.model.actuators
+    command = commands(actuators, model.activations, step.state, step.control)
+    return actuators.gain * command + actuators.offset
 
 
 def explicit(step: Step) -> Float[Array, " nm"]:

@@ -37,6 +37,7 @@ from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.stepper import Stepper
 from jaxccp.dynamics.steppers.parts import trusted
 from jaxccp.dynamics.steppers.settings import ConeSettings
+from jaxccp.model.activation import later
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -148,7 +149,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         start = smooth_motion(model, state, control, force, memory)
         memory = stretched(model, state, memory, 0.5 * h)
         before = start.acceleration + carry.lag
-        later = replace(state, time=state.time + h)
+        then = later(model.actuators, model.activations, state, control, h, exact=True)
 
         def ends(x: Array, known: Impulses | None) -> _End:
             forces = (1.0 - c.alpha_f) * x + c.alpha_f * start.acceleration
@@ -160,7 +161,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
             return _End(after - x, velocity, way)
 
         def at(end: _End) -> State:
-            return placed(model, later, end.way, end.velocity)
+            return placed(model, then, end.way, end.velocity)
 
         def balanced(guess: Array, known: Impulses | None) -> tuple[Array, Newton]:
             def missed(x: Array) -> Array:
@@ -172,7 +173,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         if not touches(model):
             x, newton = balanced(start.acceleration, None)
             return self._left(
-                model, carry, memory, later, ends(x, None), newton, None, control, force
+                model, carry, memory, then, ends(x, None), newton, None, control, force
             )
 
         soft = h * (c.beta * (1.0 - c.alpha_f) / (1.0 - c.alpha_m)) ** 0.5
@@ -214,14 +215,14 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         )
         solution = replace(found.solution, statistics=statistics)
         touched = Touched(touching, found.problem, solution, found.impulses)
-        return self._left(model, carry, memory, later, found.end, newton, touched, control, force)
+        return self._left(model, carry, memory, then, found.end, newton, touched, control, force)
 
     def _left(
         self,
         model: Model,
         carry: AlphaCarry,
         memory: SmoothMemory | None,
-        later: State,
+        then: State,
         end: _End,
         newton: Newton,
         touched: Touched | None,
@@ -229,7 +230,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         force: Array | None,
     ) -> tuple[AlphaCarry, StepReport]:
         """The carry and the report of a step that leads to ``end``."""
-        after, velocity, h = placed(model, later, end.way, end.velocity), end.velocity, self.h
+        after, velocity, h = placed(model, then, end.way, end.velocity), end.velocity, self.h
         projected = None
         if touched is not None or len(model.topology.linkage.closing):
             after, velocity, projected = closed(

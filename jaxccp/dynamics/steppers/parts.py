@@ -22,6 +22,7 @@ from jaxccp.dynamics.rows.row import rates
 from jaxccp.dynamics.smooth import SmoothForces, smooth_contacts, smooth_forces
 from jaxccp.dynamics.step_report import StepReport, report
 from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry, Settings
+from jaxccp.model.activation import later
 from jaxccp.model.kinematics import JointMotion, joint_motion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import Rotors, State
@@ -44,6 +45,7 @@ class Assembled:
     system: MaximalSystem | ReducedSystem
     smooth: SmoothForces | None
     """Of smooth contacts, which act as applied forces; None where there are none."""
+    control: Float[Array, " nm"] | None
 
 
 def assembled(
@@ -75,7 +77,7 @@ def assembled(
         system = maximal.assemble(model, state, contacts, h, force, motion, control, eliminate)
     if motion is not None:
         state = replace(state, joint_positions=motion.coordinate)
-    return Assembled(model, state, contacts, beyond, motion, system, smooth)
+    return Assembled(model, state, contacts, beyond, motion, system, smooth, control)
 
 
 def solved(settings: Settings, step: Assembled, warm_start: WarmStart) -> tuple[Solution, Outcome]:
@@ -109,7 +111,8 @@ def moved(step: Assembled, outcome: Outcome) -> State:
         after = reduced.advance(model, state, system, outcome)
     else:
         after = maximal.advance(model, state, system, outcome)
-    after = replace(after, time=state.time + system.h)
+    then = later(model.actuators, model.activations, state, step.control, system.h)
+    after = replace(after, time=then.time, activation=then.activation)
     if step.motion is None:
         return after
     rate = rates(model.topology.linkage, step.motion, outcome.twist)

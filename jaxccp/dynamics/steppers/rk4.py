@@ -1,6 +1,6 @@
 """The classical Runge–Kutta method of fourth order, for smooth motion."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import jax.numpy as jnp
 import numpy as np
@@ -21,6 +21,7 @@ from jaxccp.dynamics.smooth import SmoothMemory, empty_memory, resized_memory
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.stepper import Stepper
 from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry
+from jaxccp.model.activation import later
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -69,13 +70,16 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
         memory: SmoothMemory | None = carry.smooth
         start = smooth_motion(model, state, control, force, memory).velocity
 
+        def then(elapsed: Array | float) -> State:
+            return later(model.actuators, model.activations, state, control, elapsed, exact=True)
+
         def early(node: Array | float) -> SmoothMemory | None:
             return stretched(model, state, memory, 0.5 * h * node)
 
         def stage(before: tuple[Array, Array], node: Array) -> tuple:
             way, gained = (h * node * part for part in before)
             velocity = start + gained
-            at = placed(model, replace(state, time=state.time + h * node), way, velocity)
+            at = placed(model, then(h * node), way, velocity)
             slopes = (
                 way_rate(model, way, velocity),
                 smooth_motion(model, at, control, force, early(node), 0.5 * h * node).acceleration,
@@ -87,7 +91,7 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
         _, slopes = lax.scan(stage, (still, still), nodes)
         way, gained = (h * weights @ part for part in slopes)
         velocity = start + gained
-        after = placed(model, replace(state, time=state.time + h), way, velocity)
+        after = placed(model, then(h), way, velocity)
         projected = None
         if len(model.topology.linkage.closing):
             after, velocity, projected = closed(

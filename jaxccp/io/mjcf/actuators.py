@@ -1,15 +1,20 @@
 """Actuators on joints and tendons whose force is affine in control, coordinate and rate."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.joints import HINGE, SLIDE, Axes
 from jaxccp.io.mjcf.source import Source
+from jaxccp.model.activation import Activation, Dynamics
 from jaxccp.model.actuator import Actuator, Range
 from jaxccp.scene.builder import ModelBuilder
 
 FOREVER = (-np.inf, np.inf)
+FILTERS: dict[str, Dynamics] = {"FILTER": "filter", "FILTEREXACT": "filterexact"}
+LEFT_OUT = {"MUSCLE": "muscles are", "USER": "dynamics of a user's own are"}
 COLUMNS = {
     "actuator_armature": "a rotor of its own",
     "actuator_damping": "a damping of its own",
@@ -41,6 +46,8 @@ def add_actuators(
             report.ignore(label, found)
             continue
         actuator, axis = found
+        if actuator.activation is not None and source.column("actuator_actearly")[index]:
+            report.approximate(label, "acts by the activation at the start of a step, not its end")
         builder.add_actuator(actuator, axis, source.name("actuator", index) or None)
         added.append(index)
     return np.array(added, np.int32)
@@ -54,12 +61,15 @@ def _actuator(
     trn, gains, biases = mujoco.mjtTrn, mujoco.mjtGain, mujoco.mjtBias
     drives = int(m.actuator_trntype[index])
     target = int(m.actuator_trnid[index, 0])
+    if drives == int(trn.mjTRN_BODY):
+        return "adhesion is not supported"
     if drives not in (int(trn.mjTRN_JOINT), int(trn.mjTRN_JOINTINPARENT), int(trn.mjTRN_TENDON)):
         return "only actuators on joints and tendons are supported"
     if drives == int(trn.mjTRN_TENDON) and target not in tendons:
         return "its tendon is not supported"
-    if m.actuator_dyntype[index] != int(mujoco.mjtDyn.mjDYN_NONE):
-        return "activation dynamics are not supported"
+    activation = _activation(source, index)
+    if isinstance(activation, str):
+        return activation
     gain, bias = m.actuator_gainprm[index], np.array(m.actuator_biasprm[index])
     kinds = {int(gains.mjGAIN_FIXED): True, int(gains.mjGAIN_AFFINE): not np.any(gain[1:3])}
     if not kinds.get(int(m.actuator_gaintype[index]), False):
@@ -78,8 +88,28 @@ def _actuator(
     if drives == int(trn.mjTRN_TENDON):
         limits = _range(m.actuator_forcelimited[index], m.actuator_forcerange[index])
         gear = float(m.actuator_gear[index, 0])
-        return _affine(source, index, gain, bias, gear, limits), tendons[target]
-    return _along(source, axes, index, gain, bias)
+        actuator, along = _affine(source, index, gain, bias, gear, limits), tendons[target]
+    else:
+        found = _along(source, axes, index, gain, bias)
+        if isinstance(found, str):
+            return found
+        actuator, along = found
+    return replace(actuator, activation=activation), along
+
+
+def _activation(source: Source, index: int) -> Activation | str | None:
+    """What acts in place of the control, None for the control itself, or what is not supported."""
+    m = source.m
+    kind = source.mujoco.mjtDyn(m.actuator_dyntype[index]).name.removeprefix("mjDYN_")
+    if kind == "NONE":
+        return None
+    limits = _range(m.actuator_actlimited[index], m.actuator_actrange[index])
+    if kind == "INTEGRATOR":
+        return Activation("integrator", limits=limits)
+    if kind not in FILTERS:
+        return f"{LEFT_OUT.get(kind, f'dynamics of type {kind.lower()} are')} not supported"
+    constant = max(float(m.actuator_dynprm[index, 0]), float(source.mujoco.mjMINVAL))
+    return Activation(FILTERS[kind], constant, limits)
 
 
 def _along(

@@ -1,4 +1,5 @@
-"""Bodies: those without a joint are one with their parent, and frames go to centres of mass."""
+"""Bodies: those without a joint are one with their parent, and frames go to centres of mass; those
+of motion capture are fixed."""
 
 from dataclasses import dataclass
 
@@ -43,8 +44,8 @@ class Frames:
 def add_bodies(source: Source, builder: ModelBuilder) -> Frames:
     """Add the bodies where they are at ``qpos0``."""
     m, mujoco = source.m, source.mujoco
-    top = np.asarray(m.body_weldid)
-    if not top.any():
+    top, captured = np.asarray(m.body_weldid), captured_bodies(source)
+    if not np.any(~np.isin(top, captured) & (top > 0)):
         what = "none of its bodies can move" if m.nbody > 1 else "has no body besides the world"
         raise InputError(source.path, what, "give it a body with a joint")
     data = mujoco.MjData(m)
@@ -60,6 +61,14 @@ def add_bodies(source: Source, builder: ModelBuilder) -> Frames:
     position, rotation = np.array(data.xpos), np.array(data.xmat).reshape(-1, 3, 3)
     for first in np.unique(top[top > 0]):
         parts = np.flatnonzero(top == first)
+        if first in captured:
+            # Nothing weighs on what does not move: its frame is the file's.
+            name, turned = source.name("body", first) or None, rotation[first].copy()
+            here = position[first].copy()
+            body[parts] = builder.add_fixed(here, to_quaternion(turned), name)
+            position[parts] = (position[parts] - here) @ turned
+            rotation[parts] = turned.T @ rotation[parts]
+            continue
         axes = rotation[first].copy()
         mass = m.body_mass[parts]
         centre = mass @ data.xipos[parts] / max(mass.sum(), np.finfo(float).tiny)
@@ -76,6 +85,13 @@ def add_bodies(source: Source, builder: ModelBuilder) -> Frames:
         rotation[parts] = axes.T @ rotation[parts]
     labels = tuple(source.label("body", index) for index in range(m.nbody))
     return Frames(body, position, rotation, labels)
+
+
+def captured_bodies(source: Source) -> np.ndarray:
+    """Bodies of the file that motion capture places, in the order of their poses."""
+    number = np.asarray(source.m.body_mocapid)
+    own = np.flatnonzero(number >= 0)
+    return own[np.argsort(number[own])]
 
 
 def _inertia(m, data, parts: np.ndarray, centre: np.ndarray) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import asdict, replace
 from itertools import combinations
 
 import numpy as np
@@ -11,6 +12,7 @@ from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.bodies import Frames
 from jaxccp.io.mjcf.hulls import thinned
 from jaxccp.io.mjcf.import_report import ImportReport
+from jaxccp.io.mjcf.softness import softness
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model.material import Material
 from jaxccp.model.shapes import (
@@ -34,10 +36,14 @@ SAME = 1e-9
 """Difference of friction coefficients that is none."""
 
 
-def add_geoms(source: Source, builder: ModelBuilder, frames: Frames, report: ImportReport) -> None:
+def add_geoms(
+    source: Source, builder: ModelBuilder, frames: Frames, soft: bool, report: ImportReport
+) -> dict[int, int]:
     """Add the geoms, and say which may touch; of meshes and height fields only those that may,
-    since others would only be seen and take room."""
+    since others would only be seen and take room. ``soft``: with compliance. Returns
+    our shape of each geom that has one."""
     pairs = _pairs(source, report)
+    softened = softness(source, pairs, report) if soft else {}
     touching = {geom for pair in pairs for geom in pair}
     shapes: dict[int, int] = {}
     kinds: dict[int, str] = {}
@@ -53,6 +59,8 @@ def add_geoms(source: Source, builder: ModelBuilder, frames: Frames, report: Imp
         try:
             position, facing = frames.pose(body, source.m.geom_pos[geom], source.m.geom_quat[geom])
             surface = _surface(source, geom)
+            if geom in softened:
+                surface = replace(surface, **asdict(softened[geom]))
             shapes[geom] = builder.add_shape(
                 int(frames.body[body]), shape, position, facing, surface
             )
@@ -75,6 +83,7 @@ def add_geoms(source: Source, builder: ModelBuilder, frames: Frames, report: Imp
         if np.abs(np.subtract(friction, _larger(source, a, b))).max() > SAME:
             builder.set_pair_friction(shapes[a], shapes[b], *friction)
     builder.collide_only(chosen)
+    return shapes
 
 
 def _simple(source: Source, geom: int) -> bool:
@@ -115,9 +124,10 @@ def _pairs(source: Source, report: ImportReport) -> dict[tuple[int, int], Fricti
 
 
 def _moves(source: Source, a: int, b: int) -> bool:
-    """Whether two geoms can move against each other."""
+    """Whether two geoms can move against each other, and one of them by itself."""
     m = source.m
-    return m.body_weldid[m.geom_bodyid[a]] != m.body_weldid[m.geom_bodyid[b]]
+    one, other = (int(m.body_weldid[m.geom_bodyid[geom]]) for geom in (a, b))
+    return one != other and any(top and m.body_mocapid[top] < 0 for top in (one, other))
 
 
 def _related(source: Source, a: int, b: int) -> bool:

@@ -17,6 +17,10 @@ class Keyframe:
     qpos: Float[np.ndarray, " nq"]
     qvel: Float[np.ndarray, " nv"]
     ctrl: Float[np.ndarray, " nu"]
+    act: Float[np.ndarray, " na"]
+    mpos: Float[np.ndarray, "n 3"]
+    """Of the bodies of motion capture [m]."""
+    mquat: Float[np.ndarray, "n 4"]
 
 
 def keyframes(source: Source) -> dict[str, Keyframe]:
@@ -28,6 +32,9 @@ def keyframes(source: Source) -> dict[str, Keyframe]:
             np.array(m.key_qpos[key]),
             np.array(m.key_qvel[key]),
             np.array(m.key_ctrl[key]),
+            np.array(m.key_act[key]),
+            np.array(m.key_mpos[key]).reshape(-1, 3),
+            np.array(m.key_mquat[key]).reshape(-1, 4),
         )
         for key in range(m.nkey)
     }

@@ -5,7 +5,7 @@ from dataclasses import replace
 import jax.numpy as jnp
 import numpy as np
 
-from jaxccp.io.mjcf.bodies import Frames
+from jaxccp.io.mjcf.bodies import Frames, captured_bodies
 from jaxccp.io.mjcf.joints import Axes
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model.model import Model
@@ -20,6 +20,9 @@ def layout(
     m = source.m
     address = source.column("actuator_ctrladr")
     control = np.asarray(address[actuators], np.int32) if len(address) else actuators
+    activated = np.asarray(m.actuator_actadr)[actuators]
+    activation = np.asarray(activated[activated >= 0], np.int32)
+    captured = np.asarray(frames.body[captured_bodies(source)], np.int32)
     ours = coordinates(model, axes.joints)
     places = ours.places
     body = m.jnt_bodyid[np.searchsorted(m.jnt_qposadr, places.free[0])]
@@ -28,5 +31,7 @@ def layout(
         reference=jnp.asarray(m.qpos0[places.single[0]], float),
         facing=jnp.asarray(m.qpos0[run(places.ball[0], 4)], float),
         centre=jnp.asarray(-frames.position[body], float).reshape(-1, 3),
-        places=replace(places, nu=m.nu, control=control),
+        places=replace(
+            places, nu=m.nu, control=control, na=m.na, activation=activation, captured=captured
+        ),
     )

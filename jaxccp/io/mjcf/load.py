@@ -17,7 +17,7 @@ from jaxccp.io.mjcf.joints import add_joints
 from jaxccp.io.mjcf.keyframes import Keyframe, keyframes
 from jaxccp.io.mjcf.layout import layout
 from jaxccp.io.mjcf.loop_closing import settled
-from jaxccp.io.mjcf.read_sensors import sensed_tendons, sensors
+from jaxccp.io.mjcf.read_sensors import Names, sensed_tendons, sensors
 from jaxccp.io.mjcf.read_sites import add_sites
 from jaxccp.io.mjcf.source import Source
 from jaxccp.io.mjcf.tendons import add_tendons
@@ -62,13 +62,20 @@ class Loaded:
             raise ValueError(f"no keyframe named {name!r}; the file has {known}")
         key = self.keyframes[name]
         qpos, qvel = (jnp.asarray(part, float) for part in (key.qpos, key.qvel))
-        state = jax.jit(self.layout.state)(self.model, self.state, qpos, qvel)
+        poses = (jnp.asarray(part, float) for part in (key.mpos, key.mquat))
+        state = self.layout.captured(self.model, self.state, *poses)
+        state = jax.jit(self.layout.state)(self.model, state, qpos, qvel)
         state, _ = settled(self.model, state)
+        state = self.layout.activated(state, jnp.asarray(key.act, float))
         return replace(state, time=jnp.asarray(key.time, state.time.dtype))
 
 
 def load(
-    path: str | Path, *, allow_unsupported: bool = False, max_contacts: int | None = None
+    path: str | Path,
+    *,
+    allow_unsupported: bool = False,
+    max_contacts: int | None = None,
+    softness: bool = False,
 ) -> Loaded:
     """Read an MJCF or URDF file, by MuJoCo's compiler, in JAX's current default precision.
 
@@ -77,6 +84,8 @@ def load(
         allow_unsupported: leave out what cannot be simulated and list it in the result, in place
             of raising.
         max_contacts: as :meth:`jaxccp.ModelBuilder.build` has it.
+        softness: give contacts the compliance and damping that the file's ``solref`` and
+            ``solimp`` stand for (:mod:`jaxccp.io.mjcf.softness`); they are rigid otherwise.
 
     Raises:
         UnsupportedError: the file has elements that cannot be simulated; names them all.
@@ -92,7 +101,7 @@ def load(
         tendons = add_tendons(source, builder, frames, axes, sensed, report)
         actuators = add_actuators(source, builder, axes, tendons, report)
         add_equalities(source, builder, frames, axes, report)
-        add_geoms(source, builder, frames, report)
+        shapes = add_geoms(source, builder, frames, softness, report)
         add_sites(source, builder, frames)
         note_unsupported(source, report)
         fluid = read_fluid(source, frames, report)
@@ -104,7 +113,8 @@ def load(
                 was_open.what, f"{was_open.error:.3g} m or rad open at qpos0; closed in the state"
             )
         places = layout(source, frames, axes, actuators, model)
-        sensing = sensors(source, frames, axes, tendons, actuators, places, model)
+        named = Names(frames, axes, tendons, actuators.tolist(), shapes)
+        sensing = sensors(source, named, places, model)
     except InputError:
         raise
     except ValueError as error:

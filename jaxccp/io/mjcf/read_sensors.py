@@ -1,10 +1,11 @@
 """Sensors of a file, as ours."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from jaxccp.io.mjcf.bodies import Frames
+from jaxccp.io.mjcf.counted import Counted, Unread
 from jaxccp.io.mjcf.joints import Axes
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model.model import Model
@@ -21,17 +22,22 @@ def sensed_tendons(source: Source) -> set[int]:
     return {int(i) for i in m.sensor_objid[m.sensor_objtype == _object(source, "TENDON")]}
 
 
-def sensors(
-    source: Source,
-    frames: Frames,
-    axes: Axes,
-    tendons: dict[int, str],
-    actuators: np.ndarray,
-    layout: Coordinates,
-    model: Model,
-) -> Sensors:
-    """Those of the file that can be read; ``actuators`` has the file's number of each of ours."""
-    finder = _Finder(source, frames, axes, tendons, actuators.tolist(), model)
+@dataclass(frozen=True)
+class Names:
+    """What elements of the file are called here."""
+
+    frames: Frames
+    axes: Axes
+    tendons: dict[int, str]
+    actuators: list[int]
+    """The file's number of each of ours."""
+    shapes: dict[int, int]
+    """Our shape of each geom that has one."""
+
+
+def sensors(source: Source, names: Names, layout: Coordinates, model: Model) -> Sensors:
+    """Those of the file that can be read."""
+    finder = _Finder(source, names, model)
     found: dict[str, Sensor] = {}
     unread: list[str] = []
     for sensor in range(source.m.nsensor):
@@ -40,41 +46,32 @@ def sensors(
             name += "+"
         try:
             found[name] = finder.find(sensor)
-        except _Unread as error:
+        except Unread as error:
             unread.append(f"{source.label('sensor', sensor)}: {error.args[0]}")
     made = instrument(model, found, layout, source.m.opt.magnetic)
     return replace(made, unread=tuple(unread))
 
 
-class _Unread(Exception):
-    """Why a sensor cannot be read."""
-
-
 class _Finder:
-    """What sensors are about, by our names; raises ``_Unread`` for what is not there."""
+    """What sensors are about, by our names; raises ``Unread`` for what is not there."""
 
-    def __init__(
-        self,
-        source: Source,
-        frames: Frames,
-        axes: Axes,
-        tendons: dict[int, str],
-        actuators: list[int],
-        model: Model,
-    ) -> None:
-        self.source, self.places, self.axes, self.model = source, frames, axes, model
-        self.tendons, self.actuators = tendons, actuators
+    def __init__(self, source: Source, names: Names, model: Model) -> None:
+        self.source, self.model = source, model
+        self.places, self.axes = names.frames, names.axes
+        self.tendons, self.actuators = names.tendons, names.actuators
+        self.counted = Counted(source, names.frames, names.shapes, model)
 
     def find(self, sensor: int) -> Sensor:
         """One of the file's sensors."""
         m = self.source.m
         kind = self.source.mujoco.mjtSensor(m.sensor_type[sensor]).name
         kind = kind.removeprefix("mjSENS_").lower()
+        kind = {"touch": "zonetouch"}.get(kind, kind)
         if kind not in KINDS or KINDS[kind].about in OURS:
-            raise _Unread(f"sensors of type {kind} are not read")
+            raise Unread(f"sensors of type {kind} are not read")
         delay = self.source.column("sensor_delay")
         if len(delay) and delay[sensor]:
-            raise _Unread("a delay is not supported")
+            raise Unread("a delay is not supported")
         bounds, target = self._bounds(sensor), int(m.sensor_objid[sensor])
         linkage = self.model.topology.linkage
         match KINDS[kind].about:
@@ -85,12 +82,14 @@ class _Finder:
                 return Sensor(kind, linkage.joints[linkage.owner[axis]], bounds=bounds)
             case "tendon":
                 if target not in self.tendons:
-                    raise _Unread("its tendon is not supported")
+                    raise Unread("its tendon is not supported")
                 return Sensor(kind, self.tendons[target], bounds=bounds)
             case "actuator":
                 return Sensor(kind, linkage.actuators[self._actuator(kind, target)], bounds=bounds)
             case "bodies":
                 return Sensor(kind, self._group(target), bounds=bounds)
+            case "frame" if KINDS[kind].counts:
+                return self._counting(kind, sensor, bounds)
             case "frame":
                 of, reference = (
                     self._frame(m.sensor_objtype[sensor], target),
@@ -101,17 +100,31 @@ class _Finder:
                 return Sensor(kind, of, self._frame(m.sensor_reftype[sensor], reference), bounds)
         return Sensor(kind, bounds=bounds)
 
+    def _counting(self, kind: str, sensor: int, bounds: tuple[float, float]) -> Sensor:
+        m = self.source.m
+        if kind == "contact":
+            counts, site = self.counted.meeting(sensor)
+            if site < 0:
+                return Sensor(kind, Site(0), bounds=bounds, counts=counts)
+        else:
+            site = int(m.sensor_objid[sensor])
+            if m.sensor_objtype[sensor] != _object(self.source, "SITE"):
+                raise Unread("rays of cameras are not read")
+            counts = getattr(self.counted, kind)(sensor)
+        frame = self._site(m.site_bodyid[site], m.site_pos[site], m.site_quat[site])
+        return Sensor(kind, frame, bounds=bounds, counts=counts)
+
     def _actuator(self, kind: str, target: int) -> int:
         m = self.source.m
         if target not in self.actuators:
-            raise _Unread("its actuator is not supported")
+            raise Unread("its actuator is not supported")
         tendon = m.actuator_trntype[target] == int(self.source.mujoco.mjtTrn.mjTRN_TENDON)
         if (
             kind == "actuatorfrc"
             and not tendon
             and m.jnt_actfrclimited[m.actuator_trnid[target, 0]]
         ):
-            raise _Unread("its joint limits what the actuator's force becomes")
+            raise Unread("its joint limits what the actuator's force becomes")
         return self.actuators.index(target)
 
     def _group(self, root: int) -> list[int]:
@@ -124,10 +137,10 @@ class _Finder:
         welded = np.asarray(m.body_weldid)
         whole = root == 0 or welded[root] == root
         if not whole or np.any(m.body_mass[within & (welded == 0)]):
-            raise _Unread("bodies that cannot move by themselves are no subtree of their own")
+            raise Unread("bodies that cannot move by themselves are no subtree of their own")
         group = self.places.body[within & (welded > 0)]
         if not len(group):
-            raise _Unread("nothing moves in its subtree")
+            raise Unread("nothing moves in its subtree")
         return group.tolist()
 
     def _frame(self, kind: int, index: int) -> Site:
@@ -140,7 +153,7 @@ class _Finder:
             return self._site(m.geom_bodyid[index], m.geom_pos[index], m.geom_quat[index])
         if kind == _object(self.source, "SITE"):
             return self._site(m.site_bodyid[index], m.site_pos[index], m.site_quat[index])
-        raise _Unread("frames of cameras are not read")
+        raise Unread("frames of cameras are not read")
 
     def _site(self, body: int, position: np.ndarray, quaternion: np.ndarray) -> Site:
         pose = self.places.pose(body, position, quaternion)

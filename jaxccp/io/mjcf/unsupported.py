@@ -16,8 +16,6 @@ def _bodies(source: Source, report: ImportReport) -> None:
         label = source.label("body", body)
         if m.body_gravcomp[body]:
             report.ignore(label, "gravity compensation is not supported")
-        if m.body_mocapid[body] >= 0:
-            report.ignore(label, "motion capture is not supported", "it stays where it is")
         if len(m.body_plugin) and m.body_plugin[body] >= 0:
             report.ignore(label, "plugins are not supported")
 

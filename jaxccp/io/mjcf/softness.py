@@ -1,0 +1,104 @@
+"""MuJoCo's ``solref`` and ``solimp`` of contacts as compliance and damping time.
+
+After MuJoCo's documentation, "Solver parameters": a contact at distance r, its rate v, has
+
+    a₁ = (1 − d) a₀ − d (b v + k r),
+    k = d / (dmax² timeconst² dampratio²),    b = 2 / (dmax timeconst)
+
+(or k = d K / dmax² and b = B / dmax of a negative ``solref`` −K, −B), where a₀ is the acceleration
+without it. As a spring of force f that is r = −f c with c = (1 − d)/(d k) w at rest, w being the
+inverse weight of both bodies (``body_invweight0``), and its damping time is b/k. The impedance d is
+here that at zero violation. A pyramid of n dimensions with friction μ is softer or stiffer, by
+μ² (1 + μ²)/(n − 1).
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from jaxccp.io.mjcf.import_report import ImportReport
+from jaxccp.io.mjcf.source import Source
+
+LEAST, MOST = 1e-4, 0.9999
+"""MuJoCo's bounds of an impedance (mjMINIMP, mjMAXIMP)."""
+ALIKE = 0.1
+"""Relative difference of compliances that is not worth telling."""
+
+
+@dataclass(frozen=True)
+class Softness:
+    """Of a pair or a surface."""
+
+    compliance: float
+    """[m/N]; of a pair per inverse weight [m kg/N]."""
+    damping: float
+    """[s]"""
+
+
+def softness(
+    source: Source, pairs: dict[tuple[int, int], tuple], report: ImportReport
+) -> dict[int, Softness]:
+    """Of every geom that may touch, so that compliances and damping times of the two in a contact
+    add up to MuJoCo's: exactly against the first geom it may touch that cannot move, or the first
+    at all."""
+    m = source.m
+    weight = np.asarray(m.body_invweight0)[m.geom_bodyid, 0]
+    of_pairs = {pair: _of_pair(source, *pair) for pair in pairs}
+    chosen: dict[int, Softness] = {}
+    for still in (True, False):
+        for pair, soft in of_pairs.items():
+            for geom, other in (pair, pair[::-1]):
+                if not still or weight[other] == 0:
+                    chosen.setdefault(geom, soft)
+    found = {
+        geom: Softness(soft.compliance * float(weight[geom]), 0.5 * soft.damping)
+        for geom, soft in chosen.items()
+    }
+    differ = 0
+    for (a, b), soft in of_pairs.items():
+        wanted = soft.compliance * (weight[a] + weight[b])
+        differ += abs(found[a].compliance + found[b].compliance - wanted) > ALIKE * wanted
+    if differ:
+        report.approximate(
+            "softness", f"of {differ} of {len(pairs)} pairs of geoms is that of other pairs"
+        )
+    return found
+
+
+def _of_pair(source: Source, a: int, b: int) -> Softness:
+    """Per inverse weight of both bodies."""
+    m = source.m
+    solref, solimp, dimension, friction = _mixed(source, a, b)
+    d, most = np.clip(solimp[:2], LEAST, MOST)
+    if solref[0] > 0:
+        least = 0.0 if source.off("REFSAFE") else 2.0 * m.opt.timestep
+        time = max(float(solref[0]), least)
+        stiffness, rate = d / (most * time * solref[1]) ** 2, 2.0 / (most * time)
+    else:
+        stiffness, rate = -solref[0] * d / most**2, -solref[1] / most
+    stiffness = max(float(stiffness), float(source.mujoco.mjMINVAL))
+    compliance = (1.0 - d) / (d * stiffness)
+    if dimension > 1 and m.opt.cone == int(source.mujoco.mjtCone.mjCONE_PYRAMIDAL):
+        compliance *= friction**2 * (1.0 + friction**2) / (dimension - 1)
+    return Softness(float(compliance), float(rate / stiffness))
+
+
+def _mixed(source: Source, a: int, b: int) -> tuple[np.ndarray, np.ndarray, int, float]:
+    """``solref``, ``solimp``, ``condim`` and sliding friction of a pair of geoms."""
+    m = source.m
+    for pair in range(m.npair):
+        if {int(m.pair_geom1[pair]), int(m.pair_geom2[pair])} == {a, b}:
+            numbers = m.pair_solref[pair], m.pair_solimp[pair]
+            return *numbers, int(m.pair_dim[pair]), float(m.pair_friction[pair, 0])
+    priority = int(m.geom_priority[a] - m.geom_priority[b])
+    if priority:
+        one = a if priority > 0 else b
+        numbers = m.geom_solref[one], m.geom_solimp[one]
+        return *numbers, int(m.geom_condim[one]), float(m.geom_friction[one, 0])
+    shares = np.maximum(np.asarray(m.geom_solmix)[[a, b]], source.mujoco.mjMINVAL)
+    shares = shares / shares.sum()
+    refs = np.asarray(m.geom_solref)[[a, b]]
+    solref = shares @ refs if np.all(refs[:, 0] > 0) else refs.min(axis=0)
+    solimp = shares @ np.asarray(m.geom_solimp)[[a, b]]
+    dimension = int(max(m.geom_condim[a], m.geom_condim[b]))
+    return solref, solimp, dimension, float(max(m.geom_friction[a, 0], m.geom_friction[b, 0]))

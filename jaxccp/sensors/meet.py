@@ -1,0 +1,100 @@
+"""Contact sensors: what is shown of the contacts between some shapes and others."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float
+
+from jaxccp.math import quaternion
+from jaxccp.math.safe import norm
+from jaxccp.sensors.detail import Meeting
+from jaxccp.sensors.reading import Index, Reading
+from jaxccp.sensors.zone import contains
+
+FIELDS = {"found": 1, "force": 3, "torque": 3, "dist": 1, "pos": 3, "normal": 3, "tangent": 3}
+"""What there is to show, and in how many numbers, in MuJoCo's order."""
+
+
+def contacts(r: Reading, i: Index) -> Float[Array, "1 k"]:
+    """Of one sensor, after another for each contact that there is room for: how many contacts were
+    ``found``; ``force`` [N] and ``torque`` [N m] in the axes of the contact (normal, tangents), or
+    of the world for a ``"netforce"``, on what the normal points to; ``dist`` [m]; ``pos`` [m],
+    ``normal`` and ``tangent``, world. Zeros where no contact is."""
+    meeting = r.meetings[i[0]]
+    matched, sign = _matched(r, meeting, i)
+    rows = _net(r, matched, sign) if meeting.choice == "netforce" else _each(r, matched, sign)
+    data = jnp.concatenate([rows[name] for name in meeting.data], axis=1)
+    if meeting.choice != "netforce":
+        strength = norm(r.contacts.force)
+        order = {"mindist": r.contacts.gap, "maxforce": -strength}.get(
+            meeting.choice, jnp.zeros_like(strength)
+        )
+        data = data[jnp.argsort(jnp.where(matched, order, jnp.inf), stable=True)]
+    there = jnp.arange(len(data)) < jnp.sum(matched)
+    data = jnp.where(there[:, None], data, 0.0)
+    missing = max(meeting.count - len(data), 0)
+    return jnp.pad(data, ((0, missing), (0, 0)))[: meeting.count].reshape(1, -1)
+
+
+def _matched(r: Reading, meeting: Meeting, i: Index) -> tuple[Bool[Array, " c"], Array]:
+    """Which contacts match, and −1 for those whose normals are to be turned round."""
+    data, pair = r.contacts, r.contacts.shapes
+    # Hard contacts are there before surfaces meet.
+    touches = data.live & ((data.gap <= 0) | jnp.any(data.force != 0, axis=1))
+    everything = jnp.ones(len(r.model.topology.shapes), bool)
+    first = everything if meeting.first is None else jnp.asarray(meeting.first)
+    second = everything if meeting.second is None else jnp.asarray(meeting.second)
+    straight = first[pair[:, 0]] & second[pair[:, 1]]
+    turned = first[pair[:, 1]] & second[pair[:, 0]]
+    frame = r.frames[0]
+    back = quaternion.to_matrix(frame.quaternion[i[0]])
+    point = (data.point - frame.position[i[0]]) @ back
+    inside = contains([meeting.zone], point[:, None])[:, 0]
+    sign = jnp.where(straight, 1.0, -1.0)
+    return touches & inside & (straight | turned), sign.astype(point.dtype)[:, None]
+
+
+def _each(r: Reading, matched: Bool[Array, " c"], sign: Array) -> dict[str, Array]:
+    data = r.contacts
+    normal, tangent = data.normal, _tangent(data.normal)
+    frame = jnp.stack([normal, tangent, jnp.cross(normal, tangent)], axis=1)
+    # Of a contact that is turned round normal and tangent change sign, and what acts does too.
+    frame = frame * jnp.stack([sign, sign, jnp.ones_like(sign)], axis=1)
+    seen = {"force": sign * data.force, "torque": sign * data.torque}
+    return {
+        "found": jnp.full_like(sign, jnp.sum(matched)),
+        **{name: jnp.einsum("cij,cj->ci", frame, vector) for name, vector in seen.items()},
+        "dist": data.gap[:, None],
+        "pos": data.point,
+        "normal": frame[:, 0],
+        "tangent": frame[:, 1],
+    }
+
+
+def _net(r: Reading, matched: Bool[Array, " c"], sign: Array) -> dict[str, Array]:
+    """One wrench at the mean of the points, weighted by the forces."""
+    data = r.contacts
+    mask = matched[:, None]
+    force = jnp.where(mask, sign * data.force, 0.0)
+    weight = jnp.where(mask, norm(data.force)[:, None], 0.0)
+    total = jnp.sum(weight)
+    at = jnp.sum(weight * data.point, axis=0) / jnp.where(total > 0, total, 1.0)
+    torque = jnp.where(mask, sign * data.torque, 0.0) + jnp.cross(data.point - at, force)
+    axes = jnp.eye(3, dtype=force.dtype)
+    zero = jnp.zeros((1, 1), force.dtype)
+    return {
+        "found": jnp.full_like(zero, jnp.sum(matched)),
+        "force": jnp.sum(force, axis=0)[None],
+        "torque": jnp.sum(torque, axis=0)[None],
+        "dist": zero,
+        "pos": at[None],
+        "normal": axes[:1],
+        "tangent": axes[1:2],
+    }
+
+
+def _tangent(normal: Float[Array, "c 3"]) -> Float[Array, "c 3"]:
+    """MuJoCo's (``mju_makeFrame``): y made perpendicular, or z where the normal is near y."""
+    near = jnp.abs(normal[:, 1:2]) >= 0.5
+    axes = jnp.eye(3, dtype=normal.dtype)
+    start = jnp.where(near, axes[2], axes[1])
+    across = start - jnp.sum(start * normal, axis=1, keepdims=True) * normal
+    return across / norm(across)[:, None]

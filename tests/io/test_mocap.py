@@ -1,0 +1,105 @@
+"""Bodies of motion capture: placed from outside, followed by what is tied to them."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from jaxccp import EulerImplicitLinearized, load
+from jaxccp.io import InputError, Loaded
+
+mujoco = pytest.importorskip("mujoco")
+
+MODEL = """
+<mujoco>
+  <worldbody>
+    <body name="arm">
+      <joint name="slide" type="slide" axis="1 0 0"/><joint name="turn" axis="0 1 0"/>
+      <geom type="capsule" size="0.02" fromto="0 0 0 0.2 0 0"/></body>
+    <body name="hand" mocap="true" pos="0 1 0.5" euler="0 0 30">
+      <geom size="0.02"/>
+      <body name="tail" pos="0 0 -0.05"><joint name="swing" axis="0 1 0"/>
+        <geom type="capsule" size="0.01" fromto="0 0 0 0 0 -0.1"/></body>
+    </body>
+    <body name="box" pos="0 1 0.6" euler="0 0 30"><freejoint/>
+      <geom type="box" size="0.05 0.05 0.05"/></body>
+    <body name="grip" mocap="true" pos="0.2 0 0"/>
+  </worldbody>
+  <equality>
+    <weld body1="hand" body2="box"/>
+    <connect body1="arm" body2="grip" anchor="0.2 0 0"/>
+  </equality>
+  <keyframe><key name="away" mpos="1 1 0.5 0.3 0 0" mquat="1 0 0 0 1 0 0 0"
+    qpos="0 0 0  1 1 0.6 1 0 0 0"/></keyframe>
+</mujoco>
+"""
+H, STEPS = 0.002, 150
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
+    path = tmp_path_factory.mktemp("model") / "mocap.xml"
+    path.write_text(MODEL)
+    return load(path)
+
+
+def test_what_is_tied_follows(loaded: Loaded) -> None:
+    """A box welded to the hand, an arm whose end is held, a tail that swings from the hand."""
+    model, layout, stepper = loaded.model, loaded.layout, EulerImplicitLinearized(H)
+    bodies = model.topology.bodies
+    assert [bodies[body] for body in layout.places.captured] == ["hand", "grip"]
+    assert not model.topology.free[layout.places.captured].any()
+    time = H * np.arange(1, STEPS + 1)
+    poses = np.zeros((STEPS, 2, 7))
+    poses[:, 0, 1:3], poses[:, 1, 0] = (1.0, 0.5), 0.2
+    poses[:, 0, 0] = 0.3 * np.sin(3 * time)
+    poses[:, 1, 0] += 0.1 * time
+    poses[:, 1, 2] = 0.05 * np.sin(5 * time)
+    turn = np.radians(30) + time
+    poses[:, 0, 3], poses[:, 0, 6] = np.cos(turn / 2), np.sin(turn / 2)
+    poses[:, 1, 3] = 2.0  # normalised
+
+    @jax.jit
+    def run(poses: jax.Array) -> tuple:
+        def one(carry, pose: jax.Array):
+            placed = layout.captured(model, carry.state, pose[:, :3], pose[:, 3:])
+            carry, report = stepper.advance(model, replace(carry, state=placed))
+            return carry, (carry.state, report.solver.status)
+
+        return jax.lax.scan(one, stepper.init(model, loaded.state), poses)[1]
+
+    path, status = run(jnp.asarray(poses))
+    assert not np.any(status)
+    box, arm, tail = (model.topology.body(name) for name in ("box", "arm", "tail"))
+    np.testing.assert_allclose(path.position[:, box], poses[:, 0, :3] + [0, 0, 0.1], atol=2e-4)
+    np.testing.assert_allclose(path.quaternion[:, box], poses[:, 0, 3:], atol=2e-4)
+    speed = 0.9 * np.cos(3 * time[-1])
+    np.testing.assert_allclose(path.velocity[-1, box], [speed, 0, 0], atol=0.01)
+    np.testing.assert_allclose(path.angular_velocity[-1, box], [0, 0, 1], atol=0.01)
+    facing = Rotation.from_quat(np.roll(path.quaternion[:, arm], -1, axis=1))
+    end = path.position[:, arm] + facing.apply([0.1, 0, 0])
+    np.testing.assert_allclose(end, poses[:, 1, :3], atol=2e-3)
+    facing = Rotation.from_quat(np.roll(path.quaternion[:, tail], -1, axis=1))
+    hung = path.position[:, tail] + facing.apply([0, 0, 0.05])
+    np.testing.assert_allclose(hung, poses[:, 0, :3] - [0, 0, 0.05], atol=1e-9)
+
+
+@pytest.mark.long
+def test_keyframes_place_them(loaded: Loaded) -> None:
+    state, topology = loaded.keyframe("away"), loaded.model.topology
+    np.testing.assert_allclose(state.position[topology.body("hand")], [1, 1, 0.5], atol=1e-12)
+    np.testing.assert_allclose(state.position[topology.body("tail")], [1, 1, 0.4], atol=1e-9)
+    np.testing.assert_allclose(state.position[topology.body("box")], [1, 1, 0.6], atol=1e-6)
+
+
+def test_a_file_of_nothing_else_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "still.xml"
+    path.write_text(
+        '<mujoco><worldbody><body mocap="true"><geom size="1"/></body></worldbody></mujoco>'
+    )
+    with pytest.raises(InputError, match="none of its bodies can move"):
+        load(path)

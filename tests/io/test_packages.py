@@ -1,0 +1,90 @@
+"""Models that other packages bring, where these are installed: they load, move and stand.
+
+dm_control's quadruped and dog, gymnasium-robotics' Fetch and Shadow hand; their files are read from
+where the packages are, and nothing of the packages is imported.
+"""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp import EulerImplicitLinearized, State, accelerations, load, rollout
+from jaxccp.io import Loaded
+
+mujoco = pytest.importorskip("mujoco")
+from experiments.mjcf import reference  # noqa: E402
+
+FILES = {
+    "quadruped": ("dm_control", "suite/quadruped.xml", 24),
+    "dog": ("dm_control", "suite/dog.xml", 120),
+    "fetch": ("gymnasium_robotics", "envs/assets/fetch/reach.xml", 16),
+    "hand": ("gymnasium_robotics", "envs/assets/hand/reach.xml", 24),
+}
+"""Package, file, room for contacts."""
+H = 2e-3
+
+
+@pytest.fixture(scope="module", params=FILES)
+def opened(request: pytest.FixtureRequest) -> tuple[Path, Loaded]:
+    package, file, room = FILES[request.param]
+    found = find_spec(package)
+    if found is None or not found.submodule_search_locations:
+        pytest.skip(f"{request.param} is a model of {package}, which is not installed")
+    path = Path(found.submodule_search_locations[0]) / file
+    if not path.is_file():
+        pytest.skip(f"this version of {package} has no {file}")
+    return path, load(path, max_contacts=room)
+
+
+def test_accelerations_are_mujocos(opened: tuple[Path, Loaded]) -> None:
+    path, loaded = opened
+    theirs, rng = reference.smooth(path), np.random.default_rng(0)
+
+    @jax.jit
+    def found(qpos: jax.Array, qvel: jax.Array, act: jax.Array, ctrl: jax.Array) -> jax.Array:
+        model, layout = loaded.model, loaded.layout
+        state = layout.activated(layout.state(model, loaded.state, qpos, qvel), act)
+        return layout.acceleration(state, accelerations(model, state, layout.control(ctrl)))
+
+    for _ in range(3):
+        drawn = reference.random_state(theirs, rng, spread=0.1)
+        act = 0.3 * rng.normal(size=theirs.na)
+        wanted = reference.accelerations(theirs, *drawn, act)
+        ours = found(*map(jnp.asarray, (*drawn[:2], act, drawn[2])))
+        np.testing.assert_allclose(ours, wanted, atol=1e-9 * np.abs(wanted).max())
+
+
+def bent(file: Path, loaded: Loaded) -> State:
+    """Fetch's arm bent, and motion capture where the weld has it: stretched out, as at first, three
+    of its axes are one, and a hard weld lets them spin against each other."""
+    model = mujoco.MjModel.from_xml_path(str(file))
+    data = mujoco.MjData(model)
+    gripper = model.body("robot0:gripper_link").id
+    poses = []
+    for angles in ({}, {"shoulder_lift": -0.6, "elbow_flex": 1.4, "wrist_flex": 0.7}):
+        for name, angle in angles.items():
+            data.qpos[model.jnt_qposadr[model.joint(f"robot0:{name}_joint").id]] = angle
+        mujoco.mj_kinematics(model, data)
+        poses.append((data.xpos[gripper].copy(), data.xmat[gripper].reshape(3, 3).copy()))
+    (first, facing), (place, turned) = poses
+    moved = turned @ facing.T
+    quaternion = np.zeros(4)
+    mujoco.mju_mat2Quat(quaternion, moved.ravel())
+    pose = jnp.asarray(place - moved @ first)[None], jnp.asarray(quaternion)[None]
+    state = loaded.layout.captured(loaded.model, loaded.state, *pose)
+    return loaded.layout.state(loaded.model, state, jnp.asarray(data.qpos))
+
+
+@pytest.mark.long
+def test_it_stands_for_a_second(opened: tuple[Path, Loaded]) -> None:
+    file, loaded = opened
+    start = bent(file, loaded) if file.parent.name == "fetch" else loaded.state
+    final, path = rollout(loaded.model, start, EulerImplicitLinearized(H), round(1 / H))
+    assert not loaded.ignored and not loaded.sensors.unread
+    assert not np.any(path.report.solver.status) and not np.any(path.report.overflow)
+    qpos, qvel = loaded.layout.coordinates(loaded.model, final)
+    assert np.isfinite([*qpos, *qvel]).all()

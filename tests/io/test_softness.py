@@ -1,0 +1,70 @@
+"""Contact softness of files: how far things sink in, against MuJoCo."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jaxccp import EulerImplicitLinearized, load, rollout
+
+mujoco = pytest.importorskip("mujoco")
+
+MODEL = """
+<mujoco>
+  <option cone="{cone}"/>
+  <default><geom solimp="{least} {most} 0.001" friction="0.5 0 0"
+    contype="0"/></default>
+  <worldbody>
+    <geom type="plane" size="1 1 1" contype="1"/>
+    <body pos="0 0 0.1"><freejoint/><geom size="0.1" mass="2"/></body>
+    <body pos="1 0 0.1"><freejoint/><geom type="box" size="0.1 0.1 0.1" mass="3"/></body>
+    <body pos="2 0 0.1"><freejoint/>
+      <geom size="0.1" mass="0.5" solref="-5000 -100" priority="1"/></body>
+  </worldbody>
+</mujoco>
+"""
+
+
+def sunk(path: Path, cone: str, least: float, most: float) -> tuple[np.ndarray, np.ndarray]:
+    """Depth of each body [m], ours and MuJoCo's, when they rest."""
+    text = MODEL.format(cone=cone, least=least, most=most)
+    path.write_text(text)
+    loaded = load(path, softness=True)
+    assert not loaded.approximated
+    final, _ = rollout(loaded.model, loaded.state, EulerImplicitLinearized(0.01), 100)
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+    for _ in range(1000):
+        mujoco.mj_step(model, data)
+    return 0.1 - np.asarray(final.position[1:, 2]), 0.1 - data.qpos[2::7]
+
+
+@pytest.mark.parametrize("cone", ["elliptic", "pyramidal"])
+def test_depth_at_constant_impedance(tmp_path: Path, cone: str) -> None:
+    ours, theirs = sunk(tmp_path / "soft.xml", cone, 0.9, 0.9)
+    np.testing.assert_allclose(ours, theirs, rtol=1e-5)
+    assert theirs[0] == pytest.approx((3.924e-4 if cone == "elliptic" else 6.131e-5), rel=1e-3)
+
+
+def test_depth_at_the_default_impedance(tmp_path: Path) -> None:
+    """It grows by 6 % over the first millimetre; ours is that at no depth."""
+    ours, theirs = sunk(tmp_path / "soft.xml", "elliptic", 0.9, 0.95)
+    np.testing.assert_allclose(ours, theirs, rtol=0.25)
+    assert np.all(ours >= theirs)
+
+
+def test_contacts_are_rigid_unless_asked(tmp_path: Path) -> None:
+    path = tmp_path / "hard.xml"
+    path.write_text(MODEL.format(cone="elliptic", least=0.9, most=0.95))
+    assert not np.any(load(path).model.shapes.compliance)
+
+
+def test_pairs_that_differ_are_told(tmp_path: Path) -> None:
+    """Compliance is that of surfaces here, so a pair of its own is one in the report."""
+    path = tmp_path / "pairs.xml"
+    text = MODEL.format(cone="elliptic", least=0.9, most=0.95)
+    pair = '<contact><pair geom1="a" geom2="b" solref="0.1 1"/></contact></mujoco>'
+    text = text.replace('size="0.1" mass="2"', 'name="a" size="0.1" mass="2"')
+    text = text.replace('type="box"', 'name="b" type="box"').replace("</mujoco>", pair)
+    path.write_text(text)
+    assert any("softness: of 1 of" in line for line in load(path, softness=True).approximated)

@@ -1,0 +1,111 @@
+"""Rays against shapes, as MuJoCo has them, and their derivatives."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp import (
+    Box,
+    Capsule,
+    ConvexMesh,
+    Cylinder,
+    Ellipsoid,
+    HeightField,
+    ModelBuilder,
+    Plane,
+    Sensor,
+    Site,
+    Sphere,
+    instrument,
+)
+from jaxccp.model import SHAPES
+from jaxccp.model.shapes import Shape
+from jaxccp.sensors.rays import MET, ray_lengths
+
+mujoco = pytest.importorskip("mujoco")
+
+CENTRE, HALF = np.array([0.1, -0.2, 0.3]), np.array([0.1, 0.2, 0.3])
+CORNERS = HALF * np.stack(np.meshgrid(*[[-1, 1]] * 3), axis=-1).reshape(-1, 3)
+SOLIDS: dict[str, tuple[Shape, int, list[float]]] = {
+    "sphere": (Sphere(0.2), 2, [0.2, 0, 0]),
+    "capsule": (Capsule(0.1, 0.3), 3, [0.1, 0.3, 0]),
+    "ellipsoid": (Ellipsoid((0.1, 0.2, 0.3)), 4, [0.1, 0.2, 0.3]),
+    "cylinder": (Cylinder(0.1, 0.3), 5, [0.1, 0.3, 0]),
+    "box": (Box((0.1, 0.2, 0.3)), 6, [0.1, 0.2, 0.3]),
+    "convex": (ConvexMesh(CORNERS), 6, [0.1, 0.2, 0.3]),
+    "plane": (Plane(), 0, [0, 0, 0]),
+}
+"""Each with the number of MuJoCo's shape and its size."""
+
+
+def lengths(shape: Shape, facing: np.ndarray, origin: np.ndarray, way: np.ndarray) -> np.ndarray:
+    builder = ModelBuilder()
+    builder.add_body(1.0, np.eye(3))
+    builder.add_shape(0, shape, CENTRE, facing)
+    model, state = builder.build()
+    seen = np.ones((len(origin), 1), bool)
+    return np.asarray(ray_lengths(model, state, jnp.asarray(origin), jnp.asarray(way), seen))
+
+
+@pytest.mark.parametrize("kind", SOLIDS)
+def test_rays_meet_shapes_where_mujocos_do(kind: str) -> None:
+    """From outside and inside, many of them grazing or missing."""
+    shape, number, size = SOLIDS[kind]
+    rng = np.random.default_rng(3)
+    facing = rng.normal(size=4)
+    facing /= np.linalg.norm(facing)
+    origin = CENTRE + 0.3 * rng.normal(size=(200, 3))
+    way = CENTRE - origin + 0.15 * rng.normal(size=(200, 3))
+    way /= np.linalg.norm(way, axis=1, keepdims=True)
+    turned = np.zeros(9)
+    mujoco.mju_quat2Mat(turned, facing)
+    args = (CENTRE, turned, np.array(size, float))
+    wanted = np.array(
+        [mujoco.mju_rayGeom(*args, *ray, number, None) for ray in zip(origin, way, strict=True)]
+    )
+    assert np.sum(wanted >= 0) > 20
+    found = lengths(shape, facing, origin, way)
+    np.testing.assert_allclose(found, np.where(wanted >= 0, wanted, np.inf), atol=1e-12)
+
+
+def test_rays_meet_the_surface_of_a_height_field() -> None:
+    """Bilinear between its points along the cells' edges, so that x y is met on a diagonal."""
+    grid = np.linspace(-1.0, 1.0, 5)
+    heights = 0.3 * grid + 0.5 * grid[:, None]
+    shape = HeightField(heights[:, :4], (0.75, 1.0), 2.0)
+    origin = CENTRE + np.array([[0.2, 0.3, 4.0], [-0.7, 0.9, 4.0], [0.8, 0.0, 4.0], [0, 0, -4.0]])
+    way = np.array([[0.0, 0, -1], [0.0, 0, -1], [0.0, 0, -1], [0, 0, 1.0]])
+    x, y = origin[:2, 0] - CENTRE[0] - 0.25, origin[:2, 1] - CENTRE[1]
+    found = lengths(shape, np.array([1.0, 0, 0, 0]), origin, way)
+    height = CENTRE[2] + 2.0 * (0.3 * x + 0.5 * y)
+    np.testing.assert_allclose(found[:2], origin[:2, 2] - height, atol=1e-12)
+    assert np.all(np.isinf(found[2:]))  # beside it, and from below
+
+
+def test_every_shape_can_be_met() -> None:
+    assert set(MET) == set(SHAPES)
+
+
+def test_a_range_finder_of_the_builder() -> None:
+    """It sees past its own body, and its derivative is finite where it sees nothing."""
+    builder = ModelBuilder()
+    builder.add_shape(0, Plane())
+    builder.add_solid(Box((0.1, 0.1, 0.1)), 1.0, position=(0, 0, 2.0), name="box")
+    builder.add_solid(Sphere(0.2), 1.0, position=(0, 0, 1.0), name="ball")
+    model, state = builder.build()
+    down, up = Site("box", quaternion=(0, 1, 0, 0)), Site("box")
+    sensors = instrument(
+        model, {"down": Sensor("rangefinder", down), "up": Sensor("rangefinder", up)}
+    )
+
+    def shown(height: jax.Array) -> jax.Array:
+        moved = replace(state, position=state.position.at[2, 2].set(height))
+        values = sensors.values(model, moved)
+        return jnp.concatenate([values["down"], values["up"]])
+
+    value, slope = jax.jit(lambda z: jax.jvp(shown, (z,), (jnp.ones_like(z),)))(jnp.asarray(1.0))
+    np.testing.assert_allclose(value, [0.8, -1.0], atol=1e-12)
+    np.testing.assert_allclose(slope, [-1.0, 0.0], atol=1e-12)
