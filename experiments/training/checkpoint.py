@@ -1,7 +1,8 @@
 """Checkpoints of orbax: any pytree of arrays and random keys, the newest one only."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -29,7 +30,7 @@ class Checkpoints:
         """The newest one, whose leaves are of the kinds of those of ``like``."""
         leaves, structure = jax.tree.flatten(like)
         shapes = ocp.args.StandardRestore(_kept(leaves))
-        found = iter(self.manager.restore(self.latest, args=shapes))
+        found: Iterator[Any] = iter(self.manager.restore(self.latest, args=shapes))
         restored = [_as(leaf, next(found)) if leaf.size else leaf for leaf in leaves]
         return jax.tree.unflatten(structure, restored)
 

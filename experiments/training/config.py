@@ -48,7 +48,7 @@ class Ppo:
     """Brax's trainer; 64 copies x 32 steps make an update, as in :class:`Shac`."""
 
     steps: int
-    segments: int = 2
+    segments: int = 4
     """Calls of the trainer, each of which starts from the parameters of the one before with fresh
     copies and fresh moments of Adam: what is kept between them is all that the trainer takes."""
     actors: int = 64
@@ -57,6 +57,7 @@ class Ppo:
     epochs: int = 8
     hidden: tuple[int, ...] = (64, 64)
     rate: float = 3e-4
+    """Learning rate of the first segment; it falls linearly from one to the next."""
     discount: float = 0.99
     entropy: float = 1e-3
     clip: float = 0.2
@@ -75,7 +76,7 @@ class Settings:
 
 SETTINGS = {
     "cartpole": Settings(
-        ppo=Ppo(steps=1_000_000, rate=1e-3),
+        ppo=Ppo(steps=3_000_000, rate=1e-3),
         shac=Shac(steps=1_000_000, actor_rate=5e-3),
         brax="inverted_pendulum",
     ),
@@ -85,7 +86,7 @@ SETTINGS = {
         brax="hopper",
     ),
     "ant": Settings(
-        ppo=Ppo(steps=2_000_000, segments=4, reward_scale=0.1, hidden=(128, 64)),
+        ppo=Ppo(steps=2_000_000, reward_scale=0.1, hidden=(128, 64)),
         shac=Shac(steps=1_000_000, reward_scale=0.1, hidden=(128, 64)),
         brax="ant",
     ),

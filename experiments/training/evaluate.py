@@ -1,13 +1,10 @@
 """How good a policy is: returns of whole episodes without noise on its actions."""
 
-# What flax makes of a class, the checker cannot see; and the package may be absent.
-# pyright: reportMissingImports=false
 from collections.abc import Callable
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-from brax.envs.base import Env
 from jax import lax
 from jaxtyping import Array, Float
 
@@ -17,7 +14,7 @@ from jaxccp.scene.draw import Key
 Evaluate = Callable[[Policy, Key], tuple[Float[Array, " e"], Float[Array, " e"]]]
 
 
-def evaluator(env: Env, episodes: int, length: int) -> Evaluate:
+def evaluator(env: Any, episodes: int, length: int) -> Evaluate:
     """A program: returns and lengths [steps] of episodes of brax's interface, each up to the step
     that ends it."""
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -47,10 +48,11 @@ class Policy:
 
     def save(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        arrays = {"mean": self.mean, "deviation": self.deviation}
+        arrays: dict[str, Any] = {"mean": self.mean, "deviation": self.deviation}
         for number, (kernel, bias) in enumerate(self.layers):
             arrays |= {f"kernel{number}": kernel, f"bias{number}": bias}
-        np.savez_compressed(path, **{name: np.float32(value) for name, value in arrays.items()})
+        arrays = {name: np.asarray(value, np.float32) for name, value in arrays.items()}
+        np.savez_compressed(path, **arrays)
 
     @staticmethod
     def load(path: Path) -> "Policy":
@@ -72,7 +74,8 @@ class Moments:
 
     @staticmethod
     def of(size: int) -> "Moments":
-        return Moments(jnp.array(1e-4), jnp.zeros(size), jnp.ones(size))
+        mean = jnp.zeros(size)
+        return Moments(jnp.array(1e-4, mean.dtype), mean, jnp.ones(size))
 
     @property
     def deviation(self) -> Float[Array, " n"]:

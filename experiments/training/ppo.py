@@ -2,6 +2,7 @@
 
 # What flax makes of a class, the checker cannot see; and the package may be absent.
 # pyright: reportMissingImports=false, reportAttributeAccessIssue=false
+# pyright: reportArgumentType=false
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from brax.envs.base import Env
+from brax.envs.wrappers.training import AutoResetWrapper, EpisodeWrapper, VmapWrapper
 from brax.training.agents.ppo import networks
 from brax.training.agents.ppo import train as ppo
 
@@ -17,6 +19,26 @@ from experiments.training.networks import Policy
 
 Parameters = tuple[Any, Any, Any]
 """Of the normaliser, the policy and the critic, as brax has them."""
+
+
+class Spread(EpisodeWrapper):
+    """Episodes whose first ends anywhere: where all copies are equally old, an update sees but one
+    part of an episode."""
+
+    def reset(self, rng: jax.Array) -> Any:
+        state = super().reset(rng)
+        steps = state.info["steps"]
+        ages = jax.random.randint(rng[0], steps.shape, 0, int(self.episode_length))
+        state.info["steps"] = ages.astype(steps.dtype)
+        return state
+
+
+def wrapped(
+    env: Env, episode_length: int, action_repeat: int, randomization_fn: Callable | None
+) -> Env:
+    """As brax wraps environments to train on, with episodes spread."""
+    del randomization_fn
+    return AutoResetWrapper(Spread(VmapWrapper(env), episode_length, action_repeat))
 
 
 def factory(settings: Ppo) -> Callable:
@@ -30,6 +52,7 @@ def segment(
     episode_length: int,
     seed: int,
     steps: int,
+    rate: float,
     points: int,
     before: Parameters | None,
     seen: Callable[[int, Parameters], None],
@@ -48,13 +71,14 @@ def segment(
         batch_size=settings.actors // settings.minibatches,
         num_minibatches=settings.minibatches,
         num_updates_per_batch=settings.epochs,
-        learning_rate=settings.rate,
+        learning_rate=rate,
         discounting=settings.discount,
         entropy_cost=settings.entropy,
         clipping_epsilon=settings.clip,
         reward_scaling=settings.reward_scale,
         normalize_observations=True,
         network_factory=factory(settings),
+        wrap_env_fn=wrapped,
         seed=seed,
         num_evals=points + 1,
         run_evals=False,

@@ -6,23 +6,22 @@ pytree, compiled once.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jax import lax
 from jaxtyping import Array, Float, Int
 
 from experiments.training.config import Shac
 from experiments.training.networks import Layers, Moments, Policy, applied, perceptron
-from jaxccp.envs import Env, EnvState, observation_spec
+from jaxccp.envs import AutoReset, EnvState, observation_spec
 from jaxccp.scene.draw import Key
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class Actor:
+class Actor(NamedTuple):
     layers: Layers
     log_deviation: Float[Array, " na"]
     """Of the noise, before the action goes through tanh."""
@@ -53,17 +52,22 @@ class Learner:
 class Algorithm:
     """``learner = init(key)``, then ``learner, metrics = update(learner)``."""
 
-    env: Env
-    """With ``AutoReset``; of one copy."""
+    env: AutoReset
+    """Around an ``EpisodeLimit``; of one copy."""
     settings: Shac
 
     def init(self, key: Key) -> Learner:
         own = self.settings
         key, starts, acting, judging = jax.random.split(key, 4)
         copies = jax.vmap(self.env.reset)(jax.random.split(starts, own.actors))
+        # Where all copies are equally old, an update sees but one part of an episode.
+        episode: Any = self.env.env
+        ages = jax.random.randint(starts, (own.actors,), 0, episode.limit)
+        copies = replace(copies, info={**copies.info, "steps": ages})
         size, actions = observation_spec(self.env).shape[0], self.env.action_spec.shape[0]
         layers = perceptron(acting, (size, *own.hidden, actions), last=0.1)
-        actor = Actor(layers, jnp.full(actions, jnp.log(own.deviation)))
+        noise = jnp.full(actions, np.log(own.deviation), layers[0][0].dtype)
+        actor = Actor(layers, noise)
         critic = perceptron(judging, (size, *own.hidden, 1))
         return Learner(
             copies,
@@ -105,7 +109,8 @@ class Algorithm:
             copies, weight = carry
             centre = applied(actor.layers, learner.moments.scaled(copies.obs))
             share = (1 + jnp.tanh(centre + jnp.exp(actor.log_deviation) * drawn)) / 2
-            after = jax.vmap(self.env.step)(copies, spec.low + share * (spec.high - spec.low))
+            action = jnp.asarray(spec.low) + share * (spec.high - spec.low)
+            after = jax.vmap(self.env.step)(copies, action)
             reward = own.reward_scale * after.reward
             ahead = own.discount * jnp.where(after.terminated, 0.0, value(after.final_obs))
             seen = {
@@ -137,7 +142,7 @@ class Algorithm:
         )
         slope = jax.value_and_grad(self.loss, has_aux=True)
         (loss, (copies, seen)), gradient = slope(learner.actor, learner, noise)
-        norm = optax.global_norm(gradient)
+        norm = optax.tree.norm(gradient)
         sound = jnp.isfinite(norm)
         gradient = jax.tree.map(lambda leaf: jnp.where(sound, leaf, 0.0), gradient)
         change, actor_moments = self.actor_optimiser.update(gradient, learner.actor_moments)
