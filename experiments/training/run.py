@@ -3,7 +3,8 @@
     python -m experiments.training.run NAME ALGORITHM [--seed 0]
 
 NAME: cartpole, hopper or ant. ALGORITHM: ppo (brax's), shac or apg (through the simulator's
-derivatives). The curve goes to curves/ beside this file, checkpoint and policy to out/training.
+derivatives). The curve goes to curves/ beside this file, checkpoints and the policy of
+its best point to out/training.
 """
 
 import argparse
@@ -18,7 +19,7 @@ from brax import envs as brax_envs
 
 from experiments.training.config import EPISODES, SETTINGS, Ppo
 from experiments.training.evaluate import evaluator
-from experiments.training.train import OUT, Run, train_ppo, train_shac
+from experiments.training.train import Run, train_ppo, train_shac
 from jaxccp import Relaxed, envs
 from jaxccp.envs.adapters.brax import BraxEnv
 
@@ -51,10 +52,9 @@ def main() -> None:
     label = "-".join(word for word in words if word)
     run = Run(label, evaluator(shown, EPISODES, length), options.seed)
     if isinstance(settings, Ppo):
-        policy = train_ppo(run, shown, settings, length)
+        train_ppo(run, shown, settings, length)
     else:
-        policy = train_shac(run, envs.AutoReset(envs.EpisodeLimit(plain, length)), settings)
-    policy.save(OUT / f"{label}.npz")
+        train_shac(run, envs.AutoReset(envs.EpisodeLimit(plain, length)), settings)
 
 
 if __name__ == "__main__":

@@ -41,7 +41,8 @@ class Run:
             self.clock = Clock(self.rows[-1]["cpu_s"], self.rows[-1]["wall_s"])
 
     def point(self, steps: int, policy: Policy, **more: float) -> None:
-        """One more point of the curve. The clock stands still meanwhile."""
+        """One more point of the curve. The clock stands still meanwhile. The policy of the best
+        point is kept as a file."""
         spent = self.clock.read()
         with self.clock.paused():
             key = jax.random.fold_in(jax.random.key(self.seed), steps)
@@ -49,10 +50,12 @@ class Run:
             row = {"steps": steps, "return": returns.mean(), "deviation": returns.std()}
             self.rows.append({**row, "length": lengths.mean(), **spent, **more})
             self.curve.write(self.rows)
+            if row["return"] == max(each["return"] for each in self.rows):
+                policy.save(self.out / f"{self.label}.npz")
             print(self.label, *(f"{k} {v:.4g}" for k, v in self.rows[-1].items()), flush=True)
 
 
-def train_shac(run: Run, env: envs.AutoReset, settings: Shac, points: int = POINTS) -> Policy:
+def train_shac(run: Run, env: envs.AutoReset, settings: Shac, points: int = POINTS) -> None:
     """All updates, with a checkpoint at each point of the curve."""
     algorithm = Algorithm(env, settings)
     learner = jax.jit(algorithm.init)(jax.random.key(run.seed))
@@ -80,14 +83,15 @@ def train_shac(run: Run, env: envs.AutoReset, settings: Shac, points: int = POIN
             )
             run.checkpoints.save(number + 1, learner)
             found = []
-    return learner.policy
 
 
-def train_ppo(run: Run, env: Any, settings: Ppo, length: int, points: int = POINTS) -> Policy:
+def train_ppo(run: Run, env: Any, settings: Ppo, length: int, points: int = POINTS) -> None:
     """All segments, with a checkpoint after each."""
     from experiments.training import ppo
 
-    each = settings.steps // settings.segments
+    share = points // settings.segments
+    unit = settings.actors * settings.horizon * share
+    each = -(-settings.steps // (settings.segments * unit)) * unit
     blank = ppo.segment(env, settings, length, 0, 0, 0.0, 1, None, lambda steps, given: None)
     parameters, done = blank, run.checkpoints.latest or 0
     if done:
@@ -103,7 +107,6 @@ def train_ppo(run: Run, env: Any, settings: Ppo, length: int, points: int = POIN
 
         seed = 1000 * run.seed + number
         rate = settings.rate * (1 - number / settings.segments)
-        told = (seed, each, rate, points // settings.segments)
+        told = (seed, each, rate, share)
         parameters = ppo.segment(env, settings, length, *told, before, seen)
         run.checkpoints.save(number + 1, parameters)
-    return ppo.policy(parameters)
