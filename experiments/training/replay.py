@@ -6,6 +6,7 @@ Writes out/training/POLICY.html, which needs no network, and POLICY.gif beside i
 """
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ def main() -> None:
     page.write_text(html(replay(env.model, time, position, quaternion), 1.0), encoding="utf-8")
     frames = np.searchsorted(time, np.arange(0.0, time[-1], 1 / RATE))
     film = page.with_suffix(".gif")
-    stage = envs.Renderer(env).stage
+    stage = replace(envs.Renderer(env).stage, width=240, height=180)
     write_film(film, stage, zip(position[frames], quaternion[frames], strict=True), RATE)
     print(f"{len(position) - 1} steps, return {total:.1f}: {page}, {film}")
 
