@@ -21,7 +21,7 @@ from jaxccp.viz.browser import html
 from jaxccp.viz.film import write_film
 from jaxccp.viz.replay import replay
 
-RATE = 20
+RATE = 15
 """Pictures of a film per second."""
 
 
