@@ -44,9 +44,8 @@ def picture(found: dict[str, Runs], file: Path) -> None:
     for name, (left, right) in zip(
         found, figure.subplots(len(found), 2, squeeze=False), strict=True
     ):
-        own = {label: seeds for label, seeds in found[name].items() if "brax" not in label}
-        draw(left, own, "steps", 1e6)
-        draw(right, own, "cpu_s", 60)
+        draw(left, found[name], "steps", 1e6)
+        draw(right, found[name], "cpu_s", 60)
         left.set(ylabel=f"{name}: return", xlabel="steps of the environment [million]")
         right.set(xlabel="CPU time of training, compilation included [min]")
         left.legend(fontsize=8)
