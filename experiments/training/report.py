@@ -98,7 +98,8 @@ point, of CPU time. *Gradient*: its largest norm, before it is clipped.
 |---|---|---|---|---|---|---|---|---|---|---|
 {chr(10).join(lines)}
 
-Rows with *brax* are brax's own environments, whose rewards differ: see [README](README.md).
+Rows with *brax* are brax's own environments; rows with fewer steps than the others were cut. What
+is comparable and what not, and what was seen, is in [README](README.md).
 """,
         encoding="utf-8",
     )
