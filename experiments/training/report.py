@@ -92,7 +92,8 @@ def main() -> None:
 Of each seed, in order: the mean return of {EPISODES} whole episodes under the mean action at the
 end, at the best point, the length of episodes at the end [steps], time of training [min] without
 the episodes that measure it, compilation included. Steps per second are those after the first
-point, of CPU time (PPO compiles again in each of its four calls). *Gradient*: its largest norm, before it is clipped.
+point, of CPU time (PPO compiles again in each of its four calls). *Gradient*: its largest norm,
+before it is clipped.
 
 | environment | run | seeds | 10⁶ steps | return | best | length | CPU | wall | steps/s | gradient |
 |---|---|---|---|---|---|---|---|---|---|---|
