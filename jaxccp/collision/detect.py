@@ -62,6 +62,10 @@ class Contacts:
     normal_bend: Float[Array, "c 3"]
     """Second derivative of the normal [1/s²]; likewise."""
 
+    def slide(self, time: Float[Array, " c"]) -> Float[Array, "c 3"]:
+        """Mean velocities of ``position`` over so long a time [s] from now on [m/s]."""
+        return self.position_rate + 0.5 * time[:, None] * self.position_bend
+
 
 def slots(topology: Topology | SmoothTopology) -> int:
     """Number of candidate contact points over all pairs."""

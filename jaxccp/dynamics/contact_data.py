@@ -119,9 +119,8 @@ def contact_data(
     mode = jnp.where(pushes, jnp.where(slips, Mode.SLIDING, Mode.STICKING), Mode.OPEN)
     acting = jnp.where(contacts.live[:, None], impulses / h, 0.0)
     torque = acting[:, 3:] if acting.shape[1] > 3 else jnp.zeros_like(acting)
-    time = (h * action.delay)[:, None]
-    slide = contacts.position_rate + 0.5 * time * contacts.position_bend
-    point = contacts.position + time * slide
+    time = h * action.delay
+    point = contacts.position + time[:, None] * contacts.slide(time)
     return ContactData(
         live=contacts.live,
         bodies=contacts.bodies,

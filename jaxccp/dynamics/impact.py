@@ -97,8 +97,7 @@ def at_impact(
     start = at_start(state, contacts)
     delay = _until(jnp.maximum(contacts.gap, 0.0), bounces, closing, bend, h) / h
     time = (h * delay)[:, None]
-    slide = contacts.position_rate + 0.5 * time * contacts.position_bend
-    flown = slide[:, None] - free_velocity[contacts.bodies, :3]
+    flown = contacts.slide(h * delay)[:, None] - free_velocity[contacts.bodies, :3]
     normal = contacts.frame[:, 0]
     turned = normal + time * (contacts.normal_rate + 0.5 * time * contacts.normal_bend)
     normal = safe.normalize(turned, jnp.eye(3, dtype=normal.dtype)[0])

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from jaxccp.model.activation import Activation
-
-Range = tuple[float, float]
+from jaxccp.model.activation import Activation, Range
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Sensors of the force by which a body is carried: what moves it less what else acts on it."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -7,17 +8,17 @@ from jaxtyping import Array, Float
 from jaxccp.dynamics.inertia import world_inertia
 from jaxccp.math import quaternion
 from jaxccp.model.kinematics import joint_frames
-from jaxccp.sensors.reading import Index, Reading
+from jaxccp.sensors.reading import Index, Reading, into
 
 
 def force(r: Reading, i: Index) -> Float[Array, "n 3"]:
     """Of what a body hangs on, on it and all that hangs on it, in the frame's own axes [N]."""
-    return _in_frame(r, i, carrying(r, i)[0])
+    return _seen(r, i, carrying(r, i)[0])
 
 
 def torque(r: Reading, i: Index) -> Float[Array, "n 3"]:
     """Likewise, about the frame's origin [N m]."""
-    return _in_frame(r, i, carrying(r, i)[1])
+    return _seen(r, i, carrying(r, i)[1])
 
 
 def carrying(r: Reading, i: Index) -> tuple[Float[Array, "n 3"], Float[Array, "n 3"]]:
@@ -32,8 +33,8 @@ def carrying(r: Reading, i: Index) -> tuple[Float[Array, "n 3"], Float[Array, "n
     return force, about_origin - jnp.cross(r.frames[0].position[i], force)
 
 
-def _in_frame(r: Reading, i: Index, vector: Float[Array, "n 3"]) -> Float[Array, "n 3"]:
-    return quaternion.rotate(quaternion.conjugate(r.frames[0].quaternion[i]), vector)
+def _seen(r: Reading, i: Index, vector: Float[Array, "n 3"]) -> Float[Array, "n 3"]:
+    return into(jax.tree.map(lambda part: part[i], r.frames[0]), vector)
 
 
 def _about_origin(force: Array, torque: Array, point: Array) -> Array:

@@ -8,6 +8,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.dynamics.tangent import tangent_names
 from jaxccp.math import quaternion
+from jaxccp.model import Model
 from jaxccp.testing.setup import Setup, with_model
 
 Numbers = tuple[tuple[str, ...], np.ndarray, np.ndarray, np.ndarray]
@@ -59,10 +60,14 @@ def change_velocity(setup: Setup, entries: np.ndarray, x: Float[Array, " nv"]) -
     return replace(setup, change=setup.change.at[len(x) : 2 * len(x)].add(x))
 
 
+def activated(model: Model) -> tuple[str, ...]:
+    """Names of the actuators with activations."""
+    own, names = model.activations, model.topology.linkage.actuators
+    return () if own is None else tuple(names[actuator] for actuator in own.actuators)
+
+
 def activations(setup: Setup) -> Numbers:
-    own = setup.model.activations
-    names = setup.model.topology.linkage.actuators
-    labels = () if own is None else tuple(names[actuator] for actuator in own.actuators)
+    labels = activated(setup.model)
     return _all(labels, np.ones(len(labels)))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.model import Model
-from jaxccp.testing.input_kinds import Numbers
+from jaxccp.testing.input_kinds import Numbers, activated
 from jaxccp.testing.setup import Setup, with_model
 
 
@@ -50,13 +50,11 @@ class Table:
 
     def _names(self, model: Model, count: int) -> tuple[str, ...]:
         linkage = model.topology.linkage
-        own = model.activations
-        acting = () if own is None else tuple(linkage.actuators[one] for one in own.actuators)
         known = {
             "shapes": model.topology.shape_names,
             "smooth": model.topology.shape_names,
             "axes": (*linkage.axes, *linkage.routing.tendons),
             "actuators": linkage.actuators,
-            "activations": acting,
+            "activations": activated(model),
         }[self.part]
         return known if len(known) == count else tuple(map(str, range(count)))

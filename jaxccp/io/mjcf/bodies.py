@@ -4,7 +4,7 @@ of motion capture are fixed."""
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.source import Source
@@ -72,7 +72,8 @@ def add_bodies(source: Source, builder: ModelBuilder) -> Frames:
         axes = rotation[first].copy()
         mass = m.body_mass[parts]
         centre = mass @ data.xipos[parts] / max(mass.sum(), np.finfo(float).tiny)
-        inertia = _inertia(m, data, parts, centre)
+        principal = data.ximat[parts].reshape(-1, 3, 3)
+        inertia = inertia_about(centre, mass, principal, m.body_inertia[parts], data.xipos[parts])
         index = builder.add_body(
             float(mass.sum()),
             axes.T @ inertia @ axes,
@@ -94,12 +95,25 @@ def captured_bodies(source: Source) -> np.ndarray:
     return own[np.argsort(number[own])]
 
 
-def _inertia(m, data, parts: np.ndarray, centre: np.ndarray) -> np.ndarray:
-    """Of several bodies about a common point, world axes."""
+def subtree(source: Source, root: int) -> Bool[np.ndarray, " n"]:
+    """Which of the file's bodies hang on ``root``, itself included."""
+    within = np.arange(source.m.nbody) == root
+    for body in range(root + 1, source.m.nbody):
+        within[body] |= within[source.m.body_parentid[body]]
+    return within
+
+
+def inertia_about(
+    point: Float[np.ndarray, "3"],
+    mass: Float[np.ndarray, " n"],
+    axes: Float[np.ndarray, "n 3 3"],
+    moments: Float[np.ndarray, "n 3"],
+    centres: Float[np.ndarray, "n 3"],
+) -> Float[np.ndarray, "3 3"]:
+    """Of several bodies about a common point [kg m²], by their principal axes (columns) and
+    moments; all in the same axes."""
     total = np.zeros((3, 3))
-    for part in parts:
-        axes = data.ximat[part].reshape(3, 3)
-        arm = data.xipos[part] - centre
+    for weight, facing, own, arm in zip(mass, axes, moments, centres - point, strict=True):
         shift = (arm @ arm) * np.eye(3) - np.outer(arm, arm)
-        total += (axes * m.body_inertia[part]) @ axes.T + m.body_mass[part] * shift
+        total += (facing * own) @ facing.T + weight * shift
     return 0.5 * (total + total.T)

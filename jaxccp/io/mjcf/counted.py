@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Bool
 
-from jaxccp.io.mjcf.bodies import Frames
+from jaxccp.io.mjcf.bodies import Frames, inertia_about, subtree
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model.model import Model
 from jaxccp.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
@@ -46,7 +46,7 @@ class Counted:
     def force(self, sensor: int) -> Detail:
         """What hangs on the parent of the site's body by it."""
         m, body = self.source.m, int(self.source.m.site_bodyid[self.source.m.sensor_objid[sensor]])
-        within = self._subtree(body)
+        within = subtree(self.source, body)
         ours, top = self.frames.body, int(m.body_weldid[body])
         whole = self._no_bodies()
         whole[ours[within]] = True
@@ -93,7 +93,7 @@ class Counted:
             return mask
         if kind == int(kinds.mjOBJ_BODY):
             return self._on(np.arange(m.nbody) == index)
-        return self._on(self._subtree(index))
+        return self._on(subtree(self.source, index))
 
     def _no_bodies(self) -> Bool[np.ndarray, " nb"]:
         return np.zeros(len(self.model.topology.bodies), bool)
@@ -117,13 +117,6 @@ class Counted:
             mask[shape] = alpha == 0
         return mask
 
-    def _subtree(self, root: int) -> Bool[np.ndarray, " n"]:
-        m = self.source.m
-        within = np.arange(m.nbody) == root
-        for body in range(root + 1, m.nbody):
-            within[body] |= within[m.body_parentid[body]]
-        return within
-
     def _zone(self, site: int) -> Shape:
         m, kinds = self.source.m, self.source.mujoco.mjtGeom
         kind, (x, y, z) = int(m.site_type[site]), (float(size) for size in m.site_size[site])
@@ -145,10 +138,6 @@ class Counted:
         centres = np.array([frames.point(part, m.body_ipos[part]) for part in parts])
         total = float(mass.sum())
         centre = mass @ centres / max(total, np.finfo(float).tiny)
-        inertia = np.zeros((3, 3))
-        for part, own, weight in zip(parts, centres, mass, strict=True):
-            axes = frames.rotation[part] @ to_matrix(m.body_iquat[part])
-            arm = own - centre
-            inertia += (axes * m.body_inertia[part]) @ axes.T
-            inertia += weight * ((arm @ arm) * np.eye(3) - np.outer(arm, arm))
-        return total, centre, inertia
+        turned = np.array([to_matrix(m.body_iquat[part]) for part in parts])
+        axes = frames.rotation[parts] @ turned
+        return total, centre, inertia_about(centre, mass, axes, m.body_inertia[parts], centres)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jaxccp.io.mjcf.bodies import Frames
+from jaxccp.io.mjcf.bodies import Frames, subtree
 from jaxccp.io.mjcf.counted import Counted, Unread
 from jaxccp.io.mjcf.joints import Axes
 from jaxccp.io.mjcf.source import Source
@@ -130,10 +130,7 @@ class _Finder:
     def _group(self, root: int) -> list[int]:
         """Bodies from ``root`` on, which must be whole ones of ours."""
         m = self.source.m
-        within = np.zeros(m.nbody, bool)
-        within[root] = True
-        for body in range(root + 1, m.nbody):
-            within[body] |= within[m.body_parentid[body]]
+        within = subtree(self.source, root)
         welded = np.asarray(m.body_weldid)
         whole = root == 0 or welded[root] == root
         if not whole or np.any(m.body_mass[within & (welded == 0)]):
