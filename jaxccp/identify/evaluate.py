@@ -7,14 +7,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.dynamics.stepper import Carry
 from jaxccp.identify.predict import Experiment, errors
 from jaxccp.identify.toss_segments import Segments, cut, whole
 from jaxccp.io.tosses import Tosses
 
 HORIZONS = (10, 20, 40)
 """Horizons of prediction [samples], short enough that chaos does not hide the model's errors."""
-LONG = 1.5
-"""Tosses longer than this many times the shortest one are rolled out in a batch of their own."""
+BLOCK = 10
+"""Samples that are predicted by one call of the compiled program …"""
+LANES = 32
+"""… and segments: those of all horizons and lengths share it."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class Errors:
 
 
 class Evaluator:
-    """Computes errors of one experiment's predictions; it is compiled once for each shape."""
+    """Computes errors of one experiment's predictions; it is compiled once."""
 
     def __init__(self, experiment: Experiment, names: tuple[str, ...], width: float) -> None:
         """Prepare the predictions.
@@ -48,37 +51,47 @@ class Evaluator:
             width: of the body, the unit of errors of position [m].
         """
 
-        def of_segment(values: Array, segment: Segments) -> tuple[Array, Array]:
-            samples = segment.target_position.shape[0]
-            shift, turn = errors(*experiment.predict(names, values, segment, samples), segment)
-            count = jnp.maximum(jnp.sum(segment.valid), 1)
-            distance: Array = jnp.linalg.norm(shift, axis=1) / width
+        def begin(values: Array, start: Segments) -> Carry:
+            return experiment.begin(names, values, start)
+
+        def go_on(
+            values: Array, carry: Carry, first: Array, block: Segments
+        ) -> tuple[Carry, Array, Array]:
+            carry, position, facing = experiment.go_on(names, values, carry, BLOCK, first)
+            shift, turn = errors(position, facing, block)
+            distance = jnp.linalg.norm(shift, axis=1) / width
             angle = jnp.degrees(jnp.linalg.norm(turn, axis=1))
-            return (
-                jnp.sum(jnp.where(segment.valid, distance, 0.0)) / count,
-                jnp.sum(jnp.where(segment.valid, angle, 0.0)) / count,
-            )
+            apart, turned = (jnp.sum(jnp.where(block.valid, x, 0.0)) for x in (distance, angle))
+            return carry, apart, turned
 
         self._gravity = experiment.model.gravity
-        self._run = jax.jit(jax.vmap(of_segment, in_axes=(None, 0)))
+        self._begin = jax.jit(jax.vmap(begin, in_axes=(None, 0)))
+        self._go_on = jax.jit(jax.vmap(go_on, in_axes=(None, 0, None, 0)))
 
     def segments(self, values: Float[np.ndarray, " p"], segments: Segments) -> Errors:
         """Errors of each segment, for these values of the parameters."""
-        position, rotation = self._run(jnp.asarray(values, float), segments)
-        return Errors(np.asarray(position), np.asarray(rotation))
+        lengths = np.asarray(segments.valid).sum(axis=1)
+        # Segments of similar length together, since all of a batch go on to the end of its longest.
+        order = np.argsort(-lengths, kind="stable")
+        sums = np.zeros((2, len(segments)))
+        for begin in range(0, len(order), LANES):
+            lanes = order[begin : begin + LANES]
+            some = segments.take(np.resize(lanes, LANES))
+            sums[:, lanes] = self._sums(jnp.asarray(values, float), some)[:, : len(lanes)]
+        return Errors(*(sums / np.maximum(lengths, 1)))
+
+    def _sums(self, values: Array, segments: Segments) -> Float[np.ndarray, "2 b"]:
+        """Errors of position and rotation of a batch, each summed over a segment's samples."""
+        carry, sums = self._begin(values, segments), np.zeros((2, len(segments)))
+        for start in range(0, int(np.asarray(segments.valid).sum(axis=1).max()), BLOCK):
+            block = segments.samples(start, BLOCK)
+            carry, *more = self._go_on(values, carry, start == 0, block)
+            sums += np.array(more)
+        return sums
 
     def whole(self, values: Float[np.ndarray, " p"], tosses: Tosses) -> Errors:
         """Errors of whole tosses, predicted from their second sample to their end."""
-        order = np.argsort(tosses.lengths, kind="stable")
-        # A batch is as long as its longest toss: the few long ones go apart.
-        long = tosses.lengths[order] > LONG * tosses.lengths[order[0]]
-        parts = [part for part in (order[~long], order[long]) if len(part)]
-        found = [self.segments(values, whole(tosses.take(part))) for part in parts]
-        back = np.argsort(order, kind="stable")
-        return Errors(
-            np.concatenate([e.position for e in found])[back],
-            np.concatenate([e.rotation for e in found])[back],
-        )
+        return self.segments(values, whole(tosses))
 
     def horizon(self, values: Float[np.ndarray, " p"], tosses: Tosses, samples: int) -> Errors:
         """Errors over a short horizon, from starts all along the tosses.

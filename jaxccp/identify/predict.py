@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.problem import Law
 from jaxccp.ccp.solve import Stop
@@ -11,6 +11,7 @@ from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import resolved
 from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.dynamics.rollout import rollout
+from jaxccp.dynamics.stepper import Carry
 from jaxccp.dynamics.steppers import STEPPERS, SolvedStepper
 from jaxccp.identify import parameters
 from jaxccp.identify.toss_segments import Segments
@@ -54,6 +55,54 @@ class Experiment:
         (index,) = self.model.topology.free.nonzero()[0]
         return int(index)
 
+    def begin(self, names: tuple[str, ...], values: Float[Array, " p"], start: Segments) -> Carry:
+        """What the stepper carries at one start.
+
+        Args:
+            names: of the parameters.
+            values: of the parameters.
+            start: one segment, without a leading axis; use ``vmap`` for many.
+        """
+        body = self.body
+        state = replace(
+            self.state,
+            position=self.state.position.at[body].set(start.position),
+            quaternion=self.state.quaternion.at[body].set(start.quaternion),
+            velocity=self.state.velocity.at[body].set(start.velocity),
+            angular_velocity=self.state.angular_velocity.at[body].set(start.angular_velocity),
+        )
+        return self.stepper.init(parameters.apply(self.model, names, values), state)
+
+    def go_on(
+        self,
+        names: tuple[str, ...],
+        values: Float[Array, " p"],
+        carry: Carry,
+        samples: int,
+        first: Bool[Array, ""] | bool = True,
+    ) -> tuple[Carry, Float[Array, "s 3"], Float[Array, "s 4"]]:
+        """Positions and orientations of the body at the next samples, and the carry at the last.
+
+        Args:
+            names: of the parameters.
+            values: of the parameters.
+            carry: of the sample before them.
+            samples: the number s of samples.
+            first: whether ``carry`` is that of a start.
+        """
+        model = parameters.apply(self.model, names, values)
+        body = self.body
+        steps, h = samples * self.substeps, self.stepper.h
+        # The recorded velocity is the mean over the sampling interval before the start; the
+        # stepper's may be the mean over its own step before it. What gravity does between the two
+        # acts within the first step, where the model's contacts answer it as they do the rest.
+        since = self.dt - h if self.stepper.mean_velocity else self.dt
+        late = 0.5 * since / h * model.gravity * model.bodies.mass[body]
+        forces = jnp.zeros((steps, *self.state.position.shape[:1], 6), late.dtype)
+        forces = forces.at[0, body, :3].set(jnp.where(first, late, 0.0))
+        carry, trajectory = rollout(model, carry, self.stepper, steps, forces, every=self.substeps)
+        return carry, trajectory.state.position[:, body], trajectory.state.quaternion[:, body]
+
     def predict(
         self, names: tuple[str, ...], values: Float[Array, " p"], start: Segments, samples: int
     ) -> tuple[Float[Array, "s 3"], Float[Array, "s 4"]]:
@@ -65,25 +114,7 @@ class Experiment:
             start: one segment, without a leading axis; use ``vmap`` for many.
             samples: the number s of samples.
         """
-        model = parameters.apply(self.model, names, values)
-        body = self.body
-        steps, h = samples * self.substeps, self.stepper.h
-        # The recorded velocity is the mean over the sampling interval before the start; the
-        # stepper's may be the mean over its own step before it. What gravity does between the two
-        # acts within the first step, where the model's contacts answer it as they do the rest.
-        since = self.dt - h if self.stepper.mean_velocity else self.dt
-        late = 0.5 * since / h * model.gravity * model.bodies.mass[body]
-        forces = jnp.zeros((steps, *self.state.position.shape[:1], 6), late.dtype)
-        forces = forces.at[0, body, :3].set(late)
-        state = replace(
-            self.state,
-            position=self.state.position.at[body].set(start.position),
-            quaternion=self.state.quaternion.at[body].set(start.quaternion),
-            velocity=self.state.velocity.at[body].set(start.velocity),
-            angular_velocity=self.state.angular_velocity.at[body].set(start.angular_velocity),
-        )
-        _, trajectory = rollout(model, state, self.stepper, steps, forces, every=self.substeps)
-        return trajectory.state.position[:, body], trajectory.state.quaternion[:, body]
+        return self.go_on(names, values, self.begin(names, values, start), samples)[1:]
 
 
 def errors(

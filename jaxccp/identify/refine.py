@@ -10,8 +10,10 @@ from jaxccp.identify.normal import NormalEquations
 
 STEPS = 40
 """The most steps that are tried."""
-ENOUGH = 1e-6
-"""Refinement ends with a step that promises to decrease the loss by less than this part of it."""
+ENOUGH = 1e-4
+"""Refinement ends with a step that promises to decrease the loss by less than this part of it. In
+units of standard errors that is little, as one of them costs about 1/n of the loss of n tosses; and
+the loss of bodies that fall on edges is rougher than that."""
 
 
 def refine(

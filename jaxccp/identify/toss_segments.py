@@ -1,6 +1,6 @@
 """Segments of recorded trajectories: a start, and the samples after it."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import jax
 import jax.numpy as jnp
@@ -45,6 +45,19 @@ class Segments:
     def take(self, which: Int[np.ndarray, " k"]) -> "Segments":
         """The segments at these positions."""
         return jax.tree.map(lambda leaf: leaf[which], self)
+
+    def samples(self, first: int, count: int) -> "Segments":
+        """The same starts, with ``count`` samples from the one of index ``first`` on; those after
+        the last are not valid."""
+        rows = first + np.arange(count)
+        inside = rows < self.valid.shape[1]
+        rows = np.where(inside, rows, -1)
+        return replace(
+            self,
+            target_position=self.target_position[:, rows],
+            target_quaternion=self.target_quaternion[:, rows],
+            valid=self.valid[:, rows] & inside,
+        )
 
 
 def whole(tosses: Tosses, limit: int | None = None) -> Segments:

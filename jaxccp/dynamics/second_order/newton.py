@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.ad_checkpoint import checkpoint_name
 from jax.scipy.linalg import lu_factor, lu_solve
 from jaxtyping import Array, Bool, Float, Int
 
+from jaxccp.ccp.derivative import IMPULSES
 from jaxccp.ccp.solution import DerivativeStatus, Status
 
 MOST = 30
@@ -60,7 +62,7 @@ def root(
     """
     identity = jnp.eye(len(guess), dtype=guess.dtype)
 
-    def found(f: Callable, x: Array) -> tuple[Array, tuple[Array, Array]]:
+    def found(f: Callable, x: Array) -> tuple[Array, Array, Array]:
         def unsolved(now: _Iterate) -> Array:
             more = (now.worst > tolerance) & (now.count < MOST) & jnp.isfinite(now.worst)
             return more | (now.count == 0)
@@ -86,15 +88,17 @@ def root(
             x, x, jnp.full((), jnp.inf, x.dtype), jnp.asarray(True), jnp.zeros((), jnp.int32)
         )
         end = lax.while_loop(unsolved, with_jacobian, start)
-        # Of what comes with a root custom_root differentiates all but whole numbers.
-        return end.x, (end.worst, end.count.astype(x.dtype))
+        return end.x, end.worst, end.count
 
     def tangent(linear: Callable, y: Array) -> Array:
         return jnp.linalg.solve(jax.vmap(linear, out_axes=1)(identity), y)
 
-    start = lax.stop_gradient(guess)
-    x, (worst, count) = lax.custom_root(residual, start, found, tangent, has_aux=True)
-    worst, count = lax.stop_gradient(worst), count.astype(jnp.int32)
+    # Iterated apart from the derivative, so that reverse mode that keeps the root iterates no more.
+    fixed, closed_over = jax.closure_convert(residual, guess)
+    still = [lax.stop_gradient(value) for value in closed_over]
+    x, worst, count = found(lambda x: fixed(x, *still), lax.stop_gradient(guess))
+    x = checkpoint_name(x, IMPULSES)
+    x = lax.custom_root(residual, x, lambda _, x: x, tangent)
     solved = worst <= tolerance
     status = jnp.where(solved, Status.CONVERGED, Status.MAX_ITERATIONS)
     status = jnp.where(jnp.isfinite(worst), status, Status.NON_FINITE).astype(jnp.int32)
