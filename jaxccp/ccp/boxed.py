@@ -115,7 +115,7 @@ class BoxedRows:
 
 
 def boxed_rows(problem: Problem, rho: Float[Array, " n"]) -> BoxedRows:
-    """Those of the convex law on pyramids."""
+    """Return the rows of the convex law on pyramids."""
     cones, scale = problem.cones, jnp.sqrt(rho)
     zero = jnp.zeros_like(cones.mu)
     none = jnp.stack([zero, zero, zero], axis=1)

@@ -79,7 +79,7 @@ def _units(problem: Problem) -> tuple[Array, Array]:
 
 
 def start(problem: Problem, rho: Float[Array, " n"]) -> Point:
-    """On the axes of the cones, of the size that the velocities at λ = 0 suggest."""
+    """Start on the axes of the cones, with the size that the velocities at λ = 0 suggest."""
     cones = problem.cones
     speed = problem.scale()
     speed = jnp.where(speed > 0, speed, 1.0)
@@ -150,8 +150,8 @@ def predict(at: Frame) -> Aim:
 
 
 def correct(at: Frame, predicted: Point, length: Array) -> Aim:
-    """To the central path: Mehrotra's centring, cubic in what the prediction would leave of the
-    gap over ``length``, and its second-order term."""
+    """Step to the central path: Mehrotra's centring, cubic in what the prediction would leave of
+    the gap over ``length``, and its second-order term."""
     point, s = at.point, at.root.shape[0]
     straight = predict(at)
     there = point.plus(length, predicted)
@@ -172,7 +172,7 @@ def correct(at: Frame, predicted: Point, length: Array) -> Aim:
 
 
 def right_hand_side(problem: Problem, at: Frame, aim: Aim) -> Float[Array, " n"]:
-    """Of the system of a step, whose solution is y."""
+    """Return the right-hand side of the system of a step, whose solution is y."""
     scalars, contacts = problem.cones.split(at.u)
     missing = -scalars + at.point.below - at.point.above
     missing = missing + aim.below / at.from_lo - aim.above / at.to_hi

@@ -61,7 +61,8 @@ def iterate(
     limit: Int[Array, ""],
     history: int,
 ) -> Progress:
-    """From ``guess`` to a residual of ``tolerance`` [m/s], or as far as ``limit`` iterations go.
+    """Iterate from ``guess`` to a residual of ``tolerance`` [m/s], or as far as ``limit``
+    iterations go.
 
     The algorithms of a relay follow each other, each in a loop of its own that begins at the best
     iterate so far; one whose turn does not come costs nothing.

@@ -19,7 +19,7 @@ RUNAWAY = 100.0
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Momentum:
-    """Where an extrapolated iteration stands.
+    """The momentum says where an extrapolated iteration stands.
 
     O'Donoghue & Candès, Found. Comput. Math. 15 (2015): the extrapolation starts anew when it
     points against the step T(x) − x. That is sound for gradient steps, and for Gauss–Seidel
@@ -49,7 +49,7 @@ class Momentum:
         return Momentum(x, x, x, x, one * jnp.inf, one, jnp.asarray(paired), no)
 
     def advanced(self, y: Point, *, extrapolate: bool = True) -> "Momentum":
-        """After the step x ↦ ``y``."""
+        """Return the momentum after the step x ↦ ``y``."""
         end, origin, last = (jax.tree.leaves(point)[0] for point in (y, self.origin, self.y))
         size: Array = jnp.linalg.norm(end - origin)
         against = jnp.sum((end - origin) * (end - last)) < 0

@@ -56,7 +56,7 @@ class Problem:
         return self.cones.spread(mass[:s], mass[s:])
 
     def shifted(self, shift: Float[Array, " c"]) -> "Problem":
-        """The same problem with ``shift`` [m/s] added to the contacts' normal rows of r."""
+        """Return the same problem with ``shift`` [m/s] added to the contacts' normal rows of r."""
         return replace(self, r=self.cones.add_normal(self.r, shift))
 
     def without(self, contacts: Bool[Array, " c"]) -> "Problem":

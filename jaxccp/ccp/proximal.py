@@ -53,7 +53,8 @@ def frame(
     eta: Float[Array, " n"],
     n_eta: Float[Array, " n"],
 ) -> Frame:
-    """At multipliers ``anchor`` and impulses ``eta``, with that one of the weights σ."""
+    """Make the frame at multipliers ``anchor`` and impulses ``eta``, with that one of the weights
+    σ."""
     problem = task.problem
     cones = problem.cones
     single = jnp.finfo(task.rho.dtype).eps > 1e-10

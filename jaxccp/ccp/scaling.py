@@ -29,7 +29,7 @@ class Scaling:
 
     @staticmethod
     def by(s: Float[Array, " n"], problem: Problem) -> "Scaling":
-        """Of a problem in λ."""
+        """Return the scaling of a problem in λ."""
         return Scaling(s, scaled(problem.cones, s), problem.delassus.scaled(s))
 
     def point(self, lam: Float[Array, " n"], n_lam: Float[Array, " n"]) -> Float[Array, "2 n"]:
@@ -42,7 +42,8 @@ class Scaling:
 
 
 def row_scaling(problem: Problem, rho: Float[Array, " n"]) -> Scaling:
-    """By the diagonal blocks of N; with rolling friction by one number per contact, √ρ."""
+    """Scale rows by the diagonal blocks of N; contacts with rolling friction get one number each,
+    √ρ."""
     if problem.cones.rolling is not None:
         s = jnp.sqrt(rho)
     else:
@@ -52,7 +53,7 @@ def row_scaling(problem: Problem, rho: Float[Array, " n"]) -> Scaling:
 
 
 def uniform(problem: Problem, rho: Float[Array, " n"]) -> Scaling:
-    """By one number for all rows."""
+    """Scale all rows by one number."""
     return Scaling.by(jnp.full_like(rho, jnp.sqrt(jnp.max(rho, initial=0.0))), problem)
 
 

@@ -86,7 +86,7 @@ def share(
     tolerance: Float[Array, ""],
     wanted: Bool[Array, ""],
 ) -> Sharing:
-    """From a solution of Coulomb's law to the one whose loads are shared as said above.
+    """Turn a solution of Coulomb's law into the one whose loads are shared as said above.
 
     Args:
         problem: n rows, :func:`shareable`.

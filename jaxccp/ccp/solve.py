@@ -168,7 +168,7 @@ def _statistics(
 
 
 def nothing_to_do(dtype: jnp.dtype, stop: Stop) -> Statistics:
-    """Of a problem without rows."""
+    """Return the solution of a problem without rows."""
     zero = jnp.zeros((), dtype)
     history = jnp.full(stop.history, jnp.inf, dtype).at[:1].set(0.0)
     fine = jnp.int32(Status.CONVERGED), jnp.int32(DerivativeStatus.VALID)

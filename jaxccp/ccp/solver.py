@@ -29,7 +29,7 @@ class Task:
     """The law the algorithm has to solve itself."""
 
     def with_data(self, data: Any) -> "Task":
-        """The same task with other ``data``."""
+        """Return the same task with other ``data``."""
         return replace(self, data=data)
 
 

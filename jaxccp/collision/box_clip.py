@@ -118,7 +118,7 @@ def _cross(
     width: Float[Array, "2"],
     allowance: Float[Array, ""],
 ) -> tuple[Float[Array, "8 3"], Bool[Array, "4"], Bool[Array, "8"]]:
-    """Where the incident face's edges begin and end to be over the rectangle ``|x| <= width``.
+    """Find where the incident face's edges begin and end to be over the rectangle ``|x| <= width``.
 
     Each edge is ``middle + t span``, -1 <= t <= 1: two along u, then two along v, and of each its
     first and its last point. A vertex belongs to its edge along u. Returns the points, which of

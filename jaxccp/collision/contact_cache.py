@@ -92,7 +92,8 @@ def remember(
 
 
 def resized(warm_start: WarmStart, count: int) -> WarmStart:
-    """With room for ``count`` contacts; if there are more, the strongest are kept."""
+    """Return the warm start with room for ``count`` contacts; if there are more, it keeps the
+    strongest."""
     more = count - len(warm_start.feature)
     contacts = (warm_start.shapes, warm_start.feature, warm_start.impulse)
     if more < 0:
@@ -119,7 +120,7 @@ def _compared(then: Int[Array, "m 3"], now: Int[Array, "c 3"]) -> tuple[Array, A
 
 
 def _searched(then: Int[Array, "m 3"], now: Int[Array, "c 3"]) -> tuple[Array, Array]:
-    """The same by bisection of the sorted rows."""
+    """Find the same rows by bisection of the sorted ones."""
     count = len(then)
     rows = jnp.arange(count, dtype=jnp.int32)
     *columns, order = lax.sort((*then.T, rows), num_keys=3)

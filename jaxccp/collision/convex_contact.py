@@ -31,13 +31,13 @@ _TIED = 1e-3
 
 
 def one_point(a: Geometry, b: Geometry) -> Manifold:
-    """Of shapes that touch in one point, one of them being round all over."""
+    """Find the contact of shapes that touch in one point, one of them being round all over."""
     both = _from_a(a, b)
     return to_world(single(both, nearest(both, a, b)), a.position, a.rotation)
 
 
 def many_points(a: Geometry, b: Geometry) -> Manifold:
-    """Of shapes with faces or straight sides: up to ``POINTS`` + 1 points.
+    """Find the contact of shapes with faces or straight sides: up to ``POINTS`` + 1 points.
 
     The faces that look at each other most directly are clipped, the one clearly better as the
     direction of separation being the reference. Their polygon is kept until the point of least

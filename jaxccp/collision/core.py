@@ -34,7 +34,7 @@ class Core:
     """Points of each, where there are faces, as :class:`jaxccp.model.Hull` has them."""
 
     def moved(self, offset: Float[Array, "3"], rotation: Float[Array, "3 3"]) -> "Core":
-        """The same shape in the frame in which its own has this origin and these axes."""
+        """Return the same shape in the frame in which its own has this origin and these axes."""
         points = offset + jnp.einsum("ij,vj->vi", rotation, self.points)
         return replace(self, points=points, sweep=rotation @ self.sweep)
 
@@ -47,7 +47,8 @@ class Core:
         return along + jnp.where(wide, jnp.sqrt(jnp.where(wide, square, 1.0)), 0.0) + self.radius
 
     def padded(self, points: int, faces: int, around: int) -> "Core":
-        """With so many points, faces and points around a face; none of them fewer than now."""
+        """Return the core with so many points, faces and points around a face; it has fewer of none
+        of them now."""
         more = points - len(self.points)
         f, m = self.faces.shape
         return replace(
@@ -59,7 +60,7 @@ class Core:
 
 
 def extent(core: Core) -> Float[Array, ""]:
-    """About the radius of a shape [m]."""
+    """Return about the radius of a shape [m]."""
     count = jnp.sum(core.real, dtype=core.points.dtype)
     middle = jnp.sum(jnp.where(core.real[:, None], core.points, 0.0), axis=0) / count
     span = jnp.sqrt(jnp.max(jnp.sum((core.points - middle) ** 2, axis=1)))

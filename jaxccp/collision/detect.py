@@ -201,7 +201,8 @@ def _narrow(model: Model, placed: Geometry, group: PairGroup, near: Candidates) 
 
 
 def _columns(group: PairGroup, near: Candidates) -> Int[Array, "c 3"]:
-    """Of every candidate point both shapes and the row in ``Shapes.pair_friction`` or -1."""
+    """Tabulate both shapes of every candidate point, and its row in ``Shapes.pair_friction`` or
+    -1."""
     columns = np.stack([group.first, group.second, group.pair_friction], axis=1).astype(np.int32)
     rows, points = _taken(columns, near), PAIRS[group.kinds].points
     repeat = np.repeat if isinstance(rows, np.ndarray) else jnp.repeat

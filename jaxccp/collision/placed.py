@@ -47,7 +47,8 @@ def of_kind(
 
 
 def _cores(model: Model, placed: Geometry) -> Core:
-    """Of every shape in a shared kernel; rows of the others are no more than room."""
+    """Return the core of every shape in a shared kernel; rows of the other shapes are no more than
+    room."""
     topology = model.topology
     groups = [group for group in topology.pairs if PAIRS[group.kinds].shared]
     shared = np.unique(np.concatenate([(*group.first, *group.second) for group in groups]))

@@ -68,7 +68,7 @@ def separate(both: Core, start: Float[Array, "3"]) -> Separation:
 
 
 def _support(core: Core, normal: Float[Array, "3"], heat: Float[Array, ""]) -> _Support:
-    """Of the shape without its ball, which no direction depends on."""
+    """Return the support of the shape without its ball, which no direction depends on."""
     height = jnp.einsum("vi,i->v", core.points, normal)
     top = jnp.max(height)
     e = jnp.where(core.real, jnp.exp((height - top) / heat), 0.0)
@@ -88,7 +88,7 @@ def _support(core: Core, normal: Float[Array, "3"], heat: Float[Array, ""]) -> _
 
 
 def _supports(both: Core, normal: Float[Array, "3"], heat: Float[Array, ""]) -> _Support:
-    """Of the first shape along ``normal``, of the second against it."""
+    """Return the supports of the first shape along ``normal`` and of the second against it."""
     outward = jnp.asarray(SIDES, normal.dtype) * normal
     return jax.vmap(_support, (0, 0, None))(both, outward, heat)
 

@@ -7,20 +7,23 @@ from jaxccp.collision.manifold import Geometry, Manifold, between, direction
 
 
 def sphere_sphere(a: Geometry, b: Geometry) -> Manifold:
-    """Along the line of centres; concentric spheres part along the world's z."""
+    """Find the contact of two spheres along the line of centres; concentric ones part along the
+    world's z."""
     up = jnp.array([0.0, 0.0, 1.0], a.position.dtype)
     return _point(a, b, a.position, b.position, direction(b.position - a.position, up))
 
 
 def sphere_capsule(a: Geometry, b: Geometry) -> Manifold:
-    """Against the nearest point of the segment; a centre on it parts along the capsule's x."""
+    """Find the contact of a sphere with the nearest point of the capsule's segment; a centre on the
+    segment parts along the capsule's x."""
     along = jnp.dot(a.position - b.position, b.axis)
     nearest = b.position + jnp.clip(along, -b.size[2], b.size[2]) * b.axis
     return _point(a, b, a.position, nearest, direction(nearest - a.position, b.rotation[:, 0]))
 
 
 def sphere_box(a: Geometry, b: Geometry) -> Manifold:
-    """Against the nearest point of the core; a centre inside it leaves by the nearest face."""
+    """Find the contact of a sphere with the nearest point of the box's core; a centre inside it
+    leaves by the nearest face."""
     centre = jnp.einsum("ji,j->i", b.rotation, a.position - b.position)
     surface, outward = point_box(centre, b.size - b.radius)
     return _point(a, b, a.position, b.position + b.rotation @ surface, -(b.rotation @ outward))

@@ -54,7 +54,8 @@ def terrain(a: Geometry, b: Geometry) -> Manifold:
 def of_triangles(
     a: Geometry, centre: Float[Array, "3"], touch: Callable[..., Manifold]
 ) -> Manifold:
-    """Of what touches the triangles near a point, the lowest points and the outermost low ones."""
+    """Find the lowest points, and the outermost low ones, of what touches the triangles near a
+    point."""
     patches, exist, cells = _window(a, centre)
     triangles = jax.vmap(jax.vmap(touch, (None, None, None, 0)), (0, 0, 0, None))
     every = triangles(patches, exist, cells, jnp.arange(2, dtype=jnp.int32))

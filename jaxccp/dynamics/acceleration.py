@@ -78,8 +78,9 @@ def accelerations(
 
 
 def mean_acceleration(before: State, after: State) -> Float[Array, "nb 6"]:
-    """Of the centres of mass [m/s²], and angular [rad/s²], between two states; world. Over a step
-    it has contacts, limits and dry friction in it, whose forces are impulses."""
+    """Return the mean accelerations of the centres of mass [m/s²] and the angular ones [rad/s²]
+    between two states, in world axes. Over a step they have contacts, limits and dry friction in
+    them, whose forces are impulses."""
     passed = after.time - before.time
     return safe.divide(after.twist - before.twist, jnp.broadcast_to(passed, after.twist.shape))
 

@@ -24,7 +24,7 @@ class Coo:
         return out
 
     def to_scipy(self):
-        """The same as a ``scipy.sparse.coo_array``."""
+        """Return the same matrix as a ``scipy.sparse.coo_array``."""
         from scipy.sparse import coo_array
 
         return coo_array((self.data, (self.row, self.column)), shape=self.shape)

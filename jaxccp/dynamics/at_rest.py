@@ -51,7 +51,8 @@ def moved(model: Model, state: State, change: Float[Array, " nv"]) -> State:
 
 
 def forces(model: Model, state: State) -> tuple[Array, ...]:
-    """On the degrees of freedom of the trees, then on the velocities of each family."""
+    """Return the forces on the degrees of freedom of the trees, then on the velocities of each
+    family."""
     own = [f.momentum(s.q, 0 * s.v, model.gravity, 1.0) for f, s in _families(model, state)]
     return _tree_force(model, state), *own
 
@@ -76,12 +77,12 @@ def masses(model: Model, state: State) -> tuple[Array, ...]:
 
 
 def tree_stiffness(model: Model, state: State) -> Float[Array, "n n"]:
-    """Of the trees alone."""
+    """Return the stiffness of the trees alone."""
     return -jax.jacfwd(lambda z: _tree_force(model, state, z))(_no_change(model, state))
 
 
 def tree_mass(model: Model, state: State) -> Float[Array, "n n"]:
-    """Of the trees alone, with the rotors of their axes."""
+    """Return the mass matrix of the trees alone, with the rotors of their axes."""
     dofs, body = model.topology.dofs, BodyMass.of(model, state)
     matrix = mass_matrix(screws(model, state), state.position, body.mass, body.inertia)
     own = np.arange(dofs.first_axis, dofs.count)

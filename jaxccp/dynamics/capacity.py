@@ -95,7 +95,7 @@ def trimmed(model: Model, needed: _Room) -> Model:
 
 
 def _free(model: Model) -> Bool[np.ndarray, " k"]:
-    """Which room is not given with the model."""
+    """Tell which room is not given with the model."""
     topology = model.topology
     kinds = (topology,) if topology.smooth is None else (topology, topology.smooth)
     contacts, *smooth = (kind.max_contacts is None and slots(kind) > LEAST for kind in kinds)
@@ -125,7 +125,7 @@ def _first(model: Model, state: State) -> _Room:
 
 
 def _with_room(model: Model, room: _Room) -> Model:
-    """With that room in place of what the model has none of."""
+    """Return the model with that room in place of what it has none of."""
     topology, pairs = model.topology, iter(room[_pairs(model)].reshape(-1, 2).tolist())
     smooth = topology.smooth
 
@@ -151,7 +151,7 @@ def _with_room(model: Model, room: _Room) -> Model:
 
 
 def _with_contacts(model: Model, hard: int | None, smooth: int | None) -> Model:
-    """With room for so many contacts of either kind."""
+    """Return the model with room for so many contacts of either kind."""
     own = model.topology.smooth
     own = own if own is None else replace(own, max_contacts=smooth)
     return replace(model, topology=replace(model.topology, max_contacts=hard, smooth=own))

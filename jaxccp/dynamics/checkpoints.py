@@ -20,7 +20,8 @@ keep_impulses = partial(
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """Static: which states and impulses of a run are kept, and which are computed again."""
+    """Static settings say which states and impulses of a run are kept, and which are computed
+    again."""
 
     segment: int | None = None
     """Steps between states that are kept, a divisor or a multiple of those of a record; None: every

@@ -71,7 +71,7 @@ class ContactData:
         return self._count(Mode.SLIDING)
 
     def _count(self, mode: Mode) -> Int[Array, ""]:
-        """Over the contacts of each step, whatever axes come before."""
+        """Count over the contacts of each step, whatever axes come before."""
         return jnp.sum(self.live & (self.mode == mode), axis=-1, dtype=jnp.int32)
 
 

@@ -87,7 +87,8 @@ class ContactTerms:
     """Largest speed at which penetration is undone [m/s]."""
 
     def rows(self, whitened: Float[Array, "c w k"], rolls: bool) -> ContactRows:
-        """From the whitened Jacobian; ``rolls`` if there is spinning and rolling friction."""
+        """Make rows from the whitened Jacobian; ``rolls`` if there is spinning and rolling
+        friction."""
         whitened = jnp.where(self.live[:, None, None], whitened, 0.0)
         length, rolling, velocity = jnp.ones_like(self.bias), None, self.velocity
         if rolls:
@@ -118,9 +119,10 @@ def contact_terms(
     h: Float[Array, ""] | float,
     curving: Float[Array, "nb 6"] | None = None,
 ) -> ContactTerms:
-    """Those of a step of length ``h`` [s] that begins with the twists ``before``, zero for fixed
-    bodies, and ends with ``free_velocity`` without contact; ``curving`` are the rates of the twists
-    of bodies on joints at constant rates of these, if they are to count."""
+    """Return the contact terms of a step of length ``h`` [s] that begins with the twists
+    ``before``, zero for fixed bodies, and ends with ``free_velocity`` without contact; ``curving``
+    are the rates of the twists of bodies on joints at constant rates of these, if they are to
+    count."""
     topology, bodies = model.topology, contacts.bodies
     action, push = at_start(state, contacts), None
     jacobian = contact_jacobian(action, rolls=False)

@@ -68,7 +68,7 @@ class Descriptor:
 
     @property
     def offsets(self) -> Offsets:
-        """Where bodies and rows stand in global vectors."""
+        """Return where bodies and rows stand in global vectors."""
         return Offsets(self.free, self.cones.rows)
 
     def matrix(self) -> Float[Array, "6*nb 6*nb"]:
@@ -113,7 +113,8 @@ class Descriptor:
         return self.offsets.join(v, -self.cones.project(-l))
 
     def active(self) -> "Descriptor":
-        """Without the contact slots that are not in use: no Jacobian, no compliance and b ∈ K*.
+        """Return the descriptor without the contact slots that are not in use: they have no
+        Jacobian, no compliance and b ∈ K*.
 
         Their impulse is zero and they act on nothing. The shapes of the result depend on the
         numbers, so this is not for ``jit``.

@@ -22,7 +22,8 @@ FIRST, LONGEST, LONGER, SHORTER = 1.0, 1e6, 3.0, 0.1
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Equilibrium:
-    """Where a model rests, and how far to trust it; batches under ``vmap``."""
+    """An equilibrium is where a model rests, and how far to trust it; under ``vmap`` it has batch
+    axes."""
 
     state: State
     """With velocities 0; differentiable in the model."""

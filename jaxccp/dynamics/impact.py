@@ -56,7 +56,8 @@ class Action:
         return problem.cones.join(own, (1.0 - delay)[:, None] * blocks)
 
     def lever_early(self, problem: Problem, lam: Float[Array, " n"]) -> Float[Array, " n"]:
-        """As :meth:`early`, had each impulse the delay at which its lever is taken."""
+        """Return what :meth:`early` does, had each impulse the delay at which its lever is
+        taken."""
         own, blocks = problem.cones.split(lam)
         return problem.cones.join(own, (1.0 - self.delay)[:, None] * blocks)
 
@@ -172,14 +173,14 @@ class Turning:
         h: Float[Array, ""] | float,
         curving: Float[Array, "nb 6"] | None = None,
     ) -> "Turning":
-        """Of a step of length ``h`` [s] with these twists without contact."""
+        """Make the turning of a step of length ``h`` [s] with these twists without contact."""
         spin = jnp.where(jnp.asarray(model.topology.untouched)[:, None], free_velocity[:, 3:], 0.0)
         inertia = world_inertia(model, quaternion.to_matrix(state.quaternion))
         return Turning(h * action.delay, spin, inertia, contacts.bodies, curving)
 
     def twists(self, twist: Float[Array, "nb 6"]) -> Float[Array, "c 2 6"]:
-        """Of the bodies of contacts once they have turned, their momenta being those of ``twist``
-        at the start of the step: d(I⁻¹L)/dt = ω × I⁻¹L − I⁻¹(ω × L)."""
+        """Return the twists of the bodies of contacts once they have turned, their momenta being
+        those of ``twist`` at the start of the step: d(I⁻¹L)/dt = ω × I⁻¹L − I⁻¹(ω × L)."""
         momentum = jnp.einsum("bij,bj->bi", self.inertia, twist[:, 3:])
         lost = linear3.inverse(self.inertia) @ jnp.cross(self.spin, momentum)[:, :, None]
         rate = jnp.cross(self.spin, twist[:, 3:]) - lost[:, :, 0]
@@ -229,7 +230,7 @@ def impacts(
     bend: Float[Array, " c"],
     h: Float[Array, ""] | float,
 ) -> Bool[Array, " c"]:
-    """Which contacts are impacts: those that would close within the step, and faster than the
+    """Tell which contacts are impacts: those that would close within the step, and faster than the
     minimum bounce speed, by their normal velocities before the step and without contact [m/s] and
     second derivatives of their gaps [m/s²]."""
     # What would close at constant speed counts even if it is a little late, see ``_until``.

@@ -115,7 +115,7 @@ def energy(model: Model, state: State) -> Float[Array, ""]:
 
 
 def kinetic_energy(model: Model, state: State) -> Float[Array, ""]:
-    """Of the bodies and of the rotors along axes and tendons [J]."""
+    """Return the kinetic energy of the bodies and of the rotors along axes and tendons [J]."""
     free = jnp.asarray(model.topology.free, state.position.dtype)
     mass = free * model.bodies.mass
     local = quaternion.rotate(quaternion.conjugate(state.quaternion), state.angular_velocity)
@@ -135,8 +135,8 @@ def _family_energies(model: Model, state: State) -> list[tuple[Array, Array]]:
 
 
 def potential_energy(model: Model, state: State) -> Float[Array, ""]:
-    """Of the bodies in the field of gravity and of the springs along axes and tendons [J]; force
-    laws have none that is known."""
+    """Return the potential energy of the bodies in the field of gravity and of the springs along
+    axes and tendons [J]; force laws have none that is known."""
     mass = jnp.where(jnp.asarray(model.topology.free), model.bodies.mass, 0.0)
     potential = -mass @ (state.position @ model.gravity)
     potential = potential + sum(one[1] for one in _family_energies(model, state))

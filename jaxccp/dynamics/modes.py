@@ -16,7 +16,7 @@ from jaxccp.model.state import State
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Modes:
-    """Of the lowest frequencies first."""
+    """The linear modes of a model, the lowest frequencies first."""
 
     square: Float[Array, " n"]
     """Square of the angular frequency [rad²/s²]; negative where the equilibrium is not stable."""

@@ -7,8 +7,8 @@ from jaxtyping import Array, Float
 
 @dataclass(frozen=True)
 class Outcome:
-    """Of a step. The twists differ where a bouncing contact acts late in the step: the body first
-    flies on."""
+    """The outcome of a step. The twists differ where a bouncing contact acts late in the step: the
+    body first flies on."""
 
     twist: Float[Array, "nb 6"]
     """After the impulses."""

@@ -62,6 +62,8 @@ def project(
         velocity, spin = state.velocity, state.angular_velocity
         return replace(after, velocity=velocity, angular_velocity=spin), found.statistics
 
+    if iterations == 1:  # a loop of one would be traced, differentiated and compiled as a loop
+        return once(state, None)
     after, statistics = lax.scan(once, state, None, length=iterations)
     worst = jax.tree.map(lambda leaf: jnp.max(leaf, axis=0), statistics)
     total = jnp.sum(statistics.iterations, dtype=jnp.int32)
@@ -81,7 +83,7 @@ def close_loops(model: Model, state: State, iterations: int = 10) -> State:
 
 
 def _shifted(model: Model, state: State, moved: Float[Array, "nb 6"]) -> State:
-    """With every body displaced by itself."""
+    """Return the state with every body displaced by itself."""
     free = jnp.asarray(model.topology.free)[:, None]
     turned = quaternion.multiply(quaternion.exp(moved[:, 3:]), state.quaternion)
     return replace(
@@ -92,7 +94,8 @@ def _shifted(model: Model, state: State, moved: Float[Array, "nb 6"]) -> State:
 
 
 def _bare(model: Model) -> Model:
-    """Without forces: what is left are joints, held tendons, limits and contacts."""
+    """Return the model without forces: what is left are joints, held tendons, limits and
+    contacts."""
     axes, actuators = model.axes, model.actuators
     nothing = jnp.zeros_like(axes.stiffness)
     idle = jnp.zeros_like(actuators.gain)
@@ -125,7 +128,7 @@ class _Idle(Family):
 
 
 def _still(state: State) -> State:
-    """At rest, and so long before that the step of 1 s ends at the state's own time."""
+    """Return the state at rest, and so long before that the step of 1 s ends at its own time."""
     velocity, spin, rotors = jax.tree.map(
         jnp.zeros_like, (state.velocity, state.angular_velocity, state.rotors)
     )
@@ -134,7 +137,8 @@ def _still(state: State) -> State:
 
 
 def _smooth(contacts: Contacts) -> Contacts:
-    """Without friction and rebound; a compliant contact is meant to be in penetration."""
+    """Return contacts without friction and rebound; a compliant contact is meant to be in
+    penetration."""
 
     def none(x: Array) -> Array:
         return jnp.zeros_like(x)

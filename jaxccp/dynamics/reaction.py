@@ -35,7 +35,8 @@ def through_rows(
     lam: Float[Array, " s"],
     h: Float[Array, ""] | float,
 ) -> Float[Array, "nj 6"]:
-    """As :func:`reactions`, of the impulses of rows with these joints as their owners."""
+    """Return what :func:`reactions` does, of the impulses of rows with these joints as their
+    owners."""
     linkage = model.topology.linkage
     if not linkage.joints:
         return jnp.zeros((0, 6), lam.dtype)

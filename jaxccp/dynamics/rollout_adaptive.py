@@ -33,7 +33,7 @@ class AdaptiveStatus(IntEnum):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class AdaptiveReport:
-    """Of all steps."""
+    """The report of all steps of an adaptive run."""
 
     status: Int[Array, ""]
     """The worst, an :class:`AdaptiveStatus`."""

@@ -90,7 +90,7 @@ def _run(
     every: int,
     memory: int | None,
 ) -> tuple[tuple[Any, Trajectory], Array]:
-    """And the room that they needed: what one process knows of all."""
+    """Run the batch and return the room that it needed: what one process knows of all."""
     share = None if memory is None else memory // -(-size // devices())
 
     def one(own: _Given, shared: _Given) -> tuple[State | Carry, Trajectory]:

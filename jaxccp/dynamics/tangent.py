@@ -31,8 +31,8 @@ SIX = ("x", "y", "z", "rx", "ry", "rz")
 
 
 def tangent_names(model: Model) -> tuple[str, ...]:
-    """Of the nv velocities: ``trunk.x`` … ``trunk.rz`` of a body, the axis's name of an axis, a
-    number of a family."""
+    """Return the names of the nv velocities: ``trunk.x`` … ``trunk.rz`` of a body, the axis's name
+    of an axis, a number of a family."""
     topology = model.topology
     six = [f"{topology.bodies[body]}.{part}" for body in _bodies(topology) for part in SIX]
     first = topology.dofs.first_axis
@@ -116,8 +116,9 @@ def difference(model: Model, origin: State, state: State) -> Float[Array, " 2*nv
 def difference_by(
     motion: Callable[[Model, State], JointMotion], model: Model, origin: State, state: State
 ) -> Float[Array, " 2*nv+ma"]:
-    """The same, with coordinates found by ``motion``: :func:`jaxccp.model.kinematics.tree_motion`
-    where ``joint_positions`` are known to be those of the poses, which spares the search."""
+    """Return the same difference, with coordinates found by ``motion``:
+    :func:`jaxccp.model.kinematics.tree_motion` where ``joint_positions`` are known to be those of
+    the poses, which spares the search."""
     topology = model.topology
     _check(model, origin)
     roots = _bodies(topology)
@@ -147,7 +148,7 @@ def _bodies(topology: Topology) -> np.ndarray:
 def _split(
     topology: Topology, state: State, part: Float[Array, " nv"]
 ) -> tuple[Float[Array, "n 6"], Array, list[Array]]:
-    """Of :func:`_bodies`, of the axes, of each family."""
+    """Split a vector into the parts of :func:`_bodies`, of the axes and of each family."""
     dofs = topology.dofs
     sizes = [dofs.first_axis, len(dofs.axes), *(len(here.v) for here in state.families)]
     expected = sum(sizes) + 6 * int(topology.loose.sum())

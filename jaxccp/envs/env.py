@@ -77,11 +77,11 @@ class Env(Protocol):
         ...
 
     def with_model(self, model: Model) -> "Env":
-        """The same with another model of the same topology."""
+        """Return the same environment with another model of the same topology."""
         ...
 
 
 def observation_spec(env: Env) -> Spec:
-    """Of what :meth:`Env.reset` and :meth:`Env.step` return as ``obs``."""
+    """The spec of what :meth:`Env.reset` and :meth:`Env.step` return as ``obs``."""
     obs = jax.eval_shape(env.reset, jax.random.key(0)).obs
     return Spec.unbounded(obs.shape, jnp.dtype(obs.dtype))

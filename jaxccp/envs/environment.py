@@ -113,8 +113,8 @@ class Environment:
     def _advanced(
         self, physics: ImpulseCarry, action: Float[Array, " na"]
     ) -> tuple[ImpulseCarry, Float[Array, "nb 6"], Int[Array, ""], Int[Array, ""], Int[Array, ""]]:
-        """After ``ctrl_dt``: the last step's contact wrenches, worst status, and how many steps
-        were not solved, and had too many contacts."""
+        """Advance by ``ctrl_dt`` and return the last step's contact wrenches, the worst status, and
+        how many steps were not solved and had too many contacts."""
         control = self.layout.control(action)
 
         @keep_impulses

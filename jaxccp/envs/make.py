@@ -64,6 +64,6 @@ def environment(name: str, task: Task) -> Environment:
 
 @cache
 def _loaded(name: str, max_contacts: int | None, dtype: np.dtype) -> Loaded:
-    """In the precision that is current, which is told for the cache to know."""
+    """Load the model in the current precision, which is told for the cache to know."""
     del dtype
     return load(model_file(name), max_contacts=max_contacts)

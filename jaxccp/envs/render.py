@@ -23,7 +23,7 @@ class Renderer:
 
     @cached_property
     def stage(self) -> "Stage":
-        """Where the camera stands: so that a start is in the frame."""
+        """Return where the camera stands, so that a start is in the frame."""
         from jaxccp.viz.film import Stage
 
         start = jax.device_get(jax.jit(self.env.reset)(jax.random.key(0)).physics.state)

@@ -10,7 +10,7 @@ from jaxccp.math import quaternion
 
 
 def centre(now: Moment) -> Float[Array, "3"]:
-    """Of mass of all bodies [m]."""
+    """Return the centre of mass of all bodies [m]."""
     mass = now.model.bodies.mass[1:]
     return mass @ now.state.position[1:] / jnp.sum(mass)
 
@@ -39,5 +39,5 @@ def velocities(now: Moment) -> Float[Array, "b 6"]:
 
 
 def _arm(now: Moment) -> Float[Array, "b 3"]:
-    """From the centre to each body's centre of mass."""
+    """Return the way from the centre to each body's centre of mass."""
     return now.state.position[1:] - centre(now)

@@ -32,7 +32,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Start:
-    """Of an episode."""
+    """The start of an episode."""
 
     qpos: Float[Array, " nq"]
     qvel: Float[Array, " nv"]
@@ -69,7 +69,7 @@ class Task:
         raise NotImplementedError
 
     def rewards(self, before: Moment, now: Moment) -> tuple[Float[Array, ""], ...]:
-        """Of a step, in the order of ``terms``."""
+        """Return the rewards of a step, in the order of ``terms``."""
         raise NotImplementedError
 
     def terminated(self, now: Moment) -> Bool[Array, ""]:
@@ -94,5 +94,5 @@ def control_cost(now: Moment, weight: float) -> Float[Array, ""]:
 
 
 def site(now: Moment, name: str) -> Float[Array, "3"]:
-    """Where a site of the model is, world [m]."""
+    """Return where a site of the model is, world [m]."""
     return now.model.sites.poses(now.state)[0][now.model.sites.index(name)]

@@ -25,7 +25,8 @@ class BandRoot(MassRoot):
 
     @staticmethod
     def of_tiles(tiles: Float[Array, "k t 2*t"], count: int) -> "BandRoot":
-        """Of M̂ by the tiles left of the diagonal and on it; NaN where it is not definite."""
+        """Factorise M̂ by its tiles left of the diagonal and on it; the factors are NaN where it is
+        not definite."""
         left, own = jnp.split(tiles, 2, axis=2)
         number, width = own.shape[:2]
         filling = jnp.arange(number * width).reshape(number, width) >= count

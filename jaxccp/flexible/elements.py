@@ -12,7 +12,7 @@ from jaxccp.flexible.law import Law
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Points:
-    """Where integrals over the elements are taken: p points of each of e elements."""
+    """Points say where integrals over the elements are taken: p points of each of e elements."""
 
     gradients: Float[Array, "e p m k"]
     """G: y = G x are the m gradients of the position, from the k vector coordinates of the element.

@@ -60,8 +60,9 @@ class NodeMap(FrameMap):
 def orientations(
     layout: Layout, reference: Float[Array, "n 3"], x: Float[Array, "n 3"]
 ) -> Float[Array, "nf 4"]:
-    """Of the frames: one along a single gradient has come from the identity by the smallest turn to
-    where the gradient was in the reference, and from there to where it is."""
+    """Return the orientations of the frames: one along a single gradient has come from the identity
+    by the smallest turn to where the gradient was in the reference, and from there to where it
+    is."""
     count = len(layout.frames)
     if not layout.slopes:
         return jnp.zeros((count, 4), x.dtype).at[:, 0].set(1.0)

@@ -6,7 +6,8 @@ from jaxtyping import Array, Float
 
 
 class Law:
-    """Of one point, registered with JAX: elements give a law whose numbers stand for all points.
+    """The law of one point, registered with JAX: elements give a law whose numbers stand for all
+    points.
 
     ``y`` are gradients of the position there, m vectors: of a solid those along the three
     directions of the reference (the columns of its deformation gradient), of a cable the first and
@@ -70,7 +71,8 @@ class StrainLaw(Law):
         return 0.5 * self.retardation * faster @ self.moduli @ faster
 
     def convex(self, y: Float[Array, "m 3"]) -> Float[Array, "m 3 m 3"]:
-        """That of constant slopes of the strains, ∂ε/∂yᵀ C ∂ε/∂y (Gauss and Newton's)."""
+        """Return the convex stiffness, that of constant slopes of the strains, ∂ε/∂yᵀ C ∂ε/∂y
+        (Gauss and Newton's)."""
         slope = jax.jacfwd(self.strain)(y)
         return jnp.einsum("smi,st,tnj->minj", slope, self.moduli, slope)
 

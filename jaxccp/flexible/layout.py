@@ -12,7 +12,7 @@ FEWEST_TILES, LEAST_TILE = 3, 12
 
 @dataclass(frozen=True, eq=False)
 class Layout(ByContent):
-    """Of n vector coordinates: positions of nodes, and gradients there."""
+    """The layout of n vector coordinates: positions of nodes, and gradients there."""
 
     rows: np.ndarray
     """Vector coordinates that each element joins [e k], of the n."""

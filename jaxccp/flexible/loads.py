@@ -16,7 +16,8 @@ def with_point_load(
     place: tuple[float, float, float],
     force: Float[Array, "3"],
 ) -> NodalFamily:
-    """With a force [N], world axes, on the point ``place`` of an element's cube (−1, 1)³."""
+    """Return the family with a force [N], world axes, on the point ``place`` of an element's cube
+    (−1, 1)³."""
     elements = family.elements
     assert isinstance(elements, ContinuumElements)
     shares = elements.weights(np.array(place, float))[element]
@@ -26,7 +27,8 @@ def with_point_load(
 def with_surface_load(
     family: NodalFamily, faces: np.ndarray, axis: int, side: int, traction: Float[Array, "3"]
 ) -> NodalFamily:
-    """With a traction [N/m²], world axes and area of the reference, on a face of some elements.
+    """Return the family with a traction [N/m²], world axes and area of the reference, on a face of
+    some elements.
 
     Args:
         family: of continuum elements.
@@ -42,5 +44,5 @@ def with_surface_load(
 
 
 def with_load(family: NodalFamily, rows: np.ndarray, force: Float[Array, "*k 3"]) -> NodalFamily:
-    """With more constant forces on vector coordinates by their rows."""
+    """Return the family with more constant forces on vector coordinates by their rows."""
     return replace(family, load=family.load.at[rows].add(force))

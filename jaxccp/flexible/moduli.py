@@ -25,7 +25,7 @@ def isotropic(young: Array | float, poisson: Array | float) -> Float[Array, "6 6
 def orthotropic(
     young: Float[Array, "3"], poisson: Float[Array, "3"], shear: Float[Array, "3"]
 ) -> Float[Array, "6 6"]:
-    """Of three perpendicular planes of symmetry.
+    """Return the moduli of a material with three perpendicular planes of symmetry.
 
     Args:
         young: E along x, y, z [Pa].
@@ -44,7 +44,7 @@ def orthotropic(
 
 
 def turned(moduli: Float[Array, "6 6"], angle: Array | float) -> Float[Array, "6 6"]:
-    """Of a ply whose own x axis is turned by an angle [rad] about z."""
+    """Return the moduli of a ply whose own x axis is turned by an angle [rad] about z."""
     c, s = jnp.cos(angle), jnp.sin(angle)
     o, i = jnp.zeros_like(c), jnp.ones_like(c)
     rotation = jnp.stack([jnp.stack([c, s, o]), jnp.stack([-s, c, o]), jnp.stack([o, o, i])])
@@ -55,7 +55,8 @@ def turned(moduli: Float[Array, "6 6"], angle: Array | float) -> Float[Array, "6
 def of_section(
     young: Array | float, poisson: Array | float, shear_factors: Float[Array, "2"]
 ) -> Float[Array, "2 6 6"]:
-    """Of a beam: over its section, without Poisson's ratio; and what that adds on the axis.
+    """Return the moduli of a beam: over its section, without Poisson's ratio, and what that adds on
+    the axis.
 
     Args:
         young: modulus E [Pa].

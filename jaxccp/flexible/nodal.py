@@ -175,7 +175,7 @@ class NodalFamily(Family):
         return whole.at[place[:, :, None], place[:, None, :]].add(entries)[:count, :count]
 
     def _tiles(self, parts: Float[Array, "e k 3 k 3"]) -> Float[Array, "k t 2*t"]:
-        """The same as tiles left of the diagonal and on it, if it has such."""
+        """Return the same matrix as tiles left of the diagonal and on it, if it has such."""
         (number, width), place = self.layout.tiles, self.layout.tile_entries
         whole = jnp.zeros((number + 1, width, 2 * width), parts.dtype)
         return whole.at[place].add(parts.reshape(place[0].shape))[:number]

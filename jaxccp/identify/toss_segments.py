@@ -47,8 +47,8 @@ class Segments:
         return jax.tree.map(lambda leaf: leaf[which], self)
 
     def samples(self, first: int, count: int) -> "Segments":
-        """The same starts, with ``count`` samples from the one of index ``first`` on; those after
-        the last are not valid."""
+        """Return the same starts with ``count`` samples from the one of index ``first`` on; those
+        after the last are not valid."""
         rows = first + np.arange(count)
         inside = rows < self.valid.shape[1]
         rows = np.where(inside, rows, -1)

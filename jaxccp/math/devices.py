@@ -124,6 +124,6 @@ def _in_chunks(
 
 
 def _with_last(leaf: Array, spare: int) -> Array:
-    """With as many copies of the last row behind."""
+    """Return the array with as many copies of its last row behind."""
     last = jnp.broadcast_to(leaf[-1:], (spare, *leaf.shape[1:]))
     return jnp.concatenate([leaf, last]) if spare else leaf

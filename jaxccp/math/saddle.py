@@ -64,8 +64,8 @@ class Saddle:
 
 
 def pseudo_inverse(a: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """Of a symmetric positive semidefinite matrix with entries around 1: eigenvalues below eps^0.75
-    (2e-12, in float32 6e-6) count as 0."""
+    """Return the pseudo-inverse of a symmetric positive semidefinite matrix with entries around 1:
+    eigenvalues below eps^0.75 (2e-12, in float32 6e-6) count as 0."""
     values: Array
     values, vectors = jnp.linalg.eigh(a)
     kept = values > float(jnp.finfo(a.dtype).eps) ** 0.75

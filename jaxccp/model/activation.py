@@ -58,7 +58,8 @@ class Activations:
 
     @staticmethod
     def of(given: Sequence[Activation | None]) -> "Activations | None":
-        """Those of all actuators, in JAX's default precision; None where no actuator has one."""
+        """Gather the activations of all actuators, in JAX's default precision; None where no
+        actuator has one."""
         own = [(i, one) for i, one in enumerate(given) if one is not None]
         if not own:
             return None

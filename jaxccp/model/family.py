@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class FamilyState:
-    """Where a family is and how it moves."""
+    """The state of a family says where it is and how it moves."""
 
     q: Float[Array, " nq"]
     """Coordinates."""
@@ -60,7 +60,7 @@ class MassRoot:
 
     @staticmethod
     def of(matrix: Float[Array, "nv nv"]) -> "MassRoot":
-        """Of M̂, which must be positive definite."""
+        """Factorise M̂, which must be positive definite."""
         one = jnp.eye(len(matrix), dtype=matrix.dtype)
         root = jnp.linalg.cholesky(matrix)
         return MassRoot(lax.linalg.triangular_solve(root, one, left_side=True, lower=True).T)
@@ -139,7 +139,7 @@ class Family:
         raise NotImplementedError
 
     def inverted(self, q: Float[Array, " nq"]) -> Bool[Array, " e"]:
-        """Which of the elements that the family is made of, if any, are inside out."""
+        """Tell which of the elements that the family is made of, if any, are inside out."""
         return jnp.zeros(0, bool)
 
     def map(self, q: Float[Array, " nq"], frames: np.ndarray, bodies: int) -> FrameMap:

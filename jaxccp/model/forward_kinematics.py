@@ -73,8 +73,8 @@ def forward_kinematics(
 def _hung(
     model: Model, coordinate: Float[Array, " na"], rate: Float[Array, " na"]
 ) -> Float[Array, "nj 13"]:
-    """Of the body that each joint places, in the axes of the one it hangs on: orientation (4),
-    position of its centre of mass, velocity of that and angular velocity."""
+    """Return, for the body that each joint places, in the axes of the one it hangs on: orientation
+    (4), position of its centre of mass, velocity of that and angular velocity."""
     linkage, dofs = model.topology.linkage, model.topology.dofs
     facing, shift, columns = joint_chains(model, coordinate)
     twist = jnp.einsum("jik,jk->ji", columns, by_slot(rate, linkage.slots))

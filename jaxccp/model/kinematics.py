@@ -142,7 +142,7 @@ class _Found:
 
 
 def _search(model: Model, state: State, joints: np.ndarray) -> _Found:
-    """Of these joints."""
+    """Search the coordinates of these joints."""
     slots, axes = model.topology.linkage.slots[joints], model.axes
     facing, origin = (part[joints] for part in joint_frames(model, state))
     back = quaternion.conjugate(facing[:, 0])

@@ -113,5 +113,5 @@ class Sites:
         return np.array(self.bodies, np.int32)
 
     def _arm(self, state: State) -> Float[Array, "n 3"]:
-        """From the centre of mass, world axes."""
+        """Return the way from the centre of mass, in world axes."""
         return quaternion.rotate(state.quaternion[self._body], self.position)

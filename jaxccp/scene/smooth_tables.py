@@ -24,7 +24,8 @@ MayTouch = Callable[[int, int], bool]
 
 
 def split_pairs(specs: Sequence[ShapeSpec], may_touch: MayTouch) -> tuple[MayTouch, MayTouch]:
-    """Which pairs may touch that are both hard, and which of which one or both are smooth."""
+    """Split pairs into those that may touch and are both hard, and those of which one or both are
+    smooth."""
 
     def smooth(i: int, j: int) -> bool:
         return specs[i].material.smooth is not None or specs[j].material.smooth is not None
@@ -45,7 +46,7 @@ def smooth_topology(
     combination: Combination,
     max_contacts: int | None,
 ) -> SmoothTopology | None:
-    """Of the pairs that ``may_touch`` smoothly; None if there are none.
+    """Return the topology of the pairs that ``may_touch`` smoothly; None if there are none.
 
     Raises:
         ValueError: surfaces have moduli and coefficients, or what the law of normal force does not

@@ -9,17 +9,17 @@ from jaxccp.sensors.reading import Index, Reading
 
 
 def coordinate(r: Reading, i: Index) -> Float[Array, "n 1"]:
-    """Of a hinge [rad] or slide [m]."""
+    """Return the coordinate of a hinge [rad] or slide [m]."""
     return r.coordinates[i][:, None]
 
 
 def rate(r: Reading, i: Index) -> Float[Array, "n 1"]:
-    """Of a hinge [rad/s] or slide [m/s]."""
+    """Return the rate of a hinge [rad/s] or slide [m/s]."""
     return r.step.rate[i][:, None]
 
 
 def ball_orientation(r: Reading, i: Index) -> Float[Array, "n 4"]:
-    """Of a ball, unit quaternion (w, x, y, z)."""
+    """Return the orientation of a ball, a unit quaternion (w, x, y, z)."""
     facing = jnp.zeros((len(r.step.coordinate), 4), r.layout.facing.dtype).at[:, 0].set(1.0)
     facing = facing.at[r.layout.places.ball[2]].set(r.layout.facing)
     turned = quaternion.exp(r.step.coordinate[run(i, 3)])
@@ -42,7 +42,7 @@ def tendon_rate(r: Reading, i: Index) -> Float[Array, "n 1"]:
 
 
 def tendon_force(r: Reading, i: Index) -> Float[Array, "n 1"]:
-    """Of all actuators on a tendon together, before their gears [N]."""
+    """Return the force of all actuators on a tendon together, before their gears [N]."""
     linkage = r.model.topology.linkage
     own = (i + len(linkage.axes))[:, None] == linkage.actuated
     return jnp.where(own, r.forces, 0.0).sum(axis=1, keepdims=True)
@@ -61,5 +61,5 @@ def actuator_rate(r: Reading, i: Index) -> Float[Array, "n 1"]:
 
 
 def actuator_force(r: Reading, i: Index) -> Float[Array, "n 1"]:
-    """Before the gear [N, N m]."""
+    """Return the actuator's force before the gear [N, N m]."""
     return r.forces[i][:, None]

@@ -12,12 +12,13 @@ from jaxccp.sensors.reading import Index, Reading, into
 
 
 def force(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Of what a body hangs on, on it and all that hangs on it, in the frame's own axes [N]."""
+    """Return the force of what a body hangs on, on it and all that hangs on it, in the frame's own
+    axes [N]."""
     return _seen(r, i, carrying(r, i)[0])
 
 
 def torque(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Likewise, about the frame's origin [N m]."""
+    """Return the torque of the same, about the frame's origin [N m]."""
     return _seen(r, i, carrying(r, i)[1])
 
 
@@ -60,7 +61,7 @@ def _spun(tensor: Array, rate: Array, spin: Array) -> Array:
 
 
 def _parts(r: Reading, i: Index) -> Float[Array, "n 6"]:
-    """The same of the parts of bodies."""
+    """Return the same for the parts of bodies."""
     assert r.acceleration is not None
     details = [r.details[one] for one in i]
     body = np.array([d.body for d in details])
@@ -82,7 +83,7 @@ def _parts(r: Reading, i: Index) -> Float[Array, "n 6"]:
 
 
 def _contacts(r: Reading, pushed: np.ndarray) -> Float[Array, "n 6"]:
-    """Of all contacts on some shapes, about the world's origin."""
+    """Return the wrench of all contacts on some shapes, about the world's origin."""
     contacts = r.contacts
     wrench = _about_origin(contacts.force, contacts.torque, contacts.point)
     wrench = jnp.where(contacts.live[:, None], wrench, 0.0)
@@ -91,7 +92,7 @@ def _contacts(r: Reading, pushed: np.ndarray) -> Float[Array, "n 6"]:
 
 
 def _loops(r: Reading, whole: np.ndarray) -> Float[Array, "n 6"]:
-    """Of the joints that close loops, on some bodies."""
+    """Return the wrench of the joints that close loops, on some bodies."""
     linkage = r.model.topology.linkage
     loops = linkage.loops
     if not len(loops):

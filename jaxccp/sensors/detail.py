@@ -11,7 +11,7 @@ from jaxccp.model.shapes import Shape
 
 @dataclass(frozen=True, eq=False)
 class Detail(ByContent):
-    """Of one sensor. Without one a sensor counts what its frame's body has."""
+    """The detail of one sensor. Without one a sensor counts what its frame's body has."""
 
     shapes: Bool[np.ndarray, " ng"]
     """Those whose contacts count, or of a range finder those that it does not see."""
@@ -31,7 +31,7 @@ class Detail(ByContent):
 
 @dataclass(frozen=True, eq=False)
 class Meeting(ByContent):
-    """Which contacts a contact sensor finds, and what it shows of them."""
+    """A meeting says which contacts a contact sensor finds, and what it shows of them."""
 
     first: Bool[np.ndarray, " ng"] | None
     """Shapes of which one must be the one, from which normals and forces then point; any if

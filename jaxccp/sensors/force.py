@@ -35,23 +35,23 @@ def zone_touch(r: Reading, i: Index) -> Float[Array, "n 1"]:
 
 
 def contact_force(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Of all contacts on a body, friction included, world axes [N]."""
+    """Return the force of all contacts on a body, friction included, world axes [N]."""
     return r.acting.contact_wrenches[i, :3]
 
 
 def contact_torque(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Of all contacts on a body about its centre of mass, world axes [N m]."""
+    """Return the torque of all contacts on a body about its centre of mass, world axes [N m]."""
     return r.acting.contact_wrenches[i, 3:]
 
 
 def joint_force(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """On the joint's second body, in the axes of the joint's frame on it [N], as a load cell in
-    the joint has it: all but motors (:attr:`jaxccp.dynamics.StepReport.reactions`)."""
+    """Return the force on the joint's second body, in the axes of the joint's frame on it [N], as a
+    load cell in the joint has it: all but motors (:attr:`jaxccp.dynamics.StepReport.reactions`)."""
     return _in_joint(r, i)[:, 0]
 
 
 def joint_torque(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Likewise, about the origin of that frame [N m]."""
+    """Return the torque of the same about the origin of that frame [N m]."""
     return _in_joint(r, i)[:, 1]
 
 

@@ -36,7 +36,7 @@ def axis(direction: int) -> Callable[[Reading, Index], Float[Array, "n 3"]]:
 
 
 def linear_velocity(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """As seen by what moves and turns with the frame it is seen from [m/s]."""
+    """Return the velocity as seen by what moves and turns with the frame it is seen from [m/s]."""
     of, against = r.frames
     carried = jnp.cross(against.spin, of.position - against.position)
     return into(against, of.velocity - against.velocity - carried)[i]

@@ -14,10 +14,10 @@ FIELDS = {"found": 1, "force": 3, "torque": 3, "dist": 1, "pos": 3, "normal": 3,
 
 
 def contacts(r: Reading, i: Index) -> Float[Array, "1 k"]:
-    """Of one sensor, after another for each contact that there is room for: how many contacts were
-    ``found``; ``force`` [N] and ``torque`` [N m] in the axes of the contact (normal, tangents), or
-    of the world for a ``"netforce"``, on what the normal points to; ``dist`` [m]; ``pos`` [m],
-    ``normal`` and ``tangent``, world. Zeros where no contact is."""
+    """Return what one sensor sees, one after another for each contact that there is room for: how
+    many contacts were ``found``; ``force`` [N] and ``torque`` [N m] in the axes of the contact
+    (normal, tangents), or of the world for a ``"netforce"``, on what the normal points to; ``dist``
+    [m]; ``pos`` [m], ``normal`` and ``tangent``, world. It has zeros where no contact is."""
     meeting = r.meetings[i[0]]
     matched, sign = _matched(r, meeting, i)
     rows = _net(r, matched, sign) if meeting.choice == "netforce" else _each(r, matched, sign)
@@ -35,7 +35,7 @@ def contacts(r: Reading, i: Index) -> Float[Array, "1 k"]:
 
 
 def _matched(r: Reading, meeting: Meeting, i: Index) -> tuple[Bool[Array, " c"], Array]:
-    """Which contacts match, and −1 for those whose normals are to be turned round."""
+    """Tell which contacts match, with −1 for those whose normals are to be turned round."""
     data, pair = r.contacts, r.contacts.shapes
     # Hard contacts are there before surfaces meet.
     touches = data.live & ((data.gap <= 0) | jnp.any(data.force != 0, axis=1))

@@ -44,7 +44,7 @@ def nearest(way: Float[Array, "*b k"], valid: Bool[Array, "*b k"]) -> Hit:
 def roots(
     square: Hit, half: Hit, constant: Hit
 ) -> tuple[Float[Array, "*b 2"], Bool[Array, "*b 2"]]:
-    """Of a x² + 2 b x + c, a > 0, and whether they are real."""
+    """Return the roots of a x² + 2 b x + c, a > 0, and whether they are real."""
     inside = half * half - square * constant
     real = (inside >= 0) & (square > 0)
     root = jnp.sqrt(jnp.where(inside > 0, inside, 1.0)) * (inside > 0)
@@ -97,7 +97,7 @@ def _cylinder(o: Ray, d: Ray, shapes: Geometry) -> Hit:
 
 
 def _between(o: Ray, normals: Array, offsets: Array, d: Ray) -> Hit:
-    """Of the convex body n · x ≤ offset of all its faces."""
+    """Return where a ray meets the convex body n · x ≤ offset of all its faces."""
     speed = jnp.einsum("...fi,...i->...f", normals, d)
     gap = offsets - jnp.einsum("...fi,...i->...f", normals, o)
     way = gap / jnp.where(speed != 0, speed, 1.0)
@@ -132,7 +132,8 @@ def _plane(o: Ray, d: Ray, shapes: Geometry) -> Hit:
 
 
 def _height_field(o: Ray, d: Ray, shapes: Geometry) -> Hit:
-    """Of all triangles; their common edge leads from (row + 1, column) to (row, column + 1)."""
+    """Return where a ray meets the triangles of a height field; their common edge leads from (row +
+    1, column) to (row, column + 1)."""
     grid = shapes.grid
     assert grid is not None
     rows, columns = grid.heights.shape[1:]
@@ -165,7 +166,8 @@ def _height_field(o: Ray, d: Ray, shapes: Geometry) -> Hit:
 
 
 def _triangles(o: Ray, d: Ray, corner: Array, a: Array, b: Array, there: Array) -> Hit:
-    """From their outer side (Möller & Trumbore, J. Graphics Tools 2, 1997)."""
+    """Return where a ray meets triangles from their outer side (Möller & Trumbore, J. Graphics
+    Tools 2, 1997)."""
     a, b = a.reshape(corner.shape), b.reshape(corner.shape)
     across = jnp.cross(d[:, :, None], b)
     volume = jnp.sum(a * across, axis=-1)

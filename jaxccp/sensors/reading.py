@@ -52,7 +52,8 @@ class Reading:
 
     @cached_property
     def coordinates(self) -> Float[Array, " k"]:
-        """Of all axes, then of all tendons; hinges and slides counted as ``qpos`` does."""
+        """The coordinates of all axes, then of all tendons; hinges and slides are counted as
+        ``qpos`` does."""
         ours = self.step.coordinate
         return ours.at[self.layout.places.single[2]].add(self.layout.reference)
 
@@ -63,12 +64,12 @@ class Reading:
 
     @cached_property
     def forces(self) -> Float[Array, " nm"]:
-        """Of the actuators, before their gears [N, N m]."""
+        """The forces of the actuators, before their gears [N, N m]."""
         return forces(self.step)
 
     @cached_property
     def frames(self) -> tuple[FrameMotion, FrameMotion]:
-        """Of what the sensors are about, and of what they see that from."""
+        """The frames of what the sensors are about, and of what they see that from."""
         return self.of.motion(self.state), self.against.motion(self.state)
 
     @cached_property
@@ -96,7 +97,7 @@ class Reading:
 
     @property
     def contacts(self) -> ContactData:
-        """Of that step. Raises ``ValueError`` where it did not record them."""
+        """The contacts of that step. Raises ``ValueError`` where it did not record them."""
         if self.acting.contact_data is None:
             raise ValueError(
                 "sensors of contacts and carried forces read the report's contact_data, which is "
@@ -105,7 +106,7 @@ class Reading:
         return self.acting.contact_data
 
     def mean(self, of_bodies: Float[Array, "nb 3"], index: Index) -> Float[Array, "n 3"]:
-        """Over the mass of groups of bodies."""
+        """Return the mean over the mass of groups of bodies."""
         mass = jnp.where(self.groups[index], self.model.bodies.mass, 0.0)
         return mass @ of_bodies / jnp.sum(mass, axis=1, keepdims=True)
 

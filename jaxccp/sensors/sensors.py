@@ -22,7 +22,7 @@ from jaxccp.sensors.target import Finder, Sensor
 
 @dataclass(frozen=True, eq=False)
 class Plan(ByContent):
-    """Of each sensor; static."""
+    """The plan of each sensor; it is static."""
 
     names: tuple[str, ...]
     kinds: tuple[str, ...]
@@ -56,7 +56,7 @@ class Sensors:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all of them."""
+        """The names of all sensors."""
         return self.plan.names
 
     def values(

@@ -14,12 +14,12 @@ def centre(r: Reading, i: Index) -> Float[Array, "n 3"]:
 
 
 def centre_velocity(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Of the common centre of mass, world [m/s]."""
+    """Return the velocity of the common centre of mass, world [m/s]."""
     return r.mean(r.state.velocity, i)
 
 
 def angular_momentum(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """About the common centre of mass, world [kg m²/s]."""
+    """Return the angular momentum about the common centre of mass, world [kg m²/s]."""
     state, mass = r.state, jnp.where(r.groups[i], r.model.bodies.mass, 0.0)
     arm = state.position - r.mean(state.position, i)[:, None]
     moving = state.velocity - r.mean(state.velocity, i)[:, None]

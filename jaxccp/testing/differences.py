@@ -42,7 +42,8 @@ def from_values(
     values: Float[np.ndarray, "k 2 p n"],
     lengths: Float[np.ndarray, " k"] = SWEEP,
 ) -> Differences:
-    """Of values at −s and +s of each number, for each of falling lengths s of ratio ``RATIO``."""
+    """Take differences of values at −s and +s of each number, for each of falling lengths s of
+    ratio ``RATIO``."""
     steps = lengths[:, None, None]
     left = (base - values[:, 0]) / steps
     right = (values[:, 1] - base) / steps

@@ -20,7 +20,7 @@ def _all(labels: tuple[str, ...], unit: np.ndarray) -> Numbers:
 
 
 def _each(setup: Setup, parts: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """Of each part of each rigid body that moves."""
+    """List each part of each rigid body that moves."""
     topology = setup.model.topology
     bodies = [topology.bodies[body] for body in np.flatnonzero(topology.free)]
     return tuple(f"{b}.{p}" for b in bodies for p in parts) if parts else tuple(bodies)
@@ -126,7 +126,8 @@ def centres(setup: Setup) -> Numbers:
 
 
 def change_centre(setup: Setup, entries: np.ndarray, x: Float[Array, " 3*n"]) -> Setup:
-    """In body axes; shapes, anchors, sites and tendons stay where they are in the world."""
+    """Move centres of mass in body axes; shapes, anchors, sites and tendons stay where they are in
+    the world."""
     model, state, topology = setup.model, setup.state, setup.model.topology
     linkage = topology.linkage
     moved = jnp.zeros_like(state.position).at[_free(setup)].set(x.reshape(-1, 3))
@@ -147,7 +148,8 @@ def change_centre(setup: Setup, entries: np.ndarray, x: Float[Array, " 3*n"]) ->
 
 
 def anchors(setup: Setup) -> Numbers:
-    """Of each joint on both of its bodies, in body axes, in the lengths of the bodies."""
+    """Find the anchors of each joint on both of its bodies, in body axes, in the lengths of the
+    bodies."""
     linkage = setup.model.topology.linkage
     unit = np.repeat(_lengths(setup)[linkage.bodies].ravel(), 3)
     sides = ("first", "second")

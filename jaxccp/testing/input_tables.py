@@ -22,7 +22,7 @@ class Table:
     """Numbers that are equal change together."""
 
     def find(self, setup: Setup) -> Numbers:
-        """Those of a model."""
+        """Find the numbers of a model."""
         topology = setup.model.topology
         # A model may be without the table, or the table without the number.
         held = getattr(getattr(setup.model, self.part), self.number, None)

@@ -56,8 +56,8 @@ def outcome(
     controls: Float[Array, "steps nm"],
     change: Float[Array, " p"],
 ) -> Float[Array, " 2*nv+ma"]:
-    """Where the motion with changed inputs ends, as a change of ``origin`` in tangent coordinates.
-    Poses are divided by the time that the motion takes, so that all are velocities."""
+    """Return where the motion with changed inputs ends, as a change of ``origin`` in tangent
+    coordinates. Poses are divided by the time that the motion takes, so that all are velocities."""
     setup = changed(setup, inputs, change)
     _, end, _ = run(stepper, setup, controls)
     way = difference(setup.model, origin, end)

@@ -66,7 +66,7 @@ class Setup:
         return retract(self.model, state, self.change)
 
     def in_double(self) -> "Setup":
-        """The same numbers in double precision."""
+        """Return the same numbers in double precision."""
         return self._cast(jnp.float64)
 
     def in_single(self) -> "Setup":
@@ -81,5 +81,5 @@ class Setup:
 
 
 def with_model(setup: Setup, **parts: object) -> Setup:
-    """With other parts of the model."""
+    """Return the setup with other parts of the model."""
     return replace(setup, model=replace(setup.model, **parts))

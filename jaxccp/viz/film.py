@@ -25,7 +25,7 @@ Frame = UInt8[np.ndarray, "height width 3"]
 
 @dataclass(frozen=True)
 class Stage:
-    """Where the camera stands: it looks at a place, or goes along with a body."""
+    """A stage says where the camera stands: it looks at a place, or goes along with a body."""
 
     model: Model
     centre: Float[np.ndarray, "3"]
@@ -46,8 +46,8 @@ class Stage:
         quaternion: Float[np.ndarray, "*n nb 4"],
         follow: int | None = None,
     ) -> "Stage":
-        """For a motion: all that moves stays in the frame, or all that is near the body that is
-        followed."""
+        """Choose the stage for a motion: all that moves stays in the frame, or all that is near the
+        body that is followed."""
         spot = np.zeros(3) if follow is None else position[..., follow : follow + 1, :]
         seen = _corners(model, position - spot, quaternion)
         centre = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
@@ -73,7 +73,7 @@ class Stage:
         return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
     def draw(self, figure: Figure, position: np.ndarray, quaternion: np.ndarray) -> None:
-        """On a figure of this size, in place of what is on it."""
+        """Draw on a figure of this size, in place of what is on it."""
         figure.clear()
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         centre = self.centre.copy()

@@ -112,7 +112,7 @@ def replay(
 
 
 def _delayed(of_steps: np.ndarray) -> np.ndarray:
-    """Of the instants that steps lead to, and nothing of the first."""
+    """Return values at the instants that steps lead to, and nothing at the first."""
     return np.concatenate([np.zeros_like(of_steps[:1]), of_steps])
 
 
@@ -137,7 +137,8 @@ def _solids(model: Model) -> list[Solid]:
 
 
 def _welded(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """With each corner once and without triangles of no area, so that round surfaces are smooth."""
+    """Return the mesh with each corner once and without triangles of no area, so that round
+    surfaces are smooth."""
     size = max(float(np.ptp(vertices, axis=0).max()), 1e-12)
     _, kept, place = np.unique(
         np.round(vertices / size, 9), axis=0, return_index=True, return_inverse=True

@@ -20,7 +20,8 @@ from jaxtyping import Array, Bool, Float
 
 @dataclass(frozen=True)
 class _Sector:
-    """For each point its nearest side, edge and face of the pyramid, and its projection on them."""
+    """A sector holds, for each point, the pyramid's nearest side, edge and face, and the point's
+    projections on them."""
 
     side: Float[Array, "c 2"]
     """Outward normal a of the nearest side."""

@@ -83,7 +83,7 @@ def _values(x: Float[Array, "c 3"], mu: Array, radius: Array) -> tuple[Array, Ar
 
 
 def _across(x: Float[Array, "c 3"], mu: Array, radius: Array) -> Float[Array, " c"]:
-    """By how much the tangential part is shortened: the divided difference of φ over the two
+    """Return by how much the tangential part is shortened: the divided difference of φ over the two
     spectral values, which is an eigenvalue of the Jacobian."""
     first, root, second, second_root = _values(x, mu, radius)
     return safe.divide(mu * first + second, mu * root + second_root)

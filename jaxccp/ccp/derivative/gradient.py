@@ -66,5 +66,5 @@ def relaxation(gradient: Gradient) -> Relaxed | None:
 
 
 def plain(gradient: Gradient) -> PlainGradient:
-    """The same without relaxation, for problems of positions, whose rows are lengths."""
+    """Return the setting without relaxation, for problems of positions, whose rows are lengths."""
     return "always" if isinstance(gradient, Relaxed) else gradient

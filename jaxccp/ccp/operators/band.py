@@ -37,7 +37,8 @@ class Band:
 
     @staticmethod
     def of(row: np.ndarray, column: np.ndarray, contacts: int) -> "Band | None":
-        """That of e blocks at (``row``, ``column``), a symmetric pattern; not under ``jit``.
+        """Find the band of e blocks at (``row``, ``column``), a symmetric pattern; this does not
+        work under ``jit``.
 
         None where the band is so wide that factors by tiles do not pay.
         """

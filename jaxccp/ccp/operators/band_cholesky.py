@@ -14,8 +14,8 @@ from jaxccp.ccp.operators.band import Band
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Cholesky:
-    """Of a block tridiagonal matrix of k × k tiles, L Lᵀ with tiles C on the diagonal of L and
-    B left of it (Golub & Van Loan, Matrix Computations, 4.5.1).
+    """Factors L Lᵀ of a block tridiagonal matrix of k × k tiles, with tiles C on the diagonal of L
+    and B left of it (Golub & Van Loan, Matrix Computations, 4.5.1).
 
     C⁻¹ is kept in the place of C, since products are quicker than substitutions.
     """
@@ -51,8 +51,8 @@ class Cholesky:
 
 
 def factorised(tiles: Float[Array, "3 k t t"], band: Band) -> Cholesky:
-    """Of the matrix of ``tiles`` (:meth:`Band.tiles`), of which those right of the diagonal are not
-    read: k steps of O(t³). Where it is not definite, NaN."""
+    """Factorise the matrix of ``tiles`` (:meth:`Band.tiles`), of which those right of the diagonal
+    are not read, in k steps of O(t³). Where it is not definite the factors are NaN."""
     left, own, _ = tiles
     return Cholesky(*eliminated(left, own), band)
 

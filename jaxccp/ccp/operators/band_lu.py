@@ -14,7 +14,8 @@ from jaxccp.ccp.operators.band import Band
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class LU:
-    """Of a block tridiagonal matrix of k × k tiles, by elimination with partial pivoting.
+    """Factors of a block tridiagonal matrix of k × k tiles, found by elimination with partial
+    pivoting.
 
     Of the rows of a tile and of the next one, t are taken that determine the unknowns of the tile;
     the others go on to the next (Golub & Van Loan, Matrix Computations, 4.3.3 for bands of single
@@ -60,8 +61,8 @@ class LU:
 
 
 def factorised(tiles: Float[Array, "3 k t t"], band: Band) -> LU:
-    """Of the matrix of ``tiles`` (:meth:`Band.tiles`), whose unknowns are eliminated one tile after
-    the other: k steps of O(t³)."""
+    """Factorise the matrix of ``tiles`` (:meth:`Band.tiles`), whose unknowns are eliminated one
+    tile after the other, in k steps of O(t³)."""
     lower, middle, upper = tiles
     one = jnp.eye(middle.shape[-1], dtype=middle.dtype)
     # A row of tiles more than there are, with the identity: the last tile, too, has a next one.

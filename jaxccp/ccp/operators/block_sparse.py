@@ -42,7 +42,7 @@ class BlockSparseDelassus(Delassus):
         ridge: Array | float,
         symmetric: bool,
     ) -> Factors:
-        """By the tiles of the band."""
+        """Factorise by the tiles of the band."""
         if self.band is None:
             return super().factorised(left, right, complement, ridge, symmetric)
         entries = left.blocks[self.row] @ self.entries @ right.blocks[self.column]

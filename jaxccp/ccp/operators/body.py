@@ -110,7 +110,7 @@ class BodyDelassus(SplitDelassus):
         ridge: Array | float,
         symmetric: bool,
     ) -> Factors:
-        """Over the bodies where they have fewer rows: see :class:`BodyFactors`."""
+        """Factorise over the bodies where they have fewer rows: see :class:`BodyFactors`."""
         if 6 * self.bodies > self.rows:
             return super().factorised(left, right, complement, ridge, symmetric)
         compliance = diagonal(self.compliance, self.scalar_rows.shape[0], left.width)
@@ -140,7 +140,7 @@ class BodyDelassus(SplitDelassus):
         return through_bodies
 
     def bound(self, scalars: int) -> tuple[Float[Array, " s"], Float[Array, "c 3 3"]]:
-        """By splitting each body's mass between the blocks that touch it."""
+        """Bound N by splitting each body's mass between the blocks that touch it."""
         dtype, touched = self.compliance.dtype, self.touched
         count = jnp.zeros(self.bodies + 1, dtype).at[touched.reshape(-1)].add(1.0)[touched]
         single = self.scalar_rows.reshape(scalars, touched.shape[1], 6)
@@ -156,7 +156,7 @@ class BodyDelassus(SplitDelassus):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class BodyFactors:
-    """Of C + L N R with N = W Wᵀ + E, of which W has at most six columns per body.
+    """Factors of C + L N R with N = W Wᵀ + E, of which W has at most six columns per body.
 
     (T + U Vᵀ)⁻¹ = T⁻¹ − T⁻¹ U (I + Vᵀ T⁻¹ U)⁻¹ Vᵀ T⁻¹ with T = C + L E R, U = L W, Vᵀ = Wᵀ R:
     a factorisation of size 6 × bodies instead of 3 × contacts.

@@ -43,5 +43,5 @@ class DenseDelassus(Delassus):
 
 
 def densified(delassus: Delassus) -> Delassus:
-    """As a matrix, unless that is large."""
+    """Return the operator as a matrix, unless that is large."""
     return DenseDelassus(delassus.dense()) if delassus.rows <= LARGEST else delassus

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float, Int
 
 
 class Factors(Protocol):
-    """Of a matrix A; a pytree."""
+    """Factors solve with a matrix A; they are a pytree."""
 
     def solve(self, b: Float[Array, " n"]) -> Float[Array, " n"]:
         """A⁻¹ b."""
@@ -24,7 +24,7 @@ class Factors(Protocol):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class DenseCholesky:
-    """Of a symmetric positive definite matrix."""
+    """The Cholesky factor of a symmetric positive definite matrix."""
 
     lower: Float[Array, "n n"]
 
@@ -38,7 +38,7 @@ class DenseCholesky:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class DenseLU:
-    """With pivots."""
+    """The LU factors of a matrix, with pivots."""
 
     lu: Float[Array, "n n"]
     pivots: Int[Array, " n"]
@@ -51,7 +51,7 @@ class DenseLU:
 
 
 def dense_factors(matrix: Float[Array, "n n"], symmetric: bool) -> Factors:
-    """By Cholesky where the matrix is symmetric, and positive definite."""
+    """Factorise a matrix by Cholesky where it is symmetric and positive definite, else by LU."""
     if symmetric:
         return DenseCholesky(jnp.linalg.cholesky(matrix, symmetrize_input=False))
     return DenseLU(*lu_factor(matrix))

@@ -36,7 +36,7 @@ class Delassus:
         raise NotImplementedError
 
     def diagonal(self) -> Float[Array, " n"]:
-        """Of the matrix."""
+        """Return the diagonal of the matrix."""
         raise NotImplementedError
 
     def blocks(
@@ -84,7 +84,7 @@ class Delassus:
         return dense_factors(matrix, symmetric)
 
     def coupled(self, scalars: int) -> NeighbourMax:
-        """Which row blocks are coupled: N has something between them."""
+        """Tell which row blocks are coupled: N has something between them."""
         pairs = couplings(self.dense(), scalars)
         return lambda x: jnp.max(jnp.where(pairs, x, 0), axis=1, initial=0)
 

@@ -56,6 +56,6 @@ class YieldingDelassus(Delassus):
         ridge: Array | float,
         symmetric: bool,
     ) -> Factors:
-        """As those of N, whose C takes L E R along."""
+        """Factorise as N does, with a C that takes L E R along."""
         more = left @ diagonal(self.compliance, left.scalars.shape[0], left.width) @ right
         return self.rigid.factorised(left, right, complement.plus(more, 0.0), ridge, symmetric)

@@ -131,7 +131,7 @@ class ADMM(Solver):
         return _State(lam, n_lam, v, shift, penalty, self._factor(task, penalty.sigma))
 
     def _factor(self, task: Task, sigma: Array) -> Factors | None:
-        """Of D^½ N D^½ + σ I."""
+        """Factorise D^½ N D^½ + σ I."""
         if task.data.factor_rows > self.largest:
             return None
         cones = task.problem.cones

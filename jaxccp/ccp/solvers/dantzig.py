@@ -97,7 +97,7 @@ class Dantzig(Solver):
         return self._start(task, jnp.zeros_like(lam))
 
     def _rows(self, task: Task) -> BoxedRows:
-        """Those of the task's law."""
+        """Return the rows of the task's law."""
         rows, zero = task.data.rows, jnp.zeros_like(task.rho)
         if self.bounds == "one-shot":
             return replace(rows, mu=zero, lift=zero)

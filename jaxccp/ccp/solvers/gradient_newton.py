@@ -106,7 +106,7 @@ class GradientNewton(Solver):
         return bool(double) and problem.delassus.factor_rows <= self.largest
 
     def descended(self, task: Task, state: _State) -> _State:
-        """After the gradient steps."""
+        """Return the iterate after the gradient steps."""
         scaling = task.data
         offset = scaling.s * task.problem.r
 
@@ -135,7 +135,7 @@ class GradientNewton(Solver):
         return _State(x, n_x, y, age, lipschitz, state.count + 1, state.best, jnp.asarray(False))
 
     def _polished(self, task: Task, state: _State) -> _State:
-        """After Newton's step, if that is better."""
+        """Return the iterate after Newton's step, if that is better."""
         problem, scaling = task.problem, task.data
         lam, n_lam = self.candidate(task, state)
         after = newton_step(task, lam, n_lam)
@@ -158,7 +158,7 @@ class GradientNewton(Solver):
 
 
 def newton_step(task: Task, lam: Array, n_lam: Array) -> Array:
-    """Where Newton's step on λ = Π_K(λ − ρ ũ) leads, projected on K.
+    """Return where Newton's step on λ = Π_K(λ − ρ ũ) leads, projected on K.
 
     With e = Π_K(z) − λ the step is e + G x, [(I − J) + G S N G] x = G (e / ρ − S N e), as in the
     derivative (:mod:`jaxccp.ccp.derivative`).

@@ -138,7 +138,7 @@ class Newton(Solver):
         )
 
     def _advanced(self, task: Task, state: _State, at: interior.Frame, solve: Inverse) -> _State:
-        """After a step inside."""
+        """Return the iterate after a step inside the cones."""
         problem = task.problem
         aim = interior.predict(at)
         d = interior.step(problem, at, aim, solve(interior.right_hand_side(problem, at, aim)))
@@ -173,7 +173,7 @@ class Newton(Solver):
         )
 
     def _finished(self, task: Task, state: _State, at: proximal.Frame, solve: Inverse) -> _State:
-        """After a step of the finish."""
+        """Return the iterate after a step of the finish."""
         problem = task.problem
         d = proximal.step(problem, at, solve)
         n_d = problem.delassus.apply(d)
@@ -208,13 +208,13 @@ class Newton(Solver):
         )
 
     def _weight(self, state: _State) -> Int[Array, ""]:
-        """Which weight the finish has: a larger one after each success, all in turn where there
+        """Choose the weight of the finish: a larger one after each success, all in turn where there
         is none."""
         return (state.weight + state.stall_count // self.patience) % COUNT
 
     def _again(self, task: Task, state: _State, now: Array) -> _State:
-        """From the start once more, De Saxcé's shift taken as given in each step: slower, but the
-        steps are those of a convex problem."""
+        """Begin from the start once more, with De Saxcé's shift taken as given in each step: this
+        is slower, but the steps are those of a convex problem."""
         if task.law == "ccp":
             return replace(state, done=state.done | now)
         point = interior.start(task.problem, task.rho)

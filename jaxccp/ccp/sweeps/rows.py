@@ -191,6 +191,6 @@ def _sparse_rows(
 
 
 def positions(schedule: Schedule) -> Int[Array, " b"]:
-    """Where each block stands in the schedule."""
+    """Return where each block stands in the schedule."""
     blocks = schedule.order.shape[0]
     return jnp.zeros(blocks, jnp.int32).at[schedule.order].set(jnp.arange(blocks, dtype=jnp.int32))

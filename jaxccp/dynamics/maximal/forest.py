@@ -36,7 +36,7 @@ class Forest(ByContent):
         return self.bodies.size
 
     def parent_bodies(self) -> np.ndarray:
-        """Of each place the body that it hangs on, the number of bodies for none [steps w]."""
+        """Return the body that each place hangs on, the number of bodies for none [steps w]."""
         return np.append(self.bodies.reshape(-1), self.total[0])[self.parents]
 
 

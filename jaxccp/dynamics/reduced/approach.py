@@ -41,8 +41,8 @@ class Approach:
         velocity: Float[Array, " nv"],
         h: Float[Array, ""] | float,
     ) -> "Approach":
-        """At the velocities that a step of ``h`` [s] has without contact; less of it where that is
-        no small angle (:data:`jaxccp.dynamics.reduced.bias.FAST`)."""
+        """Compute the approach at the velocities that a step of ``h`` [s] has without contact; less
+        of it where that is no small angle (:data:`jaxccp.dynamics.reduced.bias.FAST`)."""
         dofs = screws.dofs
         trees, *_ = velocities.split(velocity)
         jacobian = velocities.maps[0].jacobian

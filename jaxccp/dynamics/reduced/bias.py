@@ -88,7 +88,7 @@ def _axis_rates(
 def trust(
     dofs: Dofs, spin: Float[Array, "nb 3"], h: Float[Array, ""] | float
 ) -> Float[Array, " nt"]:
-    """Of each tree how much of the change of momentum on curves is allowed for: 1 but where one of
-    its bodies turns by more than :data:`FAST` in a step of ``h`` [s]."""
+    """Return, for each tree, how much of the change of momentum on curves is allowed for: 1 but
+    where one of its bodies turns by more than :data:`FAST` in a step of ``h``."""
     square = jnp.where(jnp.asarray(dofs.trees), jnp.sum(spin * spin, axis=1), 0.0)
     return FAST**2 / jnp.maximum(h * h * jnp.max(square, axis=1), FAST**2)

@@ -15,7 +15,7 @@ from jaxccp.model.state import State
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class BodyMass:
-    """Of the bodies one by one; zero where fixed."""
+    """The mass operator of the bodies one by one; it is zero where they are fixed."""
 
     mass: Float[Array, " nb"]
     inertia: Float[Array, "nb 3 3"]
@@ -23,7 +23,7 @@ class BodyMass:
 
     @staticmethod
     def of(model: Model, state: State) -> "BodyMass":
-        """At the state's orientations."""
+        """Compute it at the state's orientations."""
         free = jnp.asarray(model.topology.free, state.position.dtype)
         inertia = world_inertia(model, quaternion.to_matrix(state.quaternion))
         return BodyMass(free * model.bodies.mass, free[:, None, None] * inertia)

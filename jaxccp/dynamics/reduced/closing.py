@@ -28,13 +28,14 @@ class Closing:
     """And per impulse of each other row."""
 
     def under(self, whitened: Float[Array, "n v"]) -> tuple["Closing", Float[Array, "n v"]]:
-        """With the answer to other rows W, and W P, P = I − A⁺ A, for what they can still move."""
+        """Return it with the answer to other rows W, and W P, P = I − A⁺ A, for what they can still
+        move."""
         none = jnp.zeros_like(whitened, shape=(len(self.settled), len(whitened)))
         moved, answer = self.saddle.solve(whitened.T, none)
         return replace(self, answer=answer), moved.T
 
     def impulses(self, lam: Float[Array, " n"]) -> Float[Array, " m"]:
-        """Of these rows, for those of the others."""
+        """Return the impulses of these rows for those of the others."""
         return self.settled + self.answer @ lam
 
 

@@ -35,7 +35,7 @@ class Loose:
 
     @staticmethod
     def of(model: Model, state: State, momentum: Float[Array, "nb 6"]) -> "Loose":
-        """With the momenta that bodies have without impulses, as yet without rows."""
+        """Make it with the momenta that bodies have without impulses, as yet without rows."""
         topology = model.topology
         whole = inverse_root(model, quaternion.to_matrix(state.quaternion))
         mask = jnp.asarray(topology.loose, state.position.dtype)
@@ -53,8 +53,8 @@ class Loose:
         felt: Float[Array, "c w 12"],
         pushing: Float[Array, "c w 12"],
     ) -> "Loose":
-        """With the whitened rows of contacts, as N has them and as impulses push; scalar rows do
-        not touch loose bodies."""
+        """Return it with the whitened rows of contacts, as N has them and as impulses push; scalar
+        rows do not touch loose bodies."""
         delassus = BodyDelassus(
             jnp.zeros((scalars, 12), felt.dtype),
             felt,
@@ -72,7 +72,7 @@ class Loose:
         return self.gather(self.free + self.root.apply(self.pushes.impulse(lam)))
 
     def gather(self, twist: Float[Array, "nb 6"]) -> Float[Array, " l"]:
-        """Of all bodies' twists those of the loose ones, one after another."""
+        """Gather, from all bodies' twists, those of the loose ones, one after another."""
         return twist[np.flatnonzero(self.topology.loose)].reshape(-1)
 
     def place(self, twist: Float[Array, "nb 6"], velocity: Float[Array, " l"]) -> Array:

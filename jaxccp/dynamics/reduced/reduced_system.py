@@ -113,7 +113,7 @@ class ReducedSystem:
         return self.beside.wrenches(scalars[self.topology.linkage.beside], len(self.momentum))
 
     def twists(self, velocity: Float[Array, " nv+l"]) -> Float[Array, "nb 6"]:
-        """Of bodies at these velocities, those of loose bodies last."""
+        """Return the twists of bodies at these velocities, those of loose bodies last."""
         count = self.velocities.count
         twist = self.velocities.twists(velocity[:count])
         return twist if self.loose is None else self.loose.place(twist, velocity[count:])

@@ -18,7 +18,8 @@ from jaxccp.model.state import State
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Screws:
-    """Of each degree of freedom the velocity field that its unit rate gives what hangs on it.
+    """The screw of each degree of freedom is the velocity field that its unit rate gives what hangs
+    on it.
 
     The twists of bodies at velocities v are J v, and a point p of a body that a degree of freedom
     moves has the velocity ``linear + angular × (p − origin)`` per rate (Featherstone, Rigid Body
@@ -58,7 +59,7 @@ def field_at(
 
 
 def screws(model: Model, state: State) -> Screws:
-    """Of a mechanism whose bodies are where its coordinates put them."""
+    """Compute the screws of a mechanism whose bodies are where its coordinates put them."""
     linkage, dofs = model.topology.linkage, model.topology.dofs
     dtype = state.position.dtype
     columns = joint_chains(model, state.joint_positions)[2]

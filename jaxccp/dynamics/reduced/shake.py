@@ -48,7 +48,8 @@ def corrected(
 
 
 def _errors(model: Model, state: State, h: Array | float) -> Float[Array, " m"]:
-    """Of the rows that close loops, at the end of a step that the clock of ``state`` is before."""
+    """Return the errors of the rows that close loops, at the end of a step that the clock of
+    ``state`` is before."""
     motion, tendons = tree_motion(model, state), model.topology.linkage.routing.bilateral
     lengths = model.tendons.bilateral_length(state.time + h)
     missed = jnp.concatenate([motion.error, (motion.tendon.length - lengths)[tendons]])

@@ -25,7 +25,8 @@ class Velocities:
 
     @staticmethod
     def of(model: Model, state: State, trees: FrameMap) -> "Velocities":
-        """Of bodies that ``trees`` move and of the model's families, as yet without L."""
+        """Make the velocities of bodies that ``trees`` move and of the model's families, as yet
+        without L."""
         which, bodies = model.topology.family, len(model.topology.bodies)
         maps = [
             family.map(here.q, np.flatnonzero(which == index), bodies)
@@ -36,7 +37,7 @@ class Velocities:
     def rooted(
         self, model: Model, state: State, matrix: Float[Array, "n n"], h: Array | float
     ) -> "Velocities":
-        """With L, by the mass matrix of the trees and those of the families."""
+        """Return them with L, by the mass matrix of the trees and those of the families."""
         pairs = zip(model.families, state.families, strict=True)
         roots = [family.root(here.q, h) for family, here in pairs]
         return replace(self, roots=(MassRoot.of(matrix), *roots))
@@ -52,7 +53,7 @@ class Velocities:
         return sum(self.sizes)
 
     def split(self, v: Float[Array, "*n nv"]) -> list[Float[Array, "*n k"]]:
-        """Of the trees, then of each family."""
+        """Split a vector into those of the trees and of each family."""
         return jnp.split(v, np.cumsum(self.sizes)[:-1], axis=-1) if len(self.maps) > 1 else [v]
 
     def twists(self, v: Float[Array, " nv"]) -> Float[Array, "nb 6"]:

@@ -20,17 +20,17 @@ ACTING = (spring, lower, upper, ball, friction, servo)
 
 
 def scalar_rows(step: Step) -> Rows:
-    """Those of all families."""
+    """Return the rows of all families of rows."""
     return _joined(step, FORBIDDING + ACTING)
 
 
 def forbidding_rows(step: Step) -> Rows:
-    """Those of the families that forbid motion."""
+    """Return the rows of the families of rows that forbid motion."""
     return _joined(step, FORBIDDING)
 
 
 def acting_rows(step: Step) -> Rows:
-    """Those of the families that act along coordinates and forbid no motion."""
+    """Return the rows of the families of rows that act along coordinates and forbid no motion."""
     return _joined(step, ACTING)
 
 

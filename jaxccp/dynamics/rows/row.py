@@ -47,7 +47,7 @@ class Rows:
         return total.at[self.bodies.reshape(-1)].add(parts.reshape(-1, 6))
 
     def widened(self, width: int) -> "Rows":
-        """The same with room for ``width`` bodies each."""
+        """Return the same rows with room for ``width`` bodies each."""
         more = width - self.bodies.shape[1]
         jacobian = jnp.pad(self.jacobian, ((0, 0), (0, more), (0, 0)))
         return replace(self, jacobian=jacobian, bodies=jnp.pad(self.bodies, ((0, 0), (0, more))))
@@ -98,12 +98,12 @@ class Step:
 
     @property
     def coordinate(self) -> Float[Array, " k"]:
-        """Of all axes, then of all tendons."""
+        """The coordinates of all axes, then of all tendons."""
         return jnp.concatenate([self.motion.coordinate, self.motion.tendon.length])
 
     @property
     def rate(self) -> Float[Array, " k"]:
-        """Of all axes, then of all tendons."""
+        """The rates of all axes, then of all tendons."""
         return jnp.concatenate([self.motion.rate, self.motion.tendon.rate])
 
     @property

@@ -68,7 +68,8 @@ class Configuration:
 
     @staticmethod
     def of(model: Model, state: State, motion: JointMotion) -> "Configuration":
-        """At a state whose joints are where its ``joint_positions`` have them."""
+        """Make the configuration at a state whose joints are where its ``joint_positions`` have
+        them."""
         moving = screws(model, state)
         jacobians = Velocities.of(model, state, FrameMap(moving.bodies(state.position)))
         along = coordinate_rates(model, motion, jacobians)
@@ -76,8 +77,8 @@ class Configuration:
         return Configuration(model, state, motion, moving, jacobians, along, mass)
 
     def mobility(self, h: Array | float | None = None) -> Mobility:
-        """Of M, or of M + h D + h² K for a length ``h`` [s] with the springs, dampers and servos
-        along coordinates and what families have of them."""
+        """Return the mobility of M, or of M + h D + h² K for a length ``h`` [s] with the springs,
+        dampers and servos along coordinates and what families have of them."""
         model, state, mass = self.model, self.state, self.mass
         if h is None:
             matrix = mass_matrix(self.screws, state.position, mass.mass, mass.inertia)
@@ -102,7 +103,7 @@ class Configuration:
         return Step(self.model, self.state, self.motion, h, control)
 
     def reduced_step(self, h: Array | float) -> Step:
-        """The same, for rows on the generalised velocities."""
+        """Return the same step for rows on the generalised velocities."""
         control = jnp.zeros_like(self.model.actuators.gear)
         return Step(self.model, self.state, self.motion, h, control, self.coordinates)
 

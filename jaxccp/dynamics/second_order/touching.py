@@ -54,7 +54,7 @@ def bounded_rows(linkage: Linkage) -> np.ndarray:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Impulses:
-    """Of the rows of a step, and what they do."""
+    """The impulses of the rows of a step, and what they do."""
 
     scalars: Float[Array, " s"]
     """Along the rows of limits and dry friction [N s, N m s]."""
@@ -100,9 +100,9 @@ class Touching:
         soft: Array | float,
         gradient: Gradient,
     ) -> "Touching":
-        """In a step of ``h`` [s] that begins with ``acceleration``; ``soft``: the length for which
-        springs and dampers are in the stiff mobility [s]; ``gradient`` may see contacts farther
-        away."""
+        """Find what touches in a step of ``h`` [s] that begins with ``acceleration``; ``soft`` is
+        the length for which springs and dampers are in the stiff mobility [s]; ``gradient`` may see
+        contacts farther away."""
         state, velocity = start.at.state, start.velocity
         topology = model.topology
         rated = replace(model, topology=replace(topology, rebounds=True))
@@ -128,8 +128,8 @@ class Touching:
     def problem(
         self, end: State, velocity: Float[Array, " nv"], known: Impulses
     ) -> "TouchingProblem":
-        """For all impulses of the step, at whose ``end`` with these velocities some are ``known``
-        to have acted."""
+        """Make the cone problem of all impulses of the step, at whose ``end`` with these velocities
+        some are ``known`` to have acted."""
         model, contacts, rows, h = self.middle.model, self.contacts, self.rows, self.h
         bodies, rolls = contacts.bodies, model.topology.rolls
         moves = jnp.asarray(model.topology.moves)[:, None]
@@ -187,7 +187,7 @@ class Touching:
     def _actions(
         self, before: Float[Array, "nb 6"], free: Float[Array, "nb 6"]
     ) -> tuple[Bool[Array, " c"], Action, Action]:
-        """Which contacts are impacts, when and where impulses act, and where at the end of the
+        """Tell which contacts are impacts, when and where impulses act, and where at the end of the
         step, by the bodies' twists at its start and without impulses at its end."""
         contacts, state, h = self.contacts, self.start.at.state, self.h
         start = contact_jacobian(at_start(state, contacts), rolls=False)

@@ -193,7 +193,8 @@ def _present(
 
 
 def _sides(column: Array, contacts: Contacts, fill: float = 1.0) -> tuple[Array, Array]:
-    """Of the first and of the second shape of each contact; ``fill`` where there is none."""
+    """Return the numbers of the first and of the second shape of each contact; ``fill`` where there
+    is none."""
     live = contacts.live.reshape(-1, *[1] * (column.ndim - 1))
     first, second = (column[contacts.shapes[:, side]] for side in (0, 1))
     return jnp.where(live, first, fill), jnp.where(live, second, fill)

@@ -16,8 +16,8 @@ from jaxccp.model.smooth import NORMAL, SmoothTopology
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class SmoothMemory:
-    """Of every contact of a step, found again by what touches. One array, since a loop over steps
-    pays for each."""
+    """The memory of every contact of a step, which is found again by what touches. It is one array,
+    since a loop over steps pays for each."""
 
     shapes: Int[Array, "c 2"]
     """First and second shape of each contact, -1 where there was none."""
@@ -29,7 +29,8 @@ class SmoothMemory:
 
 
 def empty_memory(model: Model) -> SmoothMemory | None:
-    """Of a system that has not been stepped; None where the laws have nothing to remember."""
+    """Return the memory of a system that has not been stepped; None where the laws have nothing to
+    remember."""
     smooth = model.topology.smooth
     if smooth is None or not _remembers(smooth):
         return None
@@ -62,8 +63,8 @@ def remember(
 
 
 def resized_memory(memory: SmoothMemory | None, model: Model) -> SmoothMemory | None:
-    """With the room for contacts that the model has. If there are more, those that a step of the
-    model would not see are left out."""
+    """Return the memory with the room for contacts that the model has. If there are more, those
+    that a step of the model would not see are left out."""
     smooth = model.topology.smooth
     if memory is None or smooth is None:
         return empty_memory(model)

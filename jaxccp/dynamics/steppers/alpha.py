@@ -19,6 +19,7 @@ from jaxccp.collision.contact_cache import (
     resized,
 )
 from jaxccp.dynamics import reduced
+from jaxccp.dynamics.checkpoints import keep_impulses
 from jaxccp.dynamics.inputs import check_inputs
 from jaxccp.dynamics.second_order.closed import closed
 from jaxccp.dynamics.second_order.newton import Newton, root
@@ -47,8 +48,8 @@ impulses change; the second leaves of that a part of order h³."""
 
 
 class Coefficients(NamedTuple):
-    """Of (1 − α_m) a⁺ + α_m a = (1 − α_f) v̇⁺ + α_f v̇, v⁺ = v + h ((1 − γ) a + γ a⁺) and
-    q⁺ = q + h v + h² ((½ − β) a + β a⁺)."""
+    """The coefficients of (1 − α_m) a⁺ + α_m a = (1 − α_f) v̇⁺ + α_f v̇, v⁺ = v + h ((1 − γ) a + γ
+    a⁺) and q⁺ = q + h v + h² ((½ − β) a + β a⁺)."""
 
     alpha_m: float
     alpha_f: float
@@ -84,7 +85,7 @@ class _End:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class _Found:
-    """Of one sweep."""
+    """What one sweep has found."""
 
     end: _End
     newton: Newton
@@ -109,7 +110,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
 
     @property
     def coefficients(self) -> Coefficients:
-        """Of the scheme."""
+        """The coefficients of the scheme."""
         raise NotImplementedError
 
     def init(self, model: Model, state: State | AlphaCarry) -> AlphaCarry:
@@ -182,6 +183,8 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         warm_start = carry.warm_start
         known = touching.nothing(recall(warm_start, touching.contacts), warm_start.scalars[rows])
 
+        # Reverse mode computes a sweep again from its start: else it would stack some 500 arrays.
+        @keep_impulses
         def sweep(now: tuple[Array, Impulses], _: None) -> tuple[tuple[Array, Impulses], _Found]:
             x, newton = balanced(*now)
             known = now[1]

@@ -152,7 +152,7 @@ def reported(
 
 
 def trusted(settings: ConeSettings, carry: _Tree, report: StepReport) -> tuple[_Tree, StepReport]:
-    """Without derivatives where they would mean nothing and are not wanted then."""
+    """Return both without derivatives where they would mean nothing and are not wanted then."""
     if settings.gradient != "converged":
         return carry, report
     valid = report.solver.derivative == DerivativeStatus.VALID

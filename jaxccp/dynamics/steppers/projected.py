@@ -56,7 +56,7 @@ class EulerImplicitProjected(Settings, Stepper[ImpulseCarry]):
         force: Float[Array, "nb 6"] | None = None,
         control: Float[Array, " nm"] | None = None,
     ) -> tuple[ImpulseCarry, StepReport]:
-        """As :meth:`jaxccp.EulerImplicitLinearized.advance`."""
+        """Take one step of a sequence, as :meth:`jaxccp.EulerImplicitLinearized.advance` does."""
         # Were penetration undone through the velocities, bodies would depart with them.
         still = jnp.zeros_like(model.contact.recovery_speed)
         patient = replace(model, contact=replace(model.contact, recovery_speed=still))

@@ -34,7 +34,7 @@ class ImpulseCarry:
 
 @dataclass(frozen=True)
 class ConeSettings:
-    """Of steppers that solve cone problems for velocities."""
+    """The settings of steppers that solve cone problems for velocities."""
 
     h: float = 1e-3
     """Length of a step [s]."""
@@ -79,7 +79,7 @@ class ConeSettings:
 
 @dataclass(frozen=True)
 class Settings(ConeSettings):
-    """Of steppers that solve one cone problem for the velocities after the step."""
+    """The settings of steppers that solve one cone problem for the velocities after the step."""
 
     coordinates: Coordinates = "reduced"
     """``"reduced"``: joints that form trees give degrees of freedom, and never open; what closes

@@ -87,7 +87,7 @@ def randomization_fn(
 
 
 def _shown(before: State, state: EnvState) -> State:
-    """As brax has it; what its wrappers have put in stays there."""
+    """Return the state as brax has it; what its wrappers have put in stays there."""
     done: Float[Array, ""] = state.terminated.astype(state.reward.dtype)
     metrics = {name: value.astype(done.dtype) for name, value in state.metrics.items()}
     return before.replace(

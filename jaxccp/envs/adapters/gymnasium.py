@@ -137,7 +137,7 @@ class SingleEnv(gymnasium.Env):
 
 
 def _renderer(env: Any, mode: str | None) -> Renderer:
-    """Of frames; of the mode that is told to gymnasium."""
+    """Make the renderer of frames, of the mode that gymnasium is told."""
     if mode not in (None, *MODES):
         raise gymnasium.error.Error(f"render_mode is {MODES[0]!r} or None, not {mode!r}")
     env.render_mode, env.metadata = mode, env.metadata | {"render_fps": 1.0 / env.env.ctrl_dt}

@@ -92,9 +92,9 @@ class GymnaxEnv(Environment[State, EnvParams]):
 
 
 class RejaxEnv(GymnaxEnv):
-    """For rejax 0.1, whose trainers take five values of a step, as gymnax had them before 1.0: what
-    ends an episode, and when, is one. Gymnax's ``LegacyStepAPIWrapper`` does the same, but cannot
-    be copied, which rejax does."""
+    """An adapter for rejax 0.1, whose trainers take five values of a step, as gymnax had them
+    before 1.0: what ends an episode, and when, is one. Gymnax's ``LegacyStepAPIWrapper`` does the
+    same, but cannot be copied, which rejax does."""
 
     @partial(jax.jit, static_argnames=("self",))
     def step(self, key: Key, state: State, action: Any, params: Any = None) -> tuple[Any, ...]:

@@ -95,13 +95,13 @@ def _facing(angle: Float[Array, ""]) -> Float[Array, "2"]:
 
 
 def _pose(now: Moment) -> Float[Array, "4"]:
-    """Of the T on the table: place [m], cos and sin of its angle."""
+    """Return the pose of the T on the table: its place [m], and cos and sin of its angle."""
     along = quaternion.to_matrix(now.qpos[5:9])[:2, 0]
     return jnp.concatenate([now.qpos[2:4], along])
 
 
 def _corners(pose: Float[Array, "4"]) -> Float[Array, "8 2"]:
-    """Where they are on the table [m]."""
+    """Return where the corners are on the table [m]."""
     cos, sin = pose[2], pose[3]
     turned = jnp.stack([jnp.stack([cos, sin]), jnp.stack([-sin, cos])])
     return pose[:2] + jnp.asarray(CORNERS, pose.dtype) @ turned

@@ -65,7 +65,7 @@ class AutoReset(Wrapper):
         return kept(after, **{KEPT: replace(reserve, episode=episode, spent=reserve.spent | done)})
 
     def _ready(self, reserve: Reserve, needed: Bool[Array, ""]) -> Reserve:
-        """With a start that is not spent, in all copies where any needs one."""
+        """Return the state with a start that is not spent, in all copies where any needs one."""
 
         def drawn() -> Reserve:
             start = self._start(reserve.origin, reserve.episode + 1)

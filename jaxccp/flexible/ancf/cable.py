@@ -20,8 +20,8 @@ STRETCHING, BENDING = (np.polynomial.legendre.leggauss(count) for count in (5, 3
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class CableLaw(StrainLaw):
-    """Of y = (r_x, r_xx): ½ E A ε² + ½ E I κ² per length, with ε = ½ (r_x² − 1) and
-    κ = r_x × r_xx / |r_x|³."""
+    """The law of y = (r_x, r_xx): ½ E A ε² + ½ E I κ² per length, with ε = ½ (r_x² − 1) and κ = r_x
+    × r_xx / |r_x|³."""
 
     moduli: Float[Array, "4 4"]
     retardation: Float[Array, ""]

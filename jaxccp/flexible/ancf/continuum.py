@@ -69,19 +69,22 @@ class ContinuumElements(Elements):
         return self._scale() * jnp.einsum("ep,pk->ek", area, self.shape.values(places))
 
     def _scale(self) -> Float[Array, "e k"]:
-        """Of the shape functions, whose derivatives are by the cube's coordinates."""
+        """Return the scale of the shape functions, whose derivatives are by the cube's
+        coordinates."""
         return jnp.prod((0.5 * self.size[:, None, :]) ** self.shape.orders, axis=2)
 
     def _slopes(
         self, places: np.ndarray
     ) -> tuple[Float[Array, "e p k 3"], Float[Array, "e p 3 3"]]:
-        """Of the shape functions by the cube's coordinates, and of the reference's positions."""
+        """Return the slopes of the shape functions by the cube's coordinates, and of the
+        reference's positions."""
         slopes = self._scale()[:, None, :, None] * self.shape.slopes(places)
         return slopes, jnp.einsum("epkj,ekc->epcj", slopes, self.reference)
 
 
 def _axes(jacobian: Float[Array, "e p 3 3"]) -> Float[Array, "e p 3 3"]:
-    """Of the element in the reference, as columns: x along it, z across its plane."""
+    """Return the axes of the element in the reference, as columns: x along it, z across its
+    plane."""
     along, side = jacobian[..., 0], jacobian[..., 1]
     x = along / jnp.linalg.norm(along, axis=-1, keepdims=True)
     z = jnp.cross(along, side)

@@ -30,7 +30,7 @@ class Shape(ByContent):
 
     @cached_table
     def exponents(self) -> np.ndarray:
-        """Of each monomial in x, y, z [k 3]."""
+        """Return the exponents of each monomial in x, y, z [k 3]."""
         return np.array([[_power(one, axis) for axis in "xyz"] for one in self.monomials.split()])
 
     @cached_table

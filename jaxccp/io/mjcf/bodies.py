@@ -14,7 +14,8 @@ from jaxccp.scene.frames import to_matrix, to_quaternion
 
 @dataclass(frozen=True)
 class Frames:
-    """Where the file's bodies are in ours; ours have the axes of the topmost of those in them."""
+    """Frames say where the file's bodies are in ours; ours have the axes of the topmost of those in
+    them."""
 
     body: Int[np.ndarray, " n"]
     """Ours, of each of the file's."""
@@ -96,7 +97,7 @@ def captured_bodies(source: Source) -> np.ndarray:
 
 
 def subtree(source: Source, root: int) -> Bool[np.ndarray, " n"]:
-    """Which of the file's bodies hang on ``root``, itself included."""
+    """Return which of the file's bodies hang on ``root``, itself included."""
     within = np.arange(source.m.nbody) == root
     for body in range(root + 1, source.m.nbody):
         within[body] |= within[source.m.body_parentid[body]]
@@ -110,8 +111,8 @@ def inertia_about(
     moments: Float[np.ndarray, "n 3"],
     centres: Float[np.ndarray, "n 3"],
 ) -> Float[np.ndarray, "3 3"]:
-    """Of several bodies about a common point [kg m²], by their principal axes (columns) and
-    moments; all in the same axes."""
+    """Return the inertia of several bodies about a common point [kg m²], by their principal axes
+    (columns) and moments; all are in the same axes."""
     total = np.zeros((3, 3))
     for weight, facing, own, arm in zip(mass, axes, moments, centres - point, strict=True):
         shift = (arm @ arm) * np.eye(3) - np.outer(arm, arm)

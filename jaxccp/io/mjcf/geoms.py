@@ -152,7 +152,7 @@ def _combined(source: Source, a: int, b: int) -> Friction:
 
 
 def _acting(condim: int, friction: Iterable[float]) -> Friction:
-    """Those of the coefficients (sliding, spinning, rolling) that ``condim`` lets act."""
+    """Return those of the coefficients (sliding, spinning, rolling) that ``condim`` lets act."""
     slide, spin, roll = (float(x) for x in friction)
     return slide if condim > 1 else 0.0, spin if condim > 3 else 0.0, roll if condim > 4 else 0.0
 

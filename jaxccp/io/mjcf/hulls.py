@@ -8,7 +8,7 @@ MOST = 500
 
 
 def thinned(points: Float[np.ndarray, "n 3"]) -> tuple[Float[np.ndarray, "m 3"], int, float]:
-    """At most ``MOST`` of the corners of the points' hull if it has more, else the points.
+    """Return at most ``MOST`` of the corners of the points' hull if it has more, else the points.
 
     Those stay that lie outermost in as many directions, spread evenly once the hull's lengths
     along x, y, z are made equal.

@@ -28,7 +28,7 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class Axes:
-    """Where the file's joints are in ours."""
+    """Axes say where the file's joints are in ours."""
 
     names: tuple[str, ...]
     """Axes of ours, by degree of freedom of the file's; empty for bodies that are simply free."""
@@ -141,7 +141,8 @@ def _acts(source: Source, joint: int) -> bool:
 
 
 def _origin(source: Source, own: np.ndarray) -> np.ndarray:
-    """Where the frame of the joints of one body is in the body's: where its ball is, if any."""
+    """Return where the frame of the joints of one body is in the body's: where its ball is, if
+    any."""
     balls = [joint for joint in own if source.m.jnt_type[joint] == BALL]
     return np.array(source.m.jnt_pos[balls[0]]) if balls else np.zeros(3)
 

@@ -24,7 +24,7 @@ class Keyframe:
 
 
 def keyframes(source: Source) -> dict[str, Keyframe]:
-    """Those of the file."""
+    """Return the keyframes of the file."""
     m = source.m
     return {
         source.name("key", key) or str(key): Keyframe(

@@ -15,8 +15,8 @@ from jaxccp.sensors.coordinates import Coordinates, coordinates, run
 def layout(
     source: Source, frames: Frames, axes: Axes, actuators: np.ndarray, model: Model
 ) -> Coordinates:
-    """Those of the model, counted as the file does; ``actuators`` has the file's number of each of
-    ours."""
+    """Return the model's coordinates and controls, counted as the file does; ``actuators`` has the
+    file's number of each of ours."""
     m = source.m
     address = source.column("actuator_ctrladr")
     control = np.asarray(address[actuators], np.int32) if len(address) else actuators

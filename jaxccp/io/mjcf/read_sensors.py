@@ -36,7 +36,7 @@ class Names:
 
 
 def sensors(source: Source, names: Names, layout: Coordinates, model: Model) -> Sensors:
-    """Those of the file that can be read."""
+    """Return those sensors of the file that can be read."""
     finder = _Finder(source, names, model)
     found: dict[str, Sensor] = {}
     unread: list[str] = []

@@ -27,7 +27,7 @@ ALIKE = 0.1
 
 @dataclass(frozen=True)
 class Softness:
-    """Of a pair or a surface."""
+    """The softness of a pair or a surface."""
 
     compliance: float
     """[m/N]; of a pair per inverse weight [m kg/N]."""
@@ -38,9 +38,9 @@ class Softness:
 def softness(
     source: Source, pairs: dict[tuple[int, int], tuple], report: ImportReport
 ) -> dict[int, Softness]:
-    """Of every geom that may touch, so that compliances and damping times of the two in a contact
-    add up to MuJoCo's: exactly against the first geom it may touch that cannot move, or the first
-    at all."""
+    """Return the softness of every geom that may touch, so that compliances and damping times of
+    the two in a contact add up to MuJoCo's: exactly against the first geom it may touch that cannot
+    move, or the first at all."""
     m = source.m
     weight = np.asarray(m.body_invweight0)[m.geom_bodyid, 0]
     of_pairs = {pair: _of_pair(source, *pair) for pair in pairs}
@@ -66,7 +66,7 @@ def softness(
 
 
 def _of_pair(source: Source, a: int, b: int) -> Softness:
-    """Per inverse weight of both bodies."""
+    """Return the softness of a pair per inverse weight of both bodies."""
     m = source.m
     solref, solimp, dimension, friction = _mixed(source, a, b)
     d, most = np.clip(solimp[:2], LEAST, MOST)

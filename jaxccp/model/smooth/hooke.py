@@ -6,8 +6,8 @@ from jaxccp.model.smooth.touch import Coefficients, NormalLaw, Touch
 
 
 def _coefficients(touch: Touch) -> Coefficients:
-    """With moduli, the spring that at the characteristic speed v is squeezed as far as a Hertzian
-    one of elastic energy ½ m* v²: k = K (m* v² / K)^⅕ with K = (16/15) √R* E*; the dashpot
+    """Return, from moduli, the spring that at the characteristic speed v is squeezed as far as a
+    Hertzian one of elastic energy ½ m* v²: k = K (m* v² / K)^⅕ with K = (16/15) √R* E*; the dashpot
     2 ζ √(m* k) rebounds with e (Machado, Moreira, Flores & Lankarani, Mech. Mach. Theory 53, 2012;
     Chrono's Hooke model)."""
     if touch.coefficients is not None:

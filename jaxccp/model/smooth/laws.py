@@ -21,7 +21,8 @@ Tangential = Literal["none", "one-step", "multi-step"]
 
 @dataclass(frozen=True)
 class SmoothLaws:
-    """Of all smooth contacts of a model: two surfaces of different laws would have none."""
+    """The laws of all smooth contacts of a model: two surfaces of different laws would have
+    none."""
 
     normal: str = "hertz"
     """One of :data:`jaxccp.model.smooth.NORMAL`: how overlap becomes force."""

@@ -41,7 +41,8 @@ class Touch:
 
 
 class Coefficients(NamedTuple):
-    """Of springs and dashpots: f_n = k_n δ + g_n δ̇, and across the normal −k_t s − g_t v."""
+    """The coefficients of springs and dashpots: f_n = k_n δ + g_n δ̇, and across the normal −k_t s
+    − g_t v."""
 
     normal_stiffness: Float[Array, " c"]
     """k_n [N/m]"""

@@ -25,7 +25,8 @@ class Corotational(Hyperelastic):
         return self.mu * jnp.sum(strain**2) + 0.5 * self.lam * jnp.trace(strain) ** 2
 
     def stiffness(self, y: Float[Array, "3 3"]) -> Float[Array, "3 3 3 3"]:
-        """By the stress, in which the slope of R has cancelled: one derivative instead of two."""
+        """Return the stiffness by the stress, in which the slope of R has cancelled: one derivative
+        instead of two."""
 
         def stress(y: Array) -> Array:
             near = rotation(y)
