@@ -1,6 +1,6 @@
 """The builder: checks bodies, shapes, joints and actuators and makes a model of them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import get_args
 
@@ -9,34 +9,30 @@ import numpy as np
 
 from jaxccp.collision.detect import slots
 from jaxccp.model.activation import Activations
-from jaxccp.model.actuator import Actuator
 from jaxccp.model.family import Family
-from jaxccp.model.joints import Joint
-from jaxccp.model.joints.joint import check
 from jaxccp.model.material import Combination, Material
 from jaxccp.model.model import ContactSettings, ImpactTimes, Model, Topology
 from jaxccp.model.shapes import ConvexMesh, HeightField, Plane, Shape
-from jaxccp.model.sites import Site, Sites
+from jaxccp.model.sites import Sites
 from jaxccp.model.smooth import SmoothLaws
 from jaxccp.model.state import State
-from jaxccp.model.tendons import Cable, Coupling
 from jaxccp.names import fresh, index
 from jaxccp.scene.body_tables import BodySpec, body_table, initial_state
 from jaxccp.scene.check import finite_vector, inertia_matrix, nonnegative, positive, unit_quaternion
 from jaxccp.scene.flexible_builder import FlexibleBuilder
-from jaxccp.scene.frames import IDENTITY, ORIGIN, Frame, seen_from
-from jaxccp.scene.joint_tables import ActuatorSpec, JointSpec, axis_motions, tables
+from jaxccp.scene.frames import IDENTITY, ORIGIN
+from jaxccp.scene.joint_builder import JointBuilder
+from jaxccp.scene.joint_tables import tables
 from jaxccp.scene.loop_closure import with_joint_positions
 from jaxccp.scene.shape_tables import ShapeSpec, pair_groups, shape_table, table_rows
 from jaxccp.scene.smooth_tables import smooth_surfaces, smooth_topology, split_pairs
-from jaxccp.scene.tendon_tables import TendonSpec, checked_tendon
 
 WORLD = 0
 """Index of the fixed body every model begins with."""
 
 
 @dataclass
-class ModelBuilder(FlexibleBuilder):
+class ModelBuilder(FlexibleBuilder, JointBuilder):
     """Collects bodies, shapes, joints, tendons and actuators, then builds a model of them.
 
     Every method raises ``ValueError`` for what is not physical, naming it and how to mend it.
@@ -64,19 +60,7 @@ class ModelBuilder(FlexibleBuilder):
     """How pairs of moving shapes that may touch are found: one of
     :data:`jaxccp.collision.broad.BROAD`, or by their number. It searches where a rollout, or
     :func:`jaxccp.fit_capacity`, has found out how many pairs it needs room for."""
-    _bodies: list[BodySpec] = field(init=False, default_factory=list)
     _families: list[Family] = field(init=False, default_factory=list)
-    _shapes: list[ShapeSpec] = field(init=False, default_factory=list)
-    _excluded: set[frozenset[int]] = field(init=False, default_factory=set)
-    _chosen: set[frozenset[int]] | None = field(init=False, default=None)
-    _pair_friction: dict[frozenset[int], tuple[float, float, float]] = field(
-        init=False, default_factory=dict
-    )
-    _joints: list[JointSpec] = field(init=False, default_factory=list)
-    _given_frames: bool = field(init=False, default=False)
-    _tendons: list[TendonSpec] = field(init=False, default_factory=list)
-    _actuators: list[ActuatorSpec] = field(init=False, default_factory=list)
-    _sites: dict[str, Site] = field(init=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.impact_times not in get_args(ImpactTimes):
@@ -165,14 +149,6 @@ class ModelBuilder(FlexibleBuilder):
         self._families.append(family)
         return list(range(first, len(self._bodies)))
 
-    @property
-    def _body_names(self) -> list[str]:
-        return [body.name for body in self._bodies]
-
-    def _shape_pair(self, what: str, pair: Iterable[int | str]) -> frozenset[int]:
-        names = [spec.name for spec in self._shapes]
-        return frozenset(index(what, "shape", names, shape) for shape in pair)
-
     def _add(self, name, free, mass, inertia, position, quaternion, velocity, spin) -> int:
         label = f"body {name!r}"
         fresh("body", name, self._body_names)
@@ -239,154 +215,6 @@ class ModelBuilder(FlexibleBuilder):
             )
         )
         return len(self._shapes) - 1
-
-    def add_joint(
-        self,
-        joint: Joint,
-        first: int | str,
-        second: int | str,
-        anchor: Sequence[float] | np.ndarray = ORIGIN,
-        quaternion: Sequence[float] | np.ndarray = IDENTITY,
-        frames: tuple[Frame, Frame] | None = None,
-        name: str | None = None,
-        collide: bool = False,
-    ) -> int:
-        """Connect two bodies and return the joint's index.
-
-        Args:
-            joint: how the second body moves against the first; see :mod:`jaxccp.model.joints`.
-            first: a body by index or name, or the world, 0.
-            second: another body; one of the two must be free.
-            anchor: origin of the joint's frame, world [m], where all coordinates are 0 in the poses
-                that the bodies were added with.
-            quaternion: orientation of the joint's frame, world; the axes' directions are given in
-                this frame.
-            frames: instead of ``anchor`` and ``quaternion``, the joint's frame in each of the two
-                bodies' frames (origin in the centre of mass). The two coincide at coordinates 0.
-            name: unique; ``joint<i>`` when None.
-            collide: whether shapes of the two bodies may touch each other.
-        """
-        label = name or f"joint{len(self._joints)}"
-        what = f"joint {label!r}"
-        fresh("joint", label, [other.name for other in self._joints])
-        first = index(what, "body", self._body_names, first)
-        second = index(what, "body", self._body_names, second)
-        if first == second:
-            raise ValueError(f"{what}: connects body {self._bodies[first].name!r} with itself")
-        if not (self._bodies[first].moves or self._bodies[second].moves):
-            raise ValueError(f"{what}: neither body can move; one of them must be free")
-        check(what, joint)
-        if frames is None:
-            at = finite_vector(f"{what}: anchor [m]", anchor, 3)
-            facing = unit_quaternion(f"{what}: quaternion", quaternion)
-            owns = (self._bodies[body] for body in (first, second))
-            here = [seen_from((own.position, own.quaternion), (at, facing)) for own in owns]
-            frames = here[0], here[1]
-        else:
-            self._given_frames = True
-        self._joints.append(
-            JointSpec(
-                label,
-                joint,
-                (first, second),
-                np.array([finite_vector(f"{what}: anchor [m]", f[0], 3) for f in frames]),
-                np.array([unit_quaternion(f"{what}: quaternion", f[1]) for f in frames]),
-            )
-        )
-        if not collide:
-            self.exclude(first, second)
-        return len(self._joints) - 1
-
-    def add_tendon(self, tendon: Coupling | Cable, name: str | None = None) -> int:
-        """Couple axes of joints, or points of bodies, and return the tendon's index.
-
-        Args:
-            tendon: a :class:`jaxccp.Coupling`, such as :func:`jaxccp.gear`, or a
-                :class:`jaxccp.Cable`.
-            name: unique among tendons and axes; ``tendon<i>`` when None.
-        """
-        label = name or f"tendon{len(self._tendons)}"
-        axes = axis_motions(self._joints)
-        fresh("tendon", label, [*axes, *(other.name for other in self._tendons)])
-        checked = checked_tendon(f"tendon {label!r}", tendon, axes, self._body_names)
-        self._tendons.append(TendonSpec(label, checked))
-        return len(self._tendons) - 1
-
-    def add_actuator(self, actuator: Actuator, axis: int | str, name: str | None = None) -> int:
-        """Add an actuator along an axis or tendon; returns its index, also in the controls.
-
-        Args:
-            actuator: :func:`jaxccp.motor`, :func:`jaxccp.position_servo`, … .
-            axis: name of an axis (the joint's if it has one degree of freedom, else ``joint.0``,
-                …) or of a tendon; or an index, where all tendons come after all axes.
-            name: unique; ``actuator<i>`` when None.
-        """
-        label = name or f"actuator{len(self._actuators)}"
-        fresh("actuator", label, [other.name for other in self._actuators])
-        known = [*axis_motions(self._joints), *(one.name for one in self._tendons)]
-        actuated = known[index(f"actuator {label!r}", "axis", known, axis)]
-        self._actuators.append(ActuatorSpec(label, actuator, actuated))
-        return len(self._actuators) - 1
-
-    def add_site(
-        self,
-        body: int | str,
-        position: Sequence[float] | np.ndarray = ORIGIN,
-        quaternion: Sequence[float] | np.ndarray = IDENTITY,
-        name: str | None = None,
-    ) -> int:
-        """Mark a frame on ``body``, an index or a name, and return the site's index.
-
-        Args:
-            body: that carries it, or the world, 0.
-            position: in the body's frame, from its centre of mass [m].
-            quaternion: orientation (w, x, y, z) in the body's frame.
-            name: unique; ``site<i>`` when None. ``model.sites`` and sensors know it by that.
-        """
-        own = name or f"site{len(self._sites)}"
-        what = f"site {own!r}"
-        fresh("site", own, self._sites)
-        self._sites[own] = Site(
-            index(what, "body", self._body_names, body),
-            finite_vector(f"{what}: position [m]", position, 3),
-            unit_quaternion(f"{what}: quaternion", quaternion),
-        )
-        return len(self._sites) - 1
-
-    def exclude(self, body_a: int | str, body_b: int | str) -> None:
-        """Let the shapes of two bodies, by index or name, pass through each other."""
-        names = self._body_names
-        pair = frozenset(index("exclude", "body", names, body) for body in (body_a, body_b))
-        self._excluded.add(pair)
-
-    def collide_only(self, pairs: Iterable[tuple[int | str, int | str]]) -> None:
-        """Let these pairs of shapes, by index or name, touch, and no others.
-
-        Groups, masks and excluded bodies have no effect then.
-        """
-        self._chosen = {self._shape_pair("collide_only", pair) for pair in pairs}
-
-    def set_pair_friction(
-        self,
-        shape_a: int | str,
-        shape_b: int | str,
-        friction: float,
-        spinning: float,
-        rolling: float,
-    ) -> None:
-        """Give a pair of shapes coefficients of its own, in impacts too, instead of combining those
-        of its materials.
-
-        Args:
-            shape_a: by index or name.
-            shape_b: by index or name.
-            friction: Coulomb coefficient.
-            spinning: coefficient of spinning friction [m].
-            rolling: coefficient of rolling friction [m].
-        """
-        Material(friction, spinning=spinning, rolling=rolling)  # raises for unphysical numbers
-        pair = self._shape_pair("set_pair_friction", (shape_a, shape_b))
-        self._pair_friction[pair] = (friction, spinning, rolling)
 
     def build(self, max_contacts: int | None = None) -> tuple[Model, State]:
         """The model and its initial state, in JAX's current default precision.
@@ -473,22 +301,6 @@ class ModelBuilder(FlexibleBuilder):
             activations=Activations.of([one.actuator.activation for one in self._actuators]),
         )
         return model, initial_state(model, self._bodies)
-
-    def _may_touch(self, i: int, j: int) -> bool:
-        a, b = self._shapes[i], self._shapes[j]
-        if self._chosen is not None:
-            return frozenset((i, j)) in self._chosen
-        return (
-            a.body != b.body
-            and (self._bodies[a.body].moves or self._bodies[b.body].moves)
-            and (
-                self._bodies[a.body].family < 0
-                or self._bodies[a.body].family != self._bodies[b.body].family
-            )
-            and bool(a.group & b.mask)
-            and bool(b.group & a.mask)
-            and frozenset((a.body, b.body)) not in self._excluded
-        )
 
 
 def contact_capacity(model: Model) -> int:

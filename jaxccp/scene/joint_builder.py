@@ -1,0 +1,142 @@
+"""The part of the builder that adds joints, tendons, actuators and sites."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from jaxccp.model.actuator import Actuator
+from jaxccp.model.joints import Joint
+from jaxccp.model.joints.joint import check
+from jaxccp.model.sites import Site
+from jaxccp.model.tendons import Cable, Coupling
+from jaxccp.names import fresh, index
+from jaxccp.scene.check import finite_vector, unit_quaternion
+from jaxccp.scene.frames import IDENTITY, ORIGIN, Frame, seen_from
+from jaxccp.scene.joint_tables import ActuatorSpec, JointSpec, axis_motions
+from jaxccp.scene.pair_builder import PairBuilder
+from jaxccp.scene.tendon_tables import TendonSpec, checked_tendon
+
+
+@dataclass
+class JointBuilder(PairBuilder):
+    """Connects the bodies that are added, drives them, and marks places on them."""
+
+    _joints: list[JointSpec] = field(init=False, default_factory=list)
+    _given_frames: bool = field(init=False, default=False)
+    _tendons: list[TendonSpec] = field(init=False, default_factory=list)
+    _actuators: list[ActuatorSpec] = field(init=False, default_factory=list)
+    _sites: dict[str, Site] = field(init=False, default_factory=dict)
+
+    def add_joint(
+        self,
+        joint: Joint,
+        first: int | str,
+        second: int | str,
+        anchor: Sequence[float] | np.ndarray = ORIGIN,
+        quaternion: Sequence[float] | np.ndarray = IDENTITY,
+        frames: tuple[Frame, Frame] | None = None,
+        name: str | None = None,
+        collide: bool = False,
+    ) -> int:
+        """Connect two bodies and return the joint's index.
+
+        Args:
+            joint: how the second body moves against the first; see :mod:`jaxccp.model.joints`.
+            first: a body by index or name, or the world, 0.
+            second: another body; one of the two must be free.
+            anchor: origin of the joint's frame, world [m], where all coordinates are 0 in the poses
+                that the bodies were added with.
+            quaternion: orientation of the joint's frame, world; the axes' directions are given in
+                this frame.
+            frames: instead of ``anchor`` and ``quaternion``, the joint's frame in each of the two
+                bodies' frames (origin in the centre of mass). The two coincide at coordinates 0.
+            name: unique; ``joint<i>`` when None.
+            collide: whether shapes of the two bodies may touch each other.
+        """
+        label = name or f"joint{len(self._joints)}"
+        what = f"joint {label!r}"
+        fresh("joint", label, [other.name for other in self._joints])
+        first = index(what, "body", self._body_names, first)
+        second = index(what, "body", self._body_names, second)
+        if first == second:
+            raise ValueError(f"{what}: connects body {self._bodies[first].name!r} with itself")
+        if not (self._bodies[first].moves or self._bodies[second].moves):
+            raise ValueError(f"{what}: neither body can move; one of them must be free")
+        check(what, joint)
+        if frames is None:
+            at = finite_vector(f"{what}: anchor [m]", anchor, 3)
+            facing = unit_quaternion(f"{what}: quaternion", quaternion)
+            owns = (self._bodies[body] for body in (first, second))
+            here = [seen_from((own.position, own.quaternion), (at, facing)) for own in owns]
+            frames = here[0], here[1]
+        else:
+            self._given_frames = True
+        self._joints.append(
+            JointSpec(
+                label,
+                joint,
+                (first, second),
+                np.array([finite_vector(f"{what}: anchor [m]", f[0], 3) for f in frames]),
+                np.array([unit_quaternion(f"{what}: quaternion", f[1]) for f in frames]),
+            )
+        )
+        if not collide:
+            self.exclude(first, second)
+        return len(self._joints) - 1
+
+    def add_tendon(self, tendon: Coupling | Cable, name: str | None = None) -> int:
+        """Couple axes of joints, or points of bodies, and return the tendon's index.
+
+        Args:
+            tendon: a :class:`jaxccp.Coupling`, such as :func:`jaxccp.gear`, or a
+                :class:`jaxccp.Cable`.
+            name: unique among tendons and axes; ``tendon<i>`` when None.
+        """
+        label = name or f"tendon{len(self._tendons)}"
+        axes = axis_motions(self._joints)
+        fresh("tendon", label, [*axes, *(other.name for other in self._tendons)])
+        checked = checked_tendon(f"tendon {label!r}", tendon, axes, self._body_names)
+        self._tendons.append(TendonSpec(label, checked))
+        return len(self._tendons) - 1
+
+    def add_actuator(self, actuator: Actuator, axis: int | str, name: str | None = None) -> int:
+        """Add an actuator along an axis or tendon; returns its index, also in the controls.
+
+        Args:
+            actuator: :func:`jaxccp.motor`, :func:`jaxccp.position_servo`, … .
+            axis: name of an axis (the joint's if it has one degree of freedom, else ``joint.0``,
+                …) or of a tendon; or an index, where all tendons come after all axes.
+            name: unique; ``actuator<i>`` when None.
+        """
+        label = name or f"actuator{len(self._actuators)}"
+        fresh("actuator", label, [other.name for other in self._actuators])
+        known = [*axis_motions(self._joints), *(one.name for one in self._tendons)]
+        actuated = known[index(f"actuator {label!r}", "axis", known, axis)]
+        self._actuators.append(ActuatorSpec(label, actuator, actuated))
+        return len(self._actuators) - 1
+
+    def add_site(
+        self,
+        body: int | str,
+        position: Sequence[float] | np.ndarray = ORIGIN,
+        quaternion: Sequence[float] | np.ndarray = IDENTITY,
+        name: str | None = None,
+    ) -> int:
+        """Mark a frame on ``body``, an index or a name, and return the site's index.
+
+        Args:
+            body: that carries it, or the world, 0.
+            position: in the body's frame, from its centre of mass [m].
+            quaternion: orientation (w, x, y, z) in the body's frame.
+            name: unique; ``site<i>`` when None. ``model.sites`` and sensors know it by that.
+        """
+        own = name or f"site{len(self._sites)}"
+        what = f"site {own!r}"
+        fresh("site", own, self._sites)
+        self._sites[own] = Site(
+            index(what, "body", self._body_names, body),
+            finite_vector(f"{what}: position [m]", position, 3),
+            unit_quaternion(f"{what}: quaternion", quaternion),
+        )
+        return len(self._sites) - 1

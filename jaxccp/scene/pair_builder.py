@@ -1,0 +1,81 @@
+"""The part of the builder that says which shapes may touch, and with what friction of their own."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from jaxccp.model.material import Material
+from jaxccp.names import index
+from jaxccp.scene.body_tables import BodySpec
+from jaxccp.scene.shape_tables import ShapeSpec
+
+
+@dataclass
+class PairBuilder:
+    """Chooses pairs among the bodies and shapes that are added."""
+
+    _bodies: list[BodySpec] = field(init=False, default_factory=list)
+    _shapes: list[ShapeSpec] = field(init=False, default_factory=list)
+    _excluded: set[frozenset[int]] = field(init=False, default_factory=set)
+    _chosen: set[frozenset[int]] | None = field(init=False, default=None)
+    _pair_friction: dict[frozenset[int], tuple[float, float, float]] = field(
+        init=False, default_factory=dict
+    )
+
+    def exclude(self, body_a: int | str, body_b: int | str) -> None:
+        """Let the shapes of two bodies, by index or name, pass through each other."""
+        names = self._body_names
+        pair = frozenset(index("exclude", "body", names, body) for body in (body_a, body_b))
+        self._excluded.add(pair)
+
+    def collide_only(self, pairs: Iterable[tuple[int | str, int | str]]) -> None:
+        """Let these pairs of shapes, by index or name, touch, and no others.
+
+        Groups, masks and excluded bodies have no effect then.
+        """
+        self._chosen = {self._shape_pair("collide_only", pair) for pair in pairs}
+
+    def set_pair_friction(
+        self,
+        shape_a: int | str,
+        shape_b: int | str,
+        friction: float,
+        spinning: float,
+        rolling: float,
+    ) -> None:
+        """Give a pair of shapes coefficients of its own, in impacts too, instead of combining those
+        of its materials.
+
+        Args:
+            shape_a: by index or name.
+            shape_b: by index or name.
+            friction: Coulomb coefficient.
+            spinning: coefficient of spinning friction [m].
+            rolling: coefficient of rolling friction [m].
+        """
+        Material(friction, spinning=spinning, rolling=rolling)  # raises for unphysical numbers
+        pair = self._shape_pair("set_pair_friction", (shape_a, shape_b))
+        self._pair_friction[pair] = (friction, spinning, rolling)
+
+    @property
+    def _body_names(self) -> list[str]:
+        return [body.name for body in self._bodies]
+
+    def _shape_pair(self, what: str, pair: Iterable[int | str]) -> frozenset[int]:
+        names = [spec.name for spec in self._shapes]
+        return frozenset(index(what, "shape", names, shape) for shape in pair)
+
+    def _may_touch(self, i: int, j: int) -> bool:
+        a, b = self._shapes[i], self._shapes[j]
+        if self._chosen is not None:
+            return frozenset((i, j)) in self._chosen
+        return (
+            a.body != b.body
+            and (self._bodies[a.body].moves or self._bodies[b.body].moves)
+            and (
+                self._bodies[a.body].family < 0
+                or self._bodies[a.body].family != self._bodies[b.body].family
+            )
+            and bool(a.group & b.mask)
+            and bool(b.group & a.mask)
+            and frozenset((a.body, b.body)) not in self._excluded
+        )
