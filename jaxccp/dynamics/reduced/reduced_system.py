@@ -23,6 +23,11 @@ from jaxccp.dynamics.reduced.loose import Loose
 from jaxccp.dynamics.reduced.mass import mass_matrix
 from jaxccp.dynamics.reduced.screws import Screws, screws
 from jaxccp.dynamics.reduced.velocities import Velocities
+from jaxccp.dynamics.reduced.velocity_rows import (
+    coordinate_rates,
+    row_parts,
+    rows_on_bodies,
+)
 from jaxccp.dynamics.rows import acting_rows, scalar_rows
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.model.family import FrameMap
@@ -208,7 +213,7 @@ def assemble(
     def on_all(jacobian: tuple[Array, Array], roots: int) -> Float[Array, "c w k"]:
         """Whitened rows of contacts on all velocities, then on loose bodies, if there are any; with
         one ``root`` of M̂(τ)⁻¹ M̂ what contacts feel, with two of them what impulses do."""
-        sides = _rows_on_bodies(jacobian)
+        sides = rows_on_bodies(jacobian)
         rows = velocities.along(sides, contacts.bodies)
         if approach is None:
             rows = velocities.whiten(rows)
@@ -268,41 +273,3 @@ def effective_mass(
     along = compliant.jacobian[:, 0, : moving.dofs.count]
     stiff = along / compliant.compliance[:, None]
     return mass_matrix(moving, state.position, mass.mass, mass.inertia) + stiff.T @ along
-
-
-def rows_of_contacts(
-    velocities: Velocities, contacts: Contacts, jacobian: tuple[Array, Array]
-) -> Float[Array, "c w nv"]:
-    """Rows of contacts on the velocities of trees and families."""
-    return velocities.along(_rows_on_bodies(jacobian), contacts.bodies)
-
-
-def _rows_on_bodies(jacobian: tuple[Array, Array]) -> Float[Array, "c 2 w 6"]:
-    linear, angular = jacobian
-    sign = jnp.asarray([-1.0, 1.0], linear.dtype)[:, None, None]
-    both = jnp.concatenate([jnp.broadcast_to(linear[:, None], angular.shape), angular], axis=-1)
-    return sign * both
-
-
-def row_parts(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
-    """Scalar rows that are in M̂, and those that are left: with bounds, or between families."""
-    linkage = topology.linkage
-    soft = linkage.equalities & ~linkage.rows_on(topology.carried)
-    acting = np.arange(linkage.rows) >= linkage.forbidden
-    return np.flatnonzero(soft & acting), np.flatnonzero(~soft & acting)
-
-
-def coordinate_rates(
-    model: Model, motion: JointMotion, velocities: Velocities
-) -> Float[Array, "k nv"]:
-    """Rates of all axes, then of all tendons, per velocity."""
-    dofs, linkage = model.topology.dofs, model.topology.linkage
-    table = np.zeros((len(linkage.axes), velocities.count))
-    table[dofs.axes, np.arange(dofs.first_axis, dofs.count)] = 1.0
-    axes = jnp.asarray(table, motion.axis.dtype)
-    if len(linkage.loops):
-        others = np.setdiff1d(np.arange(len(table)), dofs.axes)
-        bodies = linkage.bodies[linkage.owner[others]]
-        axes = axes.at[others].set(velocities.along(motion.axis[others][:, :, None], bodies)[:, 0])
-    tendons = velocities.along(motion.tendon.row[:, :, None], linkage.routing.bodies)[:, 0]
-    return jnp.concatenate([axes, tendons])

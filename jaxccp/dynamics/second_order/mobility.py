@@ -10,9 +10,10 @@ from jaxtyping import Array, Float
 from jaxccp.dynamics.reduced.body_mass import BodyMass
 from jaxccp.dynamics.reduced.closing import closing_saddle
 from jaxccp.dynamics.reduced.mass import mass_matrix
-from jaxccp.dynamics.reduced.reduced_system import coordinate_rates, effective_mass, row_parts
+from jaxccp.dynamics.reduced.reduced_system import effective_mass
 from jaxccp.dynamics.reduced.screws import Screws, screws
 from jaxccp.dynamics.reduced.velocities import Velocities
+from jaxccp.dynamics.reduced.velocity_rows import coordinate_rates, row_parts
 from jaxccp.dynamics.rows import acting_rows, forbidding_rows
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.math.saddle import Saddle

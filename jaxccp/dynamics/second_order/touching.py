@@ -22,7 +22,7 @@ from jaxccp.dynamics.contact_rows import (
 from jaxccp.dynamics.distance import detected
 from jaxccp.dynamics.impact import Action, Turning, at_once, at_start, impacts
 from jaxccp.dynamics.inertia import world_inertia
-from jaxccp.dynamics.reduced.reduced_system import rows_of_contacts
+from jaxccp.dynamics.reduced.velocity_rows import rows_of_contacts
 from jaxccp.dynamics.rows import acting_rows
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.second_order.mobility import Configuration, Mobility
