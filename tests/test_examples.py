@@ -53,3 +53,29 @@ def test_a_push_gets_better() -> None:
         costs.append(float(cost))
     assert costs == sorted(costs, reverse=True)
     assert np.linalg.norm(states.position[-1, box, :2] - goal) < 0.02
+
+
+def test_the_gradient_of_a_cable_is_that_of_central_differences() -> None:
+    """Of all places by Young's modulus and damping, to 1e-6 of the largest."""
+    from examples.cable_stiffness import GUESS, path
+
+    at, step = jnp.log(jnp.array(GUESS)), 1e-5
+    run = jax.jit(path)
+    for way in jnp.eye(2):
+        _, slope = jax.jit(lambda at, way: jax.jvp(path, (at,), (way,)))(at, way)
+        central = (run(at + step * way) - run(at - step * way)) / (2 * step)
+        assert jnp.abs(central).max() > 1e-3
+        np.testing.assert_allclose(slope, central, atol=1e-6 * float(jnp.abs(central).max()))
+
+
+def test_a_cable_is_found_within_its_error() -> None:
+    from examples.cable_stiffness import GUESS, NOISE, TRUTH, improved, path
+
+    clean = jax.jit(path)(jnp.log(jnp.array(TRUTH)))
+    recorded = clean + NOISE * jax.random.normal(jax.random.key(1), clean.shape)
+    logarithms = jnp.log(jnp.array(GUESS))
+    for _ in range(8):
+        logarithms, error, deviation = improved(logarithms, recorded)
+    np.testing.assert_allclose(error, NOISE, rtol=0.2)
+    off = jnp.abs(logarithms - jnp.log(jnp.array(TRUTH)))
+    assert jnp.all(off < 4 * deviation) and jnp.all(deviation < 0.05)

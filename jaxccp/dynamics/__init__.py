@@ -10,6 +10,7 @@ from jaxccp.dynamics.inertia import energy, momentum
 from jaxccp.dynamics.linearise import Linearisation, linearise
 from jaxccp.dynamics.modes import Modes, modes
 from jaxccp.dynamics.projection import close_loops
+from jaxccp.dynamics.reduced_descriptor import ReducedDescriptor
 from jaxccp.dynamics.rollout import Trajectory, fit_capacity, rollout
 from jaxccp.dynamics.rollout_adaptive import AdaptiveReport, AdaptiveStatus, rollout_adaptive
 from jaxccp.dynamics.rollout_batch import rollout_batch
@@ -44,6 +45,7 @@ __all__ = [
     "Mode",
     "Modes",
     "Newmark",
+    "ReducedDescriptor",
     "RungeKutta4",
     "StepReport",
     "Stepper",

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Array, Float, Int
 
 from jaxccp.dynamics.descriptor import Descriptor
+from jaxccp.dynamics.reduced_descriptor import ReducedDescriptor
 
 
 @dataclass(frozen=True)
@@ -71,8 +72,15 @@ class Matrices:
         return np.concatenate([self.f, -self.b])
 
 
-def matrices(descriptor: Descriptor) -> Matrices:
-    """The blocks as sparse matrices over the free bodies, in the descriptor's precision."""
+def matrices(descriptor: Descriptor | ReducedDescriptor) -> Matrices:
+    """The blocks as sparse matrices over the free bodies, or over the generalised velocities, in
+    the descriptor's precision."""
+    if isinstance(descriptor, ReducedDescriptor):
+        return Matrices(
+            _entries(descriptor.matrix()),
+            _entries(descriptor.jacobian),
+            *map(np.asarray, (descriptor.compliance, descriptor.force, descriptor.bias)),
+        )
     offsets, jacobian = descriptor.offsets, descriptor.jacobian
     v, n = offsets.variables, offsets.rows
     nb = len(descriptor.free)
@@ -101,6 +109,13 @@ def matrices(descriptor: Descriptor) -> Matrices:
     )
     f, b = np.asarray(offsets.gather(descriptor.force)), np.asarray(descriptor.bias)
     return Matrices(h, j, np.asarray(jacobian.compliance), f, b)
+
+
+def _entries(matrix: Array) -> Coo:
+    """Those of a dense matrix that are not zero."""
+    dense = np.asarray(matrix)
+    row, column = np.nonzero(dense)
+    return coo(row, column, dense[row, column], (dense.shape[0], dense.shape[1]))
 
 
 def _places(first: np.ndarray, bodies: np.ndarray) -> np.ndarray:

@@ -7,6 +7,7 @@ Eliminating v gives the problem that solvers see, N = J H⁻¹ Jᵀ + E and r = 
 """
 
 from dataclasses import dataclass, field, replace
+from typing import overload
 
 import jax
 import jax.numpy as jnp
@@ -19,6 +20,8 @@ from jaxccp.ccp.problem import Problem
 from jaxccp.dynamics.inertia import InverseRoot
 from jaxccp.dynamics.maximal.maximal_system import MaximalSystem
 from jaxccp.dynamics.offsets import Offsets
+from jaxccp.dynamics.reduced import ReducedSystem
+from jaxccp.dynamics.reduced_descriptor import ReducedDescriptor, describe_reduced
 from jaxccp.math import linear3
 from jaxccp.model.model import Model
 
@@ -139,23 +142,43 @@ class Descriptor:
         return replace(self, jacobian=jacobian, bias=bias, cones=cones)
 
 
+@overload
+def describe(model: Model, system: ReducedSystem) -> ReducedDescriptor: ...
+
+
+@overload
 def describe(
     model: Model,
     system: MaximalSystem,
     blocks: KRMBlocks | None = None,
     weights: tuple[Array | float, Array | float, Array | float] = (0.0, 0.0, 1.0),
-) -> Descriptor:
+) -> Descriptor: ...
+
+
+def describe(
+    model: Model,
+    system: MaximalSystem | ReducedSystem,
+    blocks: KRMBlocks | None = None,
+    weights: tuple[Array | float, Array | float, Array | float] = (0.0, 0.0, 1.0),
+) -> Descriptor | ReducedDescriptor:
     """The blocks of a step's problem, in global axes and physical units.
 
     Args:
         model: what ``system`` was assembled from.
         system: :func:`jaxccp.dynamics.maximal.assemble`'s with ``eliminate=False``, the forces of
-            ``blocks`` at the present pose being among the applied ones.
+            ``blocks`` at the present pose being among the applied ones; or that of
+            :func:`jaxccp.dynamics.reduced.assemble`, whose blocks are over the velocities of trees
+            and families, with the stiffness and the damping of these in H.
         blocks: K/R/M blocks; H is then M + c_K K + c_R R + c_M M.
         weights: c_K, c_R, c_M: (h², h, 1) for a step of Euler implicit linearised of length h.
 
-    Raises ``ValueError`` for a system some rows of which are eliminated already.
+    Raises ``ValueError`` for a system some rows of which are eliminated already, and for what
+    :func:`jaxccp.dynamics.reduced_descriptor.describe_reduced` refuses.
     """
+    if isinstance(system, ReducedSystem):
+        if blocks is not None:
+            raise ValueError("K/R/M blocks couple twists of bodies: assemble a maximal system")
+        return describe_reduced(system)
     if system.partition is not None:
         raise ValueError("rows are missing from this system: assemble it with eliminate=False")
     root, free = system.root, np.asarray(model.topology.free, bool)

@@ -47,9 +47,16 @@ def turned(moduli: Float[Array, "6 6"], angle: Array | float) -> Float[Array, "6
     """Return the moduli of a ply whose own x axis is turned by an angle [rad] about z."""
     c, s = jnp.cos(angle), jnp.sin(angle)
     o, i = jnp.zeros_like(c), jnp.ones_like(c)
-    rotation = jnp.stack([jnp.stack([c, s, o]), jnp.stack([-s, c, o]), jnp.stack([o, o, i])])
-    own = jax.vmap(lambda e: _voigt(rotation @ _tensor(e) @ rotation.T), out_axes=1)(jnp.eye(6))
+    own = strain_matrix(
+        jnp.stack([jnp.stack([c, s, o]), jnp.stack([-s, c, o]), jnp.stack([o, o, i])])
+    )
     return own.T @ moduli @ own
+
+
+def strain_matrix(change: Float[Array, "3 3"]) -> Float[Array, "6 6"]:
+    """What ε → B ε Bᵀ is on the six components."""
+    own = jnp.eye(6, dtype=change.dtype)
+    return jax.vmap(lambda e: _voigt(change @ _tensor(e) @ change.T), out_axes=1)(own)
 
 
 def of_section(

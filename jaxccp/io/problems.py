@@ -10,8 +10,14 @@ from jaxccp.io.bodies_layout import read_bodies
 from jaxccp.io.delassus_layout import read_delassus
 from jaxccp.io.named import NamedProblem
 from jaxccp.io.system_layout import read_system
+from jaxccp.io.velocities_layout import read_velocities
 
-LAYOUTS = {"delassus": read_delassus, "bodies": read_bodies, "system": read_system}
+LAYOUTS = {
+    "delassus": read_delassus,
+    "bodies": read_bodies,
+    "system": read_system,
+    "velocities": read_velocities,
+}
 """By what the file's ``layout`` says."""
 
 

@@ -6,13 +6,15 @@ import numpy as np
 
 from jaxccp.dynamics.assembled import Coo, coo, matrices
 from jaxccp.dynamics.descriptor import Descriptor
+from jaxccp.dynamics.reduced_descriptor import ReducedDescriptor
 from jaxccp.io.output import write_file, write_npz
 
 
-def write_system(folder: str | Path, descriptor: Descriptor) -> Path:
+def write_system(folder: str | Path, descriptor: Descriptor | ReducedDescriptor) -> Path:
     """Write ``system.npz`` and, in MatrixMarket text, H, J, E, f and b, and the whole, Z and d.
 
-    The npz file is in the layout "system" (``jaxccp/io/system_layout.py``), which
+    The npz file is in the layout "system" (``jaxccp/io/system_layout.py``), or "velocities" where
+    the blocks are over generalised velocities (``jaxccp/io/velocities_layout.py``), which
     :func:`jaxccp.io.read_problem` gives back as a problem; its path is returned. The others are
     ``H.mtx``, …, ``rhs.mtx`` for programs elsewhere, as Chrono's ``WriteMatrixBlocks`` and
     ``WriteMatrix`` have them: fixed bodies have no columns.
@@ -38,7 +40,7 @@ def write_system(folder: str | Path, descriptor: Descriptor) -> Path:
     path = folder / "system.npz"
     write_npz(
         path,
-        layout=np.array("system"),
+        layout=np.array("velocities" if isinstance(descriptor, ReducedDescriptor) else "system"),
         friction=np.array(cones.cone_type),
         E=blocks.e,
         f=blocks.f,

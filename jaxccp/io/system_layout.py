@@ -32,7 +32,7 @@ def read_system(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
     width = 3 if rolling is None else 6
     n = s + width * c
     compliance, b = arrays.not_negative("E", n), arrays.floats("b", n)
-    friction = _friction(arrays)
+    friction = friction_of(arrays)
     f = arrays.floats("f", None)
     if len(f) % 6:
         raise arrays.fault("f", f"has {len(f)} numbers", "store six per body")
@@ -43,14 +43,14 @@ def read_system(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
     # One body more stands for "none": no row acts on it.
     blocks, matrix = _mass(arrays, nb)
     if matrix is None:
-        factors = _cholesky(arrays, blocks)
+        factors = lower_factor(arrays, blocks)
         root = np.concatenate([np.swapaxes(np.linalg.inv(factors), 1, 2), np.zeros((1, 6, 6))])
         rows = np.einsum("nbi,nbij->nbj", rows, root[bodies[block]])
         momentum = np.concatenate([f.reshape(-1, 6), np.zeros((1, 6))])
         motion = np.einsum("bji,bj->bi", root, momentum)
     else:
         factor = np.eye(6 * nb + 6)
-        factor[:-6, :-6] = _cholesky(arrays, matrix)
+        factor[:-6, :-6] = lower_factor(arrays, matrix)
         motion = np.zeros((nb + 1, 6))
         motion[:-1] = np.linalg.solve(matrix, f).reshape(-1, 6)
     r = b + np.einsum("nbi,nbi->n", rows, motion[bodies[block]])
@@ -73,7 +73,7 @@ def read_system(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
     return named(arrays, problem, r, np.arange(n), np.zeros(n), np.zeros(n), np.ones(n))
 
 
-def _friction(arrays: Arrays) -> ConeType:
+def friction_of(arrays: Arrays) -> ConeType:
     name = arrays.text("friction") if "friction" in arrays else "cone"
     for known in SECTIONS:
         if name == known:
@@ -97,7 +97,7 @@ def _mass(arrays: Arrays, nb: int) -> tuple[np.ndarray, np.ndarray | None]:
     return np.zeros((0, 6, 6)), arrays.symmetric("H_data", matrix, matrix.T)
 
 
-def _cholesky(arrays: Arrays, matrix: np.ndarray) -> np.ndarray:
+def lower_factor(arrays: Arrays, matrix: np.ndarray) -> np.ndarray:
     try:
         return np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:

@@ -131,9 +131,7 @@ def _check_reference(what: str, family: NodalFamily) -> None:
     """Raise for elements whose reference is folded or inside out, as a ``curve`` may make it."""
     elements = family.elements
     assert isinstance(elements, ContinuumElements)
-    points = elements.points()
-    # Where the reference is inside out its points have negative volumes.
-    smallest = np.asarray(jnp.min(points.weights, axis=1))
+    smallest = np.asarray(jnp.min(elements.volumes(), axis=1))
     bad = np.flatnonzero(~(smallest > 0))
     if len(bad):
         raise ValueError(

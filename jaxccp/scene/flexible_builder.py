@@ -148,8 +148,8 @@ class FlexibleBuilder:
             quaternion: orientation of the shell's frame, (w, x, y, z).
             curve: where points of the flat shell are in the shell's frame when nothing is strained,
                 a smooth function of JAX; flat when None.
-            element: ``"shell_3443"`` or ``"shell_3833"``; the first locks where it is thin and
-                Poisson's ratio is not 0.
+            element: ``"shell_3833"``, ``"shell_3423"`` of few coordinates, or ``"shell_3443"``,
+                which locks where it is thin and Poisson's ratio is not 0.
             name: unique; ``shell<i>`` when None. The bodies are ``name.0``, ``name.1``, …
         """
         own = name or f"shell{len(self._families)}"

@@ -19,7 +19,7 @@ from jaxccp import (
     rollout,
 )
 from jaxccp.flexible import NodalFamily
-from jaxccp.flexible.ancf import rope
+from jaxccp.flexible.ancf import CableElements, rope
 
 STEPPER = EulerImplicitLinearized(1e-4)
 
@@ -54,6 +54,33 @@ def test_the_cable_pendulum_follows_its_record(shared_data):
     slope = path.state.families[0].q[step[known] - 1, :3]
     np.testing.assert_allclose(slope, data["root_slope"][known], atol=2e-5)
     assert not np.any(path.report.inverted)
+
+
+@pytest.mark.slow
+def test_youngs_modulus_is_found_from_the_record(shared_data):
+    """Of another program's cable, by Gauss and Newton from two thirds of it, in the first 0.1 s."""
+    data = np.load(shared_data / "multibody/fea/ancf_cable_pendulum.npz")
+    builder = ModelBuilder(gravity=data["gravity"])
+    builder.add_family(swinging(data), "cable")
+    model, state = builder.build()
+    step = np.round(data["time"] / 1e-4).astype(int)
+    known = (step > 0) & (step <= 1000)
+    recorded = np.stack([data[key][known] for key in ("mid_y", "tip_x", "tip_z")], axis=1)
+
+    def path(logarithm):
+        (cable,) = model.families
+        assert isinstance(cable, NodalFamily) and isinstance(cable.elements, CableElements)
+        elements = replace(cable.elements, young=jnp.exp(logarithm))
+        other = replace(model, families=(replace(cable, elements=elements),))
+        at = rollout(other, state, STEPPER, 1000)[1].state.position[step[known] - 1]
+        return jnp.stack([at[:, 3, 1], at[:, 5, 0], at[:, 5, 2]], axis=1)
+
+    moved = jax.jit(lambda at: jax.jvp(path, (at,), (jnp.ones(()),)))
+    logarithm = jnp.log(float(data["young_modulus"]) * 2 / 3)
+    for _ in range(5):
+        at, slope = moved(logarithm)
+        logarithm = logarithm + jnp.sum(slope * (recorded - at)) / jnp.sum(slope * slope)
+    np.testing.assert_allclose(jnp.exp(logarithm), data["young_modulus"], rtol=1e-4)
 
 
 @pytest.fixture(scope="module")

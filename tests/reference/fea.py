@@ -30,7 +30,7 @@ def cases(folder: Path) -> dict[str, dict]:
 def body(case: dict, element: str) -> NodalFamily:
     """The body of a case, clamped and loaded."""
     shape = SHAPES[element]
-    counts = (*case.get("num_elements_xy", (case.get("num_elements"), 1)), 1)
+    counts = (*case.get("num_elements_xy", (case.get("num_elements", case.get("num_spans")), 1)), 1)
     layers = case.get("layers", 1)
     across = case["layer_thickness"] * layers if "layer_thickness" in case else None
     width = case.get("width", case.get("width_y", case.get("height_y")))

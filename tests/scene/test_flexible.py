@@ -106,7 +106,7 @@ def test_a_cable_that_cannot_be_is_refused(changes, message):
         ({"elements": (0, 1)}, "shell 'wing': there must be 1 element or more, not 0"),
         ({"elements": (2,)}, "shell 'wing': elements must be two numbers"),
         ({"clamped": ["left"]}, "shell 'wing': 'left' is not one of x0"),
-        ({"element": "shell_3423"}, "element 'shell_3423' is not one of .*; did you mean"),
+        ({"element": "shell_3432"}, "element 'shell_3432' is not one of .*; did you mean"),
         (
             {"curve": lambda point: point * jnp.array([1.0, -1.0, 1.0])},
             "shell 'wing': element 0 is inverted in the reference",

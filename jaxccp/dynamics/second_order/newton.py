@@ -26,7 +26,8 @@ class Newton:
 
     iterations: Int[Array, ""]
     residual: Float[Array, ""]
-    """Largest entry of the residual [m/s², rad/s²]."""
+    """Largest entry of what Newton's method would still change [m/s², rad/s²]: by how much the
+    accelerations miss, also along motions so stiff that the equations cannot be met as closely."""
     status: Int[Array, ""]
     """A :class:`jaxccp.Status`."""
     derivative: Int[Array, ""]
@@ -41,7 +42,8 @@ class Newton:
 @dataclass(frozen=True)
 class _Iterate:
     x: Float[Array, " n"]
-    miss: Float[Array, " n"]
+    change: Float[Array, " n"]
+    """What the next iteration takes from x."""
     worst: Float[Array, ""]
     shrinks: Bool[Array, ""]
     count: Int[Array, ""]
@@ -52,10 +54,11 @@ def root(
     guess: Float[Array, " n"],
     tolerance: Float[Array, ""] | float,
 ) -> tuple[Float[Array, " n"], Newton]:
-    """x with |residual(x)| ≤ tolerance [m/s²], by Newton's method.
+    """x where residual(x) vanishes, by Newton's method until it would change x by no more than the
+    tolerance [m/s²].
 
     The exact Jacobian is taken where a step begins, and once more where iterations with it shrink
-    the residual by less than :data:`SHRINKS`. At least one iteration is taken, so that what stops
+    the change by less than :data:`SHRINKS`. At least one iteration is taken, so that what stops
     at the tolerance is far below it. The derivative is that of the root, in forward and reverse
     mode: one linear solve with the Jacobian there (``lax.custom_root``), whatever the iterations
     were.
@@ -71,17 +74,19 @@ def root(
             miss, push = jax.linearize(f, now.x)
             factors = lu_factor(jax.vmap(push, out_axes=1)(identity))
 
+            def to_change(miss: Array) -> tuple[Array, Array]:
+                change = lu_solve(factors, miss)
+                return change, jnp.max(jnp.abs(change), initial=0.0)
+
             def goes_on(now: _Iterate) -> Array:
                 return unsolved(now) & now.shrinks
 
             def once(now: _Iterate) -> _Iterate:
-                x = now.x - lu_solve(factors, now.miss)
-                miss = f(x)
-                worst = jnp.max(jnp.abs(miss), initial=0.0)
-                return _Iterate(x, miss, worst, worst < SHRINKS * now.worst, now.count + 1)
+                x = now.x - now.change
+                change, worst = to_change(f(x))
+                return _Iterate(x, change, worst, worst < SHRINKS * now.worst, now.count + 1)
 
-            worst = jnp.max(jnp.abs(miss), initial=0.0)
-            start = _Iterate(now.x, miss, worst, jnp.asarray(True), now.count)
+            start = _Iterate(now.x, *to_change(miss), jnp.asarray(True), now.count)
             return lax.while_loop(goes_on, once, start)
 
         start = _Iterate(

@@ -7,6 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.flexible.ancf.enhanced import (
+    EnhancedLaw,
+    condensed,
+    enhanced_modes,
+    products_of,
+    sampled,
+    turning,
+)
 from jaxccp.flexible.ancf.shape import Shape, gauss_rule
 from jaxccp.flexible.elements import Elements, Points
 from jaxccp.flexible.green import GreenLaw
@@ -35,16 +43,21 @@ class ContinuumElements(Elements):
     """Share of the thickness of each layer, from below."""
 
     def points(self) -> Points:
-        rules = self.shape.rules(self.layers)
-        places, weights = (np.concatenate(part) for part in zip(*rules, strict=True))
-        which = np.repeat(np.arange(len(rules)), [len(own) for _, own in rules])
+        if self.shape.enhanced:
+            return self._whole()
+        places, weights, which = self._rule()
         slopes, jacobian = self._slopes(places)
         volume = weights * jnp.linalg.det(jacobian)
-        inverse = jnp.einsum("epjm,epmn->epjn", linear3.inverse(jacobian), _axes(jacobian))
+        inverse = _along_axes(jacobian)
         gradients = jnp.einsum("epkj,epjm->epmk", slopes, inverse)
         moduli = jnp.broadcast_to(self.moduli[which], (len(self.size), *which.shape, 6, 6))
         law = GreenLaw(moduli, jnp.broadcast_to(self.retardation, moduli.shape[:2]))
         return Points(gradients, volume, law)
+
+    def volumes(self) -> Float[Array, "e p"]:
+        """Of all points of integration [m³]; not positive where the reference is inside out."""
+        places, weights, _which = self._rule()
+        return weights * jnp.linalg.det(self._slopes(places)[1])
 
     def masses(self) -> Float[Array, "e k k"]:
         places, weights = self.shape.mass_rule()
@@ -68,6 +81,50 @@ class ContinuumElements(Elements):
         area = weights * jnp.linalg.norm(jnp.cross(one, other), axis=-1)
         return self._scale() * jnp.einsum("ep,pk->ek", area, self.shape.values(places))
 
+    def _rule(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Points of the cube, weights, and which of the moduli is there."""
+        rules = self.shape.rules(self.layers)
+        places, weights = (np.concatenate(part) for part in zip(*rules, strict=True))
+        return places, weights, np.repeat(np.arange(len(rules)), [len(own) for _, own in rules])
+
+    def _whole(self) -> Points:
+        """Each element as one point, whose law is that of all its coordinates."""
+        points, weights, which = self._rule()
+        count = len(points)
+        places, known = sampled(self.shape, points)
+        used = np.flatnonzero(known.any(axis=0))
+        known = known[:, used].reshape(count, 6, -1)
+        slopes, jacobian = self._slopes(places)
+        volume = self.volumes()
+        strains = turning(_along_axes(jacobian[:, :count])) @ known
+        # Of the geometry in the middle, so that strains that are the same everywhere add nothing.
+        middle = self._slopes(np.zeros((1, 3)))[1]
+        own = jnp.einsum("eqjm,epmn->epjn", linear3.inverse(middle), _axes(jacobian[:, :count]))
+        added = turning(own) @ enhanced_modes(self.shape, points)
+        # Modes may have any size; all alike they leave an element's equations well conditioned.
+        added = added / jnp.max(jnp.abs(added), axis=(1, 2), keepdims=True)
+        added = added * (weights / volume)[..., None, None]
+        moduli = sum(
+            jax.vmap(condensed, (0, 0, None, 0))(
+                strains[:, which == layer],
+                added[:, which == layer],
+                self.moduli[layer],
+                volume[:, which == layer],
+            )
+            for layer in range(len(self.layers))
+        )
+        number, k = self.reference.shape[:2]
+        weight = jnp.sum(volume, axis=1)
+        law = EnhancedLaw(
+            (moduli / weight[:, None, None])[:, None],
+            jnp.broadcast_to(self.retardation, (number, 1)),
+            slopes.transpose(0, 1, 3, 2)[:, None],
+            products_of(jacobian.transpose(0, 1, 3, 2))[:, None],
+            tuple(used.tolist()),
+        )
+        own = jnp.broadcast_to(jnp.eye(k, dtype=weight.dtype), (number, 1, k, k))
+        return Points(own, weight[:, None], law)
+
     def _scale(self) -> Float[Array, "e k"]:
         """Return the scale of the shape functions, whose derivatives are by the cube's
         coordinates."""
@@ -80,6 +137,11 @@ class ContinuumElements(Elements):
         reference's positions."""
         slopes = self._scale()[:, None, :, None] * self.shape.slopes(places)
         return slopes, jnp.einsum("epkj,ekc->epcj", slopes, self.reference)
+
+
+def _along_axes(jacobian: Float[Array, "e p 3 3"]) -> Float[Array, "e p 3 3"]:
+    """How fast the cube's coordinates change along each of the element's axes, the columns."""
+    return jnp.einsum("epjm,epmn->epjn", linear3.inverse(jacobian), _axes(jacobian))
 
 
 def _axes(jacobian: Float[Array, "e p 3 3"]) -> Float[Array, "e p 3 3"]:

@@ -27,6 +27,14 @@ class Shape(ByContent):
     reference."""
     section: bool = False
     """A beam: what Poisson's ratio couples is looked at on the axis only, lest it locks."""
+    gauss: int | None = None
+    """Points of Gauss's rule along each axis; as many as make Green's strains exact when None."""
+    assumed: tuple[tuple[str, tuple[tuple[float, float, float], ...]], ...] = ()
+    """Strains (``"zz"``, ``"yz"``, …) by the cube's coordinates that are taken at some places of
+    the cube, and between them interpolated."""
+    enhanced: tuple[tuple[str, str], ...] = ()
+    """Strains that are added where they lower the energy, and the axis along which each is linear:
+    ``("xx", "x")``, …; without, the strains are those of the shape functions."""
 
     @cached_table
     def exponents(self) -> np.ndarray:
@@ -75,6 +83,8 @@ class Shape(ByContent):
             np.any(self.exponents < once, axis=2, keepdims=True), 0, self.exponents - once
         )
         degrees = 4 * slopes.max((0, 1))
+        if self.gauss:
+            degrees = np.full(3, 2 * self.gauss - 1)
         points, weights = gauss_rule(degrees)
         if self.section:
             axis, lengths = gauss_rule(degrees * [1, 0, 0])

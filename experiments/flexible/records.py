@@ -1,0 +1,48 @@
+"""Whole records of bricks with enhanced strains and of bilinear shells (../shared/data/multibody),
+by HHT as they were made: `python -m experiments.flexible.records [NAME]`; writes records.md."""
+
+import os
+import sys
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from tests.reference.series import RECORDS, stepped
+
+HERE = Path(__file__).parent
+DATA = Path(os.environ.get("JAXCCP_DATA", HERE.parents[2] / "shared/data")) / "multibody/fea"
+
+
+def main(names: list[str]) -> None:
+    """Compare the rows of each record up to the end of the time that is looked at."""
+    if not DATA.exists():
+        sys.exit(f"{DATA} is not there: put the reference data beside the checkout")
+    jax.config.update("jax_enable_x64", True)
+    lines = ["# Records of elements with enhanced strains\n"]
+    lines += ["Written by `python -m experiments.flexible.records`.\n"]
+    lines += ["| record | steps | rows | moves by | largest difference | in the first 40 steps |"]
+    lines += ["|---|---|---|---|---|---|"]
+    for name in names or RECORDS:
+        record = RECORDS[name]
+        data = np.load(DATA / f"{name}.npz")
+        family = record.family(data)
+        q = stepped(family, data["gravity"], 1e-3, record.steps, float(data["hht_alpha"]))
+        place = jax.vmap(family.coordinates)(jnp.asarray(q))[:, family.layout.frames[-1]]
+        step = np.round(data["time"] / 1e-3).astype(int)
+        step = step[step <= record.steps]
+        known = data[record.key].reshape(len(data["time"]), -1)[: len(step)]
+        found = np.asarray(place)[step - 1][:, list(record.axes)]
+        error = np.abs(found - known).max(axis=1)
+        moved = np.abs(known - known[0]).max()
+        lines += [
+            f"| {name} | {record.steps} | {len(step)} | {moved:.3f} m | {error.max():.1e} m | "
+            f"{error[step <= 40].max():.1e} m |"
+        ]
+        print(lines[-1], flush=True)
+    (HERE / "records.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

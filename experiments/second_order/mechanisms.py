@@ -1,0 +1,173 @@
+"""A heavy top, a flexible pendulum and a slider-crank with a flexible rod: models, and where they
+are at a time by equations of motion of their own, integrated by DOP853."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+from scipy.integrate import solve_ivp
+
+from jaxccp import (
+    Model,
+    ModelBuilder,
+    Prismatic,
+    Revolute,
+    Spherical,
+    State,
+    forward_kinematics,
+    joint_motion,
+)
+from jaxccp.dynamics import StepReport
+from jaxccp.flexible import NodalFamily
+from jaxccp.flexible.ancf import rope
+
+G = 9.81
+Seen = Mapping[str, Array | np.ndarray]
+
+
+@dataclass(frozen=True)
+class Mechanism:
+    """What is looked at after ``span`` [s]."""
+
+    title: str
+    model: Model
+    state: State
+    span: float
+    steps: tuple[int, ...]
+    seen: Callable[[State, StepReport], Seen]
+    exact: Seen
+
+
+def exact(slopes: Callable, start: np.ndarray, span: float) -> np.ndarray:
+    """y(span)."""
+    return solve_ivp(slopes, (0, span), start, "DOP853", rtol=1e-11, atol=1e-13).y[:, -1]
+
+
+def heavy_top() -> Mechanism:
+    """Géradin & Cardona, Flexible Multibody Dynamics (2001); Brüls, Cardona & Arnold, Mech. Mach.
+    Theory 48 (2012): 15 kg, 1 m from the fixed point, spinning at 150 rad/s."""
+    mass, moments, arm = 15.0, np.array([0.234375, 0.46875, 0.234375]), np.array([0.0, 1.0, 0.0])
+    spin, span = np.array([0.0, 150.0, -4.61538]), 1.0
+    builder = ModelBuilder(gravity=(0, 0, -G))
+    top = builder.add_body(mass, tuple(moments), arm, name="top")
+    builder.add_joint(Spherical(), 0, top, (0, 0, 0), name="tip")
+    model, state = builder.build()
+    rates = jnp.zeros(len(model.topology.linkage.axes))
+    state = forward_kinematics(model, state, rates, rates.at[jnp.arange(3)].set(spin))
+    assert np.allclose(state.angular_velocity[top], spin)
+    about = moments + mass * (arm @ arm - arm * arm)
+
+    def rotation(q: np.ndarray) -> np.ndarray:
+        w, x, y, z = q / np.linalg.norm(q)
+        cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
+        return np.eye(3) + 2 * w * cross + 2 * cross @ cross
+
+    def turning(q: np.ndarray, own: np.ndarray) -> np.ndarray:
+        torque = np.cross(arm, rotation(q).T @ [0, 0, -mass * G])
+        return (torque + np.cross(about * own, own)) / about
+
+    def slopes(_: float, y: np.ndarray) -> np.ndarray:
+        q, own = y[:4], y[4:]
+        rate = 0.5 * np.array([-q[1:] @ own, *(q[0] * own + np.cross(q[1:], own))])
+        return np.concatenate([rate, turning(q, own)])
+
+    end = exact(slopes, np.array([1.0, 0, 0, 0, *spin]), span)
+    r, own = rotation(end[:4]), end[4:]
+    pull = np.cross(turning(end[:4], own), arm) + np.cross(own, np.cross(own, arm))
+    known = {"position": r @ arm, "velocity": r @ np.cross(own, arm)}
+    known["multiplier"] = mass * (r @ pull + [0, 0, G])
+
+    def seen(state: State, report: StepReport) -> Seen:
+        found = {"position": state.position[top], "velocity": state.velocity[top]}
+        return {**found, "multiplier": report.reactions[0, :3]}
+
+    return Mechanism("heavy top", model, state, span, (500, 1000, 2000, 4000), seen, known)
+
+
+def flexible_pendulum() -> Mechanism:
+    """A soft rod of four ANCF elements, let go from the horizontal."""
+    span = 0.3
+    builder = ModelBuilder(gravity=(0, 0, -G))
+    nodes = np.linspace([0, 0, 0], [1.0, 0, 0], 5)
+    builder.add_cable(nodes, 0.01, 5e6, 5000.0, pinned=(0,))
+    model, state = builder.build()
+    (family,) = model.families
+    assert isinstance(family, NodalFamily)
+    force = jax.jit(lambda q: family.force(q, model.gravity))
+    inverse, count = np.linalg.inv(family.inertia()), len(state.families[0].q)
+
+    def slopes(_: float, y: np.ndarray) -> np.ndarray:
+        return np.concatenate([y[count:], inverse @ force(y[:count])])
+
+    start = np.concatenate([state.families[0].q, state.families[0].v])
+    position, velocity = np.split(exact(slopes, start, span), 2)
+
+    def seen(state: State, report: StepReport) -> Seen:
+        here = state.families[0]
+        return {"position": here.q, "velocity": here.v}
+
+    known = {"position": position, "velocity": velocity}
+    return Mechanism("flexible pendulum", model, state, span, (75, 150, 300, 600), seen, known)
+
+
+def slider_crank() -> Mechanism:
+    """A crank turns a slider through a rod of two ANCF elements, pinned to both."""
+    crank, length, spin, span = 0.15, 0.4, 30.0, 0.1
+    inertia, slider, radius = 0.002, 0.3, 0.006
+    builder = ModelBuilder(gravity=(0, 0, -G))
+    arm = builder.add_body(0.2, (inertia,) * 3, (0, 0, 0), name="crank")
+    builder.add_joint(Revolute((0, 1, 0)), 0, arm, (0, 0, 0), name="shaft")
+    line = jnp.linspace(jnp.array([crank, 0, 0]), jnp.array([crank + length, 0, 0]), 3)
+    rod = rope(line, np.pi * radius**2, np.pi * radius**4 / 4, 2e7, 1500.0)
+    # As a stiff rod moves whose other end stands still.
+    down = jnp.array([1.0, -1 / length, 0.5, -1 / length, 0.0, -1 / length])
+    rate = jnp.zeros((6, 3)).at[:, 2].set(-spin * crank * down)
+    nodes = builder.add_family(replace(rod, velocity=rate), "rod")
+    block = builder.add_body(slider, (1e-3,) * 3, (crank + length, 0, 0), name="slider")
+    builder.add_joint(Prismatic((1, 0, 0)), 0, block, (crank + length, 0, 0), name="guide")
+    builder.add_joint(Spherical(), arm, nodes[0], (crank, 0, 0))
+    builder.add_joint(Spherical(), nodes[-1], block, (crank + length, 0, 0))
+    model, state = builder.build()
+    shaft, guide = (model.topology.linkage.axis(name) for name in ("shaft", "guide"))
+    still = jnp.zeros(len(model.topology.linkage.axes))
+    state = forward_kinematics(model, state, still, still.at[shaft].set(spin))
+    mass = rod.inertia()
+
+    def rod_of(y: Array) -> Array:
+        """The rod's coordinates: its first node is on the crank, its last on the slider."""
+        first = crank * jnp.stack([jnp.cos(y[0]), 0.0 * y[0], -jnp.sin(y[0])])
+        last = jnp.array([crank + length, 0.0, 0.0]).at[0].add(y[1])
+        return jnp.concatenate([first, y[2:11], last, y[11:]])
+
+    def kinetic(y: Array, rate: Array) -> Array:
+        v = jax.jvp(rod_of, (y,), (rate,))[1]
+        return 0.5 * (v @ mass @ v + inertia * rate[0] ** 2 + slider * rate[1] ** 2)
+
+    @jax.jit
+    def slopes(y: Array) -> Array:
+        """Lagrange's equations."""
+        at, rate = jnp.split(y, 2)
+        pull, onto = rod_of(at), jax.vjp(rod_of, at)[1]
+        push = onto(rod.force(pull, model.gravity))[0] + jax.grad(kinetic)(at, rate)
+        drift = jax.jvp(lambda at: jax.grad(kinetic, 1)(at, rate), (at,), (rate,))[1]
+        matrix = jax.hessian(kinetic, 1)(at, rate)
+        return jnp.concatenate([rate, jnp.linalg.solve(matrix, push - drift)])
+
+    here = rod.start()
+    start = [np.array([0.0, 0.0]), here.q[3:12], here.q[15:]]
+    start += [np.array([spin, 0.0]), here.v[3:12], here.v[15:]]
+    end = exact(lambda _, y: slopes(y), np.concatenate(start), span)
+    position, velocity = np.split(end, 2)
+    middle = np.array([0, 1, 5, 6, 7])
+    known = {"position": position[middle], "velocity": velocity[middle]}
+
+    def seen(state: State, report: StepReport) -> Seen:
+        at = jnp.array([shaft, guide])
+        found = (state.joint_positions[at], state.families[0].q[6:9])
+        rates = (joint_motion(model, state).rate[at], state.families[0].v[6:9])
+        return {"position": jnp.concatenate(found), "velocity": jnp.concatenate(rates)}
+
+    return Mechanism("slider-crank", model, state, span, (100, 200, 400), seen, known)

@@ -1,0 +1,135 @@
+"""The blocks of a step's problem on generalised velocities: those of trees, then of each family.
+
+    H v − Jᵀ λ = f        J v + E λ + b = u        K ∋ λ ⟂ u ∈ K*
+
+as :mod:`jaxccp.dynamics.descriptor` has them on twists of bodies. H is M̂ = M + h R + h² K, of
+families with their own stiffness and damping, of trees with that of springs and dampers along
+coordinates.
+"""
+
+from dataclasses import dataclass, field, replace
+
+import jax
+import jax.numpy as jnp
+from jax.scipy.linalg import block_diag, cho_solve, solve_triangular
+from jaxtyping import Array, Float
+
+from jaxccp.ccp.cones import Cones
+from jaxccp.ccp.operators import Delassus, WhitenedDelassus
+from jaxccp.ccp.problem import Problem
+from jaxccp.dynamics.reduced import ReducedSystem
+from jaxccp.model.family import MassRoot
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class FactoredDelassus(WhitenedDelassus):
+    """N = J H⁻¹ Jᵀ + E by the factor of H: rows and velocities stay apart in all iterations, so
+    that what solves the saddle system Z sees both."""
+
+    def for_iterations(self) -> Delassus:
+        return self
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class ReducedDescriptor:
+    """H, J, E, f and b over nv generalised velocities and n rows.
+
+    Rows that close loops of joints and hold tendons come first: equality rows without compliance.
+    """
+
+    factor: Float[Array, "nv nv"]
+    """C, lower triangular, with H = C Cᵀ; of blocks for the trees and for each family."""
+    jacobian: Float[Array, "n nv"]
+    """J."""
+    compliance: Float[Array, " n"]
+    """E."""
+    force: Float[Array, " nv"]
+    """f: momenta without impulses, M v + h (forces) [N s, N m s]."""
+    bias: Float[Array, " n"]
+    """b [m/s, rad/s]."""
+    cones: Cones
+    sizes: tuple[int, ...] = field(metadata={"static": True})
+    """The number of velocities of the trees, and of each family."""
+
+    def matrix(self) -> Float[Array, "nv nv"]:
+        """H."""
+        return self.factor @ self.factor.T
+
+    def problem(self) -> Problem:
+        """The Schur complement N = J H⁻¹ Jᵀ + E, r = J H⁻¹ f + b, by the factor of H."""
+        whitened = solve_triangular(self.factor, self.jacobian.T, lower=True).T
+        free = solve_triangular(self.factor, self.force, lower=True)
+        r = whitened @ free + self.bias
+        return Problem(FactoredDelassus(whitened, self.compliance), r, self.cones)
+
+    def velocities(self, lam: Float[Array, " n"]) -> Float[Array, " nv"]:
+        """v = H⁻¹ (f + Jᵀ λ): velocities after the impulses ``lam``."""
+        return cho_solve((self.factor, True), self.force + lam @ self.jacobian)
+
+    def product(self, unknowns: Float[Array, " nv+n"]) -> Float[Array, " nv+n"]:
+        """Z x with Z = [[H, Jᵀ], [J, −E]]."""
+        v, l = jnp.split(unknowns, [len(self.force)])
+        moved = self.factor @ (v @ self.factor) + l @ self.jacobian
+        return jnp.concatenate([moved, self.jacobian @ v - self.compliance * l])
+
+    def right_hand_side(self) -> Float[Array, " nv+n"]:
+        """d = (f, −b)."""
+        return jnp.concatenate([self.force, -self.bias])
+
+    def project(self, unknowns: Float[Array, " nv+n"]) -> Float[Array, " nv+n"]:
+        """x = (v, −λ) with λ projected on K."""
+        v, l = jnp.split(unknowns, [len(self.force)])
+        return jnp.concatenate([v, -self.cones.project(-l)])
+
+
+def describe_reduced(system: ReducedSystem) -> ReducedDescriptor:
+    """The blocks of a step's problem in reduced coordinates.
+
+    Raises ``ValueError`` for loose bodies beside, and for impacts that act late in their step.
+    """
+    if system.loose is not None:
+        raise ValueError(
+            "this system has loose bodies beside its trees and families, whose masses are kept "
+            "apart: build the model with fewer of them"
+        )
+    if system.topology.rebounds:
+        raise ValueError(
+            "impacts that act when they happen move a mechanism by another H than the one at the "
+            "start of the step: build the model with impact_times 'bounces' and without restitution"
+        )
+    delassus, velocities = system.problem.delassus, system.velocities
+    assert isinstance(delassus, WhitenedDelassus)
+    whitened, compliance, cones = delassus.whitened, delassus.compliance, system.problem.cones
+    free, bias = system.whitened_free, system.problem.r
+    if system.closing is not None:
+        # Those rows are solved for already, which has changed the others and the velocities.
+        rows, answer = system.closing.saddle.rows, system.closing.answer
+        bias = jnp.concatenate([jnp.zeros(len(rows), bias.dtype), bias])
+        whitened = jnp.concatenate([rows, whitened - answer.T @ rows])
+        compliance = jnp.concatenate([jnp.zeros(len(rows), compliance.dtype), compliance])
+        bounds = jnp.full(len(rows), jnp.inf, bias.dtype)
+        lo, hi = jnp.concatenate([-bounds, cones.lo]), jnp.concatenate([bounds, cones.hi])
+        cones = replace(cones, lo=lo, hi=hi)
+    # All rows are about these velocities, at which loops are closed.
+    bias = bias - whitened @ free
+    if system.closing is not None:
+        free = free - system.closing.settled @ system.closing.saddle.rows
+    factor = block_diag(*map(_factor, velocities.roots, velocities.sizes))
+    return ReducedDescriptor(
+        factor,
+        whitened @ factor.T,
+        compliance,
+        factor @ free,
+        bias,
+        cones,
+        velocities.sizes,
+    )
+
+
+def _factor(root: MassRoot, size: int) -> Float[Array, "k k"]:
+    """C = L⁻ᵀ of a block of H."""
+    one = jnp.eye(size, dtype=root.inverse.dtype)
+    inverse = jax.vmap(root.velocities, out_axes=1)(one)
+    return solve_triangular(inverse.T, one, lower=True)

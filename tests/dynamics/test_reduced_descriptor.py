@@ -1,0 +1,116 @@
+"""The blocks of a step with flexible bodies: against their own matrices, and solved again."""
+
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp import (
+    EulerImplicitLinearized,
+    Material,
+    Model,
+    ModelBuilder,
+    Plane,
+    Sphere,
+    Spherical,
+    State,
+    Stop,
+)
+from jaxccp.ccp import ADMM, MINRES, Status, solve
+from jaxccp.collision.detect import detect
+from jaxccp.dynamics import describe, matrices, reduced
+from jaxccp.dynamics.reduced_descriptor import ReducedDescriptor
+from jaxccp.flexible import NodalFamily
+from jaxccp.io import read_problem, write_system
+from jaxccp.model.kinematics import tree_motion
+
+H = 2e-3
+
+
+@cache
+def scene(touches: bool) -> tuple[Model, State, reduced.ReducedSystem, ReducedDescriptor]:
+    """A cable whose nodes carry balls, one of them on the floor where it ``touches``, and a bob
+    that hangs on its end."""
+    builder = ModelBuilder(gravity=(0.5, 0, -9.81))
+    nodes = np.linspace([0, 0, 0.0], [0.3, 0, 0.1], 4)
+    cable = builder.add_cable(nodes, 0.01, 2e6, 1000.0, 0.01, pinned=() if touches else (0,))
+    if touches:
+        builder.add_shape(0, Plane(), (0, 0, -0.0099), material=Material(friction=0.3))
+        for node in cable:
+            builder.add_shape(node, Sphere(0.01), material=Material(friction=0.3))
+    bob = builder.add_body(0.2, (1e-3,) * 3, (0.35, 0, 0.1), velocity=(0, 0.2, -1.0))
+    builder.add_joint(Spherical(), cable[-1], bob, (0.3, 0, 0.1))
+    model, state = builder.build(max_contacts=3)
+
+    @jax.jit
+    def system(state: State):
+        motion = tree_motion(model, state)
+        found = reduced.assemble(model, state, detect(model, state), H, None, motion, None)
+        return found, describe(model, found)
+
+    return model, state, *system(state)
+
+
+def test_h_is_that_of_the_trees_and_of_each_family() -> None:
+    model, state, _system, blocks = scene(True)
+    (family,) = model.families
+    assert isinstance(family, NodalFamily)
+    first, second = blocks.sizes
+    matrix = blocks.matrix()
+    own = family.mass_matrix(state.families[0].q, H)
+    np.testing.assert_allclose(matrix[first:, first:], own, atol=1e-11 * np.abs(own).max())
+    np.testing.assert_allclose(np.diag(matrix)[:6], [0.2] * 3 + [1e-3] * 3, rtol=1e-12)
+    assert second == len(own) and not matrix[:first, first:].any()
+    push = family.momentum(state.families[0].q, state.families[0].v, model.gravity, H)
+    np.testing.assert_allclose(blocks.force[first:], push, atol=1e-12)
+    fall = 0.2 * (np.array([0, 0.2, -1.0]) + H * np.array([0.5, 0, -9.81]))
+    np.testing.assert_allclose(blocks.force[:3], fall, rtol=1e-12)
+
+
+def test_minres_on_z_closes_a_flexible_loop_as_the_step_does() -> None:
+    """Equality rows alone: velocities of the step, reached by the saddle system of H, J and E."""
+    _model, _state, system, blocks = scene(False)
+    solution = solve(blocks.problem(), MINRES(), stop=Stop(1e-12, max_iterations=500))
+    assert solution.statistics.status == Status.CONVERGED
+    v = blocks.velocities(solution.lam)
+    np.testing.assert_allclose(v, system.free(), atol=1e-10)
+    zero = blocks.product(jnp.concatenate([v, -solution.lam])) - blocks.right_hand_side()
+    np.testing.assert_allclose(zero, 0.0, atol=1e-10)
+    sparse = matrices(blocks)
+    dense = np.linalg.lstsq(sparse.z.toarray(), sparse.rhs, rcond=None)[0]
+    np.testing.assert_allclose(dense[: len(v)], v, atol=1e-9)
+
+
+def test_admm_with_its_factor_gives_the_contacts_of_the_step(tmp_path) -> None:
+    """Hard contact and friction of a flexible body with a joint on it; and from disk again."""
+    model, state, _system, blocks = scene(True)
+    stop = Stop(1e-10, max_iterations=20_000)
+    problem = blocks.problem()
+    solution = jax.jit(lambda problem: solve(problem, ADMM(), law="ncp", stop=stop))(problem)
+    assert solution.statistics.status == Status.CONVERGED
+    step = EulerImplicitLinearized(H, law="ncp", stop=Stop(1e-12))
+    after, report = jax.jit(lambda state: step.step(model, state))(state)
+    assert report.solver.status == Status.CONVERGED and report.contacts == 1
+    v = blocks.velocities(solution.lam)[blocks.sizes[0] :]
+    np.testing.assert_allclose(v, after.families[0].v, atol=1e-8)
+    assert np.abs(solution.lam[-9:]).max() > 1e-3
+    again = read_problem(write_system(tmp_path, blocks)).problem
+    np.testing.assert_allclose(again.r, problem.r, atol=1e-12)
+    np.testing.assert_allclose(again.delassus.dense(), problem.delassus.dense(), rtol=1e-9)
+
+
+def test_late_impacts_are_refused() -> None:
+    builder = ModelBuilder()
+    cable = builder.add_cable([(0, 0, 1), (1, 0, 1)], 0.01, 1e6, 1000.0)
+    builder.add_shape(cable[0], Sphere(0.1), material=Material(restitution=0.5))
+    model, state = builder.build()
+
+    def described(state: State) -> ReducedDescriptor:
+        motion = tree_motion(model, state)
+        contacts = detect(model, state)
+        return describe(model, reduced.assemble(model, state, contacts, H, None, motion, None))
+
+    with pytest.raises(ValueError, match="impact_times 'bounces' and without restitution"):
+        jax.eval_shape(described, state)
