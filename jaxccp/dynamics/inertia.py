@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.math import linear3, quaternion
@@ -56,6 +57,8 @@ def rotate_freely(
     body by the same rotation conserves the momentum in the world to rounding, whatever the
     number of Newton steps. (Austin, Krishnaprasad & Wang, J. Comput. Phys. 107, 1993.)
     """
+    # The mean rate of turning is the same for all multiples of the inertia, which may be tiny.
+    inertia = inertia / jnp.max(lax.stop_gradient(inertia), axis=(-2, -1), keepdims=True)
     rotation = quaternion.to_matrix(orientation)
     local = jnp.einsum("bji,bj->bi", rotation, spin)
     start = jnp.einsum("bij,bj->bi", inertia, local)
