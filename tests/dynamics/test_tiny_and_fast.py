@@ -13,17 +13,18 @@ SPIN = np.array([120.0, -150.0, 90.0])
 """Half a radian in a step of 5 ms [rad/s]."""
 
 
+@jax.jit
+def turned(inertia: jax.Array, spin: jax.Array) -> jax.Array:
+    """A number of the orientation after 5 ms."""
+    start = jnp.asarray([[0.5, 0.5, -0.5, 0.5]], inertia.dtype)
+    weights = jnp.arange(1.0, 5.0, dtype=inertia.dtype)
+    return (rotate_freely(inertia[None], start, spin[None], 5e-3) @ weights)[0]
+
+
 def slopes(dtype: type, size: float, speed: float) -> tuple[np.ndarray, np.ndarray]:
-    """Of a number of the orientation after 5 ms, by the inertia and the spin, in their units."""
-
-    def turned(inertia: jax.Array, spin: jax.Array) -> jax.Array:
-        start = jnp.asarray([[0.5, 0.5, -0.5, 0.5]], dtype)
-        return rotate_freely(inertia[None], start, spin[None], 5e-3) @ jnp.arange(
-            1.0, 5, dtype=dtype
-        )
-
+    """By the inertia and the spin, in their units."""
     given = jnp.asarray(size * INERTIA, dtype), jnp.asarray(speed * SPIN, dtype)
-    found = jax.jit(jax.grad(lambda *x: turned(*x)[0], (0, 1)))(*given)
+    found = jax.grad(turned, (0, 1))(*given)
     return size * np.asarray(found[0], float), speed * np.asarray(found[1], float)
 
 
@@ -54,3 +55,16 @@ def test_mean_delay_of_answers_of_any_size(size: float) -> None:
     found, slope = mean(*given)
     np.testing.assert_allclose(found, value, rtol=1e-6)
     np.testing.assert_allclose(slope, wanted, rtol=1e-5)
+
+
+def test_rotation_by_half_a_radian_a_step() -> None:
+    """The derivative of the root is that of the rotation, by central differences in float64."""
+    found, unit = slopes(np.float64, 1.0, 1.0), (1e-5, 1e-3)
+    for argument, given in enumerate((INERTIA, SPIN)):
+        steps = unit[argument] * np.eye(given.size).reshape(-1, *given.shape)
+        moved = jnp.concatenate([given + steps, given - steps])
+        other = (moved, SPIN) if argument == 0 else (INERTIA, moved)
+        axes = (0, None) if argument == 0 else (None, 0)
+        up, down = np.split(np.asarray(jax.vmap(turned, axes)(*map(jnp.asarray, other))), 2)
+        wanted = ((up - down) / (2 * unit[argument])).reshape(given.shape)
+        np.testing.assert_allclose(found[argument], wanted, atol=1e-7 * np.abs(wanted).max())
