@@ -20,7 +20,7 @@ def _page(rows: list[dict[str, str]], mended: Path) -> str:
     cells: dict[tuple[str, ...], dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for row in rows:
         for name in (*SUMMED, "with contacts"):
-            cells[row["family"], row["law"], row["precision"]][name] += int(row[name])
+            cells[row["family"], row["law"], row["precision"]][name] += int(row[name] or 0)
     every = {
         name: sum(cell[name] for cell in cells.values()) for name in next(iter(cells.values()))
     }

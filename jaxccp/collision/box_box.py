@@ -15,8 +15,11 @@ from jaxccp.math import trees
 # Per smallest half extent of the two boxes:
 _ALLOWANCE = 1.0137e-3
 """Enlargement of the face that clips: a ratio that nobody would build two boxes in."""
-_PREFER_A = 1e-3
-"""A face of a is the reference until one of b is better by this."""
+_PREFER_LOWER = 1e-3
+"""A face of the lower box is the reference until one of the other is better by this."""
+_DOWN = (-0.36, -0.48, -0.8)
+"""Which box is the lower one (world): that must not hang on which of them is called a. It slants,
+so that boxes beside each other have a lower one too."""
 _PREFER_FACE = 5e-3
 """A polygon is kept until a single point is better by this …"""
 _PREFER_FACE_RELATIVE = 1e-2
@@ -43,7 +46,9 @@ def box_box(a: Geometry, b: Geometry) -> Manifold:
     scale = jax.lax.stop_gradient(jnp.minimum(jnp.min(a.size), jnp.min(b.size)))
     gaps_a, gaps_b = face_gaps(*fixed)
     gaps_edges = edge_gaps(*fixed)
-    by_b = jnp.max(gaps_b) > jnp.max(gaps_a) + _PREFER_A * scale
+    b_lower = jax.lax.stop_gradient(b.position - a.position) @ jnp.asarray(_DOWN, scale.dtype) > 0
+    ahead = jnp.where(b_lower, -_PREFER_LOWER, _PREFER_LOWER) * scale
+    by_b = jnp.max(gaps_b) > jnp.max(gaps_a) + ahead
     face_gap = jnp.where(by_b, jnp.max(gaps_b), jnp.max(gaps_a))
     edge_gap = jnp.max(gaps_edges)
     resolution = 64 * jnp.finfo(offset.dtype).eps * (jnp.max(jnp.abs(fixed[0])) + scale)

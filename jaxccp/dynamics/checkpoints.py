@@ -7,15 +7,17 @@ import jax
 import numpy as np
 
 from jaxccp.ccp.derivative import IMPULSES
+from jaxccp.dynamics.inertia import TURNS
 from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.scene import contact_capacity
 
 keep_impulses = partial(
-    jax.checkpoint, policy=jax.checkpoint_policies.save_only_these_names(IMPULSES)
+    jax.checkpoint, policy=jax.checkpoint_policies.save_only_these_names(IMPULSES, TURNS)
 )
-"""Of a step: what it computes is cheap to compute again in reverse, all but the impulses."""
+"""Of a step: what it computes is cheap to compute again in reverse, all but what iterations find:
+the impulses, and how far bodies turn."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +53,7 @@ def checkpoints(
         return Checkpoints()
     carry = jax.eval_shape(stepper.init, model, state)
     kept = sum(int(np.prod(leaf.shape)) * leaf.dtype.itemsize for leaf in jax.tree.leaves(carry))
-    impulses = _rows(model) * carry.state.position.dtype.itemsize
+    impulses = (_rows(model) + 3 * len(model.topology.bodies)) * carry.state.position.dtype.itemsize
     steps = records * every
     if steps * (kept + impulses) <= memory:
         return Checkpoints()

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.problem import Problem
@@ -67,8 +68,12 @@ NEGLIGIBLE = 1e-6
 
 
 def _mean(late: Array, total: Array, otherwise: float) -> Array:
-    """late / total between 0 and 1; ``otherwise`` where the total is negligible."""
-    least = NEGLIGIBLE**2
+    """late / total between 0 and 1; ``otherwise`` where the total is negligible.
+
+    All three are taken in units of the largest, so that no square leaves the range of float32.
+    """
+    unit = lax.stop_gradient(jnp.maximum(jnp.abs(total), NEGLIGIBLE))
+    late, total, least = late / unit, total / unit, (NEGLIGIBLE / unit) ** 2
     return jnp.clip((late * total + otherwise * least) / (total * total + least), 0.0, 1.0)
 
 

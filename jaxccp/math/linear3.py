@@ -34,7 +34,11 @@ def inverse(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b 3 3"]:
 
 @jitted
 def inverse_root(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b 3 3"]:
-    """A matrix K with K Kᵀ = a⁻¹ for a symmetric positive definite ``a`` (K = C⁻ᵀ, a = C Cᵀ)."""
+    """A matrix K with K Kᵀ = a⁻¹ for a symmetric positive definite ``a`` (K = C⁻ᵀ, a = C Cᵀ), whose
+    entries may have any magnitude: as in :func:`inverse`, they are first
+    divided by the largest."""
+    size = jnp.max(jnp.abs(lax.stop_gradient(a)), axis=(-2, -1), keepdims=True)
+    a = a / size
     c00 = jnp.sqrt(a[..., 0, 0])
     c10, c20 = a[..., 1, 0] / c00, a[..., 2, 0] / c00
     c11 = jnp.sqrt(a[..., 1, 1] - c10 * c10)
@@ -45,7 +49,7 @@ def inverse_root(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b 3 3"]:
     k02 = (c10 * c21 * k11 - c20) * k00 * k22
     o = jnp.zeros_like(c00)
     rows = [[k00, k01, k02], [o, k11, k12], [o, o, k22]]
-    return jnp.stack([jnp.stack(row, axis=-1) for row in rows], axis=-2)
+    return jnp.stack([jnp.stack(row, axis=-1) for row in rows], axis=-2) / jnp.sqrt(size)
 
 
 @jitted

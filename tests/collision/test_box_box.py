@@ -136,3 +136,19 @@ def test_stack_in_float32_keeps_its_points_and_normals():
         assert near.sum() == 4
         np.testing.assert_allclose(np.asarray(m.normal)[near, 2], 1, atol=1e-4)
         np.testing.assert_allclose(np.asarray(m.distance)[near], shift[2], atol=1e-5)
+
+
+def test_which_box_is_called_first_does_not_matter() -> None:
+    """Points of nearly parallel faces, of either order, to rounding."""
+    rng = np.random.default_rng(2)
+    for way in np.eye(3):
+        tilts = Rotation.from_rotvec(3e-3 * rng.normal(size=(20, 3)))
+        shifts = 0.2 * way + 0.02 * rng.normal(size=(20, 3)) * (1 - way)
+        for tilt, shift in zip(tilts.as_matrix(), shifts, strict=True):
+            a, b = geometry((0, 0, 0), CUBE), geometry(shift, CUBE, 0, tilt)
+            one, other = touching(a, b, 0.02), touching(b, a, 0.02)
+            order, back = (np.lexsort(np.round(x[1], 6).T) for x in (one, other))
+            assert len(order) == len(back)
+            np.testing.assert_allclose(one[0][order], other[0][back], atol=1e-13)
+            np.testing.assert_allclose(one[1][order], other[1][back], atol=1e-13)
+            np.testing.assert_allclose(one[2][order], -other[2][back], atol=1e-13)

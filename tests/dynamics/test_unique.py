@@ -15,6 +15,7 @@ from jaxccp.scene import ModelBuilder
 
 H, STEPS, MU = 2e-3, 40, 0.3
 HALF = (0.1, 0.12, 0.05)
+STRICT = EulerImplicitLinearized(H, "ccp", "auto", Stop(atol=1e-12, max_iterations=20_000))
 
 
 def sliding_box(far: bool = False) -> tuple[Model, State]:
@@ -162,3 +163,25 @@ def test_touching_cradle(restitution: float, after: tuple[int, int, int]) -> Non
     state = replace(state, velocity=state.velocity.at[1, 0].set(1.0))
     final, _ = rollout(model, state, replace(stepper(), unique=False), 1)
     np.testing.assert_allclose(3 * final.velocity[1:, 0], after, atol=1e-7)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("restitution", [0.0, 0.5])
+def test_the_order_of_boxes_that_land_on_each_other_does_not_matter(restitution: float) -> None:
+    """Three of them, level, which meet at several faces at once."""
+    surface = Material(friction=0.4, restitution=restitution)
+    falls = (((0, 0, 0.05), (0, 0, 0)), ((0.03, 0.02, 0.17), (0.3, 0, -1)))
+    falls = (*falls, ((-0.02, 0.01, 0.29), (0, 0.2, -1.5)))
+    run = jax.jit(lambda model, state: rollout(model, state, STRICT, 30)[0])
+    ends = []
+    for order in ([0, 1, 2], [2, 0, 1]):
+        builder = ModelBuilder()
+        builder.add_shape(0, Plane(), material=surface)
+        for box in order:
+            place, velocity = falls[box]
+            mass = 1.0 + 0.5 * box
+            builder.add_solid(Box(HALF), mass, surface, position=place, velocity=velocity)
+        end = run(*builder.build(max_contacts=24))
+        motion = jnp.concatenate([end.position, end.velocity, end.angular_velocity], axis=1)
+        ends.append(np.asarray(motion)[1:][np.argsort(order)])
+    np.testing.assert_allclose(*ends, atol=1e-9)

@@ -7,8 +7,9 @@ import pytest
 
 from jaxccp.math import linear3
 
-INERTIAS = (1e-18, 1e-13, 1e-8, 1.0, 2.6e6, 1e10)
-"""From a grain of 1e-9 kg and 0.1 mm to 1e6 kg and 100 m [kg m²]."""
+INERTIAS = (1e-28, 1e-18, 1e-13, 1e-8, 1.0, 2.6e6, 1e10)
+"""From a speck of 1e-16 kg and 1 µm, by a grain of 1e-9 kg and 0.1 mm, to 1e6 kg and
+100 m [kg m²]."""
 
 
 def matrices(count: int = 20) -> np.ndarray:
