@@ -31,7 +31,12 @@ if tuple(map(int, version("jaxlib").split(".")[:2])) < (0, 11):
     # Divided among threads, programs take a tenth more, and of test_pairs the derivatives of a
     # capsule and a box are wrong in two of 4000 numbers; divided and optimised they are not.
     ours = "--xla_cpu_use_fusion_emitters=false --xla_cpu_parallel_codegen_split_count=1"
-    os.environ["XLA_FLAGS"] = f"{ours} {flags}"
+    # Passes over the program take longer than machine code; without these it takes a tenth less.
+    passes = (
+        "while-loop-invariant-code-motion,while-loop-constant-sinking,tree_reduction_rewriter,"
+        "reshape-mover,simplify-conditional,zero_sized_hlo_elimination"
+    )
+    os.environ["XLA_FLAGS"] = f"{ours} --xla_disable_hlo_passes={passes} {flags}"
 
 # Traced programs are millions of long-lived objects: looking for cycles among them takes minutes.
 gc.set_threshold(100_000, 50, 100)
