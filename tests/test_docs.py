@@ -64,7 +64,9 @@ def test_named_files_and_names_exist(page: Path) -> None:
     for path in PATH.findall(text):
         assert PLACEHOLDER in path or (ROOT / path).exists(), f"{page.name} names {path}"
     for name in DOTTED.findall(text):
-        resolve_name(name)
+        # A module may be the adapter of a package that is not there for this Python.
+        if not (ROOT / name.replace(".", "/")).with_suffix(".py").exists():
+            resolve_name(name)
 
 
 def test_readme_shows_the_example() -> None:
