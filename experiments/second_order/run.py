@@ -4,7 +4,6 @@ results.md and pictures."""
 
 import json
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 import jax
@@ -14,21 +13,23 @@ import numpy as np
 from jax import lax
 
 from experiments.drift.run import four_bar
+from experiments.second_order.any_scheme import with_numbers
 from experiments.second_order.mechanisms import (
     Mechanism,
     flexible_pendulum,
     heavy_top,
     slider_crank,
 )
-from jaxccp import ModelBuilder, Prismatic, Stop, forward_kinematics, joint_motion
+from jaxccp import ModelBuilder, Prismatic, forward_kinematics, joint_motion
 from jaxccp.dynamics import HHT, GeneralisedAlpha, Newmark, Trapezoidal
-from jaxccp.dynamics.steppers.alpha import AlphaScheme, Coefficients
+from jaxccp.dynamics.steppers.alpha import Coefficients
 
 matplotlib.use("Agg")
 
 from matplotlib import pyplot as plt
 
 HERE = Path(__file__).parent
+TOLERANCE = 1e-12
 SCHEMES = {
     "hht, α = −0.2": HHT(),
     "trapezoidal": Trapezoidal(),
@@ -37,31 +38,13 @@ SCHEMES = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class AnyScheme(AlphaScheme):
-    """The schemes, with coefficients and step length that are numbers of one program."""
-
-    given: Coefficients | None = None
-
-    @property
-    def coefficients(self) -> Coefficients:
-        assert self.given is not None
-        return self.given
-
-
-def with_numbers(h: jax.Array, coefficients: Coefficients) -> AnyScheme:
-    stepper = AnyScheme(law="ncp", stop=Stop(1e-12), given=coefficients)
-    object.__setattr__(stepper, "h", h)
-    return stepper
-
-
 def orders(mechanism: Mechanism, panel) -> list[str]:
     """Rows of the table: errors at the shortest step and orders between the last two."""
     model, state = mechanism.model, mechanism.state
 
     @jax.jit
     def run(h, steps, coefficients):
-        stepper = with_numbers(h, coefficients)
+        stepper = with_numbers(h, coefficients, TOLERANCE)
 
         def step(_, now):
             carry, report = stepper.advance(model, now[0])
@@ -129,7 +112,7 @@ def damping() -> list[str]:
 
     @jax.jit
     def run(h, coefficients):
-        stepper = with_numbers(h, coefficients)
+        stepper = with_numbers(h, coefficients, TOLERANCE)
 
         def step(carry, _):
             carry, _report = stepper.advance(model, carry)

@@ -1,7 +1,6 @@
 """Steppers of second and fourth order: smooth motion, impacts, rest, sliding, loops."""
 
 from copy import copy
-from dataclasses import dataclass
 from functools import cache
 
 import jax
@@ -11,6 +10,7 @@ import pytest
 from jax import lax
 from scipy.integrate import solve_ivp
 
+from experiments.second_order.any_scheme import with_numbers
 from jaxccp import (
     Box,
     Cable,
@@ -23,12 +23,11 @@ from jaxccp import (
     Sphere,
     Spherical,
     State,
-    Stop,
     forward_kinematics,
     joint_motion,
 )
 from jaxccp.dynamics import STEPPERS, AdaptiveStatus, rollout_adaptive
-from jaxccp.dynamics.steppers.alpha import AlphaScheme, Coefficients
+from jaxccp.dynamics.steppers.alpha import Coefficients
 from jaxccp.dynamics.steppers.generalised_alpha import GeneralisedAlpha
 from jaxccp.dynamics.steppers.hht import HHT
 from jaxccp.dynamics.steppers.newmark import Newmark, Trapezoidal
@@ -38,24 +37,7 @@ from tests.families.chain import Chain
 G = 9.81
 SCHEMES = {"hht": HHT(), "newmark": Newmark(), "trapezoidal": Trapezoidal()}
 SCHEMES |= {"generalised-alpha": GeneralisedAlpha()}
-
-
-@dataclass(frozen=True, eq=False)
-class AnyScheme(AlphaScheme):
-    """The schemes, with coefficients that are numbers of one program."""
-
-    given: Coefficients | None = None
-
-    @property
-    def coefficients(self) -> Coefficients:
-        assert self.given is not None
-        return self.given
-
-
-def with_numbers(h: jax.Array, coefficients: Coefficients) -> AnyScheme:
-    stepper = AnyScheme(law="ncp", stop=Stop(1e-11), given=coefficients)
-    object.__setattr__(stepper, "h", h)
-    return stepper
+TOLERANCE = 1e-11
 
 
 # Smooth motion
@@ -180,7 +162,7 @@ def toys_at(state: State) -> dict[str, np.ndarray]:
 def implicit(h: jax.Array, steps: jax.Array, coefficients: Coefficients):
     """State, worst status and most Newton iterations of a step after so many."""
     model, state = toys()
-    stepper = with_numbers(h, coefficients)
+    stepper = with_numbers(h, coefficients, TOLERANCE)
 
     def step(_: int, now: tuple) -> tuple:
         carry, report = stepper.advance(model, now[0])
@@ -282,7 +264,7 @@ def slope() -> tuple[Model, State]:
 def on_slope(h: jax.Array, steps: jax.Array, coefficients: Coefficients):
     """State, worst status, and the least height of any body over the slope [m]."""
     model, state = slope()
-    stepper = with_numbers(h, coefficients)
+    stepper = with_numbers(h, coefficients, TOLERANCE)
     high = jnp.array([0.1, 0.01, 0.05, 0.1])
 
     def step(_: int, now: tuple) -> tuple:
@@ -342,7 +324,7 @@ def test_contact_is_of_second_order(name: str) -> None:
 def four_bar(h: jax.Array, steps: jax.Array, coefficients: Coefficients):
     """Angle of the first bar, worst status, and the worst error of any joint and of its rate."""
     model, state = linkage()
-    stepper = with_numbers(h, coefficients)
+    stepper = with_numbers(h, coefficients, TOLERANCE)
     pairs = model.topology.linkage.bodies[model.topology.linkage.bilateral[0]]
 
     def step(_: int, now: tuple) -> tuple:

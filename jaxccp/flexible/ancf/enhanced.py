@@ -19,9 +19,9 @@ COMPONENTS = ("xx", "yy", "zz", "yz", "xz", "xy")
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class EnhancedLaw(StrainLaw):
-    """Of a whole element, y being its k vector coordinates: ½ sᵀ Ĉ s of Green's strains s by the
-    cube's coordinates at some places. Ĉ interpolates what is assumed and has the enhanced strains
-    where the energy is least."""
+    """The energy of a whole element is ½ sᵀ Ĉ s, y being its k vector coordinates and s Green's
+    strains by the cube's coordinates at some places. Ĉ interpolates what is assumed and has the
+    enhanced strains where the energy is least."""
 
     moduli: Float[Array, "s s"]
     retardation: Float[Array, ""]
@@ -56,7 +56,7 @@ class EnhancedLaw(StrainLaw):
 
 
 def products_of(slope: Float[Array, "*p 3 c"]) -> Float[Array, "*p 6"]:
-    """Of the gradients along the three axes with one another."""
+    """Return the products of the gradients along the three axes with one another."""
     return jnp.einsum("...ic,...ic->...i", slope[..., PAIRS[:, 0], :], slope[..., PAIRS[:, 1], :])
 
 
