@@ -1,4 +1,4 @@
-"""The last impulse of every contact, found again by what touches: warm starts of the next solve."""
+"""The impulse of every contact, found again by what touches: warm starts of the next solve."""
 
 from dataclasses import dataclass, replace
 
@@ -16,11 +16,20 @@ FEW = 500
 """Contacts, up to which comparing all with all is faster than sorting them: at 368 it takes 94 µs
 and sorting 148 µs, at 1000 820 µs and 450 µs (one core, float32)."""
 
+SHARE, CHANGE = 0.1, 0.5
+"""The next solve starts from a mean over the last steps, of which the last one has this share.
+
+What error a solve leaves in the velocities the next one takes back, by an impulse that is off by as
+much the other way. So at rest impulses scatter about the lasting one, and the mean is nearer to it
+than the last of them: ten boxes at rest take 2.4 iterations of APGD a step for 16.4 (float32, to
+1e-4 m/s). An impulse that differs from the mean by more than the second number, as a fraction of
+itself, is no scatter: the contact landed, opened or took a blow, and the mean starts anew."""
+
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class WarmStart:
-    """Impulses of the last step, to start the next solve from; no part of the mechanics."""
+    """Means of the last steps' impulses, to start the next solve from; no part of the mechanics."""
 
     shapes: Int[Array, "c 2"]
     """First and second shape of each contact, -1 where there was none."""
@@ -51,7 +60,7 @@ def empty_warm_start(topology: Topology, dtype: jnp.dtype) -> WarmStart:
 
 
 def recall(warm_start: WarmStart, contacts: Contacts) -> Float[Array, "c w"]:
-    """Last step's world impulse of each contact, and its angular impulse where contacts roll; zero
+    """The mean world impulse of each contact, and its angular impulse where contacts roll; zero
     for a contact that is new. A contact is the same one if its shapes and its feature are."""
     return recalled(warm_start.shapes, warm_start.feature, warm_start.impulse, contacts)
 
@@ -82,13 +91,21 @@ def remember(
     """The memory for the next step, of the size of the last one's ``warm_start``, from this step's
     impulses, those of contacts in the world. Guesses are not differentiated, nor is it."""
     live = contacts.live
+    mean = _mean(recall(warm_start, contacts), impulse)
     found = WarmStart(
         jnp.where(live[:, None], contacts.shapes, -1),
         jnp.where(live, contacts.feature, -1),
-        jnp.where(live[:, None], impulse, 0.0),
-        scalars,
+        jnp.where(live[:, None], mean, 0.0),
+        _mean(warm_start.scalars[:, None], scalars[:, None])[:, 0],
     )
     return resized(lax.stop_gradient(found), len(warm_start.feature))
+
+
+def _mean(before: Float[Array, "k w"], last: Float[Array, "k w"]) -> Float[Array, "k w"]:
+    """The mean with the impulses of one more step; these alone where they have changed."""
+    change = last - before
+    square, most = (jnp.sum(x[:, :3] ** 2, axis=1, keepdims=True) for x in (change, CHANGE * last))
+    return jnp.where(square <= most, before + SHARE * change, last)
 
 
 def resized(warm_start: WarmStart, count: int) -> WarmStart:
