@@ -12,7 +12,6 @@ from jaxccp.ccp import Stop
 from jaxccp.collision.contact_cache import (
     FEW,
     PER_SHAPE,
-    SHARE,
     WarmStart,
     empty_warm_start,
     recall,
@@ -68,9 +67,14 @@ def test_every_contact_finds_its_own(count: int) -> None:
     old, new = rows[:count], rows[count // 2 :][random.permutation(len(rows) - count // 2)]
     impulse = random.normal(size=(len(old), 3))
     known = dict(zip(map(tuple, old.tolist()), impulse, strict=True))
-    scalars = jnp.zeros(0)
+    none = jnp.zeros(0)
     warm_start = WarmStart(
-        jnp.asarray(old[:, :2]), jnp.asarray(old[:, 2]), jnp.asarray(impulse), scalars
+        shapes=jnp.asarray(old[:, :2]),
+        feature=jnp.asarray(old[:, 2]),
+        impulse=jnp.asarray(impulse),
+        steps=jnp.ones(len(old)),
+        scalars=none,
+        scalar_steps=none,
     )
     live = random.uniform(size=len(new)) < 0.8
     contacts = replace(
@@ -123,7 +127,7 @@ def test_impulses_that_scatter_are_averaged_and_others_taken_as_they_are() -> No
     first = remember(empty, contacts, jnp.ones((len(live), 3)), jnp.zeros(0))
     scale = np.where(np.arange(len(live)) % 2, 1.4, 3.0)[:, None]  # scatters; took a blow
     second = remember(first, contacts, jnp.asarray(scale * np.ones(3)), jnp.zeros(0))
-    expected = np.where(scale == 3.0, 3.0, 1 + SHARE * 0.4) * np.ones(3)
+    expected = np.where(scale == 3.0, 3.0, 1 + 2 / 3 * 0.4) * np.ones(3)
     np.testing.assert_allclose(recall(second, contacts)[live], expected[live], rtol=1e-12)
     opened = remember(second, contacts, jnp.zeros((len(live), 3)), jnp.zeros(0))
     assert not np.asarray(recall(opened, contacts)).any()
