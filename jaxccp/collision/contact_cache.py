@@ -1,4 +1,4 @@
-"""The last impulse of every contact, found again by what touches: warm starts of the next solve."""
+"""The impulse of every contact, found again by what touches: warm starts of the next solve."""
 
 from dataclasses import dataclass, replace
 
@@ -16,11 +16,21 @@ FEW = 500
 """Contacts, up to which comparing all with all is faster than sorting them: at 368 it takes 94 µs
 and sorting 148 µs, at 1000 820 µs and 450 µs (one core, float32)."""
 
+LEAST, CHANGE = 0.1, 0.5
+"""The next solve starts from a mean over the last steps, in which the last one has this share.
+
+What error a solve leaves in the velocities the next one takes back, by an impulse that is off by as
+much the other way. So at rest impulses scatter about the lasting one, and the mean is nearer to it
+than the last of them: ten boxes at rest take 2.3 iterations of APGD a step for 16.4 (float32, to
+1e-4 m/s). To begin with the share is larger, 2 / (n + 2) after n steps, since the first solves are
+the worst. An impulse that differs from the mean by more than the second number, as a fraction of
+itself, is no scatter: the contact landed, opened or took a blow, and the mean begins anew."""
+
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class WarmStart:
-    """Impulses of the last step, to start the next solve from; no part of the mechanics."""
+    """Means of the last steps' impulses, to start the next solve from; no part of the mechanics."""
 
     shapes: Int[Array, "c 2"]
     """First and second shape of each contact, -1 where there was none."""
@@ -29,8 +39,11 @@ class WarmStart:
     impulse: Float[Array, "c w"]
     """In world coordinates [N·s], so that a change of tangent frame does not matter; with
     spinning and rolling friction the angular impulse follows [N·m·s]."""
+    steps: Float[Array, " c"]
+    """That the mean is of."""
     scalars: Float[Array, " s"]
     """Of the scalar rows: joints and what acts along their axes."""
+    scalar_steps: Float[Array, " s"]
 
 
 def cache_size(topology: Topology) -> int:
@@ -46,12 +59,14 @@ def empty_warm_start(topology: Topology, dtype: jnp.dtype) -> WarmStart:
         jnp.full((count, 2), -1, jnp.int32),
         jnp.full(count, -1, jnp.int32),
         jnp.zeros((count, 6 if topology.rolls else 3), dtype),
+        jnp.zeros(count, dtype),
+        jnp.zeros(topology.linkage.rows, dtype),
         jnp.zeros(topology.linkage.rows, dtype),
     )
 
 
 def recall(warm_start: WarmStart, contacts: Contacts) -> Float[Array, "c w"]:
-    """Last step's world impulse of each contact, and its angular impulse where contacts roll; zero
+    """The mean world impulse of each contact, and its angular impulse where contacts roll; zero
     for a contact that is new. A contact is the same one if its shapes and its feature are."""
     return recalled(warm_start.shapes, warm_start.feature, warm_start.impulse, contacts)
 
@@ -82,34 +97,55 @@ def remember(
     """The memory for the next step, of the size of the last one's ``warm_start``, from this step's
     impulses, those of contacts in the world. Guesses are not differentiated, nor is it."""
     live = contacts.live
+    known = jnp.concatenate([warm_start.impulse, warm_start.steps[:, None]], axis=1)
+    known = recalled(warm_start.shapes, warm_start.feature, known, contacts)
+    mean, steps = _mean(known[:, :-1], known[:, -1], impulse)
+    scalar, scalar_steps = _mean(
+        warm_start.scalars[:, None], warm_start.scalar_steps, scalars[:, None]
+    )
     found = WarmStart(
         jnp.where(live[:, None], contacts.shapes, -1),
         jnp.where(live, contacts.feature, -1),
-        jnp.where(live[:, None], impulse, 0.0),
-        scalars,
+        jnp.where(live[:, None], mean, 0.0),
+        steps,
+        scalar[:, 0],
+        scalar_steps,
     )
     return resized(lax.stop_gradient(found), len(warm_start.feature))
+
+
+def _mean(
+    before: Float[Array, "k w"], steps: Float[Array, " k"], last: Float[Array, "k w"]
+) -> tuple[Float[Array, "k w"], Float[Array, " k"]]:
+    """The means with the impulses of one more step, and of how many steps they are."""
+    change = last - before
+    scatter, most = (jnp.sum(x[:, :3] ** 2, axis=1) for x in (change, CHANGE * last))
+    steps = jnp.where(scatter <= most, steps, 0.0)
+    share = jnp.maximum(2 / (steps + 2), LEAST)
+    return before + share[:, None] * change, steps + 1
 
 
 def resized(warm_start: WarmStart, count: int) -> WarmStart:
     """Return the warm start with room for ``count`` contacts; if there are more, it keeps the
     strongest."""
     more = count - len(warm_start.feature)
-    contacts = (warm_start.shapes, warm_start.feature, warm_start.impulse)
+    fields = "shapes", "feature", "impulse", "steps"
+    contacts = {name: getattr(warm_start, name) for name in fields}
     if more < 0:
         live = warm_start.feature >= 0
         strength = jnp.where(live, jnp.sum(warm_start.impulse[:, :3] ** 2, axis=1), -1.0)
         kept = lax.top_k(lax.stop_gradient(strength), count)[1]
         contacts = jax.tree.map(lambda leaf: leaf[kept], contacts)
     elif more > 0:
-        shapes, feature, impulse = contacts
-        contacts = (
-            jnp.pad(shapes, ((0, more), (0, 0)), constant_values=-1),
-            jnp.pad(feature, (0, more), constant_values=-1),
-            jnp.pad(impulse, ((0, more), (0, 0))),
-        )
-    shapes, feature, impulse = contacts
-    return replace(warm_start, shapes=shapes, feature=feature, impulse=impulse)
+        contacts = {
+            name: jnp.pad(
+                leaf,
+                ((0, more), *((0, 0),) * (leaf.ndim - 1)),
+                constant_values=-1 if name in ("shapes", "feature") else 0,
+            )
+            for name, leaf in contacts.items()
+        }
+    return replace(warm_start, **contacts)
 
 
 def _compared(then: Int[Array, "m 3"], now: Int[Array, "c 3"]) -> tuple[Array, Array]:
