@@ -39,6 +39,8 @@ class Mechanism:
     steps: tuple[int, ...]
     seen: Callable[[State, StepReport], Seen]
     exact: Seen
+    first_order: int = 1
+    """How many times as many steps schemes of first order take."""
 
 
 def exact(slopes: Callable, start: np.ndarray, span: float) -> np.ndarray:
@@ -84,7 +86,7 @@ def heavy_top() -> Mechanism:
         found = {"position": state.position[top], "velocity": state.velocity[top]}
         return {**found, "multiplier": report.reactions[0, :3]}
 
-    return Mechanism("heavy top", model, state, span, (500, 1000, 2000, 4000), seen, known)
+    return Mechanism("heavy top", model, state, span, (500, 1000, 2000, 4000), seen, known, 32)
 
 
 def flexible_pendulum() -> Mechanism:

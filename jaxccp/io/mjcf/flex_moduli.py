@@ -46,10 +46,7 @@ def fitted_moduli(source: Source, flex: Flex, family: NodalFamily) -> tuple[floa
             f"differ by {rest:.3g} N: take out what else acts on its nodes"
         )
     least = max(lam, 0.0)
-    if flex.dimension == 2:
-        poisson = least / (least + 2 * mu)
-    else:
-        poisson = least / (2 * (least + mu))
+    poisson = least / (least + 2 * mu) if flex.dimension == 2 else least / (2 * (least + mu))
     return float(2 * mu * (1 + poisson)), float(poisson)
 
 
@@ -80,11 +77,11 @@ def _by_constant(
     volume = np.asarray(points.weights, float)[:, 0]
     if isinstance(family.elements, Membrane):
         volume = volume * float(family.elements.thickness)
-    y = np.einsum("emk,ekc->emc", slopes, (flex.position + shift)[flex.element])
+    y = np.einsum("emk,ekc->emc", slopes, (flex.position + shift)[family.layout.rows])
     strain = 0.5 * (np.einsum("emc,enc->emn", y, y) - np.eye(flex.dimension))
     trace = np.trace(strain, axis1=1, axis2=2)[:, None, None] * np.eye(flex.dimension)
     found = np.zeros((2, *shift.shape))
     for whole, stress in zip(found, (2 * strain, trace), strict=True):
         force = -np.einsum("e,emk,emn,enc->ekc", volume, slopes, stress, y)
-        np.add.at(whole, flex.element, force)
+        np.add.at(whole, family.layout.rows, force)
     return found

@@ -124,8 +124,6 @@ def _moving(source: Source, index: int, nodes: Bool[np.ndarray, " nb"]) -> Refus
         if acts:
             what = " and ".join(name.split("_")[1] for name in acts)
             return f"{where}, whose joints have {what}", "give its elements damping instead"
-    if np.all(m.body_weldid[m.flex_vertbodyid[start : start + m.flex_vertnum[index]]] == 0):
-        return "all of its nodes are fixed", "make it a geom of type mesh"
     return None
 
 

@@ -21,7 +21,8 @@ def read_fluid(
     m = source.m
     if not (m.opt.density or m.opt.viscosity):
         return None
-    for geom in np.flatnonzero(np.reshape(m.geom_fluid, (m.ngeom, -1))[:, 0]):
+    numbers = np.ravel(m.geom_fluid)
+    for geom in np.flatnonzero(numbers[:: max(len(numbers) // max(m.ngeom, 1), 1)]):
         report.ignore(
             source.label("geom", int(geom)),
             "fluid forces on ellipsoids are not supported",

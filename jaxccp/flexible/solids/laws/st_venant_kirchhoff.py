@@ -33,6 +33,13 @@ class StVenantKirchhoff(Hyperelastic):
 
         return jax.jacfwd(stress)(y)
 
+    def viscosity(self, y: Float[Array, "3 3"]) -> Float[Array, "3 3 3 3"]:
+        """That of the stress C (E + α Ė), at any strain."""
+        slope = jax.jacfwd(self._strain)(y)
+        trace = jnp.einsum("iimc->mc", slope)
+        shear = 2.0 * self.mu * jnp.einsum("ijmc,ijnd->mcnd", slope, slope)
+        return self.retardation * (shear + self.lam * jnp.einsum("mc,nd->mcnd", trace, trace))
+
     @staticmethod
     def _strain(y: Float[Array, "3 3"]) -> Float[Array, "3 3"]:
         return 0.5 * (y @ y.T - jnp.eye(3, dtype=y.dtype))
