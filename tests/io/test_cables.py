@@ -71,9 +71,10 @@ def test_forces_are_mujocos_to_second_order_in_the_bend(cable):
     assert differences[1] < 0.02 * differences[0]
 
 
-def test_rest_of_a_cantilever_is_mujocos(cable):
+def test_rest_of_a_cantilever_is_mujocos(write):
     """In our state of rest nothing acts along MuJoCo's joints, which bend in one plane."""
-    loaded, m = cable
+    path = write()
+    loaded, m = load(path), mujoco.MjModel.from_xml_path(str(path))
     state = jax.jit(lambda: equilibrium(loaded.model, loaded.state, tolerance=1e-12).state)()
     data = mujoco.MjData(m)
     data.qpos[:] = loaded.layout.coordinates(loaded.model, state)[0]
@@ -83,6 +84,7 @@ def test_rest_of_a_cantilever_is_mujocos(cable):
     np.testing.assert_allclose(data.qfrc_passive, data.qfrc_bias, atol=1e-9 * weight)
 
 
+@pytest.mark.long
 def test_derivatives_of_the_sag_by_stiffness(write):
     loaded = load(write())
     last = loaded.model.topology.body("cB_last")
