@@ -129,8 +129,14 @@ def membrane(
         raise ValueError(f"{what}: Poisson's ratio must be above −1 and below 1, not {poisson!r}")
     if not (np.isfinite(damping) and damping >= 0):
         raise ValueError(f"{what}: damping [s] must not be negative, but is {damping!r}")
-    numbers = (jnp.asarray(x, float) for x in (corner, young, poisson, thickness, damping))
-    elements = Membrane(*numbers, divided(what, triangles, mass))
+    elements = Membrane(
+        rest=jnp.asarray(corner, float),
+        young=jnp.asarray(young, float),
+        poisson=jnp.asarray(poisson, float),
+        thickness=jnp.asarray(thickness, float),
+        retardation=jnp.asarray(damping, float),
+        mass=divided(what, triangles, mass),
+    )
     position = jnp.asarray(nodes, float)
     still = jnp.zeros_like(position)
     skin = triangles[:, [0, 1, 2, 2]]

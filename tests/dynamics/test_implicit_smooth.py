@@ -2,6 +2,7 @@
 derivatives of differences."""
 
 from dataclasses import replace
+from typing import cast
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +23,7 @@ from jaxccp import (
     box_of_tetrahedra,
     rollout,
 )
+from jaxccp.dynamics.steppers.settings import SmoothStepping
 
 G, K, YOUNG, RADIUS = 9.81, 1e6, 1e8, 0.1
 H = 1e-2
@@ -38,7 +40,7 @@ def surface(normal: str, friction: float = 0.5) -> Material:
 
 def balls(normal: str, count: int = 1, slope: float = 0.0, **more):
     """On top of each other, the lowest 5 cm above a plane."""
-    gravity = G * np.array([np.sin(slope), 0.0, -np.cos(slope)])
+    gravity = [G * np.sin(slope), 0.0, -G * np.cos(slope)]
     builder = ModelBuilder(gravity=gravity, smooth_laws=SmoothLaws(normal))
     material = surface(normal)
     builder.add_shape(0, Plane(), material=material)
@@ -55,7 +57,7 @@ def depth(normal: str, weight: float, radius: float) -> float:
     return (weight / (4 / 3 * YOUNG / (2 * (1 - 0.3**2)) * np.sqrt(radius))) ** (2 / 3)
 
 
-def run(model, state, steps: int, mode: str = "implicit", h: float = H):
+def run(model, state, steps: int, mode: SmoothStepping = "implicit", h: float = H):
     stepper = EulerImplicitLinearized(h, smooth_contact=mode, stop=Stop(1e-10))
     return jax.jit(lambda state: rollout(model, state, stepper, steps))(state)
 
@@ -87,7 +89,7 @@ def test_balls_on_balls_are_coupled():
 def test_friction_holds_and_slides():
     """On a slope of 0.3 a ball that cannot turn stays; one of 0.7 goes by (tan − μ) g cos t."""
     for slope in (0.3, 0.7):
-        gravity = G * np.array([np.sin(slope), 0.0, -np.cos(slope)])
+        gravity = [G * np.sin(slope), 0.0, -G * np.cos(slope)]
         builder = ModelBuilder(gravity=gravity, smooth_laws=SmoothLaws("hooke"))
         material = surface("hooke")
         builder.add_shape(0, Plane(), material=material)
@@ -170,7 +172,7 @@ def test_models_without_smooth_contact_run_the_same_program():
 
 def test_what_cannot_be_implicit_is_refused():
     with pytest.raises(ValueError, match="smooth_contact must be"):
-        EulerImplicitLinearized(H, smooth_contact="both")
+        EulerImplicitLinearized(H, smooth_contact=cast("SmoothStepping", "both"))
     with pytest.raises(ValueError, match='needs coordinates="reduced"'):
         EulerImplicitLinearized(H, smooth_contact="implicit", coordinates="maximal")
     model, state = balls("hooke", 20)

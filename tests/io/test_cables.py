@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -46,7 +47,7 @@ def write(tmp_path: Path):
 
 
 @pytest.fixture(params=SECTIONS)
-def cable(request, write) -> tuple[Loaded, "mujoco.MjModel"]:
+def cable(request, write) -> tuple[Loaded, Any]:
     path = write(**SECTIONS[request.param])
     return load(path), mujoco.MjModel.from_xml_path(str(path))
 

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -45,7 +46,7 @@ def write(tmp_path: Path) -> Write:
 
 
 @pytest.fixture
-def three(write) -> tuple[Loaded, "mujoco.MjModel"]:
+def three(write) -> tuple[Loaded, Any]:
     """A solid with one end held, a ball that the file has between, a sheet and a line."""
     path = write(world(SOLID.format(FACE) + BALL + SHEET.format("") + LINE.format("")))
     return load(path), mujoco.MjModel.from_xml_path(str(path))
@@ -105,14 +106,20 @@ HUNG = {
 
 
 @pytest.fixture(params=HUNG)
-def hung(request, write) -> tuple[Loaded, "mujoco.MjModel"]:
+def hung(request, write) -> tuple[Loaded, Any]:
     path = write(HUNG[request.param])
     return load(path), mujoco.MjModel.from_xml_path(str(path))
 
 
+def body(loaded: Loaded) -> Any:
+    """The only flexible body."""
+    (family,) = loaded.model.families
+    return family
+
+
 def sagging(loaded: Loaded, **numbers) -> State:
     """The state of rest with other numbers of the elements."""
-    (family,) = loaded.model.families
+    family = body(loaded)
     family = replace(family, elements=replace(family.elements, **numbers))
     model = replace(loaded.model, families=(family,))
     return equilibrium(model, loaded.state, tolerance=1e-12).state
@@ -136,7 +143,7 @@ def test_rest_is_mujocos(hung):
 
 def test_derivatives_of_rest_are_those_of_differences(write):
     loaded = load(write(HUNG["solid"]))
-    (family,) = loaded.model.families
+    family = body(loaded)
     young, damping = family.elements.young, family.elements.retardation
 
     @jax.jit

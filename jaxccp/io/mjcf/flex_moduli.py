@@ -80,8 +80,10 @@ def _by_constant(
     y = np.einsum("emk,ekc->emc", slopes, (flex.position + shift)[family.layout.rows])
     strain = 0.5 * (np.einsum("emc,enc->emn", y, y) - np.eye(flex.dimension))
     trace = np.trace(strain, axis1=1, axis2=2)[:, None, None] * np.eye(flex.dimension)
-    found = np.zeros((2, *shift.shape))
-    for whole, stress in zip(found, (2 * strain, trace), strict=True):
+    found = []
+    for stress in (2 * strain, trace):
+        whole = np.zeros(shift.shape)
         force = -np.einsum("e,emk,emn,enc->ekc", volume, slopes, stress, y)
         np.add.at(whole, family.layout.rows, force)
-    return found
+        found.append(whole)
+    return np.stack(found)
