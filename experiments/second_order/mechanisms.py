@@ -41,6 +41,8 @@ class Mechanism:
     exact: Seen
     first_order: int = 1
     """How many times as many steps schemes of first order take."""
+    tolerance: float = 1e-12
+    """Of each step's equations [m/s]."""
 
 
 def exact(slopes: Callable, start: np.ndarray, span: float) -> np.ndarray:
@@ -127,7 +129,8 @@ def slider_crank() -> Mechanism:
     # As a stiff rod moves whose other end stands still.
     down = jnp.array([1.0, -1 / length, 0.5, -1 / length, 0.0, -1 / length])
     rate = jnp.zeros((6, 3)).at[:, 2].set(-spin * crank * down)
-    nodes = builder.add_family(replace(rod, velocity=rate), "rod")
+    rod = replace(rod, velocity=rate)
+    nodes = builder.add_family(rod, "rod")
     block = builder.add_body(slider, (1e-3,) * 3, (crank + length, 0, 0), name="slider")
     builder.add_joint(Prismatic((1, 0, 0)), 0, block, (crank + length, 0, 0), name="guide")
     builder.add_joint(Spherical(), arm, nodes[0], (crank, 0, 0))
@@ -172,4 +175,5 @@ def slider_crank() -> Mechanism:
         rates = (joint_motion(model, state).rate[at], state.families[0].v[6:9])
         return {"position": jnp.concatenate(found), "velocity": jnp.concatenate(rates)}
 
-    return Mechanism("slider-crank", model, state, span, (100, 200, 400), seen, known)
+    steps = 100, 200, 400
+    return Mechanism("slider-crank", model, state, span, steps, seen, known, tolerance=1e-10)

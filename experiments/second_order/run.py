@@ -46,7 +46,7 @@ def orders(mechanism: Mechanism, panel) -> list[str]:
 
     @jax.jit
     def run(h, steps, coefficients):
-        stepper = with_numbers(h, coefficients, TOLERANCE)
+        stepper = with_numbers(h, coefficients, mechanism.tolerance)
 
         def step(_, now):
             carry, report = stepper.advance(model, now[0])
