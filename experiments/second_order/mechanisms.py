@@ -119,7 +119,7 @@ def flexible_pendulum() -> Mechanism:
 
 def slider_crank() -> Mechanism:
     """A crank turns a slider through a rod of two ANCF elements, pinned to both."""
-    crank, length, spin, span = 0.15, 0.4, 30.0, 0.1
+    crank, length, spin, span = 0.15, 0.4, 30.0, 0.05
     inertia, slider, radius = 0.002, 0.3, 0.006
     builder = ModelBuilder(gravity=(0, 0, -G))
     arm = builder.add_body(0.2, (inertia,) * 3, (0, 0, 0), name="crank")
@@ -175,5 +175,5 @@ def slider_crank() -> Mechanism:
         rates = (joint_motion(model, state).rate[at], state.families[0].v[6:9])
         return {"position": jnp.concatenate(found), "velocity": jnp.concatenate(rates)}
 
-    steps = 100, 200, 400
+    steps = 200, 400, 800
     return Mechanism("slider-crank", model, state, span, steps, seen, known, tolerance=1e-10)
