@@ -1,7 +1,6 @@
 """Flexible bodies of model files: forces, rest and motion are MuJoCo's; what does not fit is
 refused by name."""
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 
 from jaxccp import EulerImplicitLinearized, State, Stop, equilibrium, rollout
-from jaxccp.io import UnsupportedError, load
+from jaxccp.io import load
 from jaxccp.io.mjcf import Loaded
 
 mujoco = pytest.importorskip("mujoco")
@@ -198,76 +197,3 @@ def test_a_block_lands_on_its_nodes_and_stays(write):
     touching = loaded.model.topology.pairs
     assert sum(len(group.first) for group in touching) == 12
     np.testing.assert_allclose(loaded.model.shapes.friction, [0.3, *12 * [0.7]])
-
-
-def test_a_node_can_be_connected_to_a_body(write):
-    tied = '<equality><connect body1="ball" body2="jelly_0" anchor="-.15 -.1 -.1"/></equality>'
-    ball = BALL.replace('size="0.1"', 'size="0.02" contype="0" conaffinity="0"')
-    loaded = load(write(world(ball + SOLID.format(""), after=tied)))
-    joint = loaded.model.topology.linkage.bodies
-    names = loaded.model.topology.bodies
-    assert [[names[body] for body in pair] for pair in joint.tolist()] == [["ball", "jelly.0"]]
-    welded = tied.replace("connect", "weld")
-    with pytest.raises(UnsupportedError, match=r"'jelly_0'.* a node, which does not turn; connect"):
-        load(write(world(ball + SOLID.format(""), after=welded)))
-
-
-REFUSED = {
-    "rigid": (
-        SOLID.replace("flexcomp", 'flexcomp rigid="true"', 1).replace(
-            '</flexcomp rigid="true"', "</flexcomp"
-        ),
-        "'jelly': it is rigid; make it a geom",
-    ),
-    "interpolated": (
-        SOLID.replace('dim="3"', 'dim="3" dof="trilinear"'),
-        "'jelly': .*interpolated",
-    ),
-    "radial": (SOLID.replace('dim="3"', 'dim="3" dof="radial"'), "'jelly': node 1 is on .*slide"),
-    "carried": (
-        f'<body name="cart"><joint type="slide"/><geom size=".1"/>{SOLID}</body>',
-        "'jelly': node 0 is on body 'jelly_0'.*pin nodes to what is fixed",
-    ),
-    "turned": (
-        f'<body name="stand" quat="1 1 0 0">{SOLID}</body>',
-        "'jelly': node 0 .*axes are not the world's; turn the flexcomp",
-    ),
-    "inelastic": (
-        SOLID.replace("<elasticity", "<!--").replace('damping="0.01"/>', "-->"),
-        "no elasticity",
-    ),
-    "bending": (SHEET.replace("stretch", "both"), "'cloth': sheets that resist bending"),
-    "only bending": (SHEET.replace("stretch", "bend"), "'cloth': .*; give it elastic2d=.stretch"),
-    "slack": (LINE.replace('stiffness="300"', ""), "'rope': its edges have no stiffness"),
-    "rigid edges": (
-        re.sub("<elasticity.*?/>", '<edge equality="true"/>', SHEET, flags=re.DOTALL),
-        "type flex are not supported",
-    ),
-    "all pinned": (LINE.replace("{}", '<pin id="0 1 2 3 4 5"/>'), "'rope': it is rigid"),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_does_not_fit_is_refused_by_name(write, case):
-    text, said = REFUSED[case]
-    path = write(world(text.format("") + BALL))
-    with pytest.raises(UnsupportedError, match=said):
-        load(path)
-    left = load(path, allow_unsupported=True)
-    assert not left.model.families and any("flex" in line for line in left.ignored)
-
-
-def test_sensors_do_not_count_masses_of_flexible_bodies(write):
-    sensor = (
-        '<sensor><subtreecom body="world"/><framepos objtype="body" objname="jelly_0"/></sensor>'
-    )
-    loaded = load(write(world(SOLID.format("") + BALL, after=sensor)))
-    assert len(loaded.sensors.unread) == 1 and "flexible" in loaded.sensors.unread[0]
-    shown = loaded.sensors.values(loaded.model, loaded.state)
-    np.testing.assert_allclose(next(iter(shown.values())), [-0.15, -0.1, 1.9], atol=1e-14)
-
-
-def test_the_fluid_is_told_not_to_act(write):
-    path = write(world(SOLID.format(""), '<option density="1.2" viscosity="0"/>'))
-    with pytest.raises(UnsupportedError, match="fluid: it does not resist flexible bodies"):
-        load(path)

@@ -76,7 +76,10 @@ class _Finder:
         linkage = self.model.topology.linkage
         match KINDS[kind].about:
             case "axis":
-                return Sensor(kind, self.axes.names[m.jnt_dofadr[target]], bounds=bounds)
+                name = self.axes.names[m.jnt_dofadr[target]]
+                if not name:
+                    raise Unread("slides of nodes of flexible bodies are not read")
+                return Sensor(kind, name, bounds=bounds)
             case "ball":
                 axis = linkage.axis(self.axes.names[m.jnt_dofadr[target]])
                 return Sensor(kind, linkage.joints[linkage.owner[axis]], bounds=bounds)
