@@ -189,6 +189,14 @@ def contact_velocity(
     return slide + turn[:, 1] - turn[:, 0]
 
 
+def rows_on_bodies(jacobian: tuple[Array, Array]) -> Float[Array, "c 2 w 6"]:
+    """Rows of contacts on the twists of their two bodies, which move against each other."""
+    linear, angular = jacobian
+    sign = jnp.asarray([-1.0, 1.0], linear.dtype)[:, None, None]
+    both = jnp.concatenate([jnp.broadcast_to(linear[:, None], angular.shape), angular], axis=-1)
+    return sign * both
+
+
 def whiten_contacts(
     root: InverseRoot, contacts: Contacts, jacobian: tuple[Array, Array]
 ) -> Float[Array, "c w 12"]:

@@ -94,7 +94,7 @@ def equilibrium(
     found = lax.while_loop(going, lambda now: _searched(fixed, now, limit), search)
     found = lax.stop_gradient(found)
     # One more step, at whose start nothing but the forces depends on the model.
-    last = _step(fixed, model, found.state, jnp.asarray(LONGEST, dtype))
+    last = _step(fixed, model, found.state, jnp.asarray(LONGEST, dtype), tangent=True)
     usable = jnp.all(jnp.isfinite(last))
     rest = at_rest.moved(model, found.state, jnp.where(usable, last, 0.0))
     return Equilibrium(rest, found.status, found.step, found.iterations)
@@ -123,15 +123,17 @@ def _norm(model: Model, state: State) -> Float[Array, ""]:
     return jnp.sqrt(sum(jnp.sum(part**2) for part in at_rest.forces(model, state)))
 
 
-def _step(model: Model, forced: Model, state: State, h: Float[Array, ""]) -> Float[Array, " nv"]:
+def _step(
+    model: Model, forced: Model, state: State, h: Float[Array, ""], tangent: bool = False
+) -> Float[Array, " nv"]:
     """Δ of a step of time h under the forces of ``forced``; NaN where M + h² K of the trees is not
-    positive definite."""
+    positive definite. ``tangent``: with the families' own K, not one that keeps steps stable."""
     tree, *others = at_rest.forces(forced, state)
     parts = [tree]
     if len(tree):
         matrix = at_rest.tree_mass(model, state) / h**2 + at_rest.tree_stiffness(model, state)
         parts = [jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(matrix), True), tree)]
     for family, here, force in zip(model.families, state.families, others, strict=True):
-        root = family.root(here.q, h)
+        root = (family.tangent_root if tangent else family.root)(here.q, h)
         parts.append(h**2 * root.velocities(root.whiten(force)))
     return jnp.concatenate(parts)

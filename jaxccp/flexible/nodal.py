@@ -109,8 +109,16 @@ class NodalFamily(Family):
     def root(self, q: Float[Array, " nv"], h: Array | float) -> BandRoot:
         return BandRoot.of_tiles(self._tiles(self._definite(q, h)), len(self.layout.free))
 
+    def tangent_root(self, q: Float[Array, " nv"], h: Array | float) -> BandRoot:
+        parts = self._tangent(q, h)
+        return BandRoot.of_tiles(self._tiles(parts), len(self.layout.free))
+
     def _definite(self, q: Float[Array, " nv"], h: Array | float) -> Float[Array, "e k 3 k 3"]:
         """The elements' parts of M̂, of which Cholesky's factors are numbers."""
+        return self._tangent(q, h)
+
+    def _tangent(self, q: Float[Array, " nv"], h: Array | float) -> Float[Array, "e k 3 k 3"]:
+        """These with the elements' own K, or with the convex one where there are no factors."""
         parts = self._implicit(q, h, "stiffness")
         tiles = self._tiles(jax.lax.stop_gradient(parts))
         root = BandRoot.of_tiles(tiles, len(self.layout.free))

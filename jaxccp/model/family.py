@@ -152,3 +152,8 @@ class Family:
     def root(self, q: Float[Array, " nq"], h: Array | float) -> MassRoot:
         """L of M̂. To be overridden where the dense matrix is too large."""
         return MassRoot.of(self.mass_matrix(q, h))
+
+    def tangent_root(self, q: Float[Array, " nq"], h: Array | float) -> MassRoot:
+        """L of M̂ with K = −∂f/∂q itself where :meth:`root` has another in its place, and where that
+        is positive definite, as at stable rest: derivatives of rest are of it."""
+        return self.root(q, h)

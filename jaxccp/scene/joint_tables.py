@@ -1,7 +1,7 @@
 """The tables of joints and actuators, from those that were added to a builder."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import jax.numpy as jnp
 import numpy as np
@@ -133,8 +133,12 @@ def _freedoms(spec: JointSpec) -> list[_Freedom]:
     """The axes of a joint, three of them for a ball."""
     parts: list[tuple[Axis, np.ndarray]] = []
     for axis in spec.joint.axes:
-        directions = np.eye(3) if axis.motion == "ball" else [axis.direction]
-        parts += [(axis, direction) for direction in directions]
+        if isinstance(axis, Ball):
+            own = axis.stiffnesses or 3 * (axis.stiffness,)
+            alike = [replace(axis, stiffness=k, stiffnesses=None) for k in own]
+            parts += list(zip(alike, np.eye(3), strict=True))
+        else:
+            parts.append((axis, axis.direction))
     single = len(parts) == 1
     return [
         _Freedom(spec.name if single else f"{spec.name}.{i}", axis, direction)

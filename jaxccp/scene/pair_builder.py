@@ -32,7 +32,11 @@ class PairBuilder:
 
         Groups, masks and excluded bodies have no effect then.
         """
-        self._chosen = {self._shape_pair("collide_only", pair) for pair in pairs}
+        names = [spec.name for spec in self._shapes]
+        self._chosen = {
+            frozenset(index("collide_only", "shape", names, shape) for shape in pair)
+            for pair in pairs
+        }
 
     def set_pair_friction(
         self,

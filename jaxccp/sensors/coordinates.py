@@ -15,6 +15,7 @@ from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.model.tree import spanning_tree
+from jaxccp.sensors.nodal_coordinates import of_nodes, with_nodes
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,6 +38,9 @@ class Places(ByContent):
     """Place in ``act`` of each activation."""
     captured: np.ndarray
     """Fixed bodies that motion capture places."""
+    nodes: np.ndarray
+    """Family, coordinate, rate and number among the family's velocities of nodes [4 n]; a
+    coordinate is 0 where the node starts."""
 
 
 @jax.tree_util.register_dataclass
@@ -74,6 +78,7 @@ class Coordinates:
             velocity=state.velocity.at[body].set(qvel[run(speed, 3)] + jnp.cross(spin, arm)),
             angular_velocity=state.angular_velocity.at[body].set(spin),
         )
+        started = with_nodes(model, started, places.nodes, qpos, qvel)
         if not model.topology.linkage.joints:
             return started
         coordinate, rate = (
@@ -107,6 +112,7 @@ class Coordinates:
         qvel = qvel.at[run(speed, 3)].set(state.velocity[body] - jnp.cross(spin, arm))
         back = quaternion.conjugate(facing)
         qvel = qvel.at[run(speed + 3, 3)].set(quaternion.rotate(back, spin))
+        qpos, qvel = of_nodes(model, state, places.nodes, qpos, qvel)
         if not model.topology.linkage.joints:
             return qpos, qvel
         motion = joint_motion(model, state)
@@ -119,7 +125,7 @@ class Coordinates:
         return qpos, qvel.at[run(speed, 3)].set(motion.rate[run(axis, 3)])
 
     def acceleration(self, state: State, acceleration: Acceleration) -> Float[Array, " nv"]:
-        """``qacc`` of accelerations at a state."""
+        """``qacc`` of accelerations at a state; 0 of nodes of flexible bodies."""
         places = self.places
         qacc = jnp.zeros(places.nv, state.position.dtype)
         _, speed, body = places.free
@@ -230,7 +236,7 @@ def coordinates(model: Model, joints: int | None = None) -> Coordinates:
         jnp.zeros((len(free), 3), dtype),
         Places(
             *(nq, nv, len(actuators), _table(single), _table(ball), _table(free), actuators),
-            *(active, activations, np.zeros(0, np.int32)),
+            *(active, activations, np.zeros(0, np.int32), np.zeros((4, 0), np.int32)),
         ),
     )
 

@@ -11,7 +11,7 @@ from jaxccp.ccp.cones import Cones
 from jaxccp.ccp.operators import SumDelassus, WhitenedDelassus
 from jaxccp.ccp.problem import Problem
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.contact_rows import ContactUnits, contact_terms
+from jaxccp.dynamics.contact_rows import ContactUnits, contact_terms, rows_on_bodies
 from jaxccp.dynamics.forces import total_force
 from jaxccp.dynamics.impact import Action
 from jaxccp.dynamics.outcome import Outcome
@@ -26,10 +26,10 @@ from jaxccp.dynamics.reduced.velocities import Velocities
 from jaxccp.dynamics.reduced.velocity_rows import (
     coordinate_rates,
     row_parts,
-    rows_on_bodies,
 )
 from jaxccp.dynamics.rows import acting_rows, scalar_rows
 from jaxccp.dynamics.rows.row import Rows, Step
+from jaxccp.dynamics.smooth import Resistance
 from jaxccp.model.family import FrameMap
 from jaxccp.model.kinematics import JointMotion
 from jaxccp.model.model import Model, Topology
@@ -152,6 +152,7 @@ def assemble(
     force: Float[Array, "nb 6"] | None,
     motion: JointMotion,
     control: Float[Array, " nm"] | None,
+    resistance: Resistance | None = None,
 ) -> ReducedSystem:
     """The problem of one step of length ``h`` [s] with applied forces and torques (world).
 
@@ -160,6 +161,9 @@ def assemble(
     to the new orientations; they go with M_b J_b v + ½ h g_b, the middle of this step, g being the
     rate at which curves change them. That is a leapfrog on positions, to second order the one of
     SHAKE (Ryckaert, Ciccotti & Berendsen, J. Comput. Phys. 23, 1977).
+
+    With ``resistance`` of smooth contacts, whose forces are in ``force``, M̂ has their h R + h² K,
+    and is one dense matrix of trees and families.
     """
     topology = model.topology
     linkage, dofs = topology.linkage, topology.dofs
@@ -182,8 +186,13 @@ def assemble(
     along = compliant.jacobian[:, 0]
     stiff = along / compliant.compliance[:, None]
     matrix = effective_mass(moving, state, mass, compliant)
-    velocities = velocities.rooted(model, state, matrix, h)
     push = velocities.pull(momentum) - compliant.bias @ stiff
+    more = None
+    if resistance is not None:
+        felt = velocities.along(resistance.rows, resistance.bodies)
+        push = push + jnp.einsum("cw,cwv->v", resistance.pull, felt)
+        more = jnp.einsum("cwv,cw,cwu->vu", felt, resistance.slope, felt)
+    velocities = velocities.rooted(model, state, matrix, h, more)
     push = push + velocities.momenta(model, state, h)
     # At the rates of before, which are those that contacts allow; what that leaves cancels.
     rate = jnp.concatenate([state.twist[dofs.roots].reshape(-1), step.turning[dofs.axes]])

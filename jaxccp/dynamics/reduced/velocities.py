@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.scipy.linalg import block_diag
 from jaxtyping import Array, Float
 
 from jaxccp.model.family import FrameMap, MassRoot
@@ -21,7 +22,7 @@ class Velocities:
     maps: tuple[FrameMap, ...]
     """The columns of J."""
     roots: tuple[MassRoot, ...] = ()
-    """The blocks of L."""
+    """The blocks of L, or one for all where contacts couple them."""
 
     @staticmethod
     def of(model: Model, state: State, trees: FrameMap) -> "Velocities":
@@ -35,10 +36,19 @@ class Velocities:
         return Velocities((trees, *maps))
 
     def rooted(
-        self, model: Model, state: State, matrix: Float[Array, "n n"], h: Array | float
+        self,
+        model: Model,
+        state: State,
+        matrix: Float[Array, "n n"],
+        h: Array | float,
+        more: Float[Array, "nv nv"] | None = None,
     ) -> "Velocities":
-        """Return them with L, by the mass matrix of the trees and those of the families."""
+        """Return them with L, by the mass matrix of the trees and those of the families, and by
+        what couples them and is added to these, if anything does."""
         pairs = zip(model.families, state.families, strict=True)
+        if more is not None:
+            blocks = [matrix, *(family.mass_matrix(here.q, h) for family, here in pairs)]
+            return replace(self, roots=(MassRoot.of(block_diag(*blocks) + more),))
         roots = [family.root(here.q, h) for family, here in pairs]
         return replace(self, roots=(MassRoot.of(matrix), *roots))
 
@@ -72,11 +82,15 @@ class Velocities:
 
     def whiten(self, rows: Float[Array, "*n nv"]) -> Float[Array, "*n nv"]:
         """Rows times L; Lᵀ p of momenta p."""
+        if len(self.roots) == 1:
+            return self.roots[0].whiten(rows)
         parts = zip(self.roots, self.split(rows), strict=True)
         return joined([root.whiten(own) for root, own in parts])
 
     def unwhiten(self, whitened: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """L w."""
+        if len(self.roots) == 1:
+            return self.roots[0].velocities(whitened)
         parts = zip(self.roots, self.split(whitened), strict=True)
         return joined([root.velocities(own) for root, own in parts])
 

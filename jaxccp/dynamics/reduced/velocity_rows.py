@@ -5,6 +5,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.collision.detect import Contacts
+from jaxccp.dynamics.contact_rows import rows_on_bodies
 from jaxccp.dynamics.reduced.velocities import Velocities
 from jaxccp.model.kinematics import JointMotion
 from jaxccp.model.model import Model, Topology
@@ -15,14 +16,6 @@ def rows_of_contacts(
 ) -> Float[Array, "c w nv"]:
     """Rows of contacts on the velocities of trees and families."""
     return velocities.along(rows_on_bodies(jacobian), contacts.bodies)
-
-
-def rows_on_bodies(jacobian: tuple[Array, Array]) -> Float[Array, "c 2 w 6"]:
-    """Rows of contacts on the twists of their two bodies, which move against each other."""
-    linear, angular = jacobian
-    sign = jnp.asarray([-1.0, 1.0], linear.dtype)[:, None, None]
-    both = jnp.concatenate([jnp.broadcast_to(linear[:, None], angular.shape), angular], axis=-1)
-    return sign * both
 
 
 def row_parts(topology: Topology) -> tuple[np.ndarray, np.ndarray]:

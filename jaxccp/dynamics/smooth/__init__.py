@@ -1,16 +1,19 @@
 """Penalty forces of smooth contacts."""
 
-from jaxccp.dynamics.smooth.force import SmoothForces, smooth_contacts, smooth_forces
+from jaxccp.dynamics.smooth.force import SmoothForces, at_end, smooth_contacts, smooth_forces
 from jaxccp.dynamics.smooth.memory import (
     SmoothMemory,
     empty_memory,
     resized_memory,
     smooth_capacity,
 )
+from jaxccp.dynamics.smooth.resistance import Resistance
 
 __all__ = [
+    "Resistance",
     "SmoothForces",
     "SmoothMemory",
+    "at_end",
     "empty_memory",
     "resized_memory",
     "smooth_capacity",

@@ -19,7 +19,7 @@ from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reaction import contact_wrenches, tendon_forces
 from jaxccp.dynamics.reduced import ReducedSystem
 from jaxccp.dynamics.rows.row import rates
-from jaxccp.dynamics.smooth import SmoothForces, smooth_contacts, smooth_forces
+from jaxccp.dynamics.smooth import SmoothForces, at_end, smooth_contacts, smooth_forces
 from jaxccp.dynamics.step_report import StepReport, report
 from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry, Settings
 from jaxccp.model.activation import later
@@ -44,7 +44,8 @@ class Assembled:
     """None where there are no joints."""
     system: MaximalSystem | ReducedSystem
     smooth: SmoothForces | None
-    """Of smooth contacts, which act as applied forces; None where there are none."""
+    """Of smooth contacts at the start of the step, which act as applied forces; None where there
+    are none."""
     control: Float[Array, " nm"] | None
 
 
@@ -66,11 +67,12 @@ def assembled(
     smooth = None
     if model.topology.smooth is not None:
         touching = smooth_contacts(model, state)
-        smooth = smooth_forces(model, state, touching, carry.smooth, h)
+        smooth = smooth_forces(model, state, touching, carry.smooth, h, settings.softens(model))
         force = smooth.wrenches if force is None else force + smooth.wrenches
     if settings.reduces(model):
         motion = tree_motion(model, state)
-        system = reduced.assemble(model, state, contacts, h, force, motion, control)
+        resistance = None if smooth is None else smooth.resistance
+        system = reduced.assemble(model, state, contacts, h, force, motion, control, resistance)
     else:
         motion = joint_motion(model, state) if model.topology.linkage.linked else None
         eliminate = settings.eliminate
@@ -135,8 +137,13 @@ def reported(
     model, state, contacts, system = step.model, step.state, step.contacts, step.system
     h = system.h
     pushed = contact_wrenches(state, contacts, system.action.lever, outcome.contacts, h)
+    smooth = step.smooth
     if isinstance(system, ReducedSystem):
-        acting = reduced.reactions(model, state, system, outcome, pushed)
+        push = pushed
+        if smooth is not None and smooth.resistance is not None:
+            before, smooth = smooth.wrenches, at_end(model, state, smooth, outcome.twist, h)
+            push = pushed + smooth.wrenches - before
+        acting = reduced.reactions(model, state, system, outcome, push)
     else:
         acting = maximal.reactions(model, state, system, outcome, pushed)
     along = tendon_forces(model, state, step.motion, outcome.scalars, h)
@@ -144,11 +151,9 @@ def reported(
     if settings.contact_data:
         tolerance = settings.stop.tolerance(system.problem)
         seen = contact_data(contacts, system, solution, outcome.contacts, settings.law, tolerance)
-        seen = seen if step.smooth is None else smooth_data(seen, step.smooth)
+        seen = seen if smooth is None else smooth_data(seen, smooth)
     statistics, recovery = solution.statistics, system.recovery
-    return report(
-        model, contacts, step.smooth, statistics, recovery, acting, along, pushed, seen, after
-    )
+    return report(model, contacts, smooth, statistics, recovery, acting, along, pushed, seen, after)
 
 
 def trusted(settings: ConeSettings, carry: _Tree, report: StepReport) -> tuple[_Tree, StepReport]:

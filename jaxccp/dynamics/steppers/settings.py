@@ -14,10 +14,11 @@ from jaxccp.ccp.solvers import resolved
 from jaxccp.collision.contact_cache import WarmStart, cache_size, empty_warm_start, resized
 from jaxccp.dynamics import reduced
 from jaxccp.dynamics.smooth import SmoothMemory, empty_memory, resized_memory
-from jaxccp.model.model import Model
+from jaxccp.model.model import DENSE, Model
 from jaxccp.model.state import State
 
 Coordinates = Literal["reduced", "maximal"]
+SmoothStepping = Literal["explicit", "implicit"]
 
 
 @jax.tree_util.register_dataclass
@@ -90,10 +91,27 @@ class Settings(ConeSettings):
     contacts, limits and other rows with bounds to the solver. False: it iterates over all rows, and
     coordinates are maximal."""
 
+    smooth_contact: SmoothStepping = "explicit"
+    """``"explicit"``: forces of smooth contacts are those at the start of a step, which must be
+    short beside an impact. ``"implicit"``: they are linear in the velocities at its end, with their
+    K and R in H = M + h R + h² K: stable at any step, and damped more the longer it is. Coordinates
+    are then reduced, with one dense matrix of all velocities."""
+
     mean_velocity: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.smooth_contact not in get_args(SmoothStepping):
+            raise ValueError(
+                f'smooth_contact must be "explicit" or "implicit", not {self.smooth_contact!r}'
+            )
+        if self.smooth_contact == "implicit" and (
+            self.coordinates != "reduced" or not self.eliminate
+        ):
+            raise ValueError(
+                'smooth_contact="implicit" needs coordinates="reduced" and eliminate=True: take '
+                "these, or explicit contact"
+            )
         if self.coordinates not in get_args(Coordinates):
             raise ValueError(
                 f'coordinates must be "reduced" or "maximal", not {self.coordinates!r}'
@@ -102,7 +120,23 @@ class Settings(ConeSettings):
     def reduces(self, model: Model) -> bool:
         """Whether the velocities are those of the degrees of freedom of trees."""
         wanted = self.coordinates == "reduced" and self.eliminate
-        return wanted and reduced.reducible(model.topology)
+        return wanted and (reduced.reducible(model.topology) or self.softens(model))
+
+    def softens(self, model: Model) -> bool:
+        """Whether steps are implicit in the forces of smooth contacts.
+
+        Raises:
+            ValueError: they are to be, but rigid bodies have more degrees of freedom than one
+                matrix has room for.
+        """
+        if self.smooth_contact == "explicit" or model.topology.smooth is None:
+            return False
+        if model.topology.loose.any() or model.topology.dofs.count > DENSE:
+            raise ValueError(
+                f'smooth_contact="implicit" takes models of up to {DENSE} degrees of freedom of '
+                'rigid bodies: take fewer bodies, or smooth_contact="explicit" and shorter steps'
+            )
+        return True
 
     def init(self, model: Model, state: State | ImpulseCarry) -> ImpulseCarry:
         """What a sequence of steps starts from: the coordinates of the joints are made those that

@@ -43,15 +43,6 @@ def volumes(points: Float[np.ndarray, "n 3"], tetrahedra: Int[np.ndarray, "e 4"]
     return np.linalg.det(edges) / 6.0
 
 
-def lengthwise(points: Float[np.ndarray, "n 3"]) -> Int[np.ndarray, " n"]:
-    """Nodes from end to end, so that elements join near ones: layer by layer in a grid."""
-    spread = points - points.mean(axis=0)
-    _values, axes = np.linalg.eigh(spread.T @ spread)
-    along = spread @ axes
-    # Rounded, so that the nodes of a layer are in one order in all of them.
-    return np.lexsort(np.round(along / np.ptp(along), 9).T)
-
-
 def boundary(what: str, tetrahedra: Int[np.ndarray, "e 4"]) -> Int[np.ndarray, "f 3"]:
     """The triangles of the surface, counter-clockwise seen from outside.
 

@@ -10,8 +10,9 @@ from jaxtyping import Array, Float
 
 from jaxccp.flexible.layout import Layout
 from jaxccp.flexible.nodal import NodalFamily
+from jaxccp.flexible.point_masses import lengthwise
 from jaxccp.flexible.solids.laws import LAWS
-from jaxccp.flexible.solids.mesh import boundary, checked_mesh, lengthwise
+from jaxccp.flexible.solids.mesh import boundary, checked_mesh
 from jaxccp.flexible.solids.tetrahedra import Tetrahedra
 from jaxccp.names import unknown
 

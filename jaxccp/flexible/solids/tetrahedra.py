@@ -24,8 +24,8 @@ class Tetrahedra(Elements):
     """Young's modulus [Pa]."""
     poisson: Float[Array, ""]
     """Poisson's ratio."""
-    density: Float[Array, ""]
-    """Of the reference [kg/m³]."""
+    density: Float[Array, "*corners"]
+    """Of the reference [kg/m³]: one number, or one of each corner of each element [e 4]."""
     retardation: Float[Array, ""]
     """α of Kelvin and Voigt's damping [s]."""
     layout: Layout = field(metadata={"static": True})
@@ -43,7 +43,8 @@ class Tetrahedra(Elements):
     def masses(self) -> Float[Array, "e 4 4"]:
         """A quarter at each node: the mass and its centre are those of the element."""
         _slopes, volume = self._shapes()
-        return (0.25 * self.density * volume)[:, None, None] * jnp.eye(4, dtype=volume.dtype)
+        quarter = 0.25 * self.density * jnp.broadcast_to(volume[:, None], (len(volume), 4))
+        return quarter[:, :, None] * jnp.eye(4, dtype=volume.dtype)
 
     def _shapes(self) -> tuple[Float[Array, "e 3 4"], Float[Array, " e"]]:
         """Slopes of the shape functions along the three directions, and volumes [m³]."""

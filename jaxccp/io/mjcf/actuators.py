@@ -122,7 +122,11 @@ def _along(
     gears = m.actuator_gear[index]
     acting = np.zeros(1, int) if single else np.flatnonzero(gears)
     if not axes.names[dof]:
-        return "a free joint cannot be driven"
+        return (
+            "nodes of flexible bodies cannot be driven"
+            if single
+            else "a free joint cannot be driven"
+        )
     if len(acting) != 1:
         return "a joint of several axes can be driven along one of them only"
     if not single and m.actuator_trntype[index] != int(source.mujoco.mjtTrn.mjTRN_JOINT):

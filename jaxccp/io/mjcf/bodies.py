@@ -11,6 +11,9 @@ from jaxccp.io.mjcf.source import Source
 from jaxccp.scene.builder import ModelBuilder
 from jaxccp.scene.frames import to_matrix, to_quaternion
 
+NOWHERE = -1
+"""Our body where one of the file's is none of ours: a node inside a flexible body."""
+
 
 @dataclass(frozen=True)
 class Frames:
@@ -18,7 +21,7 @@ class Frames:
     them."""
 
     body: Int[np.ndarray, " n"]
-    """Ours, of each of the file's."""
+    """Ours, of each of the file's; ``NOWHERE`` if none."""
     position: Float[np.ndarray, "n 3"]
     """Of the file's frame, from our centre of mass in our axes [m]."""
     rotation: Float[np.ndarray, "n 3 3"]
@@ -42,8 +45,9 @@ class Frames:
         return self.point(body, local), facing
 
 
-def add_bodies(source: Source, builder: ModelBuilder) -> Frames:
-    """Add the bodies where they are at ``qpos0``."""
+def add_bodies(source: Source, builder: ModelBuilder, nodes: Bool[np.ndarray, " n"]) -> Frames:
+    """Add the bodies where they are at ``qpos0``, but for those that are ``nodes`` of flexible
+    bodies: they are ``NOWHERE`` as yet."""
     m, mujoco = source.m, source.mujoco
     top, captured = np.asarray(m.body_weldid), captured_bodies(source)
     if not np.any(~np.isin(top, captured) & (top > 0)):
@@ -58,9 +62,10 @@ def add_bodies(source: Source, builder: ModelBuilder) -> Frames:
             raise InputError(
                 source.path, f"{label}: mass, inertia or place is not finite", "correct it"
             )
-    body = np.zeros(m.nbody, np.int32)
+    body = np.where(nodes, NOWHERE, 0).astype(np.int32)
     position, rotation = np.array(data.xpos), np.array(data.xmat).reshape(-1, 3, 3)
-    for first in np.unique(top[top > 0]):
+    position[nodes], rotation[nodes] = 0.0, np.eye(3)
+    for first in np.unique(top[(top > 0) & ~nodes]):
         parts = np.flatnonzero(top == first)
         if first in captured:
             # Nothing weighs on what does not move: its frame is the file's.

@@ -3,7 +3,7 @@
 import numpy as np
 from jaxtyping import Bool
 
-from jaxccp.io.mjcf.bodies import Frames, inertia_about, subtree
+from jaxccp.io.mjcf.bodies import NOWHERE, Frames, inertia_about, subtree
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model.model import Model
 from jaxccp.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
@@ -48,6 +48,8 @@ class Counted:
         m, body = self.source.m, int(self.source.m.site_bodyid[self.source.m.sensor_objid[sensor]])
         within = subtree(self.source, body)
         ours, top = self.frames.body, int(m.body_weldid[body])
+        if np.any(ours[within] == NOWHERE) or self.model.topology.carried[ours[within]].any():
+            raise Unread("masses of flexible bodies are not counted")
         whole = self._no_bodies()
         whole[ours[within]] = True
         whole &= self.model.topology.free

@@ -1,9 +1,10 @@
 """Equality constraints: joints that close loops."""
 
 import numpy as np
+from jaxtyping import Bool
 
 from jaxccp.io.errors import InputError
-from jaxccp.io.mjcf.bodies import Frames
+from jaxccp.io.mjcf.bodies import NOWHERE, Frames
 from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.joints import Axes
 from jaxccp.io.mjcf.source import Source
@@ -17,10 +18,15 @@ Frame = tuple[np.ndarray, np.ndarray]
 
 
 def add_equalities(
-    source: Source, builder: ModelBuilder, frames: Frames, axes: Axes, report: ImportReport
+    source: Source,
+    builder: ModelBuilder,
+    frames: Frames,
+    axes: Axes,
+    nodes: Bool[np.ndarray, " n"],
+    report: ImportReport,
 ) -> None:
     """Add those that are active from the start; they come after the joints, so that it is they
-    that close the loops."""
+    that close the loops; of ``nodes`` of flexible bodies, those of the surface can be connected."""
     m, types = source.m, source.mujoco.mjtEq
     if source.off("EQUALITY", "CONSTRAINT"):
         return
@@ -45,6 +51,10 @@ def add_equalities(
             report.ignore(label, f"equality constraints of type {name} are not supported")
             continue
         bodies, ends = _ends(source, frames, index, kind == int(types.mjEQ_WELD))
+        refused = _node(frames, nodes, bodies, kind == int(types.mjEQ_WELD))
+        if refused:
+            report.ignore(label, *refused)
+            continue
         moves = [int(m.body_weldid[body]) for body in bodies]
         if moves[0] == moves[1]:
             _still(source, label, ends, kind == int(types.mjEQ_WELD))
@@ -57,6 +67,18 @@ def add_equalities(
             name=_name(source, index),
             collide=True,
         )
+
+
+def _node(
+    frames: Frames, nodes: Bool[np.ndarray, " n"], bodies: tuple[int, int], weld: bool
+) -> tuple[str, str] | None:
+    """Why a node of a flexible body cannot be held so."""
+    for body in bodies:
+        if frames.body[body] == NOWHERE:
+            return f"{frames.labels[body]} is a node inside a body", "hold one of its surface"
+        if nodes[body] and weld:
+            return f"{frames.labels[body]} is a node, which does not turn", "connect it instead"
+    return None
 
 
 def _name(source: Source, index: int) -> str:

@@ -2,6 +2,7 @@
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Bool
 
 from jaxccp.io.mjcf.bodies import Frames
 from jaxccp.io.mjcf.import_report import ImportReport
@@ -12,18 +13,25 @@ LEAST = 1e-15
 """MuJoCo's smallest mass and inertia (mjMINVAL)."""
 
 
-def read_fluid(source: Source, frames: Frames, report: ImportReport) -> Fluid | None:
-    """MuJoCo's inertia model: each body is resisted as the box that has its inertia."""
+def read_fluid(
+    source: Source, frames: Frames, nodes: Bool[np.ndarray, " n"], report: ImportReport
+) -> Fluid | None:
+    """MuJoCo's inertia model: each body is resisted as the box that has its inertia, but for
+    ``nodes`` of flexible bodies."""
     m = source.m
     if not (m.opt.density or m.opt.viscosity):
         return None
-    for geom in np.flatnonzero(np.reshape(m.geom_fluid, (m.ngeom, -1))[:, 0]):
+    numbers = np.ravel(m.geom_fluid)
+    for geom in np.flatnonzero(numbers[:: max(len(numbers) // max(m.ngeom, 1), 1)]):
         report.ignore(
             source.label("geom", int(geom)),
             "fluid forces on ellipsoids are not supported",
             "its body is resisted as a box",
         )
-    parts = np.flatnonzero((np.asarray(m.body_weldid) > 0) & (np.asarray(m.body_mass) > LEAST))
+    if nodes.any():
+        report.ignore("fluid", "it does not resist flexible bodies")
+    massive = np.asarray(m.body_mass) > LEAST
+    parts = np.flatnonzero((np.asarray(m.body_weldid) > 0) & massive & ~nodes)
     poses = [frames.pose(int(part), m.body_ipos[part], m.body_iquat[part]) for part in parts]
     inertia = np.asarray(m.body_inertia)[parts]
     squares = np.maximum(inertia.sum(axis=1, keepdims=True) - 2.0 * inertia, LEAST)

@@ -1,7 +1,6 @@
 """Shapes, and which of them may touch which."""
 
 import re
-from collections.abc import Iterable
 from dataclasses import asdict, replace
 from itertools import combinations
 
@@ -10,11 +9,13 @@ import numpy as np
 from jaxccp.collision.pairs import lookup
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.bodies import Frames
+from jaxccp.io.mjcf.flex_contacts import add_nodes, met_geoms
+from jaxccp.io.mjcf.flex_families import FlexFamily
+from jaxccp.io.mjcf.friction import Friction, acting, combined, differs, surface
 from jaxccp.io.mjcf.hulls import thinned
 from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.softness import softness
 from jaxccp.io.mjcf.source import Source
-from jaxccp.model.material import Material
 from jaxccp.model.shapes import (
     Box,
     Capsule,
@@ -30,21 +31,23 @@ from jaxccp.scene.builder import ModelBuilder
 
 COLUMNS = {"geom_adhesion": "adhesion", "geom_surfacevel": "a moving surface"}
 """What surfaces may have and ours have not, unless it is zero."""
-Friction = tuple[float, float, float]
-"""Coefficients of sliding, spinning [m] and rolling [m]."""
-SAME = 1e-9
-"""Difference of friction coefficients that is none."""
 
 
 def add_geoms(
-    source: Source, builder: ModelBuilder, frames: Frames, soft: bool, report: ImportReport
+    source: Source,
+    builder: ModelBuilder,
+    frames: Frames,
+    flexible: list[FlexFamily],
+    soft: bool,
+    report: ImportReport,
 ) -> dict[int, int]:
-    """Add the geoms, and say which may touch; of meshes and height fields only those that may,
-    since others would only be seen and take room. ``soft``: with compliance. Returns
-    our shape of each geom that has one."""
+    """Add the geoms, and say which may touch each other and the flexible bodies; of meshes and
+    height fields only those that may, since others would only be seen and take room. ``soft``: with
+    compliance. Returns our shape of each geom that has one."""
     pairs = _pairs(source, report)
     softened = softness(source, pairs, report) if soft else {}
-    touching = {geom for pair in pairs for geom in pair}
+    meets = met_geoms(source, flexible)
+    touching = {geom for pair in pairs for geom in pair} | {geom for _, geom in meets}
     shapes: dict[int, int] = {}
     kinds: dict[int, str] = {}
     for geom in range(source.m.ngeom):
@@ -58,12 +61,10 @@ def add_geoms(
         body = int(source.m.geom_bodyid[geom])
         try:
             position, facing = frames.pose(body, source.m.geom_pos[geom], source.m.geom_quat[geom])
-            surface = _surface(source, geom)
+            made = surface(source, ("geom", geom))
             if geom in softened:
-                surface = replace(surface, **asdict(softened[geom]))
-            shapes[geom] = builder.add_shape(
-                int(frames.body[body]), shape, position, facing, surface
-            )
+                made = replace(made, **asdict(softened[geom]))
+            shapes[geom] = builder.add_shape(int(frames.body[body]), shape, position, facing, made)
         except ValueError as error:
             raise InputError(source.path, f"{label}: {_of_file(error)}", "correct it") from None
         kinds[geom] = shape.kind
@@ -80,8 +81,10 @@ def add_geoms(
             report.ignore(source.label("geom", a), what, "exclude the pair")
             continue
         chosen.append((shapes[a], shapes[b]))
-        if np.abs(np.subtract(friction, _larger(source, a, b))).max() > SAME:
+        if differs(source, friction, ("geom", a), ("geom", b)):
             builder.set_pair_friction(shapes[a], shapes[b], *friction)
+    reached = {geom: (shape, kinds[geom]) for geom, shape in shapes.items()}
+    chosen += add_nodes(source, builder, flexible, meets, reached, report)
     builder.collide_only(chosen)
     return shapes
 
@@ -109,7 +112,7 @@ def _pairs(source: Source, report: ImportReport) -> dict[tuple[int, int], Fricti
                     label,
                     f"friction against {source.label('geom', b)} is the same in all directions",
                 )
-            listed[a, b] = _acting(m.pair_dim[pair], (slide, spin, roll))
+            listed[a, b] = acting(m.pair_dim[pair], (slide, spin, roll))
     excluded = {(int(s) >> 16, int(s) & 0xFFFF) for s in m.exclude_signature}
     takes_part = np.flatnonzero(np.asarray(m.geom_contype) | np.asarray(m.geom_conaffinity))
     for a, b in combinations((int(geom) for geom in takes_part), 2):
@@ -119,7 +122,7 @@ def _pairs(source: Source, report: ImportReport) -> dict[tuple[int, int], Fricti
         )
         apart = bodies not in excluded and bodies[::-1] not in excluded
         if meets and apart and _moves(source, a, b) and not _related(source, *bodies):
-            listed.setdefault((a, b), _combined(source, a, b))
+            listed.setdefault((a, b), combined(source, ("geom", a), ("geom", b)))
     return listed
 
 
@@ -138,39 +141,6 @@ def _related(source: Source, a: int, b: int) -> bool:
     tops = m.body_weldid[a], m.body_weldid[b]
     parents = [m.body_weldid[m.body_parentid[top]] for top in tops]
     return bool(all(tops) and (tops[0] == parents[1] or tops[1] == parents[0]))
-
-
-def _combined(source: Source, a: int, b: int) -> Friction:
-    """MuJoCo's coefficients of two geoms: of the one with priority, or the larger ones."""
-    m = source.m
-    priority = m.geom_priority[a] - m.geom_priority[b]
-    if priority:
-        geom = a if priority > 0 else b
-        return _acting(m.geom_condim[geom], m.geom_friction[geom])
-    condim = max(m.geom_condim[a], m.geom_condim[b])
-    return _acting(condim, np.maximum(m.geom_friction[a], m.geom_friction[b]))
-
-
-def _acting(condim: int, friction: Iterable[float]) -> Friction:
-    """Return those of the coefficients (sliding, spinning, rolling) that ``condim`` lets act."""
-    slide, spin, roll = (float(x) for x in friction)
-    return slide if condim > 1 else 0.0, spin if condim > 3 else 0.0, roll if condim > 4 else 0.0
-
-
-def _surface(source: Source, geom: int) -> Material:
-    """Coefficients of a geom; it is up to a pair whether it slides without friction."""
-    _, spin, roll = _acting(source.m.geom_condim[geom], source.m.geom_friction[geom])
-    return Material(float(source.m.geom_friction[geom, 0]), spinning=spin, rolling=roll)
-
-
-def _larger(source: Source, a: int, b: int) -> Friction:
-    """What the surfaces of two geoms make of a pair."""
-    one, other = _surface(source, a), _surface(source, b)
-    return (
-        max(one.friction, other.friction),
-        max(one.spinning, other.spinning),
-        max(one.rolling, other.rolling),
-    )
 
 
 def _approximated(source: Source, geom: int, report: ImportReport) -> None:

@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jaxtyping import Bool
 
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.bodies import Frames
+from jaxccp.io.mjcf.cables import Springs
 from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model.joints import Axis, Ball, Compound, Hinge, Slide
@@ -36,14 +38,22 @@ class Axes:
     """How many joints of ours they are."""
 
 
-def add_joints(source: Source, builder: ModelBuilder, frames: Frames, report: ImportReport) -> Axes:
-    """Add the joints of all bodies."""
+def add_joints(
+    source: Source,
+    builder: ModelBuilder,
+    frames: Frames,
+    nodes: Bool[np.ndarray, " n"],
+    cables: Springs,
+    report: ImportReport,
+) -> Axes:
+    """Add the joints of all bodies but ``nodes`` of flexible ones; ``cables`` has what bends and
+    twists the balls between the links of cables."""
     m = source.m
     names = [""] * m.nv
     taken: set[str] = set()
     followers = _followers(source)
     _note_unsupported(source, report)
-    for body in np.flatnonzero(m.body_jntnum):
+    for body in np.flatnonzero((np.asarray(m.body_jntnum) > 0) & ~nodes):
         own = np.arange(m.body_jntnum[body]) + m.body_jntadr[body]
         follows = body in followers
         if m.jnt_type[own[0]] == FREE and not (follows or _acts(source, own[0])):
@@ -52,7 +62,7 @@ def add_joints(source: Source, builder: ModelBuilder, frames: Frames, report: Im
         while name in taken:
             name += "+"
         taken.add(name)
-        _add(source, builder, frames, int(body), own, name)
+        _add(source, builder, frames, int(body), own, name, cables)
         width = sum(WIDTH[int(m.jnt_type[joint])] for joint in own)
         start = m.jnt_dofadr[own[0]]
         indexed = [name] if width == 1 else [f"{name}.{i}" for i in range(width)]
@@ -73,13 +83,14 @@ def _add(
     body: int,
     own: np.ndarray,
     name: str,
+    cables: Springs,
 ) -> None:
     """Add the joints of one body as one."""
     m = source.m
     origin, axes = _origin(source, own), []
     for joint in own:
         try:
-            axes += _axes(source, int(joint), origin)
+            axes += _axes(source, int(joint), origin, cables.get(int(joint)))
         except ValueError as error:
             label = source.label("joint", int(joint))
             raise InputError(source.path, f"{label}: {error}", "correct it") from None
@@ -147,15 +158,22 @@ def _origin(source: Source, own: np.ndarray) -> np.ndarray:
     return np.array(source.m.jnt_pos[balls[0]]) if balls else np.zeros(3)
 
 
-def _axes(source: Source, joint: int, origin: np.ndarray) -> list[Axis]:
-    """Axes of one of the file's joints."""
+def _axes(
+    source: Source, joint: int, origin: np.ndarray, springs: tuple[float, float, float] | None
+) -> list[Axis]:
+    """Axes of one of the file's joints; ``springs`` are those of a cable [N m/rad]."""
     m, kind, common = source.m, source.m.jnt_type[joint], _common(source, joint)
     if kind == FREE:
         # The joint's frame is turned as the body is at first; the slides are the world's axes.
         world = to_matrix(m.qpos0[m.jnt_qposadr[joint] + 3 :][:4])
         return [*(Slide(tuple(direction), **common) for direction in world), Ball(**common)]
     if kind == BALL:
-        return [Ball(limits=_ball_limits(source, joint), **common)]
+        limits = _ball_limits(source, joint)
+        if springs is None:
+            return [Ball(limits=limits, **common)]
+        stiffness = common.pop("stiffness")
+        about = tuple(stiffness + own for own in springs)
+        return [Ball(limits=limits, stiffnesses=about, **common)]
     return [_single(source, joint, origin, common)]
 
 

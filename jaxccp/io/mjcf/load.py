@@ -9,7 +9,10 @@ import jax.numpy as jnp
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.actuators import add_actuators
 from jaxccp.io.mjcf.bodies import add_bodies
+from jaxccp.io.mjcf.cables import read_cables
 from jaxccp.io.mjcf.equality_constraints import add_equalities
+from jaxccp.io.mjcf.flex_families import add_flexes
+from jaxccp.io.mjcf.flexes import node_bodies, read_flexes
 from jaxccp.io.mjcf.fluid_boxes import read_fluid
 from jaxccp.io.mjcf.geoms import add_geoms
 from jaxccp.io.mjcf.import_report import ImportReport
@@ -95,16 +98,19 @@ def load(
     gravity = [0.0, 0.0, 0.0] if source.off("GRAVITY") else source.m.opt.gravity
     builder = ModelBuilder(gravity=gravity, combination=Combination(friction="max"))
     try:
-        frames = add_bodies(source, builder)
-        axes = add_joints(source, builder, frames, report)
+        nodes = node_bodies(source)
+        frames = add_bodies(source, builder, nodes)
+        flexible = add_flexes(source, builder, frames, read_flexes(source, report))
+        cables = read_cables(source, report)
+        axes = add_joints(source, builder, frames, nodes, cables, report)
         sensed = sensed_tendons(source)
         tendons = add_tendons(source, builder, frames, axes, sensed, report)
         actuators = add_actuators(source, builder, axes, tendons, report)
-        add_equalities(source, builder, frames, axes, report)
-        shapes = add_geoms(source, builder, frames, softness, report)
+        add_equalities(source, builder, frames, axes, nodes, report)
+        shapes = add_geoms(source, builder, frames, flexible, softness, report)
         add_sites(source, builder, frames)
         note_unsupported(source, report)
-        fluid = read_fluid(source, frames, report)
+        fluid = read_fluid(source, frames, nodes, report)
         report.settle(source.path, allow_unsupported)
         model, state = builder.build_open(max_contacts)
         state, was_open = settled(model, state)
@@ -112,7 +118,7 @@ def load(
             report.approximate(
                 was_open.what, f"{was_open.error:.3g} m or rad open at qpos0; closed in the state"
             )
-        places = layout(source, frames, axes, actuators, model)
+        places = layout(source, frames, axes, actuators, nodes, flexible, model)
         named = Names(frames, axes, tendons, actuators.tolist(), shapes)
         sensing = sensors(source, named, places, model)
     except InputError:

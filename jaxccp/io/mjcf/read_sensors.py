@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from jaxccp.io.mjcf.bodies import Frames, subtree
+from jaxccp.io.mjcf.bodies import NOWHERE, Frames, subtree
 from jaxccp.io.mjcf.counted import Counted, Unread
 from jaxccp.io.mjcf.joints import Axes
 from jaxccp.io.mjcf.source import Source
@@ -76,7 +76,10 @@ class _Finder:
         linkage = self.model.topology.linkage
         match KINDS[kind].about:
             case "axis":
-                return Sensor(kind, self.axes.names[m.jnt_dofadr[target]], bounds=bounds)
+                name = self.axes.names[m.jnt_dofadr[target]]
+                if not name:
+                    raise Unread("slides of nodes of flexible bodies are not read")
+                return Sensor(kind, name, bounds=bounds)
             case "ball":
                 axis = linkage.axis(self.axes.names[m.jnt_dofadr[target]])
                 return Sensor(kind, linkage.joints[linkage.owner[axis]], bounds=bounds)
@@ -136,6 +139,9 @@ class _Finder:
         if not whole or np.any(m.body_mass[within & (welded == 0)]):
             raise Unread("bodies that cannot move by themselves are no subtree of their own")
         group = self.places.body[within & (welded > 0)]
+        carried = self.model.topology.carried[group]
+        if np.any(group == NOWHERE) or np.any(carried):
+            raise Unread("masses of flexible bodies are not counted")
         if not len(group):
             raise Unread("nothing moves in its subtree")
         return group.tolist()
@@ -153,6 +159,8 @@ class _Finder:
         raise Unread("frames of cameras are not read")
 
     def _site(self, body: int, position: np.ndarray, quaternion: np.ndarray) -> Site:
+        if self.places.body[body] == NOWHERE:
+            raise Unread("nodes inside flexible bodies are not seen")
         pose = self.places.pose(body, position, quaternion)
         return Site(int(self.places.body[body]), *pose)
 

@@ -25,6 +25,7 @@ LISTS = {
     "sensor": "sensors",
     "pair": "pairs",
     "key": "keys",
+    "flex": "flexes",
 }
 """Kinds of elements and what the specification calls their lists."""
 TAGS = {"body": ("body",), "joint": ("joint", "freejoint"), "geom": ("geom",), "site": ("site",)}
@@ -95,6 +96,17 @@ class Source:
             kind: {element.id: element for element in getattr(self._spec, attribute)}
             for kind, attribute in LISTS.items()
         }
+
+    def element(self, kind: str, index: int) -> Any:
+        """An element as the file gives it (MuJoCo's ``MjsFlex`` and the like)."""
+        return self._elements[kind][index]
+
+    def plugin(self, instance: int) -> tuple[str, dict[str, str]]:
+        """Name and settings of an instance of a plugin."""
+        for plugin in self._spec.plugins:
+            if plugin.id == instance:
+                return plugin.plugin_name, dict(plugin.config)
+        return "", {}
 
     def name(self, kind: str, index: int) -> str:
         """Name of an element, empty if it has none."""

@@ -128,6 +128,8 @@ def _terms(
         if m.jnt_type[joint] not in (SLIDE, HINGE):
             return "only hinges and slides can be in a tendon"
         name = axes.names[m.jnt_dofadr[joint]]
+        if not name:
+            return "nodes of flexible bodies cannot be in a tendon"
         constant, total = terms.get(name, (0.0, 0.0))
         start = float(m.qpos0[m.jnt_qposadr[joint]])
         terms[name] = (constant + float(factor) * start, total + float(factor))
@@ -146,6 +148,8 @@ def follower(source: Source, axes: Axes, index: int) -> Coupling | str:
     if any(m.jnt_type[joint] not in (SLIDE, HINGE) for joint in joints):
         return "only hinges and slides can be coupled"
     names = [axes.names[m.jnt_dofadr[joint]] for joint in joints]
+    if not all(names):
+        return "nodes of flexible bodies cannot be coupled"
     polynomial = np.array(m.eq_data[index, :5])
     if len(names) == 1:
         return Coupling({names[0]: 1.0}, length=float(polynomial[0]))

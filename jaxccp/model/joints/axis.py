@@ -53,6 +53,7 @@ class Slide(Axis):
     motion = "slide"
 
 
+@dataclass(frozen=True)
 class Ball(Axis):
     """Turns about any axis through the joint's origin: three degrees of freedom.
 
@@ -63,8 +64,22 @@ class Ball(Axis):
 
     motion = "ball"
 
+    stiffnesses: tuple[float, float, float] | None = None
+    """In place of ``stiffness``, that about x, y and z of the second body's joint frame [N m/rad]:
+    the torque there is −k_i φ_i of the rotation vector φ, which is the slope of ½ Σ k_i φ_i² to the
+    second order in φ where the three differ."""
+
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.stiffnesses is not None:
+            own = np.asarray(self.stiffnesses, float)
+            if own.shape != (3,) or not ((own >= 0) & (own < np.inf)).all():
+                raise ValueError(
+                    f"{type(self).__name__}: stiffnesses must be 3 finite numbers ≥ 0 [N m/rad], "
+                    f"not {self.stiffnesses!r}"
+                )
+            if self.stiffness:
+                raise ValueError(f"{type(self).__name__}: give stiffness or stiffnesses, not both")
         if self.limits is not None and self.limits[0] != 0:
             raise ValueError(
                 f"{type(self).__name__}: limits of a ball must be (0, its largest angle), not "

@@ -9,6 +9,9 @@ def stress(name: str, f: np.ndarray, mu: float, lam: float) -> np.ndarray:
     if name == "corotational":
         r, s = polar(f)
         return 2 * mu * (f - r) + lam * np.trace(s - np.eye(3)) * r
+    if name == "st-venant-kirchhoff":
+        strain = 0.5 * (f.T @ f - np.eye(3))
+        return f @ (2 * mu * strain + lam * np.trace(strain) * np.eye(3))
     a, b = 4 / 3 * mu, lam + 5 / 6 * mu
     alpha = 1 + a / b - a / (4 * b)
     cofactor = np.linalg.det(f) * np.linalg.inv(f).T

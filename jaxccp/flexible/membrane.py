@@ -1,0 +1,144 @@
+"""Thin sheets that stretch and shear, and do not resist bending."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.flexible.elements import Elements, Points
+from jaxccp.flexible.law import StrainLaw
+from jaxccp.flexible.nodal import NodalFamily
+from jaxccp.flexible.point_masses import divided, point_layout
+from jaxccp.math import safe
+
+FLAT = 1e-6
+"""Twice an element's area over the square of its longest edge, below which it is a line."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class MembraneLaw(StrainLaw):
+    """The law of y, the slopes along two perpendicular directions of the sheet: ½ εᵀ C ε per area
+    of Green's strains (xx, yy, 2 xy), with C of plane stress times the thickness."""
+
+    moduli: Float[Array, "3 3"]
+    retardation: Float[Array, ""]
+
+    def strain(self, y: Float[Array, "2 3"]) -> Float[Array, "3"]:
+        a, b = y
+        return jnp.stack([0.5 * (a @ a - 1.0), 0.5 * (b @ b - 1.0), a @ b])
+
+    def ratio(self, y: Float[Array, "2 3"]) -> Float[Array, ""]:
+        return safe.norm(jnp.cross(y[0], y[1]))
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Membrane(Elements):
+    """Triangles of constant strain."""
+
+    rest: Float[Array, "e 3 3"]
+    """Its corners where nothing is strained [m]."""
+    young: Float[Array, ""]
+    """Young's modulus [Pa]."""
+    poisson: Float[Array, ""]
+    """Poisson's ratio."""
+    thickness: Float[Array, ""]
+    """[m]"""
+    retardation: Float[Array, ""]
+    """α of Kelvin and Voigt's damping [s]."""
+    mass: Float[Array, "e 3"]
+    """What each has of the masses of its three nodes [kg]."""
+
+    def points(self) -> Points:
+        first, other = (self.rest[:, i] - self.rest[:, 0] for i in (1, 2))
+        normal = jnp.cross(first, other)
+        along = first / safe.norm(first)[:, None]
+        across = jnp.cross(normal, along) / safe.norm(normal)[:, None]
+        # In these axes the corners are (0, 0), (length, 0) and (x, y).
+        length = safe.norm(first)
+        x, y = (jnp.sum(other * axis, axis=1) for axis in (along, across))
+        one, none = jnp.ones_like(length), jnp.zeros_like(length)
+        slopes = jnp.stack(
+            [
+                jnp.stack([-one, one, none]) / length,
+                jnp.stack([x / length - 1, -x / length, one]) / y,
+            ]
+        ).transpose(2, 0, 1)
+        count = len(self.rest)
+        nu = self.poisson
+        plane = self.young * self.thickness / (1 - nu * nu)
+        moduli = jnp.diag(plane * jnp.stack([1 + 0 * nu, 1 + 0 * nu, 0.5 * (1 - nu)]))
+        moduli = moduli.at[[0, 1], [1, 0]].set(plane * nu)
+        law = MembraneLaw(
+            jnp.broadcast_to(moduli, (count, 1, 3, 3)),
+            jnp.broadcast_to(self.retardation, (count, 1)),
+        )
+        return Points(slopes[:, None], 0.5 * safe.norm(normal)[:, None], law)
+
+    def masses(self) -> Float[Array, "e 3 3"]:
+        return jax.vmap(jnp.diag)(self.mass)
+
+
+def membrane(
+    nodes: Float[np.ndarray, "n 3"],
+    triangles: np.ndarray,
+    mass: Float[np.ndarray, " n"],
+    young: float,
+    poisson: float,
+    thickness: float,
+    damping: float = 0.0,
+    held: Iterable[int] = (),
+    what: str = "membrane",
+) -> NodalFamily:
+    """Return a sheet without strain where its nodes are; its frames are the nodes.
+
+    Args:
+        nodes: where they are at time 0, world [m].
+        triangles: the nodes of each element [e 3].
+        mass: of each node [kg].
+        young: Young's modulus [Pa].
+        poisson: Poisson's ratio, above −1 and below 1.
+        thickness: [m]
+        damping: α of Kelvin and Voigt's law [s]: the stress is C (ε + α ε̇).
+        held: nodes that never move.
+        what: what the message of an error begins with.
+
+    Raises:
+        ValueError: for triangles without area, numbers that are not physical and nodes of no
+            element.
+    """
+    nodes, triangles = np.asarray(nodes, float), np.asarray(triangles, np.int32)
+    corner = nodes[triangles]
+    sides = np.linalg.norm(corner - np.roll(corner, 1, axis=1), axis=2).max(axis=1)
+    edges = corner[:, 1:] - corner[:, :1]
+    twice = np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1)
+    flat = np.flatnonzero(~(twice > FLAT * sides**2))
+    if len(flat):
+        raise ValueError(
+            f"{what}: element {flat[0]} (nodes {triangles[flat[0]].tolist()}) has no area: mesh it "
+            "again"
+        )
+    for name, value in (("Young's modulus [Pa]", young), ("thickness [m]", thickness)):
+        if not (np.isfinite(value) and value > 0):
+            raise ValueError(f"{what}: {name} must be positive and finite, not {value!r}")
+    if not -1 < poisson < 1:
+        raise ValueError(f"{what}: Poisson's ratio must be above −1 and below 1, not {poisson!r}")
+    if not (np.isfinite(damping) and damping >= 0):
+        raise ValueError(f"{what}: damping [s] must not be negative, but is {damping!r}")
+    elements = Membrane(
+        rest=jnp.asarray(corner, float),
+        young=jnp.asarray(young, float),
+        poisson=jnp.asarray(poisson, float),
+        thickness=jnp.asarray(thickness, float),
+        retardation=jnp.asarray(damping, float),
+        mass=divided(what, triangles, mass),
+    )
+    position = jnp.asarray(nodes, float)
+    still = jnp.zeros_like(position)
+    skin = triangles[:, [0, 1, 2, 2]]
+    layout = point_layout(nodes, triangles, held, skin)
+    return NodalFamily(elements, position, still, still, layout)

@@ -1,0 +1,45 @@
+"""Saint-Venant and Kirchhoff's elasticity."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.flexible.solids.hyperelastic import Hyperelastic
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class StVenantKirchhoff(Hyperelastic):
+    """Ψ = μ tr E² + λ/2 (tr E)² of Green's strain E = ½ (Fᵀ F − 1): MuJoCo's law of flexes.
+
+    Smooth and finite for every F. It yields where it is pressed to less than 0.58 of its length,
+    and does not tell an inverted element from one that is not: what is inside out stays so.
+    """
+
+    def density(self, y: Float[Array, "3 3"]) -> Float[Array, ""]:
+        strain = self._strain(y)
+        return self.mu * jnp.sum(strain**2) + 0.5 * self.lam * jnp.trace(strain) ** 2
+
+    def stiffness(self, y: Float[Array, "3 3"]) -> Float[Array, "3 3 3 3"]:
+        """Return the stiffness by the stress F S, S = 2 μ E + λ tr(E) 1: one derivative instead of
+        two."""
+        eye = jnp.eye(3, dtype=y.dtype)
+
+        def stress(y: Array) -> Array:
+            strain = self._strain(y)
+            return (2.0 * self.mu * strain + self.lam * jnp.trace(strain) * eye) @ y
+
+        return jax.jacfwd(stress)(y)
+
+    def viscosity(self, y: Float[Array, "3 3"]) -> Float[Array, "3 3 3 3"]:
+        """That of the stress C (E + α Ė), at any strain."""
+        slope = jax.jacfwd(self._strain)(y)
+        trace = jnp.einsum("iimc->mc", slope)
+        shear = 2.0 * self.mu * jnp.einsum("ijmc,ijnd->mcnd", slope, slope)
+        return self.retardation * (shear + self.lam * jnp.einsum("mc,nd->mcnd", trace, trace))
+
+    @staticmethod
+    def _strain(y: Float[Array, "3 3"]) -> Float[Array, "3 3"]:
+        return 0.5 * (y @ y.T - jnp.eye(3, dtype=y.dtype))

@@ -1,0 +1,110 @@
+"""Point masses with springs between them: nets, and chains that neither bend nor twist."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.flexible.elements import Elements, Points
+from jaxccp.flexible.law import StrainLaw
+from jaxccp.flexible.nodal import NodalFamily
+from jaxccp.flexible.point_masses import divided, point_layout
+from jaxccp.math import safe
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class SpringLaw(StrainLaw):
+    """The law of y = (r_x,): ½ k L ε² per length, with ε = |r_x| − 1 and the length L at rest."""
+
+    moduli: Float[Array, "1 1"]
+    """k L [N]."""
+    resistance: Float[Array, "1 1"]
+    """The dashpot's c L [N s]."""
+
+    def strain(self, y: Float[Array, "1 3"]) -> Float[Array, "1"]:
+        return safe.norm(y) - 1.0
+
+    def dissipation(self, y: Float[Array, "1 3"], rate: Float[Array, "1 3"]) -> Float[Array, ""]:
+        _strain, faster = jax.jvp(self.strain, (y,), (rate,))
+        return 0.5 * faster @ self.resistance @ faster
+
+    def viscosity(self, y: Float[Array, "1 3"]) -> Float[Array, "1 3 1 3"]:
+        slope = jax.jacfwd(self.strain)(y)
+        return jnp.einsum("smi,st,tnj->minj", slope, self.resistance, slope)
+
+    def ratio(self, y: Float[Array, "1 3"]) -> Float[Array, ""]:
+        return safe.norm(y)[0]
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Springs(Elements):
+    """Springs and dashpots between two nodes each."""
+
+    length: Float[Array, " e"]
+    """At rest [m]."""
+    rigidity: Float[Array, ""]
+    """Stiffness k of each [N/m]."""
+    resistance: Float[Array, ""]
+    """Coefficient c of each dashpot [N s/m]."""
+    mass: Float[Array, "e 2"]
+    """What each has of the masses of its two nodes [kg]."""
+
+    def points(self) -> Points:
+        count = len(self.length)
+        own = self.length[:, None, None, None]
+        law = SpringLaw(self.rigidity * own, self.resistance * own)
+        slope = jnp.asarray([-1.0, 1.0], own.dtype) / own
+        return Points(slope.reshape(count, 1, 1, 2), self.length[:, None], law)
+
+    def masses(self) -> Float[Array, "e 2 2"]:
+        return jax.vmap(jnp.diag)(self.mass)
+
+
+def spring_net(
+    nodes: Float[np.ndarray, "n 3"],
+    pairs: np.ndarray,
+    mass: Float[np.ndarray, " n"],
+    stiffness: float,
+    damping: float = 0.0,
+    held: Iterable[int] = (),
+    what: str = "springs",
+) -> NodalFamily:
+    """Return point masses with springs, relaxed where the nodes are; its frames are the nodes.
+
+    Args:
+        nodes: where they are at time 0, world [m].
+        pairs: the two nodes of each spring [e 2].
+        mass: of each node [kg].
+        stiffness: of each spring [N/m].
+        damping: of each dashpot beside a spring [N s/m].
+        held: nodes that never move.
+        what: what the message of an error begins with.
+
+    Raises:
+        ValueError: for springs without length or stiffness, masses that are not positive, negative
+            damping, and nodes that nothing holds.
+    """
+    nodes, pairs = np.asarray(nodes, float), np.asarray(pairs, np.int32)
+    length = np.linalg.norm(nodes[pairs[:, 1]] - nodes[pairs[:, 0]], axis=1)
+    if not (length > 0).all():
+        at = int(np.argmin(length))
+        raise ValueError(f"{what}: edge {at} (nodes {pairs[at].tolist()}) has no length")
+    if not (np.isfinite(stiffness) and stiffness > 0):
+        raise ValueError(f"{what}: the stiffness [N/m] must be positive, not {stiffness!r}")
+    if not (np.isfinite(damping) and damping >= 0):
+        raise ValueError(f"{what}: the damping [N s/m] must not be negative, but is {damping!r}")
+    elements = Springs(
+        jnp.asarray(length, float),
+        jnp.asarray(stiffness, float),
+        jnp.asarray(damping, float),
+        divided(what, pairs, mass),
+    )
+    position = jnp.asarray(nodes, float)
+    still = jnp.zeros_like(position)
+    skin = pairs[:, [0, 1, 1, 0]]
+    return NodalFamily(elements, position, still, still, point_layout(nodes, pairs, held, skin))

@@ -1,0 +1,89 @@
+"""Moduli that MuJoCo's forces of a flexible body have.
+
+Forces of Saint-Venant and Kirchhoff's law are linear in Lamé's constants, which are fitted to the
+forces that MuJoCo has at displaced nodes. They are not those of the file's numbers: in version 3.17
+the first constant of solids is twice that of Young's modulus and Poisson's ratio, and sheets have
+a quarter of the second and half of the first of solids.
+"""
+
+import numpy as np
+from jaxtyping import Float
+
+from jaxccp.flexible.membrane import Membrane
+from jaxccp.flexible.nodal import NodalFamily
+from jaxccp.io.mjcf.flexes import Flex
+from jaxccp.io.mjcf.source import Source
+
+DISPLACED = 0.02
+"""Displacements at which forces are compared, over the shortest edge."""
+ALIKE = 1e-3
+"""Relative difference of forces below which the law is MuJoCo's."""
+
+
+def fitted_moduli(source: Source, flex: Flex, family: NodalFamily) -> tuple[float, float]:
+    """Return Young's modulus [Pa] and Poisson's ratio with which a solid, or a sheet in plane
+    stress, has MuJoCo's forces.
+
+    Args:
+        source: the file.
+        flex: a solid or a sheet.
+        family: the same, of any moduli.
+
+    Raises:
+        ValueError: no moduli give these forces.
+    """
+    corner = flex.position[flex.element]
+    edge = np.linalg.norm(corner - np.roll(corner, 1, axis=1), axis=2).min()
+    way = np.random.default_rng(0).uniform(-1.0, 1.0, flex.position.shape)
+    shift = DISPLACED * edge * np.where(flex.held[:, None], 0.0, way)
+    wanted = _mujocos(source, flex, shift)[~flex.held].reshape(-1)
+    parts = _by_constant(flex, family, shift)[:, ~flex.held].reshape(2, -1)
+    (mu, lam), *_ = np.linalg.lstsq(parts.T, wanted, rcond=None)
+    rest = np.abs(parts.T @ [mu, lam] - wanted).max()
+    if not (mu > 0 and rest < ALIKE * np.abs(wanted).max()):
+        raise ValueError(
+            f"{flex.label}: MuJoCo's forces are not those of Saint-Venant and Kirchhoff's law, but "
+            f"differ by {rest:.3g} N: take out what else acts on its nodes"
+        )
+    least = max(lam, 0.0)
+    poisson = least / (least + 2 * mu) if flex.dimension == 2 else least / (2 * (least + mu))
+    return float(2 * mu * (1 + poisson)), float(poisson)
+
+
+def _mujocos(
+    source: Source, flex: Flex, shift: Float[np.ndarray, "n 3"]
+) -> Float[np.ndarray, "n 3"]:
+    """MuJoCo's forces on the nodes that move [N], at rest where they are shifted."""
+    m, mujoco = source.m, source.mujoco
+    data = mujoco.MjData(m)
+    first = np.where(flex.held, 0, np.asarray(m.body_jntadr)[flex.body])
+    joints = first[:, None] + np.arange(3)
+    joints = np.where(flex.held[:, None], 0, joints)
+    at, dof = np.asarray(m.jnt_qposadr)[joints], np.asarray(m.jnt_dofadr)[joints]
+    free = ~flex.held
+    data.qpos[at[free]] = np.asarray(m.qpos0)[at[free]] + shift[free]
+    for stage in (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_flex, mujoco.mj_passive):
+        stage(m, data)
+    force = np.asarray(data.qfrc_passive)[dof]
+    return np.where(flex.held[:, None], 0.0, force)
+
+
+def _by_constant(
+    flex: Flex, family: NodalFamily, shift: Float[np.ndarray, "n 3"]
+) -> Float[np.ndarray, "2 n 3"]:
+    """Forces on the nodes per unit of Lamé's second and of his first constant [N/Pa]."""
+    points = family.elements.points()
+    slopes = np.asarray(points.gradients, float)[:, 0]
+    volume = np.asarray(points.weights, float)[:, 0]
+    if isinstance(family.elements, Membrane):
+        volume = volume * float(family.elements.thickness)
+    y = np.einsum("emk,ekc->emc", slopes, (flex.position + shift)[family.layout.rows])
+    strain = 0.5 * (np.einsum("emc,enc->emn", y, y) - np.eye(flex.dimension))
+    trace = np.trace(strain, axis1=1, axis2=2)[:, None, None] * np.eye(flex.dimension)
+    found = []
+    for stress in (2 * strain, trace):
+        whole = np.zeros(shift.shape)
+        force = -np.einsum("e,emk,emn,enc->ekc", volume, slopes, stress, y)
+        np.add.at(whole, family.layout.rows, force)
+        found.append(whole)
+    return np.stack(found)

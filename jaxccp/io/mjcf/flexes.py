@@ -1,0 +1,174 @@
+"""Flexible bodies of a file (MuJoCo's flexes): what they are, and why some cannot be simulated."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from jaxccp.io.mjcf.import_report import ImportReport
+from jaxccp.io.mjcf.source import Source
+
+SLIDE = 2
+"""MuJoCo's type of a joint that slides."""
+BENDING, STRETCHING, BOTH = 1, 2, 3
+"""What of a sheet's elasticity acts (``elastic2d``)."""
+ACTING = ("dof_damping", "dof_armature", "dof_frictionloss")
+"""What acts along joints that move nodes and is not taken over unless it is zero."""
+Refusal = tuple[str, str]
+"""What is not supported, and what to do about it."""
+
+
+@dataclass(frozen=True)
+class Flex:
+    """A flexible body of a file whose nodes slide freely in the world, or are fixed there."""
+
+    index: int
+    """The file's number."""
+    label: str
+    name: str
+    body: Int[np.ndarray, " n"]
+    """The file's body of each node."""
+    position: Float[np.ndarray, "n 3"]
+    """Of each node at ``qpos0``, world [m]."""
+    element: Int[np.ndarray, "e k"]
+    """Nodes of each element, two of a line, three of a sheet, four of a solid."""
+    held: Bool[np.ndarray, " n"]
+    """Whether a node is fixed."""
+    mass: Float[np.ndarray, " n"]
+    """Of each node [kg]; of those that are fixed, which have none, the mean of the others."""
+
+    @property
+    def dimension(self) -> int:
+        return self.element.shape[1] - 1
+
+
+def node_bodies(source: Source) -> Bool[np.ndarray, " nb"]:
+    """Which of the file's bodies are nothing but nodes of flexible bodies: they only slide against
+    what is fixed, and carry nothing."""
+    m = source.m
+    named = np.concatenate([m.flex_vertbodyid, m.flex_nodebodyid])
+    found = np.zeros(m.nbody, bool)
+    found[named[named > 0]] = True
+    slides = np.zeros(m.nbody, int)
+    np.add.at(slides, m.jnt_bodyid, np.where(np.asarray(m.jnt_type) == SLIDE, 1, 100))
+    fixed = np.asarray(m.body_weldid)[m.body_parentid] == 0
+    found &= (slides > 0) & (slides < 100) & fixed & (np.asarray(m.body_geomnum) == 0)
+    found[m.site_bodyid] = False
+    found[np.asarray(m.body_parentid)[1:]] = False
+    return found
+
+
+def read_flexes(source: Source, report: ImportReport) -> list[Flex]:
+    """Return those that can be simulated; the others are noted with their reason."""
+    m, mujoco = source.m, source.mujoco
+    if not m.nflex:
+        return []
+    data = mujoco.MjData(m)
+    mujoco.mj_kinematics(m, data)
+    nodes = node_bodies(source)
+    found = []
+    for index in range(m.nflex):
+        label = f"flexible body {source.name('flex', index) or index!r}"
+        refused = _moving(source, index, nodes) or _elasticity(source, index)
+        if refused:
+            report.ignore(label, *refused)
+            continue
+        found.append(_flex(source, index, label, data))
+        _note_approximations(source, index, label, report)
+    return found
+
+
+def _flex(source: Source, index: int, label: str, data) -> Flex:
+    m = source.m
+    own = slice(m.flex_vertadr[index], m.flex_vertadr[index] + m.flex_vertnum[index])
+    body, offset = np.array(m.flex_vertbodyid[own]), np.array(m.flex_vert[own])
+    turned = np.asarray(data.xmat).reshape(-1, 3, 3)[body]
+    position = np.asarray(data.xpos)[body] + np.einsum("nij,nj->ni", turned, offset)
+    width, start = int(m.flex_dim[index]) + 1, int(m.flex_elemdataadr[index])
+    element = np.array(m.flex_elem[start : start + width * m.flex_elemnum[index]])
+    held = np.asarray(m.body_weldid)[body] == 0
+    mass = np.where(held, 0.0, np.asarray(m.body_mass)[body])
+    mass = np.where(held, mass.sum() / max(np.sum(~held), 1), mass)
+    name = source.name("flex", index) or f"flex{index}"
+    return Flex(index, label, name, body, position, element.reshape(-1, width), held, mass)
+
+
+def _moving(source: Source, index: int, nodes: Bool[np.ndarray, " nb"]) -> Refusal | None:
+    """Why nodes do not move as ours do."""
+    m = source.m
+    if m.flex_rigid[index]:
+        return "it is rigid", "make it a geom of type mesh"
+    if m.flex_interp[index]:
+        return "its vertices are interpolated between a few nodes", 'give it dof="full"'
+    start = int(m.flex_vertadr[index])
+    for vertex, body in enumerate(m.flex_vertbodyid[start : start + m.flex_vertnum[index]]):
+        if m.body_weldid[body] == 0:
+            continue
+        where = f"node {vertex} is on {source.label('body', int(body))}"
+        joints = np.flatnonzero(np.asarray(m.jnt_bodyid) == body)
+        axes = np.asarray(m.jnt_axis)[joints]
+        if not nodes[body] or len(joints) != 3:
+            return (
+                f"{where}, which does more than slide along three axes against the world",
+                "pin nodes to what is fixed, let the others be free, and connect what they carry "
+                "by ModelBuilder.add_joint",
+            )
+        if np.abs(axes - np.eye(3)).max() > 1e-9 or not _straight(source, int(body)):
+            return f"{where}, whose axes are not the world's", "turn the flexcomp, not its parent"
+        dofs = np.asarray(m.jnt_dofadr)[joints]
+        acts = [name for name in ACTING if np.any(np.asarray(getattr(m, name))[dofs])]
+        if np.any(m.jnt_stiffness[joints]):
+            acts.append("jnt_stiffness")
+        if np.any(m.jnt_limited[joints]):
+            acts.append("jnt_limited")
+        if acts:
+            what = " and ".join(name.split("_")[1] for name in acts)
+            return f"{where}, whose joints have {what}", "give its elements damping instead"
+    return None
+
+
+def _straight(source: Source, body: int) -> bool:
+    """Whether a body is turned as the world is."""
+    m = source.m
+    while body:
+        if abs(abs(m.body_quat[body][0]) - 1.0) > 1e-12:
+            return False
+        body = int(m.body_parentid[body])
+    return True
+
+
+def _elasticity(source: Source, index: int) -> Refusal | None:
+    """Why its law is none of ours."""
+    m, given = source.m, source.element("flex", index)
+    dimension, young = int(m.flex_dim[index]), given.young > 0
+    if dimension == 1:
+        if young:
+            return "lines that resist bending are not supported", "make it a composite cable"
+        if not m.flex_edgestiffness[index] > 0:
+            return "its edges have no stiffness", 'give it <edge stiffness="…"/>'
+        return None
+    if not young:
+        return "it has no elasticity", 'give it <elasticity young="…"/>'
+    if dimension == 2 and given.elastic2d in (BENDING, BOTH):
+        return (
+            "sheets that resist bending are not supported",
+            'give it elastic2d="stretch", or build it by ModelBuilder.add_shell',
+        )
+    if dimension == 2 and given.elastic2d != STRETCHING:
+        return "its elasticity does not act", 'give it elastic2d="stretch"'
+    if m.flex_edgedamping[index]:
+        return "edges with damping beside elasticity are not supported", "give elasticity damping"
+    return None
+
+
+def _note_approximations(source: Source, index: int, label: str, report: ImportReport) -> None:
+    m = source.m
+    if not (m.flex_contype[index] or m.flex_conaffinity[index]):
+        return
+    report.approximate(
+        label,
+        f"touches by spheres of {m.flex_radius[index]:g} m at its nodes, so that what is smaller "
+        "than its elements may pass, and not itself",
+    )
+    if m.flex_margin[index] or m.flex_gap[index]:
+        report.approximate(label, "margin and gap are 0 here: surfaces touch when they meet")

@@ -1,0 +1,180 @@
+"""Steps that are implicit in smooth contact: stable and exact at rest, of first order, with the
+derivatives of differences."""
+
+from dataclasses import replace
+from typing import cast
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp import (
+    EulerImplicitLinearized,
+    Material,
+    ModelBuilder,
+    Plane,
+    Prismatic,
+    SmoothCoefficients,
+    SmoothLaws,
+    SmoothMaterial,
+    Sphere,
+    Stop,
+    box_of_tetrahedra,
+    rollout,
+)
+from jaxccp.dynamics.steppers.settings import SmoothStepping
+
+G, K, YOUNG, RADIUS = 9.81, 1e6, 1e8, 0.1
+H = 1e-2
+"""Some 7 radians of a ball's vibration on a spring of stiffness K/2."""
+
+
+def surface(normal: str, friction: float = 0.5) -> Material:
+    given = {
+        "hooke": SmoothCoefficients(K, 20.0, K, 20.0),
+        "hertz": SmoothMaterial(young_modulus=YOUNG, poisson_ratio=0.3),
+    }
+    return Material(friction=friction, restitution=0.5, smooth=given[normal])
+
+
+def balls(normal: str, count: int = 1, slope: float = 0.0, **more):
+    """On top of each other, the lowest 5 cm above a plane."""
+    gravity = [G * np.sin(slope), 0.0, -G * np.cos(slope)]
+    builder = ModelBuilder(gravity=gravity, smooth_laws=SmoothLaws(normal))
+    material = surface(normal)
+    builder.add_shape(0, Plane(), material=material)
+    for i in range(count):
+        high = (0, 0, RADIUS * (1 + 2 * i) + 0.05)
+        builder.add_solid(Sphere(RADIUS), 1.0, material, position=high, **more)
+    return builder.build()
+
+
+def depth(normal: str, weight: float, radius: float) -> float:
+    """Overlap of two surfaces under a weight, in closed form."""
+    if normal == "hooke":
+        return weight / (K / 2)
+    return (weight / (4 / 3 * YOUNG / (2 * (1 - 0.3**2)) * np.sqrt(radius))) ** (2 / 3)
+
+
+def run(model, state, steps: int, mode: SmoothStepping = "implicit", h: float = H):
+    stepper = EulerImplicitLinearized(h, smooth_contact=mode, stop=Stop(1e-10))
+    return jax.jit(lambda state: rollout(model, state, stepper, steps))(state)
+
+
+@pytest.mark.parametrize("normal", ["hooke", "hertz"])
+def test_a_stiff_ball_comes_to_rest_where_the_law_says(normal):
+    model, state = balls(normal)
+    final, path = run(model, state, 200)
+    height = np.asarray(path.state.position[:, 1, 2])
+    wanted = RADIUS - depth(normal, G, RADIUS)
+    np.testing.assert_allclose(height[-1], wanted, atol=1e-12)
+    assert height.max() < 0.15 and np.abs(final.velocity).max() < 1e-12
+    # What the report says pushes is what has acted.
+    np.testing.assert_allclose(path.report.contact_wrenches[-1, 1, 2], G, atol=1e-9)
+    _, path = run(model, state, 200, "explicit")
+    assert np.asarray(path.state.position[:, 1, 2]).max() > 1.0
+
+
+def test_balls_on_balls_are_coupled():
+    model, state = balls("hertz", 3)
+    final, _ = run(model, state, 400)
+    weights = G * np.array([3.0, 2.0, 1.0])
+    radii = np.array([RADIUS, RADIUS / 2, RADIUS / 2])
+    sunk = np.cumsum([depth("hertz", *pair) for pair in zip(weights, radii, strict=True)])
+    wanted = RADIUS * np.array([1.0, 3.0, 5.0]) - sunk
+    np.testing.assert_allclose(final.position[1:, 2], wanted, atol=1e-10)
+
+
+def test_friction_holds_and_slides():
+    """On a slope of 0.3 a ball that cannot turn stays; one of 0.7 goes by (tan − μ) g cos t."""
+    for slope in (0.3, 0.7):
+        gravity = [G * np.sin(slope), 0.0, -G * np.cos(slope)]
+        builder = ModelBuilder(gravity=gravity, smooth_laws=SmoothLaws("hooke"))
+        material = surface("hooke")
+        builder.add_shape(0, Plane(), material=material)
+        weight = G * np.cos(slope)
+        low = RADIUS - depth("hooke", weight, RADIUS)
+        body = builder.add_solid(Sphere(RADIUS), 1.0, material, position=(0, 0, low))
+        slider = builder.add_body(1e-3, (1e-3,) * 3, (0, 0, low))
+        builder.add_joint(Prismatic((0, 0, 1)), 0, slider, (0, 0, low))
+        builder.add_joint(Prismatic((1, 0, 0)), slider, body, (0, 0, low))
+        model, state = builder.build()
+        _, path = run(model, state, 100)
+        speed = np.asarray(path.state.velocity[:, body, 0])
+        if slope == 0.3:
+            assert np.abs(speed[-20:]).max() < 1e-9
+        else:
+            # The slider's mass weighs on the contact, too.
+            pull = (np.sin(slope) - 0.5 * 1.001 * np.cos(slope)) * G
+            np.testing.assert_allclose((speed[-1] - speed[-51]) / (50 * H), pull, rtol=1e-6)
+
+
+def test_both_ways_agree_to_first_order():
+    model, state = balls("hertz", angular_velocity=(0, 20.0, 0))
+    differences = []
+    for h in (2e-5, 1e-5):
+        ends = [run(model, state, round(0.12 / h), mode, h)[0] for mode in ("explicit", "implicit")]
+        differences.append(np.abs(ends[0].twist - ends[1].twist).max())
+    assert differences[0] < 0.05 * np.abs(ends[0].twist).max()
+    assert 1.5 < differences[0] / differences[1] < 2.6
+
+
+def test_a_soft_block_on_smooth_contact_rests():
+    """Nodes and a rigid ball share one matrix."""
+    builder = ModelBuilder(smooth_laws=SmoothLaws("hooke"))
+    material = surface("hooke")
+    builder.add_shape(0, Plane(), material=material)
+    mesh = box_of_tetrahedra((0.05, 0.05, 0.05), (1, 1, 1))
+    nodes = builder.add_soft_solid(
+        *mesh, 1e5, 0.3, 1e3, 0.01, position=(0, 0, 0.06), material=material, radius=0.01
+    )
+    builder.add_solid(Sphere(0.05), 0.1, material, position=(0.3, 0, 0.06))
+    model, state = builder.build()
+    final, path = run(model, state, 300)
+    pushed = np.asarray(path.report.contact_wrenches[-1, :, 2])
+    np.testing.assert_allclose(pushed[np.array(nodes)].sum(), 1.0 * G, rtol=1e-6)
+    assert np.abs(final.families[0].v).max() < 1e-6
+
+
+@pytest.mark.parametrize("normal", ["hooke", "hertz"])
+def test_derivatives_are_those_of_differences(normal):
+    model, state = balls(normal)
+
+    @jax.jit
+    def end(numbers):
+        speed, mass = numbers
+        moving = replace(state, velocity=state.velocity.at[1, 0].set(speed))
+        own = replace(model, bodies=replace(model.bodies, mass=model.bodies.mass.at[1].set(mass)))
+        stepper = EulerImplicitLinearized(2e-3, smooth_contact="implicit", stop=Stop(1e-12))
+        final, _ = rollout(own, moving, stepper, 80)
+        return jnp.concatenate([final.position[1], final.angular_velocity[1]])
+
+    at, step = jnp.array([0.7, 1.1]), 1e-6
+    central = np.stack(
+        [(end(at + step * way) - end(at - step * way)) / (2 * step) for way in np.eye(2)], axis=1
+    )
+    for found in (jax.jacfwd(end)(at), jax.jacrev(end)(at)):
+        np.testing.assert_allclose(found, central, atol=1e-6 * np.abs(central).max())
+
+
+def test_models_without_smooth_contact_run_the_same_program():
+    builder = ModelBuilder()
+    builder.add_shape(0, Plane())
+    builder.add_solid(Sphere(RADIUS), 1.0, position=(0, 0, 0.2))
+    model, state = builder.build()
+    texts = [
+        jax.jit(EulerImplicitLinearized(H, smooth_contact=mode).step).lower(model, state).as_text()
+        for mode in ("explicit", "implicit")
+    ]
+    assert texts[0] == texts[1]
+
+
+def test_what_cannot_be_implicit_is_refused():
+    with pytest.raises(ValueError, match="smooth_contact must be"):
+        EulerImplicitLinearized(H, smooth_contact=cast("SmoothStepping", "both"))
+    with pytest.raises(ValueError, match='needs coordinates="reduced"'):
+        EulerImplicitLinearized(H, smooth_contact="implicit", coordinates="maximal")
+    model, state = balls("hooke", 20)
+    with pytest.raises(ValueError, match=r"up to 100 degrees of freedom.*take fewer bodies"):
+        EulerImplicitLinearized(H, smooth_contact="implicit").step(model, state)

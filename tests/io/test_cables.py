@@ -1,0 +1,134 @@
+"""Cables of model files: chains of links between which balls bend and twist."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp import accelerations, equilibrium
+from jaxccp.io import UnsupportedError, load
+from jaxccp.io.mjcf import Loaded
+
+mujoco = pytest.importorskip("mujoco")
+
+CABLE = """<mujoco><extension><plugin plugin="mujoco.elasticity.cable"/></extension><worldbody>
+  <composite prefix="c" type="cable" curve="{curve}" count="{count} 1 1" size="{size}"
+    offset="0 0 1" initial="none"><plugin plugin="mujoco.elasticity.cable">
+    <config key="twist" value="{twist}"/><config key="bend" value="{bend}"/>{more}</plugin>
+    <joint kind="main" damping="0.01"/><geom {geom} density="1000"/></composite>
+  </worldbody></mujoco>"""
+ROUND = {
+    "curve": "s",
+    "size": "1",
+    "count": 5,
+    "twist": "7e8",
+    "bend": "1e9",
+    "geom": 'type="capsule" size="0.01"',
+    "more": "",
+}
+SECTIONS = {
+    "round": {},
+    "flat": {"geom": 'type="box" size="0.05 0.02 0.008"', "twist": "1e9", "bend": "2e9"},
+}
+
+
+@pytest.fixture
+def write(tmp_path: Path):
+    def to(**changed) -> Path:
+        path = tmp_path / "cable.xml"
+        path.write_text(CABLE.format(**ROUND | changed), encoding="utf-8")
+        return path
+
+    return to
+
+
+@pytest.fixture(params=SECTIONS)
+def cable(request, write) -> tuple[Loaded, Any]:
+    path = write(**SECTIONS[request.param])
+    return load(path), mujoco.MjModel.from_xml_path(str(path))
+
+
+def test_forces_are_mujocos_to_second_order_in_the_bend(cable):
+    loaded, m = cable
+
+    @jax.jit
+    def force(qpos):
+        state = loaded.layout.state(loaded.model, loaded.state, qpos)
+        found = accelerations(loaded.model, state)
+        return loaded.layout.acceleration(state, found)
+
+    differences = []
+    for size in (1e-3, 1e-4):
+        data = mujoco.MjData(m)
+        way = np.random.default_rng(0).normal(size=m.nv)
+        mujoco.mj_integratePos(m, data.qpos, size * way, 1.0)
+        mujoco.mj_forward(m, data)
+        differences.append(np.abs(force(jnp.asarray(data.qpos)) - data.qacc_smooth).max())
+        assert differences[-1] < 3 * size * np.abs(data.qacc_smooth).max()
+    assert differences[1] < 0.02 * differences[0]
+
+
+def test_rest_of_a_cantilever_is_mujocos(write):
+    """In our state of rest nothing acts along MuJoCo's joints, which bend in one plane."""
+    path = write()
+    loaded, m = load(path), mujoco.MjModel.from_xml_path(str(path))
+    state = jax.jit(lambda: equilibrium(loaded.model, loaded.state, tolerance=1e-12).state)()
+    data = mujoco.MjData(m)
+    data.qpos[:] = loaded.layout.coordinates(loaded.model, state)[0]
+    mujoco.mj_forward(m, data)
+    assert 0.02 < 1.0 - data.xipos[-1, 2] < 0.1
+    weight = np.abs(data.qfrc_bias).max()
+    np.testing.assert_allclose(data.qfrc_passive, data.qfrc_bias, atol=1e-9 * weight)
+
+
+@pytest.mark.long
+def test_derivatives_of_the_sag_by_stiffness(write):
+    loaded = load(write())
+    last = loaded.model.topology.body("cB_last")
+
+    @jax.jit
+    def sag(scale):
+        axes = replace(loaded.model.axes, stiffness=scale * loaded.model.axes.stiffness)
+        rest = equilibrium(replace(loaded.model, axes=axes), loaded.state)
+        return 1.0 - rest.state.position[last, 2]
+
+    central = (sag(1.0 + 1e-4) - sag(1.0 - 1e-4)) / 2e-4
+    np.testing.assert_allclose(jax.grad(sag)(1.0), central, rtol=1e-6)
+    np.testing.assert_allclose(central, -sag(1.0), rtol=0.05)
+
+
+def test_a_bent_cable_is_relaxed_as_it_starts(write):
+    bent = {"curve": "cos(s) sin(s) s", "size": "1 0.2 0.3"}
+    loaded = load(write(**bent))
+    assert any("relaxed as it starts" in line for line in loaded.approximated)
+    state = loaded.state
+    np.testing.assert_allclose(state.joint_positions, 0.0, atol=1e-12)
+    flat = '<config key="flat" value="true"/>'
+    with pytest.raises(
+        UnsupportedError, match=r"'cB_1'.*that would be straight.*start it straight"
+    ):
+        load(write(**bent, more=flat))
+    assert load(write(more=flat)).model.axes.stiffness.max() > 0
+
+
+LINKS = """<mujoco><extension><plugin plugin="mujoco.elasticity.cable"><instance name="soft">
+  <config key="twist" value="1e6"/><config key="bend" value="1e6"/></instance></plugin></extension>
+  <worldbody><body name="a"><plugin instance="soft"/><geom size="0.01 0.1" type="capsule"/>
+    <body name="b" pos="0.1 0 0"><plugin instance="soft"/>{}</body></body></worldbody></mujoco>"""
+OTHERS = {
+    "an ellipsoid": ('<joint type="ball"/><geom type="ellipsoid" size=".1 .1 .1"/>', "a capsule"),
+    "a hinge": ('<joint type="hinge"/><geom size=".1"/>', "needs one ball joint; give it one"),
+}
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_links_of_other_kinds_are_refused(tmp_path: Path, case):
+    inside, said = OTHERS[case]
+    path = tmp_path / "links.xml"
+    path.write_text(LINKS.format(inside), encoding="utf-8")
+    with pytest.raises(UnsupportedError, match=rf"'b'.*{said}"):
+        load(path)
