@@ -53,9 +53,10 @@ class Motion:
     simulated: Callable[[Array, Array], Array]
     """Outcomes from the numbers and the length of a step."""
     exact: Callable[[np.ndarray], np.ndarray] | None = None
-    """None: the slope of the simulated values between the ends of twice ``range`` is held against
-    the mean of the derivatives there."""
+    """None: it is not known, and the slope of the simulated values is all that there is."""
     range: float = 0.0
+    """Where it is not 0, the slope between the ends of twice as much is held against the mean of
+    the derivatives there."""
 
 
 def dropped() -> Motion:

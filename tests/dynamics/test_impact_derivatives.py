@@ -24,7 +24,7 @@ from jaxccp import (
     energy,
     rollout,
 )
-from jaxccp.dynamics.steppers.settings import ImpulseCarry
+from jaxccp.dynamics.steppers.settings import Coordinates, ImpulseCarry
 
 G, R = 9.81, 0.1
 STEPS = np.array([1e-3, 2.5e-4])
@@ -151,10 +151,12 @@ def test_what_tumbles_with_friction(half, spin, e, span, along) -> None:
     np.testing.assert_allclose(slopes.mean(0), fit, atol=0.05 * np.abs(fit).max())
 
 
-def test_an_arm_that_is_hit() -> None:
+@pytest.mark.parametrize("coordinates", ["reduced", "maximal"])
+def test_an_arm_that_is_hit(coordinates: Coordinates) -> None:
     """A ball hits the tip of a falling arm of two links off centre; against integrations of the
-    equations of motion before and after. Errors shrink with the step."""
-    motion = hit_arm("reduced")
+    equations of motion before and after. Errors shrink with the step, whether joints are degrees
+    of freedom or rows."""
+    motion = hit_arm(coordinates)
     (numbers,), size = motion.cases.values(), 1e-5
     assert motion.exact is not None
     more, less = (motion.exact(np.array(numbers) + away) for away in (size, -size))
