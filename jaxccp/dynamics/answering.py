@@ -10,8 +10,12 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.problem import Problem
+from jaxccp.ccp.solution import DerivativeStatus, Solution, Status
 from jaxccp.dynamics.impact import Action
 from jaxccp.math import safe
+
+Verdict = tuple[Int[Array, ""], Int[Array, ""]]
+"""The status of a solve, and that of its derivative."""
 
 
 def hits_of(
@@ -44,9 +48,10 @@ def until_hit(
     problem: Problem,
     resting: Float[Array, " n"],
     action: Action,
-    solve: Callable[[Problem], Float[Array, " n"]],
-) -> Float[Array, " n"]:
-    """Return the impulses [N s] by which contacts that answer an impact hold until it comes.
+    solve: Callable[[Problem], Solution],
+) -> tuple[Float[Array, " n"], Verdict]:
+    """Return the impulses [N s] by which contacts that answer an impact hold until it comes, and
+    what the solve for them says.
 
     They slide another way before it than after it, so that friction has not one direction for all
     of the step: what they would do in a step without the impacts, they do for the part of it that
@@ -56,11 +61,31 @@ def until_hit(
         problem: that of the whole step.
         resting: its r [m/s] as it is without impacts.
         action: which contacts answer, and when.
-        solve: finds the impulses of a problem.
+        solve: solves a problem; only called where any contact answers.
     """
+
+    def found(without: Problem) -> tuple[Array, Verdict]:
+        solution = solve(without)
+        return solution.lam, (solution.statistics.status, solution.statistics.derivative)
+
+    def nothing(without: Problem) -> tuple[Array, Verdict]:
+        fine = jnp.int32(Status.CONVERGED), jnp.int32(DerivativeStatus.VALID)
+        return jnp.zeros_like(without.r), fine
+
     without = replace(problem, r=resting).without(action.timed & ~action.answers)
-    none = jnp.zeros_like(resting)
-    found = lax.cond(action.answers.any(), solve, lambda _: none, without)
-    own, blocks = problem.cones.split(found)
+    lam, verdict = lax.cond(action.answers.any(), found, nothing, without)
+    own, blocks = problem.cones.split(lam)
     part = jnp.where(action.answers, action.delay, 0.0)
-    return problem.cones.join(jnp.zeros_like(own), part[:, None] * blocks)
+    return problem.cones.join(jnp.zeros_like(own), part[:, None] * blocks), verdict
+
+
+def after_hit(solution: Solution, held: Float[Array, " n"], verdict: Verdict) -> Solution:
+    """The solution of a whole step from that of its problem after the impulses ``held``
+    (:func:`until_hit`)."""
+    seen, (status, derivative) = solution.statistics, verdict
+    seen = replace(
+        seen,
+        status=jnp.where(seen.status == Status.CONVERGED, status, seen.status),
+        derivative=jnp.maximum(seen.derivative, derivative),
+    )
+    return replace(solution, lam=held + solution.lam, statistics=seen)

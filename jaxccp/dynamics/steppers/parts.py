@@ -12,7 +12,7 @@ from jaxccp.ccp.solve import cut, solve
 from jaxccp.collision.contact_cache import WarmStart, recall, remember
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics import maximal, reduced
-from jaxccp.dynamics.answering import until_hit
+from jaxccp.dynamics.answering import after_hit, until_hit
 from jaxccp.dynamics.contact_data import contact_data, smooth_data
 from jaxccp.dynamics.distance import detected
 from jaxccp.dynamics.inputs import check_inputs
@@ -103,9 +103,8 @@ def solved(settings: Settings, step: Assembled, warm_start: WarmStart) -> tuple[
     if system.resting is None:
         solution = of(problem)
     else:
-        held = until_hit(problem, system.resting, system.action, lambda other: of(other).lam)
-        solution = of(replace(problem, r=problem.velocity(held)))
-        solution = replace(solution, lam=held + solution.lam)
+        held, verdict = until_hit(problem, system.resting, system.action, of)
+        solution = after_hit(of(replace(problem, r=problem.velocity(held))), held, verdict)
     return solution, system.after(solution.lam)
 
 
