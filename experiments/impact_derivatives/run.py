@@ -63,7 +63,7 @@ def derivatives(motion: Motion) -> list[Row]:
         return motion.simulated(numbers, h), jax.jacfwd(of)(numbers[inputs])
 
     numbers = np.array(list(motion.cases.values()))
-    if motion.range:
+    if motion.range or motion.exact is None:
         return means(motion, jax.jit(jax.vmap(both, (0, None))), numbers[0])
     run = jax.jit(jax.vmap(jax.vmap(both, (None, 0)), (0, None)))
     values, slopes = (np.asarray(x) for x in run(numbers, STEPS))

@@ -90,8 +90,6 @@ class ContactTerms:
     """Of the second surface against the first without contact [m/s]."""
     bias: Float[Array, " c"]
     """Of the normal row [m/s]."""
-    resting: tuple[Float[Array, "c w"], Float[Array, " c"]] | None
-    """Both without impacts; None where no closed contact answers them at their time."""
     compliance: Float[Array, " c"]
     """Of the normal row."""
     friction: Float[Array, " c"]
@@ -99,6 +97,8 @@ class ContactTerms:
     """Coefficients of spinning and rolling friction [m]."""
     recovery: Float[Array, ""]
     """Largest speed at which penetration is undone [m/s]."""
+    resting: tuple[Float[Array, "c w"], Float[Array, " c"]] | None = None
+    """Velocity and bias without impacts; None where no closed contact answers them at their time."""
 
     def rows(self, whitened: Float[Array, "c w k"], rolls: bool) -> ContactRows:
         """Make rows from the whitened Jacobian; ``rolls`` if there is spinning and rolling
