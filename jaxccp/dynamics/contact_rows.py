@@ -98,7 +98,7 @@ class ContactTerms:
     recovery: Float[Array, ""]
     """Largest speed at which penetration is undone [m/s]."""
     resting: tuple[Float[Array, "c w"], Float[Array, " c"]] | None = None
-    """Velocity and bias without impacts; None where no closed contact answers them at their time."""
+    """Velocity and bias without impacts; None where no closed contact answers them."""
 
     def rows(self, whitened: Float[Array, "c w k"], rolls: bool) -> ContactRows:
         """Make rows from the whitened Jacobian; ``rolls`` if there is spinning and rolling
