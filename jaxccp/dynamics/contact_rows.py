@@ -10,7 +10,17 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.cones.rolling import arms
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.impact import Action, Turning, at_impact, at_once, at_start, gap_bend, impacts
+from jaxccp.dynamics.answering import answering
+from jaxccp.dynamics.impact import (
+    Action,
+    Turning,
+    at_impact,
+    at_once,
+    at_start,
+    gap_bend,
+    impact_delay,
+    impacts,
+)
 from jaxccp.dynamics.inertia import InverseRoot
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -60,6 +70,8 @@ class ContactRows:
     rolling: Float[Array, "c 2"] | None
     """Coefficients of spinning and rolling friction, for rows in units of a length."""
     units: ContactUnits
+    resting: Float[Array, " c*w"] | None
+    """r without impacts; None where no closed contact answers them at their time."""
 
 
 @dataclass(frozen=True)
@@ -85,24 +97,31 @@ class ContactTerms:
     """Coefficients of spinning and rolling friction [m]."""
     recovery: Float[Array, ""]
     """Largest speed at which penetration is undone [m/s]."""
+    resting: tuple[Float[Array, "c w"], Float[Array, " c"]] | None = None
+    """Velocity and bias without impacts; None where no closed contact answers them."""
 
     def rows(self, whitened: Float[Array, "c w k"], rolls: bool) -> ContactRows:
         """Make rows from the whitened Jacobian; ``rolls`` if there is spinning and rolling
         friction."""
         whitened = jnp.where(self.live[:, None, None], whitened, 0.0)
-        length, rolling, velocity = jnp.ones_like(self.bias), None, self.velocity
+        length, rolling = jnp.ones_like(self.bias), None
         if rolls:
             length = lax.stop_gradient(arms(whitened))
             rolling = self.rolling / length[:, None]
         units = ContactUnits(self.action.frame, length)
-        velocity = velocity * units.of_rows(velocity.shape[1])
-        normal_only = jnp.eye(velocity.shape[1], dtype=velocity.dtype)[0]
-        # A dead slot is a contact of zero rows that moves apart: its impulse is zero, exactly.
-        biased = velocity + self.bias[:, None] * normal_only
-        r = jnp.where(self.live[:, None], biased, normal_only)
+        r = self._r((self.velocity, self.bias), units)
+        resting = None if self.resting is None else self._r(self.resting, units)
+        normal_only = jnp.eye(whitened.shape[1], dtype=r.dtype)[0]
         compliance = jnp.where(self.live, self.compliance, 0.0)[:, None] * normal_only
         whitened = self.in_units(whitened, units)
-        return ContactRows(whitened, r.reshape(-1), compliance.reshape(-1), rolling, units)
+        return ContactRows(whitened, r, compliance.reshape(-1), rolling, units, resting)
+
+    def _r(self, biased: tuple[Array, Array], units: ContactUnits) -> Float[Array, " c*w"]:
+        velocity, bias = biased[0] * units.of_rows(biased[0].shape[1]), biased[1]
+        normal_only = jnp.eye(velocity.shape[1], dtype=velocity.dtype)[0]
+        # A dead slot is a contact of zero rows that moves apart: its impulse is zero, exactly.
+        r = velocity + bias[:, None] * normal_only
+        return jnp.where(self.live[:, None], r, normal_only).reshape(-1)
 
     def in_units(self, whitened: Float[Array, "c w k"], units: ContactUnits) -> Array:
         """The rows as the problem has them, zero where a contact is not live."""
@@ -118,11 +137,13 @@ def contact_terms(
     free_velocity: Float[Array, "nb 6"],
     h: Float[Array, ""] | float,
     curving: Float[Array, "nb 6"] | None = None,
+    turning: np.ndarray | None = None,
 ) -> ContactTerms:
     """Return the contact terms of a step of length ``h`` [s] that begins with the twists
     ``before``, zero for fixed bodies, and ends with ``free_velocity`` without contact; ``curving``
     are the rates of the twists of bodies on joints at constant rates of these, if they are to
-    count."""
+    count, and ``turning`` the mask of the bodies [nb] that turn until they are hit, as if nothing
+    held them: None for those that no joint touches."""
     topology, bodies = model.topology, contacts.bodies
     action, push = at_start(state, contacts), None
     jacobian = contact_jacobian(action, rolls=False)
@@ -137,11 +158,19 @@ def contact_terms(
     if topology.impact_times == "all":
         timed = hits & ((contacts.restitution > 0) | (contacts.compliance == 0))
     bias, compliance = contact_bias(model, contacts, h)
+    resting = None
     if topology.rebounds:
-        action = at_impact(state, contacts, timed, -u_free, bend, free_velocity, h)
+        delay, answers = impact_delay(contacts.gap, timed, -u_free, bend, h), action.answers
+        if topology.impact_times == "all":
+            rolling = contact_jacobian(action, topology.rolls)
+            resting = contact_velocity(rolling, free_velocity[bodies]), bias
+            closed = live & ~hits & (contacts.gap + h * u_free < 0) & (compliance == 0)
+            answers, delay = answering(closed, timed, delay, bodies, topology.moves)
+            timed = timed | answers
+        action = at_impact(state, contacts, timed, answers, delay, free_velocity, h)
         jacobian = push = contact_jacobian(action, topology.rolls)
-        turning = Turning.of(model, state, contacts, action, free_velocity, h, curving)
-        begins, ends = (turning.twists(twist) for twist in (before, free_velocity))
+        turned = Turning.of(model, state, contacts, action, free_velocity, h, curving, turning)
+        begins, ends = (turned.twists(twist) for twist in (before, free_velocity))
         velocity, rebound = at_once(
             action,
             contacts.restitution,
@@ -149,7 +178,7 @@ def contact_terms(
             contact_velocity(jacobian, begins),
         )
         bias = jnp.where(timed, rebound, bias)
-        jacobian = jacobian[0], turning.back(jacobian[1])
+        jacobian = jacobian[0], turned.back(jacobian[1])
     else:
         jacobian = contact_jacobian(action, topology.rolls)
         velocity = contact_velocity(jacobian, free_velocity[bodies])
@@ -161,6 +190,7 @@ def contact_terms(
         push=push,
         velocity=velocity,
         bias=bias,
+        resting=resting,
         compliance=compliance,
         friction=jnp.where(hits, contacts.impact_friction, contacts.friction),
         rolling=contacts.rolling,

@@ -30,7 +30,9 @@ class Action:
     lever: Float[Array, "c 2 3"]
     """From the centre of mass of either body to the contact point, at that time [m]."""
     timed: Bool[Array, " c"]
-    """Which contacts are impacts that act at their own time."""
+    """Which contacts are impacts that act at their own time, or answer one then."""
+    answers: Bool[Array, " c"]
+    """Which of these are closed already, and answer."""
     late: bool = field(metadata={"static": True})
     """Whether any impulse may act after the start."""
     lasting: float = field(default=0.0, metadata={"static": True})
@@ -81,34 +83,34 @@ def at_start(state: State, contacts: Contacts) -> Action:
     """The action of contacts whose impulses act at once."""
     lever = contacts.position[:, None] - state.position[contacts.bodies]
     idle = jnp.zeros_like(contacts.live)
-    return Action(jnp.zeros_like(contacts.gap), contacts.frame, lever, idle, late=False)
+    return Action(jnp.zeros_like(contacts.gap), contacts.frame, lever, idle, idle, late=False)
 
 
 def at_impact(
     state: State,
     contacts: Contacts,
-    bounces: Bool[Array, " c"],
-    closing: Float[Array, " c"],
-    bend: Float[Array, " c"],
+    timed: Bool[Array, " c"],
+    answers: Bool[Array, " c"],
+    delay: Float[Array, " c"],
     free_velocity: Float[Array, "nb 6"],
     h: Float[Array, ""] | float,
 ) -> Action:
-    """The action of contacts of which those that bounce close their gap at ``closing`` [m/s], with
-    ``bend`` its second derivative (:func:`gap_bend`).
+    """The action of contacts of which those that are ``timed`` act after ``delay``, a fraction of
+    the step (:func:`impact_delay`); some of them ``answers``.
 
     Until then the bodies fly freely: centres of mass move exactly as the stepper moves them, so
     that impulses at the levers conserve angular momentum; gap, contact point and normal move as
     their first two derivatives have it.
     """
     start = at_start(state, contacts)
-    delay = _until(jnp.maximum(contacts.gap, 0.0), bounces, closing, bend, h) / h
     time = (h * delay)[:, None]
     flown = contacts.slide(h * delay)[:, None] - free_velocity[contacts.bodies, :3]
     normal = contacts.frame[:, 0]
     turned = normal + time * (contacts.normal_rate + 0.5 * time * contacts.normal_bend)
     normal = safe.normalize(turned, jnp.eye(3, dtype=normal.dtype)[0])
-    frame = jnp.where(bounces[:, None, None], contact_frame(normal), start.frame)
-    return Action(delay, frame, start.lever + time[:, None] * flown, bounces, late=True)
+    frame = jnp.where(timed[:, None, None], contact_frame(normal), start.frame)
+    lever = start.lever + time[:, None] * flown
+    return Action(delay, frame, lever, timed, answers, late=True)
 
 
 def gap_bend(
@@ -133,25 +135,25 @@ GRAZE = 0.1
 what would lose more of it, or turn back before, is taken to meet at that."""
 
 
-def _until(
+def impact_delay(
     gap: Float[Array, " c"],
-    bounces: Bool[Array, " c"],
+    hits: Bool[Array, " c"],
     closing: Float[Array, " c"],
     bend: Float[Array, " c"],
     h: Float[Array, ""] | float,
 ) -> Float[Array, " c"]:
-    """Time [s] at which gaps Φ are closed at speeds c = ``closing``: the root τ of
-    Φ − c τ + Φ'' τ²/2 = 0; 0 where nothing bounces.
+    """Fraction τ/h of the step after which gaps Φ are closed at speeds c = ``closing`` [m/s], with
+    Φ'' = ``bend`` (:func:`gap_bend`): the root τ of Φ − c τ + Φ'' τ²/2 = 0; 0 where nothing hits.
 
     It may be later than the end of the step, by which the gap would be closed at constant speed.
     Left to the next step, such an impact would be one of bodies that this step has slowed down so
     that they do not penetrate.
     """
-    meets = bounces & (closing > 0)
+    gap, meets = jnp.maximum(gap, 0.0), hits & (closing > 0)
     bend = jnp.maximum(bend, -closing / h)
     square = jnp.maximum(closing**2 - 2.0 * gap * bend, (GRAZE * closing) ** 2)
     twice = closing + jnp.sqrt(jnp.where(meets, square, 1.0))
-    return safe.divide(2.0 * gap, jnp.where(meets, twice, 0.0))
+    return safe.divide(2.0 * gap, jnp.where(meets, twice, 0.0)) / h
 
 
 @dataclass(frozen=True)
@@ -177,9 +179,12 @@ class Turning:
         free_velocity: Float[Array, "nb 6"],
         h: Float[Array, ""] | float,
         curving: Float[Array, "nb 6"] | None = None,
+        mask: np.ndarray | None = None,
     ) -> "Turning":
-        """Make the turning of a step of length ``h`` [s] with these twists without contact."""
-        spin = jnp.where(jnp.asarray(model.topology.untouched)[:, None], free_velocity[:, 3:], 0.0)
+        """Make the turning of a step of length ``h`` [s] with these twists without contact, of the
+        bodies of the ``mask`` [nb]; None: of those that no joint touches."""
+        mask = model.topology.untouched if mask is None else mask
+        spin = jnp.where(jnp.asarray(mask)[:, None], free_velocity[:, 3:], 0.0)
         inertia = world_inertia(model, quaternion.to_matrix(state.quaternion))
         return Turning(h * action.delay, spin, inertia, contacts.bodies, curving)
 
@@ -222,7 +227,7 @@ def at_once(
         bias of the normal rows of impacts.
     """
     later = (1.0 - action.delay)[:, None] * (velocity - before)
-    approach = (velocity - later)[:, 0]
+    approach = jnp.where(action.answers, 0.0, (velocity - later)[:, 0])
     tangential = action.timed[:, None] & (np.arange(velocity.shape[1]) > 0)
     return velocity - jnp.where(tangential, later, 0.0), restitution * approach - later[:, 0]
 
@@ -238,7 +243,7 @@ def impacts(
     """Tell which contacts are impacts: those that would close within the step, and faster than the
     minimum bounce speed, by their normal velocities before the step and without contact [m/s] and
     second derivatives of their gaps [m/s²]."""
-    # What would close at constant speed counts even if it is a little late, see ``_until``.
+    # What would close at constant speed counts even if it is late, see :func:`impact_delay`.
     sooner = jnp.where(u_free < 0, jnp.clip(bend, u_free / h, 0.0), 0.0)
     closes = contacts.gap + h * (u_free + 0.5 * h * sooner) < 0
     return contacts.live & closes & (u_before < -model.contact.min_bounce_speed)

@@ -55,7 +55,8 @@ class ModelBuilder(FlexibleBuilder, JointBuilder):
     """Which impacts act at the time at which surfaces meet within a step: those with restitution,
     or ``"all"``. One without restitution that does not closes its gap over the whole step; it costs
     less and never adds energy, but its derivative is not that of the motion. One that does lets
-    surfaces sink in by up to ½ g h², which the next steps undo."""
+    surfaces sink in by up to ½ g h², which the next steps undo, and what is closed answers it then:
+    where anything does, the step takes two solves."""
     broad_phase: str = "auto"
     """How pairs of moving shapes that may touch are found: one of
     :data:`jaxccp.collision.broad.BROAD`, or by their number. It searches where a rollout, or

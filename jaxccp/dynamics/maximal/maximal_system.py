@@ -16,12 +16,13 @@ from jaxccp.dynamics.impact import Action
 from jaxccp.dynamics.inertia import InverseRoot, inverse_root
 from jaxccp.dynamics.maximal.eliminated_delassus import EliminatedDelassus
 from jaxccp.dynamics.maximal.equalities import Equalities, equalities
+from jaxccp.dynamics.maximal.late_rows import Answers, at_hit
 from jaxccp.dynamics.maximal.partition import Partition, partition
 from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.rows import scalar_rows
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.math import quaternion
-from jaxccp.model.kinematics import JointMotion
+from jaxccp.model.kinematics import JointMotion, joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -33,11 +34,16 @@ class MaximalSystem:
 
     problem: Problem
     """Over the rows that are left where equalities have been eliminated, over all else."""
+    resting: Float[Array, " n"] | None
+    """Its r [m/s] without impacts; None where no closed contact answers them at their time."""
     delassus: BodyDelassus
     """Of the same rows, on bodies that nothing holds."""
     pushes: BodyDelassus
     """The same, with what impulses do to the bodies: these turn until their time of impact."""
     equalities: Equalities | None
+    """The eliminated rows at the start of the step."""
+    answers: Answers | None
+    """The same when mechanisms are hit; None where no impulse acts late."""
     root: InverseRoot
     free_velocity: Float[Array, "nb 6"]
     """V + h M⁻¹ f: twists (linear, angular; world) without contact; the eliminated rows hold."""
@@ -97,9 +103,12 @@ class MaximalSystem:
     def _moved(self, lam: Float[Array, " n"]) -> tuple[Array, Array]:
         """Whitened velocities that the impulses ``lam`` add, and the eliminated rows' answer."""
         push = self.pushes.impulse(lam)
+        none = jnp.zeros_like(self.settled)
         if self.equalities is None or not lam.shape[0]:
-            return push, jnp.zeros_like(self.settled)
-        return self.equalities.solve(push, jnp.zeros_like(self.settled))
+            return push, none
+        if self.answers is None:
+            return self.equalities.solve(push, none)
+        return self.answers.moved(self.delassus.impulse(lam), push)
 
     def guess(self, scalars: Float[Array, " s"], world: Float[Array, "c w"]) -> Float[Array, " n"]:
         """Multipliers from impulses of all scalar rows, and of contacts in the world: linear, then
@@ -137,17 +146,30 @@ def assemble(
     acceleration = root.apply(root.transpose(total_force(model, state, step, force)))
     free_velocity = jnp.where(free, twist + h * acceleration, 0.0)
 
-    every, parts, held = rows, None, None
+    topology, every, parts, held = model.topology, rows, None, None
     settled = jnp.zeros(0, twist.dtype)
     if eliminate and motion is not None:
-        parts = partition(model.topology)
+        parts = partition(topology)
         held, free_velocity, settled = _hold(rows.of(parts.eliminated), parts, root, free_velocity)
         rows = rows.of(parts.rest)
 
-    terms = contact_terms(model, state, contacts, jnp.where(free, twist, 0.0), free_velocity, h)
-    touching = terms.rows(whiten_contacts(root, contacts, terms.jacobian), model.topology.rolls)
+    before = jnp.where(free, twist, 0.0)
+    terms = contact_terms(model, state, contacts, before, free_velocity, h, turning=topology.free)
+    late, there, answers = every, root, None
+    if topology.rebounds and motion is not None:
+        hit = at_hit(topology, state, contacts, terms.action, free_velocity, h)
+        late, _ = _along_joints(model, hit, h, joint_motion(model, hit), control)
+        there = inverse_root(model, quaternion.to_matrix(hit.quaternion))
+    operator_rows, answering = late, held
+    if parts is not None:
+        operator_rows = late.of(parts.rest)
+        if late is not every:
+            answers = Answers.of(late.of(parts.eliminated), parts.forest, root, there)
+            answering = answers.felt
+
+    touching = terms.rows(whiten_contacts(root, contacts, terms.jacobian), topology.rolls)
     delassus = BodyDelassus(
-        rows.whitened(root),
+        operator_rows.whitened(there),
         touching.whitened,
         rows.bodies,
         contacts.bodies,
@@ -157,15 +179,20 @@ def assemble(
     pushes = delassus
     if terms.push is not None:
         pushing = terms.in_units(whiten_contacts(root, contacts, terms.push), touching.units)
-        pushes = replace(delassus, contact_rows=pushing)
-    r = jnp.concatenate([rows.velocity(free_velocity) + rows.bias, touching.r])
-    operator = delassus if held is None else EliminatedDelassus(delassus, held)
+        pushes = replace(delassus, scalar_rows=operator_rows.whitened(root), contact_rows=pushing)
+    along = rows.velocity(free_velocity) + rows.bias
+    r, resting = jnp.concatenate([along, touching.r]), None
+    if touching.resting is not None:
+        resting = jnp.concatenate([along, touching.resting])
+    operator = delassus if answering is None else EliminatedDelassus(delassus, answering)
     cones = Cones(rows.lo, rows.hi, terms.friction, rolling=touching.rolling)
     return MaximalSystem(
         problem=Problem(operator, r, cones),
+        resting=resting,
         delassus=delassus,
         pushes=pushes,
         equalities=held,
+        answers=answers,
         root=root,
         free_velocity=free_velocity,
         rows=every,

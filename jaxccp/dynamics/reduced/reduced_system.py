@@ -47,6 +47,8 @@ class ReducedSystem:
     """
 
     problem: Problem
+    resting: Float[Array, " n"] | None
+    """Its r [m/s] without impacts; None where no closed contact answers them at their time."""
     pushes: WhitenedDelassus
     """W on the velocities of M̂ and E, with what impulses do to bodies: these turn until their time
     of impact."""
@@ -252,10 +254,14 @@ def assemble(
         loose = loose.touched(len(along), contacts, felt[..., count:], pushing[..., count:])
         assert loose.delassus is not None
         delassus = SumDelassus((own, loose.delassus))
-    r = jnp.concatenate([along @ velocity + rows.bias, touching.r])
+    own_r = along @ velocity + rows.bias
+    r, resting = jnp.concatenate([own_r, touching.r]), None
+    if touching.resting is not None:
+        resting = jnp.concatenate([own_r, touching.resting])
     cones = Cones(rows.lo, rows.hi, terms.friction, rolling=touching.rolling)
     return ReducedSystem(
         problem=Problem(delassus, r, cones),
+        resting=resting,
         pushes=pushes,
         velocities=velocities,
         whitened_free=free,

@@ -274,4 +274,5 @@ def _action(
     normal = safe.normalize(normal, jnp.eye(3, dtype=normal.dtype)[0])
     flown = contacts.position_rate[:, None] - flight[contacts.bodies, :3]
     lever = start.lever + time[:, None] * flown
-    return Action(delay, contact_frame(normal), lever, timed, late=True, lasting=LASTING)
+    none = jnp.zeros_like(timed)
+    return Action(delay, contact_frame(normal), lever, timed, none, late=True, lasting=LASTING)

@@ -6,11 +6,13 @@ from typing import TypeVar
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from jaxccp.ccp.problem import Problem
 from jaxccp.ccp.solution import DerivativeStatus, Solution
 from jaxccp.ccp.solve import cut, solve
 from jaxccp.collision.contact_cache import WarmStart, recall, remember
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics import maximal, reduced
+from jaxccp.dynamics.answering import after_hit, until_hit
 from jaxccp.dynamics.contact_data import contact_data, smooth_data
 from jaxccp.dynamics.distance import detected
 from jaxccp.dynamics.inputs import check_inputs
@@ -84,18 +86,28 @@ def assembled(
 
 def solved(settings: Settings, step: Assembled, warm_start: WarmStart) -> tuple[Solution, Outcome]:
     """The solution found from the impulses of the last step, and what it leads to."""
-    world = recall(warm_start, step.contacts)
-    solution = solve(
-        step.system.problem,
-        settings.algorithm(step.model),
-        step.system.guess(warm_start.scalars, world),
-        law=settings.law,
-        stop=settings.stop,
-        gradient=settings.gradient,
-        beyond=step.beyond,
-        unique=settings.unique,
-    )
-    return solution, step.system.after(solution.lam)
+    world, system = recall(warm_start, step.contacts), step.system
+    guess = system.guess(warm_start.scalars, world)
+
+    def of(problem: Problem) -> Solution:
+        return solve(
+            problem,
+            settings.algorithm(step.model),
+            guess,
+            law=settings.law,
+            stop=settings.stop,
+            gradient=settings.gradient,
+            beyond=step.beyond,
+            unique=settings.unique,
+        )
+
+    problem = system.problem
+    if system.resting is None:
+        solution = of(problem)
+    else:
+        held, verdict = until_hit(problem, system.resting, system.action, of)
+        solution = after_hit(of(replace(problem, r=problem.velocity(held))), held, verdict)
+    return solution, system.after(solution.lam)
 
 
 def corrected(step: Assembled, outcome: Outcome, corrections: int) -> Outcome:
