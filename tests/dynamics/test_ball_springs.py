@@ -24,7 +24,7 @@ def test_each_axis_has_its_own_stiffness():
 
 
 def test_numbers_that_no_spring_has_are_refused():
-    for stiffnesses in ((1.0, 2.0), (1.0, -1.0, 0.0), (1.0, np.inf, 0.0)):
+    for stiffnesses in ((1.0, np.nan, 2.0), (1.0, -1.0, 0.0), (1.0, np.inf, 0.0)):
         with pytest.raises(ValueError, match="Spherical: stiffnesses must be 3 finite numbers"):
             Spherical(stiffnesses=stiffnesses)
     with pytest.raises(ValueError, match="Spherical: give stiffness or stiffnesses, not both"):
