@@ -57,18 +57,34 @@ class NodeMap(FrameMap):
         return np.array(self.frames, int)
 
 
+def positions(layout: Layout, x: Float[Array, "n 3"]) -> Float[Array, "nf 3"]:
+    """Return where the frames are."""
+    if layout.between is None:
+        return x[layout.frames]
+    rows, weights = layout.between
+    sums = jnp.einsum("mk,mkc->mc", jnp.asarray(weights, x.dtype), x[rows])
+    return jnp.concatenate([x[layout.frames], sums])
+
+
 def orientations(
     layout: Layout, reference: Float[Array, "n 3"], x: Float[Array, "n 3"]
 ) -> Float[Array, "nf 4"]:
     """Return the orientations of the frames: one along a single gradient has come from the identity
     by the smallest turn to where the gradient was in the reference, and from there to where it
     is."""
-    count = len(layout.frames)
+    straight = jnp.zeros((layout.count, 4), x.dtype).at[:, 0].set(1.0)
     if not layout.slopes:
-        return jnp.zeros((count, 4), x.dtype).at[:, 0].set(1.0)
+        return straight
+    return straight.at[: len(layout.frames)].set(_turned(layout, reference, x))
+
+
+def _turned(
+    layout: Layout, reference: Float[Array, "n 3"], x: Float[Array, "n 3"]
+) -> Float[Array, "nn 4"]:
+    """Orientations of the frames that gradients turn."""
     if len(layout.slopes) == 1:
         ((axis, rows),) = layout.slopes
-        unit = jnp.broadcast_to(jnp.eye(3, dtype=x.dtype)[axis], (count, 3))
+        unit = jnp.broadcast_to(jnp.eye(3, dtype=x.dtype)[axis], (len(rows), 3))
         before = _unit(reference[rows])
         return quaternion.multiply(_turn(before, _unit(x[rows])), _turn(unit, before))
     axes = tuple(axis for axis, _ in layout.slopes)
@@ -91,6 +107,14 @@ def node_map(layout: Layout, x: Float[Array, "n 3"], frames: np.ndarray, bodies:
         slopes = jnp.stack([x[own] for _, own in layout.slopes], axis=1)
         parts.append(_angular(jax.vmap(lambda own: _spins(axes, own))(slopes)))
     twists = jnp.concatenate(parts, axis=1)
+    if layout.between is not None:
+        weights = jnp.asarray(layout.between[1], x.dtype)
+        sums = jnp.einsum("mk,cd->mkcd", weights, jnp.eye(3, 6, dtype=x.dtype))
+        sums = sums.reshape(len(weights), -1, 6)
+        width = layout.columns.shape[1]
+        twists = jnp.concatenate(
+            [jnp.pad(part, ((0, 0), (0, width - part.shape[1]), (0, 0))) for part in (twists, sums)]
+        )
     return NodeMap(twists, layout, tuple(frames.tolist()), bodies)
 
 

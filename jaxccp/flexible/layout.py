@@ -31,8 +31,17 @@ class Layout(ByContent):
     """The order of the n in the velocities, so that those that an element joins are near one
     another; as they are numbered when None."""
 
+    between: tuple[np.ndarray, np.ndarray] | None = None
+    """More frames, which do not turn: the vector coordinates [m k] of which each is a weighted sum,
+    and the weights [m k]."""
+
     skin: np.ndarray | None = None
     """Frames of the patches by which the body is drawn [k 4]; as :attr:`jaxccp.Family.skin`."""
+
+    @property
+    def count(self) -> int:
+        """How many frames there are."""
+        return len(self.frames) + (0 if self.between is None else len(self.between[0]))
 
     @cached_table
     def free(self) -> np.ndarray:
@@ -46,7 +55,17 @@ class Layout(ByContent):
     def columns(self) -> np.ndarray:
         """The velocities that move each frame [nf w]; nv for one that is held."""
         rows = np.stack([self.frames, *(rows for _, rows in self.slopes)], axis=1)
-        return self._numbers(rows)
+        parts = [self._numbers(rows)]
+        if self.between is not None:
+            parts.append(self._numbers(self.between[0]))
+        width = max(part.shape[1] for part in parts)
+        none = len(self.free)
+        return np.concatenate(
+            [
+                np.pad(part, ((0, 0), (0, width - part.shape[1])), constant_values=none)
+                for part in parts
+            ]
+        )
 
     @cached_table
     def places(self) -> np.ndarray:

@@ -10,7 +10,7 @@ from jaxtyping import Array, Bool, Float
 from jaxccp.flexible import elements as of
 from jaxccp.flexible.band_root import BandRoot
 from jaxccp.flexible.elements import Elements
-from jaxccp.flexible.frames import NodeMap, node_map, orientations
+from jaxccp.flexible.frames import NodeMap, node_map, orientations, positions
 from jaxccp.flexible.layout import Layout
 from jaxccp.model.family import Family, FamilyState
 
@@ -38,7 +38,7 @@ class NodalFamily(Family):
 
     @property
     def frames(self) -> int:
-        return len(self.layout.frames)
+        return self.layout.count
 
     @property
     def skin(self) -> np.ndarray:
@@ -60,7 +60,7 @@ class NodalFamily(Family):
 
     def poses(self, q: Float[Array, " nv"]) -> tuple[Float[Array, "nf 3"], Float[Array, "nf 4"]]:
         x = self.coordinates(q)
-        return x[self.layout.frames], orientations(self.layout, self.position, x)
+        return positions(self.layout, x), orientations(self.layout, self.position, x)
 
     def jacobian(self, q: Float[Array, " nv"]) -> Float[Array, "nf nv 6"]:
         own = node_map(self.layout, self.coordinates(q), np.arange(self.frames), self.frames)

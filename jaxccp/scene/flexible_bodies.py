@@ -9,6 +9,7 @@ from jaxtyping import Array
 from jaxccp.flexible.ancf import FACES, SHAPES, ContinuumElements, Shape, box, rope
 from jaxccp.flexible.moduli import isotropic, of_section, rectangle_shear_factor
 from jaxccp.flexible.nodal import NodalFamily
+from jaxccp.flexible.points_between import along_cable
 from jaxccp.math import quaternion
 from jaxccp.names import unknown
 from jaxccp.scene.check import finite_vector, nonnegative, positive, unit_quaternion
@@ -25,8 +26,9 @@ def cable(
     damping: float,
     clamped: Collection[int],
     pinned: Collection[int],
+    between: int,
 ) -> NodalFamily:
-    """A round cable along ``nodes``."""
+    """A round cable along ``nodes``, with so many points ``between`` neighbours."""
     radius = positive(f"{what}: radius [m]", radius)
     young, density, damping = _material(what, young, density, damping)
     table = np.asarray(nodes, float)
@@ -47,10 +49,13 @@ def cable(
     for node in (*clamped, *pinned):
         if not 0 <= node < count:
             raise ValueError(f"{what}: there is no node {node}; it has {count}, counted from 0")
+    if between < 0:
+        raise ValueError(f"{what}: between must be a number of points, not {between!r}")
     area, moment = np.pi * radius**2, np.pi * radius**4 / 4
-    return rope(
+    family = rope(
         jnp.asarray(table), area, moment, young, density, damping, clamped=clamped, pinned=pinned
     )
+    return along_cable(family, lengths, between) if between else family
 
 
 def solid(

@@ -5,6 +5,8 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 import jax
 import numpy as np
 
+from jaxccp.flexible.points_between import on_edges
+from jaxccp.flexible.solids.mesh import boundary
 from jaxccp.model.family import Family
 from jaxccp.model.material import Material
 from jaxccp.model.shapes import Shape
@@ -49,12 +51,14 @@ class FlexibleBuilder:
         damping: float = 0.0,
         clamped: Collection[int] = (),
         pinned: Collection[int] = (),
+        between: int = 0,
         name: str | None = None,
     ) -> list[int]:
         """Add a round flexible cable and return its nodes' bodies, on which shapes may be put.
 
         It stretches and bends, and resists neither shear nor twisting (ANCF elements). Without load
-        it is straight and as long as the distances of its nodes.
+        it is straight and as long as the distances of its nodes. Points between nodes may have
+        shapes too; unlike those at nodes they do not turn.
 
         Args:
             nodes: where they are at time 0 [n 3], world [m].
@@ -64,10 +68,11 @@ class FlexibleBuilder:
             damping: α of Kelvin and Voigt's law [s]: the stress is E (ε + α ε̇).
             clamped: nodes whose position and direction are held.
             pinned: nodes whose position is held.
+            between: how many points between each two nodes are bodies as well, after all nodes.
             name: unique; ``cable<i>`` when None. The bodies are ``name.0``, ``name.1``, …
         """
         own = name or f"cable{len(self._families)}"
-        numbers = nodes, radius, young, density, damping, clamped, pinned
+        numbers = nodes, radius, young, density, damping, clamped, pinned, between
         return self._add_computed(lambda: flexible_bodies.cable(f"cable {own!r}", *numbers), own)
 
     def add_beam(
@@ -176,14 +181,16 @@ class FlexibleBuilder:
         held: Iterable[int] = (),
         radius: float | None = None,
         material: Material | None = None,
+        edges: bool = False,
         name: str | None = None,
     ) -> list[int]:
         """Add a solid of linear tetrahedra and return the bodies that the nodes of its surface are,
         in their order. :func:`jaxccp.box_of_tetrahedra` makes points and tetrahedra,
         :func:`jaxccp.read_tetrahedra` reads them.
 
-        A node touches others by a small sphere, which does not turn. The surface between nodes
-        touches nothing: what is smaller than its triangles may pass.
+        A node touches others by a small sphere, which does not turn, and so does the middle of each
+        edge of the surface where ``edges`` says so. The surface between these points touches
+        nothing: what is smaller may pass.
 
         Args:
             points: of the nodes [n 3], in the solid's frame [m]; nothing is strained there.
@@ -201,6 +208,7 @@ class FlexibleBuilder:
             held: nodes that never move.
             radius: of the spheres [m]; a hundredth of the surface's shortest edge when None.
             material: of the surface; the default material when None.
+            edges: whether the middles of the surface's edges are bodies too, after the nodes.
             name: unique; ``solid<i>`` when None. The bodies are ``name.0``, ``name.1``, …
         """
         own = name or f"solid{len(self._families)}"
@@ -216,6 +224,8 @@ class FlexibleBuilder:
                 held,
             )
             sphere = node_sphere(what, solid, radius)
+            if edges:
+                solid = on_edges(solid, boundary(what, solid.layout.rows))
         frames = self._add_computed(lambda: solid, own)
         for frame in frames:
             self.add_shape(frame, sphere, material=material)

@@ -81,7 +81,7 @@ def test_checkpoints_change_neither_values_nor_gradients() -> None:
         close(whole[0], split[0], 1e-10)
         # Another program rounds otherwise, which the solver's tolerance of 1e-10 m/s lets through.
         close(split[1], plain()[0], 1e-9)
-    with pytest.raises(ValueError, match="keeps at least 9280 bytes, but memory is 5000"):
+    with pytest.raises(ValueError, match="keeps at least 9760 bytes, but memory is 5000"):
         gradient(state.velocity, 5_000)
 
 

@@ -1,0 +1,50 @@
+"""Points of a flexible body between its nodes, as frames that do not turn: shapes on them touch."""
+
+from dataclasses import replace
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from jaxccp.flexible.nodal import NodalFamily
+
+
+def with_points(
+    family: NodalFamily, rows: Int[np.ndarray, "m k"], weights: Float[np.ndarray, "m k"]
+) -> NodalFamily:
+    """Return the body with ``m`` more frames, after those of its nodes.
+
+    Args:
+        family: a body without such points.
+        rows: the vector coordinates of which each point is a sum, rows of ``family.position``.
+        weights: their weights in it.
+    """
+    return replace(family, layout=replace(family.layout, between=(rows, weights)))
+
+
+def along_cable(family: NodalFamily, lengths: Float[np.ndarray, " e"], count: int) -> NodalFamily:
+    """Return a cable with ``count`` points evenly between neighbouring nodes, on the cubics that
+    its elements are; ``lengths`` are theirs [m]."""
+    at = np.arange(1, count + 1) / (count + 1)
+    first, last = np.arange(len(lengths)), np.arange(1, len(lengths) + 1)
+    rows = np.stack([2 * first, 2 * first + 1, 2 * last, 2 * last + 1], axis=1)
+    cubics = np.stack(
+        [
+            1 - 3 * at**2 + 2 * at**3,
+            at - 2 * at**2 + at**3,
+            3 * at**2 - 2 * at**3,
+            at**3 - at**2,
+        ],
+        axis=1,
+    )
+    size = np.ones((len(lengths), 1, 4))
+    size[..., 1::2] = lengths[:, None, None]
+    weights = (size * cubics).reshape(-1, 4)
+    return with_points(family, np.repeat(rows, count, axis=0), weights)
+
+
+def on_edges(family: NodalFamily, triangles: Int[np.ndarray, "f 3"]) -> NodalFamily:
+    """Return a body of tetrahedra or triangles with a point in the middle of each edge of its
+    surface's ``triangles``."""
+    edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
+    edges = np.unique(np.sort(edges, axis=1), axis=0)
+    return with_points(family, edges, np.full(edges.shape, 0.5))
