@@ -55,7 +55,7 @@ def _after(model: Model, state: State, h: float, steps: int, law: Law) -> Case:
     state = carry.state
     contacts = detect(model, state)
     problem = assemble(model, state, contacts, h, None).problem
-    world = recall(carry.warm_start, contacts)
+    world = recall(carry.warm_start, contacts).impulses
     guess = jnp.einsum("cij,cj->ci", contacts.frame, world)
     return live(problem, np.asarray(guess).reshape(-1), np.asarray(contacts.live))
 

@@ -5,16 +5,14 @@ from dataclasses import dataclass, replace
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Float
 
+from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.collision.detect import Contacts, slots
 from jaxccp.model.model import Topology
 
 PER_SHAPE = 8
 """Impulses that are kept for each shape of a model that does not say how many contacts it has."""
-FEW = 500
-"""Contacts, up to which comparing all with all is faster than sorting them: at 368 it takes 94 µs
-and sorting 148 µs, at 1000 820 µs and 450 µs (one core, float32)."""
 
 LEAST, CHANGE = 0.1, 0.5
 """The next solve starts from a mean over the last steps, in which the last one has this share.
@@ -32,18 +30,18 @@ itself, is no scatter: the contact landed, opened or took a blow, and the mean b
 class WarmStart:
     """Means of the last steps' impulses, to start the next solve from; no part of the mechanics."""
 
-    shapes: Int[Array, "c 2"]
-    """First and second shape of each contact, -1 where there was none."""
-    feature: Int[Array, " c"]
-    """Geometric feature that touched, -1 where there was no contact."""
-    impulse: Float[Array, "c w"]
-    """In world coordinates [N·s], so that a change of tangent frame does not matter; with
-    spinning and rolling friction the angular impulse follows [N·m·s]."""
-    steps: Float[Array, " c"]
-    """That the mean is of."""
+    contacts: ContactMemory
+    """Of each contact the impulse in world coordinates [N·s], so that a change of tangent frame
+    does not matter, with spinning and rolling friction the angular impulse [N·m·s], and how many
+    steps the mean is of."""
     scalars: Float[Array, " s"]
     """Of the scalar rows: joints and what acts along their axes."""
     scalar_steps: Float[Array, " s"]
+
+    @property
+    def impulses(self) -> Float[Array, "c w"]:
+        """Of the contacts."""
+        return self.contacts.values[:, :-1]
 
 
 def cache_size(topology: Topology) -> int:
@@ -54,64 +52,28 @@ def cache_size(topology: Topology) -> int:
 
 def empty_warm_start(topology: Topology, dtype: jnp.dtype) -> WarmStart:
     """The memory of a system that has not been stepped."""
-    count = cache_size(topology)
-    return WarmStart(
-        jnp.full((count, 2), -1, jnp.int32),
-        jnp.full(count, -1, jnp.int32),
-        jnp.zeros((count, 6 if topology.rolls else 3), dtype),
-        jnp.zeros(count, dtype),
-        jnp.zeros(topology.linkage.rows, dtype),
-        jnp.zeros(topology.linkage.rows, dtype),
-    )
+    rows = jnp.zeros(topology.linkage.rows, dtype)
+    width = 7 if topology.rolls else 4
+    return WarmStart(ContactMemory.empty(cache_size(topology), width, dtype), rows, rows)
 
 
-def recall(warm_start: WarmStart, contacts: Contacts) -> Float[Array, "c w"]:
-    """The mean world impulse of each contact, and its angular impulse where contacts roll; zero
-    for a contact that is new. A contact is the same one if its shapes and its feature are."""
-    return recalled(warm_start.shapes, warm_start.feature, warm_start.impulse, contacts)
-
-
-def recalled(
-    shapes: Int[Array, "m 2"],
-    feature: Int[Array, " m"],
-    values: Float[Array, "m w"],
-    contacts: Contacts,
-) -> Float[Array, "c w"]:
-    """What was kept in ``values`` of each contact, by its shapes and its feature, -1 where a row
-    has none; zero for a contact that is new or not live."""
-    then = jnp.concatenate([shapes, feature[:, None]], axis=1)
-    now = jnp.concatenate([contacts.shapes, contacts.feature[:, None]], axis=1)
-    if not len(then) or not len(now):
-        return jnp.zeros((len(now), values.shape[1]), values.dtype)
-    find = _compared if len(then) * len(now) <= FEW**2 else _searched
-    row, same = find(then, now)
-    return jnp.where((same & contacts.live)[:, None], values[row], 0.0)
+def recall(warm_start: WarmStart, contacts: Contacts) -> WarmStart:
+    """The means of the contacts of a step: zero of one that is new."""
+    return replace(warm_start, contacts=warm_start.contacts.at(contacts))
 
 
 def remember(
-    warm_start: WarmStart,
-    contacts: Contacts,
-    impulse: Float[Array, "c w"],
-    scalars: Float[Array, " s"],
+    known: WarmStart, impulses: Float[Array, "c w"], scalars: Float[Array, " s"], count: int
 ) -> WarmStart:
-    """The memory for the next step, of the size of the last one's ``warm_start``, from this step's
-    impulses, those of contacts in the world. Guesses are not differentiated, nor is it."""
-    live = contacts.live
-    known = jnp.concatenate([warm_start.impulse, warm_start.steps[:, None]], axis=1)
-    known = recalled(warm_start.shapes, warm_start.feature, known, contacts)
-    mean, steps = _mean(known[:, :-1], known[:, -1], impulse)
-    scalar, scalar_steps = _mean(
-        warm_start.scalars[:, None], warm_start.scalar_steps, scalars[:, None]
-    )
-    found = WarmStart(
-        jnp.where(live[:, None], contacts.shapes, -1),
-        jnp.where(live, contacts.feature, -1),
-        jnp.where(live[:, None], mean, 0.0),
-        steps,
-        scalar[:, 0],
-        scalar_steps,
-    )
-    return resized(lax.stop_gradient(found), len(warm_start.feature))
+    """The memory for the next step, of ``count`` contacts, from what was known of this step's and
+    their impulses in the world. Guesses are not differentiated, nor is it."""
+    before = known.contacts
+    mean, steps = _mean(known.impulses, before.values[:, -1], impulses)
+    scalar, scalar_steps = _mean(known.scalars[:, None], known.scalar_steps, scalars[:, None])
+    live = before.feature >= 0
+    values = jnp.where(live[:, None], jnp.concatenate([mean, steps[:, None]], axis=1), 0.0)
+    found = WarmStart(replace(before, values=values), scalar[:, 0], scalar_steps)
+    return resized(lax.stop_gradient(found), count)
 
 
 def _mean(
@@ -128,50 +90,5 @@ def _mean(
 def resized(warm_start: WarmStart, count: int) -> WarmStart:
     """Return the warm start with room for ``count`` contacts; if there are more, it keeps the
     strongest."""
-    more = count - len(warm_start.feature)
-    fields = "shapes", "feature", "impulse", "steps"
-    contacts = {name: getattr(warm_start, name) for name in fields}
-    if more < 0:
-        live = warm_start.feature >= 0
-        strength = jnp.where(live, jnp.sum(warm_start.impulse[:, :3] ** 2, axis=1), -1.0)
-        kept = lax.top_k(lax.stop_gradient(strength), count)[1]
-        contacts = jax.tree.map(lambda leaf: leaf[kept], contacts)
-    elif more > 0:
-        contacts = {
-            name: jnp.pad(
-                leaf,
-                ((0, more), *((0, 0),) * (leaf.ndim - 1)),
-                constant_values=-1 if name in ("shapes", "feature") else 0,
-            )
-            for name, leaf in contacts.items()
-        }
-    return replace(warm_start, **contacts)
-
-
-def _compared(then: Int[Array, "m 3"], now: Int[Array, "c 3"]) -> tuple[Array, Array]:
-    """Row of ``then`` that is equal to each of ``now``, and whether there is one; all with all."""
-    same: Bool[Array, "c m"] = jnp.all(now[:, None] == then, axis=2)
-    row = jnp.max(jnp.where(same, jnp.arange(len(then), dtype=jnp.int32), -1), axis=1)
-    return jnp.maximum(row, 0), row >= 0
-
-
-def _searched(then: Int[Array, "m 3"], now: Int[Array, "c 3"]) -> tuple[Array, Array]:
-    """Find the same rows by bisection of the sorted ones."""
-    count = len(then)
-    rows = jnp.arange(count, dtype=jnp.int32)
-    *columns, order = lax.sort((*then.T, rows), num_keys=3)
-    table = jnp.stack(columns, axis=1)
-    last = jnp.full(len(now), -1, jnp.int32)
-    for bit in reversed(range(count.bit_length())):
-        further = last + (1 << bit)
-        at = jnp.minimum(further, count - 1)
-        last = jnp.where((further < count) & _ordered(table[at], now), further, last)
-    at = jnp.maximum(last, 0)
-    return order[at], jnp.all(table[at] == now, axis=1)
-
-
-def _ordered(a: Int[Array, "c 3"], b: Int[Array, "c 3"]) -> Bool[Array, " c"]:
-    """Whether a ≤ b, the first column that differs deciding."""
-    return (a[:, 0] < b[:, 0]) | (
-        (a[:, 0] == b[:, 0]) & ((a[:, 1] < b[:, 1]) | ((a[:, 1] == b[:, 1]) & (a[:, 2] <= b[:, 2])))
-    )
+    strength = jnp.sum(warm_start.impulses[:, :3] ** 2, axis=1)
+    return replace(warm_start, contacts=warm_start.contacts.resized(count, strength))

@@ -94,7 +94,7 @@ def explain_gradient(
 
     def one(carry, control: Array):
         step = assembled(seeing, model, carry, None, control)
-        solution, _ = solved(seeing, step, carry.warm_start)
+        solution, _ = solved(seeing, step)
         after, report = seeing.advance(model, carry, None, control)
         problem = step.system.problem
         return after, GradientExplanation(report, *_facts(problem, solution, seeing.law))

@@ -257,7 +257,7 @@ def test_five_hundred_balls() -> None:
         builder.add_solid(Sphere(0.1), 1.0, position=lattice + random.uniform(0, 1e-3, 3))
     model, state = builder.build()
     stepper = EulerImplicitLinearized(2e-3, stop=Stop(1e-2, max_iterations=1000))
-    assert len(stepper.init(model, state).warm_start.feature) == 8 * 513
+    assert len(stepper.init(model, state).warm_start.contacts.feature) == 8 * 513
     fitted = fit_capacity(model, state, stepper, 5)
     (group,) = fitted.topology.searched
     assert group.room is not None and max(group.room) < 20 * 512

@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import Array
 
 from jaxccp.ccp import Stop
 from jaxccp.collision.contact_cache import (
-    FEW,
     PER_SHAPE,
     WarmStart,
     empty_warm_start,
@@ -18,6 +18,7 @@ from jaxccp.collision.contact_cache import (
     remember,
     resized,
 )
+from jaxccp.collision.contact_memory import FEW, ContactMemory
 from jaxccp.collision.detect import Contacts, detect
 from jaxccp.dynamics import EulerImplicitLinearized, rollout, with_capacity
 from jaxccp.math import quaternion
@@ -27,7 +28,7 @@ from jaxccp.scene import ModelBuilder
 BOXES = 5
 
 
-def names(contacts: Contacts | WarmStart) -> list[tuple[int, ...]]:
+def names(contacts: Contacts | ContactMemory) -> list[tuple[int, ...]]:
     rows = np.concatenate([contacts.shapes, np.asarray(contacts.feature)[:, None]], axis=1)
     return [tuple(row) for row in rows.tolist()]
 
@@ -52,6 +53,12 @@ def cold(model: Model) -> WarmStart:
     return empty_warm_start(model.topology, jnp.zeros(0).dtype)
 
 
+def after_step(known: WarmStart, contacts: Contacts, impulses: Array) -> WarmStart:
+    """What a step leaves, of the size of what the last one left."""
+    count = len(known.contacts.feature)
+    return remember(recall(known, contacts), impulses, jnp.zeros(0), count)
+
+
 @cache
 def some() -> tuple[Contacts, WarmStart]:
     model, state = tower()
@@ -67,15 +74,7 @@ def test_every_contact_finds_its_own(count: int) -> None:
     old, new = rows[:count], rows[count // 2 :][random.permutation(len(rows) - count // 2)]
     impulse = random.normal(size=(len(old), 3))
     known = dict(zip(map(tuple, old.tolist()), impulse, strict=True))
-    none = jnp.zeros(0)
-    warm_start = WarmStart(
-        shapes=jnp.asarray(old[:, :2]),
-        feature=jnp.asarray(old[:, 2]),
-        impulse=jnp.asarray(impulse),
-        steps=jnp.ones(len(old)),
-        scalars=none,
-        scalar_steps=none,
-    )
+    memory = ContactMemory(*map(jnp.asarray, (old[:, :2], old[:, 2], impulse)))
     live = random.uniform(size=len(new)) < 0.8
     contacts = replace(
         some()[0],
@@ -83,14 +82,18 @@ def test_every_contact_finds_its_own(count: int) -> None:
         shapes=jnp.asarray(new[:, :2]),
         feature=jnp.asarray(new[:, 2]),
     )
-    found = jax.jit(recall)(warm_start, contacts)
+    found = jax.jit(ContactMemory.at)(memory, contacts)
+    assert [name for name, alive in zip(names(found), live, strict=True) if alive] == [
+        name for name, alive in zip(names(contacts), live, strict=True) if alive
+    ]
     expected = [
         known.get(name, np.zeros(3)) if alive else np.zeros(3)
         for name, alive in zip(map(tuple, new.tolist()), live, strict=True)
     ]
-    np.testing.assert_array_equal(found, np.reshape(expected, (len(new), 3)))
-    batch = jax.vmap(recall, (0, None))(jax.tree.map(lambda x: x[None], warm_start), contacts)
-    np.testing.assert_array_equal(batch[0], found)
+    np.testing.assert_array_equal(found.values, np.reshape(expected, (len(new), 3)))
+    many = jax.tree.map(lambda x: x[None], memory)
+    batch = jax.vmap(ContactMemory.at, (0, None))(many, contacts)
+    np.testing.assert_array_equal(batch.values[0], found.values)
 
 
 def test_memory_follows_features_as_bodies_move() -> None:
@@ -98,14 +101,14 @@ def test_memory_follows_features_as_bodies_move() -> None:
     model, state = tower()
     before = jax.jit(detect)(model, state)
     impulse = jnp.arange(3.0 * len(before.gap)).reshape(-1, 3) + 1
-    warm_start = remember(cold(model), before, impulse, jnp.zeros(0))
-    assert warm_start.feature.shape == (PER_SHAPE * (BOXES + 1),)
+    warm_start = after_step(cold(model), before, impulse)
+    assert warm_start.contacts.feature.shape == (PER_SHAPE * (BOXES + 1),)
     known = {
         name: row
         for name, row, live in zip(names(before), np.asarray(impulse), before.live, strict=True)
         if live
     }
-    assert set(known) == set(names(warm_start)) - {(-1, -1, -1)}
+    assert set(known) == set(names(warm_start.contacts)) - {(-1, -1, -1)}
 
     # The highest box leaves, the one below it tips onto an edge.
     tip = quaternion.exp(jnp.array([0.2, 0.0, 0.0]))
@@ -117,20 +120,21 @@ def test_memory_follows_features_as_bodies_move() -> None:
     after = jax.jit(detect)(model, moved)
     live = np.asarray(after.live)
     assert 0 < live.sum() < len(known)
-    for name, row, alive in zip(names(after), recall(warm_start, after), live, strict=True):
+    found = recall(warm_start, after).impulses
+    for name, row, alive in zip(names(after), found, live, strict=True):
         np.testing.assert_array_equal(row, known.get(name, np.zeros(3)) if alive else np.zeros(3))
 
 
 def test_impulses_that_scatter_are_averaged_and_others_taken_as_they_are() -> None:
     contacts, empty = some()
     live = np.asarray(contacts.live)
-    first = remember(empty, contacts, jnp.ones((len(live), 3)), jnp.zeros(0))
+    first = after_step(empty, contacts, jnp.ones((len(live), 3)))
     scale = np.where(np.arange(len(live)) % 2, 1.4, 3.0)[:, None]  # scatters; took a blow
-    second = remember(first, contacts, jnp.asarray(scale * np.ones(3)), jnp.zeros(0))
+    second = after_step(first, contacts, jnp.asarray(scale * np.ones(3)))
     expected = np.where(scale == 3.0, 3.0, 1 + 2 / 3 * 0.4) * np.ones(3)
-    np.testing.assert_allclose(recall(second, contacts)[live], expected[live], rtol=1e-12)
-    opened = remember(second, contacts, jnp.zeros((len(live), 3)), jnp.zeros(0))
-    assert not np.asarray(recall(opened, contacts)).any()
+    np.testing.assert_allclose(recall(second, contacts).impulses[live], expected[live], rtol=1e-12)
+    opened = after_step(second, contacts, jnp.zeros((len(live), 3)))
+    assert not np.asarray(recall(opened, contacts).impulses).any()
 
 
 def test_the_strongest_stay_where_there_is_no_room_for_all() -> None:
@@ -138,11 +142,13 @@ def test_the_strongest_stay_where_there_is_no_room_for_all() -> None:
     count = int(contacts.found)
     impulse = jnp.where(contacts.live, jnp.arange(1.0, len(contacts.live) + 1), 1e9)[:, None]
     small = resized(some()[1], count // 2)
-    warm_start = remember(small, contacts, impulse * jnp.array([0.0, 0.0, 1.0]), jnp.zeros(0))
+    warm_start = after_step(small, contacts, impulse * jnp.array([0.0, 0.0, 1.0]))
     strongest = np.sort(np.asarray(impulse)[np.asarray(contacts.live), 0])[-(count // 2) :]
-    np.testing.assert_array_equal(np.sort(warm_start.impulse[:, 2]), strongest)
+    np.testing.assert_array_equal(np.sort(warm_start.impulses[:, 2]), strongest)
     again = resized(warm_start, count)
-    assert names(again) == names(warm_start) + [(-1, -1, -1)] * (count - count // 2)
+    assert names(again.contacts) == names(warm_start.contacts) + [(-1, -1, -1)] * (
+        count - count // 2
+    )
 
 
 def iterations(model: Model, state: State) -> tuple[float, float]:
@@ -190,7 +196,7 @@ def test_memory_is_not_differentiated() -> None:
     def strength(speed: jax.Array) -> tuple[jax.Array, jax.Array]:
         pushed = replace(state, velocity=state.velocity.at[1:, 0].set(speed))
         after = rollout(model, stepper.init(model, pushed), stepper, 3)[0]
-        return jnp.sum(after.warm_start.impulse**2), after.state.position[1, 0]
+        return jnp.sum(after.warm_start.impulses**2), after.state.position[1, 0]
 
     values, slopes = jax.jvp(strength, (jnp.asarray(0.1),), (jnp.asarray(1.0),))
     assert values[0] > 0 and slopes[0] == 0 and slopes[1] != 0

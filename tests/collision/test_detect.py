@@ -137,5 +137,5 @@ def test_nothing_to_touch() -> None:
     found = detect(model, state)
     assert found.gap.shape == (0,) and found.found == 0
     warm_start = empty_warm_start(model.topology, state.position.dtype)
-    assert warm_start.feature.shape == (0,)
-    assert recall(warm_start, found).shape == (0, 3)
+    assert warm_start.contacts.feature.shape == (0,)
+    assert recall(warm_start, found).impulses.shape == (0, 3)

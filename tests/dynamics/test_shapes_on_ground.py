@@ -95,7 +95,8 @@ def test_contacts_carry_the_weights() -> None:
     carry, _ = trajectory()
     carried: dict[tuple[str, ...], np.ndarray] = {}
     warm_start, topology = carry.warm_start, model.topology
-    for shapes, impulse in zip(warm_start.shapes, warm_start.impulse, strict=True):
+    contacts = warm_start.contacts
+    for shapes, impulse in zip(contacts.shapes, warm_start.impulses, strict=True):
         names = tuple(topology.bodies[topology.shape_body[i]] for i in shapes)
         if shapes[0] >= 0:
             carried[names] = carried.get(names, 0.0) + impulse / H

@@ -8,12 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.dynamics.acceleration import along_coordinates
 from jaxccp.dynamics.forces import total_force
 from jaxccp.dynamics.reduced.bias import twist_rate
 from jaxccp.dynamics.second_order.mobility import Configuration
 from jaxccp.dynamics.second_order.placed import placed, velocities_of
-from jaxccp.dynamics.smooth import SmoothForces, SmoothMemory, smooth_contacts, smooth_forces
+from jaxccp.dynamics.smooth import SmoothForces, smooth_contacts, smooth_forces
 from jaxccp.math import trees
 from jaxccp.model.kinematics import tree_motion
 from jaxccp.model.model import Model
@@ -48,7 +49,7 @@ def smooth_motion(
     state: State,
     control: Float[Array, " nm"] | None,
     force: Float[Array, "nb 6"] | None,
-    memory: SmoothMemory | None = None,
+    memory: ContactMemory | None = None,
     elapsed: Array | float = 0.0,
 ) -> SmoothMotion:
     """M(q) v̇ = Σ J_bᵀ (f_b − M_b J̇_b v − ω × I ω) + f_families − a Jᵀ_r J̇_r v + Aᵀ λ, with
@@ -113,8 +114,8 @@ def smooth_motion(
 
 
 def stretched(
-    model: Model, state: State, memory: SmoothMemory | None, elapsed: Array | float
-) -> SmoothMemory | None:
+    model: Model, state: State, memory: ContactMemory | None, elapsed: Array | float
+) -> ContactMemory | None:
     """What smooth contacts remember ``elapsed`` [s] after ``state``, their slip being that of
     ``state``. Half a step with this slip and half with that of its end make springs across
     contacts of second order."""

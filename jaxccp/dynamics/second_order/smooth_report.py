@@ -7,6 +7,8 @@ from jaxtyping import Array, Float
 
 from jaxccp.ccp.solution import Solution, Statistics
 from jaxccp.ccp.solve import nothing_to_do
+from jaxccp.collision.contact_cache import WarmStart
+from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.collision.detect import detect
 from jaxccp.dynamics.contact_data import contact_data, smooth_data
 from jaxccp.dynamics.forces import total_force
@@ -19,7 +21,6 @@ from jaxccp.dynamics.rows.servo import forces as servo_forces
 from jaxccp.dynamics.second_order.newton import Newton
 from jaxccp.dynamics.second_order.smooth_motion import SmoothMotion
 from jaxccp.dynamics.second_order.touching import Impulses, Touching, TouchingProblem, bounded_rows
-from jaxccp.dynamics.smooth import SmoothMemory
 from jaxccp.dynamics.step_report import StepReport, report, with_solve
 from jaxccp.dynamics.steppers.settings import ConeSettings
 from jaxccp.model.model import Model
@@ -31,6 +32,7 @@ class Touched:
     """What contacts, limits and dry friction have done in a step."""
 
     touching: Touching
+    guesses: WarmStart
     problem: TouchingProblem
     solution: Solution
     impulses: Impulses
@@ -146,6 +148,6 @@ def with_rotors(end: SmoothMotion) -> State:
     return replace(state, rotors=Rotors(rate, state.twist))
 
 
-def remembered(end: SmoothMotion) -> SmoothMemory | None:
+def remembered(end: SmoothMotion) -> ContactMemory | None:
     """What smooth contacts remember at the end of a step."""
     return None if end.touched is None else end.touched.memory

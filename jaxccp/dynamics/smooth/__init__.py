@@ -2,7 +2,6 @@
 
 from jaxccp.dynamics.smooth.force import SmoothForces, at_end, smooth_contacts, smooth_forces
 from jaxccp.dynamics.smooth.memory import (
-    SmoothMemory,
     empty_memory,
     resized_memory,
     smooth_capacity,
@@ -12,7 +11,6 @@ from jaxccp.dynamics.smooth.resistance import Resistance
 __all__ = [
     "Resistance",
     "SmoothForces",
-    "SmoothMemory",
     "at_end",
     "empty_memory",
     "resized_memory",

@@ -14,12 +14,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
+from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.collision.detect import Contacts, detect
 from jaxccp.dynamics.contact_rows import contact_jacobian, contact_velocity
 from jaxccp.dynamics.impact import at_start
 from jaxccp.dynamics.reaction import contact_wrenches
 from jaxccp.dynamics.smooth.across import along_slip, carried, held_friction, torques
-from jaxccp.dynamics.smooth.memory import SmoothMemory, recall, remember
+from jaxccp.dynamics.smooth.memory import recall, remember
 from jaxccp.dynamics.smooth.resistance import Resistance, resistance, slopes
 from jaxccp.dynamics.smooth.touching import sides, touches
 from jaxccp.math import safe
@@ -47,7 +48,7 @@ class SmoothForces:
     wrenches: Float[Array, "nb 6"]
     """Force [N] and torque [N m] on each body, world axes, about its centre of mass; on fixed
     bodies too."""
-    memory: SmoothMemory | None
+    memory: ContactMemory | None
     """For the next step."""
     resistance: Resistance | None = None
     """How forces fall with the velocities after a step, if that is asked for."""
@@ -74,7 +75,7 @@ def smooth_forces(
     model: Model,
     state: State,
     contacts: Contacts,
-    memory: SmoothMemory | None,
+    memory: ContactMemory | None,
     elapsed: Float[Array, ""] | float,
     implicit: bool = False,
 ) -> SmoothForces:

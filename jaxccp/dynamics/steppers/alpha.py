@@ -18,6 +18,7 @@ from jaxccp.collision.contact_cache import (
     remember,
     resized,
 )
+from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.dynamics import reduced
 from jaxccp.dynamics.checkpoints import keep_impulses
 from jaxccp.dynamics.inputs import check_inputs
@@ -33,7 +34,7 @@ from jaxccp.dynamics.second_order.touching import (
     bounded_rows,
     touches,
 )
-from jaxccp.dynamics.smooth import SmoothMemory, empty_memory, resized_memory
+from jaxccp.dynamics.smooth import empty_memory, resized_memory
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.stepper import Stepper
 from jaxccp.dynamics.steppers.parts import trusted
@@ -67,7 +68,7 @@ class AlphaCarry:
     """Impulses from which the next solve starts."""
     lag: Float[Array, " nv"]
     """By how much the scheme's acceleration a differs from v̇ [m/s², rad/s²]."""
-    smooth: SmoothMemory | None = None
+    smooth: ContactMemory | None = None
     """What smooth contacts remember, if there are any that do."""
 
 
@@ -180,8 +181,8 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         soft = h * (c.beta * (1.0 - c.alpha_f) / (1.0 - c.alpha_m)) ** 0.5
         touching = Touching.of(model, start, before, h, soft, self.gradient)
         rows = bounded_rows(model.topology.linkage)
-        warm_start = carry.warm_start
-        known = touching.nothing(recall(warm_start, touching.contacts), warm_start.scalars[rows])
+        guesses = recall(carry.warm_start, touching.contacts)
+        known = touching.nothing(guesses.impulses, guesses.scalars[rows])
 
         # Reverse mode computes a sweep again from its start: else it would stack some 500 arrays.
         @keep_impulses
@@ -217,14 +218,14 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
             iterations=jnp.sum(sweeps.solution.statistics.iterations, dtype=jnp.int32),
         )
         solution = replace(found.solution, statistics=statistics)
-        touched = Touched(touching, found.problem, solution, found.impulses)
+        touched = Touched(touching, guesses, found.problem, solution, found.impulses)
         return self._left(model, carry, memory, then, found.end, newton, touched, control, force)
 
     def _left(
         self,
         model: Model,
         carry: AlphaCarry,
-        memory: SmoothMemory | None,
+        memory: ContactMemory | None,
         then: State,
         end: _End,
         newton: Newton,
@@ -243,7 +244,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         report, scalars = reported(self, model, last, newton, touched, projected, control)
         warm_start = carry.warm_start
         if touched is not None:
-            contacts, impulses = touched.touching.contacts, touched.impulses
-            warm_start = remember(warm_start, contacts, impulses.contacts, h * scalars)
+            impulses, count = touched.impulses.contacts, cache_size(model.topology)
+            warm_start = remember(touched.guesses, impulses, h * scalars, count)
         carry = AlphaCarry(with_rotors(last), warm_start, end.lag, remembered(last))
         return trusted(self, carry, report)

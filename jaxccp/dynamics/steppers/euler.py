@@ -43,7 +43,7 @@ class EulerImplicitLinearized(Settings, Stepper[ImpulseCarry]):
             ValueError: for a force or a control of another shape, such as one in the other's place.
         """
         step = assembled(self, model, carry, force, control)
-        solution, outcome = solved(self, step, carry.warm_start)
+        solution, outcome = solved(self, step)
         after = moved(step, outcome)
         report = reported(self, step, solution, outcome, after)
-        return trusted(self, remembered(step, outcome, after, carry.warm_start), report)
+        return trusted(self, remembered(step, outcome, after), report)

@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float
 from jaxccp.ccp.problem import Problem
 from jaxccp.ccp.solution import DerivativeStatus, Solution
 from jaxccp.ccp.solve import cut, solve
-from jaxccp.collision.contact_cache import WarmStart, recall, remember
+from jaxccp.collision.contact_cache import WarmStart, cache_size, recall, remember
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics import maximal, reduced
 from jaxccp.dynamics.answering import after_hit, until_hit
@@ -42,6 +42,8 @@ class Assembled:
     contacts: Contacts
     beyond: Bool[Array, " c"] | None
     """Which of them only the derivative sees; None: none."""
+    known: WarmStart
+    """What is known of the contacts' and rows' impulses from the steps before."""
     motion: JointMotion | None
     """None where there are no joints."""
     system: MaximalSystem | ReducedSystem
@@ -81,13 +83,14 @@ def assembled(
         system = maximal.assemble(model, state, contacts, h, force, motion, control, eliminate)
     if motion is not None:
         state = replace(state, joint_positions=motion.coordinate)
-    return Assembled(model, state, contacts, beyond, motion, system, smooth, control)
+    known = recall(carry.warm_start, contacts)
+    return Assembled(model, state, contacts, beyond, known, motion, system, smooth, control)
 
 
-def solved(settings: Settings, step: Assembled, warm_start: WarmStart) -> tuple[Solution, Outcome]:
+def solved(settings: Settings, step: Assembled) -> tuple[Solution, Outcome]:
     """The solution found from the impulses of the last step, and what it leads to."""
-    world, system = recall(warm_start, step.contacts), step.system
-    guess = system.guess(warm_start.scalars, world)
+    system = step.system
+    guess = system.guess(step.known.scalars, step.known.impulses)
 
     def of(problem: Problem) -> Solution:
         return solve(
@@ -133,12 +136,11 @@ def moved(step: Assembled, outcome: Outcome) -> State:
     return replace(after, rotors=Rotors(rate, after.twist))
 
 
-def remembered(
-    step: Assembled, outcome: Outcome, after: State, warm_start: WarmStart
-) -> ImpulseCarry:
-    """What the step leaves to the next: the state, the impulses with the room of those of the last
-    one, ``warm_start``, and what smooth contacts remember."""
-    impulses = remember(warm_start, step.contacts, outcome.contacts, outcome.scalars)
+def remembered(step: Assembled, outcome: Outcome, after: State) -> ImpulseCarry:
+    """What the step leaves to the next: the state, the impulses, and what smooth contacts
+    remember."""
+    count = cache_size(step.model.topology)
+    impulses = remember(step.known, outcome.contacts, outcome.scalars, count)
     return ImpulseCarry(after, impulses, None if step.smooth is None else step.smooth.memory)
 
 

@@ -61,7 +61,7 @@ class EulerImplicitProjected(Settings, Stepper[ImpulseCarry]):
         still = jnp.zeros_like(model.contact.recovery_speed)
         patient = replace(model, contact=replace(model.contact, recovery_speed=still))
         step = assembled(self, patient, carry, force, control)
-        solution, outcome = solved(self, step, carry.warm_start)
+        solution, outcome = solved(self, step)
         outcome = corrected(step, outcome, CORRECTIONS)
         after = moved(step, outcome)
         report = reported(self, step, solution, outcome, after)
@@ -69,5 +69,5 @@ class EulerImplicitProjected(Settings, Stepper[ImpulseCarry]):
         after, found = project(
             model, after, many, self.solver, self.stop, plain(self.gradient), reduces
         )
-        left = remembered(step, outcome, after, carry.warm_start)
+        left = remembered(step, outcome, after)
         return trusted(self, left, with_solve(report, found))

@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.ccp.solution import DerivativeStatus, Status
 from jaxccp.collision.contact_cache import empty_warm_start
+from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.dynamics import reduced
 from jaxccp.dynamics.inputs import check_inputs
 from jaxccp.dynamics.second_order.closed import closed
@@ -17,7 +18,7 @@ from jaxccp.dynamics.second_order.placed import placed, way_rate
 from jaxccp.dynamics.second_order.smooth_motion import check_smooth, smooth_motion, stretched
 from jaxccp.dynamics.second_order.smooth_report import remembered, reported, with_rotors
 from jaxccp.dynamics.second_order.touching import bounded_rows
-from jaxccp.dynamics.smooth import SmoothMemory, empty_memory, resized_memory
+from jaxccp.dynamics.smooth import empty_memory, resized_memory
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.stepper import Stepper
 from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry
@@ -67,13 +68,13 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
         _check(model)
         check_inputs(model, force, control)
         h, state = self.h, carry.state
-        memory: SmoothMemory | None = carry.smooth
+        memory: ContactMemory | None = carry.smooth
         start = smooth_motion(model, state, control, force, memory).velocity
 
         def then(elapsed: Array | float) -> State:
             return later(model.actuators, model.activations, state, control, elapsed, exact=True)
 
-        def early(node: Array | float) -> SmoothMemory | None:
+        def early(node: Array | float) -> ContactMemory | None:
             return stretched(model, state, memory, 0.5 * h * node)
 
         def stage(before: tuple[Array, Array], node: Array) -> tuple:

@@ -12,8 +12,9 @@ from jaxccp.ccp.solve import Stop
 from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import resolved
 from jaxccp.collision.contact_cache import WarmStart, cache_size, empty_warm_start, resized
+from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.dynamics import reduced
-from jaxccp.dynamics.smooth import SmoothMemory, empty_memory, resized_memory
+from jaxccp.dynamics.smooth import empty_memory, resized_memory
 from jaxccp.model.model import DENSE, Model
 from jaxccp.model.state import State
 
@@ -29,7 +30,7 @@ class ImpulseCarry:
     state: State
     warm_start: WarmStart
     """Impulses from which the next solve starts."""
-    smooth: SmoothMemory | None = None
+    smooth: ContactMemory | None = None
     """What smooth contacts remember, if there are any that do."""
 
 

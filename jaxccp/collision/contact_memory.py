@@ -1,0 +1,96 @@
+"""What is kept of every contact from step to step, found again by what touches."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+from jaxccp.collision.detect import Contacts
+
+FEW = 500
+"""Contacts, up to which comparing all with all is faster than sorting them: at 368 it takes 94 µs
+and sorting 148 µs, at 1000 820 µs and 450 µs (one core, float32)."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class ContactMemory:
+    """Some numbers of each contact. A contact is the same one if its shapes and its feature are."""
+
+    shapes: Int[Array, "c 2"]
+    """First and second shape of each contact, -1 where there was none."""
+    feature: Int[Array, " c"]
+    """Geometric feature that touched, -1 where there was no contact."""
+    values: Float[Array, "c w"]
+
+    @staticmethod
+    def empty(count: int, width: int, dtype: jnp.dtype) -> "ContactMemory":
+        """The memory of a system that has not been stepped."""
+        none = jnp.full(count, -1, jnp.int32)
+        return ContactMemory(
+            jnp.stack([none, none], axis=1), none, jnp.zeros((count, width), dtype)
+        )
+
+    @staticmethod
+    def of(contacts: Contacts, values: Float[Array, "c w"]) -> "ContactMemory":
+        """Return the memory of a step's contacts."""
+        live = contacts.live
+        return ContactMemory(
+            jnp.where(live[:, None], contacts.shapes, -1),
+            jnp.where(live, contacts.feature, -1),
+            jnp.where(live[:, None], values, 0.0),
+        )
+
+    def at(self, contacts: Contacts) -> "ContactMemory":
+        """Return the memory of other contacts: zero of one that is new or not live."""
+        then = jnp.concatenate([self.shapes, self.feature[:, None]], axis=1)
+        now = jnp.concatenate([contacts.shapes, contacts.feature[:, None]], axis=1)
+        if not len(then) or not len(now):
+            return self.of(contacts, jnp.zeros((len(now), self.values.shape[1]), self.values.dtype))
+        find = _compared if len(then) * len(now) <= FEW**2 else _searched
+        row, same = find(then, now)
+        return self.of(contacts, jnp.where(same[:, None], self.values[row], 0.0))
+
+    def resized(self, count: int, strength: Float[Array, " c"]) -> "ContactMemory":
+        """Return the memory with room for ``count`` contacts; if there are more, it keeps the
+        strongest."""
+        more = count - len(self.feature)
+        if more < 0:
+            strength = jnp.where(self.feature >= 0, strength, -jnp.inf)
+            kept = lax.top_k(lax.stop_gradient(strength), count)[1]
+            return jax.tree.map(lambda leaf: leaf[kept], self)
+        if more == 0:
+            return self
+        room = self.empty(more, self.values.shape[1], self.values.dtype)
+        return jax.tree.map(lambda *leaves: jnp.concatenate(leaves), self, room)
+
+
+def _compared(then: Int[Array, "m 3"], now: Int[Array, "c 3"]) -> tuple[Array, Array]:
+    """Row of ``then`` that is equal to each of ``now``, and whether there is one; all with all."""
+    same: Bool[Array, "c m"] = jnp.all(now[:, None] == then, axis=2)
+    row = jnp.max(jnp.where(same, jnp.arange(len(then), dtype=jnp.int32), -1), axis=1)
+    return jnp.maximum(row, 0), row >= 0
+
+
+def _searched(then: Int[Array, "m 3"], now: Int[Array, "c 3"]) -> tuple[Array, Array]:
+    """Find the same rows by bisection of the sorted ones."""
+    count = len(then)
+    rows = jnp.arange(count, dtype=jnp.int32)
+    *columns, order = lax.sort((*then.T, rows), num_keys=3)
+    table = jnp.stack(columns, axis=1)
+    last = jnp.full(len(now), -1, jnp.int32)
+    for bit in reversed(range(count.bit_length())):
+        further = last + (1 << bit)
+        at = jnp.minimum(further, count - 1)
+        last = jnp.where((further < count) & _ordered(table[at], now), further, last)
+    at = jnp.maximum(last, 0)
+    return order[at], jnp.all(table[at] == now, axis=1)
+
+
+def _ordered(a: Int[Array, "c 3"], b: Int[Array, "c 3"]) -> Bool[Array, " c"]:
+    """Whether a ≤ b, the first column that differs deciding."""
+    return (a[:, 0] < b[:, 0]) | (
+        (a[:, 0] == b[:, 0]) & ((a[:, 1] < b[:, 1]) | ((a[:, 1] == b[:, 1]) & (a[:, 2] <= b[:, 2])))
+    )
