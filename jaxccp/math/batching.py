@@ -73,6 +73,10 @@ def _inner(a: Array, b: Array) -> Array:
 def _(size: int, batched: list[bool], a: Array, b: Array) -> tuple[Array, bool]:
     del size, batched
     terms = a * b
-    parts = [terms[..., i : i + SHORT] for i in range(0, terms.shape[-1], SHORT)]
-    none = jnp.zeros(terms.shape[:-1], terms.dtype)
-    return sum((jnp.sum(part, axis=-1) for part in parts), none), True
+    count = -(-terms.shape[-1] // SHORT)
+    if count > 1:
+        length = -(-terms.shape[-1] // count)
+        rest = count * length - terms.shape[-1]
+        terms = jnp.pad(terms, [(0, 0)] * (terms.ndim - 1) + [(0, rest)])
+        terms = jnp.sum(terms.reshape(*terms.shape[:-1], count, length), axis=-1)
+    return jnp.sum(terms, axis=-1), True

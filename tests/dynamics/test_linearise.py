@@ -41,7 +41,10 @@ def cart_pole() -> tuple[Model, State]:
     return builder.build()
 
 
-@pytest.mark.parametrize("stepper", [EulerImplicitLinearized, EulerImplicitProjected])
+@pytest.mark.parametrize(
+    "stepper",
+    [EulerImplicitLinearized, pytest.param(EulerImplicitProjected, marks=pytest.mark.long)],
+)
 def test_cart_pole(stepper: type) -> None:
     """M q̈ = K q + F u about the upright pole, by semi-implicit steps: v⁺ = v + h M⁻¹ (K q + F u),
     q⁺ = q + h v⁺."""

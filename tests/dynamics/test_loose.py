@@ -45,7 +45,10 @@ def built() -> tuple[Model, State]:
     return builder.build(max_contacts=12)
 
 
-@pytest.mark.parametrize("stepper", [EulerImplicitLinearized, EulerImplicitProjected])
+@pytest.mark.parametrize(
+    "stepper",
+    [EulerImplicitLinearized, pytest.param(EulerImplicitProjected, marks=pytest.mark.long)],
+)
 def test_they_move_and_are_differentiated_as_with_one_mass_matrix(stepper, monkeypatch) -> None:
     found = []
     for dense, loose, dofs in ((100, 0, 13), (6, 2, 1)):

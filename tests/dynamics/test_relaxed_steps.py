@@ -93,7 +93,7 @@ def test_many_steps_feel_a_potential() -> None:
     "stepper",
     [
         EulerImplicitLinearized(H, law="ncp"),
-        EulerImplicitProjected(H),
+        pytest.param(EulerImplicitProjected(H), marks=pytest.mark.long),
         HHT(H),
         pytest.param(EulerImplicitLinearized(H, coordinates="maximal"), marks=pytest.mark.long),
     ],

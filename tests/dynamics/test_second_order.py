@@ -296,7 +296,10 @@ def slope_mechanics(span: float) -> dict[str, float]:
     }
 
 
-@pytest.mark.parametrize("name", ["hht", "trapezoidal", "generalised-alpha"])
+@pytest.mark.parametrize(
+    "name",
+    ["hht", pytest.param("trapezoidal", marks=pytest.mark.long), "generalised-alpha"],
+)
 def test_contact_is_of_second_order(name: str) -> None:
     """Flight between bounces and through them, sliding to a stop, sliding to rolling; what sticks
     does not creep, and nothing is in the ground."""
