@@ -22,8 +22,12 @@ SOLVERS: dict[str, tuple[ConeType, ...]] = {
 }
 """Those of ``jaxccp.ccp.SOLVERS`` and the friction cones each takes: none, no contacts."""
 
+SmoothStepping = Literal["explicit", "implicit"]
+
 STEPPERS = ("euler", "projected", "hht", "newmark", "trapezoidal", "generalised-alpha", "rk4")
 """Those of ``jaxccp.dynamics.steppers.STEPPERS``."""
+SOFTENING = ("euler", "projected")
+"""Those of them that can be implicit in smooth contact."""
 SCENES = (
     "cube-toss",
     "stack",

@@ -9,7 +9,7 @@ from typing import Annotated, Any, NoReturn, get_args
 
 import typer
 
-from jaxccp.cli.known_names import SOLVERS, STEPPERS, ConeType, Law
+from jaxccp.cli.known_names import SOLVERS, STEPPERS, ConeType, Law, SmoothStepping
 from jaxccp.names import unknown
 
 WRITTEN = (".npz", ".png", ".json")
@@ -116,6 +116,15 @@ StepperOption = Annotated[
         callback=one_of(STEPPERS),
         help="euler: Euler implicit linearized; projected: the same, and positions are projected, "
         "so that joints stay closed and overlap goes without velocity.",
+    ),
+]
+SmoothContactOption = Annotated[
+    SmoothStepping,
+    typer.Option(
+        metavar=f"[{'|'.join(get_args(SmoothStepping))}]",
+        callback=one_of(get_args(SmoothStepping)),
+        help="Penalty forces of smooth contacts: those at the start of a step, or linear in the "
+        "velocities at its end, which is stable at any step (euler and projected).",
     ),
 ]
 FrictionOption = Annotated[

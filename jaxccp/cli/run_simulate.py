@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -13,12 +14,14 @@ from rich.table import Table
 
 from jaxccp.ccp import Law, Stop
 from jaxccp.cli.bad_input import bad_input_exits
+from jaxccp.cli.known_names import SmoothStepping
 from jaxccp.cli.model_file import open_model, write_motion
-from jaxccp.cli.options import Exit
+from jaxccp.cli.options import Exit, refuse
 from jaxccp.cli.simulation import Run, last_system, summary
 from jaxccp.cli.simulation import simulate as run_scene
 from jaxccp.dynamics.capacity import adapted
-from jaxccp.dynamics.steppers import STEPPERS
+from jaxccp.dynamics.steppers import STEPPERS, SolvedStepper
+from jaxccp.dynamics.steppers.settings import Settings
 from jaxccp.io import save_trajectory, write_file, write_system
 from jaxccp.model import Model
 from jaxccp.scene.library import SCENES, batch
@@ -34,6 +37,7 @@ def simulate_command(
     dt: float,
     steps: int,
     stepper: str,
+    smooth_contact: SmoothStepping,
     solver: str | None,
     law: Law,
     precision: int,
@@ -57,7 +61,7 @@ def simulate_command(
             model, state = SCENES[scene](jax.random.key(seed))
         else:
             model, state = batch(SCENES[scene], jax.random.key(seed), copies)
-        method = STEPPERS[stepper](dt, law, solver, Stop())
+        method = _method(model, stepper, smooth_contact, dt, law, solver)
         with _progress() as progress:
             task = progress.add_task(f"{scene}: compiling", total=1.0)
 
@@ -72,6 +76,8 @@ def simulate_command(
             run, model = adapted(model, state, tried)
         settings = {"scene": scene, "stepper": stepper}
         settings |= {"solver": solver or method.algorithm(model), "law": law}
+        if model.topology.smooth is not None:
+            settings |= {"smooth_contact": smooth_contact}
         settings |= {"precision": precision, "dt": dt, "batch": copies, "seed": seed}
         if loaded is not None:
             settings |= {"ignored": loaded.ignored, "approximated": loaded.approximated}
@@ -83,7 +89,7 @@ def simulate_command(
         else:
             files = {} if out is None else _write(out, scene, model, run, law, dt)
         if export is not None:
-            files |= _export(export, model, run, dt)
+            files |= _export(export, model, run, method)
     report = settings | summary(model, run) | files
     if as_json:
         typer.echo(json.dumps(_without_infinities(report)))
@@ -91,6 +97,25 @@ def simulate_command(
         Console().print(_table(report))
     if _trouble(report):
         raise typer.Exit(Exit.NOT_CONVERGED)
+
+
+def _method(
+    model: Model, name: str, smooth_contact: SmoothStepping, dt: float, law: Law, solver: str | None
+) -> SolvedStepper:
+    """The stepper of this name; refuses to be implicit in contacts that it cannot be, or that are
+    not there."""
+    stepper = STEPPERS[name](dt, law, solver, Stop())
+    if smooth_contact == "explicit":
+        return stepper
+    assert isinstance(stepper, Settings)
+    if model.topology.smooth is None:
+        refuse("--smooth-contact implicit: no surface of this model is smooth, leave it out")
+    stepper = replace(stepper, smooth_contact=smooth_contact)
+    try:
+        stepper.softens(model)
+    except ValueError as error:
+        refuse(str(error))
+    return stepper
 
 
 def _progress() -> Progress:
@@ -118,11 +143,16 @@ def _write(out: Path, scene: str, model: Model, run: Run, law: Law, dt: float) -
     return files | {"picture": str(image)}
 
 
-def _export(folder: Path, model: Model, run: Run, dt: float) -> dict[str, str]:
+def _export(folder: Path, model: Model, run: Run, stepper: SolvedStepper) -> dict[str, str]:
     if not run.recording.finite:
         typer.echo("No matrices: the motion holds NaN or infinite numbers", err=True)
         return {}
-    return {"matrices": str(write_system(folder, last_system(model, run, dt)))}
+    try:
+        system = last_system(model, run, stepper)
+    except ValueError as error:
+        typer.echo(f"No matrices: {error}", err=True)
+        return {}
+    return {"matrices": str(write_system(folder, system))}
 
 
 def _trouble(report: dict) -> bool:

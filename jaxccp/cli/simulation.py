@@ -10,12 +10,22 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.ccp import Status
-from jaxccp.collision.detect import detect
-from jaxccp.dynamics import Carry, Descriptor, Stepper, Trajectory, describe, energy, rollout
-from jaxccp.dynamics.maximal import assemble
+from jaxccp.dynamics import (
+    Carry,
+    Descriptor,
+    EulerImplicitLinearized,
+    ReducedDescriptor,
+    Stepper,
+    Trajectory,
+    describe_step,
+    energy,
+    rollout,
+)
 from jaxccp.dynamics.smooth import smooth_capacity
+from jaxccp.dynamics.steppers import SolvedStepper
+from jaxccp.dynamics.steppers.settings import Settings
 from jaxccp.io import Recording, record
-from jaxccp.model import Model, State, joint_motion
+from jaxccp.model import Model, State
 from jaxccp.scene import contact_capacity
 
 PARTS = 50
@@ -115,19 +125,26 @@ def _energies(model: Model, states: State, axis: int) -> jax.Array:
     return jax.jit(jax.vmap(of_states) if axis else of_states)(states)
 
 
-def last_system(model: Model, run: Run, h: float) -> Descriptor:
-    """The matrices of the step of length ``h`` [s] after the last sample, of the first copy."""
+def last_system(model: Model, run: Run, stepper: SolvedStepper) -> Descriptor | ReducedDescriptor:
+    """The matrices of the step after the last sample, of the first copy: over twists of the bodies,
+    or over reduced coordinates where there are families or the step is implicit in smooth contact.
+
+    They are of Euler's step, whatever the stepper. Contacts remember nothing of the steps before.
+    """
     last = (0, -1) if run.recording.position.ndim == 4 else -1
     state = jax.tree.map(lambda leaf: leaf[last], run.states)
+    softens = isinstance(stepper, Settings) and stepper.softens(model)
+    if softens:
+        euler = EulerImplicitLinearized(stepper.h, smooth_contact="implicit")
+    else:
+        euler = EulerImplicitLinearized(stepper.h, eliminate=bool(model.families))
 
     @jax.jit
-    def system(state: State) -> Descriptor:
-        motion = joint_motion(model, state) if model.topology.linkage.linked else None
-        return describe(
-            model, assemble(model, state, detect(model, state), h, None, motion, eliminate=False)
-        )
+    def system(state: State) -> Descriptor | ReducedDescriptor:
+        return describe_step(euler, model, euler.init(model, state))
 
-    return system(state).active()
+    found = system(state)
+    return found.active() if isinstance(found, Descriptor) else found
 
 
 def summary(model: Model, run: Run) -> dict[str, object]:

@@ -4,6 +4,7 @@ from jaxccp.dynamics.acceleration import Acceleration, accelerations, mean_accel
 from jaxccp.dynamics.assembled import Coo, Matrices, matrices
 from jaxccp.dynamics.capacity import with_capacity
 from jaxccp.dynamics.contact_data import ContactData, Mode
+from jaxccp.dynamics.described_step import describe_step
 from jaxccp.dynamics.descriptor import Descriptor, KRMBlocks, describe
 from jaxccp.dynamics.equilibrium import Equilibrium, equilibrium
 from jaxccp.dynamics.inertia import energy, momentum
@@ -54,6 +55,7 @@ __all__ = [
     "accelerations",
     "close_loops",
     "describe",
+    "describe_step",
     "difference",
     "energy",
     "equilibrium",

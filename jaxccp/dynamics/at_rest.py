@@ -12,18 +12,22 @@ from jaxccp.dynamics.reduced.body_mass import BodyMass
 from jaxccp.dynamics.reduced.mass import mass_matrix
 from jaxccp.dynamics.reduced.screws import screws
 from jaxccp.dynamics.tangent import retract
+from jaxccp.model.family import Family, FamilyState
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 
-def check(model: Model, what: str) -> None:
-    """Raise ``ValueError`` for what has forces at rest that are no slope of a potential in as many
-    numbers as there are velocities."""
+def check(model: Model, what: str, holds: bool) -> None:
+    """Raise ``ValueError`` for what has forces at rest that are no slope of a potential; unless it
+    ``holds``, also for joints on frames of families."""
     topology = model.topology
-    linkage = topology.linkage
+    linkage, carried = topology.linkage, topology.carried
+    on_frames = carried[linkage.bodies[linkage.loops]].any(axis=1)
+    acting = linkage.rows_on(carried).any()
     causes = {
-        "joints that close loops": len(linkage.loops),
-        "joints or tendons on frames of a family": linkage.rows_on(topology.carried).any(),
+        "joints that close loops of rigid bodies": not on_frames.all(),
+        "joints on frames of a family": acting and not (holds and len(linkage.closing)),
+        "tendons on frames of a family": carried[linkage.routing.bodies].any(),
         "tendons whose length is held": len(linkage.routing.bilateral),
         "tendons with laws of force": len(model.tendons.laws.index),
         "actuators": len(linkage.actuators),
@@ -53,26 +57,29 @@ def moved(model: Model, state: State, change: Float[Array, " nv"]) -> State:
 def forces(model: Model, state: State) -> tuple[Array, ...]:
     """Return the forces on the degrees of freedom of the trees, then on the velocities of each
     family."""
-    own = [f.momentum(s.q, 0 * s.v, model.gravity, 1.0) for f, s in _families(model, state)]
+    own = [f.momentum(s.q, 0 * s.v, model.gravity, 1.0) for f, s in families(model, state)]
     return _tree_force(model, state), *own
 
 
 def stiffnesses(model: Model, state: State) -> tuple[Array, ...]:
     """How much the forces fall per change: of the trees and of each family, square matrices."""
 
-    def weaker(family, here) -> Array:
-        def force(q: Array) -> Array:
-            return family.momentum(q, jnp.zeros_like(here.v), model.gravity, 1.0)
-
-        return -jax.jacfwd(force)(here.q)
-
-    own = [weaker(family, here) for family, here in _families(model, state)]
+    own = [stiffness(model, family, here) for family, here in families(model, state)]
     return tree_stiffness(model, state), *own
+
+
+def stiffness(model: Model, family: Family, here: FamilyState) -> Float[Array, "n n"]:
+    """Return the stiffness of one family."""
+
+    def force(q: Array) -> Array:
+        return family.momentum(q, jnp.zeros_like(here.v), model.gravity, 1.0)
+
+    return -jax.jacfwd(force)(here.q)
 
 
 def masses(model: Model, state: State) -> tuple[Array, ...]:
     """Mass matrices of the trees and of each family."""
-    own = [family.mass_matrix(here.q, 0.0) for family, here in _families(model, state)]
+    own = [family.mass_matrix(here.q, 0.0) for family, here in families(model, state)]
     return tree_mass(model, state), *own
 
 
@@ -105,5 +112,6 @@ def _tree_force(model: Model, state: State, z: Array | None = None) -> Float[Arr
     )
 
 
-def _families(model: Model, state: State):
-    return zip(model.families, state.families, strict=True)
+def families(model: Model, state: State) -> list[tuple[Family, FamilyState]]:
+    """Each family with its state."""
+    return list(zip(model.families, state.families, strict=True))

@@ -1,6 +1,6 @@
 """Statics: where a model would rest."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import jax
@@ -9,7 +9,7 @@ from jax import lax
 from jaxtyping import Array, Float, Int
 
 from jaxccp.ccp.solution import Status
-from jaxccp.dynamics import at_rest
+from jaxccp.dynamics import at_rest, held
 from jaxccp.dynamics.inertia import potential_energy
 from jaxccp.math import trees
 from jaxccp.model.model import Model
@@ -37,11 +37,32 @@ class Equilibrium:
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
+class _Hold:
+    """Where there are joints on frames: forces along their rows, and the matrices of the last
+    step."""
+
+    force: Float[Array, " m"]
+    factors: held.Factors
+
+    @staticmethod
+    def of(model: Model, state: State) -> "_Hold | None":
+        """Nothing, as yet."""
+        rows, h = len(model.topology.linkage.closing), jnp.asarray(FIRST, state.position.dtype)
+        if not rows:
+            return None
+        force = jnp.zeros(rows, state.position.dtype)
+        shape, _ = jax.eval_shape(held.factorised, model, state, force, h)
+        return _Hold(force, jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shape))
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
 class _Search:
     state: State
     potential: Float[Array, ""]
     force: Float[Array, ""]
     """Norm of all generalised forces, which have several units: it tells rest from rounding."""
+    hold: _Hold | None
     h: Float[Array, ""]
     step: Float[Array, ""]
     iterations: Int[Array, ""]
@@ -52,14 +73,16 @@ class _Search:
 def equilibrium(
     model: Model, state: State, tolerance: float | None = None, max_iterations: int = 1000
 ) -> Equilibrium:
-    """The state of rest to which Newton's method comes from ``state``, of trees and families.
+    """The state of rest to which Newton's method comes from ``state``, of trees and families, which
+    may have joints on their frames.
 
     Each iteration is the implicit step of time h that the model would take from rest,
     (M + h² K) Δ = h² f, with h longer after one that lowers the potential energy and shorter after
     one that does not, up to where M no longer counts and it is Newton's (pseudo-transient
     continuation: Kelley & Keyes, SIAM J. Numer. Anal. 35, 1998). Derivatives are those of the
     equilibrium f = 0 by the implicit function theorem. Contacts and limits of joints are not
-    looked at.
+    looked at. Joints on frames have multipliers, and one dense matrix of all velocities
+    (:mod:`jaxccp.dynamics.held`).
 
     Args:
         model: gravity, springs and the families' own forces act on it.
@@ -68,9 +91,11 @@ def equilibrium(
         max_iterations: after which to give up.
 
     Raises:
-        ValueError: the model has closed loops, joints on frames of families or actuators.
+        ValueError: the model has closed loops of rigid bodies, actuators, tendons that are held,
+            have laws of force or touch families, or more than 100 degrees of freedom of rigid
+            bodies.
     """
-    at_rest.check(model, "equilibrium")
+    at_rest.check(model, "equilibrium", holds=True)
     dtype = state.position.dtype
     limit = jnp.asarray(
         (1e-9 if dtype == jnp.float64 else 1e-4) if tolerance is None else tolerance
@@ -82,6 +107,7 @@ def equilibrium(
         start,
         energy,
         _norm(fixed, start),
+        _Hold.of(fixed, start),
         jnp.asarray(FIRST, dtype),
         jnp.asarray(jnp.inf, dtype),
         jnp.int32(0),
@@ -94,29 +120,55 @@ def equilibrium(
     found = lax.while_loop(going, lambda now: _searched(fixed, now, limit), search)
     found = lax.stop_gradient(found)
     # One more step, at whose start nothing but the forces depends on the model.
-    last = _step(fixed, model, found.state, jnp.asarray(LONGEST, dtype), tangent=True)
+    if found.hold is None:
+        last = _step(fixed, model, found.state, jnp.asarray(LONGEST, dtype), tangent=True)
+    else:
+        acting = held.balance(model, found.state, found.hold.force)
+        last, _ = found.hold.factors.step(acting)
     usable = jnp.all(jnp.isfinite(last))
     rest = at_rest.moved(model, found.state, jnp.where(usable, last, 0.0))
     return Equilibrium(rest, found.status, found.step, found.iterations)
 
 
 def _searched(model: Model, now: _Search, limit: Float[Array, ""]) -> _Search:
-    change = _step(model, model, now.state, now.h)
-    after = at_rest.moved(model, now.state, change)
-    potential = potential_energy(model, after)
+    tried = _tried if now.hold is None else _tried_held
+    change, then, better = tried(model, now)
     size = jnp.max(jnp.abs(change), initial=0.0)
-    # Close to rest the energy changes by less than its rounding error, but the forces still fall.
-    force = _norm(model, after)
-    better = (potential < now.potential) | (force < 0.5 * now.force)
     small = size <= limit
     done = small & (now.h >= LONGEST)
     stuck = ~better & (now.h < 1e-6 * FIRST)
     status = jnp.where(done, Status.CONVERGED, jnp.where(stuck, Status.STALLED, now.status))
     h = jnp.where(better | small, jnp.minimum(now.h * LONGER, LONGEST), now.h * SHORTER)
-    before = now.state, now.potential, now.force
-    kept = trees.where(better, (after, potential, force), before)
+    kept = trees.where(better, then, now)
+    if now.hold is not None and then.hold is not None and kept.hold is not None:
+        # Matrices are of where the step began: a small one that is refused has the right ones.
+        factors = trees.where(better | small, then.hold.factors, now.hold.factors)
+        kept = replace(kept, hold=replace(kept.hold, factors=factors))
     step = jnp.where(better | done, size, now.step)
-    return _Search(*kept, h, step, now.iterations + 1, status.astype(jnp.int32))
+    count = now.iterations + 1
+    return replace(kept, h=h, step=step, iterations=count, status=status.astype(jnp.int32))
+
+
+def _tried(model: Model, now: _Search) -> tuple[Array, _Search, Array]:
+    """A step from ``now``, where it leads, and whether that is better."""
+    change = _step(model, model, now.state, now.h)
+    after = at_rest.moved(model, now.state, change)
+    potential = potential_energy(model, after)
+    # Close to rest the energy changes by less than its rounding error, but the forces still fall.
+    force = _norm(model, after)
+    better = (potential < now.potential) | (force < 0.5 * now.force)
+    return change, replace(now, state=after, potential=potential, force=force), better
+
+
+def _tried_held(model: Model, now: _Search) -> tuple[Array, _Search, Array]:
+    """Likewise of what is held."""
+    assert now.hold is not None
+    factors, here = held.factorised(model, now.state, now.hold.force, now.h)
+    change, more = factors.step(here)
+    hold = _Hold(now.hold.force + more, factors)
+    after = factors.closed(model, at_rest.moved(model, now.state, change))
+    better = factors.better(here, held.balance(model, after, hold.force), hold.force)
+    return change, replace(now, state=after, hold=hold), better
 
 
 def _norm(model: Model, state: State) -> Float[Array, ""]:

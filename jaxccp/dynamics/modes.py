@@ -46,7 +46,7 @@ def modes(model: Model, state: State, count: int | None = None) -> Modes:
         ValueError: the model has closed loops, joints on frames of families or actuators, or there
             are fewer than ``count`` velocities.
     """
-    at_rest.check(model, "modes")
+    at_rest.check(model, "modes", holds=False)
     stiff = block_diag(*at_rest.stiffnesses(model, state))
     size = len(stiff)
     if count is not None and not 1 <= count <= size:

@@ -4,7 +4,7 @@
 
 as :mod:`jaxccp.dynamics.descriptor` has them on twists of bodies. H is M̂ = M + h R + h² K, of
 families with their own stiffness and damping, of trees with that of springs and dampers along
-coordinates.
+coordinates, and of smooth contacts between all of them where a step is implicit in these.
 """
 
 from dataclasses import dataclass, field, replace
@@ -40,7 +40,8 @@ class ReducedDescriptor:
     """
 
     factor: Float[Array, "nv nv"]
-    """C, lower triangular, with H = C Cᵀ; of blocks for the trees and for each family."""
+    """C, lower triangular, with H = C Cᵀ; of blocks for the trees and for each family, unless
+    smooth contacts couple them."""
     jacobian: Float[Array, "n nv"]
     """J."""
     compliance: Float[Array, " n"]
@@ -116,7 +117,8 @@ def describe_reduced(system: ReducedSystem) -> ReducedDescriptor:
     bias = bias - whitened @ free
     if system.closing is not None:
         free = free - system.closing.settled @ system.closing.saddle.rows
-    factor = block_diag(*map(_factor, velocities.roots, velocities.sizes))
+    sizes = velocities.sizes if len(velocities.roots) > 1 else (velocities.count,)
+    factor = block_diag(*map(_factor, velocities.roots, sizes))
     return ReducedDescriptor(
         factor,
         whitened @ factor.T,

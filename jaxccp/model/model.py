@@ -85,6 +85,8 @@ class Topology(ByContent):
     """Joints, tendons and actuators."""
     smooth: SmoothTopology | None = None
     """The pairs of shapes that push each other by penalty forces, if any."""
+    dense: int = DENSE
+    """Degrees of freedom up to which all rigid bodies have one mass matrix."""
 
     @property
     def moves(self) -> np.ndarray:
@@ -120,12 +122,12 @@ class Topology(ByContent):
     @cached_table
     def loose(self) -> np.ndarray:
         """Mask of the rigid bodies that no joint and no tendon touches, where all rigid bodies
-        together have more than :data:`DENSE` degrees of freedom: their masses are kept apart [nb].
+        together have more than :attr:`dense` degrees of freedom: their masses are kept apart [nb].
         """
         loose = self.untouched
         axes = int(np.isin(self.linkage.owner, self.linkage.tree[0]).sum())
         placed = len(self.linkage.tree[0])
-        small = 6 * (int(self.free.sum()) - placed) + axes <= DENSE
+        small = 6 * (int(self.free.sum()) - placed) + axes <= self.dense
         return np.zeros_like(loose) if small else loose
 
     def body(self, name: str) -> int:

@@ -10,8 +10,8 @@ import numpy as np
 import viser
 from matplotlib.colors import to_rgb
 
-from jaxccp.viz.palette import FIXED, PALETTE
 from jaxccp.viz.replay import Replay
+from jaxccp.viz.surface import Surface, surface
 
 RATE = 30.0
 """Pictures a second."""
@@ -31,6 +31,7 @@ class _Stage:
     replay: Replay
     frames: dict[int, Any]
     arrows: Any
+    surface: Surface | None
     size: float
 
     def show(self, index: int, forces: bool = True) -> None:
@@ -39,6 +40,8 @@ class _Stage:
         for body, frame in self.frames.items():
             frame.position = replay.position[index, body]
             frame.wxyz = replay.quaternion[index, body]
+        if self.surface is not None:
+            self.surface.show(replay.position[index])
         if self.arrows is not None:
             points = _arrows(replay, index, self.size)
             self.arrows.visible = forces and bool(len(points))
@@ -108,15 +111,12 @@ def _stage(server: viser.ViserServer, replay: Replay) -> _Stage:
     frames = {
         body: scene.add_frame(_place(replay, body), show_axes=False) for body in sorted(drawn)
     }
-    movers = np.flatnonzero(replay.moves).tolist()
     for solid in replay.solids:
-        moving = solid.body in movers
-        colour = PALETTE[movers.index(solid.body) % len(PALETTE)] if moving else FIXED
         scene.add_mesh_simple(
             f"{_place(replay, solid.body)}/{solid.name}",
             solid.vertices,
             solid.triangles,
-            color=to_rgb(colour),
+            color=to_rgb(replay.colours[solid.body]),
             flat_shading=solid.sharp,
         )
     cell = 10.0 ** np.floor(np.log10(size))
@@ -144,7 +144,7 @@ def _stage(server: viser.ViserServer, replay: Replay) -> _Stage:
             head_length=HEAD * size,
             visible=False,
         )
-    stage = _Stage(replay, frames, arrows, size)
+    stage = _Stage(replay, frames, arrows, surface(scene, replay, size), size)
     stage.show(0)
     return stage
 

@@ -8,6 +8,8 @@ from jaxtyping import Bool, Float, Int
 from jaxccp.dynamics import ContactData
 from jaxccp.model import Model
 from jaxccp.viz.mesh import polygons, rotation
+from jaxccp.viz.palette import FIXED, PALETTE
+from jaxccp.viz.skin import Skin, skin, things
 
 SHARP = ("box", "convex", "height_field", "cylinder")
 """Kinds whose facets are drawn flat."""
@@ -45,6 +47,10 @@ class Replay:
     moves: Bool[np.ndarray, " nb"]
     solids: tuple[Solid, ...]
     grounds: tuple[Ground, ...]
+    colours: tuple[str, ...]
+    """Of each body."""
+    skin: Skin
+    """Of all flexible bodies."""
     time: Float[np.ndarray, " n"]
     """[s]"""
     position: Float[np.ndarray, "n nb 3"]
@@ -54,7 +60,8 @@ class Replay:
     force: Float[np.ndarray, "n c 3"]
     """On their second bodies, 0 where nothing pushes [N]."""
     weight: float
-    """Of all bodies that move together [N], by which forces are drawn."""
+    """Of all rigid bodies that move together [N], by which forces are drawn; the largest force
+    where none moves."""
 
     def nearest(self, times: Float[np.ndarray, " k"]) -> Int[np.ndarray, " k"]:
         """The last instants before these times [s], or at them."""
@@ -96,24 +103,36 @@ def replay(
         acts = np.asarray(contacts.live)[..., None]
         point = _delayed(np.where(acts, contacts.point, 0.0))
         force = _delayed(np.where(acts, contacts.force, 0.0))
-    weight = np.sum(np.where(topology.free, model.bodies.mass, 0.0))
+    largest = float(np.linalg.norm(force, axis=-1).max(initial=0.0))
+    mass = float(np.sum(np.where(topology.free, model.bodies.mass, 0.0)))
+    weight = mass * float(np.linalg.norm(np.asarray(model.gravity)))
     return Replay(
         topology.bodies,
         np.asarray(topology.moves),
         tuple(_solids(model)),
         tuple(_grounds(model)),
+        _colours(model),
+        skin(model, range(count)),
         np.asarray(time, float),
         np.asarray(position, float),
         np.asarray(quaternion, float),
         point,
         force,
-        float(weight * np.linalg.norm(np.asarray(model.gravity))) or float(weight) or 1.0,
+        weight or mass or largest or 1.0,
     )
 
 
 def _delayed(of_steps: np.ndarray) -> np.ndarray:
     """Return values at the instants that steps lead to, and nothing at the first."""
     return np.concatenate([np.zeros_like(of_steps[:1]), of_steps])
+
+
+def _colours(model: Model) -> tuple[str, ...]:
+    found = [FIXED] * len(model.topology.bodies)
+    for rank, bodies in enumerate(things(model)):
+        for body in bodies:
+            found[body] = PALETTE[rank % len(PALETTE)]
+    return tuple(found)
 
 
 def _name(model: Model, shape: int) -> str:

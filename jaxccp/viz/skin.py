@@ -1,6 +1,7 @@
 """Flexible bodies as they are drawn: patches between nodes, coloured by how far they stretch."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
@@ -16,24 +17,43 @@ LEAST = 1e-3
 """Stretch that is drawn in the darkest colours where there is none larger."""
 
 
+@dataclass(frozen=True)
+class Skin:
+    """k patches between bodies of a model."""
+
+    corners: Int[np.ndarray, "k 4"]
+    """Bodies; of a triangle the last is there twice, of a line both ends are."""
+    around: Float[np.ndarray, " k"]
+    """Lengths around the patches at the start [m]."""
+
+    def stretch(self, position: Float[np.ndarray, "nb 3"]) -> Float[np.ndarray, " k"]:
+        """Tell by which part of it a patch is longer around than at the start."""
+        return _around(position[self.corners]) / self.around - 1.0
+
+
+def skin(model: Model, bodies: Collection[int]) -> Skin:
+    """The patches of those families whose frames are among ``bodies``."""
+    corners, around = [np.zeros((0, 4), int)], [np.zeros(0)]
+    for family, which in zip(model.families, owned(model), strict=True):
+        own: Int[np.ndarray, "k 4"] = family.skin
+        if not len(own) or int(which[0]) not in bodies:
+            continue
+        family = jax.tree.map(jnp.asarray, family)
+        rest, _ = family.poses(family.start().q)
+        corners.append(which[own])
+        around.append(_around(np.asarray(rest, float)[own]))
+    return Skin(np.concatenate(corners), np.concatenate(around))
+
+
 def patches(
     model: Model, position: Float[np.ndarray, "nb 3"], bodies: Collection[int]
 ) -> tuple[Float[np.ndarray, "k 4 3"], Float[np.ndarray, "k 3"]]:
     """Corners of the patches of those families whose frames are among ``bodies`` [m], and a colour
     of each: red where its edges are longer than at the start, blue where they are shorter."""
-    corners, stretches = [np.zeros((0, 4, 3))], [np.zeros(0)]
-    for family, which in zip(model.families, owned(model), strict=True):
-        skin: Int[np.ndarray, "k 4"] = family.skin
-        if not len(skin) or int(which[0]) not in bodies:
-            continue
-        family = jax.tree.map(jnp.asarray, family)
-        rest, _ = family.poses(family.start().q)
-        now = position[which][skin]
-        corners.append(now)
-        stretches.append(_around(now) / _around(np.asarray(rest, float)[skin]) - 1.0)
-    stretch = np.concatenate(stretches)
+    shown = skin(model, bodies)
+    stretch = shown.stretch(position)
     largest = max(np.abs(stretch).max(initial=0.0), LEAST)
-    return np.concatenate(corners), STRETCHED(0.5 + 0.5 * stretch / largest)[:, :3]
+    return position[shown.corners], STRETCHED(0.5 + 0.5 * stretch / largest)[:, :3]
 
 
 def things(model: Model) -> list[list[int]]:

@@ -15,6 +15,9 @@ from jaxccp.cli.simulation import Run
 from jaxccp.cli.simulation import simulate as run_scene
 from jaxccp.dynamics import EulerImplicitLinearized, energy, rollout
 from jaxccp.io import load_trajectory, read_problem
+from jaxccp.model import Material, Model, Plane, Sphere, State
+from jaxccp.model.smooth import SmoothCoefficients, SmoothLaws
+from jaxccp.scene import ModelBuilder
 from jaxccp.scene.library import SCENES
 
 
@@ -95,6 +98,29 @@ def test_exported_matrices_are_those_of_the_next_step(toss: tuple[Result, Path])
     assert solve(problem, law="ncp").statistics.status == Status.CONVERGED
 
 
+def stiff_ball(_key: jax.Array) -> tuple[Model, State]:
+    """One that has sunk in a smooth plane by 1 cm, on a spring of 1e6 N/m."""
+    surface = Material(smooth=SmoothCoefficients(2e6, 20.0, 2e6, 20.0))
+    builder = ModelBuilder(smooth_laws=SmoothLaws("hooke"))
+    builder.add_shape(0, Plane(), material=surface)
+    builder.add_solid(Sphere(0.1), 1.0, surface, position=(0, 0, 0.09))
+    return builder.build()
+
+
+def test_implicit_smooth_contact(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is stable where explicit contact is not, and its stiffness is in the matrices."""
+    monkeypatch.setitem(SCENES, "granular-smc", stiff_ball)
+    arguments = ("granular-smc", "--dt", "0.01", "--duration", "0.2", "--json", "--precision", "64")
+    implicit = ("--smooth-contact", "implicit", "--export", str(tmp_path))
+    explicit, implicit = report(run(*arguments)), report(run(*arguments, *implicit))
+    assert (explicit["smooth_contact"], implicit["smooth_contact"]) == ("explicit", "implicit")
+    assert explicit["energy_end"] > 1e3 > 10.0 > implicit["energy_end"]
+    with np.load(tmp_path / "system.npz") as fields:
+        assert str(fields["layout"]) == "velocities"
+        # The mass, and h² K while it touches.
+        assert fields["H_data"].max() > 50.0
+
+
 def test_batch(tmp_path: Path) -> None:
     timing = ("--dt", "0.002", "--duration", "0.45")
     result = run("cube-toss", *timing, "--batch", "3", "--json", "--out", str(tmp_path))
@@ -140,6 +166,9 @@ def test_table_and_no_picture_without_matplotlib(
         ("cube-toss --solver dantzig", "dantzig takes friction pyramid, not cone"),
         ("cube-toss --law coulomb", "ccp"),
         ("cube-toss --precision 16", "32"),
+        ("cube-toss --smooth-contact both", "'implicit'"),
+        ("cube-toss --smooth-contact implicit", "no surface of this model is smooth"),
+        ("granular-smc --smooth-contact implicit --stepper hht", "implicit goes with"),
         ("", "Missing argument"),
     ],
 )

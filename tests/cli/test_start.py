@@ -19,6 +19,7 @@ from jaxccp.ccp import SOLVERS, Law
 from jaxccp.ccp.cones import ConeType
 from jaxccp.cli import app, known_names
 from jaxccp.dynamics.steppers import STEPPERS
+from jaxccp.dynamics.steppers.settings import Settings, SmoothStepping
 from jaxccp.identify import parameters
 from jaxccp.scene.library import SCENES
 from jaxccp.testing import INPUTS
@@ -69,11 +70,14 @@ def test_names_are_those_of_the_registries() -> None:
     assert {name: solver.cone_types for name, solver in SOLVERS.items()} == known_names.SOLVERS
     assert tuple(SCENES) == known_names.SCENES
     assert tuple(STEPPERS) == known_names.STEPPERS
+    softening = (name for name, stepper in STEPPERS.items() if issubclass(stepper, Settings))
+    assert tuple(softening) == known_names.SOFTENING
     assert tuple(parameters.PARAMETERS) == known_names.PARAMETERS
     assert known_names.IDENTIFIED == parameters.DEFAULT
     assert tuple(INPUTS) == known_names.INPUTS
     assert get_args(known_names.Law) == get_args(Law)
     assert get_args(known_names.ConeType) == get_args(ConeType)
+    assert get_args(known_names.SmoothStepping) == get_args(SmoothStepping)
 
 
 def test_package_hands_on_its_names() -> None:

@@ -175,6 +175,6 @@ def test_what_cannot_be_implicit_is_refused():
         EulerImplicitLinearized(H, smooth_contact=cast("SmoothStepping", "both"))
     with pytest.raises(ValueError, match='needs coordinates="reduced"'):
         EulerImplicitLinearized(H, smooth_contact="implicit", coordinates="maximal")
-    model, state = balls("hooke", 20)
-    with pytest.raises(ValueError, match=r"up to 100 degrees of freedom.*take fewer bodies"):
+    model, state = balls("hooke", 51)
+    with pytest.raises(ValueError, match=r"up to 300 degrees of freedom.*take fewer bodies"):
         EulerImplicitLinearized(H, smooth_contact="implicit").step(model, state)

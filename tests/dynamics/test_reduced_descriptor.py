@@ -13,6 +13,8 @@ from jaxccp import (
     Model,
     ModelBuilder,
     Plane,
+    SmoothCoefficients,
+    SmoothLaws,
     Sphere,
     Spherical,
     State,
@@ -20,7 +22,7 @@ from jaxccp import (
 )
 from jaxccp.ccp import ADMM, MINRES, Status, solve
 from jaxccp.collision.detect import detect
-from jaxccp.dynamics import describe, matrices, reduced
+from jaxccp.dynamics import describe, describe_step, matrices, reduced
 from jaxccp.dynamics.reduced_descriptor import ReducedDescriptor
 from jaxccp.flexible import NodalFamily
 from jaxccp.io import read_problem, write_system
@@ -99,6 +101,42 @@ def test_admm_with_its_factor_gives_the_contacts_of_the_step(tmp_path) -> None:
     again = read_problem(write_system(tmp_path, blocks)).problem
     np.testing.assert_allclose(again.r, problem.r, atol=1e-12)
     np.testing.assert_allclose(again.delassus.dense(), problem.delassus.dense(), rtol=1e-9)
+
+
+def test_implicit_smooth_contact_is_in_h() -> None:
+    """A cable that sticks and a ball that slides, sunk in a plane, beside a ball in hard contact:
+    dense algebra on the blocks gives the velocities of the step."""
+    builder = ModelBuilder(gravity=(2.0, 0, -9.81), smooth_laws=SmoothLaws("hooke"))
+    builder.add_shape(0, Plane(), material=Material(friction=0.3))
+    stiffness = 1e5
+    smooth = SmoothCoefficients(stiffness, 10.0, stiffness, 10.0)
+    give = Material(friction=0.3, smooth=smooth)
+    for node in builder.add_cable([(0, 0, 0.0095), (0.1, 0, 0.0098)], 0.01, 2e6, 1000.0, 0.01):
+        builder.add_shape(node, Sphere(0.01), material=give)
+    builder.add_solid(Sphere(0.05), 0.5, give, position=(0.3, 0, 0.0499), velocity=(0.3, 0, -0.2))
+    builder.add_solid(Sphere(0.05), 0.5, position=(-0.5, 0, 0.05), velocity=(0, 0, -0.1))
+    model, state = builder.build(max_contacts=4)
+    stepper = EulerImplicitLinearized(H, "ccp", "apgd", Stop(1e-13), smooth_contact="implicit")
+
+    @jax.jit
+    def both(state: State):
+        blocks = describe_step(stepper, model, stepper.init(model, state))
+        assert isinstance(blocks, ReducedDescriptor)
+        lam = solve(blocks.problem(), "apgd", stop=stepper.stop).lam
+        return blocks, lam, stepper.step(model, state)
+
+    blocks, lam, (after, report) = both(state)
+    assert report.smooth_contacts == 3 and report.contacts == 1
+    expected = np.concatenate([np.ravel(after.twist[3:]), after.families[0].v])
+    sparse = matrices(blocks)
+    force = sparse.f + lam @ sparse.j.toarray()
+    found = np.linalg.solve(sparse.h.toarray(), force)
+    np.testing.assert_allclose(found, expected, atol=1e-10)
+    assert np.abs(lam).max() > 0.01
+    # Mass, h² K and some damping of the ball; of that which slides nothing across.
+    assert 0.5 + H * H * stiffness < blocks.matrix()[2, 2] < 0.52 + H * H * stiffness
+    np.testing.assert_allclose(blocks.matrix()[0, 0], 0.5, rtol=1e-12)
+    assert np.diag(blocks.matrix())[12::6].min() > H * H * stiffness
 
 
 def test_late_impacts_are_refused() -> None:

@@ -15,11 +15,13 @@ from jaxccp.cli.commands.scene_argument import (
     is_model,
     of_files,
 )
+from jaxccp.cli.known_names import SOFTENING
 from jaxccp.cli.options import (
     CacheOption,
     JsonOption,
     LawOption,
     PrecisionOption,
+    SmoothContactOption,
     StepperOption,
     folder,
     positive,
@@ -32,6 +34,7 @@ def simulate(
     duration: Annotated[float, typer.Option(callback=positive, help="Simulated time [s].")] = 2.0,
     solver: SolverOrDefaultOption = None,
     stepper: StepperOption = "euler",
+    smooth_contact: SmoothContactOption = "explicit",
     law: LawOption = "ccp",
     precision: PrecisionOption = 32,
     copies: Annotated[
@@ -90,6 +93,11 @@ def simulate(
     of_files("--init", init, from_file)
     of_files("--ctrl", ctrl, from_file)
     of_files("--allow-unsupported", allow_unsupported, from_file)
+    if smooth_contact == "implicit" and stepper not in SOFTENING:
+        raise typer.BadParameter(
+            f"implicit goes with --stepper {' or '.join(SOFTENING)}, not {stepper}",
+            param_hint="--smooth-contact",
+        )
     steps = round(duration / dt)
     if steps < 1:
         raise typer.BadParameter(
@@ -106,6 +114,7 @@ def simulate(
         dt=dt,
         steps=steps,
         stepper=stepper,
+        smooth_contact=smooth_contact,
         solver=solver,
         law=law,
         precision=precision,

@@ -31,7 +31,7 @@ def corrected(
 
     def once(added: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
         velocity, impulses = added
-        missed = _errors(model, moved(model, state, carried(velocity), h), h)
+        missed = errors(model, moved(model, state, carried(velocity), h), h)
         more, answer = closing.saddle.solve(still[:, None], missed[:, None] / h)
         return (velocity + system.velocities.unwhiten(more[:, 0]), impulses + answer[:, 0]), None
 
@@ -47,9 +47,9 @@ def corrected(
     )
 
 
-def _errors(model: Model, state: State, h: Array | float) -> Float[Array, " m"]:
-    """Return the errors of the rows that close loops, at the end of a step that the clock of
-    ``state`` is before."""
+def errors(model: Model, state: State, h: Array | float = 0.0) -> Float[Array, " m"]:
+    """Return the errors of the rows that close loops and hold tendons, at the end of a step of
+    ``h`` [s] that the clock of ``state`` is before."""
     motion, tendons = tree_motion(model, state), model.topology.linkage.routing.bilateral
     lengths = model.tendons.bilateral_length(state.time + h)
     missed = jnp.concatenate([motion.error, (motion.tendon.length - lengths)[tendons]])

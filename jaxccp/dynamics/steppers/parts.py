@@ -66,6 +66,7 @@ def assembled(
         ValueError: for a force or a control of another shape, such as one in the other's place.
     """
     check_inputs(model, force, control)
+    model = settings.seen(model)
     state, h = carry.state, settings.h
     contacts, beyond = detected(model, state, settings.gradient)
     smooth = None

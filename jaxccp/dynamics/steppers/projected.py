@@ -57,6 +57,7 @@ class EulerImplicitProjected(Settings, Stepper[ImpulseCarry]):
         control: Float[Array, " nm"] | None = None,
     ) -> tuple[ImpulseCarry, StepReport]:
         """Take one step of a sequence, as :meth:`jaxccp.EulerImplicitLinearized.advance` does."""
+        model = self.seen(model)
         # Were penetration undone through the velocities, bodies would depart with them.
         still = jnp.zeros_like(model.contact.recovery_speed)
         patient = replace(model, contact=replace(model.contact, recovery_speed=still))

@@ -1,6 +1,6 @@
 """What a stepper on velocities can be told, and what it carries from step to step."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, get_args
 
 import jax
@@ -15,11 +15,14 @@ from jaxccp.collision.contact_cache import WarmStart, cache_size, empty_warm_sta
 from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.dynamics import reduced
 from jaxccp.dynamics.smooth import empty_memory, resized_memory
-from jaxccp.model.model import DENSE, Model
+from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 Coordinates = Literal["reduced", "maximal"]
 SmoothStepping = Literal["explicit", "implicit"]
+
+WHOLE = 300
+"""Degrees of freedom of rigid bodies that steps implicit in smooth contact have room for."""
 
 
 @jax.tree_util.register_dataclass
@@ -123,6 +126,13 @@ class Settings(ConeSettings):
         wanted = self.coordinates == "reduced" and self.eliminate
         return wanted and (reduced.reducible(model.topology) or self.softens(model))
 
+    def seen(self, model: Model) -> Model:
+        """The model as steps see it: where they are implicit in smooth contact all rigid bodies
+        have one mass matrix."""
+        if not self.softens(model):
+            return model
+        return replace(model, topology=replace(model.topology, dense=WHOLE))
+
     def softens(self, model: Model) -> bool:
         """Whether steps are implicit in the forces of smooth contacts.
 
@@ -132,9 +142,10 @@ class Settings(ConeSettings):
         """
         if self.smooth_contact == "explicit" or model.topology.smooth is None:
             return False
-        if model.topology.loose.any() or model.topology.dofs.count > DENSE:
+        topology = replace(model.topology, dense=WHOLE)
+        if topology.loose.any() or topology.dofs.count > WHOLE:
             raise ValueError(
-                f'smooth_contact="implicit" takes models of up to {DENSE} degrees of freedom of '
+                f'smooth_contact="implicit" takes models of up to {WHOLE} degrees of freedom of '
                 'rigid bodies: take fewer bodies, or smooth_contact="explicit" and shorter steps'
             )
         return True
@@ -143,6 +154,7 @@ class Settings(ConeSettings):
         """What a sequence of steps starts from: the coordinates of the joints are made those that
         the poses of the bodies have. There are no impulses, or those of a carry, with the room for
         contacts that this model has."""
+        model = self.seen(model)
         if isinstance(state, ImpulseCarry):
             state, known, memory = state.state, state.warm_start, state.smooth
             warm_start = resized(known, cache_size(model.topology))
