@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, Num
 
 from jaxccp.collision.detect import Contacts
 
@@ -53,12 +53,12 @@ class ContactMemory:
         row, same = find(then, now)
         return self.of(contacts, jnp.where(same[:, None], self.values[row], 0.0))
 
-    def resized(self, count: int, strength: Float[Array, " c"]) -> "ContactMemory":
+    def resized(self, count: int, strength: Num[Array, " c"]) -> "ContactMemory":
         """Return the memory with room for ``count`` contacts; if there are more, it keeps the
-        strongest."""
+        strongest, ``strength`` being 0 or more."""
         more = count - len(self.feature)
         if more < 0:
-            strength = jnp.where(self.feature >= 0, strength, -jnp.inf)
+            strength = jnp.where(self.feature >= 0, strength, -1)
             kept = lax.top_k(lax.stop_gradient(strength), count)[1]
             return jax.tree.map(lambda leaf: leaf[kept], self)
         if more == 0:

@@ -57,8 +57,13 @@ def moved(model: Model, state: State, change: Float[Array, " nv"]) -> State:
 def forces(model: Model, state: State) -> tuple[Array, ...]:
     """Return the forces on the degrees of freedom of the trees, then on the velocities of each
     family."""
-    own = [f.momentum(s.q, 0 * s.v, model.gravity, 1.0) for f, s in families(model, state)]
+    own = [force(model, family, here) for family, here in families(model, state)]
     return _tree_force(model, state), *own
+
+
+def force(model: Model, family: Family, here: FamilyState) -> Float[Array, " n"]:
+    """Return the forces on the velocities of one family."""
+    return family.momentum(here.q, jnp.zeros_like(here.v), model.gravity, 1.0)
 
 
 def stiffnesses(model: Model, state: State) -> tuple[Array, ...]:
@@ -70,11 +75,7 @@ def stiffnesses(model: Model, state: State) -> tuple[Array, ...]:
 
 def stiffness(model: Model, family: Family, here: FamilyState) -> Float[Array, "n n"]:
     """Return the stiffness of one family."""
-
-    def force(q: Array) -> Array:
-        return family.momentum(q, jnp.zeros_like(here.v), model.gravity, 1.0)
-
-    return -jax.jacfwd(force)(here.q)
+    return -jax.jacfwd(lambda q: force(model, family, replace(here, q=q)))(here.q)
 
 
 def masses(model: Model, state: State) -> tuple[Array, ...]:

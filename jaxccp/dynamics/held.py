@@ -95,14 +95,11 @@ def factorised(
     be by what holds them; elsewhere the one that keeps steps stable.
     """
 
-    def acting(z: Array) -> tuple[tuple[Array, Array], tuple[Array, Array, Array]]:
-        (value, missed), slope = jax.value_and_grad(_coupled, 3, has_aux=True)(
-            model, state, hold, z
-        )
-        return (slope, missed), (value, slope, missed)
+    def acting(z: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+        found = _slope(model, state, hold, z)
+        return found, found
 
-    none = _no_change(model, state)
-    (coupled, rows), found = jax.jacfwd(acting, has_aux=True)(none)
+    (coupled, rows), found = jax.jacfwd(acting, has_aux=True)(_no_change(model, state))
     length = safe.norm(rows)
     # A row that hardly anything moves here is not to count for more than it does elsewhere.
     least = jnp.maximum(length, VANISHING * jnp.max(length, initial=0.0))
@@ -128,25 +125,26 @@ def factorised(
     root, springs, weight = (jnp.where(usable, *two) for two in zip(own, stable, strict=True))
     whitened = solve_triangular(root, rows.T, lower=True).T
     saddle = Saddle.of(whitened, safe.divide(jnp.ones_like(weight), weight))
-    return Factors(root, springs, weight, saddle), _balance(model, state, hold, *found)
+    return Factors(root, springs, weight, saddle), _balance(model, state, *found)
 
 
 def balance(model: Model, state: State, hold: Float[Array, " m"]) -> Balance:
     """What acts at rest with the multipliers ``hold``."""
-    none = _no_change(model, state)
-    (value, missed), slope = jax.value_and_grad(_coupled, 3, has_aux=True)(model, state, hold, none)
-    return _balance(model, state, hold, value, slope, missed)
+    return _balance(model, state, *_slope(model, state, hold, _no_change(model, state)))
 
 
-def _balance(
-    model: Model, state: State, hold: Array, value: Array, slope: Array, missed: Array
-) -> Balance:
+def _balance(model: Model, state: State, slope: Array, missed: Array) -> Balance:
     tree = jnp.zeros(model.topology.dofs.count, state.position.dtype)
-    pairs = at_rest.families(model, state)
-    own = [f.momentum(s.q, 0 * s.v, model.gravity, 1.0) for f, s in pairs]
-    stored = [f.energy(s.q, 0 * s.v, model.gravity)[1] for f, s in pairs]
-    potential = value + hold @ missed + sum(stored)
-    return Balance(potential, jnp.concatenate([tree, *own]) - slope, missed)
+    own = [at_rest.force(model, *pair) for pair in at_rest.families(model, state)]
+    push = jnp.concatenate([tree, *own]) - slope
+    return Balance(potential_energy(model, state), push, missed)
+
+
+def _slope(
+    model: Model, state: State, hold: Float[Array, " m"], z: Float[Array, " nv"]
+) -> tuple[Float[Array, " nv"], Float[Array, " m"]]:
+    """The slope of what :func:`_coupled` gives, and φ."""
+    return jax.grad(_coupled, 3, has_aux=True)(model, state, hold, z)
 
 
 def _coupled(

@@ -100,6 +100,7 @@ def root(
 
     # Iterated apart from the derivative, so that reverse mode that keeps the root iterates no more.
     fixed, closed_over = jax.closure_convert(residual, guess)
+    # Traced once, for the residual and its derivative alike.
     fixed = jax.jit(fixed)
     still = [lax.stop_gradient(value) for value in closed_over]
     x, worst, count = found(lambda x: fixed(x, *still), lax.stop_gradient(guess))

@@ -48,7 +48,7 @@ def resized_memory(memory: ContactMemory | None, model: Model) -> ContactMemory 
 
 
 def _of_size(memory: ContactMemory, count: int) -> ContactMemory:
-    return memory.resized(count, memory.feature.astype(memory.values.dtype))
+    return memory.resized(count, memory.feature)
 
 
 def smooth_capacity(model: Model) -> int:
