@@ -7,6 +7,7 @@ for what the times of impact take: without them, as when bounces are timed, and 
 timed. Programs take turns; figures are the best of several. Needs gymnasium, for the ant.
 """
 
+import math
 import tempfile
 import time
 from collections.abc import Callable
@@ -17,6 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from experiments.gradient_peers.timing import seconds
 from experiments.throughput.scenes import scene
 from jaxccp import EulerImplicitLinearized, Model, State, Stop, fit_capacity, load, rollout_batch
 from jaxccp.dynamics.steppers.settings import Coordinates
@@ -35,8 +37,9 @@ WAYS = {
 }
 
 
-def programs(path: Path, coordinates: Coordinates, batch: int) -> list[Callable[[], None]]:
-    """Runs of the scene's copies, one for each of the ways, each going on from where it is."""
+def programs(path: Path, coordinates: Coordinates, batch: int) -> tuple[list[Callable], State]:
+    """Runs of the scene's copies, one for each of the ways, and where they start: some way into
+    the motion."""
     loaded = load(path, allow_unsupported=True)
     stepper = EulerImplicitLinearized(
         loaded.timestep, stop=Stop(1e-4, max_iterations=200), coordinates=coordinates
@@ -47,30 +50,14 @@ def programs(path: Path, coordinates: Coordinates, batch: int) -> list[Callable[
     states = jax.tree.map(lambda leaf: jnp.stack([leaf] * batch), loaded.state)
     fitted = fit_capacity(loaded.model, states, stepper, STEPS, None, control)
 
-    def of(model: Model) -> Callable[[], None]:
-        program = jax.jit(
-            lambda states: rollout_batch(model, states, stepper, STEPS, None, control)[0]
-        )
-        now: list[State] = [program(states)]
-
-        def run() -> None:
-            now[0] = jax.block_until_ready(program(now[0]))
-
-        return run
+    def of(model: Model) -> Callable[[State], State]:
+        return jax.jit(lambda now: rollout_batch(model, now, stepper, STEPS, None, control)[0])
 
     topologies = (replace(fitted.topology, **way) for way in WAYS.values())
-    return [of(replace(fitted, topology=topology)) for topology in topologies]
-
-
-def best(runs: list[Callable[[], None]]) -> np.ndarray:
-    """The shortest time of each [s]."""
-    times = np.full((ROUNDS, len(runs)), np.inf)
-    for row in times:
-        for at, run in enumerate(runs):
-            start = time.perf_counter()
-            run()
-            row[at] = time.perf_counter() - start
-    return times.min(axis=0)
+    runs = [of(replace(fitted, topology=topology)) for topology in topologies]
+    for run in runs:
+        states = run(states)
+    return runs, states
 
 
 def main() -> None:
@@ -88,7 +75,8 @@ def main() -> None:
         for name, coordinates in SCENES.items():
             path = scene(name.split()[0], Path(folder))
             for batch in BATCHES:
-                took = best(programs(path, coordinates, batch))
+                runs, states = programs(path, coordinates, batch)
+                took = np.array(seconds(runs, states, time.perf_counter, ROUNDS, math.inf))
                 plain = 1e6 * took[0] / (STEPS * batch)
                 ratios = " | ".join(f"{t:.2f}" for t in took[1:] / took[0])
                 lines.append(f"| {name} | {batch} | {plain:.0f} | {ratios} |")
