@@ -73,10 +73,10 @@ def _inner(a: Array, b: Array) -> Array:
 def _(size: int, batched: list[bool], a: Array, b: Array) -> tuple[Array, bool]:
     del size, batched
     terms = a * b
-    count = -(-terms.shape[-1] // SHORT)
-    if count > 1:
-        length = -(-terms.shape[-1] // count)
-        rest = count * length - terms.shape[-1]
-        terms = jnp.pad(terms, [(0, 0)] * (terms.ndim - 1) + [(0, rest)])
-        terms = jnp.sum(terms.reshape(*terms.shape[:-1], count, length), axis=-1)
-    return jnp.sum(terms, axis=-1), True
+    count = max(1, -(-terms.shape[-1] // SHORT))
+    length = -(-terms.shape[-1] // count)
+    rest = count * length - terms.shape[-1]
+    terms = jnp.pad(terms, [(0, 0)] * (terms.ndim - 1) + [(0, rest)])
+    parts = jnp.sum(terms.reshape(*terms.shape[:-1], count, length), axis=-1)
+    # Added one by one: a sum would be a loop of its own.
+    return sum((parts[..., i] for i in range(1, count)), parts[..., 0]), True
