@@ -13,6 +13,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
 from jaxccp.ccp import Law, Stop
+from jaxccp.ccp.solvers import name_of
 from jaxccp.cli.bad_input import bad_input_exits
 from jaxccp.cli.known_names import SmoothStepping
 from jaxccp.cli.model_file import open_model, write_motion
@@ -75,7 +76,7 @@ def simulate_command(
 
             run, model = adapted(model, state, tried)
         settings = {"scene": scene, "stepper": stepper}
-        settings |= {"solver": solver or method.algorithm(model), "law": law}
+        settings |= {"solver": name_of(method.algorithm(model)), "law": law}
         if model.topology.smooth is not None:
             settings |= {"smooth_contact": smooth_contact}
         settings |= {"precision": precision, "dt": dt, "batch": copies, "seed": seed}

@@ -49,3 +49,8 @@ def resolved(solver: Solver | str) -> Solver:
     if solver not in SOLVERS:
         raise ValueError(f"solver {unknown(solver, SOLVERS)}")
     return SOLVERS[solver]()
+
+
+def name_of(solver: Solver) -> str:
+    """The name in ``SOLVERS`` of an algorithm of this module."""
+    return next(name for name, kind in SOLVERS.items() if type(solver) is kind)

@@ -32,13 +32,13 @@ class _State:
     age: Float[Array, ""]
     """Gradient steps since the extrapolation last started anew."""
     lipschitz: Float[Array, ""]
-    """An estimate of the largest eigenvalue of S N S, from below."""
+    """An estimate of the largest eigenvalue of S N S, from below; 0 before the first gradient."""
     count: Int[Array, ""]
-    """Iterations so far."""
+    """Iterations so far, where there are Newton steps."""
     best: Float[Array, ""]
     """Residual of the last Newton step that was taken [m/s]."""
     promising: Bool[Array, ""]
-    """Whether the last Newton step was taken."""
+    """Whether the last iteration was a Newton step that was taken and left work to do."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,9 @@ class GradientNewton(Solver):
     steps: int = 4
     """Gradient steps an iteration, between two tests of the residual."""
     period: int = 8
-    """Iterations between Newton steps, which cost as much as 5 to 12 of them."""
+    """Every how many iterations Newton's step is tried, which costs as much as 5 to 12 of them."""
+    eager: bool = False
+    """Whether Newton's step is the first to be tried, in float32, too."""
     decrease: float = 0.5
     """Factor that a Newton step must lower the residual by to be taken."""
     largest: int = 1500
@@ -80,10 +82,8 @@ class GradientNewton(Solver):
 
     def init(self, task: Task, lam: Array, n_lam: Array) -> _State:
         x, n_x = task.data.point(lam, n_lam)
-        far = jnp.full((), jnp.inf, lam.dtype)
-        lipschitz = self._estimate(task, n_x + task.data.s * task.problem.r)
-        none = jnp.zeros((), lam.dtype)
-        return _State(x, n_x, x, none, lipschitz, jnp.int32(0), far, jnp.asarray(False))
+        far, none = jnp.full((), jnp.inf, lam.dtype), jnp.zeros((), lam.dtype)
+        return _State(x, n_x, x, none, none, jnp.int32(0), far, jnp.asarray(False))
 
     def _estimate(self, task: Task, x: Array) -> Array:
         """Largest eigenvalue of S N S, from below, by power iteration on the first gradient."""
@@ -94,21 +94,28 @@ class GradientNewton(Solver):
         return _length(lax.fori_loop(0, self.power_iterations, longer, x))
 
     def step(self, task: Task, state: _State) -> _State:
-        state = self.descended(task, state)
         if not self._factorises(task.problem):
-            return state
-        due = (state.count % self.period == 0) | state.promising
-        return when(due, lambda: self._polished(task, state), state)
+            return self.descended(task, state)
+        turn = (state.count + (not self.eager)) % self.period == 0
+        after = lax.cond(turn, lambda: state, lambda: self.descended(task, state))
+        after = when(turn | state.promising, lambda: self._polished(task, state), after)
+        # One number for all copies of a batch, whose turns are one branch.
+        return replace(after, count=state.count + 1)
 
     def _factorises(self, problem: Problem) -> bool:
         """Whether there are Newton steps."""
-        double = jnp.finfo(problem.r.dtype).eps < 1e-10
-        return bool(double) and problem.delassus.factor_rows <= self.largest
+        precise = self.eager or bool(jnp.finfo(problem.r.dtype).eps < 1e-10)
+        return precise and problem.delassus.factor_rows <= self.largest
 
     def descended(self, task: Task, state: _State) -> _State:
         """Return the iterate after the gradient steps."""
         scaling = task.data
         offset = scaling.s * task.problem.r
+        bound = when(
+            state.lipschitz == 0,
+            lambda: self._estimate(task, state.n_x + offset),
+            state.lipschitz,
+        )
 
         def one(_: int, now: tuple[Array, ...]) -> tuple[Array, ...]:
             x, y, age = now[:3]
@@ -116,7 +123,7 @@ class GradientNewton(Solver):
             velocity = n_y + offset
             if task.law == "ncp":
                 velocity = scaling.cones.add_normal(velocity, scaling.cones.de_saxce(velocity))
-            after = scaling.cones.project(y - velocity / state.lipschitz)
+            after = scaling.cones.project(y - velocity / bound)
             age = jnp.where(inner(after - y, after - x) < 0, 0.0, age + 1)
             momentum = age / (age + INERTIA)
             further = (1 + momentum) * after - momentum * x
@@ -131,8 +138,8 @@ class GradientNewton(Solver):
         curvature = inner(d, n_x - n_start) / jnp.where(square > 0, square, 1.0)
         # Differences of products are rounding near the solution.
         known = square > jnp.finfo(d.dtype).eps * inner(x, x)
-        lipschitz = jnp.where(known, jnp.maximum(state.lipschitz, curvature), state.lipschitz)
-        return _State(x, n_x, y, age, lipschitz, state.count + 1, state.best, jnp.asarray(False))
+        lipschitz = jnp.where(known, jnp.maximum(bound, curvature), bound)
+        return _State(x, n_x, y, age, lipschitz, state.count, state.best, jnp.asarray(False))
 
     def _polished(self, task: Task, state: _State) -> _State:
         """Return the iterate after Newton's step, if that is better."""
@@ -150,7 +157,7 @@ class GradientNewton(Solver):
             y=jnp.where(better, x, state.y),
             age=jnp.where(better, 0.0, state.age),
             best=jnp.where(better, residual, state.best),
-            promising=better,
+            promising=better & (residual > task.tolerance),
         )
 
     def candidate(self, task: Task, state: _State) -> tuple[Array, Array]:
