@@ -1,6 +1,6 @@
 """Steps per second, beside MuJoCo and MJX on the same machine in the same run.
 
-    python -m experiments.throughput.run [--scenes ant,stack,spheres27] [--batches 1,64,1024]
+    python -m experiments.throughput.run [--scenes ant,tower,spheres27] [--batches 1,64,1024]
 
 On one core, or as many as ``JAX_NUM_CPU_DEVICES`` names, each a device of JAX. Needs gymnasium (for
 its models), mujoco and mujoco-mjx. Writes results.md beside itself, results_2_cores.md for two. Run
@@ -244,7 +244,9 @@ def measured(name: str, path: Path, batches: str) -> list[Row]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--scenes", default="ant,humanoid,stack,spheres27,spheres125,spheres512")
+    parser.add_argument(
+        "--scenes", default="ant,humanoid,stack,tower,spheres27,spheres125,spheres512"
+    )
     parser.add_argument("--batches", default="1,64,1024", help="of the robots; others: 1,64")
     options = parser.parse_args()
     versions = {p: importlib.metadata.version(p) for p in ("jax", "mujoco", "mujoco-mjx")}

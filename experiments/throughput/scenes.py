@@ -1,11 +1,14 @@
-"""The scenes: gymnasium's robots, a stack of boxes and heaps of spheres, all as MuJoCo files."""
+"""The scenes: gymnasium's robots, stacks of boxes and heaps of spheres, all as MuJoCo files."""
 
 import importlib.util
+import random
 from pathlib import Path
 
 ROBOTS = ("ant", "humanoid")
 BOXES, SIDE = 10, 0.1
-"""Of the stack; sides [m]."""
+"""Of the stacks; sides [m]."""
+ASKEW = 1e-3
+"""How far boxes of the tower are moved at most [m]; they are turned by ten times that [rad]."""
 RADIUS = 0.05
 """Of the spheres [m]."""
 STEP = 5e-3
@@ -13,16 +16,21 @@ STEP = 5e-3
 
 
 def scene(name: str, folder: Path) -> Path:
-    """The file of a scene: ``ant``, ``humanoid``, ``stack``, or ``spheres`` and their number.
+    """The file of a scene: ``ant``, ``humanoid``, ``stack``, ``tower``, which is one
+    askew, or ``spheres`` and their number.
 
     What is not among gymnasium's models is written to ``folder``.
     """
     if name in ROBOTS:
         return robot(name)
-    bodies = _stack() if name == "stack" else _heap(int(name.removeprefix("spheres")))
+    if name in ("stack", "tower"):
+        bodies = _stack(ASKEW if name == "tower" else 0.0)
+    else:
+        bodies = _heap(int(name.removeprefix("spheres")))
     path = folder / f"{name}.xml"
     path.write_text(
-        f'<mujoco><option timestep="{STEP}" cone="elliptic"/><default><geom friction="0.5"/>'
+        f'<mujoco><compiler angle="radian"/><option timestep="{STEP}" cone="elliptic"/>'
+        f'<default><geom friction="0.5"/>'
         f'</default><worldbody><geom type="plane" size="5 5 1"/>{bodies}</worldbody></mujoco>'
     )
     return path
@@ -36,13 +44,16 @@ def robot(name: str) -> Path:
     return Path(spec.submodule_search_locations[0]) / "envs" / "mujoco" / "assets" / f"{name}.xml"
 
 
-def _stack() -> str:
-    size = " ".join([str(SIDE / 2)] * 3)
-    return "".join(
-        f'<body pos="0 0 {(i + 0.5) * SIDE}"><freejoint/>'
-        f'<geom type="box" size="{size}" mass="1"/></body>'
-        for i in range(BOXES)
-    )
+def _stack(askew: float) -> str:
+    size, draw = " ".join([str(SIDE / 2)] * 3), random.Random(0)
+    bodies = ""
+    for i in range(BOXES):
+        x, y, turn = (askew * draw.uniform(-1, 1) for _ in range(3))
+        bodies += (
+            f'<body pos="{x} {y} {(i + 0.5) * SIDE}" euler="0 0 {10 * turn}"><freejoint/>'
+            f'<geom type="box" size="{size}" mass="1"/></body>'
+        )
+    return bodies
 
 
 def _heap(count: int) -> str:
