@@ -17,20 +17,12 @@ from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 
-def check(model: Model, what: str, holds: bool) -> None:
-    """Raise ``ValueError`` for what has forces at rest that are no slope of a potential; unless it
-    ``holds``, also for joints on frames of families."""
+def check(model: Model, what: str) -> None:
+    """Raise ``ValueError`` for what has forces at rest that are no slope of a potential."""
     topology = model.topology
-    linkage, carried = topology.linkage, topology.carried
-    on_frames = carried[linkage.bodies[linkage.loops]].any(axis=1)
-    acting = linkage.rows_on(carried).any()
     causes = {
-        "joints that close loops of rigid bodies": not on_frames.all(),
-        "joints on frames of a family": acting and not (holds and len(linkage.closing)),
-        "tendons on frames of a family": carried[linkage.routing.bodies].any(),
-        "tendons whose length is held": len(linkage.routing.bilateral),
         "tendons with laws of force": len(model.tendons.laws.index),
-        "actuators": len(linkage.actuators),
+        "actuators": len(topology.linkage.actuators),
         "more than 100 degrees of freedom of rigid bodies": topology.loose.any(),
     }
     found = ", ".join(cause for cause, present in causes.items() if present)

@@ -9,7 +9,7 @@ from jax import lax
 from jaxtyping import Array, Float, Int
 
 from jaxccp.ccp.solution import Status
-from jaxccp.dynamics import at_rest, held
+from jaxccp.dynamics import at_rest, held, held_step
 from jaxccp.dynamics.inertia import potential_energy
 from jaxccp.math import trees
 from jaxccp.model.model import Model
@@ -42,16 +42,16 @@ class _Hold:
     step."""
 
     force: Float[Array, " m"]
-    factors: held.Factors
+    factors: held_step.Factors
 
     @staticmethod
     def of(model: Model, state: State) -> "_Hold | None":
         """Nothing, as yet."""
-        rows, h = len(model.topology.linkage.closing), jnp.asarray(FIRST, state.position.dtype)
-        if not rows:
+        if not held.acts(model):
             return None
-        force = jnp.zeros(rows, state.position.dtype)
-        shape, _ = jax.eval_shape(held.factorised, model, state, force, h)
+        h = jnp.asarray(FIRST, state.position.dtype)
+        force = jnp.zeros(len(model.topology.linkage.closing), h.dtype)
+        shape, _ = jax.eval_shape(held_step.factorised, model, state, force, h)
         return _Hold(force, jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shape))
 
 
@@ -95,7 +95,7 @@ def equilibrium(
             have laws of force or touch families, or more than 100 degrees of freedom of rigid
             bodies.
     """
-    at_rest.check(model, "equilibrium", holds=True)
+    at_rest.check(model, "equilibrium")
     dtype = state.position.dtype
     limit = jnp.asarray(
         (1e-9 if dtype == jnp.float64 else 1e-4) if tolerance is None else tolerance
@@ -163,7 +163,7 @@ def _tried(model: Model, now: _Search) -> tuple[Array, _Search, Array]:
 def _tried_held(model: Model, now: _Search) -> tuple[Array, _Search, Array]:
     """Likewise of what is held."""
     assert now.hold is not None
-    factors, here = held.factorised(model, now.state, now.hold.force, now.h)
+    factors, here = held_step.factorised(model, now.state, now.hold.force, now.h)
     change, more = factors.step(here)
     hold = _Hold(now.hold.force + more, factors)
     after = factors.closed(model, at_rest.moved(model, now.state, change))
