@@ -100,7 +100,7 @@ def equilibrium(
     limit = jnp.asarray(
         (1e-9 if dtype == jnp.float64 else 1e-4) if tolerance is None else tolerance
     )
-    fixed, start = lax.stop_gradient((model, at_rest.still(state)))
+    fixed, start = lax.stop_gradient((model, at_rest.still(model, state)))
     energy = potential_energy(fixed, start)
     status = jnp.where(jnp.isfinite(energy), Status.MAX_ITERATIONS, Status.NON_FINITE)
     search = _Search(

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.dynamics import at_rest
 from jaxccp.dynamics.inertia import family_energy, spring_energy, weight_energy
-from jaxccp.dynamics.reduced.shake import errors, errors_of
+from jaxccp.dynamics.reduced.shake import errors_of
 from jaxccp.math import safe
 from jaxccp.math.saddle import Saddle
 from jaxccp.model.kinematics import tree_motion
@@ -67,10 +67,15 @@ def _balance(
     model: Model, state: State, slope: Float[Array, " nv"], at: tuple[Array, Array]
 ) -> Balance:
     missed, potential = at
+    push = _families_push(model, state) - slope
+    return Balance(potential + family_energy(model, state), push, missed)
+
+
+def _families_push(model: Model, state: State) -> Float[Array, " nv"]:
+    """The families' own forces, none being on the trees."""
     tree = jnp.zeros(model.topology.dofs.count, state.position.dtype)
     own = [at_rest.force(model, *pair) for pair in at_rest.families(model, state)]
-    push = jnp.concatenate([tree, *own]) - slope
-    return Balance(potential + family_energy(model, state), push, missed)
+    return jnp.concatenate([tree, *own])
 
 
 def saddle_of(rows: Float[Array, "m nv"], whitened: Float[Array, "m nv"]) -> Saddle:
@@ -91,14 +96,10 @@ def linearised(
     """K at rest, with the curvature of the rows under the forces by which they hold, and the rows
     of velocities that Cholesky's factor ``root`` of the masses has whitened."""
 
-    def missed(z: Array) -> Array:
-        return errors(model, at_rest.moved(model, state, z))
-
-    rows = jax.jacfwd(missed)(_no_change(model, state))
+    rows, slope = jax.jacrev(lambda z: _away(model, state, z))(_no_change(model, state))
     saddle = saddle_of(rows, solve_triangular(root, rows.T, lower=True).T)
-    nothing = jnp.zeros(len(rows), root.dtype)
-    push = solve_triangular(root, balance(model, state, nothing).push, lower=True)
-    _, hold = saddle.solve(push[:, None], nothing[:, None])
+    push = solve_triangular(root, _families_push(model, state) - slope, lower=True)
+    _, hold = saddle.solve(push[:, None], jnp.zeros((len(rows), 1), root.dtype))
     coupled, _, _ = curved(model, state, hold[:, 0])
     own = [at_rest.stiffness(model, *pair) for pair in at_rest.families(model, state)]
     tree = jnp.zeros((model.topology.dofs.count,) * 2, root.dtype)
@@ -108,17 +109,23 @@ def linearised(
 def _slope(
     model: Model, state: State, hold: Float[Array, " m"], z: Float[Array, " nv"]
 ) -> tuple[Float[Array, " nv"], tuple[Float[Array, " m"], Float[Array, ""]]]:
-    """The slope of U − λ φ, U being the potential of rigid bodies and of springs along axes and
-    tendons, ``z`` away; φ and U there."""
+    """The slope of U − λ φ, ``z`` away; φ and U there."""
 
     def coupled(z: Array) -> tuple[Array, tuple[Array, Array]]:
-        there = at_rest.moved(model, state, z)
-        motion = tree_motion(model, there)
-        missed = errors_of(model, motion, there.time)
-        potential = weight_energy(model, there) + spring_energy(model, motion)
+        missed, potential = _away(model, state, z)
         return potential - hold @ missed, (missed, potential)
 
     return jax.grad(coupled, has_aux=True)(z)
+
+
+def _away(
+    model: Model, state: State, z: Float[Array, " nv"]
+) -> tuple[Float[Array, " m"], Float[Array, ""]]:
+    """φ, and the potential U of rigid bodies and of springs along axes and tendons, ``z`` away."""
+    there = at_rest.moved(model, state, z)
+    motion = tree_motion(model, there)
+    potential = weight_energy(model, there) + spring_energy(model, motion)
+    return errors_of(model, motion, there.time), potential
 
 
 def _no_change(model: Model, state: State) -> Float[Array, " nv"]:

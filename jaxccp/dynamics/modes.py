@@ -60,6 +60,7 @@ def modes(model: Model, state: State, count: int | None = None) -> Modes:
             freedom of rigid bodies, or there are fewer than ``count`` velocities.
     """
     at_rest.check(model, "modes")
+    state = at_rest.still(model, state)
     mass = block_diag(*at_rest.masses(model, state))
     size = len(mass)
     if count is not None and not 1 <= count <= size:
