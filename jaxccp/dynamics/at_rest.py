@@ -69,6 +69,13 @@ def moved(model: Model, state: State, change: Float[Array, " nv"]) -> State:
     return with_frames(model, forward_kinematics(model, after, coordinate))
 
 
+def blur(model: Model, state: State, potential: Float[Array, ""]) -> Float[Array, ""]:
+    """Rounding error of the potential energy [J]."""
+    weight = model.bodies.mass * jnp.abs(state.position @ model.gravity)
+    size = jnp.abs(potential) + jnp.sum(jnp.where(jnp.asarray(model.topology.free), weight, 0.0))
+    return float(jnp.finfo(size.dtype).eps) * size
+
+
 def forces(model: Model, state: State) -> tuple[Array, ...]:
     """Return the forces on the degrees of freedom of the trees, then on the velocities of each
     family."""

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.solution import Status
 from jaxccp.dynamics import at_rest, held, held_step
@@ -67,6 +68,17 @@ class _Search:
     step: Float[Array, ""]
     iterations: Int[Array, ""]
     status: Int[Array, ""]
+
+
+class _Trial(NamedTuple):
+    change: Float[Array, " nv"]
+    then: _Search
+    """Where the change leads."""
+    better: Bool[Array, ""]
+    work: Float[Array, ""]
+    """Of the forces along the change, of which half is to be gained [J]."""
+    potential: Float[Array, ""]
+    """Where the change begins [J]."""
 
 
 @partial(jax.jit, static_argnames=("max_iterations",))
@@ -131,10 +143,12 @@ def equilibrium(
 
 
 def _searched(model: Model, now: _Search, limit: Float[Array, ""]) -> _Search:
-    tried = _tried if now.hold is None else _tried_held
-    change, then, better = tried(model, now)
-    size = jnp.max(jnp.abs(change), initial=0.0)
-    small = size <= limit
+    trial = _tried(model, now) if now.hold is None else _tried_held(model, now)
+    then, better = trial.then, trial.better
+    size = jnp.max(jnp.abs(trial.change), initial=0.0)
+    # Nothing is left to gain that the energy could tell, and nothing is gained in the forces.
+    blur = at_rest.blur(model, now.state, trial.potential)
+    small = (size <= limit) | (~better & (jnp.abs(trial.work) <= blur))
     done = small & (now.h >= LONGEST)
     stuck = ~better & (now.h < 1e-6 * FIRST)
     status = jnp.where(done, Status.CONVERGED, jnp.where(stuck, Status.STALLED, now.status))
@@ -149,26 +163,27 @@ def _searched(model: Model, now: _Search, limit: Float[Array, ""]) -> _Search:
     return replace(kept, h=h, step=step, iterations=count, status=status.astype(jnp.int32))
 
 
-def _tried(model: Model, now: _Search) -> tuple[Array, _Search, Array]:
-    """A step from ``now``, where it leads, and whether that is better."""
+def _tried(model: Model, now: _Search) -> _Trial:
     change = _step(model, model, now.state, now.h)
     after = at_rest.moved(model, now.state, change)
     potential = potential_energy(model, after)
     # Close to rest the energy changes by less than its rounding error, but the forces still fall.
     force = _norm(model, after)
     better = (potential < now.potential) | (force < 0.5 * now.force)
-    return change, replace(now, state=after, potential=potential, force=force), better
+    then = replace(now, state=after, potential=potential, force=force)
+    push = jnp.concatenate(at_rest.forces(model, now.state))
+    return _Trial(change, then, better, push @ change, now.potential)
 
 
-def _tried_held(model: Model, now: _Search) -> tuple[Array, _Search, Array]:
-    """Likewise of what is held."""
+def _tried_held(model: Model, now: _Search) -> _Trial:
     assert now.hold is not None
     factors, here = held_step.factorised(model, now.state, now.hold.force, now.h)
     change, more = factors.step(here)
     hold = _Hold(now.hold.force + more, factors)
     after = factors.closed(model, at_rest.moved(model, now.state, change))
     better = factors.better(here, held.balance(model, after, hold.force), hold.force)
-    return change, replace(now, state=after, hold=hold), better
+    then = replace(now, state=after, hold=hold)
+    return _Trial(change, then, better, here.push @ change, here.potential)
 
 
 def _norm(model: Model, state: State) -> Float[Array, ""]:

@@ -87,15 +87,15 @@ def factorised(
     """
     coupled, rows, now = curved(model, state, hold)
     pairs = at_rest.families(model, state)
-    trees = at_rest.tree_mass(model, state) / h**2
-    masses = [f.mass_matrix(s.q, 0.0) / h**2 for f, s in pairs]
+    tree = at_rest.tree_mass(model, state) / h**2
+    masses = block_diag(tree, *(f.mass_matrix(s.q, 0.0) / h**2 for f, s in pairs))
+    steady = block_diag(tree, *(f.mass_matrix(s.q, h) / h**2 for f, s in pairs))
     stiff = [at_rest.stiffness(model, *pair) for pair in pairs]
-    own = _factors(coupled + block_diag(trees, *map(jnp.add, masses, stiff)), rows)
-    steady = block_diag(trees, *(f.mass_matrix(s.q, h) / h**2 for f, s in pairs))
+    stiff = coupled + block_diag(jnp.zeros_like(tree), *stiff)
+    own = _factors(stiff + masses, rows)
     stable = _factors(coupled + steady, rows)
     usable = jnp.all(jnp.isfinite(own.root))
-    factors = jax.tree.map(lambda *two: jnp.where(usable, *two), own, stable)
-    return factors, now
+    return jax.tree.map(lambda *two: jnp.where(usable, *two), own, stable), now
 
 
 def _factors(matrix: Float[Array, "nv nv"], rows: Float[Array, "m nv"]) -> Factors:
