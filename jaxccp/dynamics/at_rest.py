@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxccp.dynamics.inertia import potential_energy
+from jaxccp.dynamics.inertia import family_energy, potential_energy
 from jaxccp.dynamics.reduced.advance import advanced_coordinates, settle
 from jaxccp.dynamics.reduced.body_mass import BodyMass
 from jaxccp.dynamics.reduced.mass import mass_matrix
@@ -70,10 +70,18 @@ def moved(model: Model, state: State, change: Float[Array, " nv"]) -> State:
 
 
 def blur(model: Model, state: State, potential: Float[Array, ""]) -> Float[Array, ""]:
-    """Rounding error of the potential energy [J]."""
+    """Rounding error of the potential energy [J]: of its sum, and on account of the coordinates of
+    families, whose smallest changes strain what is stiff."""
+    eps = float(jnp.finfo(potential.dtype).eps)
     weight = model.bodies.mass * jnp.abs(state.position @ model.gravity)
     size = jnp.abs(potential) + jnp.sum(jnp.where(jnp.asarray(model.topology.free), weight, 0.0))
-    return float(jnp.finfo(size.dtype).eps) * size
+
+    def shaken(here: FamilyState) -> FamilyState:
+        signs = np.random.default_rng(0).choice((-1.0, 1.0), len(here.q))
+        return replace(here, q=here.q * jnp.asarray(1.0 + eps * signs, here.q.dtype))
+
+    near = replace(state, families=tuple(map(shaken, state.families)))
+    return eps * size + jnp.abs(family_energy(model, near) - family_energy(model, state))
 
 
 def forces(model: Model, state: State) -> tuple[Array, ...]:

@@ -146,9 +146,10 @@ def _searched(model: Model, now: _Search, limit: Float[Array, ""]) -> _Search:
     trial = _tried(model, now) if now.hold is None else _tried_held(model, now)
     then, better = trial.then, trial.better
     size = jnp.max(jnp.abs(trial.change), initial=0.0)
-    # Nothing is left to gain that the energy could tell, and nothing is gained in the forces.
-    blur = at_rest.blur(model, now.state, trial.potential)
-    small = (size <= limit) | (~better & (jnp.abs(trial.work) <= blur))
+    # What is left to gain is less than the rounding errors of the two energies that would tell, and
+    # the forces do not fall.
+    blur = 2.0 * at_rest.blur(model, now.state, trial.potential)
+    small = (size <= limit) | (~better & (0.5 * jnp.abs(trial.work) <= blur))
     done = small & (now.h >= LONGEST)
     stuck = ~better & (now.h < 1e-6 * FIRST)
     status = jnp.where(done, Status.CONVERGED, jnp.where(stuck, Status.STALLED, now.status))

@@ -129,6 +129,36 @@ def test_a_pendulum_comes_to_hang_and_swings_as_it_should():
     np.testing.assert_allclose(over.square, [-square], rtol=1e-9)
 
 
+def test_single_precision_ends_where_rounding_allows():
+    """As the Princeton beam, whose energy is known to 1e-4 J then, with a hundredth of its way."""
+    with jax.enable_x64(False):
+        moduli = of_section(71.7e9, 0.31, jnp.full(2, rectangle_shear_factor(0.31)))
+        size = jnp.array([0.508, 0.0123777, 0.0032024])
+        made = box(SHAPES["beam_3333"], size, (24, 1, 1), moduli, 2700.0, clamped=("x0",))
+        builder = ModelBuilder(gravity=(0, 0, 0))
+        builder.add_family(with_point_load(made, 23, (1, 0, 0), jnp.array([0.0, 0.0, 8.896])))
+        rest = equilibrium(*builder.build())
+        assert rest.state.position.dtype == jnp.float32
+        assert rest.status == Status.CONVERGED
+        np.testing.assert_allclose(rest.state.position[-1, 2], 0.14605, rtol=1e-2)
+
+
+@pytest.mark.slow
+def test_single_precision_ends_with_joints_too():
+    """A rod that hangs from the tip of a beam, where it hangs in double precision."""
+    ends = []
+    for double in (True, False):
+        with jax.enable_x64(double):
+            builder = ModelBuilder()
+            tip = builder.add_family(beam(YOUNG, count=2))[-1]
+            bob = builder.add_body(0.4, (1e-3, 1e-3, 1e-4), (LENGTH + 0.1, 0, 0))
+            builder.add_joint(Spherical(), tip, bob, anchor=(LENGTH, 0, 0))
+            rest = equilibrium(*builder.build())
+            assert rest.status == Status.CONVERGED
+            ends.append(np.asarray(rest.state.position[bob]))
+    np.testing.assert_allclose(ends[1], ends[0], atol=1e-3)
+
+
 @pytest.mark.slow
 def test_a_bob_on_a_node_bends_a_beam_as_its_weight_does():
     """A rod that hangs by a ball joint from the tip, and starts beside where it comes to hang."""
