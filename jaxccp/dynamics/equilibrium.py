@@ -39,8 +39,7 @@ class Equilibrium:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class _Hold:
-    """Where there are joints on frames: forces along their rows, and the matrices of the last
-    step."""
+    """Where anything is held: forces along the rows, and the matrices of the last step."""
 
     force: Float[Array, " m"]
     factors: held_step.Factors
@@ -85,27 +84,32 @@ class _Trial(NamedTuple):
 def equilibrium(
     model: Model, state: State, tolerance: float | None = None, max_iterations: int = 1000
 ) -> Equilibrium:
-    """The state of rest to which Newton's method comes from ``state``, of trees and families, which
-    may have joints on their frames.
+    """The state of rest to which Newton's method comes from ``state``, of trees and families, with
+    closed loops, tendons that are springs or held, and joints on frames.
 
     Each iteration is the implicit step of time h that the model would take from rest,
     (M + h² K) Δ = h² f, with h longer after one that lowers the potential energy and shorter after
     one that does not, up to where M no longer counts and it is Newton's (pseudo-transient
     continuation: Kelley & Keyes, SIAM J. Numer. Anal. 35, 1998). Derivatives are those of the
     equilibrium f = 0 by the implicit function theorem. Contacts and limits of joints are not
-    looked at. Joints on frames have multipliers, and one dense matrix of all velocities
-    (:mod:`jaxccp.dynamics.held`).
+    looked at. What is held has multipliers, and one dense matrix of all velocities
+    (:mod:`jaxccp.dynamics.held`). A pose of a loop at which it could go on in two ways, such as a
+    stretched one, has no derivative.
 
     Args:
         model: gravity, springs and the families' own forces act on it.
         state: where to start.
         tolerance: of the last of Newton's steps [m, rad]; 1e-9 in float64, 1e-4 in float32 if None.
+            A longer one is the last where it would gain less energy than rounding errors hide, and
+            does not halve the forces, as in float32 of what is slender or stiff.
         max_iterations: after which to give up.
 
+    Returns:
+        Where the model rests; differentiable in the model.
+
     Raises:
-        ValueError: the model has closed loops of rigid bodies, actuators, tendons that are held,
-            have laws of force or touch families, or more than 100 degrees of freedom of rigid
-            bodies.
+        ValueError: the model has actuators, tendons with laws of force or more than 100 degrees of
+            freedom of rigid bodies.
     """
     at_rest.check(model, "equilibrium")
     dtype = state.position.dtype

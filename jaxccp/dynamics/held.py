@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.scipy.linalg import block_diag, solve_triangular
 from jaxtyping import Array, Float
 
@@ -104,6 +105,22 @@ def linearised(
     own = [at_rest.stiffness(model, *pair) for pair in at_rest.families(model, state)]
     tree = jnp.zeros((model.topology.dofs.count,) * 2, root.dtype)
     return coupled + block_diag(tree, *own), saddle
+
+
+def rotors(model: Model, state: State) -> Float[Array, "nv nv"]:
+    """Masses of rotors along tendons and along axes that close loops; none other is in those of
+    the trees."""
+    linkage, nothing = model.topology.linkage, _no_change(model, state)
+    others = np.setdiff1d(linkage.compliant, model.topology.dofs.axes)
+    if not len(others):
+        return jnp.zeros((len(nothing),) * 2, nothing.dtype)
+
+    def coordinates(z: Array) -> Array:
+        motion = tree_motion(model, at_rest.moved(model, state, z))
+        return jnp.concatenate([motion.coordinate, motion.tendon.length])[others]
+
+    rates = jax.jacfwd(coordinates)(nothing)
+    return rates.T @ (model.axes.armature[others, None] * rates)
 
 
 def _slope(

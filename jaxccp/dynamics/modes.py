@@ -61,26 +61,25 @@ def modes(model: Model, state: State, count: int | None = None) -> Modes:
     """
     at_rest.check(model, "modes")
     state = at_rest.still(model, state)
-    mass = block_diag(*at_rest.masses(model, state))
+    mass = block_diag(*at_rest.masses(model, state)) + held.rotors(model, state)
     size = len(mass)
     if count is not None and not 1 <= count <= size:
         raise ValueError(f"modes: count must be between 1 and {size}, not {count}")
     root = jnp.linalg.cholesky(mass)
-    saddle = None
     if held.acts(model):
         stiff, saddle = held.linearised(model, state, root)
     else:
-        stiff = block_diag(*at_rest.stiffnesses(model, state))
+        stiff, saddle = block_diag(*at_rest.stiffnesses(model, state)), None
     half = solve_triangular(root, stiff, lower=True)
     whole = solve_triangular(root, half.T, lower=True)
     whole = 0.5 * (whole + whole.T)
     if saddle is None:
         square, vectors = eigen(whole)
-        last = jnp.abs(square)
+        most = jnp.max(jnp.abs(square))
     else:
-        square, vectors, last = _left(whole, saddle)
+        square, vectors, most = _left(whole, saddle)
     shapes = solve_triangular(root.T, vectors, lower=False).T
-    blur = size * float(jnp.finfo(square.dtype).eps) * jnp.max(last)
+    blur = size * float(jnp.finfo(square.dtype).eps) * most
     return Modes(square[:count], shapes[:count], blur)
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 from jaxtyping import Array
 from scipy.optimize import minimize_scalar
 
@@ -84,6 +85,7 @@ def slope(angle: float, stiffness: float) -> float:
     return (8 * one - two) / (12 * h)
 
 
+@pytest.mark.slow
 def test_a_four_bar_linkage_rests_and_swings_as_its_one_angle_says() -> None:
     model, state = linkage()
 
@@ -114,17 +116,33 @@ def test_a_four_bar_linkage_rests_and_swings_as_its_one_angle_says() -> None:
 
 
 def test_two_weights_on_a_pulley_rest_on_a_spring() -> None:
-    """Of the coordinates down of two weights, whose sum is held, one has a spring: m g − M g = k x,
-    ω² = k / (m + M)."""
+    """Of the coordinates down of two weights, whose sum is held, one has a spring and a
+    rotor along another tendon: m g − M g = k x, ω² = k / (m + M + J)."""
     builder = ModelBuilder(gravity=(0, 0, -GRAVITY))
     for i, (mass, stiffness) in enumerate(((0.5, 40.0), (0.8, 0.0))):
         weight = builder.add_body(mass, (0.01, 0.01, 0.01), (i, 0, 0))
         slide = Prismatic((0, 0, -1), stiffness=stiffness)
         builder.add_joint(slide, 0, weight, (i, 0, 0), name=f"down{i}")
     builder.add_tendon(Coupling({"down0": 1.0, "down1": 1.0}, length=0.0))
+    builder.add_tendon(Coupling({"down0": 1.0}, armature=0.7))
     model, state = builder.build()
     rest = equilibrium(model, state)
     assert rest.status == Status.CONVERGED
     down = (0.5 - 0.8) * GRAVITY / 40.0
     np.testing.assert_allclose(rest.state.joint_positions, [down, -down], atol=1e-12)
-    np.testing.assert_allclose(modes(model, rest.state).square, [40.0 / 1.3, np.inf], rtol=1e-12)
+    np.testing.assert_allclose(modes(model, rest.state).square, [40.0 / 2.0, np.inf], rtol=1e-12)
+
+
+def test_a_spring_on_a_node_bends_a_cantilever() -> None:
+    """By F L³ / (3 E I), F being what the spring then pulls with."""
+    young, radius, length, stiffness = 2e9, 0.01, 0.5, 100.0
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    nodes = builder.add_cable([(0, 0, 0), (length, 0, 0)], radius, young, 1000.0, clamped=(0,))
+    hook = (0, (length, 0, -0.3))
+    spring = Cable((hook, (nodes[-1], (0, 0, 0))), stiffness=stiffness, rest=0.29)
+    builder.add_tendon(spring)
+    rest = equilibrium(*builder.build())
+    assert rest.status == Status.CONVERGED
+    down = -float(rest.state.position[nodes[-1], 2])
+    bending = 3 * young * np.pi * radius**4 / 4 / length**3
+    np.testing.assert_allclose(down, 0.01 * stiffness / (stiffness + bending), rtol=1e-3)

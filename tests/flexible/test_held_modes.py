@@ -5,6 +5,7 @@ from dataclasses import replace
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
 
 from jaxccp import ModelBuilder, Spherical, modes
 from jaxccp.flexible.nodal import NodalFamily
@@ -49,6 +50,7 @@ def hung(family: NodalFamily, weight: float) -> np.ndarray:
     return q
 
 
+@pytest.mark.slow
 def test_rods_on_a_node_swing_as_a_double_pendulum() -> None:
     """Two rods that hang one on the other, the first on the node of a stiff cable: only the forces
     of the joints turn them back."""
