@@ -130,7 +130,15 @@ def test_two_weights_on_a_pulley_rest_on_a_spring() -> None:
     assert rest.status == Status.CONVERGED
     down = (0.5 - 0.8) * GRAVITY / 40.0
     np.testing.assert_allclose(rest.state.joint_positions, [down, -down], atol=1e-12)
-    np.testing.assert_allclose(modes(model, rest.state).square, [40.0 / 2.0, np.inf], rtol=1e-12)
+
+    def square(stiffness: Array) -> tuple[Array, Array]:
+        found = modes(replace(model, axes=replace(model.axes, stiffness=stiffness)), rest.state)
+        return found.square[0], found.square
+
+    slope, found = jax.grad(square, has_aux=True)(model.axes.stiffness)
+    np.testing.assert_allclose(found, [40.0 / 2.0, np.inf], rtol=1e-12)
+    # Through the second weight, a spring there turns back as much; so does one along the tendon.
+    np.testing.assert_allclose(slope, [0.5, 0.5, 0.0, 0.5], atol=1e-12)
 
 
 def test_a_spring_on_a_node_bends_a_cantilever() -> None:
