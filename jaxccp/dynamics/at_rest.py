@@ -7,30 +7,28 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxccp.dynamics.inertia import potential_energy
+from jaxccp.dynamics.inertia import family_energy, potential_energy
+from jaxccp.dynamics.reduced.advance import advanced_coordinates, settle
 from jaxccp.dynamics.reduced.body_mass import BodyMass
 from jaxccp.dynamics.reduced.mass import mass_matrix
 from jaxccp.dynamics.reduced.screws import screws
-from jaxccp.dynamics.tangent import retract
+from jaxccp.math import quaternion
 from jaxccp.model.family import Family, FamilyState
+from jaxccp.model.family_frames import with_frames
+from jaxccp.model.forward_kinematics import forward_kinematics
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 
-def check(model: Model, what: str, holds: bool) -> None:
-    """Raise ``ValueError`` for what has forces at rest that are no slope of a potential; unless it
-    ``holds``, also for joints on frames of families."""
+def check(model: Model, what: str) -> None:
+    """Raise ``ValueError`` for what has forces at rest that are no slope of a potential."""
     topology = model.topology
-    linkage, carried = topology.linkage, topology.carried
-    on_frames = carried[linkage.bodies[linkage.loops]].any(axis=1)
-    acting = linkage.rows_on(carried).any()
     causes = {
-        "joints that close loops of rigid bodies": not on_frames.all(),
-        "joints on frames of a family": acting and not (holds and len(linkage.closing)),
-        "tendons on frames of a family": carried[linkage.routing.bodies].any(),
-        "tendons whose length is held": len(linkage.routing.bilateral),
         "tendons with laws of force": len(model.tendons.laws.index),
-        "actuators": len(linkage.actuators),
+        "actuators": len(topology.linkage.actuators),
+        "families that have other coordinates than velocities": any(
+            here.q.shape != here.v.shape for here in (f.start() for f in model.families)
+        ),
         "more than 100 degrees of freedom of rigid bodies": topology.loose.any(),
     }
     found = ", ".join(cause for cause, present in causes.items() if present)
@@ -41,17 +39,49 @@ def check(model: Model, what: str, holds: bool) -> None:
         )
 
 
-def still(state: State) -> State:
-    """The state with all velocities 0."""
+def still(model: Model, state: State) -> State:
+    """The state with all velocities 0, and the coordinates of joints as the poses have them."""
     families = tuple(replace(here, v=jnp.zeros_like(here.v)) for here in state.families)
     zero = jnp.zeros_like(state.velocity)
     rotors = jax.tree.map(jnp.zeros_like, state.rotors)
-    return replace(state, velocity=zero, angular_velocity=zero, rotors=rotors, families=families)
+    resting = replace(state, velocity=zero, angular_velocity=zero, rotors=rotors, families=families)
+    return settle(model, resting)
 
 
 def moved(model: Model, state: State, change: Float[Array, " nv"]) -> State:
-    """The pose changed by ``change`` in tangent coordinates."""
-    return retract(model, state, jnp.concatenate([change, jnp.zeros_like(change)]))
+    """The pose changed by ``change`` in tangent coordinates, as :func:`jaxccp.retract` does; of a
+    state that is :func:`still`, so that nothing has to be searched."""
+    dofs, roots = model.topology.dofs, model.topology.dofs.roots
+    sizes = [dofs.first_axis, len(dofs.axes), *(len(here.v) for here in state.families)]
+    six, shifts, *families = jnp.split(change, np.cumsum(sizes)[:-1])
+    six = six.reshape(-1, 6)
+    turned = quaternion.multiply(quaternion.exp(six[:, 3:]), state.quaternion[roots])
+    after = replace(
+        state,
+        position=state.position.at[roots].add(six[:, :3]),
+        quaternion=state.quaternion.at[roots].set(quaternion.normalize(turned)),
+        families=tuple(
+            replace(here, q=here.q + q) for here, q in zip(state.families, families, strict=True)
+        ),
+    )
+    way = jnp.zeros_like(state.joint_positions).at[dofs.axes].set(shifts)
+    coordinate = advanced_coordinates(model, state.joint_positions, way)
+    return with_frames(model, forward_kinematics(model, after, coordinate))
+
+
+def blur(model: Model, state: State, potential: Float[Array, ""]) -> Float[Array, ""]:
+    """Rounding error of the potential energy [J]: of its sum, and on account of the coordinates of
+    families, whose smallest changes strain what is stiff."""
+    eps = float(jnp.finfo(potential.dtype).eps)
+    weight = model.bodies.mass * jnp.abs(state.position @ model.gravity)
+    size = jnp.abs(potential) + jnp.sum(jnp.where(jnp.asarray(model.topology.free), weight, 0.0))
+
+    def shaken(here: FamilyState) -> FamilyState:
+        signs = np.random.default_rng(0).choice((-1.0, 1.0), len(here.q))
+        return replace(here, q=here.q * jnp.asarray(1.0 + eps * signs, here.q.dtype))
+
+    near = replace(state, families=tuple(map(shaken, state.families)))
+    return eps * size + jnp.abs(family_energy(model, near) - family_energy(model, state))
 
 
 def forces(model: Model, state: State) -> tuple[Array, ...]:

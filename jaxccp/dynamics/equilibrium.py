@@ -2,14 +2,15 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.solution import Status
-from jaxccp.dynamics import at_rest, held
+from jaxccp.dynamics import at_rest, held, held_step
 from jaxccp.dynamics.inertia import potential_energy
 from jaxccp.math import trees
 from jaxccp.model.model import Model
@@ -38,20 +39,19 @@ class Equilibrium:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class _Hold:
-    """Where there are joints on frames: forces along their rows, and the matrices of the last
-    step."""
+    """Where anything is held: forces along the rows, and the matrices of the last step."""
 
     force: Float[Array, " m"]
-    factors: held.Factors
+    factors: held_step.Factors
 
     @staticmethod
     def of(model: Model, state: State) -> "_Hold | None":
         """Nothing, as yet."""
-        rows, h = len(model.topology.linkage.closing), jnp.asarray(FIRST, state.position.dtype)
-        if not rows:
+        if not held.acts(model):
             return None
-        force = jnp.zeros(rows, state.position.dtype)
-        shape, _ = jax.eval_shape(held.factorised, model, state, force, h)
+        h = jnp.asarray(FIRST, state.position.dtype)
+        force = jnp.zeros(len(model.topology.linkage.closing), h.dtype)
+        shape, _ = jax.eval_shape(held_step.factorised, model, state, force, h)
         return _Hold(force, jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shape))
 
 
@@ -69,38 +69,54 @@ class _Search:
     status: Int[Array, ""]
 
 
+class _Trial(NamedTuple):
+    change: Float[Array, " nv"]
+    then: _Search
+    """Where the change leads."""
+    better: Bool[Array, ""]
+    work: Float[Array, ""]
+    """Of the forces along the change, of which half is to be gained [J]."""
+    potential: Float[Array, ""]
+    """Where the change begins [J]."""
+
+
 @partial(jax.jit, static_argnames=("max_iterations",))
 def equilibrium(
     model: Model, state: State, tolerance: float | None = None, max_iterations: int = 1000
 ) -> Equilibrium:
-    """The state of rest to which Newton's method comes from ``state``, of trees and families, which
-    may have joints on their frames.
+    """The state of rest to which Newton's method comes from ``state``, of trees and families, with
+    closed loops, tendons that are springs or held, and joints on frames.
 
     Each iteration is the implicit step of time h that the model would take from rest,
     (M + h² K) Δ = h² f, with h longer after one that lowers the potential energy and shorter after
     one that does not, up to where M no longer counts and it is Newton's (pseudo-transient
     continuation: Kelley & Keyes, SIAM J. Numer. Anal. 35, 1998). Derivatives are those of the
     equilibrium f = 0 by the implicit function theorem. Contacts and limits of joints are not
-    looked at. Joints on frames have multipliers, and one dense matrix of all velocities
-    (:mod:`jaxccp.dynamics.held`).
+    looked at. What is held has multipliers, and one dense matrix of all velocities
+    (:mod:`jaxccp.dynamics.held`). A pose of a loop at which it could go on in two ways, such as a
+    stretched one, has no derivative.
 
     Args:
         model: gravity, springs and the families' own forces act on it.
         state: where to start.
         tolerance: of the last of Newton's steps [m, rad]; 1e-9 in float64, 1e-4 in float32 if None.
+            A longer one is the last where it would gain less energy than rounding errors hide, and
+            does not halve the forces, as in float32 of what is slender or stiff.
         max_iterations: after which to give up.
 
+    Returns:
+        Where the model rests; differentiable in the model.
+
     Raises:
-        ValueError: the model has closed loops of rigid bodies, actuators, tendons that are held,
-            have laws of force or touch families, or more than 100 degrees of freedom of rigid
-            bodies.
+        ValueError: the model has actuators, tendons with laws of force or more than 100 degrees of
+            freedom of rigid bodies.
     """
-    at_rest.check(model, "equilibrium", holds=True)
+    at_rest.check(model, "equilibrium")
     dtype = state.position.dtype
     limit = jnp.asarray(
         (1e-9 if dtype == jnp.float64 else 1e-4) if tolerance is None else tolerance
     )
-    fixed, start = lax.stop_gradient((model, at_rest.still(state)))
+    fixed, start = lax.stop_gradient((model, at_rest.still(model, state)))
     energy = potential_energy(fixed, start)
     status = jnp.where(jnp.isfinite(energy), Status.MAX_ITERATIONS, Status.NON_FINITE)
     search = _Search(
@@ -131,10 +147,13 @@ def equilibrium(
 
 
 def _searched(model: Model, now: _Search, limit: Float[Array, ""]) -> _Search:
-    tried = _tried if now.hold is None else _tried_held
-    change, then, better = tried(model, now)
-    size = jnp.max(jnp.abs(change), initial=0.0)
-    small = size <= limit
+    trial = _tried(model, now) if now.hold is None else _tried_held(model, now)
+    then, better = trial.then, trial.better
+    size = jnp.max(jnp.abs(trial.change), initial=0.0)
+    # What is left to gain is less than the rounding errors of the two energies that would tell, and
+    # the forces do not fall.
+    blur = 2.0 * at_rest.blur(model, now.state, trial.potential)
+    small = (size <= limit) | (~better & (0.5 * jnp.abs(trial.work) <= blur))
     done = small & (now.h >= LONGEST)
     stuck = ~better & (now.h < 1e-6 * FIRST)
     status = jnp.where(done, Status.CONVERGED, jnp.where(stuck, Status.STALLED, now.status))
@@ -149,26 +168,27 @@ def _searched(model: Model, now: _Search, limit: Float[Array, ""]) -> _Search:
     return replace(kept, h=h, step=step, iterations=count, status=status.astype(jnp.int32))
 
 
-def _tried(model: Model, now: _Search) -> tuple[Array, _Search, Array]:
-    """A step from ``now``, where it leads, and whether that is better."""
+def _tried(model: Model, now: _Search) -> _Trial:
     change = _step(model, model, now.state, now.h)
     after = at_rest.moved(model, now.state, change)
     potential = potential_energy(model, after)
     # Close to rest the energy changes by less than its rounding error, but the forces still fall.
     force = _norm(model, after)
     better = (potential < now.potential) | (force < 0.5 * now.force)
-    return change, replace(now, state=after, potential=potential, force=force), better
+    then = replace(now, state=after, potential=potential, force=force)
+    push = jnp.concatenate(at_rest.forces(model, now.state))
+    return _Trial(change, then, better, push @ change, now.potential)
 
 
-def _tried_held(model: Model, now: _Search) -> tuple[Array, _Search, Array]:
-    """Likewise of what is held."""
+def _tried_held(model: Model, now: _Search) -> _Trial:
     assert now.hold is not None
-    factors, here = held.factorised(model, now.state, now.hold.force, now.h)
+    factors, here = held_step.factorised(model, now.state, now.hold.force, now.h)
     change, more = factors.step(here)
     hold = _Hold(now.hold.force + more, factors)
     after = factors.closed(model, at_rest.moved(model, now.state, change))
     better = factors.better(here, held.balance(model, after, hold.force), hold.force)
-    return change, replace(now, state=after, hold=hold), better
+    then = replace(now, state=after, hold=hold)
+    return _Trial(change, then, better, here.push @ change, here.potential)
 
 
 def _norm(model: Model, state: State) -> Float[Array, ""]:

@@ -1,32 +1,29 @@
-"""Statics of families with joints on their frames.
+"""Statics of what is held: loops of joints, tendons of given length, joints on families' frames.
 
     f(z) + Aᵀ λ = 0,  φ(z) = 0,  A = ∂φ/∂z
 
-for the pose z in tangent coordinates and the multipliers λ, forces along the rows. A step of
-Newton's method solves H Δ − Aᵀ δ = f + Aᵀ λ, A Δ = −φ with H = M/h² + K − ∂(Aᵀ λ)/∂z, one dense
-matrix of trees and families.
+for the pose z in tangent coordinates and the multipliers λ, forces along the rows A.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-from jax import lax
+import numpy as np
 from jax.scipy.linalg import block_diag, solve_triangular
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics import at_rest
-from jaxccp.dynamics.inertia import potential_energy
-from jaxccp.dynamics.reduced.shake import errors
+from jaxccp.dynamics.inertia import family_energy, spring_energy, weight_energy
+from jaxccp.dynamics.reduced.shake import errors_of
 from jaxccp.math import safe
 from jaxccp.math.saddle import Saddle
+from jaxccp.model.kinematics import tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 VANISHING = 0.1
 """Of the length of the longest row."""
-CORRECTIONS = 2
-"""Of what the rows miss after a step, which else would have to be short for them."""
 
 
 @jax.tree_util.register_dataclass
@@ -42,90 +39,10 @@ class Balance:
     """φ [m, rad]."""
 
 
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class Factors:
-    """H and A of one pose, factorised."""
-
-    root: Float[Array, "nv nv"]
-    """Cholesky's factor of H + (weight A)ᵀ weight A; NaN where H allows motions along the rows that
-    lower the energy without end."""
-    springs: Float[Array, "m nv"]
-    """weight A: rows as springs, which change nothing where rows are obeyed."""
-    weight: Float[Array, " m"]
-    """Root of a stiffness like that of what each row acts on."""
-    saddle: Saddle
-
-    def step(self, now: Balance) -> tuple[Float[Array, " nv"], Float[Array, " m"]]:
-        """Δ and δ."""
-        push = now.push - self.springs.T @ (self.weight * now.missed)
-        free = solve_triangular(self.root, push, lower=True)
-        found, more = self.saddle.solve(free[:, None], now.missed[:, None])
-        return solve_triangular(self.root.T, found[:, 0], lower=False), more[:, 0]
-
-    def closed(self, model: Model, state: State) -> State:
-        """The state moved so that rows miss less: to first order, in the tangent that these are of,
-        nothing."""
-
-        def once(_: Array, at: State) -> State:
-            missed = errors(model, at)
-            nothing = jnp.zeros((len(self.root), 1), self.root.dtype)
-            found, _more = self.saddle.solve(nothing, missed[:, None])
-            return at_rest.moved(model, at, solve_triangular(self.root.T, found[:, 0], lower=False))
-
-        return lax.fori_loop(0, CORRECTIONS, once, state)
-
-    def better(self, now: Balance, then: Balance, hold: Float[Array, " m"]) -> Array:
-        """Whether a step has made U − λ φ + ½ (weight φ)² smaller, λ being ``hold``, or has halved
-        all forces."""
-        merit, force = [], []
-        for at in (now, then):
-            stretch = self.weight * at.missed
-            merit.append(at.potential - hold @ at.missed + 0.5 * stretch @ stretch)
-            force.append(jnp.sum(at.push**2) + jnp.sum((self.springs.T @ stretch) ** 2))
-        return (merit[1] < merit[0]) | (force[1] < 0.25 * force[0])
-
-
-def factorised(
-    model: Model, state: State, hold: Float[Array, " m"], h: Float[Array, ""]
-) -> tuple[Factors, Balance]:
-    """The matrices of a step of time h, and what acts at its start.
-
-    K is the families' own where H is then positive definite along what the rows leave, which it may
-    be by what holds them; elsewhere the one that keeps steps stable.
-    """
-
-    def acting(z: Array) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
-        found = _slope(model, state, hold, z)
-        return found, found
-
-    (coupled, rows), found = jax.jacfwd(acting, has_aux=True)(_no_change(model, state))
-    length = safe.norm(rows)
-    # A row that hardly anything moves here is not to count for more than it does elsewhere.
-    least = jnp.maximum(length, VANISHING * jnp.max(length, initial=0.0))
-    pairs = at_rest.families(model, state)
-
-    def sprung(own: Array) -> tuple[Array, Array, Array]:
-        """With M/h² + K of trees and families by themselves."""
-        matrix = own + coupled
-        along = safe.divide(jnp.sqrt(rows**2 @ jnp.abs(jnp.diag(matrix))), length)
-        weight = safe.divide(along, least)
-        springs = weight[:, None] * rows
-        matrix = matrix + springs.T @ springs
-        # As much as rounding takes from it.
-        most = len(matrix) * float(jnp.finfo(matrix.dtype).eps)
-        return jnp.linalg.cholesky(matrix + most * jnp.diag(jnp.diag(matrix))), springs, weight
-
-    trees = at_rest.tree_mass(model, state) / h**2
-    masses = [f.mass_matrix(s.q, 0.0) / h**2 for f, s in pairs]
-    stiff = [at_rest.stiffness(model, *pair) for pair in pairs]
-    own = sprung(block_diag(trees, *map(jnp.add, masses, stiff)))
-    stable = sprung(block_diag(trees, *(f.mass_matrix(s.q, h) / h**2 for f, s in pairs)))
-    usable = jnp.all(jnp.isfinite(own[0]))
-    root, springs, weight = (jnp.where(usable, *two) for two in zip(own, stable, strict=True))
-    whitened = solve_triangular(root, rows.T, lower=True).T
-    saddle = Saddle.of(whitened, safe.divide(jnp.ones_like(weight), weight))
-    return Factors(root, springs, weight, saddle), _balance(model, state, *found)
+def acts(model: Model) -> bool:
+    """Whether anything is held, or has springs on frames of families."""
+    linkage = model.topology.linkage
+    return bool(len(linkage.closing)) or bool(linkage.rows_on(model.topology.carried).any())
 
 
 def balance(model: Model, state: State, hold: Float[Array, " m"]) -> Balance:
@@ -133,28 +50,99 @@ def balance(model: Model, state: State, hold: Float[Array, " m"]) -> Balance:
     return _balance(model, state, *_slope(model, state, hold, _no_change(model, state)))
 
 
-def _balance(model: Model, state: State, slope: Array, missed: Array) -> Balance:
+def curved(
+    model: Model, state: State, hold: Float[Array, " m"]
+) -> tuple[Float[Array, "nv nv"], Float[Array, "m nv"], Balance]:
+    """Second derivatives of the potential of rigid bodies and of springs along axes and tendons,
+    less λ φ; A; and what :func:`balance` gives."""
+
+    def acting(z: Array) -> tuple[tuple[Array, Array], tuple[Array, tuple[Array, Array]]]:
+        slope, (missed, potential) = _slope(model, state, hold, z)
+        return (slope, missed), (slope, (missed, potential))
+
+    (coupled, rows), found = jax.jacfwd(acting, has_aux=True)(_no_change(model, state))
+    return coupled, rows, _balance(model, state, *found)
+
+
+def _balance(
+    model: Model, state: State, slope: Float[Array, " nv"], at: tuple[Array, Array]
+) -> Balance:
+    missed, potential = at
+    push = _families_push(model, state) - slope
+    return Balance(potential + family_energy(model, state), push, missed)
+
+
+def _families_push(model: Model, state: State) -> Float[Array, " nv"]:
+    """The families' own forces, none being on the trees."""
     tree = jnp.zeros(model.topology.dofs.count, state.position.dtype)
     own = [at_rest.force(model, *pair) for pair in at_rest.families(model, state)]
-    push = jnp.concatenate([tree, *own]) - slope
-    return Balance(potential_energy(model, state), push, missed)
+    return jnp.concatenate([tree, *own])
+
+
+def saddle_of(rows: Float[Array, "m nv"], whitened: Float[Array, "m nv"]) -> Saddle:
+    """The rows A, once whitened, factorised."""
+    length = safe.norm(rows)
+    return Saddle.of(whitened, safe.divide(safe.norm(whitened) * least(length), length))
+
+
+def least(length: Float[Array, " m"]) -> Float[Array, " m"]:
+    """Lengths by which rows are measured: one that hardly anything moves here is not to count for
+    more than it does elsewhere."""
+    return jnp.maximum(length, VANISHING * jnp.max(length, initial=0.0))
+
+
+def linearised(
+    model: Model, state: State, root: Float[Array, "nv nv"]
+) -> tuple[Float[Array, "nv nv"], Saddle]:
+    """K at rest, with the curvature of the rows under the forces by which they hold, and the rows
+    of velocities that Cholesky's factor ``root`` of the masses has whitened."""
+
+    rows, slope = jax.jacrev(lambda z: _away(model, state, z))(_no_change(model, state))
+    saddle = saddle_of(rows, solve_triangular(root, rows.T, lower=True).T)
+    push = solve_triangular(root, _families_push(model, state) - slope, lower=True)
+    _, hold = saddle.solve(push[:, None], jnp.zeros((len(rows), 1), root.dtype))
+    coupled, _, _ = curved(model, state, hold[:, 0])
+    own = [at_rest.stiffness(model, *pair) for pair in at_rest.families(model, state)]
+    tree = jnp.zeros((model.topology.dofs.count,) * 2, root.dtype)
+    return coupled + block_diag(tree, *own), saddle
+
+
+def rotors(model: Model, state: State) -> Float[Array, "nv nv"]:
+    """Masses of rotors along tendons and along axes that close loops; none other is in those of
+    the trees."""
+    linkage, nothing = model.topology.linkage, _no_change(model, state)
+    others = np.setdiff1d(linkage.compliant, model.topology.dofs.axes)
+    if not len(others):
+        return jnp.zeros((len(nothing),) * 2, nothing.dtype)
+
+    def coordinates(z: Array) -> Array:
+        motion = tree_motion(model, at_rest.moved(model, state, z))
+        return jnp.concatenate([motion.coordinate, motion.tendon.length])[others]
+
+    rates = jax.jacfwd(coordinates)(nothing)
+    return rates.T @ (model.axes.armature[others, None] * rates)
 
 
 def _slope(
     model: Model, state: State, hold: Float[Array, " m"], z: Float[Array, " nv"]
-) -> tuple[Float[Array, " nv"], Float[Array, " m"]]:
-    """The slope of what :func:`_coupled` gives, and φ."""
-    return jax.grad(_coupled, 3, has_aux=True)(model, state, hold, z)
+) -> tuple[Float[Array, " nv"], tuple[Float[Array, " m"], Float[Array, ""]]]:
+    """The slope of U − λ φ, ``z`` away; φ and U there."""
+
+    def coupled(z: Array) -> tuple[Array, tuple[Array, Array]]:
+        missed, potential = _away(model, state, z)
+        return potential - hold @ missed, (missed, potential)
+
+    return jax.grad(coupled, has_aux=True)(z)
 
 
-def _coupled(
-    model: Model, state: State, hold: Float[Array, " m"], z: Float[Array, " nv"]
-) -> tuple[Float[Array, ""], Float[Array, " m"]]:
-    """Potential of rigid bodies and of springs along axes, less λ φ, ``z`` away; and φ there."""
+def _away(
+    model: Model, state: State, z: Float[Array, " nv"]
+) -> tuple[Float[Array, " m"], Float[Array, ""]]:
+    """φ, and the potential U of rigid bodies and of springs along axes and tendons, ``z`` away."""
     there = at_rest.moved(model, state, z)
-    missed = errors(model, there)
-    rigid = replace(model, families=()), replace(there, families=())
-    return potential_energy(*rigid) - hold @ missed, missed
+    motion = tree_motion(model, there)
+    potential = weight_energy(model, there) + spring_energy(model, motion)
+    return errors_of(model, motion, there.time), potential
 
 
 def _no_change(model: Model, state: State) -> Float[Array, " nv"]:

@@ -10,7 +10,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.math import linear3, quaternion
 from jaxccp.math.jitted import jitted
-from jaxccp.model.kinematics import joint_motion
+from jaxccp.model.kinematics import JointMotion, joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -181,11 +181,24 @@ def _family_energies(model: Model, state: State) -> list[tuple[Array, Array]]:
 def potential_energy(model: Model, state: State) -> Float[Array, ""]:
     """Return the potential energy of the bodies in the field of gravity and of the springs along
     axes and tendons [J]; force laws have none that is known."""
-    mass = jnp.where(jnp.asarray(model.topology.free), model.bodies.mass, 0.0)
-    potential = -mass @ (state.position @ model.gravity)
-    potential = potential + sum(one[1] for one in _family_energies(model, state))
+    potential = weight_energy(model, state) + family_energy(model, state)
     if not len(model.topology.linkage.compliant):
         return potential
-    motion = joint_motion(model, state)
+    return potential + spring_energy(model, joint_motion(model, state))
+
+
+def family_energy(model: Model, state: State) -> Float[Array, ""]:
+    """Return the potential energy of the families [J]."""
+    return sum((one[1] for one in _family_energies(model, state)), jnp.zeros((), state.time.dtype))
+
+
+def weight_energy(model: Model, state: State) -> Float[Array, ""]:
+    """Return the potential energy of the rigid bodies in the field of gravity [J]."""
+    mass = jnp.where(jnp.asarray(model.topology.free), model.bodies.mass, 0.0)
+    return -mass @ (state.position @ model.gravity)
+
+
+def spring_energy(model: Model, motion: JointMotion) -> Float[Array, ""]:
+    """Return the energy of the springs along axes and tendons [J]."""
     stretch = jnp.concatenate([motion.coordinate, motion.tendon.length]) - model.axes.rest
-    return potential + 0.5 * jnp.sum(model.axes.stiffness * stretch**2)
+    return 0.5 * jnp.sum(model.axes.stiffness * stretch**2)

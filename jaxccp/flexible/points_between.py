@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from jaxtyping import Float, Int
 
+from jaxccp.flexible.ancf.continuum import ContinuumElements
 from jaxccp.flexible.nodal import NodalFamily
 
 
@@ -40,6 +41,34 @@ def along_cable(family: NodalFamily, lengths: Float[np.ndarray, " e"], count: in
     size[..., 1::2] = lengths[:, None, None]
     weights = (size * cubics).reshape(-1, 4)
     return with_points(family, np.repeat(rows, count, axis=0), weights)
+
+
+def across_shell(family: NodalFamily, elements: tuple[int, int], count: int) -> NodalFamily:
+    """Return a shell with a lattice of points in its middle surface, on the polynomials that its
+    elements are: ``count`` evenly between neighbouring nodes of an edge, and as far apart within.
+
+    Args:
+        family: a shell of :func:`jaxccp.flexible.ancf.box`.
+        elements: how many along x and along y.
+        count: how many points between neighbouring nodes.
+    """
+    own = family.elements
+    assert isinstance(own, ContinuumElements)
+    nodes = np.array(own.shape.nodes)[:, :2]
+    steps = (len(np.unique(nodes[:, 0])) - 1) * (count + 1)
+    sides = [np.arange(steps * number + 1) for number in elements]
+    lattice = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, 2)
+    # A point of two elements is on one polynomial of both: either will do.
+    cell: np.ndarray = np.minimum(lattice // steps, np.array(elements) - 1)
+    place = 2.0 * (lattice - steps * cell) / steps - 1.0
+    new = ~(place[:, None] == nodes).all(axis=2).any(axis=1)
+    element = (elements[1] * cell[:, 0] + cell[:, 1])[new]
+    unlike, which = np.unique(place[new], axis=0, return_inverse=True)
+    weights = np.stack([own.weights(np.append(one, 0.0)) for one in unlike])
+    # Gradients across the shell do not move its middle.
+    used = np.flatnonzero(own.shape.orders[:, 2] == 0)
+    rows = family.layout.rows[element][:, used]
+    return with_points(family, rows, weights[which.reshape(-1), element][:, used])
 
 
 def on_edges(family: NodalFamily, triangles: Int[np.ndarray, "f 3"]) -> NodalFamily:

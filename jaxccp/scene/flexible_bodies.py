@@ -9,7 +9,7 @@ from jaxtyping import Array
 from jaxccp.flexible.ancf import FACES, SHAPES, ContinuumElements, Shape, box, rope
 from jaxccp.flexible.moduli import isotropic, of_section, rectangle_shear_factor
 from jaxccp.flexible.nodal import NodalFamily
-from jaxccp.flexible.points_between import along_cable
+from jaxccp.flexible.points_between import across_shell, along_cable
 from jaxccp.math import quaternion
 from jaxccp.names import unknown
 from jaxccp.scene.check import finite_vector, nonnegative, positive, unit_quaternion
@@ -49,8 +49,7 @@ def cable(
     for node in (*clamped, *pinned):
         if not 0 <= node < count:
             raise ValueError(f"{what}: there is no node {node}; it has {count}, counted from 0")
-    if between < 0:
-        raise ValueError(f"{what}: between must be a number of points, not {between!r}")
+    _check_between(what, between)
     area, moment = np.pi * radius**2, np.pi * radius**4 / 4
     family = rope(
         jnp.asarray(table), area, moment, young, density, damping, clamped=clamped, pinned=pinned
@@ -69,9 +68,10 @@ def solid(
     pinned: Collection[str],
     pose: tuple[Sequence[float] | np.ndarray, Sequence[float] | np.ndarray],
     curve: Curve | None,
+    between: int = 0,
 ) -> NodalFamily:
-    """A ``"beam"`` or a ``"shell"``; its material is Young's modulus, Poisson's ratio, density and
-    damping."""
+    """A ``"beam"``, or a ``"shell"`` with so many points ``between`` neighbours; its material is
+    Young's modulus, Poisson's ratio, density and damping."""
     what = f"{kind} {name!r}"
     shape = _shape(what, element, kind)
     sides = finite_vector(f"{what}: length, width and thickness [m]", size, 3)
@@ -93,6 +93,7 @@ def solid(
     for face in (*clamped, *pinned):
         if face not in known:
             raise ValueError(f"{what}: {unknown(face, known)}")
+    _check_between(what, between)
     moduli = isotropic(young, poisson)[None]
     if shape.section:
         moduli = of_section(young, poisson, jnp.full(2, rectangle_shear_factor(poisson)))
@@ -112,7 +113,12 @@ def solid(
         curve=curve or (lambda point: point),
     )
     _check_reference(what, family)
-    return family
+    return across_shell(family, (nx, ny), between) if between else family
+
+
+def _check_between(what: str, between: int) -> None:
+    if between < 0 or int(between) != between:
+        raise ValueError(f"{what}: between must be a number of points, not {between!r}")
 
 
 def _material(

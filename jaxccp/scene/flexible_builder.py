@@ -133,11 +133,14 @@ class FlexibleBuilder:
         quaternion: Sequence[float] | np.ndarray = IDENTITY,
         curve: Curve | None = None,
         element: str = "shell_3833",
+        between: int = 0,
         name: str | None = None,
     ) -> list[int]:
         """Add a flexible shell and return its nodes' bodies, along its shorter side first.
 
         In its own frame a corner is at the origin; it reaches along x and y, its thickness centred.
+        Points of its middle between nodes may have shapes too; unlike those at nodes they do not
+        turn.
 
         Args:
             size: length (x), width (y) and thickness (z) [m].
@@ -155,12 +158,14 @@ class FlexibleBuilder:
                 a smooth function of JAX; flat when None.
             element: ``"shell_3833"``, ``"shell_3423"`` of few coordinates, or ``"shell_3443"``,
                 which locks where it is thin and Poisson's ratio is not 0.
+            between: how many points between each two nodes of an edge are bodies as well, and as
+                many per length within the elements; after all nodes, along y first.
             name: unique; ``shell<i>`` when None. The bodies are ``name.0``, ``name.1``, …
         """
         own = name or f"shell{len(self._families)}"
         pose = position, quaternion
         material = young, poisson, density, damping
-        numbers = size, elements, material, clamped, pinned, pose, curve
+        numbers = size, elements, material, clamped, pinned, pose, curve, between
         return self._add_computed(
             lambda: flexible_bodies.solid("shell", own, element, *numbers), own
         )

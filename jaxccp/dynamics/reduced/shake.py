@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reduced.advance import moved
 from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
-from jaxccp.model.kinematics import tree_motion
+from jaxccp.model.kinematics import JointMotion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -50,7 +50,12 @@ def corrected(
 def errors(model: Model, state: State, h: Array | float = 0.0) -> Float[Array, " m"]:
     """Return the errors of the rows that close loops and hold tendons, at the end of a step of
     ``h`` [s] that the clock of ``state`` is before."""
-    motion, tendons = tree_motion(model, state), model.topology.linkage.routing.bilateral
-    lengths = model.tendons.bilateral_length(state.time + h)
+    return errors_of(model, tree_motion(model, state), state.time + h)
+
+
+def errors_of(model: Model, motion: JointMotion, time: Float[Array, ""]) -> Float[Array, " m"]:
+    """Likewise, of joints and tendons in a known motion at a time [s]."""
+    tendons = model.topology.linkage.routing.bilateral
+    lengths = model.tendons.bilateral_length(time)
     missed = jnp.concatenate([motion.error, (motion.tendon.length - lengths)[tendons]])
     return missed[model.topology.linkage.closing]

@@ -1,0 +1,29 @@
+"""Eigenvalues and eigenvectors of symmetric matrices, of which some may be equal."""
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.math import safe
+
+
+@jax.custom_jvp
+def eigen(matrix: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[Array, "n n"]]:
+    """Eigenvalues, the lowest first, and the eigenvectors as columns.
+
+    The derivatives are finite: vectors of equal values do not turn into one another, as they might
+    arbitrarily. The sum of equal values has its true derivative.
+    """
+    values, vectors = jnp.linalg.eigh(matrix)
+    return values, vectors
+
+
+@eigen.defjvp
+def _eigen_jvp(primals: tuple[Array], tangents: tuple[Array]):
+    (matrix,), (change,) = primals, tangents
+    values, vectors = eigen(matrix)
+    turned = vectors.T @ change @ vectors
+    apart = values - values[:, None]
+    blur = len(values) * float(jnp.finfo(values.dtype).eps) * jnp.max(jnp.abs(values), initial=0.0)
+    turn = jnp.where(jnp.abs(apart) > blur, safe.divide(turned, apart), 0.0)
+    return (values, vectors), (jnp.diag(turned), vectors @ turn)

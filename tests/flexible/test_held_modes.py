@@ -1,0 +1,92 @@
+"""Modes of flexible bodies with joints on their nodes against beams and pendulums."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp import ModelBuilder, Spherical, modes
+from jaxccp.flexible.nodal import NodalFamily
+
+YOUNG, RADIUS, DENSITY, GRAVITY = 2e9, 0.01, 1500.0, 9.81
+
+
+def test_a_cable_hinged_at_its_ends_is_a_beam_on_two_supports() -> None:
+    """ω = (n π / L)² √(E I / ρ A) in each of two planes."""
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    nodes = builder.add_cable(np.linspace([0, 0, 0], [1, 0, 0], 6), RADIUS, YOUNG, DENSITY)
+    for node, x in ((nodes[0], 0.0), (nodes[-1], 1.0)):
+        builder.add_joint(Spherical(), 0, node, anchor=(x, 0, 0))
+    model, state = builder.build()
+    (family,) = model.families
+    assert isinstance(family, NodalFamily)
+    here = modes(model, state)
+    square, shape, held = here.square, here.shape, 6
+    assert np.isinf(square[-held:]).all() and np.isfinite(square[:-held]).all()
+    wave = np.pi * np.repeat([1, 2], 2)
+    wanted = wave**4 * YOUNG * RADIUS**2 / 4 / DENSITY
+    # What cubics add where there are five to the length.
+    wanted = wanted * (1 + (wave / 5) ** 4 / 720)
+    np.testing.assert_allclose(square[:4], wanted, rtol=5e-4)
+    mass = family.inertia()
+    np.testing.assert_allclose(
+        shape @ mass @ shape.T, np.diag(np.isfinite(square).astype(float)), atol=1e-9
+    )
+    ends = np.array([0, 1, 2, -6, -5, -4])
+    np.testing.assert_allclose(shape[:, ends], 0.0, atol=1e-9)
+
+
+def hung(family: NodalFamily, weight: float) -> np.ndarray:
+    """Coordinates of a cable that a weight at its last node stretches, by Newton's method."""
+    q, pull = np.asarray(family.start().q), np.zeros(len(family.layout.free))
+    # Of the last node the position, then the slope.
+    pull[-4] = -weight
+    down = jnp.asarray([0, 0, -GRAVITY])
+    for _ in range(6):
+        missed = np.asarray(family.force(jnp.asarray(q), down)) + pull
+        q = q + np.linalg.solve(np.asarray(family.stiffness(jnp.asarray(q))), missed)
+    return q
+
+
+@pytest.mark.slow
+def test_rods_on_a_node_swing_as_a_double_pendulum() -> None:
+    """Two rods that hang one on the other, the first on the node of a stiff cable: only the forces
+    of the joints turn them back."""
+    length, first, second, inertia = 0.4, 0.3, 0.2, (2e-3, 2e-3, 1e-3)
+    builder = ModelBuilder(gravity=(0, 0, -GRAVITY))
+    nodes = builder.add_cable([(0, 0, 0.1), (0, 0, 0)], 0.02, 1e10, DENSITY, clamped=(0,))
+    (cable,) = builder.build()[0].families
+    assert isinstance(cable, NodalFamily)
+    q = hung(cable, (first + second) * GRAVITY)
+    top = q[2]
+    rods = [
+        builder.add_body(mass, inertia, (0, 0, top - (i + 0.5) * length))
+        for i, mass in enumerate((first, second))
+    ]
+    builder.add_joint(Spherical(), nodes[-1], rods[0], anchor=(0, 0, top))
+    builder.add_joint(Spherical(), rods[0], rods[1], anchor=(0, 0, top - length))
+    model, state = builder.build()
+    state = replace(state, families=(replace(state.families[0], q=jnp.asarray(q)),))
+
+    def found(mass: jax.Array) -> jax.Array:
+        masses = model.bodies.mass.at[rods[1]].set(mass)
+        heavier = replace(model, bodies=replace(model.bodies, mass=masses))
+        return modes(heavier, state).square[:6]
+
+    program = jax.jit(lambda mass: jax.jvp(found, (mass,), (1.0,)))
+    square, change = program(second)
+    np.testing.assert_allclose(square[:2], 0.0, atol=1e-3)
+
+    arm = length / 2
+    spun = inertia[0] + first * arm**2 + second * length**2
+    mass = np.array(
+        [[spun, second * length * arm], [second * length * arm, inertia[0] + second * arm**2]]
+    )
+    stiff = GRAVITY * np.diag([first * arm + second * length, second * arm])
+    wanted = np.sort(np.linalg.eigvals(np.linalg.solve(mass, stiff)))
+    np.testing.assert_allclose(square[2:], np.repeat(wanted, 2), rtol=1e-4)
+
+    across = (program(second + 1e-4)[0] - program(second - 1e-4)[0]) / 2e-4
+    np.testing.assert_allclose(change[2::2] + change[3::2], across[2::2] + across[3::2], rtol=1e-3)
