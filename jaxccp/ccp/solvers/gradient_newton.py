@@ -47,15 +47,17 @@ class GradientNewton(Solver):
 
     The gradient steps are those of :class:`~jaxccp.ccp.APGD`, without its line search: the largest
     eigenvalue comes from ``power_iterations`` products, and grows where the last step of an
-    iteration curves more. In float64, after every ``period`` iterations, Newton's step on the fixed
-    point λ = Π_K(λ − ρ ũ) is tried, with the matrix of the implicit derivative; it is taken where
-    it lowers the residual, and then again after each iteration until it no longer does. So easy
-    problems are done before Newton's first turn, stiff ones once the gradient has found what
-    touches and slides, and none takes much longer than by gradients alone. Copies under ``vmap``
-    count alike, so that their turns coincide.
+    iteration curves more. In float64 every ``period``-th iteration is Newton's step on the fixed
+    point λ = Π_K(λ − ρ ũ), with the matrix of the implicit derivative; it is taken where it lowers
+    the residual, and then tried again until it no longer does. So easy problems are done before
+    Newton's first turn, stiff ones once the gradient has found what touches and slides, and none
+    takes much longer than by gradients alone. Copies under ``vmap`` count alike, so that their
+    turns coincide.
 
     There is no Newton step in float32, where redundant contacts let rounding into its impulses as
-    forces of contacts against each other, which the gradient takes thousands of steps to undo.
+    forces of contacts against each other, which the gradient takes thousands of steps to undo: with
+    ``eager`` there is, and it has the first turn. That suits towers of boxes, of which gradients
+    leave the sway, a tolerance's worth a step, until it has to be solved in hundreds of iterations.
 
     Under Coulomb's law De Saxcé's shift is renewed at every gradient, and its derivative is part of
     Newton's system.
