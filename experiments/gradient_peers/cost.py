@@ -126,7 +126,7 @@ jax {jax.__version__}
 
 CPU times are of one step of all copies, memory what XLA reserves besides inputs and outputs.
 Wanted: a ratio of at most 1.5, and with a limit of {LIMITS[1]} iterations as much memory as with
-one of {LIMITS[0]}. The ant's rows were taken while another program kept the second core busy.
+one of {LIMITS[0]}. Other work ran on the other core.
 
 | scene | copies | iterations | forward [µs] | gradient [µs] | ratio | memory, forward [kB] | \
 gradient, at most {LIMITS[0]} iterations [kB] | {LIMITS[1]} [kB] |
