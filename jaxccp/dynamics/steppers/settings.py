@@ -23,10 +23,10 @@ from jaxccp.model.state import State
 Coordinates = Literal["reduced", "maximal"]
 SmoothStepping = Literal["explicit", "implicit"]
 
-TOWERS = GradientNewton(eager=True)
+TOWERS = GradientNewton(period=4, single=True)
 FEW = 4
 """Free bodies that may stand on each other so that gradients are slow: ten boxes a millimetre askew
-take APGD 120 iterations a step at rest, and this one 0.4 (float32, to 1e-4 m/s)."""
+take APGD 120 iterations a step at rest, and this one 2 (float32, to 1e-4 m/s)."""
 WHOLE = 300
 """Degrees of freedom of rigid bodies that steps implicit in smooth contact have room for."""
 
@@ -52,8 +52,8 @@ class ConeSettings:
     law: Law = "ccp"
     solver: Solver | str | None = None
     """An algorithm of :mod:`jaxccp.ccp.solvers`, or its name there. None: GradientNewton where
-    there are joints, since mechanisms are stiff; with ``eager`` where four free bodies or more may
-    stand on each other; APGD for fewer ones, and where many are loose."""
+    there are joints, since mechanisms are stiff; with ``single`` where four free bodies or more
+    may stand on each other; APGD for fewer ones, and where many are loose."""
     stop: Stop = field(default_factory=Stop)
     contact_data: bool = False
     """Put every contact into the report: point, normal, force, bodies, gap, stick or slip."""
