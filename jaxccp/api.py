@@ -1,6 +1,15 @@
 """What ``from jaxccp import …`` offers; :mod:`jaxccp` loads it at the first name asked for."""
 
-from jaxccp.ccp import APGD, Auto, GradientNewton, Newton, Relaxed, Stop, raise_for_derivative, solve
+from jaxccp.ccp import (
+    APGD,
+    Auto,
+    GradientNewton,
+    Newton,
+    Relaxed,
+    Stop,
+    raise_for_derivative,
+    solve,
+)
 from jaxccp.dynamics import (
     HHT,
     EulerImplicitLinearized,
