@@ -2,7 +2,7 @@
 
     python -m experiments.flexible.cables
 
-Needs exudyn 1.13 or newer (from PyPI). On one core; writes cables.md beside itself. About ten
+Needs exudyn 1.13 or newer (from PyPI). On one core; writes cables.md beside itself. About nine
 minutes.
 """
 
@@ -68,6 +68,8 @@ TAIL = """
   no single precision and no batches: copies run one after the other, or in one system.
 - **jaxccp's steps of second order** take one dense Jacobian of all velocities: HHT was timed over
   {few} steps only, and the tip's error at the end is not known.
+- **Single precision and batches** are slower for this cable than one copy in double precision; why
+  was not looked into.
 """
 
 
