@@ -1,0 +1,159 @@
+"""Steps per CPU-second and accuracy of a falling cable, beside exudyn's ANCFCable2D.
+
+    python -m experiments.flexible.cables
+
+Needs exudyn 1.13 or newer (from PyPI). On one core; writes cables.md beside itself. About nine
+minutes.
+"""
+
+import os
+from importlib import metadata
+from pathlib import Path
+from typing import NamedTuple
+
+os.environ["JAX_NUM_CPU_DEVICES"] = "1"
+if hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-1:])
+
+import jax
+import numpy as np
+
+from experiments.flexible.falling_cable import (
+    DENSITY,
+    ELEMENTS,
+    LENGTH,
+    RADIUS,
+    REPEATS,
+    SPAN,
+    SPINS,
+    YOUNG,
+    cable,
+    explicit,
+    ours,
+    peers,
+)
+from jaxccp import EulerImplicitLinearized
+from jaxccp.dynamics import HHT
+
+STEP, SHORT = 1e-3, 1e-4
+FINE = 1e-5
+"""Step of the explicit runs [s]. At twice of it they lose the fastest waves."""
+FINEST, MEDIUM = 2e-5, 2.5e-4
+"""Steps of exudyn's references [s], of one copy and of 64."""
+FEW = 3
+"""Steps of what takes seconds for each."""
+HERE = Path(__file__).resolve().parent
+HEAD = """# A falling cable
+
+`python -m experiments.flexible.cables`. A cable of {elements} ANCF elements ({length:g} m, radius
+{radius:g} m, Young's modulus {young:g} Pa, density {density:g} kg/m³, no damping) is pinned at one
+end, horizontal, and falls for {span:g} s in its plane; each of the 64 copies starts with its own
+spin, −1 to 1 rad/s. CPU time of one core of a machine that others used too, best of {repeats} for
+one copy. The error is the tip's distance from the reference below; of 64 copies it is the largest.
+
+| | elements | copies | step [ms] | steps per CPU-second, all copies | tip's error [m] |
+|---|---|---|---|---|---|
+"""
+TAIL = """
+- **One model.** exudyn {version} has the strain |r_x| − 1 and bends by r_x × r_xx / |r_x|², jaxccp
+  ½ (r_x² − 1) and r_x × r_xx / |r_x|³; exudyn has no option for it but functions in Python. Here
+  jaxccp has exudyn's law (`PeerLaw`); its own moves the tip by {own:.1e} m. Both take 5 points of
+  Gauss's rule for the axial force and 3 for bending (`useReducedOrderIntegration=0`). jaxccp's
+  cable is in space, with 6 coordinates for each node, exudyn's in the plane, with 4.
+- **Reference.** jaxccp's elements in steps of {fine:g} s by the classical Runge–Kutta rule; half
+  the step moves the tip by {halved:.1e} m. exudyn's `TrapezoidalIndex2` at {finest:g} s is
+  {between:.1e} m from it. The tip ends at ({x:.7f}, {z:.7f}) m. The reference of the 64 copies is
+  exudyn's at {medium:g} s, which for one copy is off by {mediums:.1e} m.
+- **exudyn** solves with `EigenSparse`, one thread and modified Newton's method, as it comes. It has
+  no single precision and no batches: copies run one after the other, or in one system.
+- **jaxccp's steps of second order** take one dense Jacobian of all velocities: HHT was timed over
+  {few} steps only, and the tip's error at the end is not known.
+- **Single precision and batches** are slower for this cable than one copy in double precision; why
+  was not looked into.
+"""
+
+
+class Row(NamedTuple):
+    """A line of the table."""
+
+    copies: int
+    step: float
+    rate: float
+    """Steps per CPU-second."""
+    error: float | None
+    """[m]"""
+
+
+def distance(ends: np.ndarray, reference: np.ndarray) -> float:
+    """The largest between tips and where they should be [m]."""
+    return float(np.linalg.norm(ends - reference, axis=-1).max())
+
+
+def rows(reference: np.ndarray, of_copies: np.ndarray) -> dict[str, Row]:
+    """The table, by engine and stepper."""
+    table, one, copies, steps = {}, np.zeros(1), len(SPINS), round(SPAN / STEP)
+
+    def add(name: str, copies: int, step: float, rate: float, error: float | None) -> None:
+        table[name] = Row(copies, step, rate, error)
+        print(name, table[name], flush=True)
+
+    for precision in (np.float64, np.float32):
+        name = f"jaxccp, implicit Euler, {precision.__name__}"
+        euler = EulerImplicitLinearized(STEP)
+        rate, end = ours(euler, precision, False, steps)
+        add(name, 1, STEP, rate, distance(end, reference))
+        rate, end = ours(euler, precision, True, steps)
+        add(name + ", batch", copies, STEP, rate, distance(end, of_copies))
+    rate, end = ours(EulerImplicitLinearized(SHORT), np.float64, False, round(SPAN / SHORT))
+    add("jaxccp, implicit Euler, float64, short steps", 1, SHORT, rate, distance(end, reference))
+    rate, _end = ours(HHT(STEP), np.float64, False, FEW)
+    add("jaxccp, HHT, float64", 1, STEP, rate, None)
+    for kind in ("TrapezoidalIndex2", "GeneralizedAlpha"):
+        found = [peers(kind, STEP, one) for _ in range(REPEATS)]
+        rate, end = max(found, key=lambda run: run[0])
+        add(f"exudyn, {kind}", 1, STEP, rate, distance(end, reference))
+    kind = "TrapezoidalIndex2"
+    found = [peers(kind, STEP, spin[None]) for spin in SPINS]
+    rate = copies / sum(1 / rate for rate, _end in found)
+    ends = np.concatenate([end for _rate, end in found])
+    add(f"exudyn, {kind}, one by one", copies, STEP, rate, distance(ends, of_copies))
+    rate, ends = peers(kind, STEP, SPINS)
+    add(f"exudyn, {kind}, one system", copies, STEP, rate, distance(ends, of_copies))
+    return table
+
+
+def main() -> None:
+    """Write the table."""
+    jax.config.update("jax_enable_x64", True)
+    kind, one = "TrapezoidalIndex2", np.zeros(1)
+    reference = explicit(cable(), FINE)
+    half, own = explicit(cable(), FINE / 2), explicit(cable(peer=False), FINE)
+    of_copies = np.concatenate([peers(kind, MEDIUM, spin[None])[1] for spin in SPINS])
+    tail = {
+        "between": distance(peers(kind, FINEST, one)[1], reference),
+        "mediums": distance(peers(kind, MEDIUM, one)[1], reference),
+        "halved": distance(half, reference),
+        "own": distance(own, reference),
+    }
+    text = HEAD.format(
+        elements=ELEMENTS,
+        length=LENGTH,
+        radius=RADIUS,
+        young=YOUNG,
+        density=DENSITY,
+        span=SPAN,
+        repeats=REPEATS,
+    )
+    for name, (copies, step, rate, error) in rows(reference, of_copies).items():
+        shown = f"{rate:.0f}" if rate > 10 else f"{rate:.1g}"
+        missed = "not measured" if error is None else f"{error:.1e}"
+        text += f"| {name} | {ELEMENTS} | {copies} | {1e3 * step:g} | {shown} | {missed} |\n"
+    version, (x, z) = metadata.version("exudyn"), reference
+    numbers = {"fine": FINE, "finest": FINEST, "medium": MEDIUM, "few": FEW}
+    text += TAIL.format(version=version, x=x, z=z, **numbers, **tail)
+    (HERE / "cables.md").write_text(text, encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
