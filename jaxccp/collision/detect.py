@@ -72,6 +72,16 @@ def slots(topology: Topology | SmoothTopology) -> int:
     return sum(len(group.first) * PAIRS[group.kinds].points for group in topology.pairs)
 
 
+def standing(topology: Topology) -> int:
+    """Number of free bodies that may stand on another: that touch a free one at several points."""
+    found: set[int] = set()
+    for group in topology.pairs:
+        bodies = topology.shape_body[np.stack([group.first, group.second])]
+        faces = PAIRS[group.kinds].points > 1
+        found.update(bodies[:, faces & topology.free[bodies].all(axis=0)].ravel().tolist())
+    return len(found)
+
+
 @jitted
 def detect(model: Model, state: State) -> Contacts:
     """All contacts closer than the margin, the deepest first where there is a capacity."""

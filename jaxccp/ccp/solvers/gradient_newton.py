@@ -56,8 +56,8 @@ class GradientNewton(Solver):
 
     There is no Newton step in float32, where redundant contacts let rounding into its impulses as
     forces of contacts against each other, which the gradient takes thousands of steps to undo; with
-    ``single`` there is. That suits towers of boxes, of which gradients leave the sway, a
-    tolerance's worth a step, until it has to be solved in hundreds of iterations.
+    ``eager`` there is, and it comes first. That suits towers of boxes, of which gradients leave the
+    sway, a tolerance's worth a step, until it has to be solved in hundreds of iterations.
 
     Under Coulomb's law De Saxcé's shift is renewed at every gradient, and its derivative is part of
     Newton's system.
@@ -70,8 +70,8 @@ class GradientNewton(Solver):
     """Gradient steps an iteration, between two tests of the residual."""
     period: int = 8
     """Every how many iterations Newton's step is tried, which costs as much as 5 to 12 of them."""
-    single: bool = False
-    """Whether there are Newton steps in single precision, too."""
+    eager: bool = False
+    """Whether Newton's step has the first turn, and is there in single precision, too."""
     decrease: float = 0.5
     """Factor that a Newton step must lower the residual by to be taken."""
     largest: int = 1500
@@ -98,7 +98,7 @@ class GradientNewton(Solver):
     def step(self, task: Task, state: _State) -> _State:
         if not self._factorises(task.problem):
             return self.descended(task, state)
-        turn = (state.count + 1) % self.period == 0
+        turn = (state.count + (not self.eager)) % self.period == 0
         after = lax.cond(turn, lambda: state, lambda: self.descended(task, state))
         after = when(turn | state.promising, lambda: self._polished(task, state), after)
         # One number for all copies of a batch, whose turns are one branch.
@@ -106,7 +106,7 @@ class GradientNewton(Solver):
 
     def _factorises(self, problem: Problem) -> bool:
         """Whether there are Newton steps."""
-        precise = self.single or bool(jnp.finfo(problem.r.dtype).eps < 1e-10)
+        precise = self.eager or bool(jnp.finfo(problem.r.dtype).eps < 1e-10)
         return precise and problem.delassus.factor_rows <= self.largest
 
     def descended(self, task: Task, state: _State) -> _State:

@@ -15,6 +15,7 @@ from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.ccp.solvers.gradient_newton import GradientNewton
 from jaxccp.collision.contact_cache import WarmStart, cache_size, empty_warm_start, resized
 from jaxccp.collision.contact_memory import ContactMemory
+from jaxccp.collision.detect import standing
 from jaxccp.dynamics import reduced
 from jaxccp.dynamics.smooth import empty_memory, resized_memory
 from jaxccp.model.model import Model
@@ -23,10 +24,9 @@ from jaxccp.model.state import State
 Coordinates = Literal["reduced", "maximal"]
 SmoothStepping = Literal["explicit", "implicit"]
 
-TOWERS = GradientNewton(period=4, single=True)
-FEW = 4
-"""Free bodies that may stand on each other so that gradients are slow: ten boxes a millimetre askew
-take APGD 120 iterations a step at rest, and this one 2 (float32, to 1e-4 m/s)."""
+TOWERS, TALL = GradientNewton(eager=True), 4
+"""What is taken where so many free bodies may stand on each other: ten boxes a millimetre askew
+take APGD 120 iterations a step at rest, and this one 0.4 (float32, to 1e-4 m/s)."""
 WHOLE = 300
 """Degrees of freedom of rigid bodies that steps implicit in smooth contact have room for."""
 
@@ -52,8 +52,8 @@ class ConeSettings:
     law: Law = "ccp"
     solver: Solver | str | None = None
     """An algorithm of :mod:`jaxccp.ccp.solvers`, or its name there. None: GradientNewton where
-    there are joints, since mechanisms are stiff; with ``single`` where four free bodies or more
-    may stand on each other; APGD for fewer ones, and where many are loose."""
+    there are joints, since mechanisms are stiff; with ``eager`` where four free bodies or more
+    may stand on each other's faces; APGD for fewer ones and balls, and where many are loose."""
     stop: Stop = field(default_factory=Stop)
     contact_data: bool = False
     """Put every contact into the report: point, normal, force, bodies, gap, stick or slip."""
@@ -90,7 +90,7 @@ class ConeSettings:
             return APGD()
         if topology.linkage.linked or topology.carried.any():
             return GradientNewton()
-        return TOWERS if topology.free.sum() >= FEW else APGD()
+        return TOWERS if standing(topology) >= TALL else APGD()
 
 
 @dataclass(frozen=True)
