@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
+from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float
 
 from jaxccp.math import linear3
@@ -48,9 +49,22 @@ class BlockDiagonal:
             self.scalars + other.scalars + shift, self.blocks + other.blocks + identity
         )
 
-    def inverse(self) -> "BlockDiagonal":
-        inverse = linear3.inverse if self.width == 3 else jnp.linalg.inv
-        return BlockDiagonal(1.0 / self.scalars, inverse(self.blocks))
+    def inverse(self, definite: bool = False) -> "BlockDiagonal":
+        """The inverse; ``definite``: of symmetric positive definite blocks, so that it is such
+        itself whatever their condition, to rounding of its own largest entry."""
+        if definite:
+            root = linear3.inverse_root if self.width == 3 else _inverse_root
+            roots = root(self.blocks)
+            blocks = roots @ jnp.swapaxes(roots, 1, 2)
+        else:
+            blocks = (linear3.inverse if self.width == 3 else jnp.linalg.inv)(self.blocks)
+        return BlockDiagonal(1.0 / self.scalars, blocks)
+
+
+def _inverse_root(a: Float[Array, "c w w"]) -> Float[Array, "c w w"]:
+    """K with K Kᵀ = a⁻¹."""
+    one = jnp.broadcast_to(jnp.eye(a.shape[-1], dtype=a.dtype), a.shape)
+    return jnp.swapaxes(solve_triangular(jnp.linalg.cholesky(a), one, lower=True), 1, 2)
 
 
 def identity(scalars: int, contacts: int, dtype: jnp.dtype, width: int = 3) -> BlockDiagonal:

@@ -114,7 +114,7 @@ class BodyDelassus(SplitDelassus):
         if 6 * self.bodies > self.rows:
             return super().factorised(left, right, complement, ridge, symmetric)
         compliance = diagonal(self.compliance, self.scalar_rows.shape[0], left.width)
-        local = (left @ compliance @ right).plus(complement, ridge).inverse()
+        local = (left @ compliance @ right).plus(complement, ridge).inverse(definite=symmetric)
         identity = jnp.eye(6 * self.bodies, dtype=left.scalars.dtype)
         inner = dense_factors(self.gram(right @ local @ left) + identity, symmetric)
         return BodyFactors(self, local, left, right, inner)
