@@ -24,6 +24,7 @@ from jaxccp import (
 from jaxccp.collision.detect import detect
 from jaxccp.flexible.nodal import NodalFamily
 from jaxccp.flexible.solids.tetrahedra import Tetrahedra
+from tests.flexible.families import only
 
 STOP = Stop(1e-11)
 HALF = 0.025
@@ -35,12 +36,6 @@ def cable(between: int) -> tuple[NodalFamily, Model, State]:
     builder.add_cable(NODES, 0.01, 1e6, 1000.0, clamped=(0,), pinned=(2,), between=between)
     model, state = builder.build()
     return only(model), model, state
-
-
-def only(model: Model) -> NodalFamily:
-    (family,) = model.families
-    assert isinstance(family, NodalFamily)
-    return family
 
 
 def test_points_of_a_cable_are_on_the_cubics_of_its_elements() -> None:

@@ -20,6 +20,7 @@ from jaxccp import (
 from jaxccp.collision.detect import detect
 from jaxccp.flexible.ancf.continuum import ContinuumElements
 from jaxccp.flexible.nodal import NodalFamily
+from tests.flexible.families import only
 
 SIZE = (0.3, 0.2, 0.01)
 POWERS = {
@@ -28,12 +29,6 @@ POWERS = {
     "shell_3443": [(i, j) for i in range(4) for j in range(4) if i + j < 4 or i * j == 3],
 }
 """Of x and y, in the polynomials that any number of the elements interpolate exactly."""
-
-
-def only(model: Model) -> NodalFamily:
-    (family,) = model.families
-    assert isinstance(family, NodalFamily)
-    return family
 
 
 def shell(element: str, between: int = 2) -> tuple[NodalFamily, State]:
