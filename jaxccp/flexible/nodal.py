@@ -12,6 +12,7 @@ from jaxccp.flexible.band_root import BandRoot
 from jaxccp.flexible.elements import Elements
 from jaxccp.flexible.frames import NodeMap, node_map, orientations, positions
 from jaxccp.flexible.layout import Layout
+from jaxccp.math import trees
 from jaxccp.model.family import Family, FamilyState
 
 
@@ -43,6 +44,10 @@ class NodalFamily(Family):
     @property
     def skin(self) -> np.ndarray:
         return super().skin if self.layout.skin is None else self.layout.skin
+
+    @property
+    def reach(self) -> int:
+        return self.layout.reach
 
     def start(self) -> FamilyState:
         free = self.layout.free
@@ -88,6 +93,13 @@ class NodalFamily(Family):
         elastic = of.elastic_forces(self.elements.points(), self._of_elements(q))
         return self._gathered(elastic) + self._weight(gravity, q.dtype)
 
+    def forces(
+        self, q: Float[Array, " nv"], v: Float[Array, " nv"], gravity: Float[Array, "3"]
+    ) -> Float[Array, " nv"]:
+        rate = self.rates(v)[self.layout.rows]
+        damping = of.damping_forces(self.elements.points(), self._of_elements(q), rate)
+        return self.force(q, gravity) + self._gathered(damping)
+
     def stiffness(self, q: Float[Array, " nv"]) -> Float[Array, "nv nv"]:
         """K = −∂f/∂q, which may be indefinite away from where nothing is strained."""
         points = self.elements.points()
@@ -119,6 +131,8 @@ class NodalFamily(Family):
 
     def _tangent(self, q: Float[Array, " nv"], h: Array | float) -> Float[Array, "e k 3 k 3"]:
         """These with the elements' own K, or with the convex one where there are no factors."""
+        if not trees.is_traced(h) and h == 0:
+            return self._massive(self.elements.masses())
         parts = self._implicit(q, h, "stiffness")
         tiles = self._tiles(jax.lax.stop_gradient(parts))
         root = BandRoot.of_tiles(tiles, len(self.layout.free))
