@@ -49,6 +49,10 @@ class NodalFamily(Family):
     def reach(self) -> int:
         return self.layout.reach
 
+    def moving(self, frames: np.ndarray) -> np.ndarray:
+        own = np.unique(self.layout.columns[frames])
+        return own[own < len(self.layout.free)]
+
     def start(self) -> FamilyState:
         free = self.layout.free
         return FamilyState(self.position.reshape(-1)[free], self.velocity.reshape(-1)[free])

@@ -101,6 +101,10 @@ class Family:
         them; None for any two."""
         return None
 
+    def moving(self, frames: Int[np.ndarray, " k"]) -> Int[np.ndarray, " m"]:
+        """Which velocities move any of these of the family's frames; all, unless overridden."""
+        return np.arange(len(self.start().v) if len(frames) else 0)
+
     def start(self) -> FamilyState:
         """Coordinates and velocities at time 0."""
         raise NotImplementedError

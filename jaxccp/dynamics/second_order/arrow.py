@@ -14,7 +14,7 @@ from jaxccp.ccp.operators.factors import Factors
 Product = Callable[[Float[Array, " n"]], Float[Array, " n"]]
 """A matrix times a vector."""
 
-FEWEST_TILES, LEAST_TILE = 4, 12
+FEWEST_TILES, LEAST_TILE = 8, 12
 """A chain of fewer tiles is solved as one matrix; smaller tiles cost as much."""
 
 
@@ -42,13 +42,20 @@ class Chain:
 
 @dataclass(frozen=True)
 class Arrow:
-    """A square matrix whose first rows and columns, the ``border``, are full, and the others within
-    a band: an entry is zero where its row and column, of the ``chain``, are more than ``reach``
-    apart."""
+    """A square matrix whose first columns, the ``border``, are full, and the others, the ``chain``,
+    within a band: an entry is zero where its row and column are more than ``reach`` apart. The
+    border's rows meet of the chain what is ``met``, which should be little.
+
+    The first of the border may be ``multipliers`` of rows that are redundant. Where all others are
+    eliminated, the matrix of multipliers would then be singular: it is given a little more, so that
+    they stay where they are, and so that solutions are right only to that.
+    """
 
     border: int
     chain: int
     reach: int
+    met: tuple[int, ...] = ()
+    multipliers: int = 0
 
     @property
     def narrow(self) -> bool:
@@ -61,17 +68,23 @@ class Arrow:
         The band is found from 2 reach + 1 products: columns that no row meets both of are taken
         together (Curtis, Powell & Reid, IMA J. Appl. Math. 13, 1974).
         """
-        few, period = self.border, 2 * self.reach + 1
+        few, period, met = self.border, 2 * self.reach + 1, np.array(self.met, int)
         colour = np.arange(self.chain) % period
-        seeds = np.pad(colour == np.arange(period)[:, None], ((0, 0), (few, 0)))
-        products = jax.vmap(push)(jnp.asarray(seeds, like.dtype))[:, few:]
-        band = band_lu.factorised(self._tiles(products, colour), self._tiling)
-        corner = jnp.eye(few, len(like), dtype=like.dtype)
-        columns = jax.vmap(push)(corner)
-        (rows,) = jax.vmap(jax.vjp(push, jnp.zeros_like(like))[1])(corner)
+        seeds = np.zeros((few + len(met) + period, few + self.chain))
+        single = np.concatenate([np.arange(few), few + met])
+        seeds[np.arange(len(single)), single] = 1.0
+        seeds[len(single) :, few:] = colour == np.arange(period)[:, None]
+        products = jax.vmap(push)(jnp.asarray(seeds, like.dtype))
+        columns, touched, products = jnp.split(products, [few, len(single)])
+        band = band_lu.factorised(self._tiles(products[:, few:], colour), self._tiling)
         across = jax.vmap(band.solve)(columns[:, few:])
-        schur = columns[:, :few].T - rows[:, few:] @ across.T
-        return ArrowFactors(band, across, rows[:, few:], jnp.linalg.inv(schur), few)
+        rows = touched[:, :few].T
+        schur = columns[:, :few].T - rows @ across[:, met].T
+        held = np.arange(few) < self.multipliers
+        largest = jnp.max(jnp.abs(schur), where=held[:, None] & held, initial=0.0)
+        little = float(jnp.finfo(like.dtype).eps) ** 0.75 * largest
+        inverse = jnp.linalg.inv(schur + jnp.diag(jnp.where(held, little, 0.0)))
+        return ArrowFactors(band, across, rows, inverse, self)
 
     @property
     def _tiling(self) -> Chain:
@@ -99,19 +112,24 @@ class ArrowFactors:
     band: band_lu.LU
     across: Float[Array, "f n"]
     """What the chain answers to each of the border."""
-    rows: Float[Array, "f n"]
-    """The border's rows on the chain."""
+    rows: Float[Array, "f m"]
+    """The border's rows on what they meet of the chain."""
     inverse: Float[Array, "f f"]
     """Of the matrix that is left."""
-    few: int = field(metadata={"static": True})
-    """f, unknowns of the border."""
+    arrow: Arrow = field(metadata={"static": True})
 
     def solve(self, b: Float[Array, " n"]) -> Float[Array, " n"]:
-        chain = self.band.solve(b[self.few :])
-        border = self.inverse @ (b[: self.few] - self.rows @ chain)
+        border, chain = jnp.split(b, [self.arrow.border])
+        chain = self.band.solve(chain)
+        border = self.inverse @ (border - self.rows @ chain[self._met])
         return jnp.concatenate([border, chain - border @ self.across])
 
     def solve_transposed(self, b: Float[Array, " n"]) -> Float[Array, " n"]:
-        border = self.inverse.T @ (b[: self.few] - self.across @ b[self.few :])
-        chain = self.band.solve_transposed(b[self.few :] - border @ self.rows)
+        border, chain = jnp.split(b, [self.arrow.border])
+        border = self.inverse.T @ (border - self.across @ chain)
+        chain = self.band.solve_transposed(chain.at[self._met].add(-border @ self.rows))
         return jnp.concatenate([border, chain])
+
+    @property
+    def _met(self) -> np.ndarray:
+        return np.array(self.arrow.met, int)

@@ -99,11 +99,16 @@ def root(
 
     def tangent(linear: Callable, y: Array) -> Array:
         factors = factorised(linear, y)
+
+        def refined(solve: Callable) -> Callable:
+            def twice(product: Callable, b: Array) -> Array:
+                x = solve(b)
+                return x + solve(b - product(x))
+
+            return twice
+
         return lax.custom_linear_solve(
-            linear,
-            y,
-            lambda _, b: factors.solve(b),
-            lambda _, b: factors.solve_transposed(b),
+            linear, y, refined(factors.solve), refined(factors.solve_transposed)
         )
 
     # Iterated apart from the derivative, so that reverse mode that keeps the root iterates no more.

@@ -1,11 +1,12 @@
 """What Newton's method finds in a step of second order, and how its linear systems are solved."""
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from jaxccp.ccp.operators.factors import Factors, dense_factors
 from jaxccp.dynamics.second_order.acting import Acting
@@ -19,8 +20,8 @@ class Unknowns:
     """Accelerations v̇ [m/s², rad/s²], which are to be what forces give at the end of the step.
 
     M⁻¹ makes all of that depend on all. A long chain of elements is therefore asked for
-    M v̇ = f + Aᵀ λ instead, in which velocities meet their neighbours alone; the forces λ that close
-    loops and hold tendons are unknowns there, before v̇.
+    M v̇ = f + Aᵀ λ and A v̇ = −drift instead, in which velocities meet their neighbours alone; the
+    forces λ that close loops and hold tendons are unknowns there, before v̇.
     """
 
     arrow: Arrow | None
@@ -32,12 +33,23 @@ class Unknowns:
     def of(model: Model) -> "Unknowns":
         """Choose them by what meets what in the model."""
         reaches = [family.reach for family in model.families if family.reach is not None]
-        if not reaches or len(reaches) < len(model.families) or _meet(model):
+        if not reaches or len(reaches) < len(model.families):
             return Unknowns(None)
-        counts = [len(family.start().v) for family in model.families]
-        held, trees = len(model.topology.linkage.closing), model.topology.dofs.count
-        arrow = Arrow(held + trees, sum(counts), max(reaches))
-        return Unknowns(arrow, held) if arrow.narrow else Unknowns(None)
+        topology, pairs = model.topology, _pairs(model)
+        if (topology.carried[pairs].sum(axis=1) > 1).any():
+            # Frames that may be far apart in v meet in one equation.
+            return Unknowns(None)
+        met, first = [], 0
+        for index, family in enumerate(model.families):
+            frames = np.flatnonzero(topology.family == index)
+            met.append(first + family.moving(np.flatnonzero(np.isin(frames, pairs))))
+            first += len(family.start().v)
+        held, trees = len(topology.linkage.closing), topology.dofs.count
+        met = tuple(map(int, np.concatenate(met)))
+        arrow = Arrow(held + trees, first, max(reaches), met, held)
+        if not arrow.narrow:
+            return Unknowns(None)
+        return Unknowns(arrow, held)
 
     def start(self, motion: SmoothMotion) -> Float[Array, " n"]:
         """What they are at the start of the step."""
@@ -53,10 +65,10 @@ class Unknowns:
         missed = there.at.momenta(acceleration) - there.push
         if not self.multipliers:
             return missed
-        holding = there.at.closing().wrenches(force, len(there.turning))
-        return jnp.concatenate(
-            [force - moved(there).closing, missed - there.at.jacobians.pull(holding)]
-        )
+        rows, at = there.at.closing(), there.at.jacobians
+        along = jnp.einsum("rki,rki->r", rows.jacobian, at.twists(acceleration)[rows.bodies])
+        missed = missed - at.pull(rows.wrenches(force, len(there.turning)))
+        return jnp.concatenate([along + there.drift, missed])
 
     def factorised(self, push: Product, like: Float[Array, " n"]) -> Factors:
         """Factorise the Jacobian, from its products."""
@@ -66,10 +78,13 @@ class Unknowns:
         return dense_factors(jax.vmap(push, out_axes=1)(identity), symmetric=False)
 
 
-def _meet(model: Model) -> bool:
-    """Whether forces act between two frames of families, which may be far apart in v."""
+def _pairs(model: Model) -> Int[np.ndarray, "k 2"]:
+    """Pairs of bodies between which forces of joints, tendons and smooth contacts may act."""
     topology, linkage = model.topology, model.topology.linkage
-    acting = [linkage.bodies, linkage.routing.bodies]
+    pairs = [linkage.bodies]
+    for tendon in linkage.routing.bodies:
+        pairs.append(np.array([*combinations(tendon, 2)], int).reshape(-1, 2))
     for group in topology.smooth.pairs if topology.smooth else ():
-        acting.append(topology.shape_body[np.stack([group.first, group.second], axis=1)])
-    return any((topology.carried[bodies].sum(axis=1) > 1).any() for bodies in acting)
+        bodies = topology.shape_body[np.stack([group.first, group.second], axis=1)]
+        pairs.append(bodies[topology.moves[bodies].all(axis=1)])
+    return np.concatenate(pairs)
