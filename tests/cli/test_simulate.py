@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from jaxccp.ccp import Status, solve
+from jaxccp.ccp import Status
 from jaxccp.cli import app, run_simulate
 from jaxccp.cli.simulation import Run
 from jaxccp.cli.simulation import simulate as run_scene
@@ -19,6 +19,7 @@ from jaxccp.model import Material, Model, Plane, Sphere, State
 from jaxccp.model.smooth import SmoothCoefficients, SmoothLaws
 from jaxccp.scene import ModelBuilder
 from jaxccp.scene.library import SCENES
+from tests.ccp.compiled import solve
 
 
 def run(*arguments: str) -> Result:
