@@ -12,8 +12,8 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from jaxccp import EulerImplicitLinearized, Model, ModelBuilder, State, rollout, rollout_batch
-from jaxccp.dynamics import HHT
+from jaxccp import Model, ModelBuilder, State, rollout, rollout_batch
+from jaxccp.dynamics.stepper import Stepper
 from jaxccp.flexible import NodalFamily
 from jaxccp.flexible.ancf import CableElements, rope
 from jaxccp.flexible.ancf.cable import CableLaw
@@ -86,9 +86,7 @@ def spun(state: State) -> State:
     return replace(copies, families=(moving,))
 
 
-def ours(
-    stepper: EulerImplicitLinearized | HHT, precision: type, batch: bool, steps: int
-) -> tuple[float, np.ndarray]:
+def ours(stepper: Stepper, precision: type, batch: bool, steps: int) -> tuple[float, np.ndarray]:
     """Steps per CPU-second, and where tips end [m]."""
     jax.config.update("jax_enable_x64", precision is np.float64)
     model, state, tip = built()

@@ -65,6 +65,14 @@ def elastic_forces(points: Points, x: Float[Array, "e k 3"]) -> Float[Array, "e 
     return -jnp.einsum("epmk,ep,epmc->ekc", points.gradients, points.weights, slope)
 
 
+def damping_forces(
+    points: Points, x: Float[Array, "e k 3"], v: Float[Array, "e k 3"]
+) -> Float[Array, "e k 3"]:
+    """−∂R/∂v, R being Rayleigh's function."""
+    slope = points.law.at(gradients(points, x), "viscous_slope", gradients(points, v))
+    return -jnp.einsum("epmk,ep,epmc->ekc", points.gradients, points.weights, slope)
+
+
 def quadratic(points: Points, density: Float[Array, "e p m 3 m 3"]) -> Float[Array, "e k 3 k 3"]:
     """∫ Gᵀ H G, from the matrices H of the points."""
     g, w = points.gradients, points.weights

@@ -36,6 +36,10 @@ class Law:
         """Second derivative of :meth:`density`."""
         return jax.hessian(type(self).density, argnums=1)(self, y)
 
+    def viscous_slope(self, y: Float[Array, "m 3"], rate: Float[Array, "m 3"]) -> Array:
+        """Derivative of :meth:`dissipation` with respect to the rate [m 3]."""
+        return jax.grad(type(self).dissipation, argnums=2)(self, y, rate)
+
     def viscosity(self, y: Float[Array, "m 3"]) -> Float[Array, "m 3 m 3"]:
         """Second derivative of :meth:`dissipation` with respect to the rate."""
         return jax.hessian(type(self).dissipation, argnums=2)(self, y, jnp.zeros_like(y))

@@ -84,14 +84,16 @@ class Layout(ByContent):
         return table
 
     @cached_table
+    def reach(self) -> int:
+        """How far apart the velocities of an element are at most."""
+        own = [place[place < len(self.free)] for place in self.places]
+        return max(int(np.ptp(place)) if len(place) else 0 for place in own)
+
+    @cached_table
     def tiles(self) -> tuple[int, int]:
         """How many tiles of which width make all matrices block tridiagonal; one where the band is
         not narrow."""
-        count, width = len(self.free), 1
-        for place in self.places:
-            own = place[place < count]
-            width = max(width, int(np.ptp(own)) if len(own) else 1)
-        width = max(width, LEAST_TILE)
+        count, width = len(self.free), max(self.reach, LEAST_TILE)
         return (-(-count // width), width) if count >= FEWEST_TILES * width else (1, count)
 
     @cached_table

@@ -12,6 +12,7 @@ from jaxccp.flexible.band_root import BandRoot
 from jaxccp.flexible.elements import Elements
 from jaxccp.flexible.frames import NodeMap, node_map, orientations, positions
 from jaxccp.flexible.layout import Layout
+from jaxccp.math import trees
 from jaxccp.model.family import Family, FamilyState
 
 
@@ -43,6 +44,14 @@ class NodalFamily(Family):
     @property
     def skin(self) -> np.ndarray:
         return super().skin if self.layout.skin is None else self.layout.skin
+
+    @property
+    def reach(self) -> int:
+        return self.layout.reach
+
+    def moving(self, frames: np.ndarray) -> np.ndarray:
+        own = np.unique(self.layout.columns[frames])
+        return own[own < len(self.layout.free)]
 
     def start(self) -> FamilyState:
         free = self.layout.free
@@ -88,6 +97,13 @@ class NodalFamily(Family):
         elastic = of.elastic_forces(self.elements.points(), self._of_elements(q))
         return self._gathered(elastic) + self._weight(gravity, q.dtype)
 
+    def forces(
+        self, q: Float[Array, " nv"], v: Float[Array, " nv"], gravity: Float[Array, "3"]
+    ) -> Float[Array, " nv"]:
+        rate = self.rates(v)[self.layout.rows]
+        damping = of.damping_forces(self.elements.points(), self._of_elements(q), rate)
+        return self.force(q, gravity) + self._gathered(damping)
+
     def stiffness(self, q: Float[Array, " nv"]) -> Float[Array, "nv nv"]:
         """K = −∂f/∂q, which may be indefinite away from where nothing is strained."""
         points = self.elements.points()
@@ -107,25 +123,30 @@ class NodalFamily(Family):
         return self._assembled(self._definite(q, h))
 
     def root(self, q: Float[Array, " nv"], h: Array | float) -> BandRoot:
-        return BandRoot.of_tiles(self._tiles(self._definite(q, h)), len(self.layout.free))
+        return self.tangent_root(q, h)
 
     def tangent_root(self, q: Float[Array, " nv"], h: Array | float) -> BandRoot:
-        parts = self._tangent(q, h)
+        if not trees.is_traced(h) and h == 0:
+            return self.rooted(self._massive(self.elements.masses()))
+        return _tested_root(self, q, jnp.asarray(h, q.dtype))[0]
+
+    def rooted(self, parts: Float[Array, "e k 3 k 3"]) -> BandRoot:
+        """Factorise the sum of the elements' matrices."""
         return BandRoot.of_tiles(self._tiles(parts), len(self.layout.free))
 
     def _definite(self, q: Float[Array, " nv"], h: Array | float) -> Float[Array, "e k 3 k 3"]:
         """The elements' parts of M̂, of which Cholesky's factors are numbers."""
-        return self._tangent(q, h)
+        failed = _tested_root(self, q, jnp.asarray(h, q.dtype))[1]
+        return self.implicit(q, h, failed)
 
-    def _tangent(self, q: Float[Array, " nv"], h: Array | float) -> Float[Array, "e k 3 k 3"]:
-        """These with the elements' own K, or with the convex one where there are no factors."""
-        parts = self._implicit(q, h, "stiffness")
-        tiles = self._tiles(jax.lax.stop_gradient(parts))
-        root = BandRoot.of_tiles(tiles, len(self.layout.free))
-        failed = ~jnp.all(jnp.isfinite(root.inverse))
-        return jax.lax.cond(failed, lambda: self._implicit(q, h, "convex"), lambda: parts)
+    def implicit(
+        self, q: Float[Array, " nv"], h: Array | float, convex: Bool[Array, ""]
+    ) -> Float[Array, "e k 3 k 3"]:
+        """The elements' parts of M̂, with their own stiffness or with the convex one."""
+        parts = self.with_stiffness(q, h, "stiffness")
+        return jax.lax.cond(convex, lambda: self.with_stiffness(q, h, "convex"), lambda: parts)
 
-    def _implicit(
+    def with_stiffness(
         self, q: Float[Array, " nv"], h: Array | float, which: str
     ) -> Float[Array, "e k 3 k 3"]:
         """The elements' parts of M̂ with the stiffness that is the law's method ``which``."""
@@ -187,3 +208,36 @@ class NodalFamily(Family):
         (number, width), place = self.layout.tiles, self.layout.tile_entries
         whole = jnp.zeros((number + 1, width, 2 * width), parts.dtype)
         return whole.at[place].add(parts.reshape(place[0].shape))[:number]
+
+
+@jax.custom_jvp
+def _tested_root(
+    family: NodalFamily, q: Float[Array, " nv"], h: Float[Array, ""]
+) -> tuple[BandRoot, Bool[Array, ""]]:
+    """The root of M̂ with the elements' own K, or with the convex one where there is none; and
+    whether there is none.
+
+    A loop, unlike a branch, does nothing in a batch of which no copy needs it. Which K it is is
+    known before the derivative is taken, which else would be NaN.
+    """
+    no = jnp.asarray(False)
+
+    def failed(root: BandRoot) -> Array:
+        return ~jnp.all(jnp.isfinite(root.inverse))
+
+    def again(_: tuple[BandRoot, Array]) -> tuple[BandRoot, Array]:
+        return family.rooted(family.with_stiffness(q, h, "convex")), ~no
+
+    start = family.rooted(family.with_stiffness(q, h, "stiffness")), no
+    return jax.lax.while_loop(lambda now: ~now[1] & failed(now[0]), again, start)
+
+
+@_tested_root.defjvp
+def _tested_root_jvp(primals: tuple, tangents: tuple) -> tuple:
+    failed = _tested_root(*primals)[1]
+
+    def chosen(family: NodalFamily, q: Array, h: Array) -> BandRoot:
+        return family.rooted(family.implicit(q, h, failed))
+
+    root, change = jax.jvp(chosen, primals, tangents)
+    return (root, failed), (change, np.zeros((), jax.dtypes.float0))

@@ -95,6 +95,16 @@ class Family:
         outside; triangles name their last twice, lines go there and back."""
         return np.zeros((0, 4), int)
 
+    @property
+    def reach(self) -> int | None:
+        """How far apart in v two velocities may be that meet in the equation of motion of one of
+        them; None for any two."""
+        return None
+
+    def moving(self, frames: Int[np.ndarray, " k"]) -> Int[np.ndarray, " m"]:
+        """Which velocities move any of these of the family's frames; all, unless overridden."""
+        return np.arange(len(self.start().v) if len(frames) else 0)
+
     def start(self) -> FamilyState:
         """Coordinates and velocities at time 0."""
         raise NotImplementedError
@@ -125,6 +135,18 @@ class Family:
         Those of M̂ are taken at q and at v = 0.
         """
         raise NotImplementedError
+
+    def forces(
+        self, q: Float[Array, " nq"], v: Float[Array, " nv"], gravity: Float[Array, "3"]
+    ) -> Float[Array, " nv"]:
+        """f(q, v), what M v̇ is when nothing touches. To be overridden where derivatives of
+        :meth:`momentum` and :meth:`mass_matrix` are dear: with p = M v + h f₀ and M̂ = M + h D + …
+        it is f₀ − D v, which are derivatives at h = 0."""
+
+        def defect(h: Array) -> Array:
+            return self.momentum(q, v, gravity, h) - self.mass_matrix(q, h) @ v
+
+        return jax.jvp(defect, (jnp.zeros((), q.dtype),), (jnp.ones((), q.dtype),))[1]
 
     def advance(
         self, q: Float[Array, " nq"], v: Float[Array, " nv"], h: Array | float

@@ -1,6 +1,7 @@
 """Factors of any matrix within a band."""
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import jax
 import jax.numpy as jnp
@@ -8,7 +9,18 @@ from jax import lax
 from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float
 
-from jaxccp.ccp.operators.band import Band
+
+class Order(Protocol):
+    """In what order the unknowns are in tiles; a pytree, such as
+    :class:`jaxccp.ccp.operators.band.Band`."""
+
+    def ordered(self, x: Float[Array, " n"]) -> Float[Array, "k t"]:
+        """The parts of a vector in the tiles, the last one filled up with zeros."""
+        ...
+
+    def restored(self, tiles: Float[Array, "k t"]) -> Float[Array, " n"]:
+        """The vector of which ``tiles`` are the parts."""
+        ...
 
 
 @jax.tree_util.register_dataclass
@@ -29,7 +41,7 @@ class LU:
     """From those taken to the unknowns."""
     beyond: Float[Array, "k t 2*t"]
     """What the unknowns of the next two tiles take off them."""
-    band: Band
+    band: Order
 
     def solve(self, b: Float[Array, " n"]) -> Float[Array, " n"]:
         """A⁻¹ b."""
@@ -60,9 +72,9 @@ class LU:
         return lax.scan(backward, nothing, (own, self.beyond), reverse=True)[1]
 
 
-def factorised(tiles: Float[Array, "3 k t t"], band: Band) -> LU:
-    """Factorise the matrix of ``tiles`` (:meth:`Band.tiles`), whose unknowns are eliminated one
-    tile after the other, in k steps of O(t³)."""
+def factorised(tiles: Float[Array, "3 k t t"], band: Order) -> LU:
+    """Factorise the matrix of ``tiles`` left of the diagonal, on it and right of it, whose unknowns
+    are eliminated one tile after the other, in k steps of O(t³)."""
     lower, middle, upper = tiles
     one = jnp.eye(middle.shape[-1], dtype=middle.dtype)
     # A row of tiles more than there are, with the identity: the last tile, too, has a next one.

@@ -12,7 +12,7 @@ from jaxccp.dynamics.reduced.closing import closing_saddle
 from jaxccp.dynamics.reduced.mass import mass_matrix
 from jaxccp.dynamics.reduced.reduced_system import effective_mass
 from jaxccp.dynamics.reduced.screws import Screws, screws
-from jaxccp.dynamics.reduced.velocities import Velocities
+from jaxccp.dynamics.reduced.velocities import Velocities, joined
 from jaxccp.dynamics.reduced.velocity_rows import coordinate_rates, row_parts
 from jaxccp.dynamics.rows import acting_rows, forbidding_rows
 from jaxccp.dynamics.rows.row import Rows, Step
@@ -82,16 +82,29 @@ class Configuration:
         dampers and servos along coordinates and what families have of them."""
         model, state, mass = self.model, self.state, self.mass
         if h is None:
-            matrix = mass_matrix(self.screws, state.position, mass.mass, mass.inertia)
-            which = model.topology.linkage.compliant
-            along = self.coordinates[which, : self.screws.dofs.count]
-            matrix = matrix + along.T @ (model.axes.armature[which, None] * along)
+            matrix = self.inertia()
         else:
             matrix = effective_mass(self.screws, state, mass, self._compliant(h))
         velocities = self.jacobians.rooted(model, state, matrix, 0.0 if h is None else h)
         if not len(model.topology.linkage.closing):
             return Mobility(velocities, None)
         return Mobility(velocities, closing_saddle(model, state, self.closing(), velocities))
+
+    def inertia(self) -> Float[Array, "n n"]:
+        """M of the trees, rotors included."""
+        model, mass = self.model, self.mass
+        matrix = mass_matrix(self.screws, self.state.position, mass.mass, mass.inertia)
+        which = model.topology.linkage.compliant
+        along = self.coordinates[which, : self.screws.dofs.count]
+        return matrix + along.T @ (model.axes.armature[which, None] * along)
+
+    def momenta(self, velocity: Float[Array, " nv"]) -> Float[Array, " nv"]:
+        """M v of any velocities; of accelerations, too."""
+        trees, *families = self.jacobians.split(velocity)
+        weightless = jnp.zeros_like(self.model.gravity)
+        pairs = zip(self.model.families, self.state.families, families, strict=True)
+        own = [family.momentum(here.q, v, weightless, 0.0) for family, here, v in pairs]
+        return joined([self.inertia() @ trees, *own])
 
     def closing(self) -> Rows:
         """The rows that close loops and hold tendons, on the bodies; their bias means nothing."""

@@ -7,10 +7,10 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.ad_checkpoint import checkpoint_name
-from jax.scipy.linalg import lu_factor, lu_solve
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.derivative import IMPULSES
+from jaxccp.ccp.operators.factors import Factors
 from jaxccp.ccp.solution import DerivativeStatus, Status
 
 MOST = 30
@@ -53,17 +53,19 @@ def root(
     residual: Callable[[Float[Array, " n"]], Float[Array, " n"]],
     guess: Float[Array, " n"],
     tolerance: Float[Array, ""] | float,
+    factorised: Callable[[Callable, Float[Array, " n"]], Factors],
+    first: int = 0,
 ) -> tuple[Float[Array, " n"], Newton]:
-    """x where residual(x) vanishes, by Newton's method until it would change x by no more than the
-    tolerance [m/s²].
+    """x where residual(x) vanishes, by Newton's method until it would change x, from its entry
+    ``first`` on, by no more than the tolerance [m/s²].
 
     The exact Jacobian is taken where a step begins, and once more where iterations with it shrink
     the change by less than :data:`SHRINKS`. At least one iteration is taken, so that what stops
     at the tolerance is far below it. The derivative is that of the root, in forward and reverse
     mode: one linear solve with the Jacobian there (``lax.custom_root``), whatever the iterations
-    were.
+    were. ``factorised`` makes factors of the Jacobian from its product with a vector, and from a
+    vector.
     """
-    identity = jnp.eye(len(guess), dtype=guess.dtype)
 
     def found(f: Callable, x: Array) -> tuple[Array, Array, Array]:
         def unsolved(now: _Iterate) -> Array:
@@ -72,11 +74,11 @@ def root(
 
         def with_jacobian(now: _Iterate) -> _Iterate:
             miss, push = jax.linearize(f, now.x)
-            factors = lu_factor(jax.vmap(push, out_axes=1)(identity))
+            factors = factorised(push, miss)
 
             def to_change(miss: Array) -> tuple[Array, Array]:
-                change = lu_solve(factors, miss)
-                return change, jnp.max(jnp.abs(change), initial=0.0)
+                change = factors.solve(miss)
+                return change, jnp.max(jnp.abs(change[first:]), initial=0.0)
 
             def goes_on(now: _Iterate) -> Array:
                 return unsolved(now) & now.shrinks
@@ -96,7 +98,18 @@ def root(
         return end.x, end.worst, end.count
 
     def tangent(linear: Callable, y: Array) -> Array:
-        return jnp.linalg.solve(jax.vmap(linear, out_axes=1)(identity), y)
+        factors = factorised(linear, y)
+
+        def refined(solve: Callable) -> Callable:
+            def twice(product: Callable, b: Array) -> Array:
+                x = solve(b)
+                return x + solve(b - product(x))
+
+            return twice
+
+        return lax.custom_linear_solve(
+            linear, y, refined(factors.solve), refined(factors.solve_transposed)
+        )
 
     # Iterated apart from the derivative, so that reverse mode that keeps the root iterates no more.
     fixed, closed_over = jax.closure_convert(residual, guess)

@@ -22,6 +22,7 @@ from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.dynamics import reduced
 from jaxccp.dynamics.checkpoints import keep_impulses
 from jaxccp.dynamics.inputs import check_inputs
+from jaxccp.dynamics.second_order.acting import acting
 from jaxccp.dynamics.second_order.closed import closed
 from jaxccp.dynamics.second_order.newton import Newton, root
 from jaxccp.dynamics.second_order.placed import placed
@@ -34,6 +35,7 @@ from jaxccp.dynamics.second_order.touching import (
     bounded_rows,
     touches,
 )
+from jaxccp.dynamics.second_order.unknowns import Unknowns
 from jaxccp.dynamics.smooth import empty_memory, resized_memory
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.stepper import Stepper
@@ -151,9 +153,11 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         start = smooth_motion(model, state, control, force, memory)
         memory = stretched(model, state, memory, 0.5 * h)
         before = start.acceleration + carry.lag
+        sought = Unknowns.of(model)
         then = later(model.actuators, model.activations, state, control, h, exact=True)
 
         def ends(x: Array, known: Impulses | None) -> _End:
+            x = x[sought.multipliers :]
             forces = (1.0 - c.alpha_f) * x + c.alpha_f * start.acceleration
             after = (forces - c.alpha_m * before) / (1.0 - c.alpha_m)
             velocity = start.velocity + h * ((1.0 - c.gamma) * before + c.gamma * after)
@@ -167,13 +171,14 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
 
         def balanced(guess: Array, known: Impulses | None) -> tuple[Array, Newton]:
             def missed(x: Array) -> Array:
-                end = smooth_motion(model, at(ends(x, known)), control, force, memory, 0.5 * h)
-                return x - end.acceleration
+                there = at(ends(x, known))
+                return sought.missed(x, acting(model, there, control, force, memory, 0.5 * h))
 
-            return root(missed, guess, self.stop.absolute(state.position.dtype) / h)
+            tolerance = self.stop.absolute(state.position.dtype) / h
+            return root(missed, guess, tolerance, sought.factorised, sought.multipliers)
 
         if not touches(model):
-            x, newton = balanced(start.acceleration, None)
+            x, newton = balanced(sought.start(start), None)
             return self._left(
                 model, carry, memory, then, ends(x, None), newton, None, control, force
             )
@@ -210,7 +215,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
             )
             return (x, impulses), _Found(end, newton, problem, solution, impulses)
 
-        _, sweeps = lax.scan(sweep, (start.acceleration, known), None, length=SWEEPS)
+        _, sweeps = lax.scan(sweep, (sought.start(start), known), None, length=SWEEPS)
         found = jax.tree.map(lambda leaf: leaf[-1], sweeps)
         newton = found.newton.after(sweeps.newton.iterations)
         statistics = replace(

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.flexible.band_root import BandRoot
 from jaxccp.flexible.layout import Layout
 from jaxccp.flexible.nodal import NodalFamily
 from jaxccp.flexible.point_masses import lengthwise
@@ -30,8 +31,11 @@ class Solid(NodalFamily):
 
     elements: Tetrahedra
 
+    def root(self, q: Float[Array, " nv"], h: Array | float) -> BandRoot:
+        return self.rooted(self._definite(q, h))
+
     def _definite(self, q: Float[Array, " nv"], h: Array | float) -> Float[Array, "e 4 3 4 3"]:
-        return self._implicit(q, h, "convex")
+        return self.with_stiffness(q, h, "convex")
 
 
 def soft_solid(

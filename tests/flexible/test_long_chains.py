@@ -1,0 +1,73 @@
+"""Steps of second order of a long chain: its Jacobian is a band, with joints and bodies beside."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp import Model, ModelBuilder, State, rollout
+from jaxccp.dynamics import HHT
+from jaxccp.dynamics.second_order.unknowns import Unknowns
+from jaxccp.dynamics.steppers import alpha
+from jaxccp.model import Family
+from jaxccp.model.joints import Spherical
+from tests.flexible.families import only
+
+STEPS, H = 2, 2e-3
+
+
+@pytest.fixture(scope="module")
+def hung() -> tuple[Model, State]:
+    """A cable of 16 elements hung by joints, and a body at its end."""
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
+    ends = np.zeros(3), np.array([1.0, 0.2, 0])
+    nodes = np.linspace(ends[0], ends[1], 17)
+    cable = builder.add_cable(nodes, 5e-3, 1e7, 1000.0, damping=0.01)
+    bob = builder.add_body(0.05, 3 * [2e-5], position=ends[1])
+    builder.add_joint(Spherical(), 0, cable[0], anchor=ends[0])
+    builder.add_joint(Spherical(), cable[-1], bob, anchor=ends[1])
+    return builder.build()
+
+
+def swung(model: Model, state: State, across: jax.Array | float) -> State:
+    """After some steps in which gravity pulls ``across``, too [m/s²]."""
+    model = replace(model, gravity=model.gravity.at[1].set(across))
+    return rollout(model, state, HHT(H), STEPS)[0]
+
+
+def test_it_moves_as_with_the_dense_jacobian(hung, monkeypatch) -> None:
+    assert Unknowns.of(hung[0]).arrow is not None
+    banded = jax.jit(lambda across: swung(hung[0], hung[1], across))(1.0)
+    monkeypatch.setattr(alpha.Unknowns, "of", lambda _: Unknowns(None))
+    dense = jax.jit(lambda across: swung(hung[0], hung[1], across))(1.0)
+    assert np.abs(banded.velocity[0]).max() < 1e-9 and np.abs(banded.velocity).max() > 0.03
+    np.testing.assert_allclose(banded.position, dense.position, atol=1e-9)
+    np.testing.assert_allclose(banded.velocity, dense.velocity, atol=1e-7)
+
+
+def test_its_derivative_is_that_of_differences() -> None:
+    builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
+    nodes = np.linspace(np.zeros(3), np.array([1.0, 0.2, 0]), 18)
+    builder.add_cable(nodes, 5e-3, 1e7, 1000.0, damping=0.01, pinned=[0])
+    model, state = builder.build()
+    assert Unknowns.of(model).arrow is not None
+
+    def seen(across: jax.Array) -> jax.Array:
+        end = swung(model, state, across)
+        return jnp.sum(end.velocity[:, 1] + end.position[:, 2])
+
+    value = jax.jit(jax.value_and_grad(seen))
+    faster, slower = (float(value(jnp.array(1.0 + step))[0]) for step in (0.01, -0.01))
+    np.testing.assert_allclose(value(jnp.array(1.0))[1], (faster - slower) / 0.02, rtol=1e-6)
+
+
+def test_its_forces_are_those_of_a_short_step(hung) -> None:
+    """Of damping, too: f = f₀ − D v are derivatives of what a step solves."""
+    family = only(hung[0])
+    q, v = family.start().q, jax.random.normal(jax.random.key(1), family.start().v.shape)
+    gravity = jnp.array([1.0, -2.0, -9.0])
+    q = q + 0.01 * jnp.roll(v, 1)
+    found, expected = family.forces(q, v, gravity), Family.forces(family, q, v, gravity)
+    np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(expected).max())
