@@ -25,7 +25,7 @@ from tests.ccp.random_problems import (
 clarabel: Any = _clarabel  # a compiled module without type stubs
 
 LAWS: tuple[Law, Law] = ("ccp", "ncp")
-SEEDS = 4
+SEEDS = 2
 CASES = [random_case(seed, kind=kind) for kind in KINDS for seed in range(SEEDS)]
 NAMES = [f"{kind}-{seed}" for kind in KINDS for seed in range(SEEDS)]
 STOP = Stop(atol=1e-9, max_iterations=20_000)

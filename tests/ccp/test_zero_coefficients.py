@@ -15,6 +15,8 @@ LAWS: tuple[Law, Law] = ("ccp", "ncp")
 STOP = Stop(atol=1e-13, max_iterations=20_000)
 GROUPS = (slice(1, 3), slice(3, 4), slice(4, 6))
 """Rows of sliding, spinning and rolling."""
+OCTAGON = pytest.param("octagon", marks=pytest.mark.long)
+"""A pyramid of more faces."""
 
 
 def operator(rows: int) -> np.ndarray:
@@ -63,7 +65,7 @@ def check(problem: Problem, held: list, law: Law) -> None:
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("friction", ["cone", "pyramid", "octagon"])
+@pytest.mark.parametrize("friction", ["cone", "pyramid", OCTAGON])
 def test_frictionless_contact_at_rest_slides(friction: ConeType, law: Law) -> None:
     check(*loaded((0.0,), friction), law)
 
@@ -100,7 +102,7 @@ def first_bit(
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("friction", ["cone", "pyramid", "octagon", "rolling"])
+@pytest.mark.parametrize("friction", ["cone", "pyramid", OCTAGON, "rolling"])
 @pytest.mark.parametrize("moving", [False, True])
 def test_first_bit_of_a_coefficient(friction: str, law: Law, moving: bool) -> None:
     """∂u/∂μ and of the others at 0, which is the end of their range: differences to one side."""

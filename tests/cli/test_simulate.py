@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
-from jaxccp.ccp import Status, solve
+from jaxccp.ccp import Status
 from jaxccp.cli import app, run_simulate
 from jaxccp.cli.simulation import Run
 from jaxccp.cli.simulation import simulate as run_scene
@@ -19,6 +19,7 @@ from jaxccp.model import Material, Model, Plane, Sphere, State
 from jaxccp.model.smooth import SmoothCoefficients, SmoothLaws
 from jaxccp.scene import ModelBuilder
 from jaxccp.scene.library import SCENES
+from tests.ccp.compiled import solve
 
 
 def run(*arguments: str) -> Result:
@@ -68,10 +69,10 @@ def test_trajectory_is_the_rollout(toss: tuple[Result, Path]) -> None:
     np.testing.assert_allclose(read.energy[[0, -1]], energies, rtol=1e-4)
 
 
-def test_steppers_by_name() -> None:
-    """Where boxes come to overlap, velocities and positions are other problems to solve."""
-    arguments = ("stack", "--dt", "0.005", "--duration", "0.1", "--json", "--stepper")
-    euler, projected = (report(run(*arguments, name)) for name in ("euler", "projected"))
+def test_steppers_by_name(toss: tuple[Result, Path]) -> None:
+    """Where a box comes to overlap, velocities and positions are other problems to solve."""
+    arguments = "cube-toss --dt 0.002 --duration 0.5 --law ncp --precision 64 --seed 7 --json"
+    euler, projected = report(toss[0]), report(run(*arguments.split(), "--stepper", "projected"))
     assert (euler["stepper"], projected["stepper"]) == ("euler", "projected")
     assert projected["iterations_mean"] != euler["iterations_mean"]
 

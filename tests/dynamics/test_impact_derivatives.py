@@ -1,5 +1,6 @@
 """Derivatives through impacts are those of the motion, to first order in the step."""
 
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 
@@ -43,7 +44,15 @@ def end(model: Model, state: State, h: Array, span: float) -> State:
     return lax.fori_loop(0, count, step, stepper.init(model, state)).state
 
 
-def near(found: Array, truth: Array | np.ndarray, scale: np.ndarray | float) -> None:
+def slopes(simulated: Callable, *cases: np.ndarray) -> list[np.ndarray]:
+    """By both numbers of each case; steps come first, then cases. One by one, since a batch takes
+    longer to trace and to compile than these take to run."""
+    run = jax.jit(jax.jacfwd(simulated, (0, 1)))
+    found = [[run(*case, h) for case in zip(*cases, strict=True)] for h in STEPS]
+    return [np.array([[one[i] for one in row] for row in found]) for i in (0, 1)]
+
+
+def near(found: Array | np.ndarray, truth: Array | np.ndarray, scale: np.ndarray | float) -> None:
     """Within 1.5 % of ``scale`` per ms of the step; steps come first."""
     errors = np.abs(found - truth) / scale
     for h, error in zip(STEPS[: len(errors)], errors, strict=True):
@@ -76,8 +85,7 @@ def test_a_ball_that_bounces_once() -> None:
         )
 
     heights, bounces = np.array([0.5, 0.5, 0.8]), np.array([0.8, 1.0, 0.6])
-    slopes = jax.vmap(jax.jacfwd(simulated, (0, 1)), (0, 0, None))
-    found = jax.jit(jax.vmap(slopes, (None, None, 0)))(heights, bounces, STEPS)
+    found = slopes(simulated, heights, bounces)
     truth = jax.vmap(jax.jacfwd(exact, (0, 1)))(heights, bounces)
     for one, other in zip(found, truth, strict=True):
         near(one, other, np.abs(other).max())
@@ -105,8 +113,7 @@ def test_a_ball_that_strikes_another() -> None:
         return v * jnp.sqrt(1 - sine**2) * jnp.stack([jnp.sqrt(1 - sine**2), sine])
 
     offsets, speeds = 2 * R * np.array([0.0, 0.5, 0.8]), np.full(3, 3.0)
-    slopes = jax.vmap(jax.jacfwd(simulated, (0, 1)), (0, 0, None))
-    found = jax.jit(jax.vmap(slopes, (None, None, 0)))(offsets, speeds, STEPS)
+    found = slopes(simulated, offsets, speeds)
     truth = jax.vmap(jax.jacfwd(exact, (0, 1)))(offsets, speeds)
     # By 1 m/s of a third as much as by 1 R; normals and times of impact are right to second order.
     for one, other, scale in zip(found, truth, (24.0, 3.0), strict=True):
@@ -117,10 +124,10 @@ def test_a_ball_that_strikes_another() -> None:
 @pytest.mark.parametrize(
     ("half", "spin", "e", "span", "along"),
     [
-        ((0.12, 0.06, 0.03), (3, 6, 4), 0.5, 0.15, [0, 1, 2]),
-        ((0.1, 0.1, 0.1), (0, 3, 1), 0.0, 0.075, [1]),
+        pytest.param((0.12, 0.06, 0.03), (3, 6, 4), 0.5, 0.15, [0, 1, 2], id="brick"),
+        # The next test has a cube without restitution too.
+        pytest.param((0.1,) * 3, (0, 3, 1), 0.0, 0.075, [1], id="cube", marks=pytest.mark.long),
     ],
-    ids=["brick", "cube"],
 )
 def test_what_tumbles_with_friction(half, spin, e, span, along) -> None:
     """It falls on a corner and soon on others. The mean of the derivative over a range is the slope
@@ -147,7 +154,7 @@ def test_what_tumbles_with_friction(half, spin, e, span, along) -> None:
         return jax.jvp(turning, (height,), (jnp.ones_like(height),))
 
     heights = np.linspace(0.196, 0.204, 41)
-    values, slopes = jax.jit(jax.vmap(both))(heights)
+    values, slopes = lax.map(both, jnp.asarray(heights))
     fit = np.polyfit(heights, values, 1)[0]
     np.testing.assert_allclose(slopes.mean(0), fit, atol=0.05 * np.abs(fit).max())
 
@@ -164,7 +171,7 @@ def test_a_cube_that_lands_on_one_corner_and_the_next() -> None:
     def turning(height: Array) -> Array:
         return motion.simulated(height, jnp.asarray(STEPS[0]))
 
-    slopes = jax.jit(jax.vmap(jax.jacfwd(turning)))(heights)[:, :, 0]
+    slopes = lax.map(jax.jacfwd(turning), jnp.asarray(heights))[:, :, 0]
     near(slopes.mean(0)[None], truth[None], np.abs(truth).max())
 
 
@@ -178,8 +185,8 @@ def test_an_arm_that_is_hit(coordinates: Coordinates) -> None:
     assert motion.exact is not None
     more, less = (motion.exact(np.array(numbers) + away) for away in (size, -size))
     truth = (more - less) / (2 * size)
-    slopes = jax.vmap(jax.jacfwd(motion.simulated), (None, 0))
-    found = jax.jit(slopes)(jnp.asarray(numbers), STEPS)[:, :, 0]
+    slope = jax.jit(jax.jacfwd(motion.simulated))
+    found = np.stack([slope(jnp.asarray(numbers), h)[:, 0] for h in STEPS])
     errors = np.abs(found - truth).max(axis=1) / np.abs(truth).max()
     assert errors[1] < 0.015
     assert errors[1] < 0.3 * errors[0]

@@ -24,6 +24,7 @@ from jaxccp import (
     retract,
     tangent_names,
 )
+from jaxccp.dynamics import Linearisation
 from tests.dynamics.creature import CONTROL, creature
 
 H, G = 5e-3, 9.81
@@ -94,7 +95,7 @@ def moving() -> tuple[Model, State, Array]:
     return *creature(9.81), CONTROL
 
 
-@pytest.mark.parametrize("build", [resting, moving])
+@pytest.mark.parametrize("build", [moving, pytest.param(resting, marks=pytest.mark.long)])
 def test_central_differences(build) -> None:
     model, state, control = build()
     found = linearise(model, state, control, stepper=STEPPER)
@@ -128,12 +129,25 @@ def test_a_box_at_rest_stays_there() -> None:
     np.testing.assert_allclose(np.asarray(found.A)[[0, 1], [0, 1]], 1, atol=1e-9)
 
 
-def test_a_batch_is_many() -> None:
-    model, state = cart_pole()
-    changes = jnp.asarray([[0.0, 0.0, 0.0, 0.0], [0.1, 0.4, -1.0, 2.0]])
-    states = jax.vmap(retract, (None, None, 0))(model, state, changes)
-    many = jax.vmap(lambda s: linearise(model, s, stepper=STEPPER))(states)
-    for index in range(2):
-        one = linearise(model, jax.tree.map(lambda x, i=index: x[i], states), stepper=STEPPER)
-        np.testing.assert_allclose(many.A[index], one.A, atol=1e-12)
-        np.testing.assert_allclose(many.B[index], one.B, atol=1e-12)
+def test_a_batch_has_those_of_its_ends() -> None:
+    """One program for the step that is looked at and those that start beside it."""
+    model, state, control = resting()
+    n, m = 2 * len(tangent_names(model)), len(control)
+
+    @jax.jit
+    def batch(ways: Array) -> tuple[Linearisation, Array]:
+        states = jax.vmap(lambda x: retract(model, state, x[:n]))(ways)
+        many = jax.vmap(lambda s, c: linearise(model, s, c, stepper=STEPPER))(
+            states, control + ways[:, n:]
+        )
+        first = jax.tree.map(lambda leaf: leaf[0], many)
+        return first, jax.vmap(lambda after: difference(model, first.after, after))(many.after)
+
+    s = 2e-6
+    rows = s * np.eye(n + m)
+    found, ends = batch(jnp.asarray(np.concatenate([np.zeros((1, n + m)), rows, -rows])))
+    assert int(found.report.solver.derivative) == 0
+    assert found.A.shape == (n, n) and found.B.shape == (n, m)
+    central = (ends[1 : n + m + 1] - ends[n + m + 1 :]) / (2 * s)
+    exact = jnp.concatenate([found.A, found.B], axis=1).T
+    np.testing.assert_allclose(exact, central, atol=2e-6 * float(jnp.abs(exact).max()))

@@ -105,10 +105,9 @@ def test_rest_is_the_same() -> None:
     ends = []
     for coordinates in ("reduced", "maximal"):
         stepper = EulerImplicitLinearized(2e-2, coordinates=coordinates, stop=Stop(1e-12))
-        final, path = rollout(model, state, stepper, 2000, every=2000)
-        report = jax.jit(stepper.step)(model, final)[1]
+        final, path = rollout(model, state, stepper, 2000, every=100)
         assert np.abs(final.velocity).max() < 1e-10 and not np.any(path.report.solver.status)
-        ends.append((final.position, report.reactions))
+        ends.append((final.position, path.report.reactions[-1]))
     for a, b in zip(*ends, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-9)
 

@@ -403,10 +403,17 @@ def test_adaptive_steps_keep_their_tolerance() -> None:
     builder.add_joint(spring, 0, cart, (0, 0, 0), name="spring")
     model, state = builder.build()
     stepper, span = RungeKutta4(0.2), 1.0
+
+    @jax.jit
+    def run(tolerance: float, min_step: float = 1e-6, max_steps: int = 10_000):
+        return rollout_adaptive(
+            model, state, span, tolerance, stepper, min_step=min_step, max_steps=max_steps
+        )
+
     right = STRETCH * (np.cos(np.sqrt(STIFFNESS / 1.5) * span) - 1)
     errors, reports = [], []
     for tolerance in (1e-5, 1e-8):
-        end, report = rollout_adaptive(model, state, span, tolerance, stepper)
+        end, report = run(tolerance)
         assert report.status == AdaptiveStatus.DONE and report.error <= tolerance
         np.testing.assert_allclose(end.time, span, rtol=1e-12)
         errors.append(abs(float(end.joint_positions[0]) - right))
@@ -414,7 +421,7 @@ def test_adaptive_steps_keep_their_tolerance() -> None:
     assert errors[0] < 1e-4 and errors[1] < 0.05 * errors[0]
     loose, tight = reports
     assert 2 * loose.steps < tight.steps and tight.shortest < 0.5 * loose.shortest
-    _, short = rollout_adaptive(model, state, span, 1e-12, stepper, min_step=5e-2)
+    _, short = run(1e-12, min_step=5e-2)
     assert short.status == AdaptiveStatus.MIN_STEP and short.steps == 20
-    _, few = rollout_adaptive(model, state, span, 1e-8, stepper, max_steps=10)
+    _, few = run(1e-8, max_steps=10)
     assert few.status == AdaptiveStatus.MAX_STEPS and few.steps + few.rejected == 10

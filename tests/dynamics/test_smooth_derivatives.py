@@ -56,16 +56,14 @@ def test_a_bounce_has_the_derivative_of_its_motion(law: str) -> None:
     """In restitution, moduli, friction and velocity; relative to each."""
     motion = partial(rebound, *bounce(law))
 
-    @jax.jit
-    def found(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-        return motion(x), jax.jacfwd(motion)(x) * x
-
-    end, jacobian = found(START)
-    assert end[2] > 0.1 and end[5] > 0.3, "it has not left the floor again"
     step = 1e-5
-    shifted = START * (1 + step * np.concatenate([np.eye(6), -np.eye(6)]))
-    ends = jax.jit(jax.vmap(motion))(shifted)
-    central = (ends[:6] - ends[6:]).T / (2 * step)
+    ways = np.concatenate([np.zeros((6, 6)), np.eye(6), -np.eye(6)])
+    along = jnp.tile(jnp.diag(START), (3, 1))
+    points = START * (1 + step * ways)
+    ends, slopes = jax.lax.map(lambda at: jax.jvp(motion, at[:1], at[1:]), (points, along))
+    assert ends[0, 2] > 0.1 and ends[0, 5] > 0.3, "it has not left the floor again"
+    jacobian = slopes[:6].T
+    central = (ends[6:12] - ends[12:]).T / (2 * step)
     np.testing.assert_allclose(jacobian, central, rtol=1e-6, atol=1e-7)
     felt = np.abs(jacobian).max(axis=0)
     assert np.all(np.delete(felt, 5) > 1e-3), "everything matters"
@@ -83,8 +81,9 @@ def test_a_bounce_has_the_derivative_that_mechanics_gives_it(law: str) -> None:
         return rebound(free, raised, x, H / 4, 4 * STEPS)[5]
 
     slopes, by_height = jax.jit(jax.grad(upwards, argnums=(0, 1)))(START, jnp.zeros(()))
-    forward = jax.jit(jax.jacfwd(upwards))(START, jnp.zeros(()))
-    np.testing.assert_allclose(slopes, forward, rtol=1e-9, atol=1e-12)
+    if law == "hooke":
+        forward = jax.jit(jax.jacfwd(upwards))(START, jnp.zeros(()))
+        np.testing.assert_allclose(slopes, forward, rtol=1e-9, atol=1e-12)
     # Hertz's dashpot begins with δ^¼, which no sum over steps follows well.
     within = {"hooke": 4e-3, "hertz": 1.2e-2}[law]
     np.testing.assert_allclose(slopes * START, [0.6, 0, 0, 0.6, 0, 0], atol=within)
@@ -96,8 +95,13 @@ CASES = [(law, "multi-step") for law in NORMAL]
 CASES += [("hertz", other) for other in get_args(Tangential) if other != "multi-step"]
 
 
-@pytest.mark.parametrize("bits", [32, 64])
-@pytest.mark.parametrize(("law", "tangential"), CASES)
+# Double precision is farther from every border; one law shows that it has the same ones.
+BORDERS = [(*case, 32) for case in CASES] + [
+    pytest.param(*case, 64, marks=() if case == CASES[0] else pytest.mark.long) for case in CASES
+]
+
+
+@pytest.mark.parametrize(("law", "tangential", "bits"), BORDERS)
 def test_derivatives_are_finite_at_every_border(
     law: str, tangential: Tangential, bits: int
 ) -> None:

@@ -210,18 +210,24 @@ def slide(request):
 
 def test_derivatives_through_contact_are_those_of_differences_also_in_a_batch(slide):
     step, count = 1e-5, len(PARAMETERS)
-    both = jax.jit(jax.vmap(partial(jax.jvp, slide, has_aux=True), (None, 0)))
-    _, slope, contacts = both((PARAMETERS,), (np.eye(count) * PARAMETERS,))
-    assert contacts.min() == 9
-    shifts = step * np.concatenate([np.eye(count), -np.eye(count), np.zeros((1, count))])
-    ends, _ = jax.jit(jax.vmap(slide))(PARAMETERS * (1 + shifts))
-    alone, _ = jax.jit(slide)(PARAMETERS)
-    np.testing.assert_allclose(ends[-1], alone, atol=1e-10)
-    central = (ends[:count] - ends[count:-1]) / (2 * step)
+    both = jax.jit(jax.vmap(partial(jax.jvp, slide, has_aux=True)))
+    ways = np.concatenate([np.zeros((count, count)), np.eye(count), -np.eye(count)])
+    along = np.tile(np.eye(count) * PARAMETERS, (3, 1))
+    ends, slopes, contacts = both((PARAMETERS * (1 + step * ways),), (along,))
+    assert contacts[:count].min() == 9
+    slope, central = slopes[:count], (ends[count : 2 * count] - ends[2 * count :]) / (2 * step)
+
+    @jax.jit
+    def reverse(weights):
+        end, back, _ = jax.vjp(slide, PARAMETERS, has_aux=True)
+        return end, back(weights)[0]
+
+    alone, _ = reverse(ends[0])
+    np.testing.assert_allclose(ends[0], alone, atol=1e-10)
     size = np.abs(central).max(axis=1, keepdims=True)
     assert size.min() > 1e-3
     np.testing.assert_allclose(slope / size, central / size, atol=1e-6)
-    back = jax.jit(jax.grad(lambda x: slide(x)[0] @ alone))(PARAMETERS)
+    _, back = reverse(alone)
     np.testing.assert_allclose(back * PARAMETERS, slope @ alone, rtol=1e-9)
 
 

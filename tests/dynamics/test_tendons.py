@@ -10,7 +10,7 @@ import pytest
 from jaxtyping import Array
 from scipy.integrate import solve_ivp
 
-from jaxccp.ccp import Stop, solve
+from jaxccp.ccp import Stop
 from jaxccp.ccp.operators.blocks import BlockDiagonal
 from jaxccp.ccp.solvers.newton import Newton
 from jaxccp.ccp.solvers.psor import PSOR
@@ -42,6 +42,7 @@ from jaxccp.model import (
     motor,
 )
 from jaxccp.scene import ModelBuilder
+from tests.ccp.compiled import solve
 
 G, H, STEPS = 9.81, 1e-3, 400
 RATIO, TORQUE, PUSH = -2.5, 0.3, 12.0

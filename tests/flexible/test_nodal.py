@@ -41,23 +41,38 @@ def moved():
 
 def test_forces_are_the_slopes_of_energies(moved):
     family, q, v = moved
-    potential = jax.grad(lambda at: family.energy(at, v, GRAVITY)[1])(q)
-    np.testing.assert_allclose(family.force(q, GRAVITY), -potential, atol=1e-9)
-    stiffness = jax.jacfwd(lambda at: -family.force(at, GRAVITY))(q)
-    np.testing.assert_allclose(family.stiffness(q), stiffness, atol=1e-9 * np.abs(stiffness).max())
-    kinetic = family.energy(q, v, GRAVITY)[0]
-    np.testing.assert_allclose(0.5 * v @ family.inertia() @ v, kinetic, rtol=1e-12)
+
+    @jax.jit
+    def found(q):
+        (kinetic, _), force = family.energy(q, v, GRAVITY), family.force(q, GRAVITY)
+        return kinetic, force, family.stiffness(q), 0.5 * v @ family.inertia() @ v
+
+    @jax.jit
+    def by_slopes(q):
+        potential = jax.grad(lambda at: family.energy(at, v, GRAVITY)[1])(q)
+        return -potential, jax.jacfwd(lambda at: -family.force(at, GRAVITY))(q)
+
+    kinetic, force, stiff, by_mass = found(q)
+    expected, stiffness = by_slopes(q)
+    np.testing.assert_allclose(force, expected, atol=1e-9)
+    np.testing.assert_allclose(stiff, stiffness, atol=1e-9 * np.abs(stiffness).max())
+    np.testing.assert_allclose(by_mass, kinetic, rtol=1e-12)
 
 
 def test_a_step_loses_what_it_dissipates_and_conserves_the_rest(moved):
     """dE/dt of the free motion is minus the dissipated power."""
     family, q, v = moved
-    power = family.dissipated_power(q, v)
     h = 1e-9
-    matrix = family.mass_matrix(q, h)
-    after = jnp.linalg.solve(matrix, family.momentum(q, v, GRAVITY, h))
-    before = sum(family.energy(q, v, GRAVITY))
-    lost = before - sum(family.energy(family.advance(q, after, h), after, GRAVITY))
+
+    @jax.jit
+    def found(q):
+        matrix = family.mass_matrix(q, h)
+        after = jnp.linalg.solve(matrix, family.momentum(q, v, GRAVITY, h))
+        before = sum(family.energy(q, v, GRAVITY))
+        lost = before - sum(family.energy(family.advance(q, after, h), after, GRAVITY))
+        return family.dissipated_power(q, v), lost
+
+    power, lost = found(q)
     assert power > 1.0
     np.testing.assert_allclose(lost / h, power, rtol=1e-3)
 
@@ -65,23 +80,30 @@ def test_a_step_loses_what_it_dissipates_and_conserves_the_rest(moved):
 def test_mass_and_weight_are_those_of_the_rod():
     family = cable(clamped=False)
     mass = DENSITY * AREA * LENGTH
+    inertia, force = jax.jit(lambda q: (family.inertia(), family.force(q, GRAVITY)))(
+        family.start().q
+    )
     still = jnp.zeros((6, 3)).at[::2].set(jnp.array([0.3, 0.2, 0.1])).reshape(-1)
-    np.testing.assert_allclose(still @ family.inertia() @ still, mass * 0.14, rtol=1e-12)
-    at = family.start().q
-    np.testing.assert_allclose(still @ family.force(at, GRAVITY), mass * (0.3 - 0.4 - 0.9))
+    np.testing.assert_allclose(still @ inertia @ still, mass * 0.14, rtol=1e-12)
+    np.testing.assert_allclose(still @ force, mass * (0.3 - 0.4 - 0.9))
     # A rod about its end has m L²/3.
     spin = jnp.cross(jnp.array([1.0, 2.0, 0.0]) / np.sqrt(5), family.position).reshape(-1)
-    np.testing.assert_allclose(spin @ family.inertia() @ spin, mass * LENGTH**2 / 3, rtol=1e-12)
+    np.testing.assert_allclose(spin @ inertia @ spin, mass * LENGTH**2 / 3, rtol=1e-12)
 
 
 def test_a_column_that_buckles_within_a_step_keeps_a_definite_mass():
     family = cable()
     q = family.start().q * 0.7
-    for h, exact in ((1e-4, True), (0.3, False)):
-        matrix = family.mass_matrix(q, h)
-        assert np.linalg.eigvalsh(matrix)[0] > 0
+
+    @jax.jit
+    def found(h):
         viscous = family.mass_matrix(q, 1e-9) - family.inertia()
         plain = family.inertia() + h * viscous / 1e-9 + h * h * family.stiffness(q)
+        return family.mass_matrix(q, h), plain
+
+    for h, exact in ((1e-4, True), (0.3, False)):
+        matrix, plain = jax.device_get(found(h))
+        assert np.linalg.eigvalsh(matrix)[0] > 0
         assert np.allclose(matrix, plain, rtol=1e-4, atol=1e-5 * np.abs(plain).max()) == exact
 
 
@@ -89,12 +111,17 @@ def test_frames_turn_with_their_slopes(moved):
     """Twists against finite differences of the poses, without spin about the gradient."""
     family, q, v = moved
     step, frames = 1e-6, np.array([4, 1, 3])
-    twists = family.map(q, frames, 6).twists(v)
+    twists = jax.jit(lambda q: family.map(q, frames, 6).twists(v))(q)
     np.testing.assert_array_equal(twists[np.array([0, 2, 5])], 0.0)
-    (a, turned_a), (b, turned_b) = family.poses(q - step * v), family.poses(q + step * v)
+
+    @jax.jit
+    def placed(q):
+        place, turn = family.poses(q)
+        return place, quaternion.to_matrix(turn)[:, :, 0]
+
+    (a, axis_a), (b, axis_b) = placed(q - step * v), placed(q + step * v)
     np.testing.assert_allclose(twists[frames, :3], (b - a) / (2 * step), atol=1e-8)
-    axis_a, axis_b = (quaternion.to_matrix(at)[:, :, 0] for at in (turned_a, turned_b))
-    axis = quaternion.to_matrix(family.poses(q)[1])[:, :, 0]
+    _, axis = placed(q)
     spin = np.cross(axis, (axis_b - axis_a) / (2 * step))
     np.testing.assert_allclose(twists[frames, 3:], spin, atol=1e-7)
 
@@ -102,13 +129,16 @@ def test_frames_turn_with_their_slopes(moved):
 def test_rows_and_wrenches_on_frames_are_those_of_the_dense_jacobian(moved):
     family, q, v = moved
     frames, bodies = np.array([4, 1, 3]), 6
-    sparse = family.map(q, frames, bodies)
-    dense = Family.map(family, q, frames, bodies)
     rows, wrench = jax.random.normal(jax.random.key(1), (2, 4, 2, 3, 6))[0], jnp.ones((6, 6))
     touched = np.array([[0, 4], [1, 3], [3, 5], [4, 1]])
-    np.testing.assert_allclose(sparse.along(rows, touched), dense.along(rows, touched), atol=1e-12)
-    np.testing.assert_allclose(sparse.pull(wrench), dense.pull(wrench), atol=1e-12)
-    np.testing.assert_allclose(sparse.twists(v), dense.twists(v), atol=1e-12)
+
+    @jax.jit
+    def both(q):
+        maps = family.map(q, frames, bodies), Family.map(family, q, frames, bodies)
+        return [(m.along(rows, touched), m.pull(wrench), m.twists(v)) for m in maps]
+
+    for sparse, dense in zip(*both(q), strict=True):
+        np.testing.assert_allclose(sparse, dense, atol=1e-12)
 
 
 def test_an_inverted_element_is_told(moved):
@@ -130,7 +160,8 @@ def test_the_root_is_that_of_the_mass_matrix(count):
         return root.whiten(rows), jax.vmap(root.velocities)(root.whiten(rows))
 
     white, solved = jax.jit(band)(q)
-    assert len(family.root(q, h).inverse) == (1 if count == 2 else 5)
+    tiles = jax.eval_shape(lambda q: family.root(q, h).inverse, q).shape[0]
+    assert tiles == (1 if count == 2 else 5)
 
     def dense(q):
         return jnp.linalg.solve(family.mass_matrix(q, h), rows.T).T
