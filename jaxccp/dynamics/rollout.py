@@ -185,8 +185,11 @@ def _scan(
             report = merge(reports)
         return carry, Trajectory(carry.state, report)
 
-    start = stepper.init(model, state)
-    return scanned(record, start, grouped(inputs, records, every), records, long)
+    start, inputs = stepper.init(model, state), grouped(inputs, records, every)
+    if records == 1 and long is None:
+        carry, only = record(start, jax.tree.map(lambda leaf: leaf[0], inputs))
+        return carry, jax.tree.map(lambda leaf: leaf[None], only)
+    return scanned(record, start, inputs, records, long)
 
 
 def _with_bar(
