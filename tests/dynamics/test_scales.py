@@ -129,9 +129,7 @@ def test_units_make_no_difference(dtype: type, tolerance: float) -> None:
         given = {k: (v * unit[k]).astype(dtype) for k, v in numbers().items()}
         value, status = loss(given, size)
         slopes = [jax.grad(lambda x: loss(x, size)[0])(given)]
-        if (
-            dtype == np.float32
-        ):  # forward mode, of which the other is the transpose, in one is enough
+        if dtype == np.float32:  # In one is enough: reverse mode is the transpose of this.
             slopes.append(jax.jacfwd(lambda x: loss(x, size)[0])(given))
         return value, status, *slopes
 
