@@ -83,7 +83,7 @@ class Arrow:
         held = np.arange(few) < self.multipliers
         largest = jnp.max(jnp.abs(schur), where=held[:, None] & held, initial=0.0)
         little = float(jnp.finfo(like.dtype).eps) ** 0.75 * largest
-        inverse = jnp.linalg.inv(schur + jnp.diag(jnp.where(held, little, 0.0)))
+        inverse = jnp.linalg.inv(schur + little * np.diag(held))
         return ArrowFactors(band, across, rows, inverse, self)
 
     @property
