@@ -66,8 +66,7 @@ TAIL = """
   no single precision and no batches: copies run one after the other, or in one system.
 - **jaxccp's steps of second order** take their Jacobian, a band, anew in each step; exudyn's keep
   theirs as long as it will do.
-- **Single precision and batches** are slower for this cable than one copy in double precision; why
-  was not looked into.
+- **Batches** in double precision are slower, copy by copy, than one copy; why was not looked into.
 """
 
 

@@ -9,10 +9,12 @@ import pytest
 
 from jaxccp import Model, ModelBuilder, State, rollout
 from jaxccp.dynamics import HHT
+from jaxccp.dynamics.second_order.acting import acting
+from jaxccp.dynamics.second_order.placed import placed
+from jaxccp.dynamics.second_order.smooth_motion import smooth_motion
 from jaxccp.dynamics.second_order.unknowns import Unknowns
-from jaxccp.dynamics.steppers import alpha
 from jaxccp.model import Family
-from jaxccp.model.joints import Spherical
+from jaxccp.model.joints import Fixed
 from tests.flexible.families import only
 
 STEPS, H = 2, 2e-3
@@ -20,14 +22,14 @@ STEPS, H = 2, 2e-3
 
 @pytest.fixture(scope="module")
 def hung() -> tuple[Model, State]:
-    """A cable of 16 elements hung by joints, and a body at its end."""
+    """A cable of 16 elements held by joints, and a body at its end."""
     builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
     ends = np.zeros(3), np.array([1.0, 0.2, 0])
     nodes = np.linspace(ends[0], ends[1], 17)
     cable = builder.add_cable(nodes, 5e-3, 1e7, 1000.0, damping=0.01)
     bob = builder.add_body(0.05, 3 * [2e-5], position=ends[1])
-    builder.add_joint(Spherical(), 0, cable[0], anchor=ends[0])
-    builder.add_joint(Spherical(), cable[-1], bob, anchor=ends[1])
+    builder.add_joint(Fixed(), 0, cable[0], anchor=ends[0])
+    builder.add_joint(Fixed(), cable[-1], bob, anchor=ends[1])
     return builder.build()
 
 
@@ -37,14 +39,30 @@ def swung(model: Model, state: State, across: jax.Array | float) -> State:
     return rollout(model, state, HHT(H), STEPS)[0]
 
 
-def test_it_moves_as_with_the_dense_jacobian(hung, monkeypatch) -> None:
-    assert Unknowns.of(hung[0]).arrow is not None
-    banded = jax.jit(lambda across: swung(hung[0], hung[1], across))(1.0)
-    monkeypatch.setattr(alpha.Unknowns, "of", lambda _: Unknowns(None))
-    dense = jax.jit(lambda across: swung(hung[0], hung[1], across))(1.0)
-    assert np.abs(banded.velocity[0]).max() < 1e-9 and np.abs(banded.velocity).max() > 0.03
-    np.testing.assert_allclose(banded.position, dense.position, atol=1e-9)
-    np.testing.assert_allclose(banded.velocity, dense.velocity, atol=1e-7)
+def test_its_equations_are_those_of_the_whole_and_near_the_diagonal(hung) -> None:
+    """Joints that turn with the end of a cable hold its twist, which nothing moves, too."""
+    model, state = hung
+    sought = Unknowns.of(model)
+    arrow = sought.arrow
+    assert arrow is not None and sought.multipliers == 12
+    noise = jax.random.normal(jax.random.key(2), (arrow.border - 12 + arrow.chain,))
+
+    @jax.jit
+    def equations(way: jax.Array) -> tuple[jax.Array, jax.Array]:
+        def missed(x: jax.Array) -> jax.Array:
+            there = placed(model, state, way + 1e-6 * x[12:], way)
+            return sought.missed(x, acting(model, there, None, None))
+
+        end = smooth_motion(model, placed(model, state, way, way), None, None)
+        x = sought.start(end)
+        residual = sought.missed(x, acting(model, end.at.state, None, None))
+        return residual / jnp.max(jnp.abs(x)), jax.jacfwd(missed)(x)
+
+    residual, matrix = jax.device_get(equations(1e-3 * noise))
+    np.testing.assert_allclose(residual, 0, atol=1e-9)
+    corner, place = arrow.border, np.arange(arrow.chain)
+    assert not matrix[corner:, corner:][np.abs(place[:, None] - place) > arrow.reach].any()
+    assert not matrix[:corner, corner:][:, ~np.isin(place, arrow.met)].any()
 
 
 def test_its_derivative_is_that_of_differences() -> None:
