@@ -186,7 +186,7 @@ def _scan(
         return carry, Trajectory(carry.state, report)
 
     start, inputs = stepper.init(model, state), grouped(inputs, records, every)
-    if records == 1 and long is None:
+    if records == 1 and long is None:  # likewise
         carry, only = record(start, jax.tree.map(lambda leaf: leaf[0], inputs))
         return carry, jax.tree.map(lambda leaf: leaf[None], only)
     return scanned(record, start, inputs, records, long)

@@ -61,16 +61,20 @@ def dissipations(
 
 def elastic_forces(points: Points, x: Float[Array, "e k 3"]) -> Float[Array, "e k 3"]:
     """f = −∂U/∂x on the vector coordinates."""
-    slope = points.law.slopes(gradients(points, x))
-    return -jnp.einsum("epmk,ep,epmc->ekc", points.gradients, points.weights, slope)
+    return -_gathered(points, points.law.slopes(gradients(points, x)))
 
 
 def damping_forces(
     points: Points, x: Float[Array, "e k 3"], v: Float[Array, "e k 3"]
 ) -> Float[Array, "e k 3"]:
     """−∂R/∂v, R being Rayleigh's function."""
-    slope = points.law.at(gradients(points, x), "viscous_slope", gradients(points, v))
-    return -jnp.einsum("epmk,ep,epmc->ekc", points.gradients, points.weights, slope)
+    y, rate = gradients(points, x), gradients(points, v)
+    return -_gathered(points, points.law.at(y, "viscous_slope", rate))
+
+
+def _gathered(points: Points, slope: Float[Array, "e p m 3"]) -> Float[Array, "e k 3"]:
+    """∫ Gᵀ s."""
+    return jnp.einsum("epmk,ep,epmc->ekc", points.gradients, points.weights, slope)
 
 
 def quadratic(points: Points, density: Float[Array, "e p m 3 m 3"]) -> Float[Array, "e k 3 k 3"]:

@@ -12,7 +12,6 @@ from jaxccp.flexible.band_root import BandRoot
 from jaxccp.flexible.elements import Elements
 from jaxccp.flexible.frames import NodeMap, node_map, orientations, positions
 from jaxccp.flexible.layout import Layout
-from jaxccp.math import trees
 from jaxccp.model.family import Family, FamilyState
 
 
@@ -126,9 +125,7 @@ class NodalFamily(Family):
         return self.tangent_root(q, h)
 
     def tangent_root(self, q: Float[Array, " nv"], h: Array | float) -> BandRoot:
-        if not trees.is_traced(h) and h == 0:
-            return self.rooted(self._massive(self.elements.masses()))
-        return _tested_root(self, q, jnp.asarray(h, q.dtype))[0]
+        return self._tested(q, h)[0]
 
     def rooted(self, parts: Float[Array, "e k 3 k 3"]) -> BandRoot:
         """Factorise the sum of the elements' matrices."""
@@ -136,8 +133,12 @@ class NodalFamily(Family):
 
     def _definite(self, q: Float[Array, " nv"], h: Array | float) -> Float[Array, "e k 3 k 3"]:
         """The elements' parts of M̂, of which Cholesky's factors are numbers."""
-        failed = _tested_root(self, q, jnp.asarray(h, q.dtype))[1]
-        return self.implicit(q, h, failed)
+        return self.implicit(q, h, self._tested(q, h)[1])
+
+    def _tested(self, q: Float[Array, " nv"], h: Array | float) -> tuple[BandRoot, Bool[Array, ""]]:
+        if _timeless(h):
+            return self.rooted(self._massive(self.elements.masses())), jnp.asarray(False)
+        return _tested_root(self, q, jnp.asarray(h, q.dtype))
 
     def implicit(
         self, q: Float[Array, " nv"], h: Array | float, convex: Bool[Array, ""]
@@ -150,6 +151,8 @@ class NodalFamily(Family):
         self, q: Float[Array, " nv"], h: Array | float, which: str
     ) -> Float[Array, "e k 3 k 3"]:
         """The elements' parts of M̂ with the stiffness that is the law's method ``which``."""
+        if _timeless(h):
+            return self._massive(self.elements.masses())
         points = self.elements.points()
         y = of.gradients(points, self._of_elements(q))
         density = h * h * points.law.at(y, which) + h * points.law.at(y, "viscosity")
@@ -208,6 +211,11 @@ class NodalFamily(Family):
         (number, width), place = self.layout.tiles, self.layout.tile_entries
         whole = jnp.zeros((number + 1, width, 2 * width), parts.dtype)
         return whole.at[place].add(parts.reshape(place[0].shape))[:number]
+
+
+def _timeless(h: Array | float) -> bool:
+    """Whether a step is known to have no length before it is traced: M̂ is then M."""
+    return isinstance(h, int | float) and h == 0
 
 
 @jax.custom_jvp

@@ -64,7 +64,8 @@ def root(
     at the tolerance is far below it. The derivative is that of the root, in forward and reverse
     mode: one linear solve with the Jacobian there (``lax.custom_root``), whatever the iterations
     were. ``factorised`` makes factors of the Jacobian from its product with a vector, and from a
-    vector.
+    vector. Where there are multipliers, before ``first``, they are right but for a little, and the
+    linear solve is refined once.
     """
 
     def found(f: Callable, x: Array) -> tuple[Array, Array, Array]:
@@ -103,7 +104,7 @@ def root(
         def refined(solve: Callable) -> Callable:
             def twice(product: Callable, b: Array) -> Array:
                 x = solve(b)
-                return x + solve(b - product(x))
+                return x + solve(b - product(x)) if first else x
 
             return twice
 

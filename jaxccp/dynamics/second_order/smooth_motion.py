@@ -2,40 +2,31 @@
 limits and dry friction."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.dynamics.second_order.acting import Acting, acting, compliant_on_families
-from jaxccp.dynamics.second_order.mobility import Configuration
-from jaxccp.dynamics.smooth import SmoothForces, smooth_contacts, smooth_forces
+from jaxccp.dynamics.smooth import smooth_contacts, smooth_forces
 from jaxccp.math import trees
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 
 @dataclass(frozen=True)
-class SmoothMotion:
-    """How a model moves at a state."""
+class SmoothMotion(Acting):
+    """How a model moves at a state, and what acts on it; ``at`` has the root of M, too."""
 
-    at: Configuration
-    velocity: Float[Array, " nv"]
-    """v [m/s, rad/s]"""
     acceleration: Float[Array, " nv"]
     """v̇ [m/s², rad/s²]"""
     body: Float[Array, "nb 6"]
     """Accelerations of the centres of mass, and angular; world [m/s², rad/s²]."""
-    gyroscopic: Float[Array, "nb 6"]
-    """ω × I ω [N m], below zero forces."""
     coordinate: Float[Array, " k"]
     """Accelerations of all axes, then of all tendons [m/s², rad/s²]."""
     closing: Float[Array, " m"]
     """Forces along the rows that close loops and hold tendons [N, N m]."""
-    touched: SmoothForces | None
-    """What smooth contacts do, if there may be any."""
-    applied: Float[Array, "nb 6"] | None
-    """Applied forces, those of smooth contacts among them; world [N, N m]."""
 
 
 def smooth_motion(
@@ -68,16 +59,13 @@ def moved(here: Acting) -> SmoothMotion:
     """How a model moves where these forces act."""
     mobility = here.at.mobility()
     acceleration, closing = mobility.accelerations(here.push, here.drift)
+    acts: dict[str, Any] = vars(here) | {"at": replace(here.at, jacobians=mobility.velocities)}
     return SmoothMotion(
-        at=replace(here.at, jacobians=mobility.velocities),
-        velocity=here.velocity,
+        **acts,
         acceleration=acceleration,
         body=here.at.jacobians.twists(acceleration) + here.turning,
-        gyroscopic=here.gyroscopic,
         coordinate=here.at.coordinates @ acceleration + here.bending,
         closing=closing,
-        touched=here.touched,
-        applied=here.applied,
     )
 
 

@@ -13,6 +13,7 @@ from jaxccp.dynamics.second_order.acting import Acting
 from jaxccp.dynamics.second_order.arrow import Arrow, Product
 from jaxccp.dynamics.second_order.smooth_motion import SmoothMotion, moved
 from jaxccp.model.model import Model
+from jaxccp.model.state import State
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Unknowns:
     """How many λ there are [N, N m]."""
 
     @staticmethod
-    def of(model: Model) -> "Unknowns":
+    def of(model: Model, state: State) -> "Unknowns":
         """Choose them by what meets what in the model."""
         reaches = [family.reach for family in model.families if family.reach is not None]
         if not reaches or len(reaches) < len(model.families):
@@ -40,10 +41,10 @@ class Unknowns:
             # Frames that may be far apart in v meet in one equation.
             return Unknowns(None)
         met, first = [], 0
-        for index, family in enumerate(model.families):
+        for index, (family, here) in enumerate(zip(model.families, state.families, strict=True)):
             frames = np.flatnonzero(topology.family == index)
             met.append(first + family.moving(np.flatnonzero(np.isin(frames, pairs))))
-            first += len(family.start().v)
+            first += len(here.v)
         held, trees = len(topology.linkage.closing), topology.dofs.count
         met = tuple(map(int, np.concatenate(met)))
         arrow = Arrow(held + trees, first, max(reaches), met, held)

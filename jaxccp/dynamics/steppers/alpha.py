@@ -153,7 +153,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         start = smooth_motion(model, state, control, force, memory)
         memory = stretched(model, state, memory, 0.5 * h)
         before = start.acceleration + carry.lag
-        sought = Unknowns.of(model)
+        sought = Unknowns.of(model, state)
         then = later(model.actuators, model.activations, state, control, h, exact=True)
 
         def ends(x: Array, known: Impulses | None) -> _End:
