@@ -5,6 +5,7 @@ of them are true constraints wherever they sit; only where they sit is a choice.
 """
 
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.collision.manifold import Geometry, Manifold, between, direction, keep, to_world
@@ -35,8 +36,9 @@ def capsule_capsule(a: Geometry, b: Geometry) -> Manifold:
     on_a, on_b = jnp.dot(a.axis, r), jnp.dot(b.axis, r)
 
     radius = a.radius + b.radius
-    floor = (16 * jnp.finfo(r.dtype).eps) ** 2
-    sine = jnp.sqrt(jnp.maximum(jnp.sum(cross * cross), floor))
+    # From where on the points are ends in any case: no smaller sine, whose powers overflow.
+    least = 1 / (1 / _CROSSED + 2 * lax.stop_gradient(half_a / (_SPREAD * radius)))
+    sine = jnp.sqrt(jnp.maximum(jnp.sum(cross * cross), least * least))
     spread = _SPREAD * radius * jnp.maximum(1 / sine - 1 / _CROSSED, 0.0)
     reach = half_b * jnp.abs(cosine)
     low = jnp.minimum(jnp.maximum(on_a - reach, -half_a), s)

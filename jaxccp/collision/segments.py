@@ -3,6 +3,10 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+_PARALLEL = 1024
+"""Sine below which segments are parallel, in machine epsilons. A rebound's third derivatives, in
+float32 too, contain its eighth power."""
+
 
 def closest_on_segments(
     between_centres: Float[Array, "3"],
@@ -21,7 +25,7 @@ def closest_on_segments(
     cosine = jnp.dot(axis_a, axis_b)
     cross = jnp.cross(axis_a, axis_b)
     square = jnp.sum(cross * cross)
-    crossed = square > (16 * jnp.finfo(r.dtype).eps) ** 2
+    crossed = square > (_PARALLEL * jnp.finfo(r.dtype).eps) ** 2
     # (r × u_b)·(u_a × u_b) is r·u_a - (u_a·u_b) r·u_b without its cancellation near parallel.
     line = jnp.dot(jnp.cross(r, axis_b), cross) / jnp.where(crossed, square, 1.0)
     s = jnp.clip(jnp.where(crossed, line, 0.0), -half_a, half_a)

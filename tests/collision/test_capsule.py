@@ -1,12 +1,15 @@
 """Which points capsules touch in."""
 
+from dataclasses import replace
+
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from jaxccp.collision import NO_CONTACT
 from jaxccp.collision.capsule_contact import capsule_box, capsule_capsule
-from tests.collision.shape_pairs import geometry, turn
+from tests.collision.shape_pairs import cast, geometry, turn
 
 LENGTH = (0, 0, 0.3)
 CUBE = (0.1, 0.1, 0.1)
@@ -33,6 +36,21 @@ def test_parallel_capsules_touch_at_both_ends_of_the_overlap(noise):
     np.testing.assert_allclose(distance, GAP, atol=noise + 1e-12)
     np.testing.assert_allclose(position[:, 0], [-0.2, 0.3], atol=10 * noise + 1e-12)
     np.testing.assert_allclose(normal, [[0, 0, 1]] * 2, atol=20 * noise + 1e-12)
+
+
+@pytest.mark.parametrize("angle", [1e-6, 3e-6, 1e-5, 1e-4, 1e-3])
+def test_third_derivatives_of_nearly_parallel_capsules_are_finite_in_float32(angle):
+    """A rebound takes two derivatives of where they touch, and its gradient one more."""
+
+    a, b = (cast(geometry(x, LENGTH, 0.05), jnp.float32) for x in ((0, 0, 0), (0.3, 0.0, 0.9)))
+
+    def numbers(turned):
+        axis = jnp.stack([jnp.sin(turned), 0.3 * jnp.sin(turned), jnp.cos(turned)])
+        manifold = capsule_capsule(a, replace(b, rotation=b.rotation.at[:, 2].set(axis)))
+        return jnp.concatenate([manifold.position.ravel(), manifold.normal.ravel()])
+
+    third = jax.jit(jax.jacrev(jax.jacfwd(jax.jacfwd(numbers))))
+    assert np.isfinite(third(jnp.float32(angle))).all()
 
 
 def test_crossed_capsules_touch_once():
