@@ -31,16 +31,18 @@ def project(
     stop: Stop | None = None,
     gradient: PlainGradient = "always",
     reduces: bool = False,
+    h: Float[Array, ""] | float = 1e-3,
 ) -> tuple[State, Statistics]:
     """The state with its bodies moved the least, by mass, so that joints and held tendons are
     closed, limits kept and rigid contacts not in penetration; velocities stay what they are.
-    ``reduces``: as the coordinates of joints in trees allow.
+    ``reduces``: as the coordinates of joints in trees allow. ``h``: what is elastic is as hard to
+    deform as in a step of this length [s], M + h² K.
 
     One of the ``iterations`` is the step of length 1 s that bodies at rest would take if no force
     acted, all errors being undone at once: its velocities are the displacements, its tolerance is
     in m, and the next one undoes what they miss to first order (Gauss–Newton).
     """
-    bare, linked = _bare(model), model.topology.linkage.linked
+    bare, linked = _bare(model, h), model.topology.linkage.linked
 
     def once(at: State, _: None) -> tuple[State, Statistics]:
         contacts = _smooth(detect(model, at))
@@ -93,7 +95,7 @@ def _shifted(model: Model, state: State, moved: Float[Array, "nb 6"]) -> State:
     )
 
 
-def _bare(model: Model) -> Model:
+def _bare(model: Model, h: Float[Array, ""] | float) -> Model:
     """Return the model without forces: what is left are joints, held tendons, limits and
     contacts."""
     axes, actuators = model.axes, model.actuators
@@ -106,22 +108,23 @@ def _bare(model: Model) -> Model:
         tendons=replace(model.tendons, laws=Functions()),
         actuators=replace(actuators, gain=idle, offset=idle, stiffness=idle, damping=idle),
         contact=replace(model.contact, recovery_speed=jnp.full_like(model.contact.margin, jnp.inf)),
-        families=tuple(_Idle(family) for family in model.families),
+        families=tuple(_Idle(family, jnp.asarray(h, nothing.dtype)) for family in model.families),
     )
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class _Idle(Family):
-    """A family on which no force acts, and which is at rest."""
+    """A family on which no force acts, and which is at rest, as stiff as in a step of ``h``."""
 
     family: Family
+    h: Float[Array, ""]
 
     def map(self, q: Array, frames: np.ndarray, bodies: int) -> FrameMap:
         return self.family.map(q, frames, bodies)
 
     def root(self, q: Array, h: Array | float) -> MassRoot:
-        return self.family.root(q, h)
+        return self.family.root(q, self.h)
 
     def momentum(self, q: Array, v: Array, gravity: Array, h: Array | float) -> Array:
         return jnp.zeros_like(v)

@@ -79,44 +79,44 @@ class NodalFamily(Family):
 
     def elastic_energy(self, q: Float[Array, " nv"]) -> Float[Array, ""]:
         """U [J]."""
-        return jnp.sum(of.energies(self.elements.points(), self._of_elements(q)))
+        return jnp.sum(of.energies(self._points, self._of_elements(q)))
 
     def dissipated_power(self, q: Float[Array, " nv"], v: Float[Array, " nv"]) -> Float[Array, ""]:
         """What the damping takes per second [W]."""
         rate = self.rates(v)[self.layout.rows]
-        return jnp.sum(of.dissipations(self.elements.points(), self._of_elements(q), rate))
+        return jnp.sum(of.dissipations(self._points, self._of_elements(q), rate))
 
     def inverted(self, q: Float[Array, " nv"]) -> Bool[Array, " e"]:
         """Whether each element has a point at which its volume is not positive; also true where
         that is not a number."""
-        return ~(of.smallest_ratios(self.elements.points(), self._of_elements(q)) > 0)
+        return ~(of.smallest_ratios(self._points, self._of_elements(q)) > 0)
 
     def force(self, q: Float[Array, " nv"], gravity: Float[Array, "3"]) -> Float[Array, " nv"]:
         """Elastic forces, gravity and loads on q; not those of damping."""
-        elastic = of.elastic_forces(self.elements.points(), self._of_elements(q))
+        elastic = of.elastic_forces(self._points, self._of_elements(q))
         return self._gathered(elastic) + self._weight(gravity, q.dtype)
 
     def forces(
         self, q: Float[Array, " nv"], v: Float[Array, " nv"], gravity: Float[Array, "3"]
     ) -> Float[Array, " nv"]:
         rate = self.rates(v)[self.layout.rows]
-        damping = of.damping_forces(self.elements.points(), self._of_elements(q), rate)
+        damping = of.damping_forces(self._points, self._of_elements(q), rate)
         return self.force(q, gravity) + self._gathered(damping)
 
     def stiffness(self, q: Float[Array, " nv"]) -> Float[Array, "nv nv"]:
         """K = −∂f/∂q, which may be indefinite away from where nothing is strained."""
-        points = self.elements.points()
+        points = self._points
         y = of.gradients(points, self._of_elements(q))
         return self._assembled(of.quadratic(points, points.law.at(y, "stiffness")))
 
     def inertia(self) -> Float[Array, "nv nv"]:
         """M."""
-        return self._assembled(self._massive(self.elements.masses()))
+        return self._assembled(self._massive(self._masses))
 
     def apply_mass(self, v: Float[Array, " nv"]) -> Float[Array, " nv"]:
         """M v."""
         own = self.rates(v)[self.layout.rows]
-        return self._gathered(jnp.einsum("ekl,elc->ekc", self.elements.masses(), own))
+        return self._gathered(jnp.einsum("ekl,elc->ekc", self._masses, own))
 
     def mass_matrix(self, q: Float[Array, " nv"], h: Array | float) -> Float[Array, "nv nv"]:
         return self._assembled(self._definite(q, h))
@@ -126,6 +126,18 @@ class NodalFamily(Family):
 
     def tangent_root(self, q: Float[Array, " nv"], h: Array | float) -> BandRoot:
         return self._tested(q, h)[0]
+
+    @property
+    def _points(self) -> of.Points:
+        return jax.tree.map(self._cast, self.elements.points())
+
+    @property
+    def _masses(self) -> Float[Array, "e k k"]:
+        return self._cast(self.elements.masses())
+
+    def _cast(self, numbers: Array) -> Array:
+        """Rules of integration are in float64 where that is enabled, whatever the family is in."""
+        return numbers.astype(self.position.dtype)
 
     def rooted(self, parts: Float[Array, "e k 3 k 3"]) -> BandRoot:
         """Factorise the sum of the elements' matrices."""
@@ -137,7 +149,7 @@ class NodalFamily(Family):
 
     def _tested(self, q: Float[Array, " nv"], h: Array | float) -> tuple[BandRoot, Bool[Array, ""]]:
         if _timeless(h):
-            return self.rooted(self._massive(self.elements.masses())), jnp.asarray(False)
+            return self.rooted(self._massive(self._masses)), jnp.asarray(False)
         return _tested_root(self, q, jnp.asarray(h, q.dtype))
 
     def implicit(
@@ -152,11 +164,11 @@ class NodalFamily(Family):
     ) -> Float[Array, "e k 3 k 3"]:
         """The elements' parts of M̂ with the stiffness that is the law's method ``which``."""
         if _timeless(h):
-            return self._massive(self.elements.masses())
-        points = self.elements.points()
+            return self._massive(self._masses)
+        points = self._points
         y = of.gradients(points, self._of_elements(q))
         density = h * h * points.law.at(y, which) + h * points.law.at(y, "viscosity")
-        return self._massive(self.elements.masses()) + of.quadratic(points, density)
+        return self._massive(self._masses) + of.quadratic(points, density)
 
     def momentum(
         self,
@@ -177,14 +189,14 @@ class NodalFamily(Family):
     ) -> tuple[Float[Array, ""], Float[Array, ""]]:
         x = self.coordinates(q)
         still = jnp.where(self.layout.positions[:, None], gravity, 0.0)[self.layout.rows]
-        high = -jnp.einsum("ekc,ekl,elc->", x[self.layout.rows], self.elements.masses(), still)
+        high = -jnp.einsum("ekc,ekl,elc->", x[self.layout.rows], self._masses, still)
         kinetic = 0.5 * v @ self.apply_mass(v)
         return kinetic, self.elastic_energy(q) + high - jnp.sum(self.load * x)
 
     def _weight(self, gravity: Float[Array, "3"], dtype) -> Float[Array, " nv"]:
         """M g and loads: gravity accelerates positions alone, as a motion without turning does."""
         down = jnp.where(self.layout.positions[:, None], gravity, 0.0).astype(dtype)
-        weight = jnp.einsum("ekl,elc->ekc", self.elements.masses(), down[self.layout.rows])
+        weight = jnp.einsum("ekl,elc->ekc", self._masses, down[self.layout.rows])
         return self._gathered(weight) + self.load.reshape(-1)[self.layout.free]
 
     def _of_elements(self, q: Float[Array, " nv"]) -> Float[Array, "e k 3"]:

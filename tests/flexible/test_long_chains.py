@@ -7,14 +7,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp import Model, ModelBuilder, State, rollout
+from jaxccp import Model, ModelBuilder, State, Trajectory, rollout
 from jaxccp.dynamics import HHT
 from jaxccp.dynamics.second_order.acting import acting
 from jaxccp.dynamics.second_order.placed import placed
 from jaxccp.dynamics.second_order.smooth_motion import smooth_motion
 from jaxccp.dynamics.second_order.unknowns import Unknowns
 from jaxccp.model import Family
-from jaxccp.model.joints import Fixed
+from jaxccp.model.joints import Fixed, Spherical
 from tests.flexible.families import only
 
 STEPS, H = 2, 2e-3
@@ -90,3 +90,24 @@ def test_its_forces_are_those_of_a_short_step(hung) -> None:
     q = q + 0.01 * jnp.roll(v, 1)
     found, expected = family.forces(q, v, gravity), Family.forces(family, q, v, gravity)
     np.testing.assert_allclose(found, expected, atol=1e-9 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("young", [1e6, 1e8, 1e10])
+def test_in_float32_stiff_cables_end_at_what_it_resolves(young: float) -> None:
+    """Newton's method ends at the rounding of coordinates, and moves as in float64."""
+
+    def hanging(dtype: type) -> Trajectory:
+        builder = ModelBuilder(gravity=(0.0, 0.0, -9.81))
+        cable = builder.add_cable(np.linspace([0, 0, 0], [1, 0, 0], 11), 5e-3, young, 1100.0)
+        builder.add_joint(Spherical(), 0, cable[0], anchor=(0, 0, 0))
+        start = jax.tree.map(
+            lambda x: x.astype(dtype) if x.dtype == jnp.float64 else x, builder.build()
+        )
+        model, state = start
+        return rollout(model, state, HHT(1e-3), 50)[1]
+
+    exact, rounded = hanging(np.float64), hanging(np.float32)
+    newton = rounded.report.newton
+    assert newton is not None and not np.any(newton.status) and newton.iterations.max() < 15
+    assert rounded.state.families[0].q.dtype == jnp.float32
+    np.testing.assert_allclose(rounded.state.families[0].q, exact.state.families[0].q, atol=2e-5)

@@ -19,14 +19,15 @@ def closed(
     model: Model,
     state: State,
     velocity: Float[Array, " nv"],
+    h: Float[Array, ""] | float,
     solver: Solver | str,
     stop: Stop,
     gradient: Gradient,
 ) -> tuple[State, Float[Array, " nv"], Statistics]:
     """The state with its poses moved the least, by mass, so that loops and held tendons are closed,
     limits kept and rigid contacts not in penetration; and velocities nearest to ``velocity`` that
-    the loops allow. (Eich, SIAM J. Numer. Anal. 30, 1993.)"""
-    after, statistics = project(model, state, 1, solver, stop, plain(gradient), True)
+    the loops allow, after a step of ``h`` [s]. (Eich, SIAM J. Numer. Anal. 30, 1993.)"""
+    after, statistics = project(model, state, 1, solver, stop, plain(gradient), True, h)
     after = placed(model, after, jnp.zeros_like(velocity), velocity)
     linkage = model.topology.linkage
     if not len(linkage.closing):

@@ -46,6 +46,8 @@ class _Iterate:
     """What the next iteration takes from x."""
     worst: Float[Array, ""]
     shrinks: Bool[Array, ""]
+    rounded: Bool[Array, ""]
+    """Whether what is left is rounding: a Jacobian taken anew did not shrink it."""
     count: Int[Array, ""]
 
 
@@ -53,6 +55,7 @@ def root(
     residual: Callable[[Float[Array, " n"]], Float[Array, " n"]],
     guess: Float[Array, " n"],
     tolerance: Float[Array, ""] | float,
+    rounding: Float[Array, ""],
     factorised: Callable[[Callable, Float[Array, " n"]], Factors],
     first: int = 0,
 ) -> tuple[Float[Array, " n"], Newton]:
@@ -61,17 +64,19 @@ def root(
 
     The exact Jacobian is taken where a step begins, and once more where iterations with it shrink
     the change by less than :data:`SHRINKS`. At least one iteration is taken, so that what stops
-    at the tolerance is far below it. The derivative is that of the root, in forward and reverse
-    mode: one linear solve with the Jacobian there (``lax.custom_root``), whatever the iterations
-    were. ``factorised`` makes factors of the Jacobian from its product with a vector, and from a
-    vector. Where there are multipliers, before ``first``, they are right but for a little, and the
-    linear solve is refined once.
+    at the tolerance is far below it. Stiff equations may not resolve as much: a change up to
+    ``rounding`` [m/s²] that not even a new Jacobian shrinks counts as solved.
+
+    The derivative is that of the root, in forward and reverse mode: one linear solve with the
+    Jacobian there (``lax.custom_root``), whatever the iterations were. ``factorised`` makes factors
+    of the Jacobian from its product with a vector, and from a vector. Where there are multipliers,
+    before ``first``, they are right but for a little, and the linear solve is refined once.
     """
 
-    def found(f: Callable, x: Array) -> tuple[Array, Array, Array]:
+    def found(f: Callable, x: Array) -> tuple[Array, Array, Array, Array]:
         def unsolved(now: _Iterate) -> Array:
-            more = (now.worst > tolerance) & (now.count < MOST) & jnp.isfinite(now.worst)
-            return more | (now.count == 0)
+            more = (now.worst > tolerance) & ~now.rounded & (now.count < MOST)
+            return (more & jnp.isfinite(now.worst)) | (now.count == 0)
 
         def with_jacobian(now: _Iterate) -> _Iterate:
             miss, push = jax.linearize(f, now.x)
@@ -87,16 +92,21 @@ def root(
             def once(now: _Iterate) -> _Iterate:
                 x = now.x - now.change
                 change, worst = to_change(f(x))
-                return _Iterate(x, change, worst, worst < SHRINKS * now.worst, now.count + 1)
+                shrinks = worst < SHRINKS * now.worst
+                return replace(
+                    now, x=x, change=change, worst=worst, shrinks=shrinks, count=now.count + 1
+                )
 
-            start = _Iterate(now.x, *to_change(miss), jnp.asarray(True), now.count)
-            return lax.while_loop(goes_on, once, start)
+            change, worst = to_change(miss)
+            start = replace(now, change=change, worst=worst, shrinks=jnp.asarray(True))
+            end = lax.while_loop(goes_on, once, start)
+            vain = ~end.shrinks & (end.count == start.count + 1)
+            return replace(end, rounded=vain & (end.worst <= rounding))
 
-        start = _Iterate(
-            x, x, jnp.full((), jnp.inf, x.dtype), jnp.asarray(True), jnp.zeros((), jnp.int32)
-        )
+        far, false = jnp.full((), jnp.inf, x.dtype), jnp.asarray(False)
+        start = _Iterate(x, x, far, false, false, jnp.zeros((), jnp.int32))
         end = lax.while_loop(unsolved, with_jacobian, start)
-        return end.x, end.worst, end.count
+        return end.x, end.worst, end.rounded, end.count
 
     def tangent(linear: Callable, y: Array) -> Array:
         factors = factorised(linear, y)
@@ -117,10 +127,10 @@ def root(
     # Traced once, for the residual and its derivative alike.
     fixed = jax.jit(fixed)
     still = [lax.stop_gradient(value) for value in closed_over]
-    x, worst, count = found(lambda x: fixed(x, *still), lax.stop_gradient(guess))
+    x, worst, rounded, count = found(lambda x: fixed(x, *still), lax.stop_gradient(guess))
     x = checkpoint_name(x, IMPULSES)
     x = lax.custom_root(residual, x, lambda _, x: x, tangent)
-    solved = worst <= tolerance
+    solved = (worst <= tolerance) | rounded
     status = jnp.where(solved, Status.CONVERGED, Status.MAX_ITERATIONS)
     status = jnp.where(jnp.isfinite(worst), status, Status.NON_FINITE).astype(jnp.int32)
     derivative = jnp.where(solved, DerivativeStatus.VALID, DerivativeStatus.INVALID)

@@ -45,6 +45,9 @@ from jaxccp.model.activation import later
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
+ROUNDED = 2 / 3
+"""Power of the machine epsilon, times the coordinates, up to which a change may be rounding: nodes'
+positions have the rounding errors of metres, strains are their differences in short elements."""
 SWEEPS = 2
 """Times that smooth motion and impulses are found in turn. The first has smooth forces without what
 impulses change; the second leaves of that a part of order h³."""
@@ -175,15 +178,16 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
                 return sought.missed(x, acting(model, there, control, force, memory, 0.5 * h))
 
             tolerance = self.stop.absolute(state.position.dtype) / h
-            return root(missed, guess, tolerance, sought.factorised, sought.multipliers)
+            rounding = _rounding(state) / (soft * soft)
+            return root(missed, guess, tolerance, rounding, sought.factorised, sought.multipliers)
 
+        soft = h * (c.beta * (1.0 - c.alpha_f) / (1.0 - c.alpha_m)) ** 0.5
         if not touches(model):
             x, newton = balanced(sought.start(start), None)
             return self._left(
                 model, carry, memory, then, ends(x, None), newton, None, control, force
             )
 
-        soft = h * (c.beta * (1.0 - c.alpha_f) / (1.0 - c.alpha_m)) ** 0.5
         touching = Touching.of(model, start, before, h, soft, self.gradient)
         rows = bounded_rows(model.topology.linkage)
         guesses = recall(carry.warm_start, touching.contacts)
@@ -243,7 +247,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         projected = None
         if touched is not None or len(model.topology.linkage.closing):
             after, velocity, projected = closed(
-                model, after, velocity, self.algorithm(model), self.stop, self.gradient
+                model, after, velocity, h, self.algorithm(model), self.stop, self.gradient
             )
         last = smooth_motion(model, after, control, force, memory, 0.5 * h)
         report, scalars = reported(self, model, last, newton, touched, projected, control)
@@ -253,3 +257,10 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
             warm_start = remember(touched.guesses, impulses, h * scalars, count)
         carry = AlphaCarry(with_rotors(last), warm_start, end.lag, remembered(last))
         return trusted(self, carry, report)
+
+
+def _rounding(state: State) -> Float[Array, ""]:
+    """By how much rounding errors may change coordinates [m, slopes as they are]."""
+    coordinates = [state.position, *(here.q for here in state.families)]
+    largest = jnp.stack([jnp.max(jnp.abs(x), initial=0.0) for x in coordinates]).max()
+    return float(jnp.finfo(largest.dtype).eps) ** ROUNDED * lax.stop_gradient(largest)

@@ -68,7 +68,7 @@ class EulerImplicitProjected(Settings, Stepper[ImpulseCarry]):
         report = reported(self, step, solution, outcome, after)
         reduces, many = self.reduces(model), self.projections
         after, found = project(
-            model, after, many, self.solver, self.stop, plain(self.gradient), reduces
+            model, after, many, self.solver, self.stop, plain(self.gradient), reduces, self.h
         )
         left = remembered(step, outcome, after)
         return trusted(self, left, with_solve(report, found))

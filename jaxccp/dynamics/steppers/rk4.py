@@ -96,7 +96,7 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
         projected = None
         if len(model.topology.linkage.closing):
             after, velocity, projected = closed(
-                model, after, velocity, self.algorithm(model), self.stop, self.gradient
+                model, after, velocity, h, self.algorithm(model), self.stop, self.gradient
             )
         last = smooth_motion(model, after, control, force, early(1.0), 0.5 * h)
         finite = jnp.all(jnp.isfinite(velocity))
