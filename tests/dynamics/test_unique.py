@@ -93,6 +93,34 @@ def test_neither_copies_nor_far_bodies_nor_the_warm_start_matter(expected: np.nd
     np.testing.assert_allclose(both[0], expected, atol=1e-9)
 
 
+def test_the_order_of_bodies_does_not_matter() -> None:
+    """Four tilted boxes fall onto each other: where each of them is after the impacts."""
+    random, count = np.random.default_rng(3), 4
+    turned = np.append(np.ones((count, 1)), 0.01 * random.normal(size=(count, 3)), axis=1)
+    side, sunk = 0.02 * random.normal(size=(count, 2)), 1.0 + random.random((count, 1))
+    height = 0.101 + 0.2015 * np.arange(count)
+
+    def after(order: list[int]) -> np.ndarray:
+        builder = ModelBuilder()
+        builder.add_shape(0, Plane(), material=Material(friction=1.0))
+        for i in order:
+            builder.add_solid(
+                Box((0.1, 0.1, 0.1)),
+                1.0 + 0.1 * i,
+                Material(friction=0.4, restitution=0.3),
+                position=(*side[i], height[i]),
+                quaternion=turned[i] / np.linalg.norm(turned[i]),
+                velocity=(0, 0, -sunk[i, 0]),
+            )
+        model, state = builder.build(max_contacts=32)
+        final, path = rollout(model, state, STRICT, 10)
+        assert path.report.contacts.max() > 12 and not np.any(path.report.solver.status)
+        twists = np.concatenate([final.velocity, final.angular_velocity], axis=1)
+        return twists[1:][np.argsort(order)]
+
+    np.testing.assert_allclose(after([2, 0, 3, 1]), after([0, 1, 2, 3]), atol=1e-9)
+
+
 def test_derivatives_of_shared_loads() -> None:
     """In velocities and friction, through steps that turn the box, against central differences."""
     model, state = sliding_box()
