@@ -73,7 +73,7 @@ def root(
     before ``first``, they are right but for a little, and the linear solve is refined once.
     """
 
-    def found(f: Callable, x: Array) -> tuple[Array, Array, Array, Array]:
+    def found(f: Callable, x: Array) -> _Iterate:
         def unsolved(now: _Iterate) -> Array:
             more = (now.worst > tolerance) & ~now.rounded & (now.count < MOST)
             return (more & jnp.isfinite(now.worst)) | (now.count == 0)
@@ -105,8 +105,7 @@ def root(
 
         far, false = jnp.full((), jnp.inf, x.dtype), jnp.asarray(False)
         start = _Iterate(x, x, far, false, false, jnp.zeros((), jnp.int32))
-        end = lax.while_loop(unsolved, with_jacobian, start)
-        return end.x, end.worst, end.rounded, end.count
+        return lax.while_loop(unsolved, with_jacobian, start)
 
     def tangent(linear: Callable, y: Array) -> Array:
         factors = factorised(linear, y)
@@ -127,11 +126,11 @@ def root(
     # Traced once, for the residual and its derivative alike.
     fixed = jax.jit(fixed)
     still = [lax.stop_gradient(value) for value in closed_over]
-    x, worst, rounded, count = found(lambda x: fixed(x, *still), lax.stop_gradient(guess))
-    x = checkpoint_name(x, IMPULSES)
+    end = found(lambda x: fixed(x, *still), lax.stop_gradient(guess))
+    x = checkpoint_name(end.x, IMPULSES)
     x = lax.custom_root(residual, x, lambda _, x: x, tangent)
-    solved = (worst <= tolerance) | rounded
+    solved = (end.worst <= tolerance) | end.rounded
     status = jnp.where(solved, Status.CONVERGED, Status.MAX_ITERATIONS)
-    status = jnp.where(jnp.isfinite(worst), status, Status.NON_FINITE).astype(jnp.int32)
+    status = jnp.where(jnp.isfinite(end.worst), status, Status.NON_FINITE).astype(jnp.int32)
     derivative = jnp.where(solved, DerivativeStatus.VALID, DerivativeStatus.INVALID)
-    return x, Newton(count, worst, status, derivative.astype(jnp.int32))
+    return x, Newton(end.count, end.worst, status, derivative.astype(jnp.int32))
