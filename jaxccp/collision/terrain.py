@@ -19,6 +19,7 @@ from jaxccp.collision.core import FACETED, Core, extent, stacked
 from jaxccp.collision.manifold import NO_CONTACT, Geometry, Manifold, direction, keep, to_world
 from jaxccp.collision.separation import Separation, separate
 from jaxccp.math import trees
+from jaxccp.math.linear3 import cross
 from jaxccp.model.model import HeightGrid
 
 _STEEPNESS = 20.0
@@ -99,9 +100,11 @@ def _triangle(
 ) -> Manifold:
     """Contacts of one triangle.
 
-    The point of least gap counts where it is one of the whole surface, not only of this triangle:
-    where no neighbouring point rises above its tangent plane. Else the shape's lowest point
-    along the triangle's normal does, if it is over the triangle, however deep.
+    The shape's lowest point along the triangle's normal counts where it is over the triangle,
+    however deep: no other is closer, and the normal is the triangle's, where that of two near
+    points has lost the digits they share. Else the point of least gap counts where it is one of the
+    whole surface, not only of this triangle: where no neighbouring point rises above its tangent
+    plane.
     """
     corners, normal, real = facing(patch, exists, which)
     down = jax.lax.stop_gradient(4 * extent(core) + jnp.max(jnp.abs(corners - corners[0])))
@@ -123,7 +126,7 @@ def _triangle(
     over = jnp.all(barycentric(corners, beneath) > -INSIDE)
     whole = of_the_whole(patch, exists, corners, found, which)
     ground = Separation(normal, jnp.stack([beneath, lowest]))
-    point = trees.where(whole, found, ground)
+    point = trees.where(whole & ~over, found, ground)
     manifold = meet(both, point)
     least = np.arange(len(manifold.distance)) == len(manifold.distance) - 1
     live = (manifold.distance < NO_CONTACT) & real & (~least | whole | over)
@@ -141,7 +144,7 @@ def facing(
     flat = jnp.asarray(np.insert(_CORNERS[..., ::-1], 2, 0, axis=2), patch.dtype)[which]
     corners = jnp.where(real, patch[corner_index], flat)
     normal = direction(
-        jnp.cross(corners[1] - corners[0], corners[2] - corners[0]),
+        cross(corners[1] - corners[0], corners[2] - corners[0]),
         jnp.array([0.0, 0.0, 1.0], corners.dtype),
     )
     return corners, normal, real
