@@ -67,6 +67,14 @@ class Dofs(ByContent):
         the first one; the two are of one joint, or one root [nv nv]."""
         return self.moves[self.child] & ~self.before.T
 
+    @cached_table
+    def first(self) -> np.ndarray:
+        """The first body of the tree that each body is in, itself where it is in none [nb]."""
+        own = np.arange(self.moves.shape[0])
+        for tree in self.trees:
+            own = np.where(tree, np.argmax(tree), own)
+        return own
+
     @property
     def jointed(self) -> np.ndarray:
         """Mask of the bodies that are in one of ``trees`` [nb]."""
