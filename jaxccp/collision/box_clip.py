@@ -7,10 +7,12 @@ Each edge of the incident face gives its first and its last point inside the ref
 12 candidates, of which at most 8 exist.
 """
 
+from functools import partial
 from typing import NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 _TURNS = np.array([np.eye(3)[:, [(k + 1) % 3, (k + 2) % 3, k]] for k in range(3)])
@@ -98,14 +100,16 @@ def clip_faces(
         ]
     ).astype(jnp.int32)
 
-    # Move the live ones, which are 8 at most, to the front.
+    # Move the live ones, which are 8 at most, to the front: by products, before which all numbers
+    # are computed once, not again for each place that might take them.
     earlier = jnp.asarray(np.tri(13, k=-1, dtype=bool))
     rank = jnp.sum(earlier & live, axis=1, dtype=jnp.int32)
     pick = (rank == jnp.arange(8)[:, None]) & live
+    move = partial(jnp.matmul, pick.astype(dtype), precision=lax.Precision.HIGHEST)
     return Polygon(
-        jnp.einsum("kl,li->ki", pick.astype(dtype), points),
+        move(points),
         jnp.any(pick, axis=1),
-        jnp.sum(jnp.where(pick, feature, 0), axis=1, dtype=jnp.int32),
+        move(feature.astype(dtype)).astype(jnp.int32),
         turn * outward,
         half[2],
         overlaps,
