@@ -17,9 +17,13 @@ def norm(x: Float[Array, "*b n"], axis: int = -1) -> Float[Array, "*b"]:
 
 def reciprocal_norm(x: Float[Array, "*b n"], axis: int = -1) -> Float[Array, "*b"]:
     """1 / ‖x‖, and 0 with derivative 0 where ``x`` is 0."""
-    square = jnp.sum(x * x, axis=axis)
-    zero = square == 0
-    return jnp.where(zero, 0.0, 1.0 / jnp.sqrt(jnp.where(zero, 1.0, square)))
+    return reciprocal_root(jnp.sum(x * x, axis=axis))
+
+
+def reciprocal_root(x: Float[Array, "*b"]) -> Float[Array, "*b"]:
+    """1 / √x, and 0 with derivative 0 where ``x`` is 0."""
+    zero = x == 0
+    return jnp.where(zero, 0.0, 1.0 / jnp.sqrt(jnp.where(zero, 1.0, x)))
 
 
 def divide(a: Float[Array, "*b"], b: Float[Array, "*b"]) -> Float[Array, "*b"]:
