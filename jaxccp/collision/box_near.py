@@ -12,6 +12,7 @@ from jaxtyping import Array, Bool, Float, Int
 from jaxccp.collision.corners import CORNERS
 from jaxccp.collision.manifold import direction
 from jaxccp.collision.segments import closest_on_segments
+from jaxccp.math.linear3 import cross
 
 _EDGES = 4096
 """Features from here on are pairs of edges."""
@@ -43,7 +44,7 @@ def crossing_edges(
     own_a, own_b = jnp.arange(3) == pair // 3, jnp.arange(3) == pair % 3
     along_a = own_a.astype(half_a.dtype)
     along_b = jnp.sum(jnp.where(own_b, axes, 0.0), axis=1)
-    normal = direction(jnp.cross(along_a, along_b), facing)
+    normal = direction(cross(along_a, along_b), facing)
     normal = jnp.where(jnp.sum(normal * offset) < 0, -normal, normal)
     up_a = (normal > 0) & ~own_a
     up_b = (jnp.sum(normal[:, None] * axes, axis=0) < 0) & ~own_b

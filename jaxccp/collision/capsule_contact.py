@@ -31,14 +31,14 @@ def capsule_capsule(a: Geometry, b: Geometry) -> Manifold:
     """
     r = b.position - a.position
     half_a, half_b = a.size[2], b.size[2]
-    s, _, cross = closest_on_segments(r, a.axis, b.axis, half_a, half_b)
+    s, _, common = closest_on_segments(r, a.axis, b.axis, half_a, half_b)
     cosine = jnp.dot(a.axis, b.axis)
     on_a, on_b = jnp.dot(a.axis, r), jnp.dot(b.axis, r)
 
     radius = a.radius + b.radius
     # From where on the points are ends in any case: no smaller sine, whose powers overflow.
     least = 1 / (1 / _CROSSED + 2 * lax.stop_gradient(half_a / (_SPREAD * radius)))
-    sine = jnp.sqrt(jnp.maximum(jnp.sum(cross * cross), least * least))
+    sine = jnp.sqrt(jnp.maximum(jnp.sum(common * common), least * least))
     spread = _SPREAD * radius * jnp.maximum(1 / sine - 1 / _CROSSED, 0.0)
     reach = half_b * jnp.abs(cosine)
     low = jnp.minimum(jnp.maximum(on_a - reach, -half_a), s)
@@ -48,7 +48,7 @@ def capsule_capsule(a: Geometry, b: Geometry) -> Manifold:
 
     core_a = a.position + s[:, None] * a.axis
     core_b = b.position + t[:, None] * b.axis
-    sideways = direction(cross, a.rotation[:, 0])
+    sideways = direction(common, a.rotation[:, 0])
     normal = direction(core_b - core_a, sideways)
     apart = s[1] - s[0] > _MERGE * radius
     feature = jnp.arange(2, dtype=jnp.int32)

@@ -8,6 +8,7 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.collision.manifold import NO_CONTACT, direction
 from jaxccp.math.contact_frame import contact_frame
+from jaxccp.math.linear3 import cross
 
 POINTS = 8
 """Points kept: the lowest, and the outermost in directions all around."""
@@ -38,7 +39,7 @@ def clip(
     m, n = len(reference), len(incident)
     # Outward distances from the reference's edges; none from those that padding makes.
     run = jnp.roll(reference, -1, axis=0) - reference
-    outward = direction(jnp.cross(run, normal), jnp.zeros(3, normal.dtype))
+    outward = direction(cross(run, normal), jnp.zeros(3, normal.dtype))
     height = jnp.einsum("ki,ki->k", outward, reference)
     beyond = jnp.einsum("ji,ki->jk", incident, outward) - height
     inside = jnp.all(beyond < allowance, axis=1)
@@ -58,7 +59,7 @@ def clip(
     meets &= (~line | (jnp.arange(n) == 0))[:, None]
 
     # The reference's vertices within the incident polygon, on its plane.
-    aside = jnp.cross(edge, normal)
+    aside = cross(edge, normal)
     aside = jnp.where(jnp.dot(incident_normal, normal) < 0, -aside, aside)
     aside = direction(aside, jnp.zeros(3, normal.dtype))
     middle = jnp.mean(reference, axis=0)
@@ -92,7 +93,7 @@ def spanning(
     """
     t1 = direction(along - jnp.dot(along, normal) * normal, contact_frame(normal)[1])
     turns = jnp.asarray(_TURNS, normal.dtype)
-    out = jnp.cos(turns)[:, None] * t1 + jnp.sin(turns)[:, None] * jnp.cross(normal, t1)
+    out = jnp.cos(turns)[:, None] * t1 + jnp.sin(turns)[:, None] * cross(normal, t1)
     over = jnp.where(live, height - jnp.min(jnp.where(live, height, NO_CONTACT)), 0.0)
     score = jnp.concatenate([-over[None], out @ points.T - steepness * over])
     score = jnp.where(live, score, -jnp.inf)

@@ -10,6 +10,7 @@ from jaxccp.collision.corners import RIM
 from jaxccp.collision.manifold import direction
 from jaxccp.math import trees
 from jaxccp.math.contact_frame import contact_frame
+from jaxccp.math.linear3 import cross
 
 _CAP = 0.7
 """Cosine of the angle to the axis from which a cylinder shows its cap."""
@@ -32,7 +33,7 @@ def face_normals(points: Float[Array, "v 3"], faces: Int[Array, "f m"]) -> Float
     """Outward unit normals by Newell's sum over the edges, which padding adds nothing to."""
     corners = points[faces]
     corners = corners - corners[:, :1]
-    area = jnp.sum(jnp.cross(corners, jnp.roll(corners, -1, axis=1)), axis=1)
+    area = jnp.sum(cross(corners, jnp.roll(corners, -1, axis=1)), axis=1)
     largest = jnp.max(jnp.abs(area))
     unit = area / jnp.where(largest > 0, largest, 1.0)
     return direction(unit, jnp.array([0.0, 0.0, 1.0], points.dtype))
@@ -77,7 +78,7 @@ def _cap_or_side(core: Core, towards: Float[Array, "3"]) -> Face:
     lateral = direction(towards - along * axis, contact_frame(axis)[1])
     across = jnp.einsum("i,ij->j", lateral, core.sweep)
     skin = core.sweep @ direction(across, jnp.zeros(3, across.dtype))
-    width = _STRIP * (disc + core.radius) * jnp.cross(axis, lateral)
+    width = _STRIP * (disc + core.radius) * cross(axis, lateral)
     strip = jnp.stack([first - width, last - width, last + width, first + width])[::-1] + skin
     side = jnp.concatenate([strip, jnp.broadcast_to(strip[3], (len(RIM) - 4, 3))])
 

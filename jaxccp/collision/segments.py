@@ -3,6 +3,8 @@
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from jaxccp.math.linear3 import cross
+
 _PARALLEL = 1024
 """Sine below which segments are parallel, in machine epsilons. A rebound's third derivatives, in
 float32 too, contain its eighth power."""
@@ -23,11 +25,11 @@ def closest_on_segments(
     """
     r = between_centres
     cosine = jnp.dot(axis_a, axis_b)
-    cross = jnp.cross(axis_a, axis_b)
-    square = jnp.sum(cross * cross)
+    common = cross(axis_a, axis_b)
+    square = jnp.sum(common * common)
     crossed = square > (_PARALLEL * jnp.finfo(r.dtype).eps) ** 2
     # (r × u_b)·(u_a × u_b) is r·u_a - (u_a·u_b) r·u_b without its cancellation near parallel.
-    line = jnp.dot(jnp.cross(r, axis_b), cross) / jnp.where(crossed, square, 1.0)
+    line = jnp.dot(cross(r, axis_b), common) / jnp.where(crossed, square, 1.0)
     s = jnp.clip(jnp.where(crossed, line, 0.0), -half_a, half_a)
     t = jnp.clip(cosine * s - jnp.dot(axis_b, r), -half_b, half_b)
-    return jnp.clip(cosine * t + jnp.dot(axis_a, r), -half_a, half_a), t, cross
+    return jnp.clip(cosine * t + jnp.dot(axis_a, r), -half_a, half_a), t, common

@@ -10,6 +10,7 @@ from jaxccp.collision.manifold import Geometry, Manifold, between, direction, ke
 from jaxccp.collision.separation import Separation
 from jaxccp.collision.terrain import INSIDE, barycentric, facing, of_the_whole, of_triangles
 from jaxccp.math import trees
+from jaxccp.math.linear3 import cross
 
 
 def terrain_sphere(a: Geometry, b: Geometry) -> Manifold:
@@ -59,7 +60,7 @@ def _nearest(
     along = jnp.sum((centre - corners) * sides, axis=1) / jnp.sum(sides**2, axis=1)
     on_edges = corners + jnp.clip(along, 0.0, 1.0)[:, None] * sides
     beneath = centre - height * normal
-    inside = jnp.all(jnp.cross(sides, beneath - corners) @ normal >= 0)
+    inside = jnp.all(cross(sides, beneath - corners) @ normal >= 0)
     far = jnp.sum((centre - on_edges) ** 2, axis=1)
     edge = on_edges[jnp.argmin(far)]
     return jnp.where(inside, beneath, edge)

@@ -15,6 +15,7 @@ from jaxccp.dynamics.maximal.partition import partition
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.rows.servo import explicit
 from jaxccp.math import quaternion, safe
+from jaxccp.math.linear3 import cross
 from jaxccp.model.kinematics import JointMotion, joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -63,7 +64,7 @@ def accelerations(
     rotation = quaternion.to_matrix(state.quaternion)
     root = inverse_root(model, rotation)
     spin = twist[:, 3:]
-    gyroscopic = -jnp.cross(spin, jnp.einsum("bij,bj->bi", world_inertia(model, rotation), spin))
+    gyroscopic = -cross(spin, jnp.einsum("bij,bj->bi", world_inertia(model, rotation), spin))
     total = total_force(model, state, None, force).at[:, 3:].add(gyroscopic)
     if not model.topology.linkage.linked:
         return Acceleration(

@@ -22,6 +22,7 @@ from jaxccp.dynamics.impact import (
     impacts,
 )
 from jaxccp.dynamics.inertia import InverseRoot
+from jaxccp.math.linear3 import cross
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -200,7 +201,7 @@ def contact_terms(
 
 def contact_jacobian(action: Action, rolls: bool) -> tuple[Array, Array]:
     """Linear [c w 3] and angular [c 2 w 3] parts of the second body's rows (first: negated)."""
-    angular = jnp.cross(action.lever[:, :, None], action.frame[:, None])
+    angular = cross(action.lever[:, :, None], action.frame[:, None])
     if not rolls:
         return action.frame, angular
     turns = jnp.broadcast_to(action.frame[:, None], angular.shape)

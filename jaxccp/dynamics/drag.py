@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.math import quaternion
+from jaxccp.math.linear3 import cross
 from jaxccp.model.fluid import Fluid
 from jaxccp.model.state import State
 
@@ -24,7 +25,7 @@ def drag(fluid: Fluid, state: State) -> Float[Array, "nb 6"]:
     arm = quaternion.rotate(facing, fluid.position)
     axes = quaternion.to_matrix(quaternion.multiply(facing, fluid.quaternion))
     spin = state.angular_velocity[body]
-    flow = state.velocity[body] + jnp.cross(spin, arm) - fluid.wind
+    flow = state.velocity[body] + cross(spin, arm) - fluid.wind
     v = jnp.einsum("kji,kj->ki", axes, flow)
     w = jnp.einsum("kji,kj->ki", axes, spin)
     r = fluid.half_extents
@@ -35,5 +36,5 @@ def drag(fluid: Fluid, state: State) -> Float[Array, "nb 6"]:
     swept = 0.5 * fluid.density * r * (following**4 + last**4)
     torque = -swept * jnp.abs(w) * w - 8.0 * viscous * mean**2 * w
     force, torque = (jnp.einsum("kij,kj->ki", axes, part) for part in (force, torque))
-    wrench = jnp.concatenate([force, torque + jnp.cross(arm, force)], axis=1)
+    wrench = jnp.concatenate([force, torque + cross(arm, force)], axis=1)
     return jnp.zeros((state.position.shape[0], 6), force.dtype).at[body].add(wrench)

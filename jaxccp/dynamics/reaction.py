@@ -7,6 +7,7 @@ from jaxtyping import Array, Float
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.rows.law import linear_law
 from jaxccp.dynamics.rows.row import Rows, Step
+from jaxccp.math.linear3 import cross
 from jaxccp.model.kinematics import JointMotion, joint_frames
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -45,7 +46,7 @@ def through_rows(
     second = linkage.bodies[:, 1]
     arm = joint_frames(model, state)[1][:, 1] - state.position[second]
     force, torque = wrench[:, :3], wrench[:, 3:]
-    return jnp.concatenate([force, torque - jnp.cross(arm, force)], axis=1)
+    return jnp.concatenate([force, torque - cross(arm, force)], axis=1)
 
 
 def tendon_forces(
@@ -88,7 +89,7 @@ def contact_wrenches(
     they act at ``lever`` [m] from the centres of mass (:class:`jaxccp.dynamics.impact.Action`).
     """
     force = impulses[:, None, :3] / h
-    torque = jnp.cross(lever, force)
+    torque = cross(lever, force)
     if impulses.shape[1] > 3:
         torque = torque + impulses[:, None, 3:] / h
     sign = jnp.asarray([-1.0, 1.0], impulses.dtype)[:, None]

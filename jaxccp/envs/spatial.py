@@ -7,6 +7,7 @@ from jaxtyping import Array, Float
 from jaxccp.dynamics.inertia import world_inertia
 from jaxccp.envs.task import Moment
 from jaxccp.math import quaternion
+from jaxccp.math.linear3 import cross
 
 
 def centre(now: Moment) -> Float[Array, "3"]:
@@ -18,7 +19,7 @@ def centre(now: Moment) -> Float[Array, "3"]:
 def contact_forces(now: Moment) -> Float[Array, "b 6"]:
     """``cfrc_ext``: torque [N m] and force [N] of contacts on each body."""
     force, torque = now.wrenches[1:, :3], now.wrenches[1:, 3:]
-    return jnp.concatenate([torque + jnp.cross(_arm(now), force), force], axis=1)
+    return jnp.concatenate([torque + cross(_arm(now), force), force], axis=1)
 
 
 def inertias(now: Moment) -> Float[Array, "b 10"]:
@@ -35,7 +36,7 @@ def inertias(now: Moment) -> Float[Array, "b 10"]:
 def velocities(now: Moment) -> Float[Array, "b 6"]:
     """``cvel``: angular velocity [rad/s], and linear velocity [m/s] where the centre is."""
     spin = now.state.angular_velocity[1:]
-    return jnp.concatenate([spin, now.state.velocity[1:] - jnp.cross(spin, _arm(now))], axis=1)
+    return jnp.concatenate([spin, now.state.velocity[1:] - cross(spin, _arm(now))], axis=1)
 
 
 def _arm(now: Moment) -> Float[Array, "b 3"]:

@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.flexible.layout import Layout
 from jaxccp.math import linear3, quaternion, safe
+from jaxccp.math.linear3 import cross
 from jaxccp.model.family import FrameMap
 
 
@@ -131,7 +132,7 @@ def _turn(a: Float[Array, "n 3"], b: Float[Array, "n 3"]) -> Float[Array, "n 4"]
     scalar = 1.0 + jnp.sum(a * b, axis=-1, keepdims=True)
     opposite = scalar < 1e-12
     other = jnp.where(jnp.abs(a[:, :1]) < 0.8, jnp.eye(3, dtype=a.dtype)[0], jnp.eye(3)[1])
-    vector = jnp.where(opposite, jnp.cross(a, other.astype(a.dtype)), jnp.cross(a, b))
+    vector = jnp.where(opposite, cross(a, other.astype(a.dtype)), cross(a, b))
     return quaternion.normalize(jnp.concatenate([scalar, vector], axis=-1))
 
 
@@ -141,7 +142,7 @@ def _facing(axes: tuple[int, ...], slopes: Float[Array, "2 3"]) -> Float[Array, 
     a = _unit(slopes[0])
     b = _unit(slopes[1] - (a @ slopes[1]) * a)
     sign = 1.0 if (second - first) % 3 == 1 else -1.0
-    columns = {first: a, second: b, 3 - first - second: sign * jnp.cross(a, b)}
+    columns = {first: a, second: b, 3 - first - second: sign * cross(a, b)}
     return jnp.stack([columns[i] for i in range(3)], axis=1)
 
 

@@ -8,6 +8,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.flexible.law import StrainLaw
 from jaxccp.flexible.moduli import PAIRS
+from jaxccp.math.linear3 import cross
 
 
 @jax.tree_util.register_dataclass
@@ -29,4 +30,4 @@ class GreenLaw(StrainLaw):
         return self.convex(y) + jnp.einsum("mn,ij->minj", tensor, jnp.eye(3, dtype=y.dtype))
 
     def ratio(self, y: Float[Array, "3 3"]) -> Float[Array, ""]:
-        return y[0] @ jnp.cross(y[1], y[2])
+        return y[0] @ cross(y[1], y[2])

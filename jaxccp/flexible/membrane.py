@@ -13,6 +13,7 @@ from jaxccp.flexible.law import StrainLaw
 from jaxccp.flexible.nodal import NodalFamily
 from jaxccp.flexible.point_masses import divided, point_layout
 from jaxccp.math import safe
+from jaxccp.math.linear3 import cross
 
 FLAT = 1e-6
 """Twice an element's area over the square of its longest edge, below which it is a line."""
@@ -32,7 +33,7 @@ class MembraneLaw(StrainLaw):
         return jnp.stack([0.5 * (a @ a - 1.0), 0.5 * (b @ b - 1.0), a @ b])
 
     def ratio(self, y: Float[Array, "2 3"]) -> Float[Array, ""]:
-        return safe.norm(jnp.cross(y[0], y[1]))
+        return safe.norm(cross(y[0], y[1]))
 
 
 @jax.tree_util.register_dataclass
@@ -55,9 +56,9 @@ class Membrane(Elements):
 
     def points(self) -> Points:
         first, other = (self.rest[:, i] - self.rest[:, 0] for i in (1, 2))
-        normal = jnp.cross(first, other)
+        normal = cross(first, other)
         along = first / safe.norm(first)[:, None]
-        across = jnp.cross(normal, along) / safe.norm(normal)[:, None]
+        across = cross(normal, along) / safe.norm(normal)[:, None]
         # In these axes the corners are (0, 0), (length, 0) and (x, y).
         length = safe.norm(first)
         x, y = (jnp.sum(other * axis, axis=1) for axis in (along, across))

@@ -1,16 +1,24 @@
-"""Closed-form linear algebra of 3 × 3 matrices, which is cheap to compile and to batch."""
+"""Closed-form linear algebra in three dimensions, which is cheap to compile and to batch."""
 
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
+from jaxccp.math.components import components, from_components
 from jaxccp.math.jitted import jitted
+
+
+@jitted
+def cross(a: Float[Array, "*b 3"], b: Float[Array, "*b 3"]) -> Float[Array, "*b 3"]:
+    """a × b along the last axis; of fewer operations than ``jnp.cross``."""
+    (u, v, w), (x, y, z) = components(a), components(b)
+    return from_components((v * z - w * y, w * x - u * z, u * y - v * x))
 
 
 @jitted
 def cross_matrix(v: Float[Array, "*b 3"]) -> Float[Array, "*b 3 3"]:
     """The matrix of ``x ↦ v × x``."""
-    x, y, z = v[..., 0], v[..., 1], v[..., 2]
+    x, y, z = components(v)
     o = jnp.zeros_like(x)
     rows = [[o, -z, y], [z, o, -x], [-y, x, o]]
     return jnp.stack([jnp.stack(row, axis=-1) for row in rows], axis=-2)
@@ -27,7 +35,7 @@ def inverse(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b 3 3"]:
     size = jnp.max(jnp.abs(lax.stop_gradient(a)), axis=(-2, -1), keepdims=True)
     b = a / size
     r0, r1, r2 = b[..., 0, :], b[..., 1, :], b[..., 2, :]
-    columns = [jnp.cross(r1, r2), jnp.cross(r2, r0), jnp.cross(r0, r1)]
+    columns = [cross(r1, r2), cross(r2, r0), cross(r0, r1)]
     determinant = jnp.sum(r0 * columns[0], axis=-1)
     return jnp.stack(columns, axis=-1) / determinant[..., None, None] / size
 
@@ -55,4 +63,4 @@ def inverse_root(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b 3 3"]:
 @jitted
 def determinant(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b"]:
     """det a, by products, so that its derivatives are finite where it is 0."""
-    return jnp.sum(a[..., 0, :] * jnp.cross(a[..., 1, :], a[..., 2, :]), axis=-1)
+    return jnp.sum(a[..., 0, :] * cross(a[..., 1, :], a[..., 2, :]), axis=-1)

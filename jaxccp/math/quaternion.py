@@ -5,6 +5,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.math import safe
+from jaxccp.math.components import components, from_components
 from jaxccp.math.jitted import jitted
 
 PRODUCT = np.array(
@@ -22,15 +23,15 @@ PRODUCT = np.array(
 def multiply(p: Float[Array, "*b 4"], q: Float[Array, "*b 4"]) -> Float[Array, "*b 4"]:
     """Hamilton product: the rotation ``q`` followed by ``p``."""
     # By components: XLA makes one loop of this, and of its transpose, but many of cross products.
-    a, b, c, d = (p[..., i] for i in range(4))
-    w, x, y, z = (q[..., i] for i in range(4))
+    a, b, c, d = components(p)
+    w, x, y, z = components(q)
     parts = (
         a * w - b * x - c * y - d * z,
         a * x + b * w + c * z - d * y,
         a * y - b * z + c * w + d * x,
         a * z + b * y - c * x + d * w,
     )
-    return jnp.stack(parts, axis=-1)
+    return from_components(parts)
 
 
 @jitted
@@ -52,8 +53,8 @@ def normalize(q: Float[Array, "*b 4"]) -> Float[Array, "*b 4"]:
 @jitted
 def rotate(q: Float[Array, "*b 4"], v: Float[Array, "*b 3"]) -> Float[Array, "*b 3"]:
     """Rotate ``v`` by ``q``."""
-    w, x, y, z = (q[..., i] for i in range(4))
-    a, b, c = (v[..., i] for i in range(3))
+    w, x, y, z = components(q)
+    a, b, c = components(v)
     # v + 2 w (u × v) + 2 u × (u × v), u = (x, y, z)
     d, e, f = 2 * (y * c - z * b), 2 * (z * a - x * c), 2 * (x * b - y * a)
     parts = (
@@ -61,13 +62,13 @@ def rotate(q: Float[Array, "*b 4"], v: Float[Array, "*b 3"]) -> Float[Array, "*b
         b + w * e + z * d - x * f,
         c + w * f + x * e - y * d,
     )
-    return jnp.stack(parts, axis=-1)
+    return from_components(parts)
 
 
 @jitted
 def to_matrix(q: Float[Array, "*b 4"]) -> Float[Array, "*b 3 3"]:
     """Rotation matrix of a unit quaternion."""
-    w, x, y, z = q[..., 0], q[..., 1], q[..., 2], q[..., 3]
+    w, x, y, z = components(q)
     rows = [
         [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
         [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],

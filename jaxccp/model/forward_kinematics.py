@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.math import quaternion
 from jaxccp.math.jitted import jitted
+from jaxccp.math.linear3 import cross
 from jaxccp.model.joint_chain import Pose, by_slot, joint_chains
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -87,7 +88,7 @@ def _hung(
         pose, at = _either(forwards, pose, _inverse(pose)), _either(forwards, at, second)
         twist = jnp.where(forwards, twist, -twist)
     linear, angular = (quaternion.rotate(at[0], part) for part in (twist[:, :3], twist[:, 3:]))
-    linear = linear + jnp.cross(angular, pose[1] - at[1])
+    linear = linear + cross(angular, pose[1] - at[1])
     return jnp.concatenate([*pose, linear, angular], axis=1)
 
 
@@ -107,7 +108,7 @@ def _attach(bodies: tuple[Array, ...], level: tuple) -> tuple[tuple[Array, ...],
         quaternion.rotate(facing, part)
         for part in (numbers[:, 4:7], numbers[:, 7:10], numbers[:, 10:])
     )
-    moving = velocity[known] + jnp.cross(turning, arm) + linear
+    moving = velocity[known] + cross(turning, arm) + linear
     turned = quaternion.multiply(facing, numbers[:, :4])
     return (
         position.at[placed].set(position[known] + arm, mode="drop"),

@@ -9,6 +9,7 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.math import quaternion
 from jaxccp.math.jitted import jitted
+from jaxccp.math.linear3 import cross
 from jaxccp.model.model import Model
 
 Pose = tuple[Array, Array]
@@ -98,7 +99,7 @@ def chain(
         return facing, shift, jnp.zeros((6, 0), ball.dtype)
     after, arm = jnp.stack(rotations[::-1]), jnp.stack(shifts[::-1])
     spin = only(kinds.hinge | kinds.ball)
-    linear = only(kinds.slide) + jnp.cross(spin, arm - point)
+    linear = only(kinds.slide) + cross(spin, arm - point)
     columns = jnp.einsum("kij,kpi->kpj", after, jnp.stack([linear, spin], axis=1))
     return facing, shift, columns.reshape(-1, 6).T
 

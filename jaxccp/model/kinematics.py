@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.math import quaternion, small
 from jaxccp.math.jitted import jitted
+from jaxccp.math.linear3 import cross
 from jaxccp.model.joint_chain import Kinds, Pose, by_slot, chain, joint_chains
 from jaxccp.model.model import Model
 from jaxccp.model.routing import TendonMotion, tendon_motion
@@ -109,7 +110,7 @@ def _world_rows(
     wrench = jnp.einsum("rij,rpj->rpi", turn, local.reshape(-1, 2, 3))
     arm = origin[joints, 1][:, None] - state.position[model.topology.linkage.bodies[joints]]
     force = jnp.broadcast_to(wrench[:, :1], arm.shape)
-    rows = jnp.concatenate([force, wrench[:, 1:] + jnp.cross(arm, force)], axis=-1)
+    rows = jnp.concatenate([force, wrench[:, 1:] + cross(arm, force)], axis=-1)
     return rows * jnp.asarray([-1.0, 1.0], rows.dtype)[:, None]
 
 

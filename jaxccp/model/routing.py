@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.content import ByContent
 from jaxccp.math import quaternion, safe
+from jaxccp.math.linear3 import cross
 from jaxccp.model.tendons.functions import Functions, imposed
 
 
@@ -125,7 +126,7 @@ def tendon_motion(
         length = length.at[tendon].add(distance)
         pull = safe.divide(apart, distance[:, None])[:, None]
         pull = pull * jnp.asarray([[-1.0], [1.0]], apart.dtype)
-        parts = jnp.concatenate([pull, jnp.cross(arm[ends], pull)], axis=-1)
+        parts = jnp.concatenate([pull, cross(arm[ends], pull)], axis=-1)
         row = row.at[tendon[:, None], routing.segment_slots].add(parts)
     row = row[:, :width]
     return TendonMotion(length, jnp.einsum("tbi,tbi->t", row, twist[routing.bodies]), row)

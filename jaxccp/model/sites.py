@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.math import quaternion
+from jaxccp.math.linear3 import cross
 from jaxccp.model.state import State
 from jaxccp.names import index
 
@@ -92,7 +93,7 @@ class Sites:
     def velocities(self, state: State) -> tuple[Float[Array, "n 3"], Float[Array, "n 3"]]:
         """Linear [m/s] and angular velocities [rad/s], world axes."""
         spin = state.angular_velocity[self._body]
-        return state.velocity[self._body] + jnp.cross(spin, self._arm(state)), spin
+        return state.velocity[self._body] + cross(spin, self._arm(state)), spin
 
     def motion(self, state: State) -> FrameMotion:
         """Poses and velocities."""
@@ -105,7 +106,7 @@ class Sites:
         centres of mass."""
         arm, spin = self._arm(state), state.angular_velocity[self._body]
         own = body[self._body]
-        swung = jnp.cross(own[:, 3:], arm) + jnp.cross(spin, jnp.cross(spin, arm))
+        swung = cross(own[:, 3:], arm) + cross(spin, cross(spin, arm))
         return own[:, :3] + swung, own[:, 3:]
 
     @property

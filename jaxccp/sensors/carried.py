@@ -7,6 +7,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inertia import world_inertia
 from jaxccp.math import quaternion
+from jaxccp.math.linear3 import cross
 from jaxccp.model.kinematics import joint_frames
 from jaxccp.sensors.reading import Index, Reading, into
 
@@ -31,7 +32,7 @@ def carrying(r: Reading, i: Index) -> tuple[Float[Array, "n 3"], Float[Array, "n
     wrench = jnp.asarray(whole, needed.dtype) @ needed + _parts(r, i)
     wrench = wrench - _contacts(r, pushed) - _loops(r, whole)
     force, about_origin = wrench[:, :3], wrench[:, 3:]
-    return force, about_origin - jnp.cross(r.frames[0].position[i], force)
+    return force, about_origin - cross(r.frames[0].position[i], force)
 
 
 def _seen(r: Reading, i: Index, vector: Float[Array, "n 3"]) -> Float[Array, "n 3"]:
@@ -40,7 +41,7 @@ def _seen(r: Reading, i: Index, vector: Float[Array, "n 3"]) -> Float[Array, "n 
 
 def _about_origin(force: Array, torque: Array, point: Array) -> Array:
     """A wrench at points as one at the world's origin."""
-    return jnp.concatenate([force, torque + jnp.cross(point, force)], axis=-1)
+    return jnp.concatenate([force, torque + cross(point, force)], axis=-1)
 
 
 def _needed(r: Reading) -> Float[Array, "nb 6"]:
@@ -57,7 +58,7 @@ def _needed(r: Reading) -> Float[Array, "nb 6"]:
 
 def _spun(tensor: Array, rate: Array, spin: Array) -> Array:
     momentum = jnp.einsum("bij,bj->bi", tensor, spin)
-    return jnp.einsum("bij,bj->bi", tensor, rate) + jnp.cross(spin, momentum)
+    return jnp.einsum("bij,bj->bi", tensor, rate) + cross(spin, momentum)
 
 
 def _parts(r: Reading, i: Index) -> Float[Array, "n 6"]:
@@ -73,7 +74,7 @@ def _parts(r: Reading, i: Index) -> Float[Array, "n 6"]:
     )
     arm = jnp.einsum("nij,nj->ni", facing, centre)
     spin, moving = r.state.angular_velocity[body], r.acceleration[body]
-    linear = moving[:, :3] + jnp.cross(moving[:, 3:], arm) + jnp.cross(spin, jnp.cross(spin, arm))
+    linear = moving[:, :3] + cross(moving[:, 3:], arm) + cross(spin, cross(spin, arm))
     tensor = jnp.einsum("nij,njk,nlk->nil", facing, inertia, facing)
     return _about_origin(
         mass[:, None] * (linear - r.model.gravity),

@@ -10,6 +10,7 @@ from jaxtyping import Array, Float
 from jaxccp.content import ByContent
 from jaxccp.dynamics.acceleration import Acceleration
 from jaxccp.math import quaternion
+from jaxccp.math.linear3 import cross
 from jaxccp.model.forward_kinematics import forward_kinematics
 from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.model import Model
@@ -75,7 +76,7 @@ class Coordinates:
             state,
             position=state.position.at[body].set(qpos[run(at, 3)] + arm),
             quaternion=state.quaternion.at[body].set(facing),
-            velocity=state.velocity.at[body].set(qvel[run(speed, 3)] + jnp.cross(spin, arm)),
+            velocity=state.velocity.at[body].set(qvel[run(speed, 3)] + cross(spin, arm)),
             angular_velocity=state.angular_velocity.at[body].set(spin),
         )
         started = with_nodes(model, started, places.nodes, qpos, qvel)
@@ -109,7 +110,7 @@ class Coordinates:
         arm = quaternion.rotate(facing, self.centre)
         qpos = qpos.at[run(at, 3)].set(state.position[body] - arm)
         qpos = qpos.at[run(at + 3, 4)].set(facing)
-        qvel = qvel.at[run(speed, 3)].set(state.velocity[body] - jnp.cross(spin, arm))
+        qvel = qvel.at[run(speed, 3)].set(state.velocity[body] - cross(spin, arm))
         back = quaternion.conjugate(facing)
         qvel = qvel.at[run(speed + 3, 3)].set(quaternion.rotate(back, spin))
         qpos, qvel = of_nodes(model, state, places.nodes, qpos, qvel)
@@ -132,7 +133,7 @@ class Coordinates:
         facing, spin = state.quaternion[body], state.angular_velocity[body]
         arm = quaternion.rotate(facing, self.centre)
         linear, angular = acceleration.body[body, :3], acceleration.body[body, 3:]
-        swung = jnp.cross(angular, arm) + jnp.cross(spin, jnp.cross(spin, arm))
+        swung = cross(angular, arm) + cross(spin, cross(spin, arm))
         qacc = qacc.at[run(speed, 3)].set(linear - swung)
         back = quaternion.conjugate(facing)
         qacc = qacc.at[run(speed + 3, 3)].set(quaternion.rotate(back, angular))

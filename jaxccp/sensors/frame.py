@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.math import quaternion
+from jaxccp.math.linear3 import cross
 from jaxccp.sensors.reading import Index, Reading, into
 
 
@@ -38,7 +39,7 @@ def axis(direction: int) -> Callable[[Reading, Index], Float[Array, "n 3"]]:
 def linear_velocity(r: Reading, i: Index) -> Float[Array, "n 3"]:
     """Return the velocity as seen by what moves and turns with the frame it is seen from [m/s]."""
     of, against = r.frames
-    carried = jnp.cross(against.spin, of.position - against.position)
+    carried = cross(against.spin, of.position - against.position)
     return into(against, of.velocity - against.velocity - carried)[i]
 
 

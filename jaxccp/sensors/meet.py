@@ -4,6 +4,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.math import quaternion
+from jaxccp.math.linear3 import cross
 from jaxccp.math.safe import norm
 from jaxccp.sensors.detail import Meeting
 from jaxccp.sensors.reading import Index, Reading
@@ -55,7 +56,7 @@ def _matched(r: Reading, meeting: Meeting, i: Index) -> tuple[Bool[Array, " c"],
 def _each(r: Reading, matched: Bool[Array, " c"], sign: Array) -> dict[str, Array]:
     data = r.contacts
     normal, tangent = data.normal, _tangent(data.normal)
-    frame = jnp.stack([normal, tangent, jnp.cross(normal, tangent)], axis=1)
+    frame = jnp.stack([normal, tangent, cross(normal, tangent)], axis=1)
     # Of a contact that is turned round normal and tangent change sign, and what acts does too.
     frame = frame * jnp.stack([sign, sign, jnp.ones_like(sign)], axis=1)
     seen = {"force": sign * data.force, "torque": sign * data.torque}
@@ -77,7 +78,7 @@ def _net(r: Reading, matched: Bool[Array, " c"], sign: Array) -> dict[str, Array
     weight = jnp.where(mask, norm(data.force)[:, None], 0.0)
     total = jnp.sum(weight)
     at = jnp.sum(weight * data.point, axis=0) / jnp.where(total > 0, total, 1.0)
-    torque = jnp.where(mask, sign * data.torque, 0.0) + jnp.cross(data.point - at, force)
+    torque = jnp.where(mask, sign * data.torque, 0.0) + cross(data.point - at, force)
     axes = jnp.eye(3, dtype=force.dtype)
     zero = jnp.zeros((1, 1), force.dtype)
     return {

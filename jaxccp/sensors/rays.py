@@ -8,6 +8,7 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.collision.manifold import Geometry
 from jaxccp.collision.placed import of_kind, place_shapes
+from jaxccp.math.linear3 import cross
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -120,7 +121,7 @@ def _convex(o: Ray, d: Ray, shapes: Geometry) -> Hit:
     points = shapes.hull.vertices * shapes.size[:, None]
     faces = jnp.take_along_axis(points[:, :, None], shapes.hull.faces[:, :, :3, None], axis=1)
     first, second, third = faces[:, :, 0], faces[:, :, 1], faces[:, :, 2]
-    normals = jnp.cross(second - first, third - first)
+    normals = cross(second - first, third - first)
     offsets = jnp.sum(normals * first, axis=-1)
     return _between(o, jnp.broadcast_to(normals, (len(o), *normals.shape)), offsets, d)
 
@@ -169,13 +170,13 @@ def _triangles(o: Ray, d: Ray, corner: Array, a: Array, b: Array, there: Array) 
     """Return where a ray meets triangles from their outer side (Möller & Trumbore, J. Graphics
     Tools 2, 1997)."""
     a, b = a.reshape(corner.shape), b.reshape(corner.shape)
-    across = jnp.cross(d[:, :, None], b)
+    across = cross(d[:, :, None], b)
     volume = jnp.sum(a * across, axis=-1)
     met = volume > 0
     bottom = jnp.where(met, volume, 1.0)
     away = o[:, :, None] - corner
     u = jnp.sum(away * across, axis=-1) / bottom
-    turned = jnp.cross(away, a)
+    turned = cross(away, a)
     v = jnp.sum(d[:, :, None] * turned, axis=-1) / bottom
     way = jnp.sum(b * turned, axis=-1) / bottom
     return nearest(way, met & there & (u >= 0) & (v >= 0) & (u + v <= 1))

@@ -5,6 +5,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inertia import kinetic_energy, potential_energy, world_inertia
 from jaxccp.math import quaternion
+from jaxccp.math.linear3 import cross
 from jaxccp.sensors.reading import Index, Reading
 
 
@@ -26,7 +27,7 @@ def angular_momentum(r: Reading, i: Index) -> Float[Array, "n 3"]:
     tensor = world_inertia(r.model, quaternion.to_matrix(state.quaternion))
     spin = jnp.einsum("bij,bj->bi", tensor, state.angular_velocity)
     spin = jnp.asarray(r.groups[i], spin.dtype) @ spin
-    return jnp.einsum("nb,nbi->ni", mass, jnp.cross(arm, moving)) + spin
+    return jnp.einsum("nb,nbi->ni", mass, cross(arm, moving)) + spin
 
 
 def clock(r: Reading, i: Index) -> Float[Array, "n 1"]:

@@ -8,6 +8,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.dynamics.tangent import tangent_names
 from jaxccp.math import quaternion
+from jaxccp.math.linear3 import cross
 from jaxccp.model import Model
 from jaxccp.testing.setup import Setup, with_model
 
@@ -143,7 +144,7 @@ def change_centre(setup: Setup, entries: np.ndarray, x: Float[Array, " 3*n"]) ->
         sites=shifted(model.sites, "position", np.array(model.sites.bodies, int)),
     )
     arm = quaternion.rotate(state.quaternion, moved)
-    velocity = state.velocity + jnp.cross(state.angular_velocity, arm)
+    velocity = state.velocity + cross(state.angular_velocity, arm)
     return replace(setup, state=replace(state, position=state.position + arm, velocity=velocity))
 
 

@@ -18,6 +18,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.ccp.cones import pyramids, rolling
 from jaxccp.math import safe
+from jaxccp.math.components import components
 from jaxccp.math.jitted import jitted
 
 ConeType = Literal["cone", "pyramid", "octagon"]
@@ -128,17 +129,18 @@ def project_coulomb(x: Float[Array, "c 3"], mu: Float[Array, " c"]) -> Float[Arr
 
     Tasora & Anitescu, "A matrix-free cone complementarity approach", CMAME 200 (2011), eq. 34.
     """
-    normal, tangent = x[:, 0], x[:, 1:]
-    # Products with reciprocals, which are few: compiled programs compute products where they need
-    # them, but quotients and roots in loops of their own.
-    reciprocal, scale = safe.reciprocal_norm(tangent), 1.0 / (1.0 + mu * mu)
-    length = jnp.sum(tangent * tangent, axis=1) * reciprocal
-    along = (normal + mu * length) * scale
-    surface = jnp.concatenate(
-        [along[:, None], (mu * along * reciprocal)[:, None] * tangent], axis=1
-    )
+    normal, first, second = components(x)
+    # By components, and products with reciprocals, which are few: compiled programs compute sums
+    # and products where they need them, but sums along an axis, quotients and roots in loops of
+    # their own.
+    square = first * first + second * second
+    reciprocal = safe.reciprocal_root(square)
+    length = square * reciprocal
+    along = (normal + mu * length) / (1.0 + mu * mu)
     inside, polar = regions(normal, length, mu)
-    return jnp.where(inside[:, None], x, jnp.where(polar[:, None], 0.0, surface))
+    tangential = jnp.where(inside, 1.0, jnp.where(polar, 0.0, mu * along * reciprocal))
+    normal = jnp.where(inside, normal, jnp.where(polar, 0.0, along))
+    return jnp.concatenate([normal[:, None], tangential[:, None] * x[:, 1:]], axis=1)
 
 
 def regions(normal: Array, length: Array, mu: Array) -> tuple[Array, Array]:

@@ -22,6 +22,7 @@ from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.rows import scalar_rows
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.math import quaternion
+from jaxccp.math.linear3 import cross
 from jaxccp.model.kinematics import JointMotion, joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -95,7 +96,7 @@ class MaximalSystem:
         root = jnp.where(self.root.linear > 0, self.root.linear, 1.0)[:, None]
         free = self.free_velocity[:, :3] / root
         lost = self.h * (
-            jnp.cross(moved[:, :3], shifted[:, :3]) - jnp.cross(free, (by_lever - shifted)[:, :3])
+            cross(moved[:, :3], shifted[:, :3]) - cross(free, (by_lever - shifted)[:, :3])
         )
         lost = lost.at[self.rows.bodies.reshape(-1)].set(0.0)
         return self.root.apply(self.root.transpose(jnp.pad(lost, ((0, 0), (3, 0)))))

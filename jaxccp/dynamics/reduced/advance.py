@@ -12,6 +12,7 @@ from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reduced.bias import trust
 from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
 from jaxccp.math import linear3, quaternion, safe
+from jaxccp.math.linear3 import cross
 from jaxccp.model.family_frames import with_frames
 from jaxccp.model.forward_kinematics import forward_kinematics
 from jaxccp.model.kinematics import joint_motion
@@ -72,7 +73,7 @@ def _overtaken(model: Model, system: ReducedSystem, outcome: Outcome) -> Float[A
     assert outcome.lever_velocity is not None
     flown = system.twists(free)[:, :3]
     late = system.twists(outcome.lever_velocity - outcome.transport_velocity)[:, :3]
-    lost = jnp.cross(moved, shifted) - jnp.cross(flown, late)
+    lost = cross(moved, shifted) - cross(flown, late)
     lost = system.h * system.mass.mass[:, None] * lost
     return jnp.where(jnp.asarray(model.topology.dofs.jointed)[:, None], 0.0, lost)
 
@@ -89,14 +90,14 @@ def _conserving(
     share = mass / jnp.maximum(jnp.sum(mass, axis=1, keepdims=True), jnp.finfo(dtype).tiny)
     shift = tree.T @ (share @ missed)
     position = state.position + shift
-    lost = mass @ jnp.cross(missed - shift, velocity)
+    lost = mass @ cross(missed - shift, velocity)
     arm = position - tree.T @ (share @ position)
     square = jnp.sum(arm * arm, axis=1)[:, None, None] * jnp.eye(3, dtype=dtype)
     steiner = model.bodies.mass[:, None, None] * (square - arm[:, :, None] * arm[:, None, :])
     inertia = steiner + world_inertia(model, quaternion.to_matrix(state.quaternion))
     inverse = linear3.inverse(jnp.einsum("tb,bij->tij", tree, inertia))
     turn = tree.T @ jnp.einsum("tij,tj->ti", inverse, lost)
-    return shift, jnp.concatenate([jnp.cross(turn, arm), turn], axis=1)
+    return shift, jnp.concatenate([cross(turn, arm), turn], axis=1)
 
 
 def moved(

@@ -10,6 +10,7 @@ from jaxccp.dynamics.reduced.bias import jacobian_rate, trust
 from jaxccp.dynamics.reduced.body_mass import BodyMass
 from jaxccp.dynamics.reduced.screws import Screws
 from jaxccp.dynamics.reduced.velocities import Velocities
+from jaxccp.math.linear3 import cross
 from jaxccp.model.family import FrameMap
 
 
@@ -92,6 +93,6 @@ def _momentum_rate(
 ) -> Float[Array, "nb 6"]:
     """d(M_b J_b)/dt v = M_b J̇_b v + Ṁ_b J_b v with Ṁ_b of the inertia I: ω × I − I (ω ×), from
     J̇ v and J v."""
-    turned = jnp.pad(jnp.cross(spin, twist[:, 3:]), ((0, 0), (3, 0)))
-    gained = jnp.cross(spin, mass.apply(twist)[:, 3:])
+    turned = jnp.pad(cross(spin, twist[:, 3:]), ((0, 0), (3, 0)))
+    gained = cross(spin, mass.apply(twist)[:, 3:])
     return mass.apply(rate - turned) + jnp.pad(gained, ((0, 0), (3, 0)))

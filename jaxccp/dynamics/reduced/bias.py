@@ -1,10 +1,12 @@
 """Rates of momentum at constant velocities of the degrees of freedom: what curves cost."""
 
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.reduced.body_mass import BodyMass
 from jaxccp.dynamics.reduced.screws import Screws, field_at
+from jaxccp.math.linear3 import cross
 from jaxccp.model.dofs import Dofs
 
 FAST = 0.5
@@ -26,7 +28,7 @@ def momentum_rate(
     bodies that are a tree of their own: they rotate as free bodies do."""
     dofs = screws.dofs
     change = mass.apply(twist_rate(screws, twist, position, velocity))
-    gyroscopic = jnp.cross(twist[:, 3:], mass.apply(twist)[:, 3:])
+    gyroscopic = cross(twist[:, 3:], mass.apply(twist)[:, 3:])
     change = change + jnp.pad(gyroscopic, ((0, 0), (3, 0)))
     member = jnp.asarray(dofs.trees, change.dtype)
     return (trust(dofs, twist[:, 3:], h) @ member)[:, None] * change
@@ -38,13 +40,19 @@ def twist_rate(
     position: Float[Array, "nb 3"],
     velocity: Float[Array, " nv"],
 ) -> Float[Array, "nb 6"]:
-    """J̇ v of bodies on joints with the twists J v."""
-    rate = velocity[:, None]
+    """J̇ v of bodies on joints with the twists J v.
+
+    The fields of a tree's axes add up once they are given at one place, which may be any: the
+    centre of one of its bodies, near which positions have few digits to lose.
+    """
+    dofs, rate = screws.dofs, velocity[:, None]
     turning, shifting = (rate * part for part in _axis_rates(screws, twist, position, velocity))
-    moves = jnp.asarray(screws.dofs.moves, position.dtype)
-    field = field_at(shifting, turning, position, screws.origin)
-    linear = jnp.sum(moves[:, None] * field, axis=2) + jnp.cross(twist[:, 3:], twist[:, :3])
-    return jnp.concatenate([linear, moves @ turning], axis=1)
+    place = lax.stop_gradient(position)[dofs.first]
+    shifting = shifting + cross(turning, place[dofs.child] - screws.origin)
+    fields = jnp.concatenate([shifting, turning], axis=1)
+    linear, angular = jnp.split(jnp.asarray(dofs.moves, position.dtype) @ fields, 2, axis=1)
+    linear = linear + cross(angular, position - place) + cross(twist[:, 3:], twist[:, :3])
+    return jnp.concatenate([linear, angular], axis=1)
 
 
 def jacobian_rate(
@@ -79,10 +87,10 @@ def _axis_rates(
     # The twist of what the axis moves, less what is not its carrier's: axes through one point.
     linear, angular = twist[child, :3], twist[child, 3:]
     spin = angular - within @ (velocity[:, None] * screws.angular)
-    speed = linear + jnp.cross(angular, screws.origin - position[child])
+    speed = linear + cross(angular, screws.origin - position[child])
     speed = speed - within @ (velocity[:, None] * screws.linear)
-    turning = jnp.cross(spin, screws.angular)
-    return turning, jnp.cross(spin, screws.linear) + jnp.cross(speed, screws.angular)
+    turning = cross(spin, screws.angular)
+    return turning, cross(spin, screws.linear) + cross(speed, screws.angular)
 
 
 def trust(

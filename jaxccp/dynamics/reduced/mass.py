@@ -5,6 +5,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.reduced.screws import Screws
+from jaxccp.math.linear3 import cross
 
 
 def mass_matrix(
@@ -34,7 +35,7 @@ def mass_matrix(
     spin = jnp.einsum("bij,vj->vbi", inertia, angular)
     turning = jnp.sum(moves[:, :, None] * (spin + orbit), axis=1)
 
-    pushing = total[:, None] * (screws.linear + jnp.cross(angular, centre - screws.origin))
+    pushing = total[:, None] * (screws.linear + cross(angular, centre - screws.origin))
     velocity = screws.at(centre)
     power = jnp.sum(velocity * pushing[:, :, None], axis=1) + turning @ angular.T
     lower = jnp.where(dofs.covers, power, 0.0)

@@ -8,6 +8,7 @@ from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reaction import through_rows
 from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
 from jaxccp.dynamics.rows.row import Rows
+from jaxccp.math.linear3 import cross
 from jaxccp.model.kinematics import joint_frames
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -49,9 +50,9 @@ def transmitted(
     hangs = jnp.asarray(dofs.hangs, carried.dtype)
     force, torque = carried[:, :3], carried[:, 3:]
     origin = joint_frames(model, state)[1][:, 1]
-    about = hangs @ (torque + jnp.cross(state.position, force))
+    about = hangs @ (torque + cross(state.position, force))
     force = hangs @ force
-    total = jnp.concatenate([force, about - jnp.cross(origin, force)], axis=1)
+    total = jnp.concatenate([force, about - cross(origin, force)], axis=1)
     sign = np.where(dofs.forwards, 1.0, -1.0)[:, None]
     total = jnp.asarray(sign, total.dtype) * total
     linkage = model.topology.linkage

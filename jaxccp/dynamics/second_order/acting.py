@@ -14,6 +14,7 @@ from jaxccp.dynamics.reduced.bias import twist_rate
 from jaxccp.dynamics.second_order.mobility import Configuration
 from jaxccp.dynamics.second_order.placed import placed, velocities_of
 from jaxccp.dynamics.smooth import SmoothForces, smooth_contacts, smooth_forces
+from jaxccp.math.linear3 import cross
 from jaxccp.model.kinematics import tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -69,7 +70,7 @@ def acting(
     else:
         bending, drift = jnp.zeros_like(model.axes.armature), jnp.zeros(0, velocity.dtype)
     spin = state.angular_velocity
-    gyroscopic = jnp.cross(spin, at.mass.apply(state.twist)[:, 3:])
+    gyroscopic = cross(spin, at.mass.apply(state.twist)[:, 3:])
     gyroscopic = jnp.pad(gyroscopic, ((0, 0), (3, 0)))
     wrench = total_force(model, state, None, force) - at.mass.apply(turning) - gyroscopic
     if linkage.linked:

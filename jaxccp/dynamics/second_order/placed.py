@@ -8,6 +8,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.dynamics.reduced.advance import advanced_coordinates
 from jaxccp.math import quaternion
+from jaxccp.math.linear3 import cross
 from jaxccp.model.family_frames import with_frames
 from jaxccp.model.forward_kinematics import forward_kinematics
 from jaxccp.model.kinematics import JointMotion
@@ -88,5 +89,5 @@ def way_rate(
 
 def _opened(turn: Float[Array, "n 3"], spin: Float[Array, "n 3"], side: float) -> Array:
     """ω ∓ ½ θ × ω + θ × (θ × ω)/12."""
-    across = jnp.cross(turn, spin)
-    return spin - 0.5 * side * across + jnp.cross(turn, across) / 12.0
+    across = cross(turn, spin)
+    return spin - 0.5 * side * across + cross(turn, across) / 12.0

@@ -13,6 +13,7 @@ from jaxtyping import Array, Float
 from jaxccp.flexible.elements import Elements, Points
 from jaxccp.flexible.law import StrainLaw
 from jaxccp.math import safe
+from jaxccp.math.linear3 import cross
 
 STRETCHING, BENDING = (np.polynomial.legendre.leggauss(count) for count in (5, 3))
 
@@ -29,7 +30,7 @@ class CableLaw(StrainLaw):
     def strain(self, y: Float[Array, "2 3"]) -> Float[Array, "4"]:
         slope, second = y
         square = slope @ slope
-        curvature = safe.divide(jnp.cross(slope, second), square**1.5)
+        curvature = safe.divide(cross(slope, second), square**1.5)
         return jnp.concatenate([0.5 * (square - 1.0)[None], curvature])
 
     def ratio(self, y: Float[Array, "2 3"]) -> Float[Array, ""]:

@@ -19,6 +19,7 @@ from jaxccp.flexible.ancf.shape import Shape, gauss_rule
 from jaxccp.flexible.elements import Elements, Points
 from jaxccp.flexible.green import GreenLaw
 from jaxccp.math import linear3
+from jaxccp.math.linear3 import cross
 
 
 @jax.tree_util.register_dataclass
@@ -78,7 +79,7 @@ class ContinuumElements(Elements):
         places, weights = np.where(np.arange(3) == axis, side, places), 0.5 * weights
         _slopes, jacobian = self._slopes(places)
         one, other = (jacobian[..., i] for i in range(3) if i != axis)
-        area = weights * jnp.linalg.norm(jnp.cross(one, other), axis=-1)
+        area = weights * jnp.linalg.norm(cross(one, other), axis=-1)
         return self._scale() * jnp.einsum("ep,pk->ek", area, self.shape.values(places))
 
     def _rule(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -149,6 +150,6 @@ def _axes(jacobian: Float[Array, "e p 3 3"]) -> Float[Array, "e p 3 3"]:
     plane."""
     along, side = jacobian[..., 0], jacobian[..., 1]
     x = along / jnp.linalg.norm(along, axis=-1, keepdims=True)
-    z = jnp.cross(along, side)
+    z = cross(along, side)
     z = z / jnp.linalg.norm(z, axis=-1, keepdims=True)
-    return jnp.stack([x, jnp.cross(z, x), z], axis=-1)
+    return jnp.stack([x, cross(z, x), z], axis=-1)

@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 from jaxccp.flexible.ancf.shape import Shape
 from jaxccp.flexible.law import StrainLaw
 from jaxccp.flexible.moduli import PAIRS, strain_matrix
+from jaxccp.math.linear3 import cross
 
 COMPONENTS = ("xx", "yy", "zz", "yz", "xz", "xy")
 """Of strains, in their order; shears are doubled."""
@@ -51,7 +52,7 @@ class EnhancedLaw(StrainLaw):
     def ratio(self, y: Float[Array, "k 3"]) -> Float[Array, ""]:
         """The smallest of the places, times the cube of a length."""
         slope = jnp.einsum("pik,kc->pic", self.gradients, y)
-        volume = jnp.einsum("pc,pc->p", slope[:, 0], jnp.cross(slope[:, 1], slope[:, 2]))
+        volume = jnp.einsum("pc,pc->p", slope[:, 0], cross(slope[:, 1], slope[:, 2]))
         return jnp.min(volume)
 
 

@@ -6,6 +6,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.math import linear3, quaternion
+from jaxccp.math.linear3 import cross
 
 SQUARINGS = 12
 """Of Horn's matrix: beyond, the second eigenvector has gone where σ₂ + σ₃ > 0.03."""
@@ -55,7 +56,7 @@ def _turn(near: Array, gradient: Array, axial: Float[Array, "3"]) -> Float[Array
     stretch = 0.5 * (stretch + stretch.T)
     matrix = jnp.trace(stretch) * jnp.eye(3, dtype=stretch.dtype) - stretch
     a, b, c = matrix
-    adjugate = jnp.stack([jnp.cross(b, c), jnp.cross(c, a), jnp.cross(a, b)])
+    adjugate = jnp.stack([cross(b, c), cross(c, a), cross(a, b)])
     determinant = a @ adjugate[0]
     least = _size(gradient) ** 3 * float(jnp.finfo(stretch.dtype).eps) ** 0.375
     return adjugate @ axial * determinant / (determinant**2 + least**2)
