@@ -1,4 +1,4 @@
-"""Closed forms for 3 × 3 matrices of any size, against NumPy in float64."""
+"""Closed forms in three dimensions, of matrices of any size, against NumPy in float64."""
 
 import jax
 import jax.numpy as jnp
@@ -58,3 +58,14 @@ def test_inverse_root_of_any_size(size: float, dtype: type) -> None:
     pulled = jax.vjp(linear3.inverse_root, given)[1](jnp.asarray(scale * back, dtype))[0]
     paired = np.sum(np.asarray(pulled, float) * size * way, axis=(1, 2))
     np.testing.assert_allclose(paired, np.sum(back * change, axis=(1, 2)), **tolerance)
+
+
+def test_cross_is_numpys() -> None:
+    """Of many vectors with one, in values and derivatives, which are linear in each."""
+    a, b, way = np.random.default_rng(2).normal(size=(3, 5, 3))
+    value, moved = jax.jvp(linear3.cross, (a, b[0]), (way, b[1]))
+    np.testing.assert_allclose(value, np.cross(a, b[0]), atol=1e-15)
+    np.testing.assert_allclose(moved, np.cross(way, b[0]) + np.cross(a, b[1]), atol=1e-15)
+    back = jax.vjp(linear3.cross, a, b[0])[1](way)
+    np.testing.assert_allclose(back[0], np.cross(b[0], way), atol=1e-15)
+    np.testing.assert_allclose(back[1], np.cross(way, a).sum(axis=0), atol=1e-15)
