@@ -53,6 +53,8 @@ def double_pendulum(builder: ModelBuilder) -> None:
 MECHANISMS = {"four-bar linkage": slice(1, 4), "double pendulum": slice(4, 6)}
 """Bodies of each; the joints are as many more, in the same order."""
 JOINTS = {"four-bar linkage": [0, 1, 2, 3], "double pendulum": [4, 5]}
+ROUNDING = 1e-17
+"""Errors below are drawn as this [m, rad]."""
 
 
 @partial(jax.jit, static_argnames=("stepper", "steps", "every"))
@@ -106,13 +108,13 @@ def main() -> None:
                 f"| {int(status)} |"
             )
             print(lines[-1], flush=True)
-            axes[0, column].semilogy(time, error, label=label, linewidth=0.7)
+            axes[0, column].semilogy(time, np.maximum(error, ROUNDING), label=label, linewidth=0.7)
             axes[1, column].plot(time, lost, label=label, linewidth=0.7)
             axes[0, column].set_title(name)
             axes[1, column].set_xlabel("time [s]")
     axes[0, 0].set_ylabel("joint error [m, rad]")
     axes[1, 0].set_ylabel("energy lost [J]")
-    axes[0, 0].legend()
+    axes[0, 0].legend(loc="center right")
     figure.tight_layout()
     figure.savefig(HERE / "drift.png", dpi=120)
     (HERE / "results.md").write_text(

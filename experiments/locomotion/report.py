@@ -167,7 +167,7 @@ def _picture(robots: list[Robot], every: float) -> None:
                 column[1].semilogy(t[1:], np.maximum(100 * middle, 1e-4), label=name)
         column[1].set_ylim(1e-3, 100)
         column[1].set_xlabel("time [s]")
-    axes[0, 0].set_ylabel("height of the centre of mass [m]")
+    axes[0, 0].set_ylabel("height of the centre\nof mass [m]")
     axes[1, 0].set_ylabel("error of its path [%]")
     handles, labels = axes[1, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize="small")

@@ -113,16 +113,18 @@ def convergence(path: Path) -> list[float]:
 
 
 def picture(found: dict[str, list[float]]) -> None:
-    figure = Figure(figsize=(5.5, 4), layout="constrained")
+    figure = Figure(figsize=(6.5, 4), layout="constrained")
     axes = figure.add_subplot()
     h = 1e3 * np.array(STEPS)
     for name, errors in found.items():
         axes.loglog(h, errors, "o-", label=name)
     first = max(errors[0] for errors in found.values())
     axes.loglog(h, first * h / h[0], "k:", label="first order")
+    axes.set_xticks(h, [f"{step:g}" for step in h])
+    axes.minorticks_off()
     axes.set_xlabel("step [ms]")
     axes.set_ylabel(f"error of qpos after {DURATION} s [m, rad]")
-    axes.legend()
+    figure.legend(loc="outside right center")
     figure.savefig(HERE / "convergence.png", dpi=150)
 
 
