@@ -15,11 +15,6 @@ def norm(x: Float[Array, "*b n"], axis: int = -1) -> Float[Array, "*b"]:
     return jnp.where(zero, 0.0, jnp.sqrt(jnp.where(zero, 1.0, square)))
 
 
-def reciprocal_norm(x: Float[Array, "*b n"], axis: int = -1) -> Float[Array, "*b"]:
-    """1 / ‖x‖, and 0 with derivative 0 where ``x`` is 0."""
-    return reciprocal_root(jnp.sum(x * x, axis=axis))
-
-
 def reciprocal_root(x: Float[Array, "*b"]) -> Float[Array, "*b"]:
     """1 / √x, and 0 with derivative 0 where ``x`` is 0."""
     zero = x == 0
