@@ -91,12 +91,10 @@ class GradientNewton(Solver):
     def _estimate(self, task: Task, x: Array) -> Array:
         """Largest eigenvalue of S N S, from below, by power iteration on the first gradient."""
 
-        def longer(_: int, x: Array) -> Array:
-            return task.data.delassus.apply(x)
-
+        apply = task.data.delassus.apply
         # Rows are scaled so that the eigenvalue is not far from 1, and its powers are numbers.
-        last = lax.fori_loop(1, self.power_iterations, longer, x / _length(x))
-        return _length(longer(0, last)) / _length(last)
+        last = lax.fori_loop(1, self.power_iterations, lambda _, x: apply(x), x / _length(x))
+        return _length(apply(last)) / _length(last)
 
     def step(self, task: Task, state: _State) -> _State:
         if not self._factorises(task.problem):
