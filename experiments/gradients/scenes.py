@@ -55,11 +55,12 @@ def ground(
     friction: float = 0.4,
     slope: float = 0.0,
     tilt: float = 0.0,
+    compliance: float = 0.0,
 ) -> tuple[Model, State]:
     """A box, a ball and a capsule on a plane; they do not touch each other."""
     builder = ModelBuilder(gravity=(G * np.sin(slope), 0, -G * np.cos(slope)), min_bounce_speed=0.5)
     builder.add_shape(0, Plane(), material=Material(friction=1.0, restitution=0.9))
-    surface = Material(friction=friction, restitution=0.5)
+    surface = Material(friction=friction, restitution=0.5, compliance=compliance)
     lying = (np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0)
     leaning = (np.cos(tilt / 2), 0.0, np.sin(tilt / 2), 0.0)
     low = 0.1 * np.sin(tilt) + 0.05 * np.cos(tilt)
@@ -100,12 +101,14 @@ def groove() -> tuple[Model, State]:
     return builder.build(max_contacts=2)
 
 
-def towed() -> tuple[Model, State]:
+def towed(compliance: float = 0.0) -> tuple[Model, State]:
     """A box at rest, until the rope to a ball that flies on has been stretched enough."""
     builder = ModelBuilder(gravity=(0, 0, -G))
     builder.add_shape(0, Plane(), material=Material(friction=1.0))
     box = Box((0.1, 0.08, 0.05))
-    builder.add_solid(box, 1.0, Material(friction=0.3), position=(0, 0, 0.05), name="box")
+    surface = Material(friction=0.3, compliance=compliance)
+    sunk = compliance * G / 4
+    builder.add_solid(box, 1.0, surface, position=(0, 0, 0.05 - sunk), name="box")
     builder.add_solid(Sphere(0.05), 2.0, position=(0.5, 0, 0.5), velocity=(3, 0.2, 0), name="ball")
     rope = Cable([("box", (0.1, 0, 0)), ("ball", (0, 0, 0))], stiffness=50.0, rest=0.55)
     builder.add_tendon(rope, name="rope")
@@ -214,13 +217,21 @@ def shapes(base: str, names: Sequence[str] = SOLIDS) -> Callable[[], tuple[Model
     return build
 
 
+YIELDS = 1e-3
+"""Compliance of contacts whose loads are unique [m/N]: a box sinks by 2 mm."""
 FELL = {"gap": 0.021, "velocity": (0.5, 0.2, -1.2), "spin": (2, -1, 3), "friction": 0.3}
 
 SCENES: dict[str, Scene] = {
     "free": Scene(lambda: ground(1.0, (0.5, -0.3, 0.4), (2, -1, 3)), ("free",)),
     "stick": Scene(lambda: ground(friction=0.8, slope=0.3), ("stick", "redundant")),
     "slip": Scene(lambda: ground(velocity=(1.5, 0.5, 0), friction=0.2), ("slip",)),
+    "slip, yielding": Scene(
+        lambda: ground(velocity=(1.5, 0.5, 0), friction=0.2, compliance=YIELDS), ("slip",)
+    ),
     "slip→stick": Scene(lambda: ground(velocity=(0.04, 0.01, 0), friction=0.3), ("slip→stick",)),
+    "slip→stick, yielding": Scene(
+        lambda: ground(velocity=(0.04, 0.01, 0), friction=0.3, compliance=YIELDS), ("slip→stick",)
+    ),
     "impact": Scene(lambda: ground(**FELL, tilt=0.3), ("impact", "separation")),
     "landing": Scene(
         lambda: ground(gap=2e-4, velocity=(0.2, 0.1, -0.3), friction=0.5, tilt=0.3), ("impact",)
@@ -229,6 +240,7 @@ SCENES: dict[str, Scene] = {
         lambda: ground(velocity=(0.6, 0, 0), spin=(0, 10, 0), friction=0.5), ("rolling",)
     ),
     "stick→slip": Scene(towed, ("stick→slip", "tendon")),
+    "stick→slip, yielding": Scene(lambda: towed(YIELDS), ("stick→slip", "tendon")),
     "jammed": Scene(groove, ("jammed", "stick")),
     "soft": Scene(soft, ("slip", "rolling")),
     "mechanism": Scene(mechanism, ("limit", "loop", "tendon"), controls=(0.3, 0.5)),

@@ -1,8 +1,11 @@
-"""The one load sharing of redundant contacts under Coulomb's law: that of vanishing compliance.
+"""The one load sharing of redundant contacts: that of vanishing compliance.
 
-Where contacts are redundant, Coulomb's law leaves their loads open, and where they slide as well,
-the motion with them: friction turns a box on four corners as its weight is divided between them.
-Bodies that are a little soft divide it in one way. Let every row yield at ε/ρ times its impulse,
+Where contacts are redundant their loads are open, and where they slide as well, the motion with
+them under Coulomb's law: friction turns a box on four corners as its weight is divided between
+them. Under the convex law it is the derivative of the motion that loads decide on: how much
+friction resists a change of the direction of sliding, and where.
+Bodies that are a little soft divide a load in one way. Let every row yield at ε/ρ times its
+impulse,
 
     P(c):   K ∋ λ ⟂ ũ ∈ K*,   u = N λ + r + ε (λ − c) / ρ,
 
@@ -21,7 +24,7 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.ccp.operators.yielding import YieldingDelassus
-from jaxccp.ccp.problem import Problem
+from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Task
 from jaxccp.ccp.solvers.gradient_newton import GradientNewton, newton_step
 from jaxccp.math import safe
@@ -70,8 +73,8 @@ def shareable(problem: Problem) -> bool:
 def slides_redundantly(
     problem: Problem, lam: Float[Array, " n"], u: Float[Array, " n"], tolerance: Float[Array, ""]
 ) -> Bool[Array, ""]:
-    """Whether the motion may depend on how loads are shared: contacts carry some, and one of them
-    slides. Where all of them stick it does not."""
+    """Whether the motion or its derivative may depend on how loads are shared: contacts carry some,
+    and one of them slides. Where all of them stick they do not."""
     _, impulses = problem.cones.split(lam)
     _, velocities = problem.cones.split(u)
     loaded = impulses[:, 0] > 0
@@ -85,8 +88,9 @@ def share(
     n_lam: Float[Array, " n"],
     tolerance: Float[Array, ""],
     wanted: Bool[Array, ""],
+    law: Law,
 ) -> Sharing:
-    """Turn a solution of Coulomb's law into the one whose loads are shared as said above.
+    """Turn a solution into the one whose loads are shared as said above.
 
     Args:
         problem: n rows, :func:`shareable`.
@@ -94,6 +98,7 @@ def share(
         n_lam: N times that.
         tolerance: the residual is to be a tenth of it [m/s], or itself where rounding is near.
         wanted: if not, nothing is done.
+        law: that of the solution.
     """
     rho, eps = problem.step_sizes(), float(jnp.finfo(lam.dtype).eps)
     yields = (COMPLIANCE if eps < 1e-10 else SINGLE_COMPLIANCE) / rho
@@ -103,10 +108,10 @@ def share(
 
     def yielding(centre: Array) -> Task:
         here = replace(problem, delassus=soft, r=problem.r - yields * centre)
-        return Task(here, rho, tolerance, None, "ncp")
+        return Task(here, rho, tolerance, None, law)
 
     def residual(lam: Array, n_lam: Array, centre: Array) -> Array:
-        u = problem.corrected(n_lam + problem.r + yields * (lam - centre), "ncp")
+        u = problem.corrected(n_lam + problem.r + yields * (lam - centre), law)
         return jnp.max(problem.residual(lam, u, rho), initial=0.0)
 
     def descended(now: Sharing, task: Task) -> Array:

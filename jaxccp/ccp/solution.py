@@ -25,9 +25,9 @@ class Status(IntEnum):
     rows are solved as if it had none, as far as the iteration limit allows. Rows that contradict
     each other are not found out: they end as MAX_ITERATIONS or STALLED."""
     NOT_UNIQUE = 5
-    """Converged under Coulomb's law, but another solution moves otherwise: contacts carry loads
-    that push their surfaces together, and could as well be open (Painlevé); or, with ``unique``,
-    the shared loads of vanishing compliance were not found."""
+    """Converged, but not the only solution: under Coulomb's law contacts carry loads that push
+    their surfaces together, and could as well be open (Painlevé); or, with ``unique``, the shared
+    loads of vanishing compliance were not found."""
 
 
 class DerivativeStatus(IntEnum):

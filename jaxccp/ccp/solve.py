@@ -59,7 +59,8 @@ def solve(
 
     Works under ``jit``, ``vmap`` and both modes of differentiation, to any order; the derivative
     is implicit (:mod:`jaxccp.ccp.derivative`), so it does not depend on the solver nor on the
-    guess, and is as accurate as the solution. Trouble is reported in ``statistics``, never raised.
+    guess (where redundant contacts slide: with ``unique``), and is as accurate as the solution.
+    Trouble is reported in ``statistics``, never raised.
 
     Args:
         problem: n rows.
@@ -72,9 +73,10 @@ def solve(
             :class:`jaxccp.Relaxed` gives one that feels what is about to happen.
         beyond: contacts that are left out of the problem, so that their impulses are zero, and have
             a part in the derivative alone.
-        unique: among the solutions of Coulomb's law that redundant contacts may have where they
-            slide, take the one of vanishing compliance (:mod:`jaxccp.ccp.sharing`), which depends
-            on neither solver nor guess. Does nothing with pyramids or rolling friction.
+        unique: among the solutions that redundant contacts may have where they slide, take the one
+            of vanishing compliance (:mod:`jaxccp.ccp.sharing`), which depends on neither solver nor
+            guess: of the velocities and their derivative under Coulomb's law, of the derivative
+            alone under the convex one. Does nothing with pyramids or rolling friction.
     """
     check_gradient(gradient)
     if law not in ("ccp", "ncp"):
@@ -96,16 +98,16 @@ def solve(
     stop = stop or Stop()
     tolerance, limit = stop.tolerance(solvable), jnp.asarray(stop.max_iterations, jnp.int32)
     best = iterate(solvable, algorithm, start, law, tolerance, limit, stop.history)
-    unique = unique and law == "ncp" and shareable(problem)
+    unique = unique and shareable(problem)
     shared = jnp.asarray(True)
     if unique:
         # As it is kept, not as many products cost least: few factorisations are all that is done.
         kept = replace(solvable, delassus=lax.stop_gradient(problem.delassus))
-        best, shared = _shared(kept, best, tolerance)
+        best, shared = _shared(kept, best, tolerance, law)
     feasible = contradiction(frozen, solvable, law) <= tolerance
     guarded = gradient == "converged"
     found = checkpoint_name(best.lam, IMPULSES)
-    lam = attach(law, problem, found, guarded, relaxation(gradient), unique)
+    lam = attach(law, problem, found, guarded, relaxation(gradient), unique and law == "ncp")
     valid = best.finite & (best.residual <= tolerance)
     failed = DerivativeStatus.ZERO if guarded else DerivativeStatus.INVALID
     right = jnp.asarray(DerivativeStatus.VALID, jnp.int32)
@@ -122,13 +124,13 @@ def cut(valid: Bool[Array, ""], tree: _Tree) -> _Tree:
     return trees.where(valid, tree, lax.stop_gradient(tree))
 
 
-def _shared(problem: Problem, best: Progress, tolerance: Array) -> tuple[Progress, Array]:
+def _shared(problem: Problem, best: Progress, tolerance: Array, law: Law) -> tuple[Progress, Array]:
     """The best iterate with its loads shared, and whether that was done where it had to be."""
     wanted = best.residual <= tolerance
     wanted &= slides_redundantly(problem, best.lam, best.n_lam + problem.r, tolerance)
-    end = share(problem, best.lam, best.n_lam, tolerance, wanted)
+    end = share(problem, best.lam, best.n_lam, tolerance, wanted, law)
     residual = problem.residual(
-        end.lam, problem.corrected(end.n_lam + problem.r, "ncp"), problem.step_sizes()
+        end.lam, problem.corrected(end.n_lam + problem.r, law), problem.step_sizes()
     )
     done = replace(best, lam=end.lam, n_lam=end.n_lam, residual=jnp.max(residual, initial=0.0))
     best = replace(trees.where(end.found, done, best), iterations=best.iterations + end.iterations)

@@ -1,4 +1,5 @@
-"""Motions that Coulomb's law alone leaves open: which it is depends on no solver and no guess."""
+"""Motions and derivatives that a law alone leaves open: which it is depends on no solver and no
+guess."""
 
 from dataclasses import replace
 from functools import partial
@@ -7,8 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.typing import ArrayLike
 
 from jaxccp.ccp import Cones, DenseDelassus, Problem, Status, Stop, solve
+from jaxccp.ccp.derivative.implicit import attach
 from jaxccp.dynamics import EulerImplicitLinearized, rollout
 from jaxccp.model import Box, Material, Model, Plane, Sphere, State
 from jaxccp.scene import ModelBuilder
@@ -144,6 +147,68 @@ def test_derivatives_of_shared_loads() -> None:
     central = np.stack([(run(x + d)[0] - run(x - d)[0]) / (2 * step) for d in steps], axis=1)
     slope = np.asarray(run(x)[1])
     np.testing.assert_allclose(slope, central, atol=1e-6 * np.abs(central).max())
+
+
+def flat_slide(tilt: ArrayLike = 0.0, compliance: float = 0.0) -> tuple[Problem, np.ndarray]:
+    """A box of 1 kg that slides flat at (1.5, 0.5) m/s, tilted about x; with the rows of its four
+    corners, by which velocities change for impulses."""
+    inertia = (np.sum(np.square(HALF)) - np.square(HALF)) / 3
+    rows, down = [], []
+    for x, y in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+        arm = np.array([x, y, -1]) * HALF
+        for along in np.eye(3)[[2, 0, 1]]:
+            rows.append(np.append(along, np.cross(arm, along)))
+            down.append(np.cross([1, 0, 0], arm) @ along / H * (along[2] > 0))
+    jacobian = np.array(rows)
+    weighed = jacobian / np.append(np.ones(3), inertia)
+    r = jnp.asarray(jacobian @ [1.5, 0.5, -9.81 * H, 0, 0, 0]) + tilt * jnp.array(down)
+    bare = DenseDelassus(jnp.asarray(weighed @ jacobian.T + compliance * np.eye(12)))
+    return Problem(bare, r, Cones(jnp.zeros(0), jnp.zeros(0), jnp.full(4, 0.2))), weighed.T
+
+
+TIGHT = Stop(atol=1e-14, max_iterations=5000)
+
+
+def test_the_convex_law_has_one_derivative_where_loads_are_shared() -> None:
+    """Whatever the solver: how the motion changes is that of hardly compliant contacts."""
+
+    def twist(solver: str, compliance: float, unique: bool, tilt: ArrayLike) -> jax.Array:
+        problem, weighed = flat_slide(tilt, compliance)
+        return jnp.asarray(weighed) @ solve(problem, solver, stop=TIGHT, unique=unique).lam
+
+    step = 1e-7
+    soft = jax.jit(partial(twist, "newton", 1e-5, False))
+    central = np.asarray(soft(step) - soft(-step)) / (2 * step)
+    for solver in ("newton", "apgd"):
+        shared = partial(twist, solver, 0.0, True)
+        slope = np.asarray(jax.jit(jax.jacfwd(shared))(0.0))
+        np.testing.assert_allclose(slope, central, atol=1e-5 * np.abs(central).max())
+
+
+def test_the_slope_of_hard_contacts_that_slide_under_the_convex_law() -> None:
+    """It is the derivative of one load sharing: that with one corner unloaded, the others being
+    those that a turn of the box makes slide fastest."""
+    unit = np.array([1.0, *(-0.2 * np.array([1.5, 0.5]) / np.hypot(1.5, 0.5))])
+    shift = np.concatenate([unit, -unit, -unit, unit])
+
+    @jax.jit
+    def slopes(part: jax.Array) -> jax.Array:
+        problem, weighed = flat_slide()
+        lam = solve(problem, "newton", stop=TIGHT).lam
+        loads = lam[::3]
+        least, most = -jnp.minimum(loads[0], loads[3]), jnp.minimum(loads[1], loads[2])
+        shared = lam + (least + part * (most - least)) * shift
+        turned = jax.jacfwd(lambda tilt: attach("ccp", flat_slide(tilt)[0], shared))(0.0)
+        return jnp.asarray(weighed) @ turned
+
+    def twist(tilt: float) -> np.ndarray:
+        problem, weighed = flat_slide(tilt)
+        return weighed @ np.asarray(solve(problem, "newton", stop=TIGHT).lam)
+
+    central = (twist(1e-4) - twist(-1e-4)) / 2e-4
+    scale = np.abs(central).max()
+    np.testing.assert_allclose(slopes(jnp.array(1.0)), central, atol=1e-6 * scale)
+    assert np.abs(slopes(jnp.array(0.0)) - central).max() > 1e-3 * scale
 
 
 def test_single_precision_shares_the_same_loads() -> None:

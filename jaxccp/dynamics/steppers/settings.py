@@ -62,9 +62,9 @@ class ConeSettings:
     before it included; see :func:`jaxccp.ccp.solve`. A :class:`jaxccp.Relaxed`: contacts that are
     about to close, open or slide are felt, and those at a distance."""
     unique: bool = False
-    """Under Coulomb's law: whether redundant contacts that slide share their load as those of
-    vanishing compliance do, so that the motion does not depend on solver and warm start
-    (:mod:`jaxccp.ccp.sharing`). A step may then take twice the time."""
+    """Whether redundant contacts that slide share their load as those of vanishing compliance do,
+    so that the motion under Coulomb's law, and its derivative under both, do not depend on solver
+    and warm start (:mod:`jaxccp.ccp.sharing`). A step may then take twice the time."""
 
     def __post_init__(self) -> None:
         if not self.h > 0:
