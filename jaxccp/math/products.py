@@ -1,0 +1,16 @@
+"""Products of single-precision numbers in single precision, on every device.
+
+XLA multiplies matrices of float32 with 11 bits on GPUs (TF32) and with 8 on TPUs (bfloat16) unless
+told otherwise. That is enough for layers of a network, but a place 1 m from the origin may be off by
+half a millimetre, or by four.
+"""
+
+import jax
+
+OPTION = "jax_default_matmul_precision"
+
+
+def keep_all_digits() -> None:
+    """Make JAX multiply with all digits, unless its user has chosen how it is to multiply."""
+    if getattr(jax.config, OPTION) is None:
+        jax.config.update(OPTION, "highest")
