@@ -1,8 +1,8 @@
 """Products of single-precision numbers in single precision, on every device.
 
 XLA multiplies matrices of float32 with 11 bits on GPUs (TF32) and with 8 on TPUs (bfloat16) unless
-told otherwise. That is enough for layers of a network, but a place 1 m from the origin may be off by
-half a millimetre, or by four.
+told otherwise. That is enough for layers of a network, but a place 1 m from the origin may be off
+by half a millimetre, or by four.
 """
 
 import jax
