@@ -13,7 +13,6 @@ from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics.inertia import world_inertia
 from jaxccp.math import linear3, quaternion, safe
 from jaxccp.math.contact_frame import contact_frame
-from jaxccp.math.linear3 import cross
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -125,8 +124,8 @@ def gap_bend(
     A gap of the order of h is left out: the points of both surfaces count as one.
     """
     normal, velocity, spin = contacts.frame[:, 0], moving[..., :3], moving[..., 3:]
-    material = velocity + cross(spin, arms)
-    change = cross(spin, contacts.position_rate[:, None] - velocity)
+    material = velocity + linear3.cross(spin, arms)
+    change = linear3.cross(spin, contacts.position_rate[:, None] - velocity)
     turned = contacts.normal_rate * (material[:, 1] - material[:, 0])
     return jnp.sum(turned + normal * (change[:, 1] - change[:, 0]), axis=1)
 
@@ -193,8 +192,8 @@ class Turning:
         """Return the twists of the bodies of contacts once they have turned, their momenta being
         those of ``twist`` at the start of the step: d(I⁻¹L)/dt = ω × I⁻¹L − I⁻¹(ω × L)."""
         momentum = jnp.einsum("bij,bj->bi", self.inertia, twist[:, 3:])
-        lost = linear3.inverse(self.inertia) @ cross(self.spin, momentum)[:, :, None]
-        rate = cross(self.spin, twist[:, 3:]) - lost[:, :, 0]
+        lost = linear3.inverse(self.inertia) @ linear3.cross(self.spin, momentum)[:, :, None]
+        rate = linear3.cross(self.spin, twist[:, 3:]) - lost[:, :, 0]
         change = jnp.pad(rate, ((0, 0), (3, 0)))
         if self.curving is not None:
             change = change + self.curving
@@ -203,7 +202,7 @@ class Turning:
     def back(self, rows: Float[Array, "c 2 w 3"]) -> Float[Array, "c 2 w 3"]:
         """Angular parts of rows, turned back with the bodies to the start of the step."""
         turn = self.time[:, None, None] * self.spin[self.bodies]
-        return rows - cross(turn[:, :, None], rows)
+        return rows - linear3.cross(turn[:, :, None], rows)
 
 
 def at_once(

@@ -10,7 +10,6 @@ from jaxtyping import Array, Float
 
 from jaxccp.math import linear3, quaternion
 from jaxccp.math.jitted import jitted
-from jaxccp.math.linear3 import cross
 from jaxccp.model.kinematics import JointMotion, joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -83,7 +82,7 @@ def _half_turn(
     x, whole, inverse = start, _times(inertia, start), None
     for number in range(NEWTON_STEPS + 1):
         momentum = _times(inertia, x)
-        error = momentum + cross(x, momentum) - whole
+        error = momentum + linear3.cross(x, momentum) - whole
         if inverse is None or number < NEWTON_STEPS:
             inverse = linear3.inverse(_slope(inertia, x))
         x = x - _times(inverse, error)
@@ -104,7 +103,7 @@ def _differentiable_jvp(primals: tuple[Array, Array, Array], tangents: tuple[Arr
     x = _differentiable(inertia, start, x)
     d_momentum = _times(d_inertia, x)
     change = _times(inertia, d_start) + _times(d_inertia, start) - d_momentum
-    change = change - cross(x, d_momentum)
+    change = change - linear3.cross(x, d_momentum)
     return x, _times(linear3.inverse(_slope(inertia, x)), change)
 
 
@@ -150,7 +149,7 @@ def momentum(model: Model, state: State) -> tuple[Float[Array, "3"], Float[Array
     linear = (free * model.bodies.mass)[:, None] * state.velocity
     tensor = world_inertia(model, quaternion.to_matrix(state.quaternion))
     spin = free[:, None] * jnp.einsum("bij,bj->bi", tensor, state.angular_velocity)
-    return linear.sum(0), (cross(state.position, linear) + spin).sum(0)
+    return linear.sum(0), (linear3.cross(state.position, linear) + spin).sum(0)
 
 
 @jitted
