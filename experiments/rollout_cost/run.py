@@ -194,7 +194,11 @@ def plot(steps: list[dict], rates: list[dict], ratios: list[dict]) -> Figure:
             )
         if target is not None:
             ax.axhline(target, color="#333333", linewidth=1.0, linestyle="--")
-        ax.set_xticks(range(len(names)), [str(name).replace(" ", "\n") for name in names])
+        ax.set_xticks(range(len(names)), list(map(str, names)))
+        if group == "scene":
+            ax.tick_params("x", labelrotation=30)
+            for label in ax.get_xticklabels():
+                label.set_horizontalalignment("right")
         ax.set_title(title, loc="left", fontsize=10)
         ax.spines[["top", "right"]].set_visible(False)
     axes[1].legend(frameon=False, fontsize=8)
