@@ -3,9 +3,8 @@
 Where contacts are redundant their loads are open, and where they slide as well, the motion with
 them under Coulomb's law: friction turns a box on four corners as its weight is divided between
 them. Under the convex law it is the derivative of the motion that loads decide on: how much
-friction resists a change of the direction of sliding, and where.
-Bodies that are a little soft divide a load in one way. Let every row yield at ε/ρ times its
-impulse,
+friction resists a change of the direction of sliding, and where. Bodies that are a little soft
+divide a load in one way. Let every row yield at ε/ρ times its impulse,
 
     P(c):   K ∋ λ ⟂ ũ ∈ K*,   u = N λ + r + ε (λ − c) / ρ,
 

@@ -107,7 +107,7 @@ def solve(
     feasible = contradiction(frozen, solvable, law) <= tolerance
     guarded = gradient == "converged"
     found = checkpoint_name(best.lam, IMPULSES)
-    lam = attach(law, problem, found, guarded, relaxation(gradient), unique and law == "ncp")
+    lam = attach(law, problem, found, guarded, relaxation(gradient), unique)
     valid = best.finite & (best.residual <= tolerance)
     failed = DerivativeStatus.ZERO if guarded else DerivativeStatus.INVALID
     right = jnp.asarray(DerivativeStatus.VALID, jnp.int32)

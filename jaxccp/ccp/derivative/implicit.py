@@ -73,7 +73,8 @@ def _attach_jvp(
         return cones if relaxed is None else relaxed.of(cones, rho)
 
     cones = rounded(problem.cones)
-    unique = unique and relaxed is None
+    # Under the convex law loads are shared already, and how they change moves nothing.
+    unique = unique and law == "ncp" and relaxed is None
     velocity, d_velocity = jax.jvp(lambda p: p.velocity(lam), (problem,), (d_problem,))
     velocity = problem.corrected(velocity, law)
     z = lam - rho * velocity
