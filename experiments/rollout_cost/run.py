@@ -11,15 +11,27 @@ import platform
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from matplotlib.figure import Figure
 from rich.progress import track
 
-from jaxccp import Box, EulerImplicitLinearized, Material, Model, ModelBuilder, Plane, State
+from jaxccp import (
+    Box,
+    EulerImplicitLinearized,
+    Material,
+    Model,
+    ModelBuilder,
+    Plane,
+    State,
+    envs,
+    rollout_batch,
+)
 from jaxccp.ccp import Law
 from jaxccp.dynamics import rollout
 from jaxccp.scene import WORLD
@@ -38,6 +50,10 @@ COPIES = 64
 BATCHED = f"{COPIES} cube-tosses"
 LEAD = {"cube-toss": 230, BATCHED: 230, "sliding box": 10, "stack": 20}
 """Steps before the differentiated ones: the cube is then about to land."""
+ROBOTS = ("ant", "humanoid")
+"""Of jaxccp.envs, with random controls, each held for a tenth of the steps."""
+ROBOT_LEAD = 100
+"""Steps in which they fall."""
 REPEATS = 100
 PATIENCE = 3.0
 """Seconds after which no further repeat is begun."""
@@ -120,20 +136,67 @@ def gradients() -> Iterator[dict]:
                 return rollout(model, state, stepper, LEAD[name])[0]
 
             states = jax.jit(jax.vmap(lead))(states)
-            loss, parameters = differentiable(model, states, stepper)
-            forward, forward_compile = compiled(loss, parameters)
-            gradient, compile_s = compiled(jax.value_and_grad(loss), parameters)
-            times = shortest(forward, parameters), shortest(gradient, parameters)
-        yield {
-            "scene": name,
-            "precision": precision,
-            "law": law,
-            "forward [ms]": 1e3 * times[0],
-            "gradient [ms]": 1e3 * times[1],
-            "ratio": times[1] / times[0],
-            "compile forward [s]": forward_compile,
-            "compile gradient [s]": compile_s,
-        }
+            cost = measured(*differentiable(model, states, stepper))
+        yield {"scene": name, "precision": precision, "law": law, **cost}
+
+
+def measured(loss: Callable, parameters: tuple) -> dict:
+    """Times of a loss and of its gradient."""
+    forward, forward_compile = compiled(loss, parameters)
+    gradient, compile_s = compiled(jax.value_and_grad(loss), parameters)
+    times = shortest(forward, parameters), shortest(gradient, parameters)
+    return {
+        "forward [ms]": 1e3 * times[0],
+        "gradient [ms]": 1e3 * times[1],
+        "ratio": times[1] / times[0],
+        "compile forward [s]": forward_compile,
+        "compile gradient [s]": compile_s,
+    }
+
+
+def robot_gradients() -> Iterator[dict]:
+    """The same of robots, one and many at once."""
+    for name, copies, law in product(ROBOTS, (1, COPIES), LAWS):
+        with jax.enable_x64(False):
+            loss, parameters = robot(name, copies, law)
+            cost = measured(loss, parameters)
+        scene = name if copies == 1 else f"{copies} {name}s"
+        yield {"scene": scene, "precision": 32, "law": law, **cost}
+
+
+def robot(name: str, copies: int, law: Law) -> tuple[Callable, tuple]:
+    """A function of initial coordinates and rates, masses and friction, and where to take it."""
+    env: Any = envs.make(name, auto_reset=False, law=law)
+    model, stepper = env.model, env.stepper
+    starting, acting = jax.random.split(jax.random.key(SEED))
+    states = jax.vmap(env.reset)(jax.random.split(starting, copies)).physics.state
+    low, high = env.action_spec.low, env.action_spec.high
+    size = (copies, 10, *env.action_spec.shape)
+    actions = jax.random.uniform(acting, size, minval=low, maxval=high)
+    controls = jax.vmap(jax.vmap(env.layout.control))(actions)
+
+    @jax.jit
+    def lead(states: State) -> State:
+        held = jnp.repeat(controls, ROBOT_LEAD // 10, axis=1)
+        return rollout_batch(model, states, stepper, ROBOT_LEAD, None, held)[0]
+
+    states = lead(states)
+    held = jnp.repeat(controls, GRADIENT_STEPS // 10, axis=1)
+
+    def loss(parameters: tuple) -> jax.Array:
+        qpos, qvel, mass, friction = parameters
+        changed = replace(
+            model,
+            bodies=replace(model.bodies, mass=mass),
+            shapes=replace(model.shapes, friction=friction),
+        )
+        place = partial(env.layout.state, changed)
+        moved = jax.vmap(place)(states, qpos, qvel)
+        final, _ = rollout_batch(changed, moved, stepper, GRADIENT_STEPS, None, held)
+        return jnp.sum(final.position**2) + jnp.sum(final.twist**2)
+
+    start = jax.vmap(partial(env.layout.coordinates, model))(states)
+    return loss, (*start, model.bodies.mass, model.shapes.friction)
 
 
 def differentiable(model: Model, states: State, stepper) -> tuple[Callable, tuple]:
@@ -217,6 +280,7 @@ def main() -> None:
     steps = collected(step_compilation(), "compiling steps", 2 * len(SCENES))
     rates = collected(throughput(), "throughput", 4 * len(BATCHES))
     ratios = collected(gradients(), "gradients", 4 * len(LEAD))
+    ratios += collected(robot_gradients(), "gradients of robots", 4 * len(ROBOTS))
     machine = f"{os.cpu_count()} cores, {platform.machine()}, jax {jax.__version__}, CPU"
     (HERE / "results.md").write_text(
         f"""# What steps, batches and gradients cost
@@ -237,7 +301,8 @@ up to {REPEATS} runs · {machine}
 ## Gradient of {GRADIENT_STEPS} steps (targets: {TARGETS["ratio"]:g} × forward, compiled in \
 {TARGETS["gradient"]:g} s)
 
-Reverse mode, value included, in initial positions, velocities, spins, masses and friction.
+Reverse mode, value included, in initial positions, velocities, spins, masses and friction. Robots
+are those of `jaxccp.envs`, with its steps of 5 and 3 ms and its tolerance.
 
 {table(ratios)}
 """,

@@ -24,6 +24,8 @@ class Shac:
     """Learning rates; both fall linearly to a hundredth."""
     clip: float = 1.0
     """Largest norm of the actor's gradient that is taken."""
+    bound: float | None = None
+    """Largest norm of the slope of one copy's return in its state that is taken, at each step."""
     epochs: int = 16
     minibatches: int = 4
     """Of the critic, in every update."""
@@ -87,7 +89,7 @@ SETTINGS = {
     ),
     "ant": Settings(
         ppo=Ppo(steps=2_000_000, reward_scale=0.1, hidden=(128, 64)),
-        shac=Shac(steps=1_000_000, reward_scale=0.1, hidden=(128, 64)),
+        shac=Shac(steps=500_000, horizon=8, bound=10.0, reward_scale=0.1, hidden=(128, 64)),
         brax="ant",
     ),
 }

@@ -6,7 +6,8 @@ pytree, compiled once.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, cast
 
 import jax
 import jax.numpy as jnp
@@ -107,6 +108,8 @@ class Algorithm:
 
         def one(carry: tuple, drawn: Array) -> tuple[tuple, dict[str, Array]]:
             copies, weight = carry
+            if own.bound is not None:
+                copies = cast(EnvState, bounded(copies, own.bound / own.batch))
             centre = applied(actor.layers, learner.moments.scaled(copies.obs))
             share = (1 + jnp.tanh(centre + jnp.exp(actor.log_deviation) * drawn)) / 2
             action = jnp.asarray(spec.low) + share * (spec.high - spec.low)
@@ -195,6 +198,33 @@ class Algorithm:
         ).reshape(own.epochs * own.minibatches, -1)
         (critic, moments), off = lax.scan(one, (learner.critic, learner.critic_moments), orders)
         return critic, moments, jnp.mean(off)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(1,))
+def bounded(copies: Any, limit: float) -> Any:
+    """The copies. In reverse mode what comes back to each is no longer than ``limit``, so that no
+    copy whose motion is chaotic outvotes all others; what is not finite counts as 0."""
+    return copies
+
+
+def _bounded_bwd(limit: float, _: None, back: Any) -> tuple[Any]:
+    def real(leaf: Array) -> bool:
+        return leaf.dtype != jax.dtypes.float0
+
+    parts = [leaf.reshape(len(leaf), -1) for leaf in filter(real, jax.tree.leaves(back))]
+    length = jnp.linalg.norm(jnp.concatenate(parts, axis=1), axis=1)
+    share = jnp.where(jnp.isfinite(length), limit / jnp.maximum(length, limit), 0.0)
+
+    def shortened(leaf: Array) -> Array:
+        if not real(leaf):
+            return leaf
+        by = share.reshape(-1, *[1] * (leaf.ndim - 1))
+        return jnp.where(by > 0, leaf * by, 0.0)
+
+    return (jax.tree.map(shortened, back),)
+
+
+bounded.defvjp(lambda copies, limit: (copies, None), _bounded_bwd)
 
 
 def returns(settings: Shac, seen: dict[str, Array]) -> Float[Array, "t b"]:

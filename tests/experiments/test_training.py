@@ -17,7 +17,7 @@ pytest.importorskip("orbax.checkpoint")
 from experiments.training.checkpoint import Checkpoints
 from experiments.training.config import Shac
 from experiments.training.networks import Moments, Policy, perceptron
-from experiments.training.shac import Algorithm, Learner, returns
+from experiments.training.shac import Algorithm, Learner, bounded, returns
 
 SETTINGS = Shac(
     steps=24, actors=2, horizon=3, hidden=(4,), epochs=1, minibatches=1, clip=1e3, actor_rate=1e-2
@@ -104,6 +104,22 @@ def test_returns() -> None:
         [33.0, 33.0],
     ]
     np.testing.assert_allclose(returns(SETTINGS, seen), expected, rtol=1e-12)
+
+
+def test_slopes_of_copies_are_bounded() -> None:
+    """Of each by itself; the state has keys and counts, too."""
+    given = {"x": jnp.ones((3, 2)), "y": jnp.ones(3), "steps": jnp.arange(3)}
+    weights = jnp.array([1.0, 100.0, jnp.inf])
+
+    def total(state: dict) -> jax.Array:
+        state = bounded(state, 6.0)
+        return jnp.sum(weights[:, None] * state["x"] * jnp.array([1.0, 2.0])) + 2 * jnp.sum(
+            weights * state["y"]
+        )
+
+    slope = jax.grad(total, allow_int=True)(given)
+    np.testing.assert_allclose(slope["x"], [[1, 2], [2, 4], [0, 0]], rtol=1e-12)
+    np.testing.assert_allclose(slope["y"], [2, 4, 0], rtol=1e-12)
 
 
 def test_moments() -> None:
