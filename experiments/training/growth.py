@@ -53,13 +53,14 @@ def growth(law: str, relaxed: float | None) -> np.ndarray:
         def act(carry: tuple, control: jax.Array) -> tuple[tuple, jax.Array]:
             held = jnp.broadcast_to(control, (repeats, *control.shape))
             carry, _ = lax.scan(step, carry, held)
-            return carry, jnp.linalg.norm(carry[1], 2)
+            return carry, carry[1]
 
         size = jax.eval_shape(partial(linearise, stepper=stepper), env.model, state, control[0])
         start = state, jnp.eye(size.A.shape[0])
         return lax.scan(act, start, control)[1]
 
-    return np.asarray(jax.jit(jax.vmap(one))(states, actions))
+    # By numpy: on one core jax's batched decomposition in a loop does not come to an end.
+    return np.linalg.norm(np.asarray(jax.jit(jax.vmap(one))(states, actions)), 2, axis=(2, 3))
 
 
 def main() -> None:

@@ -32,6 +32,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, help="of the environment, instead of the budget")
     parser.add_argument("--law", choices=("ccp", "ncp"), help="of contacts, instead of the task's")
     parser.add_argument("--relaxed", type=float, help="speed of relaxed derivatives [m/s]")
+    parser.add_argument("--ahead", type=int, help="actions that shac and apg look ahead")
     parser.add_argument("--brax", action="store_true", help="brax's own environment (ppo only)")
     options = parser.parse_args()
     known = SETTINGS[options.name]
@@ -40,6 +41,8 @@ def main() -> None:
         settings = replace(settings, critic=False)
     if options.steps:
         settings = replace(settings, steps=options.steps)
+    if options.ahead:
+        settings = replace(settings, horizon=options.ahead)
     law = {"law": options.law} if options.law else {}
     plain: Any = envs.make(options.name, auto_reset=False, **law)
     length = plain.task.episode_steps
@@ -48,7 +51,8 @@ def main() -> None:
         plain = replace(plain, stepper=replace(plain.stepper, gradient=gradient))
     shown: Any = brax_envs.get_environment(known.brax) if options.brax else BraxEnv(plain)
     words = [options.name, options.algorithm, options.law, "brax" if options.brax else None]
-    words += [f"relaxed{options.relaxed:g}" if options.relaxed else None, str(options.seed)]
+    words += [f"relaxed{options.relaxed:g}" if options.relaxed else None]
+    words += [f"{options.ahead}ahead" if options.ahead else None, str(options.seed)]
     label = "-".join(word for word in words if word)
     run = Run(label, evaluator(shown, EPISODES, length), options.seed)
     if isinstance(settings, Ppo):
