@@ -23,7 +23,7 @@ from jaxccp import Relaxed, Stop, envs, linearise
 
 SEED, COPIES = 0, 16
 ACTIONS = (1, 8, 32)
-"""After how many, each of ten steps: SHAC looks 32 ahead."""
+"""After how many, each of ten steps: SHAC looks 8 ahead, or 32."""
 CASES = (("ccp", None), ("ccp", 0.3), ("ncp", None), ("ncp", 0.3), ("ncp", 1.0))
 """Law of contact, speed of relaxed derivatives [m/s]."""
 HERE = Path(__file__).resolve().parent
