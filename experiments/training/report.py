@@ -40,7 +40,7 @@ def draw(axes: Axes, found: Runs, column: str, scale: float) -> None:
 
 
 def picture(found: dict[str, Runs], file: Path) -> None:
-    figure = Figure(figsize=(10, 3 * len(found)), dpi=90)
+    figure = Figure(figsize=(12, 3 * len(found)), dpi=90)
     for name, (left, right) in zip(
         found, figure.subplots(len(found), 2, squeeze=False), strict=True
     ):
@@ -48,7 +48,7 @@ def picture(found: dict[str, Runs], file: Path) -> None:
         draw(right, found[name], "cpu_s", 60)
         left.set(ylabel=f"{name}: return", xlabel="steps of the environment [million]")
         right.set(xlabel="CPU time of training, compilation included [min]")
-        left.legend(fontsize=8)
+        right.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
         for axes in (left, right):
             axes.grid(alpha=0.3)
     figure.tight_layout()
