@@ -185,11 +185,7 @@ def robot(name: str, copies: int, law: Law) -> tuple[Callable, tuple]:
 
     def loss(parameters: tuple) -> jax.Array:
         qpos, qvel, mass, friction = parameters
-        changed = replace(
-            model,
-            bodies=replace(model.bodies, mass=mass),
-            shapes=replace(model.shapes, friction=friction),
-        )
+        changed = altered(model, mass, friction)
         place = partial(env.layout.state, changed)
         moved = jax.vmap(place)(states, qpos, qvel)
         final, _ = rollout_batch(changed, moved, stepper, GRADIENT_STEPS, None, held)
@@ -205,11 +201,7 @@ def differentiable(model: Model, states: State, stepper) -> tuple[Callable, tupl
     def loss(parameters: tuple) -> jax.Array:
         position, velocity, spin, mass, friction = parameters
         moved = replace(states, position=position, velocity=velocity, angular_velocity=spin)
-        changed = replace(
-            model,
-            bodies=replace(model.bodies, mass=mass),
-            shapes=replace(model.shapes, friction=friction),
-        )
+        changed = altered(model, mass, friction)
 
         def outcome(state: State) -> jax.Array:
             final, _ = rollout(changed, state, stepper, GRADIENT_STEPS)
@@ -222,6 +214,13 @@ def differentiable(model: Model, states: State, stepper) -> tuple[Callable, tupl
 
     start = (states.position, states.velocity, states.angular_velocity)
     return loss, (*start, model.bodies.mass, model.shapes.friction)
+
+
+def altered(model: Model, mass: jax.Array, friction: jax.Array) -> Model:
+    bodies, shapes = model.bodies, model.shapes
+    return replace(
+        model, bodies=replace(bodies, mass=mass), shapes=replace(shapes, friction=friction)
+    )
 
 
 def table(rows: list[dict]) -> str:

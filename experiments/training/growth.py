@@ -7,7 +7,6 @@ Random actions, 16 copies, float64. Writes growth.md beside itself.
 
 import os
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from jaxccp import Relaxed, Stop, envs, linearise
+from jaxccp import Relaxed, Stop, envs, linearise, tangent_names
 
 SEED, COPIES = 0, 16
 ACTIONS = (1, 8, 32)
@@ -45,18 +44,16 @@ def growth(law: str, relaxed: float | None) -> np.ndarray:
     def one(state: Any, actions: jax.Array) -> jax.Array:
         control = jax.vmap(env.layout.control)(actions)
 
-        def step(carry: tuple, control: jax.Array) -> tuple[tuple, None]:
-            state, product = carry
-            found = linearise(env.model, state, control, stepper=stepper)
-            return (found.after, found.A @ product), None
-
         def act(carry: tuple, control: jax.Array) -> tuple[tuple, jax.Array]:
-            held = jnp.broadcast_to(control, (repeats, *control.shape))
-            carry, _ = lax.scan(step, carry, held)
+            def step(_: int, carry: tuple) -> tuple:
+                state, product = carry
+                found = linearise(env.model, state, control, stepper=stepper)
+                return found.after, found.A @ product
+
+            carry = lax.fori_loop(0, repeats, step, carry)
             return carry, carry[1]
 
-        size = jax.eval_shape(partial(linearise, stepper=stepper), env.model, state, control[0])
-        start = state, jnp.eye(size.A.shape[0])
+        start = state, jnp.eye(2 * len(tangent_names(env.model)))
         return lax.scan(act, start, control)[1]
 
     # By numpy: on one core jax's batched decomposition in a loop does not come to an end.
