@@ -1,0 +1,270 @@
+"""Steps per second of robots on an accelerator, many copies at once, beside MJX in the same run.
+
+    python experiments/devices/robots.py [--copies 1024,4096,16384,65536] [--models ant,humanoid]
+
+Brax's ant and humanoid, whose feet alone collide (from the brax package, or the folder --assets),
+in float32. Programs are compiled several at a time and run one after the other; rows go to
+robots.csv beside this file (or --out) as they come, the table robots.md is made from them in the
+end. Steps are semi-implicit for both engines, one evaluation of the dynamics each.
+"""
+
+import argparse
+import csv
+import importlib
+import importlib.metadata
+import importlib.util
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from jaxccp import EulerImplicitLinearized, Stop, fit_capacity, load
+from jaxccp.ccp import Law
+from jaxccp.io.mjcf.load import Loaded
+from jaxccp.model import Model
+
+mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
+mjx: Any = importlib.import_module("mujoco.mjx")
+
+SEED = 0
+NOISE = 0.1
+"""Of coordinates and rates at the start [m, rad, m/s, rad/s]."""
+STEPS = 50
+"""Steps of one program."""
+LEAD = 4
+"""Programs before those that are timed: the robots have fallen by then."""
+REPEATS = 3
+TOLERANCE = 1e-4
+"""[m/s]"""
+CONVERGED = (4, 10)
+"""Iterations of MJX's Newton solver and of its line search with which it has converged."""
+TRIAL = 64
+"""Copies of the run that tells how much room contacts need."""
+HERE = Path(__file__).resolve().parent
+LOCK = threading.Lock()
+
+
+@dataclass
+class Row:
+    """What one engine did with one robot in one batch."""
+
+    device: str
+    model: str
+    engine: str
+    copies: int
+    steps_per_second: float = float("nan")
+    compile_seconds: float = float("nan")
+    iterations: str = ""
+    """Mean; mean of the slowest copy."""
+    unsolved_percent: float = float("nan")
+    residual_median: float = float("nan")
+    """[m/s]"""
+    residual_worst: float = float("nan")
+    note: str = ""
+
+
+def asset(name: str, folder: str) -> Path:
+    """Return the file of one of brax's models."""
+    if folder:
+        return Path(folder) / f"{name}.xml"
+    spec = importlib.util.find_spec("brax")
+    if spec is None or not spec.submodule_search_locations:
+        raise SystemExit("brax is not installed; its models are needed: pip install brax")
+    return Path(spec.submodule_search_locations[0]) / "envs" / "assets" / f"{name}.xml"
+
+
+def starts(model: Any, copies: int) -> tuple[jax.Array, jax.Array]:
+    """Return qpos and qvel of every copy, near the model's own."""
+    random = np.random.default_rng(SEED)
+    qpos = np.tile(model.qpos0, (copies, 1))
+    qpos[:, 7:] += NOISE * random.standard_normal((copies, model.nq - 7))
+    qvel = NOISE * random.standard_normal((copies, model.nv))
+    return jnp.asarray(qpos, jnp.float32), jnp.asarray(qvel, jnp.float32)
+
+
+def controls(model: Any, copies: int) -> jax.Array:
+    """Return controls of all steps, uniform within the actuators' limits [steps, copies, nu]."""
+    low, high = np.asarray(model.actuator_ctrlrange).T
+    random = np.random.default_rng(SEED + 1)
+    return jnp.asarray(random.uniform(low, high, (STEPS, copies, model.nu)), jnp.float32)
+
+
+@cache
+def prepared(path: Path) -> tuple[Loaded, Model]:
+    """Return a file, and its model with room for as many contacts as a trial run needs."""
+    reference, loaded = mujoco.MjModel.from_xml_path(str(path)), load(path, allow_unsupported=True)
+    stepper = EulerImplicitLinearized(loaded.timestep, stop=Stop(TOLERANCE, max_iterations=200))
+    place = jax.jit(jax.vmap(lambda q, v: loaded.layout.state(loaded.model, loaded.state, q, v)))
+    state = place(*starts(reference, TRIAL))
+    command = jax.vmap(jax.vmap(loaded.layout.control))(controls(reference, TRIAL))
+    command = jnp.swapaxes(command, 0, 1)
+    return loaded, fit_capacity(loaded.model, state, stepper, STEPS, None, command)
+
+
+def ours(path: Path, copies: int, law: Law, tolerance: float) -> tuple[Callable, tuple]:
+    """Return a program of steps, and what it starts from."""
+    reference = mujoco.MjModel.from_xml_path(str(path))
+    with LOCK:
+        loaded, fitted = prepared(path)
+    stop = Stop(tolerance, max_iterations=200)
+    stepper = EulerImplicitLinearized(loaded.timestep, law=law, stop=stop)
+    place = jax.jit(jax.vmap(lambda q, v: loaded.layout.state(fitted, loaded.state, q, v)))
+    drive = controls(reference, copies)
+
+    def many(carry: Any, drive: jax.Array) -> tuple[Any, tuple[jax.Array, ...]]:
+        def one(carry: Any, ctrl: jax.Array) -> tuple[Any, tuple[jax.Array, ...]]:
+            advance = jax.vmap(lambda c, u: stepper.advance(fitted, c, None, u))
+            carry, report = advance(carry, jax.vmap(loaded.layout.control)(ctrl))
+            solver = report.solver
+            residual = solver.residual_ccp if law == "ccp" else solver.residual_ncp
+            return carry, (solver.iterations, solver.status, residual)
+
+        return jax.lax.scan(one, carry, drive)
+
+    carry = jax.jit(jax.vmap(lambda s: stepper.init(fitted, s)))(place(*starts(reference, copies)))
+    return many, (carry, drive)
+
+
+def theirs(path: Path, copies: int, iterations: tuple[int, int] | None) -> tuple[Callable, tuple]:
+    """Return MJX's program; ``iterations`` None: those that the file asks for."""
+    reference = mujoco.MjModel.from_xml_path(str(path))
+    reference.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
+    reference.opt.solver = mujoco.mjtSolver.mjSOL_NEWTON
+    if iterations is not None:
+        reference.opt.iterations, reference.opt.ls_iterations = iterations
+    model = mjx.put_model(reference)
+    blank = mjx.make_data(model)
+    qpos, qvel = starts(reference, copies)
+    state = jax.vmap(lambda q, v: blank.replace(qpos=q, qvel=v))(qpos, qvel)
+
+    def many(state: Any, drive: jax.Array) -> tuple[Any, tuple]:
+        def one(state: Any, ctrl: jax.Array) -> tuple[Any, None]:
+            return jax.vmap(lambda d, u: mjx.step(model, d.replace(ctrl=u)))(state, ctrl), None
+
+        return jax.lax.scan(one, state, drive)[0], ()
+
+    return many, (state, controls(reference, copies))
+
+
+def measured(row: Row, program: Callable, arguments: tuple) -> Row:
+    """Return the row with what its program did."""
+    carry, drive = arguments
+    for _ in range(LEAD):
+        carry, shown = program(carry, drive)
+    jax.block_until_ready(carry)
+    best = np.inf
+    for _ in range(REPEATS):
+        start = time.perf_counter()
+        carry, shown = jax.block_until_ready(program(carry, drive))
+        best = min(best, time.perf_counter() - start)
+    row.steps_per_second = row.copies * STEPS / best
+    if shown:
+        count, status, residual = (np.asarray(part) for part in shown)
+        row.iterations = f"{count.mean():.1f}; {count.max(axis=1).mean():.1f}"
+        row.unsolved_percent = 100 * float(np.mean(status != 0))
+        row.residual_median = float(np.median(residual))
+        row.residual_worst = float(np.max(residual))
+    finite = all(
+        np.isfinite(np.asarray(leaf)).all()
+        for leaf in jax.tree.leaves(carry)
+        if jnp.issubdtype(leaf.dtype, jnp.floating)
+    )
+    row.note = "" if finite else "some copies not finite"
+    return row
+
+
+def table(rows: list[dict[str, str]]) -> str:
+    """Return the rows as Markdown."""
+    lines = [
+        "| model | copies | engine | steps/s | compile [s] | iterations | unsolved [%] | "
+        "residual, median; worst [m/s] | |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for row in sorted(rows, key=lambda r: (r["model"], int(r["copies"]), r["engine"])):
+        residual = f"{float(row['residual_median']):.1e}; {float(row['residual_worst']):.1e}"
+        unsolved = f"{float(row['unsolved_percent']):.2f}"
+        if row["residual_median"] == "nan":
+            residual = unsolved = "–"
+        lines.append(
+            f"| {row['model']} | {row['copies']} | {row['engine']} | "
+            f"{float(row['steps_per_second']):,.0f} | {float(row['compile_seconds']):.0f} | "
+            f"{row['iterations'] or '–'} | "
+            f"{unsolved} | {residual} | {row['note']} |"
+        )
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Compile all programs, run them one by one and write what they did."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--models", default="ant,humanoid")
+    parser.add_argument("--copies", default="4096,65536,1024,16384")
+    parser.add_argument("--assets", default="")
+    parser.add_argument("--out", default=str(HERE))
+    parser.add_argument("--seconds", type=float, default=1e9, help="no new program after that")
+    options = parser.parse_args()
+    began, device = time.perf_counter(), jax.devices()[0].device_kind
+    jobs: list[tuple[Row, Callable]] = []
+    for copies in map(int, options.copies.split(",")):
+        for name in options.models.split(","):
+            path = asset(name, options.assets)
+            engines: dict[str, Callable] = {
+                "jaxccp, ccp": lambda p=path, c=copies: ours(p, c, "ccp", TOLERANCE),
+                "MJX, 4 × 10": lambda p=path, c=copies: theirs(p, c, CONVERGED),
+                "MJX, 1 × 4": lambda p=path, c=copies: theirs(p, c, (1, 4)),
+                "jaxccp, ncp": lambda p=path, c=copies: ours(p, c, "ncp", TOLERANCE),
+                "jaxccp, no iterations": lambda p=path, c=copies: ours(p, c, "ccp", 1e9),
+            }
+            jobs += [(Row(device, name, engine, copies), make) for engine, make in engines.items()]
+    versions = ", ".join(
+        f"{p} {importlib.metadata.version(p)}" for p in ("jax", "mujoco", "mujoco-mjx")
+    )
+    print(device, versions, f"{len(jobs)} programs", flush=True)
+
+    def compiled(job: tuple[Row, Callable]) -> tuple[Row, Callable | None, tuple]:
+        row, make = job
+        if time.perf_counter() - began > options.seconds:
+            return row, None, ()
+        start = time.perf_counter()
+        function, arguments = make()
+        program = jax.jit(function).lower(*arguments).compile()
+        row.compile_seconds = time.perf_counter() - start
+        return row, program, arguments
+
+    out, rows = Path(options.out), []
+    with ThreadPoolExecutor(6) as pool:
+        waiting = [pool.submit(compiled, job) for job in jobs]
+        for place, job in enumerate(waiting):
+            try:
+                row, program, arguments = job.result()
+                waiting[place] = None  # type: ignore[call-overload]
+                if program is None:
+                    continue
+                row = measured(row, program, arguments)
+            except Exception as error:  # a program that fails says so in its row
+                row = jobs[place][0]
+                row.note = f"{type(error).__name__}: {str(error)[:80]}"
+            del job
+            rows.append({name: str(value) for name, value in asdict(row).items()})
+            print(f"{time.perf_counter() - began:6.0f} s", rows[-1], flush=True)
+            with open(out / "robots.csv", "w", newline="") as file:
+                writer = csv.DictWriter(file, list(rows[0]))
+                writer.writeheader()
+                writer.writerows(rows)
+            (out / "robots.md").write_text(
+                f"# Robots on {device}\n\n`python experiments/devices/robots.py` · {versions} · "
+                f"{STEPS} steps a program after {LEAD * STEPS}, best of {REPEATS}; compilation by "
+                "the clock, several programs at a time\n\n" + table(rows) + "\n"
+            )
+
+
+if __name__ == "__main__":
+    main()
