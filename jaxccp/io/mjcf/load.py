@@ -118,7 +118,7 @@ def load(
             report.approximate(
                 was_open.what, f"{was_open.error:.3g} m or rad open at qpos0; closed in the state"
             )
-        places = layout(source, frames, axes, actuators, nodes, flexible, model)
+        places = layout(source, frames, actuators, nodes, flexible, model)
         named = Names(frames, axes, tendons, actuators.tolist(), shapes)
         sensing = sensors(source, named, places, model)
     except InputError:
