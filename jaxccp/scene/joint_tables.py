@@ -97,7 +97,7 @@ def tables(
         tuple(one.name for one in joint_specs),
         bodies,
         spanning_tree(
-            bodies, fixed, carried, np.array([one.closes_loop for one in joint_specs], bool)
+            bodies, fixed, carried, np.array([spec.closes_loop for spec in joint_specs], bool)
         ),
         names,
         tuple(f.axis.motion for f in freedoms),

@@ -64,7 +64,8 @@ class Coordinates:
         qvel: Float[Array, " nv"] | None = None,
     ) -> State:
         """``state`` with its bodies placed and moving as ``qpos`` [m, rad, unit quaternions] and
-        ``qvel`` [m/s, rad/s], at rest when None, have it."""
+        ``qvel`` [m/s, rad/s], at rest when None, have it; loops that these leave open stay open
+        (:func:`jaxccp.close_loops` closes them)."""
         places = self.places
         qvel = jnp.zeros(places.nv, qpos.dtype) if qvel is None else qvel
         at, speed, body = places.free

@@ -50,5 +50,5 @@ def _partition(topology: Topology) -> Partition:
         edges.append(Edge(int(ends[int(forwards)]), int(ends[1 - int(forwards)]), forwards, rows))
     hanging = {edge.body for edge in edges}
     rooted = [int(b) for b in np.unique(linkage.bodies) if free[b] and b not in hanging]
-    along = forest(edges, rooted, len(eliminated), free)
-    return Partition(eliminated, np.flatnonzero(~linkage.equalities), along)
+    order = forest(edges, rooted, len(eliminated), free)
+    return Partition(eliminated, np.flatnonzero(~linkage.equalities), order)
