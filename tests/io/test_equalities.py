@@ -106,7 +106,8 @@ def test_tied_bodies_keep_their_coordinates(tied: tuple[Path, Loaded]) -> None:
 
 def files() -> list[Path]:
     """Models of this repository, and of the packages that are installed."""
-    known = [*(ROOT / "examples" / "models").glob("*.xml"), *ROOT.glob("jaxccp/envs/tasks/*.xml")]
+    folders = ROOT / "examples" / "models", ROOT / "jaxccp" / "envs" / "tasks"
+    known = [path for folder in folders for path in sorted(folder.glob("*.xml"))]
     for package in ("mujoco", "brax", "gymnasium"):
         spec = find_spec(package)
         for folder in (spec and spec.submodule_search_locations) or ():
