@@ -1,6 +1,6 @@
 """What ``jaxccp simulate`` reads for a model file, and writes of its motion."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import jax
@@ -43,9 +43,13 @@ def open_model(
         state = move(loaded.model, state, jnp.asarray(qpos, float), jnp.asarray(qvel, float))
         state = loaded.layout.activated(state, jnp.asarray(act, float))
         try:
-            state, _ = settled(loaded.model, state)
+            state, was_open = settled(loaded.model, state)
         except ValueError as error:
             raise InputError(init, str(error), "see the model's equality constraints") from None
+        if was_open is not None:
+            size = f"{was_open.error:.3g} m or rad"
+            line = f"{init}: {was_open.what} is {size} open at qpos; closed in the initial state"
+            loaded = replace(loaded, approximated=(*loaded.approximated, line))
     controls = None
     if ctrl is not None:
         with Arrays(ctrl) as arrays:

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def spanning_tree(
-    bodies: np.ndarray, fixed: np.ndarray, carried: np.ndarray
+    bodies: np.ndarray, fixed: np.ndarray, carried: np.ndarray, closing: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """The joints of a spanning tree, in an order in which each places one more body.
 
@@ -16,12 +16,13 @@ def spanning_tree(
         bodies: first and second body of each joint [nj 2].
         fixed: mask of the bodies that do not move [nb].
         carried: mask of the bodies that are frames of a family and no joint places [nb].
+        closing: mask of the joints that close loops whatever they connect [nj].
 
     Returns:
         The joints of the tree, and whether each of them places its second body.
     """
     touching: dict[int, list[int]] = {}
-    for joint in _tree_joints(bodies, fixed, carried):
+    for joint in _tree_joints(bodies, fixed, carried, closing):
         for body in bodies[joint]:
             touching.setdefault(int(body), []).append(joint)
     known = {int(body) for body in np.flatnonzero(fixed)}
@@ -45,14 +46,16 @@ def spanning_tree(
     return np.array(order, np.int32), np.array(forwards, bool)
 
 
-def _tree_joints(bodies: np.ndarray, fixed: np.ndarray, carried: np.ndarray) -> list[int]:
+def _tree_joints(
+    bodies: np.ndarray, fixed: np.ndarray, carried: np.ndarray, closing: np.ndarray
+) -> list[int]:
     """Joints that connect bodies which no earlier joints connect; all fixed bodies count as one."""
     group = np.arange(len(fixed))
     group[np.flatnonzero(fixed)] = -1
     kept = []
     for joint, (first, second) in enumerate(bodies):
         a, b = group[first], group[second]
-        if a != b and not (carried[first] or carried[second]):
+        if a != b and not (closing[joint] or carried[first] or carried[second]):
             group[group == max(a, b)] = min(a, b)
             kept.append(joint)
     return kept

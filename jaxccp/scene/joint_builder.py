@@ -38,6 +38,7 @@ class JointBuilder(PairBuilder):
         frames: tuple[Frame, Frame] | None = None,
         name: str | None = None,
         collide: bool = False,
+        closes_loop: bool = False,
     ) -> int:
         """Connect two bodies and return the joint's index.
 
@@ -53,6 +54,9 @@ class JointBuilder(PairBuilder):
                 bodies' frames (origin in the centre of mass). The two coincide at coordinates 0.
             name: unique; ``joint<i>`` when None.
             collide: whether shapes of the two bodies may touch each other.
+            closes_loop: whether the joint closes a loop even where nothing else connects the two
+                bodies: it is a constraint between them, as MJCF's ``connect`` and ``weld``, and a
+                free body keeps six coordinates.
         """
         label = name or f"joint{len(self._joints)}"
         what = f"joint {label!r}"
@@ -79,6 +83,7 @@ class JointBuilder(PairBuilder):
                 (first, second),
                 np.array([finite_vector(f"{what}: anchor [m]", f[0], 3) for f in frames]),
                 np.array([unit_quaternion(f"{what}: quaternion", f[1]) for f in frames]),
+                closes_loop,
             )
         )
         if not collide:

@@ -26,6 +26,8 @@ class JointSpec:
     """Origin of the frame on each body, in body axes [2 3] [m]."""
     frame: np.ndarray
     """Orientation of the frame on each body, (w, x, y, z) [2 4]."""
+    closes_loop: bool
+    """Whether it closes a loop even where nothing else connects its bodies."""
 
 
 @dataclass
@@ -94,7 +96,9 @@ def tables(
     linkage = Linkage(
         tuple(one.name for one in joint_specs),
         bodies,
-        spanning_tree(bodies, fixed, carried),
+        spanning_tree(
+            bodies, fixed, carried, np.array([spec.closes_loop for spec in joint_specs], bool)
+        ),
         names,
         tuple(f.axis.motion for f in freedoms),
         slots,

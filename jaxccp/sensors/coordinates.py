@@ -15,7 +15,6 @@ from jaxccp.model.forward_kinematics import forward_kinematics
 from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-from jaxccp.model.tree import spanning_tree
 from jaxccp.sensors.nodal_coordinates import of_nodes, with_nodes
 
 
@@ -65,7 +64,8 @@ class Coordinates:
         qvel: Float[Array, " nv"] | None = None,
     ) -> State:
         """``state`` with its bodies placed and moving as ``qpos`` [m, rad, unit quaternions] and
-        ``qvel`` [m/s, rad/s], at rest when None, have it."""
+        ``qvel`` [m/s, rad/s], at rest when None, have it; loops that these leave open stay open
+        (:func:`jaxccp.close_loops` closes them)."""
         places = self.places
         qvel = jnp.zeros(places.nv, qpos.dtype) if qvel is None else qvel
         at, speed, body = places.free
@@ -188,27 +188,19 @@ def run(start: np.ndarray, length: int) -> np.ndarray:
     return start[:, None] + np.arange(length)
 
 
-def coordinates(model: Model, joints: int | None = None) -> Coordinates:
+def coordinates(model: Model) -> Coordinates:
     """MuJoCo's coordinates of a model.
 
     They go through the bodies in the model's order. A free body that no joint places has seven in
     ``qpos``, position and quaternion, and six in ``qvel``, linear in world axes and angular in
     the body's; a body that a joint places has those of the joint's axes in their order, a ball
     four and three. Joints that close loops have none.
-
-    Args:
-        model: any.
-        joints: how many joints have coordinates, in the order in which they were added, all when
-            None; the others hold, but are as MuJoCo's equality constraints.
     """
     topology = model.topology
     linkage = topology.linkage
-    pairs = linkage.bodies[:joints]
     placing: dict[int, int] = {}
-    for joint, outwards in zip(
-        *spanning_tree(pairs, ~topology.moves, topology.carried), strict=True
-    ):
-        placing[int(pairs[joint, int(outwards)])] = int(joint)
+    for joint, outwards in zip(*linkage.tree, strict=True):
+        placing[int(linkage.bodies[joint, int(outwards)])] = int(joint)
     single: list[tuple[int, int, int]] = []
     ball: list[tuple[int, int, int]] = []
     free: list[tuple[int, int, int]] = []

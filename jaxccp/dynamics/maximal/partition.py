@@ -8,6 +8,7 @@ import numpy as np
 from jaxccp.content import ByContent
 from jaxccp.dynamics.maximal.forest import Edge, Forest, forest
 from jaxccp.model.model import Topology
+from jaxccp.model.tree import spanning_tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +27,11 @@ _known: WeakKeyDictionary[Topology, Partition] = WeakKeyDictionary()
 
 
 def partition(topology: Topology) -> Partition:
-    """Equality rows along the spanning trees of the joints, those of the other joints loose."""
+    """Equality rows along spanning trees of all joints, those of the other joints loose.
+
+    A joint that closes a loop for the coordinates is here in a tree if it is the only one that
+    connects its bodies.
+    """
     if topology not in _known:
         _known[topology] = _partition(topology)
     return _known[topology]
@@ -37,11 +42,13 @@ def _partition(topology: Topology) -> Partition:
     eliminated = np.flatnonzero(linkage.equalities)
     owners = linkage.row_owner[eliminated]
     edges = []
-    for joint, forwards in zip(*linkage.tree, strict=True):
+    never = np.zeros(len(linkage.bodies), bool)
+    tree = spanning_tree(linkage.bodies, ~topology.moves, topology.carried, never)
+    for joint, forwards in zip(*tree, strict=True):
         ends = linkage.bodies[joint]
         rows = np.flatnonzero(owners == joint)
         edges.append(Edge(int(ends[int(forwards)]), int(ends[1 - int(forwards)]), forwards, rows))
     hanging = {edge.body for edge in edges}
     rooted = [int(b) for b in np.unique(linkage.bodies) if free[b] and b not in hanging]
-    tree = forest(edges, rooted, len(eliminated), free)
-    return Partition(eliminated, np.flatnonzero(~linkage.equalities), tree)
+    order = forest(edges, rooted, len(eliminated), free)
+    return Partition(eliminated, np.flatnonzero(~linkage.equalities), order)

@@ -15,6 +15,8 @@ from jaxccp.scene.frames import IDENTITY
 from jaxccp.scene.loop_closure import CLOSURE_TOLERANCE
 
 Frame = tuple[np.ndarray, np.ndarray]
+TORQUE_SCALE = 10
+"""Column of a weld's data: by how much its torques count against its forces."""
 
 
 def add_equalities(
@@ -25,13 +27,14 @@ def add_equalities(
     nodes: Bool[np.ndarray, " n"],
     report: ImportReport,
 ) -> None:
-    """Add those that are active from the start; they come after the joints, so that it is they
-    that close the loops; of ``nodes`` of flexible bodies, those of the surface can be connected."""
+    """Add those that are active from the start: connections and welds as joints that close loops,
+    which leave bodies the coordinates that the file gives them; of ``nodes`` of flexible bodies,
+    those of the surface can be connected."""
     m, types = source.m, source.mujoco.mjtEq
     if source.off("EQUALITY", "CONSTRAINT"):
         return
     coupling, tendon = int(types.mjEQ_JOINT), int(types.mjEQ_TENDON)
-    joints = {int(types.mjEQ_CONNECT): Spherical(), int(types.mjEQ_WELD): Fixed()}
+    connect, weld = int(types.mjEQ_CONNECT), int(types.mjEQ_WELD)
     for index in range(m.neq):
         label, kind = source.label("equality", index), int(m.eq_type[index])
         if not m.eq_active0[index]:
@@ -46,37 +49,40 @@ def add_equalities(
             else:
                 builder.add_tendon(made, _name(source, index))
             continue
-        if kind not in joints:
+        if kind not in (connect, weld):
             name = types(kind).name.removeprefix("mjEQ_").lower()
             report.ignore(label, f"equality constraints of type {name} are not supported")
             continue
-        bodies, ends = _ends(source, frames, index, kind == int(types.mjEQ_WELD))
-        refused = _node(frames, nodes, bodies, kind == int(types.mjEQ_WELD))
+        # Without a torque nothing holds a weld's orientation.
+        rigid = kind == weld and m.eq_data[index][TORQUE_SCALE] != 0
+        bodies, ends = _ends(source, frames, index, kind == weld)
+        refused = _node(frames, nodes, bodies, rigid)
         if refused:
             report.ignore(label, *refused)
             continue
         moves = [int(m.body_weldid[body]) for body in bodies]
         if moves[0] == moves[1]:
-            _still(source, label, ends, kind == int(types.mjEQ_WELD))
+            _still(source, label, ends, rigid)
             continue
         builder.add_joint(
-            joints[kind],
+            Fixed() if rigid else Spherical(),
             int(frames.body[bodies[0]]),
             int(frames.body[bodies[1]]),
             frames=ends,
             name=_name(source, index),
             collide=True,
+            closes_loop=True,
         )
 
 
 def _node(
-    frames: Frames, nodes: Bool[np.ndarray, " n"], bodies: tuple[int, int], weld: bool
+    frames: Frames, nodes: Bool[np.ndarray, " n"], bodies: tuple[int, int], rigid: bool
 ) -> tuple[str, str] | None:
     """Why a node of a flexible body cannot be held so."""
     for body in bodies:
         if frames.body[body] == NOWHERE:
             return f"{frames.labels[body]} is a node inside a body", "hold one of its surface"
-        if nodes[body] and weld:
+        if nodes[body] and rigid:
             return f"{frames.labels[body]} is a node, which does not turn", "connect it instead"
     return None
 
@@ -108,10 +114,10 @@ def _in_bodies(frames: Frames, bodies: tuple[int, int], local: list) -> tuple[Fr
     return first, second
 
 
-def _still(source: Source, label: str, ends: tuple[Frame, Frame], weld: bool) -> None:
+def _still(source: Source, label: str, ends: tuple[Frame, Frame], rigid: bool) -> None:
     """Refuse to connect what cannot move against each other, unless it is connected already."""
     gap = np.linalg.norm(ends[0][0] - ends[1][0])
-    turned = 1.0 - abs(ends[0][1] @ ends[1][1]) if weld else 0.0
+    turned = 1.0 - abs(ends[0][1] @ ends[1][1]) if rigid else 0.0
     if gap > CLOSURE_TOLERANCE or turned > CLOSURE_TOLERANCE**2:
         raise InputError(
             source.path,

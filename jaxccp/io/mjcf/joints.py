@@ -34,8 +34,6 @@ class Axes:
 
     names: tuple[str, ...]
     """Axes of ours, by degree of freedom of the file's; empty for bodies that are simply free."""
-    joints: int
-    """How many joints of ours they are."""
 
 
 def add_joints(
@@ -51,12 +49,10 @@ def add_joints(
     m = source.m
     names = [""] * m.nv
     taken: set[str] = set()
-    followers = _followers(source)
     _note_unsupported(source, report)
     for body in np.flatnonzero((np.asarray(m.body_jntnum) > 0) & ~nodes):
         own = np.arange(m.body_jntnum[body]) + m.body_jntadr[body]
-        follows = body in followers
-        if m.jnt_type[own[0]] == FREE and not (follows or _acts(source, own[0])):
+        if m.jnt_type[own[0]] == FREE and not _acts(source, own[0]):
             continue
         name = _name(source, int(body), own)
         while name in taken:
@@ -67,7 +63,7 @@ def add_joints(
         start = m.jnt_dofadr[own[0]]
         indexed = [name] if width == 1 else [f"{name}.{i}" for i in range(width)]
         names[start : start + width] = indexed
-    return Axes(tuple(names), len(taken))
+    return Axes(tuple(names))
 
 
 def _name(source: Source, body: int, own: np.ndarray) -> str:
@@ -125,23 +121,6 @@ def _note_unsupported(source: Source, report: ImportReport) -> None:
             index = dof if column.startswith("dof") else joint
             if len(values) and np.any(values[index]):
                 report.ignore(source.label("joint", joint), f"{what} is not supported")
-
-
-def _followers(source: Source) -> set[int]:
-    """Bodies that an equality constraint ties to motion capture: of these it must close a loop,
-    since a joint of a tree would carry a free body along without any velocity."""
-    m, kinds = source.m, source.mujoco.mjtEq
-    found: set[int] = set()
-    for index in range(m.neq):
-        if m.eq_type[index] not in (int(kinds.mjEQ_CONNECT), int(kinds.mjEQ_WELD)):
-            continue
-        ends = np.array([m.eq_obj1id[index], m.eq_obj2id[index]])
-        if m.eq_objtype[index] == int(source.mujoco.mjtObj.mjOBJ_SITE):
-            ends = m.site_bodyid[ends]
-        tops = m.body_weldid[ends]
-        if np.any(m.body_mocapid[tops] >= 0):
-            found.update(tops.tolist())
-    return found
 
 
 def _acts(source: Source, joint: int) -> bool:

@@ -1,11 +1,17 @@
 """Keyframes: named states."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import jax
+import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Array, Float
 
+from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.source import Source
+from jaxccp.model import Model, State
+from jaxccp.scene.loop_closure import LoopClosureError, with_joint_positions
+from jaxccp.sensors import Coordinates
 
 
 @dataclass(frozen=True)
@@ -38,3 +44,54 @@ def keyframes(source: Source) -> dict[str, Keyframe]:
         )
         for key in range(m.nkey)
     }
+
+
+def keyframe_state(model: Model, state: State, layout: Coordinates, key: Keyframe) -> State:
+    """Return the state with the coordinates, rates, activations and time of a keyframe; loops are
+    as open as those coordinates leave them.
+
+    Args:
+        model: that the file describes.
+        state: any of the model.
+        layout: of the file's coordinates.
+        key: the keyframe.
+    """
+    qpos, qvel, *poses = (
+        jnp.asarray(part, float) for part in (key.qpos, key.qvel, key.mpos, key.mquat)
+    )
+    state = _placed(model, layout.captured(model, state, *poses), layout, qpos, qvel)
+    state = layout.activated(state, jnp.asarray(key.act, float))
+    return replace(state, time=jnp.asarray(key.time, state.time.dtype))
+
+
+@jax.jit
+def _placed(model: Model, state: State, layout: Coordinates, qpos: Array, qvel: Array) -> State:
+    return layout.state(model, state, qpos, qvel)
+
+
+def note_open_keyframes(
+    model: Model,
+    state: State,
+    layout: Coordinates,
+    keys: dict[str, Keyframe],
+    report: ImportReport,
+) -> None:
+    """Note the keyframes whose coordinates leave a loop open.
+
+    Args:
+        model: that the file describes.
+        state: any of the model.
+        layout: of the file's coordinates.
+        keys: the keyframes by name.
+        report: where they are noted.
+    """
+    if not len(model.topology.linkage.closing):
+        return
+    for name, key in keys.items():
+        try:
+            with_joint_positions(model, keyframe_state(model, state, layout, key))
+        except LoopClosureError as error:
+            report.approximate(
+                f"keyframe {name!r}",
+                f"{error.what} is {error.error:.3g} m or rad open there; closed in its state",
+            )

@@ -8,7 +8,6 @@ from jaxtyping import Bool, Int
 
 from jaxccp.io.mjcf.bodies import Frames, captured_bodies
 from jaxccp.io.mjcf.flex_families import FlexFamily
-from jaxccp.io.mjcf.joints import Axes
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model.model import Model
 from jaxccp.sensors.coordinates import Coordinates, Places, coordinates, run
@@ -17,7 +16,6 @@ from jaxccp.sensors.coordinates import Coordinates, Places, coordinates, run
 def layout(
     source: Source,
     frames: Frames,
-    axes: Axes,
     actuators: np.ndarray,
     nodes: Bool[np.ndarray, " n"],
     flexible: list[FlexFamily],
@@ -32,7 +30,7 @@ def layout(
     activated = np.asarray(m.actuator_actadr)[actuators]
     activation = np.asarray(activated[activated >= 0], np.int32)
     captured = np.asarray(frames.body[captured_bodies(source)], np.int32)
-    ours = coordinates(model, axes.joints)
+    ours = coordinates(model)
     joints = nodes[m.jnt_bodyid]
     rigid = np.ones(m.nq, bool), np.ones(m.nv, bool)
     for kept, address in zip(rigid, (m.jnt_qposadr, m.jnt_dofadr), strict=True):

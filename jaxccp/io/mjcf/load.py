@@ -3,9 +3,6 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import jax
-import jax.numpy as jnp
-
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.actuators import add_actuators
 from jaxccp.io.mjcf.bodies import add_bodies
@@ -17,7 +14,12 @@ from jaxccp.io.mjcf.fluid_boxes import read_fluid
 from jaxccp.io.mjcf.geoms import add_geoms
 from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.joints import add_joints
-from jaxccp.io.mjcf.keyframes import Keyframe, keyframes
+from jaxccp.io.mjcf.keyframes import (
+    Keyframe,
+    keyframe_state,
+    keyframes,
+    note_open_keyframes,
+)
 from jaxccp.io.mjcf.layout import layout
 from jaxccp.io.mjcf.loop_closing import settled
 from jaxccp.io.mjcf.read_sensors import Names, sensed_tendons, sensors
@@ -56,7 +58,8 @@ class Loaded:
         return self.model.sites
 
     def keyframe(self, name: str) -> State:
-        """The state of a keyframe, or the one nearest to it in which loops are closed.
+        """The state of a keyframe, or the one nearest to it in which loops are closed;
+        ``approximated`` has the keyframes that leave any open.
 
         Raises ``ValueError`` for a name the file does not have, or if nothing closes the loops.
         """
@@ -64,13 +67,7 @@ class Loaded:
             known = ", ".join(self.keyframes) or "none"
             raise ValueError(f"no keyframe named {name!r}; the file has {known}")
         key = self.keyframes[name]
-        qpos, qvel = (jnp.asarray(part, float) for part in (key.qpos, key.qvel))
-        poses = (jnp.asarray(part, float) for part in (key.mpos, key.mquat))
-        state = self.layout.captured(self.model, self.state, *poses)
-        state = jax.jit(self.layout.state)(self.model, state, qpos, qvel)
-        state, _ = settled(self.model, state)
-        state = self.layout.activated(state, jnp.asarray(key.act, float))
-        return replace(state, time=jnp.asarray(key.time, state.time.dtype))
+        return settled(self.model, keyframe_state(self.model, self.state, self.layout, key))[0]
 
 
 def load(
@@ -118,7 +115,9 @@ def load(
             report.approximate(
                 was_open.what, f"{was_open.error:.3g} m or rad open at qpos0; closed in the state"
             )
-        places = layout(source, frames, axes, actuators, nodes, flexible, model)
+        places = layout(source, frames, actuators, nodes, flexible, model)
+        keys = keyframes(source)
+        note_open_keyframes(model, state, places, keys, report)
         named = Names(frames, axes, tendons, actuators.tolist(), shapes)
         sensing = sensors(source, named, places, model)
     except InputError:
@@ -130,7 +129,7 @@ def load(
         state,
         places,
         sensing,
-        keyframes(source),
+        keys,
         float(source.m.opt.timestep),
         tuple(report.ignored),
         tuple(report.approximated),
