@@ -197,7 +197,7 @@ def test_gradients_of_a_return_pass_through_resets(env: Env) -> None:
     _, slope = value(actions)
     h = 1e-5
     for index in np.ndindex(actions.shape):
-        ahead, behind = (value(actions.at[index].add(sign * h))[0] for sign in (1, -1))
+        ahead, behind = (float(value(actions.at[index].add(sign * h))[0]) for sign in (1, -1))
         assert slope[index] == pytest.approx((ahead - behind) / (2 * h), rel=2e-5, abs=1e-9)
     # What was done before the reset moves nothing after it, but what was done after it does.
     assert (jnp.abs(slope) > 1e-3).all()
