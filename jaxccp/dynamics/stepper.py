@@ -33,9 +33,10 @@ def checked_start(model: Model, start: Start, batched: bool = False) -> Start:
     Raises:
         ValueError: an array of either has another shape than the model's states have.
     """
-    known = isinstance(start, State)
-    state = checked_state(model, start if known else start.state, batched)
-    return cast(Start, state) if known else start
+    if isinstance(start, State):
+        return cast(Start, checked_state(model, start, batched))
+    checked_state(model, start.state, batched)
+    return start
 
 
 class Stepper(Protocol[CarryT]):

@@ -68,7 +68,7 @@ def as_floats(
     if not jnp.isdtype(array.dtype, ("bool", "integral", "real floating")):
         raise ValueError(f"{what} must be an array of real numbers, not of {array.dtype}")
     leading, dimensions = _parts(expected)
-    sizes = tuple(_size(one) for one in dimensions)
+    sizes = tuple(_size(d) for d in dimensions)
     shape = array.shape
     fits = _ends_with(shape, sizes) if leading else shape == sizes
     if not fits:
@@ -83,7 +83,7 @@ def as_floats(
 
 def _parts(expected: Expected) -> tuple[bool, list[Dimension | int]]:
     """Return whether leading dimensions are allowed, and the dimensions after them."""
-    return ... in expected, [one for one in expected if not isinstance(one, EllipsisType)]
+    return ... in expected, [d for d in expected if not isinstance(d, EllipsisType)]
 
 
 def _ends_with(shape: tuple[int, ...], sizes: tuple[int, ...]) -> bool:
@@ -97,15 +97,12 @@ def _size(dimension: Dimension | int) -> int:
 def _described(expected: Expected) -> str:
     """Return ``(bodies, 6) = (3, 6) for bodies world, crank, rod`` with a space in front."""
     leading, dimensions = _parts(expected)
-    labels = [str(one) if isinstance(one, int) else one.label for one in dimensions]
-    sizes = [str(_size(one)) for one in dimensions]
+    labels = [str(d) if isinstance(d, int) else d.label for d in dimensions]
+    sizes = [str(_size(d)) for d in dimensions]
     texts = [_tuple(["...", *part] if leading else part) for part in (labels, sizes)]
-    of = [f"{one.label} {_listed(one.names)}" for one in dimensions if _is_named(one)]
-    return f" {' = '.join(dict.fromkeys(texts))}" + (f" for {' and '.join(of)}" if of else "")
-
-
-def _is_named(dimension: Dimension | int) -> bool:
-    return isinstance(dimension, Dimension) and bool(dimension.names)
+    named = [d for d in dimensions if isinstance(d, Dimension) and d.names]
+    of = " and ".join(f"{d.label} {_listed(d.names)}" for d in named)
+    return f" {' = '.join(dict.fromkeys(texts))}" + (f" for {of}" if of else "")
 
 
 def _tuple(parts: Sequence[str]) -> str:

@@ -43,10 +43,10 @@ def checked_state(model: Model, state: State, batched: bool = False, what: str =
             f"families, not {len(state.families)}"
         )
     families = []
-    for i, (family, own) in enumerate(zip(model.families, state.families, strict=True)):
+    for i, (family, part) in enumerate(zip(model.families, state.families, strict=True)):
         start, name = jax.eval_shape(family.start), f"families[{i}]"
-        q = checked(f"{name}.q", own.q, Dimension("coordinates", start.q.shape[-1]))
-        v = checked(f"{name}.v", own.v, Dimension("velocities", start.v.shape[-1]))
+        q = checked(f"{name}.q", part.q, Dimension("coordinates", start.q.shape[-1]))
+        v = checked(f"{name}.v", part.v, Dimension("velocities", start.v.shape[-1]))
         families.append(FamilyState(q, v))
     activation = state.activation
     if model.activations is not None and activation is not None:

@@ -47,10 +47,11 @@ def free() -> tuple[Model, State, Coordinates]:
 
 
 def problem(**wrong: Any) -> Problem:
-    given = {"r": [-1, 0, 0], "matrix": np.eye(3, dtype=int), "mu": [0.5]} | wrong
-    matrix = given.pop("matrix")
-    cones = Cones(*(given.pop(name, []) for name in ("lo", "hi")), given.pop("mu"))
-    return Problem(DenseDelassus(matrix), cones=cones, **given)
+    """One contact, in lists and whole numbers."""
+    given = {"r": [-1, 0, 0], "matrix": np.eye(3, dtype=int), "mu": [0.5], "lo": [], "hi": []}
+    given |= wrong
+    cones = Cones(given["lo"], given["hi"], given["mu"])
+    return Problem(DenseDelassus(given["matrix"]), given["r"], cones)
 
 
 MODEL, STATE, LAYOUT = arm()
@@ -100,7 +101,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         rf"coordinate must have shape {AXES}\(1,\)",
     ),
     "forward_kinematics rate": (
-        lambda: jaxccp.forward_kinematics(MODEL, STATE, ZERO(2), 0.0),
+        lambda: jaxccp.forward_kinematics(MODEL, STATE, ZERO(2), ZERO(())),
         rf"rate must have shape {AXES}\(\)",
     ),
     "joint_motion": (lambda: jaxccp.joint_motion(MODEL, SHORT), OTHER),
@@ -193,14 +194,17 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         r"beyond must have shape \(contacts,\) = \(1,\), not \(2,\)",
     ),
     "problem.velocity": (lambda: problem().checked().velocity(ZERO(4)), r"\(3,\), not \(4,\)"),
-    "problem.objective": (lambda: problem().checked().objective(0.0), r"lam .*\(3,\), not \(\)"),
+    "problem.objective": (
+        lambda: problem().checked().objective(ZERO(())),
+        r"lam .*\(3,\), not \(\)",
+    ),
     "smoothed_gradient": (
-        lambda: jaxccp.smoothed_gradient(lambda x: x, ZERO(2), jax.random.key(0), 0.1, 4, "zeroth"),
+        lambda: jaxccp.smoothed_gradient(jnp.asarray, ZERO(2), jax.random.key(0), 0.1, 4, "zeroth"),
         r"loss must have shape \(\), not \(2,\)",
     ),
     "smoothed_gradient sigma": (
         lambda: jaxccp.smoothed_gradient(
-            jnp.sum, ZERO(2), jax.random.key(0), [0.1, 0.2], 4, "first"
+            jnp.sum, ZERO(2), jax.random.key(0), jnp.array([0.1, 0.2]), 4, "first"
         ),
         r"sigma must have shape \(\), not \(2,\)",
     ),
