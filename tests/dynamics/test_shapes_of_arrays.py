@@ -215,7 +215,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         r"limits must be \(lower, upper\)",
     ),
     "ragged lists": (lambda: LAYOUT.control([[1.0], [1.0, 2.0]]), "ctrl must be an array of num"),
-    "words": (lambda: LAYOUT.control(["a", "b"]), "ctrl must be an array of numbers"),
+    "words": (lambda: LAYOUT.control(["one", "two"]), "ctrl must be an array of numbers"),
     "complex numbers": (lambda: LAYOUT.control([1j, 2j]), "real numbers, not of complex"),
 } | {
     f"{name}.{part}": (
