@@ -34,8 +34,10 @@ class Problem:
             ValueError: the shapes of r, cones and Delassus operator do not fit one another.
         """
         cones = self.cones.checked()
-        r = as_floats("r", self.r, [Dimension("rows", cones.rows)])
-        if self.delassus.rows != cones.rows:
+        r = as_floats("r", self.r, [...])
+        if r.ndim != 1:
+            as_floats("r", r, [Dimension("rows", cones.rows)])
+        if not len(r) == cones.rows == self.delassus.rows:
             raise ValueError(
                 f"row counts differ: r has {len(r)}, the cones {cones.rows} and the Delassus "
                 f"operator {self.delassus.rows}; the layout is scalar rows, then {cones.width} "

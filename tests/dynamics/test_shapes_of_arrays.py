@@ -175,7 +175,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: check_gradients(MODEL, STATE, EULER, STEPS, ZERO((4, 3))),
         r"\(4, 2\) for actuators first, second, not \(4, 3\)",
     ),
-    "solve r": (lambda: jaxccp.solve(problem(r=[1.0])), r"r must have shape \(rows,\) = \(3,\)"),
+    "solve r": (lambda: jaxccp.solve(problem(r=[1.0])), "row counts differ: r has 1, the cones 3"),
+    "solve r of a batch": (
+        lambda: jaxccp.solve(problem(r=[[1, 0, 0]])),
+        r"r must have shape \(rows,\) = \(3,\), not \(1, 3\); a batch goes through jax.vmap",
+    ),
     "solve matrix": (lambda: jaxccp.solve(problem(matrix=np.eye(4))), "row counts differ"),
     "solve oblong": (
         lambda: jaxccp.solve(problem(matrix=ZERO((2, 3)))),
