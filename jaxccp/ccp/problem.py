@@ -10,6 +10,7 @@ from jaxtyping import Array, Bool, Float
 from jaxccp.ccp.cones import Cones
 from jaxccp.ccp.operators import Delassus
 from jaxccp.math import safe
+from jaxccp.math.array_input import Dimension, Floats, as_floats
 from jaxccp.math.jitted import jitted
 
 Law = Literal["ccp", "ncp"]
@@ -26,12 +27,36 @@ class Problem:
     """Velocities of the rows at λ = 0, bias included [m/s]."""
     cones: Cones
 
-    def velocity(self, lam: Float[Array, " n"]) -> Float[Array, " n"]:
-        """u = N λ + r [m/s]."""
-        return self.delassus.apply(lam) + self.r
+    def checked(self) -> "Problem":
+        """Return the problem as arrays of floats.
 
-    def objective(self, lam: Float[Array, " n"]) -> Float[Array, ""]:
+        Raises:
+            ValueError: the shapes of r, cones and Delassus operator do not fit one another.
+        """
+        cones = self.cones.checked()
+        r = as_floats("r", self.r, [...])
+        if r.ndim != 1:
+            as_floats("r", r, [Dimension("rows", cones.rows)])
+        if not len(r) == cones.rows == self.delassus.rows:
+            raise ValueError(
+                f"row counts differ: r has {len(r)}, the cones {cones.rows} and the Delassus "
+                f"operator {self.delassus.rows}; the layout is scalar rows, then {cones.width} "
+                "rows per contact"
+            )
+        return Problem(self.delassus.checked(r.dtype), r, cones)
+
+    def multipliers(self, what: str, lam: Float[Floats, " n"]) -> Float[Array, " n"]:
+        """Return multipliers [N·s] as an array of floats; raise ``ValueError``, naming ``what``,
+        unless there is one for each row."""
+        return as_floats(what, lam, [Dimension("rows", self.cones.rows)], self.r.dtype)
+
+    def velocity(self, lam: Float[Floats, " n"]) -> Float[Array, " n"]:
+        """u = N λ + r [m/s]."""
+        return self.delassus.apply(self.multipliers("lam", lam)) + self.r
+
+    def objective(self, lam: Float[Floats, " n"]) -> Float[Array, ""]:
         """½ λᵀ N λ + rᵀ λ [J]; the CCP's solutions are its minimisers over K."""
+        lam = self.multipliers("lam", lam)
         return lam @ (0.5 * self.delassus.apply(lam) + self.r)
 
     def step_sizes(self) -> Float[Array, " n"]:

@@ -18,6 +18,7 @@ from jaxccp.ccp.solution import DerivativeStatus, Solution, Statistics, Status
 from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import resolved
 from jaxccp.math import safe, trees
+from jaxccp.math.array_input import Dimension, Floats, as_floats
 
 _Tree = TypeVar("_Tree")
 
@@ -47,12 +48,12 @@ class Stop:
 def solve(
     problem: Problem,
     solver: Solver | str | None = None,
-    guess: Float[Array, " n"] | None = None,
+    guess: Float[Floats, " n"] | None = None,
     *,
     law: Law = "ccp",
     stop: Stop | None = None,
     gradient: Gradient = "always",
-    beyond: Bool[Array, " c"] | None = None,
+    beyond: Bool[Floats, " c"] | None = None,
     unique: bool = False,
 ) -> Solution:
     """Solve a cone complementarity problem; differentiable in every number of ``problem``.
@@ -81,17 +82,16 @@ def solve(
     check_gradient(gradient)
     if law not in ("ccp", "ncp"):
         raise ValueError(f'law must be "ccp" or "ncp", not {law!r}')
-    if problem.r.shape[-1] != problem.cones.rows or problem.delassus.rows != problem.cones.rows:
-        raise ValueError(
-            f"row counts differ: r has {problem.r.shape[-1]}, the cones {problem.cones.rows} and "
-            f"the Delassus operator {problem.delassus.rows}; the layout is scalar rows, then "
-            f"{problem.cones.width} rows per contact"
-        )
+    problem = problem.checked()
+    if beyond is not None:
+        contacts = Dimension("contacts", len(problem.cones.mu))
+        beyond = as_floats("beyond", beyond, [contacts]) != 0
     if not problem.cones.rows:
         return Solution(problem.r, problem.r, nothing_to_do(problem.r.dtype, stop or Stop()))
     frozen = lax.stop_gradient(problem if beyond is None else problem.without(beyond))
     frozen = replace(frozen, delassus=frozen.delassus.for_iterations())
-    start = jnp.zeros_like(problem.r) if guess is None else lax.stop_gradient(guess)
+    start = jnp.zeros_like(problem.r) if guess is None else problem.multipliers("guess", guess)
+    start = lax.stop_gradient(start)
     algorithm = resolved("apgd" if solver is None else solver).resolve(frozen, law)
     # One row that nothing can satisfy must not decide which iterate is the best for all others.
     solvable = admissible(frozen)

@@ -46,6 +46,7 @@ def view_command(
     page: Path | None,
     film: Path | None,
     port: int,
+    host: str,
     speed: float,
     follow: str | None,
     source: str | None,
@@ -80,11 +81,16 @@ def view_command(
         if film is not None:
             _film(found, target, film, speed, follow)
         if film is None or page is not None:
-            _show(found, target, page, port, speed, follow)
+            _show(found, target, page, (host, port), speed, follow)
 
 
 def _show(
-    motion: Motion, name: str, page: Path | None, port: int, speed: float, follow: str | None
+    motion: Motion,
+    name: str,
+    page: Path | None,
+    address: tuple[str, int],
+    speed: float,
+    follow: str | None,
 ) -> None:
     from jaxccp.viz.browser import html, serve
     from jaxccp.viz.replay import replay
@@ -101,7 +107,8 @@ def _show(
         typer.echo(f"{page}: {motion.time[-1]:.3g} s, {len(text) / 1e6:.1f} MB")
         return
     try:
-        serve(shown, port, follow)
+        host, port = address
+        serve(shown, port, follow, host)
     except KeyboardInterrupt:
         typer.echo("")
 

@@ -9,16 +9,18 @@ from jaxtyping import Array, Float
 
 from jaxccp.dynamics.forces import total_force
 from jaxccp.dynamics.inertia import InverseRoot, inverse_root, world_inertia
-from jaxccp.dynamics.inputs import check_inputs
+from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.maximal.equalities import equalities
 from jaxccp.dynamics.maximal.partition import partition
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.rows.servo import explicit
 from jaxccp.math import quaternion, safe
+from jaxccp.math.array_input import Floats, as_floats
 from jaxccp.math.linear3 import cross
 from jaxccp.model.kinematics import JointMotion, joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
+from jaxccp.model.state_input import checked_state
 from jaxccp.model.tendons.functions import force_and_slopes
 
 
@@ -36,8 +38,8 @@ class Acceleration:
 def accelerations(
     model: Model,
     state: State,
-    control: Float[Array, " nm"] | None = None,
-    force: Float[Array, "nb 6"] | None = None,
+    control: Float[Floats, " nm"] | None = None,
+    force: Float[Floats, "nb 6"] | None = None,
 ) -> Acceleration:
     """Accelerations of bodies and joints at a state that the joints allow.
 
@@ -51,13 +53,17 @@ def accelerations(
         control: of each actuator, 0 when None.
         force: applied forces [N] and torques [N m], world.
 
+    Raises:
+        ValueError: arrays of other shapes.
+
     The rows J of joints and held tendons, differentiated once more, read J A = L̈ − J̇V for lengths
     L that may be imposed; J̇V is the derivative of JV along the motion. A rotor of inertia a is a
     row as well, with compliance 1/a (Featherstone, Rigid Body Dynamics Algorithms, 2008, section
     3.5). They are eliminated as in a step, along trees in O(n)
     (:mod:`jaxccp.dynamics.maximal.equalities`).
     """
-    check_inputs(model, force, control)
+    state = checked_state(model, state)
+    force, control = checked_inputs(model, force, control, state.position.dtype)
     moving = jnp.asarray(model.topology.free)[:, None]
     twist = state.twist
     twist = jnp.where(moving, twist, 0.0)
@@ -82,6 +88,7 @@ def mean_acceleration(before: State, after: State) -> Float[Array, "nb 6"]:
     """Return the mean accelerations of the centres of mass [m/s²] and the angular ones [rad/s²]
     between two states, in world axes. Over a step they have contacts, limits and dry friction in
     them, whose forces are impulses."""
+    as_floats("after.velocity", after.velocity, before.velocity.shape)
     passed = after.time - before.time
     return safe.divide(after.twist - before.twist, jnp.broadcast_to(passed, after.twist.shape))
 

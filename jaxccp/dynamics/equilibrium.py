@@ -15,6 +15,7 @@ from jaxccp.dynamics.inertia import potential_energy
 from jaxccp.math import trees
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
+from jaxccp.model.state_input import checked_state
 
 FIRST, LONGEST, LONGER, SHORTER = 1.0, 1e6, 3.0, 0.1
 """Times [s] of the steps: of the first and at most; how much longer or shorter the next is."""
@@ -112,6 +113,7 @@ def equilibrium(
             freedom of rigid bodies.
     """
     at_rest.check(model, "equilibrium")
+    state = checked_state(model, state)
     dtype = state.position.dtype
     limit = jnp.asarray(
         (1e-9 if dtype == jnp.float64 else 1e-4) if tolerance is None else tolerance

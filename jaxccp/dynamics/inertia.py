@@ -13,6 +13,7 @@ from jaxccp.math.jitted import jitted
 from jaxccp.model.kinematics import JointMotion, joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
+from jaxccp.model.state_input import checked_state
 
 NEWTON_STEPS = 3
 TURNS = "jaxccp_turns"
@@ -145,6 +146,7 @@ def spin_of(
 @jitted
 def momentum(model: Model, state: State) -> tuple[Float[Array, "3"], Float[Array, "3"]]:
     """Total linear and angular momentum (about the world origin) of the free bodies."""
+    state = checked_state(model, state)
     free = jnp.asarray(model.topology.free, state.position.dtype)
     linear = (free * model.bodies.mass)[:, None] * state.velocity
     tensor = world_inertia(model, quaternion.to_matrix(state.quaternion))
@@ -155,6 +157,7 @@ def momentum(model: Model, state: State) -> tuple[Float[Array, "3"], Float[Array
 @jitted
 def energy(model: Model, state: State) -> Float[Array, ""]:
     """Kinetic energy plus potential energy [J]."""
+    state = checked_state(model, state)
     return kinetic_energy(model, state) + potential_energy(model, state)
 
 

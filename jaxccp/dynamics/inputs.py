@@ -1,35 +1,53 @@
 """What acts on a model from outside: forces on its bodies and controls of its actuators."""
 
-import jax.numpy as jnp
+from types import EllipsisType
+from typing import Any
+
 from jaxtyping import Array, Float
 
+from jaxccp.math.array_input import Dimension, Floats, as_floats
 from jaxccp.model.model import Model
 
 Inputs = tuple[Array | None, Array | None]
 """Forces and controls."""
 
 
-def check_inputs(
+def checked_inputs(
     model: Model,
-    force: Float[Array, "*steps nb 6"] | None,
-    control: Float[Array, "*steps nm"] | None,
+    force: Float[Floats, "*steps nb 6"] | None,
+    control: Float[Floats, "*steps nm"] | None,
+    dtype: Any,
     steps: int | None = None,
-) -> None:
-    """Raise ``ValueError`` unless shapes are those of one step, or of that many."""
-    bodies, actuators = len(model.topology.free), len(model.topology.linkage.actuators)
+    batched: bool = False,
+) -> tuple[Float[Array, "*steps nb 6"] | None, Float[Array, "*steps nm"] | None]:
+    """Return forces and controls of one step, or of that many, as arrays of floats.
+
+    Args:
+        model: nb bodies, nm actuators.
+        force: on each body [N, N m].
+        control: of each actuator.
+        dtype: of the results.
+        steps: how many; None for a single step without an axis of time.
+        batched: whether there may be leading axes before that of time.
+
+    Raises:
+        ValueError: another shape, such as that of the other one.
+    """
+    bodies = Dimension.named("bodies", model.topology.bodies)
+    actuators = Dimension.named("actuators", model.topology.linkage.actuators)
+    leading: list[Dimension | int | EllipsisType] = [...] if batched else []
     many = () if steps is None else (steps,)
-    for given, words, shape, other, instead in (
-        (force, ("force", "bodies", "6"), (bodies, 6), (actuators,), "control"),
-        (control, ("control", "actuators"), (actuators,), (bodies, 6), "force"),
-    ):
-        if given is None or jnp.shape(given) == (*many, *shape):
-            continue
-        name, *axes = words
-        if steps is not None:
-            name, instead, axes = f"{name}s", f"{instead}s", ["steps", *axes]
-        swapped = jnp.shape(given) == (*many, *other)
-        raise ValueError(
-            f"{name} must have shape ({', '.join(axes)}{',' * (len(axes) == 1)}) = "
-            f"{(*many, *shape)}, not {jnp.shape(given)}"
-            + (f", which is that of {instead}=…" if swapped else "")
-        )
+    leading += [Dimension("steps", size) for size in many]
+    plural = "" if steps is None else "s"
+    swapped = {
+        "force": {(*many, actuators.size): f", which is that of control{plural}=…"},
+        "control": {(*many, bodies.size, 6): f", which is that of force{plural}=…"},
+    }
+
+    def checked(name: str, value: Any, *expected: Dimension | int) -> Array | None:
+        if value is None:
+            return None
+        shape = [*leading, *expected]
+        return as_floats(f"{name}{plural}", value, shape, dtype, swapped[name])
+
+    return checked("force", force, bodies, 6), checked("control", control, actuators)

@@ -8,13 +8,16 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.stepper import Stepper
 from jaxccp.dynamics.steppers import SolvedStepper
 from jaxccp.dynamics.tangent import difference_by, retract, tangent_names
+from jaxccp.math.array_input import Floats
 from jaxccp.model.kinematics import joint_motion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
+from jaxccp.model.state_input import checked_state
 
 
 @jax.tree_util.register_dataclass
@@ -39,10 +42,10 @@ class Linearisation:
 def linearise(
     model: Model,
     state: State,
-    control: Float[Array, " nm"] | None = None,
+    control: Float[Floats, " nm"] | None = None,
     *,
     stepper: SolvedStepper,
-    force: Float[Array, "nb 6"] | None = None,
+    force: Float[Floats, "nb 6"] | None = None,
 ) -> Linearisation:
     """A and B of one step of ``stepper``, contacts and limits included; ``vmap`` it over states.
 
@@ -58,8 +61,10 @@ def linearise(
         force: applied force [N] and torque [N m] on each body, world axes.
 
     Raises:
-        ValueError: as :func:`jaxccp.retract`.
+        ValueError: arrays of other shapes, and as :func:`jaxccp.retract`.
     """
+    state = checked_state(model, state)
+    force, control = checked_inputs(model, force, control, state.position.dtype)
     if control is None:
         control = jnp.zeros(len(model.topology.linkage.actuators), state.position.dtype)
 

@@ -14,6 +14,7 @@ from jaxccp.math.eigen import eigen
 from jaxccp.math.saddle import Saddle
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
+from jaxccp.model.state_input import checked_state
 
 
 @jax.tree_util.register_dataclass
@@ -60,7 +61,7 @@ def modes(model: Model, state: State, count: int | None = None) -> Modes:
             freedom of rigid bodies, or there are fewer than ``count`` velocities.
     """
     at_rest.check(model, "modes")
-    state = at_rest.still(model, state)
+    state = at_rest.still(model, checked_state(model, state))
     mass = block_diag(*at_rest.masses(model, state)) + held.rotors(model, state)
     size = len(mass)
     if count is not None and not 1 <= count <= size:

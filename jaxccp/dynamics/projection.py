@@ -20,6 +20,7 @@ from jaxccp.model.family import Family, FrameMap, MassRoot
 from jaxccp.model.kinematics import joint_motion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
+from jaxccp.model.state_input import checked_state
 from jaxccp.model.tendons.functions import Functions
 
 
@@ -79,7 +80,7 @@ def close_loops(model: Model, state: State, iterations: int = 10) -> State:
     coordinates of all axes give way. Velocities are not touched; the next step makes them such that
     loops stay closed.
     """
-    reduces = reduced.reducible(model.topology)
+    reduces, state = reduced.reducible(model.topology), checked_state(model, state)
     start = reduced.settle(model, state) if reduces else state
     return project(model, start, iterations, reduces=reduces)[0]
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar, cast
+from typing import cast
 
 import jax
 import jax.numpy as jnp
@@ -14,19 +14,16 @@ from rich.progress import track
 
 from jaxccp.dynamics.capacity import adapted, needs, trimmed
 from jaxccp.dynamics.checkpoints import Checkpoints, checkpoints, keep_impulses
-from jaxccp.dynamics.inputs import Inputs, check_inputs
+from jaxccp.dynamics.inputs import Inputs, checked_inputs
 from jaxccp.dynamics.step_report import StepReport, merge, raise_for_overflow
-from jaxccp.dynamics.stepper import Carry, Stepper
+from jaxccp.dynamics.stepper import Carry, Start, Stepper, checked_start
 from jaxccp.math import trees
+from jaxccp.math.array_input import Floats
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 CHUNKS = 50
 """Parts a rollout with a progress bar is run in."""
-
-
-Start = TypeVar("Start", bound=State | Carry)
-"""A state, or the carry of a stepper."""
 
 
 @jax.tree_util.register_dataclass
@@ -44,8 +41,8 @@ def rollout(
     state: Start,
     stepper: Stepper,
     steps: int,
-    forces: Float[Array, "steps nb 6"] | None = None,
-    controls: Float[Array, "steps nm"] | None = None,
+    forces: Float[Floats, "steps nb 6"] | None = None,
+    controls: Float[Floats, "steps nm"] | None = None,
     *,
     every: int = 1,
     memory: int | None = None,
@@ -79,12 +76,16 @@ def rollout(
     Returns:
         The last state, or carry where it has started from one, and the trajectory of
         ``steps / every`` records.
+
+    Raises:
+        ValueError: arrays of other shapes, or ``steps`` that ``every`` does not divide.
     """
     if steps < 1 or every < 1 or steps % every:
         raise ValueError(f"steps ({steps}) must be a positive multiple of every ({every})")
     records = steps // every
-    check_inputs(model, forces, controls, steps)
-    inputs = (forces, controls)
+    state = checked_start(model, state)
+    first = state if isinstance(state, State) else state.state
+    inputs = checked_inputs(model, forces, controls, first.position.dtype, steps)
 
     def run(model: Model) -> tuple[tuple[Carry, Trajectory], Array]:
         if progress:
@@ -98,7 +99,6 @@ def rollout(
     if trees.is_traced((model, state, inputs)):
         final, trajectory = run(model)[0]
     else:
-        first = state if isinstance(state, State) else state.state
         (final, trajectory), model = adapted(model, first, run)
     if check:
         raise_for_overflow(model, trajectory.report)
@@ -110,8 +110,8 @@ def fit_capacity(
     state: State,
     stepper: Stepper,
     steps: int,
-    forces: Float[Array, "*batch steps nb 6"] | None = None,
-    controls: Float[Array, "*batch steps nm"] | None = None,
+    forces: Float[Floats, "*batch steps nb 6"] | None = None,
+    controls: Float[Floats, "*batch steps nm"] | None = None,
 ) -> Model:
     """The model with as much room for contacts, and for pairs of near shapes where there are many
     shapes, as a trial run needs, and a quarter more.
@@ -126,7 +126,13 @@ def fit_capacity(
         steps: of the trial.
         forces: as :func:`rollout` takes them.
         controls: likewise.
+
+    Raises:
+        ValueError: arrays of other shapes.
     """
+    state = checked_start(model, state, batched=True)
+    dtype = state.position.dtype
+    inputs = checked_inputs(model, forces, controls, dtype, steps, batched=True)
 
     def run(fitted: Model) -> tuple[Array, Array]:
         def one(state: State, inputs: Inputs) -> tuple[Array, Array, Array | None]:
@@ -135,7 +141,7 @@ def fit_capacity(
 
         for _ in range(state.time.ndim):
             one = jax.vmap(one)
-        needed = needs(*one(state, (forces, controls)))
+        needed = needs(*one(state, inputs))
         return needed, needed
 
     return trimmed(model, np.asarray(adapted(model, state, run)[0]))

@@ -11,10 +11,13 @@ from jax import lax
 from jaxtyping import Array, Float, Int
 
 from jaxccp.ccp.solution import Status
+from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.dynamics.tangent import difference, tangent_names
+from jaxccp.math.array_input import Floats, as_floats
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
+from jaxccp.model.state_input import checked_state
 
 
 class AdaptiveStatus(IntEnum):
@@ -57,8 +60,8 @@ def rollout_adaptive(
     *,
     min_step: Float[Array, ""] | float = 1e-6,
     max_steps: Int[Array, ""] | int = 100_000,
-    force: Float[Array, "nb 6"] | None = None,
-    control: Float[Array, " nm"] | None = None,
+    force: Float[Floats, "nb 6"] | None = None,
+    control: Float[Floats, " nm"] | None = None,
 ) -> tuple[State, AdaptiveReport]:
     """The state after ``duration`` [s], by steps of ``stepper.h`` or that halved so often that the
     estimated error of each is at most ``tolerance`` [m, rad].
@@ -79,10 +82,17 @@ def rollout_adaptive(
         max_steps: the most steps that are taken or taken back.
         force: applied force [N] and torque [N m] on each body, world axes.
         control: of each actuator; 0 when None.
+
+    Raises:
+        ValueError: arrays of other shapes.
     """
-    longest = jnp.asarray(stepper.h, state.time.dtype)
-    least = jnp.minimum(jnp.asarray(min_step, longest.dtype), longest)
-    end = state.time + duration
+    state = checked_state(model, state)
+    dtype = state.time.dtype
+    force, control = checked_inputs(model, force, control, dtype)
+    longest = jnp.asarray(stepper.h, dtype)
+    least = jnp.minimum(as_floats("min_step", min_step, [], dtype), longest)
+    tolerance = as_floats("tolerance", tolerance, [], dtype)
+    end = state.time + as_floats("duration", duration, [], dtype)
 
     def advanced(carry: Carry, h: Array) -> tuple[Carry, Array]:
         # Within a step its length is a number like any other.

@@ -8,11 +8,12 @@ import jax
 from jaxtyping import Array, Float, PyTree
 
 from jaxccp.dynamics.capacity import adapted, needs
-from jaxccp.dynamics.inputs import Inputs
-from jaxccp.dynamics.rollout import Start, Trajectory, rollout
+from jaxccp.dynamics.inputs import Inputs, checked_inputs
+from jaxccp.dynamics.rollout import Trajectory, rollout
 from jaxccp.dynamics.step_report import raise_for_overflow
-from jaxccp.dynamics.stepper import Carry, Stepper
+from jaxccp.dynamics.stepper import Carry, Start, Stepper, checked_start
 from jaxccp.math import trees
+from jaxccp.math.array_input import Floats
 from jaxccp.math.devices import devices, placed, spread
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -25,8 +26,8 @@ def rollout_batch(
     state: Start,
     stepper: Stepper,
     steps: int,
-    forces: Float[Array, "*batch steps nb 6"] | None = None,
-    controls: Float[Array, "*batch steps nm"] | None = None,
+    forces: Float[Floats, "*batch steps nb 6"] | None = None,
+    controls: Float[Floats, "*batch steps nm"] | None = None,
     *,
     model_axes: PyTree[int | None] = None,
     every: int = 1,
@@ -60,9 +61,13 @@ def rollout_batch(
         time.
 
     Raises:
-        ValueError: nothing has a batch axis, or the batch axes differ in length.
+        ValueError: arrays of other shapes; nothing has a batch axis, or the batch axes differ in
+            length.
     """
-    own, shared = _divided((model, state, (forces, controls)), model_axes)
+    state = checked_start(model, state, batched=True)
+    dtype = _state(state).position.dtype
+    inputs = checked_inputs(model, forces, controls, dtype, steps, batched=True)
+    own, shared = _divided((model, state, inputs), model_axes)
     size = _size(own)
 
     def run(fitted: Model) -> tuple[tuple[Start, Trajectory], Array]:

@@ -1,12 +1,13 @@
 """What a time stepper is."""
 
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, cast
 
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
+from jaxccp.model.state_input import checked_state
 
 
 class Carry(Protocol):
@@ -17,6 +18,25 @@ class Carry(Protocol):
 
 
 CarryT = TypeVar("CarryT", bound=Carry)
+Start = TypeVar("Start", bound=State | Carry)
+"""A state, or the carry of a stepper."""
+
+
+def checked_start(model: Model, start: Start, batched: bool = False) -> Start:
+    """Return a state as arrays of floats, a carry as it is.
+
+    Args:
+        model: that the state belongs to.
+        start: a state or a carry.
+        batched: whether its arrays may have leading axes.
+
+    Raises:
+        ValueError: an array of either has another shape than the model's states have.
+    """
+    if isinstance(start, State):
+        return cast(Start, checked_state(model, start, batched))
+    checked_state(model, start.state, batched)
+    return start
 
 
 class Stepper(Protocol[CarryT]):

@@ -13,6 +13,7 @@ activations of actuators, where there are any, come last.
 from collections.abc import Callable
 from dataclasses import replace
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
@@ -20,12 +21,14 @@ from jaxtyping import Array, Float
 from jaxccp.dynamics.reduced.advance import advanced_coordinates, coordinate_change
 from jaxccp.dynamics.rows.row import rates
 from jaxccp.math import quaternion
+from jaxccp.math.array_input import Dimension, Floats, as_floats
 from jaxccp.math.jitted import jitted
 from jaxccp.model.family_frames import with_frames
 from jaxccp.model.forward_kinematics import forward_kinematics
 from jaxccp.model.kinematics import JointMotion, joint_motion, tree_motion
 from jaxccp.model.model import Model, Topology
 from jaxccp.model.state import Rotors, State
+from jaxccp.model.state_input import checked_state
 
 SIX = ("x", "y", "z", "rx", "ry", "rz")
 
@@ -37,12 +40,13 @@ def tangent_names(model: Model) -> tuple[str, ...]:
     six = [f"{topology.bodies[body]}.{part}" for body in _bodies(topology) for part in SIX]
     first = topology.dofs.first_axis
     axes = [topology.linkage.axes[axis] for axis in topology.dofs.axes]
-    own = [f"family{i}.{k}" for i, f in enumerate(model.families) for k in range(len(f.start().v))]
+    counts = [jax.eval_shape(family.start).v.shape[0] for family in model.families]
+    own = [f"family{i}.{k}" for i, count in enumerate(counts) for k in range(count)]
     return (*six[:first], *axes, *own, *six[first:])
 
 
 @jitted
-def retract(model: Model, state: State, change: Float[Array, " 2*nv+ma"]) -> State:
+def retract(model: Model, state: State, change: Float[Floats, " 2*nv+ma"]) -> State:
     """The state that is ``change`` away from ``state``; differentiable in both.
 
     Args:
@@ -54,10 +58,15 @@ def retract(model: Model, state: State, change: Float[Array, " 2*nv+ma"]) -> Sta
         A state whose bodies hang together by the joints of the trees. Rotors turn with their axes.
 
     Raises:
-        ValueError: a family has other coordinates than velocities, so that they cannot be added.
+        ValueError: a change of another length; a family has other coordinates than velocities, so
+            that they cannot be added.
     """
-    topology = model.topology
+    topology, state = model.topology, checked_state(model, state)
     _check(model, state)
+    names = [f"{part} of {name}" for part in ("pose", "rate") for name in tangent_names(model)]
+    if model.activations is not None:
+        names += [topology.linkage.actuators[i] for i in model.activations.actuators]
+    change = as_floats("change", change, [Dimension.named("changes", names)], state.position.dtype)
     if state.activation is not None:
         change, activation = jnp.split(change, [len(change) - len(state.activation)])
         state = replace(state, activation=state.activation + activation)
@@ -110,7 +119,8 @@ def difference(model: Model, origin: State, state: State) -> Float[Array, " 2*nv
     Raises:
         ValueError: as :func:`retract`.
     """
-    return difference_by(joint_motion, model, origin, state)
+    origin = checked_state(model, origin, what="origin")
+    return difference_by(joint_motion, model, origin, checked_state(model, state))
 
 
 def difference_by(
@@ -151,12 +161,6 @@ def _split(
     """Split a vector into the parts of :func:`_bodies`, of the axes and of each family."""
     dofs = topology.dofs
     sizes = [dofs.first_axis, len(dofs.axes), *(len(here.v) for here in state.families)]
-    expected = sum(sizes) + 6 * int(topology.loose.sum())
-    if part.shape != (expected,):
-        raise ValueError(
-            f"a change must have 2 × {expected} entries, of poses and velocities, "
-            f"not 2 × {part.shape[0]}"
-        )
     roots, axes, *families, loose = jnp.split(part, np.cumsum(sizes))
     return jnp.concatenate([roots, loose]).reshape(-1, 6), axes, families
 

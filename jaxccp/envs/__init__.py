@@ -1,9 +1,13 @@
-"""Environments for reinforcement learning: pure functions of pytrees."""
+"""Environments for reinforcement learning: pure functions of pytrees.
+
+Importing the package registers them with gymnasium, if that is installed.
+"""
 
 from jaxccp.envs.env import Env, EnvState, observation_spec
 from jaxccp.envs.environment import Environment
 from jaxccp.envs.make import environment, make
 from jaxccp.envs.randomisation import RANDOMISED, randomisation, randomised
+from jaxccp.envs.registration import register
 from jaxccp.envs.render import Renderer
 from jaxccp.envs.spec import Spec
 from jaxccp.envs.task import Moment, Start, Task
@@ -44,3 +48,5 @@ __all__ = [
     "randomisation",
     "randomised",
 ]
+
+register()

@@ -16,6 +16,7 @@ from jaxccp.envs.env import EnvState
 from jaxccp.envs.spec import Spec
 from jaxccp.envs.task import Moment, Task
 from jaxccp.math import trees
+from jaxccp.math.array_input import Floats
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.scene.draw import Key
@@ -70,9 +71,10 @@ class Environment:
         info = {"goal": start.goal}
         return EnvState(physics, obs, zero, no, no, obs, key, metrics, info)
 
-    def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
+    def step(self, state: EnvState, action: Float[Floats, " na"]) -> EnvState:
         task, goal = self.task, state.info["goal"]
-        taken, counts = admissible(self.action_spec, action)
+        names = self.layout.places.control_names
+        taken, counts = admissible(self.action_spec, action, names)
         physics, wrenches, status, unsolved, overflow = self._advanced(state.physics, taken)
         sound = _finite(physics.state, wrenches)
         physics = trees.where(sound, physics, state.physics)

@@ -11,6 +11,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 from jaxccp.math import safe
+from jaxccp.math.array_input import as_floats
 
 _Tree = TypeVar("_Tree")
 
@@ -67,7 +68,8 @@ def smoothed_gradient(
         confidence: δ, with which probability that error is kept to.
 
     Raises:
-        ValueError: unknown ``estimator``, fewer than 2 samples, or "mixed" without ``accuracy``.
+        ValueError: unknown ``estimator``, fewer than 2 samples, "mixed" without ``accuracy``, or a
+            ``loss`` that is no single number.
     """
     if estimator not in get_args(Estimator):
         raise ValueError(f"estimator must be one of {get_args(Estimator)}, not {estimator!r}")
@@ -78,7 +80,8 @@ def smoothed_gradient(
             "the mixed estimator takes accuracy=…, the error of the gradient that is accepted: it "
             "bounds the bias that jumps of the loss give the first-order estimate"
         )
-    flat, unravel = ravel_pytree(x)
+    flat, unravel = ravel_pytree(jax.tree.map(lambda leaf: as_floats("x", leaf, [...]), x))
+    sigma = as_floats("sigma", sigma, [], flat.dtype)
 
     def at(point: Array) -> Array:
         return loss(unravel(point))
@@ -93,7 +96,7 @@ def smoothed_gradient(
         values.append(found)
     if estimator != "first":
         w = noise(keys[1])
-        found, middle = jax.vmap(at)(flat + sigma * w), at(flat)
+        found, middle = jax.vmap(at)(flat + sigma * w), as_floats("loss", at(flat), [])
         zeroth = (found - middle)[:, None] * w / sigma
         values.append(found)
     one = jnp.ones((), flat.dtype)

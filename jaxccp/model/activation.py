@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.model.linkage import Actuators
+from jaxccp.model.ranges import check_range
 from jaxccp.model.state import State
 
 Dynamics = Literal["integrator", "filter", "filterexact"]
@@ -40,8 +41,7 @@ class Activation:
                 f"Activation: time_constant must be finite and > 0, not {self.time_constant!r}; "
                 "without one leave the activation out"
             )
-        if not self.limits[0] <= self.limits[1]:
-            raise ValueError(f"Activation: limits must be (lower, upper), not {self.limits!r}")
+        check_range("Activation: limits", self.limits)
 
 
 @jax.tree_util.register_dataclass

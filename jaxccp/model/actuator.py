@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jaxccp.model.activation import Activation, Range
+from jaxccp.model.ranges import check_range
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,7 @@ class Actuator:
                     "it drives the axis away"
                 )
         for field in ("force_limits", "control_limits"):
-            low, high = getattr(self, field)
-            if not low <= high:
-                raise ValueError(f"{name}: {field} must be (lower, upper), not {(low, high)!r}")
+            check_range(f"{name}: {field}", getattr(self, field))
 
     @property
     def feeds_back(self) -> bool:

@@ -4,6 +4,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
+from jaxccp.model.ranges import check_range
+
 
 @dataclass(frozen=True, kw_only=True)
 class Coordinate:
@@ -33,11 +35,9 @@ class Coordinate:
             value = getattr(self, field)
             if not 0 <= value < np.inf:
                 raise ValueError(f"{name}: {field} must be finite and ≥ 0, not {value!r}")
-        if self.limits is not None and not self.limits[0] < self.limits[1]:
-            raise ValueError(
-                f"{name}: limits must be (lower, upper) with lower < upper, not {self.limits!r}; "
-                "what cannot move is left out of a joint, or held"
-            )
+        if self.limits is not None:
+            remedy = "; what cannot move is left out of a joint, or held"
+            check_range(f"{name}: limits", self.limits, strict=True, remedy=remedy)
 
 
 FORCES = tuple(field.name for field in fields(Coordinate) if field.name != "limits")

@@ -8,11 +8,13 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.math import quaternion
+from jaxccp.math.array_input import Dimension, Floats, as_floats
 from jaxccp.math.jitted import jitted
 from jaxccp.math.linear3 import cross
 from jaxccp.model.joint_chain import Pose, by_slot, joint_chains
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
+from jaxccp.model.state_input import checked_state
 
 UNROLLED = 8
 """Largest number of levels of a tree that are unrolled; deeper trees take a loop over levels."""
@@ -22,8 +24,8 @@ UNROLLED = 8
 def forward_kinematics(
     model: Model,
     state: State,
-    coordinate: Float[Array, " na"],
-    rate: Float[Array, " na"] | None = None,
+    coordinate: Float[Floats, " na"],
+    rate: Float[Floats, " na"] | None = None,
 ) -> State:
     """The state with given coordinates and rates of the joints: poses and twists follow from them.
 
@@ -39,11 +41,17 @@ def forward_kinematics(
 
     Returns:
         ``state`` with new poses, twists and coordinates.
+
+    Raises:
+        ValueError: arrays of other shapes.
     """
     linkage, dofs = model.topology.linkage, model.topology.dofs
+    state, axes = checked_state(model, state), Dimension.named("axes", linkage.axes)
+    coordinate = as_floats("coordinate", coordinate, [axes], state.position.dtype)
+    rate = jnp.zeros_like(coordinate) if rate is None else rate
+    rate = as_floats("rate", rate, [axes], coordinate.dtype)
     if not linkage.joints:
         return state
-    rate = jnp.zeros_like(coordinate) if rate is None else rate
     # One array for all numbers: XLA's CPU compiler trips over a loop that slices many.
     numbers = _hung(model, coordinate, rate)
     moving = jnp.asarray(model.topology.moves)[:, None]

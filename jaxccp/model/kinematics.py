@@ -15,6 +15,7 @@ from jaxccp.model.joint_chain import Kinds, Pose, by_slot, chain, joint_chains
 from jaxccp.model.model import Model
 from jaxccp.model.routing import TendonMotion, tendon_motion
 from jaxccp.model.state import State
+from jaxccp.model.state_input import checked_state
 
 NEWTON_STEPS = 5
 
@@ -52,7 +53,7 @@ def joint_motion(model: Model, state: State) -> JointMotion:
     where Sᵀe = 0: the coordinates are the nearest possible, and what is left of e is the error of
     the joint. The twists that it forbids are the orthogonal complement of S.
     """
-    linkage = model.topology.linkage
+    linkage, state = model.topology.linkage, checked_state(model, state)
     found = _search(model, state, np.arange(len(linkage.joints)))
     local = jnp.concatenate([found.axis[linkage.place], found.bilateral[linkage.bilateral]])
     rows = _world_rows(model, state, np.concatenate([linkage.owner, linkage.bilateral[0]]), local)

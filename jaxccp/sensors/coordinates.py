@@ -10,11 +10,14 @@ from jaxtyping import Array, Float
 from jaxccp.content import ByContent
 from jaxccp.dynamics.acceleration import Acceleration
 from jaxccp.math import quaternion
+from jaxccp.math.array_input import Dimension, Floats, as_floats
 from jaxccp.math.linear3 import cross
 from jaxccp.model.forward_kinematics import forward_kinematics
 from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
+from jaxccp.model.state_input import checked_state
+from jaxccp.sensors.expected import checked_acceleration, coordinate_dimensions
 from jaxccp.sensors.nodal_coordinates import of_nodes, with_nodes
 
 
@@ -41,6 +44,10 @@ class Places(ByContent):
     nodes: np.ndarray
     """Family, coordinate, rate and number among the family's velocities of nodes [4 n]; a
     coordinate is 0 where the node starts."""
+    control_names: tuple[str, ...]
+    """Actuator of each entry of ``ctrl``."""
+    activation_names: tuple[str, ...]
+    """Actuator of each entry of ``act``."""
 
 
 @jax.tree_util.register_dataclass
@@ -60,14 +67,28 @@ class Coordinates:
         self,
         model: Model,
         state: State,
-        qpos: Float[Array, " nq"],
-        qvel: Float[Array, " nv"] | None = None,
+        qpos: Float[Floats, " nq"],
+        qvel: Float[Floats, " nv"] | None = None,
     ) -> State:
-        """``state`` with its bodies placed and moving as ``qpos`` [m, rad, unit quaternions] and
-        ``qvel`` [m/s, rad/s], at rest when None, have it; loops that these leave open stay open
-        (:func:`jaxccp.close_loops` closes them)."""
-        places = self.places
-        qvel = jnp.zeros(places.nv, qpos.dtype) if qvel is None else qvel
+        """Return ``state`` with its bodies placed and moving as MuJoCo's coordinates have it;
+        loops that these leave open stay open (:func:`jaxccp.close_loops` closes them).
+
+        Args:
+            model: that the layout belongs to.
+            state: of the model; what no coordinate stands for stays as it is.
+            qpos: coordinates [m, rad, quaternions].
+            qvel: rates [m/s, rad/s], 0 when None.
+
+        Raises:
+            ValueError: arrays of other shapes.
+        """
+        places, state = self.places, checked_state(model, state)
+        tables = {"axis": places.single, "ball": places.ball, "body": places.free}
+        counts = places.nq, places.nv
+        nq, nv = coordinate_dimensions(model.topology, counts, tables, places.nodes)
+        dtype = state.position.dtype
+        qpos = as_floats("qpos", qpos, [nq], dtype)
+        qvel = as_floats("qvel", jnp.zeros(places.nv) if qvel is None else qvel, [nv], dtype)
         at, speed, body = places.free
         facing = quaternion.normalize(qpos[run(at + 3, 4)])
         arm = quaternion.rotate(facing, self.centre)
@@ -102,7 +123,7 @@ class Coordinates:
         self, model: Model, state: State
     ) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
         """``qpos`` and ``qvel`` of a state."""
-        places = self.places
+        places, state = self.places, checked_state(model, state)
         qpos = jnp.zeros(places.nq, state.position.dtype)
         qvel = jnp.zeros(places.nv, state.position.dtype)
         at, speed, body = places.free
@@ -128,6 +149,7 @@ class Coordinates:
     def acceleration(self, state: State, acceleration: Acceleration) -> Float[Array, " nv"]:
         """``qacc`` of accelerations at a state; 0 of nodes of flexible bodies."""
         places = self.places
+        acceleration = checked_acceleration(state, acceleration)
         qacc = jnp.zeros(places.nv, state.position.dtype)
         _, speed, body = places.free
         facing, spin = state.quaternion[body], state.angular_velocity[body]
@@ -146,14 +168,19 @@ class Coordinates:
         self,
         model: Model,
         state: State,
-        positions: Float[Array, "n 3"],
-        quaternions: Float[Array, "n 4"],
+        positions: Float[Floats, "n 3"],
+        quaternions: Float[Floats, "n 4"],
     ) -> State:
         """``state`` with its bodies of motion capture placed as ``mocap_pos`` [m] and
         ``mocap_quat`` have them, and what hangs on them by joints with them; what is tied to them
         by equality constraints follows in the next step. They are fixed bodies: they have no
         velocity."""
         bodies, linkage = self.places.captured, model.topology.linkage
+        state = checked_state(model, state)
+        dtype = state.position.dtype
+        names = Dimension.named("bodies", [model.topology.bodies[body] for body in bodies])
+        positions = as_floats("positions", positions, [names, 3], dtype)
+        quaternions = as_floats("quaternions", quaternions, [names, 4], dtype)
         facing = quaternion.normalize(quaternions)
         placed = replace(
             state,
@@ -165,8 +192,10 @@ class Coordinates:
         motion = joint_motion(model, state)
         return forward_kinematics(model, placed, motion.coordinate, motion.rate)
 
-    def activated(self, state: State, act: Float[Array, " na"]) -> State:
+    def activated(self, state: State, act: Float[Floats, " na"]) -> State:
         """``state`` with the activations that ``act`` has."""
+        expected = [Dimension.named("activations", self.places.activation_names)]
+        act = as_floats("act", act, expected, state.position.dtype)
         if state.activation is None:
             return state
         return replace(state, activation=act[self.places.activation])
@@ -176,11 +205,14 @@ class Coordinates:
         act = jnp.zeros(self.places.na, state.position.dtype)
         if state.activation is None:
             return act
-        return act.at[self.places.activation].set(state.activation)
+        expected = [Dimension("activations", len(self.places.activation))]
+        known = as_floats("state.activation", state.activation, expected, act.dtype)
+        return act.at[self.places.activation].set(known)
 
-    def control(self, ctrl: Float[Array, "*b nu"]) -> Float[Array, "*b nm"]:
+    def control(self, ctrl: Float[Floats, "*b nu"]) -> Float[Array, "*b nm"]:
         """Controls of the actuators from ``ctrl``."""
-        return ctrl[..., self.places.control]
+        expected = [..., Dimension.named("actuators", self.places.control_names)]
+        return as_floats("ctrl", ctrl, expected)[..., self.places.control]
 
 
 def run(start: np.ndarray, length: int) -> np.ndarray:
@@ -220,8 +252,8 @@ def coordinates(model: Model) -> Coordinates:
             ball.append((nq, nv, balls[0]))
             nq, nv = nq + 4, nv + 3
     actuators = np.arange(len(linkage.actuators), dtype=np.int32)
-    active = 0 if model.activations is None else len(model.activations.actuators)
-    activations = np.arange(active, dtype=np.int32)
+    activated = () if model.activations is None else model.activations.actuators
+    activations = np.arange(len(activated), dtype=np.int32)
     dtype = model.gravity.dtype
     return Coordinates(
         jnp.zeros(len(single), dtype),
@@ -229,7 +261,8 @@ def coordinates(model: Model) -> Coordinates:
         jnp.zeros((len(free), 3), dtype),
         Places(
             *(nq, nv, len(actuators), _table(single), _table(ball), _table(free), actuators),
-            *(active, activations, np.zeros(0, np.int32), np.zeros((4, 0), np.int32)),
+            *(len(activated), activations, np.zeros(0, np.int32), np.zeros((4, 0), np.int32)),
+            *(linkage.actuators, tuple(linkage.actuators[i] for i in activated)),
         ),
     )
 

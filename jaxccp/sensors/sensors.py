@@ -9,10 +9,14 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.content import ByContent
+from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.step_report import StepReport
+from jaxccp.math.array_input import Dimension, Floats, as_floats
 from jaxccp.model.model import Model
 from jaxccp.model.sites import Sites
 from jaxccp.model.state import State
+from jaxccp.model.state_input import checked_state
+from jaxccp.scene.check import finite_vector
 from jaxccp.sensors.coordinates import Coordinates, coordinates
 from jaxccp.sensors.detail import Detail, Meeting
 from jaxccp.sensors.reading import Reading
@@ -63,8 +67,8 @@ class Sensors:
         self,
         model: Model,
         state: State,
-        control: Float[Array, " nm"] | None = None,
-        acceleration: Float[Array, "nb 6"] | None = None,
+        control: Float[Floats, " nm"] | None = None,
+        acceleration: Float[Floats, "nb 6"] | None = None,
         report: StepReport | None = None,
     ) -> dict[str, Float[Array, " k"]]:
         """What the sensors show, by name (``names`` has their order); a pure function of JAX.
@@ -81,11 +85,17 @@ class Sensors:
                 are left out when None.
 
         Raises:
-            ValueError: for sensors of contacts or of force and torque, if the report has no
-                ``contact_data``.
+            ValueError: arrays of other shapes; for sensors of contacts or of force and torque, if
+                the report has no ``contact_data``.
         """
+        state = checked_state(model, state)
+        dtype = state.position.dtype
+        _, control = checked_inputs(model, None, control, dtype)
         if control is None:
-            control = jnp.zeros(len(model.topology.linkage.actuators), state.position.dtype)
+            control = jnp.zeros(len(model.topology.linkage.actuators), dtype)
+        if acceleration is not None:
+            bodies = Dimension.named("bodies", model.topology.bodies)
+            acceleration = as_floats("acceleration", acceleration, [bodies, 6], dtype)
         plan, frames = self.plan, model.sites.joined(self.frames)
         reading = Reading(
             *(model, state, self.layout, control, acceleration, report),
@@ -150,7 +160,7 @@ def instrument(
     )
     return Sensors(
         Sites.of(finder.frames, [""] * len(finder.frames)),
-        jnp.asarray(magnetic, float),
+        jnp.asarray(finite_vector("magnetic", magnetic, 3), float),
         coordinates(model) if layout is None else layout,
         plan,
     )

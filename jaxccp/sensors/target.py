@@ -7,6 +7,7 @@ from math import inf
 import numpy as np
 
 from jaxccp.model.model import Model
+from jaxccp.model.ranges import check_range
 from jaxccp.model.sites import Site
 from jaxccp.names import index, unknown
 from jaxccp.scene.builder import WORLD
@@ -54,8 +55,7 @@ class Finder:
         if sensor.kind not in KINDS:
             raise ValueError(f"{label}: the kind {unknown(sensor.kind, KINDS)}")
         linkage, about = self.topology.linkage, KINDS[sensor.kind].about
-        if not sensor.bounds[0] <= sensor.bounds[1]:
-            raise ValueError(f"{label}: bounds {sensor.bounds} are not the lowest and the highest")
+        check_range(f"{label}: bounds", sensor.bounds)
         if about != "frame" and sensor.against is not WORLD_FRAME:
             raise ValueError(f"{label}: only sensors of frames see theirs from another one")
         if about in ("frame", "all"):

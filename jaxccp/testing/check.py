@@ -10,8 +10,11 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.solve import Stop
+from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.steppers import SolvedStepper
+from jaxccp.math.array_input import Floats
 from jaxccp.model import Model, State
+from jaxccp.model.state_input import checked_state
 from jaxccp.testing.differences import SWEEP, from_values
 from jaxccp.testing.gradient_report import GradientReport, judged
 from jaxccp.testing.inputs import Input, inputs_of
@@ -36,7 +39,7 @@ def check_gradients(
     state: State,
     stepper: SolvedStepper,
     steps: int = 20,
-    controls: Float[Array, "steps nm"] | None = None,
+    controls: Float[Floats, "steps nm"] | None = None,
     *,
     inputs: tuple[str, ...] | None = None,
     precision: int = 64,
@@ -61,20 +64,20 @@ def check_gradients(
         precision: 64, or 32 for derivatives in single precision.
 
     Raises:
-        ValueError: for an unknown input, or a model whose state has no tangent coordinates
-            (:func:`jaxccp.retract`).
+        ValueError: for arrays of other shapes, an unknown input, or a model whose state has no
+            tangent coordinates (:func:`jaxccp.retract`).
     """
     surest = ROLLING_SOLVER if model.topology.rolls else SOLVER
     tight = replace(stepper, stop=TIGHT, solver=stepper.solver or surest)
     with jax.enable_x64(True):
-        given = Setup.of(model, state)
+        _, controls = checked_inputs(model, None, controls, jnp.float64, steps)
+        given = Setup.of(model, checked_state(model, state))
         setup = (given.in_single() if precision == 32 else given).in_double()
         wanted = inputs_of(setup, inputs)
         if controls is None:
             controls = jnp.zeros((steps, len(model.topology.linkage.actuators)))
-        ways = jnp.asarray(controls, jnp.float64)
-        _, origin, path = run(tight, setup, ways)
-        args = (setup, origin, ways, jnp.asarray(wanted.unit))
+        _, origin, path = run(tight, setup, controls)
+        args = (setup, origin, controls, jnp.asarray(wanted.unit))
         base, values = _swept(tight, wanted.parts, *args)
         found = from_values(np.asarray(base), np.asarray(values))
         exact = None if precision == 32 else _derivative(tight, wanted.parts, *args)
@@ -86,7 +89,7 @@ def check_gradients(
         modes=modes(model, path),
         shapes=shape_pairs(model, path),
         unconverged=int(np.sum(np.asarray(path.report.solver.derivative) != 0)),
-        steps=len(ways),
+        steps=steps,
         precision=precision,
         tolerance=TOLERANCE[precision],
     )

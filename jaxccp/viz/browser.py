@@ -13,6 +13,8 @@ from matplotlib.colors import to_rgb
 from jaxccp.viz.replay import Replay
 from jaxccp.viz.surface import Surface, surface
 
+LOOPBACK = "127.0.0.1"
+"""Address that no other computer reaches."""
 RATE = 30.0
 """Pictures a second."""
 FORCE = 0.35
@@ -57,7 +59,7 @@ def html(replay: Replay, speed: float = 1.0) -> str:
         speed: seconds of motion a second.
     """
     with redirect_stdout(io.StringIO()):  # viser tells of a server that nobody is to visit
-        server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
+        server = viser.ViserServer(host=LOOPBACK, port=0, verbose=False)
         try:
             stage = _stage(server, replay)
             recorder = server.get_scene_serializer()
@@ -69,10 +71,18 @@ def html(replay: Replay, speed: float = 1.0) -> str:
             server.stop()
 
 
-def serve(replay: Replay, port: int, follow: str | None = None) -> None:
+def serve(replay: Replay, port: int, follow: str | None = None, host: str = LOOPBACK) -> None:
     """Show the motion at http://localhost:``port`` until interrupted, with a time line, the speed,
-    the body that the camera follows, and arrows of contact forces on and off."""
-    server = viser.ViserServer(port=port, label="jaxccp")
+    the body that the camera follows, and arrows of contact forces on and off.
+
+    Args:
+        replay: what is drawn.
+        port: number of the port.
+        follow: name of the body that the camera follows at first.
+        host: address to listen on. Whoever reaches it sees and steers the motion: by default
+            programs on this computer only, on ``"0.0.0.0"`` everybody on the network.
+    """
+    server = viser.ViserServer(host=host, port=port, label="jaxccp")
     stage = _stage(server, replay)
     last = float(replay.time[-1])
     playing = server.gui.add_checkbox("play", True)

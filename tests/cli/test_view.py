@@ -1,6 +1,7 @@
 """The command ``jaxccp view``: pages of recorded motions."""
 
 from pathlib import Path
+from typing import NoReturn
 
 import jax
 import numpy as np
@@ -12,7 +13,7 @@ from jaxccp.io import Recording, save_trajectory
 from jaxccp.model import Model, State
 from jaxccp.scene.library import SCENES
 
-pytest.importorskip("viser")
+viser = pytest.importorskip("viser")
 mujoco = pytest.importorskip("mujoco")
 
 ARM = """<mujoco><worldbody><body name="arm"><joint axis="0 1 0"/>
@@ -71,6 +72,22 @@ def test_a_motion_of_a_model_file(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.output
     refused = view(motion, "--html", tmp_path / "no.html", "--follow", "leg")
     assert refused.exit_code == 2 and "no body 'leg'" in refused.stderr
+
+
+def test_it_listens_for_this_computer_unless_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    motion, asked = recorded(tmp_path, "billiards"), []
+    monkeypatch.setattr(viser, "ViserServer", lambda **how: asked.append(how) or interrupted())
+    for words, host in (((), "127.0.0.1"), (("--host", "0.0.0.0"), "0.0.0.0")):
+        result = view(motion, "--port", 18_432, *words)
+        assert result.exit_code == 0, result.output
+        assert asked.pop() == {"host": host, "port": 18_432, "label": "jaxccp"}
+
+
+def interrupted() -> NoReturn:
+    """Ends the command, as Control-C does."""
+    raise KeyboardInterrupt
 
 
 def test_endings() -> None:

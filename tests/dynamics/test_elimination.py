@@ -101,7 +101,7 @@ def test_velocities_and_multipliers_solve_the_saddle_system() -> None:
     push[0] = 0.0
     r = random.normal(size=len(m.held))
     r[-1] = 2.0 * r[-4]
-    w, lam = solved(m.equalities, jnp.array(push), jnp.array(r))
+    w, lam = map(np.asarray, solved(m.equalities, jnp.array(push), jnp.array(r)))
     np.testing.assert_allclose(np.ravel(w), push.ravel() + m.held.T @ lam, rtol=0, atol=1e-13)
     wanted = -r - m.compliance * lam
     np.testing.assert_allclose(m.held @ np.ravel(w), wanted, rtol=0, atol=1e-12)

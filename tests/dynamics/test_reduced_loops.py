@@ -269,7 +269,7 @@ def test_derivatives_agree_with_central_differences(what: str) -> None:
     ahead, behind = (
         backward()(here | {what: here[what] + sign * h * direction})[0] for sign in (1, -1)
     )
-    secant = (ahead - behind) / (2 * h)
+    secant = float(ahead - behind) / (2 * h)
     slope = np.sum(np.asarray(backward()(here)[1][what]) * direction)
     assert slope == pytest.approx(secant, rel=1e-6, abs=1e-8)
 

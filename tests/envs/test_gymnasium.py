@@ -1,5 +1,7 @@
 """What gymnasium asks of an environment."""
 
+import importlib
+import sys
 from typing import Any
 
 import gymnasium
@@ -9,7 +11,7 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AutoresetMode
 
 from jaxccp.envs import TASKS, make
-from jaxccp.envs.adapters.gymnasium import identifier
+from jaxccp.envs.registration import identifier, register
 
 LIMIT = 3
 ONES = np.ones((2, 1), np.float32)
@@ -21,10 +23,18 @@ def vector() -> Any:
 
 
 def test_all_are_registered_with_their_limits() -> None:
+    """By importing the environments, which says nothing of the adapter."""
     for name, task in TASKS.items():
         spec = gymnasium.spec(identifier(name))
         assert spec.max_episode_steps == task.episode_steps
     assert identifier("halfcheetah") == "jaxccp/HalfCheetah-v0"
+
+
+def test_registration_does_without_gymnasium(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gymnasium", None)  # as if it were not installed
+    with pytest.raises(ImportError):
+        importlib.import_module("gymnasium")
+    register()
 
 
 @pytest.mark.filterwarnings("ignore:.*A Box observation space m")

@@ -108,7 +108,7 @@ def test_gymnax(single: None) -> None:
         )
         own = step(before.env, jnp.ones(1))
         np.testing.assert_allclose(info["final_observation"], own.obs, atol=1e-6)
-        assert reward == pytest.approx(own.reward, abs=1e-6)
+        assert reward == pytest.approx(float(own.reward), abs=1e-6)
         assert not terminated and truncated == (count == 3)
         fresh = np.abs(obs - own.obs).max() > 0.01
         assert fresh == (count == 3) and state.time == count % 3

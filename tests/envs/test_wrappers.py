@@ -135,6 +135,20 @@ def test_late_actions() -> None:
     assert done == pytest.approx([0, 0, 0, 1, 3])
 
 
+def test_late_actions_have_a_shape_too() -> None:
+    env = ActionDelay(Counter(), 2)
+    start = env.reset(jax.random.key(0))
+    with pytest.raises(ValueError, match=r"action must have shape \(actuators,\) = \(1,\), not"):
+        env.step(start, jnp.zeros(2))
+    after = env.step(start, [3])  # type: ignore[arg-type]
+    assert after.info["pending"].tolist() == [[0.0], [3.0]]
+
+
+def test_noise_of_another_number_of_entries_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"deviation .* \(observations,\) = \(1,\), not \(2,\)"):
+        ObservationNoise(Counter(), jnp.ones(2)).reset(jax.random.key(0))
+
+
 def test_noise_has_its_deviation_and_is_new_each_time() -> None:
     env = ObservationNoise(Counter(), jnp.array([0.5]))
     keys = jax.random.split(jax.random.key(0), 4000)

@@ -61,7 +61,7 @@ def test_derivatives_agree_with_central_differences() -> None:
         return jnp.sum(weight * w) + jnp.sum(jnp.sin(a @ p) * lam)
 
     h, zero = 1e-6, jnp.zeros(())
-    secant = (end(zero + h) - end(zero - h)) / (2 * h)
-    forward = jax.jvp(end, (zero,), (jnp.ones(()),))[1]
+    secant = float(end(zero + h) - end(zero - h)) / (2 * h)
+    forward = float(jax.jvp(end, (zero,), (jnp.ones(()),))[1])
     assert forward == pytest.approx(secant, rel=1e-7)
     assert jax.grad(end)(zero) == pytest.approx(forward, rel=1e-12)

@@ -221,7 +221,7 @@ def test_joints_and_actuators() -> None:
         (Sensor("touch", Site("box")), "give its name"),
         (Sensor("subtreecom", Site("box")), "the name of one or a sequence"),
         (Sensor("subtreecom", ("world",)), "nothing moves"),
-        (Sensor("clock", bounds=(1, 0)), "lowest"),
+        (Sensor("clock", bounds=(1, 0)), "lower"),
     ],
 )
 def test_bad_sensors(sensor: Sensor, message: str) -> None:

@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import socket
 import threading
 import time
 import urllib.request
@@ -86,15 +87,20 @@ def test_a_page_needs_nothing_else() -> None:
 
 
 def test_a_server_hands_out_the_viewer() -> None:
+    """To this computer, by the one address that no other reaches."""
     threading.Thread(target=serve, args=(rising(), PORT), daemon=True).start()
     for _ in range(100):
         try:
             with urllib.request.urlopen(f"http://localhost:{PORT}", timeout=5) as answer:
                 assert answer.status == 200 and b"<html" in answer.read()[:500].lower()
-                return
+                break
         except OSError:
             time.sleep(0.1)
-    pytest.fail("nobody answers")
+    else:
+        pytest.fail("nobody answers")
+    # All of 127.0.0.0/8 is this computer: a server of all its addresses answers there too.
+    with pytest.raises(OSError):
+        socket.create_connection(("127.0.0.2", PORT), timeout=5)
 
 
 @pytest.mark.slow

@@ -50,7 +50,7 @@ def stretching() -> Replay:
 def test_meshes_and_lines_follow_the_nodes() -> None:
     """At the end what grew is of the darkest red, what shrank of the darkest blue."""
     shown = stretching()
-    server = viser.ViserServer(port=0, verbose=False)
+    server = viser.ViserServer(host="127.0.0.1", port=0, verbose=False)
     try:
         drawn = surface(server.scene, shown, 1.0)
         assert drawn is not None and len(drawn.meshes) == SHADES

@@ -18,6 +18,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.ccp.cones import pyramids, rolling
 from jaxccp.math import safe
+from jaxccp.math.array_input import Dimension, as_floats
 from jaxccp.math.components import components
 from jaxccp.math.jitted import jitted
 
@@ -63,6 +64,24 @@ class Cones:
     def rows(self) -> int:
         """Length of a multiplier vector, s + w c."""
         return self.lo.shape[-1] + self.width * self.mu.shape[-1]
+
+    def checked(self) -> "Cones":
+        """Return the cones as arrays of floats.
+
+        Raises:
+            ValueError: bounds or coefficients differ in number.
+        """
+        lo = jnp.asarray(self.lo)
+        mu = as_floats("cones.mu", self.mu, [Dimension("contacts", len(jnp.asarray(self.mu)))])
+        scalars, contacts = Dimension("scalar rows", len(lo)), Dimension("contacts", len(mu))
+        lo, hi = (
+            as_floats(f"cones.{name}", bound, [scalars])
+            for name, bound in (("lo", lo), ("hi", self.hi))
+        )
+        if self.rolling is None:
+            return replace(self, lo=lo, hi=hi, mu=mu)
+        rolling = as_floats("cones.rolling", self.rolling, [contacts, 2])
+        return replace(self, lo=lo, hi=hi, mu=mu, rolling=rolling)
 
     def split(self, x: Float[Array, " n"]) -> tuple[Float[Array, " s"], Float[Array, "c w"]]:
         """The scalar rows and the contact rows of a flat vector."""

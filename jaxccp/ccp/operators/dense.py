@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.operators.operator import Delassus
+from jaxccp.math.array_input import Dimension, as_floats
 
 LARGEST = 1500
 """Rows up to which a matrix is made for the iterations where single products cost more."""
@@ -21,7 +22,11 @@ class DenseDelassus(Delassus):
 
     @property
     def rows(self) -> int:
-        return self.matrix.shape[-1]
+        return jnp.shape(self.matrix)[-1]
+
+    def checked(self, dtype: jnp.dtype) -> "DenseDelassus":
+        rows = Dimension("rows", self.rows)
+        return DenseDelassus(as_floats("delassus.matrix", self.matrix, [rows, rows], dtype))
 
     def apply(self, lam: Float[Array, " n"]) -> Float[Array, " n"]:
         return self.matrix @ lam

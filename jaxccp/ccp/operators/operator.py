@@ -31,6 +31,11 @@ class Delassus:
         """n."""
         raise NotImplementedError
 
+    def checked(self, dtype: jnp.dtype) -> "Delassus":
+        """Return the operator as arrays of floats, of this type where they are none; raise
+        ``ValueError`` where their shapes do not fit."""
+        return self
+
     def apply(self, lam: Float[Array, " n"]) -> Float[Array, " n"]:
         """N λ."""
         raise NotImplementedError

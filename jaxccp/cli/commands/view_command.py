@@ -64,6 +64,14 @@ def view(
     port: Annotated[
         int, typer.Option(min=1, max=65535, help="Where the browser finds it: localhost:PORT.")
     ] = 8080,
+    host: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Where it listens: by default for this computer only; 0.0.0.0: for everybody on "
+            "the network, who may then watch and steer.",
+        ),
+    ] = "127.0.0.1",
     speed: Annotated[
         float,
         typer.Option(callback=positive, help="Of page and film: seconds of motion a second."),
@@ -104,6 +112,7 @@ def view(
         page=html,
         film=film,
         port=port,
+        host=host,
         speed=speed,
         follow=follow,
         source=model,

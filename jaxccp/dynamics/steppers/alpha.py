@@ -21,7 +21,7 @@ from jaxccp.collision.contact_cache import (
 from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.dynamics import reduced
 from jaxccp.dynamics.checkpoints import keep_impulses
-from jaxccp.dynamics.inputs import check_inputs
+from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.second_order.acting import acting
 from jaxccp.dynamics.second_order.closed import closed
 from jaxccp.dynamics.second_order.newton import Newton, root
@@ -38,12 +38,13 @@ from jaxccp.dynamics.second_order.touching import (
 from jaxccp.dynamics.second_order.unknowns import Unknowns
 from jaxccp.dynamics.smooth import empty_memory, resized_memory
 from jaxccp.dynamics.step_report import StepReport
-from jaxccp.dynamics.stepper import Stepper
+from jaxccp.dynamics.stepper import Stepper, checked_start
 from jaxccp.dynamics.steppers.parts import trusted
 from jaxccp.dynamics.steppers.settings import ConeSettings
 from jaxccp.model.activation import later
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
+from jaxccp.model.state_input import checked_state
 
 ROUNDED = 2 / 3
 """Power of the machine epsilon, times the coordinates, up to which a change may be rounding: nodes'
@@ -127,6 +128,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
             ValueError: for a model that has too many velocities, or rotors on families.
         """
         check_smooth(model, type(self).__name__)
+        state = checked_start(model, state)
         if isinstance(state, AlphaCarry):
             warm_start = resized(state.warm_start, cache_size(model.topology))
             memory = resized_memory(state.smooth, model)
@@ -150,8 +152,8 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         Raises:
             ValueError: for a force or a control of another shape, such as one in the other's place.
         """
-        check_inputs(model, force, control)
-        h, c, state = self.h, self.coefficients, carry.state
+        h, c, state = self.h, self.coefficients, checked_state(model, carry.state)
+        force, control = checked_inputs(model, force, control, state.position.dtype)
         memory = carry.smooth
         start = smooth_motion(model, state, control, force, memory)
         memory = stretched(model, state, memory, 0.5 * h)

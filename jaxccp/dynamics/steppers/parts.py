@@ -15,7 +15,7 @@ from jaxccp.dynamics import maximal, reduced
 from jaxccp.dynamics.answering import after_hit, until_hit
 from jaxccp.dynamics.contact_data import contact_data, smooth_data
 from jaxccp.dynamics.distance import detected
-from jaxccp.dynamics.inputs import check_inputs
+from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.maximal.maximal_system import MaximalSystem
 from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reaction import contact_wrenches, tendon_forces
@@ -28,6 +28,7 @@ from jaxccp.model.activation import later
 from jaxccp.model.kinematics import JointMotion, joint_motion, tree_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import Rotors, State
+from jaxccp.model.state_input import checked_state
 
 _Tree = TypeVar("_Tree")
 
@@ -65,9 +66,9 @@ def assembled(
     Raises:
         ValueError: for a force or a control of another shape, such as one in the other's place.
     """
-    check_inputs(model, force, control)
+    state, h = checked_state(model, carry.state), settings.h
+    force, control = checked_inputs(model, force, control, state.position.dtype)
     model = settings.seen(model)
-    state, h = carry.state, settings.h
     contacts, beyond = detected(model, state, settings.gradient)
     smooth = None
     if model.topology.smooth is not None:

@@ -11,7 +11,7 @@ from jaxccp.ccp.solution import DerivativeStatus, Status
 from jaxccp.collision.contact_cache import empty_warm_start
 from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.dynamics import reduced
-from jaxccp.dynamics.inputs import check_inputs
+from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.second_order.closed import closed
 from jaxccp.dynamics.second_order.newton import Newton
 from jaxccp.dynamics.second_order.placed import placed, way_rate
@@ -20,11 +20,12 @@ from jaxccp.dynamics.second_order.smooth_report import remembered, reported, wit
 from jaxccp.dynamics.second_order.touching import bounded_rows
 from jaxccp.dynamics.smooth import empty_memory, resized_memory
 from jaxccp.dynamics.step_report import StepReport
-from jaxccp.dynamics.stepper import Stepper
+from jaxccp.dynamics.stepper import Stepper, checked_start
 from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry
 from jaxccp.model.activation import later
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
+from jaxccp.model.state_input import checked_state
 
 NODES, WEIGHTS = np.array([0.0, 0.5, 0.5, 1.0]), np.array([1.0, 2.0, 2.0, 1.0]) / 6.0
 
@@ -45,6 +46,7 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
             ValueError: for a model in which velocities may jump, or that has too many of them.
         """
         _check(model)
+        state = checked_start(model, state)
         known = isinstance(state, ImpulseCarry)
         before = state.state if known else state
         memory = resized_memory(state.smooth, model) if known else empty_memory(model)
@@ -66,8 +68,8 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
                 and as :meth:`init`.
         """
         _check(model)
-        check_inputs(model, force, control)
-        h, state = self.h, carry.state
+        h, state = self.h, checked_state(model, carry.state)
+        force, control = checked_inputs(model, force, control, state.position.dtype)
         memory: ContactMemory | None = carry.smooth
         start = smooth_motion(model, state, control, force, memory).velocity
 

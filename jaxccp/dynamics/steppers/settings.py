@@ -18,6 +18,7 @@ from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.collision.detect import standing
 from jaxccp.dynamics import reduced
 from jaxccp.dynamics.smooth import empty_memory, resized_memory
+from jaxccp.dynamics.stepper import checked_start
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -166,6 +167,7 @@ class Settings(ConeSettings):
         the poses of the bodies have. There are no impulses, or those of a carry, with the room for
         contacts that this model has."""
         model = self.seen(model)
+        state = checked_start(model, state)
         if isinstance(state, ImpulseCarry):
             state, known, memory = state.state, state.warm_start, state.smooth
             warm_start = resized(known, cache_size(model.topology))

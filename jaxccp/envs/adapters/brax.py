@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 from brax.envs.base import Env as BaseEnv
 from brax.envs.base import State
 from jaxtyping import Array, Float, PyTree
 
+from jaxccp.envs.actions import as_action
 from jaxccp.envs.adapters.endless import endless
 from jaxccp.envs.env import Env, EnvState, observation_spec
 from jaxccp.envs.randomisation import Randomise, randomised
@@ -50,7 +50,7 @@ class BraxEnv(BaseEnv):
 
     def step(self, state: State, action: jax.Array) -> State:
         spec = self.env.action_spec
-        share = (jnp.asarray(action, spec.dtype) + 1) / 2
+        share = (as_action(spec, action) + 1) / 2
         stretched = spec.low + share * (spec.high - spec.low)
         held: Any = state.pipeline_state
         return _shown(state, self.env.step(held, stretched))

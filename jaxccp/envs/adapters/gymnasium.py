@@ -1,7 +1,5 @@
-"""Gymnasium (extra ``rl``): importing this module registers ``jaxccp/Ant-v0`` and the others.
-
-``gymnasium.make_vec("jaxccp.envs.adapters.gymnasium:jaxccp/Ant-v0", num_envs=64)`` imports it.
-"""
+"""Gymnasium (extra ``rl``): the classes of ``jaxccp/Ant-v0`` and the others, which importing
+:mod:`jaxccp.envs` registers: ``gymnasium.make_vec("jaxccp/Ant-v0", num_envs=64)``."""
 
 from typing import Any, ClassVar
 
@@ -16,7 +14,6 @@ from jaxccp.envs.env import Env, EnvState, observation_spec
 from jaxccp.envs.make import make
 from jaxccp.envs.render import Renderer
 from jaxccp.envs.spec import Spec
-from jaxccp.envs.tasks import TASKS
 
 Info = dict[str, Any]
 MODES = ["rgb_array"]
@@ -142,18 +139,3 @@ def _renderer(env: Any, mode: str | None) -> Renderer:
         raise gymnasium.error.Error(f"render_mode is {MODES[0]!r} or None, not {mode!r}")
     env.render_mode, env.metadata = mode, env.metadata | {"render_fps": 1.0 / env.env.ctrl_dt}
     return Renderer(env.env)
-
-
-def identifier(name: str) -> str:
-    """What gymnasium calls an environment of ours."""
-    return f"jaxccp/{TASKS[name].__name__}-v0"
-
-
-for _name, _task in TASKS.items():
-    gymnasium.register(
-        identifier(_name),
-        entry_point=f"{__name__}:SingleEnv",
-        vector_entry_point=f"{__name__}:VectorEnv",
-        max_episode_steps=_task.episode_steps,
-        kwargs={"name": _name},
-    )

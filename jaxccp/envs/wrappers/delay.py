@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from jaxccp.envs.actions import as_action
 from jaxccp.envs.env import EnvState
 from jaxccp.envs.wrappers.wrapper import Wrapper, check_count, kept
 from jaxccp.scene.draw import Key
@@ -27,5 +28,5 @@ class ActionDelay(Wrapper):
         return kept(self.env.reset(key), pending=jnp.zeros((self.steps, *spec.shape), spec.dtype))
 
     def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
-        line = jnp.concatenate([state.info["pending"], jnp.asarray(action)[None]])
-        return kept(self.env.step(state, line[0]), pending=line[1:].astype(self.action_spec.dtype))
+        line = jnp.concatenate([state.info["pending"], as_action(self.action_spec, action)[None]])
+        return kept(self.env.step(state, line[0]), pending=line[1:])

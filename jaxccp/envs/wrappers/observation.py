@@ -8,6 +8,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.envs.env import EnvState
 from jaxccp.envs.wrappers.wrapper import Wrapper, check_count, kept, seen
+from jaxccp.math.array_input import Dimension, as_floats
 from jaxccp.scene.draw import Key
 
 
@@ -27,7 +28,11 @@ class ObservationNoise(Wrapper):
     def _noisy(self, state: EnvState) -> EnvState:
         key, drawn = jax.random.split(state.key)
         noise = jax.random.normal(drawn, state.obs.shape, state.obs.dtype)
-        return seen(replace(state, key=key), state.obs + self.deviation * noise)
+        deviation = jnp.asarray(self.deviation, noise.dtype)
+        if deviation.ndim:
+            entries = Dimension("observations", len(noise))
+            deviation = as_floats("deviation", deviation, [entries])
+        return seen(replace(state, key=key), state.obs + deviation * noise)
 
 
 @jax.tree_util.register_dataclass

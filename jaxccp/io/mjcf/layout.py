@@ -11,6 +11,7 @@ from jaxccp.io.mjcf.flex_families import FlexFamily
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model.model import Model
 from jaxccp.sensors.coordinates import Coordinates, Places, coordinates, run
+from jaxccp.sensors.expected import ordered_names
 
 
 def layout(
@@ -52,6 +53,8 @@ def layout(
             na=m.na,
             activation=activation,
             captured=captured,
+            control_names=ordered_names(places.control_names, control, m.nu),
+            activation_names=ordered_names(places.activation_names, activation, m.na),
         ),
     )
 

@@ -1,0 +1,25 @@
+"""Ranges of numbers that users give: a lower and an upper bound."""
+
+from typing import Any
+
+import numpy as np
+
+
+def check_range(what: str, bounds: Any, strict: bool = False, remedy: str = "") -> None:
+    """Raise ``ValueError`` unless a range consists of a lower and an upper number.
+
+    Args:
+        what: name of the quantity, with which the message of an error begins.
+        bounds: what the user has passed.
+        strict: whether the two must differ.
+        remedy: end of the message of an error.
+
+    Raises:
+        ValueError: not two numbers, or the lower one is above the upper one.
+    """
+    pair = np.asarray(bounds, float)
+    if pair.shape != (2,) or not (pair[0] < pair[1] if strict else pair[0] <= pair[1]):
+        relation = "<" if strict else "≤"
+        raise ValueError(
+            f"{what} must be (lower, upper) with lower {relation} upper, not {bounds!r}{remedy}"
+        )

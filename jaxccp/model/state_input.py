@@ -1,0 +1,71 @@
+"""States that users pass, checked against the model while tracing."""
+
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from jaxccp.math.array_input import Dimension, as_floats
+from jaxccp.model.family import FamilyState
+from jaxccp.model.model import Model
+from jaxccp.model.state import Rotors, State
+
+
+def checked_state(model: Model, state: State, batched: bool = False, what: str = "state") -> State:
+    """Return a state whose entries are JAX arrays of floats, of the shapes that a model's have.
+
+    Args:
+        model: that the state belongs to.
+        state: entries may be NumPy arrays or lists.
+        batched: whether they may have leading axes; else the state is of one copy.
+        what: name of the argument, with which the message of an error begins.
+
+    Raises:
+        ValueError: an entry has another shape, as that of another model's state has.
+    """
+    topology = model.topology
+    linkage = topology.linkage
+    axes, tendons = linkage.axes, linkage.routing.tendons
+    bodies = Dimension.named("bodies", topology.bodies)
+    rates = Dimension.named("axes and tendons", (*axes, *tendons))
+    dtype = getattr(state.position, "dtype", model.gravity.dtype)
+    if not jnp.issubdtype(dtype, jnp.floating):
+        dtype = model.gravity.dtype
+
+    def checked(name: str, value: Any, *expected: Dimension | int) -> jax.Array:
+        leading = (...,) if batched else ()
+        return as_floats(f"{what}.{name}", value, (*leading, *expected), dtype)
+
+    if len(state.families) != len(model.families):
+        raise ValueError(
+            f"{what}.families must have one entry for each of the model's {len(model.families)} "
+            f"families, not {len(state.families)}"
+        )
+    families = []
+    for i, (family, part) in enumerate(zip(model.families, state.families, strict=True)):
+        start, name = jax.eval_shape(family.start), f"families[{i}]"
+        q = checked(f"{name}.q", part.q, Dimension("coordinates", start.q.shape[-1]))
+        v = checked(f"{name}.v", part.v, Dimension("velocities", start.v.shape[-1]))
+        families.append(FamilyState(q, v))
+    activation = state.activation
+    if model.activations is not None and activation is not None:
+        names = [linkage.actuators[i] for i in model.activations.actuators]
+        activation = checked("activation", activation, Dimension.named("activations", names))
+    return replace(
+        state,
+        position=checked("position", state.position, bodies, 3),
+        quaternion=checked("quaternion", state.quaternion, bodies, 4),
+        velocity=checked("velocity", state.velocity, bodies, 3),
+        angular_velocity=checked("angular_velocity", state.angular_velocity, bodies, 3),
+        time=checked("time", state.time),
+        joint_positions=checked(
+            "joint_positions", state.joint_positions, Dimension.named("axes", axes)
+        ),
+        rotors=Rotors(
+            checked("rotors.rate", state.rotors.rate, rates),
+            checked("rotors.twist", state.rotors.twist, bodies, 6),
+        ),
+        families=tuple(families),
+        activation=activation,
+    )

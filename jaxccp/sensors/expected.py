@@ -1,0 +1,86 @@
+"""Dimensions that arrays of MuJoCo's coordinates must have, with the names of what they are of."""
+
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+
+import numpy as np
+from jaxtyping import Int
+
+from jaxccp.dynamics.acceleration import Acceleration
+from jaxccp.math.array_input import Dimension, as_floats
+from jaxccp.model.model import Topology
+from jaxccp.model.state import State
+
+LENGTHS = {"axis": (1, 1), "ball": (4, 3), "body": (7, 6)}
+"""Coordinates and rates of an axis, a ball and a free body."""
+
+
+def ordered_names(names: Sequence[str], places: np.ndarray, count: int) -> tuple[str, ...]:
+    """Return ``count`` names in the order of a file, empty where the model has nothing there.
+
+    Args:
+        names: in the model's order.
+        places: place of each of them in the file's order.
+        count: how many there are in the file.
+    """
+    ordered = [""] * count
+    for name, place in zip(names, places.tolist(), strict=True):
+        ordered[place] = name
+    return tuple(ordered)
+
+
+def checked_acceleration(state: State, acceleration: Acceleration) -> Acceleration:
+    """Return accelerations as arrays of floats; raise ``ValueError`` where they are of other bodies
+    and axes than the state."""
+    bodies = Dimension("bodies", len(state.position))
+    axes = Dimension("axes", len(state.joint_positions))
+    dtype = state.position.dtype
+    return Acceleration(
+        as_floats("acceleration.body", acceleration.body, [bodies, 6], dtype),
+        as_floats("acceleration.axis", acceleration.axis, [axes], dtype),
+    )
+
+
+def coordinate_dimensions(
+    topology: Topology,
+    counts: tuple[int, int],
+    tables: Mapping[str, Int[np.ndarray, "3 n"]],
+    nodes: Int[np.ndarray, "4 n"],
+) -> tuple[Dimension, Dimension]:
+    """Return the dimensions of ``qpos`` and ``qvel``, with the addresses of joints and bodies.
+
+    Args:
+        topology: names of joints, axes and bodies.
+        counts: lengths of ``qpos`` and ``qvel``.
+        tables: first address in ``qpos``, first in ``qvel`` and index, by the kinds of ``LENGTHS``.
+        nodes: family, address in ``qpos``, address in ``qvel`` and number among the velocities.
+    """
+    dimensions = []
+    for row, (label, count) in enumerate(zip(("coordinates", "rates"), counts, strict=True)):
+        owners = [""] * count
+        for kind, table in tables.items():
+            length = LENGTHS[kind][row]
+            for start, index in zip(table[row].tolist(), table[2].tolist(), strict=True):
+                owners[start : start + length] = [_name(topology, kind, index)] * length
+        for start, family in zip(nodes[row + 1].tolist(), nodes[0].tolist(), strict=True):
+            owners[start] = f"family {family}"
+        dimensions.append(Dimension(label, count, _addressed(owners)))
+    return dimensions[0], dimensions[1]
+
+
+def _addressed(owners: Sequence[str]) -> list[str]:
+    """Return each name with the addresses of its entries, ``root [0:7]`` or ``hinge [7]``."""
+    names, start = [], 0
+    for name, entries in groupby(owners):
+        end = start + len(list(entries))
+        if name:
+            names.append(f"{name} [{start}:{end}]" if end - start > 1 else f"{name} [{start}]")
+        start = end
+    return names
+
+
+def _name(topology: Topology, kind: str, index: int) -> str:
+    linkage = topology.linkage
+    if kind == "axis":
+        return linkage.axes[index]
+    return linkage.joints[linkage.owner[index]] if kind == "ball" else topology.bodies[index]
