@@ -13,6 +13,7 @@ from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.maximal.equalities import equalities
 from jaxccp.dynamics.maximal.partition import partition
 from jaxccp.dynamics.rows.row import Rows, Step
+from jaxccp.dynamics.rows.servo import along_coordinates as actuation
 from jaxccp.dynamics.rows.servo import explicit
 from jaxccp.math import quaternion, safe
 from jaxccp.math.array_input import Floats, as_floats
@@ -112,7 +113,7 @@ def along_coordinates(step: Step) -> Float[Array, "nb 6"]:
     """Forces of springs, dampers, force laws and actuators on the bodies."""
     axes, linkage = step.model.axes, step.model.topology.linkage
     force = -axes.stiffness * (step.coordinate - axes.rest) - axes.damping * step.rate
-    force = force.at[linkage.actuated].add(explicit(step))
+    force = force + actuation(step, explicit(step))
     tendon, laws = step.motion.tendon, step.model.tendons.laws
     ruled = force_and_slopes(laws, tendon.length, tendon.rate, step.state.time)[:, 0]
     force = force.at[len(linkage.axes) :].add(ruled)

@@ -53,6 +53,8 @@ class Linkage(ByContent):
     """Actuators whose force depends on the motion."""
     bounded: np.ndarray
     """Mask of the servos whose force has a limit."""
+    summed: np.ndarray
+    """Coordinates along which all actuators together have a limit, tendons first."""
 
     @cached_table
     def place(self) -> tuple[np.ndarray, np.ndarray]:
@@ -205,6 +207,9 @@ class Axes:
     damping: Float[Array, " na+nt"]
     armature: Float[Array, " na+nt"]
     friction: Float[Array, " na+nt"]
+    actuator_limits: Float[Array, "k 2"]
+    """Lowest and highest sum of actuators' forces along the coordinates :attr:`Linkage.summed`:
+    along an axis with their gears, along a tendon without [N, N m]."""
 
 
 @jax.tree_util.register_dataclass

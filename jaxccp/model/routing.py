@@ -113,7 +113,7 @@ def tendon_motion(
     row = jnp.zeros((count, width + 1, 6), coordinate.dtype)
     if len(routing.terms):
         tendon, axes = routing.terms.T
-        value, slope = _polynomial(tendons.polynomial, coordinate[axes])
+        value, slope = polynomial(tendons.polynomial, coordinate[axes])
         length = length.at[tendon].add(value)
         parts = slope[:, None, None] * axis[axes]
         row = row.at[tendon[:, None], routing.term_slots].add(parts)
@@ -132,8 +132,8 @@ def tendon_motion(
     return TendonMotion(length, jnp.einsum("tbi,tbi->t", row, twist[routing.bodies]), row)
 
 
-def _polynomial(coefficients: Float[Array, "m d"], x: Float[Array, " m"]) -> tuple[Array, Array]:
-    """Values and derivatives of polynomials at ``x``, by Horner's scheme."""
+def polynomial(coefficients: Float[Array, "m d"], x: Float[Array, " m"]) -> tuple[Array, Array]:
+    """Return the values and derivatives of polynomials at ``x``, by Horner's scheme."""
     value = slope = jnp.zeros_like(x)
     for k in reversed(range(coefficients.shape[1])):
         slope = slope * x + value

@@ -251,7 +251,7 @@ class ModelBuilder(FlexibleBuilder, JointBuilder):
         free = np.array([body.free for body in self._bodies])
         moves = free | (family >= 0)
         joints, axes, tendons, actuators, linkage = tables(
-            self._joints, self._tendons, self._actuators, ~moves, family >= 0
+            self._joints, self._tendons, self._actuators, self._actuator_limits, ~moves, family >= 0
         )
         hard, smooth = split_pairs(self._shapes, self._may_touch)
         surfaces = [p.material for p in self._shapes if p.material.smooth is None]

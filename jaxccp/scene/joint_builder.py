@@ -5,15 +5,18 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from jaxccp.model.activation import Range
 from jaxccp.model.actuator import Actuator
 from jaxccp.model.joints import Joint
 from jaxccp.model.joints.joint import check
+from jaxccp.model.ranges import check_range
 from jaxccp.model.sites import Site
 from jaxccp.model.tendons import Cable, Coupling
 from jaxccp.names import fresh, index
+from jaxccp.scene.actuator_limits import ActuatorSpec
 from jaxccp.scene.check import finite_vector, unit_quaternion
 from jaxccp.scene.frames import IDENTITY, ORIGIN, Frame, seen_from
-from jaxccp.scene.joint_tables import ActuatorSpec, JointSpec, axis_motions
+from jaxccp.scene.joint_tables import JointSpec, axis_motions
 from jaxccp.scene.pair_builder import PairBuilder
 from jaxccp.scene.tendon_tables import TendonSpec, checked_tendon
 
@@ -26,6 +29,7 @@ class JointBuilder(PairBuilder):
     _given_frames: bool = field(init=False, default=False)
     _tendons: list[TendonSpec] = field(init=False, default_factory=list)
     _actuators: list[ActuatorSpec] = field(init=False, default_factory=list)
+    _actuator_limits: dict[str, Range] = field(init=False, default_factory=dict)
     _sites: dict[str, Site] = field(init=False, default_factory=dict)
 
     def add_joint(
@@ -120,6 +124,25 @@ class JointBuilder(PairBuilder):
         actuated = known[index(f"actuator {label!r}", "axis", known, axis)]
         self._actuators.append(ActuatorSpec(label, actuator, actuated))
         return len(self._actuators) - 1
+
+    def limit_actuators(self, axis: int | str, limits: Range) -> None:
+        """Limit the sum of what all actuators exert along an axis or tendon.
+
+        Along an axis the sum has the forces with their gears, and those of actuators on couplings
+        that it is a term of, but not those on cables. Along a tendon it has them without their
+        gears, and what is too much is taken off all of them alike. (MuJoCo's ``actuatorfrcrange``.)
+
+        Args:
+            axis: a name or an index, as :meth:`add_actuator` takes it.
+            limits: lowest and highest force [N, N m].
+
+        Raises:
+            ValueError: there is no such axis, or no force is within the limits.
+        """
+        known = [*axis_motions(self._joints), *(one.name for one in self._tendons)]
+        name = known[index("limit_actuators", "axis", known, axis)]
+        check_range(f"limit_actuators: limits of {name!r}", limits)
+        self._actuator_limits[name] = (float(limits[0]), float(limits[1]))
 
     def add_site(
         self,

@@ -1,17 +1,20 @@
 """The tables of joints and actuators, from those that were added to a builder."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import jax.numpy as jnp
 import numpy as np
 
-from jaxccp.model.actuator import Actuator, columns
+from jaxccp.model.activation import Range
+from jaxccp.model.actuator import columns
 from jaxccp.model.coordinate import FORCES
 from jaxccp.model.joints import Axis, Ball, Joint
 from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.routing import Tendons
 from jaxccp.model.tree import spanning_tree
+from jaxccp.scene.actuator_limits import ActuatorSpec, limited
+from jaxccp.scene.actuator_limits import table as limits_of_sums
 from jaxccp.scene.tendon_tables import TendonSpec, routed
 
 
@@ -31,15 +34,6 @@ class JointSpec:
 
 
 @dataclass
-class ActuatorSpec:
-    """An actuator as it was added, with the name of its axis or tendon."""
-
-    name: str
-    actuator: Actuator
-    axis: str
-
-
-@dataclass
 class _Freedom:
     name: str
     axis: Axis
@@ -50,6 +44,7 @@ def tables(
     joint_specs: Sequence[JointSpec],
     tendon_specs: Sequence[TendonSpec],
     actuator_specs: Sequence[ActuatorSpec],
+    actuator_limits: Mapping[str, Range],
     fixed: np.ndarray,
     carried: np.ndarray,
 ) -> tuple[Joints, Axes, Tendons, Actuators, Linkage]:
@@ -59,6 +54,8 @@ def tables(
         joint_specs: the joints.
         tendon_specs: the tendons.
         actuator_specs: the actuators.
+        actuator_limits: lowest and highest force of all actuators of an axis or tendon together
+            [N, N m], by its name.
         fixed: mask of the bodies that do not move [nb].
         carried: mask of the bodies that are frames of a family [nb].
 
@@ -90,6 +87,8 @@ def tables(
     named = [*names, *routing.tendons]
     ruled = np.zeros(len(coordinates))
     ruled[len(names) + tendons.laws.index] = 1
+    actuator_specs, sums = limited(actuator_specs, tendon_specs, actuator_limits)
+    summed, sum_limits = limits_of_sums(sums, named)
     pushing = [one.actuator for one in actuator_specs]
     forces = np.array([a.force_limits for a in pushing if a.feeds_back], float).reshape(-1, 2)
     bounded = np.array([np.isfinite(force).any() for force in forces], bool)
@@ -112,6 +111,7 @@ def tables(
         np.array([named.index(one.axis) for one in actuator_specs], np.int32),
         np.flatnonzero([servo.feeds_back for servo in pushing]),
         bounded,
+        summed,
     )
 
     def table(values: np.ndarray):
@@ -127,6 +127,7 @@ def tables(
         table(limits[:, 0]),
         table(limits[:, 1]),
         *(table(column(name)) for name in FORCES),
+        table(sum_limits),
     )
     numbers = columns([one.actuator for one in actuator_specs])
     actuators = Actuators(**{name: table(values) for name, values in numbers.items()})

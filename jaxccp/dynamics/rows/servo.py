@@ -2,11 +2,14 @@
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.rows.law import pushed
 from jaxccp.dynamics.rows.row import Rows, Step
+from jaxccp.math import safe
 from jaxccp.model.activation import commands
+from jaxccp.model.routing import polynomial
 
 
 def servo(step: Step) -> Rows:
@@ -60,12 +63,59 @@ def forces(step: Step) -> Float[Array, " nm"]:
     speed = actuators.gear * step.rate[axes]
     force = _command(step) - actuators.stiffness * x - actuators.damping * speed
     limits = actuators.force_limits
-    return jnp.clip(force, limits[:, 0], limits[:, 1])
+    return _shared(step, jnp.clip(force, limits[:, 0], limits[:, 1]))
+
+
+def along_coordinates(step: Step, force: Float[Array, " nm"]) -> Float[Array, " k"]:
+    """Return the sum of actuators' forces along all axes, then all tendons, within the limits of
+    sums along axes [N, N m].
+
+    A limit is of what an axis feels of actuators on couplings, too, as MuJoCo's
+    ``actuatorfrcrange`` is; what is beyond it is taken off along the axis.
+
+    Args:
+        step: the model and its motion.
+        force: force of each actuator along its coordinate [N, N m].
+    """
+    model, linkage = step.model, step.model.topology.linkage
+    count, routing = len(linkage.axes), linkage.routing
+    total = jnp.zeros(count + len(routing.tendons), force.dtype).at[linkage.actuated].add(force)
+    which = np.flatnonzero(linkage.summed < count)
+    if not len(which):
+        return total
+    felt = total[:count]
+    if len(routing.terms):
+        tendon, axis = routing.terms.T
+        slope = polynomial(model.tendons.polynomial, step.motion.coordinate[axis])[1]
+        felt = felt.at[axis].add(slope * total[count + tendon])
+    low, high = model.axes.actuator_limits[which].T
+    axes = linkage.summed[which]
+    return total.at[axes].add(jnp.clip(felt[axes], low, high) - felt[axes])
+
+
+def _shared(step: Step, force: Float[Array, " nm"]) -> Float[Array, " nm"]:
+    """Return actuators' forces before their gears, scaled where their sum along a tendon would be
+    beyond its limits [N, N m]."""
+    linkage = step.model.topology.linkage
+    which = np.flatnonzero(linkage.summed >= len(linkage.axes))
+    if not len(which):
+        return force
+    shares = linkage.summed[which][:, None] == linkage.actuated
+    low, high = step.model.axes.actuator_limits[which].T
+    total = jnp.asarray(shares, force.dtype) @ force
+    scale = safe.divide(jnp.clip(total, low, high), total)
+    beyond = (total < low) | (total > high)
+    return force * jnp.prod(jnp.where(shares & beyond[:, None], scale[:, None], 1.0), axis=0)
 
 
 def applied(step: Step) -> Float[Array, "nb 6"]:
     """Forces and torques on the bodies (world) of the actuators that do not feed back, and of
     force laws."""
     linkage = step.model.topology.linkage
-    motors = step.push(linkage.actuated, explicit(step).at[linkage.servos].set(0.0))
+    force = explicit(step).at[linkage.servos].set(0.0)
+    if len(linkage.summed):
+        total = along_coordinates(step, force)
+        motors = step.push(np.arange(len(total)), total)
+    else:
+        motors = step.push(linkage.actuated, force)
     return motors + pushed(step) if step.model.tendons.ruled else motors

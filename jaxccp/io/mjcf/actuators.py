@@ -48,9 +48,32 @@ def add_actuators(
         actuator, axis = found
         if actuator.activation is not None and source.column("actuator_actearly")[index]:
             report.approximate(label, "acts by the activation at the start of a step, not its end")
+        if _disabled(source, index):
+            actuator = replace(actuator, gain=0.0, offset=0.0, stiffness=0.0, damping=0.0)
         builder.add_actuator(actuator, axis, source.name("actuator", index) or None)
         added.append(index)
+    _limit_sums(source, builder, axes, tendons)
     return np.array(added, np.int32)
+
+
+def _disabled(source: Source, index: int) -> bool:
+    """Return whether an actuator is of a group that ``actuatorgroupdisable`` names."""
+    group = int(source.m.actuator_group[index])
+    return 0 <= group < 31 and bool(source.m.opt.disableactuator >> group & 1)
+
+
+def _limit_sums(source: Source, builder: ModelBuilder, axes: Axes, tendons: dict[int, str]) -> None:
+    """Limit what all actuators of a joint or tendon exert together (``actuatorfrcrange``)."""
+    m = source.m
+    for joint in np.flatnonzero(m.jnt_actfrclimited):
+        name = axes.names[m.jnt_dofadr[joint]]
+        if name and m.jnt_type[joint] in (HINGE, SLIDE):
+            low, high = m.jnt_actfrcrange[joint]
+            builder.limit_actuators(name, (float(low), float(high)))
+    for tendon in np.flatnonzero(source.column("tendon_actfrclimited")):
+        if tendon in tendons:
+            low, high = m.tendon_actfrcrange[tendon]
+            builder.limit_actuators(tendons[tendon], (float(low), float(high)))
 
 
 def _actuator(
@@ -61,6 +84,10 @@ def _actuator(
     trn, gains, biases = mujoco.mjtTrn, mujoco.mjtGain, mujoco.mjtBias
     drives = int(m.actuator_trntype[index])
     target = int(m.actuator_trnid[index, 0])
+    plugins = source.column("actuator_plugin")
+    if len(plugins) and plugins[index] >= 0:
+        name = source.element("actuator", index).plugin.plugin_name
+        return f"the plugin {name or 'of an extension'} is not supported"
     if drives == int(trn.mjTRN_BODY):
         return "adhesion is not supported"
     if drives not in (int(trn.mjTRN_JOINT), int(trn.mjTRN_JOINTINPARENT), int(trn.mjTRN_TENDON)):
@@ -133,11 +160,6 @@ def _along(
         return "a ball can be driven in its own axes only"
     gear = float(gears[acting[0]])
     limits = _range(m.actuator_forcelimited[index], m.actuator_forcerange[index])
-    if m.jnt_actfrclimited[joint]:
-        if np.sum(m.actuator_trnid[:, 0] == joint) > 1:
-            return "a joint's actuatorfrcrange is supported for a single actuator only"
-        bounds = sorted(m.jnt_actfrcrange[joint] / gear) if gear else FOREVER
-        limits = (max(limits[0], bounds[0]), min(limits[1], bounds[1]))
     if single:
         # Their x is the gear times the file's coordinate, ours times that from qpos0.
         bias[0] += bias[1] * gear * m.qpos0[m.jnt_qposadr[joint]]

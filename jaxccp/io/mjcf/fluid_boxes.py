@@ -19,7 +19,8 @@ def read_fluid(
     """MuJoCo's inertia model: each body is resisted as the box that has its inertia, but for
     ``nodes`` of flexible bodies."""
     m = source.m
-    if not (m.opt.density or m.opt.viscosity):
+    passive = not (source.off("SPRING") and source.off("DAMPER"))  # both: no passive force at all
+    if not (passive and (m.opt.density or m.opt.viscosity)):
         return None
     numbers = np.ravel(m.geom_fluid)
     for geom in np.flatnonzero(numbers[:: max(len(numbers) // max(m.ngeom, 1), 1)]):

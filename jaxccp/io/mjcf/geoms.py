@@ -14,6 +14,7 @@ from jaxccp.io.mjcf.flex_families import FlexFamily
 from jaxccp.io.mjcf.friction import Friction, acting, combined, differs, surface
 from jaxccp.io.mjcf.hulls import thinned
 from jaxccp.io.mjcf.import_report import ImportReport
+from jaxccp.io.mjcf.rigidity import note_pairs, note_springs
 from jaxccp.io.mjcf.softness import softness
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model.shapes import (
@@ -48,6 +49,8 @@ def add_geoms(
     softened = softness(source, pairs, report) if soft else {}
     meets = met_geoms(source, flexible)
     touching = {geom for pair in pairs for geom in pair} | {geom for _, geom in meets}
+    note_springs(source, touching, soft, report)
+    note_pairs(source, report)
     shapes: dict[int, int] = {}
     kinds: dict[int, str] = {}
     for geom in range(source.m.ngeom):
@@ -148,6 +151,10 @@ def _approximated(source: Source, geom: int, report: ImportReport) -> None:
     if m.geom_margin[geom]:
         report.approximate(
             label, f"margin {m.geom_margin[geom]:g} is 0 here: surfaces touch when they meet"
+        )
+    if m.geom_gap[geom]:
+        report.approximate(
+            label, f"gap {m.geom_gap[geom]:g} is 0 here: surfaces touch when they meet"
         )
     for column, what in COLUMNS.items():
         values = source.column(column)

@@ -22,7 +22,6 @@ COLUMNS = {
     "tendon_springyield": "a spring that yields",
     "tendon_stiffnesspoly": "a stiffness that depends on the length",
     "tendon_dampingpoly": "a damping that depends on the rate",
-    "tendon_actfrclimited": "a limit of all actuators together",
 }
 """What is not, unless it is zero."""
 

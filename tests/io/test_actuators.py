@@ -1,0 +1,109 @@
+"""Limits of what several actuators exert together, disabled groups and plugins, beside MuJoCo."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp import ModelBuilder, accelerations, load, motor, position_servo
+from jaxccp.io.mjcf.import_report import UnsupportedError
+from jaxccp.model.joints import Revolute
+from jaxccp.model.shapes import Sphere
+
+mujoco = pytest.importorskip("mujoco")
+
+ARM = """<mujoco>{extension}<option>{flags}</option><worldbody>
+<body><joint name="a" axis="0 1 0" {joint}/>
+  <geom type="capsule" fromto="0 0 0 .3 0 0" size=".02" mass="1"/>
+  <body pos=".3 0 0"><joint name="b" axis="0 1 0"/>
+    <geom type="capsule" fromto="0 0 0 .3 0 0" size=".02" mass=".5"/></body></body></worldbody>
+<tendon><fixed name="t" {tendon}><joint joint="a" coef="1"/><joint joint="b" coef="-.5"/></fixed>
+</tendon><actuator>{actuators}</actuator></mujoco>"""
+LIMIT = 'actuatorfrcrange="-.5 .5"'
+MOTORS = '<motor joint="b"/><motor tendon="t" gear="20"/>'
+"""The first is on joint 1 and the second on tendon 0: transmissions of other kinds."""
+
+
+def arm(path, actuators: str, joint="", tendon="", option="", extension="") -> str:
+    """Write the file of an arm of two links and return its text."""
+    text = ARM.format(
+        actuators=actuators, joint=joint, tendon=tendon, flags="", extension=extension
+    ).replace("<option>", f"<option {option}>")
+    path.write_text(text)
+    return text
+
+
+@pytest.mark.parametrize(
+    ("actuators", "joint", "tendon", "option", "control"),
+    [
+        ('<motor tendon="t" gear="20"/>', LIMIT, "", "", [1.0]),
+        (MOTORS + '<motor joint="a" gear="3"/>', LIMIT, "", "", [1.0, -0.3, 0.5]),
+        (MOTORS + '<motor tendon="t"/>', LIMIT, 'actuatorfrcrange="-.3 .3"', "", [1.0, -0.7, -0.5]),
+        ('<motor tendon="t" gear="20"/>', "", 'actuatorfrcrange="-.3 .3"', "", [1.0]),
+        ('<position joint="a" kp="10"/><motor joint="b"/>', LIMIT, "", "", [1.0, -0.3]),
+        (
+            '<motor joint="b" group="1"/><motor joint="a" gear="3"/>'
+            '<position joint="b" kp="10" group="4"/>',
+            *("", "", 'actuatorgroupdisable="1 4"', [1.0, -0.3, -0.5]),
+        ),
+    ],
+    ids=["tendon", "sum", "tendons", "scaled", "single", "disabled"],
+)
+def test_limits_of_sums_and_disabled_groups(tmp_path, actuators, joint, tendon, option, control):
+    path = tmp_path / "arm.xml"
+    reference = mujoco.MjModel.from_xml_string(arm(path, actuators, joint, tendon, option))
+    data = mujoco.MjData(reference)
+    data.ctrl = control
+    mujoco.mj_forward(reference, data)
+    loaded = load(path)
+    assert not loaded.approximated
+    command = loaded.layout.control(jnp.asarray(control))
+    found = accelerations(loaded.model, loaded.state, command)
+    qacc = loaded.layout.acceleration(loaded.state, found)
+    np.testing.assert_allclose(np.asarray(qacc), data.qacc, rtol=1e-9)
+
+
+def test_disabled_activations_go_on(tmp_path):
+    """MuJoCo integrates the activations of disabled actuators, too."""
+    path = tmp_path / "arm.xml"
+    arm(
+        path,
+        '<intvelocity joint="a" kp="3" actrange="-1 1" group="2"/>',
+        option='actuatorgroupdisable="2"',
+    )
+    loaded = load(path)
+    assert loaded.state.activation is not None
+    assert loaded.model.actuators.gain[0] == 0
+
+
+def test_servos_that_share_a_limit_are_refused(tmp_path):
+    path = tmp_path / "arm.xml"
+    arm(path, '<position joint="a" kp="10"/><motor joint="a"/>', LIMIT)
+    with pytest.raises(ValueError, match=r"limit of their sum.*depends on the motion"):
+        load(path)
+
+
+def test_plugins_are_refused_by_name_and_line(tmp_path):
+    path = tmp_path / "arm.xml"
+    extension = '<extension><plugin plugin="mujoco.pid"/></extension>'
+    arm(path, '<plugin joint="a" plugin="mujoco.pid"/>', extension=extension)
+    with pytest.raises(UnsupportedError, match=r"line \d+.*mujoco\.pid is not supported"):
+        load(path)
+
+
+def test_builder_limits_sums():
+    builder = ModelBuilder(gravity=(0, 0, 0))
+    body = builder.add_solid(Sphere(0.1), 1.0)
+    builder.add_joint(Revolute(), 0, body, name="hinge")
+    builder.add_actuator(motor(gear=2.0), "hinge")
+    builder.add_actuator(motor(), "hinge")
+    builder.limit_actuators("hinge", (-1.0, 1.0))
+    model, state = builder.build()
+    inertia = float(model.bodies.inertia[body, 2, 2])
+    for control, torque in (([3.0, 1.0], 1.0), ([0.3, -0.2], 0.4), ([-1.0, 1.5], -0.5)):
+        found = accelerations(model, state, jnp.asarray(control))
+        assert float(found.axis[0]) == pytest.approx(torque / inertia)
+    with pytest.raises(ValueError, match="limits of 'hinge'"):
+        builder.limit_actuators("hinge", (1.0, -1.0))
+    builder.add_actuator(position_servo(3.0), "hinge")
+    with pytest.raises(ValueError, match="limit of their sum"):
+        builder.build()

@@ -1,0 +1,53 @@
+"""What is said of springs that are hard here, and fluids without passive forces."""
+
+import pytest
+
+from jaxccp import load
+
+mujoco = pytest.importorskip("mujoco")
+
+BOX = """<mujoco><option density="1.2"><flag {flag}/></option><worldbody>
+<geom name="floor" type="plane" size="1 1 1" {floor}/><body pos="0 0 1"><freejoint/>
+<geom name="box" type="box" size=".1 .1 .1" {geom}/></body></worldbody>
+<contact>{pair}</contact></mujoco>"""
+PAIR = '<pair name="both" geom1="floor" geom2="box" {}/>'
+
+
+def said(tmp_path, softness=False, **slots) -> str:
+    """Return what differs from MuJoCo in a box on a floor."""
+    path = tmp_path / "box.xml"
+    path.write_text(BOX.format(**dict.fromkeys(("flag", "floor", "geom", "pair"), "") | slots))
+    return "\n".join(load(path, softness=softness).approximated)
+
+
+@pytest.mark.parametrize(
+    ("slots", "words"),
+    [
+        ({"geom": 'solref="-1000 -10"'}, ("'box'", "a spring of that stiffness")),
+        ({"geom": 'solref=".02 0"'}, ("'box'", "bounces without end")),
+        ({"pair": PAIR.format('solref="-1000 0"')}, ("'both'", "bounces without end")),
+        ({"pair": PAIR.format('margin=".01"')}, ("'both'", "margin")),
+        ({"pair": PAIR.format('gap=".01"')}, ("'both'", "gap")),
+    ],
+)
+def test_springs_margins_and_gaps_are_listed(tmp_path, slots, words):
+    text = said(tmp_path, **slots)
+    assert all(word in text for word in words)
+
+
+def test_ordinary_contacts_are_not_listed(tmp_path):
+    assert said(tmp_path, geom='solref=".01 1"') == ""
+    assert "stiffness" not in said(tmp_path, softness=True, geom='solref="-1000 -10"')
+
+
+def test_no_fluid_without_passive_forces(tmp_path):
+    """MuJoCo leaves out all passive forces where springs and dampers are both disabled."""
+    path = tmp_path / "box.xml"
+    for flag, fluid in (('spring="disable"', True), ('spring="disable" damper="disable"', False)):
+        path.write_text(BOX.format(flag=flag, floor="", geom="", pair=""))
+        m = mujoco.MjModel.from_xml_path(str(path))
+        data = mujoco.MjData(m)
+        data.qvel[:] = 1.0
+        mujoco.mj_forward(m, data)
+        assert bool((data.qfrc_passive != 0).any()) == fluid
+        assert (load(path).model.fluid is not None) == fluid
