@@ -291,7 +291,9 @@ NOT_ALONE = (
     }
 )
 """Values that MuJoCo takes only with others."""
-UNSEEN = set("contype conaffinity tausmooth sleep simple mocap fuse size type".split()) | set(
+UNSEEN = set(
+    ["contype", "conaffinity", "tausmooth", "sleep", "simple", "mocap", "fuse", "size", "type"]
+) | set(
     [
         "class",
         "name",

@@ -3,6 +3,7 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
 from jaxccp.model import (
@@ -108,3 +109,17 @@ def test_combination_rules(rule, expected: float) -> None:
 
 def test_defaults() -> None:
     assert Material() == Material(friction=0.6, restitution=0.0, compliance=0.0, damping=0.0)
+
+
+def test_hull_of_very_many_points() -> None:
+    """Time and memory grow with the points and the hull's faces, not with their squares."""
+    random = np.random.default_rng(0)
+    points = random.standard_normal((40_000, 3))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    inside = random.uniform(-0.4, 0.4, (40_000, 3))
+    mesh = ConvexMesh(np.concatenate([points, inside]))
+    assert len(mesh.vertices) == 40_000
+    assert mesh.volume == pytest.approx(ConvexHull(points).volume)
+    outwards = mesh.vertices[np.array([face[:3] for face in mesh.faces])]
+    normals = np.cross(outwards[:, 1] - outwards[:, 0], outwards[:, 2] - outwards[:, 0])
+    assert (np.sum(normals * outwards.mean(axis=1), axis=1) > 0).all()

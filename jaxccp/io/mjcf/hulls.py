@@ -8,7 +8,7 @@ MOST = 500
 
 
 def thinned(points: Float[np.ndarray, "n 3"]) -> tuple[Float[np.ndarray, "m 3"], int, float]:
-    """Return at most ``MOST`` of the corners of the points' hull if it has more, else the points.
+    """Return at most ``MOST`` of the corners of the points' hull if it has more, else all of them.
 
     Those stay that lie outermost in as many directions, spread evenly once the hull's lengths
     along x, y, z are made equal.
@@ -29,7 +29,7 @@ def thinned(points: Float[np.ndarray, "n 3"]) -> tuple[Float[np.ndarray, "m 3"],
     except QhullError:  # flat: refused with its reason where the shape is made
         return points, 0, 0.0
     if len(corners) <= MOST:
-        return points, 0, 0.0
+        return corners, 0, 0.0
     outermost = np.argmax(_directions(MOST) @ (corners / np.ptp(corners, axis=0)).T, axis=1)
     kept = corners[np.unique(outermost)]
     faces = ConvexHull(kept).equations

@@ -62,7 +62,8 @@ class ConvexMesh(ByContent):
         if len(points) < 4:
             raise ValueError(f"ConvexMesh: a solid needs at least 4 points, not {len(points)}")
         extent = float(np.linalg.norm(np.ptp(points, axis=0)))
-        thickness = np.linalg.svd(points - points.mean(axis=0))[1][2] / np.sqrt(len(points))
+        spread = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
+        thickness = spread[2] / np.sqrt(len(points))
         try:
             if not thickness > _FLAT * extent:
                 raise QhullError("flat")
@@ -116,24 +117,34 @@ class ConvexMesh(ByContent):
 
 
 def _polygons(points: np.ndarray, hull: "ConvexHull", extent: float) -> list[np.ndarray]:
-    """Faces of a hull; triangles in one plane are joined to one face.
+    """Return the faces of a hull; neighbouring triangles in one plane are joined to one face.
 
     Args:
         points: [n 3] [m].
         hull: of these points.
         extent: diagonal of the points' bounding box [m].
     """
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
     from scipy.spatial import ConvexHull
 
-    faces: list[np.ndarray] = []
-    left = np.ones(len(hull.simplices), bool)
     normals, offsets = hull.equations[:, :3], hull.equations[:, 3]
-    while left.any():
-        k = np.argmax(left)
-        alike = left & (np.abs(offsets - offsets[k]) < _COPLANAR * extent)
-        alike &= np.linalg.norm(normals - normals[k], axis=1) < _COPLANAR
-        left &= ~alike
-        corners = np.unique(hull.simplices[alike])
+    count = len(normals)
+    one, other = np.repeat(np.arange(count), 3), hull.neighbors.reshape(-1)
+    alike = np.abs(offsets[one] - offsets[other]) < _COPLANAR * extent
+    alike &= np.linalg.norm(normals[one] - normals[other], axis=1) < _COPLANAR
+    pairs = coo_array((alike[alike], (one[alike], other[alike])), shape=(count, count))
+    label = connected_components(pairs, directed=False)[1]
+    order = np.argsort(label, kind="stable")
+    faces: list[np.ndarray] = []
+    for triangles in np.split(order, np.flatnonzero(np.diff(label[order])) + 1):
+        k = triangles[0]
+        if len(triangles) == 1:
+            a, b, c = hull.simplices[k]
+            outward = np.cross(points[b] - points[a], points[c] - points[a]) @ normals[k] > 0
+            faces.append(np.array([a, b, c] if outward else [a, c, b]))
+            continue
+        corners = np.unique(hull.simplices[triangles])
         # Seen from outside: x and y of a right-handed frame whose z is the outward normal.
         x = points[corners[1]] - points[corners[0]]
         x = x - (x @ normals[k]) * normals[k]
