@@ -13,6 +13,9 @@ from jaxccp.io.errors import InputError
 MARKUP = re.compile(r"\ufeff?\s*<")
 """How strings of XML start, and paths do not."""
 
+LONGEST = 200
+"""Length of what messages tell of a path."""
+
 
 @dataclass(frozen=True)
 class Origin:
@@ -52,9 +55,11 @@ def origin_of(model: Any, mujoco: ModuleType) -> Origin:
     path = Path(model)
     try:
         text = path.read_bytes()
-    except OSError as error:
-        what = f"cannot be read ({error.strerror})" if path.exists() else "is no file"
-        raise InputError(path, what, "name an MJCF or URDF file") from None
+    except FileNotFoundError:
+        raise InputError(path, "is no file", "name an MJCF or URDF file") from None
+    except (OSError, ValueError) as error:
+        what = f"cannot be read ({getattr(error, 'strerror', error)})"
+        raise InputError(str(path)[:LONGEST], what, "name an MJCF or URDF file") from None
     return Origin("file", path, path.parent, text, _root(text) == "robot")
 
 

@@ -163,13 +163,15 @@ class Source:
 
     def label(self, kind: str, index: int) -> str:
         """``joint 'hip' (line 12)`` or ``(legs.xml, line 12)``, as far as known; elements without
-        a name have a number."""
+        a name have a number, and geoms without a line their body."""
         element = self._elements[kind].get(index)
         name = self.name(kind, index)
         what = f"{kind} {name!r}" if name else f"{kind} {index}"
         where = element.info if element is not None else ""
         if where == "line 0":
             where = place(self._included, TAGS.get(kind, ()), name)
+        if kind == "geom" and not name and not where:
+            where = self.label("body", int(self.m.geom_bodyid[index]))
         return f"{what} ({where})" if where else what
 
     def column(self, name: str) -> np.ndarray:
@@ -187,7 +189,7 @@ def _mujoco(model: Any) -> ModuleType:
     try:
         import mujoco
     except ImportError:
-        name = model if isinstance(model, str | Path) and len(str(model)) < 200 else "load"
+        name = str(model) if isinstance(model, Path) else "load"
         raise InputError(
             name, "model files are read by the package mujoco", "pip install 'jaxccp[mjcf]'"
         ) from None

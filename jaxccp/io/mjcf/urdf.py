@@ -31,7 +31,8 @@ class UrdfOptions:
         used = {"packages": self.packages, "floating": self.floating, "actuators": self.actuators}
         names = ", ".join(name for name, value in used.items() if value)
         if names:
-            raise InputError(origin.label, f"{names}: for URDF only, and this is none", "leave out")
+            what = f"{names} can be said of a URDF only, which this is not"
+            raise InputError(origin.label, what, "leave it out")
 
 
 def read_urdf(mujoco: Any, origin: Origin, options: UrdfOptions, report: ImportReport) -> Any:
@@ -48,11 +49,13 @@ def read_urdf(mujoco: Any, origin: Origin, options: UrdfOptions, report: ImportR
     """
     urdf = aliased(origin.text)
     spec = mujoco.MjSpec.from_string(urdf.text)
-    place_meshes(spec, urdf, Locator(origin.folder, options.packages), report)
+    place_meshes(spec, mujoco, urdf, Locator(origin.folder, options.packages), report)
     bolted = [body for body in spec.worldbody.bodies if not body.joints]
     if options.floating:
         if not bolted:
-            raise InputError(origin.label, "floating: no link is bolted to the world", "leave out")
+            raise InputError(
+                origin.label, "floating: no link is bolted to the world", "leave it out"
+            )
         for body in bolted:
             body.add_freejoint()
     elif "world" not in urdf.links:
@@ -64,5 +67,5 @@ def read_urdf(mujoco: Any, origin: Origin, options: UrdfOptions, report: ImportR
             )
     mend_inertias(spec, report)
     if options.actuators is not None:
-        add_urdf_actuators(spec, mujoco, options.actuators, origin, report)
+        add_urdf_actuators(spec, mujoco, urdf.joints, options.actuators, origin, report)
     return spec

@@ -1,5 +1,6 @@
 """Actuators for the joints of a URDF, which has none."""
 
+from collections.abc import Collection
 from typing import Any, Literal
 
 from jaxccp.io.errors import InputError
@@ -17,14 +18,19 @@ DAMPING_RATIO = 1.0
 
 
 def add_urdf_actuators(
-    spec: Any, mujoco: Any, kind: UrdfActuators, origin: Origin, report: ImportReport
+    spec: Any,
+    mujoco: Any,
+    joints: Collection[str],
+    kind: UrdfActuators,
+    origin: Origin,
+    report: ImportReport,
 ) -> None:
-    """Add an actuator of the joint's name for each revolute, continuous and prismatic joint that
-    mimics no other.
+    """Add an actuator of the joint's name for each joint that mimics no other.
 
     Args:
         spec: MuJoCo's specification of the URDF.
         mujoco: the package.
+        joints: of one axis.
         kind: ``torque`` for motors, whose control is the force [N or N m]; ``position`` for servos,
             whose control is the coordinate [m or rad].
         origin: for messages.
@@ -34,12 +40,7 @@ def add_urdf_actuators(
         InputError: a servo's joint has no effort limit, from which its stiffness would come.
     """
     mimics = {equality.name1 for equality in spec.equalities}
-    kinds = mujoco.mjtJoint
-    driven = [
-        joint
-        for joint in spec.joints
-        if joint.type in (kinds.mjJNT_HINGE, kinds.mjJNT_SLIDE) and joint.name not in mimics
-    ]
+    driven = [joint for joint in spec.joints if joint.name in joints and joint.name not in mimics]
     unlimited = [joint.name for joint in driven if not joint.actfrcrange[1] > 0]
     if unlimited and kind == "position":
         raise InputError(
@@ -52,7 +53,7 @@ def add_urdf_actuators(
         name = joint.name
         actuator = spec.add_actuator(name=name, target=name, trntype=mujoco.mjtTrn.mjTRN_JOINT)
         if kind == "position":
-            hinge = joint.type == kinds.mjJNT_HINGE
+            hinge = joint.type == mujoco.mjtJoint.mjJNT_HINGE
             reach = FULL_EFFORT_ANGLE if hinge else FULL_EFFORT_LENGTH
             actuator.set_to_position(kp=effort / reach, dampratio=DAMPING_RATIO)
             actuator.forcerange = (-effort, effort)

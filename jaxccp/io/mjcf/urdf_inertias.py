@@ -111,7 +111,7 @@ def _complete(rigid: _Rigid, report: ImportReport) -> None:
 def _total(rigid: _Rigid) -> tuple[float, Float[np.ndarray, "3 3"]]:
     """Return mass [kg] and inertia about the centre of mass [kg m²] of links that move as one."""
     mass, moment, inertia = 0.0, np.zeros(3), np.zeros((3, 3))
-    for part in rigid.parts:
+    for part in (part for part in rigid.parts if part.explicitinertial):
         position, rotation = np.zeros(3), np.eye(3)
         body = part
         while body.name != rigid.top.name:

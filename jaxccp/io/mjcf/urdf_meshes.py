@@ -1,4 +1,4 @@
-"""Meshes of a URDF: where their files stand, and which of them MuJoCo can read."""
+"""The text of a URDF, and its meshes: where their files stand, and which MuJoCo can read."""
 
 import re
 from collections import defaultdict
@@ -13,6 +13,8 @@ from jaxccp.io.mjcf.packages import Locator, MissingFileError
 FILENAME = re.compile(rb"<mesh\b[^>]*?\bfilename\s*=\s*(\"[^\"]*\"|'[^']*')")
 FORMATS = (".stl", ".obj", ".msh")
 """Endings of the files that MuJoCo reads meshes from."""
+SINGLE_AXIS = ("revolute", "continuous", "prismatic")
+"""Types of joints that turn or slide along one axis."""
 STL_HEADER, STL_TRIANGLE = 84, 50
 """Lengths of the parts of a binary STL file [bytes]."""
 
@@ -38,6 +40,8 @@ class UrdfText:
     text: str
     meshes: tuple[MeshReference, ...]
     links: frozenset[str]
+    joints: frozenset[str]
+    """Those of one axis."""
 
 
 def aliased(text: bytes) -> UrdfText:
@@ -45,16 +49,19 @@ def aliased(text: bytes) -> UrdfText:
     meshes: list[MeshReference] = []
     aliases: dict[tuple[str, str], str] = {}
     links: set[str] = set()
+    joints: set[str] = set()
     edits: list[tuple[int, int, bytes]] = []
     tags: list[str] = []
-    names: list[str] = []
+    named: list[str] = []
     parser = expat.ParserCreate()
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         tags.append(tag)
-        names.append(attributes.get("name", ""))
+        named.append(attributes.get("name", ""))
         if tags[1:] == ["link"]:
-            links.add(names[1])
+            links.add(named[1])
+        elif tags[1:] == ["joint"] and attributes.get("type") in SINGLE_AXIS:
+            joints.add(named[1])
         match = FILENAME.match(text, parser.CurrentByteIndex)
         if tags[1:2] != ["link"] or tags[3:] != ["geometry", "mesh"] or match is None:
             return
@@ -62,20 +69,22 @@ def aliased(text: bytes) -> UrdfText:
         alias = aliases.setdefault((uri, attributes.get("scale", "")), _alias(uri, aliases))
         edits.append((*match.span(1), f'"{alias}"'.encode()))
         collides = tags[2] == "collision"
-        meshes.append(MeshReference(uri, alias, names[1], parser.CurrentLineNumber, collides))
+        meshes.append(MeshReference(uri, alias, named[1], parser.CurrentLineNumber, collides))
 
     def end(_: str) -> None:
         tags.pop()
-        names.pop()
+        named.pop()
 
     parser.StartElementHandler, parser.EndElementHandler = start, end
     try:
         parser.Parse(text, True)
     except expat.ExpatError:
-        return UrdfText(text.decode(errors="replace"), (), frozenset())
+        return UrdfText(text.decode(errors="replace"), (), frozenset(), frozenset())
     for first, last, alias in reversed(edits):
         text = text[:first] + alias + text[last:]
-    return UrdfText(text.decode(errors="replace"), tuple(meshes), frozenset(links))
+    return UrdfText(
+        text.decode(errors="replace"), tuple(meshes), frozenset(links), frozenset(joints)
+    )
 
 
 def _alias(uri: str, aliases: dict[tuple[str, str], str]) -> str:
@@ -88,7 +97,9 @@ def _alias(uri: str, aliases: dict[tuple[str, str], str]) -> str:
     return stem + name.suffix
 
 
-def place_meshes(spec: Any, urdf: UrdfText, locator: Locator, report: ImportReport) -> None:
+def place_meshes(
+    spec: Any, mujoco: Any, urdf: UrdfText, locator: Locator, report: ImportReport
+) -> None:
     """Give the meshes of MuJoCo's specification the paths of their files, and take out those that
     cannot be read: of collisions they are not supported, of visuals listed alone."""
     paths: dict[str, Path] = {}
@@ -108,6 +119,16 @@ def place_meshes(spec: Any, urdf: UrdfText, locator: Locator, report: ImportRepo
             for geom in [geom for geom in spec.geoms if geom.meshname == mesh.name]:
                 spec.delete(geom)
             spec.delete(mesh)
+    for mesh in spec.meshes:
+        links = (geom.parent for geom in spec.geoms if geom.meshname == mesh.name)
+        if all(link.explicitinertial for link in links):
+            # Nothing is computed from its volume, which may be none.
+            mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL
+    _note(urdf, problems, report)
+
+
+def _note(urdf: UrdfText, problems: dict[str, MissingFileError], report: ImportReport) -> None:
+    """List the meshes that cannot be read."""
     visuals: dict[str, list[str]] = defaultdict(list)
     for reference in urdf.meshes:
         problem = problems.get(reference.alias)
