@@ -25,7 +25,7 @@ class Opened:
     control: Float[Array, " nm"] | None
     """Of the keyframe that the motion starts from, if any."""
 
-    def held(self, steps: int) -> Float[Array, "steps nm"] | None:
+    def controls(self, steps: int) -> Float[Array, "steps nm"] | None:
         """Return the control of each step; None where all are 0."""
         if self.control is None:
             return None
@@ -77,6 +77,11 @@ def open_model(path: Path, options: FileOptions) -> Opened:
 
 def read_controls(ctrl: Path, loaded: Loaded, steps: int) -> Float[Array, "steps nm"]:
     """Read the controls of each step.
+
+    Args:
+        ctrl: the npz file, with MuJoCo's controls as ``ctrl`` (steps, nu).
+        loaded: the model.
+        steps: how many rows there must be.
 
     Raises:
         InputError: the file is missing or damaged, or its controls do not fit the model or the

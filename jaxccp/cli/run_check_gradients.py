@@ -41,7 +41,7 @@ def check_gradients_command(
         controls = None
         if from_file:
             opened = open_model(Path(scene), options)
-            model, state, controls = opened.loaded.model, opened.state, opened.held(steps)
+            model, state, controls = opened.loaded.model, opened.state, opened.controls(steps)
             dt = dt or opened.loaded.timestep
         else:
             model, state = SCENES[scene](jax.random.key(seed))

@@ -53,16 +53,15 @@ def simulate_command(
 ) -> None:
     """Simulate, report and write; the options are those of the command."""
     with bad_input_exits(), jax.enable_x64(precision == 64):
+        opened = open_model(Path(scene), options) if from_file else None
         loaded = controls = None
         h, step_of = dt or SCENE_STEP, "default" if dt is None else "--dt"
-        if from_file:
-            opened = open_model(Path(scene), options)
-            loaded, state, model = opened.loaded, opened.state, opened.loaded.model
-            if dt is None:
-                h, step_of = loaded.timestep, "model file"
+        if opened is not None and dt is None:
+            h, step_of = opened.loaded.timestep, "model file"
         steps = step_count(duration, h)
-        if from_file:
-            controls = read_controls(ctrl, loaded, steps) if ctrl else opened.held(steps)
+        if opened is not None:
+            loaded, state, model = opened.loaded, opened.state, opened.loaded.model
+            controls = read_controls(ctrl, loaded, steps) if ctrl else opened.controls(steps)
         elif copies == 1:
             model, state = SCENES[scene](jax.random.key(seed))
         else:
@@ -180,9 +179,9 @@ def _table(report: dict) -> Table:
     table.add_column("")
     table.add_column("", justify="right", overflow="fold")
     missed = 1.0 - report["status"]["converged"]
-    chosen = f" ({report['dt_of']})" if report["dt_of"] == "model file" else ""
+    of_file = f" ({report['dt_of']})" if report["dt_of"] == "model file" else ""
     rows = {
-        "steps": f"{report['steps']} of {1e3 * report['dt']:g} ms{chosen}, "
+        "steps": f"{report['steps']} of {1e3 * report['dt']:g} ms{of_file}, "
         f"{report['batch']} at once",
         "steps/s": f"{report['steps_per_s']:,.0f}",
         "compiled in": f"{report['compile_s']:.2f} s",

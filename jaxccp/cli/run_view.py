@@ -147,7 +147,7 @@ def _simulated(
         dt = SCENE_STEP if opened is None else opened.loaded.timestep
     every = max(1, round(1.0 / (RATE * dt)))
     steps = every * max(1, round(duration / (every * dt)))
-    controls = None if opened is None else opened.held(steps)
+    controls = None if opened is None else opened.controls(steps)
     stepper = EulerImplicitLinearized(dt, contact_data=True)
     _, path = rollout(model, state, stepper, steps, controls=controls, every=every, progress=True)
 

@@ -87,7 +87,7 @@ def test_view_starts_from_it(
     np.testing.assert_allclose(np.diff(shown[0].time), 0.016, rtol=1e-5)
     np.savez(tmp_path / "motion.npz", qpos=np.zeros((1, 1)))
     refused = run("view", tmp_path / "motion.npz", "--keyframe", "up")
-    assert refused.exit_code == 2 and "goes with model files, not motions" in refused.output
+    assert refused.exit_code == 2 and "does not go with a motion" in refused.output
 
 
 def test_gradients_are_checked_from_it(pendulum: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -306,13 +307,14 @@ def test_position_actuators(write: Write) -> None:
 
 def test_options_go_with_urdf(tmp_path: Path) -> None:
     model = "<mujoco><worldbody><body><freejoint/><geom size='1'/></body></worldbody></mujoco>"
-    for options in ({"floating": True}, {"actuators": "torque"}, {"packages": {"a": tmp_path}}):
+    every: list[Any] = [{"floating": True}, {"actuators": "torque"}, {"packages": {"a": tmp_path}}]
+    for options in every:
         with pytest.raises(InputError, match=f"{next(iter(options))} can be said of a URDF only"):
             load(model, **options)
     with pytest.raises(InputError, match="gone: is no folder, of package 'a'"):
         load(model, packages={"a": tmp_path / "gone"})
-    with pytest.raises(InputError, match="actuators"):
-        load(model, actuators="muscle")
+    with pytest.raises(InputError, match="actuators: 'muscle' is not one of position, torque"):
+        load("<robot name='leg'/>", actuators="muscle")  # type: ignore[arg-type]
 
 
 def test_what_mujoco_warns_of_is_listed(write: Write) -> None:

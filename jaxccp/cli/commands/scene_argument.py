@@ -43,7 +43,7 @@ def of_files(name: str, value: object, from_file: bool) -> None:
 
 @dataclass(frozen=True)
 class FileOptions:
-    """How a command reads a model file, and where the motion starts."""
+    """Options of a command for a model file: how it is read, and where the motion starts."""
 
     keyframe: str | None = None
     init: Path | None = None
@@ -52,8 +52,16 @@ class FileOptions:
     actuators: UrdfActuators | None = None
     allow_unsupported: bool = False
 
-    def check(self, from_file: bool) -> "FileOptions":
-        """Return these options; refuse them for a built-in scene, and those that contradict."""
+    def check(self, from_file: bool, motion: bool = False) -> "FileOptions":
+        """Return these options; refuse them for a built-in scene, and those that contradict.
+
+        Args:
+            from_file: whether the command is given a model file, or a motion of one.
+            motion: whether it is given a recorded motion, which has a start.
+
+        Raises:
+            typer.BadParameter: names the option.
+        """
         of_files("--keyframe", self.keyframe, from_file)
         of_files("--init", self.init, from_file)
         of_files("--package", self.packages, from_file)
@@ -62,11 +70,17 @@ class FileOptions:
         of_files("--allow-unsupported", self.allow_unsupported, from_file)
         if self.keyframe is not None and self.init is not None:
             raise typer.BadParameter("does not go with --init", param_hint="--keyframe")
+        if self.keyframe is not None and motion:
+            raise typer.BadParameter("does not go with a motion", param_hint="--keyframe")
         return self
 
 
 def packages_of(options: list[str] | None) -> dict[str, Path]:
-    """Return folders of packages by name; refuse what is not NAME=DIR."""
+    """Return the folders of packages by name.
+
+    Raises:
+        typer.BadParameter: an option is not NAME=DIR.
+    """
     packages = {}
     for option in options or ():
         name, equals, path = option.partition("=")
@@ -77,7 +91,11 @@ def packages_of(options: list[str] | None) -> dict[str, Path]:
 
 
 def step_count(duration: float, dt: float) -> int:
-    """Return the number of steps in a duration; refuse one that is too short for a step."""
+    """Return the number of steps of ``dt`` [s] in a duration [s].
+
+    Raises:
+        typer.BadParameter: it is too short for a step.
+    """
     steps = round(duration / dt)
     if steps < 1:
         raise typer.BadParameter(
@@ -149,7 +167,7 @@ FloatingOption = Annotated[
     typer.Option("--floating", help="Let a URDF's root link move freely; it is bolted otherwise."),
 ]
 ActuatorsOption = Annotated[
-    str | None,
+    UrdfActuators | None,
     typer.Option(
         "--actuators",
         metavar=f"[{'|'.join(get_args(UrdfActuators))}]",

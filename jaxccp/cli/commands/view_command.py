@@ -114,11 +114,9 @@ def view(
     Exit code: 0 done, 2 bad input or usage (nothing is shown or written).
     """
     motion = Path(target).suffix.lower() == MOTION
-    if motion and keyframe is not None:
-        raise typer.BadParameter("goes with model files, not motions", param_hint="--keyframe")
     options = FileOptions(
         keyframe, None, packages_of(package), floating, actuators, allow_unsupported
-    ).check(motion or is_model(target))
+    ).check(motion or is_model(target), motion)
     from jaxccp.cli.cache import keep_programs
 
     keep_programs(cache)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.actuators import add_actuators
@@ -36,9 +36,6 @@ from jaxccp.model import Combination, Model, State
 from jaxccp.model.sites import Sites
 from jaxccp.scene import ModelBuilder
 from jaxccp.sensors import Coordinates, Sensors
-
-if TYPE_CHECKING:
-    import mujoco
 
 
 @dataclass(frozen=True)
@@ -81,7 +78,7 @@ class Loaded:
 
 
 def load(
-    model: "str | Path | mujoco.MjModel | mujoco.MjSpec",
+    model: str | Path | Any,
     *,
     packages: Mapping[str, str | Path] | None = None,
     floating: bool = False,
@@ -93,7 +90,7 @@ def load(
     """Read an MJCF or URDF model, by MuJoCo's compiler, in JAX's current default precision.
 
     Args:
-        model: path of a file, XML as a string, or what MuJoCo has made of one.
+        model: path of a file, XML as a string, or MuJoCo's ``MjSpec`` or ``MjModel`` of one.
         packages: of a URDF, folders of packages by name, for ``package://`` paths. Those that are
             not given are searched for in the URDF's folder, those above it and the folders of
             ``ROS_PACKAGE_PATH``, by the folder's name and its ``package.xml``.

@@ -1,4 +1,4 @@
-"""What a model is read from: a file, a string of XML, or what MuJoCo has made of one."""
+"""Models come from files, strings of XML, or what MuJoCo has made of one."""
 
 import re
 from contextlib import suppress
@@ -19,7 +19,7 @@ LONGEST = 200
 
 @dataclass(frozen=True)
 class Origin:
-    """What ``load`` was called with."""
+    """The argument that ``load`` was called with, recognised."""
 
     kind: str
     """``file``, ``string``, ``MjModel`` or ``MjSpec``."""

@@ -1,4 +1,4 @@
-"""Where the files stand that a URDF names by ``package://``, ``file://`` or a relative path."""
+"""Finding the files that a URDF names by ``package://``, ``file://`` or a relative path."""
 
 import os
 from collections.abc import Iterator, Mapping

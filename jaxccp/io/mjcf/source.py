@@ -58,8 +58,7 @@ class Source:
         self.origin = origin_of(model, self.mujoco)
         self.path = self.origin.label
         """What messages start with."""
-        if not self.origin.urdf:
-            options.check_unused(self.origin)
+        options.check(self.origin)
         with self._said(report):
             self._spec = self._specified(model, options, report)
             self.m = model if self._spec is None else self._spec.compile()

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.import_report import ImportReport
@@ -12,22 +12,29 @@ from jaxccp.io.mjcf.packages import Locator
 from jaxccp.io.mjcf.urdf_actuators import UrdfActuators, add_urdf_actuators
 from jaxccp.io.mjcf.urdf_inertias import mend_inertias
 from jaxccp.io.mjcf.urdf_meshes import aliased, place_meshes
+from jaxccp.names import unknown
 
 
 @dataclass(frozen=True)
 class UrdfOptions:
-    """What a URDF does not say; :func:`jaxccp.load` describes it."""
+    """Settings for what a URDF does not say; :func:`jaxccp.load` describes them."""
 
     packages: Mapping[str, Path] = field(default_factory=dict)
     floating: bool = False
     actuators: UrdfActuators | None = None
 
-    def check_unused(self, origin: Origin) -> None:
-        """Refuse options for what is no URDF.
+    def check(self, origin: Origin) -> None:
+        """Refuse kinds of actuators that there are not, and any option for what is no URDF.
 
         Raises:
             InputError: names them.
         """
+        kinds = get_args(UrdfActuators)
+        if self.actuators is not None and self.actuators not in kinds:
+            what = f"actuators: {unknown(self.actuators, kinds)}"
+            raise InputError(origin.label, what, "choose one of them")
+        if origin.urdf:
+            return
         used = {"packages": self.packages, "floating": self.floating, "actuators": self.actuators}
         names = ", ".join(name for name, value in used.items() if value)
         if names:

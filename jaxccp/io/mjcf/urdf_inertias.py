@@ -15,7 +15,7 @@ DEFAULT_RADIUS = 0.05
 """Of the solid sphere whose inertia links without a physical one have [m]."""
 POINT = 1e-12
 """Principal moments of point masses [kg m²]: MuJoCo refuses zero, and nothing is moved by these."""
-LEAST = 1e-15
+MINIMUM_MOMENT = 1e-15
 """Principal moment below which MuJoCo refuses an inertia [kg m²], its ``mjMINVAL``."""
 SMALLEST = 1e-11
 """Smallest principal moment of a link that moves [kg m²]."""
@@ -67,7 +67,7 @@ def _mend(spec: Any, body: Any, report: ImportReport) -> None:
     else:
         moments = np.linalg.eigvalsh(inertia)
         written = ", ".join(f"{moment:.3g}" for moment in moments)
-        if moments[0] < LEAST:
+        if moments[0] < MINIMUM_MOMENT:
             _set_inertia(body, _sphere(body.mass))
             report.approximate(
                 label,
@@ -115,8 +115,8 @@ def _total(rigid: _Rigid) -> tuple[float, Float[np.ndarray, "3 3"]]:
         position, rotation = np.zeros(3), np.eye(3)
         body = part
         while body.name != rigid.top.name:
-            turn = to_matrix(body.quat)
-            position, rotation = body.pos + turn @ position, turn @ rotation
+            axes = to_matrix(body.quat)
+            position, rotation = body.pos + axes @ position, axes @ rotation
             body = body.parent
         centre = position + rotation @ part.ipos
         axes = rotation @ to_matrix(part.iquat)

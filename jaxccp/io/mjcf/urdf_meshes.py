@@ -101,7 +101,15 @@ def place_meshes(
     spec: Any, mujoco: Any, urdf: UrdfText, locator: Locator, report: ImportReport
 ) -> None:
     """Give the meshes of MuJoCo's specification the paths of their files, and take out those that
-    cannot be read: of collisions they are not supported, of visuals listed alone."""
+    cannot be read: of collisions they are not supported, of visuals listed alone.
+
+    Args:
+        spec: MuJoCo's specification of the text with aliases.
+        mujoco: the package.
+        urdf: that text.
+        locator: of the files.
+        report: of those that cannot be read.
+    """
     paths: dict[str, Path] = {}
     problems: dict[str, MissingFileError] = {}
     for reference in urdf.meshes:
