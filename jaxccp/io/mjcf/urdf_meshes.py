@@ -127,7 +127,8 @@ def place_meshes(
             for geom in [geom for geom in spec.geoms if geom.meshname == mesh.name]:
                 spec.delete(geom)
             spec.delete(mesh)
-    for mesh in spec.meshes:
+    from_shapes = mujoco.mjtInertiaFromGeom.mjINERTIAFROMGEOM_TRUE
+    for mesh in spec.meshes if spec.compiler.inertiafromgeom != from_shapes else ():
         links = (geom.parent for geom in spec.geoms if geom.meshname == mesh.name)
         if all(link.explicitinertial for link in links):
             # Nothing is computed from its volume, which may be none.
