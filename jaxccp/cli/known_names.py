@@ -39,6 +39,8 @@ SCENES = (
     "cloth-on-sphere",
 )
 """Those of ``jaxccp.scene.library``."""
+UrdfActuators = Literal["position", "torque"]
+"""That of ``jaxccp.io.mjcf.urdf_actuators``."""
 MODEL_FILES = (".xml", ".mjcf", ".urdf")
 
 PARAMETERS = (

@@ -6,7 +6,9 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 
+from jaxccp.cli.commands.scene_argument import FileOptions
 from jaxccp.cli.simulation import Run
 from jaxccp.io import InputError, Loaded, load, write_npz
 from jaxccp.io.arrays import Arrays
@@ -16,52 +18,84 @@ from jaxccp.model import State
 
 @dataclass(frozen=True)
 class Opened:
-    """A model file with its initial state and controls."""
+    """A model file with its initial state and the control that holds throughout."""
 
     loaded: Loaded
     state: State
-    controls: jax.Array | None
-    """[steps nm]"""
+    control: Float[Array, " nm"] | None
+    """Of the keyframe that the motion starts from, if any."""
+
+    def controls(self, steps: int) -> Float[Array, "steps nm"] | None:
+        """Return the control of each step; None where all are 0."""
+        if self.control is None:
+            return None
+        return jnp.broadcast_to(self.control, (steps, *self.control.shape))
 
 
-def open_model(
-    path: Path, init: Path | None, ctrl: Path | None, steps: int, allow_unsupported: bool
-) -> Opened:
-    """Read all of it.
+def open_model(path: Path, options: FileOptions) -> Opened:
+    """Read a model file and its initial state.
 
     Raises:
-        InputError: a file is missing, damaged or does not fit the others.
+        InputError: a file is missing, damaged or does not fit the other, or there is no such
+            keyframe.
     """
-    loaded = load(path, allow_unsupported=allow_unsupported)
-    places, state = loaded.layout.places, loaded.state
-    if init is not None:
-        with Arrays(init) as arrays:
-            qpos = arrays.floats("qpos", places.nq)
-            qvel = arrays.floats("qvel", places.nv) if "qvel" in arrays else np.zeros(places.nv)
-            act = arrays.floats("act", places.na) if "act" in arrays else np.zeros(places.na)
-        move = jax.jit(loaded.layout.state)
-        state = move(loaded.model, state, jnp.asarray(qpos, float), jnp.asarray(qvel, float))
-        state = loaded.layout.activated(state, jnp.asarray(act, float))
+    loaded = load(
+        path,
+        packages=options.packages,
+        floating=options.floating,
+        actuators=options.actuators,
+        allow_unsupported=options.allow_unsupported,
+    )
+    if options.keyframe is not None:
         try:
-            state, was_open = settled(loaded.model, state)
+            state = loaded.keyframe(options.keyframe)
         except ValueError as error:
-            raise InputError(init, str(error), "see the model's equality constraints") from None
-        if was_open is not None:
-            size = f"{was_open.error:.3g} m or rad"
-            line = f"{init}: {was_open.what} is {size} open at qpos; closed in the initial state"
-            loaded = replace(loaded, approximated=(*loaded.approximated, line))
-    controls = None
-    if ctrl is not None:
-        with Arrays(ctrl) as arrays:
-            given = arrays.floats("ctrl", None, places.nu)
-            if len(given) != steps:
-                raise arrays.fault(
-                    "ctrl",
-                    f"has {len(given)} rows, not one for each of the {steps} steps",
-                    "give other controls, --dt or --duration",
-                )
-        controls = loaded.layout.control(jnp.asarray(given, float))
-    return Opened(loaded, state, controls)
+            raise InputError(path, str(error), "choose another --keyframe") from None
+        ctrl = loaded.keyframes[options.keyframe].ctrl
+        return Opened(loaded, state, loaded.layout.control(jnp.asarray(ctrl, float)))
+    if options.init is None:
+        return Opened(loaded, loaded.state, None)
+    places = loaded.layout.places
+    with Arrays(options.init) as arrays:
+        qpos = arrays.floats("qpos", places.nq)
+        qvel = arrays.floats("qvel", places.nv) if "qvel" in arrays else np.zeros(places.nv)
+        act = arrays.floats("act", places.na) if "act" in arrays else np.zeros(places.na)
+    move = jax.jit(loaded.layout.state)
+    state = move(loaded.model, loaded.state, jnp.asarray(qpos, float), jnp.asarray(qvel, float))
+    state = loaded.layout.activated(state, jnp.asarray(act, float))
+    try:
+        state, was_open = settled(loaded.model, state)
+    except ValueError as error:
+        raise InputError(options.init, str(error), "see the model's equality constraints") from None
+    if was_open is not None:
+        size = f"{was_open.error:.3g} m or rad"
+        what = f"{was_open.what} is {size} open at qpos; closed in the initial state"
+        lines = (*loaded.approximated, f"{options.init}: {what}")
+        loaded = replace(loaded, approximated=lines)
+    return Opened(loaded, state, None)
+
+
+def read_controls(ctrl: Path, loaded: Loaded, steps: int) -> Float[Array, "steps nm"]:
+    """Read the controls of each step.
+
+    Args:
+        ctrl: the npz file, with MuJoCo's controls as ``ctrl`` (steps, nu).
+        loaded: the model.
+        steps: how many rows there must be.
+
+    Raises:
+        InputError: the file is missing or damaged, or its controls do not fit the model or the
+            steps.
+    """
+    with Arrays(ctrl) as arrays:
+        rows = arrays.floats("ctrl", None, loaded.layout.places.nu)
+        if len(rows) != steps:
+            raise arrays.fault(
+                "ctrl",
+                f"has {len(rows)} rows, not one for each of the {steps} steps",
+                "give other controls, --dt or --duration",
+            )
+    return loaded.layout.control(jnp.asarray(rows, float))
 
 
 def write_motion(out: Path, source: str, loaded: Loaded, run: Run) -> dict[str, str]:

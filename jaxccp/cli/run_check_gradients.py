@@ -11,6 +11,7 @@ from rich.table import Table
 
 from jaxccp.ccp import Law
 from jaxccp.cli.bad_input import bad_input_exits
+from jaxccp.cli.commands.scene_argument import SCENE_STEP, FileOptions
 from jaxccp.cli.model_file import open_model
 from jaxccp.cli.options import Exit
 from jaxccp.dynamics import fit_capacity
@@ -26,32 +27,35 @@ def check_gradients_command(
     from_file: bool,
     steps: int,
     inputs: tuple[str, ...] | None,
-    dt: float,
+    dt: float | None,
     solver: str | None,
     stepper: str,
     law: Law,
     precision: int,
     seed: int,
-    init: Path | None,
-    allow_unsupported: bool,
+    options: FileOptions,
     as_json: bool,
 ) -> None:
     """Check and report; the options are those of the command."""
     with bad_input_exits(), jax.enable_x64(True):
+        controls = None
         if from_file:
-            opened = open_model(Path(scene), init, None, steps, allow_unsupported)
-            model, state = opened.loaded.model, opened.state
+            opened = open_model(Path(scene), options)
+            model, state, controls = opened.loaded.model, opened.state, opened.controls(steps)
+            dt = dt or opened.loaded.timestep
         else:
             model, state = SCENES[scene](jax.random.key(seed))
+            dt = dt or SCENE_STEP
         method = STEPPERS[stepper](dt, law, solver)
         if model.topology.max_contacts is None:
-            model = fit_capacity(model, state, method, steps)
-        found = check(model, state, method, steps, inputs=inputs, precision=precision)
+            model = fit_capacity(model, state, method, steps, controls=controls)
+        found = check(model, state, method, steps, controls, inputs=inputs, precision=precision)
     settings = {"scene": scene, "stepper": stepper, "law": law, "dt": dt}
     if as_json:
         typer.echo(json.dumps(settings | found.summary()))
     else:
-        Console().print(_table(found, f"{scene}, {stepper}, law {law}, {steps} steps"))
+        title = f"{scene}, {stepper}, law {law}, {steps} steps of {1e3 * dt:g} ms"
+        Console().print(_table(found, title))
         typer.echo(_line(found))
     if not found.passed or found.unconverged:
         raise typer.Exit(Exit.NOT_CONVERGED)

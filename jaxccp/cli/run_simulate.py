@@ -15,8 +15,9 @@ from rich.table import Table
 from jaxccp.ccp import Law, Stop
 from jaxccp.ccp.solvers import name_of
 from jaxccp.cli.bad_input import bad_input_exits
+from jaxccp.cli.commands.scene_argument import SCENE_STEP, FileOptions, step_count
 from jaxccp.cli.known_names import SmoothStepping
-from jaxccp.cli.model_file import open_model, write_motion
+from jaxccp.cli.model_file import open_model, read_controls, write_motion
 from jaxccp.cli.options import Exit, refuse
 from jaxccp.cli.simulation import Run, last_system, summary
 from jaxccp.cli.simulation import simulate as run_scene
@@ -35,8 +36,8 @@ def simulate_command(
     *,
     scene: str,
     from_file: bool,
-    dt: float,
-    steps: int,
+    dt: float | None,
+    duration: float,
     stepper: str,
     smooth_contact: SmoothStepping,
     solver: str | None,
@@ -45,24 +46,27 @@ def simulate_command(
     copies: int,
     seed: int,
     out: Path | None,
-    init: Path | None,
+    options: FileOptions,
     ctrl: Path | None,
-    allow_unsupported: bool,
     export: Path | None,
     as_json: bool,
 ) -> None:
     """Simulate, report and write; the options are those of the command."""
     with bad_input_exits(), jax.enable_x64(precision == 64):
+        opened = open_model(Path(scene), options) if from_file else None
         loaded = controls = None
-        if from_file:
-            opened = open_model(Path(scene), init, ctrl, steps, allow_unsupported)
-            loaded, state, controls = opened.loaded, opened.state, opened.controls
-            model = loaded.model
+        h, step_of = dt or SCENE_STEP, "default" if dt is None else "--dt"
+        if opened is not None and dt is None:
+            h, step_of = opened.loaded.timestep, "model file"
+        steps = step_count(duration, h)
+        if opened is not None:
+            loaded, state, model = opened.loaded, opened.state, opened.loaded.model
+            controls = read_controls(ctrl, loaded, steps) if ctrl else opened.controls(steps)
         elif copies == 1:
             model, state = SCENES[scene](jax.random.key(seed))
         else:
             model, state = batch(SCENES[scene], jax.random.key(seed), copies)
-        method = _method(model, stepper, smooth_contact, dt, law, solver)
+        method = _method(model, stepper, smooth_contact, h, law, solver)
         with _progress() as progress:
             task = progress.add_task(f"{scene}: compiling", total=1.0)
 
@@ -79,8 +83,10 @@ def simulate_command(
         settings |= {"solver": name_of(method.algorithm(model)), "law": law}
         if model.topology.smooth is not None:
             settings |= {"smooth_contact": smooth_contact}
-        settings |= {"precision": precision, "dt": dt, "batch": copies, "seed": seed}
+        settings |= {"precision": precision, "dt": h, "dt_of": step_of}
+        settings |= {"batch": copies, "seed": seed}
         if loaded is not None:
+            settings |= {"source": loaded.source}
             settings |= {"ignored": loaded.ignored, "approximated": loaded.approximated}
             files = (
                 {}
@@ -88,7 +94,7 @@ def simulate_command(
                 else write_motion(out / f"{Path(scene).stem}.npz", scene, loaded, run)
             )
         else:
-            files = {} if out is None else _write(out, scene, model, run, law, dt)
+            files = {} if out is None else _write(out, scene, model, run, law, h)
         if export is not None:
             files |= _export(export, model, run, method)
     report = settings | summary(model, run) | files
@@ -173,8 +179,10 @@ def _table(report: dict) -> Table:
     table.add_column("")
     table.add_column("", justify="right", overflow="fold")
     missed = 1.0 - report["status"]["converged"]
+    of_file = f" ({report['dt_of']})" if report["dt_of"] == "model file" else ""
     rows = {
-        "steps": f"{report['steps']} of {1e3 * report['dt']:g} ms, {report['batch']} at once",
+        "steps": f"{report['steps']} of {1e3 * report['dt']:g} ms{of_file}, "
+        f"{report['batch']} at once",
         "steps/s": f"{report['steps_per_s']:,.0f}",
         "compiled in": f"{report['compile_s']:.2f} s",
         "contacts, mean / most": f"{report['contacts_mean']:.1f} / {report['contacts_max']}"

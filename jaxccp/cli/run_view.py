@@ -12,11 +12,12 @@ from rich.console import Console
 from rich.progress import track
 
 from jaxccp.cli.bad_input import bad_input_exits
-from jaxccp.cli.commands.scene_argument import is_model
+from jaxccp.cli.commands.scene_argument import SCENE_STEP, FileOptions, is_model
 from jaxccp.cli.known_names import SCENES as KNOWN
+from jaxccp.cli.model_file import Opened, open_model
 from jaxccp.cli.options import refuse
 from jaxccp.dynamics import ContactData, EulerImplicitLinearized, rollout
-from jaxccp.io import Loaded, load, load_trajectory, write_file
+from jaxccp.io import load_trajectory, write_file
 from jaxccp.io.arrays import Arrays
 from jaxccp.model import Model, State
 from jaxccp.names import index
@@ -51,10 +52,10 @@ def view_command(
     follow: str | None,
     source: str | None,
     copy: int,
-    dt: float,
+    dt: float | None,
     duration: float,
     seed: int,
-    allow_unsupported: bool,
+    options: FileOptions,
 ) -> None:
     """Find the motion and show it; the options are those of the command."""
     if importlib.util.find_spec("viser") is None or importlib.util.find_spec("matplotlib") is None:
@@ -68,16 +69,16 @@ def view_command(
             refuse(str(error))
     with bad_input_exits():
         whose = _whose(Path(target), source) if motion else target
-        model, state, loaded = _opened(whose, seed, allow_unsupported)
+        model, state, opened = _opened(whose, seed, options)
         if follow is not None:
             try:
                 index("the model", "body", model.topology.bodies, follow)
             except ValueError as error:
                 refuse(str(error))
         if motion:
-            found = _recorded(Path(target), model, state, loaded, copy)
+            found = _recorded(Path(target), model, state, opened, copy)
         else:
-            found = _simulated(model, state, dt, duration)
+            found = _simulated(model, state, dt, duration, opened)
         if film is not None:
             _film(found, target, film, speed, follow)
         if film is None or page is not None:
@@ -132,18 +133,23 @@ def _film(motion: Motion, name: str, file: Path, speed: float, follow: str | Non
     typer.echo(f"{file}: {shown.time[-1]:.3g} s, {count} frames")
 
 
-def _opened(source: str, seed: int, allow_unsupported: bool) -> tuple[Model, State, Loaded | None]:
+def _opened(source: str, seed: int, options: FileOptions) -> tuple[Model, State, Opened | None]:
     if is_model(source):
-        loaded = load(Path(source), allow_unsupported=allow_unsupported)
-        return loaded.model, loaded.state, loaded
+        opened = open_model(Path(source), options)
+        return opened.loaded.model, opened.state, opened
     return *SCENES[source](jax.random.key(seed)), None
 
 
-def _simulated(model: Model, state: State, dt: float, duration: float) -> Motion:
+def _simulated(
+    model: Model, state: State, dt: float | None, duration: float, opened: Opened | None
+) -> Motion:
+    if dt is None:
+        dt = SCENE_STEP if opened is None else opened.loaded.timestep
     every = max(1, round(1.0 / (RATE * dt)))
     steps = every * max(1, round(duration / (every * dt)))
+    controls = None if opened is None else opened.controls(steps)
     stepper = EulerImplicitLinearized(dt, contact_data=True)
-    _, path = rollout(model, state, stepper, steps, every=every, progress=True)
+    _, path = rollout(model, state, stepper, steps, controls=controls, every=every, progress=True)
 
     def joined(first: jax.Array, rest: jax.Array) -> np.ndarray:
         return np.concatenate([np.asarray(first)[None], np.asarray(rest)])
@@ -165,9 +171,10 @@ def _whose(path: Path, source: str | None) -> str:
     refuse(f"{path}: a motion, {what}: name the scene or the model file with --model")
 
 
-def _recorded(path: Path, model: Model, state: State, loaded: Loaded | None, copy: int) -> Motion:
+def _recorded(path: Path, model: Model, state: State, opened: Opened | None, copy: int) -> Motion:
     """A motion from disk: of a model file in MuJoCo's coordinates, of all else as poses."""
-    if loaded is not None:
+    if opened is not None:
+        loaded = opened.loaded
         with Arrays(path) as arrays:
             arrays.require("time", "qpos")
             time = arrays.floats("time", None)

@@ -21,6 +21,7 @@ from jaxccp.cli import app, known_names
 from jaxccp.dynamics.steppers import STEPPERS
 from jaxccp.dynamics.steppers.settings import Settings, SmoothStepping
 from jaxccp.identify import parameters
+from jaxccp.io.mjcf.urdf_actuators import UrdfActuators
 from jaxccp.scene.library import SCENES
 from jaxccp.testing import INPUTS
 from tests.io import problem_files as files
@@ -78,6 +79,7 @@ def test_names_are_those_of_the_registries() -> None:
     assert get_args(known_names.Law) == get_args(Law)
     assert get_args(known_names.ConeType) == get_args(ConeType)
     assert get_args(known_names.SmoothStepping) == get_args(SmoothStepping)
+    assert get_args(known_names.UrdfActuators) == get_args(UrdfActuators)
 
 
 def test_package_hands_on_its_names() -> None:

@@ -5,14 +5,19 @@ from typing import Annotated
 import typer
 
 from jaxccp.cli.commands.scene_argument import (
+    ActuatorsOption,
+    FileOptions,
+    FloatingOption,
     InitOption,
+    KeyframeOption,
+    PackageOption,
     SceneArgument,
     SeedOption,
     SolverOrDefaultOption,
     StepOption,
     UnsupportedOption,
     is_model,
-    of_files,
+    packages_of,
 )
 from jaxccp.cli.known_names import INPUTS
 from jaxccp.cli.options import (
@@ -49,13 +54,17 @@ def check_gradients(
             "not given.",
         ),
     ] = None,
-    dt: StepOption = 1e-3,
+    dt: StepOption = None,
     solver: SolverOrDefaultOption = None,
     stepper: StepperOption = "euler",
     law: LawOption = "ccp",
     precision: PrecisionOption = 64,
     seed: SeedOption = 0,
     init: InitOption = None,
+    keyframe: KeyframeOption = None,
+    package: PackageOption = None,
+    floating: FloatingOption = False,
+    actuators: ActuatorsOption = None,
     allow_unsupported: UnsupportedOption = False,
     cache: CacheOption = None,
     as_json: JsonOption = False,
@@ -76,8 +85,9 @@ def check_gradients(
     not converge, 2 bad input or usage.
     """
     from_file = is_model(scene)
-    of_files("--init", init, from_file)
-    of_files("--allow-unsupported", allow_unsupported, from_file)
+    options = FileOptions(
+        keyframe, init, packages_of(package), floating, actuators, allow_unsupported
+    ).check(from_file)
     from jaxccp.cli.cache import keep_programs
 
     keep_programs(cache)
@@ -94,7 +104,6 @@ def check_gradients(
         law=law,
         precision=precision,
         seed=seed,
-        init=init,
-        allow_unsupported=allow_unsupported,
+        options=options,
         as_json=as_json,
     )

@@ -1,12 +1,16 @@
 """The scene that a command is given: a built-in one by name, or a model file."""
 
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 import typer
 
-from jaxccp.cli.known_names import MODEL_FILES, SCENES
-from jaxccp.cli.options import CONTACT_SOLVERS, contact_solver, positive, present, unknown
+from jaxccp.cli.known_names import MODEL_FILES, SCENES, UrdfActuators
+from jaxccp.cli.options import CONTACT_SOLVERS, contact_solver, one_of, positive, present, unknown
+
+SCENE_STEP = 1e-3
+"""Length of a step of scenes, unless --dt says otherwise [s]."""
 
 
 def is_model(scene: str) -> bool:
@@ -37,6 +41,77 @@ def of_files(name: str, value: object, from_file: bool) -> None:
         present(value)
 
 
+@dataclass(frozen=True)
+class FileOptions:
+    """Options of a command for a model file: how it is read, and where the motion starts."""
+
+    keyframe: str | None = None
+    init: Path | None = None
+    packages: dict[str, Path] = field(default_factory=dict)
+    floating: bool = False
+    actuators: UrdfActuators | None = None
+    allow_unsupported: bool = False
+
+    def check(self, from_file: bool, motion: bool = False) -> "FileOptions":
+        """Return these options; refuse them for a built-in scene, and those that contradict.
+
+        Args:
+            from_file: whether the command is given a model file, or a motion of one.
+            motion: whether it is given a recorded motion, which has a start.
+
+        Raises:
+            typer.BadParameter: names the option.
+        """
+        of_files("--keyframe", self.keyframe, from_file)
+        of_files("--init", self.init, from_file)
+        of_files("--package", self.packages, from_file)
+        of_files("--floating", self.floating, from_file)
+        of_files("--actuators", self.actuators, from_file)
+        of_files("--allow-unsupported", self.allow_unsupported, from_file)
+        if self.keyframe is not None and self.init is not None:
+            raise typer.BadParameter("does not go with --init", param_hint="--keyframe")
+        if self.keyframe is not None and motion:
+            raise typer.BadParameter("does not go with a motion", param_hint="--keyframe")
+        return self
+
+
+def packages_of(options: list[str] | None) -> dict[str, Path]:
+    """Return the folders of packages by name.
+
+    Raises:
+        typer.BadParameter: an option is not NAME=DIR.
+    """
+    packages = {}
+    for option in options or ():
+        name, equals, path = option.partition("=")
+        if not (name and equals and path):
+            raise typer.BadParameter(f"{option!r} is not NAME=DIR", param_hint="--package")
+        packages[name] = Path(path)
+    return packages
+
+
+def step_count(duration: float, dt: float) -> int:
+    """Return the number of steps of ``dt`` [s] in a duration [s].
+
+    Raises:
+        typer.BadParameter: it is too short for a step.
+    """
+    steps = round(duration / dt)
+    if steps < 1:
+        raise typer.BadParameter(
+            f"{duration} s is no step of {dt} s; make it longer", param_hint="--duration"
+        )
+    return steps
+
+
+def _step(value: float | None) -> float | None:
+    return None if value is None else positive(value)
+
+
+def _actuators(value: str | None) -> str | None:
+    return None if value is None else one_of(get_args(UrdfActuators))(value)
+
+
 SceneArgument = Annotated[
     str,
     typer.Argument(
@@ -61,7 +136,45 @@ UnsupportedOption = Annotated[
     ),
 ]
 SeedOption = Annotated[int, typer.Option(help="Of the scene's random initial state.")]
-StepOption = Annotated[float, typer.Option("--dt", callback=positive, help="Length of a step [s].")]
+StepOption = Annotated[
+    float | None,
+    typer.Option(
+        "--dt",
+        callback=_step,
+        show_default=False,
+        help=f"Length of a step [s]; if not given that of the model file, of a scene {SCENE_STEP}.",
+    ),
+]
+KeyframeOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Keyframe of a model file to start from; its controls hold throughout, unless there "
+        "are others.",
+    ),
+]
+PackageOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--package",
+        metavar="NAME=DIR",
+        help="Folder of a package that a URDF names (package://NAME/…); those not given are "
+        "searched for near the file and in ROS_PACKAGE_PATH. May be repeated.",
+    ),
+]
+FloatingOption = Annotated[
+    bool,
+    typer.Option("--floating", help="Let a URDF's root link move freely; it is bolted otherwise."),
+]
+ActuatorsOption = Annotated[
+    UrdfActuators | None,
+    typer.Option(
+        "--actuators",
+        metavar=f"[{'|'.join(get_args(UrdfActuators))}]",
+        callback=_actuators,
+        help="Give each joint of a URDF a servo or a motor, with the file's effort limits.",
+    ),
+]
 SolverOrDefaultOption = Annotated[
     str | None,
     typer.Option(

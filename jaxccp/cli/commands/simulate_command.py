@@ -6,7 +6,13 @@ from typing import Annotated
 import typer
 
 from jaxccp.cli.commands.scene_argument import (
+    SCENE_STEP,
+    ActuatorsOption,
+    FileOptions,
+    FloatingOption,
     InitOption,
+    KeyframeOption,
+    PackageOption,
     SceneArgument,
     SeedOption,
     SolverOrDefaultOption,
@@ -14,6 +20,8 @@ from jaxccp.cli.commands.scene_argument import (
     UnsupportedOption,
     is_model,
     of_files,
+    packages_of,
+    step_count,
 )
 from jaxccp.cli.known_names import SOFTENING
 from jaxccp.cli.options import (
@@ -30,7 +38,7 @@ from jaxccp.cli.options import (
 
 def simulate(
     scene: SceneArgument,
-    dt: StepOption = 1e-3,
+    dt: StepOption = None,
     duration: Annotated[float, typer.Option(callback=positive, help="Simulated time [s].")] = 2.0,
     solver: SolverOrDefaultOption = None,
     stepper: StepperOption = "euler",
@@ -51,6 +59,7 @@ def simulate(
         ),
     ] = None,
     init: InitOption = None,
+    keyframe: KeyframeOption = None,
     ctrl: Annotated[
         Path | None,
         typer.Option(
@@ -58,6 +67,9 @@ def simulate(
             help="Controls of a model file, ctrl (steps × nu); 0 if not given.",
         ),
     ] = None,
+    package: PackageOption = None,
+    floating: FloatingOption = False,
+    actuators: ActuatorsOption = None,
     allow_unsupported: UnsupportedOption = False,
     export: Annotated[
         Path | None,
@@ -80,8 +92,8 @@ def simulate(
     is one step, or several in a batch, where about a hundred samples of each copy are kept.
     --json prints all of it as one object on the last line.
 
-    A model file is simulated with the step of --dt, not its own; what is written of it has time,
-    qpos and qvel in MuJoCo's layout, the initial state first, then that after each step.
+    A model file is simulated with its own step unless --dt gives another; what is written of it has
+    time, qpos and qvel in MuJoCo's layout, the initial state first, then that after each step.
 
     Exit code: 0 done, 1 numerical trouble (more than 1 % of the samples not converged, contacts
     beyond the capacity, or numbers that are not finite; reported and written all the same),
@@ -90,19 +102,17 @@ def simulate(
     from_file = is_model(scene)
     if from_file and copies > 1:
         raise typer.BadParameter("a model file is simulated once", param_hint="--batch")
-    of_files("--init", init, from_file)
     of_files("--ctrl", ctrl, from_file)
-    of_files("--allow-unsupported", allow_unsupported, from_file)
+    options = FileOptions(
+        keyframe, init, packages_of(package), floating, actuators, allow_unsupported
+    ).check(from_file)
     if smooth_contact == "implicit" and stepper not in SOFTENING:
         raise typer.BadParameter(
             f"implicit goes with --stepper {' or '.join(SOFTENING)}, not {stepper}",
             param_hint="--smooth-contact",
         )
-    steps = round(duration / dt)
-    if steps < 1:
-        raise typer.BadParameter(
-            f"{duration} s is no step of {dt} s; make it longer", param_hint="--duration"
-        )
+    if dt is not None or not from_file:
+        step_count(duration, dt or SCENE_STEP)
     from jaxccp.cli.cache import keep_programs
 
     keep_programs(cache)
@@ -112,7 +122,7 @@ def simulate(
         scene=scene,
         from_file=from_file,
         dt=dt,
-        steps=steps,
+        duration=duration,
         stepper=stepper,
         smooth_contact=smooth_contact,
         solver=solver,
@@ -121,9 +131,8 @@ def simulate(
         copies=copies,
         seed=seed,
         out=out,
-        init=init,
+        options=options,
         ctrl=ctrl,
-        allow_unsupported=allow_unsupported,
         export=export,
         as_json=as_json,
     )

@@ -6,9 +6,16 @@ from typing import Annotated
 import typer
 
 from jaxccp.cli.commands.scene_argument import (
+    ActuatorsOption,
+    FileOptions,
+    FloatingOption,
+    KeyframeOption,
+    PackageOption,
     SeedOption,
     StepOption,
     UnsupportedOption,
+    is_model,
+    packages_of,
     scene_or_model,
 )
 from jaxccp.cli.known_names import SCENES
@@ -88,19 +95,28 @@ def view(
         ),
     ] = None,
     copy: Annotated[int, typer.Option(min=0, help="Which of a batch in MOTION.npz.")] = 0,
-    dt: StepOption = 1e-3,
+    dt: StepOption = None,
     duration: Annotated[float, typer.Option(callback=positive, help="Simulated time [s].")] = 2.0,
     seed: SeedOption = 0,
+    keyframe: KeyframeOption = None,
+    package: PackageOption = None,
+    floating: FloatingOption = False,
+    actuators: ActuatorsOption = None,
     allow_unsupported: UnsupportedOption = False,
     cache: CacheOption = None,
 ) -> None:
     """Show a motion in the browser: every shape, contact forces as arrows, a time line.
 
-    Simulates a scene or a model file first, under the convex law and without controls; of a
-    recorded motion contact forces are not known. Needs viser: pip install 'jaxccp[viz]'.
+    Simulates a scene or a model file first, under the convex law and with no controls but those of
+    --keyframe; of a recorded motion contact forces are not known. Needs viser:
+    pip install 'jaxccp[viz]'.
 
     Exit code: 0 done, 2 bad input or usage (nothing is shown or written).
     """
+    motion = Path(target).suffix.lower() == MOTION
+    options = FileOptions(
+        keyframe, None, packages_of(package), floating, actuators, allow_unsupported
+    ).check(motion or is_model(target), motion)
     from jaxccp.cli.cache import keep_programs
 
     keep_programs(cache)
@@ -108,7 +124,7 @@ def view(
 
     view_command(
         target=target,
-        motion=Path(target).suffix.lower() == MOTION,
+        motion=motion,
         page=html,
         film=film,
         port=port,
@@ -120,5 +136,5 @@ def view(
         dt=dt,
         duration=duration,
         seed=seed,
-        allow_unsupported=allow_unsupported,
+        options=options,
     )

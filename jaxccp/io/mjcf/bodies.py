@@ -52,7 +52,10 @@ def add_bodies(source: Source, builder: ModelBuilder, nodes: Bool[np.ndarray, " 
     top, captured = np.asarray(m.body_weldid), captured_bodies(source)
     if not np.any(~np.isin(top, captured) & (top > 0)):
         what = "none of its bodies can move" if m.nbody > 1 else "has no body besides the world"
-        raise InputError(source.path, what, "give it a body with a joint")
+        remedy = "give it a body with a joint"
+        if source.origin.urdf:
+            remedy += ", or free its root link by floating=True (--floating)"
+        raise InputError(source.path, what, remedy)
     data = mujoco.MjData(m)
     mujoco.mj_kinematics(m, data)
     for body in range(m.nbody):

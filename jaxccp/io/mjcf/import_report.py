@@ -8,7 +8,7 @@ from jaxccp.io.errors import InputError
 class UnsupportedError(InputError):
     """A model file has elements that this package does not simulate."""
 
-    def __init__(self, source: Path, found: list[str]) -> None:
+    def __init__(self, source: str | Path, found: list[str]) -> None:
         listed = "".join(f"\n  {line}" for line in found)
         super().__init__(
             source,
@@ -35,7 +35,7 @@ class ImportReport:
         """Note how an element's effect differs from MuJoCo's."""
         self.approximated.append(f"{label}: {what}")
 
-    def settle(self, source: Path, allow_unsupported: bool) -> None:
+    def settle(self, source: str | Path, allow_unsupported: bool) -> None:
         """Raise for what was left out, unless that is allowed.
 
         Raises:

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.parsers import expat
 
+from jaxccp.io.mjcf.origin import Origin
+
 ROOTS = ("mujoco", "mujocoinclude")
 """Elements that say nothing but that a file is a model's."""
 
@@ -19,30 +21,32 @@ class Element:
     attributes: dict[str, str]
 
 
-def included(path: Path) -> list[Element]:
-    """The elements of the files that ``path`` includes, directly or through others."""
-    found: list[Element] = []
-    _read(path, "", path.parent, found, {path.resolve()})
-    return found
+def included(origin: Origin) -> list[Element]:
+    """Return the elements of the files that a file or string includes, directly or not."""
+    elements: list[Element] = []
+    read = {Path(origin.label).resolve()} if origin.kind == "file" else set()
+    _read(origin.text, "", origin.folder, elements, read)
+    return elements
 
 
-def _read(path: Path, name: str, folder: Path, found: list[Element], seen: set[Path]) -> None:
-    """What cannot be read is left out: it is MuJoCo that says what is wrong with it."""
+def _read(text: bytes, name: str, folder: Path, elements: list[Element], read: set[Path]) -> None:
+    """Add the elements of an included file of this name, and of those that it includes; what
+    cannot be read is left out: it is MuJoCo that says what is wrong with it."""
     parser = expat.ParserCreate()
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         if tag == "include":
             other = attributes.get("file", "")
             target = (folder / other).resolve()
-            if target not in seen:
-                seen.add(target)
-                _read(target, other, folder, found, seen)
+            if target not in read and target.is_file():
+                read.add(target)
+                _read(target.read_bytes(), other, folder, elements, read)
         elif name and tag not in ROOTS:
-            found.append(Element(name, parser.CurrentLineNumber, tag, attributes))
+            elements.append(Element(name, parser.CurrentLineNumber, tag, attributes))
 
     parser.StartElementHandler = start
     try:
-        parser.Parse(path.read_bytes(), True)
+        parser.Parse(text, True)
     except (OSError, expat.ExpatError):
         return
 

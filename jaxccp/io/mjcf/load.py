@@ -1,7 +1,9 @@
 """From a model file to a model, its initial state and the layout of its coordinates."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.actuators import add_actuators
@@ -22,11 +24,14 @@ from jaxccp.io.mjcf.keyframes import (
 )
 from jaxccp.io.mjcf.layout import layout
 from jaxccp.io.mjcf.loop_closing import settled
+from jaxccp.io.mjcf.packages import check_packages
 from jaxccp.io.mjcf.read_sensors import Names, sensed_tendons, sensors
 from jaxccp.io.mjcf.read_sites import add_sites
 from jaxccp.io.mjcf.source import Source
 from jaxccp.io.mjcf.tendons import add_tendons
 from jaxccp.io.mjcf.unsupported import note_unsupported
+from jaxccp.io.mjcf.urdf import UrdfOptions
+from jaxccp.io.mjcf.urdf_actuators import UrdfActuators
 from jaxccp.model import Combination, Model, State
 from jaxccp.model.sites import Sites
 from jaxccp.scene import ModelBuilder
@@ -37,6 +42,8 @@ from jaxccp.sensors import Coordinates, Sensors
 class Loaded:
     """A model file, ready to be simulated."""
 
+    source: str
+    """What was read: "MJCF file arm.xml", "URDF string", "MjSpec 'arm'" and the like."""
     model: Model
     state: State
     """At the file's ``qpos0``, or as near to it as loops are closed; at rest."""
@@ -46,11 +53,11 @@ class Loaded:
     keyframes: dict[str, Keyframe]
     """By name, or number where the file gives none."""
     timestep: float
-    """That the file suggests [s]."""
+    """Length of a step that the file has, MuJoCo's default where it says nothing [s]."""
     ignored: tuple[str, ...]
     """What is left out; empty unless that was allowed."""
     approximated: tuple[str, ...]
-    """What acts otherwise than in MuJoCo."""
+    """What acts otherwise than in MuJoCo, or is assumed since a URDF does not say it."""
 
     @property
     def sites(self) -> Sites:
@@ -71,16 +78,26 @@ class Loaded:
 
 
 def load(
-    path: str | Path,
+    model: str | Path | Any,
     *,
+    packages: Mapping[str, str | Path] | None = None,
+    floating: bool = False,
+    actuators: UrdfActuators | None = None,
     allow_unsupported: bool = False,
     max_contacts: int | None = None,
     softness: bool = False,
 ) -> Loaded:
-    """Read an MJCF or URDF file, by MuJoCo's compiler, in JAX's current default precision.
+    """Read an MJCF or URDF model, by MuJoCo's compiler, in JAX's current default precision.
 
     Args:
-        path: of the file.
+        model: path of a file, XML as a string, or MuJoCo's ``MjSpec`` or ``MjModel`` of one.
+        packages: of a URDF, folders of packages by name, for ``package://`` paths. Those that are
+            not given are searched for in the URDF's folder, those above it and the folders of
+            ``ROS_PACKAGE_PATH``, by the folder's name and its ``package.xml``.
+        floating: whether a URDF's root link moves freely; it is bolted to the world otherwise.
+        actuators: of a URDF, for each joint a ``"torque"`` motor, whose control is the force [N or
+            N m], or a ``"position"`` servo, whose control is the coordinate [m or rad], with the
+            effort limits of the file (:mod:`jaxccp.io.mjcf.urdf_actuators` has the stiffness).
         allow_unsupported: leave out what cannot be simulated and list it in the result, in place
             of raising.
         max_contacts: as :meth:`jaxccp.ModelBuilder.build` has it.
@@ -88,10 +105,15 @@ def load(
             ``solimp`` stand for (:mod:`jaxccp.io.mjcf.softness`); they are rigid otherwise.
 
     Raises:
-        UnsupportedError: the file has elements that cannot be simulated; names them all.
-        InputError: the file cannot be read, or describes no mechanism.
+        UnsupportedError: the file has elements that cannot be simulated, or collision meshes that
+            cannot be read; names them all.
+        InputError: the file cannot be read, describes no mechanism, or is no URDF, with options
+            that go with one.
     """
-    source, report = Source(path), ImportReport()
+    options = UrdfOptions(check_packages(packages or {}), floating, actuators)
+    report = ImportReport()
+    source = Source(model, options, report)
+    report.settle(source.path, allow_unsupported)
     gravity = [0.0, 0.0, 0.0] if source.off("GRAVITY") else source.m.opt.gravity
     builder = ModelBuilder(gravity=gravity, combination=Combination(friction="max"))
     try:
@@ -102,30 +124,31 @@ def load(
         axes = add_joints(source, builder, frames, nodes, cables, report)
         sensed = sensed_tendons(source)
         tendons = add_tendons(source, builder, frames, axes, sensed, report)
-        actuators = add_actuators(source, builder, axes, tendons, report)
+        driven = add_actuators(source, builder, axes, tendons, report)
         add_equalities(source, builder, frames, axes, nodes, report)
         shapes = add_geoms(source, builder, frames, flexible, softness, report)
         add_sites(source, builder, frames)
         note_unsupported(source, report)
         fluid = read_fluid(source, frames, nodes, report)
         report.settle(source.path, allow_unsupported)
-        model, state = builder.build_open(max_contacts)
-        state, was_open = settled(model, state)
+        built, state = builder.build_open(max_contacts)
+        state, was_open = settled(built, state)
         if was_open is not None:
             report.approximate(
                 was_open.what, f"{was_open.error:.3g} m or rad open at qpos0; closed in the state"
             )
-        places = layout(source, frames, actuators, nodes, flexible, model)
+        places = layout(source, frames, driven, nodes, flexible, built)
         keys = keyframes(source)
-        note_open_keyframes(model, state, places, keys, report)
-        named = Names(frames, axes, tendons, actuators.tolist(), shapes)
-        sensing = sensors(source, named, places, model)
+        note_open_keyframes(built, state, places, keys, report)
+        named = Names(frames, axes, tendons, driven.tolist(), shapes)
+        sensing = sensors(source, named, places, built)
     except InputError:
         raise
     except ValueError as error:
         raise InputError(source.path, str(error), "correct the file") from None
     return Loaded(
-        replace(model, fluid=fluid),
+        str(source.origin),
+        replace(built, fluid=fluid),
         state,
         places,
         sensing,

@@ -12,7 +12,10 @@ from typing import Any
 import numpy as np
 
 from jaxccp.io.errors import InputError
+from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.includes import Element, included, place
+from jaxccp.io.mjcf.origin import origin_of
+from jaxccp.io.mjcf.urdf import UrdfOptions, read_urdf
 
 LISTS = {
     "body": "bodies",
@@ -38,31 +41,54 @@ ATTRIBUTE = re.compile(r"attribute: '([^']*)'")
 class Source:
     """The compiled model (``m``: MuJoCo's ``MjModel``) and where it came from."""
 
-    def __init__(self, path: str | Path) -> None:
-        """Compile the file.
+    def __init__(self, model: Any, options: UrdfOptions, report: ImportReport) -> None:
+        """Compile a model.
+
+        Args:
+            model: a path, a string of XML, MuJoCo's ``MjModel`` or its ``MjSpec``, which stays as
+                it is.
+            options: what a URDF does not say.
+            report: of what a URDF has, and of MuJoCo's warnings.
 
         Raises:
             InputError: it cannot be read or MuJoCo refuses it, in MuJoCo's words; or MuJoCo is not
-                installed.
+                installed; or the options go with a URDF, which this is not.
         """
-        self.path = Path(path)
-        self.mujoco = _mujoco(self.path)
-        if not self.path.is_file():
-            raise InputError(self.path, "is no file", "name an MJCF or URDF file")
-        with self._said():
-            self._spec = self.mujoco.MjSpec.from_file(str(self.path))
-            self.m = self._spec.compile()
+        self.mujoco = _mujoco(model)
+        self.origin = origin_of(model, self.mujoco)
+        self.path = self.origin.label
+        """What messages start with."""
+        options.check(self.origin)
+        with self._said(report):
+            self._spec = self._specified(model, options, report)
+            self.m = model if self._spec is None else self._spec.compile()
+
+    def _specified(self, model: Any, options: UrdfOptions, report: ImportReport) -> Any:
+        """Return MuJoCo's specification of the model; None of one that is compiled."""
+        kind = self.origin.kind
+        if kind == "MjModel":
+            return None
+        if kind == "MjSpec":
+            return model.copy()
+        if self.origin.urdf:
+            return read_urdf(self.mujoco, self.origin, options, report)
+        if kind == "string":
+            return self.mujoco.MjSpec.from_string(model)
+        return self.mujoco.MjSpec.from_file(str(self.path))
 
     @contextmanager
-    def _said(self) -> Iterator[None]:
-        """MuJoCo's errors in our words; its warnings, which it would write to a file, are left."""
+    def _said(self, report: ImportReport) -> Iterator[None]:
+        """Raise MuJoCo's errors in our words, and list its warnings, which it would write to a
+        file."""
         mujoco = self.mujoco
         before = mujoco.get_mju_user_warning()
-        mujoco.set_mju_user_warning(lambda _: None)
+        mujoco.set_mju_user_warning(lambda text: report.approximate("MuJoCo warns", text.strip()))
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 yield
+        except InputError:
+            raise
         except (ValueError, TypeError, mujoco.FatalError, mujoco.UnexpectedError) as error:
             said = self._placed("; ".join(filter(None, map(str.strip, str(error).splitlines()))))
             raise InputError(self.path, f"MuJoCo cannot compile it: {said}", "correct it") from None
@@ -71,7 +97,7 @@ class Source:
 
     @cached_property
     def _included(self) -> list[Element]:
-        return included(self.path)
+        return included(self.origin)
 
     def _placed(self, said: str) -> str:
         """MuJoCo's message with the included file in place of line 0."""
@@ -92,17 +118,33 @@ class Source:
 
     @cached_property
     def _elements(self) -> dict[str, dict[int, Any]]:
+        if self._spec is None:
+            return {kind: {} for kind in LISTS}
         return {
             kind: {element.id: element for element in getattr(self._spec, attribute)}
             for kind, attribute in LISTS.items()
         }
 
     def element(self, kind: str, index: int) -> Any:
-        """An element as the file gives it (MuJoCo's ``MjsFlex`` and the like)."""
+        """Return an element as the file gives it (MuJoCo's ``MjsFlex`` and the like).
+
+        Raises:
+            InputError: the model was given compiled, without its specification.
+        """
+        if self._spec is None:
+            what = f"{self.label(kind, index)}: a compiled model does not tell all of it"
+            raise InputError(self.path, what, "load the file, its XML or its MjSpec")
         return self._elements[kind][index]
 
     def plugin(self, instance: int) -> tuple[str, dict[str, str]]:
-        """Name and settings of an instance of a plugin."""
+        """Name and settings of an instance of a plugin.
+
+        Raises:
+            InputError: the model was given compiled, without its specification.
+        """
+        if self._spec is None:
+            what = f"plugin {instance}: a compiled model does not tell its name"
+            raise InputError(self.path, what, "load the file, its XML or its MjSpec")
         for plugin in self._spec.plugins:
             if plugin.id == instance:
                 return plugin.plugin_name, dict(plugin.config)
@@ -110,18 +152,25 @@ class Source:
 
     def name(self, kind: str, index: int) -> str:
         """Name of an element, empty if it has none."""
+        if self._spec is None:
+            return self.mujoco.mj_id2name(self.m, self._type(kind), index) or ""
         element = self._elements[kind].get(index)
         return element.name if element is not None else ""
 
+    def _type(self, kind: str) -> Any:
+        return getattr(self.mujoco.mjtObj, f"mjOBJ_{kind.upper()}")
+
     def label(self, kind: str, index: int) -> str:
         """``joint 'hip' (line 12)`` or ``(legs.xml, line 12)``, as far as known; elements without
-        a name have a number."""
+        a name have a number, and geoms without a line their body."""
         element = self._elements[kind].get(index)
         name = self.name(kind, index)
         what = f"{kind} {name!r}" if name else f"{kind} {index}"
         where = element.info if element is not None else ""
         if where == "line 0":
             where = place(self._included, TAGS.get(kind, ()), name)
+        if kind == "geom" and not name and not where:
+            where = self.label("body", int(self.m.geom_bodyid[index]))
         return f"{what} ({where})" if where else what
 
     def column(self, name: str) -> np.ndarray:
@@ -135,11 +184,12 @@ class Source:
         return any(self.m.opt.disableflags & int(bit) for bit in known)
 
 
-def _mujoco(path: Path) -> ModuleType:
+def _mujoco(model: Any) -> ModuleType:
     try:
         import mujoco
     except ImportError:
+        name = str(model) if isinstance(model, Path) else "load"
         raise InputError(
-            path, "model files are read by the package mujoco", "pip install 'jaxccp[mjcf]'"
+            name, "model files are read by the package mujoco", "pip install 'jaxccp[mjcf]'"
         ) from None
     return mujoco

@@ -1,0 +1,147 @@
+"""Inertias of a URDF that no rigid body has, and what MuJoCo is given in their place."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from jaxccp.io.mjcf.import_report import ImportReport
+from jaxccp.scene.frames import to_matrix
+
+DEFAULT_MASS = 0.01
+"""Of links that move without any mass [kg]."""
+DEFAULT_RADIUS = 0.05
+"""Of the solid sphere whose inertia links without a physical one have [m]."""
+POINT = 1e-12
+"""Principal moments of point masses [kg m²]: MuJoCo refuses zero, and nothing is moved by these."""
+MINIMUM_MOMENT = 1e-15
+"""Principal moment below which MuJoCo refuses an inertia [kg m²], its ``mjMINVAL``."""
+SMALLEST = 1e-11
+"""Smallest principal moment of a link that moves [kg m²]."""
+
+
+def mend_inertias(spec: Any, report: ImportReport) -> None:
+    """Replace the inertias of MuJoCo's specification that no rigid body has, and list the links.
+
+    Moments that violate the triangle inequality are balanced by MuJoCo. A link whose inertia is
+    otherwise unphysical has that of a solid sphere of its mass, and links without mass that move
+    have ``DEFAULT_MASS``, unless links fixed to them have mass and inertia.
+    """
+    rigid: dict[str, _Rigid] = {}
+    for body in spec.bodies[1:]:
+        top = _moving_top(body)
+        if body.explicitinertial:
+            _mend(spec, body, report if top is not None else ImportReport())
+        if top is not None:
+            rigid.setdefault(top.name, _Rigid(top)).parts.append(body)
+    for one in rigid.values():
+        _complete(one, report)
+
+
+@dataclass(frozen=True)
+class _Rigid:
+    """Links fixed to each other that move together."""
+
+    top: Any
+    parts: list[Any] = field(default_factory=list)
+
+
+def _moving_top(body: Any) -> Any:
+    """Return the link with joints that a link is, or is fixed to; None if that is the world."""
+    while not body.joints:
+        body = body.parent
+        if body.name == "world" or body.parent is None:
+            return None
+    return body
+
+
+def _mend(spec: Any, body: Any, report: ImportReport) -> None:
+    label, inertia = f"link {body.name!r}", _tensor(body)
+    if not np.isfinite([body.mass, *inertia.ravel()]).all() or body.mass < 0:
+        return  # MuJoCo refuses it.
+    if body.mass == 0.0:
+        _set_inertia(body, 0.0)
+    elif not inertia.any():
+        _set_inertia(body, POINT)
+    else:
+        moments = np.linalg.eigvalsh(inertia)
+        written = ", ".join(f"{moment:.3g}" for moment in moments)
+        if moments[0] < MINIMUM_MOMENT:
+            _set_inertia(body, _sphere(body.mass))
+            report.approximate(
+                label,
+                f"its principal moments {written} kg m² are not positive: it has the inertia of a "
+                f"solid sphere of its mass and radius {DEFAULT_RADIUS:g} m",
+            )
+        elif moments[0] + moments[1] < moments[2]:
+            spec.compiler.balanceinertia = True
+            report.approximate(
+                label,
+                f"no rigid body has its principal moments {written} kg m²: each is their mean "
+                "(balanceinertia)",
+            )
+
+
+def _complete(rigid: _Rigid, report: ImportReport) -> None:
+    """Give links that move as one a mass and an inertia, if they have none."""
+    inferred = [part for part in rigid.parts if not part.explicitinertial and part.geoms]
+    for part in inferred:
+        report.approximate(
+            f"link {part.name!r}",
+            "without inertial: its mass and inertia are those of its shapes at 1000 kg/m³",
+        )
+    if inferred:
+        return
+    mass, inertia = _total(rigid)
+    if mass > 0 and np.linalg.eigvalsh(inertia)[0] > SMALLEST:
+        return
+    top, what = rigid.top, "moves without an inertia"
+    if not mass > 0:
+        mass = top.mass = DEFAULT_MASS
+        what = f"moves without a mass: it has {DEFAULT_MASS:g} kg"
+    top.explicitinertial = True
+    _set_inertia(top, _sphere(mass))
+    report.approximate(
+        f"link {top.name!r}",
+        f"{what}, with the inertia of a solid sphere of radius {DEFAULT_RADIUS:g} m",
+    )
+
+
+def _total(rigid: _Rigid) -> tuple[float, Float[np.ndarray, "3 3"]]:
+    """Return mass [kg] and inertia about the centre of mass [kg m²] of links that move as one."""
+    mass, moment, inertia = 0.0, np.zeros(3), np.zeros((3, 3))
+    for part in (part for part in rigid.parts if part.explicitinertial):
+        position, rotation = np.zeros(3), np.eye(3)
+        body = part
+        while body.name != rigid.top.name:
+            axes = to_matrix(body.quat)
+            position, rotation = body.pos + axes @ position, axes @ rotation
+            body = body.parent
+        centre = position + rotation @ part.ipos
+        axes = rotation @ to_matrix(part.iquat)
+        mass += part.mass
+        moment += part.mass * centre
+        inertia += axes @ _tensor(part) @ axes.T + part.mass * _spread(centre)
+    return mass, inertia - (mass * _spread(moment / mass) if mass > 0 else 0.0)
+
+
+def _spread(arm: Float[np.ndarray, "3"]) -> Float[np.ndarray, "3 3"]:
+    return (arm @ arm) * np.eye(3) - np.outer(arm, arm)
+
+
+def _tensor(body: Any) -> Float[np.ndarray, "3 3"]:
+    """Return the inertia in the axes of the link's inertial frame [kg m²]."""
+    xx, yy, zz, xy, xz, yz = body.fullinertia
+    if np.isnan(xx):
+        return np.diag(body.inertia)
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def _set_inertia(body: Any, moment: float) -> None:
+    body.fullinertia = [np.nan, 0.0, 0.0, 0.0, 0.0, 0.0]
+    body.inertia = [moment] * 3
+
+
+def _sphere(mass: float) -> float:
+    return 0.4 * mass * DEFAULT_RADIUS**2

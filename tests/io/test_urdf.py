@@ -1,0 +1,322 @@
+"""URDF files as they are in the wild, against MuJoCo's own reading of what it can read."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp import accelerations, load
+from jaxccp.io import InputError, Loaded, UnsupportedError
+from jaxccp.io.mjcf.urdf_inertias import DEFAULT_MASS, DEFAULT_RADIUS
+
+mujoco = pytest.importorskip("mujoco")
+
+INERTIAL = """<inertial><origin xyz="0.1 0 0.02" rpy="0.3 0 0.1"/><mass value="{0}"/>
+  <inertia ixx="{1}" iyy="{2}" izz="{3}" ixy="0" ixz="0" iyz="0"/></inertial>"""
+HEAVY = INERTIAL.format(2, 0.02, 0.03, 0.04)
+JOINT = """<joint name="{0}" type="{1}"><parent link="{2}"/><child link="{3}"/>
+  <origin xyz="0.3 0 0" rpy="0 0.2 0"/><axis xyz="0 1 0"/>{4}</joint>"""
+LIMIT = '<limit lower="-1" upper="1.5" effort="{}" velocity="2"/><dynamics damping="0.1"/>'
+HINGE = JOINT.format("hip", "revolute", "base", "leg", LIMIT.format(5))
+SLIDE = JOINT.format("slider", "prismatic", "leg", "foot", LIMIT.format(40))
+
+Write = Callable[..., Path]
+
+
+def link(name: str, inside: str = "") -> str:
+    return f'<link name="{name}">{inside}</link>'
+
+
+def mesh(uri: str, tag: str = "collision", more: str = "") -> str:
+    return f'<{tag}><geometry><mesh filename="{uri}"{more}/></geometry></{tag}>'
+
+
+def box(half: float) -> str:
+    """An OBJ file of a cube."""
+    corners = np.stack(np.meshgrid(*[[-half, half]] * 3, indexing="ij"), -1).reshape(-1, 3)
+    faces = ("1 2 4 3", "5 7 8 6", "1 5 6 2", "3 4 8 7", "1 3 7 5", "2 6 8 4")
+    return "".join(f"v {x} {y} {z}\n" for x, y, z in corners) + "".join(f"f {f}\n" for f in faces)
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Write:
+    monkeypatch.delenv("ROS_PACKAGE_PATH", raising=False)
+
+    def to(*elements: str, name: str = "work/leg.urdf") -> Path:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        text = "\n".join(elements)
+        path.write_text(f'<robot name="leg">\n{text}\n</robot>' if name.endswith("urdf") else text)
+        return path
+
+    return to
+
+
+BALL = '<collision><geometry><sphere radius="0.05"/></geometry></collision>'
+
+
+def arm(*shapes: str, leg: str = HEAVY, base: str = BALL) -> tuple[str, ...]:
+    """A base that can touch the leg, which has these shapes."""
+    return link("base", base), link("leg", leg + "".join(shapes)), link("foot", HEAVY), HINGE, SLIDE
+
+
+def smooth_accelerations(loaded: Loaded, *coordinates: np.ndarray) -> np.ndarray:
+    def of(qpos: jax.Array, qvel: jax.Array, ctrl: jax.Array) -> jax.Array:
+        state = loaded.layout.state(loaded.model, loaded.state, qpos, qvel)
+        control = loaded.layout.control(ctrl)
+        return loaded.layout.acceleration(state, accelerations(loaded.model, state, control))
+
+    return np.asarray(jax.jit(of)(*map(jnp.asarray, coordinates)))
+
+
+def test_motion_is_that_of_mujoco(write: Write) -> None:
+    """Of a leg that MuJoCo reads by itself; and its base is bolted, which is said."""
+    path = write(*arm())
+    loaded, theirs = load(path), mujoco.MjModel.from_xml_path(str(path))
+    assert loaded.source == f"URDF file {path}"
+    assert len(loaded.approximated) == 1 and "'base': bolted" in loaded.approximated[0]
+    data = mujoco.MjData(theirs)
+    data.qpos[:], data.qvel[:] = [0.7, 0.3], [2.0, -1.0]
+    mujoco.mj_forward(theirs, data)
+    ours = smooth_accelerations(loaded, data.qpos, data.qvel, np.zeros(0))
+    np.testing.assert_allclose(ours, data.qacc_smooth, rtol=1e-10)
+
+
+PLACES = {
+    "a folder above of its name": ("legs/meshes", "legs/urdf", "package://legs/meshes/foot.obj"),
+    "three slashes": ("legs/meshes", "legs/urdf", "package:///legs/meshes/foot.obj"),
+    "a folder beside one above": ("legs/meshes", "robots/urdf", "package://legs/meshes/foot.obj"),
+    "package.xml": ("checkout/meshes", "checkout/urdf", "package://legs/meshes/foot.obj"),
+    "relative": ("legs/meshes", "legs/urdf", "../meshes/foot.obj"),
+    "listed": ("far/legs/meshes", "robots", "package://legs/meshes/foot.obj"),
+    "listed itself": ("far/other/meshes", "robots", "package://legs/meshes/foot.obj"),
+}
+"""Where the mesh and its URDF stand, and what the URDF calls it."""
+
+
+@pytest.mark.parametrize("case", PLACES)
+def test_packages_are_searched_for(
+    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    folder, beside, uri = PLACES[case]
+    write(box(0.1), name=f"{folder}/foot.obj")
+    write("<package><name>legs</name></package>", name="checkout/package.xml")
+    write("<package><name>legs</name></package>", name="far/other/package.xml")
+    if case != "package.xml":
+        (tmp_path / "checkout/package.xml").unlink()
+    path = write(*arm(mesh(uri)), name=f"{beside}/leg.urdf")
+    if case.startswith("listed"):
+        with pytest.raises(UnsupportedError) as caught:
+            load(path)
+        said = f"(line 4): there is no package 'legs' in {tmp_path}/robots and the folders above"
+        assert f"collision mesh {uri} of link 'leg' {said}" in str(caught.value)
+        assert "packages={'legs': folder} (--package legs=DIR)" in str(caught.value)
+        given = {"legs": (tmp_path / folder).parent}
+        assert load(path, packages=given).model.topology.shapes == ("sphere", "convex")
+        listed = tmp_path / ("far" if case == "listed" else "far/other")
+        monkeypatch.setenv("ROS_PACKAGE_PATH", f"{tmp_path}/gone:{listed}")
+    assert load(path).model.topology.shapes == ("sphere", "convex")
+
+
+def test_meshes_of_one_name_stay_apart(write: Write) -> None:
+    """MuJoCo takes the first for both, of files or scales that differ in nothing but folders."""
+    for half in (1, 2):
+        write(box(0.1 * half), name=f"work/{half}/part.obj")
+    wide, deep = ' scale="3 1 1"', ' scale="1 4 1"'
+    shapes = mesh("1/part.obj"), mesh("2/part.obj"), mesh("2/part.obj", more=wide)
+    loaded = load(write(*arm(*shapes, mesh("1/part.obj", more=deep))))
+    corners = np.asarray(loaded.model.shapes.hulls.vertices)
+    found = sorted(tuple(np.sort(np.ptp(hull, axis=0)).round(6)) for hull in corners)
+    assert found == [(0.2, 0.2, 0.2), (0.2, 0.2, 0.8), (0.4, 0.4, 0.4), (0.4, 0.4, 1.2)]
+
+
+def test_meshes_that_cannot_be_read(write: Write) -> None:
+    """Of visuals they are listed, of collisions refused with the remedy, or left out."""
+    text = "solid cube\n" + "facet normal 0 0 1\n" * 20
+    write(text, name="work/text.stl")
+    write("", name="work/hip.dae")
+    seen = mesh("hip.dae", "visual") + mesh("gone.stl", "visual")
+    path = write(*arm(mesh("hip.dae"), mesh("gone.obj"), mesh("text.stl"), seen))
+    with pytest.raises(UnsupportedError) as caught:
+        load(path)
+    for said in (
+        "hip.dae of link 'leg' (line 4): MuJoCo reads no .dae; convert it to binary STL or OBJ",
+        f"gone.obj of link 'leg' (line 4): there is no file {path.parent}/gone.obj; put it there",
+        "text.stl of link 'leg' (line 4): MuJoCo reads binary STL only, and this is text; convert",
+    ):
+        assert f"collision mesh {said}" in str(caught.value)
+    loaded = load(path, allow_unsupported=True)
+    assert len(loaded.ignored) == 3 and loaded.model.topology.shapes == ("sphere",)
+    listed = "\n".join(loaded.approximated)
+    assert "visual meshes hip.dae: left out: MuJoCo reads no .dae" in listed
+    assert "visual meshes gone.stl: left out: there is no file" in listed
+
+
+def test_shown_meshes_are_left_out_too(write: Write) -> None:
+    """Where MuJoCo is told to keep visuals."""
+    write("", name="work/hip.dae")
+    keep = '<mujoco><compiler discardvisual="false"/></mujoco>'
+    loaded = load(write(keep, *arm(mesh("hip.dae", "visual"))))
+    assert any("hip.dae: left out" in line for line in loaded.approximated)
+
+
+def test_compiler_settings_of_the_file_hold(write: Write) -> None:
+    write(box(0.1), name="assets/foot.obj")
+    setting = '<mujoco><compiler strippath="true" meshdir="../assets"/></mujoco>'
+    loaded = load(write(setting, *arm(mesh("package://unknown/foot.obj"))))
+    assert loaded.model.topology.shapes == ("sphere", "convex")
+
+
+def test_floating(write: Write) -> None:
+    """Above the ground nothing holds the base: it falls."""
+    base = HEAVY.replace('value="2"', 'value="7"')
+    path = write(*arm(base=base))
+    loaded, bolted = load(path, floating=True), load(path)
+    assert (loaded.layout.places.nq, bolted.layout.places.nq) == (9, 2)
+    assert loaded.approximated == () and len(bolted.approximated) == 1
+    qpos = np.concatenate([[0, 0, 1, 1, 0, 0, 0], np.zeros(2)])
+    fall = smooth_accelerations(loaded, qpos, np.zeros(8), np.zeros(0))
+    np.testing.assert_allclose(fall, [0, 0, -9.81, 0, 0, 0, 0, 0], atol=1e-12)
+    anchored = link("world"), *arm(), JOINT.format("bolt", "fixed", "world", "base", "")
+    assert load(write(*anchored)).approximated == ()
+    adrift = link("world"), *arm(base=base), JOINT.format("none", "floating", "world", "base", "")
+    with pytest.raises(InputError, match="no link is bolted to the world; leave it out"):
+        load(write(*adrift), floating=True)
+    with pytest.raises(InputError, match=r"no body besides the world;.*floating=True"):
+        load(write(link("base", HEAVY)))
+
+
+UNPHYSICAL = {
+    "zero": ((3, 0, 0, 0), "'leg': moves without an inertia", 3, "sphere"),
+    "negative": (
+        (3, -0.1, 0.2, 0.2),
+        "'leg': its principal moments -0.1, 0.2, 0.2 kg",
+        3,
+        "sphere",
+    ),
+    "triangle": ((3, 0.1, 0.2, 0.6), "'leg': no rigid body has its principal moments", 3, 0.3),
+    "massless": (
+        (0, 0, 0, 0),
+        "'leg': moves without a mass: it has 0.01 kg",
+        DEFAULT_MASS,
+        "sphere",
+    ),
+    "none": ((), "'leg': moves without a mass", DEFAULT_MASS, "sphere"),
+}
+
+
+@pytest.mark.parametrize("case", UNPHYSICAL)
+def test_unphysical_inertias_are_replaced_and_listed(write: Write, case: str) -> None:
+    numbers, said, mass, moment = UNPHYSICAL[case]
+    loaded = load(write(*arm(leg=INERTIAL.format(*numbers) if numbers else "")))
+    assert [said in line for line in loaded.approximated] == [False, True]
+    leg = loaded.model.topology.body("leg")
+    expected = 0.4 * mass * DEFAULT_RADIUS**2 if moment == "sphere" else moment
+    assert loaded.model.bodies.mass[leg] == pytest.approx(mass)
+    inertia = np.asarray(loaded.model.bodies.inertia[leg])
+    np.testing.assert_allclose(np.linalg.eigvalsh(inertia), expected, rtol=1e-6)
+
+
+def test_fixed_links_without_inertia_need_none(write: Write) -> None:
+    """A massless link that moves with one of mass, and points of mass that are fixed to each other
+    off a line: theirs is the inertia of points."""
+    points = [(3, "0 0 0"), (1, "0 1 0"), (2, "0 0 2")]
+    elements = [link("base"), link("leg"), HINGE]
+    for index, (mass, place) in enumerate(points):
+        point = INERTIAL.format(mass, 0, 0, 0).replace('xyz="0.1 0 0.02"', f'xyz="{place}"')
+        elements.append(link(f"p{index}", point))
+        elements.append(JOINT.format(f"j{index}", "fixed", "leg", f"p{index}", ""))
+    loaded = load(write(*elements))
+    assert len(loaded.approximated) == 1
+    leg = loaded.model.topology.body("leg")
+    assert loaded.model.bodies.mass[leg] == pytest.approx(6)
+    mass, place = np.array([3, 1, 2]), np.array([[0, 0, 0], [0, 1, 0], [0, 0, 2.0]])
+    arms = place - mass @ place / 6
+    spread = np.einsum("n,ni,nj->ij", mass, arms, arms)
+    expected = np.trace(spread) * np.eye(3) - spread
+    moments = np.linalg.eigvalsh(np.asarray(loaded.model.bodies.inertia[leg]))
+    np.testing.assert_allclose(moments, np.linalg.eigvalsh(expected), rtol=1e-9)
+
+
+def test_shapes_without_inertial_are_listed(write: Write) -> None:
+    loaded = load(write(*arm(BALL, leg="")))
+    assert any("'leg': without inertial" in line for line in loaded.approximated)
+    leg = loaded.model.topology.body("leg")
+    assert loaded.model.bodies.mass[leg] == pytest.approx(4 / 3 * np.pi * 0.05**3 * 1000)
+
+
+MIMIC = JOINT.format("twin", "revolute", "leg", "toe", LIMIT.format(5) + '<mimic joint="hip"/>')
+
+
+def test_torque_actuators(write: Write) -> None:
+    """One per joint that mimics none, within its effort limit, and none without a limit."""
+    wheel = JOINT.format("axle", "continuous", "leg", "wheel", "")
+    path = write(*arm(), link("toe", HEAVY), link("wheel", HEAVY), MIMIC, wheel)
+    loaded = load(path, actuators="torque")
+    assert loaded.model.topology.linkage.actuators == ("hip", "slider", "axle")
+    assert sum("motor 'axle': its joint has no effort" in x for x in loaded.approximated) == 1
+    plain = load(write(*arm()), actuators="torque")
+    rest = np.zeros(2), np.zeros(2)
+    free = smooth_accelerations(plain, *rest, np.zeros(2))
+    inside = smooth_accelerations(plain, *rest, np.array([5.0, 0])) - free
+    beyond = smooth_accelerations(plain, *rest, np.array([50.0, 0])) - free
+    np.testing.assert_allclose(beyond, inside, rtol=1e-12)
+    theirs = mujoco.MjModel.from_xml_path(str(path.parent / "leg.urdf"))
+    data = mujoco.MjData(theirs)
+    data.qfrc_applied[:] = [5, 0]
+    mujoco.mj_forward(theirs, data)
+    np.testing.assert_allclose(free + inside, data.qacc_smooth, atol=1e-10)
+
+
+def test_position_actuators(write: Write) -> None:
+    """They pull with all their effort at the errors that are documented, and hold against less."""
+    path = write(*arm())
+    loaded = load(path, actuators="position")
+    rest = np.zeros(2), np.zeros(2)
+    free = smooth_accelerations(loaded, *rest, np.zeros(2))
+
+    def pull(*ctrl: float) -> np.ndarray:
+        return smooth_accelerations(loaded, *rest, np.array(ctrl)) - free
+
+    theirs = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(theirs)
+    mujoco.mj_forward(theirs, data)
+    before = data.qacc_smooth.copy()
+    for ctrl, force in [((0.04, 0), (2, 0)), ((0.5, 0), (5, 0)), ((0, -0.005), (0, -20))]:
+        data.qfrc_applied[:] = force
+        mujoco.mj_forward(theirs, data)
+        np.testing.assert_allclose(pull(*ctrl), data.qacc_smooth - before, atol=1e-10)
+    # Critically damped: 2 √(k m) per rate, with the hip's inertia m.
+    inertia = np.zeros(2)
+    mujoco.mj_mulM(theirs, data, inertia, np.array([1.0, 0]))
+    data.qvel[:] = [0.05, 0]
+    data.qfrc_applied[:] = [-2 * np.sqrt(50 * inertia[0]) * 0.05, 0]
+    mujoco.mj_forward(theirs, data)
+    damped = smooth_accelerations(loaded, np.zeros(2), data.qvel, np.zeros(2))
+    np.testing.assert_allclose(damped, data.qacc_smooth, atol=1e-10)
+    bad = write(
+        *arm(), link("wheel", HEAVY), JOINT.format("axle", "continuous", "leg", "wheel", "")
+    )
+    with pytest.raises(InputError, match=r"no effort limit.* of axle; give <limit effort"):
+        load(bad, actuators="position")
+
+
+def test_options_go_with_urdf(tmp_path: Path) -> None:
+    model = "<mujoco><worldbody><body><freejoint/><geom size='1'/></body></worldbody></mujoco>"
+    every: list[Any] = [{"floating": True}, {"actuators": "torque"}, {"packages": {"a": tmp_path}}]
+    for options in every:
+        with pytest.raises(InputError, match=f"{next(iter(options))} can be said of a URDF only"):
+            load(model, **options)
+    with pytest.raises(InputError, match="gone: is no folder, of package 'a'"):
+        load(model, packages={"a": tmp_path / "gone"})
+    with pytest.raises(InputError, match="actuators: 'muscle' is not one of position, torque"):
+        load("<robot name='leg'/>", actuators="muscle")  # type: ignore[arg-type]
+
+
+def test_what_mujoco_warns_of_is_listed(write: Write) -> None:
+    loaded = load(write(*arm(), link("toe", HEAVY), MIMIC.replace("revolute", "planar")))
+    assert any("MuJoCo warns: <mimic> on joint 'twin'" in line for line in loaded.approximated)
