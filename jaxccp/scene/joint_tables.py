@@ -127,7 +127,7 @@ def tables(
         table(limits[:, 0]),
         table(limits[:, 1]),
         *(table(column(name)) for name in FORCES),
-        table(sum_limits),
+        actuator_limits=table(sum_limits),
     )
     numbers = columns([one.actuator for one in actuator_specs])
     actuators = Actuators(**{name: table(values) for name, values in numbers.items()})

@@ -291,38 +291,10 @@ NOT_ALONE = (
     }
 )
 """Values that MuJoCo takes only with others."""
-UNSEEN = set(
-    ["contype", "conaffinity", "tausmooth", "sleep", "simple", "mocap", "fuse", "size", "type"]
-) | set(
-    [
-        "class",
-        "name",
-        "user",
-        "rgba",
-        "group",
-        "material",
-        "mesh",
-        "hfield",
-        "width",
-        "fromto",
-        "axisangle",
-        "euler",
-        "xyaxes",
-        "zaxis",
-        "geom1",
-        "geom2",
-        "body1",
-        "body2",
-        "site1",
-        "site2",
-        "joint1",
-        "joint2",
-        "childclass",
-        "fitscale",
-        "limited",
-        "actuatorfrclimited",
-    ]
-)
+NAMES = """class name user rgba group material mesh hfield width fromto axisangle euler xyaxes zaxis
+geom1 geom2 body1 body2 site1 site2 joint1 joint2 childclass fitscale limited actuatorfrclimited
+contype conaffinity tausmooth sleep simple mocap fuse size type"""
+UNSEEN = set(NAMES.split())
 """Names, looks, other words for an orientation or a range, what acts with others only (masks of
 contacts), and what other tests are about (bodies of motion capture)."""
 LOOKS = re.compile(

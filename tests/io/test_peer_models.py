@@ -1,4 +1,4 @@
-"""Accelerations of the models that MuJoCo's packages bring are MuJoCo's, where nothing is listed."""
+"""Models of MuJoCo's own packages accelerate as in MuJoCo, where nothing is listed."""
 
 import jax.numpy as jnp
 import numpy as np

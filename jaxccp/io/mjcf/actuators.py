@@ -73,7 +73,7 @@ def _limit_sums(source: Source, builder: ModelBuilder, axes: Axes, tendons: dict
     for tendon in np.flatnonzero(source.column("tendon_actfrclimited")):
         if tendon in tendons:
             low, high = m.tendon_actfrcrange[tendon]
-            builder.limit_actuators(tendons[tendon], (float(low), float(high)))
+            builder.limit_actuators(tendons[int(tendon)], (float(low), float(high)))
 
 
 def _actuator(
