@@ -5,6 +5,7 @@ from typing import Literal
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.cones import Cones
@@ -15,6 +16,8 @@ from jaxccp.math.jitted import jitted
 
 Law = Literal["ccp", "ncp"]
 """``ccp``: the convex problem; ``ncp``: Coulomb's law (De Saxcé's correction added)."""
+ROUNDINGS = 2.0
+"""Roundings of the largest velocity that a residual has where nothing is left to improve."""
 
 
 @jax.tree_util.register_dataclass
@@ -119,6 +122,15 @@ class Problem:
         the De Saxcé-shifted velocity for Coulomb's law.
         """
         return _residual(self.cones, lam, u, rho)
+
+    def rounding(self) -> Float[Array, ""]:
+        """Return the residual that rounding may leave at the solution [m/s]: :data:`ROUNDINGS`
+        times the machine's precision times the largest velocity r that multipliers cancel."""
+        scalars, contacts = self.cones.split(self.r)
+        wanted = jnp.where(self.cones.lo < 0, jnp.abs(scalars), jnp.maximum(-scalars, 0.0))
+        closing = jnp.where(contacts[:, 0] < 0, safe.norm(contacts), 0.0)
+        largest = jnp.max(jnp.concatenate([wanted, closing]), initial=0.0)
+        return ROUNDINGS * jnp.finfo(self.r.dtype).eps * lax.stop_gradient(largest)
 
     def scale(self) -> Float[Array, ""]:
         """max ‖r_c‖ over the row blocks [m/s], what a relative tolerance multiplies."""

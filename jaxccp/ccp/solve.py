@@ -28,7 +28,9 @@ class Stop:
     """When to stop: residual ≤ atol + rtol · max‖r_c‖ [m/s], or at the iteration limit."""
 
     atol: float | Float[Array, ""] | None = None
-    """[m/s]; None takes 1e-8 in float64 and 1e-5 in float32."""
+    """[m/s]; None takes 1e-8 in float64 and 1e-5 in float32, or what rounding leaves of a problem's
+    velocities (:meth:`Problem.rounding`) where that is more: a servo 0.1 rad away from its target
+    asks for 50 rad/s in a step of 2 ms, of which single precision has seven digits."""
     rtol: float | Float[Array, ""] = 0.0
     max_iterations: int | Int[Array, ""] = 1000
     history: int = 0
@@ -36,7 +38,8 @@ class Stop:
 
     def tolerance(self, problem: Problem) -> Float[Array, ""]:
         """The residual at which ``problem`` counts as solved [m/s]."""
-        return self.absolute(problem.r.dtype) + self.rtol * problem.scale()
+        asked = self.absolute(problem.r.dtype) + self.rtol * problem.scale()
+        return asked if self.atol is not None else jnp.maximum(asked, problem.rounding())
 
     def absolute(self, dtype: jnp.dtype) -> float | Float[Array, ""]:
         """``atol`` in that precision [m/s]."""

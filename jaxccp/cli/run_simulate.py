@@ -14,6 +14,7 @@ from rich.table import Table
 
 from jaxccp.ccp import Law, Stop
 from jaxccp.ccp.solvers import name_of
+from jaxccp.cli.advice import advice
 from jaxccp.cli.bad_input import bad_input_exits
 from jaxccp.cli.commands.scene_argument import SCENE_STEP, FileOptions, step_count
 from jaxccp.cli.known_names import SmoothStepping
@@ -98,6 +99,8 @@ def simulate_command(
         if export is not None:
             files |= _export(export, model, run, method)
     report = settings | summary(model, run) | files
+    unsolved = 1.0 - report["status"]["converged"]
+    report |= {"advice": advice(unsolved, precision, report["solver"])}
     if as_json:
         typer.echo(json.dumps(_without_infinities(report)))
     else:
@@ -193,6 +196,8 @@ def _table(report: dict) -> Table:
         "not converged": f"{100 * missed:.2f} %",
         "energy": f"{report['energy_start']:.4g} → {report['energy_end']:.4g} J",
     }
+    if report["advice"]:
+        rows["what helps"] = report["advice"]
     for name in ("ignored", "approximated"):
         if report.get(name):
             rows[name] = "\n".join(report[name])
