@@ -131,8 +131,8 @@ def _constrained(
     linkage = topology.linkage
     rows, rigid = _rows(step, change, twist), linkage.forbidden
     held = equalities(rows, rows.whitened(root), rigid, partition(topology).forest)
-    missed = rows.missed(jnp.zeros_like(rows.bias), rigid)
-    body = root.apply(held.solve(root.transpose(total), missed)[0])
+    drift = rows.residual(jnp.zeros_like(rows.bias), rigid)
+    body = root.apply(held.solve(root.transpose(total), drift)[0])
     of_axes = linkage.bodies[linkage.owner]
     return Acceleration(body, change.rate + jnp.einsum("abi,abi->a", motion.axis, body[of_axes]))
 

@@ -53,7 +53,7 @@ from jaxccp.model.smooth import (
     SmoothTopology,
 )
 from jaxccp.model.state import State
-from jaxccp.model.structure import can_act, with_structure
+from jaxccp.model.structure import effective_entries, with_structure
 from jaxccp.model.tendons import Cable, Coupling, Tendon, gear
 
 __all__ = [
@@ -115,7 +115,7 @@ __all__ = [
     "Tendons",
     "Topology",
     "Universal",
-    "can_act",
+    "effective_entries",
     "forward_kinematics",
     "gear",
     "joint_motion",

@@ -47,9 +47,7 @@ def with_structure(model: Model, numbers: Mapping[str, Indices]) -> Model:
     Raises:
         ValueError: the model does not have such a number or entry, or it can never act.
     """
-    for path, chosen in numbers.items():
-        numbers = {**numbers, path: _checked(model, path, chosen)}
-    asked = _Asked(numbers)
+    asked = _Asked({path: _checked(model, path, at) for path, at in numbers.items()})
     topology = model.topology
     linkage = _linkage(model, asked)
     rolling = asked.entries("shapes.rolling")
@@ -72,7 +70,7 @@ def with_structure(model: Model, numbers: Mapping[str, Indices]) -> Model:
     return replace(model, topology=topology)
 
 
-def can_act(model: Model, path: str) -> Bool[np.ndarray, " n"]:
+def effective_entries(model: Model, path: str) -> Bool[np.ndarray, " n"]:
     """Return which entries of a number act, or can be made to by :func:`with_structure`.
 
     Args:
@@ -84,14 +82,14 @@ def can_act(model: Model, path: str) -> Bool[np.ndarray, " n"]:
     """
     count = np.shape(_number(model, path))[:1]
     rule = RULES.get(path)
-    return np.ones(count or 1, bool) if rule is None else rule.acts(model)
+    return np.ones(count or 1, bool) if rule is None else rule.mask(model)
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Which entries of a number can act at all."""
+    """A rule tells which entries of a number can act at all."""
 
-    acts: Callable[[Model], Bool[np.ndarray, " n"]]
+    mask: Callable[[Model], Bool[np.ndarray, " n"]]
     reason: str
     """What is said of those that cannot."""
 
@@ -121,7 +119,7 @@ def _upper(model: Model) -> Bool[np.ndarray, " k"]:
     return ~ball | ((np.cumsum(ball) - 1) % 3 == 0)
 
 
-def _held(model: Model) -> Bool[np.ndarray, " nt"]:
+def _tendon_lengths(model: Model) -> Bool[np.ndarray, " nt"]:
     routing = model.topology.linkage.routing
     tendons = np.arange(len(routing.tendons))
     return np.isin(tendons, routing.bilateral) & ~np.isin(tendons, model.tendons.motions.index)
@@ -158,7 +156,8 @@ RULES: dict[str, Rule] = {
     ),
     "axes.upper": Rule(_upper, "is no limit of a ball: the first of its three axes has that"),
     "tendons.length": Rule(
-        _held, "is of a tendon that is not held at a constant length: build it with length=…"
+        _tendon_lengths,
+        "is of a tendon that is not held at a constant length: build it with length=…",
     ),
     "activations.time_constant": Rule(_filters, "is of an integrator, which has none"),
 }
@@ -174,14 +173,14 @@ ABSENT = {
 class _Asked:
     """The entries that are asked for, by path."""
 
-    def __init__(self, numbers: Mapping[str, Indices]) -> None:
+    def __init__(self, numbers: Mapping[str, np.ndarray]) -> None:
         self.numbers = numbers
 
     def entries(self, *paths: str) -> np.ndarray:
         """Entries of any of these numbers."""
         none = [np.zeros(0, np.int32)]
-        chosen = [np.asarray(self.numbers[path]) for path in paths if path in self.numbers]
-        return np.unique(np.concatenate(none + chosen))
+        indices = [self.numbers[path] for path in paths if path in self.numbers]
+        return np.unique(np.concatenate(none + indices))
 
     def of(self, part: str, *names: str) -> np.ndarray:
         """Entries of any of the numbers ``part.name``."""
@@ -231,12 +230,12 @@ def _number(model: Model, path: str) -> Any:
     return number
 
 
-def _checked(model: Model, path: str, chosen: Indices) -> np.ndarray:
+def _checked(model: Model, path: str, indices: Indices) -> np.ndarray:
     """The entries of a number, all of which can act."""
-    able = can_act(model, path)
-    if chosen is None:
+    able = effective_entries(model, path)
+    if indices is None:
         return np.flatnonzero(able)
-    entries = np.asarray(chosen, np.int32).reshape(-1)
+    entries = np.asarray(indices, np.int32).reshape(-1)
     outside = entries[(entries < 0) | (entries >= len(able))]
     if len(outside):
         raise ValueError(f"{path!r} has entries 0 to {len(able) - 1}, not {outside.tolist()}")

@@ -8,7 +8,7 @@ import pytest
 
 import jaxccp
 from jaxccp import Actuator, Ball, Compound, Hinge, Material, Model, ModelBuilder, Slide
-from jaxccp.model import can_act, with_structure
+from jaxccp.model import effective_entries, with_structure
 
 FORCES = {
     "stiffness": 2.0,
@@ -119,8 +119,8 @@ def test_errors(path: str, entries: list | None, message: str) -> None:
         with_structure(built(False), {path: entries})
 
 
-def test_can_act() -> None:
+def test_effective_entries() -> None:
     model = built(False)
-    np.testing.assert_array_equal(can_act(model, "bodies.mass"), model.topology.free)
-    np.testing.assert_array_equal(can_act(model, "axes.upper"), [1, 1, 1, 0, 0, 1])
-    assert can_act(model, "gravity").all()
+    np.testing.assert_array_equal(effective_entries(model, "bodies.mass"), model.topology.free)
+    np.testing.assert_array_equal(effective_entries(model, "axes.upper"), [1, 1, 1, 0, 0, 1])
+    assert effective_entries(model, "gravity").all()

@@ -72,9 +72,9 @@ class Equalities:
 
         def matvec(x: Array) -> Array:
             w, negative = split(x)
-            seen = self.velocity(w)
-            back = w + self.spread(jnp.where(self.unknown, negative, self.stiffness * seen))
-            return join(back, jnp.where(self.unknown, seen, 0.0) - self.compliance * negative)
+            velocity = self.velocity(w)
+            back = w + self.spread(jnp.where(self.unknown, negative, self.stiffness * velocity))
+            return join(back, jnp.where(self.unknown, velocity, 0.0) - self.compliance * negative)
 
         def solve(matvec, b: Array) -> Array:
             x = join(*factors._direct(split(b)))
@@ -89,10 +89,10 @@ class Equalities:
         def split(x: Array) -> Pair:
             return x[: push.size].reshape(push.shape), x[push.size :]
 
-        missed = jnp.concatenate([r[: self.rigid], (self.compliance * r)[self.rigid :]])
+        rate = jnp.concatenate([r[: self.rigid], (self.compliance * r)[self.rigid :]])
         b = join(
             push - self.spread(jnp.where(self.unknown, 0.0, r)),
-            jnp.where(self.unknown, -missed, 0.0),
+            jnp.where(self.unknown, -rate, 0.0),
         )
         w, negative = split(lax.custom_linear_solve(matvec, b, solve, symmetric=True))
         yielding = -self.stiffness * self.velocity(w) - r
@@ -121,7 +121,7 @@ class Equalities:
 def equalities(
     rows: Rows, whitened: Float[Array, "m 6*k"], rigid: int, forest: Forest
 ) -> Equalities:
-    """Factorise rows.
+    """Factorise equality rows, so that they can be solved for.
 
     Args:
         rows: the first of them rigid, the others compliant.
@@ -131,23 +131,22 @@ def equalities(
     """
     alpha, bodies = rows.stiffness, rows.bodies
     firm = jnp.arange(len(alpha)) < rigid
-    known = lax.stop_gradient((whitened, alpha))
-    unknown = firm | (known[1] * jnp.sum(known[0] ** 2, axis=1) > 1.0)
-    compliance = jnp.where(unknown & ~firm, safe.divide(jnp.ones_like(alpha), alpha), 0.0)
-    # Factors have all rows by their compliance but those of none, which hold nothing.
-    idle = ~firm & (known[1] <= 0)
-    held = jnp.where(idle[:, None], 0.0, known[0])
-    each = jnp.where(idle, 1.0, safe.divide(jnp.ones_like(alpha), known[1]))
-    each = jnp.where(firm, 0.0, each)
-    trees = articulate(held, each, forest)
+    fixed_rows, fixed_alpha = lax.stop_gradient((whitened, alpha))
+    unknown = firm | (fixed_alpha * jnp.sum(fixed_rows**2, axis=1) > 1.0)
+    inverse = safe.divide(jnp.ones_like(alpha), alpha)
+    # Factors have all rows by their compliance; rows without stiffness hold nothing.
+    empty = ~firm & (fixed_alpha <= 0)
+    fixed_rows = jnp.where(empty[:, None], 0.0, fixed_rows)
+    factor_compliance = jnp.where(empty, 1.0, jnp.where(firm, 0.0, lax.stop_gradient(inverse)))
+    trees = articulate(fixed_rows, factor_compliance, forest)
     return Equalities(
         rows=whitened,
         bodies=bodies,
         stiffness=alpha,
-        compliance=jnp.where(unknown, compliance, 1.0),
+        compliance=jnp.where(unknown, jnp.where(firm, 0.0, inverse), 1.0),
         unknown=unknown,
         trees=trees,
-        loops=_close((held, lax.stop_gradient(bodies), each), trees),
+        loops=_close((fixed_rows, lax.stop_gradient(bodies), factor_compliance), trees),
         rigid=rigid,
     )
 

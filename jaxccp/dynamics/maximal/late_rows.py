@@ -34,8 +34,15 @@ class Answers:
     def of(
         rows: Rows, rigid: int, forest: Forest, root: InverseRoot, there: InverseRoot
     ) -> "Answers":
-        """Factorise the rows of then, of which the first ``rigid`` are not compliant; ``root`` is L
-        at the start of the step, ``there`` at the orientations of then."""
+        """Factorise the rows of then.
+
+        Args:
+            rows: at the poses of then.
+            rigid: how many of them, the first, are not compliant.
+            forest: of these rows.
+            root: L at the start of the step.
+            there: L at the orientations of then.
+        """
         felt = equalities(rows, rows.whitened(there), rigid, forest)
         return Answers(felt, replace(felt, rows=rows.whitened(root)))
 

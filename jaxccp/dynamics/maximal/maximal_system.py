@@ -151,8 +151,8 @@ def assemble(
     settled = jnp.zeros(0, twist.dtype)
     if eliminate and motion is not None:
         parts = partition(topology)
-        known = rows.of(parts.eliminated), topology.linkage.forbidden
-        held, free_velocity, settled = _hold(*known, parts, root, free_velocity)
+        bilateral, rigid = rows.of(parts.eliminated), topology.linkage.forbidden
+        held, free_velocity, settled = _hold(bilateral, rigid, parts, root, free_velocity)
         rows = rows.of(parts.rest)
 
     before = jnp.where(free, twist, 0.0)
@@ -215,7 +215,7 @@ def _hold(
     impulses, and theirs."""
     held = equalities(rows, rows.whitened(root), rigid, parts.forest)
     rest = jnp.zeros_like(free_velocity)
-    moved, lam = held.solve(rest, rows.missed(rows.velocity(free_velocity), rigid))
+    moved, lam = held.solve(rest, rows.residual(rows.velocity(free_velocity), rigid))
     return held, free_velocity + root.apply(moved), lam
 
 

@@ -45,7 +45,15 @@ class Rows:
 
     @staticmethod
     def rigid(jacobian: Array, bodies: Array, bias: Array, lo: Array, hi: Array) -> "Rows":
-        """Return rows without compliance."""
+        """Return rows without compliance.
+
+        Args:
+            jacobian: J of n rows.
+            bodies: of each row.
+            bias: b [m/s, rad/s].
+            lo: least impulse [N s, N m s].
+            hi: largest impulse.
+        """
         zero = jnp.zeros_like(bias)
         return Rows(jacobian, bodies, bias, zero, lo, hi, zero, zero)
 
@@ -53,8 +61,17 @@ class Rows:
     def compliant(
         jacobian: Array, bodies: Array, stiffness: Array, offset: Array, lo: Array, hi: Array
     ) -> "Rows":
-        """Return rows with λ = −α J V⁺ − offset between their bounds; the offset of a row whose
-        α is 0 must be 0, and that row next to nothing, yet with the right derivative in α."""
+        """Return rows with λ = −α J V⁺ − offset between their bounds. A row whose α is 0 does next
+        to nothing, yet with the right derivative in α.
+
+        Args:
+            jacobian: J of n rows.
+            bodies: of each row.
+            stiffness: α [kg, kg m²].
+            offset: α b [N s, N m s]; 0 where α is 0.
+            lo: least impulse [N s, N m s].
+            hi: largest impulse.
+        """
         alpha = jnp.where(stiffness > 0, stiffness, stiffness + VANISHING)
         return Rows(jacobian, bodies, offset / alpha, 1.0 / alpha, lo, hi, stiffness, offset)
 
@@ -66,7 +83,7 @@ class Rows:
         """J V."""
         return jnp.einsum("sbi,sbi->s", self.jacobian, twist[self.bodies])
 
-    def missed(self, velocity: Float[Array, " s"], rigid: int) -> Float[Array, " s"]:
+    def residual(self, velocity: Float[Array, " s"], rigid: int) -> Float[Array, " s"]:
         """Return u = J V + b of the first rows, ``rigid`` of them, and α J V + offset of the
         others, which are compliant, for the ``velocity`` J V."""
         soft = self.stiffness * velocity + self.offset

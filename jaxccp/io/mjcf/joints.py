@@ -195,8 +195,13 @@ def _single(source: Source, joint: int, origin: np.ndarray, common: dict[str, An
 
 
 def damping_polynomial(source: Source, column: str, index: int) -> tuple[float, float]:
-    """Return the coefficients of |v| and v² of a damping that depends on the rate v; a MuJoCo
-    before 3.6 has none."""
+    """Return the coefficients of |v| and v² of a damping that depends on the rate v.
+
+    Args:
+        source: the compiled model; that of an older MuJoCo has no such damping.
+        column: name of its field.
+        index: of the degree of freedom, or the tendon.
+    """
     values = source.column(column)
     if not len(values) or source.off("DAMPER", "PASSIVE"):
         return 0.0, 0.0
