@@ -195,7 +195,7 @@ def _linkage(model: Model, asked: _Asked) -> Linkage:
     upper = asked.of("axes", "upper")
     servos = np.union1d(linkage.servos, asked.of("actuators", "stiffness", "damping"))
     limits = np.asarray(model.actuators.force_limits)
-    bounded = np.isfinite(limits).any(axis=1)
+    bounded = np.any(np.isfinite(limits), axis=1, keepdims=True)[:, 0]
     bounded[linkage.servos[linkage.bounded]] = True
     bounded[asked.of("actuators", "force_limits")] = True
     resisting = asked.of("axes", "stiffness", "damping", "armature")

@@ -1,5 +1,6 @@
 """Stribeck friction, and damping that depends on the rate: a slider against its exact motion."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import jax
@@ -107,7 +108,7 @@ def decay(stepper: Stepper, steps: int) -> Float[Array, "laws rates"]:
     ("stepper", "order"),
     [(EulerImplicitLinearized, 1), pytest.param(HHT, 2, marks=pytest.mark.slow)],
 )
-def test_decay(stepper: type[Stepper], order: int) -> None:
+def test_decay(stepper: Callable[[float], Stepper], order: int) -> None:
     """The error of the exact decay falls with the order of the stepper."""
     exact = np.array([law(RATES, 0.4) for _, law in LAWS.values()])
     coarse, fine = (np.abs(decay(stepper(h), round(0.4 / h)) - exact) for h in (0.02, 0.01))
