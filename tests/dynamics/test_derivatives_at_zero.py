@@ -186,3 +186,24 @@ def test_ball_on_ground(path: str) -> None:
     np.testing.assert_allclose(
         slopes[: len(every)], expected, rtol=1e-4, atol=1e-5 * np.abs(expected).max()
     )
+
+
+def test_limits_that_were_infinite() -> None:
+    """With rows for them a mass falls as without; a limit put in their place stops it."""
+    builder = jaxccp.ModelBuilder()
+    body = builder.add_body(1.0, (0.1, 0.1, 0.1), (0, 0, 0))
+    builder.add_joint(jaxccp.Prismatic((0, 0, 1)), 0, body, name="z")
+    bare, state = builder.build()
+    model = with_structure(bare, {"axes.lower": None, "axes.upper": [0]})
+
+    def height(lower: Array, model: Model = model) -> Array:
+        limited = replace(model, axes=replace(model.axes, lower=lower[None]))
+        final, _ = jaxccp.rollout(limited, state, STEPPERS["reduced"], 30)
+        return final.joint_positions[0]
+
+    at = jax.jit(jax.value_and_grad(height))
+    free, slope = at(jnp.asarray(-jnp.inf))
+    np.testing.assert_allclose(free, height(-jnp.inf * jnp.ones(()), bare), rtol=1e-12)
+    assert slope == 0
+    stopped, slope = at(jnp.asarray(-0.2))
+    np.testing.assert_allclose([stopped, slope], [-0.2, 1.0], rtol=1e-6)
