@@ -80,6 +80,7 @@ from jaxccp.model import (
     motor,
     position_servo,
     velocity_servo,
+    with_structure,
 )
 from jaxccp.scene import ModelBuilder, add_shaft
 from jaxccp.sensors import Sensor, coordinates, instrument
@@ -167,4 +168,5 @@ __all__ = [
     "use_all_cores",
     "velocity_servo",
     "with_capacity",
+    "with_structure",
 ]

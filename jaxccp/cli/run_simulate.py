@@ -7,12 +7,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import jax
+import numpy as np
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from jaxccp.ccp import Law, Stop
+from jaxccp.ccp import Law, Status, Stop
 from jaxccp.ccp.solvers import name_of
 from jaxccp.cli.advice import advice
 from jaxccp.cli.bad_input import bad_input_exits
@@ -98,9 +99,9 @@ def simulate_command(
             files = {} if out is None else _write(out, scene, model, run, law, h)
         if export is not None:
             files |= _export(export, model, run, method)
-    report = settings | summary(model, run) | files
-    unsolved = 1.0 - report["status"]["converged"]
-    report |= {"advice": advice(unsolved, precision, report["solver"])}
+    unsolved = 1.0 - float(np.mean(run.recording.status == Status.CONVERGED))
+    helps = advice(unsolved, precision, name_of(method.algorithm(model)))
+    report = settings | summary(model, run) | {"advice": helps} | files
     if as_json:
         typer.echo(json.dumps(_without_infinities(report)))
     else:

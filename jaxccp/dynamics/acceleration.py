@@ -12,6 +12,7 @@ from jaxccp.dynamics.inertia import InverseRoot, inverse_root, world_inertia
 from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.maximal.equalities import equalities
 from jaxccp.dynamics.maximal.partition import partition
+from jaxccp.dynamics.rows.damping import damping_coefficients
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.dynamics.rows.servo import along_coordinates as actuation
 from jaxccp.dynamics.rows.servo import explicit
@@ -112,7 +113,10 @@ def _along(model: Model, state: State, twist: Array) -> tuple[JointMotion, Joint
 def along_coordinates(step: Step) -> Float[Array, "nb 6"]:
     """Forces of springs, dampers, force laws and actuators on the bodies."""
     axes, linkage = step.model.axes, step.model.topology.linkage
-    force = -axes.stiffness * (step.coordinate - axes.rest) - axes.damping * step.rate
+    damping = axes.damping
+    if linkage.rate_damping:
+        damping, _ = damping_coefficients(axes, step.rate)
+    force = -axes.stiffness * (step.coordinate - axes.rest) - damping * step.rate
     force = force + actuation(step, explicit(step))
     tendon, laws = step.motion.tendon, step.model.tendons.laws
     ruled = force_and_slopes(laws, tendon.length, tendon.rate, step.state.time)[:, 0]
@@ -126,16 +130,18 @@ def _constrained(
     """M A = f + Jᵀλ and J A + J̇V + E λ = 0."""
     topology, motion = step.model.topology, step.motion
     linkage = topology.linkage
-    rows = _rows(step, change, twist)
-    held = equalities(rows.whitened(root), rows.bodies, rows.compliance, partition(topology).forest)
-    body = root.apply(held.solve(root.transpose(total), rows.bias)[0])
+    rows, rigid = _rows(step, change, twist), linkage.forbidden
+    held = equalities(rows, rows.whitened(root), rigid, partition(topology).forest)
+    drift = rows.residual(jnp.zeros_like(rows.bias), rigid)
+    body = root.apply(held.solve(root.transpose(total), drift)[0])
     of_axes = linkage.bodies[linkage.owner]
     return Acceleration(body, change.rate + jnp.einsum("abi,abi->a", motion.axis, body[of_axes]))
 
 
 def _rows(step: Step, change: JointMotion, twist: Array) -> Rows:
-    """J, E and J̇V, as bias, of the rows that a step eliminates, in their order. Those of springs
-    and dampers are here the rotors', and those of servos are idle: they act explicitly."""
+    """J, the inertia of rotors as α, and J̇V, as bias, of the rows that a step eliminates, in their
+    order. Those of springs and dampers are here the rotors', and those of servos are idle: they act
+    explicitly."""
     linkage, motion = step.model.topology.linkage, step.motion
     tendons, rotors = linkage.routing.bilateral, linkage.compliant
     servos = linkage.actuated[linkage.servos[~linkage.bounded]]
@@ -149,15 +155,13 @@ def _rows(step: Step, change: JointMotion, twist: Array) -> Rows:
     wanted = step.model.tendons.bilateral_acceleration(step.state.time)[tendons]
     drift = jnp.concatenate([drift, change.tendon.rate[tendons] - wanted, rates[rotors], idle])
     armature = jnp.concatenate([step.model.axes.armature[rotors], idle])
-    rigid = len(pairs) + len(tendons)
-    acts = jnp.concatenate([jnp.ones(rigid, bool), armature > 0])
-    compliance = jnp.where(armature > 0, 1.0 / jnp.where(armature > 0, armature, 1.0), 1.0)
-    free = jnp.full_like(drift, jnp.inf)
-    return Rows(
-        jnp.where(acts[:, None, None], jacobian, 0.0),
+    rigid = jnp.zeros(linkage.forbidden, drift.dtype)
+    stiffness, free = jnp.concatenate([rigid, armature]), jnp.full_like(drift, jnp.inf)
+    rows = Rows.rigid(
+        jacobian,
         jnp.concatenate([np.pad(pairs, ((0, 0), (0, more))), bodies]),
-        jnp.where(acts, drift, 0.0),
-        jnp.concatenate([jnp.zeros(rigid, drift.dtype), compliance]),
+        drift,
         -free,
         free,
     )
+    return replace(rows, stiffness=stiffness, offset=stiffness * drift)

@@ -105,7 +105,16 @@ def _bare(model: Model, h: Float[Array, ""] | float) -> Model:
     return replace(
         model,
         gravity=jnp.zeros_like(model.gravity),
-        axes=replace(axes, stiffness=nothing, damping=nothing, armature=nothing, friction=nothing),
+        axes=replace(
+            axes,
+            stiffness=nothing,
+            damping=nothing,
+            armature=nothing,
+            friction=nothing,
+            stribeck_friction=nothing,
+            damping_polynomial=jnp.zeros_like(axes.damping_polynomial),
+            power_damping=nothing,
+        ),
         tendons=replace(model.tendons, laws=Functions()),
         actuators=replace(actuators, gain=idle, offset=idle, stiffness=idle, damping=idle),
         contact=replace(model.contact, recovery_speed=jnp.full_like(model.contact.margin, jnp.inf)),

@@ -53,6 +53,7 @@ from jaxccp.model.smooth import (
     SmoothTopology,
 )
 from jaxccp.model.state import State
+from jaxccp.model.structure import effective_entries, with_structure
 from jaxccp.model.tendons import Cable, Coupling, Tendon, gear
 
 __all__ = [
@@ -114,10 +115,12 @@ __all__ = [
     "Tendons",
     "Topology",
     "Universal",
+    "effective_entries",
     "forward_kinematics",
     "gear",
     "joint_motion",
     "motor",
     "position_servo",
     "velocity_servo",
+    "with_structure",
 ]

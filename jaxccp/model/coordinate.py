@@ -26,15 +26,37 @@ class Coordinate:
     """Inertia of a rotor, or mass, that moves at the rate of the coordinate [kg, kg m²]."""
     friction: float = 0.0
     """Dry friction: the largest force with which it resists motion [N, N m]."""
+    stribeck_friction: float = 0.0
+    """By how much dry friction is larger than ``friction`` at rest [N, N m]; the excess falls with
+    the rate v as exp(−(v/v_s)²)."""
+    stribeck_velocity: float = 0.01
+    """The rate v_s over which that excess fades [m/s, rad/s]."""
+    damping_polynomial: tuple[float, float] = (0.0, 0.0)
+    """Damping that grows with the rate v: d₁ [N s²/m²] and d₂ [N s³/m³] of the force
+    −(d + d₁|v| + d₂v²) v, d being ``damping``; MJCF's further numbers of ``damping``. In rad for m
+    and N m for N where the coordinate is an angle."""
+    power_damping: float = 0.0
+    """Force at a rate of 1 m/s (rad/s) of damping that grows with the power p of the rate,
+    −d_p |v|ᵖ⁻¹ v [N, N m]."""
+    damping_power: float = 1.0
+    """The exponent p > 0 of that damping."""
 
     def __post_init__(self) -> None:
         name = type(self).__name__
         if not np.isfinite(self.rest):
             raise ValueError(f"{name}: rest must be finite, not {self.rest!r}")
-        for field in ("stiffness", "damping", "armature", "friction"):
-            value = getattr(self, field)
-            if not 0 <= value < np.inf:
-                raise ValueError(f"{name}: {field} must be finite and ≥ 0, not {value!r}")
+        for field in FORCES:
+            value = np.asarray(getattr(self, field))
+            if field != "rest" and not (np.isfinite(value) & (value >= 0)).all():
+                raise ValueError(f"{name}: {field} must be finite and ≥ 0, not {value!s}")
+        for field in ("stribeck_velocity", "damping_power"):
+            if getattr(self, field) == 0:
+                raise ValueError(f"{name}: {field} must be positive, not 0")
+        if np.shape(self.damping_polynomial) != (2,):
+            raise ValueError(
+                f"{name}: damping_polynomial must be the two coefficients of |v| and v², not "
+                f"{self.damping_polynomial!r}"
+            )
         if self.limits is not None:
             remedy = "; what cannot move is left out of a joint, or held"
             check_range(f"{name}: limits", self.limits, strict=True, remedy=remedy)
@@ -42,3 +64,5 @@ class Coordinate:
 
 FORCES = tuple(field.name for field in fields(Coordinate) if field.name != "limits")
 """The fields of :class:`Coordinate` other than ``limits``."""
+COMPLIANT = ("stiffness", "damping", "armature", "power_damping")
+"""Those of them that make a row of a spring; ``damping_polynomial`` does so, too."""

@@ -45,6 +45,10 @@ class Linkage(ByContent):
     """First axis of each ball with a limit; the limit of its angle is this axis's upper one."""
     dry_friction: np.ndarray
     """Coordinates with dry friction."""
+    stribeck: bool
+    """Whether any dry friction falls with the rate."""
+    rate_damping: bool
+    """Whether any damping depends on the rate."""
     actuators: tuple[str, ...]
     """Name of each actuator."""
     actuated: np.ndarray
@@ -207,6 +211,11 @@ class Axes:
     damping: Float[Array, " na+nt"]
     armature: Float[Array, " na+nt"]
     friction: Float[Array, " na+nt"]
+    stribeck_friction: Float[Array, " na+nt"]
+    stribeck_velocity: Float[Array, " na+nt"]
+    damping_polynomial: Float[Array, "na+nt 2"]
+    power_damping: Float[Array, " na+nt"]
+    damping_power: Float[Array, " na+nt"]
     actuator_limits: Float[Array, "k 2"]
     """Lowest and highest sum of actuators' forces along the coordinates :attr:`Linkage.summed`:
     along an axis with their gears, along a tendon without [N, N m]."""

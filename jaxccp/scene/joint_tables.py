@@ -8,7 +8,7 @@ import numpy as np
 
 from jaxccp.model.activation import Range
 from jaxccp.model.actuator import columns
-from jaxccp.model.coordinate import FORCES
+from jaxccp.model.coordinate import COMPLIANT, FORCES, Coordinate
 from jaxccp.model.joints import Axis, Ball, Joint
 from jaxccp.model.linkage import Actuators, Axes, Joints, Linkage
 from jaxccp.model.routing import Tendons
@@ -78,13 +78,15 @@ def tables(
     limits[ball, 0] = -np.inf
 
     def column(name: str) -> np.ndarray:
-        return np.array([getattr(c, name) for c in coordinates], float)
+        values = np.array([getattr(c, name) for c in coordinates], float)
+        return values if len(values) else np.zeros((0, *np.shape(getattr(Coordinate, name))))
 
     names = tuple(f.name for f in freedoms)
     bodies = np.array([one.bodies for one in joint_specs], np.int32).reshape(-1, 2)
     pairs = np.array([bodies[j] for j, axes in enumerate(owned) for _ in axes], np.int32)
     routing, tendons = routed(tendon_specs, names, pairs.reshape(-1, 2), ~fixed)
     named = [*names, *routing.tendons]
+    polynomial = column("damping_polynomial")
     ruled = np.zeros(len(coordinates))
     ruled[len(names) + tendons.laws.index] = 1
     actuator_specs, sums = limited(actuator_specs, tendon_specs, actuator_limits)
@@ -102,11 +104,13 @@ def tables(
         tuple(f.axis.motion for f in freedoms),
         slots,
         routing,
-        np.flatnonzero(column("stiffness") + column("damping") + column("armature") + ruled),
+        np.flatnonzero(sum(column(name) for name in COMPLIANT) + polynomial.sum(axis=1) + ruled),
         np.flatnonzero(np.isfinite(limits[:, 0])),
         np.flatnonzero(np.isfinite(limits[:, 1]) & ~ball),
         np.flatnonzero(np.isfinite(limits[:, 1]) & ball)[::3],
-        np.flatnonzero(column("friction")),
+        np.flatnonzero(column("friction") + column("stribeck_friction")),
+        bool(column("stribeck_friction").any()),
+        bool(polynomial.any() or column("power_damping").any()),
         tuple(one.name for one in actuator_specs),
         np.array([named.index(one.axis) for one in actuator_specs], np.int32),
         np.flatnonzero([servo.feeds_back for servo in pushing]),

@@ -112,7 +112,9 @@ class Cones:
         """Euclidean projection on K."""
         scalars, contacts = self.split(x)
         projected = self.section.project(contacts, self.mu)
-        return self.join(jnp.clip(scalars, self.lo, self.hi), projected)
+        # Not a clip: where both bounds are the same, its derivative is the mean of theirs.
+        inside = jnp.where(scalars < self.lo, self.lo, scalars)
+        return self.join(jnp.where(scalars > self.hi, self.hi, inside), projected)
 
     def scalar_slopes(self, x: Float[Array, " s"]) -> Float[Array, " s"]:
         """Derivatives of the projection of scalar rows: 1 between the bounds, else 0."""

@@ -1,15 +1,17 @@
 """Equality rows solved for: what remains of the bodies' freedom."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.dynamics.maximal.articulated import Articulated, articulate
 from jaxccp.dynamics.maximal.forest import Forest
+from jaxccp.dynamics.rows.row import Rows
+from jaxccp.math import safe
 from jaxccp.math.saddle import pseudo_inverse
 
 REFINEMENTS = 1
@@ -36,6 +38,9 @@ class Loops:
 class Equalities:
     """Rows W w + E λ + r = 0 on whitened velocities w = w_free + Wᵀ λ, and their factors.
 
+    Rows so compliant that they hardly hold a body, α = 1/E being small, are λ = −α W w − α r and
+    have no unknowns: α may be 0, and has its derivative there.
+
     Those of the forest are eliminated along it; those that close loops, few as a rule, by the
     pseudo-inverse of what is then left of W W ᵀ + E, since they may be redundant: a planar loop in
     space holds every body in its plane twice. What redundant rows share a load in is then the
@@ -43,13 +48,22 @@ class Equalities:
     """
 
     rows: Float[Array, "m 6*k"]
+    """W."""
     bodies: Int[Array, "m k"]
+    stiffness: Float[Array, " m"]
+    """α of compliant rows."""
     compliance: Float[Array, " m"]
+    """E of rows that have unknowns; 1 in the place of the others."""
+    unknown: Bool[Array, " m"]
+    """Which rows have unknowns."""
     trees: Articulated
     loops: Loops | None
+    rigid: int = field(metadata={"static": True})
+    """The number of rows without compliance, which come first."""
 
     def solve(self, push: Float[Array, "nb 6"], r: Float[Array, " m"]) -> Pair:
-        """w and λ with w − Wᵀ λ = ``push`` and W w + E λ = −``r``; differentiable in all of these.
+        """w and λ with w − Wᵀ λ = ``push`` and of rigid rows W w = −``r``, of compliant ones
+        λ = −α W w − ``r``; differentiable in all of these.
 
         The factors only serve to solve a linear system, whose derivative is another solve; they
         are not differentiated.
@@ -58,8 +72,9 @@ class Equalities:
 
         def matvec(x: Array) -> Array:
             w, negative = split(x)
-            back = w + self.spread(negative)
-            return join(back, self.velocity(w) - self.compliance * negative)
+            velocity = self.velocity(w)
+            back = w + self.spread(jnp.where(self.unknown, negative, self.stiffness * velocity))
+            return join(back, jnp.where(self.unknown, velocity, 0.0) - self.compliance * negative)
 
         def solve(matvec, b: Array) -> Array:
             x = join(*factors._direct(split(b)))
@@ -74,8 +89,14 @@ class Equalities:
         def split(x: Array) -> Pair:
             return x[: push.size].reshape(push.shape), x[push.size :]
 
-        w, negative = split(lax.custom_linear_solve(matvec, join(push, -r), solve, symmetric=True))
-        return w, -negative
+        rate = jnp.concatenate([r[: self.rigid], (self.compliance * r)[self.rigid :]])
+        b = join(
+            push - self.spread(jnp.where(self.unknown, 0.0, r)),
+            jnp.where(self.unknown, -rate, 0.0),
+        )
+        w, negative = split(lax.custom_linear_solve(matvec, b, solve, symmetric=True))
+        yielding = -self.stiffness * self.velocity(w) - r
+        return w, jnp.where(self.unknown, -negative, yielding)
 
     def velocity(self, w: Float[Array, "nb 6"]) -> Float[Array, " m"]:
         """W w."""
@@ -87,26 +108,47 @@ class Equalities:
 
     def _direct(self, b: Pair) -> Pair:
         """w and −λ, by the factors."""
-        push, r = b[0], -b[1]
+        push, r = b[0], jnp.where(self.unknown, -b[1], 0.0)
         w, lam = self.trees.solve(push, r)
         if self.loops is not None:
             loose = self.trees.forest.loose
             more = -self.loops.closing @ (self.velocity(w)[loose] + r[loose])
             w = w + jnp.einsum("l,lbi->bi", more, self.loops.moved)
             lam = (lam + more @ self.loops.held).at[loose].set(more)
-        return w, -lam
+        return w, jnp.where(self.unknown, -lam, -b[1])
 
 
 def equalities(
-    rows: Float[Array, "m 12"],
-    bodies: Int[Array, "m 2"],
-    compliance: Float[Array, " m"],
-    forest: Forest,
+    rows: Rows, whitened: Float[Array, "m 6*k"], rigid: int, forest: Forest
 ) -> Equalities:
-    """Factorise; ``forest`` says which rows hang which body on which."""
-    trees = articulate(lax.stop_gradient(rows), lax.stop_gradient(compliance), forest)
-    loops = _close(lax.stop_gradient((rows, bodies, compliance)), trees)
-    return Equalities(rows, bodies, compliance, trees, loops)
+    """Factorise equality rows, so that they can be solved for.
+
+    Args:
+        rows: the first of them rigid, the others compliant.
+        whitened: W of these.
+        rigid: how many are rigid.
+        forest: says which rows hang which body on which.
+    """
+    alpha, bodies = rows.stiffness, rows.bodies
+    firm = jnp.arange(len(alpha)) < rigid
+    fixed_rows, fixed_alpha = lax.stop_gradient((whitened, alpha))
+    unknown = firm | (fixed_alpha * jnp.sum(fixed_rows**2, axis=1) > 1.0)
+    inverse = safe.divide(jnp.ones_like(alpha), alpha)
+    # Factors have all rows by their compliance; rows without stiffness hold nothing.
+    empty = ~firm & (fixed_alpha <= 0)
+    fixed_rows = jnp.where(empty[:, None], 0.0, fixed_rows)
+    factor_compliance = jnp.where(empty, 1.0, jnp.where(firm, 0.0, lax.stop_gradient(inverse)))
+    trees = articulate(fixed_rows, factor_compliance, forest)
+    return Equalities(
+        rows=whitened,
+        bodies=bodies,
+        stiffness=alpha,
+        compliance=jnp.where(unknown, jnp.where(firm, 0.0, inverse), 1.0),
+        unknown=unknown,
+        trees=trees,
+        loops=_close((fixed_rows, lax.stop_gradient(bodies), factor_compliance), trees),
+        rigid=rigid,
+    )
 
 
 def _close(table: tuple[Array, Array, Array], trees: Articulated) -> Loops | None:

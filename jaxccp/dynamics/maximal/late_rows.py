@@ -31,10 +31,19 @@ class Answers:
     the start of the step."""
 
     @staticmethod
-    def of(rows: Rows, forest: Forest, root: InverseRoot, there: InverseRoot) -> "Answers":
-        """Factorise the rows of then; ``root`` is L at the start of the step, ``there`` at the
-        orientations of then."""
-        felt = equalities(rows.whitened(there), rows.bodies, rows.compliance, forest)
+    def of(
+        rows: Rows, rigid: int, forest: Forest, root: InverseRoot, there: InverseRoot
+    ) -> "Answers":
+        """Factorise the rows of then.
+
+        Args:
+            rows: at the poses of then.
+            rigid: how many of them, the first, are not compliant.
+            forest: of these rows.
+            root: L at the start of the step.
+            there: L at the orientations of then.
+        """
+        felt = equalities(rows, rows.whitened(there), rigid, forest)
         return Answers(felt, replace(felt, rows=rows.whitened(root)))
 
     def moved(

@@ -151,7 +151,8 @@ def assemble(
     settled = jnp.zeros(0, twist.dtype)
     if eliminate and motion is not None:
         parts = partition(topology)
-        held, free_velocity, settled = _hold(rows.of(parts.eliminated), parts, root, free_velocity)
+        bilateral, rigid = rows.of(parts.eliminated), topology.linkage.forbidden
+        held, free_velocity, settled = _hold(bilateral, rigid, parts, root, free_velocity)
         rows = rows.of(parts.rest)
 
     before = jnp.where(free, twist, 0.0)
@@ -165,7 +166,8 @@ def assemble(
     if parts is not None:
         operator_rows = late.of(parts.rest)
         if late is not every:
-            answers = Answers.of(late.of(parts.eliminated), parts.forest, root, there)
+            rigid = topology.linkage.forbidden
+            answers = Answers.of(late.of(parts.eliminated), rigid, parts.forest, root, there)
             answering = answers.felt
 
     touching = terms.rows(whiten_contacts(root, contacts, terms.jacobian), topology.rolls)
@@ -207,12 +209,13 @@ def assemble(
 
 
 def _hold(
-    rows: Rows, parts: Partition, root: InverseRoot, free_velocity: Array
+    rows: Rows, rigid: int, parts: Partition, root: InverseRoot, free_velocity: Array
 ) -> tuple[Equalities, Array, Array]:
-    """Equality rows, the velocities at which they hold without further impulses, and theirs."""
-    held = equalities(rows.whitened(root), rows.bodies, rows.compliance, parts.forest)
+    """Equality rows, the first of them ``rigid``, the velocities at which they hold without further
+    impulses, and theirs."""
+    held = equalities(rows, rows.whitened(root), rigid, parts.forest)
     rest = jnp.zeros_like(free_velocity)
-    moved, lam = held.solve(rest, rows.velocity(free_velocity) + rows.bias)
+    moved, lam = held.solve(rest, rows.residual(rows.velocity(free_velocity), rigid))
     return held, free_velocity + root.apply(moved), lam
 
 
@@ -228,7 +231,7 @@ def _along_joints(
     if motion is None:
         none = jnp.zeros(0, dtype)
         empty = jnp.zeros((0, 2, 6), dtype)
-        return Rows(empty, jnp.zeros((0, 2), jnp.int32), none, none, none, none), None
+        return Rows.rigid(empty, jnp.zeros((0, 2), jnp.int32), none, none, none), None
     if control is None:
         control = jnp.zeros(len(linkage.actuators), dtype)
     step = Step(model, state, motion, h, control)

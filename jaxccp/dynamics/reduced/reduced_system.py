@@ -41,7 +41,7 @@ from jaxccp.model.state import State
 class ReducedSystem:
     """One step's problem on the velocities v of the degrees of freedom, and what its solution does.
 
-    M̂ = Σ_b J_bᵀ M_b J_b + Σ J_rᵀ J_r / E_r over bodies b and compliant rows r without bounds
+    M̂ = Σ_b J_bᵀ M_b J_b + Σ α_r J_rᵀ J_r over bodies b and compliant rows r without bounds
     (springs, dampers, rotors, servos without a limit of force), which need no multiplier then. With
     M̂ = C Cᵀ and L = C⁻ᵀ the rows that are left are W = J L, and N = W Wᵀ + E.
     """
@@ -95,11 +95,12 @@ class ReducedSystem:
                 turned = self.approach.momentum(self.mass, self.twists(late), late)
         twist = self.twists(velocity)
         velocity = velocity[: self.velocities.count]
-        resisted = self.compliant.jacobian[:, 0] @ velocity + self.compliant.bias
+        soft_rows = self.compliant
+        resisted = soft_rows.stiffness * (soft_rows.jacobian[:, 0] @ velocity) + soft_rows.offset
         soft, bounded = row_parts(self.topology)
         linkage = self.topology.linkage
         every = jnp.zeros(linkage.rows, lam.dtype).at[bounded].set(own)
-        every = every.at[soft].set(-resisted / self.compliant.compliance)
+        every = every.at[soft].set(-resisted)
         if self.closing is not None:
             every = every.at[linkage.closing].set(self.closing.impulses(lam))
         _trees, *families = self.velocities.split(velocity)
@@ -158,7 +159,7 @@ def assemble(
 ) -> ReducedSystem:
     """The problem of one step of length ``h`` [s] with applied forces and torques (world).
 
-    Velocities without impulses are M̂⁻¹ (Σ J_bᵀ (P_b + h f_b − ½ h g_b) − Σ J_rᵀ b_r / E_r). Bodies
+    Velocities without impulses are M̂⁻¹ (Σ J_bᵀ (P_b + h f_b − ½ h g_b) − Σ J_rᵀ α_r b_r). Bodies
     come with their momenta P, those in the middle of the last step, whose spin it has carried over
     to the new orientations; they go with M_b J_b v + ½ h g_b, the middle of this step, g being the
     rate at which curves change them. That is a leapfrog on positions, to second order the one of
@@ -185,10 +186,8 @@ def assemble(
     beside = None
     if len(linkage.beside):
         beside = scalar_rows(replace(step, reduced=None)).of(linkage.beside)
-    along = compliant.jacobian[:, 0]
-    stiff = along / compliant.compliance[:, None]
     matrix = effective_mass(moving, state, mass, compliant)
-    push = velocities.pull(momentum) - compliant.bias @ stiff
+    push = velocities.pull(momentum) - compliant.offset @ compliant.jacobian[:, 0]
     more = None
     if resistance is not None:
         felt = velocities.along(resistance.rows, resistance.bodies)
@@ -286,5 +285,5 @@ def effective_mass(
 ) -> Float[Array, "n n"]:
     """M̂ of the trees: M and what resists along the rows ``compliant``, which have no bounds."""
     along = compliant.jacobian[:, 0, : moving.dofs.count]
-    stiff = along / compliant.compliance[:, None]
+    stiff = compliant.stiffness[:, None] * along
     return mass_matrix(moving, state.position, mass.mass, mass.inertia) + stiff.T @ along

@@ -11,11 +11,10 @@ def bilateral(step: Step) -> Rows:
     joints = linkage.bilateral[0]
     error = step.motion.error
     free = jnp.full_like(error, jnp.inf)
-    return Rows(
+    return Rows.rigid(
         step.motion.bilateral,
         jnp.asarray(linkage.bodies[joints], jnp.int32),
         error / step.h,
-        jnp.zeros_like(error),
         -free,
         free,
     )

@@ -1,6 +1,7 @@
 """Dry friction of an axis: a box row."""
 
 import jax.numpy as jnp
+from jaxtyping import Array, Float
 
 from jaxccp.dynamics.rows.row import Rows, Step
 
@@ -8,7 +9,17 @@ from jaxccp.dynamics.rows.row import Rows, Step
 def friction(step: Step) -> Rows:
     """|λ| ≤ h f; the axis moves only where λ is at a bound."""
     index = step.model.topology.linkage.dry_friction
-    most = step.h * step.model.axes.friction[index]
-    jacobian, bodies = step.along(index)
+    most = step.h * _level(step)[index]
     zero = jnp.zeros_like(most)
-    return Rows(jacobian, bodies, zero, zero, -most, most)
+    return Rows.rigid(*step.along(index), zero, -most, most)
+
+
+def _level(step: Step) -> Float[Array, " k"]:
+    """Return the largest dry friction f(v) [N, N m] of all coordinates, at the rates v before the
+    step: f + f_s exp(−(v/v_s)²), with Stribeck's excess f_s of ``stribeck_friction`` and the rate
+    v_s ``stribeck_velocity`` over which it fades."""
+    axes = step.model.axes
+    if not step.model.topology.linkage.stribeck:
+        return axes.friction
+    ratio: Array = step.rate / axes.stribeck_velocity
+    return axes.friction + axes.stribeck_friction * jnp.exp(-ratio * ratio)

@@ -40,7 +40,11 @@ def ball(step: Step) -> Rows:
 
 
 def _limit(step: Step, gap: Array, jacobian: Array, bodies: Array) -> Rows:
-    """A gap may close within the step; what is beyond comes back at the recovery speed at most."""
+    """A gap may close within the step; what is beyond comes back at the recovery speed at most.
+    The row of a limit that is infinite is idle: nothing moves it, and it opens."""
+    limited = jnp.isfinite(gap)
+    gap = jnp.where(limited, gap, 1.0)
     bias = jnp.maximum(gap / step.h, -step.model.contact.recovery_speed)
+    jacobian = jnp.where(limited[:, None, None], jacobian, 0.0)
     zero = jnp.zeros_like(bias)
-    return Rows(jacobian, bodies, bias, zero, zero, zero + jnp.inf)
+    return Rows.rigid(jacobian, bodies, bias, zero, zero + jnp.inf)

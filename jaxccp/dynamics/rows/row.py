@@ -13,11 +13,18 @@ from jaxccp.model.linkage import Linkage
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
+VANISHING = 1e-15
+"""What α is taken for where it is 0 and a row needs 1/α [kg, kg m²]; 1/α² is finite in float32."""
+
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Rows:
-    """Rows between k bodies each: lo ≤ λ ≤ hi, u = J V⁺ + bias + compliance λ."""
+    """Rows between k bodies each: lo ≤ λ ≤ hi, u = J V⁺ + bias + compliance λ.
+
+    Compliant rows without bounds are λ = −α J V⁺ − offset as well, with α = 1/E and the offset α b,
+    which are smooth where α is 0.
+    """
 
     jacobian: Float[Array, "s k w"]
     """J: of the bodies' twists (linear, angular; world), w = 6, zero for bodies that there are not;
@@ -31,6 +38,42 @@ class Rows:
     lo: Float[Array, " s"]
     """[N s, N m s]"""
     hi: Float[Array, " s"]
+    stiffness: Float[Array, " s"]
+    """α [kg, kg m²] of compliant rows, else 0."""
+    offset: Float[Array, " s"]
+    """α b [N s, N m s] of compliant rows, else 0."""
+
+    @staticmethod
+    def rigid(jacobian: Array, bodies: Array, bias: Array, lo: Array, hi: Array) -> "Rows":
+        """Return rows without compliance.
+
+        Args:
+            jacobian: J of n rows.
+            bodies: of each row.
+            bias: b [m/s, rad/s].
+            lo: least impulse [N s, N m s].
+            hi: largest impulse.
+        """
+        zero = jnp.zeros_like(bias)
+        return Rows(jacobian, bodies, bias, zero, lo, hi, zero, zero)
+
+    @staticmethod
+    def compliant(
+        jacobian: Array, bodies: Array, stiffness: Array, offset: Array, lo: Array, hi: Array
+    ) -> "Rows":
+        """Return rows with λ = −α J V⁺ − offset between their bounds. A row whose α is 0 does next
+        to nothing, yet with the right derivative in α.
+
+        Args:
+            jacobian: J of n rows.
+            bodies: of each row.
+            stiffness: α [kg, kg m²].
+            offset: α b [N s, N m s]; 0 where α is 0.
+            lo: least impulse [N s, N m s].
+            hi: largest impulse.
+        """
+        alpha = jnp.where(stiffness > 0, stiffness, stiffness + VANISHING)
+        return Rows(jacobian, bodies, offset / alpha, 1.0 / alpha, lo, hi, stiffness, offset)
 
     def of(self, index: np.ndarray) -> "Rows":
         """Some of them."""
@@ -39,6 +82,12 @@ class Rows:
     def velocity(self, twist: Float[Array, "nb 6"]) -> Float[Array, " s"]:
         """J V."""
         return jnp.einsum("sbi,sbi->s", self.jacobian, twist[self.bodies])
+
+    def residual(self, velocity: Float[Array, " s"], rigid: int) -> Float[Array, " s"]:
+        """Return u = J V + b of the first rows, ``rigid`` of them, and α J V + offset of the
+        others, which are compliant, for the ``velocity`` J V."""
+        soft = self.stiffness * velocity + self.offset
+        return jnp.concatenate([(velocity + self.bias)[:rigid], soft[rigid:]])
 
     def wrenches(self, force: Float[Array, " s"], count: int) -> Float[Array, "nb 6"]:
         """Jᵀ λ on ``count`` bodies (world), of forces or impulses along the rows."""

@@ -3,12 +3,13 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from jaxccp.dynamics.rows.law import pushed
 from jaxccp.dynamics.rows.row import Rows, Step
 from jaxccp.math import safe
 from jaxccp.model.activation import commands
+from jaxccp.model.linkage import Actuators
 from jaxccp.model.routing import polynomial
 
 
@@ -17,31 +18,45 @@ def servo(step: Step) -> Rows:
 
     As the spring (:func:`jaxccp.dynamics.rows.spring.spring`), with the box h f_lo ≤ λ ≤ h f_hi:
     α = h d + h² k, E = 1/α, b = −h (F − k x)/α. Inside the box λ is the implicit servo's impulse,
-    at a bound the axis lags behind what the servo wants.
+    at a bound the axis lags behind what the servo wants. Where α is 0 nothing depends on the new
+    rate: the force is an applied one (:func:`applied`), and the row, with what the box leaves to
+    it, is there for the derivative in α.
     """
-    index = step.model.topology.linkage.servos
-    actuators, h = jax.tree.map(lambda leaf: leaf[index], step.model.actuators), step.h
-    axes = step.model.topology.linkage.actuated[index]
+    linkage, h = step.model.topology.linkage, step.h
+    actuators = jax.tree.map(lambda leaf: leaf[linkage.servos], step.model.actuators)
     alpha: Array = h * actuators.damping + h * h * actuators.stiffness
-    x = actuators.gear * step.coordinate[axes]
-    wanted: Array = _command(step)[index] - actuators.stiffness * x
-    jacobian, bodies = step.along(axes)
-    along: Array = actuators.gear[:, None, None] * jacobian
-    acts = alpha > 0
-    alpha = jnp.where(acts, alpha, 1.0)
-    return Rows(
-        jnp.where(acts[:, None, None], along, 0.0),
+    wanted: Array = _at_rest(step)[linkage.servos]
+    jacobian, bodies = step.along(linkage.actuated[linkage.servos])
+    acts = ~at_no_rate(actuators)
+    lower, upper = actuators.force_limits.T
+    free = acts | ((lower < wanted) & (wanted < upper))
+    applied = jnp.where(acts, 0.0, wanted)
+    left = jnp.where(free, jnp.stack([lower - applied, upper - applied]), 0.0)
+    return Rows.compliant(
+        actuators.gear[:, None, None] * jacobian,
         bodies,
-        jnp.where(acts, -h * wanted / alpha, 0.0),
-        1.0 / alpha,
-        *_impulse_limits(actuators.force_limits, h).T,
+        alpha,
+        jnp.where(acts, -h * wanted, 0.0),
+        *_impulse_limits(left, h),
     )
 
 
-def _impulse_limits(force_limits: Float[Array, "n 2"], h: Array | float) -> Float[Array, "n 2"]:
+def _impulse_limits(force_limits: Float[Array, "2 n"], h: Array | float) -> Float[Array, "2 n"]:
     """h f, infinite where f is, there without the derivative 0 · ∞ in h."""
     bounded = jnp.isfinite(force_limits)
     return jnp.where(bounded, h * jnp.where(bounded, force_limits, 0.0), force_limits)
+
+
+def at_no_rate(actuators: Actuators) -> Bool[Array, " nm"]:
+    """Return which of these actuators have forces that do not depend on the motion, although their
+    model has rows for them."""
+    return (actuators.stiffness == 0) & (actuators.damping == 0)
+
+
+def _at_rest(step: Step) -> Float[Array, " nm"]:
+    """Return what the force of each actuator would be at rate 0 and without limits [N, N m]."""
+    actuators, axes = step.model.actuators, step.model.topology.linkage.actuated
+    return _command(step) - actuators.stiffness * (actuators.gear * step.coordinate[axes])
 
 
 def _command(step: Step) -> Array:
@@ -59,9 +74,8 @@ def explicit(step: Step) -> Float[Array, " nm"]:
 def forces(step: Step) -> Float[Array, " nm"]:
     """Force of each actuator as things stand, before its gear."""
     actuators, axes = step.model.actuators, step.model.topology.linkage.actuated
-    x = actuators.gear * step.coordinate[axes]
     speed = actuators.gear * step.rate[axes]
-    force = _command(step) - actuators.stiffness * x - actuators.damping * speed
+    force = _at_rest(step) - actuators.damping * speed
     limits = actuators.force_limits
     return _shared(step, jnp.clip(force, limits[:, 0], limits[:, 1]))
 
@@ -111,8 +125,13 @@ def _shared(step: Step, force: Float[Array, " nm"]) -> Float[Array, " nm"]:
 def applied(step: Step) -> Float[Array, "nb 6"]:
     """Forces and torques on the bodies (world) of the actuators that do not feed back, and of
     force laws."""
-    linkage = step.model.topology.linkage
-    force = explicit(step).at[linkage.servos].set(0.0)
+    linkage, actuators = step.model.topology.linkage, step.model.actuators
+    force = explicit(step)
+    if len(linkage.servos):
+        servos = jax.tree.map(lambda leaf: leaf[linkage.servos], actuators)
+        limits, wanted = servos.force_limits, _at_rest(step)[linkage.servos]
+        still = servos.gear * jnp.clip(wanted, limits[:, 0], limits[:, 1])
+        force = force.at[linkage.servos].set(jnp.where(at_no_rate(servos), still, 0.0))
     if len(linkage.summed):
         total = along_coordinates(step, force)
         motors = step.push(np.arange(len(total)), total)

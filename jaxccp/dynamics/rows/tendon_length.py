@@ -14,4 +14,4 @@ def tendon(step: Step) -> Rows:
     length = step.model.tendons.bilateral_length(step.end)
     error = step.motion.tendon.length[index] - length[index]
     free = jnp.full_like(error, jnp.inf)
-    return Rows(jacobian, bodies, error / step.h, jnp.zeros_like(error), -free, free)
+    return Rows.rigid(jacobian, bodies, error / step.h, -free, free)

@@ -15,8 +15,10 @@ from jaxccp.dynamics.forces import total_force
 from jaxccp.dynamics.reaction import contact_wrenches, tendon_forces
 from jaxccp.dynamics.reduced.tree_reaction import transmitted
 from jaxccp.dynamics.rows import scalar_rows
+from jaxccp.dynamics.rows.damping import linear_damping
 from jaxccp.dynamics.rows.law import linear_law
 from jaxccp.dynamics.rows.row import rates
+from jaxccp.dynamics.rows.servo import at_no_rate
 from jaxccp.dynamics.rows.servo import forces as servo_forces
 from jaxccp.dynamics.second_order.newton import Newton
 from jaxccp.dynamics.second_order.smooth_motion import SmoothMotion
@@ -97,8 +99,12 @@ def row_forces(
     law = linear_law(step)
     which = linkage.compliant
     resisting = axes.stiffness * (step.coordinate - axes.rest) + axes.armature * end.coordinate
-    resisting = resisting + (axes.damping + law.damping) * step.rate
-    servos = servo_forces(step)[linkage.servos]
+    damping, surplus = linear_damping(step)
+    resisting = resisting + (damping + law.damping) * step.rate
+    if surplus is not None:
+        resisting = resisting - surplus
+    applied = at_no_rate(model.actuators)
+    servos = jnp.where(applied, 0.0, servo_forces(step))[linkage.servos]
     closing, bounded = end.closing, jnp.zeros(len(bounded_rows(linkage)), servos.dtype)
     if impulses is not None:
         closing, bounded = closing + impulses.closing / h, impulses.scalars / h

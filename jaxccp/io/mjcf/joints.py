@@ -23,7 +23,6 @@ COLUMNS = {
     "jnt_springyield": "a spring that yields",
     "jnt_stiffnesspoly": "a stiffness that depends on the coordinate",
     "jnt_actgravcomp": "gravity compensation by actuators",
-    "dof_dampingpoly": "a damping that depends on the rate",
 }
 """What acts along a joint and is not taken over unless it is zero."""
 
@@ -127,7 +126,8 @@ def _acts(source: Source, joint: int) -> bool:
     """Whether anything acts along a free joint."""
     m, dof = source.m, source.m.jnt_dofadr[joint]
     along = (m.dof_armature[dof], m.dof_damping[dof], m.dof_frictionloss[dof])
-    return bool(np.any(along) or m.jnt_stiffness[joint])
+    rated = any(damping_polynomial(source, "dof_dampingpoly", dof))
+    return bool(np.any(along) or m.jnt_stiffness[joint] or rated)
 
 
 def _origin(source: Source, own: np.ndarray) -> np.ndarray:
@@ -170,6 +170,7 @@ def _common(source: Source, joint: int) -> dict[str, Any]:
     return {
         "stiffness": 0.0 if source.off("SPRING", "PASSIVE") else float(m.jnt_stiffness[joint]),
         "damping": 0.0 if source.off("DAMPER", "PASSIVE") else float(m.dof_damping[dof]),
+        "damping_polynomial": damping_polynomial(source, "dof_dampingpoly", dof),
         "armature": float(m.dof_armature[dof]),
         "friction": 0.0
         if source.off("FRICTIONLOSS", "CONSTRAINT")
@@ -191,6 +192,21 @@ def _single(source: Source, joint: int, origin: np.ndarray, common: dict[str, An
         point=tuple(m.jnt_pos[joint] - origin) if make is Hinge else ORIGIN,
         **common,
     )
+
+
+def damping_polynomial(source: Source, column: str, index: int) -> tuple[float, float]:
+    """Return the coefficients of |v| and v² of a damping that depends on the rate v.
+
+    Args:
+        source: the compiled model; that of an older MuJoCo has no such damping.
+        column: name of its field.
+        index: of the degree of freedom, or the tendon.
+    """
+    values = source.column(column)
+    if not len(values) or source.off("DAMPER", "PASSIVE"):
+        return 0.0, 0.0
+    first, second = (float(value) for value in values[index])
+    return first, second
 
 
 def within(between: np.ndarray, margin: float) -> tuple[float, float]:

@@ -5,7 +5,7 @@ import numpy as np
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.bodies import Frames
 from jaxccp.io.mjcf.import_report import ImportReport
-from jaxccp.io.mjcf.joints import HINGE, SLIDE, Axes, within
+from jaxccp.io.mjcf.joints import HINGE, SLIDE, Axes, damping_polynomial, within
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model.tendons import Cable, Coupling
 from jaxccp.scene.builder import ModelBuilder
@@ -14,6 +14,7 @@ FORCES = (
     "tendon_limited",
     "tendon_stiffness",
     "tendon_damping",
+    "tendon_dampingpoly",
     "tendon_frictionloss",
     "tendon_armature",
 )
@@ -21,7 +22,6 @@ FORCES = (
 COLUMNS = {
     "tendon_springyield": "a spring that yields",
     "tendon_stiffnesspoly": "a stiffness that depends on the length",
-    "tendon_dampingpoly": "a damping that depends on the rate",
 }
 """What is not, unless it is zero."""
 
@@ -101,6 +101,7 @@ def _tendon(
         "stiffness": 0.0 if source.off("SPRING", "PASSIVE") else float(m.tendon_stiffness[tendon]),
         "rest": float(spring[0]),
         "damping": 0.0 if source.off("DAMPER", "PASSIVE") else float(m.tendon_damping[tendon]),
+        "damping_polynomial": damping_polynomial(source, "tendon_dampingpoly", tendon),
         "armature": float(source.column("tendon_armature")[tendon : tendon + 1].sum()),
         "friction": 0.0
         if source.off("FRICTIONLOSS", "CONSTRAINT")

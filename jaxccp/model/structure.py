@@ -1,0 +1,247 @@
+"""Models in which numbers act that were 0, or infinite, when they were built."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Bool
+
+from jaxccp.model.linkage import Linkage
+from jaxccp.model.model import Model, PairGroup
+
+Indices = Sequence[int] | np.ndarray | None
+"""Entries along the first dimension of a number of the model; None for all that can act."""
+
+
+def with_structure(model: Model, numbers: Mapping[str, Indices]) -> Model:
+    """Return the model with the rows in its topology that the named numbers need, all of its
+    numbers being what they were.
+
+    A number of a model is a leaf of its pytree, but whether there is a row for it was decided from
+    its value when the model was built; where there is none, another value does nothing, and the
+    derivative is 0. This is decided so, and follows here:
+
+    - ``axes``: ``stiffness``, ``damping``, ``armature``, ``damping_polynomial``, ``power_damping``
+      and ``damping_power`` make compliant rows, of which the last three make damping depend on the
+      rate; ``friction``, ``stribeck_friction`` and ``stribeck_velocity`` rows of dry friction;
+      ``lower`` and ``upper`` rows of limits. Entries are the axes, then the tendons.
+    - ``actuators``: ``stiffness`` and ``damping`` make a motor a servo; ``force_limits`` bound the
+      row of a servo.
+    - ``shapes``: ``rolling`` and ``pair_friction`` give contacts six rows; ``restitution`` gives
+      impacts their times, those of the whole model (``impact_times`` "all") where it is 0 now: the
+      motion with restitution that tends to 0 is that of impacts at their times.
+
+    A state stays valid. What a stepper carries does not: start again from its state.
+
+    What cannot follow raises an error, or keeps what it was built with: masses of fixed bodies;
+    lengths of tendons that are not held; filters and fluids that there are not; which surfaces are
+    smooth and by which laws; which pairs may touch, and the room for their contacts; the part of
+    a height field that a shape may touch, chosen for its size when the model was built.
+
+    Args:
+        model: a model whose numbers are known, that is none that is traced.
+        numbers: entries by path, such as ``{"axes.damping": [0, 2], "shapes.rolling": None}``.
+
+    Raises:
+        ValueError: the model does not have such a number or entry, or it can never act.
+    """
+    asked = _Asked({path: _checked(model, path, at) for path, at in numbers.items()})
+    topology = model.topology
+    linkage = _linkage(model, asked)
+    rolling = asked.entries("shapes.rolling")
+    pairs, smooth = asked.entries("shapes.pair_friction"), topology.smooth
+    rolls = bool(np.isin(rolling, _members(topology.pairs)).any() or len(pairs))
+    if smooth is not None and (np.isin(rolling, _members(smooth.pairs)).any() or len(pairs)):
+        smooth = replace(smooth, rolls=True)
+    bounces, times = asked.entries("shapes.restitution"), topology.impact_times
+    bounces = bounces[np.isin(bounces, _members(topology.pairs))]
+    if len(bounces) and (np.asarray(model.shapes.restitution)[bounces] == 0).any():
+        times = "all"
+    topology = replace(
+        topology,
+        linkage=linkage,
+        smooth=smooth,
+        rolls=topology.rolls or rolls,
+        rebounds=topology.rebounds or bool(len(bounces)),
+        impact_times=times,
+    )
+    return replace(model, topology=topology)
+
+
+def effective_entries(model: Model, path: str) -> Bool[np.ndarray, " n"]:
+    """Return which entries of a number act, or can be made to by :func:`with_structure`.
+
+    Args:
+        model: that has the number.
+        path: of the number, such as ``"axes.damping"``.
+
+    Raises:
+        ValueError: the model does not have it.
+    """
+    count = np.shape(_number(model, path))[:1]
+    rule = RULES.get(path)
+    return np.ones(count or 1, bool) if rule is None else rule.mask(model)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A rule tells which entries of a number can act at all."""
+
+    mask: Callable[[Model], Bool[np.ndarray, " n"]]
+    reason: str
+    """What is said of those that cannot."""
+
+
+def _members(groups: Sequence[PairGroup]) -> np.ndarray:
+    """Shapes in pairs that may touch."""
+    pairs = [np.concatenate([group.first, group.second]) for group in groups]
+    return np.unique(np.concatenate([np.zeros(0, np.int32), *pairs]))
+
+
+def _touching(model: Model, hard: bool, smooth: bool) -> Bool[np.ndarray, " ng"]:
+    topology = model.topology
+    groups = [*(topology.pairs if hard else ())]
+    if smooth and topology.smooth is not None:
+        groups += topology.smooth.pairs
+    return np.isin(np.arange(len(topology.shapes)), _members(groups))
+
+
+def _ball(linkage: Linkage) -> Bool[np.ndarray, " k"]:
+    """Mask of the coordinates that are axes of balls."""
+    tendons = np.zeros(len(linkage.routing.tendons), bool)
+    return np.concatenate([np.array(linkage.motions, str) == "ball", tendons])
+
+
+def _upper(model: Model) -> Bool[np.ndarray, " k"]:
+    ball = _ball(model.topology.linkage)
+    return ~ball | ((np.cumsum(ball) - 1) % 3 == 0)
+
+
+def _tendon_lengths(model: Model) -> Bool[np.ndarray, " nt"]:
+    routing = model.topology.linkage.routing
+    tendons = np.arange(len(routing.tendons))
+    return np.isin(tendons, routing.bilateral) & ~np.isin(tendons, model.tendons.motions.index)
+
+
+def _filters(model: Model) -> Bool[np.ndarray, " ma"]:
+    assert model.activations is not None
+    return np.array([kind != "integrator" for kind in model.activations.dynamics])
+
+
+_FIXED = Rule(lambda model: model.topology.free, "is of a body that is fixed, or of a frame")
+_HARD = Rule(
+    lambda model: _touching(model, hard=True, smooth=False),
+    "is of a shape that is in no pair of hard surfaces that may touch",
+)
+_SURFACE = Rule(
+    lambda model: _touching(model, hard=True, smooth=True),
+    "is of a shape that is in no pair that may touch",
+)
+_SMOOTH = Rule(
+    lambda model: _touching(model, hard=False, smooth=True),
+    "is of a shape that is in no smooth pair that may touch",
+)
+RULES: dict[str, Rule] = {
+    "bodies.mass": _FIXED,
+    "bodies.inertia": _FIXED,
+    **{f"shapes.{name}": _HARD for name in ("compliance", "damping", "impact_friction")},
+    **{f"shapes.{name}": _SURFACE for name in ("friction", "restitution", "rolling")},
+    **{f"smooth.{name}": _SMOOTH for name in ("young_modulus", "poisson_ratio", "coefficients")},
+    "smooth.adhesion": _SMOOTH,
+    "axes.lower": Rule(
+        lambda model: ~_ball(model.topology.linkage),
+        "is of a ball, whose angle has an upper limit only",
+    ),
+    "axes.upper": Rule(_upper, "is no limit of a ball: the first of its three axes has that"),
+    "tendons.length": Rule(
+        _tendon_lengths,
+        "is of a tendon that is not held at a constant length: build it with length=…",
+    ),
+    "activations.time_constant": Rule(_filters, "is of an integrator, which has none"),
+}
+"""Of the numbers of which some entries may never act."""
+ABSENT = {
+    "activations": "no actuator has an activation: build one with Actuator(activation=…)",
+    "fluid": "there is no fluid: give it one by dataclasses.replace(model, fluid=Fluid(…))",
+    "smooth": "no surface is smooth: build one with Material(smooth=…)",
+}
+"""Parts that a model may be without."""
+
+
+class _Asked:
+    """The entries that are asked for, by path."""
+
+    def __init__(self, numbers: Mapping[str, np.ndarray]) -> None:
+        self.numbers = numbers
+
+    def entries(self, *paths: str) -> np.ndarray:
+        """Entries of any of these numbers."""
+        none = [np.zeros(0, np.int32)]
+        indices = [self.numbers[path] for path in paths if path in self.numbers]
+        return np.unique(np.concatenate(none + indices))
+
+    def of(self, part: str, *names: str) -> np.ndarray:
+        """Entries of any of the numbers ``part.name``."""
+        return self.entries(*(f"{part}.{name}" for name in names))
+
+
+def _linkage(model: Model, asked: _Asked) -> Linkage:
+    linkage = model.topology.linkage
+    ball = _ball(linkage)
+    rated = asked.of("axes", "damping_polynomial", "power_damping", "damping_power")
+    falling = asked.of("axes", "stribeck_friction", "stribeck_velocity")
+    upper = asked.of("axes", "upper")
+    servos = np.union1d(linkage.servos, asked.of("actuators", "stiffness", "damping"))
+    limits = np.asarray(model.actuators.force_limits)
+    bounded = np.any(np.isfinite(limits), axis=1, keepdims=True)[:, 0]
+    bounded[linkage.servos[linkage.bounded]] = True
+    bounded[asked.of("actuators", "force_limits")] = True
+    resisting = asked.of("axes", "stiffness", "damping", "armature")
+    return replace(
+        linkage,
+        compliant=np.union1d(linkage.compliant, np.union1d(resisting, rated)),
+        lower=np.union1d(linkage.lower, asked.of("axes", "lower")),
+        upper=np.union1d(linkage.upper, upper[~ball[upper]]),
+        balls=np.union1d(linkage.balls, upper[ball[upper]]),
+        dry_friction=np.union1d(
+            linkage.dry_friction, np.union1d(asked.of("axes", "friction"), falling)
+        ),
+        stribeck=linkage.stribeck or bool(len(falling)),
+        rate_damping=linkage.rate_damping or bool(len(rated)),
+        servos=servos,
+        bounded=bounded[servos],
+    )
+
+
+def _number(model: Model, path: str) -> Any:
+    """The number at a path."""
+    part, number = path.partition(".")[0], model
+    for name in path.split("."):
+        number = getattr(number, name, None)
+        if number is None and name == part and part in ABSENT:
+            raise ValueError(f"{path!r}: {ABSENT[part]}")
+    if number is None or not isinstance(number, jax.Array | np.ndarray):
+        raise ValueError(
+            f"{path!r} is no number of the model: give a path such as 'axes.damping', of an array "
+            "in one of its parts bodies, shapes, joints, axes, tendons, actuators, contact, …"
+        )
+    return number
+
+
+def _checked(model: Model, path: str, indices: Indices) -> np.ndarray:
+    """The entries of a number, all of which can act."""
+    able = effective_entries(model, path)
+    if indices is None:
+        return np.flatnonzero(able)
+    entries = np.asarray(indices, np.int32).reshape(-1)
+    outside = entries[(entries < 0) | (entries >= len(able))]
+    if len(outside):
+        raise ValueError(f"{path!r} has entries 0 to {len(able) - 1}, not {outside.tolist()}")
+    never = entries[~able[entries]]
+    if len(never):
+        raise ValueError(
+            f"{path!r}: entry {never[0]} {RULES[path].reason}; leave out {never.tolist()}"
+        )
+    return entries

@@ -1,0 +1,51 @@
+"""Damping that depends on the rate, of joints and tendons, against MuJoCo itself."""
+
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp import accelerations, load
+
+mujoco = pytest.importorskip("mujoco")
+from experiments.mjcf import reference  # noqa: E402
+
+XML = """
+<mujoco>
+  <worldbody>
+    <body pos="0 0 1">
+      <joint name="slide" type="slide" axis="1 0 0" damping="0.1 0 0.5"/>
+      <joint name="hinge" axis="0 1 0" damping="0.2 0.3"/>
+      <geom size="0.1" pos="0.2 0 0"/>
+      <body pos="0.5 0 0">
+        <joint type="ball" damping="1 2 3"/><geom size="0.1" pos="0.1 0.2 0"/>
+      </body>
+    </body>
+    <body pos="0 0 3">
+      <joint type="free" damping="0 0.3 0.1"/><geom type="box" size=".1 .2 .3"/>
+    </body>
+  </worldbody>
+  <tendon><fixed damping="0.5 1 2"><joint joint="slide" coef="2"/></fixed></tendon>
+</mujoco>
+"""
+
+
+def test_accelerations(tmp_path: Path) -> None:
+    path = tmp_path / "damped.xml"
+    path.write_text(XML)
+    if not hasattr(mujoco.MjModel, "dof_dampingpoly"):
+        pytest.skip("this version of MuJoCo has no damping that depends on the rate")
+    loaded, theirs = load(path), reference.smooth(path)
+    assert not loaded.ignored
+    state = reference.random_state(theirs, np.random.default_rng(3))
+
+    def found(qpos: jax.Array, qvel: jax.Array) -> jax.Array:
+        layout, model = loaded.layout, loaded.model
+        there = layout.state(model, loaded.state, qpos, qvel)
+        return layout.acceleration(there, accelerations(model, there))
+
+    expected = reference.accelerations(theirs, *state)
+    qacc = jax.jit(found)(*map(jnp.asarray, state[:2]))
+    np.testing.assert_allclose(qacc, expected, atol=1e-9 * np.abs(expected).max())
