@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 
 from jaxccp.identify.subject import Subject
 from jaxccp.model.sites import Sites
@@ -65,12 +66,11 @@ def with_drives(
     return replace(subject, model=model)
 
 
-def _reference(subject: Subject, axes: np.ndarray) -> np.ndarray:
+def _reference(subject: Subject, axes: np.ndarray) -> Float[Array, " n"]:
     """Return the file's coordinate of each axis where the model's is zero."""
     places = subject.layout.places.single
-    known = np.zeros(len(subject.model.topology.linkage.axes))
-    known[places[2]] = np.asarray(subject.layout.reference)
-    return known[axes]
+    known = jnp.zeros(len(subject.model.topology.linkage.axes), subject.layout.reference.dtype)
+    return known.at[places[2]].set(subject.layout.reference)[axes]
 
 
 def with_frames(subject: Subject, frames: tuple[str, ...]) -> tuple[Subject, np.ndarray]:

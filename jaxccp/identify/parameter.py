@@ -117,6 +117,11 @@ class ParameterSet:
         """Name of each number."""
         return tuple(one.name for one in self.scalars)
 
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """All numbers of the model that parameters set."""
+        return tuple(leaf for group in self._groups for leaf, _ in group.leaves)
+
     def column(self, name: str) -> Float[np.ndarray, " p"]:
         """Return one field of all scalars, such as ``lower``."""
         return np.array([getattr(one, name) for one in self.scalars])

@@ -10,7 +10,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.solve import Stop
-from jaxccp.dynamics.stepper import Stepper
+from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
 from jaxccp.identify.drives import with_drives, with_frames
 from jaxccp.identify.recording import Channel, Recording
@@ -196,29 +196,31 @@ class SimulationPlan:
             change: of the start's coordinates and rates.
         """
         model, layout = subject.model, subject.layout
-        stepper, h = self.stepper(), self.settings.h
+        stepper = self.stepper()
         qpos, qvel = segment.qpos, segment.qvel
         if self.unknowns:
             qpos, qvel = displaced(layout, qpos, qvel, change)
         start = layout.state(model, subject.state, qpos, qvel)
-        wrenches, controls = self._inputs(subject, segment)
+        inputs = self._inputs(subject, segment)
         carry = stepper.init(model, start)
         begin = carry.state
-        # Steps leapfrog: velocities are those of half a step before the poses. So a first, trial
-        # step tells by how much the start's are to be set back.
-        trial, _ = stepper.advance(model, carry, wrenches[0], controls[0])
-        carry = replace(carry, state=_set_back(begin, trial.state))
 
-        def one(carry, inputs):
-            after, _ = stepper.advance(model, carry, *inputs)
-            return after, self._features(subject, after.state)
+        # Steps leapfrog: velocities are those of half a step before the poses. So the first step is
+        # a trial that tells by how much the start's are to be set back. (In the loop, since a step
+        # is dear to trace.)
+        def one(carry: tuple[Carry, State], inputs: tuple[Array, ...]) -> tuple:
+            number, *forces = inputs
+            after, _ = stepper.advance(model, carry[0], *forces)
+            first = number == 0
+            back = _set_back(begin, after.state)
+            state = jax.tree.map(lambda a, b: jnp.where(first, a, b), back, after.state)
+            return (replace(after, state=state), carry[0].state), self._features(subject, state)
 
-        last, features = lax.scan(one, carry, (wrenches[:-1], controls[:-1]))
-        final, _ = stepper.advance(model, last, wrenches[-1], controls[-1])
-        first, beyond = (self._features(subject, each.state) for each in (carry, final))
-        features = jnp.concatenate([first[None], features, beyond[None]])
+        numbers = jnp.arange(self.steps + 2)
+        inputs = jax.tree.map(lambda leaf: jnp.concatenate([leaf[:1], leaf]), inputs)
+        (final, last), features = lax.scan(one, (carry, begin), (numbers, *inputs))
         shown = self._shown(subject, features, segment.time)
-        end = layout.coordinates(model, last.state)
+        end = layout.coordinates(model, last)
         after = layout.coordinates(model, final.state)
         return shown, (end[0], 0.5 * (end[1] + after[1]))
 
@@ -450,6 +452,9 @@ def noise_of(channel: Channel, time: Float[np.ndarray, " s"]) -> float:
     values = channel.values[:, :3] if channel.kind == "pose" else channel.values
     difference = np.diff(values, 3, axis=0) / np.sqrt(20.0)
     level = float(np.nanmedian(np.abs(difference)) / 0.6745) if len(difference) else 0.0
+    step = np.abs(np.diff(values, axis=0))
+    resolution = np.min(step, where=step > 0, initial=np.inf) / np.sqrt(12.0)
+    level = max(level, resolution if np.isfinite(resolution) else 0.0)
     return max(level, 1e-6 * float(np.nanstd(values)), 1e-9)
 
 
