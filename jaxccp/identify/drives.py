@@ -1,0 +1,110 @@
+"""Torques and motions that a recording imposes on a model, as actuators added to it."""
+
+from dataclasses import replace
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.identify.subject import Subject
+from jaxccp.model.sites import Sites
+
+FOLLOWING = 1e4
+"""Stiffness of a servo that imposes a motion, over the inertia that it moves by h²: what is left of
+a deviation after a step is the inverse of this."""
+
+
+def with_drives(
+    subject: Subject, torques: tuple[str, ...], motions: tuple[str, ...], h: float, inertia: float
+) -> Subject:
+    """Return the subject with a motor on each axis whose torque was recorded, and a stiff servo on
+    each axis that is made to follow a recorded motion.
+
+    Args:
+        subject: the model.
+        torques: axes whose torque is an input [N, N m].
+        motions: axes whose position is an input [m, rad].
+        h: step of simulations [s].
+        inertia: largest inertia along any of ``motions`` [kg, kg m²].
+
+    The added actuators come after the model's, those of torques first; a motion's control is the
+    file's coordinate.
+    """
+    model = subject.model
+    linkage, actuators = model.topology.linkage, model.actuators
+    count, names = len(linkage.actuators), (*torques, *motions)
+    if not names:
+        return subject
+    axes = np.array([linkage.axis(name) for name in names])
+    servo = np.arange(len(names)) >= len(torques)
+    stiffness = np.where(servo, FOLLOWING * inertia / h**2, 0.0)
+    infinite = np.tile([-np.inf, np.inf], (len(names), 1))
+    reference = _reference(subject, axes)
+    added = {
+        "gain": np.where(servo, stiffness, 1.0),
+        "offset": -stiffness * reference,
+        "stiffness": stiffness,
+        "damping": np.zeros(len(names)),
+        "gear": np.ones(len(names)),
+        "force_limits": infinite,
+        "control_limits": infinite,
+    }
+    longer = {
+        name: jnp.concatenate([getattr(actuators, name), jnp.asarray(more, actuators.gain.dtype)])
+        for name, more in added.items()
+    }
+    following = count + np.flatnonzero(servo)
+    linkage = replace(
+        linkage,
+        actuators=(*linkage.actuators, *(f"drive:{name}" for name in names)),
+        actuated=np.concatenate([linkage.actuated, axes]).astype(int),
+        servos=np.concatenate([linkage.servos, following]).astype(int),
+        bounded=np.concatenate([linkage.bounded, np.zeros(len(following), bool)]),
+    )
+    topology = replace(model.topology, linkage=linkage)
+    model = replace(model, actuators=replace(actuators, **longer), topology=topology)
+    return replace(subject, model=model)
+
+
+def _reference(subject: Subject, axes: np.ndarray) -> Float[Array, " n"]:
+    """Return the file's coordinate of each axis where the model's is zero."""
+    places = subject.layout.places.single
+    known = jnp.zeros(len(subject.model.topology.linkage.axes), subject.layout.reference.dtype)
+    return known.at[places[2]].set(subject.layout.reference)[axes]
+
+
+def with_frames(subject: Subject, frames: tuple[str, ...]) -> tuple[Subject, np.ndarray]:
+    """Return the subject with a site for each frame whose pose was recorded, and their indices.
+
+    A frame is a site of the model, or the frame of a body (of free bodies the one that recorded
+    coordinates are about, else the centre of mass), which gets a site of its own.
+
+    Raises:
+        ValueError: the model has neither a site nor a body of that name.
+    """
+    model = subject.model
+    sites, topology = model.sites, model.topology
+    free = {int(body): place for place, body in enumerate(subject.layout.places.free[2])}
+    index, bodies, positions = [], [], []
+    for name in frames:
+        if name in sites.names:
+            index.append(sites.names.index(name))
+            continue
+        body = topology.body(name)
+        centre = subject.layout.centre[free[body]] if body in free else jnp.zeros(3)
+        index.append(len(sites.names) + len(bodies))
+        bodies.append(body)
+        positions.append(-centre)
+    if bodies:
+        position = jnp.concatenate(
+            [sites.position, jnp.stack(positions).astype(sites.position.dtype)]
+        )
+        facing = jnp.zeros((len(bodies), 4), sites.quaternion.dtype).at[:, 0].set(1.0)
+        sites = Sites(
+            position,
+            jnp.concatenate([sites.quaternion, facing]),
+            (*sites.names, *(f"frame:{topology.bodies[body]}" for body in bodies)),
+            (*sites.bodies, *bodies),
+        )
+        subject = replace(subject, model=replace(model, sites=sites))
+    return subject, np.array(index, int)

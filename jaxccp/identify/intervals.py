@@ -1,0 +1,173 @@
+"""What the recordings tell: standard errors, and directions that they do not tell, by name."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from scipy import stats
+
+from jaxccp.identify.fit_problem import Objective, Point, solve
+
+FEW = 8
+"""Recordings below which segments are clusters in their place."""
+NAMED = 0.25
+"""Share of a direction below which a parameter is not named as part of it."""
+
+
+@dataclass(frozen=True)
+class Direction:
+    """A combination of parameters, and how well it is told."""
+
+    shares: Float[np.ndarray, " P"]
+    """Change of each parameter, in its scale; of unit length."""
+    deviation: float
+    """Standard deviation of the combination, in scales; infinite where nothing tells it."""
+    text: str
+    """The combination in words."""
+
+
+@dataclass(frozen=True)
+class Identifiability:
+    """Directions in the space of parameters, worst told first."""
+
+    names: tuple[str, ...]
+    directions: tuple[Direction, ...]
+    deviation: Float[np.ndarray, " P"]
+    """Standard deviation of each parameter with all others unknown, without priors."""
+    alone: Float[np.ndarray, " P"]
+    """The same with all others known."""
+
+    @property
+    def untold(self) -> tuple[Direction, ...]:
+        """Combinations that the recordings tell less well than the parameters' own scales."""
+        return tuple(one for one in self.directions if one.deviation > 1.0)
+
+    def __str__(self) -> str:
+        """Return a table, and the combinations that are not told in words."""
+        lines = [f"{'parameter':48s} {'deviation':>11s} {'others known':>13s}"]
+        for name, all_free, alone in zip(self.names, self.deviation, self.alone, strict=True):
+            lines.append(f"{name:48s} {all_free:11.3g} {alone:13.3g}")
+        lines += [one.text for one in self.untold] or ["all combinations are told"]
+        return "\n".join(lines)
+
+
+def information(objective: Objective, point: Point) -> Float[np.ndarray, "P P"]:
+    """Return the Gauss–Newton matrix of the parameters, starts eliminated, without priors."""
+    reduced = point.chains.reduced(0.0).corner - np.diag(objective.precision)
+    return 0.5 * (reduced + reduced.T)
+
+
+def identifiability(
+    objective: Objective,
+    point: Point,
+    names: Sequence[str],
+    scale: Float[np.ndarray, " P"],
+) -> Identifiability:
+    """Return what the recordings tell about the parameters at a point.
+
+    Args:
+        objective: of the fit.
+        point: parameters, and the derivatives there.
+        names: of the parameters.
+        scale: a typical change of each.
+    """
+    matrix = information(objective, point) * np.outer(scale, scale)
+    values, vectors = np.linalg.eigh(matrix)
+    floor = 1e-12 * max(float(values.max()), 1e-300)
+    directions = []
+    for value, vector in zip(values, vectors.T, strict=True):
+        spread = 1.0 / np.sqrt(value) if value > floor else np.inf
+        text = _words(vector, spread, names, scale, point.theta)
+        directions.append(Direction(vector, float(spread), text))
+    safe = np.where(values > floor, values, floor)
+    covariance = np.einsum("ik,k,ik->i", vectors, 1.0 / safe, vectors)
+    diagonal = np.diag(matrix)
+    alone = np.where(diagonal > floor, 1.0 / np.sqrt(np.maximum(diagonal, floor)), np.inf)
+    deviation = np.where(covariance < 1e11 / max(values.max(), 1e-300), np.sqrt(covariance), np.inf)
+    return Identifiability(tuple(names), tuple(directions), scale * deviation, scale * alone)
+
+
+def _words(
+    vector: np.ndarray,
+    spread: float,
+    names: Sequence[str],
+    scale: np.ndarray,
+    theta: np.ndarray,
+) -> str:
+    parts = np.flatnonzero(np.abs(vector) > NAMED * np.abs(vector).max())
+    parts = parts[np.argsort(-np.abs(vector[parts]))]
+    told = "not told" if not np.isfinite(spread) else f"told to {spread:.2g} scales only"
+    if len(parts) == 1:
+        return f"{names[parts[0]]} is {told}"
+    if len(parts) == 2:
+        relative = vector[parts] * scale[parts] / np.where(theta[parts] == 0, np.inf, theta[parts])
+        if np.all(relative != 0) and 0.8 < abs(relative[0] / relative[1]) < 1.25:
+            what = "product" if relative[0] * relative[1] < 0 else "ratio"
+            which = "ratio" if what == "product" else "common factor"
+            return (
+                f"{names[parts[0]]} and {names[parts[1]]} are told only as a {what}: "
+                f"their {which} is {told}"
+            )
+    terms = " ".join(f"{vector[i]:+.2f} {names[i]}" for i in parts[:6])
+    more = f" and {len(parts) - 6} more" if len(parts) > 6 else ""
+    return f"{terms}{more} (in scales) is {told}"
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """Standard errors at a minimum."""
+
+    covariance: Float[np.ndarray, "P P"]
+    standard_error: Float[np.ndarray, " P"]
+    """The larger of the clustered one and that of the model of noise."""
+    freedoms: int
+    """Clusters less one: degrees of freedom of Student's distribution."""
+
+    def interval(self, level: float = 0.95) -> Float[np.ndarray, " P"]:
+        """Return half the width of the interval that holds the true value with this probability."""
+        return stats.t.ppf(0.5 + 0.5 * level, max(self.freedoms, 1)) * self.standard_error
+
+
+def uncertainty(objective: Objective, point: Point) -> Uncertainty:
+    """Return standard errors that are robust to errors which samples of a recording share.
+
+    H⁻¹ (Σ_c g_c g_cᵀ + Λ) H⁻¹ with g_c the gradient of cluster c (a recording; a segment where
+    there are few recordings), starts eliminated, Λ the precision of priors and H the Gauss–Newton
+    matrix (Huber 1967, White 1982; small-sample factor C/(C − 1)). Where H⁻¹ itself is larger, it
+    counts: few clusters tell too little.
+
+    Args:
+        objective: of the fit.
+        point: the minimum.
+    """
+    matrix = point.chains.reduced(0.0).corner
+    scores = []
+    for case, evaluator in enumerate(objective.evaluators):
+        batch, terms = evaluator.plan.batch, point.terms[case]
+        rows = objective.rows(case)
+        p = rows.shape[1]
+        each = np.zeros((len(batch), len(point.theta)))
+        place = np.arange(len(batch))[:, None], rows
+        np.add.at(each, place, terms.gradient[:, :p])
+        for i in np.flatnonzero(batch.joined & terms.usable):
+            weight = objective.gap_weight(case, int(i))
+            gap = weight * (point.starts[case][i + 1] - terms.end[i])
+            slope = -weight[:, None] * terms.end_jacobian[i][:, :p]
+            np.add.at(each[i], rows[i], slope.T @ gap)
+        cluster = batch.recording
+        if len(np.unique(cluster)) < FEW:
+            cluster = np.arange(len(batch))
+        scores += [each[cluster == one].sum(axis=0) for one in np.unique(cluster)]
+    count = len(scores)
+    spread = np.array(scores).T @ np.array(scores) * count / max(count - 1, 1)
+    spread = spread + np.diag(objective.precision)
+    inverse = np.stack([solve(matrix, column) for column in np.eye(len(matrix))])
+    inverse = 0.5 * (inverse + inverse.T)
+    clustered = inverse @ spread @ inverse
+    error = np.sqrt(np.maximum(np.diag(clustered), np.maximum(np.diag(inverse), 0.0)))
+    lost = np.diag(matrix) <= 0
+    error = np.where(lost, np.inf, error)
+    larger = error / np.sqrt(np.maximum(np.diag(clustered), 1e-300))
+    covariance = clustered * np.where(np.isfinite(np.outer(larger, larger)), np.outer(larger, larger), 1)
+    return Uncertainty(covariance, error, count - 1)

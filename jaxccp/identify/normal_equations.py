@@ -1,0 +1,204 @@
+"""Residuals and exact Jacobians of all segments, summed up to normal equations."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.identify.parameter import ParameterSet
+from jaxccp.identify.recording import Recording
+from jaxccp.identify.subject import Subject
+
+CHUNK = 32
+"""Segments that one call of the compiled program takes."""
+WILD = 30.0
+"""Length of a segment's derivatives, over the median of all, beyond which they say nothing about any
+finite change of the parameters: the segment is weighted down to it."""
+
+
+class Batch(Protocol):
+    """Segments of recordings; ``recording`` has the number of the recording of each."""
+
+    recording: np.ndarray
+    start_deviation: np.ndarray
+    joined: np.ndarray
+
+    def __len__(self) -> int: ...
+
+    def take(self, which: np.ndarray) -> Any:
+        """Return some of the segments as a pytree with a leading axis."""
+        ...
+
+
+class Plan(Protocol):
+    """What a kind of residual computes for some recordings."""
+
+    batch: Batch
+    subject: Subject
+    recordings: tuple[Recording, ...]
+
+    @property
+    def unknowns(self) -> int:
+        """The number of unknowns of each segment besides the parameters."""
+        ...
+
+    def residual(
+        self, subject: Subject, segment: Any, change: Float[Array, " x"]
+    ) -> tuple[Float[Array, "s o"], Float[Array, " x"]]:
+        """Return errors over their standard deviations, and where the segment ends, from where the
+        next one starts."""
+        ...
+
+
+@dataclass(frozen=True)
+class Terms:
+    """Derivatives of each of n segments by its z = (p parameters, x unknowns of its start)."""
+
+    loss: Float[np.ndarray, " n"]
+    gradient: Float[np.ndarray, "n z"]
+    hessian: Float[np.ndarray, "n z z"]
+    """Gauss–Newton matrix, with the robust weights."""
+    end: Float[np.ndarray, "n x"]
+    """Where the segment ends, as a change of where the next one starts."""
+    end_jacobian: Float[np.ndarray, "n x z"]
+    square: Float[np.ndarray, "n o"]
+    """Sum of squares of each observed number, and …"""
+    count: Float[np.ndarray, "n o"]
+    """… of how many samples."""
+    usable: np.ndarray
+    """Mask: all numbers are finite [n]."""
+    taming: Float[np.ndarray, " n"]
+    """Factor by which derivatives were shortened; 1 for most."""
+
+
+class Evaluator:
+    """Evaluates the terms of one plan's segments; compiled once."""
+
+    def __init__(self, plan: Plan, parameters: ParameterSet, threshold: float) -> None:
+        """Prepare the program.
+
+        Args:
+            plan: what is computed.
+            parameters: that are identified.
+            threshold: standard deviations beyond which a sample's error counts linearly.
+        """
+        self.plan, self.parameters = plan, parameters
+        scale = jnp.asarray(parameters.column("scale"))
+
+        def residual(values: Array, change: Array, segment: Any, weight: Array) -> tuple:
+            subject = parameters.apply(plan.subject, values)
+            errors, end = plan.residual(subject, segment, change)
+            return weight * errors, end
+
+        def terms(values: Array, change: Array, segment: Any, weight: Array) -> dict[str, Array]:
+            def at(offset: Array) -> tuple:
+                shifted = values + scale * offset[: len(scale)]
+                out = residual(shifted, change + offset[len(scale) :], segment, weight)
+                return out, out
+
+            zero = jnp.zeros(len(scale) + plan.unknowns)
+            (slope, end_slope), (errors, end) = jax.jacfwd(at, has_aux=True)(zero)
+            square = jnp.sum(errors**2, axis=1)
+            robust = threshold**2 * (jnp.sqrt(1.0 + square / threshold**2) - 1.0)
+            share = 1.0 / jnp.sqrt(1.0 + square / threshold**2)
+            return {
+                "loss": jnp.sum(robust),
+                "gradient": jnp.einsum("s,so,soz->z", share, errors, slope),
+                "hessian": jnp.einsum("s,soz,soy->zy", share, slope, slope),
+                "end": end,
+                "end_jacobian": end_slope,
+                "square": jnp.sum(errors**2, axis=0),
+                "count": jnp.sum(errors != 0.0, axis=0),
+            }
+
+        self._terms = jax.jit(jax.vmap(terms, in_axes=(0, 0, 0, None)))
+        self._residual = jax.jit(jax.vmap(residual, in_axes=(0, 0, 0, None)))
+        self.observed = self._width()
+        self.weight = np.ones(self.observed)
+
+    def _width(self) -> int:
+        batch = self.plan.batch
+        segment = jax.tree.map(lambda leaf: leaf[0], batch.take(np.zeros(1, int)))
+        values = jnp.asarray(self.parameters.column("initial"))
+        subject = jax.eval_shape(self.parameters.apply, self.plan.subject, values)
+        del subject
+
+        def errors(values: Array) -> Array:
+            subject = self.parameters.apply(self.plan.subject, values)
+            return self.plan.residual(subject, segment, jnp.zeros(self.plan.unknowns))[0]
+
+        return jax.eval_shape(errors, values).shape[1]
+
+    def _chunks(self, values: np.ndarray, change: np.ndarray):
+        """Yield the arguments of each chunk and how many of its segments count."""
+        count = len(self.plan.batch)
+        size = min(CHUNK, count)
+        for begin in range(0, count, size):
+            which = np.arange(begin, begin + size) % count
+            yield (
+                (
+                    jnp.asarray(values[which]),
+                    jnp.asarray(change[which]),
+                    self.plan.batch.take(which),
+                    jnp.asarray(self.weight),
+                ),
+                min(size, count - begin),
+            )
+
+    def terms(self, values: Float[np.ndarray, "n p"], change: Float[np.ndarray, "n x"]) -> Terms:
+        """Return the terms of all segments.
+
+        Args:
+            values: of the parameters, of each segment.
+            change: of each segment's start.
+        """
+        parts: list[dict[str, np.ndarray]] = []
+        for arguments, kept in self._chunks(values, change):
+            found = self._terms(*arguments)
+            parts.append({name: np.asarray(x, float)[:kept] for name, x in found.items()})
+        all_parts = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        finite = np.ones(len(self.plan.batch), bool)
+        for array in all_parts.values():
+            finite &= np.isfinite(array.reshape(len(array), -1)).all(axis=1)
+        for name, array in all_parts.items():
+            all_parts[name] = np.where(finite.reshape(-1, *[1] * (array.ndim - 1)), array, 0.0)
+        length = np.sqrt(np.einsum("nzz->n", all_parts["hessian"]))
+        middle = np.median(length[finite]) if finite.any() else 1.0
+        tame = np.minimum(1.0, WILD * middle / np.maximum(length, 1e-300))
+        all_parts["gradient"] *= tame[:, None]
+        all_parts["hessian"] *= tame[:, None, None]
+        scale = np.concatenate([self.parameters.column("scale"), np.ones(self.plan.unknowns)])
+        all_parts["gradient"] /= scale
+        all_parts["hessian"] /= scale[:, None] * scale
+        all_parts["end_jacobian"] /= scale
+        return Terms(**all_parts, usable=finite, taming=tame)
+
+    def residuals(
+        self, values: Float[np.ndarray, "n p"], change: Float[np.ndarray, "n x"]
+    ) -> Float[np.ndarray, "n s o"]:
+        """Return the weighted residuals of all segments."""
+        parts = [
+            np.asarray(self._residual(*arguments)[0])[:kept]
+            for arguments, kept in self._chunks(values, change)
+        ]
+        return np.concatenate(parts)
+
+    def reweight(self, terms: Terms) -> None:
+        """Take the root mean square of each observed number's errors, where it is more than its
+        standard deviation, as standard deviation from here on: what the model cannot express
+        counts as noise."""
+        usable = terms.usable
+        square, count = terms.square[usable].sum(axis=0), terms.count[usable].sum(axis=0)
+        spread = np.sqrt(square / np.maximum(count, 1.0)) / self.weight
+        self.weight = 1.0 / np.maximum(spread, 1.0)
+
+
+def recording_values(
+    index: Sequence[np.ndarray], recording: np.ndarray, theta: Float[np.ndarray, " P"]
+) -> Float[np.ndarray, "n p"]:
+    """Return the parameters of each segment from those of all recordings."""
+    return theta[np.stack([index[number] for number in recording])]

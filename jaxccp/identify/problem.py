@@ -1,0 +1,253 @@
+"""An identification: models, recordings, parameters and a residual, and what comes out of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from jaxccp.identify.fit_problem import Descent, Method, Objective, Point, Progress, minimise
+from jaxccp.identify.intervals import Identifiability, Uncertainty, identifiability, uncertainty
+from jaxccp.identify.normal_equations import Evaluator, Plan
+from jaxccp.identify.parameter import Parameter, ParameterSet, Scalar
+from jaxccp.identify.recording import Recording
+from jaxccp.identify.structure import acting
+from jaxccp.identify.subject import Subject
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+from jaxccp.sensors.coordinates import Coordinates
+
+
+class Mechanism(Protocol):
+    """What :func:`jaxccp.load` returns: a model with a state and its coordinates."""
+
+    @property
+    def model(self) -> Model: ...
+
+    @property
+    def state(self) -> State: ...
+
+    @property
+    def layout(self) -> Coordinates: ...
+
+
+class Residual(Protocol):
+    """A kind of comparison of recordings with a model, such as
+    :class:`jaxccp.identify.simulate.Simulate`."""
+
+    def plan(self, subject: Subject, recordings: Sequence[Recording]) -> Plan:
+        """Return what is computed for these recordings."""
+        ...
+
+
+@dataclass(frozen=True)
+class Case:
+    """A model with recordings of it; several cases share parameters of the same name."""
+
+    mechanism: Mechanism
+    recordings: Sequence[Recording]
+    residual: Residual
+
+
+class Problem:
+    """Parameters of one model or several, to be identified from recordings."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism | Sequence[Case],
+        recordings: Sequence[Recording] = (),
+        parameters: Sequence[Parameter | str] = (),
+        residual: Residual | None = None,
+        method: Method | None = None,
+    ) -> None:
+        """State the problem; nothing is computed yet.
+
+        Args:
+            mechanism: what :func:`jaxccp.load` returns, or several :class:`Case` at once.
+            recordings: of the mechanism; empty with several cases.
+            parameters: to identify; a string is the path of one with the model's value, such as
+                ``axes[*].damping``.
+            residual: how recordings are compared; None with several cases.
+            method: settings of the iteration.
+
+        Raises:
+            ValueError: a path names nothing, or the recordings do not go with the model or with
+                the residual.
+        """
+        if residual is not None:
+            self.cases = (Case(mechanism, recordings, residual),)  # type: ignore[arg-type]
+        else:
+            self.cases = tuple(mechanism)  # type: ignore[arg-type]
+        self.parameters = tuple(
+            Parameter(one, lower=_least(one)) if isinstance(one, str) else one for one in parameters
+        )
+        self.method = method or Method()
+        self.sets: list[ParameterSet] = []
+        self.plans: list[Plan] = []
+        for case in self.cases:
+            if not case.recordings:
+                raise ValueError("there are no recordings to identify from")
+            subject = subject_of(case.mechanism, case.recordings)
+            known = ParameterSet(self.parameters, subject)
+            subject = acting(subject, known)
+            self.sets.append(known)
+            self.plans.append(case.residual.plan(subject, case.recordings))
+        self.scalars, self.index = _joint(self.sets, self.cases)
+        self.names = tuple(one.name for one in self.scalars)
+
+    def column(self, name: str) -> Float[np.ndarray, " P"]:
+        """Return one field of all scalars, such as ``lower``."""
+        return np.array([getattr(one, name) for one in self.scalars], float)
+
+    @cached_property
+    def objective(self) -> Objective:
+        """The loss of all cases."""
+        evaluators = [
+            Evaluator(plan, known, self.method.threshold)
+            for plan, known in zip(self.plans, self.sets, strict=True)
+        ]
+        return Objective(evaluators, self.index, self.column("initial"), self.column("prior"))
+
+    def identifiability(self, theta: Float[np.ndarray, " P"] | None = None) -> Identifiability:
+        """Return what these recordings can tell, before any fit: by the derivatives at ``theta``,
+        the initial values when None."""
+        theta = self.column("initial") if theta is None else theta
+        point = self.objective.at(theta, self._still())
+        return identifiability(self.objective, point, self.names, self.column("scale"))
+
+    def fit(
+        self,
+        progress: Progress = lambda iteration, loss, theta: None,
+        initial: Mapping[str, float] | None = None,
+    ) -> "Fit":
+        """Return the identified parameters.
+
+        Args:
+            progress: called after every step with its number, the loss and the parameters.
+            initial: values to start from by name, in place of the parameters' own.
+
+        Raises:
+            ValueError: ``initial`` has a name that is no parameter's.
+        """
+        theta = self.column("initial")
+        for name, value in (initial or {}).items():
+            if name not in self.names:
+                raise ValueError(f"there is no parameter {name!r}; there are {', '.join(self.names)}")
+            theta[self.names.index(name)] = value
+        bounds = self.column("lower"), self.column("upper")
+        descent = minimise(self.objective, theta, bounds, self.method, progress)
+        return Fit(self, descent)
+
+    def subject(self, theta: Float[np.ndarray, " P"], case: int = 0, recording: int = 0) -> Subject:
+        """Return the model of a case with these parameters."""
+        values = jnp.asarray(theta[self.index[case][recording]])
+        return self.sets[case].apply(self.plans[case].subject, values)
+
+    def _still(self) -> tuple[np.ndarray, ...]:
+        return tuple(np.zeros((len(plan.batch), plan.unknowns)) for plan in self.plans)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Identified parameters."""
+
+    problem: Problem
+    descent: Descent
+    notes: tuple[str, ...] = field(default=())
+    """What the fit did by itself, and what to mind."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters."""
+        return self.problem.names
+
+    @property
+    def point(self) -> Point:
+        """The minimum."""
+        return self.descent.point
+
+    @property
+    def values(self) -> Float[np.ndarray, " P"]:
+        """Values of the parameters."""
+        return self.point.theta
+
+    @cached_property
+    def uncertainty(self) -> Uncertainty:
+        """Standard errors of the parameters."""
+        return uncertainty(self.problem.objective, self.point)
+
+    @cached_property
+    def identifiability(self) -> Identifiability:
+        """What the recordings told."""
+        problem = self.problem
+        return identifiability(
+            problem.objective, self.point, problem.names, problem.column("scale")
+        )
+
+    def __getitem__(self, name: str) -> float:
+        """Return the value of a parameter by name."""
+        return float(self.values[self.names.index(name)])
+
+    @property
+    def model(self) -> Model:
+        """The identified model of the first case."""
+        return self.problem.subject(self.values).model
+
+    def table(self) -> str:
+        """Return a table of values, standard errors and initial values."""
+        lines = [f"{'parameter':48s} {'value':>12s} {'± 95 %':>10s} {'initial':>12s}"]
+        half, start = self.uncertainty.interval(), self.problem.column("initial")
+        for name, value, wide, first in zip(self.names, self.values, half, start, strict=True):
+            lines.append(f"{name:48s} {value:12.5g} {wide:10.2g} {first:12.5g}")
+        return "\n".join(lines)
+
+
+def subject_of(mechanism: Mechanism, recordings: Sequence[Recording]) -> Subject:
+    """Return a mechanism with ideal channels of the recordings."""
+    channels = tuple(dict.fromkeys(c.name for one in recordings for c in one.channels))
+    return Subject.of(mechanism.model, mechanism.layout, mechanism.state, channels)
+
+
+POSITIVE = (
+    "damping friction armature stiffness mass compliance restitution rolling impact_friction size "
+    "radius static_friction"
+).split()
+
+
+def _least(path: str) -> float:
+    """Return the least value of a number that cannot be negative: 0; of any other −∞."""
+    leaf = path.rsplit(".", 1)[-1].split("[")[0]
+    return 0.0 if leaf in POSITIVE else -np.inf
+
+
+def _joint(
+    sets: Sequence[ParameterSet], cases: Sequence[Case]
+) -> tuple[tuple[Scalar, ...], list[list[np.ndarray]]]:
+    """Return the scalars of all cases, those of one name once, and where each recording's are."""
+    scalars: dict[str, Scalar] = {}
+    index: list[list[np.ndarray]] = []
+    for known, case in zip(sets, cases, strict=True):
+        places = []
+        for one in case.recordings:
+            row = []
+            for scalar in known.scalars:
+                name = f"{scalar.name} of {one.name}" if scalar.per_sequence else scalar.name
+                if name not in scalars:
+                    scalars[name] = Scalar(
+                        name,
+                        scalar.initial,
+                        scalar.lower,
+                        scalar.upper,
+                        scalar.prior,
+                        scalar.scale,
+                        scalar.per_sequence,
+                    )
+                row.append(list(scalars).index(name))
+            places.append(np.array(row))
+        index.append(places)
+    return tuple(scalars.values()), index
+
+

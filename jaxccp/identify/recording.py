@@ -1,0 +1,179 @@
+"""Recordings: what was measured of a mechanism, channel by channel, and what drove it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+import numpy as np
+from jaxtyping import Float
+
+from jaxccp.names import meant
+
+Interpolation = Literal["linear", "hold"]
+"""What an input is between its samples: a line, or the sample before."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of channel."""
+
+    targets: str
+    """What a channel of this kind is about: a table of the model's names."""
+    width: int
+    """Numbers a sample."""
+    unit: str
+    drives: bool = False
+    """Whether it acts on the model in a simulation."""
+    interpolation: Interpolation = "linear"
+
+
+KINDS: dict[str, Kind] = {
+    "position": Kind("axes", 1, "m, rad"),
+    "rate": Kind("axes", 1, "m/s, rad/s"),
+    "acceleration": Kind("axes", 1, "m/s², rad/s²"),
+    "torque": Kind("axes", 1, "N, N m", drives=True),
+    "motion": Kind("axes", 1, "m, rad", drives=True),
+    "control": Kind("actuators", 1, "of the actuator", drives=True, interpolation="hold"),
+    "pose": Kind("frames", 7, "m, quaternion wxyz"),
+    "sensor": Kind("sensors", -1, "of the sensor"),
+    "wrench": Kind("bodies", 6, "N, N m", drives=True),
+}
+"""Kinds of channels: ``torque`` is measured along an axis and drives it in simulations;
+``motion`` is a position that an axis is made to follow; ``wrench`` is a force and a torque on a
+body, world axes, at its centre of mass."""
+
+
+@dataclass(frozen=True)
+class Channel:
+    """One recorded channel."""
+
+    kind: str
+    target: str
+    """Name of the axis, actuator, body, site or sensor."""
+    values: Float[np.ndarray, "s k"]
+    """Samples; NaN where one is missing."""
+    noise: float | None = None
+    """Standard deviation of a sample; None: not known. Of poses in metres, and of orientations
+    that over half the size of the body ``lever``."""
+    interpolation: Interpolation = "linear"
+
+    @property
+    def name(self) -> str:
+        """The channel's name, such as ``position["elbow"]``."""
+        return f'{self.kind}["{self.target}"]'
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One sequence of samples without a break.
+
+    Raises ``ValueError`` for times that do not rise, and for samples of another number.
+    """
+
+    name: str
+    time: Float[np.ndarray, " s"]
+    """Time of each sample [s]."""
+    channels: tuple[Channel, ...]
+    lever: float = 0.1
+    """Length that makes errors of orientation those of position [m]."""
+    source: str = ""
+    """File it was read from."""
+    index: dict[str, int] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        time = np.asarray(self.time, float)
+        object.__setattr__(self, "time", time)
+        label = f"recording {self.name!r}"
+        if time.ndim != 1 or len(time) < 2:
+            raise ValueError(f"{label}: time must be (samples,) with two samples at least")
+        if not np.isfinite(time).all():
+            raise ValueError(f"{label}: time[{int(np.argmin(np.isfinite(time)))}] is not finite")
+        back = np.flatnonzero(np.diff(time) <= 0)
+        if len(back):
+            raise ValueError(
+                f"{label}: time does not rise at sample {back[0] + 1} "
+                f"({time[back[0]]:g} s, then {time[back[0] + 1]:g} s): split the recording there, "
+                "or sort it"
+            )
+        for place, channel in enumerate(self.channels):
+            if channel.values.shape[0] != len(time):
+                raise ValueError(
+                    f"{label}: {channel.name} has {channel.values.shape[0]} samples, "
+                    f"time has {len(time)}"
+                )
+            if channel.name in self.index:
+                raise ValueError(f"{label}: {channel.name} is there twice")
+            self.index[channel.name] = place
+
+    def __getitem__(self, name: str) -> Channel:
+        """Return a channel by its name.
+
+        Raises:
+            KeyError: there is no such channel.
+        """
+        if name not in self.index:
+            raise KeyError(f"recording {self.name!r} has no {name}{meant(name, self.index)}")
+        return self.channels[self.index[name]]
+
+    def of_kind(self, kind: str) -> list[Channel]:
+        """Return the channels of one kind."""
+        return [one for one in self.channels if one.kind == kind]
+
+    def part(self, begin: int, end: int, name: str | None = None) -> "Recording":
+        """Return the samples from ``begin`` to before ``end`` as a recording of its own."""
+        channels = tuple(
+            Channel(c.kind, c.target, c.values[begin:end], c.noise, c.interpolation)
+            for c in self.channels
+        )
+        return Recording(name or self.name, self.time[begin:end], channels, self.lever, self.source)
+
+
+def recording(
+    time: Float[np.ndarray, " s"],
+    name: str = "recording",
+    noise: Mapping[str, float] | None = None,
+    lever: float = 0.1,
+    source: str = "",
+    **signals: Mapping[str, Float[np.ndarray, "s *k"]],
+) -> Recording:
+    """Return a recording from arrays.
+
+    Args:
+        time: of the samples [s].
+        name: of the recording, in reports.
+        noise: standard deviation of samples by kind, or by channel such as ``position["elbow"]``.
+        lever: length that makes errors of orientation those of position [m].
+        source: file that it comes from.
+        **signals: by kind (:data:`KINDS`), samples by target: ``position={"elbow": q}``.
+
+    Raises:
+        ValueError: a kind is not known, or an array has another number of samples than ``time``.
+    """
+    noise = dict(noise or {})
+    channels = []
+    for kind, targets in signals.items():
+        if kind not in KINDS:
+            raise ValueError(
+                f"recording {name!r}: there is no kind of channel {kind!r}; "
+                f"there are {', '.join(KINDS)}{meant(kind, KINDS)}"
+            )
+        for target, values in targets.items():
+            label = f'{kind}["{target}"]'
+            array = np.asarray(values, float).reshape(len(values), -1)
+            if KINDS[kind].width not in (-1, array.shape[1]):
+                raise ValueError(
+                    f"recording {name!r}: {label} needs {KINDS[kind].width} numbers a sample, "
+                    f"not {array.shape[1]}"
+                )
+            level = noise.pop(label, noise.get(kind))
+            channels.append(Channel(kind, target, array, level, KINDS[kind].interpolation))
+    left = [one for one in noise if one not in signals]
+    if left:
+        raise ValueError(f"recording {name!r}: noise is given for {left[0]}, which is not recorded")
+    return Recording(name, np.asarray(time, float), tuple(channels), lever, source)
+
+
+def check_interpolation(value: str) -> None:
+    """Raise ``ValueError`` unless a value is one of :data:`Interpolation`."""
+    if value not in get_args(Interpolation):
+        raise ValueError(f"interpolation must be one of {get_args(Interpolation)}, not {value!r}")

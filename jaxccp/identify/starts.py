@@ -1,0 +1,164 @@
+"""Coordinates at which simulations of recordings start, and their neighbourhood."""
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from scipy import signal
+
+from jaxccp.identify.recording import Recording
+from jaxccp.identify.subject import Subject
+from jaxccp.math import quaternion
+from jaxccp.sensors.coordinates import Coordinates, Places, run
+
+
+def displaced(
+    layout: Coordinates,
+    qpos: Float[Array, " nq"],
+    qvel: Float[Array, " nv"],
+    change: Float[Array, " 2*nv"],
+) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
+    """Return coordinates and rates that are ``change`` away: of positions [m, rad], then of rates.
+
+    Rotations change by rotation vectors in the axes of the body, as their rates are.
+    """
+    places = layout.places
+    shift, faster = jnp.split(change, 2)
+    plain, turns = _positions(places)
+    qpos = qpos.at[plain[0]].add(shift[plain[1]])
+    if len(turns[0]):
+        start = quaternion.normalize(qpos[turns[0]])
+        turned = quaternion.multiply(start, quaternion.exp(shift[turns[1]]))
+        qpos = qpos.at[turns[0]].set(turned)
+    return qpos, qvel + faster
+
+
+def displacement(
+    layout: Coordinates,
+    origin: tuple[Float[Array, " nq"], Float[Array, " nv"]],
+    end: tuple[Float[Array, " nq"], Float[Array, " nv"]],
+) -> Float[Array, " 2*nv"]:
+    """Return the change that :func:`displaced` takes from ``origin`` to ``end``."""
+    plain, turns = _positions(layout.places)
+    shift = jnp.zeros_like(origin[1]).at[plain[1]].set(end[0][plain[0]] - origin[0][plain[0]])
+    if len(turns[0]):
+        back = quaternion.conjugate(quaternion.normalize(origin[0][turns[0]]))
+        turned = quaternion.log(quaternion.multiply(back, end[0][turns[0]]))
+        shift = shift.at[turns[1]].set(turned)
+    return jnp.concatenate([shift, end[1] - origin[1]])
+
+
+def _positions(
+    places: Places,
+) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """Return places in ``qpos`` and ``qvel`` of numbers that add up, then of rotations [n 4, n 3]."""
+    free = places.free
+    along = np.concatenate([places.single[0], run(free[0], 3).reshape(-1)])
+    rates = np.concatenate([places.single[1], run(free[1], 3).reshape(-1)])
+    turns = np.concatenate([run(places.ball[0], 4), run(free[0] + 3, 4)])
+    spins = np.concatenate([run(places.ball[1], 3), run(free[1] + 3, 3)])
+    return (along.astype(int), rates.astype(int)), (turns.astype(int), spins.astype(int))
+
+
+def filled(values: Float[np.ndarray, "s k"]) -> Float[np.ndarray, "s k"]:
+    """Return samples whose missing ones are interpolated from their neighbours; zero without any."""
+    out = np.array(values, float)
+    for column in out.T:
+        good = np.isfinite(column)
+        if not good.any():
+            column[:] = 0.0
+        elif not good.all():
+            column[:] = np.interp(np.arange(len(column)), np.flatnonzero(good), column[good])
+    return out
+
+
+def smoothed(
+    time: Float[np.ndarray, " s"], values: Float[np.ndarray, "s k"], cutoff: float
+) -> tuple[Float[np.ndarray, "s k"], Float[np.ndarray, "s k"]]:
+    """Return samples through a zero-phase Butterworth filter of order 4, and their rates by
+    central differences.
+
+    Args:
+        time: of the samples [s]; a filter wants them evenly spaced, and takes the mean spacing.
+        values: samples.
+        cutoff: frequency of the filter [Hz]; infinite for none.
+    """
+    out = filled(values)
+    rate = (len(time) - 1) / (time[-1] - time[0])
+    if np.isfinite(cutoff) and cutoff < 0.45 * rate and len(time) > 27:
+        even = np.linspace(time[0], time[-1], len(time))
+        level = np.stack([np.interp(even, time, column) for column in out.T], axis=1)
+        numerator, denominator = signal.butter(4, cutoff / (0.5 * rate))
+        level = signal.filtfilt(numerator, denominator, level, axis=0)
+        out = np.stack([np.interp(time, even, column) for column in level.T], axis=1)
+    return out, np.gradient(out, time, axis=0)
+
+
+class Guess:
+    """Coordinates and rates of a recording at any of its times, from what it measured."""
+
+    def __init__(self, subject: Subject, recording: Recording, cutoff: float) -> None:
+        """Filter the recording's positions and poses.
+
+        Args:
+            subject: the model.
+            recording: has positions of axes, or poses of free bodies.
+            cutoff: frequency of the filter of positions [Hz].
+        """
+        places, topology = subject.layout.places, subject.model.topology
+        time, count = recording.time, len(recording.time)
+        qpos, qvel = (
+            np.asarray(part, float)
+            for part in subject.layout.coordinates(subject.model, subject.state)
+        )
+        self.time = time
+        self.qpos, self.qvel = np.tile(qpos, (count, 1)), np.tile(qvel, (count, 1))
+        self.known = np.zeros(places.nv, bool)
+        axes = {topology.linkage.axes[axis]: place for place, axis in enumerate(places.single[2])}
+        for channel in [*recording.of_kind("motion"), *recording.of_kind("position")]:
+            if channel.target not in axes:
+                continue
+            at, speed = places.single[:2, axes[channel.target]]
+            level, rate = smoothed(time, np.asarray(channel.values), cutoff)
+            self.qpos[:, at], self.qvel[:, speed] = level[:, 0], rate[:, 0]
+            self.known[speed] = True
+        bodies = {topology.bodies[body]: place for place, body in enumerate(places.free[2])}
+        for channel in recording.of_kind("pose"):
+            if channel.target not in bodies:
+                continue
+            at, speed, _ = places.free[:, bodies[channel.target]]
+            level, rate = smoothed(time, channel.values[:, :3], cutoff)
+            facing = continuous(filled(channel.values[:, 3:]))
+            self.qpos[:, at : at + 3], self.qvel[:, speed : speed + 3] = level, rate
+            self.qpos[:, at + 3 : at + 7] = facing
+            self.qvel[:, speed + 3 : speed + 6] = body_rates(time, facing)
+            self.known[speed : speed + 6] = True
+        for channel in recording.of_kind("rate"):
+            if channel.target in axes and not recording.index.get(f'position["{channel.target}"]'):
+                self.qvel[:, places.single[1, axes[channel.target]]] = filled(channel.values)[:, 0]
+
+    def at(self, when: float) -> tuple[Float[np.ndarray, " nq"], Float[np.ndarray, " nv"]]:
+        """Return coordinates and rates at a time [s]."""
+        place = np.clip(np.searchsorted(self.time, when, side="right") - 1, 0, len(self.time) - 2)
+        span = self.time[place + 1] - self.time[place]
+        share = np.clip((when - self.time[place]) / span, 0.0, 1.0)
+        qpos = (1 - share) * self.qpos[place] + share * self.qpos[place + 1]
+        qvel = (1 - share) * self.qvel[place] + share * self.qvel[place + 1]
+        return qpos, qvel
+
+
+def continuous(facing: Float[np.ndarray, "s 4"]) -> Float[np.ndarray, "s 4"]:
+    """Return quaternions of unit length whose sign does not jump from sample to sample."""
+    unit = facing / np.maximum(np.linalg.norm(facing, axis=1, keepdims=True), 1e-12)
+    flips = np.sum(unit[1:] * unit[:-1], axis=1) < 0
+    sign = np.concatenate([[1.0], np.where(np.cumsum(flips) % 2, -1.0, 1.0)])
+    return unit * sign[:, None]
+
+
+def body_rates(
+    time: Float[np.ndarray, " s"], facing: Float[np.ndarray, "s 4"]
+) -> Float[np.ndarray, "s 3"]:
+    """Return angular velocities [rad/s] in the axes of the body, by central differences."""
+    slope = np.gradient(facing, time, axis=0)
+    w, v = facing[:, :1], facing[:, 1:]
+    dw, dv = slope[:, :1], slope[:, 1:]
+    return 2.0 * (w * dv - dw * v - np.cross(v, dv))

@@ -1,0 +1,56 @@
+"""What parameters change: a model, its coordinates, and what lies between it and a recording."""
+
+from dataclasses import dataclass, field
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+from jaxccp.sensors.coordinates import Coordinates
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Channels:
+    """Calibration of recorded channels: recorded value = scale · true value + offset, late by delay.
+
+    Input channels (torques, controls) are read through it before they act on the model; observed
+    channels are predicted through it.
+    """
+
+    offset: Float[Array, " k"]
+    """Offset of each channel, in the channel's unit."""
+    scale: Float[Array, " k"]
+    """Recorded over true value of each channel."""
+    delay: Float[Array, " k"]
+    """Time by which each channel is recorded, or acts, late [s]."""
+    names: tuple[str, ...] = field(metadata={"static": True})
+    """Names such as ``position["elbow"]``."""
+
+    @staticmethod
+    def ideal(names: tuple[str, ...]) -> "Channels":
+        """Return channels without offset, error of scale or delay."""
+        zero = jnp.zeros(len(names))
+        return Channels(zero, jnp.ones(len(names)), zero, names)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Subject:
+    """A model with its coordinates, the state that its fixed bodies have, and its channels."""
+
+    model: Model
+    layout: Coordinates
+    """Between states of the model and recorded coordinates (``qpos``, ``qvel``)."""
+    state: State
+    """A state of the model, of which simulations keep all that recordings do not tell."""
+    channels: Channels
+    time_scale: Float[Array, ""]
+    """True over recorded time."""
+
+    @staticmethod
+    def of(model: Model, layout: Coordinates, state: State, channels: tuple[str, ...]) -> "Subject":
+        """Return the subject of a model whose channels are ideal."""
+        return Subject(model, layout, state, Channels.ideal(channels), jnp.ones(()))
