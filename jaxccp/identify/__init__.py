@@ -1,27 +1,44 @@
-"""Identification of a model's parameters from recorded motion, by gradients through rollouts."""
+"""Identification of models' parameters from recordings, by exact derivatives of simulations.
+
+:class:`Problem` is for any model; :class:`Experiment` and :func:`fit` are for tosses of one body.
+"""
 
 from jaxccp.identify.evaluate import Errors, Evaluator
 from jaxccp.identify.fit import Descent, Fit, Loss, fit
+from jaxccp.identify.fit_problem import Method
 from jaxccp.identify.normal import NormalEquations, normal_equations
+from jaxccp.identify.parameter import Parameter, inertial_of
 from jaxccp.identify.parameters import PARAMETERS
 from jaxccp.identify.predict import Experiment
+from jaxccp.identify.problem import Case, Problem
+from jaxccp.identify.recording import Channel, Recording, recording
 from jaxccp.identify.refine import refine
+from jaxccp.identify.simulate import Simulate
 from jaxccp.identify.toss_segments import Segments, cut, whole
 from jaxccp.identify.uncertainty import standard_errors
 
 __all__ = [
     "PARAMETERS",
+    "Case",
+    "Channel",
     "Descent",
     "Errors",
     "Evaluator",
     "Experiment",
     "Fit",
     "Loss",
+    "Method",
     "NormalEquations",
+    "Parameter",
+    "Problem",
+    "Recording",
     "Segments",
+    "Simulate",
     "cut",
     "fit",
+    "inertial_of",
     "normal_equations",
+    "recording",
     "refine",
     "standard_errors",
     "whole",

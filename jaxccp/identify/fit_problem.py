@@ -1,7 +1,7 @@
 """Levenberg–Marquardt on exact Jacobians, with bounds, priors and unknown starts."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
@@ -105,13 +105,11 @@ class Objective:
         if not x:
             return loss, Chains(shaft, coupling, border, corner, gradient, slope)
         precision = batch.start_deviation**-2.0
-        joins = np.concatenate([[False], batch.joined[:-1]])
-        free = ~joins | True
-        loss += 0.5 * float(np.sum((precision * start**2)[free]))
+        loss += 0.5 * float(np.sum(precision * start**2))
         shaft[:, np.arange(x), np.arange(x)] += precision
         gradient += precision * start
         for i in np.flatnonzero(batch.joined & terms.usable):
-            weight = self.gap_weight(case, i)
+            weight = self.gap_weight(case, int(i))
             gap = start[i + 1] - terms.end[i]
             slope_gap = terms.end_jacobian[i]
             loss += 0.5 * float(np.sum((weight * gap) ** 2))
@@ -124,8 +122,8 @@ class Objective:
             gradient[i + 1] += weight * weighted
             np.add.at(slope, rows[i], by_z[:, :p].T @ weighted)
             np.add.at(corner, (rows[i][:, None], rows[i][None]), by_z[:, :p].T @ by_z[:, :p])
-            np.add.at(border[i], (slice(None), rows[i]), by_z[:, p:].T @ by_z[:, :p])
-            np.add.at(border[i + 1], (slice(None), rows[i]), weight[:, None] * by_z[:, :p])
+            np.add.at(border[i].T, rows[i], by_z[:, :p].T @ by_z[:, p:])
+            np.add.at(border[i + 1].T, rows[i], (weight[:, None] * by_z[:, :p]).T)
         return loss, Chains(shaft, coupling, border, corner, gradient, slope)
 
     def gap_weight(self, case: int, segment: int) -> Float[np.ndarray, " x"]:
@@ -275,8 +273,8 @@ def _renewed(objective: Objective, point: Point) -> Point:
 def solve(
     matrix: Float[np.ndarray, "n n"], right: Float[np.ndarray, " n"]
 ) -> Float[np.ndarray, " n"]:
-    """Return the solution of a symmetric positive semidefinite system, of least norm in the units of
-    its diagonal; directions that rounding leaves undetermined stay zero."""
+    """Return the solution of a symmetric positive semidefinite system, of least norm in units
+    of its diagonal; directions that rounding leaves undetermined stay zero."""
     scale = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
     values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
     keep = values > 1e-12 * max(values.max(), 1e-300)
@@ -292,6 +290,3 @@ def _promise(chains: Chains, step: np.ndarray, starts: np.ndarray) -> float:
     square += np.einsum("nx,nxy,ny->", starts, chains.shaft, starts)
     square += 2.0 * np.einsum("nx,nxy,ny->", starts[:-1], chains.coupling[:-1], starts[1:])
     return float(-(linear + 0.5 * square))
-
-
-__all__ = ["Chains", "Descent", "Method", "Objective", "Point", "minimise", "replace", "solve"]

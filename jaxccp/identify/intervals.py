@@ -169,5 +169,7 @@ def uncertainty(objective: Objective, point: Point) -> Uncertainty:
     lost = np.diag(matrix) <= 0
     error = np.where(lost, np.inf, error)
     larger = error / np.sqrt(np.maximum(np.diag(clustered), 1e-300))
-    covariance = clustered * np.where(np.isfinite(np.outer(larger, larger)), np.outer(larger, larger), 1)
+    covariance = clustered * np.where(
+        np.isfinite(np.outer(larger, larger)), np.outer(larger, larger), 1
+    )
     return Uncertainty(covariance, error, count - 1)

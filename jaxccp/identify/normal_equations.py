@@ -16,16 +16,27 @@ from jaxccp.identify.subject import Subject
 CHUNK = 32
 """Segments that one call of the compiled program takes."""
 WILD = 30.0
-"""Length of a segment's derivatives, over the median of all, beyond which they say nothing about any
-finite change of the parameters: the segment is weighted down to it."""
+"""Length of a segment's derivatives, over the median of all, beyond which they say nothing about
+any finite change of the parameters: the segment is weighted down to it."""
 
 
 class Batch(Protocol):
-    """Segments of recordings; ``recording`` has the number of the recording of each."""
+    """Segments of recordings, in order."""
 
-    recording: np.ndarray
-    start_deviation: np.ndarray
-    joined: np.ndarray
+    @property
+    def recording(self) -> np.ndarray:
+        """Number of the recording of each segment [n]."""
+        ...
+
+    @property
+    def start_deviation(self) -> Float[np.ndarray, "n x"]:
+        """Standard deviation of each unknown of a segment."""
+        ...
+
+    @property
+    def joined(self) -> np.ndarray:
+        """Mask: the segment has to end where the next one starts [n]."""
+        ...
 
     def __len__(self) -> int: ...
 
@@ -37,9 +48,20 @@ class Batch(Protocol):
 class Plan(Protocol):
     """What a kind of residual computes for some recordings."""
 
-    batch: Batch
-    subject: Subject
-    recordings: tuple[Recording, ...]
+    @property
+    def batch(self) -> Batch:
+        """The segments that are compared."""
+        ...
+
+    @property
+    def subject(self) -> Subject:
+        """The model as it was before any parameter changed it."""
+        ...
+
+    @property
+    def recordings(self) -> tuple[Recording, ...]:
+        """The recordings that the segments are of."""
+        ...
 
     @property
     def unknowns(self) -> int:

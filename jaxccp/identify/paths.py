@@ -102,7 +102,8 @@ def resolve(subject: Subject, path: str, virtual: Sequence[tuple[str, str]] = ()
     tables = row_names(subject)
     if root not in tables:
         raise ValueError(
-            f"{path}: there is no table {root!r}; there are {', '.join(tables)}{meant(root, tables)}"
+            f"{path}: there is no table {root!r}; there are {', '.join(tables)}"
+            f"{meant(root, tables)}"
         )
     holder = subject if root in ("channels", "time_scale") else subject.model
     table = getattr(holder, root)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import jax.numpy as jnp
 import numpy as np
@@ -135,7 +135,9 @@ class Problem:
         theta = self.column("initial")
         for name, value in (initial or {}).items():
             if name not in self.names:
-                raise ValueError(f"there is no parameter {name!r}; there are {', '.join(self.names)}")
+                raise ValueError(
+                    f"there is no parameter {name!r}; there are {', '.join(self.names)}"
+                )
             theta[self.names.index(name)] = value
         bounds = self.column("lower"), self.column("upper")
         descent = minimise(self.objective, theta, bounds, self.method, progress)
@@ -211,16 +213,15 @@ def subject_of(mechanism: Mechanism, recordings: Sequence[Recording]) -> Subject
     return Subject.of(mechanism.model, mechanism.layout, mechanism.state, channels)
 
 
-POSITIVE = (
-    "damping friction armature stiffness mass compliance restitution rolling impact_friction size "
-    "radius static_friction"
-).split()
+POSITIVE = """damping friction armature stiffness mass compliance restitution rolling radius size
+impact_friction stribeck_friction damping_polynomial power_damping"""
+"""Numbers that cannot be negative."""
 
 
 def _least(path: str) -> float:
     """Return the least value of a number that cannot be negative: 0; of any other −∞."""
     leaf = path.rsplit(".", 1)[-1].split("[")[0]
-    return 0.0 if leaf in POSITIVE else -np.inf
+    return 0.0 if leaf in POSITIVE.split() else -np.inf
 
 
 def _joint(
@@ -249,5 +250,3 @@ def _joint(
             places.append(np.array(row))
         index.append(places)
     return tuple(scalars.values()), index
-
-

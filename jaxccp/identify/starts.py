@@ -50,7 +50,7 @@ def displacement(
 def _positions(
     places: Places,
 ) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """Return places in ``qpos`` and ``qvel`` of numbers that add up, then of rotations [n 4, n 3]."""
+    """Return places in ``qpos`` and ``qvel`` of numbers that add up, then of rotations."""
     free = places.free
     along = np.concatenate([places.single[0], run(free[0], 3).reshape(-1)])
     rates = np.concatenate([places.single[1], run(free[1], 3).reshape(-1)])
@@ -60,7 +60,7 @@ def _positions(
 
 
 def filled(values: Float[np.ndarray, "s k"]) -> Float[np.ndarray, "s k"]:
-    """Return samples whose missing ones are interpolated from their neighbours; zero without any."""
+    """Return samples with missing ones interpolated from their neighbours; zero without any."""
     out = np.array(values, float)
     for column in out.T:
         good = np.isfinite(column)
@@ -87,8 +87,8 @@ def smoothed(
     if np.isfinite(cutoff) and cutoff < 0.45 * rate and len(time) > 27:
         even = np.linspace(time[0], time[-1], len(time))
         level = np.stack([np.interp(even, time, column) for column in out.T], axis=1)
-        numerator, denominator = signal.butter(4, cutoff / (0.5 * rate))
-        level = signal.filtfilt(numerator, denominator, level, axis=0)
+        sections = signal.butter(4, cutoff / (0.5 * rate), output="sos")
+        level = np.asarray(signal.sosfiltfilt(sections, level, axis=0))
         out = np.stack([np.interp(time, even, column) for column in level.T], axis=1)
     return out, np.gradient(out, time, axis=0)
 
@@ -106,10 +106,7 @@ class Guess:
         """
         places, topology = subject.layout.places, subject.model.topology
         time, count = recording.time, len(recording.time)
-        qpos, qvel = (
-            np.asarray(part, float)
-            for part in subject.layout.coordinates(subject.model, subject.state)
-        )
+        qpos, qvel = map(np.asarray, subject.layout.coordinates(subject.model, subject.state))
         self.time = time
         self.qpos, self.qvel = np.tile(qpos, (count, 1)), np.tile(qvel, (count, 1))
         self.known = np.zeros(places.nv, bool)

@@ -2,26 +2,26 @@
 
 from dataclasses import replace
 
-import numpy as np
-
 from jaxccp.identify.parameter import ParameterSet
 from jaxccp.identify.subject import Subject
+from jaxccp.model.structure import with_structure
 
-ROWS = {
-    "damping": "compliant",
-    "stiffness": "compliant",
-    "armature": "compliant",
-    "friction": "dry_friction",
-}
-"""Rows of a linkage that numbers of ``axes`` act by."""
+TABLES = ("axes", "actuators", "shapes")
+"""Tables of the model whose numbers may need rows."""
 
 
 def acting(subject: Subject, parameters: ParameterSet) -> Subject:
-    """Return the subject with the structure that makes every parameter act."""
-    linkage = subject.model.topology.linkage
-    for leaf, rows in ROWS.items():
-        wanted = [one.row for one in parameters.leaves if (one.root, one.leaf) == ("axes", leaf)]
-        known = getattr(linkage, rows)
-        linkage = replace(linkage, **{rows: np.union1d(known, wanted).astype(known.dtype)})
-    topology = replace(subject.model.topology, linkage=linkage)
-    return replace(subject, model=replace(subject.model, topology=topology))
+    """Return the subject with the rows that make every parameter act, whatever the value was that
+    the model was built with.
+
+    Raises:
+        ValueError: a parameter can never act.
+    """
+    numbers: dict[str, list[int]] = {}
+    for leaf in parameters.leaves:
+        if leaf.root in TABLES and leaf.row is not None:
+            rows = numbers.setdefault(f"{leaf.root}.{leaf.leaf}", [])
+            rows.append(leaf.row)
+    if not numbers:
+        return subject
+    return replace(subject, model=with_structure(subject.model, numbers))

@@ -14,7 +14,7 @@ from jaxccp.sensors.coordinates import Coordinates
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Channels:
-    """Calibration of recorded channels: recorded value = scale · true value + offset, late by delay.
+    """Calibration of channels: recorded value = scale · true value + offset, late by delay.
 
     Input channels (torques, controls) are read through it before they act on the model; observed
     channels are predicted through it.

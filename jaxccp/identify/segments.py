@@ -1,0 +1,148 @@
+"""Stretches of recordings that simulations are compared with."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.identify.recording import Channel, Recording
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Segments:
+    """Stretches of recordings that are simulated from their starts; leading axis n."""
+
+    qpos: Float[Array, "n nq"]
+    """Coordinates at the start."""
+    qvel: Float[Array, "n nv"]
+    inputs: Float[Array, "n k m"]
+    """Inputs at the times of the steps, and ``margin`` steps before and after."""
+    time: Float[Array, "n s"]
+    """Time of each sample since the start [s]."""
+    observed: Float[Array, "n s o"]
+    weight: Float[Array, "n s o"]
+    """Inverse standard deviation of each number observed; 0 where it is missing."""
+    next_qpos: Float[Array, "n nq"]
+    """Coordinates at which the next segment of the recording starts."""
+    next_qvel: Float[Array, "n nv"]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Segments, and which recording each is of; in order, those of a recording together."""
+
+    segments: Segments
+    recording: np.ndarray
+    """Number of the recording of each segment [n]."""
+    start_deviation: Float[np.ndarray, "n x"]
+    """Standard deviation of the start's coordinates and rates; x = 2 nv, or 0 if they are exact."""
+    joined: np.ndarray
+    """Mask: the segment ends where the next one starts, and has to lead there [n]."""
+
+    def __len__(self) -> int:
+        return len(self.recording)
+
+    def take(self, which: np.ndarray) -> Segments:
+        """Return some of the segments."""
+        return jax.tree.map(lambda leaf: leaf[which], self.segments)
+
+
+@dataclass(frozen=True)
+class Observation:
+    """Numbers that a channel adds to what is compared."""
+
+    channel: str
+    kind: str
+    place: int
+    """Index of the axis, or of the frame's site."""
+    size: int
+
+
+def segment(
+    recording: Recording,
+    start: tuple[Float[np.ndarray, " nq"], Float[np.ndarray, " nv"]],
+    grid: Float[np.ndarray, " k"],
+    between: tuple[float, float, float],
+    inputs: Sequence[str],
+    observations: Sequence[Observation],
+    most: int,
+) -> Segments:
+    """Return one stretch of a recording, without a leading axis.
+
+    Args:
+        recording: that it is of.
+        start: coordinates and rates at its start.
+        grid: times of the steps, with a margin before and after [s].
+        between: least time of its samples, time of its start, and time its samples are before [s].
+        inputs: names of the channels that drive the model.
+        observations: what is compared.
+        most: samples that there is room for.
+    """
+    least, begin, end = between
+    inside = np.flatnonzero((recording.time >= least) & (recording.time < end))
+    columns = [np.zeros((len(grid), 0))]
+    columns += [_sampled(recording.time, recording[name], grid) for name in inputs]
+    samples, weights = [], []
+    for what in observations:
+        channel = recording[what.channel]
+        values = np.array(channel.values[inside], float)
+        good = np.asarray(np.isfinite(values).all(axis=1))
+        values[~good] = np.nan_to_num(values[~good])
+        level = noise_of(channel)
+        if what.kind == "pose":
+            values[~good, 3] = 1.0
+            values[:, 3:] /= np.linalg.norm(values[:, 3:], axis=1, keepdims=True)
+            scale = np.array([1 / level] * 3 + [recording.lever / level] * 3)
+        else:
+            scale = np.full(what.size, 1 / level)
+        samples.append(values)
+        weights.append(np.where(good[:, None], scale, 0.0))
+    after = (0, most - len(inside))
+    mode = "edge" if len(inside) else "constant"
+    qpos, qvel = (jnp.asarray(part) for part in start)
+    return Segments(
+        qpos=qpos,
+        qvel=qvel,
+        inputs=jnp.asarray(np.concatenate(columns, axis=1)),
+        time=jnp.asarray(np.pad(recording.time[inside] - begin, after)),
+        observed=jnp.asarray(np.pad(np.concatenate(samples, axis=1), (after, (0, 0)), mode)),
+        weight=jnp.asarray(np.pad(np.concatenate(weights, axis=1), (after, (0, 0)))),
+        next_qpos=qpos,
+        next_qvel=qvel,
+    )
+
+
+def noise_of(channel: Channel) -> float:
+    """Return the standard deviation of a channel's samples: the one told, or what third differences
+    of the samples show, which smooth motion hardly changes."""
+    if channel.noise is not None:
+        return channel.noise
+    values = channel.values[:, :3] if channel.kind == "pose" else channel.values
+    difference = np.diff(values, 3, axis=0) / np.sqrt(20.0)
+    level = float(np.nanmedian(np.abs(difference)) / 0.6745) if len(difference) else 0.0
+    step = np.abs(np.diff(values, axis=0))
+    resolution = np.min(step, where=step > 0, initial=np.inf) / np.sqrt(12.0)
+    level = max(level, resolution if np.isfinite(resolution) else 0.0)
+    return max(level, 1e-6 * float(np.nanstd(values)), 1e-9)
+
+
+def _sampled(
+    time: Float[np.ndarray, " s"], channel: Channel, when: Float[np.ndarray, " k"]
+) -> Float[np.ndarray, "k w"]:
+    """Return a channel's values at other times."""
+    columns = []
+    for column in channel.values.T:
+        good = np.isfinite(column)
+        if not good.any():
+            raise ValueError(f"{channel.name} drives the model but has no samples")
+        at, values = time[good], column[good]
+        if channel.interpolation == "linear":
+            columns.append(np.interp(when, at, values))
+        else:
+            before = np.searchsorted(at, when + 1e-9, side="right") - 1
+            columns.append(values[np.clip(before, 0, len(at) - 1)])
+    return np.stack(columns, axis=1)

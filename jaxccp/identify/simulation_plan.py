@@ -1,0 +1,355 @@
+"""The simulations of recordings: what drives them, what they show, and how they differ."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float
+
+from jaxccp.ccp.solve import Stop
+from jaxccp.dynamics.stepper import Carry, Stepper
+from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
+from jaxccp.identify.drives import with_drives, with_frames
+from jaxccp.identify.recording import Channel, Recording
+from jaxccp.identify.segments import Batch, Observation, Segments, noise_of, segment
+from jaxccp.identify.starts import Guess, displaced, displacement
+from jaxccp.identify.subject import Subject
+from jaxccp.math import quaternion
+from jaxccp.model.state import State
+
+if TYPE_CHECKING:
+    from jaxccp.identify.simulate import Simulate
+
+OBSERVED = ("position", "rate", "pose", "sensor")
+"""Kinds of channels that a simulation predicts."""
+
+
+class SimulationPlan:
+    """The segments of recordings, and their residuals."""
+
+    def __init__(
+        self, settings: "Simulate", subject: Subject, recordings: Sequence[Recording]
+    ) -> None:
+        """Prepare the segments of some recordings."""
+        self.settings, self.recordings = settings, tuple(recordings)
+        first = recordings[0]
+        names = _common_channels(recordings)
+        kinds = {first[name].kind for name in names}
+        chosen = settings.inputs
+        if chosen is None:
+            forced = kinds & {"torque", "motion", "wrench"}
+            chosen = tuple(sorted(forced)) if forced else tuple(kinds & {"control"})
+        known = [first[name] for name in names]
+        self.controls = [c.name for c in known if c.kind == "control" and "control" in chosen]
+        self.torques = [c.name for c in known if c.kind == "torque" and "torque" in chosen]
+        self.motions = [c.name for c in known if c.kind == "motion" and "motion" in chosen]
+        self.wrenches = [c.name for c in known if c.kind == "wrench" and "wrench" in chosen]
+        watched = [c for c in known if c.kind in settings.observe and c.kind in OBSERVED]
+        if not watched:
+            raise ValueError(
+                f"recording {first.name!r} has nothing that a simulation predicts "
+                f"({', '.join(settings.observe)}); it has {', '.join(names)}"
+            )
+        self.subject = subject
+        self._starts = [Guess(subject, one, settings.cutoff) for one in recordings]
+        self._frames = tuple(c.target for c in watched if c.kind == "pose")
+        self.observations = self._observations(subject, watched, first)
+        self.steps = max(1, round(settings.segment / settings.h))
+        self.margin = 1 + int(np.ceil(settings.max_delay / settings.h))
+        self._inertia = _largest_inertia(subject) if self.motions else 1.0
+        self.batch = self._cut()
+
+    @property
+    def unknowns(self) -> int:
+        """The number of unknowns of each segment's start."""
+        return 0 if self.settings.start == "measured" else 2 * self.subject.layout.places.nv
+
+    def driven(self, subject: Subject) -> Subject:
+        """Return a subject with the actuators of recorded torques and motions, and the frames whose
+        poses were recorded."""
+        torques = tuple(self._target(name) for name in self.torques)
+        motions = tuple(self._target(name) for name in self.motions)
+        subject, _ = with_frames(subject, self._frames)
+        return with_drives(subject, torques, motions, self.settings.h, self._inertia)
+
+    def stepper(self) -> Stepper:
+        """Return the stepper of simulations."""
+        if self.settings.stepper is not None:
+            return replace(self.settings.stepper, h=self.settings.h)  # type: ignore[type-var]
+        double = jnp.zeros(()).dtype == jnp.float64
+        stop = Stop(atol=1e-8 if double else 1e-5, max_iterations=300)
+        return EulerImplicitLinearized(h=self.settings.h, law="ncp", stop=stop)
+
+    def predict(
+        self, subject: Subject, segment: Segments, change: Float[Array, " x"]
+    ) -> tuple[Float[Array, "s o"], tuple[Array, Array]]:
+        """Return what the channels of a segment would show, and where it ends.
+
+        Args:
+            subject: with :meth:`driven`'s actuators.
+            segment: one of them.
+            change: of the start's coordinates and rates.
+        """
+        model, layout = subject.model, subject.layout
+        stepper = self.stepper()
+        qpos, qvel = segment.qpos, segment.qvel
+        if self.unknowns:
+            qpos, qvel = displaced(layout, qpos, qvel, change)
+        start = layout.state(model, subject.state, qpos, qvel)
+        inputs = self._inputs(subject, segment)
+        carry = stepper.init(model, start)
+        begin = carry.state
+
+        # Steps leapfrog: velocities are those of half a step before the poses. So the first step is
+        # a trial that tells by how much the start's are to be set back. (In the loop, since a step
+        # is dear to trace.)
+        def one(carry: tuple[Carry, State], inputs: tuple[Array, ...]) -> tuple:
+            number, *forces = inputs
+            after, _ = stepper.advance(model, carry[0], *forces)
+            first = number == 0
+            back = _set_back(begin, after.state)
+            state = jax.tree.map(lambda a, b: jnp.where(first, a, b), back, after.state)
+            return (replace(after, state=state), carry[0].state), self._features(subject, state)
+
+        numbers = jnp.arange(self.steps + 2)
+        inputs = jax.tree.map(lambda leaf: jnp.concatenate([leaf[:1], leaf]), inputs)
+        (final, last), features = lax.scan(one, (carry, begin), (numbers, *inputs))
+        shown = self._shown(subject, features, segment.time)
+        end = layout.coordinates(model, last)
+        after = layout.coordinates(model, final.state)
+        return shown, (end[0], 0.5 * (end[1] + after[1]))
+
+    def residual(
+        self, subject: Subject, segment: Segments, change: Float[Array, " x"]
+    ) -> tuple[Float[Array, "s o"], Float[Array, " x"]]:
+        """Return errors over their standard deviations, and how far from the start of the next
+        segment this one ends."""
+        shown, end = self.predict(self.driven(subject), segment, change)
+        error = self._errors(shown, segment.observed)
+        gap = displacement(subject.layout, (segment.next_qpos, segment.next_qvel), end)
+        return segment.weight * error, gap if self.unknowns else gap[:0]
+
+    def _target(self, name: str) -> str:
+        return self.recordings[0][name].target
+
+    def _observations(
+        self, subject: Subject, watched: list[Channel], first: Recording
+    ) -> list[Observation]:
+        topology, out = subject.model.topology, []
+        frames = with_frames(subject, self._frames)[1] if self._frames else np.zeros(0, int)
+        for channel in watched:
+            if channel.kind in ("position", "rate"):
+                place = topology.linkage.axis(channel.target)
+            elif channel.kind == "pose":
+                place = int(frames[self._frames.index(channel.target)])
+            else:
+                place = 0
+            size = 6 if channel.kind == "pose" else channel.values.shape[1]
+            out.append(Observation(channel.name, channel.kind, place, size))
+        return out
+
+    def _features(self, subject: Subject, state: State) -> Float[Array, " f"]:
+        """Return what is kept of a state: the numbers that observations are interpolated from."""
+        parts = [state.joint_positions]
+        frames = [one.place for one in self.observations if one.kind == "pose"]
+        if frames:
+            motion = subject.model.sites.motion(state)
+            at, facing = motion.position[np.array(frames)], motion.quaternion[np.array(frames)]
+            parts.append(jnp.concatenate([at, facing], axis=1).reshape(-1))
+        if any(one.kind == "sensor" for one in self.observations):
+            if self.settings.sensors is None:
+                raise ValueError("channels of sensors are compared by Simulate(sensors=…)")
+            values = self.settings.sensors.values(subject.model, state)
+            for one in self.observations:
+                if one.kind == "sensor":
+                    parts.append(values[self.recordings[0][one.channel].target])
+        return jnp.concatenate(parts)
+
+    def _shown(
+        self, subject: Subject, features: Float[Array, "k f"], time: Float[Array, " s"]
+    ) -> Float[Array, "s o"]:
+        h, channels = self.settings.h, subject.channels
+        axes = len(subject.model.topology.linkage.axes)
+        at = time * subject.time_scale / h
+        single = subject.layout.places.single
+        reference = jnp.zeros(axes, features.dtype).at[single[2]].set(subject.layout.reference)
+        columns, place = [], axes
+        for one in self.observations:
+            row = channels.names.index(one.channel)
+            when = at - channels.delay[row] / h
+            if one.kind == "position":
+                value = _interpolated(features[:, one.place], when)[:, None] + reference[one.place]
+            elif one.kind == "rate":
+                before, after = (
+                    _interpolated(features[:, one.place], when + side) for side in (-0.5, 0.5)
+                )
+                value = (after - before)[:, None] / h
+            elif one.kind == "pose":
+                value = _interpolated(features[:, place : place + 7], when)
+                value = value.at[:, 3:].set(quaternion.normalize(value[:, 3:]))
+                place += 7
+            else:
+                value = _interpolated(features[:, place : place + one.size], when)
+                place += one.size
+            if one.kind != "pose":
+                value = channels.scale[row] * value + channels.offset[row]
+            columns.append(value)
+        return jnp.concatenate(columns, axis=1)
+
+    def _errors(self, shown: Array, observed: Array) -> Float[Array, "s o"]:
+        """Return predicted less observed; of orientations rotation vectors [rad]."""
+        columns, place = [], 0
+        for one in self.observations:
+            if one.kind != "pose":
+                size = one.size
+                columns.append(shown[:, place : place + size] - observed[:, place : place + size])
+                place += size
+                continue
+            columns.append(shown[:, place : place + 3] - observed[:, place : place + 3])
+            back = quaternion.conjugate(observed[:, place + 3 : place + 7])
+            columns.append(
+                quaternion.log(quaternion.multiply(back, shown[:, place + 3 : place + 7]))
+            )
+            place += 7
+        return jnp.concatenate(columns, axis=1)
+
+    def _inputs(
+        self, subject: Subject, segment: Segments
+    ) -> tuple[Float[Array, "k nb 6"], Float[Array, "k nm"]]:
+        """Return wrenches on bodies and controls of actuators of all steps."""
+        model, channels = subject.model, subject.channels
+        names = [*self.controls, *self.torques, *self.motions, *self.wrenches]
+        steps = jnp.arange(self.steps + 1)
+        columns = {}
+        start = 0
+        for name in names:
+            width = 6 if name in self.wrenches else 1
+            row = channels.names.index(name)
+            when = (
+                steps / subject.time_scale - channels.delay[row] / self.settings.h
+            ) + self.margin
+            value = _interpolated(segment.inputs[:, start : start + width], when)
+            columns[name] = (value - channels.offset[row]) / channels.scale[row]
+            start += width
+        controls = jnp.zeros((self.steps + 1, len(model.actuators.gain)))
+        for name in self.controls:
+            place = model.topology.linkage.actuator(self._target(name))
+            controls = controls.at[:, place].set(columns[name][:, 0])
+        first = len(model.actuators.gain) - len(self.torques) - len(self.motions)
+        for place, name in enumerate((*self.torques, *self.motions)):
+            controls = controls.at[:, first + place].set(columns[name][:, 0])
+        forces = jnp.zeros((self.steps + 1, len(model.topology.bodies), 6))
+        for name in self.wrenches:
+            forces = forces.at[:, model.topology.body(self._target(name))].add(columns[name])
+        return forces, controls
+
+    def _cut(self) -> Batch:
+        """Cut all recordings into segments."""
+        h, length = self.settings.h, self.steps * self.settings.h
+        every = self.settings.every or length
+        joined = self.settings.continuity is not None
+        if joined and abs(every - length) > 1e-9:
+            raise ValueError("continuity joins segments that follow each other: leave out every")
+        rows, owners, joins = [], [], []
+        for number, one in enumerate(self.recordings):
+            last = one.time[-1]
+            begins = np.arange(one.time[0], last - 0.5 * min(length, last - one.time[0]), every)
+            for place, begin in enumerate(begins):
+                rows.append((number, begin))
+                owners.append(number)
+                joins.append(joined and place + 1 < len(begins))
+        most = max(
+            int(np.sum((time >= begin - 1e-9 * h) & (time < begin + length + 1e-6 * h)))
+            for time, begin in ((self.recordings[number].time, begin) for number, begin in rows)
+        )
+        names = [*self.controls, *self.torques, *self.motions, *self.wrenches]
+        parts = [
+            segment(
+                self.recordings[number],
+                self._starts[number].at(begin),
+                begin + h * (np.arange(self.steps + 1 + 2 * self.margin) - self.margin),
+                (begin - 1e-9 * h, begin, begin + length + 1e-6 * h),
+                names,
+                self.observations,
+                most,
+            )
+            for number, begin in rows
+        ]
+        segments = jax.tree.map(lambda *leaves: jnp.stack(leaves), *parts)
+        following = [parts[i + 1] if joins[i] else parts[i] for i in range(len(parts))]
+        segments = replace(
+            segments,
+            next_qpos=jnp.stack([one.qpos for one in following]),
+            next_qvel=jnp.stack([one.qvel for one in following]),
+        )
+        deviation = np.stack([self._deviation(number) for number, _ in rows])
+        return Batch(segments, np.array(owners), deviation, np.array(joins, bool))
+
+    def _deviation(self, number: int) -> Float[np.ndarray, " x"]:
+        """Return standard deviations of the coordinates and rates of a recording's starts."""
+        if not self.unknowns:
+            return np.zeros(0)
+        guess = self._starts[number]
+        speed = np.sqrt(np.mean(guess.qvel**2, axis=0))
+        rate = np.maximum(self.settings.start_rate_deviation * speed, 1e-3)
+        swing = np.maximum(10.0 * self._noise(number), 1e-6)
+        rate = np.where(guess.known, rate, 10.0)
+        return np.concatenate([np.where(guess.known, swing, 1.0), rate])
+
+    def _noise(self, number: int) -> Float[np.ndarray, " nv"]:
+        """Return the standard deviation of recorded positions by rate."""
+        places, linkage = self.subject.layout.places, self.subject.model.topology.linkage
+        out = np.full(places.nv, 1e-3)
+        one = self.recordings[number]
+        for channel in one.of_kind("position"):
+            axis = linkage.axis(channel.target)
+            out[places.single[1][places.single[2] == axis]] = noise_of(channel)
+        return out
+
+
+def _set_back(start: State, trial: State) -> State:
+    """Return the start with the velocities of half a step before: 3/2 of its own less half of those
+    after a trial step."""
+
+    def back(before: Array, after: Array) -> Array:
+        return 1.5 * before - 0.5 * after
+
+    return replace(
+        start,
+        velocity=back(start.velocity, trial.velocity),
+        angular_velocity=back(start.angular_velocity, trial.angular_velocity),
+        rotors=jax.tree.map(back, start.rotors, trial.rotors),
+    )
+
+
+def _interpolated(table: Float[Array, "k *f"], when: Float[Array, " s"]) -> Float[Array, "s *f"]:
+    """Return rows between those of a table, by straight lines; its ends beyond them."""
+    when = jnp.clip(when, 0.0, table.shape[0] - 1.0)
+    below = jnp.clip(lax.stop_gradient(jnp.floor(when + 1e-9)).astype(int), 0, table.shape[0] - 2)
+    share = (when - below).reshape(-1, *[1] * (table.ndim - 1))
+    return table[below] + share * (table[below + 1] - table[below])
+
+
+def _common_channels(recordings: Sequence[Recording]) -> list[str]:
+    names = [one.name for one in recordings[0].channels]
+    for other in recordings[1:]:
+        if set(other.index) != set(names):
+            missing = sorted(set(names) ^ set(other.index))
+            raise ValueError(
+                f"recordings {recordings[0].name!r} and {other.name!r} differ in {missing[0]}: "
+                "fit them as models of their own, or fill missing channels with NaN"
+            )
+    return names
+
+
+def _largest_inertia(subject: Subject) -> float:
+    """Return an upper bound of the inertia along any axis [kg, kg m²]."""
+    model = subject.model
+    free = np.asarray(model.topology.free)
+    mass = np.asarray(model.bodies.mass)[free]
+    reach = 2.0 * float(np.max(np.abs(np.asarray(subject.state.position)), initial=0.1))
+    return float(mass.sum() * reach**2 + np.max(np.asarray(model.axes.armature), initial=0.0))

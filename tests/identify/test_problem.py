@@ -1,0 +1,247 @@
+"""Identification of any model: a robot that MuJoCo simulates, and the parts of it."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp import load
+from jaxccp.identify import Parameter, Problem, Simulate, inertial_of, recording
+from jaxccp.identify.elimination import Chains
+from jaxccp.identify.inertial import nominal_factor, physical, with_inertias
+from jaxccp.identify.intervals import _words
+from jaxccp.identify.parameter import ParameterSet
+from jaxccp.identify.paths import resolve
+from jaxccp.identify.problem import subject_of
+
+mujoco = pytest.importorskip("mujoco")
+
+ARM = """<mujoco><compiler angle="radian"/><option timestep="5e-4" integrator="RK4"/><worldbody>
+<body name="upper" pos="0 0 1">
+  <joint name="a" axis="0 1 0" damping="{damping}" armature="{armature}"/>
+  <geom type="capsule" fromto="0 0 0 .3 0 0" size=".02" mass="{mass}"/>
+  <site name="mark" pos=".1 0 .05"/>
+  <body name="lower" pos=".3 0 0"><joint name="b" axis="0 1 0" damping="{damping}"/>
+    <geom type="capsule" fromto="0 0 0 .25 0 0" size=".02" mass=".5"/></body></body></worldbody>
+<actuator><motor joint="a"/><motor joint="b"/></actuator></mujoco>"""
+NAMES = "a", "b"
+NOISE = 2e-4
+"""Of joint positions [rad]."""
+
+
+def recorded(seed: int, damping=0.12, armature=0.03, mass=1.1):
+    """Return what MuJoCo does with an arm under random torques, sampled every 5 ms with noise."""
+    text = ARM.format(damping=damping, armature=armature, mass=mass)
+    m = mujoco.MjModel.from_xml_string(text)
+    data, random = mujoco.MjData(m), np.random.default_rng(seed)
+    data.qpos, data.qvel = random.normal(0, 0.5, 2), random.normal(0, 1, 2)
+    amplitude, rate, phase = (
+        random.uniform(low, high, (2, 3)) for low, high in ((0.5, 2.0), (2.0, 9.0), (0.0, 6.0))
+    )
+    time, position, torque = [], [], []
+    for step in range(1001):
+        push = np.sum(amplitude * np.sin(rate * data.time + phase), axis=1)
+        if step % 10 == 0:
+            time.append(data.time)
+            position.append(np.array(data.qpos))
+            torque.append(push)
+        data.ctrl = push
+        mujoco.mj_step(m, data)
+    position = np.array(position) + random.normal(0, NOISE, (len(time), 2))
+    return recording(
+        np.array(time),
+        f"swing {seed}",
+        noise={"position": NOISE},
+        position=dict(zip(NAMES, position.T, strict=True)),
+        torque=dict(zip(NAMES, np.array(torque).T, strict=True)),
+    )
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return load(ARM.format(damping=0, armature=0, mass=0.8))
+
+
+def heavier(subject, mass):
+    """Return the subject with another mass of the upper link, of the same shape and density."""
+    model = subject.model
+    body = model.topology.body("upper")
+    factor = mass / model.bodies.mass[body]
+    bodies = replace(
+        model.bodies,
+        mass=model.bodies.mass.at[body].set(mass),
+        inertia=model.bodies.inertia.at[body].multiply(factor),
+    )
+    return replace(subject, model=replace(model, bodies=bodies))
+
+
+def test_arm_of_another_engine(arm, optimised):
+    """Damping and armature are zero where the fit starts, and act all the same."""
+    parameters = [
+        Parameter("mass", initial=0.8, lower=0.1, apply=heavier),
+        Parameter("axes[*].damping", lower=0.0, scale=0.1),
+        Parameter('axes["a"].armature', lower=0.0, scale=0.02),
+    ]
+    recordings = [recorded(seed) for seed in range(9)]
+    problem = Problem(arm, recordings, parameters, Simulate(segment=0.25, h=2.5e-3))
+    fit = problem.fit()
+    assert fit.descent.converged
+    truth = {"mass": 1.1, 'axes["a"].armature': 0.03}
+    truth |= {f'axes["{name}"].damping': 0.12 for name in NAMES}
+    for name, true in truth.items():
+        error = fit.uncertainty.standard_error[fit.names.index(name)]
+        assert error < 0.05 * true
+        # Implicit damping is that of half a step later: d h / 2 of armature, h being 2.5 ms.
+        bias = 0.12 * 1.25e-3 if "armature" in name else 0.01 * true
+        assert fit[name] == pytest.approx(true, abs=3 * error + bias)
+    assert not fit.identifiability.untold
+    assert all(name in fit.table() for name in truth)
+
+
+def test_every_inertia_is_physical(arm):
+    random = np.random.default_rng(0)
+    body = arm.model.topology.body("upper")
+    nominal = nominal_factor(arm.model, body)
+    mass, shift, inertia = physical(nominal, jnp.zeros(10))
+    np.testing.assert_allclose(np.asarray(mass), arm.model.bodies.mass[body])
+    np.testing.assert_allclose(np.asarray(inertia), arm.model.bodies.inertia[body], atol=2e-6)
+    assert not np.asarray(shift).any()
+    for _ in range(20):
+        mass, _, inertia = physical(nominal, jnp.asarray(random.normal(0, 1, 10)))
+        moments = np.linalg.eigvalsh(np.asarray(inertia))
+        assert mass > 0
+        assert moments[0] > 0
+        assert moments[2] < moments[0] + moments[1]
+
+
+def test_what_is_on_a_body_stays_where_it_is(arm):
+    subject = subject_of(arm, [recorded(0)])
+    body = arm.model.topology.body("upper")
+    shift = jnp.asarray([[0.02, -0.03, 0.01]])
+    moved = with_inertias(subject, np.array([body]), jnp.ones(1), shift, jnp.eye(3)[None] * 0.01)
+
+    def places(subject):
+        state = subject.layout.state(subject.model, subject.state, jnp.asarray([0.3, -0.7]))
+        return subject.model.sites.poses(state)[0], state.position[body + 1]
+
+    for before, after in zip(places(subject), places(moved), strict=True):
+        np.testing.assert_allclose(np.asarray(before), np.asarray(after), atol=1e-12)
+
+
+def test_parameters_are_found_by_their_paths(arm):
+    subject = subject_of(arm, [recorded(0)])
+    shared = Parameter(("axes[*].damping",), initial=0.3)
+    mirrored = Parameter(('sites["mark"].position[0]', '-sites["mark"].position[2]'))
+    own = Parameter(
+        "half gravity",
+        initial=0.5,
+        apply=lambda s, x: replace(s, model=replace(s.model, gravity=x * s.model.gravity)),
+    )
+    known = ParameterSet([shared, mirrored, own, Parameter("gravity[1]", factor=True)], subject)
+    assert len(known) == 4
+    changed = known.apply(subject, jnp.asarray([0.3, 0.2, 0.5, 2.0])).model
+    np.testing.assert_allclose(np.asarray(changed.axes.damping), [0.3, 0.3])
+    np.testing.assert_allclose(np.asarray(changed.sites.position[0, [0, 2]]), [0.2, -0.2])
+    for path, words in (
+        ('axes["c"].damping', "did you mean|none of the axes"),
+        ("axes[*].dampin", "did you mean 'damping'"),
+        ("axes.damping", "say which"),
+        ("wheels[*].mass", "no table"),
+        ("axes[7].damping", "only 2"),
+        ("what?", "cannot read"),
+        ('bodies["world"].inertial', "fixed"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            ParameterSet([Parameter(path)], subject)
+    assert [leaf.path for leaf in resolve(subject, "axes[*].friction")] == [
+        'axes["a"].friction',
+        'axes["b"].friction',
+    ]
+    with pytest.raises(ValueError, match="listed twice"):
+        ParameterSet([Parameter("axes[*].damping"), Parameter('axes["a"].damping')], subject)
+    assert len(ParameterSet([inertial_of("*")], subject)) == 20
+
+
+def test_bad_recordings_are_refused(arm):
+    time = np.arange(5.0)
+    with pytest.raises(ValueError, match="does not rise at sample 3"):
+        recording(np.array([0.0, 1, 2, 1, 3]), position={"a": time})
+    with pytest.raises(ValueError, match="5 samples, time has 4"):
+        recording(time[:4], position={"a": time})
+    with pytest.raises(ValueError, match=r"no kind of channel 'positon'.*'position'"):
+        recording(time, positon={"a": time})
+    with pytest.raises(ValueError, match="needs 7 numbers"):
+        recording(time, pose={"upper": np.ones((5, 6))})
+    with pytest.raises(ValueError, match="noise is given for rate"):
+        recording(time, noise={"rate": 1.0}, position={"a": time})
+    with pytest.raises(ValueError, match="no axis 'elbow'"):
+        Problem(
+            arm,
+            [recording(time, position={"elbow": time})],
+            ["axes[*].damping"],
+            Simulate(segment=1.0),
+        )
+
+
+def test_starts_are_eliminated_exactly():
+    """Against a dense system of all unknowns."""
+    random = np.random.default_rng(1)
+    n, x, p = 4, 3, 2
+    root = random.normal(size=(n * x + p, n * x + p))
+    dense = root @ root.T + 5 * np.eye(n * x + p)
+    for i in range(n):
+        for j in range(n):
+            if abs(i - j) > 1 or {i, j} == {1, 2}:  # the second chain begins at segment 2
+                dense[i * x : i * x + x, j * x : j * x + x] = 0
+    dense += 30 * np.eye(len(dense))
+    slope = random.normal(size=n * x + p)
+    blocks = dense[: n * x, : n * x].reshape(n, x, n, x)
+    chains = Chains(
+        np.stack([blocks[i, :, i] for i in range(n)]),
+        np.stack([blocks[i, :, i + 1] if i + 1 < n else np.zeros((x, x)) for i in range(n)]),
+        dense[: n * x, n * x :].reshape(n, x, p),
+        dense[n * x :, n * x :],
+        slope[: n * x].reshape(n, x),
+        slope[n * x :],
+    )
+    reduced = chains.reduced(0.0)
+    step = -np.linalg.solve(reduced.corner, reduced.gradient)
+    whole = -np.linalg.solve(dense, slope)
+    np.testing.assert_allclose(step, whole[n * x :], rtol=1e-8)
+    np.testing.assert_allclose(reduced.starts(step).reshape(-1), whole[: n * x], rtol=1e-7)
+
+
+def test_untold_combinations_are_named():
+    names, ones = ("mass", "friction"), np.ones(2)
+    both = np.array([1.0, 1.0]) / np.sqrt(2)
+    theta = np.array([2.0, 2.0])
+    assert "common factor is not told" in _words(both, np.inf, names, ones, theta)
+    opposite = both * [1, -1]
+    assert "only as a product" in _words(opposite, np.inf, names, ones, theta)
+    assert _words(np.array([1.0, 0.0]), np.inf, names, ones, theta) == "mass is not told"
+
+
+def test_derivatives_are_those_of_the_simulation(arm):
+    """Of a residual with unknown starts, against central differences."""
+    problem = Problem(
+        arm,
+        [recorded(0).part(0, 15)],
+        [Parameter("axes[*].damping", lower=0.0, scale=0.1)],
+        Simulate(segment=0.05, h=2.5e-3),
+    )
+    plan, known = problem.plans[0], problem.sets[0]
+    segment = jax.tree.map(lambda leaf: leaf[0], plan.batch.take(np.zeros(1, int)))
+
+    @jax.jit
+    def residual(z):
+        subject = known.apply(plan.subject, z[:2])
+        return plan.residual(subject, segment, z[2:])[0].reshape(-1)
+
+    z = jnp.asarray([0.2, 0.1, 0.01, -0.02, 0.1, 0.05])
+    exact = np.asarray(jax.jacfwd(residual)(z))
+    for column in range(6):
+        step = 1e-5 * np.eye(6)[column]
+        slope = np.asarray(residual(z + step) - residual(z - step)) / 2e-5
+        np.testing.assert_allclose(exact[:, column], slope, atol=1e-4 * np.abs(exact).max())
