@@ -1,6 +1,6 @@
-"""What helps where steps were not solved to their tolerance."""
+"""Advise options of the command line where steps were not solved to their tolerance."""
 
-STIFF = ("auto", "newton", "admm", "gradient-newton")
+STIFF_SOLVERS = ("auto", "newton", "admm", "gradient-newton")
 """Solvers that stiff problems need, such as those of masses in a ratio of 1e5."""
 
 
@@ -21,7 +21,7 @@ def advice(unsolved: float, precision: int, solver: str) -> str:
     options = []
     if precision == 32:
         options.append("--precision 64")
-    if solver not in STIFF:
+    if solver not in STIFF_SOLVERS:
         options.append("--solver auto")
     if options:
         return "try " + " ".join(options)

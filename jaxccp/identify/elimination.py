@@ -31,8 +31,8 @@ class Chains:
         n, x, _ = self.shaft.shape
         corner = self.corner + damping * np.diag(np.diag(self.corner))
         if not x:
-            return Reduced(self, [], [], corner, self.corner_gradient, damping)
-        factors, carried = [], []
+            return Reduced(self, [], corner, self.corner_gradient)
+        factors = []
         slope = self.corner_gradient.copy()
         diagonal, border, gradient = None, None, None
         for i in range(n):
@@ -56,7 +56,7 @@ class Chains:
                 gradient = self.coupling[i].T @ by_pull
             else:
                 diagonal = border = gradient = None
-        return Reduced(self, factors, carried, corner, slope, damping)
+        return Reduced(self, factors, corner, slope)
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,9 @@ class Reduced:
 
     chains: Chains
     factors: list
-    carried: list
+    """Of each start: its dependence on the parameters, its own step, and that on the next."""
     corner: Float[np.ndarray, "P P"]
     gradient: Float[np.ndarray, " P"]
-    damping: float
 
     def starts(self, step: Float[np.ndarray, " P"]) -> Float[np.ndarray, "n x"]:
         """Return the change of all starts that belongs to a change of the parameters."""

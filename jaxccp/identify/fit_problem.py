@@ -239,7 +239,7 @@ def minimise(
             path.append(point.theta)
             progress(iteration, point.loss, point.theta)
             done = gained < small and promised < 10 * small
-            if not done and _loose(objective, point):
+            if not done and _overestimates_noise(objective, point):
                 point, evaluations = _renewed(objective, point), evaluations + 1
         else:
             damping, growth = damping * growth, 2.0 * growth
@@ -253,7 +253,7 @@ def minimise(
     return Descent(point, tuple(losses), np.array(path), evaluations, converged)
 
 
-def _loose(objective: Objective, point: Point) -> bool:
+def _overestimates_noise(objective: Objective, point: Point) -> bool:
     """Return whether the errors of some channel have become much less than its standard deviation,
     as it was estimated, so that it counts for less than it tells."""
     for evaluator, terms in zip(objective.evaluators, point.terms, strict=True):

@@ -1,4 +1,4 @@
-"""What the recordings tell: standard errors, and directions that they do not tell, by name."""
+"""Compute standard errors, and name the directions that recordings do not determine."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from scipy import stats
 
 from jaxccp.identify.fit_problem import Objective, Point, solve
 
-FEW = 8
+CLUSTERS = 8
 """Recordings below which segments are clusters in their place."""
 NAMED = 0.25
 """Share of a direction below which a parameter is not named as part of it."""
@@ -156,7 +156,7 @@ def uncertainty(objective: Objective, point: Point) -> Uncertainty:
             slope = -weight[:, None] * terms.end_jacobian[i][:, :p]
             np.add.at(each[i], rows[i], slope.T @ gap)
         cluster = batch.recording
-        if len(np.unique(cluster)) < FEW:
+        if len(np.unique(cluster)) < CLUSTERS:
             cluster = np.arange(len(batch))
         scores += [each[cluster == one].sum(axis=0) for one in np.unique(cluster)]
     count = len(scores)

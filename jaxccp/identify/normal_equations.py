@@ -1,6 +1,5 @@
 """Residuals and exact Jacobians of all segments, summed up to normal equations."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -46,7 +45,7 @@ class Batch(Protocol):
 
 
 class Plan(Protocol):
-    """What a kind of residual computes for some recordings."""
+    """A plan computes one kind of residual for the segments of some recordings."""
 
     @property
     def batch(self) -> Batch:
@@ -72,7 +71,13 @@ class Plan(Protocol):
         self, subject: Subject, segment: Any, change: Float[Array, " x"]
     ) -> tuple[Float[Array, "s o"], Float[Array, " x"]]:
         """Return errors over their standard deviations, and where the segment ends, from where the
-        next one starts."""
+        next one starts.
+
+        Args:
+            subject: the model with the parameters' values.
+            segment: one of the batch.
+            change: of its start's unknowns.
+        """
         ...
 
 
@@ -217,10 +222,3 @@ class Evaluator:
         square, count = terms.square[usable].sum(axis=0), terms.count[usable].sum(axis=0)
         spread = np.sqrt(square / np.maximum(count, 1.0)) / self.weight
         self.weight = 1.0 / np.maximum(spread, 1.0)
-
-
-def recording_values(
-    index: Sequence[np.ndarray], recording: np.ndarray, theta: Float[np.ndarray, " P"]
-) -> Float[np.ndarray, "n p"]:
-    """Return the parameters of each segment from those of all recordings."""
-    return theta[np.stack([index[number] for number in recording])]

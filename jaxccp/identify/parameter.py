@@ -119,7 +119,7 @@ class ParameterSet:
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
-        """All numbers of the model that parameters set."""
+        """Return all numbers of the model that parameters set."""
         return tuple(leaf for group in self._groups for leaf, _ in group.leaves)
 
     def column(self, name: str) -> Float[np.ndarray, " p"]:

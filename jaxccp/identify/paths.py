@@ -39,7 +39,7 @@ class Leaf:
     """Component of the row; None for all of them."""
 
     def get(self, subject: Subject) -> Float[Array, "..."]:
-        """Return the numbers."""
+        """Return the numbers that the path names."""
         return self._array(subject)[self._index]
 
     def set(self, subject: Subject, value: Float[Array, "..."]) -> Subject:

@@ -22,7 +22,7 @@ from jaxccp.sensors.coordinates import Coordinates
 
 
 class Mechanism(Protocol):
-    """What :func:`jaxccp.load` returns: a model with a state and its coordinates."""
+    """A mechanism has a model, a state and coordinates, as :func:`jaxccp.load` returns them."""
 
     @property
     def model(self) -> Model: ...
@@ -82,7 +82,8 @@ class Problem:
         else:
             self.cases = tuple(mechanism)  # type: ignore[arg-type]
         self.parameters = tuple(
-            Parameter(one, lower=_least(one)) if isinstance(one, str) else one for one in parameters
+            Parameter(one, lower=_lower_bound(one)) if isinstance(one, str) else one
+            for one in parameters
         )
         self.method = method or Method()
         self.sets: list[ParameterSet] = []
@@ -144,7 +145,13 @@ class Problem:
         return Fit(self, descent)
 
     def subject(self, theta: Float[np.ndarray, " P"], case: int = 0, recording: int = 0) -> Subject:
-        """Return the model of a case with these parameters."""
+        """Return the model of a case with these parameters.
+
+        Args:
+            theta: values of all parameters.
+            case: number of the case.
+            recording: number of the recording in it, for parameters of single recordings.
+        """
         values = jnp.asarray(theta[self.index[case][recording]])
         return self.sets[case].apply(self.plans[case].subject, values)
 
@@ -154,7 +161,7 @@ class Problem:
 
 @dataclass(frozen=True)
 class Fit:
-    """Identified parameters."""
+    """A fit has the identified parameters, with their standard errors."""
 
     problem: Problem
     descent: Descent
@@ -168,7 +175,7 @@ class Fit:
 
     @property
     def point(self) -> Point:
-        """The minimum."""
+        """Return the minimum of the loss, with the derivatives there."""
         return self.descent.point
 
     @property
@@ -183,7 +190,7 @@ class Fit:
 
     @cached_property
     def identifiability(self) -> Identifiability:
-        """What the recordings told."""
+        """Return which combinations of parameters the recordings determine."""
         problem = self.problem
         return identifiability(
             problem.objective, self.point, problem.names, problem.column("scale")
@@ -218,7 +225,7 @@ impact_friction stribeck_friction damping_polynomial power_damping"""
 """Numbers that cannot be negative."""
 
 
-def _least(path: str) -> float:
+def _lower_bound(path: str) -> float:
     """Return the least value of a number that cannot be negative: 0; of any other −∞."""
     leaf = path.rsplit(".", 1)[-1].split("[")[0]
     return 0.0 if leaf in POSITIVE.split() else -np.inf

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from jaxtyping import Float
@@ -45,7 +45,7 @@ body, world axes, at its centre of mass."""
 
 @dataclass(frozen=True)
 class Channel:
-    """One recorded channel."""
+    """A channel has the samples of one recorded quantity."""
 
     kind: str
     target: str
@@ -120,7 +120,13 @@ class Recording:
         return [one for one in self.channels if one.kind == kind]
 
     def part(self, begin: int, end: int, name: str | None = None) -> "Recording":
-        """Return the samples from ``begin`` to before ``end`` as a recording of its own."""
+        """Return some samples as a recording of its own.
+
+        Args:
+            begin: first sample.
+            end: sample after the last one.
+            name: of the new recording; that of the whole one when None.
+        """
         channels = tuple(
             Channel(c.kind, c.target, c.values[begin:end], c.noise, c.interpolation)
             for c in self.channels
@@ -171,9 +177,3 @@ def recording(
     if left:
         raise ValueError(f"recording {name!r}: noise is given for {left[0]}, which is not recorded")
     return Recording(name, np.asarray(time, float), tuple(channels), lever, source)
-
-
-def check_interpolation(value: str) -> None:
-    """Raise ``ValueError`` unless a value is one of :data:`Interpolation`."""
-    if value not in get_args(Interpolation):
-        raise ValueError(f"interpolation must be one of {get_args(Interpolation)}, not {value!r}")

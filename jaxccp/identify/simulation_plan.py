@@ -127,7 +127,13 @@ class SimulationPlan:
         self, subject: Subject, segment: Segments, change: Float[Array, " x"]
     ) -> tuple[Float[Array, "s o"], Float[Array, " x"]]:
         """Return errors over their standard deviations, and how far from the start of the next
-        segment this one ends."""
+        segment this one ends.
+
+        Args:
+            subject: the model with the parameters' values.
+            segment: one of the batch.
+            change: of the start's coordinates and rates.
+        """
         shown, end = self.predict(self.driven(subject), segment, change)
         error = self._errors(shown, segment.observed)
         gap = displacement(subject.layout, (segment.next_qpos, segment.next_qvel), end)

@@ -17,9 +17,15 @@ def displaced(
     qvel: Float[Array, " nv"],
     change: Float[Array, " 2*nv"],
 ) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
-    """Return coordinates and rates that are ``change`` away: of positions [m, rad], then of rates.
+    """Return coordinates and rates that are ``change`` away.
 
     Rotations change by rotation vectors in the axes of the body, as their rates are.
+
+    Args:
+        layout: of the coordinates.
+        qpos: coordinates [m, rad, quaternions].
+        qvel: rates [m/s, rad/s].
+        change: of the coordinates [m, rad], then of the rates.
     """
     places = layout.places
     shift, faster = jnp.split(change, 2)
@@ -37,7 +43,13 @@ def displacement(
     origin: tuple[Float[Array, " nq"], Float[Array, " nv"]],
     end: tuple[Float[Array, " nq"], Float[Array, " nv"]],
 ) -> Float[Array, " 2*nv"]:
-    """Return the change that :func:`displaced` takes from ``origin`` to ``end``."""
+    """Return the change by which :func:`displaced` leads from ``origin`` to ``end``.
+
+    Args:
+        layout: of the coordinates.
+        origin: coordinates and rates to start from.
+        end: coordinates and rates to arrive at.
+    """
     plain, turns = _positions(layout.places)
     shift = jnp.zeros_like(origin[1]).at[plain[1]].set(end[0][plain[0]] - origin[0][plain[0]])
     if len(turns[0]):

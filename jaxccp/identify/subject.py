@@ -1,4 +1,4 @@
-"""What parameters change: a model, its coordinates, and what lies between it and a recording."""
+"""A subject of identification: a model, its coordinates, and the calibration of its channels."""
 
 from dataclasses import dataclass, field
 
@@ -52,5 +52,12 @@ class Subject:
 
     @staticmethod
     def of(model: Model, layout: Coordinates, state: State, channels: tuple[str, ...]) -> "Subject":
-        """Return the subject of a model whose channels are ideal."""
+        """Return the subject of a model whose channels are ideal.
+
+        Args:
+            model: the mechanism.
+            layout: its coordinates.
+            state: a state of it.
+            channels: names of the recorded channels.
+        """
         return Subject(model, layout, state, Channels.ideal(channels), jnp.ones(()))
