@@ -14,8 +14,7 @@ from jaxccp.dynamics.maximal.equalities import equalities
 from jaxccp.dynamics.maximal.partition import partition
 from jaxccp.dynamics.rows.damping import damping_coefficients
 from jaxccp.dynamics.rows.row import Rows, Step
-from jaxccp.dynamics.rows.servo import along_coordinates as actuation
-from jaxccp.dynamics.rows.servo import explicit
+from jaxccp.dynamics.rows.servo import coordinate_forces, explicit
 from jaxccp.math import quaternion, safe
 from jaxccp.math.array_input import Floats, as_floats
 from jaxccp.math.linear3 import cross
@@ -117,7 +116,7 @@ def along_coordinates(step: Step) -> Float[Array, "nb 6"]:
     if linkage.rate_damping:
         damping, _ = damping_coefficients(axes, step.rate)
     force = -axes.stiffness * (step.coordinate - axes.rest) - damping * step.rate
-    force = force + actuation(step, explicit(step))
+    force = force + coordinate_forces(step, explicit(step))
     tendon, laws = step.motion.tendon, step.model.tendons.laws
     ruled = force_and_slopes(laws, tendon.length, tendon.rate, step.state.time)[:, 0]
     force = force.at[len(linkage.axes) :].add(ruled)

@@ -245,3 +245,31 @@ def test_derivatives_are_those_of_the_simulation(arm):
         step = 1e-5 * np.eye(6)[column]
         slope = np.asarray(residual(z + step) - residual(z - step)) / 2e-5
         np.testing.assert_allclose(exact[:, column], slope, atol=1e-4 * np.abs(exact).max())
+
+
+def test_gradient_of_joined_segments(arm):
+    """Of the loss with gaps between segments, in parameters and starts, against differences."""
+    problem = Problem(
+        arm,
+        [recorded(0).part(0, 40)],
+        [Parameter("axes[*].damping", initial=0.1, lower=0.0, scale=0.1)],
+        Simulate(segment=0.05, h=5e-3, continuity=1.0),
+    )
+    objective, theta = problem.objective, problem.column("initial")
+    plan = problem.plans[0]
+    assert plan.batch.joined.sum() == len(plan.batch) - 1 > 2
+    starts = 1e-3 * np.random.default_rng(0).standard_normal((len(plan.batch), plan.unknowns))
+    chains = objective.at(theta, (starts,)).chains
+    for place in range(2):
+        step = 1e-5 * np.eye(2)[place]
+        slope = (
+            objective.at(theta + step, (starts,)).loss - objective.at(theta - step, (starts,)).loss
+        )
+        assert chains.corner_gradient[place] == pytest.approx(slope / 2e-5, rel=1e-5)
+    for place in ((0, 0), (1, 3), (2, 1)):
+        step = np.zeros_like(starts)
+        step[place] = 1e-6
+        slope = (
+            objective.at(theta, (starts + step,)).loss - objective.at(theta, (starts - step,)).loss
+        )
+        assert chains.gradient[place] == pytest.approx(slope / 2e-6, rel=1e-5)

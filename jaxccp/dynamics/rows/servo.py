@@ -80,7 +80,7 @@ def forces(step: Step) -> Float[Array, " nm"]:
     return _shared(step, jnp.clip(force, limits[:, 0], limits[:, 1]))
 
 
-def along_coordinates(step: Step, force: Float[Array, " nm"]) -> Float[Array, " k"]:
+def coordinate_forces(step: Step, force: Float[Array, " nm"]) -> Float[Array, " k"]:
     """Return the sum of actuators' forces along all axes, then all tendons, within the limits of
     sums along axes [N, N m].
 
@@ -133,7 +133,7 @@ def applied(step: Step) -> Float[Array, "nb 6"]:
         still = servos.gear * jnp.clip(wanted, limits[:, 0], limits[:, 1])
         force = force.at[linkage.servos].set(jnp.where(at_no_rate(servos), still, 0.0))
     if len(linkage.summed):
-        total = along_coordinates(step, force)
+        total = coordinate_forces(step, force)
         motors = step.push(np.arange(len(total)), total)
     else:
         motors = step.push(linkage.actuated, force)
