@@ -39,7 +39,7 @@ class Point:
     loss: float
     terms: tuple[Terms, ...]
     chains: Chains
-    """Of the last case's layout: all cases one after the other."""
+    """Normal equations, the starts of all cases one after the other."""
 
 
 class Objective:

@@ -148,11 +148,10 @@ class Evaluator:
         self.weight = np.ones(self.observed)
 
     def _width(self) -> int:
+        """Return how many numbers a sample compares."""
         batch = self.plan.batch
         segment = jax.tree.map(lambda leaf: leaf[0], batch.take(np.zeros(1, int)))
         values = jnp.asarray(self.parameters.column("initial"))
-        subject = jax.eval_shape(self.parameters.apply, self.plan.subject, values)
-        del subject
 
         def errors(values: Array) -> Array:
             subject = self.parameters.apply(self.plan.subject, values)
