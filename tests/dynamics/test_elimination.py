@@ -11,7 +11,8 @@ import pytest
 from jaxccp.ccp import BodyDelassus
 from jaxccp.dynamics.maximal.eliminated_delassus import EliminatedDelassus
 from jaxccp.dynamics.maximal.equalities import Equalities, equalities
-from jaxccp.dynamics.maximal.forest import Edge, forest
+from jaxccp.dynamics.maximal.forest import Edge, Forest, forest
+from jaxccp.dynamics.rows.row import Rows
 
 PARENTS = (None, 0, 1, 2, 2, None, 5, 0, None)
 """Of each body: two limbs on the fixed body 0, a pair on its own, a body that nothing holds."""
@@ -32,7 +33,17 @@ class Mechanism:
     rest: np.ndarray
     """Rows that are left [n 54]."""
     equalities: Equalities
+    """Rows without compliance come first in it."""
+    order: np.ndarray
+    """Which row each of those is [m]."""
     delassus: EliminatedDelassus
+
+    def solve(self, push: jax.Array, r: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """w and λ with w − Wᵀ λ = ``push`` and W w + E λ = −``r``."""
+        yields = jnp.asarray(self.compliance > 0)
+        compliance = jnp.asarray(np.where(self.compliance > 0, self.compliance, 1.0), r.dtype)
+        w, lam = solved(self.equalities, push, jnp.where(yields, r / compliance, r)[self.order])
+        return w, lam[np.argsort(self.order)]
 
     def inverse(self) -> np.ndarray:
         """P, by pseudo-inverse."""
@@ -73,9 +84,11 @@ def mechanism() -> Mechanism:
     compliance = np.where(random.random(len(pairs)) < 0.5, 0.0, random.random(len(pairs)))
     compliance[tied:] = 0.0
     movable = np.arange(len(PARENTS)) > 0
-    order = forest(edges, [5], len(pairs), movable)
-    table = jnp.array(held), jnp.array(pairs), jnp.array(compliance)
-    found = jax.jit(partial(equalities, forest=order))(*table)
+    order = np.argsort(compliance > 0, kind="stable")
+    edges = [replace(edge, rows=np.argsort(order)[edge.rows]) for edge in edges]
+    found = factorised(
+        held[order], pairs[order], compliance[order], forest(edges, [5], len(pairs), movable)
+    )
     limits, contacts = np.array(LIMITS), np.array(CONTACTS)
     scalar, normal = rows_of(limits), rows_of(np.repeat(contacts, 3, axis=0))
     total = len(limits) + 3 * len(contacts)
@@ -89,7 +102,26 @@ def mechanism() -> Mechanism:
     )
     rest = np.concatenate([spread(scalar, limits), spread(normal, np.repeat(contacts, 3, axis=0))])
     both = EliminatedDelassus(delassus, found)
-    return Mechanism(spread(held, pairs), compliance, rest, found, both)
+    return Mechanism(spread(held, pairs), compliance, rest, found, order, both)
+
+
+def factorised(
+    held: np.ndarray,
+    pairs: np.ndarray,
+    compliance: np.ndarray,
+    trees: Forest,
+    dtype: type = jnp.float64,
+) -> Equalities:
+    """Equality rows and their factors, those without compliance first."""
+    rigid = int(np.sum(compliance == 0))
+    stiffness = np.where(compliance > 0, 1.0 / np.where(compliance > 0, compliance, 1.0), 0.0)
+    whitened, zero = jnp.asarray(held, dtype), jnp.zeros(len(held), dtype)
+    rows = Rows(
+        whitened.reshape(len(held), 2, 6),
+        jnp.asarray(pairs, jnp.int32),
+        *(zero, jnp.asarray(compliance, dtype), zero, zero, jnp.asarray(stiffness, dtype), zero),
+    )
+    return jax.jit(partial(equalities, rigid=rigid, forest=trees))(rows, whitened)
 
 
 solved = jax.jit(Equalities.solve)
@@ -101,7 +133,7 @@ def test_velocities_and_multipliers_solve_the_saddle_system() -> None:
     push[0] = 0.0
     r = random.normal(size=len(m.held))
     r[-1] = 2.0 * r[-4]
-    w, lam = map(np.asarray, solved(m.equalities, jnp.array(push), jnp.array(r)))
+    w, lam = map(np.asarray, m.solve(jnp.array(push), jnp.array(r)))
     np.testing.assert_allclose(np.ravel(w), push.ravel() + m.held.T @ lam, rtol=0, atol=1e-13)
     wanted = -r - m.compliance * lam
     np.testing.assert_allclose(m.held @ np.ravel(w), wanted, rtol=0, atol=1e-12)
@@ -113,7 +145,7 @@ def test_contradicting_loops_move_nothing() -> None:
     m = mechanism()
     push = jnp.zeros((len(PARENTS), 6))
     r = jnp.zeros(len(m.held)).at[-1].set(2.0).at[-4].set(-1.0)
-    w, lam = solved(m.equalities, push, r)
+    w, lam = m.solve(push, r)
     assert np.abs(w).max() < 1e-12
     assert np.abs(lam).max() < 1e-12
 
@@ -152,7 +184,7 @@ def test_derivative_in_one_right_hand_side() -> None:
     @jax.jit
     @jax.grad
     def slope(r: jax.Array) -> jax.Array:
-        return jnp.ravel(m.equalities.solve(still, r)[0]) @ weights
+        return jnp.ravel(m.solve(still, r)[0]) @ weights
 
     matrix = m.held @ m.held.T + np.diag(m.compliance)
     pseudo = np.linalg.pinv(matrix, rcond=1e-12, hermitian=True)
@@ -165,17 +197,17 @@ def test_derivative_in_one_right_hand_side() -> None:
 def test_float32() -> None:
     """The same mechanism in single precision: loops that repeat each other included."""
     m = mechanism()
-    single = jax.tree.map(
-        lambda leaf: leaf.astype(jnp.float32) if leaf.dtype == jnp.float64 else leaf, m.equalities
+    known = m.equalities
+    single = factorised(
+        np.asarray(known.rows),
+        np.asarray(known.bodies),
+        m.compliance[m.order],
+        known.trees.forest,
+        jnp.float32,
     )
     push = np.random.default_rng(1).normal(size=(len(PARENTS), 6))
     push[0] = 0.0
-    w, lam = solved(
-        jax.jit(partial(equalities, forest=single.trees.forest))(
-            single.rows, single.bodies, single.compliance
-        ),
-        jnp.array(push, jnp.float32),
-        jnp.zeros(len(m.held), jnp.float32),
-    )
+    none = jnp.zeros(len(m.held), jnp.float32)
+    w, lam = solved(single, jnp.array(push, jnp.float32), none)
     assert w.dtype == lam.dtype == jnp.float32
     np.testing.assert_allclose(np.ravel(w), m.inverse() @ push.ravel(), rtol=0, atol=2e-4)
