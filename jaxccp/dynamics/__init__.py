@@ -8,6 +8,7 @@ from jaxccp.dynamics.described_step import describe_step
 from jaxccp.dynamics.descriptor import Descriptor, KRMBlocks, describe
 from jaxccp.dynamics.equilibrium import Equilibrium, equilibrium
 from jaxccp.dynamics.inertia import energy, momentum
+from jaxccp.dynamics.inverse_dynamics import inverse_dynamics, mass_matrix, site_jacobian
 from jaxccp.dynamics.linearise import Linearisation, linearise
 from jaxccp.dynamics.modes import Modes, modes
 from jaxccp.dynamics.projection import close_loops
@@ -60,7 +61,9 @@ __all__ = [
     "energy",
     "equilibrium",
     "fit_capacity",
+    "inverse_dynamics",
     "linearise",
+    "mass_matrix",
     "matrices",
     "mean_acceleration",
     "modes",
@@ -69,6 +72,7 @@ __all__ = [
     "rollout",
     "rollout_adaptive",
     "rollout_batch",
+    "site_jacobian",
     "tangent_names",
     "with_capacity",
 ]

@@ -164,6 +164,58 @@ class Coordinates:
         _, speed, axis = places.ball
         return qacc.at[run(speed, 3)].set(acceleration.axis[run(axis, 3)])
 
+    def velocities(
+        self, model: Model, state: State, qvel: Float[Floats, " nv"]
+    ) -> Float[Array, " nv"]:
+        """Return velocities in the order of :func:`jaxccp.tangent_names` from ``qvel``.
+
+        Args:
+            model: rigid bodies and joints.
+            state: the pose.
+            qvel: rates [m/s, rad/s].
+
+        Raises:
+            ValueError: ``qvel`` of another shape, or a model with flexible bodies.
+        """
+        topology, places = model.topology, self.places
+        if model.families or topology.loose.any():
+            raise ValueError("velocities: the model has flexible or many loose bodies")
+        state = checked_state(model, state)
+        tables = {"axis": places.single, "ball": places.ball, "body": places.free}
+        counts = places.nq, places.nv
+        _, nv = coordinate_dimensions(topology, counts, tables, places.nodes)
+        qvel = as_floats("qvel", qvel, [nv], state.position.dtype)
+        _, speed, body = places.free
+        facing = state.quaternion[body]
+        spin = quaternion.rotate(facing, qvel[run(speed + 3, 3)])
+        linear = qvel[run(speed, 3)] + cross(spin, quaternion.rotate(facing, self.centre))
+        order = np.argsort(body)
+        six = jnp.concatenate([linear, spin], axis=1)[order].reshape(-1)
+        rates = jnp.zeros_like(state.joint_positions)
+        rates = rates.at[places.single[2]].set(qvel[places.single[1]])
+        _, speed, axis = places.ball
+        rates = rates.at[run(axis, 3)].set(qvel[run(speed, 3)])
+        return jnp.concatenate([six, rates[topology.dofs.axes]])
+
+    def forces(
+        self, model: Model, state: State, force: Float[Floats, " nv"]
+    ) -> Float[Array, " nv"]:
+        """Return generalised forces in MuJoCo's coordinates (``qfrc_…``) [N, N m].
+
+        Args:
+            model: rigid bodies and joints.
+            state: the pose.
+            force: in the order of :func:`jaxccp.tangent_names`, such as
+                :func:`jaxccp.inverse_dynamics` returns.
+
+        Raises:
+            ValueError: as :meth:`velocities`.
+        """
+        zero = jnp.zeros(self.places.nv, state.position.dtype)
+        _, back = jax.vjp(lambda qvel: self.velocities(model, state, qvel), zero)
+        force = as_floats("force", force, [self.places.nv], state.position.dtype)
+        return back(force)[0]
+
     def captured(
         self,
         model: Model,

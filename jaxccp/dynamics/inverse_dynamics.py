@@ -1,0 +1,117 @@
+"""Mass matrices, inverse dynamics and Jacobians in tangent coordinates."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.linalg import block_diag
+from jaxtyping import Array, Float
+
+from jaxccp.dynamics.inputs import checked_inputs
+from jaxccp.dynamics.reduced.screws import screws
+from jaxccp.dynamics.reduced.velocities import Velocities
+from jaxccp.dynamics.second_order.acting import acting
+from jaxccp.dynamics.second_order.mobility import Configuration
+from jaxccp.dynamics.tangent import tangent_names
+from jaxccp.math.array_input import Dimension, Floats, as_floats
+from jaxccp.math.jitted import jitted
+from jaxccp.math.linear3 import cross
+from jaxccp.model.family import FrameMap
+from jaxccp.model.kinematics import tree_motion
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+from jaxccp.model.state_input import checked_state
+from jaxccp.names import index
+
+
+@jitted
+def mass_matrix(model: Model, state: State) -> Float[Array, "nv nv"]:
+    """Return the mass matrix of a mechanism, with the inertia of its rotors (MuJoCo's ``qM``).
+
+    Mechanisms with closed loops have that of their spanning tree.
+
+    Args:
+        model: has nv degrees of freedom, named by :func:`jaxccp.tangent_names`.
+        state: the pose.
+
+    Raises:
+        ValueError: the model has bodies without joints among more than 100 degrees of freedom.
+    """
+    state = checked_state(model, state)
+    _check_dense(model, "mass_matrix")
+    at = Configuration.of(model, state, tree_motion(model, state))
+    pairs = zip(model.families, state.families, strict=True)
+    return block_diag(at.inertia(), *(family.mass_matrix(here.q, 0.0) for family, here in pairs))
+
+
+@jitted
+def inverse_dynamics(
+    model: Model,
+    state: State,
+    acceleration: Float[Floats, " nv"],
+    control: Float[Floats, " nm"] | None = None,
+    force: Float[Floats, "nb 6"] | None = None,
+) -> Float[Array, " nv"]:
+    """Return the generalised forces that an acceleration needs beyond those that act [N, N m].
+
+    Gravity, the fluid, springs, dampers, rotors, actuators and applied forces act, as in
+    :func:`jaxccp.accelerations`, whose result needs nothing beyond them. Contacts, limits, dry
+    friction and closed loops do not act. MuJoCo's ``qfrc_inverse`` without constraints.
+
+    Args:
+        model: has nv degrees of freedom, named by :func:`jaxccp.tangent_names`.
+        state: pose and velocities.
+        acceleration: rates of the nv velocities [m/s², rad/s²].
+        control: control of each actuator, 0 when None.
+        force: applied forces [N] and torques [N m] on the bodies, world axes.
+
+    Raises:
+        ValueError: arrays of other shapes, or as :func:`mass_matrix`.
+    """
+    state = checked_state(model, state)
+    _check_dense(model, "inverse_dynamics")
+    force, control = checked_inputs(model, force, control, state.position.dtype)
+    expected = [Dimension.named("velocities", tangent_names(model))]
+    acceleration = as_floats("acceleration", acceleration, expected, state.position.dtype)
+    known = acting(model, state, control, force)
+    return known.at.momenta(acceleration) - known.push
+
+
+@partial(jax.jit, static_argnames=("name",))
+def site_jacobian(model: Model, state: State, name: str) -> Float[Array, "6 nv"]:
+    """Return the velocity of a site, linear [m/s] then angular [rad/s] in world axes, for unit
+    velocities (MuJoCo's ``mj_jacSite``).
+
+    Args:
+        model: has nv degrees of freedom, named by :func:`jaxccp.tangent_names`.
+        state: the pose.
+        name: name of a site, or of a body, whose centre of mass is meant then.
+
+    Raises:
+        ValueError: the model has neither a site nor a body of that name, or as
+            :func:`mass_matrix`.
+    """
+    state = checked_state(model, state)
+    _check_dense(model, "site_jacobian")
+    sites, topology = model.sites, model.topology
+    if name in sites.names:
+        place = sites.index(name)
+        body = sites.bodies[place]
+        arm = sites.poses(state)[0][place] - state.position[body]
+    else:
+        body = index("the model", "site or body", (*sites.names, *topology.bodies), name)
+        body, arm = body - len(sites.names), jnp.zeros(3, state.position.dtype)
+    moving = FrameMap(screws(model, state).bodies(state.position))
+    one = jnp.eye(6, dtype=arm.dtype)[None, None]
+    own = Velocities.of(model, state, moving).along(one, np.array([[body]]))
+    linear, angular = own[0, :3], own[0, 3:]
+    return jnp.concatenate([linear + cross(angular.T, arm).T, angular])
+
+
+def _check_dense(model: Model, what: str) -> None:
+    if model.topology.loose.any():
+        raise ValueError(
+            f"{what} knows no model with more than 100 degrees of freedom of rigid bodies: leave "
+            "out the bodies that no joint places"
+        )

@@ -1,0 +1,135 @@
+"""Mass matrices, inverse dynamics and Jacobians of sites beside MuJoCo's."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxccp
+
+mujoco = pytest.importorskip("mujoco")
+
+XML = """
+<mujoco>
+  <option gravity="0.3 -0.2 -9"><flag contact="disable"/></option>
+  <worldbody>
+    <body name="trunk" pos="0 0 1"><freejoint/>
+      <geom type="box" size=".1 .2 .05" mass="1.5" pos=".03 -.02 .01"/>
+      <body name="upper" pos=".1 0 0">
+        <joint name="hip" type="hinge" axis="0 1 .2" damping=".3" stiffness="2"
+          springref=".2" armature=".04"/>
+        <geom type="capsule" fromto="0 0 0 .3 0 .1" size=".02" mass=".5"/>
+        <body name="lower" pos=".3 0 .1">
+          <joint name="ball" type="ball" damping=".1"/>
+          <geom type="capsule" fromto="0 0 0 .3 .1 0" size=".02" mass=".4"/>
+          <site name="foot" pos=".3 .1 .05" euler="20 30 40"/>
+          <body name="toe" pos=".3 .1 0">
+            <joint name="toe" type="slide" axis="1 .3 0" armature=".1"/>
+            <geom type="sphere" size=".03" mass=".1"/>
+          </body>
+        </body>
+      </body>
+    </body>
+    <body name="post" pos="1 0 0"><joint name="yaw" axis="0 0 1" frictionloss="0"/>
+      <geom type="box" size=".1 .1 .3" mass="2" pos=".1 0 0"/>
+      <body name="wheel" pos="0 0 .3"><joint name="tilt" axis="1 0 0" damping=".2"/>
+        <geom type="cylinder" size=".2 .02" mass=".7" pos="0 .1 .1"/></body>
+    </body>
+  </worldbody>
+  <tendon><fixed name="couple" damping=".5" armature=".2"><joint joint="yaw" coef="1"/>
+    <joint joint="tilt" coef="-2"/></fixed></tendon>
+  <actuator><motor name="turn" joint="yaw" gear="3"/>
+    <position name="hold" joint="tilt" kp="5" kv=".3"/></actuator>
+</mujoco>
+"""
+
+
+@pytest.fixture(scope="module")
+def pair():
+    """The model here and in MuJoCo at one random state, with a random acceleration."""
+    rng = np.random.default_rng(1)
+    here, there = jaxccp.load(XML), mujoco.MjModel.from_xml_string(XML)
+    data = mujoco.MjData(there)
+    data.qpos = there.qpos0
+    mujoco.mj_integratePos(there, data.qpos, rng.normal(size=there.nv) * 0.5, 1.0)
+    data.qvel, data.qacc = rng.normal(size=(2, there.nv))
+    qacc = np.array(data.qacc)
+    data.ctrl = [0.7, -0.4]
+    mujoco.mj_forward(there, data)
+    free = np.array(data.qacc)
+    data.qacc = qacc
+    mujoco.mj_inverse(there, data)
+    state = here.layout.state(here.model, here.state, data.qpos, data.qvel)
+    return here, there, data, state, (qacc, free)
+
+
+def columns(here, state) -> np.ndarray:
+    """Velocities of unit rates of MuJoCo's coordinates [nv nv]."""
+    nv = here.layout.places.nv
+    one = jnp.eye(nv)
+    return np.asarray(
+        jax.vmap(lambda v: here.layout.velocities(here.model, state, v), out_axes=1)(one)
+    )
+
+
+def test_mass_matrix(pair) -> None:
+    here, there, data, state, _ = pair
+    into = columns(here, state)
+    matrix = into.T @ jaxccp.mass_matrix(here.model, state) @ into
+    expected = np.zeros((there.nv, there.nv))
+    for row, one in zip(expected, np.eye(there.nv), strict=True):
+        mujoco.mj_mulM(there, data, row, one)
+    np.testing.assert_allclose(matrix, expected, atol=1e-12)
+
+
+def test_forces_of_an_acceleration(pair) -> None:
+    here, _, data, state, (qacc, free) = pair
+    base = here.layout.acceleration(state, jaxccp.accelerations(here.model, state, [0.7, -0.4]))
+    np.testing.assert_allclose(base, free, atol=1e-9)
+    # An acceleration is velocities' derivative: between two of one state it is linear.
+    change = here.layout.velocities(here.model, state, qacc - free)
+    start = tangent_acceleration(here, state)
+    found = jaxccp.inverse_dynamics(here.model, state, start + change, [0.7, -0.4])
+    force = here.layout.forces(here.model, state, found)
+    # MuJoCo's does without actuators.
+    actuated = np.array(data.qfrc_actuator)
+    np.testing.assert_allclose(force, data.qfrc_inverse - actuated, atol=1e-9)
+
+
+def tangent_acceleration(here, state) -> jax.Array:
+    """The accelerations under what acts, in tangent coordinates."""
+    found = jaxccp.accelerations(here.model, state, [0.7, -0.4])
+    dofs = here.model.topology.dofs
+    return jnp.concatenate([found.body[dofs.roots].reshape(-1), found.axis[dofs.axes]])
+
+
+def test_nothing_is_missing_for_what_happens(pair) -> None:
+    here, _, _, state, _ = pair
+    force = jnp.asarray(np.random.default_rng(0).normal(size=(len(state.position), 6)))
+    found = jaxccp.accelerations(here.model, state, [0.7, -0.4], force)
+    dofs = here.model.topology.dofs
+    there = jnp.concatenate([found.body[dofs.roots].reshape(-1), found.axis[dofs.axes]])
+    missing = jaxccp.inverse_dynamics(here.model, state, there, [0.7, -0.4], force)
+    np.testing.assert_allclose(missing, 0.0, atol=1e-10)
+
+
+def test_site_jacobian(pair) -> None:
+    here, there, data, state, _ = pair
+    into = columns(here, state)
+    rows = np.zeros((6, there.nv))
+    mujoco.mj_jacSite(there, data, rows[:3], rows[3:], there.site("foot").id)
+    np.testing.assert_allclose(
+        jaxccp.site_jacobian(here.model, state, "foot") @ into, rows, atol=1e-12
+    )
+    mujoco.mj_jacBodyCom(there, data, rows[:3], rows[3:], there.body("lower").id)
+    np.testing.assert_allclose(
+        jaxccp.site_jacobian(here.model, state, "lower") @ into, rows, atol=1e-12
+    )
+
+
+def test_names_and_lengths_are_checked(pair) -> None:
+    here, _, _, state, _ = pair
+    with pytest.raises(ValueError, match="foot"):
+        jaxccp.site_jacobian(here.model, state, "fot")
+    with pytest.raises(ValueError, match="acceleration"):
+        jaxccp.inverse_dynamics(here.model, state, [1.0, 2.0])
