@@ -11,9 +11,11 @@ from jaxtyping import Array, Float
 from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.reduced.screws import screws
 from jaxccp.dynamics.reduced.velocities import Velocities
+from jaxccp.dynamics.rows.friction import friction_level
 from jaxccp.dynamics.second_order.acting import acting
 from jaxccp.dynamics.second_order.mobility import Configuration
 from jaxccp.dynamics.tangent import tangent_names
+from jaxccp.math import safe
 from jaxccp.math.array_input import Dimension, Floats, as_floats
 from jaxccp.math.jitted import jitted
 from jaxccp.math.linear3 import cross
@@ -76,6 +78,30 @@ def inverse_dynamics(
     acceleration = as_floats("acceleration", acceleration, expected, state.position.dtype)
     known = acting(model, state, control, force)
     return known.at.momenta(acceleration) - known.push
+
+
+@jitted
+def sliding_friction(
+    model: Model, state: State, slow: Float[Floats, ""] | float = 0.0
+) -> Float[Array, " nv"]:
+    """Return the generalised forces of dry friction on a mechanism whose axes and tendons move
+    [N, N m].
+
+    Args:
+        model: has nv degrees of freedom, named by :func:`jaxccp.tangent_names`.
+        state: pose and velocities.
+        slow: rate over which friction grows to its full size, as tanh(rate / slow) [m/s, rad/s];
+            at 0 it has it at any rate but 0, at which it is whatever keeps things at rest.
+
+    Raises:
+        ValueError: as :func:`mass_matrix`.
+    """
+    state = checked_state(model, state)
+    _check_dense(model, "sliding_friction")
+    at = Configuration.of(model, state, tree_motion(model, state))
+    step = at.step(0.0)
+    sign = jnp.where(slow > 0, jnp.tanh(safe.divide(step.rate, slow)), jnp.sign(step.rate))
+    return -(friction_level(step) * sign) @ at.coordinates
 
 
 @partial(jax.jit, static_argnames=("name",))

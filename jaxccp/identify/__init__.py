@@ -6,6 +6,7 @@
 from jaxccp.identify.evaluate import Errors, Evaluator
 from jaxccp.identify.fit import Descent, Fit, Loss, fit
 from jaxccp.identify.fit_problem import Method
+from jaxccp.identify.inverse_dynamics import InverseDynamics
 from jaxccp.identify.normal import NormalEquations, normal_equations
 from jaxccp.identify.parameter import Parameter, inertial_of
 from jaxccp.identify.parameters import PARAMETERS
@@ -26,6 +27,7 @@ __all__ = [
     "Evaluator",
     "Experiment",
     "Fit",
+    "InverseDynamics",
     "Loss",
     "Method",
     "NormalEquations",

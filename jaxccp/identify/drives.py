@@ -1,5 +1,6 @@
 """Torques and motions that a recording imposes on a model, as actuators added to it."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import jax.numpy as jnp
@@ -18,7 +19,7 @@ def with_drives(
     subject: Subject, torques: tuple[str, ...], motions: tuple[str, ...], h: float, inertia: float
 ) -> Subject:
     """Return the subject with a motor on each axis whose torque was recorded, and a stiff servo on
-    each axis that is made to follow a recorded motion.
+    each axis that is made to follow a recorded motion, where the model's actuators do not act.
 
     Args:
         subject: the model.
@@ -30,6 +31,7 @@ def with_drives(
     The added actuators come after the model's, those of torques first; a motion's control is the
     file's coordinate.
     """
+    subject = without_actuators(subject, (*torques, *motions))
     model = subject.model
     linkage, actuators = model.topology.linkage, model.actuators
     count, names = len(linkage.actuators), (*torques, *motions)
@@ -64,6 +66,26 @@ def with_drives(
     topology = replace(model.topology, linkage=linkage)
     model = replace(model, actuators=replace(actuators, **longer), topology=topology)
     return replace(subject, model=model)
+
+
+def without_actuators(subject: Subject, axes: Sequence[str]) -> Subject:
+    """Return the subject without the forces of the model's actuators along some axes, whose
+    torques were measured.
+
+    Args:
+        subject: the model.
+        axes: names of axes.
+    """
+    model = subject.model
+    linkage, actuators = model.topology.linkage, model.actuators
+    acts = ~np.isin(linkage.actuated, [linkage.axis(name) for name in axes])
+    if acts.all():
+        return subject
+    silent = {
+        name: jnp.where(acts, getattr(actuators, name), 0.0)
+        for name in ("gain", "offset", "stiffness", "damping")
+    }
+    return replace(subject, model=replace(model, actuators=replace(actuators, **silent)))
 
 
 def _reference(subject: Subject, axes: np.ndarray) -> Float[Array, " n"]:

@@ -231,7 +231,7 @@ def minimise(
         gained = point.loss - trial.loss
         small = method.tolerance * max(point.loss, 1e-12)
         if lost <= 0 and np.isfinite(trial.loss) and gained >= 0:
-            ratio = gained / max(promised, 1e-300)
+            ratio = min(gained / max(promised, 1e-300), 2.0)
             damping = max(damping * max(1 / 5, 1 - (2 * ratio - 1) ** 3), 1e-9)
             growth = 4.0
             point = trial

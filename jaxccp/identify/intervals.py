@@ -155,10 +155,10 @@ def uncertainty(objective: Objective, point: Point) -> Uncertainty:
             gap = weight * (point.starts[case][i + 1] - terms.end[i])
             slope = -weight[:, None] * terms.end_jacobian[i][:, :p]
             np.add.at(each[i], rows[i], slope.T @ gap)
-        cluster = batch.recording
-        if len(np.unique(cluster)) < CLUSTERS:
+        cluster, active = batch.recording, terms.usable
+        if len(np.unique(cluster[active])) < CLUSTERS:
             cluster = np.arange(len(batch))
-        scores += [each[cluster == one].sum(axis=0) for one in np.unique(cluster)]
+        scores += [each[cluster == one].sum(axis=0) for one in np.unique(cluster[active])]
     count = len(scores)
     spread = np.array(scores).T @ np.array(scores) * count / max(count - 1, 1)
     spread = spread + np.diag(objective.precision)

@@ -83,6 +83,26 @@ def filled(values: Float[np.ndarray, "s k"]) -> Float[np.ndarray, "s k"]:
     return out
 
 
+def evenly(
+    time: Float[np.ndarray, " s"], values: Float[np.ndarray, "s k"], cutoff: float
+) -> tuple[Float[np.ndarray, " s"], Float[np.ndarray, "s k"]]:
+    """Return evenly spaced times, and samples at them through a zero-phase Butterworth filter of
+    order 4.
+
+    Args:
+        time: of the samples [s].
+        values: samples.
+        cutoff: frequency of the filter [Hz]; infinite for none.
+    """
+    rate = (len(time) - 1) / (time[-1] - time[0])
+    even = np.linspace(time[0], time[-1], len(time))
+    level = np.stack([np.interp(even, time, column) for column in values.T], axis=1)
+    if np.isfinite(cutoff) and cutoff < 0.45 * rate and len(time) > 27:
+        sections = signal.butter(4, cutoff / (0.5 * rate), output="sos")
+        level = np.asarray(signal.sosfiltfilt(sections, level, axis=0))
+    return even, level
+
+
 def smoothed(
     time: Float[np.ndarray, " s"], values: Float[np.ndarray, "s k"], cutoff: float
 ) -> tuple[Float[np.ndarray, "s k"], Float[np.ndarray, "s k"]]:
@@ -90,18 +110,12 @@ def smoothed(
     central differences.
 
     Args:
-        time: of the samples [s]; a filter wants them evenly spaced, and takes the mean spacing.
+        time: of the samples [s]; the filter takes samples interpolated at even times.
         values: samples.
         cutoff: frequency of the filter [Hz]; infinite for none.
     """
-    out = filled(values)
-    rate = (len(time) - 1) / (time[-1] - time[0])
-    if np.isfinite(cutoff) and cutoff < 0.45 * rate and len(time) > 27:
-        even = np.linspace(time[0], time[-1], len(time))
-        level = np.stack([np.interp(even, time, column) for column in out.T], axis=1)
-        sections = signal.butter(4, cutoff / (0.5 * rate), output="sos")
-        level = np.asarray(signal.sosfiltfilt(sections, level, axis=0))
-        out = np.stack([np.interp(time, even, column) for column in level.T], axis=1)
+    even, level = evenly(time, filled(values), cutoff)
+    out = np.stack([np.interp(time, even, column) for column in level.T], axis=1)
     return out, np.gradient(out, time, axis=0)
 
 

@@ -116,6 +116,8 @@ class Coordinates:
         coordinate = coordinate.at[run(axis, 3)].set(quaternion.log(turned))
         rate = rate.at[run(axis, 3)].set(qvel[run(speed, 3)])
         placed = forward_kinematics(model, started, coordinate, rate)
+        if not len(model.topology.linkage.loops):
+            return placed
         # Joints that close loops have coordinates of their own.
         return replace(placed, joint_positions=joint_motion(model, placed).coordinate)
 

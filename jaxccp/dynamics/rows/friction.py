@@ -9,12 +9,12 @@ from jaxccp.dynamics.rows.row import Rows, Step
 def friction(step: Step) -> Rows:
     """|λ| ≤ h f; the axis moves only where λ is at a bound."""
     index = step.model.topology.linkage.dry_friction
-    most = step.h * _level(step)[index]
+    most = step.h * friction_level(step)[index]
     zero = jnp.zeros_like(most)
     return Rows.rigid(*step.along(index), zero, -most, most)
 
 
-def _level(step: Step) -> Float[Array, " k"]:
+def friction_level(step: Step) -> Float[Array, " k"]:
     """Return the largest dry friction f(v) [N, N m] of all coordinates, at the rates v before the
     step: f + f_s exp(−(v/v_s)²), with Stribeck's excess f_s of ``stribeck_friction`` and the rate
     v_s ``stribeck_velocity`` over which it fades."""

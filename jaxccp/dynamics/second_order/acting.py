@@ -15,8 +15,9 @@ from jaxccp.dynamics.second_order.mobility import Configuration
 from jaxccp.dynamics.second_order.placed import placed, velocities_of
 from jaxccp.dynamics.smooth import SmoothForces, smooth_contacts, smooth_forces
 from jaxccp.math.linear3 import cross
-from jaxccp.model.kinematics import tree_motion
+from jaxccp.model.kinematics import JointMotion, tree_motion
 from jaxccp.model.model import Model
+from jaxccp.model.routing import polynomial
 from jaxccp.model.state import State
 
 
@@ -64,9 +65,14 @@ def acting(
     at = Configuration.of(model, state, motion)
     turning = twist_rate(at.screws, state.twist, state.position, velocity[: at.screws.dofs.count])
     turning = jnp.where(jnp.asarray(model.topology.free)[:, None], turning, 0.0)
-    if model.families or len(linkage.loops) or linkage.routing.tendons:
+    if model.families or len(linkage.loops) or len(linkage.routing.point_body):
         change, bending, drift = _along(model, state, velocity)
         turning = jnp.where(jnp.asarray(model.topology.carried)[:, None], change, turning)
+    elif linkage.routing.tendons:
+        bending = jnp.zeros_like(model.axes.armature)
+        coupled = _along_couplings(model, motion)
+        bending = bending.at[len(linkage.axes) :].set(coupled)
+        drift = coupled[linkage.routing.bilateral]
     else:
         bending, drift = jnp.zeros_like(model.axes.armature), jnp.zeros(0, velocity.dtype)
     spin = state.angular_velocity
@@ -116,6 +122,20 @@ def _along(
         return later.twist, rates, jnp.concatenate([shut, held])[linkage.closing]
 
     return jax.jvp(seen, (jnp.zeros_like(state.time),), (jnp.ones_like(state.time),))[1]
+
+
+def _along_couplings(model: Model, motion: JointMotion) -> Float[Array, " nt"]:
+    """How the rates of tendons that only couple axes change along the motion while the velocities
+    stay the same; poses of bodies have no part in that."""
+    routing = model.topology.linkage.routing
+    tendon, axis = routing.terms.T
+    rate = motion.rate[axis]
+
+    def rates(coordinate: Array) -> Array:
+        return polynomial(model.tendons.polynomial, coordinate)[1] * rate
+
+    change = jax.jvp(rates, (motion.coordinate[axis],), (rate,))[1]
+    return jnp.zeros(len(routing.tendons), change.dtype).at[tendon].add(change)
 
 
 def compliant_on_families(model: Model) -> np.ndarray:

@@ -1,0 +1,240 @@
+"""The torques that measured motion needs, at samples of recordings."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.dynamics.inverse_dynamics import inverse_dynamics, sliding_friction
+from jaxccp.identify.drives import without_actuators
+from jaxccp.identify.recording import Recording
+from jaxccp.identify.starts import evenly, filled
+from jaxccp.identify.subject import Subject
+
+if TYPE_CHECKING:
+    from jaxccp.identify.inverse_dynamics import InverseDynamics
+
+SLOW = 0.5
+"""Rate over which dry friction grows to its full size, relative to ``moving``: samples at which
+coupled axes nearly stand still have no definite direction of it."""
+LENGTH = 8
+"""Samples of a segment."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Samples:
+    """Filtered samples of recordings; leading axis s, and n segments before it in a batch."""
+
+    position: Float[Array, "s nv 3"]
+    """Recorded position of each joint, its rate and acceleration [m, rad, s]."""
+    torque: Float[Array, "s o 3"]
+    """Torque that was measured along each axis compared, and its first two rates [N m, s]."""
+    control: Float[Array, "s c 3"]
+    """Recorded controls, and their first two rates."""
+    weight: Float[Array, "s o"]
+    """Inverse standard deviation of each torque; 0 where it is not compared."""
+    time: Float[Array, " s"]
+    """Time in the recording [s]."""
+
+
+@dataclass(frozen=True)
+class SampleBatch:
+    """Segments of samples, and which recording each is of."""
+
+    segments: Samples
+    recording: np.ndarray
+    """Number of the recording of each segment [n]."""
+
+    @property
+    def start_deviation(self) -> Float[np.ndarray, "n 0"]:
+        """No segment has unknowns."""
+        return np.zeros((len(self.recording), 0))
+
+    @property
+    def joined(self) -> np.ndarray:
+        """No segment is joined to the next."""
+        return np.zeros(len(self.recording), bool)
+
+    def __len__(self) -> int:
+        return len(self.recording)
+
+    def take(self, which: np.ndarray) -> Samples:
+        """Return some of the segments."""
+        return jax.tree.map(lambda leaf: leaf[which], self.segments)
+
+
+class InversePlan:
+    """Samples of recordings, and the torques that are missing at them."""
+
+    def __init__(
+        self, settings: "InverseDynamics", subject: Subject, recordings: Sequence[Recording]
+    ) -> None:
+        """Filter the recordings."""
+        self.settings, self.subject = settings, subject
+        self.recordings = tuple(recordings)
+        first, places = recordings[0], subject.layout.places
+        linkage = subject.model.topology.linkage
+        if len(places.free[2]) or len(places.ball[2]) or subject.model.families:
+            raise ValueError(
+                "inverse dynamics compares mechanisms of hinges and slides on a fixed base: take "
+                "Simulate for floating bases, balls and flexible bodies"
+            )
+        order = np.argsort(places.single[1])
+        self._axes = places.single[2][order]
+        self._joints = [linkage.axes[axis] for axis in self._axes]
+        self._positions = []
+        for joint in self._joints:
+            names = [f'{kind}["{joint}"]' for kind in ("position", "motion")]
+            self._positions += [name for name in names if name in first.index][:1]
+            if not set(names) & set(first.index):
+                raise ValueError(
+                    f"recording {first.name!r} has no position of {joint!r}: inverse dynamics "
+                    "needs the positions of all joints"
+                )
+        self.torques = tuple(c.name for c in first.of_kind("torque"))
+        self.controls = () if self.torques else tuple(c.name for c in first.of_kind("control"))
+        if not (self.torques or self.controls):
+            raise ValueError(f"recording {first.name!r} has neither torques nor controls")
+        targets = [first[name].target for name in self.torques or self.controls]
+        if self.controls:
+            self._actuators = np.array([linkage.actuator(name) for name in targets])
+            axes = linkage.actuated[self._actuators]
+        else:
+            axes = np.array([linkage.axis(name) for name in targets])
+        self.compared = np.unique([list(self._axes).index(axis) for axis in axes])
+        if self.torques:
+            self.compared = np.array([list(self._axes).index(axis) for axis in axes])
+        self.columns = tuple(self._joints[place] for place in self.compared)
+        parts, owners = [], []
+        for number, one in enumerate(recordings):
+            found = self._filtered(one)
+            parts.append(found)
+            owners += [number] * len(found.time)
+        stacked = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *parts)
+        self.batch = SampleBatch(stacked, np.array(owners))
+
+    @property
+    def unknowns(self) -> int:
+        """No segment has unknowns."""
+        return 0
+
+    def torque(self, subject: Subject, sample: Samples) -> tuple[Array, Array]:
+        """Return measured torques and those that the model needs, along the axes compared [N m].
+
+        Args:
+            subject: the model.
+            sample: one, without leading axes.
+        """
+        if self.torques:
+            subject = without_actuators(
+                subject, [self.recordings[0][c].target for c in self.torques]
+            )
+        model, layout, channels = subject.model, subject.layout, subject.channels
+
+        def calibration(names: Sequence[str]) -> tuple[Array, Array, Array]:
+            rows = np.array([channels.names.index(name) for name in names], int)
+            return channels.offset[rows], channels.scale[rows], channels.delay[rows]
+
+        def early(series: Array, delay: Array) -> Array:
+            return series[:, 0] + delay * (series[:, 1] + 0.5 * delay * series[:, 2])
+
+        offset, scale, _ = calibration(self._positions)
+        level = (sample.position[:, 0] - offset) / scale
+        rate = sample.position[:, 1] / scale / subject.time_scale
+        gain = sample.position[:, 2] / scale / subject.time_scale**2
+        state = layout.state(model, subject.state, level, rate)
+        control = jnp.zeros(len(model.actuators.gain))
+        measured = jnp.zeros(len(self.compared))
+        if self.controls:
+            offset, scale, delay = calibration(self.controls)
+            value = (early(sample.control, delay) - offset) / scale
+            control = control.at[self._actuators].set(value)
+        else:
+            offset, scale, delay = calibration(self.torques)
+            measured = (early(sample.torque, delay) - offset) / scale
+        need = inverse_dynamics(model, state, layout.velocities(model, state, gain), control)
+        friction = sliding_friction(model, state, SLOW * self.settings.moving)
+        need = layout.forces(model, state, need - friction)
+        return measured, need[self.compared]
+
+    def residual(
+        self, subject: Subject, segment: Samples, change: Float[Array, " 0"]
+    ) -> tuple[Float[Array, "s o"], Float[Array, " 0"]]:
+        """Return torques needed less those measured, over their standard deviations.
+
+        Args:
+            subject: the model with the parameters' values.
+            segment: one of the batch.
+            change: of a start; there is none.
+        """
+        measured, need = jax.vmap(lambda sample: self.torque(subject, sample))(segment)
+        return segment.weight * (need - measured), change
+
+    def _filtered(self, one: Recording) -> Samples:
+        """Return the segments of a recording."""
+        settings, time = self.settings, one.time
+        spacing = settings.every or 0.25 / settings.cutoff
+        rate = (len(time) - 1) / (time[-1] - time[0])
+        stride = max(1, round(spacing * rate))
+        begin = np.searchsorted(time, time[0] + settings.trim)
+        end = np.searchsorted(time, time[-1] - settings.trim)
+        chosen = np.arange(begin, end, stride)
+        if len(chosen) < 2 or len(time) < 30:
+            raise ValueError(
+                f"recording {one.name!r} of {time[-1] - time[0]:.3g} s and {len(time)} samples is "
+                f"too short for a filter of {settings.cutoff:g} Hz and {settings.trim:g} s left "
+                "out at both ends"
+            )
+
+        def series(values: np.ndarray) -> Float[np.ndarray, "s k 3"]:
+            even, level = evenly(time, filled(values), settings.cutoff)
+            first = np.gradient(level, even, axis=0)
+            second = np.gradient(first, even, axis=0)
+            parts = [
+                np.stack([np.interp(time[chosen], even, column) for column in part.T], axis=1)
+                for part in (level, first, second)
+            ]
+            return np.stack(parts, axis=2)
+
+        known = [
+            one[name]
+            if (name := f'position["{joint}"]') in one.index
+            else one[f'motion["{joint}"]']
+            for joint in self._joints
+        ]
+        position = series(np.concatenate([c.values for c in known], axis=1))
+        empty = np.zeros((len(chosen), 0, 3))
+        torque = control = empty
+        good = np.ones((len(chosen), len(self.compared)), bool)
+        if self.torques:
+            values = np.concatenate([one[name].values for name in self.torques], axis=1)
+            torque, good = series(values), np.isfinite(values[chosen])
+        else:
+            control = series(np.concatenate([one[name].values for name in self.controls], axis=1))
+        moves = np.abs(position[:, self.compared, 1]) > settings.moving
+        weight = np.where(good & moves, 1.0 / self._deviation(torque, good), 0.0)
+        parts = (position, torque, control, weight, time[chosen])
+        return Samples(*(jnp.asarray(_cut(part)) for part in parts))
+
+    def _deviation(self, torque: np.ndarray, good: np.ndarray) -> Float[np.ndarray, " o"]:
+        """Return what torques are taken to be uncertain by before errors tell [N m]."""
+        if not self.torques:
+            return np.full(len(self.compared), 1e-3)
+        told = [self.recordings[0][name].noise for name in self.torques]
+        spread = [
+            1e-2 * max(float(np.std(column[fine])), 1e-6) if fine.any() else 1.0
+            for column, fine in zip(torque[:, :, 0].T, good.T, strict=True)
+        ]
+        return np.array([t or s for t, s in zip(told, spread, strict=True)])
+
+
+def _cut(values: np.ndarray) -> np.ndarray:
+    """Return samples in segments [n LENGTH …]; the last one is filled up with zeros."""
+    count = -(-len(values) // LENGTH)
+    room = [(0, count * LENGTH - len(values)), *[(0, 0)] * (values.ndim - 1)]
+    return np.pad(values, room).reshape(count, LENGTH, *values.shape[1:])
