@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from jaxccp.identify.checks import check, check_count, compared, refuse
 from jaxccp.identify.fit_problem import Descent, Method, Objective, Point, Progress, minimise
 from jaxccp.identify.intervals import Identifiability, Uncertainty, identifiability, uncertainty
 from jaxccp.identify.normal_equations import Evaluator, Plan
@@ -91,6 +92,7 @@ class Problem:
         for case in self.cases:
             if not case.recordings:
                 raise ValueError("there are no recordings to identify from")
+            refuse(case.mechanism, case.recordings)
             subject = subject_of(case.mechanism, case.recordings)
             known = ParameterSet(self.parameters, subject)
             subject = acting(subject, known)
@@ -98,6 +100,16 @@ class Problem:
             self.plans.append(case.residual.plan(subject, case.recordings))
         self.scalars, self.index = _joint(self.sets, self.cases)
         self.names = tuple(one.name for one in self.scalars)
+        numbers = [compared(plan.batch) for plan in self.plans]
+        if None not in numbers:
+            free = sum(not np.isfinite(one.prior) for one in self.scalars)
+            check_count(sum(one or 0 for one in numbers), free)
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """Return what looks wrong with the recordings: units, order of joints, missing samples."""
+        lines = [line for case in self.cases for line in check(case.mechanism, case.recordings)]
+        return tuple(dict.fromkeys(lines))
 
     def column(self, name: str) -> Float[np.ndarray, " P"]:
         """Return one field of all scalars, such as ``lower``."""
