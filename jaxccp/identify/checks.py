@@ -126,8 +126,8 @@ def _missing(one: Recording) -> list[str]:
     if not empty:
         return []
     return [
-        f"recording {one.name!r}: all samples of {', '.join(empty)} are NaN: they tell nothing, and "
-        "cannot drive a simulation; leave them out if that is not meant (leave_out=)"
+        f"recording {one.name!r}: all samples of {', '.join(empty)} are NaN: they tell nothing, "
+        "and cannot drive a simulation; leave them out if that is not meant (leave_out=)"
     ]
 
 

@@ -24,7 +24,7 @@ SAMPLES = 128
 """Samples that torques are compared at."""
 BETTER = 0.6
 """Share of the unexplained torque that another order has to leave at most."""
-CLEAR = 0.05
+CLEAR = 0.02
 """Least fall of the unexplained share of variance, mean over joints."""
 UNITS = 200.0
 """Ratio of measured to expected torques from which a unit looks wrong."""

@@ -1,6 +1,6 @@
 """An identification: models, recordings, parameters and a residual, and what comes out of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -10,6 +10,8 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxccp.identify.checks import check, check_count, compared, refuse
+from jaxccp.identify.cross_validation import CrossValidation, cross_validate
+from jaxccp.identify.evaluation import Evaluation, Predictor
 from jaxccp.identify.fit_problem import Descent, Method, Objective, Point, Progress, minimise
 from jaxccp.identify.intervals import Identifiability, Uncertainty, identifiability, uncertainty
 from jaxccp.identify.normal_equations import Evaluator, Plan
@@ -156,6 +158,13 @@ class Problem:
         descent = minimise(self.objective, theta, bounds, self.method, progress)
         return Fit(self, descent)
 
+    def cross_validate(
+        self, folds: int = 5, progress: Callable[[int], None] = lambda fold: None
+    ) -> CrossValidation:
+        """Return errors of prediction of what is left out, fold by fold
+        (:func:`jaxccp.identify.cross_validation.cross_validate`)."""
+        return cross_validate(self, folds, progress)
+
     def subject(self, theta: Float[np.ndarray, " P"], case: int = 0, recording: int = 0) -> Subject:
         """Return the model of a case with these parameters.
 
@@ -216,6 +225,24 @@ class Fit:
     def model(self) -> Model:
         """The identified model of the first case."""
         return self.problem.subject(self.values).model
+
+    def evaluate(
+        self,
+        recordings: Sequence[Recording],
+        residual: Residual | None = None,
+        case: int = 0,
+    ) -> Evaluation:
+        """Return errors of prediction of recordings, from measured starts.
+
+        Args:
+            recordings: of the same mechanism, best not those that were fitted.
+            residual: how they are compared; the fit's when None.
+            case: number of the case whose mechanism they are of.
+        """
+        fitted = self.problem.cases[case]
+        other = Case(fitted.mechanism, recordings, residual or fitted.residual)
+        values = dict(zip(self.names, self.values.tolist(), strict=True))
+        return Predictor(other, self.problem.parameters).evaluate(values)
 
     def table(self) -> str:
         """Return a table of values, standard errors and initial values."""
