@@ -41,9 +41,9 @@ def check(mechanism: "Mechanism", recordings: Sequence[Recording]) -> tuple[str,
         lines += _missing(one)
         lines += _time_unit(one)
         lines += _rates(one)
-    lines += _positions(mechanism, recordings)
     lines += _poses(mechanism, recordings)
-    lines += check_order(mechanism, recordings)
+    units = _positions(mechanism, recordings)
+    lines += units or check_order(mechanism, recordings)
     return tuple(dict.fromkeys(lines))
 
 

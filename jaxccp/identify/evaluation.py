@@ -70,17 +70,17 @@ class Predictor:
 
         Args:
             case: model, recordings and residual.
-            parameters: that values are given of (:class:`jaxccp.identify.Parameter`).
+            parameters: that have values (:class:`jaxccp.identify.Parameter`, or paths).
 
         Raises:
             ValueError: the recordings do not go with the model or the residual.
         """
         from jaxccp.identify.checks import refuse
-        from jaxccp.identify.problem import subject_of
+        from jaxccp.identify.problem import parameter_of, subject_of
 
         refuse(case.mechanism, case.recordings)
         subject = subject_of(case.mechanism, case.recordings)
-        known = ParameterSet(parameters, subject)
+        known = ParameterSet([parameter_of(one) for one in parameters], subject)
         plan = case.residual.plan(acting(subject, known), case.recordings)
         self.recordings = tuple(case.recordings)
         self.evaluator = Evaluator(plan, known, np.inf)
@@ -172,7 +172,7 @@ def _columns(plan: Plan, width: int) -> tuple[list[str], dict[str, str], list[li
         if one.kind == "pose":
             parts = {".position": (part[:3], "m"), ".orientation": (part[3:], "rad")}
         else:
-            parts = {"": (part, KINDS[one.kind].unit)}
+            parts = {"": (part, _unit(plan, one))}
         for suffix, (which, unit) in parts.items():
             name = one.channel + suffix
             label.append(name)
@@ -183,6 +183,15 @@ def _columns(plan: Plan, width: int) -> tuple[list[str], dict[str, str], list[li
         units[label[-1]] = "standard deviations"
         columns.append([k])
     return label, units, columns
+
+
+def _unit(plan: Plan, one: Any) -> str:
+    """Return the unit of what an axis's channel shows: that of a hinge or of a slide."""
+    unit = KINDS[one.kind].unit
+    if KINDS[one.kind].targets != "axes":
+        return unit
+    along, about = unit.split(", ")
+    return about if plan.subject.model.topology.linkage.motions[one.place] == "hinge" else along
 
 
 def split(

@@ -66,7 +66,7 @@ def _axes_with_torque(mechanism: "Mechanism", recordings: Sequence[Recording]) -
 
 def _by_limits(mechanism: "Mechanism", recordings: Sequence[Recording]) -> list[str]:
     """Return a warning if positions fit into other joints' limits only."""
-    from jaxccp.identify.checks import DEGREES, beyond, limits_of, span
+    from jaxccp.identify.checks import beyond, limits_of, span
 
     limits = limits_of(mechanism)
     reach = {name: span(recordings, f'position["{name}"]') for name in limits}
@@ -79,11 +79,7 @@ def _by_limits(mechanism: "Mechanism", recordings: Sequence[Recording]) -> list[
     cost += 1e-6 * (1.0 - np.eye(len(names)))  # of equal orders the recorded one
     rows, best = linear_sum_assignment(cost)
     total, least = np.trace(cost), cost[rows, best].sum()
-    scaled = [
-        beyond((reach[n][0] / DEGREES, reach[n][1] / DEGREES), *limits[n][:2])  # type: ignore[index]
-        for n in names
-    ]
-    if total < 0.1 or least > 0.1 * total or (max(scaled) < 0.05 and np.max(np.diag(cost)) > 1):
+    if total < 0.1 or least > 0.1 * total:
         return []
     return [
         "positions leave the limits of their joints, but not in another order: "

@@ -84,10 +84,7 @@ class Problem:
             self.cases = (Case(mechanism, recordings, residual),)  # type: ignore[arg-type]
         else:
             self.cases = tuple(mechanism)  # type: ignore[arg-type]
-        self.parameters = tuple(
-            Parameter(one, lower=_lower_bound(one)) if isinstance(one, str) else one
-            for one in parameters
-        )
+        self.parameters = tuple(map(parameter_of, parameters))
         self.method = method or Method()
         self.sets: list[ParameterSet] = []
         self.plans: list[Plan] = []
@@ -262,6 +259,11 @@ def subject_of(mechanism: Mechanism, recordings: Sequence[Recording]) -> Subject
 POSITIVE = """damping friction armature stiffness mass compliance restitution rolling radius size
 impact_friction stribeck_friction damping_polynomial power_damping"""
 """Numbers that cannot be negative."""
+
+
+def parameter_of(one: Parameter | str) -> Parameter:
+    """Return a parameter, of a path one with the model's value that is positive if it has to be."""
+    return Parameter(one, lower=_lower_bound(one)) if isinstance(one, str) else one
 
 
 def _lower_bound(path: str) -> float:
