@@ -112,3 +112,8 @@ INPUTS = (
     "step",
 )
 """Those of ``jaxccp.testing.INPUTS``: what derivatives are checked in."""
+
+RESIDUALS = {"simulate": "jaxccp.identify.simulate:Simulate"}
+"""Classes that compare recordings with a model, by the name that --residual has for each."""
+METHOD = "jaxccp.identify.fit_problem:Method"
+"""Settings of the iteration that fits any model."""

@@ -3,7 +3,10 @@
 :class:`Problem` is for any model; :class:`Experiment` and :func:`fit` are for tosses of one body.
 """
 
+from jaxccp.identify.checks import check
+from jaxccp.identify.cross_validation import Comparison, CrossValidation, compare
 from jaxccp.identify.evaluate import Errors, Evaluator
+from jaxccp.identify.evaluation import Evaluation, Predictor, split
 from jaxccp.identify.fit import Descent, Fit, Loss, fit
 from jaxccp.identify.fit_problem import Method
 from jaxccp.identify.inverse_dynamics import InverseDynamics
@@ -12,6 +15,7 @@ from jaxccp.identify.parameter import Parameter, inertial_of
 from jaxccp.identify.parameters import PARAMETERS
 from jaxccp.identify.predict import Experiment
 from jaxccp.identify.problem import Case, Problem
+from jaxccp.identify.read import read
 from jaxccp.identify.recording import Channel, Recording, recording
 from jaxccp.identify.refine import refine
 from jaxccp.identify.simulate import Simulate
@@ -22,8 +26,11 @@ __all__ = [
     "PARAMETERS",
     "Case",
     "Channel",
+    "Comparison",
+    "CrossValidation",
     "Descent",
     "Errors",
+    "Evaluation",
     "Evaluator",
     "Experiment",
     "Fit",
@@ -32,16 +39,21 @@ __all__ = [
     "Method",
     "NormalEquations",
     "Parameter",
+    "Predictor",
     "Problem",
     "Recording",
     "Segments",
     "Simulate",
+    "check",
+    "compare",
     "cut",
     "fit",
     "inertial_of",
     "normal_equations",
+    "read",
     "recording",
     "refine",
+    "split",
     "standard_errors",
     "whole",
 ]

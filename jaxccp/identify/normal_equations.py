@@ -114,6 +114,7 @@ class Evaluator:
             threshold: standard deviations beyond which a sample's error counts linearly.
         """
         self.plan, self.parameters = plan, parameters
+        self.chunk = min(CHUNK, len(plan.batch))
         scale = jnp.asarray(parameters.column("scale"))
 
         def residual(values: Array, change: Array, segment: Any, weight: Array) -> tuple:
@@ -161,8 +162,7 @@ class Evaluator:
 
     def _chunks(self, values: np.ndarray, change: np.ndarray):
         """Yield the arguments of each chunk and how many of its segments count."""
-        count = len(self.plan.batch)
-        size = min(CHUNK, count)
+        count, size = len(self.plan.batch), self.chunk
         for begin in range(0, count, size):
             which = np.arange(begin, begin + size) % count
             yield (

@@ -1,6 +1,6 @@
 """An identification: models, recordings, parameters and a residual, and what comes out of them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Protocol
@@ -9,6 +9,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from jaxccp.identify.checks import check, check_count, compared, refuse
+from jaxccp.identify.cross_validation import CrossValidation, cross_validate
+from jaxccp.identify.evaluation import Evaluation, Predictor
 from jaxccp.identify.fit_problem import Descent, Method, Objective, Point, Progress, minimise
 from jaxccp.identify.intervals import Identifiability, Uncertainty, identifiability, uncertainty
 from jaxccp.identify.normal_equations import Evaluator, Plan
@@ -81,16 +84,14 @@ class Problem:
             self.cases = (Case(mechanism, recordings, residual),)  # type: ignore[arg-type]
         else:
             self.cases = tuple(mechanism)  # type: ignore[arg-type]
-        self.parameters = tuple(
-            Parameter(one, lower=_lower_bound(one)) if isinstance(one, str) else one
-            for one in parameters
-        )
+        self.parameters = tuple(map(parameter_of, parameters))
         self.method = method or Method()
         self.sets: list[ParameterSet] = []
         self.plans: list[Plan] = []
         for case in self.cases:
             if not case.recordings:
                 raise ValueError("there are no recordings to identify from")
+            refuse(case.mechanism, case.recordings)
             subject = subject_of(case.mechanism, case.recordings)
             known = ParameterSet(self.parameters, subject)
             subject = acting(subject, known)
@@ -98,6 +99,16 @@ class Problem:
             self.plans.append(case.residual.plan(subject, case.recordings))
         self.scalars, self.index = _joint(self.sets, self.cases)
         self.names = tuple(one.name for one in self.scalars)
+        numbers = [compared(plan.batch) for plan in self.plans]
+        if None not in numbers:
+            free = sum(not np.isfinite(one.prior) for one in self.scalars)
+            check_count(sum(one or 0 for one in numbers), free)
+
+    @cached_property
+    def warnings(self) -> tuple[str, ...]:
+        """Return what looks wrong with the recordings: units, order of joints, missing samples."""
+        lines = [line for case in self.cases for line in check(case.mechanism, case.recordings)]
+        return tuple(dict.fromkeys(lines))
 
     def column(self, name: str) -> Float[np.ndarray, " P"]:
         """Return one field of all scalars, such as ``lower``."""
@@ -143,6 +154,13 @@ class Problem:
         bounds = self.column("lower"), self.column("upper")
         descent = minimise(self.objective, theta, bounds, self.method, progress)
         return Fit(self, descent)
+
+    def cross_validate(
+        self, folds: int = 5, progress: Callable[[int], None] = lambda fold: None
+    ) -> CrossValidation:
+        """Return errors of prediction of what is left out, fold by fold
+        (:func:`jaxccp.identify.cross_validation.cross_validate`)."""
+        return cross_validate(self, folds, progress)
 
     def subject(self, theta: Float[np.ndarray, " P"], case: int = 0, recording: int = 0) -> Subject:
         """Return the model of a case with these parameters.
@@ -205,6 +223,24 @@ class Fit:
         """The identified model of the first case."""
         return self.problem.subject(self.values).model
 
+    def evaluate(
+        self,
+        recordings: Sequence[Recording],
+        residual: Residual | None = None,
+        case: int = 0,
+    ) -> Evaluation:
+        """Return errors of prediction of recordings, from measured starts.
+
+        Args:
+            recordings: of the same mechanism, best not those that were fitted.
+            residual: how they are compared; the fit's when None.
+            case: number of the case whose mechanism they are of.
+        """
+        fitted = self.problem.cases[case]
+        other = Case(fitted.mechanism, recordings, residual or fitted.residual)
+        values = dict(zip(self.names, self.values.tolist(), strict=True))
+        return Predictor(other, self.problem.parameters).evaluate(values)
+
     def table(self) -> str:
         """Return a table of values, standard errors and initial values."""
         lines = [f"{'parameter':48s} {'value':>12s} {'± 95 %':>10s} {'initial':>12s}"]
@@ -223,6 +259,11 @@ def subject_of(mechanism: Mechanism, recordings: Sequence[Recording]) -> Subject
 POSITIVE = """damping friction armature stiffness mass compliance restitution rolling radius size
 impact_friction stribeck_friction damping_polynomial power_damping"""
 """Numbers that cannot be negative."""
+
+
+def parameter_of(one: Parameter | str) -> Parameter:
+    """Return a parameter, of a path one with the model's value that is positive if it has to be."""
+    return Parameter(one, lower=_lower_bound(one)) if isinstance(one, str) else one
 
 
 def _lower_bound(path: str) -> float:

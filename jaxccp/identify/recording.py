@@ -1,7 +1,7 @@
 """Recordings: what was measured of a mechanism, channel by channel, and what drove it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -78,6 +78,8 @@ class Recording:
     """Length that makes errors of orientation those of position [m]."""
     source: str = ""
     """File it was read from."""
+    notes: tuple[str, ...] = ()
+    """Remarks of the reader: columns that were not read, quaternions whose sign flips."""
     index: dict[str, int] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
@@ -131,7 +133,9 @@ class Recording:
             Channel(c.kind, c.target, c.values[begin:end], c.noise, c.interpolation)
             for c in self.channels
         )
-        return Recording(name or self.name, self.time[begin:end], channels, self.lever, self.source)
+        return replace(
+            self, name=name or self.name, time=self.time[begin:end], channels=channels, index={}
+        )
 
 
 def recording(
@@ -156,7 +160,7 @@ def recording(
         ValueError: a kind is not known, or an array has another number of samples than ``time``.
     """
     noise = dict(noise or {})
-    channels = []
+    channels, notes = [], []
     for kind, targets in signals.items():
         if kind not in KINDS:
             raise ValueError(
@@ -173,7 +177,20 @@ def recording(
                 )
             level = noise.pop(label, noise.get(kind))
             channels.append(Channel(kind, target, array, level, KINDS[kind].interpolation))
+            if kind == "pose" and (flips := _sign_flips(array[:, 3:])):
+                notes.append(
+                    f"{label}: the quaternion changes sign {flips} times, which is the same "
+                    "orientation and does no harm"
+                )
     left = [one for one in noise if one not in signals]
     if left:
         raise ValueError(f"recording {name!r}: noise is given for {left[0]}, which is not recorded")
-    return Recording(name, np.asarray(time, float), tuple(channels), lever, source)
+    return Recording(
+        name, np.asarray(time, float), tuple(channels), lever, source, notes=tuple(notes)
+    )
+
+
+def _sign_flips(facing: Float[np.ndarray, "s 4"]) -> int:
+    """Return how often quaternions jump to the opposite sign of the same orientation."""
+    measured = facing[np.isfinite(facing).all(axis=1)]
+    return int(np.sum(np.sum(measured[1:] * measured[:-1], axis=1) < 0))

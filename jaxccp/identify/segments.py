@@ -138,7 +138,10 @@ def _sampled(
     for column in channel.values.T:
         good = np.isfinite(column)
         if not good.any():
-            raise ValueError(f"{channel.name} drives the model but has no samples")
+            raise ValueError(
+                f"{channel.name} drives the model but has no samples: read the file with "
+                "leave_out=, or choose what drives the model by inputs="
+            )
         at, values = time[good], column[good]
         if channel.interpolation == "linear":
             columns.append(np.interp(when, at, values))

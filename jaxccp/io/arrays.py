@@ -1,6 +1,7 @@
 """Arrays of an npz file, each checked for presence, kind, shape and finite numbers."""
 
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -12,6 +13,17 @@ SYMMETRY = 1e-4
 
 ZIP, NPY = b"PK", b"\x93N"
 """The first bytes of npz files, and of those of a single array."""
+
+
+def holds(path: Path, *fields: str) -> bool:
+    """Return whether a path is an npz file that holds all of these arrays."""
+    if path.suffix.lower() != ".npz":
+        return False
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return set(fields) <= set(archive.files)
+    except (OSError, ValueError, BadZipFile):
+        return False
 
 
 class Arrays:
@@ -48,6 +60,10 @@ class Arrays:
     def __contains__(self, field: str) -> bool:
         return field in self._archive
 
+    def names(self) -> tuple[str, ...]:
+        """Return the names of all arrays."""
+        return tuple(self._archive.files)
+
     def fault(self, field: str, problem: str, mend: str) -> InputError:
         """The error that ``field`` of this file has ``problem``."""
         return InputError(self.path, problem, mend, field)
@@ -78,6 +94,21 @@ class Arrays:
     def shape(self, field: str) -> tuple[int, ...]:
         """The shape of an array."""
         return self._load(field).shape
+
+    def kind(self, field: str) -> str:
+        """Return the letter of an array's kind of numbers: ``f``, ``i``, ``U`` and so on."""
+        return self._load(field).dtype.kind
+
+    def numbers(self, field: str) -> np.ndarray:
+        """Return a float64 array of any shape, in which NaN is a missing number.
+
+        Raises:
+            InputError: it has no real numbers, or infinite ones.
+        """
+        value = self._load(field)
+        value = self._numbers(field, value.shape)
+        self._refuse(field, value, np.isinf(value), "infinite", "NaN is a missing number")
+        return value
 
     def floats(self, field: str, *shape: int | None) -> np.ndarray:
         """A finite float64 array; None in ``shape`` is any length."""

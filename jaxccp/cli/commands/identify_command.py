@@ -1,11 +1,15 @@
-"""``jaxccp identify``: parameters of a tossed cube from recorded poses."""
+"""``jaxccp identify``: parameters of any model, or of a tossed cube, from recordings."""
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from jaxccp.cli.known_names import IDENTIFIED, PARAMETERS
+from jaxccp.cli.commands.model_request import ModelRequest
+from jaxccp.cli.commands.scene_argument import is_model
+from jaxccp.cli.dataclass_options import finished, settings_of, with_options
+from jaxccp.cli.known_names import IDENTIFIED, METHOD, PARAMETERS, RESIDUALS
 from jaxccp.cli.options import (
     CacheOption,
     ContactSolverOption,
@@ -14,6 +18,7 @@ from jaxccp.cli.options import (
     PrecisionOption,
     StepperOption,
     folder,
+    one_of,
     present,
     unknown,
 )
@@ -29,6 +34,15 @@ def _names(text: str) -> str:
     return ",".join(names)
 
 
+def _residual(name: str | None) -> str | None:
+    return None if name is None else one_of(RESIDUALS)(name)
+
+
+CUBE_ONLY = ("demo", "horizons", "batch")
+"""Options that go with tosses of the cube alone."""
+MODEL_PANEL = "Any model"
+
+
 def _horizons(text: str) -> str:
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() and int(part) > 1 for part in parts):
@@ -38,34 +52,61 @@ def _horizons(text: str) -> str:
     return ",".join(parts)
 
 
+@finished
+@with_options(RESIDUALS, "Any model: the residual")
+@with_options({"method": METHOD}, "Any model: the iteration", without=("iterations",))
 def identify(
-    data: Annotated[
-        Path | None,
+    context: typer.Context,
+    paths: Annotated[
+        list[Path] | None,
         typer.Argument(
-            metavar="DATA.npz",
-            help="Tosses: ids, lengths (t,); q (n, 7): position [m], quaternion wxyz; v (n, 6): "
-            "velocity [m/s, world], angular velocity [rad/s, body axes], backward differences; "
-            "dt [s].",
+            metavar="[MODEL] DATA…",
+            help="A model file and recordings of it: npz, csv, ROS bags, LeRobot data sets, what "
+            "jaxccp simulate writes. Without a model tosses of the cube, an npz file: ids, lengths "
+            "(t,); q (n, 7): position [m], quaternion wxyz; v (n, 6): velocity [m/s, world], "
+            "angular velocity [rad/s, body axes], backward differences; dt [s].",
         ),
     ] = None,
     demo: Annotated[
         bool, typer.Option("--demo", help="Use the embedded synthetic tosses instead of DATA.")
     ] = False,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.toml",
+            help="Model, data, parameters with bounds and priors, residual and more, as "
+            "docs/identify.md has it; options given here count more.",
+            rich_help_panel=MODEL_PANEL,
+        ),
+    ] = None,
     evaluate: Annotated[
         Path | None,
         typer.Option(
-            metavar="PARAMS.json", help="Fit nothing: only measure these parameters on all of DATA."
+            metavar="FIT.json",
+            help="Fit nothing: only measure the parameters of this fit.json (of the cube: "
+            "params.json) on all of DATA.",
         ),
     ] = None,
     names: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--parameters",
             metavar="NAME,…",
-            callback=_names,
-            help=f"What to identify, of {', '.join(PARAMETERS)}.",
+            help="What to identify: of a model paths such as axes[*].friction or "
+            f'bodies["fore"].inertial, of the cube {", ".join(PARAMETERS)}.',
+            show_default=",".join(IDENTIFIED),
         ),
-    ] = ",".join(IDENTIFIED),
+    ] = None,
+    residual: Annotated[
+        str | None,
+        typer.Option(
+            metavar=f"[{'|'.join(RESIDUALS)}]",
+            callback=_residual,
+            help="How recordings are compared with the model.",
+            show_default="simulate",
+            rich_help_panel=MODEL_PANEL,
+        ),
+    ] = None,
     law: LawOption = "ncp",
     stepper: StepperOption = "euler",
     solver: ContactSolverOption = "apgd",
@@ -78,57 +119,148 @@ def identify(
         ),
     ] = "40,100",
     iterations: Annotated[
-        int, typer.Option(min=1, help="Of gradient descent, for each horizon.")
+        int,
+        typer.Option(
+            min=1,
+            help="Of gradient descent, for each horizon; of a model at most so many steps of "
+            "Levenberg–Marquardt, 30 if not given.",
+        ),
     ] = 60,
     batch: Annotated[int, typer.Option(min=1, help="Rollouts per iteration.")] = 48,
     holdout: Annotated[
-        float, typer.Option(min=0.01, max=0.99, help="Share of the tosses kept out of the fit.")
+        float,
+        typer.Option(
+            min=0.0,
+            max=0.99,
+            help="Share of the tosses or recordings kept out of the fit, of a single recording of "
+            "its samples; 0, of a model, for none.",
+        ),
     ] = 0.3,
     seed: Annotated[int, typer.Option(help="Of the split and the minibatches.")] = 0,
     precision: PrecisionOption = 32,
     out: Annotated[
         Path | None,
         typer.Option(
-            metavar="DIR", callback=folder, help="Write DIR/params.json and DIR/identify.png."
+            metavar="DIR",
+            callback=folder,
+            help="Write DIR/fit.json; of the cube DIR/params.json and DIR/identify.png.",
         ),
     ] = None,
     cache: CacheOption = None,
     json_wanted: JsonOption = False,
+    **settings: Any,
 ) -> None:
-    """Identify parameters of a cube and the ground from recorded tosses.
+    """Identify parameters of a model from recordings, or of a cube and the ground from tosses.
 
-    Fits to a random part of the tosses by gradients through vmapped rollouts, and reports each
-    parameter with its standard error, and the errors of rollouts from the second sample to the
-    end of the other tosses, before and after: position in cube widths, rotation in degrees, mean
-    over a toss's samples, then mean and median over tosses. Short-horizon errors (10, 20, 40
-    samples) are in the JSON.
+    Fits to a random part of the recordings, and reports each parameter with its standard error, and
+    the errors of prediction of the other part, before and after. With a model the fit is
+    Levenberg–Marquardt on exact Jacobians, in 64 bits unless --precision says otherwise. Without
+    one the tosses of a cube are rolled out: errors are those from the second sample to the end,
+    position in cube widths, rotation in degrees, mean over a toss's samples, then mean and median
+    over tosses; those of 10, 20 and 40 samples are in the JSON.
 
     Exit code: 0 done, 1 the fit did not come to finite numbers, 2 bad input or usage (nothing
     written).
     """
-    if demo == (data is not None):
-        raise typer.BadParameter("give either DATA.npz or --demo")
-    for path in (data, evaluate):
-        if path is not None:
+    given = {name for name in context.params if _is_given(context, name)}
+    for path in (*(paths or ()), config, evaluate):
+        if path is not None and not any(letter in str(path) for letter in "*?["):
             present(path)
     from jaxccp.cli.cache import keep_programs
 
-    keep_programs(cache)
-    from jaxccp.cli.run_identify import identify_command
+    if config is None and not (paths and is_model(str(paths[0]))):
+        chosen = _cube_usage(context.params, given, settings)
+        keep_programs(cache)
+        from jaxccp.cli.run_identify import identify_command
 
-    identify_command(
-        data=data,
-        evaluate=evaluate,
-        names=tuple(names.split(",")),
-        law=law,
-        stepper=stepper,
-        solver=solver,
-        horizons=tuple(map(int, horizons.split(","))),
-        iterations=iterations,
-        batch=batch,
-        holdout=holdout,
-        seed=seed,
-        precision=precision,
-        out=out,
-        json_wanted=json_wanted,
+        identify_command(
+            data=paths[0] if paths else None,
+            evaluate=evaluate,
+            names=chosen,
+            law=law,
+            stepper=stepper,
+            solver=solver,
+            horizons=tuple(map(int, horizons.split(","))),
+            iterations=iterations,
+            batch=batch,
+            holdout=holdout,
+            seed=seed,
+            precision=precision,
+            out=out,
+            json_wanted=json_wanted,
+        )
+        return
+    request = _model_request(context.params, given, settings)
+    keep_programs(cache)
+    from jaxccp.cli.run_identify_model import identify_model_command
+
+    identify_model_command(request)
+
+
+def _cube_usage(
+    options: dict[str, Any], given: set[str], settings: dict[str, Any]
+) -> tuple[str, ...]:
+    """Return the parameters of the cube; refuse options that go with model files."""
+    for name in ("residual", *settings):
+        if name in given:
+            raise typer.BadParameter("goes with a model file", param_hint=_option(name))
+    if options["holdout"] == 0:
+        raise typer.BadParameter("some tosses have to be held out", param_hint="--holdout")
+    if options["demo"] == bool(options["paths"]) or len(options["paths"] or ()) > 1:
+        raise typer.BadParameter("give either DATA.npz or --demo, or a model file and DATA")
+    names = options["names"]
+    return tuple(_names(",".join(IDENTIFIED) if names is None else names).split(","))
+
+
+def _model_request(
+    options: dict[str, Any], given: set[str], settings: dict[str, Any]
+) -> ModelRequest:
+    """Return what is asked for of a model; refuse options that go with tosses of the cube."""
+    for name in CUBE_ONLY:
+        if name in given:
+            raise typer.BadParameter("goes with tosses of the cube", param_hint=_option(name))
+    paths = options["paths"] or []
+    has_model = bool(paths) and is_model(str(paths[0]))
+    if has_model and len(paths) < 2 and options["config"] is None:
+        raise typer.BadParameter("give recordings of the model too", param_hint="DATA")
+    chosen = {name: options[name] for name in given & set(options)}
+    method = _given(settings, (METHOD,)) | {
+        name: chosen[name] for name in ("iterations",) if name in chosen
+    }
+    return ModelRequest(
+        model=paths[0] if has_model else None,
+        data=tuple(paths[has_model:]),
+        config=options["config"],
+        evaluate=options["evaluate"],
+        parameters=options["names"],
+        residual=options["residual"],
+        settings=_given(settings, RESIDUALS.values()),
+        method=method,
+        stepping={name: chosen[name] for name in ("law", "stepper", "solver") if name in chosen},
+        holdout=chosen.get("holdout"),
+        seed=chosen.get("seed"),
+        precision=chosen.get("precision", 64),
+        out=options["out"],
+        as_json=options["json_wanted"],
     )
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    """Return whether an option was written, not left to its default."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
+
+
+def _option(name: str) -> str:
+    """Return what an option is called on the command line."""
+    return "--" + name.replace("_", "-")
+
+
+def _given(settings: dict[str, Any], references: Iterable[str]) -> dict[str, Any]:
+    """Return the values of the options that are given for fields of some classes."""
+    fields = {name: one for ref in references for name, one in settings_of(ref).items()}
+    return {
+        name: fields[name].value(value)
+        for name, value in settings.items()
+        if name in fields and value is not None
+    }

@@ -1,0 +1,28 @@
+"""What ``jaxccp identify`` is asked for of a model."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+
+@dataclass(frozen=True)
+class ModelRequest:
+    """Arguments and options that are given; None and empty where a configuration may say more."""
+
+    model: Path | None = None
+    data: tuple[Path, ...] = ()
+    config: Path | None = None
+    evaluate: Path | None = None
+    parameters: str | None = None
+    residual: str | None = None
+    settings: dict[str, Any] = field(default_factory=dict)
+    """Fields of the residual."""
+    method: dict[str, Any] = field(default_factory=dict)
+    """Fields of the iteration's settings."""
+    stepping: dict[str, str] = field(default_factory=dict)
+    """Law, stepper and solver of simulations."""
+    holdout: float | None = None
+    seed: int | None = None
+    precision: int = 64
+    out: Path | None = None
+    as_json: bool = False

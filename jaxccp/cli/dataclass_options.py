@@ -1,0 +1,135 @@
+"""Options made of the fields of settings that are dataclasses, without importing what these need.
+
+The source is read, not run: ``--help`` must not wait for JAX.
+"""
+
+import ast
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+TYPES: dict[str, type] = {"float": float, "int": int, "str": str, "tuple[str, ...]": str}
+"""Types of fields that an option can have; a tuple is written with commas."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting has the facts about a field that an option needs."""
+
+    name: str
+    type: type
+    several: bool
+    """Whether the field is a tuple."""
+    default: str
+    """What the source says."""
+    help: str
+
+    def value(self, option: Any) -> Any:
+        """Return the field's value of an option."""
+        if not self.several:
+            return option
+        return tuple(part.strip() for part in option.split(",") if part.strip())
+
+
+def source_of(reference: str) -> tuple[Path, str]:
+    """Return the file and the name of a class.
+
+    Args:
+        reference: ``module:Class``.
+    """
+    module, _, name = reference.partition(":")
+    package = find_spec(module.split(".")[0])
+    assert package is not None and package.origin is not None
+    parts = module.split(".")[1:]
+    return Path(package.origin).parent.joinpath(*parts).with_suffix(".py"), name
+
+
+@cache
+def settings_of(reference: str) -> dict[str, Setting]:
+    """Return the fields of a dataclass that options can set.
+
+    Args:
+        reference: ``module:Class``.
+    """
+    path, name = source_of(reference)
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    (body,) = (one.body for one in tree.body if isinstance(one, ast.ClassDef) and one.name == name)
+    out = {}
+    for place, node in enumerate(body):
+        if not (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)):
+            continue
+        hint = ast.unparse(node.annotation).removesuffix(" | None")
+        if hint not in TYPES:
+            continue
+        default = "" if node.value is None else ast.unparse(node.value)
+        default = "" if default == "None" else default.strip("'")
+        text = ""
+        if place + 1 < len(body):
+            below = body[place + 1]
+            if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
+                text = inspect.cleandoc(str(below.value.value)).replace("``", "").replace("\n", " ")
+        field = node.target.id
+        out[field] = Setting(field, TYPES[hint], hint.startswith("tuple"), default, text)
+    return out
+
+
+def with_options(
+    tables: Mapping[str, str], panel: str, without: tuple[str, ...] = ()
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return a decorator that gives a command an option for each field of some dataclasses.
+
+    The command gets those that are given as keyword arguments, the others as None.
+
+    Args:
+        tables: ``module:Class`` by the name that help has for it.
+        panel: heading of the options.
+        without: fields that have an option of another kind.
+    """
+    owners: dict[str, list[str]] = {}
+    known: dict[str, Setting] = {}
+    for label, reference in tables.items():
+        for name, setting in settings_of(reference).items():
+            if name not in without:
+                owners.setdefault(name, []).append(label)
+                known.setdefault(name, setting)
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command)
+        parameters = [
+            one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD
+        ]
+        for name, setting in known.items():
+            which = "" if len(tables) == 1 else f"{', '.join(owners[name])}: "
+            option = typer.Option(
+                f"--{name.replace('_', '-')}",
+                help=which + setting.help,
+                show_default=setting.default or False,
+                rich_help_panel=panel,
+            )
+            annotation = Annotated[setting.type | None, option]
+            parameters.append(
+                inspect.Parameter(
+                    name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
+                )
+            )
+        (rest,) = (one for one in signature.parameters.values() if one.kind is one.VAR_KEYWORD)
+        command.__signature__ = signature.replace(parameters=[*parameters, rest])  # type: ignore[attr-defined]
+        command.__annotations__ |= {one.name: one.annotation for one in parameters}
+        return command
+
+    return decorate
+
+
+def finished(command: Callable[..., None]) -> Callable[..., None]:
+    """Return the command without its keyword arguments of any name, as Typer wants it."""
+    signature = inspect.signature(command)
+    parameters = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    return command

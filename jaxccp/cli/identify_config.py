@@ -1,0 +1,261 @@
+"""Identifications as TOML files have them, and what options of the command line change."""
+
+import inspect
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from importlib import import_module
+from pathlib import Path
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
+
+from jaxccp.cli.commands.model_request import ModelRequest
+from jaxccp.cli.known_names import RESIDUALS
+from jaxccp.dynamics.steppers import STEPPERS
+from jaxccp.identify import Method, Parameter, inertial_of, read
+from jaxccp.io import InputError
+from jaxccp.names import meant
+
+READING = tuple(inspect.signature(read).parameters)[2:]
+"""Settings of readers."""
+HOLDOUT = 0.3
+STEPPING = ("law", "stepper", "solver")
+
+
+@dataclass(frozen=True)
+class CaseConfig:
+    """A model with recordings of it, and how they are compared."""
+
+    model: Path
+    data: tuple[str, ...]
+    read: Mapping[str, Any] = field(default_factory=dict)
+    residual: str = "simulate"
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Config:
+    """An identification: cases, parameters and how the fit goes on."""
+
+    cases: tuple[CaseConfig, ...]
+    parameters: tuple[Parameter | str, ...] = ()
+    method: Mapping[str, Any] = field(default_factory=dict)
+    holdout: float = HOLDOUT
+    seed: int = 0
+
+
+def config_of(request: ModelRequest, saved: Mapping[str, Any] | None = None) -> Config:
+    """Return what is asked for: the options, where these are silent the TOML file, else ``saved``.
+
+    Args:
+        request: arguments and options of the command.
+        saved: settings of a fit, as :func:`as_table` has them.
+
+    Raises:
+        InputError: a file cannot be read, a key is not known, or model or data are missing.
+    """
+    table = dict(saved or {})
+    source: Path | str = "the command line"
+    folder = Path()
+    if request.config is not None:
+        source, folder = request.config, request.config.parent
+        table |= _toml(request.config)
+    known = ("model", "data", "parameters", "residual", "settings", "method", "read", "cases")
+    _check_keys(source, "", table, (*known, "holdout", "seed"))
+    common = {key: table[key] for key in known if key in table}
+    entries = common.pop("cases", None) or [{}]
+    cases = tuple(_case(source, folder, common | dict(one), request) for one in entries)
+    if request.parameters is None:
+        entries = table.get("parameters", [])
+        if not isinstance(entries, list):
+            raise InputError(source, "is no list", "give paths or tables", "parameters")
+        parameters = tuple(_parameter(source, one) for one in entries)
+    else:
+        parameters = paths_of(request.parameters)
+    method = {**table.get("method", {}), **request.method}
+    _check_keys(source, "method", method, [one.name for one in fields(Method)])
+    return Config(
+        cases,
+        parameters,
+        method,
+        float(table.get("holdout", HOLDOUT) if request.holdout is None else request.holdout),
+        int(table.get("seed", 0) if request.seed is None else request.seed),
+    )
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(path, f"cannot be read ({error})", "give a TOML file") from None
+
+
+def _case(
+    source: Path | str, folder: Path, table: Mapping[str, Any], request: ModelRequest
+) -> CaseConfig:
+    """Return one case, with what the command line says of it."""
+    keys = ("model", "data", "read", "residual", "settings", "method", "parameters")
+    _check_keys(source, "cases", table, keys)
+    model = request.model or (folder / table["model"] if "model" in table else None)
+    data = [str(one) for one in request.data]
+    if not data:
+        entries = table.get("data", [])
+        entries = [entries] if isinstance(entries, str) else entries
+        data = [str(folder / one) for one in entries]
+    if model is None or not data:
+        raise InputError(
+            source, f"names no {'model' if model is None else 'data'}", "give MODEL and DATA"
+        )
+    reading = {
+        key: (
+            {k: None if v is False else v for k, v in value.items()} if key == "columns" else value
+        )
+        for key, value in table.get("read", {}).items()
+    }
+    _check_keys(source, "read", reading, READING)
+    residual = request.residual or table.get("residual", "simulate")
+    if residual not in RESIDUALS:
+        _check_keys(source, "residual", {residual: None}, RESIDUALS)
+    saved = table.get("settings", {})
+    if request.residual is not None and request.residual != table.get("residual", "simulate"):
+        saved = {}  # of another residual
+    settings = {**saved, **request.settings, **request.stepping}
+    return CaseConfig(model, tuple(data), reading, residual, settings)
+
+
+def paths_of(text: str) -> tuple[Parameter | str, ...]:
+    """Return parameters from paths between commas; commas within brackets are part of a path.
+
+    Args:
+        text: such as ``axes[*].friction,bodies["fore"].inertial``. Inertial numbers have the prior
+            of :func:`jaxccp.identify.inertial_of`.
+
+    Raises:
+        InputError: there is no path.
+    """
+    parts, depth = [""], 0
+    for letter in text:
+        depth += {"[": 1, "]": -1}.get(letter, 0)
+        if letter == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += letter
+    paths = [part.strip() for part in parts if part.strip()]
+    if not paths:
+        raise InputError("--parameters", "names none", "give paths such as axes[*].friction")
+    prior = inertial_of().prior
+    return tuple(
+        Parameter(path, prior=prior) if path.endswith(".inertial") else path for path in paths
+    )
+
+
+def _parameter(source: Path | str, entry: Any) -> Parameter | str:
+    """Return a parameter from a path or a table of its fields."""
+    if isinstance(entry, str):
+        return paths_of(entry)[0]
+    if isinstance(entry, Mapping):
+        names = [one.name for one in fields(Parameter) if one.name != "apply"]
+        _check_keys(source, "parameters", entry, names)
+    made = built(source, "parameters", Parameter, entry)
+    return made
+
+
+def _check_keys(source: Path | str, label: str, table: Mapping[str, Any], known: Any) -> None:
+    for key in table:
+        if key not in known:
+            raise InputError(
+                source,
+                f"there is no {key!r}",
+                f"there are {', '.join(known)}{meant(key, known)}",
+                label,
+            )
+
+
+def built(source: Path | str, label: str, cls: type, table: Any) -> Any:
+    """Return a dataclass from a table of its fields.
+
+    Args:
+        source: of the table, for messages.
+        label: of the table in it.
+        cls: the dataclass.
+        table: values by field; lists are tuples.
+
+    Raises:
+        InputError: a field is not known or missing, or has a value that it cannot have.
+    """
+    if not isinstance(table, Mapping):
+        raise InputError(source, f"{table!r} is no table", "give fields and values", label)
+    hints = get_type_hints(cls)
+    _check_keys(source, label, table, [one.name for one in fields(cls)])
+    values = {}
+    for key, value in table.items():
+        value = tuple(value) if isinstance(value, list) else value
+        if not _fits(value, hints[key]):
+            raise InputError(source, f"{key} cannot be {value!r}", f"it is {hints[key]}", label)
+        values[key] = value
+    try:
+        return cls(**values)
+    except (TypeError, ValueError) as error:
+        raise InputError(source, str(error), "correct it", label) from None
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    """Return whether a value can be that of a field."""
+    if get_origin(hint) is UnionType:
+        return any(_fits(value, one) for one in get_args(hint))
+    if hint is float:
+        return isinstance(value, float | int) and not isinstance(value, bool)
+    if hint is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    origin = get_origin(hint) or hint
+    return not isinstance(origin, type) or isinstance(value, origin)
+
+
+def residual_of(source: Path | str, case: CaseConfig, loaded: Any) -> Any:
+    """Return the residual of a case.
+
+    Args:
+        source: of the settings, for messages.
+        case: with the settings; ``stepper`` and ``law`` are names.
+        loaded: the model, whose sensors are those that are compared.
+
+    Raises:
+        InputError: the residual has no such setting.
+    """
+    module, _, name = RESIDUALS[case.residual].partition(":")
+    cls = getattr(import_module(module), name)
+    known = {one.name for one in fields(cls)}
+    settings = {key: value for key, value in case.settings.items() if key not in STEPPING}
+    stepping = {key: case.settings[key] for key in STEPPING if key in case.settings}
+    if stepping and "stepper" in known:
+        choice = stepping.get("stepper", "euler")
+        if choice not in STEPPERS:
+            _check_keys(source, "settings", {choice: None}, STEPPERS)
+        step = settings.get("h", next(f.default for f in fields(cls) if f.name == "h"))
+        settings["stepper"] = STEPPERS[choice](
+            step, stepping.get("law", "ncp"), stepping.get("solver")
+        )
+    elif stepping:
+        settings |= stepping
+    if "sensors" in known:
+        settings["sensors"] = loaded.sensors
+    return built(source, case.residual, cls, settings)
+
+
+def as_table(config: Config) -> dict[str, Any]:
+    """Return what is needed to evaluate a fit, ready for JSON: parameters, residual, settings."""
+    (first, *_) = config.cases
+    blank = {one.name: one.default for one in fields(Parameter)}
+    parameters = []
+    for one in config.parameters:
+        if isinstance(one, str):
+            parameters.append(one)
+            continue
+        entry = {key: getattr(one, key) for key in blank if key != "apply"}
+        parameters.append({k: v for k, v in entry.items() if k == "path" or v != blank[k]})
+    return {
+        "parameters": parameters,
+        "residual": first.residual,
+        "settings": dict(first.settings),
+        "read": dict(first.read),
+    }

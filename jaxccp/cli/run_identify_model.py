@@ -1,0 +1,276 @@
+"""The work of ``jaxccp identify MODEL DATA…``: recordings read, fitted, evaluated and reported."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from jaxccp.cli.bad_input import bad_input_exits
+from jaxccp.cli.commands.model_request import ModelRequest
+from jaxccp.cli.identify_config import Config, as_table, config_of, residual_of
+from jaxccp.cli.options import Exit, refuse
+from jaxccp.cli.progress import Follower, following
+from jaxccp.identify import Case, Evaluation, Method, Predictor, Problem, read, split
+from jaxccp.identify.evaluation import finite
+from jaxccp.identify.problem import Fit
+from jaxccp.identify.recording import Recording
+from jaxccp.io import InputError, load, write_file
+
+FIT_FILE = "fit.json"
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A case with the recordings that are fitted, and those that are held out."""
+
+    fitted: Case
+    held: Case | None
+
+
+def identify_model_command(request: ModelRequest) -> None:
+    """Identify or evaluate, report and write.
+
+    Args:
+        request: arguments and options of the command.
+    """
+    with bad_input_exits(), jax.enable_x64(request.precision == 64):
+        if request.evaluate is not None:
+            _evaluate(request, request.evaluate)
+            return
+        config = config_of(request)
+        if not config.parameters:
+            raise InputError(
+                "the parameters", "are not given", "name some: --parameters 'axes[*].friction'"
+            )
+        opened = [_opened(request, config, place) for place in range(len(config.cases))]
+        with _usage():
+            problem = Problem(
+                [one.fitted for one in opened],
+                parameters=config.parameters,
+                method=Method(**config.method),
+            )
+        _say(problem.warnings, [one for case in problem.cases for one in case.recordings])
+        with following(problem.method.iterations, 1) as follower:
+            fit, evaluations = _fitted(problem, opened, follower)
+            report = _report(fit, opened, evaluations, config, problem.warnings)
+            if request.out is not None:
+                follower.stage("writing")
+                report |= _write(request.out, fit, report, config)
+    if request.as_json:
+        typer.echo(json.dumps(report))
+    else:
+        _print(report, fit, evaluations)
+    if not np.isfinite(fit.values).all():
+        raise typer.Exit(Exit.NOT_CONVERGED)
+
+
+@contextmanager
+def _usage() -> Iterator[None]:
+    """Turn what a user's arguments make impossible into a message."""
+    try:
+        yield
+    except ValueError as error:
+        refuse(str(error))
+
+
+def _opened(request: ModelRequest, config: Config, place: int) -> Opened:
+    """Return a case with its recordings split."""
+    case = config.cases[place]
+    source = request.config or "the command line"
+    loaded = load(case.model)
+    recordings = read(case.data, loaded, **case.read)
+    residual = residual_of(source, case, loaded)
+    if config.holdout == 0 or request.evaluate is not None:
+        return Opened(Case(loaded, recordings, residual), None)
+    with _usage():
+        fitted, held = split(recordings, config.holdout, config.seed)
+    return Opened(Case(loaded, fitted, residual), Case(loaded, held, residual))
+
+
+def _say(warnings: Sequence[str], recordings: Sequence[Recording]) -> None:
+    """Write warnings and the readers' notes to stderr."""
+    for line in warnings:
+        typer.echo(f"Warning: {line}", err=True)
+    notes = {
+        f"{Path(one.source).name or one.name}: {note}": None
+        for one in recordings
+        for note in one.notes
+    }
+    for line in notes:
+        typer.echo(f"Note: {line}", err=True)
+
+
+def _fitted(
+    problem: Problem, opened: Sequence[Opened], follower: Follower
+) -> tuple[Fit, list[tuple[Evaluation, Evaluation]]]:
+    """Return the fit, and of each case errors on what was held out, before and after."""
+    follower.stage("fitting")
+    try:
+        fit = problem.fit(lambda step, loss, theta: follower.iteration(step - 1, loss))
+    except FloatingPointError as error:
+        typer.echo(f"Error: {error}", err=True)
+        raise typer.Exit(Exit.NOT_CONVERGED) from None
+    follower.stage("errors of prediction")
+    initial = dict(zip(fit.names, problem.column("initial").tolist(), strict=True))
+    values = dict(zip(fit.names, fit.values.tolist(), strict=True))
+    evaluations = []
+    for one in opened:
+        with _usage():
+            predictor = Predictor(one.held or one.fitted, problem.parameters)
+        evaluations.append((predictor.evaluate(initial), predictor.evaluate(values)))
+    return fit, evaluations
+
+
+def _report(
+    fit: Fit,
+    opened: Sequence[Opened],
+    evaluations: Sequence[tuple[Evaluation, Evaluation]],
+    config: Config,
+    warnings: Sequence[str],
+) -> dict[str, Any]:
+    """Return all that is found, ready for JSON."""
+    half = fit.uncertainty.interval()
+    rows = zip(
+        fit.names,
+        fit.values,
+        fit.uncertainty.standard_error,
+        half,
+        fit.problem.column("initial"),
+        strict=True,
+    )
+    return {
+        "parameters": {
+            name: {
+                "value": finite(value),
+                "standard_error": finite(error),
+                "interval_95": finite(wide),
+                "initial": float(start),
+            }
+            for name, value, error, wide, start in rows
+        },
+        "converged": fit.descent.converged,
+        "warnings": list(warnings),
+        "errors_on": "recordings held out" if config.holdout else "the recordings fitted",
+        "cases": [
+            {
+                "model": str(case.model),
+                "fitted": [r.name for r in one.fitted.recordings],
+                "held_out": [r.name for r in one.held.recordings] if one.held else [],
+                "before": before.summary(),
+                "after": after.summary(),
+            }
+            for case, one, (before, after) in zip(config.cases, opened, evaluations, strict=True)
+        ],
+    }
+
+
+def _write(folder: Path, fit: Fit, report: dict[str, Any], config: Config) -> dict[str, str]:
+    """Write ``fit.json`` with what evaluates it, beside what the fit itself reports."""
+    path = folder / FIT_FILE
+    content: dict[str, Any] = {}
+    if hasattr(fit, "report"):
+        fit.report(folder)
+        content = json.loads(path.read_text()) if path.exists() else {}
+    text = json.dumps({**report, **content, "problem": as_table(config)}, indent=2)
+    write_file(path, lambda file: file.write(text.encode()))
+    return {"fit": str(path)}
+
+
+def _evaluate(request: ModelRequest, path: Path) -> None:
+    """Measure the parameters of a fit on recordings, and report."""
+    saved, values = _read_fit(path)
+    config = config_of(request, saved)
+    reports, tables = [], []
+    for place in range(len(config.cases)):
+        case = _opened(request, config, place).fitted
+        with _usage():
+            predictor = Predictor(case, config.parameters)
+        _check_values(path, values, predictor, case.recordings)
+        _say((), case.recordings)
+        found = predictor.evaluate(values)
+        model = str(config.cases[place].model)
+        recordings = [one.name for one in case.recordings]
+        reports.append({"model": model, "recordings": recordings, **found.summary()})
+        tables.append(_errors_table(f"Errors of prediction of {len(recordings)} recordings", found))
+    if request.as_json:
+        typer.echo(json.dumps({"cases": reports}))
+        return
+    for table in tables:
+        Console().print(table)
+
+
+def _read_fit(path: Path) -> tuple[dict[str, Any], dict[str, float]]:
+    """Return how a fit is evaluated, and the values of its parameters."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        entries = content["parameters"]
+        if isinstance(entries, list):
+            entries = {one["name"]: one for one in entries}
+        values = {name: float(one["value"]) for name, one in entries.items()}
+        saved = dict(content.get("problem", {}))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(path, f"is no fit of a model ({error!r})", "give a fit.json") from None
+    return saved, values
+
+
+def _check_values(
+    path: Path, values: Mapping[str, float], predictor: Predictor, recordings: Sequence[Recording]
+) -> None:
+    """Refuse a fit that has values of other parameters than those that are evaluated."""
+    known = set()
+    for scalar in predictor.evaluator.parameters.scalars:
+        known.add(scalar.name)
+    for name in values:
+        if name not in known and name.split(" of ")[0] not in known:
+            raise InputError(
+                path, f"has {name!r}, which is no parameter", "give --parameters or --config too"
+            )
+
+
+def _errors_table(title: str, after: Evaluation, before: Evaluation | None = None) -> Table:
+    """Return a table of errors of prediction by channel."""
+    failed = f", {after.failed} of them failed" if after.failed else ""
+    table = Table(title=f"{title}, {after.count} windows{failed}")
+    table.add_column("channel", no_wrap=True)
+    table.add_column("unit")
+    heads = ("before", "after") if before is not None else ("error",)
+    for head in (*heads, "median window", "worst window"):
+        table.add_column(head, justify="right")
+    for place, (name, error) in enumerate(after.channels.items()):
+        rows = after.windows[:, place]
+        cells = [f"{before.channels[name]:.4g}"] if before is not None else []
+        cells += [f"{error:.4g}", f"{np.median(rows):.4g}", f"{np.max(rows):.4g}"]
+        table.add_row(escape(name), after.units[name], *cells)
+    cells = [f"{before.overall:.4g}"] if before is not None else []
+    table.add_row("over all", "of the noise", *cells, f"{after.overall:.4g}", "", "")
+    return table
+
+
+def _print(
+    report: dict[str, Any], fit: Fit, evaluations: Sequence[tuple[Evaluation, Evaluation]]
+) -> None:
+    """Print the parameters and the errors of prediction."""
+    console = Console()
+    table = Table(title=f"Identified, {'converged' if fit.descent.converged else 'not converged'}")
+    table.add_column("parameter", no_wrap=True)
+    for head in ("initial", "identified", "± 95 %"):
+        table.add_column(head, justify="right")
+    for name, one in report["parameters"].items():
+        wide = "not told" if one["interval_95"] is None else f"{one['interval_95']:.2g}"
+        value = "not finite" if one["value"] is None else f"{one['value']:.5g}"
+        table.add_row(escape(name), f"{one['initial']:.5g}", value, wide)
+    console.print(table)
+    for before, after in evaluations:
+        title = f"Errors of prediction of {report['errors_on']}"
+        console.print(_errors_table(title, after, before))
+    if "fit" in report:
+        typer.echo(f"fit: {report['fit']}")

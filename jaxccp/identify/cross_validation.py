@@ -1,0 +1,211 @@
+"""Cross-validation: errors of prediction of what was left out of fits, fold by fold."""
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+
+from jaxccp.identify.evaluation import Evaluation, evaluation
+from jaxccp.identify.fit_problem import Objective, minimise
+from jaxccp.identify.normal_equations import Batch, Evaluator
+
+if TYPE_CHECKING:
+    from jaxccp.identify.problem import Problem
+
+
+@dataclass(frozen=True)
+class CrossValidation:
+    """Errors of prediction of each fold, fitted to the others."""
+
+    folds: tuple[tuple[Evaluation, ...], ...]
+    """Of each fold, the errors of each case."""
+    values: Float[np.ndarray, "k P"]
+    """Parameters that were fitted without each fold."""
+
+    @property
+    def errors(self) -> Float[np.ndarray, " k"]:
+        """Return the error of each fold: root mean square over the noise's standard deviation."""
+        return np.array(
+            [np.sqrt(np.mean([case.overall**2 for case in fold])) for fold in self.folds]
+        )
+
+    @property
+    def mean(self) -> float:
+        """Return the mean error of the folds."""
+        return float(np.mean(self.errors))
+
+    @property
+    def standard_error(self) -> float:
+        """Return the standard error of the mean; infinite if a fold has failed."""
+        if not np.isfinite(self.errors).all():
+            return np.inf
+        return float(np.std(self.errors, ddof=1) / np.sqrt(len(self.folds)))
+
+    @property
+    def channels(self) -> dict[str, Float[np.ndarray, " k"]]:
+        """Return the errors of each channel of the first case in each fold."""
+        names = self.folds[0][0].channels
+        return {name: np.array([fold[0].channels[name] for fold in self.folds]) for name in names}
+
+    @property
+    def failed(self) -> int:
+        """Return the number of windows whose prediction is not finite."""
+        return sum(case.failed for fold in self.folds for case in fold)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some segments of a batch."""
+
+    batch: Batch
+    which: np.ndarray
+    """Indices of the segments."""
+
+    @property
+    def recording(self) -> np.ndarray:
+        """Return the number of the recording of each segment."""
+        return self.batch.recording[self.which]
+
+    @property
+    def start_deviation(self) -> Float[np.ndarray, "n x"]:
+        """Return the standard deviation of each unknown of a segment."""
+        return self.batch.start_deviation[self.which]
+
+    @property
+    def joined(self) -> np.ndarray:
+        """Return the mask of segments whose next one is a part of this too."""
+        following = np.diff(self.which, append=-1) == 1
+        return self.batch.joined[self.which] & following
+
+    def __len__(self) -> int:
+        return len(self.which)
+
+    def take(self, which: np.ndarray) -> Any:
+        """Return some of the segments as a pytree with a leading axis."""
+        return self.batch.take(self.which[which])
+
+
+def folds_of(batch: Batch, count: int) -> np.ndarray:
+    """Return the fold of each segment: whole recordings where there are enough of them, else
+    consecutive segments of each recording.
+
+    Args:
+        batch: the segments.
+        count: of folds.
+
+    Raises:
+        ValueError: there are fewer than two folds, or fewer segments than folds.
+    """
+    recordings = np.unique(batch.recording)
+    if count < 2 or len(batch) < count:
+        raise ValueError(
+            f"{count} folds of {len(batch)} segments: there are two folds at least, and a segment "
+            "in each: take fewer folds or shorter segments"
+        )
+    if len(recordings) >= count:
+        place = np.searchsorted(recordings, batch.recording)
+        return place * count // len(recordings)
+    return np.arange(len(batch)) * count // len(batch)
+
+
+def cross_validate(
+    problem: "Problem",
+    folds: int = 5,
+    progress: Callable[[int], None] = lambda fold: None,
+) -> CrossValidation:
+    """Return errors of prediction of each fold with what the others tell.
+
+    All folds share the programs of the problem. Windows are predicted from measured starts.
+
+    Args:
+        problem: what is fitted.
+        folds: how many; whole recordings where there are so many, else consecutive segments.
+        progress: called with the number of each fold that is done.
+
+    Raises:
+        ValueError: there are too few segments.
+    """
+    objective = problem.objective
+    groups = [folds_of(plan.batch, folds) for plan in problem.plans]
+    bounds = problem.column("lower"), problem.column("upper")
+    results, values = [], []
+    for fold in range(folds):
+        evaluators = [
+            _restricted(evaluator, np.flatnonzero(group != fold))
+            for evaluator, group in zip(objective.evaluators, groups, strict=True)
+        ]
+        part = Objective(
+            evaluators, problem.index, problem.column("initial"), problem.column("prior")
+        )
+        theta = minimise(part, problem.column("initial"), bounds, problem.method).point.theta
+        results.append(
+            tuple(
+                _errors(objective, case, theta, np.flatnonzero(group == fold))
+                for case, group in enumerate(groups)
+            )
+        )
+        values.append(theta)
+        progress(fold)
+    return CrossValidation(tuple(results), np.array(values))
+
+
+def _restricted(evaluator: Evaluator, which: np.ndarray) -> Evaluator:
+    """Return an evaluator of some of the segments, with the same programs."""
+    part, plan = copy.copy(evaluator), copy.copy(evaluator.plan)
+    plan.batch = Part(evaluator.plan.batch, which)  # type: ignore[misc]
+    part.plan, part.weight = plan, np.ones(evaluator.observed)
+    return part
+
+
+def _errors(objective: Objective, case: int, theta: np.ndarray, which: np.ndarray) -> Evaluation:
+    """Return the errors of some segments of a case."""
+    part = _restricted(objective.evaluators[case], which)
+    return evaluation(part, objective.values(case, theta)[which])
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Models of the same recordings, by their errors of prediction."""
+
+    models: dict[str, CrossValidation]
+
+    @property
+    def best(self) -> str:
+        """Return the name of the model with the least mean error."""
+        return min(self.models, key=lambda name: self.models[name].mean)
+
+    def __str__(self) -> str:
+        """Return a table, best model first; differences are fold by fold."""
+        lines = [
+            f"{'model':24s} {'error':>9s} {'± s.e.':>9s} {'less the best':>14s} {'± s.e.':>9s}"
+        ]
+        best = self.models[self.best]
+        for name, one in sorted(self.models.items(), key=lambda item: item[1].mean):
+            gap = one.errors - best.errors if np.isfinite(best.mean) else np.zeros(1)
+            spread = np.std(gap, ddof=1) / np.sqrt(len(gap)) if np.isfinite(gap).all() else np.inf
+            lines.append(
+                f"{name:24s} {one.mean:9.4g} {one.standard_error:9.2g} "
+                f"{float(np.mean(gap)):14.4g} {spread:9.2g}"
+            )
+        return "\n".join(lines)
+
+
+def compare(problems: Mapping[str, "Problem"], folds: int = 5) -> Comparison:
+    """Return a comparison of models of the same recordings by cross-validation.
+
+    Args:
+        problems: by name; of the same recordings, cut into the same segments.
+        folds: how many.
+
+    Raises:
+        ValueError: the problems differ in what they compare.
+    """
+    sizes = {name: [len(p.batch) for p in one.plans] for name, one in problems.items()}
+    if len({tuple(size) for size in sizes.values()}) > 1:
+        raise ValueError(
+            f"the problems have {sizes} segments: give them the same recordings and segments"
+        )
+    return Comparison({name: cross_validate(one, folds) for name, one in problems.items()})

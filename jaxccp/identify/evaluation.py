@@ -1,0 +1,238 @@
+"""Errors of prediction: how far windows of recordings are from what a model predicts of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from jaxtyping import Float
+
+from jaxccp.identify.normal_equations import Evaluator, Plan
+from jaxccp.identify.parameter import ParameterSet
+from jaxccp.identify.recording import KINDS, Recording
+from jaxccp.identify.structure import acting
+
+if TYPE_CHECKING:
+    from jaxccp.identify.problem import Case
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Errors of the windows of some recordings with one set of parameters.
+
+    Windows start from what was measured, filtered; those whose prediction is not finite have failed
+    and count in no error but ``failed``.
+    """
+
+    channels: dict[str, float]
+    """Root mean square error of each channel, in its unit, all windows together; infinite where all
+    have failed. A pose has one of its position [m] and one of its orientation [rad]."""
+    units: dict[str, str]
+    """Unit of each channel."""
+    windows: Float[np.ndarray, "w c"]
+    """Root mean square error of each channel in each window; infinite in failed ones, and 0 where
+    a window has no sample."""
+    overall: float
+    """Root mean square of all errors, each over the standard deviation of its noise."""
+    failed: int
+    """Windows whose prediction is not finite."""
+
+    @property
+    def count(self) -> int:
+        """Return the number of windows, failed ones too."""
+        return len(self.windows)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the errors by name, ready for JSON; null where all windows have failed."""
+        return {
+            "channels": {
+                name: {"rms": finite(error), "unit": self.units[name]}
+                for name, error in self.channels.items()
+            },
+            "overall": finite(self.overall),
+            "windows": self.count,
+            "failed_windows": self.failed,
+            "per_window": [[finite(error) for error in row] for row in self.windows],
+        }
+
+
+def finite(value: float) -> float | None:
+    """Return a number as JSON has it: None for one that is infinite."""
+    return float(value) if np.isfinite(value) else None
+
+
+class Predictor:
+    """A predictor computes the errors of some recordings for any values of the parameters; its
+    program is compiled once."""
+
+    def __init__(self, case: "Case", parameters: Sequence[Any]) -> None:
+        """Prepare the windows.
+
+        Args:
+            case: model, recordings and residual.
+            parameters: that have values (:class:`jaxccp.identify.Parameter`, or paths).
+
+        Raises:
+            ValueError: the recordings do not go with the model or the residual.
+        """
+        from jaxccp.identify.checks import refuse
+        from jaxccp.identify.problem import parameter_of, subject_of
+
+        refuse(case.mechanism, case.recordings)
+        subject = subject_of(case.mechanism, case.recordings)
+        known = ParameterSet([parameter_of(one) for one in parameters], subject)
+        plan = case.residual.plan(acting(subject, known), case.recordings)
+        self.recordings = tuple(case.recordings)
+        self.evaluator = Evaluator(plan, known, np.inf)
+
+    def evaluate(self, values: Mapping[str, float]) -> Evaluation:
+        """Return the errors for some values.
+
+        Args:
+            values: of parameters by name; those of single recordings as ``NAME of RECORDING``, of
+                recordings that have none the mean of all recordings'. A parameter without a value
+                keeps its initial one.
+        """
+        scalars = self.evaluator.parameters.scalars
+        table = np.array(
+            [[_value(values, scalar, one.name) for scalar in scalars] for one in self.recordings]
+        )
+        rows = table[np.asarray(self.evaluator.plan.batch.recording)]
+        return evaluation(self.evaluator, rows)
+
+
+def _value(values: Mapping[str, float], scalar: Any, recording: str) -> float:
+    """Return the value of a parameter for a recording."""
+    if not scalar.per_sequence:
+        return values.get(scalar.name, scalar.initial)
+    name = f"{scalar.name} of {recording}"
+    if name in values:
+        return values[name]
+    known = [x for other, x in values.items() if other.startswith(f"{scalar.name} of ")]
+    return float(np.mean(known)) if known else scalar.initial
+
+
+def evaluation(
+    evaluator: Evaluator,
+    values: Float[np.ndarray, "n p"],
+    windows: np.ndarray | None = None,
+) -> Evaluation:
+    """Return the errors of all windows of an evaluator, from measured starts.
+
+    Args:
+        evaluator: with the windows.
+        values: of the parameters, of each window.
+        windows: indices of those that count; all when None.
+    """
+    plan = evaluator.plan
+    count = len(plan.batch)
+    still = np.zeros((count, plan.unknowns))
+    weight, evaluator.weight = evaluator.weight, np.ones(evaluator.observed)
+    try:
+        errors = evaluator.residuals(values, still)
+    finally:
+        evaluator.weight = weight
+    scale = _weights(plan, errors.shape)
+    if windows is not None:
+        errors, scale = errors[windows], scale[windows]
+    good = np.isfinite(errors).all(axis=(1, 2))
+    label, units, columns = _columns(plan, errors.shape[2])
+    used = good[:, None, None] & (scale > 0)
+    square = np.where(used, errors, 0.0) ** 2
+    counts = used.sum(axis=(0, 1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        plain = np.where(used, square / np.where(scale > 0, scale, 1.0) ** 2, 0.0)
+    rows = np.full((len(errors), len(label)), np.inf)
+    rms = {}
+    for place, (name, part) in enumerate(zip(label, columns, strict=True)):
+        # Of a vector the length of the error counts, so samples are those of one component.
+        samples = used[:, :, part[0]].sum(axis=1)
+        sums = plain[:, :, part].sum(axis=(1, 2))
+        rows[good, place] = np.sqrt(sums[good] / np.maximum(samples[good], 1))
+        total = samples.sum()
+        rms[name] = float(np.sqrt(sums.sum() / total)) if total else np.inf
+    overall = float(np.sqrt(square.sum() / counts.sum())) if counts.sum() else np.inf
+    return Evaluation(rms, units, rows, overall, int(np.sum(~good)))
+
+
+def _weights(plan: Plan, shape: tuple[int, ...]) -> np.ndarray:
+    """Return the inverse standard deviation of each number; ones where a plan has none."""
+    segments = plan.batch.take(np.arange(len(plan.batch)))
+    weight = getattr(segments, "weight", None)
+    return np.ones(shape) if weight is None else np.broadcast_to(np.asarray(weight, float), shape)
+
+
+def _columns(plan: Plan, width: int) -> tuple[list[str], dict[str, str], list[list[int]]]:
+    """Return the name, unit and columns of each quantity that a plan compares."""
+    label, units, columns = [], {}, []
+    place = 0
+    for one in getattr(plan, "observations", ()):
+        part = list(range(place, place + one.size))
+        place += one.size
+        if one.kind == "pose":
+            parts = {".position": (part[:3], "m"), ".orientation": (part[3:], "rad")}
+        else:
+            parts = {"": (part, _unit(plan, one))}
+        for suffix, (which, unit) in parts.items():
+            name = one.channel + suffix
+            label.append(name)
+            units[name] = unit
+            columns.append(which)
+    for k in range(place, width):
+        label.append(f"number {k}")
+        units[label[-1]] = "standard deviations"
+        columns.append([k])
+    return label, units, columns
+
+
+def _unit(plan: Plan, one: Any) -> str:
+    """Return the unit of what an axis's channel shows: that of a hinge or of a slide."""
+    unit = KINDS[one.kind].unit
+    if KINDS[one.kind].targets != "axes":
+        return unit
+    along, about = unit.split(", ")
+    return about if plan.subject.model.topology.linkage.motions[one.place] == "hinge" else along
+
+
+def split(
+    recordings: Sequence[Recording], share: float, seed: int = 0
+) -> tuple[list[Recording], list[Recording]]:
+    """Return recordings to fit and recordings that are held out.
+
+    Of several recordings some are held out at random; of a single one blocks of consecutive
+    samples, a tenth of it long or as long as ``share``, spread over it at random.
+
+    Args:
+        recordings: one at least.
+        share: of the recordings, or of the samples, that is held out.
+        seed: of the random choice.
+
+    Raises:
+        ValueError: ``share`` is not between 0 and 1, or nothing would be left.
+    """
+    if not 0 < share < 1:
+        raise ValueError(f"the share that is held out lies between 0 and 1, not at {share:g}")
+    random = np.random.default_rng(seed)
+    if len(recordings) > 1:
+        count = min(max(1, round(share * len(recordings))), len(recordings) - 1)
+        held = set(random.permutation(len(recordings))[:count].tolist())
+        return (
+            [one for k, one in enumerate(recordings) if k not in held],
+            [one for k, one in enumerate(recordings) if k in held],
+        )
+    (one,) = recordings
+    blocks = max(2, round(1.0 / min(share, 1.0 - share)), 10 if len(one.time) >= 200 else 2)
+    edges = np.linspace(0, len(one.time), blocks + 1).astype(int)
+    if np.min(np.diff(edges)) < 4:
+        raise ValueError(f"recording {one.name!r} is too short to hold a part of it out")
+    count = min(max(1, round(share * blocks)), blocks - 1)
+    held = np.zeros(blocks, bool)
+    held[random.permutation(blocks)[:count]] = True
+    parts: tuple[list[Recording], list[Recording]] = [], []
+    begin = 0
+    for block in range(1, blocks + 1):
+        if block == blocks or held[block] != held[begin]:
+            name = f"{one.name} from {one.time[edges[begin]]:g} s"
+            parts[int(held[begin])].append(one.part(edges[begin], edges[block], name))
+            begin = block
+    return parts

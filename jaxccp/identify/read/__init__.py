@@ -1,0 +1,142 @@
+"""Recordings from files; a format is one file here, and one line in :data:`FORMATS`."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from glob import glob, has_magic
+from pathlib import Path
+
+from jaxccp.identify.checks import check_names
+from jaxccp.identify.problem import Mechanism
+from jaxccp.identify.read import comma_separated, lerobot, npz_arrays, ros_bag, tosses, trajectory
+from jaxccp.identify.read.reading import Meaning, Reading, Table, recordings_of
+from jaxccp.identify.recording import KINDS, Recording
+from jaxccp.io.errors import InputError
+from jaxccp.names import meant
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format has files that it accepts, and reads them."""
+
+    accepts: Callable[[Path], bool]
+    """Whether a path looks like a file of this format."""
+    read: Callable[[Path, Reading], list[Table]]
+
+
+FORMATS: dict[str, Format] = {
+    "motion of a model, of jaxccp simulate": Format(trajectory.is_motion, trajectory.read_motion),
+    "motion of a scene, of jaxccp simulate": Format(trajectory.is_scene, trajectory.read_scene),
+    "tosses (npz)": Format(tosses.accepts, tosses.read),
+    "arrays of channels or joints (npz)": Format(npz_arrays.accepts, npz_arrays.read),
+    "named columns (csv)": Format(comma_separated.accepts, comma_separated.read),
+    "ROS bag (folder, mcap, db3, bag)": Format(ros_bag.accepts, ros_bag.read),
+    "LeRobot data set (folder)": Format(lerobot.accepts, lerobot.read),
+}
+"""Formats by what messages call them; the first that accepts a path reads it."""
+
+
+def read(
+    paths: str | Path | Sequence[str | Path],
+    mechanism: Mechanism | None = None,
+    *,
+    joints: Sequence[str] | None = None,
+    noise: Mapping[str, float] | None = None,
+    columns: Mapping[str, Meaning] | None = None,
+    scale: Mapping[str, float] | None = None,
+    leave_out: Sequence[str] = (),
+    lever: float = 0.1,
+    topic: str | None = None,
+) -> list[Recording]:
+    """Return the recordings of some files.
+
+    Args:
+        paths: files or folders, or patterns of them (``log_*.npz``).
+        mechanism: what they are recordings of; needed for motions, tosses and commanded positions.
+        joints: names of the model's axes, for arrays whose file does not say which joint is which,
+            or calls them otherwise.
+        noise: standard deviation of samples by kind, or by channel such as ``position["elbow"]``.
+        columns: what columns are, by the file's name of a column or of an array of all joints: a
+            channel (``position["elbow"]``), a kind (``motion``), several of them, ``time``, ``run``
+            (a change begins another recording), or None for none.
+        scale: factors on columns, channels or kinds: ``{"position": numpy.pi / 180}``.
+        leave_out: patterns of channels that are not read: ``torque["arm_*"]``.
+        lever: length that makes errors of orientation those of position [m].
+        topic: of a ROS bag with joint states of several topics.
+
+    Raises:
+        InputError: there are no such files, one cannot be read, or names something that the
+            mechanism does not have.
+    """
+    reading = Reading(
+        mechanism,
+        None if joints is None else tuple(joints),
+        dict(noise or {}),
+        dict(columns or {}),
+        dict(scale or {}),
+        tuple(leave_out),
+        lever,
+        topic,
+    )
+    out = []
+    for path in _files(paths):
+        tables = _format(path).read(path, reading)
+        recordings = [one for table in tables for one in recordings_of(table, reading)]
+        if mechanism is not None:
+            try:
+                check_names(mechanism, recordings)
+            except ValueError as error:
+                mend = "say what the columns are by columns=, or their joints by joints="
+                raise InputError(path, str(error), mend) from None
+        out += recordings
+    for name, what in ((reading.noise, "noise"), (reading.scale, "scale")):
+        _check_used(name, what, out)
+    return _with_unique_names(out)
+
+
+def _files(paths: str | Path | Sequence[str | Path]) -> list[Path]:
+    """Return the files of paths and patterns, those of a pattern sorted."""
+    out: list[Path] = []
+    for one in [paths] if isinstance(paths, str | Path) else paths:
+        path = Path(one).expanduser()
+        if path.exists():
+            out.append(path)
+        elif has_magic(str(path)):
+            files = sorted(glob(str(path), recursive=True))
+            if not files:
+                raise InputError(one, "no file matches the pattern", "check the folder")
+            out += map(Path, files)
+        else:
+            raise InputError(one, "no such file", "check the path")
+    if not out:
+        raise InputError("recordings", "no files are named", "name one at least")
+    return out
+
+
+def _format(path: Path) -> Format:
+    """Return the format of a file."""
+    for one in FORMATS.values():
+        if one.accepts(path):
+            return one
+    raise InputError(path, "has no format that is known", f"those are {', '.join(FORMATS)}")
+
+
+def _check_used(levels: Mapping[str, float], what: str, recordings: Sequence[Recording]) -> None:
+    """Raise InputError for a level or factor of something that no file has."""
+    known = {name for one in recordings for c in one.channels for name in (c.name, c.kind)}
+    for name in levels:
+        is_column = what == "scale" and name not in KINDS and '"' not in name
+        if name not in known and not is_column:
+            mend = f"there are {', '.join(sorted(known))}{meant(name, known)}"
+            raise InputError(what, f"no file has {name!r}", mend)
+
+
+def _with_unique_names(recordings: list[Recording]) -> list[Recording]:
+    """Return recordings whose names differ: those of files of one name get their folder's."""
+    count = Counter(one.name for one in recordings)
+    return [
+        one
+        if count[one.name] == 1
+        else replace(one, name=f"{Path(one.source).parent.name}/{one.name}", index={})
+        for one in recordings
+    ]

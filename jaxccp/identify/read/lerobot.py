@@ -1,0 +1,80 @@
+"""LeRobot data sets: a folder of parquet files and ``meta/info.json``."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxccp.identify.read.extra import imported
+from jaxccp.identify.read.reading import Column, Reading, Table
+from jaxccp.io.errors import InputError
+
+FIELDS = {"observation.state": "position", "action": "control"}
+"""Kind of channels of each column of all joints."""
+
+
+def accepts(path: Path) -> bool:
+    """Return whether a path is the folder of a data set."""
+    return (path / "meta" / "info.json").is_file()
+
+
+def read(path: Path, reading: Reading) -> list[Table]:
+    """Return ``observation.state`` as positions and ``action`` as controls of each joint's position
+    actuator, a recording for each episode.
+
+    Joints are named by ``meta/info.json``, without a suffix ``.pos``. Many data sets are in
+    degrees: ``scale={"position": numpy.pi / 180, "control": numpy.pi / 180}``.
+
+    Args:
+        path: of the folder.
+        reading: what columns mean.
+
+    Raises:
+        InputError: the package pyarrow is not installed, or files are missing or damaged.
+    """
+    parquet = imported("pyarrow.parquet", path)
+    try:
+        features = json.loads((path / "meta" / "info.json").read_text())["features"]
+        files = sorted((path / "data").rglob("*.parquet"))
+        wanted = ["timestamp", "episode_index", *(name for name in FIELDS if name in features)]
+        parts = [parquet.read_table(file, columns=wanted) for file in files]
+    except Exception as error:  # json and arrow raise their own kinds
+        raise InputError(path, f"cannot be read ({error!r})", "give a whole data set") from None
+    if not parts:
+        raise InputError(path, "has no parquet files in data/", "download them too")
+    stored = {
+        name: np.concatenate([np.array(part[name].to_pylist(), float) for part in parts])
+        for name in wanted
+    }
+    episode = stored["episode_index"].astype(int)
+    order = np.lexsort((stored["timestamp"], episode))
+    episode = episode[order]
+    columns = []
+    for name, kind in FIELDS.items():
+        if name not in stored:
+            continue
+        values = stored[name][order]
+        joints = reading.joints or _joints(features[name], path, name)
+        if values.ndim != 2 or values.shape[1] != len(joints):
+            raise InputError(
+                path, f"has shape {values.shape} for {len(joints)} joints", "give joints=", name
+            )
+        columns += [
+            Column(f"{name}[{joint}]", values[:, k], name, joint, kind)
+            for k, joint in enumerate(joints)
+        ]
+    starts = np.concatenate([[0], np.flatnonzero(np.diff(episode)) + 1])
+    labels = tuple(f"episode {number}" for number in episode[starts])
+    time = stored["timestamp"][order]
+    return [Table(path, path.resolve().name, time, tuple(columns), starts, labels)]
+
+
+def _joints(feature: dict[str, Any], path: Path, name: str) -> list[str]:
+    """Return the names of the joints that a feature lists."""
+    names = feature.get("names")
+    if isinstance(names, dict):
+        names = next(iter(names.values()), None)
+    if not names:
+        raise InputError(path, "does not name its joints", "give joints=", name)
+    return [str(one).removesuffix(".pos") for one in names]

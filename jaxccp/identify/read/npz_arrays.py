@@ -1,0 +1,81 @@
+"""Npz files of channels by name, and of arrays of all joints (``time``, ``q``, ``tau``, …)."""
+
+from pathlib import Path
+
+import numpy as np
+
+from jaxccp.identify.read.reading import TIME, Column, Reading, Table, channel_name
+from jaxccp.io.arrays import Arrays
+from jaxccp.io.errors import InputError
+
+JOINTS = {
+    "q": "position",
+    "qd": "rate",
+    "qdd": "acceleration",
+    "tau": "torque",
+    "q_cmd": "control",
+    "q_motion": "motion",
+}
+"""Kind of channels of each array of all joints."""
+
+
+def accepts(path: Path) -> bool:
+    """Return whether a path is an npz file."""
+    return path.suffix.lower() == ".npz"
+
+
+def read(path: Path, reading: Reading) -> list[Table]:
+    """Return the columns of ``time`` (N,), of arrays (N,) or (N, n) of joints, and of channels.
+
+    NaN is a missing sample. ``joint_names`` (n,) has the model's axes, ``start`` the rows at which
+    runs begin, ``runs`` their names; ``q_cmd`` is the control of each joint's position actuator.
+
+    Args:
+        path: of the file.
+        reading: what columns mean.
+
+    Raises:
+        InputError: the file has no time, or names too few joints.
+    """
+    with Arrays(path) as arrays:
+        clock = next((n for n, m in reading.columns.items() if m == TIME), TIME)
+        time = arrays.floats(clock, None) * reading.scale.get(clock, 1.0)
+        joints = reading.joints
+        if joints is None and "joint_names" in arrays:
+            joints = arrays.texts("joint_names")
+        columns: list[Column] = []
+        for name in arrays.names():
+            if name in (clock, "joint_names", "start", "runs"):
+                continue
+            if arrays.kind(name) not in "fiu" or arrays.shape(name)[:1] != time.shape:
+                if channel_name(name, path) is not None:
+                    shape = arrays.shape(name)
+                    raise arrays.fault(name, f"has shape {shape}", f"time has {time.shape}")
+                continue
+            values = arrays.numbers(name)
+            kind = JOINTS.get(name)
+            told = any(column.split("[")[0] == name for column in reading.columns)
+            if values.ndim != 2 or (kind is None and not told):
+                columns.append(Column(name, values))
+                continue
+            if joints is None:
+                raise arrays.fault(
+                    name, "has a column for each joint", "say which: joint_names in it, or joints="
+                )
+            if len(joints) != values.shape[1]:
+                raise arrays.fault(
+                    name,
+                    f"has {values.shape[1]} columns for {len(joints)} joints",
+                    f"the joints are {', '.join(joints)}",
+                )
+            columns += [
+                Column(f"{name}[{k}]", values[:, k], name, joint, kind)
+                for k, joint in enumerate(joints)
+            ]
+        starts = arrays.integers("start", None) if "start" in arrays else np.zeros(1, int)
+        if not len(starts):
+            raise InputError(path, "is empty", "give the row at which each run begins", "start")
+        labels = arrays.texts("runs") if "runs" in arrays else ()
+        if labels and len(labels) != len(starts):
+            raise arrays.fault("runs", f"has {len(labels)} names", f"start has {len(starts)} rows")
+    return [Table(path, path.stem, time, tuple(columns), starts, labels)]

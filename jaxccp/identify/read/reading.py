@@ -1,0 +1,296 @@
+"""Settings of readers, and the table of columns that every reader makes of a file."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from jaxccp.identify.problem import Mechanism
+from jaxccp.identify.recording import KINDS, Recording, recording
+from jaxccp.io.errors import InputError
+from jaxccp.names import meant
+
+CHANNEL = re.compile(
+    r"""^(?P<kind>\w+)
+    (?:\[(?P<quote>["'])(?P<quoted>.*)(?P=quote)\]|\.(?P<bare>.+?))
+    (?:\[(?P<component>\d+)\])?$""",
+    re.VERBOSE,
+)
+TIME, RUN = "time", "run"
+"""Meanings of columns that are no channels; a change of ``run`` begins another recording."""
+SIMILAR = 0.8
+"""Similarity to a kind's name from which an unknown one counts as misspelt."""
+
+Meaning = str | None | Sequence[str]
+"""A channel such as ``position["elbow"]``, a kind for an array of all joints, several of them, or
+None for what is left out."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """Settings of how files are read; :func:`jaxccp.identify.read.read` has what they mean."""
+
+    mechanism: Mechanism | None = None
+    joints: tuple[str, ...] | None = None
+    noise: Mapping[str, float] = field(default_factory=dict)
+    columns: Mapping[str, Meaning] = field(default_factory=dict)
+    scale: Mapping[str, float] = field(default_factory=dict)
+    leave_out: tuple[str, ...] = ()
+    lever: float = 0.1
+    topic: str | None = None
+
+    def model(self, path: Path, what: str) -> Mechanism:
+        """Return the mechanism.
+
+        Args:
+            path: of the file that needs it.
+            what: the file has, that the mechanism explains.
+
+        Raises:
+            InputError: there is no mechanism.
+        """
+        if self.mechanism is None:
+            raise InputError(path, f"has {what}", "give the model too: read(…, mechanism=…)")
+        return self.mechanism
+
+    def servo(self, path: Path, axis: str) -> str:
+        """Return the name of the actuator that positions an axis.
+
+        Args:
+            path: of the file that has its commands.
+            axis: name of the axis.
+
+        Raises:
+            InputError: there is no mechanism, or no such actuator.
+        """
+        linkage = self.model(path, f"commanded positions of {axis}").model.topology.linkage
+        place = linkage.axis(axis)
+        along = [int(k) for k in linkage.servos if linkage.actuated[k] == place]
+        if not along:
+            raise InputError(
+                path,
+                f"has commanded positions of {axis}, which no position actuator drives",
+                "leave them out (columns={'q_cmd': None}), or read them as motion",
+            )
+        return linkage.actuators[along[0]]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column has the samples of one name in a file."""
+
+    name: str
+    values: Float[np.ndarray, "s *k"]
+    group: str = ""
+    """Name of the array of all joints that it is part of."""
+    target: str = ""
+    """Joint that it is about, where it is part of an array."""
+    channel: Meaning = None
+    """What it means unless the reading says otherwise."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """The columns of a file, all of the same number of samples."""
+
+    path: Path
+    name: str
+    time: Float[np.ndarray, " s"]
+    columns: tuple[Column, ...]
+    starts: Int[np.ndarray, " r"] = field(default_factory=lambda: np.zeros(1, int))
+    """Row at which each recording begins."""
+    labels: tuple[str, ...] = ()
+    """Names of the recordings; numbers where there are none."""
+    notes: tuple[str, ...] = ()
+
+
+def channel_name(text: str, path: Path | None = None) -> tuple[str, str, int | None] | None:
+    """Return kind, target and component of a channel's name; None if it has another form.
+
+    Args:
+        text: such as ``position["elbow"]``, ``position.elbow`` or ``pose["box"][3]``.
+        path: of the file, for the message of an error.
+
+    Raises:
+        InputError: the kind is not known, but resembles one.
+    """
+    match = CHANNEL.match(text.strip())
+    if match is None:
+        return None
+    kind = match["kind"]
+    if kind not in KINDS:
+        if get_close_matches(kind, KINDS, 1, SIMILAR):
+            raise InputError(
+                path or "columns", f"there is no kind of channel {kind!r}", _kinds(kind), text
+            )
+        return None
+    component = None if match["component"] is None else int(match["component"])
+    return kind, match["quoted"] or match["bare"], component
+
+
+def _kinds(kind: str) -> str:
+    return f"there are {', '.join(KINDS)}{meant(kind, KINDS)}"
+
+
+def recordings_of(table: Table, reading: Reading) -> list[Recording]:
+    """Return the recordings of a file.
+
+    Args:
+        table: its columns.
+        reading: what they mean, if not what their names say.
+
+    Raises:
+        InputError: no column is a channel, or two are the same one.
+    """
+    known = {name for one in table.columns for name in (one.name, one.group) if name}
+    for name in reading.columns:
+        if name not in known and reading.columns[name] not in (TIME, RUN):
+            raise InputError(
+                table.path,
+                f"has no column {name!r}",
+                f"it has {', '.join(sorted(known))}{meant(name, known)}",
+            )
+    signals: dict[str, dict[str, dict[int | None, np.ndarray]]] = {}
+    unread = []
+    for column in table.columns:
+        channels = _channels(column, reading, table.path)
+        if not channels and column.name not in reading.columns:
+            unread.append(column.group or column.name)
+        for kind, target, component in channels:
+            label = f'{kind}["{target}"]'
+            if any(_matches(label, pattern) for pattern in reading.leave_out):
+                continue
+            factor = _factor(reading, kind, label, column)
+            parts = signals.setdefault(kind, {}).setdefault(target, {})
+            if component in parts:
+                raise InputError(
+                    table.path, f"two columns are {label}", "leave one out by columns=", column.name
+                )
+            parts[component] = factor * np.asarray(column.values, float)
+    if not signals:
+        raise InputError(
+            table.path,
+            f"has no column that is a channel among {', '.join(sorted(known)) or 'none'}",
+            "name columns as channels, like position.elbow, or say what they are: "
+            "columns={'q1': 'position[\"elbow\"]'}",
+        )
+    notes = table.notes
+    if unread:
+        notes = (*notes, f"not read: {', '.join(dict.fromkeys(unread))}")
+    joined = {
+        kind: {target: _joined(table, kind, target, parts) for target, parts in targets.items()}
+        for kind, targets in signals.items()
+    }
+    return _split(table, joined, reading, notes)
+
+
+def _channels(column: Column, reading: Reading, path: Path) -> list[tuple[str, str, int | None]]:
+    """Return kind, target and component of each channel that a column is."""
+    if column.name in reading.columns:
+        meaning = reading.columns[column.name]
+    elif column.group in reading.columns:
+        meaning = reading.columns[column.group]
+    else:
+        meaning = column.channel
+        if meaning is None and not column.group:
+            parsed = channel_name(column.name, path)
+            return [] if parsed is None else [parsed]
+    out = []
+    for text in [meaning] if isinstance(meaning, str) else (meaning or ()):
+        if text in (TIME, RUN):
+            continue
+        if text in KINDS and column.target:
+            target = column.target
+            if text == "control":
+                target = reading.servo(path, target)
+            out.append((text, target, None))
+            continue
+        parsed = channel_name(text, path)
+        if parsed is None:
+            raise InputError(
+                path,
+                f"{text!r} is no channel",
+                f'a channel reads like position["elbow"], with a kind of {", ".join(KINDS)}'
+                f"{meant(text, KINDS)}",
+                column.name,
+            )
+        out.append(parsed)
+    return out
+
+
+def _factor(reading: Reading, kind: str, label: str, column: Column) -> float:
+    """Return what the samples of a column are multiplied by."""
+    for name in (column.name, column.group, label, kind):
+        if name and name in reading.scale:
+            return float(reading.scale[name])
+    return 1.0
+
+
+def _joined(
+    table: Table, kind: str, target: str, parts: Mapping[int | None, np.ndarray]
+) -> np.ndarray:
+    """Return the samples of a channel from the columns of its components."""
+    label = f'{kind}["{target}"]'
+    if set(parts) == {None}:
+        return parts[None]
+    width = KINDS[kind].width if KINDS[kind].width > 0 else len(parts)
+    missing = [str(k) for k in range(width) if k not in parts]
+    if missing or len(parts) != width:
+        raise InputError(
+            table.path,
+            f"{label} lacks components {', '.join(missing)}"
+            if missing
+            else f"{label} has too many",
+            f"give {label}[0] … [{width - 1}], or one column",
+        )
+    return np.stack([parts[k] for k in range(width)], axis=1)
+
+
+def _matches(label: str, pattern: str) -> bool:
+    """Return whether a channel's name matches a pattern, in which brackets are letters."""
+    return fnmatchcase(label, pattern.replace("[", "[[]"))
+
+
+def _split(
+    table: Table, signals: dict[str, dict[str, np.ndarray]], reading: Reading, notes: tuple
+) -> list[Recording]:
+    """Return one recording for each run of a table."""
+    starts = np.asarray(table.starts, int)
+    ends = [*starts[1:], len(table.time)]
+    if starts[0] != 0 or np.any(np.diff([*starts, ends[-1]]) <= 0):
+        raise InputError(
+            table.path, "rows at which runs begin do not rise from 0", "correct them", "start"
+        )
+    names = {
+        name
+        for kind, targets in signals.items()
+        for name in (kind, *(f'{kind}["{target}"]' for target in targets))
+    }
+    noise = {name: level for name, level in reading.noise.items() if name in names}
+    out = []
+    for number, (begin, end) in enumerate(zip(starts, ends, strict=True)):
+        label = table.labels[number] if table.labels else str(number)
+        name = table.name if len(starts) == 1 and not table.labels else f"{table.name} {label}"
+        parts = {
+            kind: {target: values[begin:end] for target, values in targets.items()}
+            for kind, targets in signals.items()
+        }
+        try:
+            one = recording(
+                table.time[begin:end],
+                name,
+                noise=noise,
+                lever=reading.lever,
+                source=str(table.path),
+                **parts,
+            )
+        except ValueError as error:
+            raise InputError(table.path, str(error), "correct the file or the columns") from None
+        object.__setattr__(one, "notes", (*one.notes, *notes))
+        out.append(one)
+    return out

@@ -1,0 +1,88 @@
+"""Joint states (``sensor_msgs/JointState``) from bags of ROS 1 and 2, without ROS."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jaxccp.identify.read.extra import imported
+from jaxccp.identify.read.reading import Column, Reading, Table
+from jaxccp.io.errors import InputError
+from jaxccp.names import meant
+
+TYPE = "sensor_msgs/msg/JointState"
+FIELDS = {"position": "position", "velocity": "rate", "effort": "torque"}
+"""Kind of channels of each field of a message."""
+
+
+def accepts(path: Path) -> bool:
+    """Return whether a path is a bag: a folder with ``metadata.yaml``, or one file."""
+    if path.is_dir():
+        return (path / "metadata.yaml").exists()
+    return path.suffix.lower() in (".mcap", ".db3", ".bag")
+
+
+def read(path: Path, reading: Reading) -> list[Table]:
+    """Return positions, rates and efforts of all joints that a topic has.
+
+    Times are those of the messages' headers, those of the recording where headers have none, and
+    begin at 0. A joint that some messages leave out has missing samples there.
+
+    Args:
+        path: of the bag.
+        reading: with the topic, if there are several.
+
+    Raises:
+        InputError: the package rosbags is not installed, the bag is damaged, or has no joint
+            states of the topic.
+    """
+    anyreader = imported("rosbags.highlevel.anyreader", path)
+    typesys = imported("rosbags.typesys", path)
+    types = typesys.get_typestore(typesys.Stores.LATEST)
+    stamps: list[int] = []
+    messages: list[Any] = []
+    try:
+        with anyreader.AnyReader([path], default_typestore=types) as bag:
+            topics = {one.topic for one in bag.connections if one.msgtype == TYPE}
+            topic = _topic(path, topics, reading.topic)
+            links = [one for one in bag.connections if one.topic == topic]
+            for link, logged, raw in bag.messages(connections=links):
+                message = bag.deserialize(raw, link.msgtype)
+                stamp = message.header.stamp
+                stamps.append(stamp.sec * 1_000_000_000 + stamp.nanosec or logged)
+                messages.append(message)
+    except InputError:
+        raise
+    except Exception as error:  # the storages' libraries raise their own kinds
+        raise InputError(path, f"cannot be read ({error})", "give a bag that is whole") from None
+    if len(stamps) < 2:
+        raise InputError(path, f"has {len(stamps)} messages of {topic}", "record more")
+    time = 1e-9 * (np.array(stamps) - stamps[0])
+    names = list(dict.fromkeys(name for message in messages for name in message.name))
+    columns = []
+    for field, kind in FIELDS.items():
+        values = np.full((len(time), len(names)), np.nan)
+        for row, message in enumerate(messages):
+            samples = getattr(message, field)
+            if len(samples):
+                values[row, [names.index(name) for name in message.name]] = samples
+        if np.isfinite(values).any():
+            columns += [
+                Column(f"{field}[{name}]", values[:, k], field, name, kind)
+                for k, name in enumerate(names)
+            ]
+    return [Table(path, path.stem, time, tuple(columns))]
+
+
+def _topic(path: Path, topics: set[str], wanted: str | None) -> str:
+    """Return the topic that is read."""
+    known = ", ".join(sorted(topics))
+    if not topics:
+        raise InputError(path, f"has no messages of {TYPE}", "record the topic joint_states")
+    if wanted is None and len(topics) == 1:
+        return next(iter(topics))
+    if wanted is None:
+        raise InputError(path, f"has joint states of {known}", "choose one of them: topic=")
+    if wanted not in topics:
+        raise InputError(path, f"has no joint states of {wanted!r}", known + meant(wanted, topics))
+    return wanted

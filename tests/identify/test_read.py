@@ -1,0 +1,337 @@
+"""Recordings read from files of every format."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from jaxccp import load
+from jaxccp.identify import read
+from jaxccp.identify.read import FORMATS
+from jaxccp.io import InputError
+
+mujoco = pytest.importorskip("mujoco")
+
+ARM = """<mujoco><worldbody><body name="upper"><joint name="shoulder" axis="0 1 0"/>
+<geom type="capsule" fromto="0 0 0 .3 0 0" size=".02"/>
+<body name="lower" pos=".3 0 0"><joint name="elbow" axis="0 1 0"/>
+<geom type="capsule" fromto="0 0 0 .2 0 0" size=".02"/></body></body>{more}</worldbody>
+<actuator><motor joint="elbow" name="drive"/><position joint="elbow" name="servo"/>
+<position joint="shoulder" name="lift"/></actuator></mujoco>"""
+BOX = '<body name="box" pos="0 0 1"><freejoint/><geom type="box" size=".1 .1 .1"/></body>'
+TIME = 0.01 * np.arange(6)
+Q = np.stack([np.sin(TIME), np.cos(TIME)], axis=1)
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return load(ARM.format(more=""))
+
+
+@pytest.fixture(scope="module")
+def arm_and_box():
+    return load(ARM.format(more=BOX))
+
+
+def save(path: Path, **arrays) -> Path:
+    np.savez(path, **arrays)
+    return path
+
+
+def test_arrays_of_joints(arm, tmp_path: Path):
+    """NaN is a missing sample, ``start`` begins runs, commands are controls of servos."""
+    tau = Q.copy()
+    tau[2, 1] = np.nan
+    path = save(
+        tmp_path / "log.npz",
+        time=np.concatenate([TIME, TIME]),
+        q=np.concatenate([Q, 2 * Q]),
+        qd=np.concatenate([3 * Q, Q]),
+        tau=np.concatenate([tau, Q]),
+        q_cmd=np.concatenate([Q, Q]),
+        current=np.zeros((12, 2)),
+        joint_names=np.array(["elbow", "shoulder"]),
+        start=np.array([0, 6]),
+    )
+    first, second = read(path, arm, noise={"position": 1e-3, 'torque["elbow"]': 0.1})
+    assert (first.name, second.name) == ("log 0", "log 1")
+    np.testing.assert_array_equal(second['position["elbow"]'].values[:, 0], 2 * Q[:, 0])
+    np.testing.assert_array_equal(first['rate["shoulder"]'].values[:, 0], 3 * Q[:, 1])
+    np.testing.assert_array_equal(first['torque["shoulder"]'].values[:, 0], tau[:, 1])
+    np.testing.assert_array_equal(first['control["servo"]'].values[:, 0], Q[:, 0])
+    assert first['control["lift"]'].interpolation == "hold"
+    assert first['position["elbow"]'].noise == 1e-3
+    assert first['torque["elbow"]'].noise == 0.1 and first['torque["shoulder"]'].noise is None
+    assert first.notes == ("not read: current",)
+    with pytest.raises(InputError, match="commanded positions of elbow; give the model"):
+        read(path)
+    (one, _) = read(
+        path,
+        arm,
+        joints=["shoulder", "elbow"],
+        columns={
+            "q_cmd": None,
+            "qd": None,
+            "q": ["position", "motion"],
+            "current[1]": 'rate["elbow"]',
+        },
+        scale={"q": 0.5, "torque": 2.0},
+        leave_out=['torque["sh*"]'],
+    )
+    assert set(one.index) == {
+        *('position["shoulder"]', 'position["elbow"]', 'motion["shoulder"]', 'motion["elbow"]'),
+        *('rate["elbow"]', 'torque["elbow"]'),
+    }
+    np.testing.assert_array_equal(one['motion["shoulder"]'].values[:, 0], 0.5 * Q[:, 0])
+    np.testing.assert_array_equal(one['torque["elbow"]'].values[:, 0], 2 * tau[:, 1])
+
+
+@pytest.mark.parametrize(
+    ("robot", "runs", "channels"),
+    [("double_pendulum", 6, 6), ("go2", 1, 24), ("tiago", 1, 16), ("tx40", 1, 12)],
+)
+def test_recordings_of_robots(shared_data: Path, robot: str, runs: int, channels: int):
+    """The files of real robots, as they are."""
+    folder = shared_data / "robots" / robot
+    mechanism = load(folder / f"{robot}.xml")
+    recordings = read(folder / f"{robot}.npz", mechanism)
+    assert len(recordings) == runs
+    stored = np.load(folder / f"{robot}.npz")
+    last, name = recordings[-1], stored["joint_names"][-1]
+    assert len(last.channels) == channels
+    samples = last[f'position["{name}"]'].values[:, 0]
+    np.testing.assert_array_equal(samples, stored["q"][stored["start"][-1] :, -1].astype(float))
+
+
+def test_channels_by_name(tmp_path: Path):
+    path = save(tmp_path / "named.npz", time=TIME, **{"position.elbow": Q[:, 0]})
+    pose = np.concatenate([np.zeros((6, 3)), np.tile([1.0, 0, 0, 0], (6, 1))], axis=1)
+    pose[3:] *= -1
+    (one,) = read(
+        save(tmp_path / "b.npz", time=TIME, **{'pose["box"]': pose, 'torque["elbow"]': Q[:, 1]})
+    )
+    assert set(one.index) == {'pose["box"]', 'torque["elbow"]'}
+    assert "changes sign 1 times" in one.notes[0]
+    assert list(read(path)[0].index) == ['position["elbow"]']
+    assert [r.name for r in read(tmp_path / "*.npz")] == ["b", "named"]
+    with pytest.raises(InputError, match=r"positon\.elbow: there is no kind.*'position'"):
+        read(save(tmp_path / "c.npz", time=TIME, **{"positon.elbow": Q[:, 0]}))
+
+
+def test_files_of_one_name_are_told_apart(tmp_path: Path):
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        save(tmp_path / folder / "log.npz", time=TIME, **{"position.elbow": Q[:, 0]})
+    assert [one.name for one in read(tmp_path / "*" / "log.npz")] == ["a/log", "b/log"]
+
+
+def test_named_columns(arm, tmp_path: Path):
+    path = tmp_path / "log.csv"
+    rows = [
+        f"{t},{a},{b if k != 2 else ''},{k // 3},7"
+        for k, (t, (a, b)) in enumerate(zip(TIME, Q, strict=True))
+    ]
+    path.write_text("\n".join(["time,position.elbow,tau2,trial,spare", *rows]))
+    columns = {"tau2": 'torque["shoulder"]', "trial": "run"}
+    first, second = read(path, arm, columns=columns)
+    np.testing.assert_array_equal(first['position["elbow"]'].values[:, 0], Q[:3, 0])
+    torque = first['torque["shoulder"]'].values[:, 0]
+    np.testing.assert_array_equal(torque, [Q[0, 1], Q[1, 1], np.nan])
+    np.testing.assert_array_equal(second.time, TIME[3:])
+    assert first.notes == ("not read: spare",)
+    other = tmp_path / "other.csv"
+    other.write_text("t;q1\n0;1\n1;2\n2;x\n")
+    with pytest.raises(InputError, match="line 4 has 'x'"):
+        read(other)
+    other.write_text("t;q1\n0;1\n2000;2\n")
+    (one,) = read(other, columns={"q1": "position.elbow"}, scale={"t": 1e-3})
+    np.testing.assert_array_equal(one.time, [0, 2])
+    for text, words in (
+        ("0,1\n1,2\n2,3\n", "no header"),
+        ("stamp,position.elbow\n0,1\n1,2\n", "no column of times"),
+        ("time,position.elbow\n0,1\n1\n", "line 3 has 1 cells"),
+        ("time,speed\n0,1\n1,2\n", "no column that is a channel among speed"),
+        ("time,position.elbow\n1,1\n0,2\n", "does not rise at sample 1"),
+        ("time,position.elbw\n0,1\n1,2\n", "no axis 'elbw'.*did you mean 'elbow'"),
+        ("time,pose.box[0],pose.box[1]\n0,1,2\n1,2,3\n", "lacks components 2, 3, 4, 5, 6"),
+    ):
+        other.write_text(text)
+        with pytest.raises(InputError, match=words):
+            read(other, arm)
+
+
+def test_tosses_and_trees(arm_and_box, tmp_path: Path):
+    """Coordinates in the layout of ``qpos``: MuJoCo's own addresses."""
+    m = mujoco.MjModel.from_xml_string(ARM.format(more=BOX))
+    random = np.random.default_rng(0)
+    q = random.normal(size=(9, m.nq))
+    at = m.jnt_qposadr[2]
+    q[:, at + 3 : at + 7] /= np.linalg.norm(q[:, at + 3 : at + 7], axis=1, keepdims=True)
+    path = save(
+        tmp_path / "t.npz",
+        ids=np.array([7, 9]),
+        lengths=np.array([4, 5]),
+        q=q,
+        v=np.zeros((9, m.nv)),
+        dt=np.array(0.02),
+    )
+    first, second = read(path, arm_and_box)
+    assert (first.name, second.name) == ("t 7", "t 9")
+    np.testing.assert_array_equal(second['pose["box"]'].values, q[4:, at : at + 7])
+    elbow = m.jnt_qposadr[m.joint("elbow").id]
+    np.testing.assert_array_equal(second['position["elbow"]'].values[:, 0], q[4:, elbow])
+    np.testing.assert_allclose(second.time, 0.02 * np.arange(5))
+    with pytest.raises(InputError, match="give the model"):
+        read(path)
+
+
+def test_what_simulate_writes(arm, tmp_path: Path):
+    """Motions of model files, and of scenes of several copies."""
+    path = save(tmp_path / "arm.npz", time=TIME, qpos=Q, qvel=2 * Q, source=np.array("arm.xml"))
+    (one,) = read(path, arm)
+    np.testing.assert_array_equal(one['position["elbow"]'].values[:, 0], Q[:, 1])
+    np.testing.assert_array_equal(one['rate["shoulder"]'].values[:, 0], 2 * Q[:, 0])
+    with pytest.raises(InputError, match="qpos: has 3 numbers a sample, the model 2"):
+        read(save(tmp_path / "wide.npz", time=TIME, qpos=np.zeros((6, 3))), arm)
+    facing = np.tile([1.0, 0.0, 0.0, 0.0], (2, 6, 2, 1))
+    position = np.random.default_rng(1).normal(size=(2, 6, 2, 3))
+    scene = save(
+        tmp_path / "scene.npz",
+        layout=np.array("trajectory"),
+        bodies=np.array(["world", "cube"]),
+        time=TIME,
+        position=position,
+        quaternion=facing,
+        velocity=position,
+        angular_velocity=position,
+        energy=np.zeros((2, 6)),
+        **{n: np.zeros((2, 5), int) for n in ("contacts", "iterations", "status", "overflow")},
+        **{n: np.zeros((2, 5)) for n in ("residual_ccp", "residual_ncp")},
+    )
+    first, second = read(scene)
+    assert (first.name, list(second.index)) == ("scene 0", ['pose["cube"]'])
+    np.testing.assert_array_equal(second['pose["cube"]'].values[:, :3], position[1, :, 1])
+
+
+def test_bags(tmp_path: Path):
+    """Joints change their order from message to message, and one is left out."""
+    pytest.importorskip("rosbags", reason="rosbags is not installed: pip install 'jaxccp[logs]'")
+    from rosbags.rosbag2 import StoragePlugin, Writer
+    from rosbags.typesys import Stores, get_typestore
+
+    types = get_typestore(Stores.ROS2_HUMBLE)
+    state = types.types["sensor_msgs/msg/JointState"]
+    header, stamp = types.types["std_msgs/msg/Header"], types.types["builtin_interfaces/msg/Time"]
+    for plugin in (StoragePlugin.MCAP, StoragePlugin.SQLITE3):
+        folder = tmp_path / plugin.name
+        with Writer(folder, version=9, storage_plugin=plugin) as bag:
+            link = bag.add_connection("/joint_states", state.__msgtype__, typestore=types)
+            for k in range(4):
+                order = [0, 1] if k % 2 else [1, 0]
+                order = order[:1] if k == 3 else order
+                message = state(
+                    header=header(stamp=stamp(sec=5, nanosec=10_000_000 * k), frame_id=""),
+                    name=[("shoulder", "elbow")[i] for i in order],
+                    position=Q[k, order],
+                    velocity=np.zeros(0),
+                    effort=2 * Q[k, order],
+                )
+                bag.write(link, 10**9 * k, types.serialize_cdr(message, state.__msgtype__))
+        (one,) = read(folder)
+        np.testing.assert_allclose(one.time, 0.01 * np.arange(4))
+        assert len(one.channels) == 4
+        elbow = one['position["elbow"]'].values[:, 0]
+        np.testing.assert_array_equal(elbow, [*Q[:3, 1], np.nan])
+        np.testing.assert_array_equal(one['torque["shoulder"]'].values[:, 0], 2 * Q[:4, 0])
+        with pytest.raises(InputError, match="no joint states of '/joint_state'"):
+            read(folder, topic="/joint_state")
+    (file,) = (tmp_path / "MCAP").glob("*.mcap")
+    assert len(read(file)[0].time) == 4
+
+
+def test_lerobot(arm, tmp_path: Path):
+    arrow = pytest.importorskip(
+        "pyarrow", reason="pyarrow is not installed: pip install 'jaxccp[logs]'"
+    )
+    from pyarrow import parquet
+
+    (tmp_path / "meta").mkdir()
+    names = ["shoulder.pos", "elbow.pos"]
+    features = {name: {"names": names} for name in ("observation.state", "action")}
+    (tmp_path / "meta" / "info.json").write_text(json.dumps({"features": features}))
+    (tmp_path / "data" / "chunk-000").mkdir(parents=True)
+    degrees = np.degrees(Q)
+    for episode in range(2):
+        table = arrow.table(
+            {
+                "observation.state": [list(row) for row in (1 + episode) * degrees],
+                "action": [list(row) for row in degrees],
+                "timestamp": TIME,
+                "episode_index": np.full(6, episode),
+            }
+        )
+        parquet.write_table(table, tmp_path / "data" / "chunk-000" / f"episode_{episode}.parquet")
+    to_radians = {"position": np.pi / 180, "control": np.pi / 180}
+    first, second = read(tmp_path, arm, scale=to_radians)
+    assert second.name.endswith("episode 1")
+    np.testing.assert_allclose(second['position["elbow"]'].values[:, 0], 2 * Q[:, 1])
+    np.testing.assert_allclose(first['control["lift"]'].values[:, 0], Q[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [("rosbags.highlevel.anyreader", "log.mcap"), ("pyarrow.parquet", "data_set")],
+)
+def test_absent_packages_are_named(monkeypatch, tmp_path: Path, module: str, name: str):
+    monkeypatch.setitem(sys.modules, module, None)
+    path = tmp_path / name
+    if name == "data_set":
+        (path / "meta").mkdir(parents=True)
+        (path / "meta" / "info.json").write_text("{}")
+    else:
+        path.write_bytes(b"")
+    package = module.split(".")[0]
+    with pytest.raises(
+        InputError, match=rf"needs the package {package}; pip install 'jaxccp\[logs"
+    ):
+        read(path)
+
+
+def test_bad_files_are_refused(arm, tmp_path: Path):
+    for given, words in (
+        (tmp_path / "gone.npz", "no such file"),
+        (tmp_path / "gone_*.npz", "no file matches"),
+        ([], "no files are named"),
+    ):
+        with pytest.raises(InputError, match=words):
+            read(given)
+    (tmp_path / "log.doc").write_text("")
+    with pytest.raises(InputError, match="no format that is known"):
+        read(tmp_path / "log.doc")
+    for arrays, words in (
+        ({"q": Q}, "missing time"),
+        ({"time": TIME, "q": Q}, "say which: joint_names"),
+        ({"time": TIME, "q": Q, "joint_names": np.array(["elbow"])}, "2 columns for 1 joints"),
+        ({"time": TIME, "q": Q, "joint_names": np.array(["elbow", "hip"])}, "no axis 'hip'"),
+        (
+            {"time": TIME, "q": Q, "joint_names": np.array(["elbow", "shoulder"]), "start": [1, 3]},
+            "do not rise from 0",
+        ),
+        ({"time": TIME, "position.elbow": Q[:4, 0]}, "has shape"),
+    ):
+        with pytest.raises(InputError, match=words):
+            read(save(tmp_path / "bad.npz", **arrays), arm)
+    good = save(tmp_path / "good.npz", time=TIME, **{"position.elbow": Q[:, 0]})
+    with pytest.raises(InputError, match="no column 'q1'"):
+        read(good, columns={"q1": "position.elbow"})
+    with pytest.raises(InputError, match="noise: no file has 'rate'"):
+        read(good, noise={"rate": 1.0})
+    with pytest.raises(InputError, match=r"'positon' is no channel.*'position'"):
+        read(good, columns={"position.elbow": "positon"})
+
+
+def test_every_format_refuses_other_files(tmp_path: Path):
+    (tmp_path / "notes.txt").write_text("nothing")
+    assert not any(one.accepts(tmp_path / "notes.txt") for one in FORMATS.values())
