@@ -113,7 +113,10 @@ INPUTS = (
 )
 """Those of ``jaxccp.testing.INPUTS``: what derivatives are checked in."""
 
-RESIDUALS = {"simulate": "jaxccp.identify.simulate:Simulate"}
+RESIDUALS = {
+    "simulate": "jaxccp.identify.simulate:Simulate",
+    "inverse": "jaxccp.identify.inverse_dynamics:InverseDynamics",
+}
 """Classes that compare recordings with a model, by the name that --residual has for each."""
 METHOD = "jaxccp.identify.fit_problem:Method"
 """Settings of the iteration that fits any model."""

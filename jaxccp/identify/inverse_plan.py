@@ -12,6 +12,7 @@ from jaxtyping import Array, Float
 from jaxccp.dynamics.inverse_dynamics import inverse_dynamics, sliding_friction
 from jaxccp.identify.drives import without_actuators
 from jaxccp.identify.recording import Recording
+from jaxccp.identify.segments import Observation
 from jaxccp.identify.starts import evenly, filled
 from jaxccp.identify.subject import Subject
 
@@ -21,14 +22,12 @@ if TYPE_CHECKING:
 SLOW = 0.5
 """Rate over which dry friction grows to its full size, relative to ``moving``: samples at which
 coupled axes nearly stand still have no definite direction of it."""
-LENGTH = 8
-"""Samples of a segment."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Samples:
-    """Filtered samples of recordings; leading axis s, and n segments before it in a batch."""
+    """Filtered samples of recordings: segments of a single one, s = 1, with a leading axis n."""
 
     position: Float[Array, "s nv 3"]
     """Recorded position of each joint, its rate and acceleration [m, rad, s]."""
@@ -109,7 +108,10 @@ class InversePlan:
         self.compared = np.unique([list(self._axes).index(axis) for axis in axes])
         if self.torques:
             self.compared = np.array([list(self._axes).index(axis) for axis in axes])
-        self.columns = tuple(self._joints[place] for place in self.compared)
+        self.observations = tuple(
+            Observation(f'torque["{self._joints[place]}"]', "torque", int(self._axes[place]), 1)
+            for place in self.compared
+        )
         parts, owners = [], []
         for number, one in enumerate(recordings):
             found = self._filtered(one)
@@ -219,7 +221,7 @@ class InversePlan:
         moves = np.abs(position[:, self.compared, 1]) > settings.moving
         weight = np.where(good & moves, 1.0 / self._deviation(torque, good), 0.0)
         parts = (position, torque, control, weight, time[chosen])
-        return Samples(*(jnp.asarray(_cut(part)) for part in parts))
+        return Samples(*(jnp.asarray(part[:, None]) for part in parts))
 
     def _deviation(self, torque: np.ndarray, good: np.ndarray) -> Float[np.ndarray, " o"]:
         """Return what torques are taken to be uncertain by before errors tell [N m]."""
@@ -231,10 +233,3 @@ class InversePlan:
             for column, fine in zip(torque[:, :, 0].T, good.T, strict=True)
         ]
         return np.array([t or s for t, s in zip(told, spread, strict=True)])
-
-
-def _cut(values: np.ndarray) -> np.ndarray:
-    """Return samples in segments [n LENGTH …]; the last one is filled up with zeros."""
-    count = -(-len(values) // LENGTH)
-    room = [(0, count * LENGTH - len(values)), *[(0, 0)] * (values.ndim - 1)]
-    return np.pad(values, room).reshape(count, LENGTH, *values.shape[1:])

@@ -13,7 +13,12 @@ from jaxccp.identify.recording import Recording
 from jaxccp.identify.subject import Subject
 
 CHUNK = 32
-"""Segments that one call of the compiled program takes."""
+"""Segments that one call of the compiled program takes; of short ones …"""
+SAMPLES = 256
+"""… as many as have this many samples."""
+REVERSE = 2.0
+"""Parameters for each number that a segment compares beyond which derivatives are taken backwards,
+number by number, and not forwards, parameter by parameter."""
 WILD = 30.0
 """Length of a segment's derivatives, over the median of all, beyond which they say nothing about
 any finite change of the parameters: the segment is weighted down to it."""
@@ -114,7 +119,6 @@ class Evaluator:
             threshold: standard deviations beyond which a sample's error counts linearly.
         """
         self.plan, self.parameters = plan, parameters
-        self.chunk = min(CHUNK, len(plan.batch))
         scale = jnp.asarray(parameters.column("scale"))
 
         def residual(values: Array, change: Array, segment: Any, weight: Array) -> tuple:
@@ -129,7 +133,7 @@ class Evaluator:
                 return out, out
 
             zero = jnp.zeros(len(scale) + plan.unknowns)
-            (slope, end_slope), (errors, end) = jax.jacfwd(at, has_aux=True)(zero)
+            (slope, end_slope), (errors, end) = jacobian(at, has_aux=True)(zero)
             square = jnp.sum(errors**2, axis=1)
             robust = threshold**2 * (jnp.sqrt(1.0 + square / threshold**2) - 1.0)
             share = 1.0 / jnp.sqrt(1.0 + square / threshold**2)
@@ -143,13 +147,17 @@ class Evaluator:
                 "count": jnp.sum(errors != 0.0, axis=0),
             }
 
+        shape = self._shape()
+        many = not plan.unknowns and len(scale) > REVERSE * np.prod(shape)
+        jacobian = jax.jacrev if many else jax.jacfwd
         self._terms = jax.jit(jax.vmap(terms, in_axes=(0, 0, 0, None)))
         self._residual = jax.jit(jax.vmap(residual, in_axes=(0, 0, 0, None)))
-        self.observed = self._width()
+        self.chunk = min(max(CHUNK, SAMPLES // shape[0]), len(plan.batch))
+        self.observed = shape[1]
         self.weight = np.ones(self.observed)
 
-    def _width(self) -> int:
-        """Return how many numbers a sample compares."""
+    def _shape(self) -> tuple[int, int]:
+        """Return how many samples a segment has, and how many numbers a sample compares."""
         batch = self.plan.batch
         segment = jax.tree.map(lambda leaf: leaf[0], batch.take(np.zeros(1, int)))
         values = jnp.asarray(self.parameters.column("initial"))
@@ -158,7 +166,7 @@ class Evaluator:
             subject = self.parameters.apply(self.plan.subject, values)
             return self.plan.residual(subject, segment, jnp.zeros(self.plan.unknowns))[0]
 
-        return jax.eval_shape(errors, values).shape[1]
+        return jax.eval_shape(errors, values).shape
 
     def _chunks(self, values: np.ndarray, change: np.ndarray):
         """Yield the arguments of each chunk and how many of its segments count."""
