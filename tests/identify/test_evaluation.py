@@ -95,6 +95,7 @@ def test_failed_windows_are_said(predictor):
     assert summary["per_window"][0] == [None]
 
 
+@pytest.mark.slow
 def test_what_is_left_out_is_predicted(problem):
     """With the right parameter to the noise; with a wrong one, that cannot change, worse."""
     found = problem.cross_validate(folds=4)
@@ -118,6 +119,7 @@ def test_what_is_left_out_is_predicted(problem):
     assert comparison.models["heavy"].mean > comparison.models["free"].mean
 
 
+@pytest.mark.slow
 def test_a_fit_is_evaluated_on_other_recordings(problem):
     fit = problem.fit()
     before = Predictor(problem.cases[0], problem.parameters).evaluate({})

@@ -1,0 +1,202 @@
+"""``jaxccp identify MODEL DATA…``: options, configurations, reports and exit codes."""
+
+import json
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from jaxccp.cli import app
+from jaxccp.cli.commands.model_request import ModelRequest
+from jaxccp.cli.dataclass_options import settings_of
+from jaxccp.cli.identify_config import as_table, config_of, paths_of
+from jaxccp.cli.known_names import METHOD, RESIDUALS
+from jaxccp.identify import Method, Parameter, Problem, Simulate
+from jaxccp.io import InputError
+
+pytest.importorskip("mujoco")
+
+CART = """<mujoco><worldbody><body name="cart"><joint name="rail" type="slide" axis="1 0 0"/>
+<geom size=".1" mass="1"/></body></worldbody></mujoco>"""
+FAST = ["--segment", "0.1", "--h", "0.01", "--cutoff", "inf"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """Return a folder with a cart and recordings of one of 1.25 kg, as test_evaluation has it."""
+    folder = tmp_path_factory.mktemp("cart")
+    (folder / "cart.xml").write_text(CART)
+    time = np.arange(0.0, 1.0, 0.01)
+    for seed in range(3):
+        noise = np.random.default_rng(seed).normal(0, 1e-4, len(time))
+        rate = 6.0 + 0.2 * seed
+        position = -20.0 / (1.25 * rate**2) * np.sin(rate * time) + noise
+        rows = zip(time, position, 20.0 * np.sin(rate * time), strict=True)
+        lines = ["time,position.rail,torque.rail,spare"]
+        lines += [f"{t:.6f},{x:.9f},{f:.9f},0" for t, x, f in rows]
+        (folder / f"swing_{seed}.csv").write_text("\n".join(lines))
+    return folder
+
+
+def run(*arguments: str | Path):
+    return CliRunner().invoke(app, ["identify", *map(str, arguments)])
+
+
+@pytest.fixture(scope="module")
+def fitted(folder: Path):
+    """Return what a fit prints and writes, by a configuration that the options refine."""
+    (folder / "fit.toml").write_text(
+        'model = "cart.xml"\ndata = "swing_*.csv"\nholdout = 0.34\n'
+        '[[parameters]]\npath = "axes[*].armature"\nlower = 0\nscale = 0.1\n'
+        "[settings]\nsegment = 0.1\nh = 0.5\n[read.noise]\nposition = 1e-4\n"
+    )
+    options = ["--h", "0.01", "--cutoff", "inf", "--out", folder / "out", "--json"]
+    return run("--config", folder / "fit.toml", *options)
+
+
+@pytest.mark.slow
+def test_fit_by_configuration(folder: Path, fitted):
+    assert fitted.exit_code == 0, fitted.output
+    report = json.loads(fitted.stdout)
+    (name,) = report["parameters"]
+    one = report["parameters"][name]
+    assert name == 'axes["rail"].armature'
+    assert abs(one["value"] - 0.25) < max(3 * one["standard_error"], 0.005)
+    (case,) = report["cases"]
+    assert sorted(case["fitted"] + case["held_out"]) == ["swing_0", "swing_1", "swing_2"]
+    assert len(case["held_out"]) == 1
+    channel = 'position["rail"]'
+    before, after = (case[key]["channels"][channel] for key in ("before", "after"))
+    assert after["rms"] < 0.3 * before["rms"] and after["unit"] == "m"
+    assert "not read: spare" in fitted.stderr and "fitting" in fitted.stderr
+    written = json.loads((folder / "out" / "fit.json").read_text())
+    assert written["problem"]["settings"]["h"] == 0.01
+
+
+@pytest.mark.slow
+def test_evaluation_of_a_fit(folder: Path, fitted):
+    """The errors on the recordings held out are those that the fit reports."""
+    assert fitted.exit_code == 0, fitted.output
+    (case,) = json.loads(fitted.stdout)["cases"]
+    held = folder / f"{case['held_out'][0]}.csv"
+    arguments = ["--evaluate", folder / "out" / "fit.json", folder / "cart.xml", held]
+    result = run(*arguments, "--json")
+    assert result.exit_code == 0, result.output
+    (found,) = json.loads(result.stdout)["cases"]
+    for key in ("overall", "windows", "failed_windows"):
+        assert found[key] == pytest.approx(case["after"][key], rel=1e-9)
+    np.testing.assert_allclose(found["per_window"], case["after"]["per_window"], rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["cart.xml"], "give recordings of the model too"),
+        (["cart.xml", "gone.npz"], "no such file"),
+        (["cart.xml", "gone_*.npz", "--parameters", "gravity"], "no file matches"),
+        (["cart.xml", "swing_0.csv"], "the parameters: are not given"),
+        (["cart.xml", "swing_0.csv", "--parameters", "axes[*].dampin", *FAST], "'damping'"),
+        (["cart.xml", "swing_0.csv", "--parameters", "gravity"], "segment"),
+        (["cart.xml", "swing_0.csv", "--parameters", "gravity", "--segment", "-1"], "seconds > 0"),
+        (["cart.xml", "swing_0.csv", "--residual", "simlate"], "did you mean 'simulate'"),
+        (["cart.xml", "swing_0.csv", "--batch", "3"], "goes with tosses of the cube"),
+        (["cart.xml", "swing_0.csv", "--demo"], "goes with tosses of the cube"),
+        (["--demo", "--segment", "0.1"], "goes with a model file"),
+        (["--demo", "--residual", "simulate"], "goes with a model file"),
+        (["--demo", "--holdout", "0"], "have to be held out"),
+        (["swing_0.csv", "swing_1.csv"], "DATA.npz or --demo, or a model file and DATA"),
+        (["--evaluate", "cart.xml", "cart.xml", "swing_0.csv"], "is no fit of a model"),
+        (["--config", "cart.xml"], "give a TOML file"),
+    ],
+)
+def test_bad_usage_exits_with_2(folder: Path, monkeypatch, arguments: list[str], words: str):
+    monkeypatch.chdir(folder)
+    result = run(*arguments, "--out", "written")
+    assert result.exit_code == 2, result.output
+    assert words in re.sub(r"[\s│]+", " ", result.stderr)
+    assert not (folder / "written").exists()
+
+
+def test_no_finite_numbers_exit_with_1(folder: Path, monkeypatch):
+    def fit(problem, progress):
+        raise FloatingPointError("no segment can be simulated")
+
+    monkeypatch.setattr(Problem, "fit", fit)
+    arguments = [folder / "cart.xml", folder / "swing_0.csv", "--parameters", "gravity", *FAST]
+    result = run(*arguments, "--out", folder / "none")
+    assert result.exit_code == 1, result.output
+    assert "no segment can be simulated" in result.stderr
+    assert not (folder / "none").exists()
+
+
+def test_options_are_the_fields_of_the_settings():
+    for reference, cls in ((RESIDUALS["simulate"], Simulate), (METHOD, Method)):
+        known = {one.name: one for one in fields(cls)}
+        settings = settings_of(reference)
+        assert set(settings) <= set(known)
+        left = set(known) - set(settings)
+        assert left <= {"stepper", "sensors"}
+        assert all(one.help for one in settings.values())
+    assert settings_of(METHOD)["iterations"].type is int
+    inputs = settings_of(RESIDUALS["simulate"])["inputs"]
+    assert inputs.value("torque, control") == ("torque", "control")
+
+
+def test_paths_are_split_outside_brackets():
+    first, second, third = paths_of('axes[*].friction, bodies["a,b"].inertial,gravity[2]')
+    assert (first, third) == ("axes[*].friction", "gravity[2]")
+    assert isinstance(second, Parameter) and second.prior == 0.3
+    assert second.path == 'bodies["a,b"].inertial'
+    with pytest.raises(InputError, match="names none"):
+        paths_of(" , ")
+
+
+def test_configurations_say_what_python_can(tmp_path: Path):
+    path = tmp_path / "fit.toml"
+    path.write_text(
+        'parameters = ["axes[*].damping", {path = ["gravity[0]", "-gravity[1]"], initial = 0.1, '
+        "lower = -1, upper = inf, prior = 2, factor = false, per_sequence = true}]\n"
+        "seed = 4\n[method]\niterations = 7\n"
+        '[[cases]]\nmodel = "a.xml"\ndata = ["a.npz", "b.npz"]\n'
+        'read = {columns = {tau = false, q = ["position", "motion"]}}\nsettings = {segment = 0.2}\n'
+        '[[cases]]\nmodel = "b.xml"\ndata = "c.csv"\nsettings = {segment = 0.3, law = "ccp"}\n'
+    )
+    config = config_of(ModelRequest(config=path, settings={"h": 0.01}, method={"tolerance": 1e-3}))
+    first, second = config.cases
+    assert first.model == tmp_path / "a.xml" and second.data == (str(tmp_path / "c.csv"),)
+    assert first.read["columns"] == {"tau": None, "q": ["position", "motion"]}
+    assert dict(second.settings) == {"segment": 0.3, "law": "ccp", "h": 0.01}
+    assert dict(config.method) == {"iterations": 7, "tolerance": 1e-3}
+    assert (config.seed, config.holdout) == (4, 0.3)
+    plain, mirrored = config.parameters
+    assert plain == "axes[*].damping"
+    assert mirrored == Parameter(
+        ("gravity[0]", "-gravity[1]"), initial=0.1, lower=-1, prior=2, per_sequence=True
+    )
+    saved = json.loads(json.dumps(as_table(config)))
+    request = ModelRequest(model=Path("a.xml"), data=(Path("d.npz"),))
+    again = config_of(request, saved)
+    assert again.parameters == config.parameters
+    assert again.cases[0].settings == first.settings
+    for text, words in (
+        ("modl = 'a.xml'", "no 'modl'.*'model'"),
+        ("model = 'a.xml'", "names no data"),
+        ("data = 'a.npz'", "names no model"),
+        ("parameters = 3", "is no list"),
+        ("parameters = [{path = 'gravity', lowr = 1}]", "no 'lowr'.*'lower'"),
+        ("parameters = [{path = 'gravity', lower = 'a'}]", "lower cannot be 'a'"),
+        ("parameters = [{path = 'gravity', lower = 1, upper = 0}]", "must be below"),
+        ("parameters = [{path = 'gravity', apply = 1}]", "no 'apply'"),
+        ("[read]\nnose = {}", "no 'nose'.*'noise'"),
+        ("[method]\niteration = 3", "no 'iteration'.*'iterations'"),
+        ("residual = 'invers'", "no 'invers'"),
+        ("a = ", "cannot be read"),
+    ):
+        path.write_text(text)
+        names = words.startswith("names")
+        whole = {} if names else {"model": Path("a.xml"), "data": (Path("a.npz"),)}
+        with pytest.raises(InputError, match=words):
+            config_of(ModelRequest(config=path, **whole))
