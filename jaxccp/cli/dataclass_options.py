@@ -91,28 +91,27 @@ def with_options(
         panel: heading of the options.
         without: fields that have an option of another kind.
     """
-    owners: dict[str, list[str]] = {}
-    known: dict[str, Setting] = {}
+    known: dict[str, dict[str, Setting]] = {}
     for label, reference in tables.items():
         for name, setting in settings_of(reference).items():
             if name not in without:
-                owners.setdefault(name, []).append(label)
-                known.setdefault(name, setting)
+                known.setdefault(name, {})[label] = setting
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(command)
         parameters = [
             one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD
         ]
-        for name, setting in known.items():
-            which = "" if len(tables) == 1 else f"{', '.join(owners[name])}: "
+        for name, settings in known.items():
+            first, *_ = settings.values()
+            defaults = {one.default: None for one in settings.values() if one.default}
             option = typer.Option(
                 f"--{name.replace('_', '-')}",
-                help=which + setting.help,
-                show_default=setting.default or False,
+                help=_help(settings, len(tables) > 1),
+                show_default=" or ".join(defaults) or False,
                 rich_help_panel=panel,
             )
-            annotation = Annotated[setting.type | None, option]
+            annotation = Annotated[first.type | None, option]
             parameters.append(
                 inspect.Parameter(
                     name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
@@ -124,6 +123,16 @@ def with_options(
         return command
 
     return decorate
+
+
+def _help(settings: Mapping[str, Setting], labelled: bool) -> str:
+    """Return what several dataclasses say of a field, each after its name."""
+    texts: dict[str, list[str]] = {}
+    for label, setting in settings.items():
+        texts.setdefault(setting.help, []).append(label)
+    if not labelled:
+        return next(iter(texts))
+    return " ".join(f"{', '.join(labels)}: {text}" for text, labels in texts.items())
 
 
 def finished(command: Callable[..., None]) -> Callable[..., None]:

@@ -177,8 +177,9 @@ def _write(folder: Path, fit: Fit, report: dict[str, Any], config: Config) -> di
     """Write ``fit.json`` with what evaluates it, beside what the fit itself reports."""
     path = folder / FIT_FILE
     content: dict[str, Any] = {}
-    if hasattr(fit, "report"):
-        fit.report(folder)
+    write = getattr(fit, "report", None)
+    if write is not None:
+        write(folder)
         content = json.loads(path.read_text()) if path.exists() else {}
     text = json.dumps({**report, **content, "problem": as_table(config)}, indent=2)
     write_file(path, lambda file: file.write(text.encode()))
@@ -200,7 +201,7 @@ def _evaluate(request: ModelRequest, path: Path) -> None:
         model = str(config.cases[place].model)
         recordings = [one.name for one in case.recordings]
         reports.append({"model": model, "recordings": recordings, **found.summary()})
-        tables.append(_errors_table(f"Errors of prediction of {len(recordings)} recordings", found))
+        tables.append(_errors_table(f"Errors of prediction, recordings: {len(recordings)}", found))
     if request.as_json:
         typer.echo(json.dumps({"cases": reports}))
         return
@@ -251,7 +252,7 @@ def _errors_table(title: str, after: Evaluation, before: Evaluation | None = Non
         cells += [f"{error:.4g}", f"{np.median(rows):.4g}", f"{np.max(rows):.4g}"]
         table.add_row(escape(name), after.units[name], *cells)
     cells = [f"{before.overall:.4g}"] if before is not None else []
-    table.add_row("over all", "of the noise", *cells, f"{after.overall:.4g}", "", "")
+    table.add_row("over all", "σ of noise", *cells, f"{after.overall:.4g}", "", "")
     return table
 
 

@@ -1,30 +1,21 @@
 """Checks of recordings against a model: what cannot be used, and what looks wrong."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from jaxtyping import Float
 
+from jaxccp.identify.case import Mechanism
 from jaxccp.identify.joint_order import check_order
 from jaxccp.identify.recording import KINDS, Channel, Recording
+from jaxccp.identify.unit_checks import check_poses, check_positions, check_rates
 from jaxccp.names import meant
 
-if TYPE_CHECKING:
-    from jaxccp.identify.problem import Mechanism
-
-DEGREES = 180.0 / np.pi
-FACTORS = {"degrees for radians": DEGREES, "thousandths of the other unit": 1e3}
-"""Errors of units by their factor."""
 LONG_STEP = 1.0
 """Median time between samples from which times look like milliseconds [s]."""
-FAST = 30.0
-"""Root mean square of a rate that no hinge without limits is expected to have [rad/s]."""
-FAR = 2000.0
-"""Travel of a body over its radius of gyration from which it looks like millimetres."""
 
 
-def check(mechanism: "Mechanism", recordings: Sequence[Recording]) -> tuple[str, ...]:
+def check(mechanism: Mechanism, recordings: Sequence[Recording]) -> tuple[str, ...]:
     """Return warnings about recordings that do not look like those of a mechanism.
 
     Args:
@@ -40,14 +31,14 @@ def check(mechanism: "Mechanism", recordings: Sequence[Recording]) -> tuple[str,
     for one in recordings:
         lines += _missing(one)
         lines += _time_unit(one)
-        lines += _rates(one)
-    lines += _poses(mechanism, recordings)
-    units = _positions(mechanism, recordings)
+        lines += check_rates(one)
+    lines += check_poses(mechanism, recordings)
+    units = check_positions(mechanism, recordings)
     lines += units or check_order(mechanism, recordings)
     return tuple(dict.fromkeys(lines))
 
 
-def refuse(mechanism: "Mechanism", recordings: Sequence[Recording]) -> None:
+def refuse(mechanism: Mechanism, recordings: Sequence[Recording]) -> None:
     """Refuse recordings that cannot be used, at little cost.
 
     Args:
@@ -65,7 +56,7 @@ def refuse(mechanism: "Mechanism", recordings: Sequence[Recording]) -> None:
             _check_orientations(one, channel)
 
 
-def check_names(mechanism: "Mechanism", recordings: Sequence[Recording]) -> None:
+def check_names(mechanism: Mechanism, recordings: Sequence[Recording]) -> None:
     """Refuse channels of what the model does not have.
 
     Args:
@@ -151,145 +142,3 @@ def _check_orientations(one: Recording, channel: Channel) -> None:
             f"recording {one.name!r}: {channel.name}: the quaternions have length "
             f"{np.median(length):.3g}, not 1: a sample is x y z, then the quaternion w x y z"
         )
-
-
-def _rates(one: Recording) -> list[str]:
-    """Return warnings about rates that are not those of the positions beside them."""
-    lines = []
-    for rate in one.of_kind("rate"):
-        if f'position["{rate.target}"]' not in one.index:
-            continue
-        position = one[f'position["{rate.target}"]']
-        slope = np.gradient(position.values[:, 0], one.time)
-        pair = np.stack([slope, rate.values[:, 0]])
-        pair = pair[:, np.isfinite(pair).all(axis=0)]
-        if pair.shape[1] < 10 or not (pair.std(axis=1) > 0).all():
-            continue
-        if abs(np.corrcoef(pair)[0, 1]) < 0.5:
-            continue
-        ratio = float(pair[0] @ pair[1] / (pair[1] @ pair[1]))
-        where = f"recording {one.name!r}: the slope of {position.name} is {ratio:.3g} times "
-        where += rate.name
-        for what, factor in FACTORS.items():
-            if 0.8 < abs(ratio) / factor < 1.25 or 0.8 < abs(ratio) * factor < 1.25:
-                lines.append(f"{where}: one of them, or time, is in {what}; mend it by scale=")
-        if -1.25 < ratio < -0.8:
-            lines.append(f"{where}: one of them has the wrong sign; mend it by scale=")
-    return lines
-
-
-def span(recordings: Sequence[Recording], name: str) -> tuple[float, float] | None:
-    """Return the least and greatest sample of a channel in any recording; None without samples.
-
-    Args:
-        recordings: that may have it.
-        name: of the channel.
-    """
-    parts = [one[name].values for one in recordings if name in one.index]
-    parts = [part[np.isfinite(part)] for part in parts]
-    parts = [part for part in parts if len(part)]
-    if not parts:
-        return None
-    return min(float(part.min()) for part in parts), max(float(part.max()) for part in parts)
-
-
-def limits_of(mechanism: "Mechanism") -> dict[str, tuple[float, float, bool]]:
-    """Return least and greatest recorded coordinate of each axis, and whether it is a hinge's."""
-    places, model = mechanism.layout.places, mechanism.model
-    linkage, out = model.topology.linkage, {}
-    lower, upper = np.asarray(model.axes.lower), np.asarray(model.axes.upper)
-    for place, axis in enumerate(places.single[2]):
-        zero = float(mechanism.layout.reference[place])
-        low = float(lower[axis]) + zero if axis in linkage.lower else -np.inf
-        high = float(upper[axis]) + zero if axis in linkage.upper else np.inf
-        out[linkage.axes[axis]] = low, high, linkage.motions[axis] == "hinge"
-    return out
-
-
-def beyond(reach: tuple[float, float], low: float, high: float) -> float:
-    """Return by how much samples leave limits, over the width of these.
-
-    Args:
-        reach: least and greatest sample.
-        low: lower limit; infinite without one.
-        high: upper limit.
-    """
-    width = high - low if np.isfinite(high - low) else 2.0 * np.pi
-    return max(low - reach[0], reach[1] - high, 0.0) / max(width, 1e-9)
-
-
-def _positions(mechanism: "Mechanism", recordings: Sequence[Recording]) -> list[str]:
-    """Return warnings about positions of axes that look like another unit's."""
-    lines = []
-    for name, (low, high, hinge) in limits_of(mechanism).items():
-        channel = f'position["{name}"]'
-        reach = span(recordings, channel)
-        if reach is None:
-            continue
-        unit, factor = ("degrees", DEGREES) if hinge else ("millimetres", 1e3)
-        mend = f'scale={{"position": {"numpy.pi / 180" if hinge else "1e-3"}}}'
-        limited = np.isfinite(low) or np.isfinite(high)
-        scaled = reach[0] / factor, reach[1] / factor
-        if limited and _fits_scaled(reach, scaled, low, high):
-            lines.append(
-                f"{channel} goes from {reach[0]:.4g} to {reach[1]:.4g}, far beyond its limits "
-                f"{low:.4g} and {high:.4g}: it looks like {unit}; if so, {mend}"
-            )
-        elif hinge and not limited and reach[1] - reach[0] > 2.0 * np.pi:
-            speed = _root_mean_square_rate(recordings, channel)
-            if speed > FAST:
-                lines.append(
-                    f"{channel} goes from {reach[0]:.4g} to {reach[1]:.4g} at {speed:.3g} rad/s "
-                    f"(root mean square): it looks like degrees; if so, {mend}"
-                )
-    return lines
-
-
-def _fits_scaled(
-    reach: tuple[float, float], scaled: tuple[float, float], low: float, high: float
-) -> bool:
-    """Return whether samples are far beyond limits, and in another unit within them and not so
-    small that the joint would hardly move."""
-    width = high - low if np.isfinite(high - low) else 0.0
-    large = scaled[1] - scaled[0] > 0.02 * width
-    return beyond(reach, low, high) > 1.0 and beyond(scaled, low, high) < 0.05 and large
-
-
-def _root_mean_square_rate(recordings: Sequence[Recording], name: str) -> float:
-    """Return the root mean square of a position's slope."""
-    slopes = [
-        np.gradient(one[name].values[:, 0], one.time) for one in recordings if name in one.index
-    ]
-    return float(np.sqrt(np.nanmean(np.concatenate(slopes) ** 2)))
-
-
-def _poses(mechanism: "Mechanism", recordings: Sequence[Recording]) -> list[str]:
-    """Return warnings about bodies that travel too far for their size."""
-    model, lines = mechanism.model, []
-    for one in recordings:
-        for channel in one.of_kind("pose"):
-            if channel.target not in model.topology.bodies:
-                continue
-            body = model.topology.bodies.index(channel.target)
-            size = _gyration(model, body)
-            travel = _travel(channel)
-            if size > 0 and travel > FAR * size and travel > 20.0:
-                lines.append(
-                    f"recording {one.name!r}: {channel.name} travels {travel:.4g} m, the body's "
-                    f"radius of gyration is {size:.2g} m: if positions are in millimetres, divide "
-                    "them by 1000"
-                )
-    return lines
-
-
-def _gyration(model: Any, body: int) -> float:
-    """Return a body's radius of gyration [m]; zero of fixed ones."""
-    mass = float(model.bodies.mass[body])
-    moments = float(np.trace(np.asarray(model.bodies.inertia[body])))
-    return float(np.sqrt(moments / mass)) if 0 < mass < np.inf else 0.0
-
-
-def _travel(channel: Channel) -> Float[np.ndarray, ""]:
-    """Return the longest side of the box that a body's positions fill [m]."""
-    positions = channel.values[np.isfinite(channel.values).all(axis=1), :3]
-    return np.max(np.ptp(positions, axis=0)) if len(positions) else np.zeros(())

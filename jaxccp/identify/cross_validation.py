@@ -58,7 +58,7 @@ class CrossValidation:
 
 @dataclass(frozen=True)
 class Part:
-    """Some segments of a batch."""
+    """A part of a batch has some of its segments."""
 
     batch: Batch
     which: np.ndarray

@@ -13,7 +13,7 @@ from jaxccp.identify.recording import KINDS, Recording
 from jaxccp.identify.structure import acting
 
 if TYPE_CHECKING:
-    from jaxccp.identify.problem import Case
+    from jaxccp.identify.case import Case
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,7 @@ def evaluation(
     scale = _weights(plan, errors.shape)
     if windows is not None:
         errors, scale = errors[windows], scale[windows]
-    good = np.isfinite(errors).all(axis=(1, 2))
+    good = np.asarray(np.isfinite(errors).all(axis=(1, 2)))
     label, units, columns = _columns(plan, errors.shape[2])
     used = good[:, None, None] & (scale > 0)
     square = np.where(used, errors, 0.0) ** 2
@@ -190,8 +190,8 @@ def _unit(plan: Plan, one: Any) -> str:
     unit = KINDS[one.kind].unit
     if KINDS[one.kind].targets != "axes":
         return unit
-    along, about = unit.split(", ")
-    return about if plan.subject.model.topology.linkage.motions[one.place] == "hinge" else along
+    slide, hinge = unit.split(", ")
+    return hinge if plan.subject.model.topology.linkage.motions[one.place] == "hinge" else slide
 
 
 def split(
@@ -215,10 +215,10 @@ def split(
     random = np.random.default_rng(seed)
     if len(recordings) > 1:
         count = min(max(1, round(share * len(recordings))), len(recordings) - 1)
-        held = set(random.permutation(len(recordings))[:count].tolist())
+        excluded_numbers = set(random.permutation(len(recordings))[:count].tolist())
         return (
-            [one for k, one in enumerate(recordings) if k not in held],
-            [one for k, one in enumerate(recordings) if k in held],
+            [one for k, one in enumerate(recordings) if k not in excluded_numbers],
+            [one for k, one in enumerate(recordings) if k in excluded_numbers],
         )
     (one,) = recordings
     blocks = max(2, round(1.0 / min(share, 1.0 - share)), 10 if len(one.time) >= 200 else 2)
@@ -226,13 +226,13 @@ def split(
     if np.min(np.diff(edges)) < 4:
         raise ValueError(f"recording {one.name!r} is too short to hold a part of it out")
     count = min(max(1, round(share * blocks)), blocks - 1)
-    held = np.zeros(blocks, bool)
-    held[random.permutation(blocks)[:count]] = True
+    excluded = np.zeros(blocks, bool)
+    excluded[random.permutation(blocks)[:count]] = True
     parts: tuple[list[Recording], list[Recording]] = [], []
     begin = 0
     for block in range(1, blocks + 1):
-        if block == blocks or held[block] != held[begin]:
+        if block == blocks or excluded[block] != excluded[begin]:
             name = f"{one.name} from {one.time[edges[begin]]:g} s"
-            parts[int(held[begin])].append(one.part(edges[begin], edges[block], name))
+            parts[int(excluded[begin])].append(one.part(edges[begin], edges[block], name))
             begin = block
     return parts

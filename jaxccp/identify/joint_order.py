@@ -1,8 +1,7 @@
-"""Whether recorded channels belong to other joints than their names say."""
+"""Check whether recorded channels belong to other joints than their names say."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -11,14 +10,13 @@ from jaxtyping import Array, Float
 from scipy.optimize import linear_sum_assignment
 
 from jaxccp.dynamics import inverse_dynamics
+from jaxccp.identify.case import Mechanism
+from jaxccp.identify.limits import excess, limits_of, span
 from jaxccp.identify.recording import Recording
 from jaxccp.identify.starts import filled, smoothed
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.sensors.coordinates import Coordinates
-
-if TYPE_CHECKING:
-    from jaxccp.identify.problem import Mechanism
 
 SAMPLES = 128
 """Samples that torques are compared at."""
@@ -30,7 +28,7 @@ UNITS = 200.0
 """Ratio of measured to expected torques from which a unit looks wrong."""
 
 
-def check_order(mechanism: "Mechanism", recordings: Sequence[Recording]) -> list[str]:
+def check_order(mechanism: Mechanism, recordings: Sequence[Recording]) -> list[str]:
     """Return a warning if another order of the joints explains recordings much better.
 
     With torques they are compared with the inverse dynamics of the model (and friction and rotor
@@ -47,7 +45,7 @@ def check_order(mechanism: "Mechanism", recordings: Sequence[Recording]) -> list
     return _by_torque(mechanism, recordings, names) if names else []
 
 
-def _axes_with_torque(mechanism: "Mechanism", recordings: Sequence[Recording]) -> tuple[str, ...]:
+def _axes_with_torque(mechanism: Mechanism, recordings: Sequence[Recording]) -> tuple[str, ...]:
     """Return the names of all axes, if positions of all of them and torques of some are known and
     nothing else moves; else none."""
     places, linkage = mechanism.layout.places, mechanism.model.topology.linkage
@@ -64,22 +62,20 @@ def _axes_with_torque(mechanism: "Mechanism", recordings: Sequence[Recording]) -
     return names if len(usable) > 1 else ()
 
 
-def _by_limits(mechanism: "Mechanism", recordings: Sequence[Recording]) -> list[str]:
+def _by_limits(mechanism: Mechanism, recordings: Sequence[Recording]) -> list[str]:
     """Return a warning if positions fit into other joints' limits only."""
-    from jaxccp.identify.checks import beyond, limits_of, span
-
     limits = limits_of(mechanism)
     reach = {name: span(recordings, f'position["{name}"]') for name in limits}
     names = [name for name, part in reach.items() if part is not None]
     if len(names) < 2:
         return []
     cost = np.array(
-        [[beyond(reach[one] or (0.0, 0.0), *limits[other][:2]) for other in names] for one in names]
+        [[excess(reach[one] or (0.0, 0.0), *limits[other][:2]) for other in names] for one in names]
     )
     cost += 1e-6 * (1.0 - np.eye(len(names)))  # of equal orders the recorded one
     rows, best = linear_sum_assignment(cost)
-    total, least = np.trace(cost), cost[rows, best].sum()
-    if total < 0.1 or least > 0.1 * total:
+    recorded, sorted_cost = np.trace(cost), cost[rows, best].sum()
+    if recorded < 0.1 or sorted_cost > 0.1 * recorded:
         return []
     return [
         "positions leave the limits of their joints, but not in another order: "
@@ -88,7 +84,7 @@ def _by_limits(mechanism: "Mechanism", recordings: Sequence[Recording]) -> list[
 
 
 def _by_torque(
-    mechanism: "Mechanism", recordings: Sequence[Recording], names: tuple[str, ...]
+    mechanism: Mechanism, recordings: Sequence[Recording], names: tuple[str, ...]
 ) -> list[str]:
     """Return a warning if torques are explained much better by another order."""
     first = recordings[0]
@@ -167,7 +163,7 @@ def _orders(count: int) -> Iterator[np.ndarray]:
 
 
 def _needed(
-    mechanism: "Mechanism",
+    mechanism: Mechanism,
     level: Float[np.ndarray, "s n"],
     rate: Float[np.ndarray, "s n"],
     acceleration: Float[np.ndarray, "s n"],
@@ -184,11 +180,11 @@ def _needed(
         table[:, places.single[row]] = values
         wide.append(jnp.asarray(table, mechanism.state.position.dtype))
     model = mechanism.model
-    idle = {
+    zeros = {
         name: jnp.zeros_like(getattr(model.actuators, name))
         for name in ("gain", "offset", "stiffness", "damping")
     }
-    model = replace(model, actuators=replace(model.actuators, **idle))
+    model = replace(model, actuators=replace(model.actuators, **zeros))
     torque = np.asarray(_torques(model, mechanism.layout, mechanism.state, *wide))
     return torque[:, places.single[1]].reshape(len(orders), len(level), -1)
 
@@ -223,9 +219,9 @@ def _unexplained(
     if not target.any():
         return 1.0
     speed = np.sqrt(np.mean(rate**2)) + 1e-9
-    others = [acceleration, rate, np.tanh(10.0 * rate / speed), np.ones_like(rate)]
+    friction = [acceleration, rate, np.tanh(10.0 * rate / speed), np.ones_like(rate)]
     left = 1.0
-    for columns, signed in ((others, False), ([needed, *others], True)):
+    for columns, signed in ((friction, False), ([needed, *friction], True)):
         table = np.stack(columns, axis=1)[good]
         table = table / np.maximum(np.linalg.norm(table, axis=0), 1e-12)
         solution = np.linalg.lstsq(table, target, rcond=None)[0]

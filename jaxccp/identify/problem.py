@@ -3,12 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
 
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
+from jaxccp.identify.case import Case, Mechanism, Residual
 from jaxccp.identify.checks import check, check_count, compared, refuse
 from jaxccp.identify.cross_validation import CrossValidation, cross_validate
 from jaxccp.identify.evaluation import Evaluation, Predictor
@@ -20,39 +20,6 @@ from jaxccp.identify.recording import Recording
 from jaxccp.identify.structure import acting
 from jaxccp.identify.subject import Subject
 from jaxccp.model.model import Model
-from jaxccp.model.state import State
-from jaxccp.sensors.coordinates import Coordinates
-
-
-class Mechanism(Protocol):
-    """A mechanism has a model, a state and coordinates, as :func:`jaxccp.load` returns them."""
-
-    @property
-    def model(self) -> Model: ...
-
-    @property
-    def state(self) -> State: ...
-
-    @property
-    def layout(self) -> Coordinates: ...
-
-
-class Residual(Protocol):
-    """A kind of comparison of recordings with a model, such as
-    :class:`jaxccp.identify.simulate.Simulate`."""
-
-    def plan(self, subject: Subject, recordings: Sequence[Recording]) -> Plan:
-        """Return what is computed for these recordings."""
-        ...
-
-
-@dataclass(frozen=True)
-class Case:
-    """A model with recordings of it; several cases share parameters of the same name."""
-
-    mechanism: Mechanism
-    recordings: Sequence[Recording]
-    residual: Residual
 
 
 class Problem:

@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import fields
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from jaxccp.cli.commands.model_request import ModelRequest
 from jaxccp.cli.dataclass_options import settings_of
 from jaxccp.cli.identify_config import as_table, config_of, paths_of
 from jaxccp.cli.known_names import METHOD, RESIDUALS
-from jaxccp.identify import Method, Parameter, Problem, Simulate
+from jaxccp.identify import InverseDynamics, Method, Parameter, Problem, Simulate
 from jaxccp.io import InputError
 
 pytest.importorskip("mujoco")
@@ -133,7 +134,12 @@ def test_no_finite_numbers_exit_with_1(folder: Path, monkeypatch):
 
 
 def test_options_are_the_fields_of_the_settings():
-    for reference, cls in ((RESIDUALS["simulate"], Simulate), (METHOD, Method)):
+    classes = {"simulate": Simulate, "inverse": InverseDynamics}
+    pairs = [(RESIDUALS[name], cls) for name, cls in classes.items()]
+    assert set(classes) == set(RESIDUALS)
+    for reference, cls in (*pairs, (METHOD, Method)):
+        module, _, name = reference.partition(":")
+        assert getattr(import_module(module), name) is cls
         known = {one.name: one for one in fields(cls)}
         settings = settings_of(reference)
         assert set(settings) <= set(known)

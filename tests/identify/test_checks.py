@@ -53,7 +53,7 @@ def motion():
 
 def logged(q, qd=None, torque=None, names=NAMES, torque_names=None, time=TIME):
     """Return a recording with these names of joints."""
-    signals = {"position": dict(zip(names, q.T, strict=True))}
+    signals: dict = {"position": dict(zip(names, q.T, strict=True))}
     if qd is not None:
         signals["rate"] = dict(zip(names, qd.T, strict=True))
     if torque is not None:
@@ -162,7 +162,8 @@ def test_names_that_the_model_lacks(arm, motion):
         ("sensor", "gyro", 3, "no sensor 'gyro'; there is none"),
         ("wrench", "uper", 6, "no body 'uper'.*did you mean 'upper'"),
     ):
-        one = recording(TIME, **{kind: {target: np.ones((len(TIME), width))}})
+        signals: dict = {kind: {target: np.ones((len(TIME), width))}}
+        one = recording(TIME, **signals)
         with pytest.raises(ValueError, match=words):
             check(arm, [one])
 

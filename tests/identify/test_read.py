@@ -217,16 +217,15 @@ def test_what_simulate_writes(arm, tmp_path: Path):
 
 def test_bags(tmp_path: Path):
     """Joints change their order from message to message, and one is left out."""
-    pytest.importorskip("rosbags", reason="rosbags is not installed: pip install 'jaxccp[logs]'")
-    from rosbags.rosbag2 import StoragePlugin, Writer
-    from rosbags.typesys import Stores, get_typestore
-
-    types = get_typestore(Stores.ROS2_HUMBLE)
+    reason = "rosbags is not installed: pip install 'jaxccp[logs]'"
+    bags = pytest.importorskip("rosbags.rosbag2", reason=reason)
+    typesys = pytest.importorskip("rosbags.typesys", reason=reason)
+    types = typesys.get_typestore(typesys.Stores.ROS2_HUMBLE)
     state = types.types["sensor_msgs/msg/JointState"]
     header, stamp = types.types["std_msgs/msg/Header"], types.types["builtin_interfaces/msg/Time"]
-    for plugin in (StoragePlugin.MCAP, StoragePlugin.SQLITE3):
+    for plugin in (bags.StoragePlugin.MCAP, bags.StoragePlugin.SQLITE3):
         folder = tmp_path / plugin.name
-        with Writer(folder, version=9, storage_plugin=plugin) as bag:
+        with bags.Writer(folder, version=9, storage_plugin=plugin) as bag:
             link = bag.add_connection("/joint_states", state.__msgtype__, typestore=types)
             for k in range(4):
                 order = [0, 1] if k % 2 else [1, 0]
@@ -252,11 +251,9 @@ def test_bags(tmp_path: Path):
 
 
 def test_lerobot(arm, tmp_path: Path):
-    arrow = pytest.importorskip(
-        "pyarrow", reason="pyarrow is not installed: pip install 'jaxccp[logs]'"
-    )
-    from pyarrow import parquet
-
+    reason = "pyarrow is not installed: pip install 'jaxccp[logs]'"
+    arrow = pytest.importorskip("pyarrow", reason=reason)
+    parquet = pytest.importorskip("pyarrow.parquet", reason=reason)
     (tmp_path / "meta").mkdir()
     names = ["shoulder.pos", "elbow.pos"]
     features = {name: {"names": names} for name in ("observation.state", "action")}

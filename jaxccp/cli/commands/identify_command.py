@@ -75,7 +75,7 @@ def identify(
         typer.Option(
             metavar="FILE.toml",
             help="Model, data, parameters with bounds and priors, residual and more, as "
-            "docs/identify.md has it; options given here count more.",
+            "docs/identify.md has it; options on the command line count more.",
             rich_help_panel=MODEL_PANEL,
         ),
     ] = None,
@@ -162,14 +162,14 @@ def identify(
     Exit code: 0 done, 1 the fit did not come to finite numbers, 2 bad input or usage (nothing
     written).
     """
-    given = {name for name in context.params if _is_given(context, name)}
+    set_by_user = {name for name in context.params if _is_set(context, name)}
     for path in (*(paths or ()), config, evaluate):
         if path is not None and not any(letter in str(path) for letter in "*?["):
             present(path)
     from jaxccp.cli.cache import keep_programs
 
     if config is None and not (paths and is_model(str(paths[0]))):
-        chosen = _cube_usage(context.params, given, settings)
+        chosen = _cube_usage(context.params, set_by_user, settings)
         keep_programs(cache)
         from jaxccp.cli.run_identify import identify_command
 
@@ -190,7 +190,7 @@ def identify(
             json_wanted=json_wanted,
         )
         return
-    request = _model_request(context.params, given, settings)
+    request = _model_request(context.params, set_by_user, settings)
     keep_programs(cache)
     from jaxccp.cli.run_identify_model import identify_model_command
 
@@ -198,11 +198,11 @@ def identify(
 
 
 def _cube_usage(
-    options: dict[str, Any], given: set[str], settings: dict[str, Any]
+    options: dict[str, Any], set_by_user: set[str], settings: dict[str, Any]
 ) -> tuple[str, ...]:
     """Return the parameters of the cube; refuse options that go with model files."""
     for name in ("residual", *settings):
-        if name in given:
+        if name in set_by_user:
             raise typer.BadParameter("goes with a model file", param_hint=_option(name))
     if options["holdout"] == 0:
         raise typer.BadParameter("some tosses have to be held out", param_hint="--holdout")
@@ -213,18 +213,18 @@ def _cube_usage(
 
 
 def _model_request(
-    options: dict[str, Any], given: set[str], settings: dict[str, Any]
+    options: dict[str, Any], set_by_user: set[str], settings: dict[str, Any]
 ) -> ModelRequest:
     """Return what is asked for of a model; refuse options that go with tosses of the cube."""
     for name in CUBE_ONLY:
-        if name in given:
+        if name in set_by_user:
             raise typer.BadParameter("goes with tosses of the cube", param_hint=_option(name))
     paths = options["paths"] or []
     has_model = bool(paths) and is_model(str(paths[0]))
     if has_model and len(paths) < 2 and options["config"] is None:
         raise typer.BadParameter("give recordings of the model too", param_hint="DATA")
-    chosen = {name: options[name] for name in given & set(options)}
-    method = _given(settings, (METHOD,)) | {
+    chosen = {name: options[name] for name in set_by_user & set(options)}
+    method = _values(settings, (METHOD,)) | {
         name: chosen[name] for name in ("iterations",) if name in chosen
     }
     return ModelRequest(
@@ -234,7 +234,7 @@ def _model_request(
         evaluate=options["evaluate"],
         parameters=options["names"],
         residual=options["residual"],
-        settings=_given(settings, RESIDUALS.values()),
+        settings=_values(settings, RESIDUALS.values()),
         method=method,
         stepping={name: chosen[name] for name in ("law", "stepper", "solver") if name in chosen},
         holdout=chosen.get("holdout"),
@@ -245,7 +245,7 @@ def _model_request(
     )
 
 
-def _is_given(context: typer.Context, name: str) -> bool:
+def _is_set(context: typer.Context, name: str) -> bool:
     """Return whether an option was written, not left to its default."""
     source = context.get_parameter_source(name)
     return source is not None and source.name != "DEFAULT"
@@ -256,8 +256,8 @@ def _option(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def _given(settings: dict[str, Any], references: Iterable[str]) -> dict[str, Any]:
-    """Return the values of the options that are given for fields of some classes."""
+def _values(settings: dict[str, Any], references: Iterable[str]) -> dict[str, Any]:
+    """Return the values of the options for fields of some classes."""
     fields = {name: one for ref in references for name, one in settings_of(ref).items()}
     return {
         name: fields[name].value(value)

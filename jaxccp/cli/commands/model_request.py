@@ -1,4 +1,4 @@
-"""What ``jaxccp identify`` is asked for of a model."""
+"""A request to identify a model, as the command line has it."""
 
 from dataclasses import dataclass, field
 from pathlib import Path

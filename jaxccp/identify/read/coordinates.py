@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 from jaxtyping import Float
 
-from jaxccp.identify.problem import Mechanism
+from jaxccp.identify.case import Mechanism
 from jaxccp.identify.read.reading import Column
 from jaxccp.io.errors import InputError
 

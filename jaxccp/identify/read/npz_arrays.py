@@ -4,7 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from jaxccp.identify.read.reading import TIME, Column, Reading, Table, channel_name
+from jaxccp.identify.read.channel_name import channel_name
+from jaxccp.identify.read.reading import TIME, Column, Reading, Table
 from jaxccp.io.arrays import Arrays
 from jaxccp.io.errors import InputError
 

@@ -1,31 +1,20 @@
 """Settings of readers, and the table of columns that every reader makes of a file."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
 from jaxtyping import Float, Int
 
-from jaxccp.identify.problem import Mechanism
+from jaxccp.identify.case import Mechanism
+from jaxccp.identify.read.channel_name import channel_name, matches
 from jaxccp.identify.recording import KINDS, Recording, recording
 from jaxccp.io.errors import InputError
 from jaxccp.names import meant
 
-CHANNEL = re.compile(
-    r"""^(?P<kind>\w+)
-    (?:\[(?P<quote>["'])(?P<quoted>.*)(?P=quote)\]|\.(?P<bare>.+?))
-    (?:\[(?P<component>\d+)\])?$""",
-    re.VERBOSE,
-)
 TIME, RUN = "time", "run"
 """Meanings of columns that are no channels; a change of ``run`` begins another recording."""
-SIMILAR = 0.8
-"""Similarity to a kind's name from which an unknown one counts as misspelt."""
-
 Meaning = str | None | Sequence[str]
 """A channel such as ``position["elbow"]``, a kind for an array of all joints, several of them, or
 None for what is left out."""
@@ -45,7 +34,7 @@ class Reading:
     topic: str | None = None
 
     def model(self, path: Path, what: str) -> Mechanism:
-        """Return the mechanism.
+        """Return the mechanism that a file is a recording of.
 
         Args:
             path: of the file that needs it.
@@ -109,34 +98,6 @@ class Table:
     notes: tuple[str, ...] = ()
 
 
-def channel_name(text: str, path: Path | None = None) -> tuple[str, str, int | None] | None:
-    """Return kind, target and component of a channel's name; None if it has another form.
-
-    Args:
-        text: such as ``position["elbow"]``, ``position.elbow`` or ``pose["box"][3]``.
-        path: of the file, for the message of an error.
-
-    Raises:
-        InputError: the kind is not known, but resembles one.
-    """
-    match = CHANNEL.match(text.strip())
-    if match is None:
-        return None
-    kind = match["kind"]
-    if kind not in KINDS:
-        if get_close_matches(kind, KINDS, 1, SIMILAR):
-            raise InputError(
-                path or "columns", f"there is no kind of channel {kind!r}", _kinds(kind), text
-            )
-        return None
-    component = None if match["component"] is None else int(match["component"])
-    return kind, match["quoted"] or match["bare"], component
-
-
-def _kinds(kind: str) -> str:
-    return f"there are {', '.join(KINDS)}{meant(kind, KINDS)}"
-
-
 def recordings_of(table: Table, reading: Reading) -> list[Recording]:
     """Return the recordings of a file.
 
@@ -163,7 +124,7 @@ def recordings_of(table: Table, reading: Reading) -> list[Recording]:
             unread.append(column.group or column.name)
         for kind, target, component in channels:
             label = f'{kind}["{target}"]'
-            if any(_matches(label, pattern) for pattern in reading.leave_out):
+            if any(matches(label, pattern) for pattern in reading.leave_out):
                 continue
             factor = _factor(reading, kind, label, column)
             parts = signals.setdefault(kind, {}).setdefault(target, {})
@@ -249,11 +210,6 @@ def _joined(
             f"give {label}[0] … [{width - 1}], or one column",
         )
     return np.stack([parts[k] for k in range(width)], axis=1)
-
-
-def _matches(label: str, pattern: str) -> bool:
-    """Return whether a channel's name matches a pattern, in which brackets are letters."""
-    return fnmatchcase(label, pattern.replace("[", "[[]"))
 
 
 def _split(

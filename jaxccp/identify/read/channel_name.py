@@ -1,0 +1,52 @@
+"""Names of channels as files have them: ``position["elbow"]`` or ``position.elbow``."""
+
+import re
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from jaxccp.identify.recording import KINDS
+from jaxccp.io.errors import InputError
+from jaxccp.names import meant
+
+CHANNEL = re.compile(
+    r"""^(?P<kind>\w+)
+    (?:\[(?P<quote>["'])(?P<quoted>.*)(?P=quote)\]|\.(?P<bare>.+?))
+    (?:\[(?P<component>\d+)\])?$""",
+    re.VERBOSE,
+)
+SIMILAR = 0.8
+"""Similarity to a kind's name from which an unknown one counts as misspelt."""
+
+
+def channel_name(text: str, path: Path | None = None) -> tuple[str, str, int | None] | None:
+    """Return kind, target and component of a channel's name; None if it has another form.
+
+    Args:
+        text: such as ``position["elbow"]``, ``position.elbow`` or ``pose["box"][3]``.
+        path: of the file, for the message of an error.
+
+    Raises:
+        InputError: the kind is not known, but resembles one.
+    """
+    match = CHANNEL.match(text.strip())
+    if match is None:
+        return None
+    kind = match["kind"]
+    if kind not in KINDS:
+        if get_close_matches(kind, KINDS, 1, SIMILAR):
+            raise InputError(
+                path or "columns", f"there is no kind of channel {kind!r}", _kinds(kind), text
+            )
+        return None
+    component = None if match["component"] is None else int(match["component"])
+    return kind, match["quoted"] or match["bare"], component
+
+
+def _kinds(kind: str) -> str:
+    return f"there are {', '.join(KINDS)}{meant(kind, KINDS)}"
+
+
+def matches(label: str, pattern: str) -> bool:
+    """Return whether a channel's name matches a pattern, in which brackets are letters."""
+    return fnmatchcase(label, pattern.replace("[", "[[]"))
