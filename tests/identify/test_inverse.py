@@ -1,0 +1,110 @@
+"""Inverse dynamics as a residual, beside torques that MuJoCo computes."""
+
+import numpy as np
+import pytest
+
+import jaxccp
+from jaxccp.identify import InverseDynamics, Parameter, Problem, recording
+
+mujoco = pytest.importorskip("mujoco")
+
+XML = """
+<mujoco>
+  <worldbody>
+    <body name="upper"><joint name="hip" axis="0 1 0" damping=".4" armature=".03"/>
+      <geom type="capsule" fromto="0 0 0 .3 0 0" size=".02" mass="1.2"/>
+      <body name="lower" pos=".3 0 0"><joint name="knee" axis="0 1 0" damping=".2"/>
+        <geom type="capsule" fromto="0 0 0 .3 0 0" size=".02" mass=".8"/></body></body>
+  </worldbody>
+  <actuator><position name="hip" joint="hip" kp="40" kv="2"/>
+    <position name="knee" joint="knee" kp="30" kv="1"/></actuator>
+</mujoco>
+"""
+TRUTH = {
+    'axes["hip"].damping': 0.4,
+    'axes["knee"].damping': 0.2,
+    'axes["hip"].friction': 0.3,
+    'axes["knee"].friction': 0.15,
+    'axes["hip"].armature': 0.03,
+    'bodies["lower"].mass': 0.8,
+    'channels["torque["knee"]"].offset': 0.05,
+}
+JOINTS = ("hip", "knee")
+
+
+@pytest.fixture(scope="module")
+def motion() -> dict[str, np.ndarray]:
+    """A smooth motion, and the torques that MuJoCo's inverse dynamics gives it, with friction."""
+    time = np.arange(0.0, 4.0, 2e-3)
+    phase = 2 * np.pi * np.outer(time, [0.5, 0.8])
+    q = 0.7 * np.sin(phase) + 0.3 * np.sin(2.3 * phase + 1.0)
+    rate = np.gradient(q, time, axis=0)
+    gain = np.gradient(rate, time, axis=0)
+    model = mujoco.MjModel.from_xml_string(XML)
+    data = mujoco.MjData(model)
+    torque = np.zeros_like(q)
+    for row, (data.qpos[:], data.qvel[:], data.qacc[:]) in enumerate(
+        zip(q, rate, gain, strict=True)
+    ):
+        mujoco.mj_inverse(model, data)
+        torque[row] = data.qfrc_inverse
+    dry = np.array([0.3, 0.15]) * np.sign(rate)
+    return {"time": time, "q": q, "torque": torque + dry, "rate": rate}
+
+
+def by_joint(values: np.ndarray) -> dict[str, np.ndarray]:
+    return dict(zip(JOINTS, values.T, strict=True))
+
+
+def unknown(names: list[str]) -> list[Parameter]:
+    return [Parameter(name, initial=0.5 * TRUTH[name] + 0.01, scale=0.1) for name in names]
+
+
+def test_torques_tell_what_they_were_made_with(motion) -> None:
+    noise = 0.02 * np.random.default_rng(0).normal(size=motion["torque"].shape)
+    noise[:, 1] += TRUTH['channels["torque["knee"]"].offset']
+    log = recording(
+        motion["time"], position=by_joint(motion["q"]), torque=by_joint(motion["torque"] + noise)
+    )
+    problem = Problem(jaxccp.load(XML), [log], unknown(list(TRUTH)), InverseDynamics(cutoff=20.0))
+    fit = problem.fit()
+    found, error = fit.values, fit.uncertainty.standard_error
+    truth = np.array([TRUTH[name] for name in problem.names])
+    assert np.all(np.abs(found - truth) < 4 * error)
+    assert np.all(error < 0.1 * np.abs(truth) + 0.01)
+
+
+def test_servo_laws_stand_for_torques(motion) -> None:
+    """Commands for which the servos give just the torques of the motion."""
+    gains = np.array([[40.0, 30.0], [2.0, 1.0]])
+    command = motion["q"] + (motion["torque"] + gains[1] * motion["rate"]) / gains[0]
+    log = recording(motion["time"], position=by_joint(motion["q"]), control=by_joint(command))
+    names = ['axes["hip"].damping', 'axes["knee"].friction', 'axes["hip"].friction']
+    problem = Problem(jaxccp.load(XML), [log], unknown(names), InverseDynamics(cutoff=40.0))
+    fit = problem.fit()
+    truth = [TRUTH[name] for name in problem.names]
+    np.testing.assert_allclose(fit.values, truth, atol=0.01)
+
+
+def test_what_it_cannot_compare_is_refused(motion) -> None:
+    time, q, torque = motion["time"], by_joint(motion["q"]), by_joint(motion["torque"])
+    arm, parameters = jaxccp.load(XML), ['axes["hip"].damping']
+
+    def refused(match: str, log, mechanism=arm) -> None:
+        with pytest.raises(ValueError, match=match):
+            Problem(mechanism, [log], parameters, InverseDynamics())
+
+    refused("no position of 'knee'", recording(time, position={"hip": q["hip"]}, torque=torque))
+    refused("neither torques nor controls", recording(time, position=q))
+    few = {name: values[:40] for name, values in q.items()}
+    short = {name: values[:40] for name, values in torque.items()}
+    refused("too short", recording(time[:40], position=few, torque=short))
+    box = (
+        '<geom size=".1"/><body name="leg"><joint name="hip"/>'
+        '<geom size=".1" pos="1 0 0"/></body>'
+    )
+        '<geom size=".1"/><body name="leg"><joint name="hip"/><geom size=".1" pos="1 0 0"/></body>'
+    )
+    floating = f"<mujoco><worldbody><body><freejoint/>{box}</body></worldbody></mujoco>"
+    log = recording(time, position={"hip": q["hip"]}, torque={"hip": torque["hip"]})
+    refused("fixed base", log, jaxccp.load(floating))
