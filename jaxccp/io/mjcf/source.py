@@ -136,6 +136,18 @@ class Source:
             raise InputError(self.path, what, "load the file, its XML or its MjSpec")
         return self._elements[kind][index]
 
+    def as_mjcf(self) -> str:
+        """Return MuJoCo's specification as MJCF; numbers have six digits.
+
+        Raises:
+            InputError: the model was given compiled, without its specification.
+        """
+        if self._spec is None:
+            what = "a compiled model cannot be written as a file"
+            raise InputError(self.path, what, "load the file, its XML or its MjSpec")
+        self._spec.compile()
+        return self._spec.to_xml()
+
     def plugin(self, instance: int) -> tuple[str, dict[str, str]]:
         """Name and settings of an instance of a plugin.
 

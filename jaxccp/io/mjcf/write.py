@@ -1,0 +1,110 @@
+"""Models written back as the file that they were loaded from, with their numbers in it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import jax.numpy as jnp
+
+from jaxccp.io.errors import InputError
+from jaxccp.io.mjcf.differences import differences
+from jaxccp.io.mjcf.document import Document
+from jaxccp.io.mjcf.elements import Elements, add_elements
+from jaxccp.io.mjcf.file_numbers import FileNumbers, Mechanism
+from jaxccp.io.mjcf.import_report import ImportReport
+from jaxccp.io.mjcf.load import Loaded, load
+from jaxccp.io.mjcf.patch import patch
+from jaxccp.io.mjcf.source import Source
+from jaxccp.io.output import write_file
+from jaxccp.model.model import Model
+from jaxccp.scene import ModelBuilder
+from jaxccp.sensors import Coordinates
+
+
+def write_model(
+    loaded: Loaded,
+    model: Model,
+    layout: Coordinates,
+    out: Path,
+    remarks: Sequence[str] = (),
+) -> tuple[str, ...]:
+    """Write a model that differs in its numbers from what was loaded, as MJCF.
+
+    The file is that of the loaded model, comments and classes kept, files that it includes put into
+    it, and only numbers that differ written anew. Its inertias are those of whole bodies divided
+    among the parts that are fixed to each other.
+
+    Args:
+        loaded: what :func:`jaxccp.load` returned.
+        model: ``loaded.model`` with other numbers.
+        layout: ``loaded.layout``, or where the coordinates of the changed model are.
+        out: the file to write.
+        remarks: further sentences for the comment on top of the file.
+
+    Returns:
+        The remarks, and a sentence for each number that the file cannot say.
+
+    Raises:
+        InputError: the model was not loaded from a file or its XML, the file is another now, or
+            MuJoCo refuses the numbers.
+    """
+    source, elements = read_again(loaded)
+    numbers = FileNumbers(source, elements, Mechanism(loaded.model, loaded.layout))
+    document = Document(source)
+    changed = Mechanism(model, layout)
+    patch(document, numbers.of(changed))
+    said = (*remarks, *unsaid(loaded, numbers, changed, document.text(())))
+    text = document.text(said).encode()
+    write_file(out, lambda file: file.write(text))
+    return said
+
+
+def read_again(loaded: Loaded) -> tuple[Source, Elements]:
+    """Return the compiled file of a model and which parts of the model its elements are.
+
+    Raises:
+        InputError: the file describes another mechanism now.
+    """
+    reading, report = loaded.reading, ImportReport()
+    origin = reading.origin
+    if origin.kind not in ("file", "string"):
+        what = f"an {origin.kind} cannot be written back"
+        raise InputError(origin.label, what, "load the file or its XML")
+    given = Path(origin.label) if origin.kind == "file" else origin.text.decode()
+    source = Source(given, reading.options, report)
+    builder = ModelBuilder()
+    elements = add_elements(source, builder, reading.softness, report)
+    topology = loaded.model.topology
+    bodies = max(elements.frames.body) + 1
+    if bodies != len(topology.bodies) or len(elements.shapes) > len(topology.shapes):
+        what = "describes another mechanism than when it was loaded"
+        raise InputError(origin.label, what, "load it again")
+    return source, elements
+
+
+def unsaid(loaded: Loaded, numbers: FileNumbers, wanted: Mechanism, text: str) -> list[str]:
+    """Return a sentence for each number that a written file does not give back.
+
+    Args:
+        loaded: the model as it was loaded.
+        numbers: of its file.
+        wanted: the model that was written.
+        text: the file.
+    """
+    again = load(text, allow_unsupported=True, softness=loaded.reading.softness)
+    model = again.model
+    double = jnp.asarray(model.bodies.mass).dtype == jnp.float64
+    tolerance = 1e-9 if double else 1e-4
+    lines = differences(wanted.model, model, tolerance)
+    known = set(differences(loaded.model, model, tolerance)) if lines else set()
+    del known
+    first, second = numbers.of(wanted), numbers.of(Mechanism(model, again.layout))
+    for name, label in (("body_pos", "place"), ("body_quat", "orientation"), ("jnt_axis", "axis")):
+        for index in range(len(first[name])):
+            error = abs(first[name][index] - second[name][index]).max()
+            if error > tolerance:
+                kind = "joint" if name.startswith("jnt") else "body"
+                lines.append(
+                    f"the {label} of {numbers.source.label(kind, index)} differs by {error:.2g} "
+                    "from that of the model"
+                )
+    return lines
