@@ -1,6 +1,6 @@
 """The XML of a model file, to be changed and written: its elements by MuJoCo's numbers."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -48,7 +48,7 @@ class Document:
                     element.name = element.name or f"{UNNAMED}{kind} {index}"
             self.root = ElementTree.fromstring(source.as_mjcf())
         else:
-            self.root = _parsed(source.origin.text)
+            self.root = parsed(source.origin.text)
             _include(self.root, source.origin.folder, set())
             _make_absolute(self.root, source.origin.folder.resolve())
         self._elements: dict[tuple[str, str], Element] = {}
@@ -107,17 +107,13 @@ class Document:
         site = self.mujoco.mj_name2id(self.model, self._kind("site"), self._frames[holder])
         return self.model.site_pos[site], self.model.site_quat[site]
 
-    def text(self, remarks: tuple[str, ...]) -> str:
+    def text(self, remarks: Sequence[str]) -> str:
         """Return the document, names that it did not have taken out, with a comment on top."""
-        root = ElementTree.fromstring(ElementTree.tostring(self.root))
+        root = parsed(ElementTree.tostring(self.root))
         for element in root.iter():
             if element.get("name", "").startswith(UNNAMED):
                 del element.attrib["name"]
-        if remarks:
-            lines = "\n".join(f"  {line}" for line in remarks).replace("--", "- -")
-            root.insert(0, ElementTree.Comment(f"\n{lines}\n"))
-        ElementTree.indent(root)
-        return ElementTree.tostring(root, encoding="unicode") + "\n"
+        return commented(root, remarks)
 
     def _kind(self, kind: str) -> Any:
         return getattr(self.mujoco.mjtObj, f"mjOBJ_{kind.upper()}")
@@ -164,6 +160,23 @@ def sections(root: Element, tag: str) -> Iterator[Element]:
     yield from found
 
 
+def commented(root: Element, remarks: Sequence[str]) -> str:
+    """Return the text of a document with a comment on top.
+
+    ``root`` stays as it is.
+    """
+    top = parsed(ElementTree.tostring(root))
+    if remarks:
+        lines = "\n".join(f"    {line}" for line in remarks).replace("--", "- -")
+        top.insert(0, ElementTree.Comment(f"\n{lines}\n  "))
+    ElementTree.indent(top)
+    return ElementTree.tostring(top, encoding="unicode") + "\n"
+
+
+def _builder() -> ElementTree.TreeBuilder:
+    return ElementTree.TreeBuilder(insert_comments=True)
+
+
 def _count(m: Any, kind: str) -> int:
     return {
         "body": m.nbody,
@@ -175,10 +188,9 @@ def _count(m: Any, kind: str) -> int:
     }[kind]
 
 
-def _parsed(text: bytes) -> Element:
+def parsed(text: bytes) -> Element:
     """Return the root of a document, comments kept."""
-    builder = ElementTree.TreeBuilder(insert_comments=True)
-    return ElementTree.fromstring(text, ElementTree.XMLParser(target=builder))
+    return ElementTree.fromstring(text, ElementTree.XMLParser(target=_builder()))
 
 
 def _include(holder: Element, folder: Path, read: set[Path]) -> None:
@@ -188,7 +200,7 @@ def _include(holder: Element, folder: Path, read: set[Path]) -> None:
             _include(element, folder, read)
             continue
         path = (folder / element.get("file", "")).resolve()
-        inner = _parsed(path.read_bytes())
+        inner = parsed(path.read_bytes())
         _include(inner, folder, read)
         holder[place : place + 1] = list(inner) if inner.tag in ROOTS else [inner]
 

@@ -72,6 +72,13 @@ class _Writer:
         set_numbers(element, name, values)
         self.changes += 1
 
+    def _set_trimmed(self, element: Element, name: str, column: str, index: int) -> None:
+        """Write the numbers up to the last one that is not 0, here or as the document has it."""
+        value = self.wanted[column][index]
+        place = self.document.place("actuator", index)
+        used = np.flatnonzero((value != 0) | (self.present[column][place] != 0))
+        self._set(element, name, value[: used[-1] + 1 if len(used) else 1])
+
     def _differs(self, column: str, index: Any, place: Any) -> bool:
         return column in self.wanted and not _equal(
             self.present[column][place], self.wanted[column][index]
@@ -191,7 +198,7 @@ class _Writer:
     def _actuator(self, element: Element, index: int, place: int) -> None:
         wanted, m = self.wanted, self.m
         if self._differs("actuator_gear", index, place):
-            self._set(element, "gear", wanted["actuator_gear"][index])
+            self._set_trimmed(element, "gear", "actuator_gear", index)
         for name in ("force", "ctrl"):
             column = f"actuator_{name}range"
             if self._differs(column, index, place):
@@ -213,7 +220,7 @@ class _Writer:
         for name, kind in kinds.items():
             element.set(name, kind)
         for name in columns:
-            self._set(element, name, wanted[f"actuator_{name}"][index])
+            self._set_trimmed(element, name, f"actuator_{name}", index)
 
     def _kind(self, enumeration: str, value: int) -> str:
         kinds = getattr(self.document.mujoco, enumeration)

@@ -137,7 +137,7 @@ class Source:
         return self._elements[kind][index]
 
     def as_mjcf(self) -> str:
-        """Return MuJoCo's specification as MJCF; numbers have six digits.
+        """Return MuJoCo's specification as MJCF, all inertias included; numbers have six digits.
 
         Raises:
             InputError: the model was given compiled, without its specification.
@@ -145,6 +145,7 @@ class Source:
         if self._spec is None:
             what = "a compiled model cannot be written as a file"
             raise InputError(self.path, what, "load the file, its XML or its MjSpec")
+        self._spec.compiler.saveinertial = True
         self._spec.compile()
         return self._spec.to_xml()
 

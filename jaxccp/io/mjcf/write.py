@@ -90,13 +90,13 @@ def unsaid(loaded: Loaded, numbers: FileNumbers, wanted: Mechanism, text: str) -
         wanted: the model that was written.
         text: the file.
     """
-    again = load(text, allow_unsupported=True, softness=loaded.reading.softness)
+    reading = loaded.reading
+    options = vars(reading.options) if text.lstrip().startswith("<robot") else {}
+    again = load(text, allow_unsupported=True, softness=reading.softness, **options)
     model = again.model
     double = jnp.asarray(model.bodies.mass).dtype == jnp.float64
     tolerance = 1e-9 if double else 1e-4
     lines = differences(wanted.model, model, tolerance)
-    known = set(differences(loaded.model, model, tolerance)) if lines else set()
-    del known
     first, second = numbers.of(wanted), numbers.of(Mechanism(model, again.layout))
     for name, label in (("body_pos", "place"), ("body_quat", "orientation"), ("jnt_axis", "axis")):
         for index in range(len(first[name])):
