@@ -8,32 +8,29 @@ import numpy as np
 
 from jaxccp.model.model import Model
 
-GEOMETRY = ("joints", "axes.direction", "axes.point", "tendons.point", "shapes.hulls")
-"""Numbers that depend on how frames are chosen; what they stand for is compared otherwise."""
+ORIENTATIONS = ("joints.frame", "shapes.quaternion", "sites.quaternion")
+"""Quaternions, of which both signs are one orientation."""
 
 
-def differences(
-    wanted: Model, found: Model, tolerance: float, skipped: tuple[str, ...] = GEOMETRY
-) -> list[str]:
+def differences(wanted: Model, found: Model, tolerance: float) -> list[str]:
     """Return a sentence for every number of a model that another one does not have.
 
     Args:
         wanted: what the numbers should be.
         found: what they are.
         tolerance: relative difference that is rounding.
-        skipped: paths of numbers that are not compared.
     """
     lines: list[str] = []
-    for path, first in _arrays("", wanted):
-        if path.startswith(skipped):
-            continue
-        second = dict(_arrays("", found)).get(path)
-        if second is None or np.shape(second) != np.shape(first):
+    present = dict(_arrays("", found))
+    for path, array in _arrays("", wanted):
+        one, other = np.asarray(array, float), np.asarray(present.get(path, np.nan), float)
+        if one.shape != other.shape:
             lines.append(f"{path} is not in the file")
             continue
-        one, other = np.asarray(first, float), np.asarray(second, float)
-        rows = range(len(one)) if one.ndim and path != "gravity" else (None,)
-        for row in rows:
+        if path in ORIENTATIONS:
+            same = np.sum(one * other, axis=-1, keepdims=True) >= 0
+            other = np.where(same, other, -other)
+        for row in range(len(one)) if one.ndim and path != "gravity" else (None,):
             a, b = (one, other) if row is None else (one[row], other[row])
             if not _equal(a, b, tolerance):
                 lines.append(f"{_label(wanted, path, row)} is {_text(a)}; the file has {_text(b)}")

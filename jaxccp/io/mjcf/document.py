@@ -10,6 +10,7 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxccp.io.errors import InputError
+from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.includes import ROOTS
 from jaxccp.io.mjcf.source import Source
 from jaxccp.scene.frames import Frame, seen_from
@@ -37,7 +38,7 @@ class Document:
         Raises:
             InputError: the model was given as an object of MuJoCo.
         """
-        self.mujoco, self._label = source.mujoco, source.path
+        self.mujoco, self._source = source.mujoco, source
         if source.origin.kind not in ("file", "string"):
             what = f"an {source.origin.kind} cannot be written back"
             raise InputError(source.path, what, "load the file or its XML")
@@ -76,18 +77,19 @@ class Document:
         return [name for name in names if not name.startswith(PROBE)]
 
     def compiled(self) -> Any:
-        """Return MuJoCo's model of the document as it is now."""
+        """Return MuJoCo's model of the document as it is now.
+
+        Raises:
+            InputError: MuJoCo refuses its numbers.
+        """
         probed = ElementTree.fromstring(ElementTree.tostring(self.root))
         frames = [one for one in self.root.iter("frame")]
         for place, (frame, copy) in enumerate(zip(frames, probed.iter("frame"), strict=True)):
             self._frames[frame] = f"{PROBE}{place}"
             ElementTree.SubElement(copy, "site", name=f"{PROBE}{place}", pos="0 0 0", quat="1 0 0 0")
         text = ElementTree.tostring(probed, encoding="unicode")
-        try:
+        with self._source.translated(ImportReport()):
             return self.mujoco.MjSpec.from_string(text).compile()
-        except (ValueError, self.mujoco.FatalError) as error:
-            what = f"cannot be written: MuJoCo says {str(error).strip()}"
-            raise InputError(self._label, what, "restrict the parameters") from None
 
     def element(self, kind: str, index: int) -> Element | None:
         """Return the XML of an element; None of one that a macro has made."""

@@ -59,7 +59,7 @@ class Source:
         self.path = self.origin.label
         """What messages start with."""
         options.check(self.origin)
-        with self._said(report):
+        with self.translated(report):
             self._spec = self._specified(model, options, report)
             self.m = model if self._spec is None else self._spec.compile()
 
@@ -77,7 +77,7 @@ class Source:
         return self.mujoco.MjSpec.from_file(str(self.path))
 
     @contextmanager
-    def _said(self, report: ImportReport) -> Iterator[None]:
+    def translated(self, report: ImportReport) -> Iterator[None]:
         """Raise MuJoCo's errors in our words, and list its warnings, which it would write to a
         file."""
         mujoco = self.mujoco

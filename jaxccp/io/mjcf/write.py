@@ -1,6 +1,7 @@
 """Models written back as the file that they were loaded from, with their numbers in it."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import jax.numpy as jnp
@@ -15,6 +16,7 @@ from jaxccp.io.mjcf.load import Loaded, load
 from jaxccp.io.mjcf.patch import patch
 from jaxccp.io.mjcf.source import Source
 from jaxccp.io.output import write_file
+from jaxccp.math import quaternion
 from jaxccp.model.model import Model
 from jaxccp.scene import ModelBuilder
 from jaxccp.sensors import Coordinates
@@ -50,9 +52,8 @@ def write_model(
     source, elements = read_again(loaded)
     numbers = FileNumbers(source, elements, Mechanism(loaded.model, loaded.layout))
     document = Document(source)
-    changed = Mechanism(model, layout)
-    patch(document, numbers.of(changed))
-    said = (*remarks, *unsaid(loaded, numbers, changed, document.text(())))
+    patch(document, numbers.of(Mechanism(model, layout)))
+    said = (*remarks, *unsaid(loaded, model, document.text(())))
     text = document.text(said).encode()
     write_file(out, lambda file: file.write(text))
     return said
@@ -81,30 +82,36 @@ def read_again(loaded: Loaded) -> tuple[Source, Elements]:
     return source, elements
 
 
-def unsaid(loaded: Loaded, numbers: FileNumbers, wanted: Mechanism, text: str) -> list[str]:
+def unsaid(loaded: Loaded, wanted: Model, text: str) -> list[str]:
     """Return a sentence for each number that a written file does not give back.
 
     Args:
         loaded: the model as it was loaded.
-        numbers: of its file.
         wanted: the model that was written.
         text: the file.
     """
     reading = loaded.reading
     options = vars(reading.options) if text.lstrip().startswith("<robot") else {}
-    again = load(text, allow_unsupported=True, softness=reading.softness, **options)
-    model = again.model
-    double = jnp.asarray(model.bodies.mass).dtype == jnp.float64
-    tolerance = 1e-9 if double else 1e-4
-    lines = differences(wanted.model, model, tolerance)
-    first, second = numbers.of(wanted), numbers.of(Mechanism(model, again.layout))
-    for name, label in (("body_pos", "place"), ("body_quat", "orientation"), ("jnt_axis", "axis")):
-        for index in range(len(first[name])):
-            error = abs(first[name][index] - second[name][index]).max()
-            if error > tolerance:
-                kind = "joint" if name.startswith("jnt") else "body"
-                lines.append(
-                    f"the {label} of {numbers.source.label(kind, index)} differs by {error:.2g} "
-                    "from that of the model"
-                )
-    return lines
+    again = load(text, allow_unsupported=True, softness=reading.softness, **options).model
+    double = jnp.asarray(again.bodies.mass).dtype == jnp.float64
+    return differences(_levelled(wanted), _levelled(again), 1e-9 if double else 1e-4)
+
+
+def _levelled(model: Model) -> Model:
+    """Return the same model with the frames of joints aligned with their second bodies."""
+    joints, axes, linkage = model.joints, model.axes, model.topology.linkage
+    if not linkage.joints:
+        return model
+    first, second = joints.frame[:, 0], joints.frame[:, 1]
+    turned = quaternion.multiply(first, quaternion.conjugate(second))
+    level = jnp.zeros_like(second).at[:, 0].set(1.0)
+    facing = second[linkage.owner]
+    return replace(
+        model,
+        joints=replace(joints, frame=jnp.stack([turned, level], axis=1)),
+        axes=replace(
+            axes,
+            direction=quaternion.rotate(facing, axes.direction),
+            point=quaternion.rotate(facing, axes.point),
+        ),
+    )

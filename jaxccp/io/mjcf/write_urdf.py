@@ -52,7 +52,7 @@ def write_urdf(
     origin, options = loaded.reading.origin, loaded.reading.options
     if not origin.urdf:
         raise InputError(origin.label, "is no URDF", "write it as MJCF")
-    fused, elements = read_again(loaded)
+    fused = read_again(loaded)[0]
     # MuJoCo joins links that are fixed to each other; here each has numbers of its own.
     spec = read_urdf(fused.mujoco, origin, options, ImportReport())
     spec.compiler.fusestatic = False
@@ -63,8 +63,7 @@ def write_urdf(
     root = parsed(origin.text)
     _write(root, numbers, changed)
     _place_meshes(root, Locator(origin.folder, options.packages))
-    before = FileNumbers(fused, elements, nominal)
-    said = (*remarks, *unsaid(loaded, before, changed, commented(root, ())))
+    said = (*remarks, *unsaid(loaded, model, commented(root, ())))
     text = commented(root, said).encode()
     write_file(out, lambda file: file.write(text))
     return said
