@@ -65,12 +65,12 @@ def segments_picture(labels: Sequence[str], errors: Float[np.ndarray, "n c"]) ->
     """
     middle = np.nanmedian(np.where(errors > 0, errors, np.nan), axis=0)
     relative = errors / np.where(np.isfinite(middle), middle, 1.0)
-    figure = _figure(10.0, 1.2 + 0.24 * len(labels))
+    figure = _figure(10.0, 2.2 + 0.22 * len(labels))
     axes = figure.subplots()
     picture = axes.imshow(relative.T, aspect="auto", cmap="magma_r", vmin=0.0, vmax=4.0)
     axes.set_yticks(range(len(labels)), labels, fontsize=8)
     axes.set_xlabel("segment")
-    figure.colorbar(picture, ax=axes, label="error over its median", fraction=0.04)
+    figure.colorbar(picture, ax=axes, label="over the median", fraction=0.04)
     return figure
 
 
