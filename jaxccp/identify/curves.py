@@ -1,4 +1,4 @@
-"""What recordings measured beside what an identified model shows, channel by channel."""
+"""Curves of measured and simulated channels, segment by segment."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -42,11 +42,11 @@ class Curved(Protocol):
 
     @property
     def observations(self) -> Sequence[Observation]:
-        """What is compared, in the order of the numbers."""
+        """Return the channels that are compared, in the order of the numbers."""
         ...
 
     @property
-    def begins(self) -> Float[np.ndarray, " n"]:
+    def start_times(self) -> Float[np.ndarray, " n"]:
         """Time that each segment's times count from [s]."""
         ...
 
@@ -88,7 +88,7 @@ class CaseCurves:
     def rms(self) -> dict[str, tuple[float, str]]:
         """Root mean square error of each quantity of a channel, with its unit; of a pose those of
         its position [m] and its orientation [rad]."""
-        error = np.concatenate([one.simulated - one.measured for one in self.segments])
+        error = np.concatenate([item.simulated - item.measured for item in self.segments])
         groups: dict[tuple[str, str], list[int]] = {}
         for place, column in enumerate(self.columns):
             kind = {"": "", "x": ".position", "y": ".position", "z": ".position"}.get(
@@ -101,9 +101,9 @@ class CaseCurves:
             present = np.isfinite(square)
             mean = float(np.sqrt(square[present].mean())) if present.any() else np.nan
             # The difference of two near quaternions is half the angle between them.
-            turned = kind == ".orientation"
-            unit = "rad" if turned else self.columns[places[0]].unit
-            out[channel + kind] = ((2.0 if turned else 1.0) * mean, unit)
+            angle = kind == ".orientation"
+            unit = "rad" if angle else self.columns[places[0]].unit
+            out[channel + kind] = ((2.0 if angle else 1.0) * mean, unit)
         return out
 
 
@@ -111,17 +111,17 @@ def columns_of(plan: Curved) -> tuple[Column, ...]:
     """Return names and units of the numbers that a plan's curves have."""
     linkage = plan.subject.model.topology.linkage
     out: list[Column] = []
-    for one in plan.observations:
-        unit = KINDS[one.kind].unit
-        if one.kind == "pose":
-            out += [Column(one.channel, part, "m") for part in "xyz"]
-            out += [Column(one.channel, f"q{part}", "") for part in "wxyz"]
+    for item in plan.observations:
+        unit = KINDS[item.kind].unit
+        if item.kind == "pose":
+            out += [Column(item.channel, part, "m") for part in "xyz"]
+            out += [Column(item.channel, f"q{part}", "") for part in "wxyz"]
             continue
-        if KINDS[one.kind].targets == "axes":
-            along, about = unit.split(", ")
-            unit = about if linkage.motions[one.place] == "hinge" else along
-        parts = [""] if one.size == 1 else [str(k) for k in range(one.size)]
-        out += [Column(one.channel, part, unit) for part in parts]
+        if KINDS[item.kind].targets == "axes":
+            linear, angular = unit.split(", ")
+            unit = angular if linkage.motions[item.place] == "hinge" else linear
+        parts = [""] if item.size == 1 else [str(k) for k in range(item.size)]
+        out += [Column(item.channel, part, unit) for part in parts]
     return tuple(out)
 
 
@@ -145,21 +145,21 @@ def _of_case(fit: "Fit", case: int, plan: Any) -> CaseCurves:
         return plan.curves(subject, segment, change)
 
     parts = []
-    for arguments, kept in evaluator.chunks(objective.values(case, point.theta), point.starts[case]):
-        parts.append([np.asarray(one)[:kept] for one in run(*arguments[:3])])
-    time, measured, simulated, present = (
-        np.concatenate(one) for one in zip(*parts, strict=True)
-    )
+    for arguments, kept in evaluator.chunks(
+        objective.values(case, point.theta), point.starts[case]
+    ):
+        parts.append([np.asarray(item)[:kept] for item in run(*arguments[:3])])
+    time, measured, simulated, present = (np.concatenate(item) for item in zip(*parts, strict=True))
     segments = []
     columns = columns_of(plan)
-    turned = [k for k, column in enumerate(columns) if column.part == "qw"]
+    scalar = [k for k, column in enumerate(columns) if column.part == "qw"]
     for number in range(len(plan.batch)):
         some = present[number].any(axis=1)
-        seen = np.where(present[number], measured[number], np.nan)[some]
+        values = np.where(present[number], measured[number], np.nan)[some]
         shown = np.array(simulated[number][some])
-        for k in turned:
-            opposite = np.nansum(seen[:, k : k + 4] * shown[:, k : k + 4], axis=1) < 0
+        for k in scalar:
+            opposite = np.nansum(values[:, k : k + 4] * shown[:, k : k + 4], axis=1) < 0
             shown[opposite, k : k + 4] *= -1
-        when = np.asarray(time[number], float)[some] + plan.begins[number]
-        segments.append(Curve(int(plan.batch.recording[number]), when, seen, shown))
+        when = np.asarray(time[number], float)[some] + plan.start_times[number]
+        segments.append(Curve(int(plan.batch.recording[number]), when, values, shown))
     return CaseCurves(case, columns, tuple(segments))

@@ -165,7 +165,7 @@ class InversePlan:
         return measured, need[self.compared]
 
     @property
-    def begins(self) -> Float[np.ndarray, " n"]:
+    def start_times(self) -> Float[np.ndarray, " n"]:
         """Times of segments are those of the recording."""
         return np.zeros(len(self.batch))
 

@@ -29,7 +29,7 @@ def write_report(fit: "Fit", folder: Path) -> tuple[Path, ...]:
         InputError: the folder cannot be written to, or a model's file has changed.
     """
     folder = Path(folder)
-    written, said = [], []
+    written, sentences = [], []
     names: list[str] = []
     for case, one in enumerate(fit.problem.cases):
         mechanism = one.mechanism
@@ -39,14 +39,14 @@ def write_report(fit: "Fit", folder: Path) -> tuple[Path, ...]:
         name = f"{stem}_{names.count(stem) + 1}" if stem in names else stem
         names.append(stem)
         out = folder / f"{name}_identified.xml"
-        said += write_identified(fit, mechanism, out, case)
+        sentences += write_identified(fit, mechanism, out, case)
         written.append(out)
         if mechanism.reading.origin.urdf:
             written.append(out.with_suffix(".urdf"))
     curves = curves_of(fit)
     content = fit_as_json(fit, curves)
     title = f"Identification of {', '.join(names) or 'a model'}"
-    text = page(fit, content, curves, title, said).encode()
+    text = page(fit, content, curves, title, sentences).encode()
     html, numbers = folder / "report.html", folder / "fit.json"
     write_file(html, lambda file: file.write(text))
     write_json(numbers, content)

@@ -1,8 +1,5 @@
 """A fit as one page of HTML that needs nothing else."""
 
-import base64
-import importlib.util
-import io
 import json
 from collections.abc import Sequence
 from html import escape
@@ -14,27 +11,24 @@ import numpy as np
 
 from jaxccp.identify.curves import CaseCurves
 from jaxccp.identify.report_json import correlation
+from jaxccp.identify.report_pictures import pictures
 from jaxccp.identify.report_replay import replay
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from jaxccp.identify.problem import Fit
-    from jaxccp.viz.fit_pictures import Panel
 
 PAIRS = 12
 """Pairs of parameters that are named for their correlation."""
 STRONG = 0.5
 """Correlation from which a pair is named."""
-DRAWN = 3
-"""Recordings whose curves are drawn."""
-MOST_SAMPLES = 4000
-"""Samples of one curve."""
-NO_PICTURES = "No pictures: they need matplotlib, pip install 'jaxccp[viz]'."
 
 
 def page(
-    fit: "Fit", content: dict[str, Any], curves: Sequence[CaseCurves], title: str, said: Sequence[str]
+    fit: "Fit",
+    content: dict[str, Any],
+    curves: Sequence[CaseCurves],
+    title: str,
+    sentences: Sequence[str],
 ) -> str:
     """Return the page of a fit.
 
@@ -43,26 +37,28 @@ def page(
         content: its JSON (:func:`jaxccp.identify.report_json.fit_as_json`).
         curves: of its cases.
         title: of the page.
-        said: what the identified model's file cannot say.
+        sentences: what the identified model's file cannot say.
     """
-    motion = next((found for one in curves if (found := replay(fit, one))), None)
+    motion = next(
+        (motion_of_case for entry in curves if (motion_of_case := replay(fit, entry))), None
+    )
     if motion is not None:
         motion["view"] = _view(motion)
     sections = [
         ("parameters", "Parameters", _parameters(content)),
         ("bodies", "Bodies", _bodies(fit)),
-        ("told", "What the recordings tell", _told(content)),
+        ("told", "What the recordings tell", _identifiability(content)),
         ("correlations", "Correlations", _correlations(fit)),
         ("errors", "Errors by channel", _errors(content)),
         ("replay", "Replay", _REPLAY if motion else ""),
         ("curves", "Measured and simulated", ""),
         ("residuals", "Residuals", ""),
         ("loss", "Loss", ""),
-        ("notes", "Notes and warnings", _notes(content, said)),
+        ("notes", "Notes and warnings", _notes(content, sentences)),
     ]
-    drawn = _pictures(fit, curves)
+    drawn = pictures(fit, curves)
     parts = [(name, head, text + drawn.get(name, "")) for name, head, text in sections]
-    parts = [one for one in parts if one[2]]
+    parts = [entry for entry in parts if entry[2]]
     template = Template((files("jaxccp.identify") / "data" / "report.html").read_text("utf-8"))
     recordings = content["recordings"]
     ended = "converged" if content["converged"] else "did not converge"
@@ -75,7 +71,8 @@ def page(
         navigation=" ".join(f'<a href="#{name}">{head}</a>' for name, head, _ in parts),
         cards=_cards(content, ended),
         sections="\n".join(
-            f'<section id="{name}"><h2>{head}</h2>\n{text}\n</section>' for name, head, text in parts
+            f'<section id="{name}"><h2>{head}</h2>\n{text}\n</section>'
+            for name, head, text in parts
         ),
         replay=json.dumps(motion, separators=(",", ":")).replace("<", "\\u003c"),
     )
@@ -101,34 +98,34 @@ def _number(value: float | None) -> str:
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], marked: Sequence[bool] = ()) -> str:
     """Return a table; the first cell of a row is a name, and cells are text."""
-    lines = ["".join(f"<th>{escape(one)}</th>" for one in head)]
-    for place, row in enumerate(rows):
+    lines = ["".join(f"<th>{escape(entry)}</th>" for entry in head)]
+    for row in rows:
         cells = f'<td class="name">{escape(row[0])}</td>'
-        cells += "".join(f"<td>{escape(one)}</td>" for one in row[1:])
+        cells += "".join(f"<td>{escape(entry)}</td>" for entry in row[1:])
         lines.append(cells)
-    classes = [""] + [' class="untold"' if one else "" for one in marked or [False] * len(rows)]
+    classes = [""] + [' class="untold"' if entry else "" for entry in marked or [False] * len(rows)]
     body = "\n".join(f"<tr{kind}>{line}</tr>" for kind, line in zip(classes, lines, strict=True))
     return f'<div class="scroll"><table>\n{body}\n</table></div>'
 
 
 def _parameters(content: dict[str, Any]) -> str:
     rows, marked = [], []
-    for name, one in content["parameters"].items():
-        low, high = one["interval"]
+    for name, entry in content["parameters"].items():
+        low, high = entry["interval"]
         interval = "not told" if low is None else f"{low:.5g} … {high:.5g}"
-        at = [word for word in ("lower", "upper") if one[word] == one["value"]]
+        at = [word for word in ("lower", "upper") if entry[word] == entry["value"]]
         bounds = [
-            "−∞" if one["lower"] is None else f"{one['lower']:.4g}",
-            "∞" if one["upper"] is None else f"{one['upper']:.4g}",
+            "−∞" if entry["lower"] is None else f"{entry['lower']:.4g}",
+            "∞" if entry["upper"] is None else f"{entry['upper']:.4g}",
         ]
-        prior = "" if one["prior"] is None else f"{one['initial']:.4g} ± {one['prior']:.3g}"
+        prior = "" if entry["prior"] is None else f"{entry['initial']:.4g} ± {entry['prior']:.3g}"
         rows.append(
             (
                 name,
-                _number(one["value"]) + (f" (at its {at[0]} bound)" if at else ""),
-                one["unit"],
+                _number(entry["value"]) + (f" (at its {at[0]} bound)" if at else ""),
+                entry["unit"],
                 interval,
-                _number(one["initial"]),
+                _number(entry["initial"]),
                 prior,
                 " … ".join(bounds),
             )
@@ -145,14 +142,14 @@ def _bodies(fit: "Fit") -> str:
     rows = []
     for body in np.flatnonzero(before.topology.free):
         numbers = []
-        for one in (before.bodies, after):
-            mass, inertia = float(one.mass[body]), np.asarray(one.inertia, float)[body]
+        for entry in (before.bodies, after):
+            mass, inertia = float(entry.mass[body]), np.asarray(entry.inertia, float)[body]
             numbers.append((mass, np.linalg.eigvalsh(inertia)))
         (mass, moments), (mass_after, moments_after) = numbers
         same = np.isclose(mass, mass_after, rtol=1e-6)
         if same and np.allclose(moments, moments_after, rtol=1e-6):
             continue
-        text = [", ".join(f"{one:.4g}" for one in part) for part in (moments, moments_after)]
+        text = [", ".join(f"{entry:.4g}" for entry in part) for part in (moments, moments_after)]
         rows.append((names[body], f"{mass:.5g}", f"{mass_after:.5g}", *text))
     if not rows:
         return ""
@@ -160,10 +157,10 @@ def _bodies(fit: "Fit") -> str:
     return _table(head, rows)
 
 
-def _told(content: dict[str, Any]) -> str:
+def _identifiability(content: dict[str, Any]) -> str:
     if not content["identifiability"]:
         return "<p>All combinations of parameters are told.</p>"
-    lines = "".join(f"<li>{escape(one)}</li>" for one in content["identifiability"])
+    lines = "".join(f"<li>{escape(entry)}</li>" for entry in content["identifiability"])
     return f"<p>Without priors, the recordings leave these open:</p><ul>{lines}</ul>"
 
 
@@ -185,21 +182,21 @@ def _correlations(fit: "Fit") -> str:
 
 def _errors(content: dict[str, Any]) -> str:
     rows = [
-        (name, "no samples" if one["rms"] is None else f"{one['rms']:.4g}", one["unit"])
-        for name, one in content["rms"].items()
+        (name, "no samples" if entry["rms"] is None else f"{entry['rms']:.4g}", entry["unit"])
+        for name, entry in content["rms"].items()
     ]
     return _table(("channel", "root mean square error", "unit"), rows) if rows else ""
 
 
-def _notes(content: dict[str, Any], said: Sequence[str]) -> str:
+def _notes(content: dict[str, Any], sentences: Sequence[str]) -> str:
     parts = []
     for head, lines in (
         ("", content["notes"]),
         ("Recordings", content["warnings"]),
-        ("What the file of the identified model cannot say", said),
+        ("What the file of the identified model cannot say", sentences),
     ):
         if lines:
-            listed = "".join(f"<li>{escape(one)}</li>" for one in lines)
+            listed = "".join(f"<li>{escape(entry)}</li>" for entry in lines)
             parts.append((f"<h3>{head}</h3>" if head else "") + f"<ul>{listed}</ul>")
     return "".join(parts)
 
@@ -224,76 +221,3 @@ def _view(motion: dict[str, Any]) -> str:
     )
     x, y, z = np.ptp(rows[:, :, :3], axis=0).max(axis=0)
     return max((x + z, "xz"), (y + z, "yz"), (0.9 * (x + y), "xy"))[1]
-
-
-def _pictures(fit: "Fit", curves: Sequence[CaseCurves]) -> dict[str, str]:
-    """Return pictures by the section that they are in."""
-    if importlib.util.find_spec("matplotlib") is None:
-        return {"loss": f"<p>{escape(NO_PICTURES)}</p>"}
-    from jaxccp.viz import fit_pictures
-
-    out = {"loss": _image(fit_pictures.loss_picture(fit.descent.losses), "loss by iteration")}
-    if len(fit.names) > 1:
-        figure = fit_pictures.correlations_picture(fit.names, correlation(fit))
-        out["correlations"] = _image(figure, "correlations of the parameters")
-    several = len(curves) > 1
-    drawn, residuals = [], []
-    for one in curves:
-        recordings = fit.problem.plans[one.case].recordings
-        for number in range(min(DRAWN, len(recordings))):
-            panels = _panels(one, number)[: fit_pictures.MOST_PANELS]
-            if panels:
-                label = f"recording {recordings[number].name}"
-                label = f"case {one.case}, {label}" if several else label
-                picture = _image(fit_pictures.curves_picture(panels), label)
-                opened = "" if drawn else " open"
-                drawn.append(
-                    f"<details{opened}><summary>{escape(label)}</summary>{picture}</details>"
-                )
-        panels = _panels(one, None)[: fit_pictures.MOST_PANELS]
-        residuals.append(_image(fit_pictures.residuals_picture(panels), "residuals over time"))
-        labels = [column.label for column in one.columns]
-        if len(one.segments) > 1:
-            figure = fit_pictures.segments_picture(labels, _by_segment(one))
-            residuals.append(_image(figure, "errors of segments by channel"))
-    out["curves"], out["residuals"] = "\n".join(drawn), "\n".join(residuals)
-    return out
-
-
-def _by_segment(curves: CaseCurves) -> np.ndarray:
-    """Return the root mean square error of each segment and number; NaN without samples."""
-    rows = []
-    for one in curves.segments:
-        square = (one.simulated - one.measured) ** 2
-        present = np.isfinite(square)
-        total = np.where(present, square, 0.0).sum(axis=0)
-        count = present.sum(axis=0)
-        rows.append(np.where(count > 0, np.sqrt(total / np.maximum(count, 1)), np.nan))
-    return np.array(rows)
-
-
-def _panels(curves: CaseCurves, recording: int | None) -> list["Panel"]:
-    """Return the panels of one recording, or of all of them."""
-    from jaxccp.viz.fit_pictures import Panel
-
-    segments = [one for one in curves.segments if recording in (None, one.recording)]
-    total = sum(len(one.time) for one in segments)
-    stride = max(1, -(-total // MOST_SAMPLES))
-    panels = []
-    for place, column in enumerate(curves.columns):
-        lines = [
-            [np.asarray(part)[::stride] for part in (one.time, one.measured[:, place], one.simulated[:, place])]
-            for one in segments
-        ]
-        if lines:
-            time, measured, simulated = zip(*lines, strict=True)
-            panels.append(Panel(column.label, column.unit, time, measured, simulated))
-    return panels
-
-
-def _image(figure: "Figure", label: str) -> str:
-    """Return a figure as an image that is part of the page."""
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png")
-    data = base64.b64encode(buffer.getvalue()).decode()
-    return f'<img alt="{escape(label, quote=True)}" src="data:image/png;base64,{data}">'

@@ -41,24 +41,24 @@ def fit_as_json(fit: "Fit", curves: Sequence[CaseCurves]) -> dict[str, Any]:
             "prior": finite(scalar.prior),
             "unit": unit_of(scalar.name, subject, problem.parameters),
         }
-    losses, told = fit.descent.losses, fit.identifiability
+    losses, open_directions = fit.descent.losses, fit.identifiability
     return {
         "jaxccp": version("jaxccp"),
         "parameters": parameters,
-        "correlation": [[finite(one) for one in row] for row in correlation(fit)],
+        "correlation": [[finite(entry) for entry in row] for row in correlation(fit)],
         "rms": {
-            _channel(name, one.case, len(curves)): {"rms": finite(error), "unit": unit}
-            for one in curves
-            for name, (error, unit) in one.rms.items()
+            _channel(name, entry.case, len(curves)): {"rms": finite(error), "unit": unit}
+            for entry in curves
+            for name, (error, unit) in entry.rms.items()
         },
-        "identifiability": [one.text for one in told.untold],
+        "identifiability": [entry.text for entry in open_directions.untold],
         "notes": list(fit.notes),
         "warnings": list(problem.warnings),
         "loss": {"first": finite(losses[0]), "last": finite(losses[-1])},
         "iterations": len(losses) - 1,
         "evaluations": fit.descent.evaluations,
         "converged": bool(fit.descent.converged),
-        "recordings": [one.name for case in problem.cases for one in case.recordings],
+        "recordings": [entry.name for case in problem.cases for entry in case.recordings],
     }
 
 
@@ -66,10 +66,10 @@ def correlation(fit: "Fit") -> np.ndarray:
     """Return the correlations of the parameters' errors [P P]; NaN where nothing tells one."""
     covariance = fit.uncertainty.covariance
     scale = np.sqrt(np.maximum(np.diag(covariance), 0.0))
-    known = (scale > 0) & np.isfinite(fit.uncertainty.standard_error)
-    safe = np.where(known, scale, 1.0)
+    determined = (scale > 0) & np.isfinite(fit.uncertainty.standard_error)
+    safe = np.where(determined, scale, 1.0)
     out = np.clip(covariance / np.outer(safe, safe), -1.0, 1.0)
-    return np.where(np.outer(known, known), out, np.nan)
+    return np.where(np.outer(determined, determined), out, np.nan)
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
@@ -88,7 +88,7 @@ def read_values(path: Path | str) -> dict[str, float]:
     path = Path(path)
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        return {name: float(one["value"]) for name, one in content["parameters"].items()}
+        return {name: float(entry["value"]) for name, entry in content["parameters"].items()}
     except OSError as error:
         what = f"cannot be read ({error.strerror})"
         raise InputError(path, what, "name the fit.json of a report") from None

@@ -24,7 +24,7 @@ MOST_NUMBERS = 120_000
 MOST_RECORDINGS = 3
 MOST_POINTS = 40
 """Points of one outline."""
-FAR = 3.0
+REACH = 3.0
 """Distance of fixed shapes, in sizes of what moves, beyond which they are not drawn."""
 
 
@@ -48,23 +48,23 @@ def replay(fit: "Fit", curves: CaseCurves) -> dict[str, Any] | None:
     frames = min(MOST_FRAMES, MOST_NUMBERS // (14 * max(len(moving), 1) * len(recordings)))
     motions = []
     for number, recording in enumerate(recordings):
-        segments = [one for one in curves.segments if one.recording == number]
+        segments = [item for item in curves.segments if item.recording == number]
         if not segments:
             continue
-        time = np.concatenate([one.time for one in segments])
+        time = np.concatenate([item.time for item in segments])
         order = np.argsort(time, kind="stable")
-        chosen = order[np.unique(np.linspace(0, len(time) - 1, frames).astype(int))]
+        samples = order[np.unique(np.linspace(0, len(time) - 1, frames).astype(int))]
         guess = Guess(subject, recording, np.inf)
-        measured = np.stack([guess.at(when)[0] for when in time[chosen]])
+        measured = np.stack([guess.at(when)[0] for when in time[samples]])
         simulated = measured.copy()
-        shown = np.concatenate([one.simulated for one in segments])[chosen]
-        seen = np.concatenate([one.measured for one in segments])[chosen]
-        for values, coordinates in ((seen, measured), (shown, simulated)):
+        simulated_samples = np.concatenate([item.simulated for item in segments])[samples]
+        measured_samples = np.concatenate([item.measured for item in segments])[samples]
+        for values, coordinates in ((measured_samples, measured), (simulated_samples, simulated)):
             _put(subject, curves, values, coordinates)
         motions.append(
             {
                 "name": recording.name,
-                "time": np.round(time[chosen], 4).tolist(),
+                "time": np.round(time[samples], 4).tolist(),
                 "measured": _poses(subject, measured, moving),
                 "simulated": _poses(subject, simulated, moving),
             }
@@ -80,8 +80,13 @@ def _put(
 ) -> None:
     """Write positions and poses of channels into coordinates, where they are known."""
     places, topology, channels = subject.layout.places, subject.model.topology, subject.channels
-    axes = {topology.linkage.axes[axis]: at for at, axis in zip(places.single[0], places.single[2], strict=True)}
-    bodies = {topology.bodies[body]: at for at, body in zip(places.free[0], places.free[2], strict=True)}
+    axes = {
+        topology.linkage.axes[axis]: at
+        for at, axis in zip(places.single[0], places.single[2], strict=True)
+    }
+    bodies = {
+        topology.bodies[body]: at for at, body in zip(places.free[0], places.free[2], strict=True)
+    }
     for column, value in zip(curves.columns, values.T, strict=True):
         kind, _, target = column.channel.partition('["')
         target = target.removesuffix('"]')
@@ -103,8 +108,8 @@ def _poses(
 
     @jax.jit
     @jax.vmap
-    def pose(one: jax.Array) -> jax.Array:
-        state = subject.layout.state(subject.model, subject.state, one)
+    def pose(item: jax.Array) -> jax.Array:
+        state = subject.layout.state(subject.model, subject.state, item)
         return jnp.concatenate([state.position, state.quaternion], axis=1)[moving]
 
     return np.round(np.asarray(pose(jnp.asarray(qpos))), 4).reshape(len(qpos), -1).tolist()
@@ -122,9 +127,11 @@ def _outlines(subject: Subject, moving: np.ndarray) -> list[dict[str, Any]]:
             np.round(anchor[joint, side], 4).tolist()
             for joint, side in np.argwhere(linkage.bodies == body)
         ]
-        shapes = [_outline(model, int(k)) for k in np.flatnonzero(model.topology.shape_body == body)]
+        shapes = [
+            _outline(model, int(k)) for k in np.flatnonzero(model.topology.shape_body == body)
+        ]
         name = model.topology.bodies[body]
-        out.append({"name": name, "joints": joints, "shapes": [one for one in shapes if one]})
+        out.append({"name": name, "joints": joints, "shapes": [item for item in shapes if item]})
     return out
 
 
@@ -132,17 +139,17 @@ def _fixed(subject: Subject) -> list[dict[str, Any]]:
     """Return shapes that do not move, of those near enough, in the world."""
     model, state = subject.model, subject.state
     topology = model.topology
-    here = np.asarray(state.position)[topology.moves]
-    middle = here.mean(axis=0) if len(here) else np.zeros(3)
-    reach = FAR * max(float(np.ptp(here, axis=0).max(initial=0.0)), 0.5)
+    places_moving = np.asarray(state.position)[topology.moves]
+    middle = places_moving.mean(axis=0) if len(places_moving) else np.zeros(3)
+    reach = REACH * max(float(np.ptp(places_moving, axis=0).max(initial=0.0)), 0.5)
     out = []
     for shape in np.flatnonzero(~topology.moves[topology.shape_body]):
         body = topology.shape_body[shape]
         outline = _outline(model, int(shape))
         if outline is None:
             continue
-        turn = to_matrix(np.asarray(state.quaternion)[body])
-        points = np.array(outline["points"]) @ turn.T + np.asarray(state.position)[body]
+        rotation = to_matrix(np.asarray(state.quaternion)[body])
+        points = np.array(outline["points"]) @ rotation.T + np.asarray(state.position)[body]
         if np.abs(points - middle).max() < reach:
             out.append({"points": np.round(points, 4).tolist(), "radius": outline["radius"]})
     return out
@@ -173,8 +180,8 @@ def _outline(model: Model, shape: int) -> dict[str, Any] | None:
         points = vertices[_spread(vertices, MOST_POINTS)]
     else:
         return None
-    turn = to_matrix(np.asarray(shapes.quaternion, float)[shape])
-    points = points @ turn.T + np.asarray(shapes.position, float)[shape]
+    rotation = to_matrix(np.asarray(shapes.quaternion, float)[shape])
+    points = points @ rotation.T + np.asarray(shapes.position, float)[shape]
     return {"points": np.round(points, 4).tolist(), "radius": round(radius, 4)}
 
 

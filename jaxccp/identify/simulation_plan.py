@@ -289,7 +289,7 @@ class SimulationPlan:
                 rows.append((number, begin))
                 owners.append(number)
                 joins.append(joined and place + 1 < len(begins))
-        self.begins = np.array([begin for _, begin in rows])
+        self.start_times = np.array([begin for _, begin in rows])
         """Time at which each segment starts in its recording [s]."""
         most = max(
             int(np.sum((time >= begin - 1e-9 * h) & (time < begin + length + 1e-6 * h)))

@@ -50,7 +50,7 @@ def unit_of(name: str, subject: Subject, parameters: tuple[Parameter, ...]) -> s
         parameters: that the fit was given: factors have no unit, whatever they act on.
     """
     match = NAME.match(name)
-    if match is None or any(_is_factor(one, name) for one in parameters):
+    if match is None or any(_is_factor(parameter_, name) for parameter_ in parameters):
         return ""
     root, row, leaf = match["root"], match["row"], match["leaf"] or ""
     if root == "axes" and leaf in AXES:
@@ -60,10 +60,10 @@ def unit_of(name: str, subject: Subject, parameters: tuple[Parameter, ...]) -> s
     if root == "channels" and leaf == "offset" and row is not None:
         kind, _, target = row.partition("[")
         linkage = subject.model.topology.linkage
-        along, _, about = KINDS[kind].unit.partition(", ") if kind in KINDS else ("", "", "")
+        linear, _, angular = KINDS[kind].unit.partition(", ") if kind in KINDS else ("", "", "")
         axis = target.strip('"]')
         turns = axis in linkage.axes and linkage.motions[linkage.axes.index(axis)] != "slide"
-        return about if turns and about else along
+        return angular if turns and angular else linear
     return PLAIN.get(f"{root}.{leaf}" if leaf else root, "")
 
 

@@ -53,18 +53,18 @@ def write_identified(
         what = f"has the bodies {', '.join(loaded.model.topology.bodies)}, not those of the model"
         raise InputError(loaded.source, what, "give what load returned for the model's file")
     out = Path(out)
-    said = write_model(loaded, model, layout, out, remarks)
+    sentences = write_model(loaded, model, layout, out, remarks)
     if not loaded.reading.origin.urdf:
-        return said
+        return sentences
     by_urdf = write_urdf(loaded, model, layout, out.with_suffix(".urdf"), remarks)
-    return (*said, *(f"URDF: {line}" for line in by_urdf if line not in said))
+    return (*sentences, *(f"URDF: {line}" for line in by_urdf if line not in sentences))
 
 
 def _of_fit(fit: "Fit", case: int) -> tuple[Subject, list[str]]:
     """Return the model of a case, single recordings' parameters at their initial values, and what
     no file can say of it."""
     problem = fit.problem
-    single = np.array([one.per_sequence for one in problem.scalars], bool)
+    single = np.array([scalar.per_sequence for scalar in problem.scalars], bool)
     theta = np.where(single, problem.column("initial"), fit.values)
     subject = problem.subject(theta, case)
     remarks = [

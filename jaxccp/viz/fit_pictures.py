@@ -35,7 +35,9 @@ def curves_picture(panels: Sequence[Panel]) -> Figure:
         for k, (time, measured, simulated) in enumerate(
             zip(panel.time, panel.measured, panel.simulated, strict=True)
         ):
-            axes.plot(time, measured, color=MEASURED, lw=2.4, alpha=0.45, label="measured" * (not k))
+            axes.plot(
+                time, measured, color=MEASURED, lw=2.4, alpha=0.45, label="measured" * (not k)
+            )
             axes.plot(time, simulated, color=SIMULATED, lw=1.1, label="simulated" * (not k))
         _finish(axes, panel)
     grid[0].legend(frameon=False, fontsize=8, loc="best")

@@ -20,9 +20,10 @@ from jaxccp.identify import (
     inertial_of,
     recording,
 )
-from jaxccp.identify.curves import Column, Curve, CaseCurves, Curved, curves_of
-from jaxccp.identify.report_html import NO_PICTURES, page
+from jaxccp.identify.curves import CaseCurves, Column, Curve, Curved, curves_of
+from jaxccp.identify.report_html import page
 from jaxccp.identify.report_json import fit_as_json, read_values
+from jaxccp.identify.report_pictures import NO_PICTURES
 from jaxccp.identify.report_replay import replay
 from jaxccp.identify.units import unit_of
 from jaxccp.identify.write_model import write_identified
@@ -55,7 +56,11 @@ def swings(number, deviation=NOISE):
     angle[7] = np.nan
     noise = {"position": NOISE}
     return recording(
-        time, f"swing {number} & co", noise, position={"swing": angle}, torque={"swing": torque(time)}
+        time,
+        f"swing {number} & co",
+        noise,
+        position={"swing": angle},
+        torque={"swing": torque(time)},
     )
 
 
@@ -153,7 +158,9 @@ def test_errors_are_those_of_the_loss(fit):
     error, unit = curves.rms['position["swing"]']
     assert unit == "rad"
     assert error == pytest.approx(mean, rel=1e-6)
-    assert sum(np.isfinite(one.measured).sum() for one in curves.segments) == 200 + 4  # ends and starts
+    assert (
+        sum(np.isfinite(one.measured).sum() for one in curves.segments) == 200 + 4
+    )  # ends and starts
 
 
 def test_values_are_read_back(fit, report):
@@ -225,7 +232,9 @@ def test_without_matplotlib_the_page_says_so(fit, monkeypatch):
 
 def test_torques_of_inverse_dynamics_are_curves(file):
     """Measured torques beside those of the true pendulum."""
-    loaded = load(PENDULUM.replace('damping="0.2"', f'damping="{DAMPING}"').replace("&lt;1&gt;", "1"))
+    loaded = load(
+        PENDULUM.replace('damping="0.2"', f'damping="{DAMPING}"').replace("&lt;1&gt;", "1")
+    )
     settings = InverseDynamics(cutoff=20.0)
     problem = Problem(loaded, [swings(0, 0.0)], ["axes[*].damping"], settings)
     point = SimpleNamespace(theta=problem.column("initial"), starts=problem._still())

@@ -56,7 +56,9 @@ def worst_acceleration(subject, m, seed=1):
         state = layout.state(model, subject.state, qpos, qvel)
         return layout.acceleration(state, accelerations(model, state, layout.control(ctrl)))
 
-    found = jax.jit(jax.vmap(of))(*(jnp.asarray(np.array(one)) for one in zip(*places, strict=True)))
+    found = jax.jit(jax.vmap(of))(
+        *(jnp.asarray(np.array(one)) for one in zip(*places, strict=True))
+    )
     expected = np.array(expected)
     return np.abs(np.asarray(found) - expected).max() / np.abs(expected).max()
 
@@ -89,7 +91,8 @@ def test_robots_are_written_whole(robot, shared_data, tmp_path):
 MANY = """<mujoco model="many"><compiler angle="degree" eulerseq="zyx" meshdir="parts"
   inertiafromgeom="true" settotalmass="9"/>
 <asset><mesh name="lump" file="lump.obj"/></asset>
-<default><default class="strong"><position kp="30" kv="2"/><joint damping="0.3"/></default></default>
+<default>
+  <default class="strong"><position kp="30" kv="2"/><joint damping="0.3"/></default></default>
 <worldbody>
   <frame pos="0 0 1" euler="10 0 20"><body name="a" pos=".1 0 0">
     <frame pos="0 .2 0" euler="0 30 0">
@@ -106,13 +109,17 @@ MANY = """<mujoco model="many"><compiler angle="degree" eulerseq="zyx" meshdir="
 </worldbody>
 <tendon>
   <fixed name="pull" stiffness="3" damping=".2"><joint joint="j" coef="1.5"/></fixed>
-  <spatial name="rope" stiffness="20" springlength=".3"><site site="mark"/><site site="tip"/></spatial>
+  <spatial name="rope" stiffness="20" springlength=".3">
+    <site site="mark"/><site site="tip"/></spatial>
 </tendon>
-<actuator><position name="servo" class="strong" joint="j"/><motor tendon="pull" gear="2"/></actuator>
+<actuator><position name="servo" class="strong" joint="j"/>
+  <motor tendon="pull" gear="2"/></actuator>
 </mujoco>"""
 MORE = """<mujocoinclude><body name="loose" pos="2 0 1"><freejoint/>
-  <geom name="roll" type="cylinder" size=".1 .2" pos=".03 0 0"/><site name="s" pos=".1 0 0"/></body>
-  <body name="rod" pos="3 0 1"><joint type="free" damping="0.1"/><geom type="sphere" size=".1"/></body>
+  <geom name="roll" type="cylinder" size=".1 .2" pos=".03 0 0"/>
+  <site name="s" pos=".1 0 0"/></body>
+  <body name="rod" pos="3 0 1"><joint type="free" damping="0.1"/>
+    <geom type="sphere" size=".1"/></body>
 </mujocoinclude>"""
 TETRAHEDRON = "v 0 0 0\nv .2 0 0\nv 0 .3 0\nv 0 0 .1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
 
@@ -138,12 +145,22 @@ def test_frames_classes_files_and_tendons(many, tmp_path):
     limits = ['axes["j"].upper']
     # A rope's points are sites, and a free joint's frame is the world's.
     anchors = [f'joints["{name}"].anchor' for name in ("j", "ball")]
-    paths = [*AXES[:5], *anchors, 'sites["s"].position', *places, *sizes, "actuators[*].gain", "gravity"]
+    paths = [
+        *AXES[:5],
+        *anchors,
+        'sites["s"].position',
+        *places,
+        *sizes,
+        "actuators[*].gain",
+        "gravity",
+    ]
     subject = changed(loaded, [*paths, *limits])
     # A ball has one number for its three axes, and rest of a ball is nothing.
     axes = subject.model.axes
     ball = [loaded.model.topology.linkage.axis(f"ball.{k}") for k in range(3)]
-    rod = [k for k, name in enumerate(loaded.model.topology.linkage.axes) if name.startswith("joint")]
+    rod = [
+        k for k, name in enumerate(loaded.model.topology.linkage.axes) if name.startswith("joint")
+    ]
     for name in FORCES[:5]:
         numbers = np.array(getattr(axes, name))
         for rows in (ball, rod):
@@ -218,8 +235,10 @@ def test_what_cannot_be_written_is_refused(tmp_path):
     copy = tmp_path / "arm.xml"
     copy.write_text(ARM.read_text())
     loaded = load(copy)
-    copy.write_text("<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>")
-    with pytest.raises(InputError, match="another mechanism.*load it again"):
+    copy.write_text(
+        "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
+    )
+    with pytest.raises(InputError, match=r"another mechanism.*load it again"):
         write_model(loaded, loaded.model, loaded.layout, tmp_path / "out.xml")
     with pytest.raises(InputError, match="is no URDF"):
         write_urdf(load(ARM), loaded.model, loaded.layout, tmp_path / "out.urdf")
@@ -240,7 +259,8 @@ URDF = f"""<robot name="leg"><!-- a leg --><link name="base"/>
   <origin xyz="0 0 0.2" rpy="0.5 0 0"/></joint>
 <joint name="knee" type="prismatic"><parent link="pad"/><child link="shin"/>
   <origin xyz="0.3 0 0" rpy="0 0.2 0"/><axis xyz="1 0 0"/>
-  <limit lower="-1" upper="1.5" effort="5" velocity="2"/><dynamics damping="0.1"/></joint></robot>"""
+  <limit lower="-1" upper="1.5" effort="5" velocity="2"/><dynamics damping="0.1"/>
+</joint></robot>"""
 
 
 def test_urdf_is_written_as_both(tmp_path):
@@ -262,9 +282,9 @@ def test_urdf_is_written_as_both(tmp_path):
     np.testing.assert_allclose(again.bodies.inertia, subject.model.bodies.inertia, atol=1e-12)
     np.testing.assert_allclose(again.joints.anchor, subject.model.joints.anchor, atol=1e-12)
     further = replace(
-        subject.model, gravity=jnp.asarray([0.0, 0, -9]), axes=replace(
-            subject.model.axes, armature=subject.model.axes.armature + 0.1
-        )
+        subject.model,
+        gravity=jnp.asarray([0.0, 0, -9]),
+        axes=replace(subject.model.axes, armature=subject.model.axes.armature + 0.1),
     )
     said = write_urdf(loaded, further, subject.layout, path)
     assert sum("armature" in line for line in said) == 2

@@ -1,4 +1,4 @@
-"""Where two models of one structure have different numbers, in words."""
+"""Sentences about the numbers in which two models of one structure differ."""
 
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -12,28 +12,30 @@ ORIENTATIONS = ("joints.frame", "shapes.quaternion", "sites.quaternion")
 """Quaternions, of which both signs are one orientation."""
 
 
-def differences(wanted: Model, found: Model, tolerance: float) -> list[str]:
+def differences(expected: Model, actual: Model, tolerance: float) -> list[str]:
     """Return a sentence for every number of a model that another one does not have.
 
     Args:
-        wanted: what the numbers should be.
-        found: what they are.
+        expected: what the numbers should be.
+        actual: what they are.
         tolerance: relative difference that is rounding.
     """
     lines: list[str] = []
-    present = dict(_arrays("", found))
-    for path, array in _arrays("", wanted):
-        one, other = np.asarray(array, float), np.asarray(present.get(path, np.nan), float)
-        if one.shape != other.shape:
+    present = dict(_arrays("", actual))
+    for path, array in _arrays("", expected):
+        first, second = np.asarray(array, float), np.asarray(present.get(path, np.nan), float)
+        if first.shape != second.shape:
             lines.append(f"{path} is not in the file")
             continue
         if path in ORIENTATIONS:
-            same = np.sum(one * other, axis=-1, keepdims=True) >= 0
-            other = np.where(same, other, -other)
-        for row in range(len(one)) if one.ndim and path != "gravity" else (None,):
-            a, b = (one, other) if row is None else (one[row], other[row])
+            same = np.sum(first * second, axis=-1, keepdims=True) >= 0
+            second = np.where(same, second, -second)
+        for row in range(len(first)) if first.ndim and path != "gravity" else (None,):
+            a, b = (first, second) if row is None else (first[row], second[row])
             if not _equal(a, b, tolerance):
-                lines.append(f"{_label(wanted, path, row)} is {_text(a)}; the file has {_text(b)}")
+                lines.append(
+                    f"{_label(expected, path, row)} is {_text(a)}; the file has {_text(b)}"
+                )
     return lines
 
 
@@ -41,13 +43,13 @@ def _arrays(path: str, part: Any) -> list[tuple[str, Any]]:
     """Return the arrays of floats in a part of a model, with their paths."""
     if isinstance(part, jax.Array | np.ndarray):
         return [(path, part)] if np.issubdtype(part.dtype, np.floating) else []
-    found: list[tuple[str, Any]] = []
+    arrays: list[tuple[str, Any]] = []
     if is_dataclass(part):
-        for one in fields(part):
-            if not one.metadata.get("static"):
-                inner = f"{path}.{one.name}".lstrip(".")
-                found += _arrays(inner, getattr(part, one.name))
-    return found
+        for column in fields(part):
+            if not column.metadata.get("static"):
+                inner = f"{path}.{column.name}".lstrip(".")
+                arrays += _arrays(inner, getattr(part, column.name))
+    return arrays
 
 
 def _label(model: Model, path: str, row: int | None) -> str:
@@ -76,5 +78,5 @@ def _equal(a: np.ndarray, b: np.ndarray, tolerance: float) -> bool:
 
 
 def _text(value: np.ndarray) -> str:
-    numbers = [f"{one:.6g}" for one in np.asarray(value).reshape(-1)[:9]]
+    numbers = [f"{number:.6g}" for number in np.asarray(value).reshape(-1)[:9]]
     return numbers[0] if len(numbers) == 1 else f"({', '.join(numbers)})"

@@ -83,10 +83,12 @@ class Document:
             InputError: MuJoCo refuses its numbers.
         """
         probed = ElementTree.fromstring(ElementTree.tostring(self.root))
-        frames = [one for one in self.root.iter("frame")]
+        frames = list(self.root.iter("frame"))
         for place, (frame, copy) in enumerate(zip(frames, probed.iter("frame"), strict=True)):
             self._frames[frame] = f"{PROBE}{place}"
-            ElementTree.SubElement(copy, "site", name=f"{PROBE}{place}", pos="0 0 0", quat="1 0 0 0")
+            ElementTree.SubElement(
+                copy, "site", name=f"{PROBE}{place}", pos="0 0 0", quat="1 0 0 0"
+            )
         text = ElementTree.tostring(probed, encoding="unicode")
         with self._source.translated(ImportReport()):
             return self.mujoco.MjSpec.from_string(text).compile()
@@ -143,7 +145,13 @@ def local(outer: Frame | None, pose: Frame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def set_numbers(element: Element, name: str, values: Float[np.ndarray, " k"] | float) -> None:
-    """Write numbers as an attribute, with all their digits."""
+    """Write numbers as an attribute, with all their digits.
+
+    Args:
+        element: that has the attribute.
+        name: of the attribute.
+        values: numbers, in their order.
+    """
     element.set(name, " ".join(repr(float(value)) for value in np.atleast_1d(values)))
 
 
@@ -155,11 +163,11 @@ def drop(element: Element, *names: str) -> None:
 
 def sections(root: Element, tag: str) -> Iterator[Element]:
     """Yield the sections of this tag; makes one, in front of all others, if there is none."""
-    found = root.findall(tag)
-    if not found:
-        found = [Element(tag)]
-        root.insert(0, found[0])
-    yield from found
+    matching = root.findall(tag)
+    if not matching:
+        matching = [Element(tag)]
+        root.insert(0, matching[0])
+    yield from matching
 
 
 def commented(root: Element, remarks: Sequence[str]) -> str:

@@ -32,7 +32,7 @@ from jaxccp.sensors import Coordinates, Sensors
 
 @dataclass(frozen=True)
 class Reading:
-    """What is needed to read a file once more, as it was read."""
+    """A reading has what it takes to read a file once more, as it was read."""
 
     origin: Origin
     options: UrdfOptions
@@ -131,14 +131,10 @@ def load(
             report.approximate(
                 was_open.what, f"{was_open.error:.3g} m or rad open at qpos0; closed in the state"
             )
-        places = layout(
-            source, parts.frames, parts.driven, parts.nodes, parts.flexible, built
-        )
+        places = layout(source, parts.frames, parts.driven, parts.nodes, parts.flexible, built)
         keys = keyframes(source)
         note_open_keyframes(built, state, places, keys, report)
-        named = Names(
-            parts.frames, parts.axes, parts.tendons, parts.driven.tolist(), parts.shapes
-        )
+        named = Names(parts.frames, parts.axes, parts.tendons, parts.driven.tolist(), parts.shapes)
         sensing = sensors(source, named, places, built)
     except InputError:
         raise

@@ -8,41 +8,39 @@ import numpy as np
 
 from jaxccp.io.mjcf.document import Document, drop, local, sections, set_numbers
 from jaxccp.io.mjcf.file_numbers import Numbers, numbers_of
-from jaxccp.io.mjcf.joints import HINGE
-from jaxccp.scene.frames import IDENTITY, seen_from
+from jaxccp.io.mjcf.joints import BALL, HINGE, SLIDE
+from jaxccp.scene.frames import IDENTITY, ORIGIN, seen_from
 
 ROUNDS = 5
 """How often a document is compiled and corrected at most: inertias depend on sizes and settings."""
 ROUNDING = 1e-14
 """Relative difference of numbers that are equal but for rounding."""
+LEVEL = (ORIGIN, IDENTITY)
+"""The frame itself."""
 ORIENTATIONS = ("quat", "axisangle", "xyaxes", "zaxis", "euler")
-SHORTCUTS = (
-    *("kp", "kv", "dampratio", "timeconst", "inheritrange", "kpvalue", "kvvalue", "diameter"),
-    *("area", "bias", "timeconst"),
-)
+SHORTCUTS = ("kp", "kv", "dampratio", "timeconst", "inheritrange", "diameter", "area", "bias")
 """Attributes of ``<position>`` and the like that ``<general>`` says otherwise."""
-REFERENCED = {"joint": "dof", "tendon": "tendon"}
 
 
-def patch(document: Document, wanted: Numbers) -> None:
+def patch(document: Document, target: Numbers) -> None:
     """Write numbers into a document.
 
     Args:
         document: that is compiled.
-        wanted: by MuJoCo's columns, in the order of the source.
+        target: by MuJoCo's columns, in the order of the source.
     """
     for _ in range(ROUNDS):
-        writer = _Writer(document, wanted)
+        writer = _Writer(document, target)
         if not writer.write():
             return
         document.model = document.compiled()
 
 
 class _Writer:
-    """Compares a compiled document with what is wanted, and corrects its XML."""
+    """A writer compares a compiled document with its target, and corrects the XML."""
 
-    def __init__(self, document: Document, wanted: Numbers) -> None:
-        self.document, self.wanted, self.m = document, wanted, document.model
+    def __init__(self, document: Document, target: Numbers) -> None:
+        self.document, self.target, self.m = document, target, document.model
         self.present = numbers_of(self.m)
         self.degrees = _in_degrees(document)
         self.changes = 0
@@ -50,9 +48,9 @@ class _Writer:
     def write(self) -> int:
         """Return how many attributes were written."""
         root = self.document.root
-        if not _equal(self.present["gravity"], self.wanted["gravity"]):
+        if not _equal(self.present["gravity"], self.target["gravity"]):
             for option in sections(root, "option"):
-                self._set(option, "gravity", self.wanted["gravity"])
+                self._set(option, "gravity", self.target["gravity"])
         every: dict[str, Callable[[Element, int, int], None]] = {
             "body": self._body,
             "joint": self._joint,
@@ -63,7 +61,10 @@ class _Writer:
         }
         for kind, write in every.items():
             for index in range(len(self.document.names[kind])):
-                element, place = self.document.element(kind, index), self.document.place(kind, index)
+                element, place = (
+                    self.document.element(kind, index),
+                    self.document.place(kind, index),
+                )
                 if element is not None and place >= 0:
                     write(element, index, place)
         return self.changes
@@ -74,14 +75,20 @@ class _Writer:
 
     def _set_trimmed(self, element: Element, name: str, column: str, index: int) -> None:
         """Write the numbers up to the last one that is not 0, here or as the document has it."""
-        value = self.wanted[column][index]
+        value = self.target[column][index]
         place = self.document.place("actuator", index)
         used = np.flatnonzero((value != 0) | (self.present[column][place] != 0))
         self._set(element, name, value[: used[-1] + 1 if len(used) else 1])
 
+    def _set_range(self, element: Element, name: str, values: np.ndarray) -> None:
+        """Write a range with two ends; one that is open at an end has no form in the file."""
+        if np.isfinite(values).all():
+            self._set(element, f"{name}range", values)
+            element.set(f"{name}limited", "true")
+
     def _differs(self, column: str, index: Any, place: Any) -> bool:
-        return column in self.wanted and not _equal(
-            self.present[column][place], self.wanted[column][index]
+        return column in self.target and not _equal(
+            self.present[column][place], self.target[column][index]
         )
 
     def _pose(self, element: Element, kind: str, index: int, place: int) -> bool:
@@ -89,17 +96,21 @@ class _Writer:
         columns = f"{kind}_pos", f"{kind}_quat"
         if not any(self._differs(column, index, place) for column in columns):
             return False
-        pose = tuple(self.wanted[column][index] for column in columns)
-        mesh = int(self.m.geom_dataid[place]) if kind == "geom" else -1
-        if mesh >= 0 and self.m.geom_type[place] == 7:
-            # MuJoCo turns meshes into the principal axes of their volume.
+        self._write_pose(element, kind, index, place)
+        return True
+
+    def _write_pose(self, element: Element, kind: str, index: int, place: int) -> None:
+        pose = self.target[f"{kind}_pos"][index], self.target[f"{kind}_quat"][index]
+        kinds = self.document.mujoco.mjtGeom
+        if kind == "geom" and self.m.geom_type[place] == int(kinds.mjGEOM_MESH):
+            # MuJoCo counts meshes from the principal axes of their volume.
+            mesh = int(self.m.geom_dataid[place])
             inner = self.m.mesh_pos[mesh], self.m.mesh_quat[mesh]
-            pose = _product(pose, seen_from(inner, (np.zeros(3), np.array(IDENTITY))))
+            pose = _product(pose, seen_from(inner, LEVEL))
         position, quaternion = local(self.document.frame(element), pose)
         drop(element, *ORIENTATIONS, "fromto")
         self._set(element, "pos", position)
         self._set(element, "quat", quaternion)
-        return True
 
     def _body(self, element: Element, index: int, place: int) -> None:
         self._pose(element, "body", index, place)
@@ -117,7 +128,7 @@ class _Writer:
             element.remove(inertial)
             element.insert(0, inertial)
         drop(inertial, *ORIENTATIONS, "diaginertia")
-        mass, centre, inertia = (self.wanted[column][index] for column in columns)
+        mass, centre, inertia = (self.target[column][index] for column in columns)
         self._set(inertial, "mass", mass)
         self._set(inertial, "pos", centre)
         if inertia.any():
@@ -130,57 +141,46 @@ class _Writer:
     def _joint(self, element: Element, index: int, place: int) -> None:
         if element.tag == "freejoint":
             return
-        m, wanted = self.m, self.wanted
+        m, target = self.m, self.target
         dof, at = int(m.jnt_dofadr[place]), int(m.jnt_qposadr[place])
-        unit = 180.0 / np.pi if self.degrees and m.jnt_type[place] >= HINGE else 1.0
-        if m.jnt_type[place] == 1 and self.degrees:
-            unit = 180.0 / np.pi
+        turns, single = m.jnt_type[place] in (BALL, HINGE), m.jnt_type[place] in (SLIDE, HINGE)
+        unit = 180.0 / np.pi if self.degrees and turns else 1.0
         for column, name in (("jnt_pos", "pos"), ("jnt_axis", "axis")):
             if self._differs(column, index, place):
                 outer = self.document.frame(element)
-                value = wanted[column][index]
+                value = target[column][index]
                 if outer is not None:
-                    start = (outer[0] if name == "pos" else np.zeros(3), outer[1])
-                    value = seen_from(start, (value, np.array(IDENTITY)))[0]
+                    start = (outer[0] if name == "pos" else ORIGIN, outer[1])
+                    value = seen_from(start, (value, IDENTITY))[0]
                 self._set(element, name, value)
         if self._differs("dof_damping", dof, dof) or self._differs("dof_dampingpoly", dof, dof):
-            value = np.atleast_1d(wanted["dof_damping"][dof])
-            if "dof_dampingpoly" in wanted and wanted["dof_dampingpoly"][dof].any():
-                value = np.concatenate([value, wanted["dof_dampingpoly"][dof]])
+            value = np.atleast_1d(target["dof_damping"][dof])
+            if "dof_dampingpoly" in target and target["dof_dampingpoly"][dof].any():
+                value = np.concatenate([value, target["dof_dampingpoly"][dof]])
             self._set(element, "damping", value)
         for column, name in (("dof_armature", "armature"), ("dof_frictionloss", "frictionloss")):
             if self._differs(column, dof, dof):
-                self._set(element, name, wanted[column][dof])
+                self._set(element, name, target[column][dof])
         if self._differs("jnt_stiffness", index, place):
-            self._set(element, "stiffness", wanted["jnt_stiffness"][index])
-        if m.jnt_type[place] >= 2:
+            self._set(element, "stiffness", target["jnt_stiffness"][index])
+        if single:
             if self._differs("qpos0", at, at):
-                self._set(element, "ref", unit * wanted["qpos0"][at])
+                self._set(element, "ref", unit * target["qpos0"][at])
             if self._differs("qpos_spring", at, at):
-                self._set(element, "springref", unit * wanted["qpos_spring"][at])
+                self._set(element, "springref", unit * target["qpos_spring"][at])
         if self._differs("jnt_range", index, place):
-            self._set(element, "range", unit * wanted["jnt_range"][index])
-            element.set("limited", "true")
+            self._set_range(element, "", unit * target["jnt_range"][index])
 
     def _geom(self, element: Element, index: int, place: int) -> None:
-        fromto = self.m.geom_size[place]
         posed = self._pose(element, "geom", index, place)
-        if posed or self._differs("geom_size", index, place):
-            if self.m.geom_dataid[place] < 0:
-                drop(element, "fromto")
-                count = SIZES.get(int(self.m.geom_type[place]), len(fromto))
-                self._set(element, "size", self.wanted["geom_size"][index][:count])
-                if not posed:
-                    self._whole_pose(element, index)
+        sized = self.m.geom_dataid[place] < 0
+        if sized and (posed or self._differs("geom_size", index, place)):
+            if not posed:
+                self._write_pose(element, "geom", index, place)
+            count = SIZES[int(self.m.geom_type[place])]
+            self._set(element, "size", self.target["geom_size"][index][:count])
         if self._differs("geom_friction", index, place):
-            self._set(element, "friction", self.wanted["geom_friction"][index])
-
-    def _whole_pose(self, element: Element, index: int) -> None:
-        pose = self.wanted["geom_pos"][index], self.wanted["geom_quat"][index]
-        position, quaternion = local(self.document.frame(element), pose)
-        drop(element, *ORIENTATIONS)
-        self._set(element, "pos", position)
-        self._set(element, "quat", quaternion)
+            self._set(element, "friction", self.target["geom_friction"][index])
 
     def _site(self, element: Element, index: int, place: int) -> None:
         self._pose(element, "site", index, place)
@@ -188,22 +188,20 @@ class _Writer:
     def _tendon(self, element: Element, index: int, place: int) -> None:
         for name in ("stiffness", "damping", "armature", "frictionloss"):
             if self._differs(f"tendon_{name}", index, place):
-                self._set(element, name, self.wanted[f"tendon_{name}"][index])
+                self._set(element, name, self.target[f"tendon_{name}"][index])
         if self._differs("tendon_lengthspring", index, place):
-            self._set(element, "springlength", self.wanted["tendon_lengthspring"][index])
+            self._set(element, "springlength", self.target["tendon_lengthspring"][index])
         if self._differs("tendon_range", index, place):
-            self._set(element, "range", self.wanted["tendon_range"][index])
-            element.set("limited", "true")
+            self._set_range(element, "", self.target["tendon_range"][index])
 
     def _actuator(self, element: Element, index: int, place: int) -> None:
-        wanted, m = self.wanted, self.m
+        target, m = self.target, self.m
         if self._differs("actuator_gear", index, place):
             self._set_trimmed(element, "gear", "actuator_gear", index)
         for name in ("force", "ctrl"):
             column = f"actuator_{name}range"
             if self._differs(column, index, place):
-                self._set(element, f"{name}range", wanted[column][index])
-                element.set(f"{name}limited", "true")
+                self._set_range(element, name, target[column][index])
         columns = ("gainprm", "biasprm", "dynprm")
         if not any(self._differs(f"actuator_{name}", index, place) for name in columns):
             return
@@ -212,7 +210,7 @@ class _Writer:
             "biastype": self._kind("mjtBias", m.actuator_biastype[place]),
             "dyntype": self._kind("mjtDyn", m.actuator_dyntype[place]),
         }
-        bias = wanted["actuator_biasprm"][index]
+        bias = target["actuator_biasprm"][index]
         if kinds["biastype"] == "none" and bias.any():
             kinds["biastype"] = "affine"
         drop(element, *SHORTCUTS)
@@ -232,8 +230,12 @@ SIZES = {0: 3, 2: 1, 3: 2, 4: 3, 5: 2, 6: 3}
 
 
 def _in_degrees(document: Document) -> bool:
-    said = [one.get("angle") for one in document.root.findall("compiler") if one.get("angle")]
-    return (said[-1] if said else "degree") == "degree"
+    units = [
+        compiler.get("angle")
+        for compiler in document.root.findall("compiler")
+        if compiler.get("angle")
+    ]
+    return (units[-1] if units else "degree") == "degree"
 
 
 def _equal(a: Any, b: Any) -> bool:
@@ -244,5 +246,5 @@ def _equal(a: Any, b: Any) -> bool:
 
 def _product(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the pose b, given in the frame a, in that which a is given in."""
-    back = seen_from(a, (np.zeros(3), np.array(IDENTITY)))
+    back = seen_from(a, LEVEL)
     return seen_from(back, b)

@@ -48,10 +48,10 @@ def divided(
         before: of the whole body, in its axes.
         after: of the whole body, in the same axes, from the same origin.
     """
-    whole = pseudo_inertia(after)
-    changed = _root(whole, after) @ np.linalg.inv(_root(pseudo_inertia(before), before))
+    total = pseudo_inertia(after)
+    changed = _root(total, after) @ np.linalg.inv(_root(pseudo_inertia(before), before))
     rest = [changed @ pseudo_inertia(part) @ changed.T for part in parts[1:]]
-    return [whole - sum(rest, np.zeros((4, 4))), *rest]
+    return [total - sum(rest, np.zeros((4, 4))), *rest]
 
 
 def _root(matrix: Float[np.ndarray, "4 4"], inertial: Inertial) -> Float[np.ndarray, "4 4"]:

@@ -79,7 +79,11 @@ class Source:
     @contextmanager
     def translated(self, report: ImportReport) -> Iterator[None]:
         """Raise MuJoCo's errors in our words, and list its warnings, which it would write to a
-        file."""
+        file.
+
+        Raises:
+            InputError: MuJoCo refuses the model.
+        """
         mujoco = self.mujoco
         before = mujoco.get_mju_user_warning()
         mujoco.set_mju_user_warning(lambda text: report.approximate("MuJoCo warns", text.strip()))

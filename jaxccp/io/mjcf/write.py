@@ -53,10 +53,10 @@ def write_model(
     numbers = FileNumbers(source, elements, Mechanism(loaded.model, loaded.layout))
     document = Document(source)
     patch(document, numbers.of(Mechanism(model, layout)))
-    said = (*remarks, *unsaid(loaded, model, document.text(())))
-    text = document.text(said).encode()
+    sentences = (*remarks, *unsaid(loaded, model, document.text(())))
+    text = document.text(sentences).encode()
     write_file(out, lambda file: file.write(text))
-    return said
+    return sentences
 
 
 def read_again(loaded: Loaded) -> tuple[Source, Elements]:
@@ -70,8 +70,8 @@ def read_again(loaded: Loaded) -> tuple[Source, Elements]:
     if origin.kind not in ("file", "string"):
         what = f"an {origin.kind} cannot be written back"
         raise InputError(origin.label, what, "load the file or its XML")
-    given = Path(origin.label) if origin.kind == "file" else origin.text.decode()
-    source = Source(given, reading.options, report)
+    path = Path(origin.label) if origin.kind == "file" else origin.text.decode()
+    source = Source(path, reading.options, report)
     builder = ModelBuilder()
     elements = add_elements(source, builder, reading.softness, report)
     topology = loaded.model.topology
@@ -82,19 +82,19 @@ def read_again(loaded: Loaded) -> tuple[Source, Elements]:
     return source, elements
 
 
-def unsaid(loaded: Loaded, wanted: Model, text: str) -> list[str]:
+def unsaid(loaded: Loaded, expected: Model, text: str) -> list[str]:
     """Return a sentence for each number that a written file does not give back.
 
     Args:
         loaded: the model as it was loaded.
-        wanted: the model that was written.
+        expected: the model that was written.
         text: the file.
     """
     reading = loaded.reading
     options = vars(reading.options) if text.lstrip().startswith("<robot") else {}
     again = load(text, allow_unsupported=True, softness=reading.softness, **options).model
     double = jnp.asarray(again.bodies.mass).dtype == jnp.float64
-    return differences(_levelled(wanted), _levelled(again), 1e-9 if double else 1e-4)
+    return differences(_levelled(expected), _levelled(again), 1e-9 if double else 1e-4)
 
 
 def _levelled(model: Model) -> Model:
@@ -103,15 +103,15 @@ def _levelled(model: Model) -> Model:
     if not linkage.joints:
         return model
     first, second = joints.frame[:, 0], joints.frame[:, 1]
-    turned = quaternion.multiply(first, quaternion.conjugate(second))
+    relative = quaternion.multiply(first, quaternion.conjugate(second))
     level = jnp.zeros_like(second).at[:, 0].set(1.0)
-    facing = second[linkage.owner]
+    orientation = second[linkage.owner]
     return replace(
         model,
-        joints=replace(joints, frame=jnp.stack([turned, level], axis=1)),
+        joints=replace(joints, frame=jnp.stack([relative, level], axis=1)),
         axes=replace(
             axes,
-            direction=quaternion.rotate(facing, axes.direction),
-            point=quaternion.rotate(facing, axes.point),
+            direction=quaternion.rotate(orientation, axes.direction),
+            point=quaternion.rotate(orientation, axes.point),
         ),
     )

@@ -63,10 +63,10 @@ def write_urdf(
     root = parsed(origin.text)
     _write(root, numbers, changed)
     _place_meshes(root, Locator(origin.folder, options.packages))
-    said = (*remarks, *unsaid(loaded, model, commented(root, ())))
-    text = commented(root, said).encode()
+    sentences = (*remarks, *unsaid(loaded, model, commented(root, ())))
+    text = commented(root, sentences).encode()
     write_file(out, lambda file: file.write(text))
-    return said
+    return sentences
 
 
 def _write(root: Element, numbers: FileNumbers, changed: Mechanism) -> None:
@@ -76,9 +76,7 @@ def _write(root: Element, numbers: FileNumbers, changed: Mechanism) -> None:
     links = {link.get("name"): link for link in root.findall("link")}
     joints = {joint.get("name"): joint for joint in root.findall("joint")}
     placing = {
-        child.get("link"): joint
-        for joint in joints.values()
-        for child in joint.findall("child")
+        child.get("link"): joint for joint in joints.values() for child in joint.findall("child")
     }
 
     def differ(name: str, index: int) -> bool:
