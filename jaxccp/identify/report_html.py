@@ -39,9 +39,8 @@ def page(
         title: of the page.
         sentences: what the identified model's file cannot say.
     """
-    motion = next(
-        (motion_of_case for entry in curves if (motion_of_case := replay(fit, entry))), None
-    )
+    motions = (replay(fit, entry) for entry in curves)
+    motion = next((motion for motion in motions if motion is not None), None)
     if motion is not None:
         motion["view"] = _view(motion)
     sections = [

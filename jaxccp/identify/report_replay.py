@@ -49,9 +49,9 @@ def replay(fit: "Fit", curves: CaseCurves) -> dict[str, Any] | None:
     motions = []
     for number, recording in enumerate(recordings):
         segments = [item for item in curves.segments if item.recording == number]
-        if not segments:
+        time = np.concatenate([np.zeros(0), *(item.time for item in segments)])
+        if not len(time):
             continue
-        time = np.concatenate([item.time for item in segments])
         order = np.argsort(time, kind="stable")
         samples = order[np.unique(np.linspace(0, len(time) - 1, frames).astype(int))]
         guess = Guess(subject, recording, np.inf)
@@ -69,6 +69,8 @@ def replay(fit: "Fit", curves: CaseCurves) -> dict[str, Any] | None:
                 "simulated": _poses(subject, simulated, moving),
             }
         )
+    if not motions:
+        return None
     return {"bodies": _outlines(subject, moving), "fixed": _fixed(subject), "motions": motions}
 
 

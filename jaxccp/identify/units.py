@@ -50,7 +50,7 @@ def unit_of(name: str, subject: Subject, parameters: tuple[Parameter, ...]) -> s
         parameters: that the fit was given: factors have no unit, whatever they act on.
     """
     match = NAME.match(name)
-    if match is None or any(_is_factor(parameter_, name) for parameter_ in parameters):
+    if match is None or any(_is_factor(parameter, name) for parameter in parameters):
         return ""
     root, row, leaf = match["root"], match["row"], match["leaf"] or ""
     if root == "axes" and leaf in AXES:

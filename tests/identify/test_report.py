@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from html.parser import HTMLParser
 from types import SimpleNamespace
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -21,10 +22,11 @@ from jaxccp.identify import (
     recording,
 )
 from jaxccp.identify.curves import CaseCurves, Column, Curve, Curved, curves_of
+from jaxccp.identify.problem import subject_of
 from jaxccp.identify.report_html import page
 from jaxccp.identify.report_json import fit_as_json, read_values
 from jaxccp.identify.report_pictures import NO_PICTURES
-from jaxccp.identify.report_replay import replay
+from jaxccp.identify.report_replay import _put, replay
 from jaxccp.identify.units import unit_of
 from jaxccp.identify.write_model import write_identified
 from jaxccp.io import InputError
@@ -139,7 +141,9 @@ def test_page_is_whole_and_needs_nothing_else(fit, report):
 def test_replay_shows_where_the_bob_is(fit):
     """The bob's centre of mass hangs at its length from the joint, by the measured angle."""
     (curves,) = curves_of(fit)
-    motion = replay(fit, curves)["motions"][0]
+    drawn = replay(fit, curves)
+    assert drawn is not None
+    motion = drawn["motions"][0]
     recorded = fit.problem.cases[0].recordings[0]
     angle = np.interp(
         motion["time"],
@@ -207,7 +211,7 @@ def test_a_model_of_single_recordings_keeps_its_numbers(file, tmp_path):
     ]
     problem = Problem(loaded, [swings(0), swings(1)], parameters, Simulate(0.5, h=1e-2))
     values = problem.column("initial") + 0.1 * np.arange(len(problem.names))
-    fake = SimpleNamespace(problem=problem, values=values, names=problem.names)
+    fake: Any = SimpleNamespace(problem=problem, values=values, names=problem.names)
     said = write_identified(fake, loaded, tmp_path / "out.xml")
     assert sum('axes["swing"].damping of swing' in line for line in said) == 2
     assert sum("time_scale is" in line for line in said) == 1
@@ -238,7 +242,8 @@ def test_torques_of_inverse_dynamics_are_curves(file):
     settings = InverseDynamics(cutoff=20.0)
     problem = Problem(loaded, [swings(0, 0.0)], ["axes[*].damping"], settings)
     point = SimpleNamespace(theta=problem.column("initial"), starts=problem._still())
-    (curves,) = curves_of(SimpleNamespace(problem=problem, point=point))
+    fake: Any = SimpleNamespace(problem=problem, point=point)
+    (curves,) = curves_of(fake)
     assert [column.label for column in curves.columns] == ['torque["swing"]']
     error, unit = curves.rms['torque["swing"]']
     assert unit == "N m" and 0 < error < 0.03
@@ -256,6 +261,22 @@ def test_poses_have_two_errors():
     curves = CaseCurves(0, columns, (Curve(0, np.zeros(1), level, turned),))
     assert curves.rms['pose["b"].position'] == (pytest.approx(0.5), "m")
     assert curves.rms['pose["b"].orientation'] == (pytest.approx(1e-3, rel=1e-6), "rad")
+
+
+def test_poses_of_free_bodies_are_replayed():
+    """A pose is of the frame that the coordinates are of, and a missing sample keeps them."""
+    text = """<mujoco><worldbody><body name="b"><freejoint/><geom size=".1" pos=".3 0 0"/></body>
+    </worldbody></mujoco>"""
+    loaded = load(text)
+    time = np.arange(3.0)
+    poses = np.tile([1.0, 2, 3, 1, 0, 0, 0], (3, 1))
+    subject = subject_of(loaded, [recording(time, pose={"b": poses})])
+    columns = [Column('pose["b"]', part, "m") for part in (*"xyz", "qw", "qx", "qy", "qz")]
+    coordinates = np.zeros((3, 7))
+    poses[1] = np.nan
+    _put(subject, CaseCurves(0, tuple(columns), ()), poses, coordinates)
+    np.testing.assert_array_equal(coordinates[::2], poses[::2])
+    assert not coordinates[1].any()
 
 
 def test_units_follow_what_an_axis_does(fit):

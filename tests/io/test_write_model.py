@@ -216,7 +216,7 @@ def test_parts_of_a_body_stay_physical():
         return inertial_of_pseudo(root @ root.T)
 
     parts = [body() for _ in range(3)]
-    before = inertial_of_pseudo(sum(map(pseudo_inertia, parts)))
+    before = inertial_of_pseudo(np.sum([pseudo_inertia(part) for part in parts], axis=0))
     after = body()
     found = divided(parts, before, after)
     np.testing.assert_allclose(sum(found), pseudo_inertia(after), atol=1e-12)

@@ -230,11 +230,8 @@ SIZES = {0: 3, 2: 1, 3: 2, 4: 3, 5: 2, 6: 3}
 
 
 def _in_degrees(document: Document) -> bool:
-    units = [
-        compiler.get("angle")
-        for compiler in document.root.findall("compiler")
-        if compiler.get("angle")
-    ]
+    compilers = document.root.findall("compiler")
+    units = [compiler.get("angle") for compiler in compilers if compiler.get("angle")]
     return (units[-1] if units else "degree") == "degree"
 
 
