@@ -8,6 +8,7 @@ from jaxtyping import Float
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 MEASURED, SIMULATED = "#333333", "#d1603d"
 MOST_PANELS = 16
@@ -72,6 +73,7 @@ def segments_picture(labels: Sequence[str], errors: Float[np.ndarray, "n c"]) ->
     picture = axes.imshow(relative.T, aspect="auto", cmap="magma_r", vmin=0.0, vmax=4.0)
     axes.set_yticks(range(len(labels)), labels, fontsize=8)
     axes.set_xlabel("segment")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     figure.colorbar(picture, ax=axes, label="over the median", fraction=0.04)
     return figure
 
@@ -102,6 +104,7 @@ def loss_picture(losses: Sequence[float]) -> Figure:
     axes = figure.subplots()
     axes.semilogy(range(len(losses)), losses, "o-", color=SIMULATED, ms=4, lw=1.4)
     axes.set(xlabel="iteration", ylabel="loss")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     _bare(axes)
     return figure
 
