@@ -18,9 +18,11 @@ from jaxccp.identify.problem import Case, Problem
 from jaxccp.identify.read import read
 from jaxccp.identify.recording import Channel, Recording, recording
 from jaxccp.identify.refine import refine
+from jaxccp.identify.report_json import read_values
 from jaxccp.identify.simulate import Simulate
 from jaxccp.identify.toss_segments import Segments, cut, whole
 from jaxccp.identify.uncertainty import standard_errors
+from jaxccp.identify.write_model import write_identified
 
 __all__ = [
     "PARAMETERS",
@@ -51,9 +53,11 @@ __all__ = [
     "inertial_of",
     "normal_equations",
     "read",
+    "read_values",
     "recording",
     "refine",
     "split",
     "standard_errors",
     "whole",
+    "write_identified",
 ]

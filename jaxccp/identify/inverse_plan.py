@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from jaxccp.dynamics.inverse_dynamics import inverse_dynamics, sliding_friction
 from jaxccp.identify.drives import without_actuators
@@ -163,6 +163,25 @@ class InversePlan:
         friction = sliding_friction(model, state, SLOW * self.settings.moving)
         need = layout.forces(model, state, need - friction)
         return measured, need[self.compared]
+
+    @property
+    def start_times(self) -> Float[np.ndarray, " n"]:
+        """Times of segments are those of the recording."""
+        return np.zeros(len(self.batch))
+
+    def curves(
+        self, subject: Subject, segment: Samples, change: Float[Array, " 0"]
+    ) -> tuple[Float[Array, " s"], Float[Array, "s o"], Float[Array, "s o"], Bool[Array, "s o"]]:
+        """Return times [s], measured torques and those that the model needs [N, N m], and which
+        samples are compared.
+
+        Args:
+            subject: the model with the parameters' values.
+            segment: one of the batch.
+            change: of a start; there is none.
+        """
+        measured, need = jax.vmap(lambda sample: self.torque(subject, sample))(segment)
+        return segment.time, measured, need, segment.weight > 0
 
     def residual(
         self, subject: Subject, segment: Samples, change: Float[Array, " 0"]

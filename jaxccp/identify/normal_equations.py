@@ -168,7 +168,7 @@ class Evaluator:
 
         return jax.eval_shape(errors, values).shape
 
-    def _chunks(self, values: np.ndarray, change: np.ndarray):
+    def chunks(self, values: np.ndarray, change: np.ndarray):
         """Yield the arguments of each chunk and how many of its segments count."""
         count, size = len(self.plan.batch), self.chunk
         for begin in range(0, count, size):
@@ -191,7 +191,7 @@ class Evaluator:
             change: of each segment's start.
         """
         parts: list[dict[str, np.ndarray]] = []
-        for arguments, kept in self._chunks(values, change):
+        for arguments, kept in self.chunks(values, change):
             found = self._terms(*arguments)
             parts.append({name: np.asarray(x, float)[:kept] for name, x in found.items()})
         all_parts = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
@@ -217,7 +217,7 @@ class Evaluator:
         """Return the weighted residuals of all segments."""
         parts = [
             np.asarray(self._residual(*arguments)[0])[:kept]
-            for arguments, kept in self._chunks(values, change)
+            for arguments, kept in self.chunks(values, change)
         ]
         return np.concatenate(parts)
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 import jax.numpy as jnp
 import numpy as np
@@ -207,6 +208,13 @@ class Fit:
         other = Case(fitted.mechanism, recordings, residual or fitted.residual)
         values = dict(zip(self.names, self.values.tolist(), strict=True))
         return Predictor(other, self.problem.parameters).evaluate(values)
+
+    def report(self, folder: Path | str) -> tuple[Path, ...]:
+        """Write a page about the fit, its numbers and the identified model into a folder, and
+        return the files (:func:`jaxccp.identify.report.write_report`)."""
+        from jaxccp.identify.report import write_report
+
+        return write_report(self, Path(folder))
 
     def table(self) -> str:
         """Return a table of values, standard errors and initial values."""

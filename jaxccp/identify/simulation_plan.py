@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.solve import Stop
 from jaxccp.dynamics.stepper import Carry, Stepper
@@ -139,6 +139,27 @@ class SimulationPlan:
         gap = displacement(subject.layout, (segment.next_qpos, segment.next_qvel), end)
         return segment.weight * error, gap if self.unknowns else gap[:0]
 
+    def curves(
+        self, subject: Subject, segment: Segments, change: Float[Array, " x"]
+    ) -> tuple[Float[Array, " s"], Float[Array, "s o"], Float[Array, "s o"], Bool[Array, "s o"]]:
+        """Return times since the start of a segment [s], what its channels measured and what the
+        model shows, and which samples are there.
+
+        Args:
+            subject: the model with the parameters' values.
+            segment: one of the batch.
+            change: of the start's coordinates and rates.
+        """
+        shown = self.predict(self.driven(subject), segment, change)[0]
+        present, parts, place = segment.weight > 0, [], 0
+        for one in self.observations:
+            parts.append(present[:, place : place + one.size])
+            if one.kind == "pose":
+                # Errors of orientation are three numbers, quaternions four.
+                parts.append(present[:, place + 5 : place + 6])
+            place += one.size
+        return segment.time, segment.observed, shown, jnp.concatenate(parts, axis=1)
+
     def _target(self, name: str) -> str:
         return self.recordings[0][name].target
 
@@ -268,6 +289,8 @@ class SimulationPlan:
                 rows.append((number, begin))
                 owners.append(number)
                 joins.append(joined and place + 1 < len(begins))
+        self.start_times = np.array([begin for _, begin in rows])
+        """Time at which each segment starts in its recording [s]."""
         most = max(
             int(np.sum((time >= begin - 1e-9 * h) & (time < begin + length + 1e-6 * h)))
             for time, begin in ((self.recordings[number].time, begin) for number, begin in rows)

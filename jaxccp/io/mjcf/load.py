@@ -1,21 +1,14 @@
 """From a model file to a model, its initial state and the layout of its coordinates."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from jaxccp.io.errors import InputError
-from jaxccp.io.mjcf.actuators import add_actuators
-from jaxccp.io.mjcf.bodies import add_bodies
-from jaxccp.io.mjcf.cables import read_cables
-from jaxccp.io.mjcf.equality_constraints import add_equalities
-from jaxccp.io.mjcf.flex_families import add_flexes
-from jaxccp.io.mjcf.flexes import node_bodies, read_flexes
+from jaxccp.io.mjcf.elements import add_elements
 from jaxccp.io.mjcf.fluid_boxes import read_fluid
-from jaxccp.io.mjcf.geoms import add_geoms
 from jaxccp.io.mjcf.import_report import ImportReport
-from jaxccp.io.mjcf.joints import add_joints
 from jaxccp.io.mjcf.keyframes import (
     Keyframe,
     keyframe_state,
@@ -24,11 +17,10 @@ from jaxccp.io.mjcf.keyframes import (
 )
 from jaxccp.io.mjcf.layout import layout
 from jaxccp.io.mjcf.loop_closing import settled
+from jaxccp.io.mjcf.origin import Origin
 from jaxccp.io.mjcf.packages import check_packages
-from jaxccp.io.mjcf.read_sensors import Names, sensed_tendons, sensors
-from jaxccp.io.mjcf.read_sites import add_sites
+from jaxccp.io.mjcf.read_sensors import Names, sensors
 from jaxccp.io.mjcf.source import Source
-from jaxccp.io.mjcf.tendons import add_tendons
 from jaxccp.io.mjcf.unsupported import note_unsupported
 from jaxccp.io.mjcf.urdf import UrdfOptions
 from jaxccp.io.mjcf.urdf_actuators import UrdfActuators
@@ -36,6 +28,15 @@ from jaxccp.model import Combination, Model, State
 from jaxccp.model.sites import Sites
 from jaxccp.scene import ModelBuilder
 from jaxccp.sensors import Coordinates, Sensors
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A reading has what it takes to read a file once more, as it was read."""
+
+    origin: Origin
+    options: UrdfOptions
+    softness: bool
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,8 @@ class Loaded:
     """What is left out; empty unless that was allowed."""
     approximated: tuple[str, ...]
     """What acts otherwise than in MuJoCo, or is assumed since a URDF does not say it."""
+    reading: Reading = field(repr=False)
+    """How the file was read."""
 
     @property
     def sites(self) -> Sites:
@@ -113,23 +116,14 @@ def load(
     options = UrdfOptions(check_packages(packages or {}), floating, actuators)
     report = ImportReport()
     source = Source(model, options, report)
+    reading = Reading(source.origin, options, softness)
     report.settle(source.path, allow_unsupported)
     gravity = [0.0, 0.0, 0.0] if source.off("GRAVITY") else source.m.opt.gravity
     builder = ModelBuilder(gravity=gravity, combination=Combination(friction="max"))
     try:
-        nodes = node_bodies(source)
-        frames = add_bodies(source, builder, nodes)
-        flexible = add_flexes(source, builder, frames, read_flexes(source, report))
-        cables = read_cables(source, report)
-        axes = add_joints(source, builder, frames, nodes, cables, report)
-        sensed = sensed_tendons(source)
-        tendons = add_tendons(source, builder, frames, axes, sensed, report)
-        driven = add_actuators(source, builder, axes, tendons, report)
-        add_equalities(source, builder, frames, axes, nodes, report)
-        shapes = add_geoms(source, builder, frames, flexible, softness, report)
-        add_sites(source, builder, frames)
+        parts = add_elements(source, builder, softness, report)
         note_unsupported(source, report)
-        fluid = read_fluid(source, frames, nodes, report)
+        fluid = read_fluid(source, parts.frames, parts.nodes, report)
         report.settle(source.path, allow_unsupported)
         built, state = builder.build_open(max_contacts)
         state, was_open = settled(built, state)
@@ -137,10 +131,10 @@ def load(
             report.approximate(
                 was_open.what, f"{was_open.error:.3g} m or rad open at qpos0; closed in the state"
             )
-        places = layout(source, frames, driven, nodes, flexible, built)
+        places = layout(source, parts.frames, parts.driven, parts.nodes, parts.flexible, built)
         keys = keyframes(source)
         note_open_keyframes(built, state, places, keys, report)
-        named = Names(frames, axes, tendons, driven.tolist(), shapes)
+        named = Names(parts.frames, parts.axes, parts.tendons, parts.driven.tolist(), parts.shapes)
         sensing = sensors(source, named, places, built)
     except InputError:
         raise
@@ -156,4 +150,5 @@ def load(
         float(source.m.opt.timestep),
         tuple(report.ignored),
         tuple(report.approximated),
+        reading,
     )

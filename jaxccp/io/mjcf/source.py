@@ -59,7 +59,7 @@ class Source:
         self.path = self.origin.label
         """What messages start with."""
         options.check(self.origin)
-        with self._said(report):
+        with self.translated(report):
             self._spec = self._specified(model, options, report)
             self.m = model if self._spec is None else self._spec.compile()
 
@@ -77,9 +77,13 @@ class Source:
         return self.mujoco.MjSpec.from_file(str(self.path))
 
     @contextmanager
-    def _said(self, report: ImportReport) -> Iterator[None]:
+    def translated(self, report: ImportReport) -> Iterator[None]:
         """Raise MuJoCo's errors in our words, and list its warnings, which it would write to a
-        file."""
+        file.
+
+        Raises:
+            InputError: MuJoCo refuses the model.
+        """
         mujoco = self.mujoco
         before = mujoco.get_mju_user_warning()
         mujoco.set_mju_user_warning(lambda text: report.approximate("MuJoCo warns", text.strip()))
@@ -135,6 +139,19 @@ class Source:
             what = f"{self.label(kind, index)}: a compiled model does not tell all of it"
             raise InputError(self.path, what, "load the file, its XML or its MjSpec")
         return self._elements[kind][index]
+
+    def as_mjcf(self) -> str:
+        """Return MuJoCo's specification as MJCF, all inertias included; numbers have six digits.
+
+        Raises:
+            InputError: the model was given compiled, without its specification.
+        """
+        if self._spec is None:
+            what = "a compiled model cannot be written as a file"
+            raise InputError(self.path, what, "load the file, its XML or its MjSpec")
+        self._spec.compiler.saveinertial = True
+        self._spec.compile()
+        return self._spec.to_xml()
 
     def plugin(self, instance: int) -> tuple[str, dict[str, str]]:
         """Name and settings of an instance of a plugin.

@@ -1,0 +1,53 @@
+"""The report of a fit: a page, its numbers, and the identified model as a file."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jaxccp.identify.curves import curves_of
+from jaxccp.identify.report_html import page
+from jaxccp.identify.report_json import fit_as_json, write_json
+from jaxccp.identify.write_model import write_identified
+from jaxccp.io.mjcf.load import Loaded
+from jaxccp.io.output import write_file
+
+if TYPE_CHECKING:
+    from jaxccp.identify.problem import Fit
+
+
+def write_report(fit: "Fit", folder: Path) -> tuple[Path, ...]:
+    """Write ``report.html``, ``fit.json`` and, of each model that was loaded from a file,
+    ``NAME_identified.xml`` (and ``.urdf`` where it came from one).
+
+    Args:
+        fit: the fit.
+        folder: that gets the files; it is made if need be.
+
+    Returns:
+        The files that were written.
+
+    Raises:
+        InputError: the folder cannot be written to, or a model's file has changed.
+    """
+    folder = Path(folder)
+    written, sentences = [], []
+    names: list[str] = []
+    for case, one in enumerate(fit.problem.cases):
+        mechanism = one.mechanism
+        if not isinstance(mechanism, Loaded) or mechanism.reading.origin.kind != "file":
+            continue
+        stem = Path(mechanism.reading.origin.label).stem
+        name = f"{stem}_{names.count(stem) + 1}" if stem in names else stem
+        names.append(stem)
+        out = folder / f"{name}_identified.xml"
+        sentences += write_identified(fit, mechanism, out, case)
+        written.append(out)
+        if mechanism.reading.origin.urdf:
+            written.append(out.with_suffix(".urdf"))
+    curves = curves_of(fit)
+    content = fit_as_json(fit, curves)
+    title = f"Identification of {', '.join(names) or 'a model'}"
+    text = page(fit, content, curves, title, sentences).encode()
+    html, numbers = folder / "report.html", folder / "fit.json"
+    write_file(html, lambda file: file.write(text))
+    write_json(numbers, content)
+    return (html, numbers, *written)

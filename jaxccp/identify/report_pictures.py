@@ -1,0 +1,101 @@
+"""Pictures of a fit's report, as parts of its page."""
+
+import base64
+import importlib.util
+import io
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jaxccp.identify.curves import CaseCurves
+from jaxccp.identify.report_json import correlation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from jaxccp.identify.problem import Fit
+    from jaxccp.viz.fit_pictures import Panel
+
+DRAWN = 3
+"""Recordings whose curves are drawn."""
+MOST_SAMPLES = 4000
+"""Samples of one curve."""
+NO_PICTURES = "No pictures: they need matplotlib, pip install 'jaxccp[viz]'."
+
+
+def pictures(fit: "Fit", curves: Sequence[CaseCurves]) -> dict[str, str]:
+    """Return pictures by the section that they are in."""
+    if importlib.util.find_spec("matplotlib") is None:
+        return {"loss": f"<p>{escape(NO_PICTURES)}</p>"}
+    from jaxccp.viz import fit_pictures
+
+    out = {"loss": _image(fit_pictures.loss_picture(fit.descent.losses), "loss by iteration")}
+    if len(fit.names) > 1:
+        figure = fit_pictures.correlations_picture(fit.names, correlation(fit))
+        out["correlations"] = _image(figure, "correlations of the parameters")
+    several = len(curves) > 1
+    drawn, residuals = [], []
+    for one in curves:
+        recordings = fit.problem.plans[one.case].recordings
+        for number in range(min(DRAWN, len(recordings))):
+            panels = _panels(one, number)[: fit_pictures.MOST_PANELS]
+            if panels:
+                label = f"recording {recordings[number].name}"
+                label = f"case {one.case}, {label}" if several else label
+                picture = _image(fit_pictures.curves_picture(panels), label)
+                opened = "" if drawn else " open"
+                drawn.append(
+                    f"<details{opened}><summary>{escape(label)}</summary>{picture}</details>"
+                )
+        panels = _panels(one, None)[: fit_pictures.MOST_PANELS]
+        residuals.append(_image(fit_pictures.residuals_picture(panels), "residuals over time"))
+        labels = [column.label for column in one.columns]
+        if len(one.segments) > 1:
+            figure = fit_pictures.segments_picture(labels, _by_segment(one))
+            residuals.append(_image(figure, "errors of segments by channel"))
+    out["curves"], out["residuals"] = "\n".join(drawn), "\n".join(residuals)
+    return out
+
+
+def _by_segment(curves: CaseCurves) -> np.ndarray:
+    """Return the root mean square error of each segment and number; NaN without samples."""
+    rows = []
+    for one in curves.segments:
+        square = (one.simulated - one.measured) ** 2
+        present = np.isfinite(square)
+        total = np.where(present, square, 0.0).sum(axis=0)
+        count = present.sum(axis=0)
+        rows.append(np.where(count > 0, np.sqrt(total / np.maximum(count, 1)), np.nan))
+    return np.array(rows)
+
+
+def _panels(curves: CaseCurves, recording: int | None) -> list["Panel"]:
+    """Return the panels of one recording, or of all of them."""
+    from jaxccp.viz.fit_pictures import Panel
+
+    segments = [one for one in curves.segments if recording in (None, one.recording)]
+    total = sum(len(one.time) for one in segments)
+    stride = max(1, -(-total // MOST_SAMPLES))
+    panels = []
+    for place, column in enumerate(curves.columns):
+        lines = [
+            [
+                np.asarray(part)[::stride]
+                for part in (one.time, one.measured[:, place], one.simulated[:, place])
+            ]
+            for one in segments
+        ]
+        if lines:
+            time, measured, simulated = zip(*lines, strict=True)
+            panels.append(Panel(column.label, column.unit, time, measured, simulated))
+    return panels
+
+
+def _image(figure: "Figure", label: str) -> str:
+    """Return a figure as an image that is part of the page."""
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png")
+    data = base64.b64encode(buffer.getvalue()).decode()
+    return f'<img alt="{escape(label, quote=True)}" src="data:image/png;base64,{data}">'

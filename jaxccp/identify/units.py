@@ -1,0 +1,82 @@
+"""Units of parameters, by their names."""
+
+import re
+from fnmatch import fnmatchcase
+
+from jaxccp.identify.parameter import Parameter
+from jaxccp.identify.recording import KINDS
+from jaxccp.identify.subject import Subject
+
+AXES = {
+    "damping": ("N s/m", "N m s/rad"),
+    "friction": ("N", "N m"),
+    "stribeck_friction": ("N", "N m"),
+    "stribeck_velocity": ("m/s", "rad/s"),
+    "armature": ("kg", "kg m²"),
+    "stiffness": ("N/m", "N m/rad"),
+    "rest": ("m", "rad"),
+    "lower": ("m", "rad"),
+    "upper": ("m", "rad"),
+}
+"""Units of numbers of slides, and of hinges and balls."""
+PLAIN = {
+    "bodies.mass": "kg",
+    "bodies.inertia": "kg m²",
+    "shapes.position": "m",
+    "shapes.size": "m",
+    "shapes.radius": "m",
+    "shapes.compliance": "m/N",
+    "shapes.damping": "s",
+    "shapes.rolling": "m",
+    "joints.anchor": "m",
+    "axes.point": "m",
+    "sites.position": "m",
+    "contact.margin": "m",
+    "contact.recovery_speed": "m/s",
+    "contact.min_bounce_speed": "m/s",
+    "channels.delay": "s",
+    "gravity": "m/s²",
+}
+"""Units of numbers that do not depend on anything else."""
+NAME = re.compile(r'^(?P<root>\w+)(?:\["(?P<row>.*)"\])?(?:\.(?P<leaf>\w+))?')
+
+
+def unit_of(name: str, subject: Subject, parameters: tuple[Parameter, ...]) -> str:
+    """Return the unit of a parameter; empty where it has none, or none is known.
+
+    Args:
+        name: of one number of the fit.
+        subject: the model that it is of.
+        parameters: that the fit was given: factors have no unit, whatever they act on.
+    """
+    match = NAME.match(name)
+    if match is None or any(_is_factor(parameter, name) for parameter in parameters):
+        return ""
+    root, row, leaf = match["root"], match["row"], match["leaf"] or ""
+    if root == "axes" and leaf in AXES:
+        linkage = subject.model.topology.linkage
+        turns = row in linkage.axes and linkage.motions[linkage.axes.index(row)] != "slide"
+        return AXES[leaf][int(turns)]
+    if root == "channels" and leaf == "offset" and row is not None:
+        kind, _, target = row.partition("[")
+        linkage = subject.model.topology.linkage
+        linear, _, angular = KINDS[kind].unit.partition(", ") if kind in KINDS else ("", "", "")
+        axis = target.strip('"]')
+        turns = axis in linkage.axes and linkage.motions[linkage.axes.index(axis)] != "slide"
+        return angular if turns and angular else linear
+    return PLAIN.get(f"{root}.{leaf}" if leaf else root, "")
+
+
+def _is_factor(parameter: Parameter, name: str) -> bool:
+    """Return whether a number is a factor, or one of a function of the user's."""
+    paths = (parameter.path,) if isinstance(parameter.path, str) else parameter.path
+    if not parameter.factor and parameter.apply is None:
+        return False
+    bare = name.partition(" (and ")[0].partition(" of ")[0]
+    patterns = (path.removeprefix("-").replace("[*]", '["*"]') for path in paths)
+    return any(fnmatchcase(_flat(bare), _flat(pattern)) for pattern in patterns)
+
+
+def _flat(path: str) -> str:
+    """Return a path without the brackets, which patterns take for choices of letters."""
+    return path.replace("[", "(").replace("]", ")").replace("'", '"')

@@ -1,0 +1,83 @@
+"""Identified models written back as files that MuJoCo and :func:`jaxccp.load` read."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from jaxccp.identify.subject import Subject
+from jaxccp.io.errors import InputError
+from jaxccp.io.mjcf.load import Loaded, load
+from jaxccp.io.mjcf.write import write_model
+from jaxccp.io.mjcf.write_urdf import write_urdf
+from jaxccp.model.model import Model
+
+if TYPE_CHECKING:
+    from jaxccp.identify.problem import Fit
+
+IDEAL = {"offset": 0.0, "scale": 1.0, "delay": 0.0}
+"""Calibration of a channel without any error."""
+
+
+def write_identified(
+    identified: "Fit | Model", source: Loaded | Path | str, out: Path, case: int = 0
+) -> tuple[str, ...]:
+    """Write an identified model as MJCF, and what came from a URDF as URDF as well.
+
+    The file is the source with other numbers. What it cannot say (calibrations of channels, numbers
+    that MuJoCo does not have, values of single recordings) is in a comment on top of it.
+
+    Args:
+        identified: a fit, or the model of one.
+        source: what :func:`jaxccp.load` returned for the model's file; or the file, if the model
+            was loaded from it without any option.
+        out: the MJCF file to write; the URDF is beside it.
+        case: number of the fit's case whose model is written.
+
+    Returns:
+        A sentence for everything that the MJCF file cannot say; those about the URDF begin with
+        ``URDF:``.
+
+    Raises:
+        InputError: the source is another mechanism than the model, or cannot be written.
+    """
+    loaded = source if isinstance(source, Loaded) else load(source)
+    remarks: list[str] = []
+    layout = loaded.layout
+    if isinstance(identified, Model):
+        model = identified
+    else:
+        subject, remarks = _of_fit(identified, case)
+        model, layout = subject.model, subject.layout
+    if model.topology.bodies != loaded.model.topology.bodies:
+        what = f"has the bodies {', '.join(loaded.model.topology.bodies)}, not those of the model"
+        raise InputError(loaded.source, what, "give what load returned for the model's file")
+    out = Path(out)
+    sentences = write_model(loaded, model, layout, out, remarks)
+    if not loaded.reading.origin.urdf:
+        return sentences
+    by_urdf = write_urdf(loaded, model, layout, out.with_suffix(".urdf"), remarks)
+    return (*sentences, *(f"URDF: {line}" for line in by_urdf if line not in sentences))
+
+
+def _of_fit(fit: "Fit", case: int) -> tuple[Subject, list[str]]:
+    """Return the model of a case, single recordings' parameters at their initial values, and what
+    no file can say of it."""
+    problem = fit.problem
+    single = np.array([scalar.per_sequence for scalar in problem.scalars], bool)
+    theta = np.where(single, problem.column("initial"), fit.values)
+    subject = problem.subject(theta, case)
+    remarks = [
+        f"{name} is {value:.6g}, and is not in the file, which is about all recordings"
+        for name, value, alone in zip(fit.names, fit.values, single, strict=True)
+        if alone
+    ]
+    if float(subject.time_scale) != 1.0:
+        remarks.append(f"time_scale is {float(subject.time_scale):.6g}, which no model file says")
+    channels = subject.channels
+    for name, ideal in IDEAL.items():
+        for channel, value in zip(channels.names, np.asarray(getattr(channels, name)), strict=True):
+            if value != ideal:
+                text = f'channels["{channel}"].{name} is {value:.6g}, which no model file says'
+                remarks.append(text)
+    return subject, remarks

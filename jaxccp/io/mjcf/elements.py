@@ -1,0 +1,66 @@
+"""The elements of a model file, and which parts of a model each of them becomes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Int
+
+from jaxccp.io.mjcf.actuators import add_actuators
+from jaxccp.io.mjcf.bodies import Frames, add_bodies
+from jaxccp.io.mjcf.cables import read_cables
+from jaxccp.io.mjcf.equality_constraints import add_equalities
+from jaxccp.io.mjcf.flex_families import FlexFamily, add_flexes
+from jaxccp.io.mjcf.flexes import node_bodies, read_flexes
+from jaxccp.io.mjcf.geoms import add_geoms
+from jaxccp.io.mjcf.import_report import ImportReport
+from jaxccp.io.mjcf.joints import Axes, add_joints
+from jaxccp.io.mjcf.read_sensors import sensed_tendons
+from jaxccp.io.mjcf.read_sites import add_sites
+from jaxccp.io.mjcf.source import Source
+from jaxccp.io.mjcf.tendons import add_tendons
+from jaxccp.scene import ModelBuilder
+
+
+@dataclass(frozen=True)
+class Elements:
+    """Elements map the numbers of a file's elements to those of the model's parts."""
+
+    frames: Frames
+    """Frames of the bodies."""
+    nodes: Bool[np.ndarray, " n"]
+    """Mask of the bodies that are nodes of flexible ones."""
+    flexible: list[FlexFamily]
+    """Flexible bodies."""
+    axes: Axes
+    """Axes of the joints."""
+    tendons: dict[int, str]
+    """Name of each tendon, by the file's number."""
+    driven: Int[np.ndarray, " nm"]
+    """The file's number of each actuator."""
+    shapes: dict[int, int]
+    """Shape of each geom that has one."""
+
+
+def add_elements(
+    source: Source, builder: ModelBuilder, softness: bool, report: ImportReport
+) -> Elements:
+    """Add all elements of a file that have a part in the model.
+
+    Args:
+        source: the compiled file.
+        builder: of the model.
+        softness: whether contacts get the compliance of the file.
+        report: of what is left out or approximated.
+    """
+    nodes = node_bodies(source)
+    frames = add_bodies(source, builder, nodes)
+    flexible = add_flexes(source, builder, frames, read_flexes(source, report))
+    cables = read_cables(source, report)
+    axes = add_joints(source, builder, frames, nodes, cables, report)
+    sensed = sensed_tendons(source)
+    tendons = add_tendons(source, builder, frames, axes, sensed, report)
+    driven = add_actuators(source, builder, axes, tendons, report)
+    add_equalities(source, builder, frames, axes, nodes, report)
+    shapes = add_geoms(source, builder, frames, flexible, softness, report)
+    add_sites(source, builder, frames)
+    return Elements(frames, nodes, flexible, axes, tendons, driven, shapes)

@@ -1,0 +1,141 @@
+"""Pictures of a fit: measured and simulated curves, errors, correlations and the loss."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+MEASURED, SIMULATED = "#333333", "#d1603d"
+MOST_PANELS = 16
+"""Panels of one figure of curves."""
+MOST_NAMES = 40
+"""Parameters that a picture of correlations names."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The curves of one quantity; each segment is a line of its own."""
+
+    label: str
+    unit: str
+    time: Sequence[Float[np.ndarray, " s"]]
+    """Times of the samples of each segment [s]."""
+    measured: Sequence[Float[np.ndarray, " s"]]
+    simulated: Sequence[Float[np.ndarray, " s"]]
+
+
+def curves_picture(panels: Sequence[Panel]) -> Figure:
+    """Return a figure of measured and simulated curves, a panel for each quantity."""
+    figure, grid = _grid(panels)
+    for axes, panel in zip(grid, panels, strict=True):
+        for k, (time, measured, simulated) in enumerate(
+            zip(panel.time, panel.measured, panel.simulated, strict=True)
+        ):
+            axes.plot(
+                time, measured, color=MEASURED, lw=2.4, alpha=0.45, label="measured" * (not k)
+            )
+            axes.plot(time, simulated, color=SIMULATED, lw=1.1, label="simulated" * (not k))
+        _finish(axes, panel)
+    grid[0].legend(frameon=False, fontsize=8, loc="best")
+    return figure
+
+
+def residuals_picture(panels: Sequence[Panel]) -> Figure:
+    """Return a figure of simulated less measured samples over time, a panel for each quantity."""
+    figure, grid = _grid(panels)
+    for axes, panel in zip(grid, panels, strict=True):
+        axes.axhline(0.0, color=MEASURED, lw=0.8, alpha=0.5)
+        for time, measured, simulated in zip(
+            panel.time, panel.measured, panel.simulated, strict=True
+        ):
+            axes.plot(time, simulated - measured, ".", color=SIMULATED, ms=2.5, alpha=0.5)
+        _finish(axes, panel)
+    return figure
+
+
+def segments_picture(labels: Sequence[str], errors: Float[np.ndarray, "n c"]) -> Figure:
+    """Return a figure of the root mean square error of each segment and quantity, relative to the
+    median of the quantity.
+
+    Args:
+        labels: of the c quantities.
+        errors: root mean square errors; NaN where a segment has no sample.
+    """
+    middle = np.nanmedian(np.where(errors > 0, errors, np.nan), axis=0)
+    relative = errors / np.where(np.isfinite(middle), middle, 1.0)
+    figure = _figure(10.0, 2.2 + 0.22 * len(labels))
+    axes = figure.subplots()
+    picture = axes.imshow(relative.T, aspect="auto", cmap="magma_r", vmin=0.0, vmax=4.0)
+    axes.set_yticks(range(len(labels)), labels, fontsize=8)
+    axes.set_xlabel("segment")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    figure.colorbar(picture, ax=axes, label="over the median", fraction=0.04)
+    return figure
+
+
+def correlations_picture(names: Sequence[str], values: Float[np.ndarray, "p p"]) -> Figure:
+    """Return a figure of correlations of parameters.
+
+    Args:
+        names: of the p parameters.
+        values: correlations; NaN where nothing tells a parameter.
+    """
+    size = min(11.0, 3.4 + 0.2 * len(names))
+    figure = _figure(size + 1.5, size)
+    axes = figure.subplots()
+    picture = axes.imshow(values, cmap="RdBu_r", vmin=-1.0, vmax=1.0)
+    if len(names) <= MOST_NAMES:
+        axes.set_yticks(range(len(names)), names, fontsize=7)
+        axes.set_xticks(range(len(names)), names, fontsize=7, rotation=90)
+    else:
+        axes.set(xlabel="number of the parameter", ylabel="number of the parameter")
+    figure.colorbar(picture, ax=axes, fraction=0.04)
+    return figure
+
+
+def loss_picture(losses: Sequence[float]) -> Figure:
+    """Return a figure of the loss after each iteration."""
+    figure = _figure(6.0, 2.6)
+    axes = figure.subplots()
+    axes.semilogy(range(len(losses)), losses, "o-", color=SIMULATED, ms=4, lw=1.4)
+    axes.set(xlabel="iteration", ylabel="loss")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    _bare(axes)
+    return figure
+
+
+def _grid(panels: Sequence[Panel]) -> tuple[Figure, list[Axes]]:
+    columns = 1 if len(panels) == 1 else 2
+    rows = -(-len(panels) // columns)
+    figure = _figure(11.0, 0.4 + 1.9 * rows)
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=True).reshape(-1)
+    for axes in grid[len(panels) :]:
+        axes.set_visible(False)
+    return figure, list(grid[: len(panels)])
+
+
+def _figure(width: float, height: float) -> Figure:
+    figure = Figure(figsize=(width, height), dpi=110, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def _finish(axes: Axes, panel: Panel) -> None:
+    axes.set_title(panel.label, fontsize=9, loc="left")
+    axes.set_ylabel(panel.unit, fontsize=8)
+    axes.tick_params(labelsize=8)
+    axes.set_xlabel("time [s]", fontsize=8)
+    axes.label_outer()
+    axes.tick_params(labelleft=True)
+    axes.set_ylabel(panel.unit, fontsize=8)
+    _bare(axes)
+
+
+def _bare(axes: Axes) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.25)

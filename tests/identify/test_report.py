@@ -1,0 +1,300 @@
+"""Reports of fits and identified models written back: a pendulum whose motion is known."""
+
+import json
+from dataclasses import replace
+from html.parser import HTMLParser
+from types import SimpleNamespace
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from jaxccp import load
+from jaxccp.identify import (
+    InverseDynamics,
+    Method,
+    Parameter,
+    Problem,
+    Simulate,
+    inertial_of,
+    recording,
+)
+from jaxccp.identify.curves import CaseCurves, Column, Curve, Curved, curves_of
+from jaxccp.identify.problem import subject_of
+from jaxccp.identify.report_html import page
+from jaxccp.identify.report_json import fit_as_json, read_values
+from jaxccp.identify.report_pictures import NO_PICTURES
+from jaxccp.identify.report_replay import _put, replay
+from jaxccp.identify.units import unit_of
+from jaxccp.identify.write_model import write_identified
+from jaxccp.io import InputError
+
+pytest.importorskip("mujoco")
+MASS, LENGTH, INERTIA, DAMPING, NOISE = 1.2, 0.4, 0.02, 0.3, 1e-3
+PENDULUM = f"""<mujoco model="pendulum"><compiler angle="radian"/><worldbody>
+<body name="bob &lt;1&gt;" pos="0 0 2"><joint name="swing" axis="0 1 0" damping="0.2"/>
+  <inertial pos="0 0 -{LENGTH}" mass="{MASS}" diaginertia="{INERTIA} {INERTIA} {INERTIA}"/>
+  <geom type="box" size=".05 .04 .1" pos="0 0 -.3"/></body></worldbody>
+<actuator><motor name="motor" joint="swing"/></actuator></mujoco>"""
+
+
+def swings(number, deviation=NOISE):
+    """Return a recording of the pendulum by another integrator, with the torque that drove it."""
+    time = np.linspace(0, 1, 101)
+    random = np.random.default_rng(number)
+
+    def torque(t):
+        return 0.8 * np.sin((5 + number) * t)
+
+    def rate(t, y):
+        weight = MASS * 9.81 * LENGTH * np.sin(y[0])
+        return [y[1], (torque(t) - weight - DAMPING * y[1]) / (INERTIA + MASS * LENGTH**2)]
+
+    start = [0.5 - number, 0.4]
+    angle = solve_ivp(rate, (0, 1), start, t_eval=time, rtol=1e-9, atol=1e-9).y[0]
+    angle = angle + random.normal(0, deviation, len(time))
+    angle[7] = np.nan
+    noise = {"position": NOISE}
+    return recording(
+        time,
+        f"swing {number} & co",
+        noise,
+        position={"swing": angle},
+        torque={"swing": torque(time)},
+    )
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("models") / "pendulum.xml"
+    path.write_text(PENDULUM)
+    return path
+
+
+@pytest.fixture(scope="module")
+def fit(file):
+    parameters = [
+        Parameter("axes[*].damping", lower=0.0, prior=0.5),
+        Parameter("axes[*].stribeck_velocity", initial=0.2, lower=0.1, upper=1.0),
+        Parameter('channels["torque["swing"]"].offset', scale=0.1),
+    ]
+    settings = Simulate(segment=0.34, h=1e-2)
+    problem = Problem(
+        load(file), [swings(0), swings(1)], parameters, settings, Method(iterations=4)
+    )
+    return problem.fit()
+
+
+@pytest.fixture(scope="module")
+def report(fit, tmp_path_factory):
+    return fit.report(tmp_path_factory.mktemp("report") / "out")
+
+
+class Reader(HTMLParser):
+    """Follows tags: each is closed in order; keeps what is shown and what is fetched."""
+
+    VOID = ("meta", "img", "input", "br", "link")
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.text, self.sources, self.ids = [], [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        known = dict(attributes)
+        self.sources += [known[name] for name in ("src", "href") if name in known]
+        self.ids += [known["id"]] if "id" in known else []
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def test_page_is_whole_and_needs_nothing_else(fit, report):
+    text = report[0].read_text()
+    assert "http://" not in text and "https://" not in text
+    assert len(text) < 3e6
+    reader = Reader()
+    reader.feed(text)
+    reader.close()
+    assert not reader.open
+    assert len(reader.ids) == len(set(reader.ids))
+    assert all(one.startswith(("#", "data:image/png;base64,")) for one in reader.sources)
+    assert {one[1:] for one in reader.sources if one.startswith("#")} <= set(reader.ids)
+    shown = " ".join(reader.text)
+    for name in fit.names:
+        assert name in shown
+    for words in ("swing 0 & co", "which no model file says", "stribeck_velocity", "N m s/rad"):
+        assert words in shown
+    data = json.loads(text.split('type="application/json">')[1].split("</script>")[0])
+    (body,) = data["bodies"]
+    assert body["name"] == "bob <1>"
+    assert len(body["shapes"][0]["points"]) == 8
+    assert len(data["motions"]) == 2
+
+
+def test_replay_shows_where_the_bob_is(fit):
+    """The bob's centre of mass hangs at its length from the joint, by the measured angle."""
+    (curves,) = curves_of(fit)
+    drawn = replay(fit, curves)
+    assert drawn is not None
+    motion = drawn["motions"][0]
+    recorded = fit.problem.cases[0].recordings[0]
+    angle = np.interp(
+        motion["time"],
+        recorded.time[np.isfinite(recorded.channels[0].values[:, 0])],
+        recorded.channels[0].values[np.isfinite(recorded.channels[0].values[:, 0]), 0],
+    )
+    found = np.array(motion["measured"])[:, :3]
+    np.testing.assert_allclose(found[:, 0], -LENGTH * np.sin(angle), atol=1e-4)
+    np.testing.assert_allclose(found[:, 2], 2 - LENGTH * np.cos(angle), atol=1e-4)
+
+
+def test_errors_are_those_of_the_loss(fit):
+    (curves,) = curves_of(fit)
+    terms, evaluator = fit.point.terms[0], fit.problem.objective.evaluators[0]
+    mean = np.sqrt(terms.square.sum() / terms.count.sum()) * NOISE / evaluator.weight[0]
+    error, unit = curves.rms['position["swing"]']
+    assert unit == "rad"
+    assert error == pytest.approx(mean, rel=1e-6)
+    assert (
+        sum(np.isfinite(one.measured).sum() for one in curves.segments) == 200 + 4
+    )  # ends and starts
+
+
+def test_values_are_read_back(fit, report):
+    values = read_values(report[1])
+    assert values == dict(zip(fit.names, fit.values.tolist(), strict=True))
+    content = json.loads(report[1].read_text())
+    damping = content["parameters"]['axes["swing"].damping']
+    half = fit.uncertainty.interval()[0]
+    assert damping["interval"] == pytest.approx([fit.values[0] - half, fit.values[0] + half])
+    assert (damping["lower"], damping["upper"], damping["unit"]) == (0.0, None, "N m s/rad")
+    correlation = np.array(content["correlation"], float)
+    covariance = fit.uncertainty.covariance
+    expected = covariance[0, 2] / np.sqrt(covariance[0, 0] * covariance[2, 2])
+    assert correlation[0, 2] == pytest.approx(expected)
+    assert content["identifiability"] == [one.text for one in fit.identifiability.untold]
+    still = Problem(
+        fit.problem.cases[0].mechanism,
+        fit.problem.cases[0].recordings,
+        fit.problem.parameters,
+        fit.problem.cases[0].residual,
+    )
+    still.__dict__["objective"] = fit.problem.objective
+    still.method = Method(iterations=0)
+    np.testing.assert_array_equal(still.fit(initial=values).values, fit.values)
+
+
+def test_the_identified_file_has_the_values(fit, report, file):
+    assert report[2].name == "pendulum_identified.xml"
+    model = load(report[2]).model
+    assert float(model.axes.damping[0]) == pytest.approx(fit.values[0], rel=1e-12)
+    text = report[2].read_text()
+    assert 'channels["torque["swing"]"].offset is' in text
+    assert "stribeck_velocity is" in text
+    with pytest.raises(InputError, match="bodies world, other"):
+        write_identified(fit, load(PENDULUM.replace("bob &lt;1&gt;", "other")), file)
+
+
+def test_a_model_of_single_recordings_keeps_its_numbers(file, tmp_path):
+    loaded = load(file)
+    parameters = [
+        Parameter("axes[*].damping", per_sequence=True),
+        Parameter("time_scale", initial=1.0),
+        inertial_of("bob*"),
+    ]
+    problem = Problem(loaded, [swings(0), swings(1)], parameters, Simulate(0.5, h=1e-2))
+    values = problem.column("initial") + 0.1 * np.arange(len(problem.names))
+    fake: Any = SimpleNamespace(problem=problem, values=values, names=problem.names)
+    said = write_identified(fake, loaded, tmp_path / "out.xml")
+    assert sum('axes["swing"].damping of swing' in line for line in said) == 2
+    assert sum("time_scale is" in line for line in said) == 1
+    assert len(said) == 3
+    model = load(tmp_path / "out.xml").model
+    assert float(model.axes.damping[0]) == 0.2
+    wanted = problem.subject(values).model.bodies
+    np.testing.assert_allclose(model.bodies.inertia, wanted.inertia, rtol=1e-10)
+    changed = replace(loaded.model, gravity=jnp.asarray([0.0, 0.0, -1.0]))
+    assert write_identified(changed, file, tmp_path / "moon.xml") == ()
+    assert float(load(tmp_path / "moon.xml").model.gravity[2]) == -1.0
+
+
+def test_without_matplotlib_the_page_says_so(fit, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    curves = []
+    text = page(fit, fit_as_json(fit, curves), curves, "a <title>", ())
+    assert NO_PICTURES in text.replace("&#x27;", "'")
+    assert "<img" not in text and "a &lt;title&gt;" in text
+    assert ">null</script>" in text
+
+
+def test_torques_of_inverse_dynamics_are_curves(file):
+    """Measured torques beside those of the true pendulum."""
+    loaded = load(
+        PENDULUM.replace('damping="0.2"', f'damping="{DAMPING}"').replace("&lt;1&gt;", "1")
+    )
+    settings = InverseDynamics(cutoff=20.0)
+    problem = Problem(loaded, [swings(0, 0.0)], ["axes[*].damping"], settings)
+    point = SimpleNamespace(theta=problem.column("initial"), starts=problem._still())
+    fake: Any = SimpleNamespace(problem=problem, point=point)
+    (curves,) = curves_of(fake)
+    assert [column.label for column in curves.columns] == ['torque["swing"]']
+    error, unit = curves.rms['torque["swing"]']
+    assert unit == "N m" and 0 < error < 0.03
+    segment = curves.segments[2]
+    np.testing.assert_allclose(segment.measured[:, 0], 0.8 * np.sin(5 * segment.time), atol=1e-2)
+    assert not isinstance(SimpleNamespace(subject=None, observations=()), Curved)
+
+
+def test_poses_have_two_errors():
+    """Both signs of a quaternion are one orientation, and half an angle is its sine at first."""
+    columns = tuple(Column('pose["b"]', part, "m") for part in "xyz")
+    columns += tuple(Column('pose["b"]', f"q{part}", "") for part in "wxyz")
+    turned = np.array([[0, 0, 0, np.cos(5e-4), np.sin(5e-4), 0, 0]])
+    level = np.array([[0.3, 0, 0.4, 1.0, 0, 0, 0]])
+    curves = CaseCurves(0, columns, (Curve(0, np.zeros(1), level, turned),))
+    assert curves.rms['pose["b"].position'] == (pytest.approx(0.5), "m")
+    assert curves.rms['pose["b"].orientation'] == (pytest.approx(1e-3, rel=1e-6), "rad")
+
+
+def test_poses_of_free_bodies_are_replayed():
+    """A pose is of the frame that the coordinates are of, and a missing sample keeps them."""
+    text = """<mujoco><worldbody><body name="b"><freejoint/><geom size=".1" pos=".3 0 0"/></body>
+    </worldbody></mujoco>"""
+    loaded = load(text)
+    time = np.arange(3.0)
+    poses = np.tile([1.0, 2, 3, 1, 0, 0, 0], (3, 1))
+    subject = subject_of(loaded, [recording(time, pose={"b": poses})])
+    columns = [Column('pose["b"]', part, "m") for part in (*"xyz", "qw", "qx", "qy", "qz")]
+    coordinates = np.zeros((3, 7))
+    poses[1] = np.nan
+    _put(subject, CaseCurves(0, tuple(columns), ()), poses, coordinates)
+    np.testing.assert_array_equal(coordinates[::2], poses[::2])
+    assert not coordinates[1].any()
+
+
+def test_units_follow_what_an_axis_does(fit):
+    subject = fit.problem.plans[0].subject
+    factor = (Parameter("axes[*].damping", factor=True),)
+    assert unit_of('axes["swing"].damping', subject, ()) == "N m s/rad"
+    assert unit_of('axes["swing"].damping', subject, factor) == ""
+    assert unit_of('axes["swing"].armature', subject, factor) == "kg m²"
+    assert unit_of("gravity[2] of swing 1", subject, ()) == "m/s²"
+    assert unit_of('channels["torque["swing"]"].offset', subject, ()) == "N m"
+    assert unit_of("some name", subject, ()) == ""
+
+
+def test_no_fit_is_refused(tmp_path):
+    path = tmp_path / "fit.json"
+    with pytest.raises(InputError, match="cannot be read"):
+        read_values(path)
+    for text in ("[]", "{", '{"parameters": {"a": 1}}'):
+        path.write_text(text)
+        with pytest.raises(InputError, match="has no parameters of a fit"):
+            read_values(path)
