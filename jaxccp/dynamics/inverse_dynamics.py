@@ -100,7 +100,9 @@ def sliding_friction(
     _check_dense(model, "sliding_friction")
     at = Configuration.of(model, state, tree_motion(model, state))
     step = at.step(0.0)
-    sign = jnp.where(slow > 0, jnp.tanh(safe.divide(step.rate, slow)), jnp.sign(step.rate))
+    width = as_floats("slow", slow, [], step.rate.dtype)
+    gradual = jnp.tanh(safe.divide(step.rate, jnp.broadcast_to(width, step.rate.shape)))
+    sign = jnp.where(width > 0, gradual, jnp.sign(step.rate))
     return -(friction_level(step) * sign) @ at.coordinates
 
 

@@ -100,9 +100,6 @@ def test_what_it_cannot_compare_is_refused(motion) -> None:
     short = {name: values[:40] for name, values in torque.items()}
     refused("too short", recording(time[:40], position=few, torque=short))
     box = (
-        '<geom size=".1"/><body name="leg"><joint name="hip"/>'
-        '<geom size=".1" pos="1 0 0"/></body>'
-    )
         '<geom size=".1"/><body name="leg"><joint name="hip"/><geom size=".1" pos="1 0 0"/></body>'
     )
     floating = f"<mujoco><worldbody><body><freejoint/>{box}</body></worldbody></mujoco>"
