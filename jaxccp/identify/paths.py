@@ -119,7 +119,12 @@ def resolve(subject: Subject, path: str, virtual: Sequence[tuple[str, str]] = ()
             raise ValueError(f"{path}: {what}; there are {', '.join(known)}{meant(leaf, known)}")
     elif leaf:
         raise ValueError(f"{path}: {root} is one array and has no {leaf!r}")
-    component = None if match["component"] is None else int(match["component"])
+    number = match["component"]
+    if tables[root] is None and match["row"] is not None:
+        if leaf:
+            raise ValueError(f"{path}: {root} has no rows: leave out [{match['row']}]")
+        number = match["row"]
+    component = None if number is None else int(number)
     rows = _rows(path, match, tables[root])
     leaves = [
         Leaf(_label(root, tables[root], row, leaf, component), root, leaf, row, component)

@@ -144,7 +144,12 @@ def test_parameters_are_found_by_their_paths(arm):
     changed = known.apply(subject, jnp.asarray([0.3, 0.2, 0.5, 2.0])).model
     np.testing.assert_allclose(np.asarray(changed.axes.damping), [0.3, 0.3])
     np.testing.assert_allclose(np.asarray(changed.sites.position[0, [0, 2]]), [0.2, -0.2])
+    third = ParameterSet([Parameter("gravity[1]", initial=2.0)], subject)
+    with_third = third.apply(subject, jnp.asarray([3.0])).model.gravity
+    np.testing.assert_allclose(np.asarray(with_third), arm.model.gravity.at[1].set(3.0))
     for path, words in (
+        ("gravity[3]", "no such component"),
+        ("contact[1].friction", "has no rows"),
         ('axes["c"].damping', "did you mean|none of the axes"),
         ("axes[*].dampin", "did you mean 'damping'"),
         ("axes.damping", "say which"),
