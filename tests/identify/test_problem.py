@@ -149,7 +149,7 @@ def test_parameters_are_found_by_their_paths(arm):
     np.testing.assert_allclose(np.asarray(with_third), arm.model.gravity.at[1].set(3.0))
     for path, words in (
         ("gravity[3]", "no such component"),
-        ("contact[1].friction", "has no rows"),
+        ("contact[1].margin", "has no rows"),
         ('axes["c"].damping', "did you mean|none of the axes"),
         ("axes[*].dampin", "did you mean 'damping'"),
         ("axes.damping", "say which"),
