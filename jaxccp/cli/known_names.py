@@ -118,5 +118,5 @@ RESIDUALS = {
     "inverse": "jaxccp.identify.inverse_dynamics:InverseDynamics",
 }
 """Classes that compare recordings with a model, by the name that --residual has for each."""
-METHOD = "jaxccp.identify.fit_problem:Method"
+METHOD = "jaxccp.identify.levenberg_marquardt:Method"
 """Settings of the iteration that fits any model."""

@@ -8,8 +8,8 @@ from jaxccp.identify.cross_validation import Comparison, CrossValidation, compar
 from jaxccp.identify.evaluate import Errors, Evaluator
 from jaxccp.identify.evaluation import Evaluation, Predictor, split
 from jaxccp.identify.fit import Descent, Fit, Loss, fit
-from jaxccp.identify.fit_problem import Method
 from jaxccp.identify.inverse_dynamics import InverseDynamics
+from jaxccp.identify.levenberg_marquardt import Method
 from jaxccp.identify.normal import NormalEquations, normal_equations
 from jaxccp.identify.parameter import Parameter, inertial_of
 from jaxccp.identify.parameters import PARAMETERS

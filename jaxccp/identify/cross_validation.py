@@ -9,8 +9,9 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxccp.identify.evaluation import Evaluation, evaluation
-from jaxccp.identify.fit_problem import Objective, minimise
+from jaxccp.identify.levenberg_marquardt import minimise
 from jaxccp.identify.normal_equations import Batch, Evaluator
+from jaxccp.identify.objective import Objective
 
 if TYPE_CHECKING:
     from jaxccp.identify.problem import Problem

@@ -7,7 +7,8 @@ import numpy as np
 from jaxtyping import Float
 from scipy import stats
 
-from jaxccp.identify.fit_problem import Objective, Point, solve
+from jaxccp.identify.levenberg_marquardt import solve
+from jaxccp.identify.objective import Objective, Point
 
 CLUSTERS = 8
 """Recordings below which segments are clusters in their place."""

@@ -13,9 +13,10 @@ from jaxccp.identify.case import Case, Mechanism, Residual
 from jaxccp.identify.checks import check, check_count, compared, refuse
 from jaxccp.identify.cross_validation import CrossValidation, cross_validate
 from jaxccp.identify.evaluation import Evaluation, Predictor
-from jaxccp.identify.fit_problem import Descent, Method, Objective, Point, Progress, minimise
 from jaxccp.identify.intervals import Identifiability, Uncertainty, identifiability, uncertainty
+from jaxccp.identify.levenberg_marquardt import Descent, Method, Progress, minimise
 from jaxccp.identify.normal_equations import Evaluator, Plan
+from jaxccp.identify.objective import Objective, Point
 from jaxccp.identify.parameter import Parameter, ParameterSet, Scalar
 from jaxccp.identify.recording import Recording
 from jaxccp.identify.structure import acting

@@ -1,13 +1,13 @@
 """Levenberg–Marquardt on exact Jacobians, with bounds, priors and unknown starts."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
 
 from jaxccp.identify.elimination import Chains
-from jaxccp.identify.normal_equations import Evaluator, Terms
+from jaxccp.identify.objective import Objective, Point
 
 Progress = Callable[[int, float, Float[np.ndarray, " P"]], None]
 """Called with the iteration, its loss and the parameters."""
@@ -27,133 +27,6 @@ class Method:
     """Damping of the first step."""
     reweight: int = 2
     """How often the standard deviations of channels are estimated anew."""
-
-
-@dataclass(frozen=True)
-class Point:
-    """Parameters, starts, and the loss and its derivatives there."""
-
-    theta: Float[np.ndarray, " P"]
-    starts: tuple[Float[np.ndarray, "n x"], ...]
-    """Of each case."""
-    loss: float
-    terms: tuple[Terms, ...]
-    chains: Chains
-    """Normal equations, the starts of all cases one after the other."""
-
-
-class Objective:
-    """The loss of all cases, with priors on parameters and starts."""
-
-    def __init__(
-        self,
-        evaluators: Sequence[Evaluator],
-        index: Sequence[Sequence[np.ndarray]],
-        initial: Float[np.ndarray, " P"],
-        prior: Float[np.ndarray, " P"],
-    ) -> None:
-        """Join the cases.
-
-        Args:
-            evaluators: of each case.
-            index: of each case and recording the places of its parameters in the joint vector.
-            initial: centre of the priors.
-            prior: standard deviations of the priors; infinite for none.
-        """
-        self.evaluators, self.index = tuple(evaluators), tuple(index)
-        self.initial, self.precision = initial, np.where(np.isfinite(prior), prior, np.inf) ** -2.0
-
-    def values(self, case: int, theta: Float[np.ndarray, " P"]) -> Float[np.ndarray, "n p"]:
-        """Return the parameters of each segment of a case."""
-        return theta[self.rows(case)]
-
-    def rows(self, case: int) -> np.ndarray:
-        """Return the places of each segment's parameters [n p]."""
-        recording = self.evaluators[case].plan.batch.recording
-        return np.stack([self.index[case][number] for number in recording])
-
-    def at(self, theta: Float[np.ndarray, " P"], starts: tuple[np.ndarray, ...]) -> Point:
-        """Return the loss and its derivatives."""
-        away = theta - self.initial
-        loss = 0.5 * float(self.precision @ away**2)
-        corner, slope = np.diag(self.precision), self.precision * away
-        blocks = []
-        found = []
-        for case, evaluator in enumerate(self.evaluators):
-            terms = evaluator.terms(self.values(case, theta), starts[case])
-            found.append(terms)
-            added, block = self._case(case, terms, starts[case], len(theta))
-            loss += added
-            corner, slope = corner + block.corner, slope + block.corner_gradient
-            blocks.append(block)
-        return Point(theta, starts, loss, tuple(found), _joined(blocks, corner, slope))
-
-    def _case(self, case: int, terms: Terms, start: np.ndarray, size: int) -> tuple[float, Chains]:
-        batch = self.evaluators[case].plan.batch
-        rows = self.rows(case)
-        p = rows.shape[1]
-        n, x = start.shape
-        loss = float(terms.loss.sum())
-        corner, slope = np.zeros((size, size)), np.zeros(size)
-        np.add.at(slope, rows, terms.gradient[:, :p])
-        np.add.at(corner, (rows[:, :, None], rows[:, None, :]), terms.hessian[:, :p, :p])
-        border = np.zeros((n, x, size))
-        place = np.arange(n)[:, None, None], np.arange(x)[None, :, None], rows[:, None, :]
-        np.add.at(border, place, terms.hessian[:, p:, :p])
-        shaft, gradient = terms.hessian[:, p:, p:].copy(), terms.gradient[:, p:].copy()
-        coupling = np.zeros((n, x, x))
-        if not x:
-            return loss, Chains(shaft, coupling, border, corner, gradient, slope)
-        precision = batch.start_deviation**-2.0
-        loss += 0.5 * float(np.sum(precision * start**2))
-        shaft[:, np.arange(x), np.arange(x)] += precision
-        gradient += precision * start
-        for i in np.flatnonzero(batch.joined & terms.usable):
-            weight = self.gap_weight(case, int(i))
-            gap = start[i + 1] - terms.end[i]
-            slope_gap = terms.end_jacobian[i]
-            loss += 0.5 * float(np.sum((weight * gap) ** 2))
-            by_z = -weight[:, None] * slope_gap
-            weighted = weight * gap
-            shaft[i] += by_z[:, p:].T @ by_z[:, p:]
-            shaft[i + 1] += np.diag(weight**2)
-            coupling[i] += by_z[:, p:].T * weight
-            gradient[i] += by_z[:, p:].T @ weighted
-            gradient[i + 1] += weight * weighted
-            np.add.at(slope, rows[i], by_z[:, :p].T @ weighted)
-            np.add.at(corner, (rows[i][:, None], rows[i][None]), by_z[:, :p].T @ by_z[:, :p])
-            np.add.at(border[i].T, rows[i], by_z[:, :p].T @ by_z[:, p:])
-            np.add.at(border[i + 1].T, rows[i], (weight[:, None] * by_z[:, :p]).T)
-        return loss, Chains(shaft, coupling, border, corner, gradient, slope)
-
-    def gap_weight(self, case: int, segment: int) -> Float[np.ndarray, " x"]:
-        """Return the inverse standard deviations of the gap after a segment."""
-        plan = self.evaluators[case].plan
-        return 1.0 / (plan.settings.continuity * plan.batch.start_deviation[segment + 1])  # type: ignore[attr-defined]
-
-
-def _joined(blocks: Sequence[Chains], corner: np.ndarray, slope: np.ndarray) -> Chains:
-    """Return the chains of all cases one after the other; starts of all have one size."""
-    width = max(block.shaft.shape[1] for block in blocks)
-
-    def wide(array: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-        room = [(0, width - array.shape[axis] if axis in axes else 0) for axis in range(array.ndim)]
-        return np.pad(array, room)
-
-    shaft = []
-    for block in blocks:
-        more = wide(block.shaft, (1, 2))
-        for k in range(block.shaft.shape[1], width):
-            more[:, k, k] = 1.0
-        shaft.append(more)
-    return Chains(
-        np.concatenate(shaft),
-        np.concatenate([wide(block.coupling, (1, 2)) for block in blocks]),
-        np.concatenate([wide(block.border, (1,)) for block in blocks]),
-        corner,
-        np.concatenate([wide(block.gradient, (1,)) for block in blocks]),
-        slope,
-    )
 
 
 @dataclass(frozen=True)
