@@ -13,12 +13,12 @@ from jaxtyping import Array, Bool, Float
 from jaxccp.ccp.solve import Stop
 from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
+from jaxccp.identify.channel_values import channel_values, errors, features, interpolated
 from jaxccp.identify.drives import with_drives, with_frames
 from jaxccp.identify.recording import Channel, Recording
 from jaxccp.identify.segments import Batch, Observation, Segments, noise_of, segment
 from jaxccp.identify.starts import Guess, displaced, displacement
 from jaxccp.identify.subject import Subject
-from jaxccp.math import quaternion
 from jaxccp.model.state import State
 
 if TYPE_CHECKING:
@@ -117,8 +117,8 @@ class SimulationPlan:
 
         numbers = jnp.arange(self.steps + 2)
         inputs = jax.tree.map(lambda leaf: jnp.concatenate([leaf[:1], leaf]), inputs)
-        (final, last), features = lax.scan(one, (carry, begin), (numbers, *inputs))
-        shown = self._shown(subject, features, segment.time)
+        (final, last), table = lax.scan(one, (carry, begin), (numbers, *inputs))
+        shown = channel_values(subject, table, segment.time, self.observations, self.settings.h)
         end = layout.coordinates(model, last)
         after = layout.coordinates(model, final.state)
         return shown, (end[0], 0.5 * (end[1] + after[1]))
@@ -135,7 +135,7 @@ class SimulationPlan:
             change: of the start's coordinates and rates.
         """
         shown, end = self.predict(self.driven(subject), segment, change)
-        error = self._errors(shown, segment.observed)
+        error = errors(shown, segment.observed, self.observations)
         gap = displacement(subject.layout, (segment.next_qpos, segment.next_qvel), end)
         return segment.weight * error, gap if self.unknowns else gap[:0]
 
@@ -180,69 +180,15 @@ class SimulationPlan:
         return out
 
     def _features(self, subject: Subject, state: State) -> Float[Array, " f"]:
-        """Return what is kept of a state: the numbers that observations are interpolated from."""
-        parts = [state.joint_positions]
-        frames = [one.place for one in self.observations if one.kind == "pose"]
-        if frames:
-            motion = subject.model.sites.motion(state)
-            at, facing = motion.position[np.array(frames)], motion.quaternion[np.array(frames)]
-            parts.append(jnp.concatenate([at, facing], axis=1).reshape(-1))
-        if any(one.kind == "sensor" for one in self.observations):
+        """Return the numbers of a state that observations are interpolated from."""
+        watched = [one.channel for one in self.observations if one.kind == "sensor"]
+        sensed = {}
+        if watched:
             if self.settings.sensors is None:
                 raise ValueError("channels of sensors are compared by Simulate(sensors=…)")
             values = self.settings.sensors.values(subject.model, state)
-            for one in self.observations:
-                if one.kind == "sensor":
-                    parts.append(values[self.recordings[0][one.channel].target])
-        return jnp.concatenate(parts)
-
-    def _shown(
-        self, subject: Subject, features: Float[Array, "k f"], time: Float[Array, " s"]
-    ) -> Float[Array, "s o"]:
-        h, channels = self.settings.h, subject.channels
-        axes = len(subject.model.topology.linkage.axes)
-        at = time * subject.time_scale / h
-        single = subject.layout.places.single
-        reference = jnp.zeros(axes, features.dtype).at[single[2]].set(subject.layout.reference)
-        columns, place = [], axes
-        for one in self.observations:
-            row = channels.names.index(one.channel)
-            when = at - channels.delay[row] / h
-            if one.kind == "position":
-                value = _interpolated(features[:, one.place], when)[:, None] + reference[one.place]
-            elif one.kind == "rate":
-                before, after = (
-                    _interpolated(features[:, one.place], when + side) for side in (-0.5, 0.5)
-                )
-                value = (after - before)[:, None] / h
-            elif one.kind == "pose":
-                value = _interpolated(features[:, place : place + 7], when)
-                value = value.at[:, 3:].set(quaternion.normalize(value[:, 3:]))
-                place += 7
-            else:
-                value = _interpolated(features[:, place : place + one.size], when)
-                place += one.size
-            if one.kind != "pose":
-                value = channels.scale[row] * value + channels.offset[row]
-            columns.append(value)
-        return jnp.concatenate(columns, axis=1)
-
-    def _errors(self, shown: Array, observed: Array) -> Float[Array, "s o"]:
-        """Return predicted less observed; of orientations rotation vectors [rad]."""
-        columns, place = [], 0
-        for one in self.observations:
-            if one.kind != "pose":
-                size = one.size
-                columns.append(shown[:, place : place + size] - observed[:, place : place + size])
-                place += size
-                continue
-            columns.append(shown[:, place : place + 3] - observed[:, place : place + 3])
-            back = quaternion.conjugate(observed[:, place + 3 : place + 7])
-            columns.append(
-                quaternion.log(quaternion.multiply(back, shown[:, place + 3 : place + 7]))
-            )
-            place += 7
-        return jnp.concatenate(columns, axis=1)
+            sensed = {name: values[self._target(name)] for name in watched}
+        return features(subject, state, self.observations, sensed)
 
     def _inputs(
         self, subject: Subject, segment: Segments
@@ -259,7 +205,7 @@ class SimulationPlan:
             when = (
                 steps / subject.time_scale - channels.delay[row] / self.settings.h
             ) + self.margin
-            value = _interpolated(segment.inputs[:, start : start + width], when)
+            value = interpolated(segment.inputs[:, start : start + width], when)
             columns[name] = (value - channels.offset[row]) / channels.scale[row]
             start += width
         controls = jnp.zeros((self.steps + 1, len(model.actuators.gain)))
@@ -353,14 +299,6 @@ def _set_back(start: State, trial: State) -> State:
         angular_velocity=back(start.angular_velocity, trial.angular_velocity),
         rotors=jax.tree.map(back, start.rotors, trial.rotors),
     )
-
-
-def _interpolated(table: Float[Array, "k *f"], when: Float[Array, " s"]) -> Float[Array, "s *f"]:
-    """Return rows between those of a table, by straight lines; its ends beyond them."""
-    when = jnp.clip(when, 0.0, table.shape[0] - 1.0)
-    below = jnp.clip(lax.stop_gradient(jnp.floor(when + 1e-9)).astype(int), 0, table.shape[0] - 2)
-    share = (when - below).reshape(-1, *[1] * (table.ndim - 1))
-    return table[below] + share * (table[below + 1] - table[below])
 
 
 def _common_channels(recordings: Sequence[Recording]) -> list[str]:

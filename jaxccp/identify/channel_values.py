@@ -1,0 +1,116 @@
+"""What channels of a recording would show of a simulated motion, and by how much they differ."""
+
+from collections.abc import Mapping, Sequence
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float
+
+from jaxccp.identify.segments import Observation
+from jaxccp.identify.subject import Subject
+from jaxccp.math import quaternion
+from jaxccp.model.state import State
+
+
+def features(
+    subject: Subject,
+    state: State,
+    observations: Sequence[Observation],
+    sensed: Mapping[str, Float[Array, " k"]],
+) -> Float[Array, " f"]:
+    """Return the numbers of a state that observations are interpolated from.
+
+    Args:
+        subject: the model.
+        state: of it.
+        observations: what is observed.
+        sensed: values of the model's sensors by channel, where any are observed.
+    """
+    parts = [state.joint_positions]
+    frames = [one.place for one in observations if one.kind == "pose"]
+    if frames:
+        motion = subject.model.sites.motion(state)
+        at, facing = motion.position[np.array(frames)], motion.quaternion[np.array(frames)]
+        parts.append(jnp.concatenate([at, facing], axis=1).reshape(-1))
+    parts += [sensed[one.channel] for one in observations if one.kind == "sensor"]
+    return jnp.concatenate(parts)
+
+
+def channel_values(
+    subject: Subject,
+    table: Float[Array, "k f"],
+    time: Float[Array, " s"],
+    observations: Sequence[Observation],
+    h: float,
+) -> Float[Array, "s o"]:
+    """Return what the channels would show at some times.
+
+    Args:
+        subject: the model, with its calibration of channels.
+        table: :func:`features` of all steps.
+        time: of the samples, since the first step [s].
+        observations: what is observed.
+        h: step of the simulation [s].
+    """
+    channels = subject.channels
+    axes = len(subject.model.topology.linkage.axes)
+    at = time * subject.time_scale / h
+    single = subject.layout.places.single
+    reference = jnp.zeros(axes, table.dtype).at[single[2]].set(subject.layout.reference)
+    columns, place = [], axes
+    for one in observations:
+        row = channels.names.index(one.channel)
+        when = at - channels.delay[row] / h
+        if one.kind == "position":
+            value = interpolated(table[:, one.place], when)[:, None] + reference[one.place]
+        elif one.kind == "rate":
+            before, after = (interpolated(table[:, one.place], when + k) for k in (-0.5, 0.5))
+            value = (after - before)[:, None] / h
+        elif one.kind == "pose":
+            value = interpolated(table[:, place : place + 7], when)
+            value = value.at[:, 3:].set(quaternion.normalize(value[:, 3:]))
+            place += 7
+        else:
+            value = interpolated(table[:, place : place + one.size], when)
+            place += one.size
+        if one.kind != "pose":
+            value = channels.scale[row] * value + channels.offset[row]
+        columns.append(value)
+    return jnp.concatenate(columns, axis=1)
+
+
+def errors(
+    shown: Float[Array, "s k"], observed: Float[Array, "s k"], observations: Sequence[Observation]
+) -> Float[Array, "s o"]:
+    """Return predicted less observed numbers; of orientations rotation vectors [rad].
+
+    Args:
+        shown: :func:`channel_values`.
+        observed: samples of the recording, a pose in seven numbers.
+        observations: what is observed.
+    """
+    columns, place = [], 0
+    for one in observations:
+        size = 3 if one.kind == "pose" else one.size
+        columns.append(shown[:, place : place + size] - observed[:, place : place + size])
+        place += size
+        if one.kind == "pose":
+            back = quaternion.conjugate(observed[:, place : place + 4])
+            turn = quaternion.multiply(back, shown[:, place : place + 4])
+            columns.append(quaternion.log(turn))
+            place += 4
+    return jnp.concatenate(columns, axis=1)
+
+
+def interpolated(table: Float[Array, "k *f"], when: Float[Array, " s"]) -> Float[Array, "s *f"]:
+    """Return rows between those of a table, by straight lines; its ends beyond them.
+
+    Args:
+        table: rows at 0, 1, 2 …
+        when: places between them.
+    """
+    when = jnp.clip(when, 0.0, table.shape[0] - 1.0)
+    below = jnp.clip(lax.stop_gradient(jnp.floor(when + 1e-9)).astype(int), 0, table.shape[0] - 2)
+    share = (when - below).reshape(-1, *[1] * (table.ndim - 1))
+    return table[below] + share * (table[below + 1] - table[below])
