@@ -8,6 +8,7 @@ from jaxccp.identify.cross_validation import Comparison, CrossValidation, compar
 from jaxccp.identify.evaluate import Errors, Evaluator
 from jaxccp.identify.evaluation import Evaluation, Predictor, split
 from jaxccp.identify.fit import Descent, Fit, Loss, fit
+from jaxccp.identify.impacts import Impacts, law_number
 from jaxccp.identify.inverse_dynamics import InverseDynamics
 from jaxccp.identify.levenberg_marquardt import Method
 from jaxccp.identify.normal import NormalEquations, normal_equations
@@ -36,6 +37,7 @@ __all__ = [
     "Evaluator",
     "Experiment",
     "Fit",
+    "Impacts",
     "InverseDynamics",
     "Loss",
     "Method",
@@ -51,6 +53,7 @@ __all__ = [
     "cut",
     "fit",
     "inertial_of",
+    "law_number",
     "normal_equations",
     "read",
     "read_values",

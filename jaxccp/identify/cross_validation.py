@@ -89,13 +89,14 @@ class Part:
         return self.batch.take(self.which[which])
 
 
-def folds_of(batch: Batch, count: int) -> np.ndarray:
+def folds_of(batch: Batch, count: int, seed: int | None = None) -> np.ndarray:
     """Return the fold of each segment: whole recordings where there are enough of them, else
     consecutive segments of each recording.
 
     Args:
         batch: the segments.
         count: of folds.
+        seed: of a random order of the recordings; None: as they come.
 
     Raises:
         ValueError: there are fewer than two folds, or fewer segments than folds.
@@ -108,6 +109,8 @@ def folds_of(batch: Batch, count: int) -> np.ndarray:
         )
     if len(recordings) >= count:
         place = np.searchsorted(recordings, batch.recording)
+        if seed is not None:
+            place = np.random.default_rng(seed).permutation(len(recordings))[place]
         return place * count // len(recordings)
     return np.arange(len(batch)) * count // len(batch)
 
@@ -116,6 +119,7 @@ def cross_validate(
     problem: "Problem",
     folds: int = 5,
     progress: Callable[[int], None] = lambda fold: None,
+    seed: int | None = None,
 ) -> CrossValidation:
     """Return errors of prediction of each fold with what the others tell.
 
@@ -125,12 +129,13 @@ def cross_validate(
         problem: what is fitted.
         folds: how many; whole recordings where there are so many, else consecutive segments.
         progress: called with the number of each fold that is done.
+        seed: of a random order in which recordings come into folds; None: as they come.
 
     Raises:
         ValueError: there are too few segments.
     """
     objective = problem.objective
-    groups = [folds_of(plan.batch, folds) for plan in problem.plans]
+    groups = [folds_of(plan.batch, folds, seed) for plan in problem.plans]
     bounds = problem.column("lower"), problem.column("upper")
     results, values = [], []
     for fold in range(folds):

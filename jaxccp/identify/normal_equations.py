@@ -224,8 +224,10 @@ class Evaluator:
     def reweight(self, terms: Terms) -> None:
         """Take the root mean square of each observed number's errors, where it is more than its
         standard deviation, as standard deviation from here on: what the model cannot express
-        counts as noise."""
+        counts as noise. Components of one error (``one_spread`` of a plan) have a common one."""
         usable = terms.usable
         square, count = terms.square[usable].sum(axis=0), terms.count[usable].sum(axis=0)
+        if getattr(self.plan, "one_spread", False):
+            square, count = np.full_like(square, square.sum()), np.full_like(count, count.sum())
         spread = np.sqrt(square / np.maximum(count, 1.0)) / self.weight
         self.weight = 1.0 / np.maximum(spread, 1.0)

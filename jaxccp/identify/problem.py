@@ -125,11 +125,20 @@ class Problem:
         return Fit(self, descent)
 
     def cross_validate(
-        self, folds: int = 5, progress: Callable[[int], None] = lambda fold: None
+        self,
+        folds: int = 5,
+        progress: Callable[[int], None] = lambda fold: None,
+        seed: int | None = None,
     ) -> CrossValidation:
         """Return errors of prediction of what is left out, fold by fold
-        (:func:`jaxccp.identify.cross_validation.cross_validate`)."""
-        return cross_validate(self, folds, progress)
+        (:func:`jaxccp.identify.cross_validation.cross_validate`).
+
+        Args:
+            folds: how many.
+            progress: called with the number of each fold that is done.
+            seed: of a random order in which recordings come into folds; None: as they come.
+        """
+        return cross_validate(self, folds, progress, seed)
 
     def subject(self, theta: Float[np.ndarray, " P"], case: int = 0, recording: int = 0) -> Subject:
         """Return the model of a case with these parameters.

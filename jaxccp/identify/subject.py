@@ -49,6 +49,9 @@ class Subject:
     channels: Channels
     time_scale: Float[Array, ""]
     """True over recorded time."""
+    law_numbers: dict[str, Float[Array, ""]] = field(default_factory=dict)
+    """Numbers of an impact law that no model has, where they are not the law's own
+    (:func:`jaxccp.identify.impacts.law_number`)."""
 
     @staticmethod
     def of(model: Model, layout: Coordinates, state: State, channels: tuple[str, ...]) -> "Subject":

@@ -1,0 +1,167 @@
+"""Which law explains the impacts of an ellipse: cross-validation of laws on recorded impacts.
+
+    python -m experiments.ellipse_impacts.run [DATA] [--repeats 4]
+    python -m experiments.ellipse_impacts.run --evaluate params.json OTHER.npz
+"""
+
+import argparse
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import jax
+import numpy as np
+
+from experiments.ellipse_impacts import laws as laws
+from experiments.ellipse_impacts.impacts import AXES, read, rig
+from experiments.ellipse_impacts.report import draw, write
+from jaxccp.identify import Impacts, Method, Parameter, Predictor, Problem, law_number
+from jaxccp.identify.problem import Case
+
+FOLDER = Path(__file__).parent
+DATA = Path("../shared/data/impacts/ellipse_impacts.npz")
+FOLDS = 5
+METHOD = Method(threshold=0.1)
+"""Nearly the mean of the relative errors, which is the score."""
+PARAMETERS = {
+    "restitution": Parameter("shapes[*].restitution", 0.54, 0.0, 1.0, shared=True),
+    "friction": Parameter("shapes[*].friction", 0.18, 0.0, shared=True),
+    "inertia": Parameter('bodies["ellipse"].inertia', 1.0, 0.2, factor=True),
+    "floor": Parameter('axes["floor"].armature', 7e-3, 1e-4),
+    "pivot": Parameter(f"channels['position[\"{AXES[0]}\"]'].offset", -0.3),
+    "angle": Parameter(f"channels['position[\"{AXES[2]}\"]'].offset", 0.0, scale=0.02),
+    "tangential": law_number("tangential_stiffness", 6.0, 0.1),
+    "slip": law_number("per_slip_speed", 0.05, -1.0, 1.0),
+    "power": law_number("power", 0.05, -2.0, 2.0),
+}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A law with the parameters that are fitted, the first two restitution and friction."""
+
+    name: str
+    law: str
+    further: tuple[str, ...] = ()
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        """Return the parameters."""
+        return [PARAMETERS[name] for name in ("restitution", "friction", *self.further)]
+
+    def case(self, recordings) -> Case:
+        """Return the model and how it is compared with recordings."""
+        return Case(rig("pivot" in self.further), recordings, Impacts(self.law))
+
+    def problem(self, recordings) -> Problem:
+        """Return the problem of identification."""
+        case = self.case(recordings)
+        return Problem(case.mechanism, recordings, self.parameters, case.residual, METHOD)
+
+
+ENTRIES = (
+    Entry("Newton", "newton"),
+    Entry("Anitescu–Potra", "anitescu_potra"),
+    Entry("Routh/Poisson", "poisson"),
+    Entry("Routh/Stronge", "stronge"),
+    Entry("Routh/Poisson, inertia", "poisson", ("inertia",)),
+    Entry("… e falls with approach speed", "speed_restitution", ("inertia", "power")),
+    Entry("… e falls with slip speed", "slip_restitution", ("inertia", "slip")),
+    Entry("… tangential compliance", "tangential_compliance", ("inertia", "tangential")),
+    Entry("Routh/Poisson, inertia, floor pivots", "poisson", ("inertia", "floor", "pivot")),
+    Entry(
+        "… e falls with slip speed (2)", "slip_restitution", ("inertia", "floor", "pivot", "slip")
+    ),
+    Entry("… angle offset", "poisson", ("inertia", "floor", "pivot", "angle")),
+    Entry(
+        "… tangential compliance (2)",
+        "tangential_compliance",
+        ("inertia", "floor", "pivot", "tangential"),
+    ),
+    Entry(
+        "floor pivots, tangential compliance, angle offset",
+        "tangential_compliance",
+        ("inertia", "floor", "pivot", "tangential", "angle"),
+    ),
+)
+WINNER = ENTRIES[-1]
+
+
+def norms(evaluation, noise: float = Impacts().noise) -> np.ndarray:
+    """Return the relative error of each impact."""
+    return noise * np.sqrt(np.sum(evaluation.windows**2, axis=1))
+
+
+def compare(entry: Entry, recordings, repeats: int) -> dict:
+    """Return the cross-validated errors and the parameters of one law.
+
+    Args:
+        entry: the law.
+        recordings: all impacts.
+        repeats: partitions into folds, drawn with the seeds 0, 1, …
+    """
+    problem = entry.problem(recordings)
+    fit = problem.fit()
+    errors = [
+        np.concatenate([norms(fold[0]) for fold in problem.cross_validate(FOLDS, seed=seed).folds])
+        for seed in range(repeats)
+    ]
+    names = ["restitution", "friction", *entry.further]
+    half = fit.uncertainty.interval()
+    row = {
+        "name": entry.name,
+        "law": entry.law,
+        "errors": errors,
+        "parameters": {
+            name: {"value": float(value), "interval": float(wide)}
+            for name, value, wide in zip(names, fit.values, half, strict=True)
+        },
+    }
+    print(f"{entry.name}: {np.mean(errors):.4f}", flush=True)
+    return row
+
+
+def evaluate(parameters: Path, data: Path) -> np.ndarray:
+    """Return the relative errors of the impacts of a file with the parameters of another.
+
+    Args:
+        parameters: JSON that a run has written.
+        data: npz of impacts.
+    """
+    saved = json.loads(parameters.read_text())
+    entry = next(one for one in ENTRIES if one.name == saved["name"])
+    predictor = Predictor(entry.case(read(data)), entry.parameters)
+    scalars = predictor.evaluator.parameters.scalars
+    values = (one["value"] for one in saved["parameters"].values())
+    return norms(
+        predictor.evaluate({one.name: x for one, x in zip(scalars, values, strict=True)})
+    )
+
+
+def main() -> None:
+    """Run the comparison, or evaluate saved parameters."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path, nargs="?", default=DATA)
+    parser.add_argument("--repeats", type=int, default=4)
+    parser.add_argument("--evaluate", type=Path, metavar="params.json")
+    asked = parser.parse_args()
+    jax.config.update("jax_enable_x64", True)
+    if asked.evaluate:
+        errors = evaluate(asked.evaluate, asked.data)
+        spread = np.std(errors, ddof=1) / np.sqrt(len(errors))
+        print(
+            f"err1 mean {np.mean(errors):.4f} ± {spread:.4f} (s.e.), median "
+            f"{np.median(errors):.4f}, {len(errors)} impacts"
+        )
+        return
+    recordings = read(asked.data)
+    rows = [compare(entry, recordings, asked.repeats) for entry in ENTRIES]
+    best = next(row for row in rows if row["name"] == WINNER.name)
+    saved = {key: best[key] for key in ("name", "law", "parameters")}
+    (FOLDER / "params.json").write_text(json.dumps(saved, indent=1, ensure_ascii=False) + "\n")
+    write(FOLDER / "results.md", FOLDER / "findings.md", rows, len(recordings), asked.repeats)
+    draw(FOLDER / "laws.png", rows, recordings)
+
+
+if __name__ == "__main__":
+    main()

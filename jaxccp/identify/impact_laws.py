@@ -1,0 +1,217 @@
+"""Laws of planar impact at one contact: from the velocity of approach to the impulse.
+
+A law sees the contact alone: its Delassus operator N [1/kg], normal row first, tangential row
+second, and the relative velocity u before the impact [m/s]; after it u is u + N λ.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float
+
+from jaxccp.math import safe
+from jaxccp.names import unknown
+
+Impulse = Callable[
+    [Float[Array, "2 2"], Float[Array, " 2"], Array, Array, Mapping[str, Array]], Float[Array, " 2"]
+]
+"""From the Delassus operator [1/kg], the velocity before [m/s], the coefficients of restitution
+and friction, and further numbers of the law, to the normal and tangential impulse [N s]."""
+PHASE_STEPS = 48
+"""Steps of :func:`tangential_compliance` in either phase of an impact of a single mass."""
+
+
+@dataclass(frozen=True)
+class ImpactLaw:
+    """An impact law has a function, and numbers beyond restitution and friction."""
+
+    impulse: Impulse
+    numbers: Mapping[str, float] = field(default_factory=dict)
+    """Names of these numbers, and the values that they have where nothing else is said."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class SlipPath:
+    """How friction goes with the normal impulse p under Coulomb's law (Routh's method).
+
+    The contact slips in one direction until p = ``end``, then sticks or slips the other way.
+    """
+
+    first: Float[Array, ""]
+    """Tangential over normal impulse while it slips."""
+    second: Float[Array, ""]
+    """The same ratio after that."""
+    end: Float[Array, ""]
+    """Normal impulse at which the slip ends [N s]; infinite where it never does."""
+    slopes: Float[Array, " 2"]
+    """Change of the normal velocity per normal impulse, before and after ``end`` [1/kg]."""
+
+    @staticmethod
+    def of(delassus: Float[Array, "2 2"], velocity: Float[Array, " 2"], friction: Array):
+        """Return the path of a contact.
+
+        Args:
+            delassus: N [1/kg].
+            velocity: u before the impact [m/s].
+            friction: Coulomb's coefficient.
+        """
+        slip, coupling, tangential = velocity[1], delassus[0, 1], delassus[1, 1]
+        sense = jnp.where(slip < 0, -1.0, 1.0)
+        rate = coupling - friction * sense * tangential
+        slows = rate * sense < 0
+        end = jnp.where(slows, -slip / jnp.where(slows, rate, 1.0), jnp.inf)
+        first = -friction * sense
+        second = jnp.clip(-coupling / tangential, -friction, friction)
+        slopes = delassus[0, 0] + coupling * jnp.stack([first, second])
+        return SlipPath(first, second, end, slopes)
+
+    def along(self, normal: Array, before: Array, after: Array) -> Array:
+        """Return the integral over the normal impulse of what is ``before`` up to the end of the
+        slip and ``after`` beyond it."""
+        return before * jnp.minimum(normal, self.end) + after * jnp.maximum(normal - self.end, 0.0)
+
+    def impulse(self, normal: Array) -> Float[Array, " 2"]:
+        """Return the impulse of a normal one [N s]."""
+        return jnp.stack([normal, self.along(normal, self.first, self.second)])
+
+    def compression(self, approach: Array) -> tuple[Array, Array, Array]:
+        """Return the normal impulse at which the contact stops to close [N s], whether it slips
+        until then, and the normal velocity at the end of the slip [m/s].
+
+        Args:
+            approach: normal velocity before the impact, negative [m/s].
+        """
+        finite = jnp.isfinite(self.end)
+        end = jnp.where(finite, self.end, 0.0)
+        turning = approach + self.slopes[0] * end
+        slips = ~finite | (turning >= 0)
+        slope = jnp.where(slips, self.slopes[0], 1.0)
+        return (
+            jnp.where(slips, -approach / slope, end - turning / self.slopes[1]),
+            slips,
+            turning,
+        )
+
+
+def newton(delassus, velocity, restitution, friction, numbers):
+    """Return the impulse by Newton's law: the contact separates at e times its approach speed, and
+    sticks at the end unless friction, as a total of the impact, does not suffice."""
+    target = jnp.stack([-(1.0 + restitution) * jnp.minimum(velocity[0], 0.0), -velocity[1]])
+    (a, c), (_, b) = delassus
+    sticking = jnp.stack([b * target[0] - c * target[1], a * target[1] - c * target[0]])
+    ratio = jnp.clip(safe.divide(sticking[1], sticking[0]), -friction, friction)
+    normal = target[0] / (a + c * ratio)
+    return jnp.stack([normal, ratio * normal])
+
+
+def anitescu_potra(delassus, velocity, restitution, friction, numbers):
+    """Return the impulse that ends the approach under Coulomb's law for totals, its normal part
+    times 1 + e (Anitescu & Potra, Nonlinear Dynamics 14, 1997)."""
+    compression = newton(delassus, velocity, jnp.zeros_like(restitution), friction, numbers)
+    return compression * jnp.stack([1.0 + restitution, jnp.ones_like(restitution)])
+
+
+def poisson(delassus, velocity, restitution, friction, numbers):
+    """Return the impulse by Routh's method with Poisson's law: the normal impulse of restitution is
+    e times that of compression."""
+    path = SlipPath.of(delassus, velocity, friction)
+    normal, _, _ = path.compression(jnp.minimum(velocity[0], 0.0))
+    return path.impulse((1.0 + restitution) * normal)
+
+
+def stronge(delassus, velocity, restitution, friction, numbers):
+    """Return the impulse by Routh's method with Stronge's law: the normal force's work of
+    restitution is e² times that of compression (Stronge, Proc. R. Soc. A 431, 1990)."""
+    approach = jnp.minimum(velocity[0], 0.0)
+    path = SlipPath.of(delassus, velocity, friction)
+    normal, slips, turning = path.compression(approach)
+    first, second = jnp.where(slips, path.slopes[0], 1.0), path.slopes[1]
+    stored = jnp.where(
+        slips,
+        0.5 * approach**2 / first,
+        0.5 * (approach**2 - turning**2) / path.slopes[0] + 0.5 * turning**2 / second,
+    )
+    work = restitution**2 * stored
+    # What the normal force gives back before the slip ends, if it ends in restitution.
+    early = jnp.where(slips & jnp.isfinite(path.end), 0.5 * turning**2 / first, jnp.inf)
+    early = jnp.where(slips, early, 0.0)
+    slipping = slips & (work <= early)
+    start = jnp.where(slips, turning, 0.0)
+    left = jnp.where(slipping, 0.0, work - jnp.where(jnp.isfinite(early), early, 0.0))
+    inside = normal + _root(2.0 * first * work) / first
+    beyond = (_root(start**2 + 2.0 * second * left) - start) / second
+    beyond = beyond + jnp.where(slips, jnp.where(jnp.isfinite(path.end), path.end, 0.0), normal)
+    return path.impulse(jnp.where(slipping, inside, beyond))
+
+
+def _root(x: Array) -> Array:
+    """Return √x, with derivative 0 at 0."""
+    return x * safe.reciprocal_root(x)
+
+
+def tangential_compliance(delassus, velocity, restitution, friction, numbers):
+    """Return the impulse of a contact that gives in both directions: springs with Coulomb friction.
+
+    The normal spring gives back e² of what it stored (loading and unloading at two stiffnesses:
+    Walton & Braun, J. Rheology 30, 1986), so that e is Stronge's; a tangential spring of
+    ``tangential_stiffness`` times the normal one ends at a point that slides where the force
+    exceeds friction (Stronge, Impact Mechanics, 2000, section 5; Maw, Barber & Fawcett, Wear 38,
+    1976). What the tangential spring stored turns the slip around. A stiff one is Routh's method.
+
+    Integrated in time by symplectic Euler steps, in the unit of time of the normal spring, which no
+    result depends on; velocities are right to 0.2 % for e ≥ 0.3, to some 3 % at e = 0.05.
+    """
+    stiffness = numbers["tangential_stiffness"]
+    a = delassus[0, 0]
+    n, u = delassus / a, jnp.stack([jnp.minimum(velocity[0], 0.0), velocity[1]])
+    # The slowest that the normal spring swings: while the contact sticks, or slips with friction
+    # that pulls the surfaces together.
+    softest = jnp.minimum(1.0 - n[0, 1] ** 2 / n[1, 1], 1.0 - friction * jnp.abs(n[0, 1]))
+    duration = 1.1 * jnp.pi * jnp.maximum(softest, 0.05) ** -0.5
+    steps = int(2 * 1.5 * PHASE_STEPS)
+    dt = lax.stop_gradient(duration / steps)
+
+    def step(carry: tuple, _: None) -> tuple[tuple, None]:
+        u, depth, deepest, stretch, impulse = carry
+        slow = jnp.where(depth < deepest, restitution, 1.0) * dt
+        depth = depth - slow * u[0]
+        deepest = jnp.maximum(deepest, depth)
+        left = depth - (1.0 - restitution**2) * deepest
+        force = jnp.where(
+            depth >= deepest, depth, jnp.maximum(safe.divide(left, restitution**2), 0.0)
+        )
+        stretch = stretch + slow * u[1]
+        shear = jnp.clip(-stiffness * stretch, -friction * force, friction * force)
+        push = slow * jnp.stack([force, shear])
+        return (u + n @ push, depth, deepest, -shear / stiffness, impulse + push), None
+
+    zero = jnp.zeros_like(u[0])
+    (_, _, _, _, impulse), _ = lax.scan(
+        step, (u, zero, zero, zero, jnp.zeros_like(u)), None, length=steps
+    )
+    return impulse / a
+
+
+LAWS: dict[str, ImpactLaw] = {
+    "newton": ImpactLaw(newton),
+    "anitescu_potra": ImpactLaw(anitescu_potra),
+    "poisson": ImpactLaw(poisson),
+    "stronge": ImpactLaw(stronge),
+    "tangential_compliance": ImpactLaw(tangential_compliance, {"tangential_stiffness": 1.0}),
+}
+"""Impact laws by name; a new one is a function and one line here."""
+
+
+def impact_law(name: str) -> ImpactLaw:
+    """Return an impact law by its name.
+
+    Raises:
+        ValueError: there is no such law.
+    """
+    if name not in LAWS:
+        raise ValueError(f"impact law {unknown(name, LAWS)}")
+    return LAWS[name]
