@@ -74,7 +74,9 @@ def draw(path: Path, rows: list[dict], recordings) -> None:
         rows: of all laws.
         recordings: the impacts.
     """
-    place = np.array([[one[f'position["{axis}"]'].values[0, 0] for axis in AXES] for one in recordings])
+    place = np.array(
+        [[one[f'position["{axis}"]'].values[0, 0] for axis in AXES] for one in recordings]
+    )
     rate = np.array([[one[f'rate["{axis}"]'].values[:, 0] for axis in AXES] for one in recordings])
     sine, cosine = np.sin(place[:, 2]), np.cos(place[:, 2])
     height = np.hypot(0.035 * sine, 0.025 * cosine)

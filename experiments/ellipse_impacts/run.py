@@ -1,7 +1,7 @@
 """Which law explains the impacts of an ellipse: cross-validation of laws on recorded impacts.
 
-    python -m experiments.ellipse_impacts.run [DATA] [--repeats 4]
-    python -m experiments.ellipse_impacts.run --evaluate params.json OTHER.npz
+python -m experiments.ellipse_impacts.run [DATA] [--repeats 3]
+python -m experiments.ellipse_impacts.run --evaluate params.json OTHER.npz
 """
 
 import argparse
@@ -133,16 +133,14 @@ def evaluate(parameters: Path, data: Path) -> np.ndarray:
     predictor = Predictor(entry.case(read(data)), entry.parameters)
     scalars = predictor.evaluator.parameters.scalars
     values = (one["value"] for one in saved["parameters"].values())
-    return norms(
-        predictor.evaluate({one.name: x for one, x in zip(scalars, values, strict=True)})
-    )
+    return norms(predictor.evaluate({one.name: x for one, x in zip(scalars, values, strict=True)}))
 
 
 def main() -> None:
     """Run the comparison, or evaluate saved parameters."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path, nargs="?", default=DATA)
-    parser.add_argument("--repeats", type=int, default=4)
+    parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--evaluate", type=Path, metavar="params.json")
     asked = parser.parse_args()
     jax.config.update("jax_enable_x64", True)

@@ -162,8 +162,9 @@ def tangential_compliance(delassus, velocity, restitution, friction, numbers):
     exceeds friction (Stronge, Impact Mechanics, 2000, section 5; Maw, Barber & Fawcett, Wear 38,
     1976). What the tangential spring stored turns the slip around. A stiff one is Routh's method.
 
-    Integrated in time by symplectic Euler steps, in the unit of time of the normal spring, which no
-    result depends on; velocities are right to 0.2 % for e ≥ 0.3, to some 3 % at e = 0.05.
+    Integrated in time by leapfrog steps, in the unit of time of the normal spring, which no
+    result depends on; the error is of second order, mostly below 0.1 %, 1 % where e < 0.1. Contacts
+    whose friction alone would jam them, μ |N_nt| ≥ N_nn, may still close when the steps are over.
     """
     stiffness = numbers["tangential_stiffness"]
     a = delassus[0, 0]
@@ -173,21 +174,20 @@ def tangential_compliance(delassus, velocity, restitution, friction, numbers):
     softest = jnp.minimum(1.0 - n[0, 1] ** 2 / n[1, 1], 1.0 - friction * jnp.abs(n[0, 1]))
     duration = 1.1 * jnp.pi * jnp.maximum(softest, 0.05) ** -0.5
     steps = int(2 * 1.5 * PHASE_STEPS)
-    dt = lax.stop_gradient(duration / steps)
+    dt = duration / steps
 
     def step(carry: tuple, _: None) -> tuple[tuple, None]:
         u, depth, deepest, stretch, impulse = carry
-        slow = jnp.where(depth < deepest, restitution, 1.0) * dt
-        depth = depth - slow * u[0]
+        span = jnp.where(depth < deepest, restitution, 1.0) * dt
+        depth, stretch = depth - 0.5 * span * u[0], stretch + 0.5 * span * u[1]
         deepest = jnp.maximum(deepest, depth)
-        left = depth - (1.0 - restitution**2) * deepest
-        force = jnp.where(
-            depth >= deepest, depth, jnp.maximum(safe.divide(left, restitution**2), 0.0)
-        )
-        stretch = stretch + slow * u[1]
+        left = jnp.maximum(depth - (1.0 - restitution**2) * deepest, 0.0)
+        force = jnp.where(depth >= deepest, depth, safe.divide(left, restitution**2))
         shear = jnp.clip(-stiffness * stretch, -friction * force, friction * force)
-        push = slow * jnp.stack([force, shear])
-        return (u + n @ push, depth, deepest, -shear / stiffness, impulse + push), None
+        push = span * jnp.stack([force, shear])
+        u = u + n @ push
+        depth, stretch = depth - 0.5 * span * u[0], -shear / stiffness + 0.5 * span * u[1]
+        return (u, depth, jnp.maximum(deepest, depth), stretch, impulse + push), None
 
     zero = jnp.zeros_like(u[0])
     (_, _, _, _, impulse), _ = lax.scan(

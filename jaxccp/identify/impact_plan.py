@@ -84,8 +84,8 @@ class ImpactPlan:
         targets = [channel.target for channel in recordings[0].of_kind("rate")]
         if not targets:
             raise ValueError(f"recording {recordings[0].name!r} has no rates to compare")
-        single = {linkage.axes[axis]: place for place, axis in enumerate(_axes(subject))}
         places = subject.layout.places.single
+        single = {linkage.axes[axis]: place for place, axis in enumerate(places[2])}
         rows = [single[name] for name in targets if name in single]
         if len(rows) < len(targets):
             raise ValueError("impacts compare rates of hinges and slides, not of balls")
@@ -93,7 +93,9 @@ class ImpactPlan:
         self._positions = [f'position["{name}"]' for name in targets]
         self.columns = tuple(f'rate["{name}"]' for name in targets)
         samples = [self._samples(one) for one in recordings]
-        position, before, after = (jnp.asarray(np.stack(part)) for part in zip(*samples, strict=True))
+        position, before, after = (
+            jnp.asarray(np.stack(part)) for part in zip(*samples, strict=True)
+        )
         pairs = ImpactPairs(position, before, after, jnp.zeros((len(samples), 0, 0)))
         weight, gap, leaving = jax.jit(jax.vmap(self._measure))(pairs)
         if not np.isfinite(gap).all():
@@ -158,7 +160,7 @@ class ImpactPlan:
         normal, middle = contacts.frame[nearest, 0], contacts.position[nearest]
         plane = jnp.asarray(self.settings.plane, normal.dtype)
         plane = plane / jnp.linalg.norm(plane)
-        tangent = cross(plane[None], normal[None])[0]
+        tangent = cross(plane, normal)
         frame = jnp.stack([normal, tangent / jnp.linalg.norm(tangent), plane])
         half = 0.5 * contacts.gap[nearest] * normal
 
@@ -167,7 +169,9 @@ class ImpactPlan:
 
             def surface(body: Array, point: Array) -> Array:
                 arm = point - moving.position[body]
-                return moving.velocity[body] + cross(moving.angular_velocity[body][None], arm[None])[0]
+                return (
+                    moving.velocity[body] + cross(moving.angular_velocity[body][None], arm[None])[0]
+                )
 
             return frame @ (surface(second, middle + half) - surface(first, middle - half))
 
@@ -202,8 +206,3 @@ class ImpactPlan:
         if not (np.isfinite(position).all() and np.isfinite(rates).all()):
             raise ValueError(f"{label}: a sample is missing (NaN)")
         return position, rates[:, 0], rates[:, 1]
-
-
-def _axes(subject: Subject) -> np.ndarray:
-    """Return the axis of each single coordinate of the layout."""
-    return subject.layout.places.single[2]

@@ -1,0 +1,261 @@
+"""Impact laws against mechanics worked out by hand, and their identification from impacts."""
+
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jaxccp
+from jaxccp.identify import Impacts, Method, Parameter, Problem, impact_laws, law_number, recording
+from jaxccp.identify.impact_laws import LAWS, impact_law
+
+AXES = "body.0", "body.1", "body.2"
+SEMI_AXES = np.array([0.035, 0.025])
+MASS, INERTIA = 0.04, 1.6e-5
+RIG = """<mujoco><compiler angle="radian"/><worldbody>
+<geom type="plane" size="1 1 .1" friction=".2 0 0"/>
+<body name="body"><joint name="x" type="slide" axis="1 0 0"/>
+  <joint name="y" type="slide" axis="0 0 1"/><joint name="theta" axis="0 -1 0"/>
+  <inertial pos="0 0 0" mass=".04" diaginertia="1e-5 1.6e-5 1e-5"/>
+  <geom type="ellipsoid" size=".035 .02 .025" friction=".2 0 0"/></body>
+</worldbody></mujoco>"""
+TRUTH = {"restitution": 0.6, "friction": 0.25, "inertia": 1.2, "stiffness": 3.0}
+
+
+@partial(jax.jit, static_argnames="name")
+def after(name, delassus, velocity, restitution, friction, stiffness=1.0):
+    """Return the impulse of a law [N s] and the velocity after it [m/s]."""
+    numbers = {"tangential_stiffness": jnp.asarray(stiffness)}
+    impulse = LAWS[name].impulse(
+        delassus, velocity, jnp.asarray(restitution), jnp.asarray(friction), numbers
+    )
+    return impulse, velocity + delassus @ impulse
+
+
+def tolerance(name):
+    """Return the accuracy of a law: that of integration, or rounding."""
+    return 2e-3 if name == "tangential_compliance" else 1e-12
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_central_impact_separates_at_e_times_the_approach(name):
+    delassus = jnp.diag(jnp.array([25.0, 87.5]))
+    for e in (0.3, 0.7, 1.0):
+        impulse, u = after(name, delassus, jnp.array([-2.0, 0.0]), e, 0.3)
+        np.testing.assert_allclose(u, [2.0 * e, 0.0], atol=tolerance(name) * 2.0)
+        np.testing.assert_allclose(
+            impulse[0], (1 + e) * 2.0 / 25.0, rtol=max(tolerance(name), 1e-12)
+        )
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_sliding_throughout_has_coulombs_impulse(name):
+    delassus = jnp.diag(jnp.array([25.0, 87.5]))
+    impulse, u = after(name, delassus, jnp.array([-1.0, 3.0]), 0.5, 0.1, 1e3)
+    normal = 1.0 / 25.0 if name == "anitescu_potra" else 1.5 / 25.0
+    assert u[1] > 0
+    np.testing.assert_allclose(impulse[1], -0.1 * normal, rtol=max(tolerance(name), 1e-12))
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_no_impulse_without_approach(name):
+    impulse, _ = after(name, jnp.eye(2), jnp.array([0.5, 1.0]), 0.5, 0.3)
+    np.testing.assert_array_equal(impulse, 0.0)
+
+
+def test_rouths_method_by_hand():
+    """N = [[2, 1], [1, 4]], u = (−1, 1), μ = ½, e = ½: it slips with dp_t = −dp_n/2, so that
+    du = (3/2, −1) dp, until p = 2/3 by the normal velocity and p = 1 by the slip. Compression ends
+    at 2/3, restitution at 1, just as the slip does."""
+    delassus, velocity = jnp.array([[2.0, 1.0], [1.0, 4.0]]), jnp.array([-1.0, 1.0])
+    impulse, u = after("poisson", delassus, velocity, 0.5, 0.5)
+    np.testing.assert_allclose(impulse, [1.0, -0.5], rtol=1e-12)
+    np.testing.assert_allclose(u, [0.5, 0.0], atol=1e-12)
+    # With e = 1 it sticks from p = 1 to 4/3, where dp_t = −dp_n/4 and du_n = 7/4 dp.
+    impulse, u = after("poisson", delassus, velocity, 1.0, 0.5)
+    np.testing.assert_allclose(impulse, [4 / 3, -0.5 - 1 / 12], rtol=1e-12)
+    np.testing.assert_allclose(u, [0.5 + 7 / 12, 0.0], atol=1e-12)
+    # Stronge: ½·1²/(3/2) = 1/3 is stored; e = 1 returns it: 1/12 while it slips, from u_n = 0 to
+    # ½, the rest as it sticks: u_n² = ¼ + 2·(7/4)·¼.
+    impulse, u = after("stronge", delassus, velocity, 1.0, 0.5)
+    np.testing.assert_allclose(u, [np.sqrt(0.25 + 0.875), 0.0], atol=1e-12)
+
+
+@pytest.mark.parametrize("e", [0.5, 1.0])
+def test_sticking_sphere_turns_its_slip_around(e):
+    """A sphere that sticks swings on its tangential spring for as long as the normal one acts:
+    phase ω (π/2)(1 + e) / ω_n with ω² = k_t N_tt."""
+    stiffness, delassus = 0.2, jnp.diag(jnp.array([25.0, 87.5]))
+    _, u = after("tangential_compliance", delassus, jnp.array([-2.0, 0.3]), e, 50.0, stiffness)
+    phase = np.sqrt(stiffness * 3.5) * 0.5 * np.pi * (1.0 + e)
+    np.testing.assert_allclose(u, [2.0 * e, 0.3 * np.cos(phase)], atol=0.01)
+
+
+def contacts(seed, count=300):
+    """Return random contacts that friction does not jam: N, u, e and μ."""
+    random = np.random.default_rng(seed)
+    root = random.normal(size=(count, 2, 2)) + 1.5 * np.eye(2)
+    delassus = np.einsum("nij,nkj->nik", root, root)
+    velocity = np.stack([-random.uniform(0.1, 3, count), 2 * random.normal(size=count)], axis=1)
+    e, mu = random.uniform(0, 1, count), random.uniform(0, 1, count)
+    mu = np.minimum(mu, 0.9 * delassus[:, 0, 0] / np.abs(delassus[:, 0, 1]))
+    return delassus, velocity, e, mu
+
+
+def test_stiff_tangent_tends_to_stronges_law(monkeypatch):
+    delassus, velocity, e, mu = contacts(0)
+    e, stiff = 0.4 + 0.6 * e, np.full(len(e), 1e4)
+    _, hard = jax.vmap(partial(after, "stronge"))(delassus, velocity, e, mu)
+
+    def errors(steps):
+        monkeypatch.setattr(impact_laws, "PHASE_STEPS", steps)
+        law = partial(after.__wrapped__, "tangential_compliance")
+        _, soft = jax.jit(jax.vmap(law))(delassus, velocity, e, mu, stiff)
+        return np.linalg.norm(soft - hard, axis=1) / np.linalg.norm(velocity, axis=1)
+
+    coarse, fine = errors(48), errors(192)
+    assert np.median(coarse) < 5e-4
+    assert np.quantile(fine, 0.95) < 0.01 < np.quantile(coarse, 0.95)
+    assert np.median(fine) < 0.3 * np.median(coarse)
+
+
+@pytest.mark.parametrize("name", ["stronge", "tangential_compliance"])
+def test_energy_never_grows(name):
+    delassus, velocity, e, mu = contacts(1)
+    impulse, u = jax.vmap(partial(after, name))(delassus, velocity, e, mu)
+    assert np.isfinite(impulse).all()
+    gained = np.einsum("ni,ni->n", impulse, 0.5 * (velocity + u))
+    size = np.einsum("ni,nij,nj->n", velocity, np.linalg.inv(delassus), velocity)
+    assert (gained <= 1e-3 * size).all()
+    assert (u[:, 0] >= -5e-3 * np.linalg.norm(velocity, axis=1)).all()
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_derivatives_are_central_differences(name):
+    delassus = np.array([[30.0, 9.0], [9.0, 80.0]])
+
+    def velocity(x):
+        return after(name, delassus, x[:2], x[2], x[3], x[4])[1]
+
+    for slip in (0.4, 3.0):
+        x = np.array([-2.0, slip, 0.55, 0.2, 3.0])
+        exact = jax.jacfwd(velocity)(x)
+        step = 1e-6 * np.eye(5)
+        numeric = np.stack([(velocity(x + d) - velocity(x - d)) / 2e-6 for d in step], axis=1)
+        np.testing.assert_allclose(exact, numeric, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", LAWS)
+def test_finite_in_float32_at_the_ends(name):
+    for e, mu, slip in ((0.0, 0.0, 0.0), (0.0, 0.3, 1.0), (1.0, 2.0, -1.0)):
+        x = jnp.array([-1.0, slip, e, mu], jnp.float32)
+        delassus = jnp.array([[2.0, 0.5], [0.5, 4.0]], jnp.float32)
+
+        def velocity(x, delassus=delassus):
+            return after(name, delassus, x[:2], x[2], x[3], jnp.float32(2.0))[1]
+
+        assert np.isfinite(velocity(x)).all()
+        assert np.isfinite(jax.jacfwd(velocity)(x)).all()
+
+
+def test_unknown_law():
+    with pytest.raises(ValueError, match="did you mean 'poisson'"):
+        impact_law("poison")
+
+
+def impacts(count=40, gap=0.004):
+    """Return impacts of an ellipse on the ground, by mechanics written out here."""
+    random = np.random.default_rng(2)
+    inertia = TRUTH["inertia"] * INERTIA
+    recordings = []
+    for number in range(count):
+        theta = random.uniform(-3, 3)
+        height = np.hypot(*(SEMI_AXES * [np.sin(theta), np.cos(theta)]))
+        arm = -(SEMI_AXES[0] ** 2 - SEMI_AXES[1] ** 2) * np.sin(theta) * np.cos(theta) / height
+        v = np.array([random.normal(0, 0.7), -random.uniform(2, 3), random.normal(0, 8)])
+        rows = np.array([[0, 1, arm], [1, 0, height]])
+        inverse = np.diag([1 / MASS, 1 / MASS, 1 / inertia])
+        impulse, _ = after(
+            "tangential_compliance",
+            rows @ inverse @ rows.T,
+            rows @ v,
+            TRUTH["restitution"],
+            TRUTH["friction"],
+            TRUTH["stiffness"],
+        )
+        rates = np.stack([v, v + inverse @ rows.T @ impulse])
+        places = np.tile([0.1, height + random.uniform(-gap, gap), theta], (2, 1))
+        recordings.append(
+            recording(
+                np.array([0.0, 0.004]),
+                f"impact {number}",
+                position=dict(zip(AXES, places.T, strict=True)),
+                rate=dict(zip(AXES, rates.T, strict=True)),
+            )
+        )
+    return recordings
+
+
+PARAMETERS = [
+    Parameter("shapes[*].restitution", 0.5, 0.0, 1.0, shared=True),
+    Parameter("shapes[*].friction", 0.2, 0.0, shared=True),
+    Parameter('bodies["body"].inertia', 1.0, 0.2, factor=True),
+    law_number("tangential_stiffness", 1.5, 0.1),
+]
+
+
+@pytest.fixture(scope="module")
+def problem():
+    settings = Impacts("tangential_compliance")
+    return Problem(
+        jaxccp.load(RIG), impacts(), PARAMETERS, settings, Method(threshold=0.1, iterations=60)
+    )
+
+
+def test_recovers_the_parameters(problem):
+    fit = problem.fit()
+    np.testing.assert_allclose(fit.values, list(TRUTH.values()), rtol=1e-4)
+
+
+def test_residual_is_the_relative_error_in_the_norm_of_kinetic_energy(problem):
+    """With the nominal parameters nothing but the rates after matters: against the formula."""
+    plan, theta = problem.plans[0], problem.column("initial")
+    pair = plan.batch.take(np.array([3]))
+    subject, pair = problem.subject(theta), jax.tree.map(lambda leaf: leaf[0], pair)
+    rates = np.asarray(plan.predict(subject, pair))
+    norm = np.array([MASS, MASS, INERTIA])
+    error = np.sqrt(norm @ (rates - pair.after) ** 2 / (norm @ pair.after**2))
+    found, _ = plan.residual(subject, pair, jnp.zeros(0))
+    np.testing.assert_allclose(np.linalg.norm(found) * 0.01, error, rtol=1e-9)
+
+
+def test_random_folds_leave_out_every_impact_once(problem):
+    from jaxccp.identify.cross_validation import folds_of
+
+    batch = problem.plans[0].batch
+    drawn = folds_of(batch, 5, seed=1)
+    assert sorted(np.bincount(drawn)) == [8] * 5
+    assert (drawn != folds_of(batch, 5)).any()
+    assert (drawn == folds_of(batch, 5, seed=1)).all()
+
+
+def test_refuses_what_is_no_impact():
+    rig, (first, *_) = jaxccp.load(RIG), impacts(2)
+    time = np.array([0.0, 0.004])
+
+    def refused(text, one, settings=None):
+        with pytest.raises(ValueError, match=text):
+            Problem(rig, [one], PARAMETERS, settings or Impacts())
+
+    long = {name: np.zeros(3) for name in AXES}
+    refused("has 3 samples", recording(np.arange(3.0), "long", position=long, rate=long))
+    still = {name: np.zeros(2) for name in AXES}
+    high = {**still, AXES[1]: np.ones(2)}
+    refused("'high': no shapes are closer", recording(time, "high", position=high, rate=still))
+    refused("no position", recording(time, "rates", rate=still))
+    refused("missing", recording(time, "gap", position={**still, AXES[1]: [np.nan, 0]}, rate=still))
+    refused("set plane=", first, Impacts(plane=(1.0, 0.0, 0.0)))
+    with pytest.raises(ValueError, match="plane must be a direction"):
+        Impacts(plane=(0.0, 0.0, 0.0))
