@@ -37,8 +37,9 @@ def write(path: Path, findings: Path, rows: list[dict], count: int, repeats: int
         "# Impacts of an ellipse: which law",
         "",
         f"`python -m experiments.ellipse_impacts.run DATA` on {count} unflagged impacts; "
-        f"{repeats} × 5-fold cross-validation, seeds 0 to {repeats - 1}. Error |v_pred − v⁺| / |v⁺| "
-        "of impacts not fitted, in the kinetic-energy norm with I/m = 3.885e-4 m²; ± standard "
+        f"{repeats} × 5-fold cross-validation, seeds 0 to {repeats - 1}. Error "
+        "|v_pred − v⁺| / |v⁺| of impacts not fitted, in the kinetic-energy norm with "
+        "I/m = 3.885e-4 m²; ± standard "
         "error over impacts; Δ: less the law above, ± its standard error (impacts paired). "
         "Intervals of parameters are 95 %.",
         "",
@@ -74,10 +75,11 @@ def draw(path: Path, rows: list[dict], recordings) -> None:
         rows: of all laws.
         recordings: the impacts.
     """
-    place = np.array(
-        [[one[f'position["{axis}"]'].values[0, 0] for axis in AXES] for one in recordings]
+    place, rate = (
+        np.array([[one[f'{kind}["{axis}"]'].values[:, 0] for axis in AXES] for one in recordings])
+        for kind in ("position", "rate")
     )
-    rate = np.array([[one[f'rate["{axis}"]'].values[:, 0] for axis in AXES] for one in recordings])
+    place = place[:, :, 0]
     sine, cosine = np.sin(place[:, 2]), np.cos(place[:, 2])
     height = np.hypot(0.035 * sine, 0.025 * cosine)
     arm = -(0.035**2 - 0.025**2) * sine * cosine / height
