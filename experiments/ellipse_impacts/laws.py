@@ -1,23 +1,26 @@
 """Empirical laws to compare with: Routh's method with a coefficient of restitution that varies."""
 
+from dataclasses import replace
+
 import jax.numpy as jnp
 
-from jaxccp.identify.impact_laws import LAWS, ImpactLaw, poisson
+from jaxccp.identify.impact_laws import LAWS, ImpactContact, ImpactLaw, poisson
 
 TYPICAL_SPEED = 2.57
 """Approach speed at which ``speed_restitution`` leaves the coefficient as it is [m/s]."""
 
 
-def slip_restitution(delassus, velocity, restitution, friction, numbers):
+def slip_restitution(contact: ImpactContact):
     """Return Poisson's impulse with e − c |u_t|."""
-    falling = restitution - numbers["per_slip_speed"] * jnp.abs(velocity[1])
-    return poisson(delassus, velocity, falling, friction, numbers)
+    lost = contact.numbers["per_slip_speed"] * jnp.abs(contact.velocity[1])
+    return poisson(replace(contact, restitution=contact.restitution - lost))
 
 
-def speed_restitution(delassus, velocity, restitution, friction, numbers):
+def speed_restitution(contact: ImpactContact):
     """Return Poisson's impulse with e (|u_n| / typical speed)^−p."""
-    speed = jnp.maximum(-velocity[0], 1e-3) / TYPICAL_SPEED
-    return poisson(delassus, velocity, restitution * speed ** -numbers["power"], friction, numbers)
+    speed = jnp.maximum(-contact.velocity[0], 1e-3) / TYPICAL_SPEED
+    falling = contact.restitution * speed ** -contact.numbers["power"]
+    return poisson(replace(contact, restitution=falling))
 
 
 LAWS["slip_restitution"] = ImpactLaw(slip_restitution, {"per_slip_speed": 0.0})

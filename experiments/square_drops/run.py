@@ -147,9 +147,10 @@ def write(rows: list[dict], drops: dict[str, dict], count: int, repeats: int) ->
     lines = [
         "# Drops of a square",
         "",
-        f"`python -m experiments.square_drops.run DATA`: {count} impacts of a single corner cut out of "
-        f"drops without jumps of the tracker, {repeats} × 5-fold cross-validation. Error |v_pred − v⁺| / "
-        "|v⁺| of impacts not fitted, kinetic-energy norm of a uniform square. Intervals are 95 %.",
+        f"`python -m experiments.square_drops.run DATA`: {count} impacts of a single corner cut "
+        f"out of drops without jumps of the tracker, {repeats} × 5-fold cross-validation, seeds 0 "
+        f"to {repeats - 1}. Error |v_pred − v⁺| / |v⁺| of impacts not fitted, in the "
+        "kinetic-energy norm of a uniform square. Intervals are 95 %.",
         "",
         "| law | mean | ± s.e. | median | parameters |",
         "|---|---|---|---|---|",

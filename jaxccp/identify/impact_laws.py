@@ -5,7 +5,7 @@ second, and the relative velocity u before the impact [m/s]; after it u is u + N
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import jax
 import jax.numpy as jnp
@@ -15,20 +15,38 @@ from jaxtyping import Array, Float
 from jaxccp.math import safe
 from jaxccp.names import unknown
 
-Impulse = Callable[
-    [Float[Array, "2 2"], Float[Array, " 2"], Array, Array, Mapping[str, Array]], Float[Array, " 2"]
-]
-"""From the Delassus operator [1/kg], the velocity before [m/s], the coefficients of restitution
-and friction, and further numbers of the law, to the normal and tangential impulse [N s]."""
 PHASE_STEPS = 48
 """Steps of :func:`tangential_compliance` in either phase of an impact of a single mass."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class ImpactContact:
+    """A contact before an impact."""
+
+    delassus: Float[Array, "2 2"]
+    """N [1/kg], normal row first."""
+    velocity: Float[Array, " 2"]
+    """u of the second surface against the first [m/s]; a negative normal part closes."""
+    restitution: Float[Array, ""]
+    """Coefficient of restitution e."""
+    friction: Float[Array, ""]
+    """Coulomb's coefficient μ."""
+    numbers: Mapping[str, Float[Array, ""]] = field(default_factory=dict)
+    """Numbers of the law beyond these."""
+
+    @property
+    def approach(self) -> Float[Array, ""]:
+        """Return the normal velocity, 0 where the surfaces separate [m/s]."""
+        return jnp.minimum(self.velocity[0], 0.0)
 
 
 @dataclass(frozen=True)
 class ImpactLaw:
     """An impact law has a function, and numbers beyond restitution and friction."""
 
-    impulse: Impulse
+    impulse: Callable[[ImpactContact], Float[Array, " 2"]]
+    """From a contact to its normal and tangential impulse [N s]."""
     numbers: Mapping[str, float] = field(default_factory=dict)
     """Names of these numbers, and the values that they have where nothing else is said."""
 
@@ -36,7 +54,8 @@ class ImpactLaw:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class SlipPath:
-    """How friction goes with the normal impulse p under Coulomb's law (Routh's method).
+    """A slip path tells the tangential impulse of each normal impulse p under Coulomb's law
+    (Routh's method).
 
     The contact slips in one direction until p = ``end``, then sticks or slips the other way.
     """
@@ -51,15 +70,10 @@ class SlipPath:
     """Change of the normal velocity per normal impulse, before and after ``end`` [1/kg]."""
 
     @staticmethod
-    def of(delassus: Float[Array, "2 2"], velocity: Float[Array, " 2"], friction: Array):
-        """Return the path of a contact.
-
-        Args:
-            delassus: N [1/kg].
-            velocity: u before the impact [m/s].
-            friction: Coulomb's coefficient.
-        """
-        slip, coupling, tangential = velocity[1], delassus[0, 1], delassus[1, 1]
+    def of(contact: ImpactContact) -> "SlipPath":
+        """Return the path of a contact."""
+        delassus, friction = contact.delassus, contact.friction
+        slip, coupling, tangential = contact.velocity[1], delassus[0, 1], delassus[1, 1]
         sense = jnp.where(slip < 0, -1.0, 1.0)
         rate = coupling - friction * sense * tangential
         slows = rate * sense < 0
@@ -70,8 +84,14 @@ class SlipPath:
         return SlipPath(first, second, end, slopes)
 
     def along(self, normal: Array, before: Array, after: Array) -> Array:
-        """Return the integral over the normal impulse of what is ``before`` up to the end of the
-        slip and ``after`` beyond it."""
+        """Return the integral over the normal impulse of one value until the slip ends and another
+        beyond it.
+
+        Args:
+            normal: upper end of the integral [N s].
+            before: value while the contact slips.
+            after: value beyond that.
+        """
         return before * jnp.minimum(normal, self.end) + after * jnp.maximum(normal - self.end, 0.0)
 
     def impulse(self, normal: Array) -> Float[Array, " 2"]:
@@ -97,37 +117,37 @@ class SlipPath:
         )
 
 
-def newton(delassus, velocity, restitution, friction, numbers):
+def newton(contact: ImpactContact) -> Float[Array, " 2"]:
     """Return the impulse by Newton's law: the contact separates at e times its approach speed, and
     sticks at the end unless friction, as a total of the impact, does not suffice."""
-    target = jnp.stack([-(1.0 + restitution) * jnp.minimum(velocity[0], 0.0), -velocity[1]])
-    (a, c), (_, b) = delassus
+    target = jnp.stack([-(1.0 + contact.restitution) * contact.approach, -contact.velocity[1]])
+    (a, c), (_, b) = contact.delassus
     sticking = jnp.stack([b * target[0] - c * target[1], a * target[1] - c * target[0]])
-    ratio = jnp.clip(safe.divide(sticking[1], sticking[0]), -friction, friction)
+    ratio = jnp.clip(safe.divide(sticking[1], sticking[0]), -contact.friction, contact.friction)
     normal = target[0] / (a + c * ratio)
     return jnp.stack([normal, ratio * normal])
 
 
-def anitescu_potra(delassus, velocity, restitution, friction, numbers):
+def anitescu_potra(contact: ImpactContact) -> Float[Array, " 2"]:
     """Return the impulse that ends the approach under Coulomb's law for totals, its normal part
     times 1 + e (Anitescu & Potra, Nonlinear Dynamics 14, 1997)."""
-    compression = newton(delassus, velocity, jnp.zeros_like(restitution), friction, numbers)
-    return compression * jnp.stack([1.0 + restitution, jnp.ones_like(restitution)])
+    e = contact.restitution
+    compression = newton(replace(contact, restitution=jnp.zeros_like(e)))
+    return compression * jnp.stack([1.0 + e, jnp.ones_like(e)])
 
 
-def poisson(delassus, velocity, restitution, friction, numbers):
+def poisson(contact: ImpactContact) -> Float[Array, " 2"]:
     """Return the impulse by Routh's method with Poisson's law: the normal impulse of restitution is
     e times that of compression."""
-    path = SlipPath.of(delassus, velocity, friction)
-    normal, _, _ = path.compression(jnp.minimum(velocity[0], 0.0))
-    return path.impulse((1.0 + restitution) * normal)
+    path = SlipPath.of(contact)
+    normal, _, _ = path.compression(contact.approach)
+    return path.impulse((1.0 + contact.restitution) * normal)
 
 
-def stronge(delassus, velocity, restitution, friction, numbers):
+def stronge(contact: ImpactContact) -> Float[Array, " 2"]:
     """Return the impulse by Routh's method with Stronge's law: the normal force's work of
     restitution is e² times that of compression (Stronge, Proc. R. Soc. A 431, 1990)."""
-    approach = jnp.minimum(velocity[0], 0.0)
-    path = SlipPath.of(delassus, velocity, friction)
+    approach, path = contact.approach, SlipPath.of(contact)
     normal, slips, turning = path.compression(approach)
     first, second = jnp.where(slips, path.slopes[0], 1.0), path.slopes[1]
     stored = jnp.where(
@@ -135,7 +155,7 @@ def stronge(delassus, velocity, restitution, friction, numbers):
         0.5 * approach**2 / first,
         0.5 * (approach**2 - turning**2) / path.slopes[0] + 0.5 * turning**2 / second,
     )
-    work = restitution**2 * stored
+    work = contact.restitution**2 * stored
     # What the normal force gives back before the slip ends, if it ends in restitution.
     early = jnp.where(slips & jnp.isfinite(path.end), 0.5 * turning**2 / first, jnp.inf)
     early = jnp.where(slips, early, 0.0)
@@ -153,7 +173,7 @@ def _root(x: Array) -> Array:
     return x * safe.reciprocal_root(x)
 
 
-def tangential_compliance(delassus, velocity, restitution, friction, numbers):
+def tangential_compliance(contact: ImpactContact) -> Float[Array, " 2"]:
     """Return the impulse of a contact that gives in both directions: springs with Coulomb friction.
 
     The normal spring gives back e² of what it stored (loading and unloading at two stiffnesses:
@@ -166,9 +186,10 @@ def tangential_compliance(delassus, velocity, restitution, friction, numbers):
     result depends on; the error is of second order, mostly below 0.1 %, 1 % where e < 0.1. Contacts
     whose friction alone would jam them, μ |N_nt| ≥ N_nn, may still close when the steps are over.
     """
-    stiffness = numbers["tangential_stiffness"]
-    a = delassus[0, 0]
-    n, u = delassus / a, jnp.stack([jnp.minimum(velocity[0], 0.0), velocity[1]])
+    stiffness = contact.numbers["tangential_stiffness"]
+    restitution, friction = contact.restitution, contact.friction
+    a = contact.delassus[0, 0]
+    n, u = contact.delassus / a, jnp.stack([contact.approach, contact.velocity[1]])
     # The slowest that the normal spring swings: while the contact sticks, or slips with friction
     # that pulls the surfaces together.
     softest = jnp.minimum(1.0 - n[0, 1] ** 2 / n[1, 1], 1.0 - friction * jnp.abs(n[0, 1]))

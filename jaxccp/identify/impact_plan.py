@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.collision.detect import detect
 from jaxccp.dynamics.inverse_dynamics import mass_matrix
-from jaxccp.identify.impact_laws import impact_law
+from jaxccp.identify.impact_laws import ImpactContact, impact_law
 from jaxccp.identify.recording import Recording
 from jaxccp.identify.subject import Subject
 from jaxccp.math.linear3 import cross
@@ -124,7 +124,8 @@ class ImpactPlan:
         response = jnp.linalg.solve(mass, rows[:2].T)
         further = {**self.law.numbers, **subject.law_numbers}
         further = {name: jnp.asarray(value, rate.dtype) for name, value in further.items()}
-        impulse = self.law.impulse(rows[:2] @ response, velocity, numbers[0], numbers[1], further)
+        contact = ImpactContact(rows[:2] @ response, velocity, numbers[0], numbers[1], further)
+        impulse = self.law.impulse(contact)
         return (rate + response @ impulse)[self._rates]
 
     def residual(

@@ -9,7 +9,7 @@ import pytest
 
 import jaxccp
 from jaxccp.identify import Impacts, Method, Parameter, Problem, impact_laws, law_number, recording
-from jaxccp.identify.impact_laws import LAWS, impact_law
+from jaxccp.identify.impact_laws import LAWS, ImpactContact, impact_law
 
 AXES = "body.0", "body.1", "body.2"
 SEMI_AXES = np.array([0.035, 0.025])
@@ -28,9 +28,8 @@ TRUTH = {"restitution": 0.6, "friction": 0.25, "inertia": 1.2, "stiffness": 3.0}
 def after(name, delassus, velocity, restitution, friction, stiffness=1.0):
     """Return the impulse of a law [N s] and the velocity after it [m/s]."""
     numbers = {"tangential_stiffness": jnp.asarray(stiffness)}
-    impulse = LAWS[name].impulse(
-        delassus, velocity, jnp.asarray(restitution), jnp.asarray(friction), numbers
-    )
+    coefficients = jnp.asarray(restitution), jnp.asarray(friction)
+    impulse = LAWS[name].impulse(ImpactContact(delassus, velocity, *coefficients, numbers))
     return impulse, velocity + delassus @ impulse
 
 
