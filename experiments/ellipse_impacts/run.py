@@ -13,14 +13,16 @@ import jax
 import numpy as np
 
 from experiments.ellipse_impacts import laws as laws
-from experiments.ellipse_impacts.impacts import AXES, read, rig
+from experiments.ellipse_impacts.impacts import AXES, INERTIA, MASS, read, rig
 from experiments.ellipse_impacts.report import draw, write
-from jaxccp.identify import Impacts, Method, Parameter, Predictor, Problem, law_number
+from jaxccp.identify import Impacts, Method, Parameter, Problem, law_number
 from jaxccp.identify.problem import Case
 
 FOLDER = Path(__file__).parent
 DATA = Path("../shared/data/impacts/ellipse_impacts.npz")
 FOLDS = 5
+UNIFORM = 4.625e-4
+"""I/m of a uniform ellipse [m²]."""
 METHOD = Method(threshold=0.1)
 """Nearly the mean of the relative errors, which is the score."""
 PARAMETERS = {
@@ -121,8 +123,9 @@ def compare(entry: Entry, recordings, repeats: int) -> dict:
     return row
 
 
-def evaluate(parameters: Path, data: Path) -> np.ndarray:
-    """Return the relative errors of the impacts of a file with the parameters of another.
+def evaluate(parameters: Path, data: Path) -> dict[float, np.ndarray]:
+    """Return the relative errors of the impacts of a file with the parameters of another, by the
+    I/m of the norm [m²].
 
     Args:
         parameters: JSON that a run has written.
@@ -130,10 +133,17 @@ def evaluate(parameters: Path, data: Path) -> np.ndarray:
     """
     saved = json.loads(parameters.read_text())
     entry = next(one for one in ENTRIES if one.name == saved["name"])
-    predictor = Predictor(entry.case(read(data)), entry.parameters)
-    scalars = predictor.evaluator.parameters.scalars
-    values = (one["value"] for one in saved["parameters"].values())
-    return norms(predictor.evaluate({one.name: x for one, x in zip(scalars, values, strict=True)}))
+    problem = entry.problem(read(data))
+    plan = problem.plans[0]
+    values = np.array([one["value"] for one in saved["parameters"].values()])
+    subject, pairs = problem.subject(values), plan.batch.take(np.arange(len(plan.batch)))
+    rates = np.asarray(jax.jit(jax.vmap(lambda pair: plan.predict(subject, pair)))(pairs))
+    after = np.asarray(pairs.after)
+
+    def size(rates: np.ndarray, inertia: float) -> np.ndarray:
+        return np.sqrt(rates**2 @ np.array([1.0, 1.0, inertia]))
+
+    return {one: size(rates - after, one) / size(after, one) for one in (INERTIA / MASS, UNIFORM)}
 
 
 def main() -> None:
@@ -145,12 +155,12 @@ def main() -> None:
     asked = parser.parse_args()
     jax.config.update("jax_enable_x64", True)
     if asked.evaluate:
-        errors = evaluate(asked.evaluate, asked.data)
-        spread = np.std(errors, ddof=1) / np.sqrt(len(errors))
-        print(
-            f"err1 mean {np.mean(errors):.4f} ± {spread:.4f} (s.e.), median "
-            f"{np.median(errors):.4f}, {len(errors)} impacts"
-        )
+        for inertia, errors in evaluate(asked.evaluate, asked.data).items():
+            spread = np.std(errors, ddof=1) / np.sqrt(len(errors))
+            print(
+                f"norm with I/m = {inertia:.4g} m²: err1 mean {np.mean(errors):.4f} ± {spread:.4f} "
+                f"(s.e.), median {np.median(errors):.4f}, {len(errors)} impacts"
+            )
         return
     recordings = read(asked.data)
     rows = [compare(entry, recordings, asked.repeats) for entry in ENTRIES]

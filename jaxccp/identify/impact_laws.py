@@ -15,7 +15,7 @@ from jaxtyping import Array, Float
 from jaxccp.math import safe
 from jaxccp.names import unknown
 
-PHASE_STEPS = 48
+PHASE_STEPS = 72
 """Steps of :func:`tangential_compliance` in either phase of an impact of a single mass."""
 
 
@@ -83,7 +83,7 @@ class SlipPath:
         slopes = delassus[0, 0] + coupling * jnp.stack([first, second])
         return SlipPath(first, second, end, slopes)
 
-    def along(self, normal: Array, before: Array, after: Array) -> Array:
+    def integrate(self, normal: Array, before: Array, after: Array) -> Array:
         """Return the integral over the normal impulse of one value until the slip ends and another
         beyond it.
 
@@ -96,7 +96,7 @@ class SlipPath:
 
     def impulse(self, normal: Array) -> Float[Array, " 2"]:
         """Return the impulse of a normal one [N s]."""
-        return jnp.stack([normal, self.along(normal, self.first, self.second)])
+        return jnp.stack([normal, self.integrate(normal, self.first, self.second)])
 
     def compression(self, approach: Array) -> tuple[Array, Array, Array]:
         """Return the normal impulse at which the contact stops to close [N s], whether it slips
@@ -156,16 +156,16 @@ def stronge(contact: ImpactContact) -> Float[Array, " 2"]:
         0.5 * (approach**2 - turning**2) / path.slopes[0] + 0.5 * turning**2 / second,
     )
     work = contact.restitution**2 * stored
-    # What the normal force gives back before the slip ends, if it ends in restitution.
-    early = jnp.where(slips & jnp.isfinite(path.end), 0.5 * turning**2 / first, jnp.inf)
-    early = jnp.where(slips, early, 0.0)
-    slipping = slips & (work <= early)
-    start = jnp.where(slips, turning, 0.0)
-    left = jnp.where(slipping, 0.0, work - jnp.where(jnp.isfinite(early), early, 0.0))
+    # What the normal force gives back until the slip ends, if that is during restitution.
+    finite = jnp.isfinite(path.end)
+    early = jnp.where(slips & finite, 0.5 * turning**2 / first, 0.0)
+    slipping = slips & (~finite | (work <= early))
     inside = normal + _root(2.0 * first * work) / first
-    beyond = (_root(start**2 + 2.0 * second * left) - start) / second
-    beyond = beyond + jnp.where(slips, jnp.where(jnp.isfinite(path.end), path.end, 0.0), normal)
-    return path.impulse(jnp.where(slipping, inside, beyond))
+    start = jnp.where(slips, turning, 0.0)
+    left = jnp.where(slipping, 0.0, work - early)
+    sticking = (_root(start**2 + 2.0 * second * left) - start) / second
+    sticking = sticking + jnp.where(slips, jnp.where(finite, path.end, 0.0), normal)
+    return path.impulse(jnp.where(slipping, inside, sticking))
 
 
 def _root(x: Array) -> Array:
@@ -194,10 +194,10 @@ def tangential_compliance(contact: ImpactContact) -> Float[Array, " 2"]:
     # that pulls the surfaces together.
     softest = jnp.minimum(1.0 - n[0, 1] ** 2 / n[1, 1], 1.0 - friction * jnp.abs(n[0, 1]))
     duration = 1.1 * jnp.pi * jnp.maximum(softest, 0.05) ** -0.5
-    steps = int(2 * 1.5 * PHASE_STEPS)
+    steps = 2 * PHASE_STEPS
     dt = duration / steps
 
-    def step(carry: tuple, _: None) -> tuple[tuple, None]:
+    def step(carry: tuple[Array, ...], _: None) -> tuple[tuple[Array, ...], None]:
         u, depth, deepest, stretch, impulse = carry
         span = jnp.where(depth < deepest, restitution, 1.0) * dt
         depth, stretch = depth - 0.5 * span * u[0], stretch + 0.5 * span * u[1]
@@ -205,16 +205,15 @@ def tangential_compliance(contact: ImpactContact) -> Float[Array, " 2"]:
         left = jnp.maximum(depth - (1.0 - restitution**2) * deepest, 0.0)
         force = jnp.where(depth >= deepest, depth, safe.divide(left, restitution**2))
         shear = jnp.clip(-stiffness * stretch, -friction * force, friction * force)
-        push = span * jnp.stack([force, shear])
-        u = u + n @ push
+        change = span * jnp.stack([force, shear])
+        u = u + n @ change
         depth, stretch = depth - 0.5 * span * u[0], -shear / stiffness + 0.5 * span * u[1]
-        return (u, depth, jnp.maximum(deepest, depth), stretch, impulse + push), None
+        return (u, depth, jnp.maximum(deepest, depth), stretch, impulse + change), None
 
     zero = jnp.zeros_like(u[0])
-    (_, _, _, _, impulse), _ = lax.scan(
-        step, (u, zero, zero, zero, jnp.zeros_like(u)), None, length=steps
-    )
-    return impulse / a
+    start = (u, zero, zero, zero, jnp.zeros_like(u))
+    end, _ = lax.scan(step, start, None, length=steps)
+    return end[-1] / a
 
 
 LAWS: dict[str, ImpactLaw] = {
