@@ -116,6 +116,7 @@ INPUTS = (
 RESIDUALS = {
     "simulate": "jaxccp.identify.simulate:Simulate",
     "inverse": "jaxccp.identify.inverse_dynamics:InverseDynamics",
+    "impact": "jaxccp.identify.impacts:Impacts",
 }
 """Classes that compare recordings with a model, by the name that --residual has for each."""
 METHOD = "jaxccp.identify.levenberg_marquardt:Method"

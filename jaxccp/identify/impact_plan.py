@@ -79,7 +79,7 @@ class ImpactPlan:
         """Collect the impacts and check that each has a contact in the plane of motion."""
         self.settings, self.subject = settings, subject
         self.recordings = tuple(recordings)
-        self.law = impact_law(settings.law)
+        self.law = impact_law(settings.impact_law)
         linkage = subject.model.topology.linkage
         targets = [channel.target for channel in recordings[0].of_kind("rate")]
         if not targets:

@@ -31,7 +31,7 @@ class Impacts:
     square.
     """
 
-    law: str = "poisson"
+    impact_law: str = "poisson"
     """Name of the law, of :data:`jaxccp.identify.impact_laws.LAWS`."""
     plane: tuple[float, float, float] = (0.0, 1.0, 0.0)
     """Normal of the plane of motion, world axes."""
@@ -39,7 +39,7 @@ class Impacts:
     """Relative error of recorded rates, the unit of the residual, before errors tell."""
 
     def __post_init__(self) -> None:
-        impact_law(self.law)
+        impact_law(self.impact_law)
         length = float(np.linalg.norm(self.plane))
         if not length > 0:
             raise ValueError(f"plane must be a direction, not {self.plane!r}")

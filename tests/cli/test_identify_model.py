@@ -15,7 +15,7 @@ from jaxccp.cli.commands.model_request import ModelRequest
 from jaxccp.cli.dataclass_options import settings_of
 from jaxccp.cli.identify_config import as_table, config_of, paths_of
 from jaxccp.cli.known_names import METHOD, RESIDUALS
-from jaxccp.identify import InverseDynamics, Method, Parameter, Problem, Simulate
+from jaxccp.identify import Impacts, InverseDynamics, Method, Parameter, Problem, Simulate
 from jaxccp.io import InputError
 
 pytest.importorskip("mujoco")
@@ -134,7 +134,7 @@ def test_no_finite_numbers_exit_with_1(folder: Path, monkeypatch):
 
 
 def test_options_are_the_fields_of_the_settings():
-    classes = {"simulate": Simulate, "inverse": InverseDynamics}
+    classes = {"simulate": Simulate, "inverse": InverseDynamics, "impact": Impacts}
     pairs = [(RESIDUALS[name], cls) for name, cls in classes.items()]
     assert set(classes) == set(RESIDUALS)
     for reference, cls in (*pairs, (METHOD, Method)):
