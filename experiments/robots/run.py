@@ -100,7 +100,8 @@ class Measures:
                 found = evaluation(evaluator, np.tile(row, (count, 1)), which)
                 weight = np.asarray(batch.take(which).weight) > 0
                 counts = weight.sum(axis=(0, 1))
-                square = square + counts * np.array(list(found.channels.values())) ** 2
+                joints = np.array(list(found.channels.values()))
+                square = square + counts * np.where(counts > 0, joints, 0.0) ** 2
                 samples = samples + counts
             out[name] = np.sqrt(square / np.maximum(samples, 1))
             if name == "torque":

@@ -144,7 +144,7 @@ def test_options_are_the_fields_of_the_settings():
         settings = settings_of(reference)
         assert set(settings) <= set(known)
         left = set(known) - set(settings)
-        assert left <= {"stepper", "sensors"}
+        assert left <= {"stepper", "sensors", "plane"}
         assert all(one.help for one in settings.values())
     assert settings_of(METHOD)["iterations"].type is int
     inputs = settings_of(RESIDUALS["simulate"])["inputs"]
