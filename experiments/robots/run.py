@@ -138,7 +138,7 @@ def candidates(robot: Robot, law: str, folder: Path) -> dict[str, Problem]:
     return out
 
 
-def study(name: str, folder: Path, laws: tuple[str, ...] = LAWS) -> list[dict]:
+def study(name: str, folder: Path, laws: Sequence[str] = LAWS) -> list[dict]:
     """Fit one robot in all ways, and return a row of errors for each."""
     robot, rows = ROBOTS[name], []
     best = np.inf
@@ -247,12 +247,10 @@ def main() -> None:
         for name in asked.robots:
             evaluated(name, asked.evaluate)
         return
-    rows = []
+    rows = [row for name in asked.robots for row in study(name, asked.data, asked.laws.split(","))]
     if TABLE.exists():
         with TABLE.open() as file:
-            rows = [row for row in csv.DictReader(file) if row["robot"] not in asked.robots]
-    for name in asked.robots:
-        rows += study(name, asked.data, tuple(asked.laws.split(",")))
+            rows += [row for row in csv.DictReader(file) if row["robot"] not in asked.robots]
     order = list(ROBOTS)
     written(sorted(rows, key=lambda row: order.index(row["robot"])))
 
