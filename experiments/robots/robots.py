@@ -45,7 +45,7 @@ class Robot:
     follow: tuple[str, ...] = ()
     """Joints without a torque, which follow their recorded positions."""
     scale: float = 1.0
-    """Torque that priors are measured by [N m], about a tenth of what the recording shows."""
+    """Torque that priors are measured by [N m], of the order of friction that is to be expected."""
 
 
 ROBOTS = {
@@ -64,7 +64,7 @@ ROBOTS = {
         filter=5.0,
         trim=0.3,
         simulated=0.5,
-        scale=0.03,
+        scale=0.1,
     ),
     "double": Robot(
         *("pendulum_chain/double.xml", "pendulum_chain/double.npz", (1.0, 3.0)),
