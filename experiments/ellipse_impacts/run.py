@@ -8,6 +8,7 @@ import argparse
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 import jax
 import numpy as np
@@ -16,6 +17,7 @@ from experiments.ellipse_impacts import laws as laws
 from experiments.ellipse_impacts.impacts import AXES, INERTIA, MASS, read, rig
 from experiments.ellipse_impacts.report import draw, write
 from jaxccp.identify import Impacts, Method, Parameter, Problem, law_number
+from jaxccp.identify.impact_plan import ImpactPlan
 from jaxccp.identify.problem import Case
 
 FOLDER = Path(__file__).parent
@@ -134,7 +136,7 @@ def evaluate(parameters: Path, data: Path) -> dict[float, np.ndarray]:
     saved = json.loads(parameters.read_text())
     entry = next(one for one in ENTRIES if one.name == saved["name"])
     problem = entry.problem(read(data))
-    plan = problem.plans[0]
+    plan = cast(ImpactPlan, problem.plans[0])
     values = np.array([one["value"] for one in saved["parameters"].values()])
     subject, pairs = problem.subject(values), plan.batch.take(np.arange(len(plan.batch)))
     rates = np.asarray(jax.jit(jax.vmap(lambda pair: plan.predict(subject, pair)))(pairs))
