@@ -1,4 +1,4 @@
-"""Robots from logs: torque and forward errors of six recordings, cross-validated.
+"""Robots from logs: torque and forward errors of recordings of real machines, cross-validated.
 
     python -m experiments.robots.run [ROBOT …]
     python -m experiments.robots.run --evaluate FOLDER [ROBOT …]
@@ -187,7 +187,7 @@ def written(rows: list[dict]) -> None:
     lines = [
         "# Robots from logs",
         "",
-        "Cross-validated errors on the developers' part of six real recordings, made by "
+        "Cross-validated errors on recordings of real robots, made by "
         "`python -m experiments.robots.run`: torque errors over the torque's standard deviation, "
         "errors of simulations from measured states in rad. LS is least squares on the linear "
         "regressor (for arms drawn to the nominal bodies), from the data's README.",
