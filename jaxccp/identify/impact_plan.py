@@ -13,6 +13,7 @@ from jaxccp.collision.detect import detect
 from jaxccp.dynamics.inverse_dynamics import mass_matrix
 from jaxccp.identify.impact_laws import ImpactContact, impact_law
 from jaxccp.identify.recording import Recording
+from jaxccp.identify.segments import Batch
 from jaxccp.identify.subject import Subject
 from jaxccp.math.linear3 import cross
 
@@ -37,32 +38,6 @@ class ImpactPairs:
     norm: Float[Array, "k k"]
     """Matrix from errors of rates to components of their kinetic-energy norm, over the norm of the
     rates after."""
-
-
-@dataclass(frozen=True)
-class ImpactBatch:
-    """The impacts of all recordings."""
-
-    pairs: ImpactPairs
-    recording: np.ndarray
-    """Number of the recording of each impact [n]."""
-
-    @property
-    def start_deviation(self) -> Float[np.ndarray, "n 0"]:
-        """No impact has unknowns."""
-        return np.zeros((len(self.recording), 0))
-
-    @property
-    def joined(self) -> np.ndarray:
-        """No impact is joined to the next."""
-        return np.zeros(len(self.recording), bool)
-
-    def __len__(self) -> int:
-        return len(self.recording)
-
-    def take(self, which: np.ndarray) -> ImpactPairs:
-        """Return some of the impacts."""
-        return jax.tree.map(lambda leaf: leaf[which], self.pairs)
 
 
 class ImpactPlan:
@@ -110,7 +85,7 @@ class ImpactPlan:
                 f"move in the plane with the normal {settings.plane}: set plane="
             )
         pairs = ImpactPairs(position, before, after, weight)
-        self.batch = ImpactBatch(pairs, np.arange(len(samples)))
+        self.batch = Batch.without_starts(pairs, np.arange(len(samples)))
 
     def predict(self, subject: Subject, pair: ImpactPairs) -> Float[Array, " k"]:
         """Return the rates of the recorded axes after an impact [m/s, rad/s].

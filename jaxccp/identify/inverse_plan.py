@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float
 from jaxccp.dynamics.inverse_dynamics import inverse_dynamics, sliding_friction
 from jaxccp.identify.drives import without_actuators
 from jaxccp.identify.recording import Recording
-from jaxccp.identify.segments import Observation
+from jaxccp.identify.segments import Batch, Observation
 from jaxccp.identify.starts import evenly, filled
 from jaxccp.identify.subject import Subject
 
@@ -39,32 +39,6 @@ class Samples:
     """Inverse standard deviation of each torque; 0 where it is not compared."""
     time: Float[Array, " s"]
     """Time in the recording [s]."""
-
-
-@dataclass(frozen=True)
-class SampleBatch:
-    """Segments of samples, and which recording each is of."""
-
-    segments: Samples
-    recording: np.ndarray
-    """Number of the recording of each segment [n]."""
-
-    @property
-    def start_deviation(self) -> Float[np.ndarray, "n 0"]:
-        """No segment has unknowns."""
-        return np.zeros((len(self.recording), 0))
-
-    @property
-    def joined(self) -> np.ndarray:
-        """No segment is joined to the next."""
-        return np.zeros(len(self.recording), bool)
-
-    def __len__(self) -> int:
-        return len(self.recording)
-
-    def take(self, which: np.ndarray) -> Samples:
-        """Return some of the segments."""
-        return jax.tree.map(lambda leaf: leaf[which], self.segments)
 
 
 class InversePlan:
@@ -118,7 +92,7 @@ class InversePlan:
             parts.append(found)
             owners += [number] * len(found.time)
         stacked = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *parts)
-        self.batch = SampleBatch(stacked, np.array(owners))
+        self.batch = Batch.without_starts(stacked, np.array(owners))
 
     @property
     def unknowns(self) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -35,7 +36,8 @@ class Segments:
 class Batch:
     """Segments, and which recording each is of; in order, those of a recording together."""
 
-    segments: Segments
+    segments: Any
+    """A pytree with a leading axis n, such as :class:`Segments`."""
     recording: np.ndarray
     """Number of the recording of each segment [n]."""
     start_deviation: Float[np.ndarray, "n x"]
@@ -43,10 +45,21 @@ class Batch:
     joined: np.ndarray
     """Mask: the segment ends where the next one starts, and has to lead there [n]."""
 
+    @staticmethod
+    def without_starts(segments: Any, recording: np.ndarray) -> "Batch":
+        """Return a batch of segments that have no unknowns and are not joined.
+
+        Args:
+            segments: a pytree with a leading axis n.
+            recording: number of the recording of each segment [n].
+        """
+        count = len(recording)
+        return Batch(segments, recording, np.zeros((count, 0)), np.zeros(count, bool))
+
     def __len__(self) -> int:
         return len(self.recording)
 
-    def take(self, which: np.ndarray) -> Segments:
+    def take(self, which: np.ndarray) -> Any:
         """Return some of the segments."""
         return jax.tree.map(lambda leaf: leaf[which], self.segments)
 
