@@ -1,4 +1,4 @@
-"""What channels of a recording would show of a simulated motion, and by how much they differ."""
+"""Computes what channels would show of a simulated motion, and how far recordings are from it."""
 
 from collections.abc import Mapping, Sequence
 
