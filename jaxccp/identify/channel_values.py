@@ -66,7 +66,7 @@ def channel_values(
             value = interpolated(table[:, one.place], when)[:, None] + reference[one.place]
         elif one.kind == "rate":
             before, after = (interpolated(table[:, one.place], when + k) for k in (-0.5, 0.5))
-            value = (after - before)[:, None] / h
+            value = (after - before)[:, None] / h * subject.time_scale
         elif one.kind == "pose":
             value = interpolated(table[:, place : place + 7], when)
             value = value.at[:, 3:].set(quaternion.normalize(value[:, 3:]))

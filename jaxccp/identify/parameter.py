@@ -122,6 +122,27 @@ class ParameterSet:
         """Return all numbers of the model that parameters set."""
         return tuple(leaf for group in self._groups for leaf, _ in group.leaves)
 
+    def bounds(self, root: str, leaf: str = "") -> dict[int | None, tuple[float, float]]:
+        """Return the least and the greatest value that parameters may give to numbers of the model.
+
+        Args:
+            root: table of the subject's model, or ``channels``, ``time_scale``.
+            leaf: column of the table.
+
+        Returns:
+            The bounds by row of the table, of those rows that parameters set.
+        """
+        found: dict[int | None, tuple[float, float]] = {}
+        for group in self._groups:
+            for one, sign in group.leaves:
+                if (one.root, one.leaf) != (root, leaf):
+                    continue
+                unit = float(one.get(self._nominal)) if group.factor else sign
+                scalar = self.scalars[group.start]
+                ends = sorted((unit * scalar.lower, unit * scalar.upper))
+                found[one.row] = ends[0], ends[1]
+        return found
+
     def column(self, name: str) -> Float[np.ndarray, " p"]:
         """Return one field of all scalars, such as ``lower``."""
         return np.array([getattr(one, name) for one in self.scalars])

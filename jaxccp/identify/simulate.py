@@ -42,8 +42,6 @@ class Simulate:
     """A stepper to simulate with, whose step is ``h``; Euler under Coulomb's law when None."""
     sensors: Sensors | None = None
     """Of the model, where channels of sensors are compared."""
-    max_delay: float = 0.0
-    """Greatest delay of an input that a parameter may take [s]."""
 
     def __post_init__(self) -> None:
         if not self.segment > 0:

@@ -58,8 +58,10 @@ class SimulationPlan:
         self._starts = [Guess(subject, one, settings.cutoff) for one in recordings]
         self._frames = tuple(c.target for c in watched if c.kind == "pose")
         self.observations = self._observations(subject, watched, first)
-        self.steps = max(1, round(settings.segment / settings.h))
-        self.margin = 1 + int(np.ceil(settings.max_delay / settings.h))
+        slow, fast = subject.time_scale_bounds
+        self._check_time_scale(slow, fast)
+        self.steps = max(1, round(max(1.0, fast) * settings.segment / settings.h))
+        self.margin = self._margin(min(1.0, slow))
         self._inertia = _largest_inertia(subject) if self.motions else 1.0
         self.batch = self._cut()
 
@@ -96,7 +98,7 @@ class SimulationPlan:
         """
         model, layout = subject.model, subject.layout
         stepper = self.stepper()
-        qpos, qvel = segment.qpos, segment.qvel
+        qpos, qvel = segment.qpos, segment.qvel / subject.time_scale
         if self.unknowns:
             qpos, qvel = displaced(layout, qpos, qvel, change)
         start = layout.state(model, subject.state, qpos, qvel)
@@ -160,6 +162,33 @@ class SimulationPlan:
             place += one.size
         return segment.time, segment.observed, shown, jnp.concatenate(parts, axis=1)
 
+    def _check_time_scale(self, slow: float, fast: float) -> None:
+        """Raise ValueError if simulations cannot last as long as recordings might."""
+        if not (slow > 0 and np.isfinite(fast)):
+            raise ValueError(
+                "time_scale needs lower= above 0 and upper=, such as 0.9 and 1.1: they bound how "
+                "long a segment is simulated"
+            )
+        if (slow, fast) != (1.0, 1.0) and self.settings.continuity is not None:
+            raise ValueError(
+                "continuity joins segments at times of the recording: identify time_scale without "
+                "continuity"
+            )
+
+    def _margin(self, slow: float) -> int:
+        """Return how many steps before and after a segment inputs may come from."""
+        h, channels = self.settings.h, self.subject.channels
+        most = (self.steps + 1) * (1.0 / slow - 1.0)
+        for name in (*self.controls, *self.torques, *self.motions, *self.wrenches):
+            early, late = channels.delay_bounds[channels.names.index(name)]
+            if not (np.isfinite(early) and np.isfinite(late)):
+                raise ValueError(
+                    f"the delay of {name} needs lower= and upper=, such as 0 and 0.05 s: it is an "
+                    "input, which must be known that long before"
+                )
+            most = max(most, late / h, (self.steps + 1) * (1.0 / slow - 1.0) - early / h)
+        return 1 + int(np.ceil(most))
+
     def _target(self, name: str) -> str:
         return self.recordings[0][name].target
 
@@ -222,7 +251,8 @@ class SimulationPlan:
 
     def _cut(self) -> Batch:
         """Cut all recordings into segments."""
-        h, length = self.settings.h, self.steps * self.settings.h
+        h = self.settings.h
+        length = max(1, round(self.settings.segment / h)) * h
         every = self.settings.every or length
         joined = self.settings.continuity is not None
         if joined and abs(every - length) > 1e-9:

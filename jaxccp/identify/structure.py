@@ -1,4 +1,4 @@
-"""Rows that parameters need which the model was built without."""
+"""What parameters need that the model was built without: rows, and room for delays of inputs."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ TABLES = ("axes", "actuators", "shapes")
 
 def acting(subject: Subject, parameters: ParameterSet) -> Subject:
     """Return the subject with the rows that make every parameter act, whatever the value was that
-    the model was built with.
+    the model was built with, and with the bounds of delays and of the time scale.
 
     Raises:
         ValueError: a parameter can never act.
@@ -22,6 +22,18 @@ def acting(subject: Subject, parameters: ParameterSet) -> Subject:
         if leaf.root in TABLES and leaf.row is not None:
             rows = numbers.setdefault(f"{leaf.root}.{leaf.leaf}", [])
             rows.append(leaf.row)
+    subject = _with_times(subject, parameters)
     if not numbers:
         return subject
     return replace(subject, model=with_structure(subject.model, numbers))
+
+
+def _with_times(subject: Subject, parameters: ParameterSet) -> Subject:
+    """Return the subject with the bounds of delays and of the time scale."""
+    channels = subject.channels
+    late = parameters.bounds("channels", "delay")
+    delays = tuple(late.get(row, known) for row, known in enumerate(channels.delay_bounds))
+    scale = parameters.bounds("time_scale").get(None, subject.time_scale_bounds)
+    return replace(
+        subject, channels=replace(channels, delay_bounds=delays), time_scale_bounds=scale
+    )

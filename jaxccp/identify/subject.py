@@ -28,12 +28,14 @@ class Channels:
     """Time by which each channel is recorded, or acts, late [s]."""
     names: tuple[str, ...] = field(metadata={"static": True})
     """Names such as ``position["elbow"]``."""
+    delay_bounds: tuple[tuple[float, float], ...] = field(metadata={"static": True})
+    """Least and greatest delay that each channel may take [s]."""
 
     @staticmethod
     def ideal(names: tuple[str, ...]) -> "Channels":
         """Return channels without offset, error of scale or delay."""
         zero = jnp.zeros(len(names))
-        return Channels(zero, jnp.ones(len(names)), zero, names)
+        return Channels(zero, jnp.ones(len(names)), zero, names, ((0.0, 0.0),) * len(names))
 
 
 @jax.tree_util.register_dataclass
@@ -48,10 +50,12 @@ class Subject:
     """A state of the model, of which simulations keep all that recordings do not tell."""
     channels: Channels
     time_scale: Float[Array, ""]
-    """True over recorded time."""
+    """True over recorded time; recorded rates are per second of the recording's clock."""
     law_numbers: dict[str, Float[Array, ""]] = field(default_factory=dict)
     """Numbers of an impact law that no model has, where they are not the law's own
     (:func:`jaxccp.identify.impacts.law_number`)."""
+    time_scale_bounds: tuple[float, float] = field(default=(1.0, 1.0), metadata={"static": True})
+    """Least and greatest time scale."""
 
     @staticmethod
     def of(model: Model, layout: Coordinates, state: State, channels: tuple[str, ...]) -> "Subject":

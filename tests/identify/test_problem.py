@@ -278,3 +278,33 @@ def test_gradient_of_joined_segments(arm):
             objective.at(theta, (starts + step,)).loss - objective.at(theta, (starts - step,)).loss
         )
         assert chains.gradient[place] == pytest.approx(slope / 2e-6, rel=1e-5)
+
+
+def delayed(late: float, clock: float = 1.0):
+    """Return a recording whose torques are told ``late`` seconds before they act [s], by a clock
+    that runs ``clock`` times too slowly."""
+    one = recorded(3)
+    torque = {}
+    for name in NAMES:
+        (values,) = one[f'torque["{name}"]'].values.T
+        torque[name] = np.interp(one.time + late, one.time, values)
+    position = {name: one[f'position["{name}"]'].values[:, 0] for name in NAMES}
+    noise = {"position": NOISE}
+    return recording(one.time / clock, "late", noise=noise, position=position, torque=torque)
+
+
+def test_delays_of_inputs_and_the_clock_are_found_within_their_bounds():
+    arm = load(ARM.format(damping=0.12, armature=0.03, mass=1.1))
+    late = Parameter('channels["torque*"].delay', lower=0.0, upper=0.03, shared=True)
+    clock = Parameter("time_scale", initial=1.0, lower=0.9, upper=1.1)
+    residual = Simulate(segment=0.25, h=1e-3)
+    fit = Problem(arm, [delayed(0.012, 1.03)], [late, clock], residual).fit()
+    assert len(fit.values) == 2
+    np.testing.assert_allclose(fit.values, [0.012, 1.03], rtol=0.03)
+
+
+@pytest.mark.parametrize("path", ['channels["torque*"].delay', "time_scale"])
+def test_a_time_without_bounds_is_refused(path: str):
+    arm = load(ARM.format(damping=0.12, armature=0.03, mass=1.1))
+    with pytest.raises(ValueError, match=r"needs lower= .*upper="):
+        Problem(arm, [recorded(3)], [path], Simulate(segment=0.25))

@@ -206,7 +206,7 @@ def test_a_model_of_single_recordings_keeps_its_numbers(file, tmp_path):
     loaded = load(file)
     parameters = [
         Parameter("axes[*].damping", per_sequence=True),
-        Parameter("time_scale", initial=1.0),
+        Parameter("time_scale", initial=1.0, lower=0.9, upper=1.1),
         inertial_of("bob*"),
     ]
     problem = Problem(loaded, [swings(0), swings(1)], parameters, Simulate(0.5, h=1e-2))
