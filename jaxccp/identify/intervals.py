@@ -7,6 +7,7 @@ import numpy as np
 from jaxtyping import Float
 from scipy import stats
 
+from jaxccp.identify.base_parameters import BaseParameter, base_parameters
 from jaxccp.identify.levenberg_marquardt import solve
 from jaxccp.identify.objective import Objective, Point
 
@@ -38,6 +39,8 @@ class Identifiability:
     """Standard deviation of each parameter with all others unknown, without priors."""
     alone: Float[np.ndarray, " P"]
     """The same with all others known."""
+    base: tuple[BaseParameter, ...] = ()
+    """The combinations that are determined, one for each independent parameter."""
 
     @property
     def untold(self) -> tuple[Direction, ...]:
@@ -73,7 +76,8 @@ def identifiability(
         names: of the parameters.
         scale: a typical change of each.
     """
-    matrix = information(objective, point) * np.outer(scale, scale)
+    plain = information(objective, point)
+    matrix = plain * np.outer(scale, scale)
     values, vectors = np.linalg.eigh(matrix)
     floor = 1e-12 * max(float(values.max()), 1e-300)
     directions = []
@@ -86,7 +90,8 @@ def identifiability(
     diagonal = np.diag(matrix)
     alone = np.where(diagonal > floor, 1.0 / np.sqrt(np.maximum(diagonal, floor)), np.inf)
     deviation = np.where(covariance < 1e11 / max(values.max(), 1e-300), np.sqrt(covariance), np.inf)
-    return Identifiability(tuple(names), tuple(directions), scale * deviation, scale * alone)
+    base = base_parameters(plain, names, scale)
+    return Identifiability(tuple(names), tuple(directions), scale * deviation, scale * alone, base)
 
 
 def _words(

@@ -1,0 +1,74 @@
+"""Find base parameters: the least number of combinations that recordings determine."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+from scipy.linalg import qr, solve_triangular
+
+RANK = 1e-6
+"""Pivot of the QR factorisation, over the largest, below which a column depends on the others."""
+NAMED = 1e-4
+"""Change of a combination by one scale of a parameter, in scales of the combination's own
+parameter, below which the parameter is no part of it."""
+
+
+@dataclass(frozen=True)
+class BaseParameter:
+    """A parameter that recordings determine, together with those that act as it does."""
+
+    name: str
+    """The parameter that stands for the combination."""
+    coefficients: dict[str, float]
+    """Coefficient of each parameter in the combination, 1 of ``name`` itself. Changes of parameters
+    that keep all combinations change no residual, to first order."""
+    deviation: float
+    """Standard deviation of the combination, without priors."""
+
+    def __str__(self) -> str:
+        """Return the combination as a sum."""
+        others = [
+            f" {'-' if factor < 0 else '+'} {abs(factor):.4g} {name}"
+            for name, factor in self.coefficients.items()
+            if name != self.name
+        ]
+        return self.name + "".join(others)
+
+
+def base_parameters(
+    information: Float[np.ndarray, "P P"],
+    names: Sequence[str],
+    scale: Float[np.ndarray, " P"],
+) -> tuple[BaseParameter, ...]:
+    """Return the base parameters of a problem, by QR with column pivoting of its regressor.
+
+    The regressor enters by its Gram matrix, whose root has the same pivots. With its columns in
+    their order P, J P = Q [R₁ R₂], the combinations are θ₁ + R₁⁻¹ R₂ θ₂ (Gautier, J. Robotic
+    Systems 8, 1991). For nonlinear parameters they are those of changes from where J was taken.
+
+    Args:
+        information: Gauss–Newton matrix of the P parameters, without priors.
+        names: of the parameters.
+        scale: a typical change of each, by which columns are compared.
+
+    Returns:
+        As many as the regressor has independent columns, best determined first.
+    """
+    values, vectors = np.linalg.eigh(information * np.outer(scale, scale))
+    values = np.where(values > 1e-2 * RANK**2 * max(values.max(), 1e-300), values, 0.0)
+    triangle, order = qr((np.sqrt(values)[:, None] * vectors.T), mode="r", pivoting=True)
+    pivots = np.abs(np.diag(triangle))
+    rank = int(np.sum(pivots > RANK * max(pivots[0], 1e-300)))
+    first = triangle[:rank, :rank]
+    share = solve_triangular(first, triangle[:rank, rank:])
+    deviation = np.linalg.norm(solve_triangular(first, np.eye(rank)), axis=1)
+    found = []
+    for row, place in enumerate(order[:rank]):
+        dependent = order[rank:][np.abs(share[row]) > NAMED]
+        factors = share[row][np.abs(share[row]) > NAMED] * scale[place] / scale[dependent]
+        coefficients = {names[place]: 1.0}
+        coefficients |= {names[k]: float(x) for k, x in zip(dependent, factors, strict=True)}
+        spread = float(deviation[row] * scale[place])
+        found.append(BaseParameter(names[place], coefficients, spread))
+    return tuple(found)
