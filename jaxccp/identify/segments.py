@@ -80,6 +80,7 @@ def segment(
     start: tuple[Float[np.ndarray, " nq"], Float[np.ndarray, " nv"]],
     grid: Float[np.ndarray, " k"],
     between: tuple[float, float, float],
+    spans: Float[np.ndarray, "k 2"],
     inputs: Sequence[str],
     observations: Sequence[Observation],
     most: int,
@@ -91,6 +92,7 @@ def segment(
         start: coordinates and rates at its start.
         grid: times of the steps, with a margin before and after [s].
         between: least time of its samples, time of its start, and time its samples are before [s].
+        spans: times before and after each step over which inputs that are held act in it [s].
         inputs: names of the channels that drive the model.
         observations: what is compared.
         most: samples that there is room for.
@@ -98,7 +100,7 @@ def segment(
     least, begin, end = between
     inside = np.flatnonzero((recording.time >= least) & (recording.time < end))
     columns = [np.zeros((len(grid), 0))]
-    columns += [_sampled(recording.time, recording[name], grid) for name in inputs]
+    columns += [_sampled(recording.time, recording[name], grid, spans) for name in inputs]
     samples, weights = [], []
     for what in observations:
         channel = recording[what.channel]
@@ -144,9 +146,12 @@ def noise_of(channel: Channel) -> float:
 
 
 def _sampled(
-    time: Float[np.ndarray, " s"], channel: Channel, when: Float[np.ndarray, " k"]
+    time: Float[np.ndarray, " s"],
+    channel: Channel,
+    when: Float[np.ndarray, " k"],
+    spans: Float[np.ndarray, "k 2"],
 ) -> Float[np.ndarray, "k w"]:
-    """Return a channel's values at other times."""
+    """Return a channel's values at other times, of one that is held the means over ``spans``."""
     columns = []
     for column in channel.values.T:
         good = np.isfinite(column)
@@ -159,6 +164,25 @@ def _sampled(
         if channel.interpolation == "linear":
             columns.append(np.interp(when, at, values))
         else:
-            before = np.searchsorted(at, when + 1e-9, side="right") - 1
-            columns.append(values[np.clip(before, 0, len(at) - 1)])
+            columns.append(_mean_held(at, values, when, spans))
     return np.stack(columns, axis=1)
+
+
+def _mean_held(
+    at: Float[np.ndarray, " s"],
+    values: Float[np.ndarray, " s"],
+    when: Float[np.ndarray, " k"],
+    spans: Float[np.ndarray, "k 2"],
+) -> Float[np.ndarray, " k"]:
+    """Return means of values that are held from sample to sample; the value itself over no time."""
+    before = np.searchsorted(at, when + 1e-9, side="right") - 1
+    value = values[np.clip(before, 0, len(at) - 1)]
+    room = 1.0 + np.abs(when).max() + np.abs(spans).max()
+    edges = np.concatenate([[at[0] - room], at, [at[-1] + room]])
+    held = np.concatenate([values[:1], values])
+    integral = np.concatenate([[0.0], np.cumsum(held * np.diff(edges))])
+    width = spans.sum(axis=1)
+    mean = np.interp(when + spans[:, 1], edges, integral) - np.interp(
+        when - spans[:, 0], edges, integral
+    )
+    return np.where(width > 0, mean / np.where(width > 0, width, 1.0), value)

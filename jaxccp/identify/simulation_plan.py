@@ -15,6 +15,7 @@ from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
 from jaxccp.identify.channel_values import channel_values, errors, features, interpolated
 from jaxccp.identify.drives import with_drives, with_frames
+from jaxccp.identify.leapfrog import Centring
 from jaxccp.identify.recording import Channel, Recording
 from jaxccp.identify.segments import Batch, Observation, Segments, noise_of, segment
 from jaxccp.identify.starts import Guess, displaced, displacement
@@ -63,6 +64,9 @@ class SimulationPlan:
         self.steps = max(1, round(max(1.0, fast) * settings.segment / settings.h))
         self.margin = self._margin(min(1.0, slow))
         self._inertia = _largest_inertia(subject) if self.motions else 1.0
+        self._leaps: bool = getattr(self.stepper(), "mean_velocity", False)
+        self._centring = Centring.of(self.driven(subject), settings.h)
+        self.subject = replace(subject, model=self._centring.rows(subject.model))
         self.batch = self._cut()
 
     @property
@@ -96,8 +100,9 @@ class SimulationPlan:
             segment: one of them.
             change: of the start's coordinates and rates.
         """
-        model, layout = subject.model, subject.layout
-        stepper = self.stepper()
+        layout, stepper = subject.layout, self.stepper()
+        leaps = self._leaps
+        model = self._centring.apply(subject.model, stepper.h) if leaps else subject.model
         qpos, qvel = segment.qpos, segment.qvel / subject.time_scale
         if self.unknowns:
             qpos, qvel = displaced(layout, qpos, qvel, change)
@@ -113,7 +118,7 @@ class SimulationPlan:
             number, *forces = inputs
             after, _ = stepper.advance(model, carry[0], *forces)
             first = number == 0
-            back = _set_back(begin, after.state)
+            back = _set_back(begin, after.state) if leaps else begin
             state = jax.tree.map(lambda a, b: jnp.where(first, a, b), back, after.state)
             return (replace(after, state=state), carry[0].state), self._features(subject, state)
 
@@ -123,7 +128,7 @@ class SimulationPlan:
         shown = channel_values(subject, table, segment.time, self.observations, self.settings.h)
         end = layout.coordinates(model, last)
         after = layout.coordinates(model, final.state)
-        return shown, (end[0], 0.5 * (end[1] + after[1]))
+        return shown, (end[0], 0.5 * (end[1] + after[1]) if leaps else end[1])
 
     def residual(
         self, subject: Subject, segment: Segments, change: Float[Array, " x"]
@@ -272,12 +277,14 @@ class SimulationPlan:
             for time, begin in ((self.recordings[number].time, begin) for number, begin in rows)
         )
         names = [*self.controls, *self.torques, *self.motions, *self.wrenches]
+        count = self.steps + 1 + 2 * self.margin
         parts = [
             segment(
                 self.recordings[number],
                 self._starts[number].at(begin),
-                begin + h * (np.arange(self.steps + 1 + 2 * self.margin) - self.margin),
+                begin + h * (np.arange(count) - self.margin),
                 (begin - 1e-9 * h, begin, begin + length + 1e-6 * h),
+                self._spans(count),
                 names,
                 self.observations,
                 most,
@@ -293,6 +300,15 @@ class SimulationPlan:
         )
         deviation = np.stack([self._deviation(number) for number, _ in rows])
         return Batch(segments, np.array(owners), deviation, np.array(joins, bool))
+
+    def _spans(self, count: int) -> Float[np.ndarray, "k 2"]:
+        """Return times before and after each of ``count`` steps over which its forces act [s]: a
+        leapfrog's half a step, the first one's only after the start."""
+        half = 0.5 * self.settings.h if self._leaps else 0.0
+        spans = np.full((count, 2), half)
+        if self.margin == 1:  # else a delay may have the first step anywhere among them
+            spans[self.margin, 0] = 0.0
+        return spans
 
     def _deviation(self, number: int) -> Float[np.ndarray, " x"]:
         """Return standard deviations of the coordinates and rates of a recording's starts."""
