@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Bool, Float
 from scipy import stats
 
 from jaxccp.identify.base_parameters import BaseParameter, base_parameters
@@ -15,6 +15,10 @@ CLUSTERS = 8
 """Recordings below which segments are clusters in their place."""
 NAMED = 0.25
 """Share of a direction below which a parameter is not named as part of it."""
+FLAT = 1e-12
+"""Eigenvalue of the normal equations, over the largest, that is rounding."""
+PART = 1e-3
+"""Share of a parameter in directions that are not told from which it is not told either."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +83,7 @@ def identifiability(
     plain = information(objective, point)
     matrix = plain * np.outer(scale, scale)
     values, vectors = np.linalg.eigh(matrix)
-    floor = 1e-12 * max(float(values.max()), 1e-300)
+    floor = FLAT * max(float(values.max()), 1e-300)
     directions = []
     for value, vector in zip(values, vectors.T, strict=True):
         spread = 1.0 / np.sqrt(value) if value > floor else np.inf
@@ -118,6 +122,15 @@ def _words(
     terms = " ".join(f"{vector[i]:+.2f} {names[i]}" for i in parts[:6])
     more = f" and {len(parts) - 6} more" if len(parts) > 6 else ""
     return f"{terms}{more} (in scales) is {told}"
+
+
+def _undetermined(matrix: Float[np.ndarray, "P P"]) -> Bool[np.ndarray, " P"]:
+    """Return which parameters have a part in a direction of which a matrix tells nothing."""
+    diagonal = np.diag(matrix)
+    scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
+    null = vectors[:, values <= FLAT * max(values.max(), 1e-300)]
+    return (diagonal <= 0) | (np.linalg.norm(null, axis=1) > PART)
 
 
 @dataclass(frozen=True)
@@ -172,8 +185,7 @@ def uncertainty(objective: Objective, point: Point) -> Uncertainty:
     inverse = 0.5 * (inverse + inverse.T)
     clustered = inverse @ spread @ inverse
     error = np.sqrt(np.maximum(np.diag(clustered), np.maximum(np.diag(inverse), 0.0)))
-    lost = np.diag(matrix) <= 0
-    error = np.where(lost, np.inf, error)
+    error = np.where(_undetermined(matrix), np.inf, error)
     larger = error / np.sqrt(np.maximum(np.diag(clustered), 1e-300))
     covariance = clustered * np.where(
         np.isfinite(np.outer(larger, larger)), np.outer(larger, larger), 1

@@ -18,6 +18,7 @@ from jaxccp.identify.levenberg_marquardt import Descent, Method, Progress, minim
 from jaxccp.identify.normal_equations import Evaluator, Plan
 from jaxccp.identify.objective import Objective, Point
 from jaxccp.identify.parameter import Parameter, ParameterSet, Scalar
+from jaxccp.identify.profile import Profile, profile
 from jaxccp.identify.recording import Recording
 from jaxccp.identify.structure import acting
 from jaxccp.identify.subject import Subject
@@ -218,6 +219,17 @@ class Fit:
         other = Case(fitted.mechanism, recordings, residual or fitted.residual)
         values = dict(zip(self.names, self.values.tolist(), strict=True))
         return Predictor(other, self.problem.parameters).evaluate(values)
+
+    def profile(self, name: str, level: float = 0.95, points: int = 16) -> Profile:
+        """Return how the loss grows with one parameter while all others are fitted anew, and the
+        interval that follows (:func:`jaxccp.identify.profile.profile`).
+
+        Args:
+            name: of the parameter.
+            level: probability that the interval holds the true value.
+            points: most values on either side of the fit.
+        """
+        return profile(self, name, level, points)
 
     def report(self, folder: Path | str) -> tuple[Path, ...]:
         """Write a page about the fit, its numbers and the identified model into a folder, and

@@ -1,0 +1,135 @@
+"""Profile likelihoods of residuals whose profiles are known, or found by another minimiser."""
+
+from dataclasses import dataclass, replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jaxtyping import Array, Float
+from scipy.optimize import minimize_scalar
+
+from jaxccp import load
+from jaxccp.identify import Method, Parameter, Problem, recording
+from jaxccp.identify.segments import Batch
+
+pytest.importorskip("mujoco")
+SWING = '<mujoco><worldbody><body><joint name="a"/><geom size=".1"/></body></worldbody></mujoco>'
+SAMPLES = 40
+QUANTILE = 3.8414588206941236
+"""Of χ² with one degree of freedom, for 95 %."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Rows:
+    """Samples, as segments of one each."""
+
+    time: Float[Array, " 1"]
+    value: Float[Array, " 1"]
+
+
+@dataclass(frozen=True)
+class Formula:
+    """Compare samples of a signal with a function of time and the parameters."""
+
+    function: object
+    names: tuple[str, ...]
+    unknowns = 0
+
+    def plan(self, subject, recordings):
+        (one,) = recordings
+        rows = Rows(jnp.asarray(one.time[:, None]), jnp.asarray(one.channels[0].values))
+        plan = replace(self)
+        object.__setattr__(plan, "batch", Batch.without_starts(rows, np.zeros(SAMPLES, int)))
+        object.__setattr__(plan, "subject", subject)
+        object.__setattr__(plan, "recordings", tuple(recordings))
+        return plan
+
+    def residual(self, subject, segment, change):
+        values = [subject.law_numbers[name] for name in self.names]
+        return (self.function(segment.time, *values) - segment.value)[:, None], change
+
+
+def fitted(function, names, values, initial, **bounds):
+    """Return a fit of a function of time to 40 samples."""
+
+    def parameter(name, first):
+        def apply(subject, value):
+            return replace(subject, law_numbers={**subject.law_numbers, name: value})
+
+        return Parameter(name, first, scale=0.5, apply=apply, **bounds.get(name, {}))
+
+    time = np.linspace(0.0, 1.0, SAMPLES)
+    log = recording(time, position={"a": values})
+    parameters = [parameter(name, first) for name, first in zip(names, initial, strict=True)]
+    method = Method(threshold=1e3, tolerance=1e-10, reweight=0)
+    return Problem(load(SWING), [log], parameters, Formula(function, names), method).fit()
+
+
+def test_profile_of_a_linear_problem_is_the_exact_parabola():
+    random, time = np.random.default_rng(1), np.linspace(0.0, 1.0, SAMPLES)
+    values = 2.0 - 3.0 * time + 0.5 * random.normal(size=SAMPLES)
+    names = ("level", "slope")
+    fit = fitted(lambda t, level, slope: level + slope * t, names, values, (0.0, 0.0))
+    matrix = np.column_stack([np.ones(SAMPLES), time])
+    best = np.linalg.lstsq(matrix, values, rcond=None)[0]
+    variance = np.linalg.inv(matrix.T @ matrix)
+    for place, name in enumerate(names):
+        found = fit.profile(name)
+        deviation = np.sqrt(variance[place, place])
+        # Noise of 0.5 where 1 was told: clusters give no more than the noise that was told.
+        half = np.sqrt(QUANTILE) * deviation
+        np.testing.assert_allclose(found.interval, best[place] + [-half, half], rtol=1e-4)
+        exact = 0.5 * ((found.values - best[place]) / deviation) ** 2
+        np.testing.assert_allclose(found.rise, exact, atol=1e-4)
+        assert "interval" in str(found)
+        assert not found.notes
+
+
+def test_flat_direction_has_no_end_and_a_bound_says_so():
+    values = np.linspace(0.0, 1.0, SAMPLES)
+    bounds = {"second": {"lower": 0.0}}
+    fit = fitted(
+        lambda t, first, second: (first + second) * t,
+        ("first", "second"),
+        values,
+        (0.5, 0.4),
+        **bounds,
+    )
+    assert not np.isfinite(fit.uncertainty.standard_error).any()
+    found = fit.profile("first", points=6)
+    assert found.interval[0] == -np.inf
+    assert "do not bound it below" in str(found)
+    other = fit.profile("second", points=12)
+    assert other.interval == (0.0, np.inf)
+    assert "its bound 0 ends the interval" in other.notes[0]
+
+
+def test_nonlinear_profile_is_that_of_another_minimiser():
+    random, time = np.random.default_rng(3), np.linspace(0.0, 1.0, SAMPLES)
+    values = 2.0 * np.exp(-2.0 * time) + 0.5 * random.normal(size=SAMPLES)
+    fit = fitted(
+        lambda t, size, rate: size * jnp.exp(-rate * t), ("size", "rate"), values, (1.5, 1.0)
+    )
+    found = fit.profile("rate")
+
+    def loss(rate):
+        shape = np.exp(-rate * time)
+        return 0.5 * np.sum((values - shape * (shape @ values) / (shape @ shape)) ** 2)
+
+    least = minimize_scalar(loss, (1.0, 2.0), tol=1e-12).fun
+    for value, rise in zip(found.values, found.rise, strict=True):
+        assert rise == pytest.approx(loss(value) - least, abs=1e-3)
+    for end in found.interval:
+        assert loss(end) - least == pytest.approx(0.5 * QUANTILE, rel=0.02)
+    low, high = np.subtract(found.interval, found.best)
+    assert abs(high + low) > 0.05 * high
+
+
+def test_unknown_names_are_refused():
+    fit = fitted(lambda t, level: level + 0 * t, ("level",), np.ones(SAMPLES), (0.0,))
+    with pytest.raises(ValueError, match="there is no parameter 'nothing'"):
+        fit.profile("nothing")
+    with pytest.raises(ValueError, match="probability"):
+        fit.profile("level", level=95)
