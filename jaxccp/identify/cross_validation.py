@@ -139,14 +139,10 @@ def cross_validate(
     bounds = problem.column("lower"), problem.column("upper")
     results, values = [], []
     for fold in range(folds):
-        evaluators = [
-            _restricted(evaluator, np.flatnonzero(group != fold))
-            for evaluator, group in zip(objective.evaluators, groups, strict=True)
-        ]
-        part = Objective(
-            evaluators, problem.index, problem.column("initial"), problem.column("prior")
-        )
-        theta = minimise(part, problem.column("initial"), bounds, problem.method).point.theta
+        theta = problem.column("initial")
+        for one in (*problem.shorter, problem):
+            part = _without(one, fold, [folds_of(plan.batch, folds, seed) for plan in one.plans])
+            theta = minimise(part, theta, bounds, problem.method).point.theta
         results.append(
             tuple(
                 _errors(objective, case, theta, np.flatnonzero(group == fold))
@@ -156,6 +152,23 @@ def cross_validate(
         values.append(theta)
         progress(fold)
     return CrossValidation(tuple(results), np.array(values))
+
+
+def _without(problem: "Problem", fold: int, groups: list[np.ndarray]) -> Objective:
+    """Return the loss of all segments that are not in a fold.
+
+    Args:
+        problem: with all segments.
+        fold: that is left out.
+        groups: of each case, the fold of each segment.
+    """
+    evaluators = [
+        _restricted(evaluator, np.flatnonzero(group != fold))
+        for evaluator, group in zip(problem.objective.evaluators, groups, strict=True)
+    ]
+    return Objective(
+        evaluators, problem.index, problem.column("initial"), problem.column("prior")
+    )
 
 
 def _restricted(evaluator: Evaluator, which: np.ndarray) -> Evaluator:

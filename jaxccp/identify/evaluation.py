@@ -76,7 +76,8 @@ class Predictor:
             ValueError: the recordings do not go with the model or the residual.
         """
         from jaxccp.identify.checks import refuse
-        from jaxccp.identify.problem import parameter_of, subject_of
+        from jaxccp.identify.joint_parameters import parameter_of
+        from jaxccp.identify.problem import subject_of
 
         refuse(case.mechanism, case.recordings)
         subject = subject_of(case.mechanism, case.recordings)

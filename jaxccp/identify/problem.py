@@ -14,12 +14,14 @@ from jaxccp.identify.checks import check, check_count, compared, refuse
 from jaxccp.identify.cross_validation import CrossValidation, cross_validate
 from jaxccp.identify.evaluation import Evaluation, Predictor
 from jaxccp.identify.intervals import Identifiability, Uncertainty, identifiability, uncertainty
+from jaxccp.identify.joint_parameters import joint, parameter_of
 from jaxccp.identify.levenberg_marquardt import Descent, Method, Progress, minimise
 from jaxccp.identify.normal_equations import Evaluator, Plan
 from jaxccp.identify.objective import Objective, Point
 from jaxccp.identify.parameter import Parameter, ParameterSet, Scalar
 from jaxccp.identify.profile import Profile, profile
 from jaxccp.identify.recording import Recording
+from jaxccp.identify.remarks import remarks
 from jaxccp.identify.structure import acting
 from jaxccp.identify.subject import Subject
 from jaxccp.model.model import Model
@@ -67,7 +69,7 @@ class Problem:
             subject = acting(subject, known)
             self.sets.append(known)
             self.plans.append(case.residual.plan(subject, case.recordings))
-        self.scalars, self.index = _joint(self.sets, self.cases)
+        self.scalars, self.index = joint(self.sets, self.cases)
         self.names = tuple(one.name for one in self.scalars)
         numbers = [compared(plan.batch) for plan in self.plans]
         if None not in numbers:
@@ -93,6 +95,19 @@ class Problem:
         ]
         return Objective(evaluators, self.index, self.column("initial"), self.column("prior"))
 
+    @cached_property
+    def shorter(self) -> "tuple[Problem, ...]":
+        """The problems that are fitted before this one, over shorter simulations, shortest first.
+
+        Cases with fewer lengths than others keep their own in the first ones.
+        """
+        rows = [(*case.shorter(), case) for case in self.cases]
+        count = max(map(len, rows))
+        stages = zip(*([row[0]] * (count - len(row)) + list(row) for row in rows), strict=True)
+        return tuple(
+            Problem(stage, (), self.parameters, method=self.method) for stage in list(stages)[:-1]
+        )
+
     def identifiability(self, theta: Float[np.ndarray, " P"] | None = None) -> Identifiability:
         """Return what these recordings can tell, before any fit: by the derivatives at ``theta``,
         the initial values when None."""
@@ -108,7 +123,8 @@ class Problem:
         """Return the identified parameters.
 
         Args:
-            progress: called after every step with its number, the loss and the parameters.
+            progress: called after every step with its number, the loss and the parameters; numbers
+                start anew for each length of simulations.
             initial: values to start from by name, in place of the parameters' own.
 
         Raises:
@@ -122,8 +138,10 @@ class Problem:
                 )
             theta[self.names.index(name)] = value
         bounds = self.column("lower"), self.column("upper")
+        for one in self.shorter:
+            theta = minimise(one.objective, theta, bounds, self.method, progress).point.theta
         descent = minimise(self.objective, theta, bounds, self.method, progress)
-        return Fit(self, descent)
+        return Fit(self, descent, remarks(descent))
 
     def cross_validate(
         self,
@@ -251,47 +269,3 @@ def subject_of(mechanism: Mechanism, recordings: Sequence[Recording]) -> Subject
     """Return a mechanism with ideal channels of the recordings."""
     channels = tuple(dict.fromkeys(c.name for one in recordings for c in one.channels))
     return Subject.of(mechanism.model, mechanism.layout, mechanism.state, channels)
-
-
-POSITIVE = """damping friction armature stiffness mass compliance restitution rolling radius size
-impact_friction stribeck_friction damping_polynomial power_damping"""
-"""Numbers that cannot be negative."""
-
-
-def parameter_of(one: Parameter | str) -> Parameter:
-    """Return a parameter, of a path one with the model's value that is positive if it has to be."""
-    return Parameter(one, lower=_lower_bound(one)) if isinstance(one, str) else one
-
-
-def _lower_bound(path: str) -> float:
-    """Return the least value of a number that cannot be negative: 0; of any other −∞."""
-    leaf = path.rsplit(".", 1)[-1].split("[")[0]
-    return 0.0 if leaf in POSITIVE.split() else -np.inf
-
-
-def _joint(
-    sets: Sequence[ParameterSet], cases: Sequence[Case]
-) -> tuple[tuple[Scalar, ...], list[list[np.ndarray]]]:
-    """Return the scalars of all cases, those of one name once, and where each recording's are."""
-    scalars: dict[str, Scalar] = {}
-    index: list[list[np.ndarray]] = []
-    for known, case in zip(sets, cases, strict=True):
-        places = []
-        for one in case.recordings:
-            row = []
-            for scalar in known.scalars:
-                name = f"{scalar.name} of {one.name}" if scalar.per_sequence else scalar.name
-                if name not in scalars:
-                    scalars[name] = Scalar(
-                        name,
-                        scalar.initial,
-                        scalar.lower,
-                        scalar.upper,
-                        scalar.prior,
-                        scalar.scale,
-                        scalar.per_sequence,
-                    )
-                row.append(list(scalars).index(name))
-            places.append(np.array(row))
-        index.append(places)
-    return tuple(scalars.values()), index

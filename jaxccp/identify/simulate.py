@@ -1,7 +1,7 @@
 """Residuals of simulations: segments of recordings against the motion of the model."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from jaxccp.dynamics.stepper import Stepper
 from jaxccp.identify.recording import Recording
@@ -19,8 +19,9 @@ class Simulate:
     1981), to that many standard deviations of the starts; without it segments are independent.
     """
 
-    segment: float
-    """Length of a simulation [s]."""
+    segment: float | tuple[float, ...]
+    """Length of a simulation [s]; of several lengths, short to long, each is fitted from where the
+    one before ended. Short simulations have a smooth loss, long ones tell most."""
     h: float = 1e-3
     """Step of simulations [s]."""
     start: str = "unknown"
@@ -44,14 +45,36 @@ class Simulate:
     """Of the model, where channels of sensors are compared."""
 
     def __post_init__(self) -> None:
-        if not self.segment > 0:
+        lengths = self.lengths
+        if not lengths or not all(a < b for a, b in zip((0.0, *lengths), lengths, strict=False)):
             raise ValueError(
-                f"segment must be a length of time in seconds > 0, not {self.segment!r}"
+                "segment must be a length of time in seconds > 0, or several that grow, not "
+                f"{self.segment!r}"
             )
         if self.start not in ("unknown", "measured"):
             raise ValueError(f'start must be "unknown" or "measured", not {self.start!r}')
         if self.continuity is not None and self.start == "measured":
             raise ValueError('continuity joins unknown starts: take start="unknown"')
+
+    @property
+    def lengths(self) -> tuple[float, ...]:
+        """Return the lengths of simulations that are fitted in turn [s]."""
+        return self.segment if isinstance(self.segment, tuple) else (self.segment,)
+
+    def shorter(self) -> "tuple[Simulate, ...]":
+        """Return the comparisons over the shorter lengths that are fitted before, shortest first.
+
+        Segments that overlap (``every``) do so at all lengths, as often.
+        """
+        longest = self.lengths[-1]
+        return tuple(
+            replace(
+                self,
+                segment=length,
+                every=None if self.every is None else self.every * length / longest,
+            )
+            for length in self.lengths[:-1]
+        )
 
     def plan(self, subject: Subject, recordings: Sequence[Recording]) -> SimulationPlan:
         """Return what is computed for these recordings.

@@ -61,7 +61,7 @@ class SimulationPlan:
         self.observations = self._observations(subject, watched, first)
         slow, fast = subject.time_scale_bounds
         self._check_time_scale(slow, fast)
-        self.steps = max(1, round(max(1.0, fast) * settings.segment / settings.h))
+        self.steps = max(1, round(max(1.0, fast) * settings.lengths[-1] / settings.h))
         self.margin = self._margin(min(1.0, slow))
         self._inertia = _largest_inertia(subject) if self.motions else 1.0
         self._leaps: bool = getattr(self.stepper(), "mean_velocity", False)
@@ -257,7 +257,7 @@ class SimulationPlan:
     def _cut(self) -> Batch:
         """Cut all recordings into segments."""
         h = self.settings.h
-        length = max(1, round(self.settings.segment / h)) * h
+        length = max(1, round(self.settings.lengths[-1] / h)) * h
         every = self.settings.every or length
         joined = self.settings.continuity is not None
         if joined and abs(every - length) > 1e-9:

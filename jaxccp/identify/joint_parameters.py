@@ -1,0 +1,51 @@
+"""Parameters of a problem: what a path alone means, and the joint vector of several cases."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from jaxccp.identify.case import Case
+from jaxccp.identify.parameter import Parameter, ParameterSet, Scalar
+
+POSITIVE = """damping friction armature stiffness mass compliance restitution rolling radius size
+impact_friction stribeck_friction damping_polynomial power_damping"""
+"""Numbers that cannot be negative."""
+
+
+def parameter_of(one: Parameter | str) -> Parameter:
+    """Return a parameter, of a path one with the model's value that is positive if it has to be."""
+    return Parameter(one, lower=_lower_bound(one)) if isinstance(one, str) else one
+
+
+def _lower_bound(path: str) -> float:
+    """Return the least value of a number that cannot be negative: 0; of any other −∞."""
+    leaf = path.rsplit(".", 1)[-1].split("[")[0]
+    return 0.0 if leaf in POSITIVE.split() else -np.inf
+
+
+def joint(
+    sets: Sequence[ParameterSet], cases: Sequence[Case]
+) -> tuple[tuple[Scalar, ...], list[list[np.ndarray]]]:
+    """Return the scalars of all cases, those of one name once, and where each recording's are."""
+    scalars: dict[str, Scalar] = {}
+    index: list[list[np.ndarray]] = []
+    for known, case in zip(sets, cases, strict=True):
+        places = []
+        for one in case.recordings:
+            row = []
+            for scalar in known.scalars:
+                name = f"{scalar.name} of {one.name}" if scalar.per_sequence else scalar.name
+                if name not in scalars:
+                    scalars[name] = Scalar(
+                        name,
+                        scalar.initial,
+                        scalar.lower,
+                        scalar.upper,
+                        scalar.prior,
+                        scalar.scale,
+                        scalar.per_sequence,
+                    )
+                row.append(list(scalars).index(name))
+            places.append(np.array(row))
+        index.append(places)
+    return tuple(scalars.values()), index
