@@ -166,9 +166,7 @@ def _without(problem: "Problem", fold: int, groups: list[np.ndarray]) -> Objecti
         _restricted(evaluator, np.flatnonzero(group != fold))
         for evaluator, group in zip(problem.objective.evaluators, groups, strict=True)
     ]
-    return Objective(
-        evaluators, problem.index, problem.column("initial"), problem.column("prior")
-    )
+    return Objective(evaluators, problem.index, problem.column("initial"), problem.column("prior"))
 
 
 def _restricted(evaluator: Evaluator, which: np.ndarray) -> Evaluator:

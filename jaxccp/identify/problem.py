@@ -18,7 +18,7 @@ from jaxccp.identify.joint_parameters import joint, parameter_of
 from jaxccp.identify.levenberg_marquardt import Descent, Method, Progress, minimise
 from jaxccp.identify.normal_equations import Evaluator, Plan
 from jaxccp.identify.objective import Objective, Point
-from jaxccp.identify.parameter import Parameter, ParameterSet, Scalar
+from jaxccp.identify.parameter import Parameter, ParameterSet
 from jaxccp.identify.profile import Profile, profile
 from jaxccp.identify.recording import Recording
 from jaxccp.identify.remarks import remarks
