@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from jaxccp.identify.chunks import ChunkedProgram, cores
 from jaxccp.identify.parameter import ParameterSet
 from jaxccp.identify.recording import Recording
 from jaxccp.identify.subject import Subject
@@ -16,6 +17,8 @@ CHUNK = 32
 """Segments that one call of the compiled program takes; of short ones …"""
 SAMPLES = 256
 """… as many as have this many samples."""
+FEWEST = 8
+"""Segments of a chunk from which it pays to share them among cores."""
 REVERSE = 2.0
 """Parameters for each number that a segment compares beyond which derivatives are taken backwards,
 number by number, and not forwards, parameter by parameter."""
@@ -150,9 +153,11 @@ class Evaluator:
         shape = self._shape()
         many = not plan.unknowns and len(scale) > REVERSE * np.prod(shape)
         jacobian = jax.jacrev if many else jax.jacfwd
-        self._terms = jax.jit(jax.vmap(terms, in_axes=(0, 0, 0, None)))
-        self._residual = jax.jit(jax.vmap(residual, in_axes=(0, 0, 0, None)))
-        self.chunk = min(max(CHUNK, SAMPLES // shape[0]), len(plan.batch))
+        self._terms = ChunkedProgram(jax.vmap(terms, in_axes=(0, 0, 0, None)))
+        self._residual = ChunkedProgram(jax.vmap(residual, in_axes=(0, 0, 0, None)))
+        count = len(plan.batch)
+        parts = max(-(-count // max(CHUNK, SAMPLES // shape[0])), min(cores(), count // FEWEST), 1)
+        self.chunk = -(-count // parts)
         self.observed = shape[1]
         self.weight = np.ones(self.observed)
 
@@ -190,10 +195,11 @@ class Evaluator:
             values: of the parameters, of each segment.
             change: of each segment's start.
         """
-        parts: list[dict[str, np.ndarray]] = []
-        for arguments, kept in self.chunks(values, change):
-            found = self._terms(*arguments)
-            parts.append({name: np.asarray(x, float)[:kept] for name, x in found.items()})
+        chunks, kept = zip(*self.chunks(values, change), strict=True)
+        parts = [
+            {name: np.asarray(x, float)[:count] for name, x in found.items()}
+            for found, count in zip(self._terms.map(chunks), kept, strict=True)
+        ]
         all_parts = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         finite = np.ones(len(self.plan.batch), bool)
         for array in all_parts.values():
@@ -215,11 +221,9 @@ class Evaluator:
         self, values: Float[np.ndarray, "n p"], change: Float[np.ndarray, "n x"]
     ) -> Float[np.ndarray, "n s o"]:
         """Return the weighted residuals of all segments."""
-        parts = [
-            np.asarray(self._residual(*arguments)[0])[:kept]
-            for arguments, kept in self.chunks(values, change)
-        ]
-        return np.concatenate(parts)
+        chunks, kept = zip(*self.chunks(values, change), strict=True)
+        found = self._residual.map(chunks)
+        return np.concatenate([part[0][:count] for part, count in zip(found, kept, strict=True)])
 
     def reweight(self, terms: Terms) -> None:
         """Take the root mean square of each observed number's errors, where it is more than its

@@ -47,6 +47,7 @@ def replay(fit: "Fit", curves: CaseCurves) -> dict[str, Any] | None:
     recordings = problem.plans[case].recordings[:MOST_RECORDINGS]
     frames = min(MOST_FRAMES, MOST_NUMBERS // (14 * max(len(moving), 1) * len(recordings)))
     motions = []
+    qpos, qvel = map(np.asarray, subject.layout.coordinates(subject.model, subject.state))
     for number, recording in enumerate(recordings):
         segments = [item for item in curves.segments if item.recording == number]
         time = np.concatenate([np.zeros(0), *(item.time for item in segments)])
@@ -54,7 +55,7 @@ def replay(fit: "Fit", curves: CaseCurves) -> dict[str, Any] | None:
             continue
         order = np.argsort(time, kind="stable")
         samples = order[np.unique(np.linspace(0, len(time) - 1, frames).astype(int))]
-        guess = Guess(subject, recording, np.inf)
+        guess = Guess(subject, recording, np.inf, (qpos, qvel))
         measured = np.stack([guess.at(when)[0] for when in time[samples]])
         simulated = measured.copy()
         simulated_samples = np.concatenate([item.simulated for item in segments])[samples]

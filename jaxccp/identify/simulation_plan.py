@@ -56,7 +56,9 @@ class SimulationPlan:
                 f"({', '.join(settings.observe)}); it has {', '.join(names)}"
             )
         self.subject = subject
-        self._starts = [Guess(subject, one, settings.cutoff) for one in recordings]
+        qpos, qvel = map(np.asarray, subject.layout.coordinates(subject.model, subject.state))
+        rest = qpos, qvel
+        self._starts = [Guess(subject, one, settings.cutoff, rest) for one in recordings]
         self._frames = tuple(c.target for c in watched if c.kind == "pose")
         self.observations = self._observations(subject, watched, first)
         slow, fast = subject.time_scale_bounds

@@ -122,28 +122,37 @@ def smoothed(
 class Guess:
     """Coordinates and rates of a recording at any of its times, from what it measured."""
 
-    def __init__(self, subject: Subject, recording: Recording, cutoff: float) -> None:
+    def __init__(
+        self,
+        subject: Subject,
+        recording: Recording,
+        cutoff: float,
+        rest: tuple[Float[np.ndarray, " nq"], Float[np.ndarray, " nv"]],
+    ) -> None:
         """Filter the recording's positions and poses.
 
         Args:
             subject: the model.
             recording: has positions of axes, or poses of free bodies.
             cutoff: frequency of the filter of positions [Hz].
+            rest: coordinates and rates of what was not recorded.
         """
         places, topology = subject.layout.places, subject.model.topology
         time, count = recording.time, len(recording.time)
-        qpos, qvel = map(np.asarray, subject.layout.coordinates(subject.model, subject.state))
+        qpos, qvel = rest
         self.time = time
         self.qpos, self.qvel = np.tile(qpos, (count, 1)), np.tile(qvel, (count, 1))
         self.known = np.zeros(places.nv, bool)
         axes = {topology.linkage.axes[axis]: place for place, axis in enumerate(places.single[2])}
-        for channel in [*recording.of_kind("motion"), *recording.of_kind("position")]:
-            if channel.target not in axes:
-                continue
-            at, speed = places.single[:2, axes[channel.target]]
-            level, rate = smoothed(time, np.asarray(channel.values), cutoff)
-            self.qpos[:, at], self.qvel[:, speed] = level[:, 0], rate[:, 0]
-            self.known[speed] = True
+        known = [*recording.of_kind("motion"), *recording.of_kind("position")]
+        known = [channel for channel in known if channel.target in axes]
+        if known:
+            samples = np.concatenate([channel.values for channel in known], axis=1)
+            levels, slopes = smoothed(time, samples, cutoff)
+            for column, channel in enumerate(known):
+                at, speed = places.single[:2, axes[channel.target]]
+                self.qpos[:, at], self.qvel[:, speed] = levels[:, column], slopes[:, column]
+                self.known[speed] = True
         bodies = {topology.bodies[body]: place for place, body in enumerate(places.free[2])}
         for channel in recording.of_kind("pose"):
             if channel.target not in bodies:
