@@ -49,7 +49,7 @@ jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
 
 DEAREST = (
     "dynamics/test_steppers.py",
-    "identify/test_identify.py",
+    "identify/test_cube.py",
     "test_docs.py",
     "testing/test_check_gradients.py",
     "dynamics/test_second_order.py",

@@ -21,8 +21,10 @@ jax.config.update("jax_enable_x64", True)
 
 from jaxccp.ccp.solve import Stop  # noqa: E402
 from jaxccp.dynamics import EulerImplicitLinearized, rollout  # noqa: E402
-from jaxccp.identify import parameters  # noqa: E402
-from jaxccp.io.tosses import Tosses, write_tosses  # noqa: E402
+from jaxccp.identify.cube import PARAMETERS, UNITS, Cube  # noqa: E402
+from jaxccp.identify.parameter import ParameterSet  # noqa: E402
+from jaxccp.identify.subject import Subject  # noqa: E402
+from jaxccp.io.output import write_npz  # noqa: E402
 from jaxccp.math import quaternion  # noqa: E402
 from jaxccp.scene.library import SCENES, batch  # noqa: E402
 
@@ -48,9 +50,11 @@ NOISE = {"position": 2e-5, "rotation": 1e-4}
 
 def simulate() -> tuple[np.ndarray, np.ndarray]:
     """Noise-free positions [t, s, 3] and quaternions [t, s, 4] at the samples."""
-    model, state = batch(SCENES["cube-toss"], jax.random.key(SEED), TOSSES)
-    names = tuple(TRUTH)
-    model = parameters.apply(model, names, jnp.asarray(list(TRUTH.values())))
+    _, state = batch(SCENES["cube-toss"], jax.random.key(SEED), TOSSES)
+    cube = Cube.nominal()
+    subject = Subject.of(cube.model, cube.layout, cube.state, ())
+    known = ParameterSet([PARAMETERS[name] for name in TRUTH], subject)
+    model = known.apply(subject, jnp.asarray(list(TRUTH.values()))).model
     # Low tosses, so that most of the recording is contact.
     state = replace(state, position=state.position.at[:, 1, 2].set(0.16))
     stepper = EulerImplicitLinearized(DT / SUBSTEPS, LAW, stop=Stop(1e-9, 0.0, 2000))
@@ -65,8 +69,8 @@ def simulate() -> tuple[np.ndarray, np.ndarray]:
     return np.asarray(trajectory.position[:, :, 1]), np.asarray(trajectory.quaternion[:, :, 1])
 
 
-def measure(position: np.ndarray, orientation: np.ndarray) -> Tosses:
-    """Noisy poses and their backward differences."""
+def measure(position: np.ndarray, orientation: np.ndarray) -> dict[str, np.ndarray]:
+    """Return noisy poses and their backward differences, in the layout of tosses."""
     random = np.random.default_rng(SEED)
     position = position + NOISE["position"] * random.standard_normal(position.shape)
     turn = NOISE["rotation"] * random.standard_normal(position.shape)
@@ -79,25 +83,21 @@ def measure(position: np.ndarray, orientation: np.ndarray) -> Tosses:
         quaternion.multiply(jnp.asarray(orientation), quaternion.conjugate(jnp.asarray(earlier)))
     )
     step = step * np.where(step[..., :1] < 0, -1.0, 1.0)
-    spin = 2.0 * step[..., 1:] / DT
-    flat = lambda x: x.reshape(-1, x.shape[-1])  # noqa: E731
-    return Tosses(
-        np.arange(TOSSES),
-        np.full(TOSSES, SAMPLES),
-        flat(position),
-        flat(orientation),
-        flat(velocity),
-        flat(spin),
-        DT,
+    spin = quaternion.rotate(
+        quaternion.conjugate(jnp.asarray(orientation)), 2.0 * step[..., 1:] / DT
     )
+    return {
+        "ids": np.arange(TOSSES),
+        "lengths": np.full(TOSSES, SAMPLES),
+        "q": np.concatenate([position, orientation], axis=-1).reshape(-1, 7),
+        "v": np.concatenate([velocity, np.asarray(spin)], axis=-1).reshape(-1, 6),
+        "dt": np.asarray(DT),
+    }
 
 
 def truth() -> dict:
     """The true values, in the layout of a params.json."""
-    values = {
-        name: {"value": value, "unit": parameters.PARAMETERS[name].unit}
-        for name, value in TRUTH.items()
-    }
+    values = {name: {"value": value, "unit": UNITS.get(name, "")} for name, value in TRUTH.items()}
     return {"parameters": values, "law": LAW, "substeps": SUBSTEPS}
 
 
@@ -106,7 +106,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("jaxccp/identify/data"))
     folder = parser.parse_args().out
     out = folder / "tosses.npz"
-    write_tosses(out, measure(*simulate()))
+    write_npz(out, **measure(*simulate()))
     (folder / "truth.json").write_text(json.dumps(truth(), indent=2) + "\n")
     print(f"{TOSSES} tosses of {SAMPLES} samples in {out} ({out.stat().st_size / 1024:.0f} kB)")
 

@@ -57,7 +57,7 @@ PARAMETERS = (
     "damping",
     "gravity",
 )
-"""Those of ``jaxccp.identify.parameters``."""
+"""Those of ``jaxccp.identify.cube``."""
 IDENTIFIED = (
     "friction",
     "impact_friction",

@@ -1,9 +1,11 @@
-"""The work of ``jaxccp identify``: tosses read, fitted, reported and drawn."""
+"""The work of ``jaxccp identify`` without a model: tosses of the cube, fitted and reported."""
 
 import importlib.util
 import json
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -12,146 +14,152 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from jaxccp.ccp import SOLVERS, Law
 from jaxccp.cli.bad_input import bad_input_exits
 from jaxccp.cli.options import Exit
-from jaxccp.cli.progress import Follower, following
-from jaxccp.identify import parameters
-from jaxccp.identify.fit import Descent
-from jaxccp.identify.identification_report import as_json, picture, read_parameters
-from jaxccp.identify.pipeline import (
-    Comparison,
-    Identification,
-    Settings,
-    compare,
-    evaluator,
-    identify,
-)
+from jaxccp.cli.progress import following
+from jaxccp.identify import Method, split
+from jaxccp.identify.cube import UNITS, CubeSettings, fit_cube, read_tosses
+from jaxccp.identify.cube_errors import Comparison, TossErrors
+from jaxccp.identify.cube_report import Identified, as_json, picture, read_parameters
+from jaxccp.identify.recording import Recording
 from jaxccp.io import InputError, write_file
-from jaxccp.io.tosses import Tosses, read_tosses
 
-DEMO = resources.files("jaxccp.identify") / "data" / "tosses.npz"
-TRUTH = resources.files("jaxccp.identify") / "data" / "truth.json"
+DATA = resources.files("jaxccp.identify") / "data"
 
 
-def identify_command(
-    *,
-    data: Path | None,
-    evaluate: Path | None,
-    names: tuple[str, ...],
-    law: Law,
-    stepper: str,
-    solver: str,
-    horizons: tuple[int, ...],
-    iterations: int,
-    batch: int,
-    holdout: float,
-    seed: int,
-    precision: int,
-    out: Path | None,
-    json_wanted: bool,
-) -> None:
-    """Identify, report and write; the options are those of the command, the embedded tosses
-    where there are no data."""
-    with bad_input_exits(), jax.enable_x64(precision == 64):
-        tosses = _tosses(data)
-        if evaluate is not None:
-            chosen, values, its_law, substeps, method = read_parameters(evaluate)
-            judge = evaluator(tosses.dt, chosen, its_law, substeps, method)
-            found = compare(judge, tosses, values)
-            report = found.summary() | {"law": its_law, "tosses": len(tosses)}
-            _show(report, json_wanted, _evaluation_table(found, "tosses"))
+@dataclass(frozen=True)
+class CubeRequest:
+    """What is asked for of tosses of the cube."""
+
+    data: Path | None
+    """File of tosses; None: those that are part of the package."""
+    evaluate: Path | None
+    settings: CubeSettings
+    horizons: tuple[int, ...]
+    method: dict[str, Any]
+    """Fields of the iteration's settings."""
+    holdout: float
+    seed: int
+    precision: int
+    out: Path | None
+    as_json: bool
+
+
+def identify_cube(request: CubeRequest) -> None:
+    """Identify or evaluate, report and write.
+
+    Args:
+        request: arguments and options of the command.
+    """
+    with bad_input_exits(), jax.enable_x64(request.precision == 64):
+        tosses = demo_tosses() if request.data is None else read_tosses(request.data)
+        if request.evaluate is not None:
+            settings, values = read_parameters(request.evaluate)
+            found = TossErrors(tosses, settings).compare(values)
+            report = found.summary() | {"law": settings.law, "tosses": len(tosses)}
+            _show(report, request.as_json, _errors_table(found, "tosses"))
             return
-        settings = Settings(
-            names=names,
-            law=law,
-            stepper=stepper,
-            solver=SOLVERS[solver](),
-            horizons=horizons,
-            holdout=holdout,
-            descent=Descent(iterations, batch, seed=seed),
-        )
-        truth = true_values() if data is None else {}
-        with following(iterations, len(horizons)) as follower:
-            identified = _identify(tosses, settings, follower)
-            report = as_json(identified, truth)
-            if out is not None:
-                follower.stage("drawing")
-                report |= _write(out, identified, tosses, truth, report)
-        _show(
-            report,
-            json_wanted,
-            _table(identified, truth),
-            _evaluation_table(identified.after, "tosses not fitted"),
-        )
-    if not np.isfinite(identified.fit.values).all():
+        truth = true_values() if request.data is None else {}
+        one, report = _identified(request, tosses, truth)
+        tables = _table(one, truth), _errors_table(one.after, "tosses not fitted")
+        _show(report, request.as_json, *tables)
+    if not np.isfinite(one.found.fit.values).all():
         raise typer.Exit(Exit.NOT_CONVERGED)
 
 
-def _tosses(data: Path | None) -> Tosses:
-    if data is not None:
-        return read_tosses(data)
-    with resources.as_file(DEMO) as path:
+def demo_tosses() -> list[Recording]:
+    """Return the synthetic tosses that are part of the package."""
+    with resources.as_file(DATA / "tosses.npz") as path:
         return read_tosses(path)
 
 
 def true_values() -> dict[str, float]:
-    """What the embedded tosses were made with, by parameter."""
-    with resources.as_file(TRUTH) as path:
-        names, values, *_ = read_parameters(path)
-    return dict(zip(names, values.tolist(), strict=True))
+    """Return what the synthetic tosses were made with, by parameter."""
+    with resources.as_file(DATA / "truth.json") as path:
+        settings, values = read_parameters(path)
+    return dict(zip(settings.names, values.tolist(), strict=True))
 
 
-def _identify(tosses: Tosses, settings: Settings, follower: Follower) -> Identification:
-    try:
-        return identify(tosses, settings, follower.stage, follower.iteration)
-    except ValueError as error:
-        raise InputError("tosses", str(error), "see jaxccp identify --help") from None
+def _identified(
+    request: CubeRequest, tosses: list[Recording], truth: dict[str, float]
+) -> tuple[Identified, dict[str, Any]]:
+    """Return the identification and its report; write both where that is asked for."""
+    if len(tosses) < 2:
+        what = "one toss cannot be both fitted and held out"
+        raise InputError("tosses", what, "record at least two")
+    fitted, held_out = split(tosses, request.holdout, request.seed)
+    settings, method = request.settings, Method(**request.method)
+    with following(method.iterations, len(request.horizons)) as follower:
+        follower.stage(f"fitting over {', '.join(map(str, request.horizons))} samples")
+        try:
+            found = fit_cube(
+                fitted,
+                settings,
+                request.horizons,
+                method,
+                lambda step, loss: follower.iteration(step - 1, loss),
+            )
+        except (ValueError, FloatingPointError) as error:
+            raise InputError("tosses", str(error), "see jaxccp identify --help") from None
+        follower.stage("errors on held-out tosses")
+        errors = TossErrors(held_out, settings)
+        initial = found.fit.problem.column("initial")
+        before, after = (errors.compare(values) for values in (initial, found.fit.values))
+        one = Identified(settings, found, fitted, held_out, errors, before, after)
+        report = as_json(one, truth)
+        if request.out is not None:
+            follower.stage("drawing")
+            report |= _write(request.out, one, truth, report)
+    return one, report
 
 
 def _write(
-    out: Path, found: Identification, tosses: Tosses, truth: dict[str, float], report: dict
+    out: Path, one: Identified, truth: dict[str, float], report: dict[str, Any]
 ) -> dict[str, str]:
+    """Write parameters, the page about the fit and a picture, and return the files."""
     text = json.dumps(report, indent=2).encode()
     write_file(out / "params.json", lambda file: file.write(text))
-    files = {"params": str(out / "params.json")}
+    one.found.fit.report(out)
+    files = {"params": str(out / "params.json"), "page": str(out / "report.html")}
     if importlib.util.find_spec("matplotlib") is None:
         typer.echo("No picture: it needs matplotlib, pip install 'jaxccp[viz]'", err=True)
         return files
-    figure = picture(found, tosses, truth)
+    figure = picture(one, truth)
     write_file(out / "identify.png", lambda file: figure.savefig(file, format="png"))
     return files | {"picture": str(out / "identify.png")}
 
 
-def _show(report: dict, json_wanted: bool, *tables: Table) -> None:
+def _show(report: dict[str, Any], json_wanted: bool, *tables: Table) -> None:
     if json_wanted:
         typer.echo(json.dumps(report))
         return
-    console = Console()
     for table in tables:
-        console.print(table)
-    for name in ("params", "picture"):
+        Console().print(table)
+    for name in ("params", "page", "picture"):
         if name in report:
             typer.echo(f"{name}: {report[name]}")
 
 
-def _table(found: Identification, truth: dict[str, float]) -> Table:
-    table = Table(title=f"Identified from {len(found.train)} tosses, law {found.settings.law}")
-    numbers = ("initial", "identified", "standard error", *(("true",) if truth else ()))
+def _table(one: Identified, truth: dict[str, float]) -> Table:
+    """Return a table of the parameters."""
+    table = Table(title=f"Identified from {len(one.fitted)} tosses, law {one.settings.law}")
     table.add_column("parameter")
     table.add_column("unit")
-    for title in numbers:
+    for title in ("initial", "identified", "standard error", *(("true",) if truth else ())):
         table.add_column(title, justify="right")
-    rows = zip(found.fit.names, found.initial, found.fit.values, found.standard_errors, strict=True)
+    rows = zip(
+        one.settings.names, one.initial, one.found.fit.values, one.standard_error, strict=True
+    )
     for name, start, value, error in rows:
         spread = f"{error:.2g}" if np.isfinite(error) else "not told by the data"
         cells = [f"{start:.5g}", f"{value:.5g}", spread]
         cells += [f"{truth[name]:.5g}" if name in truth else "–"] if truth else []
-        table.add_row(name, parameters.PARAMETERS[name].unit or "–", *cells)
+        table.add_row(name, UNITS.get(name, "–"), *cells)
     return table
 
 
-def _evaluation_table(found: Comparison, what: str) -> Table:
+def _errors_table(found: Comparison, what: str) -> Table:
+    """Return a table of errors of prediction."""
     table = Table(title=f"Errors of {len(found.whole.position)} {what}")
     table.add_column("rolled out for")
     for error, unit in (("position", "widths"), ("rotation", "°")):

@@ -169,6 +169,17 @@ class SimulationPlan:
             place += one.size
         return segment.time, segment.observed, shown, jnp.concatenate(parts, axis=1)
 
+    def begins(self, recording: Recording, length: float, every: float) -> Float[np.ndarray, " n"]:
+        """Return the times at which segments of a recording start [s].
+
+        Args:
+            recording: that is cut.
+            length: of a segment [s].
+            every: time from start to start [s].
+        """
+        first, last = recording.time[0], recording.time[-1]
+        return np.arange(first, last - 0.5 * min(length, last - first), every)
+
     def _check_time_scale(self, slow: float, fast: float) -> None:
         """Raise ValueError if simulations cannot last as long as recordings might."""
         if not (slow > 0 and np.isfinite(fast)):
@@ -266,8 +277,7 @@ class SimulationPlan:
             raise ValueError("continuity joins segments that follow each other: leave out every")
         rows, owners, joins = [], [], []
         for number, one in enumerate(self.recordings):
-            last = one.time[-1]
-            begins = np.arange(one.time[0], last - 0.5 * min(length, last - one.time[0]), every)
+            begins = self.begins(one, length, every)
             for place, begin in enumerate(begins):
                 rows.append((number, begin))
                 owners.append(number)

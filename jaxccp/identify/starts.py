@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 from scipy import signal
+from scipy.spatial.transform import Rotation
 
 from jaxccp.identify.recording import Recording
 from jaxccp.identify.subject import Subject
@@ -189,8 +190,9 @@ def continuous(facing: Float[np.ndarray, "s 4"]) -> Float[np.ndarray, "s 4"]:
 def body_rates(
     time: Float[np.ndarray, " s"], facing: Float[np.ndarray, "s 4"]
 ) -> Float[np.ndarray, "s 3"]:
-    """Return angular velocities [rad/s] in the axes of the body, by central differences."""
-    slope = np.gradient(facing, time, axis=0)
-    w, v = facing[:, :1], facing[:, 1:]
-    dw, dv = slope[:, :1], slope[:, 1:]
-    return 2.0 * (w * dv - dw * v - np.cross(v, dv))
+    """Return angular velocities [rad/s] in the axes of the body: the rotation from the
+    sample before to the one after, over the time between them."""
+    turn = Rotation.from_quat(facing, scalar_first=True)
+    place = np.arange(len(time))
+    before, after = np.maximum(place - 1, 0), np.minimum(place + 1, len(time) - 1)
+    return (turn[before].inv() * turn[after]).as_rotvec() / (time[after] - time[before])[:, None]

@@ -21,9 +21,9 @@ def cube_toss(key: draw.Key) -> tuple[Model, State]:
     Pfrommer, Halm & Posa, ContactNets, CoRL 2020.
     """
     builder = ModelBuilder()
-    builder.add_shape(WORLD, Plane(), material=SURFACE)
+    builder.add_shape(WORLD, Plane(), material=SURFACE, name="ground")
     cube = builder.add_body(MASS, (INERTIA,) * 3, position=(0.0, 0.0, 0.3), name="cube")
-    builder.add_shape(cube, Box((WIDTH / 2, WIDTH / 2, WIDTH / 2)), material=SURFACE)
+    builder.add_shape(cube, Box((WIDTH / 2, WIDTH / 2, WIDTH / 2)), material=SURFACE, name="cube")
     model, state = builder.build()
 
     dtype = state.position.dtype

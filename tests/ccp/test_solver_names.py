@@ -19,15 +19,14 @@ from jaxccp.ccp import (
     Status,
 )
 from jaxccp.dynamics import STEPPERS, EulerImplicitLinearized
-from jaxccp.identify.pipeline import Settings, cube_experiment
+from jaxccp.identify.cube import CubeSettings
 from jaxccp.model import Plane, Sphere
 from jaxccp.scene import ModelBuilder
 from tests.ccp.compiled import solve
 
 TAKERS: dict[str, Callable[[Solver | str], object]] = {
     **{name: lambda solver, of=stepper: of(solver=solver) for name, stepper in STEPPERS.items()},
-    "settings of identify": lambda solver: Settings(solver=solver),
-    "experiment": lambda solver: cube_experiment(0.01, "ncp", 8, solver),
+    "settings of identify": lambda solver: CubeSettings(solver=solver),
     "solve": lambda solver: solve(two_rows(), solver),
 }
 everywhere = pytest.mark.parametrize("take", TAKERS.values(), ids=TAKERS)
@@ -57,7 +56,7 @@ def test_stepper_by_name_is_the_stepper_by_instance() -> None:
         1e-3, solver=Newton()
     )
     assert EulerImplicitLinearized(1e-3, solver="auto").solver == Auto()
-    assert Settings(solver="bb").solver == SOLVERS["bb"]()
+    assert CubeSettings(solver="bb").solver == SOLVERS["bb"]()
 
 
 def test_solvers_that_docs_name_are_at_the_top() -> None:

@@ -20,7 +20,7 @@ from jaxccp.ccp.cones import ConeType
 from jaxccp.cli import app, known_names
 from jaxccp.dynamics.steppers import STEPPERS
 from jaxccp.dynamics.steppers.settings import Settings, SmoothStepping
-from jaxccp.identify import parameters
+from jaxccp.identify import cube
 from jaxccp.io.mjcf.urdf_actuators import UrdfActuators
 from jaxccp.scene.library import SCENES
 from jaxccp.testing import INPUTS
@@ -73,8 +73,8 @@ def test_names_are_those_of_the_registries() -> None:
     assert tuple(STEPPERS) == known_names.STEPPERS
     softening = (name for name, stepper in STEPPERS.items() if issubclass(stepper, Settings))
     assert tuple(softening) == known_names.SOFTENING
-    assert tuple(parameters.PARAMETERS) == known_names.PARAMETERS
-    assert known_names.IDENTIFIED == parameters.DEFAULT
+    assert tuple(cube.PARAMETERS) == known_names.PARAMETERS
+    assert known_names.IDENTIFIED == cube.DEFAULT
     assert tuple(INPUTS) == known_names.INPUTS
     assert get_args(known_names.Law) == get_args(Law)
     assert get_args(known_names.ConeType) == get_args(ConeType)

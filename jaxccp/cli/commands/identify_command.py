@@ -38,7 +38,7 @@ def _residual(name: str | None) -> str | None:
     return None if name is None else one_of(RESIDUALS)(name)
 
 
-CUBE_ONLY = ("demo", "horizons", "batch")
+CUBE_ONLY = ("demo", "horizons")
 """Options that go with tosses of the cube alone."""
 MODEL_PANEL = "Any model"
 
@@ -54,7 +54,7 @@ def _horizons(text: str) -> str:
 
 @finished
 @with_options(RESIDUALS, "Any model: the residual")
-@with_options({"method": METHOD}, "Any model: the iteration", without=("iterations",))
+@with_options({"method": METHOD}, "The iteration", without=("iterations",))
 def identify(
     context: typer.Context,
     paths: Annotated[
@@ -115,18 +115,17 @@ def identify(
         typer.Option(
             metavar="SAMPLES,…",
             callback=_horizons,
-            help="Lengths of the rollouts compared with the recording, one descent for each.",
+            help="Samples of a toss that are compared with its simulation, one fit for each, which "
+            "begins where the one before ended.",
         ),
     ] = "40,100",
     iterations: Annotated[
         int,
         typer.Option(
             min=1,
-            help="Of gradient descent, for each horizon; of a model at most so many steps of "
-            "Levenberg–Marquardt, 30 if not given.",
+            help="At most so many steps of Levenberg–Marquardt, of the cube for each horizon.",
         ),
-    ] = 60,
-    batch: Annotated[int, typer.Option(min=1, help="Rollouts per iteration.")] = 48,
+    ] = 30,
     holdout: Annotated[
         float,
         typer.Option(
@@ -136,14 +135,15 @@ def identify(
             "its samples; 0, of a model, for none.",
         ),
     ] = 0.3,
-    seed: Annotated[int, typer.Option(help="Of the split and the minibatches.")] = 0,
-    precision: PrecisionOption = 32,
+    seed: Annotated[int, typer.Option(help="Of the split.")] = 0,
+    precision: PrecisionOption = 64,
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
             callback=folder,
-            help="Write DIR/fit.json; of the cube DIR/params.json and DIR/identify.png.",
+            help="Write DIR/fit.json and DIR/report.html; of the cube DIR/params.json and "
+            "DIR/identify.png too.",
         ),
     ] = None,
     cache: CacheOption = None,
@@ -153,11 +153,10 @@ def identify(
     """Identify parameters of a model from recordings, or of a cube and the ground from tosses.
 
     Fits to a random part of the recordings, and reports each parameter with its standard error, and
-    the errors of prediction of the other part, before and after. With a model the fit is
-    Levenberg–Marquardt on exact Jacobians, in 64 bits unless --precision says otherwise. Without
-    one the tosses of a cube are rolled out: errors are those from the second sample to the end,
-    position in cube widths, rotation in degrees, mean over a toss's samples, then mean and median
-    over tosses; those of 10, 20 and 40 samples are in the JSON.
+    the errors of prediction of the other part, before and after. The fit is Levenberg–Marquardt on
+    exact Jacobians. Without a model the tosses of a cube are simulated: errors are those from the
+    second sample to the end, position in cube widths, rotation in degrees, mean over a toss's
+    samples, then mean and median over tosses; those of 10, 20 and 40 samples are in the JSON.
 
     Exit code: 0 done, 1 the fit did not come to finite numbers, 2 bad input or usage (nothing
     written).
@@ -171,24 +170,23 @@ def identify(
     if config is None and not (paths and is_model(str(paths[0]))):
         chosen = _cube_usage(context.params, set_by_user, settings)
         keep_programs(cache)
-        from jaxccp.cli.run_identify import identify_command
+        from jaxccp.ccp import SOLVERS
+        from jaxccp.cli.run_identify import CubeRequest, identify_cube
+        from jaxccp.identify.cube import CubeSettings
 
-        identify_command(
+        request = CubeRequest(
             data=paths[0] if paths else None,
             evaluate=evaluate,
-            names=chosen,
-            law=law,
-            stepper=stepper,
-            solver=solver,
+            settings=CubeSettings(chosen, law, stepper, solver=SOLVERS[solver]()),
             horizons=tuple(map(int, horizons.split(","))),
-            iterations=iterations,
-            batch=batch,
+            method=_values(settings, (METHOD,)) | {"iterations": iterations},
             holdout=holdout,
             seed=seed,
             precision=precision,
             out=out,
-            json_wanted=json_wanted,
+            as_json=json_wanted,
         )
+        identify_cube(request)
         return
     request = _model_request(context.params, set_by_user, settings)
     keep_programs(cache)
@@ -201,8 +199,9 @@ def _cube_usage(
     options: dict[str, Any], set_by_user: set[str], settings: dict[str, Any]
 ) -> tuple[str, ...]:
     """Return the parameters of the cube; refuse options that go with model files."""
+    method = _values(settings, (METHOD,))
     for name in ("residual", *settings):
-        if name in set_by_user:
+        if name in set_by_user and name not in method:
             raise typer.BadParameter("goes with a model file", param_hint=_option(name))
     if options["holdout"] == 0:
         raise typer.BadParameter("some tosses have to be held out", param_hint="--holdout")
@@ -239,7 +238,7 @@ def _model_request(
         stepping={name: chosen[name] for name in ("law", "stepper", "solver") if name in chosen},
         holdout=chosen.get("holdout"),
         seed=chosen.get("seed"),
-        precision=chosen.get("precision", 64),
+        precision=options["precision"],
         out=options["out"],
         as_json=options["json_wanted"],
     )

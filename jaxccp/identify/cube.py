@@ -1,0 +1,220 @@
+"""The tossed cube: parameters by short names, the fit of its tosses, and errors in its widths."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array
+
+from jaxccp.ccp.problem import Law
+from jaxccp.ccp.solve import Stop
+from jaxccp.ccp.solver import Solver
+from jaxccp.ccp.solvers import resolved
+from jaxccp.ccp.solvers.apgd import APGD
+from jaxccp.dynamics.steppers import STEPPERS
+from jaxccp.identify.levenberg_marquardt import Descent, Method
+from jaxccp.identify.parameter import Parameter
+from jaxccp.identify.problem import Fit, Problem
+from jaxccp.identify.read import read
+from jaxccp.identify.recording import Recording
+from jaxccp.identify.subject import Subject
+from jaxccp.identify.toss_simulation import FIRST, TossSimulation
+from jaxccp.io.errors import InputError
+from jaxccp.math import quaternion
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+from jaxccp.names import unknown
+from jaxccp.scene.cube_toss import WIDTH
+from jaxccp.scene.library import SCENES
+from jaxccp.sensors.coordinates import Coordinates, coordinates
+
+NOISE = 1e-4
+"""Standard deviation of recorded positions, and of orientations over half a width [m]; what a model
+cannot express counts as more."""
+
+
+@dataclass(frozen=True)
+class Cube:
+    """The cube and the ground as a mechanism."""
+
+    model: Model
+    state: State
+    layout: Coordinates
+
+    @staticmethod
+    def nominal() -> "Cube":
+        """Return the cube of the scene ``cube-toss``."""
+        model, state = SCENES["cube-toss"](jax.random.key(0))
+        return Cube(model, state, coordinates(model))
+
+
+def _surface(leaf: str, initial: float, lower: float, upper: float, scale: float) -> Parameter:
+    """Return a parameter that cube and ground share, so that it is that of the contact."""
+    return Parameter(f"shapes[*].{leaf}", initial, lower, upper, shared=True, scale=scale)
+
+
+def _of_cube(leaf: str, initial: float, lower: float, upper: float, scale: float) -> Parameter:
+    return Parameter(f'shapes["cube"].{leaf}', initial, lower, upper, scale=scale)
+
+
+def _tilt(axis: int) -> Parameter:
+    """Return the angle by which the ground is turned about a horizontal axis."""
+
+    def apply(subject: Subject, angle: Array) -> Subject:
+        shapes = subject.model.shapes
+        turn = quaternion.exp(angle * jnp.eye(3, dtype=angle.dtype)[axis])
+        turned = quaternion.multiply(turn, shapes.quaternion[0])
+        shapes = replace(shapes, quaternion=shapes.quaternion.at[0].set(turned))
+        return replace(subject, model=replace(subject.model, shapes=shapes))
+
+    name = f"ground_tilt_{'xy'[axis]}"
+    return Parameter(name, 0.0, -0.1, 0.1, scale=3e-3, apply=apply)
+
+
+PARAMETERS: dict[str, Parameter] = {
+    "friction": _surface("friction", 0.3, 0.01, 1.5, 0.05),
+    "restitution": _surface("restitution", 0.2, 0.001, 0.95, 0.05),
+    "impact_friction": _surface("impact_friction", 1.0, 0.1, 3.0, 0.1),
+    "inertia": Parameter('bodies["cube"].inertia', 1.0, 0.5, 2.0, factor=True, scale=0.05),
+    "half_width": Parameter(
+        tuple(f'shapes["cube"].size[{axis}]' for axis in range(3)), 0.0524, 0.045, 0.06, scale=5e-4
+    ),
+    "rounding": _of_cube("radius", 0.002, 1e-5, 0.02, 1e-3),
+    "ground_height": Parameter('shapes["ground"].position[2]', 0.0, -0.02, 0.02, scale=5e-4),
+    "ground_tilt_x": _tilt(0),
+    "ground_tilt_y": _tilt(1),
+    "compliance": _of_cube("compliance", 2e-5, 1e-7, 1e-3, 1e-5),
+    "damping": _of_cube("damping", 2e-3, 1e-5, 0.05, 1e-3),
+    "gravity": Parameter("gravity", 1.0, 0.8, 1.2, factor=True, scale=0.01),
+}
+"""The mass is not among them: recorded poses depend only on ratios of other numbers to it."""
+UNITS = dict.fromkeys(("half_width", "rounding", "ground_height"), "m") | {
+    "ground_tilt_x": "rad",
+    "ground_tilt_y": "rad",
+    "compliance": "m/N",
+    "damping": "s",
+}
+DEFAULT = (
+    "friction",
+    "impact_friction",
+    "restitution",
+    "inertia",
+    "half_width",
+    "rounding",
+    "ground_height",
+    "gravity",
+)
+
+
+@dataclass(frozen=True)
+class CubeSettings:
+    """How tosses of the cube are simulated, and what of the model is identified."""
+
+    names: tuple[str, ...] = DEFAULT
+    law: Law = "ncp"
+    stepper: str = "euler"
+    """Name of the time stepper (:data:`jaxccp.dynamics.steppers.STEPPERS`)."""
+    substeps: int = 8
+    """Steps between two samples."""
+    solver: Solver | str = field(default_factory=APGD)
+    """An algorithm of :mod:`jaxccp.ccp.solvers`, or its name there."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "solver", resolved(self.solver))
+        wrong = [name for name in self.names if name not in PARAMETERS]
+        if wrong:
+            raise ValueError(f"cannot identify {unknown(wrong[0], PARAMETERS)}")
+        if not self.names or len(set(self.names)) < len(self.names):
+            raise ValueError("name each parameter of the cube once, and one at least")
+        if self.law not in ("ccp", "ncp") or not self.substeps >= 1:
+            raise ValueError(f"law {self.law!r} with {self.substeps!r} substeps is not possible")
+        if self.stepper not in STEPPERS:
+            raise ValueError(unknown(self.stepper, STEPPERS))
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Return the parameters of the model, in the order of their names."""
+        return tuple(PARAMETERS[name] for name in self.names)
+
+    def residual(self, dt: float, samples: int, **starts: float) -> TossSimulation:
+        """Return simulations of tosses.
+
+        Args:
+            dt: time between samples [s].
+            samples: to be predicted from each start.
+            **starts: ``every`` and ``least`` of :class:`TossSimulation` [s].
+        """
+        h = dt / self.substeps
+        # A batch waits for its slowest solve: an impact on several corners can take thousands of
+        # iterations, and derivatives leave out what an inexact solution does not tell.
+        double = jnp.zeros(()).dtype == jnp.float64
+        stop = Stop(atol=1e-6 if double else 1e-5, max_iterations=500)
+        stepper = STEPPERS[self.stepper](h, self.law, self.solver, stop)
+        return TossSimulation(samples * dt, h, "measured", cutoff=np.inf, stepper=stepper, **starts)
+
+
+def read_tosses(path: Path | str) -> list[Recording]:
+    """Return the poses of the cube that a file of tosses has.
+
+    Raises:
+        InputError: the file is damaged, or has another layout.
+    """
+    tosses = read(path, Cube.nominal(), noise={"pose": NOISE}, lever=WIDTH / 2)
+    short = min(tosses, key=lambda one: len(one.time))
+    if len(short.time) < FIRST + 2:
+        what = f"toss {short.name!r} has {len(short.time)} samples"
+        raise InputError(path, what, f"each toss needs at least {FIRST + 2}: leave it out")
+    return tosses
+
+
+def interval(tosses: Sequence[Recording]) -> float:
+    """Return the time between samples [s]."""
+    return float(tosses[0].time[1] - tosses[0].time[0])
+
+
+@dataclass(frozen=True)
+class CubeFit:
+    """The fit of the cube over its last horizon, and the way there."""
+
+    fit: Fit
+    stages: dict[int, Descent]
+    """The iteration over each horizon."""
+
+
+def fit_cube(
+    tosses: Sequence[Recording],
+    settings: CubeSettings,
+    horizons: Sequence[int] = (40, 100),
+    method: Method | None = None,
+    progress: Callable[[int, float], None] = lambda step, loss: None,
+) -> CubeFit:
+    """Fit the cube's parameters over one horizon after the other, from where the last one ended.
+
+    The loss over a short horizon is smooth and leads towards the minimum; that over a long one is
+    rough, and tells most about what is to be predicted. Simulations of all horizons are those of
+    the longest one, with what comes after a shorter one left out, so that one program serves all.
+
+    Args:
+        tosses: the recordings.
+        settings: the parameters, and how tosses are simulated.
+        horizons: samples that are compared after each start.
+        method: settings of the iteration.
+        progress: called with the number and the loss of every step.
+    """
+    dt = interval(tosses)
+    most = min(max(horizons), max(len(one.time) for one in tosses) - FIRST - 1)
+    residual = settings.residual(dt, most, every=np.inf)
+    problem = Problem(Cube.nominal(), tosses, settings.parameters, residual, method)
+    (plan,) = problem.plans
+    batch, stages, initial = plan.batch, {}, {}
+    for samples in horizons:
+        seen = batch.segments.time <= (samples + 0.5) * dt
+        weight = jnp.where(seen[:, :, None], batch.segments.weight, 0.0)
+        plan.batch = replace(batch, segments=replace(batch.segments, weight=weight))
+        fit = problem.fit(lambda step, loss, _: progress(step, loss), initial)
+        initial = dict(zip(fit.names, fit.values.tolist(), strict=True))
+        stages[samples] = fit.descent
+    return CubeFit(fit, stages)

@@ -1,0 +1,78 @@
+"""Simulations of tossed bodies, from starts that are not impacts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+from scipy.spatial.transform import Rotation
+
+from jaxccp.identify.recording import Recording
+from jaxccp.identify.simulate import Simulate
+from jaxccp.identify.simulation_plan import SimulationPlan
+from jaxccp.identify.starts import filled
+from jaxccp.identify.subject import Subject
+
+FIRST = 1
+"""Index of the first sample that a simulation starts from: its velocity is a central difference."""
+JUMP = 0.3
+"""Change of velocity between samples, beyond that by gravity, that indicates an impact [m/s]."""
+SPIN_JUMP = 3.0
+"""Change of angular velocity between samples that indicates an impact [rad/s]."""
+
+
+@dataclass(frozen=True)
+class TossSimulation(Simulate):
+    """Compare poses of a tossed body with simulations from measured starts.
+
+    Velocities of starts are central differences, which no impact may fall in. So starts are
+    the second sample of a recording and, ``every`` seconds or more after the one before, samples
+    about which the motion is smooth and which are followed by at least ``least`` seconds.
+    """
+
+    least: float | None = None
+    """Time that is recorded after any start but the first one [s]; None: ``segment``."""
+
+    def plan(self, subject: Subject, recordings: Sequence[Recording]) -> "TossPlan":
+        """Return what is computed for these recordings."""
+        return TossPlan(self, subject, recordings)
+
+
+class TossPlan(SimulationPlan):
+    """The segments of recorded tosses, and their residuals."""
+
+    one_spread = True
+
+    def begins(self, recording: Recording, length: float, every: float) -> Float[np.ndarray, " n"]:
+        """Return the times at which segments of a recording start [s]; arguments as above."""
+        time = recording.time
+        smooth = smooth_samples(recording, np.asarray(self.subject.model.gravity))
+        least = getattr(self.settings, "least", None) or length
+        smooth &= time + least < time[-1] + 1e-9
+        starts = [FIRST]
+        while len(later := np.flatnonzero(smooth & (time >= time[starts[-1]] + every - 1e-9))):
+            starts.append(int(later[0]))
+        return time[starts]
+
+
+def smooth_samples(
+    recording: Recording, gravity: Float[np.ndarray, " 3"]
+) -> Bool[np.ndarray, " s"]:
+    """Return the mask of samples without an impact in the intervals before and after them.
+
+    Args:
+        recording: of the pose of one body.
+        gravity: by which its velocity changes in flight [m/s²].
+    """
+    (pose,) = recording.of_kind("pose")
+    samples, interval = filled(np.asarray(pose.values, float)), np.diff(recording.time)[:, None]
+    velocity = np.diff(samples[:, :3], axis=0) / interval
+    facing = Rotation.from_quat(samples[:, 3:], scalar_first=True)
+    spin = (facing[1:] * facing[:-1].inv()).as_rotvec() / interval
+    change = np.diff(velocity, axis=0)
+    from_flight = np.linalg.norm(change - gravity * interval[1:], axis=1)
+    from_rest = np.linalg.norm(change, axis=1)
+    smooth = np.zeros(len(samples), bool)
+    smooth[1:-1] = np.minimum(from_flight, from_rest) < JUMP
+    smooth[1:-1] &= np.linalg.norm(np.diff(spin, axis=0), axis=1) < SPIN_JUMP
+    return smooth
