@@ -20,6 +20,7 @@ from jaxccp.identify.parameter import Parameter
 from jaxccp.identify.problem import Fit, Problem
 from jaxccp.identify.read import read
 from jaxccp.identify.recording import Recording
+from jaxccp.identify.simulation_plan import SimulationPlan
 from jaxccp.identify.subject import Subject
 from jaxccp.identify.toss_simulation import FIRST, TossSimulation
 from jaxccp.io.errors import InputError
@@ -209,6 +210,7 @@ def fit_cube(
     residual = settings.residual(dt, most, every=np.inf)
     problem = Problem(Cube.nominal(), tosses, settings.parameters, residual, method)
     (plan,) = problem.plans
+    assert isinstance(plan, SimulationPlan)
     batch, stages, initial = plan.batch, {}, {}
     for samples in horizons:
         seen = batch.segments.time <= (samples + 0.5) * dt

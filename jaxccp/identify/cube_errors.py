@@ -92,7 +92,7 @@ class TossErrors:
         self._back = np.argsort(order)
         self._whole = [
             _predictor(
-                [tosses[k] for k in np.flatnonzero(room == size)],
+                [tosses[k] for k in np.flatnonzero(room == size).tolist()],
                 settings,
                 int(size) - FIRST - 1,
             )

@@ -192,7 +192,8 @@ def body_rates(
 ) -> Float[np.ndarray, "s 3"]:
     """Return angular velocities [rad/s] in the axes of the body: the rotation from the
     sample before to the one after, over the time between them."""
-    turn = Rotation.from_quat(facing, scalar_first=True)
     place = np.arange(len(time))
     before, after = np.maximum(place - 1, 0), np.minimum(place + 1, len(time) - 1)
-    return (turn[before].inv() * turn[after]).as_rotvec() / (time[after] - time[before])[:, None]
+    start = Rotation.from_quat(facing[before], scalar_first=True)
+    end = Rotation.from_quat(facing[after], scalar_first=True)
+    return (start.inv() * end).as_rotvec() / (time[after] - time[before])[:, None]
