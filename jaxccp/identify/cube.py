@@ -140,13 +140,17 @@ class CubeSettings:
         """Return the parameters of the model, in the order of their names."""
         return tuple(PARAMETERS[name] for name in self.names)
 
-    def residual(self, dt: float, samples: int, **starts: float) -> TossSimulation:
+    def residual(
+        self, dt: float, samples: int, every: float | None = np.inf, least: float | None = None
+    ) -> TossSimulation:
         """Return simulations of tosses.
 
         Args:
             dt: time between samples [s].
             samples: to be predicted from each start.
-            **starts: ``every`` and ``least`` of :class:`TossSimulation` [s].
+            every: time from start to start [s]; infinite for one start a toss, None for that of the
+                samples.
+            least: time that is recorded after any start but the first one [s].
         """
         h = dt / self.substeps
         # A batch waits for its slowest solve: an impact on several corners can take thousands of
@@ -154,7 +158,9 @@ class CubeSettings:
         double = jnp.zeros(()).dtype == jnp.float64
         stop = Stop(atol=1e-6 if double else 1e-5, max_iterations=500)
         stepper = STEPPERS[self.stepper](h, self.law, self.solver, stop)
-        return TossSimulation(samples * dt, h, "measured", cutoff=np.inf, stepper=stepper, **starts)
+        return TossSimulation(
+            samples * dt, h, "measured", None, np.inf, every=every, stepper=stepper, least=least
+        )
 
 
 def read_tosses(path: Path | str) -> list[Recording]:
@@ -207,7 +213,7 @@ def fit_cube(
     """
     dt = interval(tosses)
     most = min(max(horizons), max(len(one.time) for one in tosses) - FIRST - 1)
-    residual = settings.residual(dt, most, every=np.inf)
+    residual = settings.residual(dt, most)
     problem = Problem(Cube.nominal(), tosses, settings.parameters, residual, method)
     (plan,) = problem.plans
     assert isinstance(plan, SimulationPlan)

@@ -135,10 +135,14 @@ class TossErrors:
 
 
 def _predictor(
-    tosses: Sequence[Recording], settings: CubeSettings, samples: int, **starts: float
+    tosses: Sequence[Recording],
+    settings: CubeSettings,
+    samples: int,
+    every: float = np.inf,
+    least: float | None = None,
 ) -> Predictor:
     """Return a predictor of so many samples, from the start of each toss unless told otherwise."""
-    residual = settings.residual(interval(tosses), samples, **({"every": np.inf} | starts))
+    residual = settings.residual(interval(tosses), samples, every, least)
     return Predictor(Case(Cube.nominal(), tosses, residual), settings.parameters)
 
 

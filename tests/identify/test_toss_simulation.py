@@ -11,9 +11,9 @@ from jaxccp.identify.toss_simulation import TossPlan, smooth_samples
 from tests.identify.recordings import DT, GRAVITY, flights, toss
 
 
-def plan(recordings: list[Recording], samples: int, **starts: float) -> TossPlan:
+def plan(recordings: list[Recording], samples: int, every: float | None = None) -> TossPlan:
     cube = Cube.nominal()
-    residual = CubeSettings(("friction",)).residual(DT, samples, **starts)
+    residual = CubeSettings(("friction",)).residual(DT, samples, every)
     return residual.plan(subject_of(cube, recordings), recordings)
 
 
