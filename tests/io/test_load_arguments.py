@@ -117,3 +117,11 @@ def test_compiled_models_do_not_tell_all() -> None:
         <elasticity young="4e4" poisson="0.3"/></flexcomp></worldbody></mujoco>"""
     with pytest.raises(InputError, match="'jelly': a compiled model does not tell all of it; load"):
         load(mujoco.MjModel.from_xml_string(jelly))
+
+
+def test_shapes_have_the_names_of_geoms() -> None:
+    """Those without one are called as they are in a builder, and none is called like these."""
+    text = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
+    <body pos="0 0 1"><freejoint/><geom size=".1"/><geom name="shape1" size=".1" pos=".1 0 0"/>
+    </body></worldbody></mujoco>"""
+    assert load(text).model.topology.shape_names == ("floor", "shape1", "shape2")

@@ -67,7 +67,12 @@ def add_geoms(
             made = surface(source, ("geom", geom))
             if geom in softened:
                 made = replace(made, **asdict(softened[geom]))
-            shapes[geom] = builder.add_shape(int(frames.body[body]), shape, position, facing, made)
+            name = source.m.geom(geom).name
+            if re.fullmatch(r"shape\d+", name):
+                name = ""  # as shapes without one are called
+            shapes[geom] = builder.add_shape(
+                int(frames.body[body]), shape, position, facing, made, name=name or None
+            )
         except ValueError as error:
             raise InputError(source.path, f"{label}: {_of_file(error)}", "correct it") from None
         kinds[geom] = shape.kind
