@@ -1,11 +1,15 @@
 """The task in ``mujoco.sysid``: Gauss–Newton on finite differences of MuJoCo's simulations."""
 
-import mujoco
+import importlib
+from typing import Any
+
 import numpy as np
 from jaxtyping import Float
-from mujoco import sysid
 
 from experiments.sysid_comparison.task import AXES, MODEL, QUANTITIES, Data, bounds
+
+mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
+sysid: Any = importlib.import_module("mujoco.sysid")
 
 
 class Peer:
@@ -35,7 +39,7 @@ class Peer:
         self.parameters = sysid.ParameterDict()
         for one, value, low, high in zip(QUANTITIES, initial, *bounds(initial), strict=True):
 
-            def write(spec: mujoco.MjSpec, known: sysid.Parameter, one=one) -> None:
+            def write(spec: Any, known: Any, one=one) -> None:
                 one.set(spec, float(known.value[0]))
 
             self.parameters.add(sysid.Parameter(one.name, value, low, high, modifier=write))
@@ -53,7 +57,7 @@ class Peer:
         self.residual = sysid.build_residual_fn(models_sequences=[sequences], n_threads=threads)
         self.evaluations = 0
 
-    def counted(self, x: Float[np.ndarray, "..."], known: sysid.ParameterDict) -> tuple:
+    def counted(self, x: Float[np.ndarray, "..."], known: Any) -> tuple:
         """Return the residuals, and count for how many values of the parameters."""
         self.evaluations += 1 if x.ndim == 1 else x.shape[1]
         return self.residual(x, known)

@@ -1,11 +1,14 @@
 """The task that both libraries are given: recordings of an arm, and what is to be identified."""
 
+import importlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import mujoco
 import numpy as np
 from jaxtyping import Float
+
+mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
 
 HERE = Path(__file__).parent
 MODEL = HERE / "arm.xml"
@@ -36,12 +39,12 @@ class Quantity:
         """Return a short name."""
         return f"{self.target}.{self.field}"
 
-    def get(self, spec: mujoco.MjSpec) -> float:
+    def get(self, spec: Any) -> float:
         """Return the number in a specification."""
         value = getattr(getattr(spec, self.kind)(self.target), self.field)
         return float(np.atleast_1d(value)[0])
 
-    def set(self, spec: mujoco.MjSpec, value: float) -> None:
+    def set(self, spec: Any, value: float) -> None:
         """Write the number into a specification."""
         element = getattr(spec, self.kind)(self.target)
         if self.field == "gainprm":  # the gain of a position servo is its stiffness, too

@@ -1,5 +1,7 @@
 """Forces of springs, dampers and servos in simulations of recordings, against the exact motion."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -53,7 +55,7 @@ def test_simulations_are_of_second_order() -> None:
     errors = []
     for h in (0.01, 0.005):
         settings = Simulate(segment=time[-1], h=h, start="measured")
-        plan = Problem(arm, [one], ["axes[*].damping"], settings).plans[0]
+        plan: Any = Problem(arm, [one], ["axes[*].damping"], settings).plans[0]
         segment = jax.tree.map(lambda leaf: leaf[0], plan.batch.segments)
         start = jnp.array([0.2]), jnp.zeros(1)
         segment = type(segment)(**{**vars(segment), "qpos": start[0], "qvel": start[1]})
