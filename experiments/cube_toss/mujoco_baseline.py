@@ -1,12 +1,15 @@
 """MuJoCo on the same tosses, with parameters found by derivative-free search on this data."""
 
 import importlib
+from collections.abc import Sequence
 
 import numpy as np
 
-from jaxccp.identify.evaluate import Errors
-from jaxccp.identify.toss_segments import FIRST
-from jaxccp.io.tosses import Tosses
+from jaxccp.identify.cube import Cube, CubeSettings, interval
+from jaxccp.identify.cube_errors import Errors
+from jaxccp.identify.problem import subject_of
+from jaxccp.identify.recording import Recording
+from jaxccp.identify.toss_simulation import FIRST
 from jaxccp.scene.cube_toss import INERTIA, MASS, WIDTH
 
 SUBSTEPS = 8
@@ -25,13 +28,17 @@ XML = """<mujoco>
 </mujoco>"""
 
 
-def mujoco_errors(tosses: Tosses) -> Errors:
-    """Errors as :class:`jaxccp.identify.Evaluator` defines them."""
-    mujoco = importlib.import_module("mujoco")
+def mujoco_errors(tosses: Sequence[Recording]) -> Errors:
+    """Return errors of whole tosses, from the starts that jaxccp has.
 
+    Args:
+        tosses: the recordings.
+    """
+    mujoco = importlib.import_module("mujoco")
+    dt = interval(tosses)
     model = mujoco.MjModel.from_xml_string(
         XML.format(
-            step=tosses.dt / SUBSTEPS,
+            step=dt / SUBSTEPS,
             ground=GROUND,
             friction=FRICTION,
             constant=TIME_CONSTANT,
@@ -42,23 +49,19 @@ def mujoco_errors(tosses: Tosses) -> Errors:
         )
     )
     data = mujoco.MjData(model)
+    longest = max(len(one.time) for one in tosses)
+    plan = CubeSettings().residual(dt, longest)
+    starts = plan.plan(subject_of(Cube.nominal(), tosses), tosses).batch.segments
     position, rotation = [], []
-    for first, length in zip(tosses.starts, tosses.lengths, strict=True):
-        start, end = int(first) + FIRST, int(first + length)
+    for one, qpos, qvel in zip(tosses, starts.qpos, starts.qvel, strict=True):
         mujoco.mj_resetData(model, data)
-        data.qpos[:3], data.qpos[3:] = tosses.position[start], tosses.quaternion[start]
-        data.qvel[:3] = tosses.velocity[start]
-        # MuJoCo's angular velocity is in body axes.
-        body = np.zeros(3)
-        back = tosses.quaternion[start] * np.array([1.0, -1.0, -1.0, -1.0])
-        mujoco.mju_rotVecQuat(body, tosses.angular_velocity[start], back)
-        data.qvel[3:] = body
+        data.qpos[:], data.qvel[:] = qpos, qvel
         away, turned = [], []
-        for sample in range(start + 1, end):
+        for pose in np.asarray(one.channels[0].values)[FIRST + 1 :]:
             for _ in range(SUBSTEPS):
                 mujoco.mj_step(model, data)
-            away.append(np.linalg.norm(data.qpos[:3] - tosses.position[sample]) / WIDTH)
-            cosine = min(1.0, abs(float(data.qpos[3:] @ tosses.quaternion[sample])))
+            away.append(np.linalg.norm(data.qpos[:3] - pose[:3]) / WIDTH)
+            cosine = min(1.0, abs(float(data.qpos[3:] @ pose[3:])))
             turned.append(np.degrees(2 * np.arccos(cosine)))
         position.append(np.mean(away))
         rotation.append(np.mean(turned))

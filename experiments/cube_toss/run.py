@@ -1,11 +1,11 @@
-"""Identify the real cube and measure the models on tosses that were not fitted.
+"""Identify the real cube from tosses drawn at random, and measure the model on all others.
 
-    python experiments/cube_toss/run.py DATA.npz
+    python -m experiments.cube_toss.run DATA.npz [--draws 10] [--fitted 60]
 
-DATA.npz: recorded tosses in the layout of ``jaxccp identify`` (ContactNets, converted to SI).
-Half of the tosses are fitted, the other half measured. Models of growing detail, both laws, and,
-if mujoco is installed, MuJoCo with the parameters a derivative-free search found on this data.
-Writes results.json, results.md and identify.png beside this file.
+DATA.npz: recorded tosses in the layout of ``jaxccp identify`` (ContactNets, converted to SI); those
+of more than 128 samples are left out. MuJoCo, if it is installed, has the parameters that a
+derivative-free search found on this data. Writes results.json, results.md and identify.png beside
+this file; a run that was stopped goes on with the draws that are missing.
 """
 
 import argparse
@@ -15,94 +15,134 @@ import time
 from pathlib import Path
 
 import jax
+import numpy as np
+from jaxtyping import Float
+from scipy import stats
 
-jax.config.update("jax_enable_x64", True)
-
-from mujoco_baseline import mujoco_errors  # noqa: E402
-
-from jaxccp.ccp.problem import Law  # noqa: E402
-from jaxccp.identify.fit import Descent  # noqa: E402
-from jaxccp.identify.identification_report import as_json, picture  # noqa: E402
-from jaxccp.identify.pipeline import Identification, Settings, identify, split  # noqa: E402
-from jaxccp.io.tosses import Tosses, read_tosses  # noqa: E402
+from experiments.cube_toss.mujoco_baseline import mujoco_errors
+from jaxccp.identify.cube import CubeSettings, fit_cube, read_tosses
+from jaxccp.identify.cube_errors import Errors, TossErrors
+from jaxccp.identify.cube_report import Identified, picture
+from jaxccp.identify.recording import Recording
 
 HERE = Path(__file__).parent
-SEED = 0
-HOLDOUT = 0.5
-DESCENT = Descent(seed=SEED)
-PLAIN = ("friction", "restitution", "half_width")
-GEOMETRY = (*PLAIN, "inertia", "ground_height", "rounding", "gravity")
-IMPACT = (*GEOMETRY, "impact_friction")
-MODELS: dict[str, tuple[tuple[str, ...], Law]] = {
-    "plain, Coulomb": (PLAIN, "ncp"),
-    "geometry, Coulomb": (GEOMETRY, "ncp"),
-    "geometry, CCP": (GEOMETRY, "ccp"),
-    "impact friction, Coulomb": (IMPACT, "ncp"),
-    "impact friction, CCP": (IMPACT, "ccp"),
-}
-PICTURED = "impact friction, Coulomb"
+RESULTS = HERE / "results.json"
+LONGEST = 128
+"""Samples of the longest toss."""
+HORIZONS = (20, 50)
+SETTINGS = CubeSettings()
 
 
-def fit_model(tosses: Tosses, names: tuple[str, ...], law: Law) -> tuple[Identification, dict]:
-    settings = Settings(names=names, law=law, holdout=HOLDOUT, descent=DESCENT)
-    start = time.perf_counter()
-    found = identify(tosses, settings)
-    rollouts = DESCENT.iterations * DESCENT.batch * len(settings.horizons)
-    return found, as_json(found) | {"seconds": time.perf_counter() - start, "rollouts": rollouts}
+def drawn(
+    tosses: list[Recording], seed: int, fitted: int
+) -> tuple[list[Recording], list[Recording]]:
+    """Return tosses to fit, drawn at random, and all others."""
+    order = np.random.default_rng(seed).permutation(len(tosses))
+    return [tosses[k] for k in order[:fitted]], [tosses[k] for k in order[fitted:]]
 
 
-def baseline(tosses: Tosses) -> dict:
-    _, held = split(tosses, HOLDOUT, SEED)
-    return {"after": mujoco_errors(tosses.take(held)).summary()}
+def fit_draw(tosses: list[Recording], seed: int, fitted: int) -> dict:
+    """Return the parameters of one draw, and draw the picture of the first one."""
+    train, others = drawn(tosses, seed, fitted)
+    start = time.process_time()
+    found = fit_cube(train, SETTINGS, HORIZONS)
+    seconds = time.process_time() - start
+    rows = zip(SETTINGS.names, found.fit.values, found.fit.uncertainty.standard_error, strict=True)
+    if seed == 0:
+        judge = TossErrors(others[:60], SETTINGS)
+        values = found.fit.problem.column("initial"), found.fit.values
+        before, after = (judge.compare(each) for each in values)
+        one = Identified(SETTINGS, found, train, others[:60], judge, before, after)
+        picture(one).savefig(HERE / "identify.png")
+    parameters = {
+        name: {"value": float(value), "standard_error": float(error)} for name, value, error in rows
+    }
+    return {"seed": seed, "fitted": fitted, "seconds": seconds, "parameters": parameters}
 
 
-def table(results: dict[str, dict]) -> str:
+def measure(draws: list[dict], tosses: list[Recording]) -> None:
+    """Add to each draw the errors on the tosses that it did not fit."""
+    judge = TossErrors(tosses, SETTINGS)
+    other = mujoco_errors(tosses) if importlib.util.find_spec("mujoco") else None
+    for draw in draws:
+        order = np.random.default_rng(draw["seed"]).permutation(len(tosses))[draw["fitted"] :]
+        values = np.array([draw["parameters"][name]["value"] for name in SETTINGS.names])
+        draw["errors"] = {"jaxccp": entry(judge.whole(values), order)}
+        if other is not None:
+            draw["errors"]["MuJoCo"] = entry(other, order)
+
+
+def entry(errors: Errors, which: np.ndarray) -> dict[str, list[float]]:
+    """Return the errors of some tosses, ready for JSON."""
+    return {
+        "position": np.round(errors.position[which], 4).tolist(),
+        "rotation": np.round(errors.rotation[which], 2).tolist(),
+    }
+
+
+def spread(values: Float[np.ndarray, " n"]) -> float:
+    """Return half the 95 % interval of a mean, by Student's distribution."""
+    count = len(values)
+    return float(stats.t.ppf(0.975, count - 1) * np.std(values, ddof=1) / np.sqrt(count))
+
+
+def table(draws: list[dict]) -> str:
+    """Return the results of all draws as Markdown."""
     lines = [
-        "| model | position mean (median) [widths] | rotation mean (median) [°] "
-        "| 10 / 20 / 40 samples [widths] | rollouts |",
+        "| draw | quantity | jaxccp, mean (median) | MuJoCo, mean (median) | difference of means, "
+        "toss by toss |",
         "|---|---|---|---|---|",
     ]
-    for name, result in results.items():
-        e = result["after"]
-        short = e.get("horizons", {})
-        horizons = " / ".join(f"{h['position_error_mean']:.4f}" for h in short.values())
-        lines.append(
-            f"| {name} | {e['position_error_mean']:.4f} ({e['position_error_median']:.4f}) "
-            f"| {e['rotation_error_mean']:.2f} ({e['rotation_error_median']:.2f}) "
-            f"| {horizons or '–'} | {result.get('rollouts', '–')} |"
-        )
-    lines += ["", "| model | parameter | value | standard error |", "|---|---|---|---|"]
-    for name, result in results.items():
-        for parameter, entry in result.get("parameters", {}).items():
-            error = entry["standard_error"]
-            spread = "–" if error is None else f"{error:.2g}"
-            lines.append(f"| {name} | {parameter} | {entry['value']:.5g} | {spread} |")
+    for draw in draws:
+        for kind, unit, digits in (("position", "widths", 4), ("rotation", "°", 2)):
+            ours, other = (
+                np.array(draw["errors"].get(name, {}).get(kind, []))
+                for name in ("jaxccp", "MuJoCo")
+            )
+            cells = [f"{np.mean(ours):.{digits}f} ({np.median(ours):.{digits}f})", "–", "–"]
+            if len(other):
+                gap = ours - other
+                cells[1] = f"{np.mean(other):.{digits}f} ({np.median(other):.{digits}f})"
+                cells[2] = f"{np.mean(gap):+.{digits}f} ± {spread(gap):.{digits}f}"
+            lines.append(f"| {draw['seed']} | {kind} [{unit}] | {' | '.join(cells)} |")
+    lines += ["", "| parameter | " + " | ".join(f"draw {draw['seed']}" for draw in draws) + " |"]
+    lines.append("|---" * (len(draws) + 1) + "|")
+    for name in SETTINGS.names:
+        found = [draw["parameters"][name] for draw in draws]
+        cells = [f"{one['value']:.4g} ± {one['standard_error']:.1g}" for one in found]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
-def save(results: dict[str, dict]) -> None:
-    (HERE / "results.json").write_text(json.dumps(results, indent=1) + "\n")
+def save(draws: list[dict], count: int) -> None:
+    """Write the draws, and the table of them."""
+    RESULTS.write_text(json.dumps(draws) + "\n")
     head = (
-        "# The real cube\n\nWritten by `run.py`. Errors of whole tosses that were not fitted, from "
-        "their second sample to their end.\n\n"
+        "# The real cube\n\nWritten by `run.py`. Each draw fits some of the tosses (first "
+        f"{draws[0]['fitted']} of {count} in a random order) and is measured on all others: errors "
+        "of whole tosses, from their second sample to their end; ± half the 95 % interval. "
+        f"Processor time of a fit with compilation: {draws[0]['seconds']:.0f} s for the first.\n\n"
     )
-    (HERE / "results.md").write_text(head + table(results) + "\n")
+    (HERE / "results.md").write_text(head + table(draws) + "\n")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Identify the real cube")
+    parser = argparse.ArgumentParser(description="Identify the real cube from random tosses")
     parser.add_argument("data", type=Path)
-    tosses = read_tosses(parser.parse_args().data)
-    results: dict[str, dict] = {}
-    if importlib.util.find_spec("mujoco"):
-        results["MuJoCo, fitted by search"] = baseline(tosses)
-    for name, (names, law) in MODELS.items():
-        found, results[name] = fit_model(tosses, names, law)
-        print(name, json.dumps(results[name]["after"]), flush=True)
-        save(results)
-        if name == PICTURED:
-            picture(found, tosses).savefig(HERE / "identify.png")
-    print(table(results))
+    parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--fitted", type=int, default=60)
+    arguments = parser.parse_args()
+    jax.config.update("jax_enable_x64", True)
+    tosses = [one for one in read_tosses(arguments.data) if len(one.time) <= LONGEST]
+    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+    draws = [draw for draw in known if draw["fitted"] == arguments.fitted]
+    for seed in range(len(draws), arguments.draws):
+        draws.append(fit_draw(tosses, seed, arguments.fitted))
+        RESULTS.write_text(json.dumps(draws) + "\n")
+        print(seed, json.dumps(draws[-1]["parameters"]), flush=True)
+    measure(draws, tosses)
+    save(draws, len(tosses))
+    print(table(draws))
 
 
 if __name__ == "__main__":
