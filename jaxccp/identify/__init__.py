@@ -11,6 +11,7 @@ from jaxccp.identify.problem import Case, Fit, Problem
 from jaxccp.identify.read import read
 from jaxccp.identify.recording import Channel, Recording, recording
 from jaxccp.identify.report_json import read_values
+from jaxccp.identify.restarts import Restarts
 from jaxccp.identify.simulate import Simulate
 from jaxccp.identify.write_model import write_identified
 
@@ -28,6 +29,7 @@ __all__ = [
     "Predictor",
     "Problem",
     "Recording",
+    "Restarts",
     "Simulate",
     "check",
     "compare",

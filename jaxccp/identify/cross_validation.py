@@ -173,7 +173,8 @@ def _restricted(evaluator: Evaluator, which: np.ndarray) -> Evaluator:
     """Return an evaluator of some of the segments, with the same programs."""
     part, plan = copy.copy(evaluator), copy.copy(evaluator.plan)
     plan.batch = Part(evaluator.plan.batch, which)  # type: ignore[misc]
-    part.plan, part.weight = plan, np.ones(evaluator.observed)
+    part.plan = plan
+    part.forget()
     return part
 
 

@@ -170,7 +170,7 @@ def uncertainty(objective: Objective, point: Point) -> Uncertainty:
         place = np.arange(len(batch))[:, None], rows
         np.add.at(each, place, terms.gradient[:, :p])
         for i in np.flatnonzero(batch.joined & terms.usable):
-            weight = objective.gap_weight(case, int(i))
+            weight = evaluator.gaps.weight(int(i))
             gap = weight * (point.starts[case][i + 1] - terms.end[i])
             slope = -weight[:, None] * terms.end_jacobian[i][:, :p]
             np.add.at(each[i], rows[i], slope.T @ gap)

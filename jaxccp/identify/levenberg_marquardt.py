@@ -127,9 +127,12 @@ def minimise(
 
 
 def _overestimates_noise(objective: Objective, point: Point) -> bool:
-    """Return whether the errors of some channel have become much less than its standard deviation,
-    as it was estimated, so that it counts for less than it tells."""
-    for evaluator, terms in zip(objective.evaluators, point.terms, strict=True):
+    """Return whether the errors of some channel, or gaps, have become much less than their standard
+    deviation, as it was estimated, so that they count for less than they tell."""
+    each = zip(objective.evaluators, point.terms, point.starts, strict=True)
+    for evaluator, terms, starts in each:
+        if evaluator.gaps.overestimated(evaluator.gaps.square(starts, terms.end, terms.usable)):
+            return True
         square, count = terms.square.sum(axis=0), np.maximum(terms.count.sum(axis=0), 1.0)
         if np.any((square / count < 0.25) & (evaluator.weight < 0.99)):
             return True
@@ -138,8 +141,9 @@ def _overestimates_noise(objective: Objective, point: Point) -> bool:
 
 def _renewed(objective: Objective, point: Point) -> Point:
     """Return the same point with standard deviations of channels estimated from its errors."""
-    for evaluator, terms in zip(objective.evaluators, point.terms, strict=True):
-        evaluator.reweight(terms)
+    each = zip(objective.evaluators, point.terms, point.starts, strict=True)
+    for evaluator, terms, starts in each:
+        evaluator.reweight(terms, starts)
     return objective.at(point.theta, point.starts)
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.identify.chunks import ChunkedProgram, cores
+from jaxccp.identify.gaps import Gaps
 from jaxccp.identify.parameter import ParameterSet
 from jaxccp.identify.recording import Recording
 from jaxccp.identify.subject import Subject
@@ -17,6 +18,8 @@ CHUNK = 32
 """Segments that one call of the compiled program takes; of short ones …"""
 SAMPLES = 256
 """… as many as have this many samples."""
+BATCH = 256
+"""Most segments of a chunk where there are several vectors of parameters."""
 FEWEST = 8
 """Segments of a chunk from which it pays to share them among cores."""
 REVERSE = 2.0
@@ -121,7 +124,7 @@ class Evaluator:
             parameters: that are identified.
             threshold: standard deviations beyond which a sample's error counts linearly.
         """
-        self.plan, self.parameters = plan, parameters
+        self.plan, self.parameters, self.threshold = plan, parameters, threshold
         scale = jnp.asarray(parameters.column("scale"))
 
         def residual(values: Array, change: Array, segment: Any, weight: Array) -> tuple:
@@ -159,7 +162,14 @@ class Evaluator:
         parts = max(-(-count // max(CHUNK, SAMPLES // shape[0])), min(cores(), count // FEWEST), 1)
         self.chunk = -(-count // parts)
         self.observed = shape[1]
+        self.forget()
+
+    def forget(self) -> None:
+        """Take the standard deviations that were told, of what the plan compares."""
         self.weight = np.ones(self.observed)
+        batch = self.plan.batch
+        continuity = getattr(getattr(self.plan, "settings", None), "continuity", None) or 1.0
+        self.gaps = Gaps(continuity * batch.start_deviation, batch.joined)
 
     def _shape(self) -> tuple[int, int]:
         """Return how many samples a segment has, and how many numbers a sample compares."""
@@ -175,14 +185,16 @@ class Evaluator:
 
     def chunks(self, values: np.ndarray, change: np.ndarray):
         """Yield the arguments of each chunk and how many of its segments count."""
-        count, size = len(self.plan.batch), self.chunk
+        count, known, size = len(values), len(self.plan.batch), self.chunk
+        if count > known:
+            size = min(-(-count // cores()), BATCH)
         for begin in range(0, count, size):
             which = np.arange(begin, begin + size) % count
             yield (
                 (
                     jnp.asarray(values[which]),
                     jnp.asarray(change[which]),
-                    self.plan.batch.take(which),
+                    self.plan.batch.take(which % known),
                     jnp.asarray(self.weight),
                 ),
                 min(size, count - begin),
@@ -218,20 +230,28 @@ class Evaluator:
         return Terms(**all_parts, usable=finite, taming=tame)
 
     def residuals(
-        self, values: Float[np.ndarray, "n p"], change: Float[np.ndarray, "n x"]
-    ) -> Float[np.ndarray, "n s o"]:
-        """Return the weighted residuals of all segments."""
+        self, values: Float[np.ndarray, "k p"], change: Float[np.ndarray, "k x"]
+    ) -> Float[np.ndarray, "k s o"]:
+        """Return the weighted residuals of all segments; of more rows than there are segments, each
+        as many is about all of them."""
         chunks, kept = zip(*self.chunks(values, change), strict=True)
         found = self._residual.map(chunks)
         return np.concatenate([part[0][:count] for part, count in zip(found, kept, strict=True)])
 
-    def reweight(self, terms: Terms) -> None:
+    def reweight(self, terms: Terms, starts: Float[np.ndarray, "n x"]) -> None:
         """Take the root mean square of each observed number's errors, where it is more than its
         standard deviation, as standard deviation from here on: what the model cannot express
-        counts as noise. Components of one error (``one_spread`` of a plan) have a common one."""
+        counts as noise. Components of one error (``one_spread`` of a plan) have a common one.
+        The same goes for gaps between joined segments.
+
+        Args:
+            terms: of all segments.
+            starts: changes of the segments' starts.
+        """
         usable = terms.usable
         square, count = terms.square[usable].sum(axis=0), terms.count[usable].sum(axis=0)
         if getattr(self.plan, "one_spread", False):
             square, count = np.full_like(square, square.sum()), np.full_like(count, count.sum())
         spread = np.sqrt(square / np.maximum(count, 1.0)) / self.weight
         self.weight = 1.0 / np.maximum(spread, 1.0)
+        self.gaps.reweight(self.gaps.square(starts, terms.end, usable))

@@ -90,7 +90,7 @@ class Objective:
         shaft[:, np.arange(x), np.arange(x)] += precision
         gradient += precision * start
         for i in np.flatnonzero(batch.joined & terms.usable):
-            weight = self.gap_weight(case, int(i))
+            weight = self.evaluators[case].gaps.weight(int(i))
             gap = start[i + 1] - terms.end[i]
             slope_gap = terms.end_jacobian[i]
             loss += 0.5 * float(np.sum((weight * gap) ** 2))
@@ -106,11 +106,6 @@ class Objective:
             np.add.at(border[i].T, rows[i], by_z[:, :p].T @ by_z[:, p:])
             np.add.at(border[i + 1].T, rows[i], (weight[:, None] * by_z[:, :p]).T)
         return loss, Chains(shaft, coupling, border, corner, gradient, slope)
-
-    def gap_weight(self, case: int, segment: int) -> Float[np.ndarray, " x"]:
-        """Return the inverse standard deviations of the gap after a segment."""
-        plan = self.evaluators[case].plan
-        return 1.0 / (plan.settings.continuity * plan.batch.start_deviation[segment + 1])  # type: ignore[attr-defined]
 
 
 def _joined(blocks: Sequence[Chains], corner: np.ndarray, slope: np.ndarray) -> Chains:

@@ -12,16 +12,18 @@ from jaxtyping import Float
 from jaxccp.identify.case import Case, Mechanism, Residual
 from jaxccp.identify.checks import check, check_count, compared, refuse
 from jaxccp.identify.cross_validation import CrossValidation, cross_validate
+from jaxccp.identify.descents import descend, restarted
 from jaxccp.identify.evaluation import Evaluation, Predictor
 from jaxccp.identify.intervals import Identifiability, Uncertainty, identifiability, uncertainty
 from jaxccp.identify.joint_parameters import joint, parameter_of
-from jaxccp.identify.levenberg_marquardt import Descent, Method, Progress, minimise
+from jaxccp.identify.levenberg_marquardt import Descent, Method, Progress
 from jaxccp.identify.normal_equations import Evaluator, Plan
 from jaxccp.identify.objective import Objective, Point
 from jaxccp.identify.parameter import Parameter, ParameterSet
 from jaxccp.identify.profile import Profile, profile
 from jaxccp.identify.recording import Recording
 from jaxccp.identify.remarks import remarks
+from jaxccp.identify.restarts import Restarts
 from jaxccp.identify.structure import acting
 from jaxccp.identify.subject import Subject
 from jaxccp.model.model import Model
@@ -119,29 +121,34 @@ class Problem:
         self,
         progress: Progress = lambda iteration, loss, theta: None,
         initial: Mapping[str, float] | None = None,
+        restarts: Restarts | None = None,
+        resume: Path | str | None = None,
     ) -> "Fit":
         """Return the identified parameters.
 
         Args:
-            progress: called after every step with its number, the loss and the parameters; numbers
-                start anew for each length of simulations.
+            progress: called after every step with its number (from 1 for each length of simulations
+                and each restart), the loss and the parameters.
             initial: values to start from by name, in place of the parameters' own.
+            restarts: starts that are drawn, where the loss has many minima.
+            resume: a file of parameters, written after every step: the same call goes on from it.
 
         Raises:
-            ValueError: ``initial`` has a name that is no parameter's.
+            ValueError: ``initial`` has an unknown name, or there are restarts as well as a file.
+            InputError: the file is of another fit.
         """
-        theta = self.column("initial")
+        theta, known = self.column("initial"), ", ".join(self.names)
         for name, value in (initial or {}).items():
             if name not in self.names:
-                raise ValueError(
-                    f"there is no parameter {name!r}; there are {', '.join(self.names)}"
-                )
+                raise ValueError(f"there is no parameter {name!r}; there are {known}")
             theta[self.names.index(name)] = value
-        bounds = self.column("lower"), self.column("upper")
-        for one in self.shorter:
-            theta = minimise(one.objective, theta, bounds, self.method, progress).point.theta
-        descent = minimise(self.objective, theta, bounds, self.method, progress)
-        return Fit(self, descent, remarks(descent))
+        if restarts is None:
+            descent = descend(self, theta, progress, None if resume is None else Path(resume))
+            return Fit(self, descent, remarks(descent))
+        if resume is not None:
+            raise ValueError("resume= goes on with one descent: leave it or restarts= out")
+        descent, note = restarted(self, theta, progress, restarts)
+        return Fit(self, descent, (*remarks(descent), note))
 
     def cross_validate(
         self,

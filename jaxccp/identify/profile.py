@@ -57,7 +57,7 @@ class _FixedNoise(Evaluator):
     def __init__(self, evaluator: Evaluator) -> None:
         self.__dict__.update(evaluator.__dict__)
 
-    def reweight(self, terms: Terms) -> None:
+    def reweight(self, terms: Terms, starts: Float[np.ndarray, "n x"]) -> None:
         """Keep the standard deviations."""
 
 

@@ -237,7 +237,7 @@ def test_components_of_one_error_share_its_spread(problem):
     known = evaluator.weight
     values = np.tile(problem.column("initial"), (len(problem.plans[0].batch), 1))
     terms = evaluator.terms(values, np.zeros((len(values), 0)))
-    evaluator.reweight(terms)
+    evaluator.reweight(terms, np.zeros((len(terms.usable), 0)))
     spread = np.sqrt(terms.square.sum() / terms.count.sum()) / known
     np.testing.assert_allclose(evaluator.weight, 1.0 / np.maximum(spread, 1.0), rtol=1e-6)
     assert np.ptp(evaluator.weight) == 0.0 < 1.0 - evaluator.weight[0]

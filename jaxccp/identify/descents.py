@@ -1,0 +1,109 @@
+"""The descents of a fit: over simulations that grow, from several starts, or where one stopped."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float
+
+from jaxccp.identify.levenberg_marquardt import Descent, Progress, minimise
+from jaxccp.identify.restarts import Restarts
+from jaxccp.io.errors import InputError
+from jaxccp.io.output import write_file
+
+if TYPE_CHECKING:
+    from jaxccp.identify.problem import Problem
+
+SAME = 0.01
+"""Difference of losses, relative to them, up to which two descents ended at the same."""
+
+
+def descend(
+    problem: "Problem",
+    theta: Float[np.ndarray, " P"],
+    progress: Progress,
+    resume: Path | None = None,
+) -> Descent:
+    """Return the minimum of a problem, over its shorter simulations first.
+
+    Args:
+        problem: that is fitted.
+        theta: where to start.
+        progress: called after every step.
+        resume: a file that has the parameters after every step; where it exists already, the
+            descent goes on from it.
+
+    Raises:
+        InputError: the file is of other parameters or of fewer lengths of simulations, or no such
+            file.
+    """
+    first, stages = 0, (*problem.shorter, problem)
+    if resume is not None and resume.exists():
+        theta, first = _read(resume, problem.names, len(stages))
+    bounds, descent = (problem.column("lower"), problem.column("upper")), None
+    for number in range(first, len(stages)):
+
+        def after(iteration: int, loss: float, theta: np.ndarray, stage: int = number) -> None:
+            if resume is not None:
+                _write(resume, problem.names, stage, theta)
+            progress(iteration, loss, theta)
+
+        descent = minimise(stages[number].objective, theta, bounds, problem.method, after)
+        theta = descent.point.theta
+    assert descent is not None
+    return descent
+
+
+def restarted(
+    problem: "Problem", theta: Float[np.ndarray, " P"], progress: Progress, restarts: Restarts
+) -> tuple[Descent, str]:
+    """Return the best of the descents from several starts, and a sentence about all of them.
+
+    Args:
+        problem: that is fitted.
+        theta: one of the starts.
+        progress: called after every step of each descent.
+        restarts: how starts are chosen.
+    """
+    evaluators = problem.objective.evaluators
+    found = []
+    for start in restarts.begin(problem, theta):
+        descent = descend(problem, start, progress)
+        deviations = [(one.weight, one.gaps) for one in evaluators]
+        # Each descent has estimated deviations of its own; with those told losses compare.
+        for one in evaluators:
+            one.forget()
+        end = problem.objective.at(descent.point.theta, descent.point.starts)
+        lost = sum(int(np.sum(~terms.usable)) for terms in end.terms)
+        found.append(((lost, end.loss), descent, deviations))
+    least, best, deviations = min(found, key=lambda one: one[0])
+    for evaluator, (weight, gaps) in zip(evaluators, deviations, strict=True):
+        evaluator.weight, evaluator.gaps = weight, gaps
+    same = sum(key <= (least[0], least[1] * (1.0 + SAME)) for key, _, _ in found)
+    note = (
+        f"{same} of {len(found)} descents, from the best of {restarts.draws} draws, ended at the "
+        "least loss."
+    )
+    return best, note
+
+
+def _write(path: Path, names: tuple[str, ...], stage: int, theta: np.ndarray) -> None:
+    parameters = {name: {"value": float(x)} for name, x in zip(names, theta, strict=True)}
+    text = json.dumps({"stage": stage, "parameters": parameters}, indent=1, ensure_ascii=False)
+    write_file(path, lambda file: file.write(text.encode()))
+
+
+def _read(path: Path, names: tuple[str, ...], stages: int) -> tuple[np.ndarray, int]:
+    """Return parameters and the number of the length of simulations from a file."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        values = {name: float(one["value"]) for name, one in content["parameters"].items()}
+        stage = int(content["stage"])
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        what = f"cannot be resumed from ({error!r})"
+        raise InputError(path, what, "name a new file, or one that resume= wrote") from None
+    if set(values) != set(names) or not 0 <= stage < stages:
+        what = f"is of another fit: it has {', '.join(values)}, and length {stage} of simulations"
+        raise InputError(path, what, "name a new file to begin anew")
+    return np.array([values[name] for name in names]), stage

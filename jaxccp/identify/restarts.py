@@ -1,0 +1,161 @@
+"""Starts of fits all over the space of parameters, for losses with many minima."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float
+from scipy.optimize import differential_evolution
+from scipy.stats import norm, qmc
+
+from jaxccp.identify.objective import Objective
+
+if TYPE_CHECKING:
+    from jaxccp.identify.problem import Problem
+
+EDGE = 1e-3
+"""Share of a normal prior that is left out at either end."""
+APART = 0.05
+"""Difference in some parameter, as a share of its distribution, between starts that are descended
+from."""
+WIDE = 10.0
+"""Greatest over least value from which a positive parameter is drawn by its logarithm."""
+
+
+@dataclass(frozen=True)
+class Restarts:
+    """Starts that are drawn all over the space of parameters, of which the best are descended from.
+
+    A parameter with a prior is drawn from it, one with two bounds evenly between them (by its
+    logarithm if these are positive and more than a factor of 10 apart), any other from a normal
+    distribution about its initial value as wide as its ``scale``. The initial values are one start.
+    """
+
+    draws: int = 64
+    """How many starts are drawn, in a Latin hypercube."""
+    descents: int = 3
+    """From how many of them the iteration begins."""
+    generations: int = 0
+    """How often differential evolution (Storn & Price, J. Global Optim. 11, 1997) renews the draws
+    before the best are taken: a search without derivatives, for losses that are rough."""
+    seed: int = 0
+    """Of the draws."""
+
+    def __post_init__(self) -> None:
+        if self.draws < 5 or not 1 <= self.descents <= self.draws or self.generations < 0:
+            raise ValueError(
+                "Restarts needs draws >= 5, descents from 1 to draws and generations >= 0, not "
+                f"{self.draws}, {self.descents} and {self.generations}"
+            )
+
+    def begin(
+        self, problem: "Problem", initial: Float[np.ndarray, " P"]
+    ) -> Float[np.ndarray, "k P"]:
+        """Return the best starts for a problem, best first, by its shortest simulations.
+
+        Args:
+            problem: that is fitted.
+            initial: values that are a start in any case.
+
+        Raises:
+            FloatingPointError: no draw can be simulated.
+        """
+        objective = (*problem.shorter, problem)[0].objective
+        space = _Space(problem, initial)
+        unit = qmc.LatinHypercube(len(initial), rng=self.seed).random(self.draws)
+        unit[0] = space.unit(initial)
+        if self.generations:
+            found = differential_evolution(
+                lambda members: losses(objective, space.theta(members.T)),
+                [(0.0, 1.0)] * len(initial),
+                init=unit,
+                maxiter=self.generations,
+                rng=self.seed,
+                polish=False,
+                vectorized=True,
+                updating="deferred",
+                tol=0.0,
+            )
+            unit, loss = found.population, found.population_energies
+        else:
+            loss = losses(objective, space.theta(unit))
+        kept: list[np.ndarray] = []
+        for place in np.argsort(loss, kind="stable"):
+            distinct = all(np.max(np.abs(unit[place] - one)) > APART for one in kept)
+            if np.isfinite(loss[place]) and distinct and len(kept) < self.descents:
+                kept.append(unit[place])
+        if not kept:
+            raise FloatingPointError(
+                "no draw of the parameters can be simulated: bound them more narrowly, or take "
+                "shorter segments or a smaller step h"
+            )
+        return space.theta(np.array(kept))
+
+
+class _Space:
+    """Parameters as shares 0 … 1 of their distributions, each independent."""
+
+    def __init__(self, problem: "Problem", initial: Float[np.ndarray, " P"]) -> None:
+        self.lower, self.upper = problem.column("lower"), problem.column("upper")
+        prior = problem.column("prior")
+        both = np.isfinite(self.lower) & np.isfinite(self.upper)
+        self.normal = np.isfinite(prior) | ~both
+        self.middle = np.where(np.isfinite(prior), problem.column("initial"), initial)
+        self.deviation = np.where(np.isfinite(prior), prior, problem.column("scale"))
+        self.log = ~self.normal & (self.lower > 0) & (self.upper > WIDE * self.lower)
+
+    def theta(self, unit: Float[np.ndarray, "k P"]) -> Float[np.ndarray, "k P"]:
+        """Return the values of parameters at shares of their distributions."""
+        low, high = self._ends()
+        even = low + np.clip(unit, 0.0, 1.0) * (high - low)
+        even = np.where(self.log, np.exp(np.where(self.log, even, 0.0)), even)
+        bell = self.middle + self.deviation * norm.ppf(np.clip(unit, EDGE, 1.0 - EDGE))
+        return np.clip(np.where(self.normal, bell, even), self.lower, self.upper)
+
+    def unit(self, theta: Float[np.ndarray, " P"]) -> Float[np.ndarray, " P"]:
+        """Return the shares of values."""
+        low, high = self._ends()
+        value = np.where(self.log, np.log(np.where(self.log, theta, 1.0)), theta)
+        bell = norm.cdf((theta - self.middle) / self.deviation)
+        return np.clip(np.where(self.normal, bell, (value - low) / (high - low)), 0.0, 1.0)
+
+    def _ends(self) -> tuple[Float[np.ndarray, " P"], Float[np.ndarray, " P"]]:
+        ends = []
+        for bound, other in ((self.lower, 0.0), (self.upper, 1.0)):
+            end = np.where(self.normal, other, bound)
+            ends.append(np.where(self.log, np.log(np.where(self.log, end, 1.0)), end))
+        return ends[0], ends[1]
+
+
+def losses(
+    objective: Objective,
+    theta: Float[np.ndarray, "k P"],
+) -> Float[np.ndarray, " k"]:
+    """Return the losses of several vectors of parameters from measured starts, all segments of all
+    of them in one batch.
+
+    Errors count with the standard deviations that were told, robustly, so that losses compare, and
+    so do priors; gaps between segments do not. A segment that is not finite counts as the worst
+    one; infinite are losses without any finite segment.
+
+    Args:
+        objective: what is minimised.
+        theta: vectors of parameters.
+    """
+    total = 0.5 * np.sum(objective.precision * (theta - objective.initial) ** 2, axis=1)
+    for case, evaluator in enumerate(objective.evaluators):
+        batch = evaluator.plan.batch
+        values = np.concatenate([objective.values(case, one) for one in theta])
+        weight, evaluator.weight = evaluator.weight, np.ones(evaluator.observed)
+        try:
+            errors = evaluator.residuals(values, np.zeros((len(values), evaluator.plan.unknowns)))
+        finally:
+            evaluator.weight = weight
+        square = np.sum(errors**2, axis=2) / evaluator.threshold**2
+        each = evaluator.threshold**2 * np.sum(np.sqrt(1.0 + square) - 1.0, axis=1)
+        each = each.reshape(len(theta), len(batch))
+        good = np.isfinite(each)
+        worst = np.max(each, where=good, initial=0.0)
+        total = total + np.where(good, each, worst).sum(axis=1)
+        total[~good.any(axis=1)] = np.inf
+    return total
