@@ -68,7 +68,7 @@ class Restarts:
             found = differential_evolution(
                 lambda members: losses(objective, space.theta(members.T)),
                 [(0.0, 1.0)] * len(initial),
-                init=unit,
+                init=unit,  # type: ignore[arg-type]
                 maxiter=self.generations,
                 rng=self.seed,
                 polish=False,
