@@ -87,7 +87,7 @@ def identifiability(
     directions = []
     for value, vector in zip(values, vectors.T, strict=True):
         spread = 1.0 / np.sqrt(value) if value > floor else np.inf
-        text = _words(vector, spread, names, scale, point.theta)
+        text = direction_text(vector, spread, names, scale, point.theta)
         directions.append(Direction(vector, float(spread), text))
     safe = np.where(values > floor, values, floor)
     covariance = np.einsum("ik,k,ik->i", vectors, 1.0 / safe, vectors)
@@ -98,13 +98,22 @@ def identifiability(
     return Identifiability(tuple(names), tuple(directions), scale * deviation, scale * alone, base)
 
 
-def _words(
+def direction_text(
     vector: np.ndarray,
     spread: float,
     names: Sequence[str],
     scale: np.ndarray,
     theta: np.ndarray,
 ) -> str:
+    """Return a combination of parameters, and how well it is told, in words.
+
+    Args:
+        vector: change of each parameter in its scale, of unit length.
+        spread: standard deviation of the combination in scales; infinite where nothing tells it.
+        names: of the parameters.
+        scale: a typical change of each.
+        theta: values of the parameters.
+    """
     parts = np.flatnonzero(np.abs(vector) > NAMED * np.abs(vector).max())
     parts = parts[np.argsort(-np.abs(vector[parts]))]
     told = "not told" if not np.isfinite(spread) else f"told to {spread:.2g} scales only"
@@ -124,7 +133,7 @@ def _words(
     return f"{terms}{more} (in scales) is {told}"
 
 
-def _undetermined(matrix: Float[np.ndarray, "P P"]) -> Bool[np.ndarray, " P"]:
+def undetermined(matrix: Float[np.ndarray, "P P"]) -> Bool[np.ndarray, " P"]:
     """Return which parameters have a part in a direction of which a matrix tells nothing."""
     diagonal = np.diag(matrix)
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
@@ -185,7 +194,7 @@ def uncertainty(objective: Objective, point: Point) -> Uncertainty:
     inverse = 0.5 * (inverse + inverse.T)
     clustered = inverse @ spread @ inverse
     error = np.sqrt(np.maximum(np.diag(clustered), np.maximum(np.diag(inverse), 0.0)))
-    error = np.where(_undetermined(matrix), np.inf, error)
+    error = np.where(undetermined(matrix), np.inf, error)
     larger = error / np.sqrt(np.maximum(np.diag(clustered), 1e-300))
     covariance = clustered * np.where(
         np.isfinite(np.outer(larger, larger)), np.outer(larger, larger), 1

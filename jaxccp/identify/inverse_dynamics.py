@@ -30,6 +30,11 @@ class InverseDynamics:
     """Time between samples that are compared [s]; None: a fourth of the filter's period, between
     which samples hardly differ."""
 
+    @property
+    def spacing(self) -> float:
+        """Time between samples that are compared [s]."""
+        return self.every or 0.25 / self.cutoff
+
     def __post_init__(self) -> None:
         for name in ("cutoff", "moving", "trim"):
             if not getattr(self, name) >= 0:

@@ -173,7 +173,7 @@ class InversePlan:
     def _filtered(self, one: Recording) -> Samples:
         """Return the segments of a recording."""
         settings, time = self.settings, one.time
-        spacing = settings.every or 0.25 / settings.cutoff
+        spacing = settings.spacing
         rate = (len(time) - 1) / (time[-1] - time[0])
         stride = max(1, round(spacing * rate))
         begin = np.searchsorted(time, time[0] + settings.trim)

@@ -12,7 +12,7 @@ from jaxccp.io.trajectory import load_trajectory
 
 def is_motion(path: Path) -> bool:
     """Return whether a path is the motion of a model file."""
-    return holds(path, "time", "qpos")
+    return holds(path, "time", "qpos") and not holds(path, "joint_names")
 
 
 def read_motion(path: Path, reading: Reading) -> list[Table]:

@@ -1,0 +1,72 @@
+"""Motions that are linear in few coefficients, and at rest where they begin and end."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from jaxtyping import Float
+from scipy.interpolate import BSpline
+from scipy.linalg import null_space
+
+Series = Literal["fourier", "spline"]
+
+
+@dataclass(frozen=True)
+class Basis:
+    """Functions of time whose sums are the motions of a joint.
+
+    The first is 1. Of the others rate and acceleration are 0 at both ends, so that a robot can
+    start from rest, stop, and repeat the motion. Their greatest rate is 1 per second.
+    """
+
+    series: Series
+    duration: float
+    """Length of the motion [s]."""
+    terms: int
+    """Harmonics of a Fourier series, or intervals between knots of a spline of degree 5."""
+
+    def __len__(self) -> int:
+        return self._ends[1].shape[1] + 1
+
+    def at(self, time: Float[np.ndarray, " s"]) -> Float[np.ndarray, "3 s m"]:
+        """Return the functions, their rates and their accelerations.
+
+        Args:
+            time: from the start of the motion [s].
+        """
+        _, free = self._ends
+        values = np.stack([part @ free for part in self._plain(time)])
+        dense = self._plain(np.linspace(0.0, self.duration, 40 * self.terms + 1))[1] @ free
+        values = values / np.abs(dense).max(axis=0)
+        constant = np.zeros((3, len(time), 1))
+        constant[0] = 1.0
+        return np.concatenate([constant, values], axis=2)
+
+    @property
+    def _ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return rates and accelerations of the plain functions at both ends, over their greatest,
+        and the combinations of functions for which these are 0."""
+        ends = self._plain(np.array([0.0, self.duration]))[1:].reshape(4, -1)
+        ends = ends / np.maximum(np.abs(ends).max(axis=1, keepdims=True), 1e-300)
+        return ends, null_space(ends, rcond=1e-9)
+
+    def _plain(self, time: Float[np.ndarray, " s"]) -> Float[np.ndarray, "3 s k"]:
+        """Return functions without regard to the ends, and their first two derivatives."""
+        if self.series == "fourier":
+            speed = 2.0 * np.pi / self.duration * np.arange(1, self.terms + 1)
+            phase = time[:, None] * speed
+            sine, cosine = np.sin(phase), np.cos(phase)
+            rows = [
+                [sine / speed, cosine / speed],
+                [cosine, -sine],
+                [-speed * sine, -speed * cosine],
+            ]
+            return np.stack([np.concatenate(row, axis=1) for row in rows])
+        degree = 5
+        inner = np.linspace(0.0, self.duration, self.terms + 1)
+        knots = np.concatenate([np.zeros(degree), inner, np.full(degree, self.duration)])
+        count = len(knots) - degree - 1
+        # The functions add up to 1, which the constant is: leave out the first.
+        spline = BSpline(knots, np.eye(count)[:, 1:], degree)
+        clipped = np.clip(time, 0.0, self.duration)
+        return np.stack([spline(clipped), *(spline.derivative(k)(clipped) for k in (1, 2))])

@@ -1,0 +1,180 @@
+"""What a motion tells about parameters, and how much of its limits it uses, with derivatives."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.identify.case import Mechanism
+from jaxccp.identify.excitation_limits import distances
+from jaxccp.identify.inverse_dynamics import InverseDynamics
+from jaxccp.identify.inverse_plan import InversePlan, Samples
+from jaxccp.identify.parameter import Parameter, ParameterSet
+from jaxccp.identify.recording import recording
+from jaxccp.identify.structure import acting
+
+if TYPE_CHECKING:
+    from jaxccp.identify.excitation import Design
+
+LENGTH = 0.05
+"""Distance within which a clearance counts like a whole limit [m]."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """The numbers of a motion's limits: middles and half widths of positions, rates, accelerations
+    and torques, infinite where there is none, and the least distance of shapes [m]."""
+
+    middle: Float[np.ndarray, "4 n"]
+    half: Float[np.ndarray, "4 n"]
+    clearance: float
+
+    @staticmethod
+    def of(limits: Float[np.ndarray, "4 2 n"], clearance: float) -> "Frame":
+        """Return the frame of lowest and highest values.
+
+        Args:
+            limits: of :func:`jaxccp.identify.excitation_limits.joint_limits`.
+            clearance: least distance of shapes [m].
+        """
+        finite = np.isfinite(limits).all(axis=1)
+        middle = np.where(finite, 0.5 * (limits[:, 0] + limits[:, 1]), 0.0)
+        one_sided = np.nanmin(np.where(np.isfinite(limits), np.abs(limits), np.nan), axis=1)
+        one_sided = np.where(np.isfinite(limits).any(axis=1), one_sided, np.inf)
+        half = np.where(finite, 0.5 * (limits[:, 1] - limits[:, 0]), one_sided)
+        return Frame(middle, half, clearance)
+
+
+class Program:
+    """Torques, their derivatives and distances along motions; compiled once for a grid of times."""
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        parameters: Sequence[Parameter],
+        design: "Design",
+    ) -> None:
+        """Look the parameters up and prepare the inverse dynamics.
+
+        Raises:
+            ValueError: a path names nothing, or the mechanism has bodies that no joint places.
+        """
+        from jaxccp.identify.problem import subject_of
+
+        linkage, places = mechanism.model.topology.linkage, mechanism.layout.places.single
+        self.joints = tuple(linkage.axes[axis] for axis in places[2][np.argsort(places[1])])
+        time = np.linspace(0.0, design.duration, 60)
+        still = dict.fromkeys(self.joints, np.zeros(60))
+        log = recording(time, "planned", position=still, torque=still)
+        subject = subject_of(mechanism, [log])
+        self.parameters = ParameterSet(parameters, subject)
+        subject = acting(subject, self.parameters)
+        settings = InverseDynamics(cutoff=design.cutoff, moving=design.moving, trim=0.0)
+        self.plan: InversePlan = settings.plan(subject, [log])
+        self.touching = bool(subject.model.topology.pairs)
+        self.scale = np.asarray(self.parameters.column("scale"))
+        self.names = self.parameters.names
+        self.shapes = subject.model.topology.shape_names
+
+    def motion(self, basis: Float[Array, "3 s m"], x: Float[Array, "n m"]) -> Float[Array, "s n 3"]:
+        """Return positions, rates and accelerations of all joints."""
+        return jnp.einsum("dsm,nm->snd", basis, x)
+
+    def torques(self, theta: Float[Array, " P"], motion: Float[Array, "s n 3"]) -> Array:
+        """Return the torques that a motion needs [N, N m], [s n]."""
+
+        def one(position: Array) -> Array:
+            return self._compared(theta, position, jnp.zeros(len(self.joints)))[1]
+
+        return jax.vmap(one)(motion)
+
+    def regressor(
+        self, theta: Float[Array, " P"], motion: Float[Array, "s n 3"]
+    ) -> Float[Array, "s n P"]:
+        """Return the derivatives of torques by the parameters, each in its scale."""
+
+        def one(position: Array) -> Array:
+            zero = jnp.zeros(len(self.joints))
+            level, need = self._compared(theta, position, zero)
+            slope = self._compared(theta, position, zero + 1.0)[0] - level
+            torque = jax.lax.stop_gradient((need - level) / slope)
+
+            def missing(offset: Array) -> Array:
+                measured, need = self._compared(theta + self.scale * offset, position, torque)
+                return need - measured
+
+            return jax.jacfwd(missing)(jnp.zeros(len(self.scale)))
+
+        return jax.vmap(one)(motion)
+
+    def information(
+        self,
+        theta: Float[Array, " P"],
+        motion: Float[Array, "s n 3"],
+        noise: Float[Array, " n"],
+        smooth: bool,
+    ) -> Float[Array, "P P"]:
+        """Return the information of a motion's samples, for parameters in their scales.
+
+        Args:
+            theta: parameters.
+            motion: positions, rates and accelerations at the samples.
+            noise: standard deviation of the torques [N, N m].
+            smooth: weight joints that stand still down smoothly, in place of leaving their samples
+                out as :class:`jaxccp.identify.inverse_dynamics.InverseDynamics` does.
+        """
+        rate, least = motion[:, :, 1], self.plan.settings.moving
+        share = rate**2 / (rate**2 + least**2) if smooth else jnp.abs(rate) > least
+        slope = self.regressor(theta, motion)
+        return jnp.einsum("sn,snp,snq->pq", share / noise**2, slope, slope)
+
+    def use(
+        self, frame: Frame, theta: Float[Array, " P"], motion: Float[Array, "s n 3"]
+    ) -> Float[Array, "s 4 n"]:
+        """Return the share of each limit that a motion uses at each sample; 1 is all of it."""
+        values = jnp.concatenate([motion, self.torques(theta, motion)[:, :, None]], axis=2)
+        return jnp.abs(values.transpose(0, 2, 1) - frame.middle) / frame.half
+
+    def gaps(self, motion: Float[Array, "s n 3"]) -> tuple[Float[Array, "s c"], Array]:
+        """Return the distances of all shapes that may touch [m], and which shapes they are."""
+        subject = self.plan.subject
+
+        def one(position: Array) -> tuple[Array, Array]:
+            level = position[:, 0]
+            state = subject.layout.state(subject.model, subject.state, level, jnp.zeros_like(level))
+            return distances(subject.model, state)
+
+        return jax.vmap(one)(motion)
+
+    def _compared(self, theta: Array, position: Array, torque: Array) -> tuple[Array, Array]:
+        """Return measured and needed torques of one sample, in the order of the joints."""
+        subject = self.parameters.apply(self.plan.subject, theta)
+        still = jnp.zeros((len(self.joints), 3)).at[:, 0].set(torque)
+        empty = jnp.zeros((0, 3))
+        sample = Samples(position, still, empty, jnp.ones(len(self.joints)), jnp.zeros(()))
+        return self.plan.torque(subject, sample)
+
+
+def smooth_maximum(values: Float[Array, "s ..."], sharpness: float) -> Float[Array, "..."]:
+    """Return an upper bound of the greatest value along the first axis, that is smooth.
+
+    It is that of Kreisselmeier & Steinhauser (IFAC 1979), above the maximum by at most the
+    logarithm of the number of values over the sharpness.
+    """
+    return jax.nn.logsumexp(sharpness * values, axis=0) / sharpness
+
+
+@partial(jax.jit, static_argnames=("criterion",))
+def criterion_of(matrix: Float[Array, "k k"], criterion: str) -> Float[Array, ""]:
+    """Return what a design minimises: of an information matrix minus the logarithm of the
+    determinant over its size (D), or the logarithm of the trace of the inverse (A)."""
+    factor = jnp.linalg.cholesky(0.5 * (matrix + matrix.T))
+    if criterion == "D":
+        return -2.0 * jnp.mean(jnp.log(jnp.diag(factor)))
+    inverse = jax.scipy.linalg.solve_triangular(factor, jnp.eye(len(matrix)), lower=True)
+    return jnp.log(jnp.sum(inverse**2))

@@ -1,0 +1,267 @@
+"""A planned motion: what it will tell, how much of its limits it uses, and its file."""
+
+import csv
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+
+from jaxccp.identify.excitation_limits import QUANTITIES
+from jaxccp.identify.intervals import direction_text, undetermined
+from jaxccp.identify.recording import Recording, recording
+from jaxccp.io.errors import InputError
+from jaxccp.io.output import write_file, write_npz
+
+if TYPE_CHECKING:
+    from jaxccp.identify.excitation import Search
+
+WEAKEST = 5
+"""Directions that are followed from before to after."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """The greatest use of one limit on a fine grid of times."""
+
+    what: str
+    """Quantity and joint, or the shapes that are closest."""
+    value: float
+    """Greatest magnitude, or least distance [m]."""
+    limits: tuple[float, float]
+    """Lowest and highest value that is allowed."""
+    kept: bool
+    """Whether the value is within its limits."""
+
+
+@dataclass(frozen=True)
+class Weakness:
+    """A combination of parameters that is told badly, before and after a motion."""
+
+    text: str
+    before: float
+    """Standard deviation before, in the parameters' scales; infinite where nothing tells it."""
+    after: float
+    """The same with the motion recorded."""
+
+    def __str__(self) -> str:
+        """Return what becomes of it in words."""
+        if not np.isfinite(self.after):
+            return f"{self.text}, and no motion tells it"
+        return f"{self.text}; with this motion to {self.after:.2g} scales"
+
+
+@dataclass(frozen=True)
+class Excitation:
+    """A motion to record, with what it will tell."""
+
+    joints: tuple[str, ...]
+    time: Float[np.ndarray, " s"]
+    """Times of the samples [s]."""
+    position: Float[np.ndarray, "s n"]
+    rate: Float[np.ndarray, "s n"]
+    acceleration: Float[np.ndarray, "s n"]
+    torque: Float[np.ndarray, "s n"]
+    """Forces along the axes that the model needs for the motion [N, N m]."""
+    names: tuple[str, ...]
+    """Names of the parameters."""
+    before: Float[np.ndarray, " P"]
+    """Standard error of each parameter by priors and earlier recordings; infinite without any."""
+    after: Float[np.ndarray, " P"]
+    """Standard error that is predicted with the motion recorded."""
+    criterion: str
+    scores: tuple[float, float]
+    """Criterion of the best random motion, and of this one; less is better."""
+    uses: tuple[Use, ...]
+    """Of all limits, those of shapes last."""
+    weaknesses: tuple[Weakness, ...]
+    """The combinations that are told worst before, worst first."""
+    control: Float[np.ndarray, "s-1 nu"] | None = None
+    """Controls of the model's motors that give the torques; None where some joint has no motor."""
+    start: Float[np.ndarray, " nq"] | None = None
+    """MuJoCo's coordinates at the start."""
+
+    @property
+    def within_limits(self) -> bool:
+        """Whether no limit is exceeded."""
+        return all(one.kept for one in self.uses)
+
+    def recording(self, name: str = "planned") -> Recording:
+        """Return the motion as a recording of positions, rates and torques.
+
+        Args:
+            name: of the recording.
+        """
+        parts = {"position": self.position, "rate": self.rate, "torque": self.torque}
+        by_joint = {
+            kind: dict(zip(self.joints, values.T, strict=True)) for kind, values in parts.items()
+        }
+        return recording(self.time, name, **by_joint)
+
+    def save(self, path: Path | str) -> Path:
+        """Write the trajectory to a file that :func:`jaxccp.identify.read` reads.
+
+        An npz file has ``time``, ``joint_names`` and ``q``, ``qd``, ``qdd``, ``tau`` (N, n), and
+        where motors drive all joints ``ctrl``, ``qpos`` and ``qvel``, with which ``jaxccp simulate
+        --init FILE --ctrl FILE`` drives the model; a csv file has a column for each channel.
+
+        Args:
+            path: ends in .npz or .csv.
+
+        Raises:
+            InputError: the path has another ending, or cannot be written to.
+        """
+        path = Path(path)
+        parts = (self.position, self.rate, self.acceleration, self.torque)
+        if path.suffix == ".npz":
+            arrays = dict(zip(("q", "qd", "qdd", "tau"), parts, strict=True))
+            if self.control is not None and self.start is not None:
+                still = np.zeros(len(self.joints))
+                arrays |= {"ctrl": self.control, "qpos": self.start, "qvel": still}
+            write_npz(path, time=self.time, joint_names=np.array(self.joints), **arrays)
+        elif path.suffix == ".csv":
+            text = io.StringIO()
+            writer = csv.writer(text)
+            head = [f'{kind}["{joint}"]' for kind in QUANTITIES for joint in self.joints]
+            writer.writerow(["time", *head])
+            writer.writerows(np.concatenate([self.time[:, None], *parts], axis=1).tolist())
+            write_file(path, lambda file: file.write(text.getvalue().encode()))
+        else:
+            raise InputError(path, "is no file for a trajectory", "end it in .npz or .csv")
+        return path
+
+    def __str__(self) -> str:
+        """Return what the motion will tell, and the use of its limits, as tables."""
+        first, last = self.scores
+        lines = [
+            f"{self.criterion}-optimal motion of {self.time[-1]:g} s; criterion {last:.4g}, of the "
+            f"best random motion {first:.4g}",
+            f"{'parameter':48s} {'before':>11s} {'after':>11s}",
+        ]
+        for name, before, after in zip(self.names, self.before, self.after, strict=True):
+            lines.append(f"{name:48s} {before:11.3g} {after:11.3g}")
+        lines.append(f"{'greatest use of limits':48s} {'value':>11s} {'limits':>23s}")
+        for one in self.uses:
+            ends = f"{one.limits[0]:.4g} … {one.limits[1]:.4g}"
+            beyond = "" if one.kept else "  EXCEEDED"
+            lines.append(f"{one.what:48s} {one.value:11.4g} {ends:>23s}{beyond}")
+        return "\n".join([*lines, *map(str, self.weaknesses)])
+
+
+def result_of(search: "Search", x: Float[np.ndarray, " k"], first: float) -> Excitation:
+    """Return the motion of a search with what it tells, its limits checked on a fine grid.
+
+    Args:
+        search: for the motion.
+        x: its coefficients.
+        first: criterion of the best random motion.
+    """
+    program, design = search.program, search.design
+    time = np.linspace(0.0, design.duration, search.recorded + 1)
+    theta = jnp.asarray(search.theta)
+    motion = search.motion(x, search.basis.at(time))
+    torque = np.asarray(program.torques(theta, motion))
+    noise = jnp.asarray(search.noise)
+    told = np.asarray(program.information(theta, motion[:-1], noise, smooth=False))
+    position, rate, acceleration = np.moveaxis(np.asarray(motion), 2, 0)
+    control, start = _drive(search, torque, position[0])
+    return Excitation(
+        program.joints,
+        time,
+        position,
+        rate,
+        acceleration,
+        torque,
+        program.names,
+        _deviation(search.before, program.scale),
+        _deviation(search.before + told, program.scale),
+        design.criterion,
+        (first, search.score(np.asarray(search.information(x)))),
+        _uses(search, x),
+        _weaknesses(search, told),
+        control,
+        start,
+    )
+
+
+def _deviation(matrix: np.ndarray, scale: np.ndarray) -> Float[np.ndarray, " P"]:
+    """Return standard errors by an information matrix in scales; infinite where it tells none."""
+    inverse = np.diag(np.linalg.pinv(matrix, hermitian=True))
+    return np.where(undetermined(matrix), np.inf, scale * np.sqrt(np.maximum(inverse, 0.0)))
+
+
+def _weaknesses(search: "Search", told: np.ndarray) -> tuple[Weakness, ...]:
+    """Return the combinations that are told worst before the motion, or, where nothing is known
+    before, those that are told worst by it."""
+    before, after = search.before, search.before + told
+    values, vectors = np.linalg.eigh(before if before.any() else after)
+    floor = 1e-12 * max(float(values.max()), 1e-300)
+    out = []
+    covariance = np.linalg.pinv(after, hermitian=True, rcond=1e-12)
+    null = np.eye(len(after)) - search.kept @ search.kept.T
+    for value, vector in list(zip(values, vectors.T, strict=True))[:WEAKEST]:
+        spread = 1.0 / np.sqrt(value) if value > floor else np.inf
+        if spread < 0.1:
+            continue
+        text = direction_text(
+            vector, spread, search.program.names, search.program.scale, search.theta
+        )
+        untold = vector @ null @ vector > 1e-6
+        later = np.inf if untold else float(np.sqrt(vector @ covariance @ vector))
+        out.append(Weakness(text, float(spread), later))
+    return tuple(out)
+
+
+def _uses(search: "Search", x: np.ndarray) -> tuple[Use, ...]:
+    """Return the greatest use of each limit on the fine grid."""
+    program, frame = search.program, search.frame
+    motion = search.motion(x, search.fine)
+    use = np.asarray(program.use(frame, jnp.asarray(search.theta), motion)).max(axis=0)
+    torque = np.asarray(program.torques(jnp.asarray(search.theta), motion))
+    values = [*np.moveaxis(np.asarray(motion), 2, 0), torque]
+    found = []
+    for row, kind in enumerate(QUANTITIES):
+        for k, joint in enumerate(program.joints):
+            middle, half = frame.middle[row, k], frame.half[row, k]
+            if not np.isfinite(half):
+                continue
+            series = values[row][:, k]
+            worst = float(series[np.argmax(np.abs(series - middle))])
+            ends = float(middle - half), float(middle + half)
+            kept = bool(use[row, k] <= 1.0 + 1e-6)
+            found.append(Use(f"{kind} of {joint}", worst, ends, kept))
+    if program.touching:
+        gaps, shapes = program.gaps(motion)
+        sample, pair = np.unravel_index(int(np.argmin(gaps)), gaps.shape)
+        which = " and ".join(program.shapes[k] for k in np.asarray(shapes)[sample, pair])
+        least = float(gaps[sample, pair])
+        kept = least >= frame.clearance - 1e-6
+        found.append(Use(f"distance of {which}", least, (frame.clearance, np.inf), kept))
+    return tuple(found)
+
+
+def _drive(
+    search: "Search", torque: np.ndarray, position: np.ndarray
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Return controls of motors that give the torques, and MuJoCo's coordinates at the start."""
+    subject, joints = search.program.plan.subject, search.program.joints
+    actuators, linkage = subject.model.actuators, subject.model.topology.linkage
+    driven = [linkage.axes[axis] for axis in linkage.actuated]
+    force = np.asarray(actuators.gain * actuators.gear, float)
+    follows = np.asarray(actuators.stiffness, float) + np.asarray(actuators.damping, float)
+    layout = subject.layout
+    if sorted(driven) != sorted(joints) or follows.any() or not force.all() or layout.places.na:
+        return None, None
+    order = [joints.index(name) for name in driven]
+    offset = np.asarray(actuators.offset * actuators.gear, float)
+    sorted_by_model = (torque[:-1, order] - offset) / force
+    control = np.zeros((len(torque) - 1, layout.places.nu))
+    control[:, np.asarray(layout.places.control)] = sorted_by_model
+    rest, _ = layout.coordinates(subject.model, subject.state)
+    start = np.array(rest, float)
+    places = layout.places.single
+    start[places[0][np.argsort(places[1])]] = position
+    return control, start
