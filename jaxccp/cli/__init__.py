@@ -13,6 +13,7 @@ app = typer.Typer(
     no_args_is_help=True, rich_markup_mode="markdown", pretty_exceptions_show_locals=False
 )
 app.command("check-gradients")(commands.check_gradients)
+app.command("excite")(commands.excite)
 app.command("identify")(commands.identify)
 app.command("simulate")(commands.simulate)
 app.command("solve")(commands.solve)

@@ -121,3 +121,5 @@ RESIDUALS = {
 """Classes that compare recordings with a model, by the name that --residual has for each."""
 METHOD = "jaxccp.identify.levenberg_marquardt:Method"
 """Settings of the iteration that fits any model."""
+DESIGN = "jaxccp.identify.excitation:Design"
+"""Settings of planned motions."""

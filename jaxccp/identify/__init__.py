@@ -3,6 +3,9 @@
 from jaxccp.identify.checks import check
 from jaxccp.identify.cross_validation import Comparison, CrossValidation, compare
 from jaxccp.identify.evaluation import Evaluation, Predictor, split
+from jaxccp.identify.excitation import Design, excite
+from jaxccp.identify.excitation_limits import Limits
+from jaxccp.identify.excitation_result import Excitation
 from jaxccp.identify.impacts import Impacts, law_number
 from jaxccp.identify.inverse_dynamics import InverseDynamics
 from jaxccp.identify.levenberg_marquardt import Method
@@ -20,10 +23,13 @@ __all__ = [
     "Channel",
     "Comparison",
     "CrossValidation",
+    "Design",
     "Evaluation",
+    "Excitation",
     "Fit",
     "Impacts",
     "InverseDynamics",
+    "Limits",
     "Method",
     "Parameter",
     "Predictor",
@@ -33,6 +39,7 @@ __all__ = [
     "Simulate",
     "check",
     "compare",
+    "excite",
     "inertial_of",
     "law_number",
     "read",

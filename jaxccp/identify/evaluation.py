@@ -167,7 +167,9 @@ def _columns(plan: Plan, width: int) -> tuple[list[str], dict[str, str], list[li
     """Return the name, unit and columns of each quantity that a plan compares."""
     label, units, columns = [], {}, []
     place = 0
-    for one in getattr(plan, "observations", ()):
+    # Components of one error are no channels.
+    channels = () if getattr(plan, "one_spread", False) else getattr(plan, "observations", ())
+    for one in channels:
         part = list(range(place, place + one.size))
         place += one.size
         if one.kind == "pose":

@@ -28,7 +28,8 @@ LENGTH = 0.05
 @dataclass(frozen=True)
 class Frame:
     """The numbers of a motion's limits: middles and half widths of positions, rates, accelerations
-    and torques, infinite where there is none, and the least distance of shapes [m]."""
+    and torques, infinite where there is none, and the least distance of shapes [m]. A limit to one
+    side counts to both."""
 
     middle: Float[np.ndarray, "4 n"]
     half: Float[np.ndarray, "4 n"]
@@ -42,12 +43,11 @@ class Frame:
             limits: of :func:`jaxccp.identify.excitation_limits.joint_limits`.
             clearance: least distance of shapes [m].
         """
-        finite = np.isfinite(limits).all(axis=1)
-        middle = np.where(finite, 0.5 * (limits[:, 0] + limits[:, 1]), 0.0)
-        one_sided = np.nanmin(np.where(np.isfinite(limits), np.abs(limits), np.nan), axis=1)
-        one_sided = np.where(np.isfinite(limits).any(axis=1), one_sided, np.inf)
-        half = np.where(finite, 0.5 * (limits[:, 1] - limits[:, 0]), one_sided)
-        return Frame(middle, half, clearance)
+        finite = np.isfinite(limits).all(axis=1, keepdims=True)
+        low, high = np.moveaxis(np.where(finite, limits, 0.0), 1, 0)
+        one_sided = np.abs(limits).min(axis=1)
+        half = np.where(finite[:, 0], 0.5 * (high - low), one_sided)
+        return Frame(0.5 * (low + high), half, clearance)
 
 
 class Program:
@@ -79,7 +79,8 @@ class Program:
         self.touching = bool(subject.model.topology.pairs)
         self.scale = np.asarray(self.parameters.column("scale"))
         self.names = self.parameters.names
-        self.shapes = subject.model.topology.shape_names
+        topology = subject.model.topology
+        self.owners = tuple(topology.bodies[body] for body in topology.shape_body)
 
     def motion(self, basis: Float[Array, "3 s m"], x: Float[Array, "n m"]) -> Float[Array, "s n 3"]:
         """Return positions, rates and accelerations of all joints."""
@@ -116,29 +117,17 @@ class Program:
         self,
         theta: Float[Array, " P"],
         motion: Float[Array, "s n 3"],
-        noise: Float[Array, " n"],
-        smooth: bool,
+        weight: Float[Array, "s n"],
     ) -> Float[Array, "P P"]:
         """Return the information of a motion's samples, for parameters in their scales.
 
         Args:
             theta: parameters.
             motion: positions, rates and accelerations at the samples.
-            noise: standard deviation of the torques [N, N m].
-            smooth: weight joints that stand still down smoothly, in place of leaving their samples
-                out as :class:`jaxccp.identify.inverse_dynamics.InverseDynamics` does.
+            weight: inverse variance of each torque.
         """
-        rate, least = motion[:, :, 1], self.plan.settings.moving
-        share = rate**2 / (rate**2 + least**2) if smooth else jnp.abs(rate) > least
         slope = self.regressor(theta, motion)
-        return jnp.einsum("sn,snp,snq->pq", share / noise**2, slope, slope)
-
-    def use(
-        self, frame: Frame, theta: Float[Array, " P"], motion: Float[Array, "s n 3"]
-    ) -> Float[Array, "s 4 n"]:
-        """Return the share of each limit that a motion uses at each sample; 1 is all of it."""
-        values = jnp.concatenate([motion, self.torques(theta, motion)[:, :, None]], axis=2)
-        return jnp.abs(values.transpose(0, 2, 1) - frame.middle) / frame.half
+        return jnp.einsum("sn,snp,snq->pq", weight, slope, slope)
 
     def gaps(self, motion: Float[Array, "s n 3"]) -> tuple[Float[Array, "s c"], Array]:
         """Return the distances of all shapes that may touch [m], and which shapes they are."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
@@ -17,8 +16,10 @@ from jaxccp.io.errors import InputError
 from jaxccp.io.output import write_file, write_npz
 
 if TYPE_CHECKING:
-    from jaxccp.identify.excitation import Search
+    from jaxccp.identify.excitation_search import Search
 
+ROUNDING = 1e-6
+"""Use of a limit beyond 1, and distance [m], that is rounding."""
 WEAKEST = 5
 """Directions that are followed from before to after."""
 
@@ -161,12 +162,10 @@ def result_of(search: "Search", x: Float[np.ndarray, " k"], first: float) -> Exc
     """
     program, design = search.program, search.design
     time = np.linspace(0.0, design.duration, search.recorded + 1)
-    theta = jnp.asarray(search.theta)
-    motion = search.motion(x, search.basis.at(time))
-    torque = np.asarray(program.torques(theta, motion))
-    noise = jnp.asarray(search.noise)
-    told = np.asarray(program.information(theta, motion[:-1], noise, smooth=False))
-    position, rate, acceleration = np.moveaxis(np.asarray(motion), 2, 0)
+    samples = search.samples(x, time)
+    torque = samples.torque
+    told = search.exact_information(x)
+    position, rate, acceleration = np.moveaxis(samples.motion, 2, 0)
     control, start = _drive(search, torque, position[0])
     return Excitation(
         program.joints,
@@ -179,7 +178,7 @@ def result_of(search: "Search", x: Float[np.ndarray, " k"], first: float) -> Exc
         _deviation(search.before, program.scale),
         _deviation(search.before + told, program.scale),
         design.criterion,
-        (first, search.score(np.asarray(search.information(x)))),
+        (first, search.score(search.information(x))),
         _uses(search, x),
         _weaknesses(search, told),
         control,
@@ -218,10 +217,8 @@ def _weaknesses(search: "Search", told: np.ndarray) -> tuple[Weakness, ...]:
 def _uses(search: "Search", x: np.ndarray) -> tuple[Use, ...]:
     """Return the greatest use of each limit on the fine grid."""
     program, frame = search.program, search.frame
-    motion = search.motion(x, search.fine)
-    use = np.asarray(program.use(frame, jnp.asarray(search.theta), motion)).max(axis=0)
-    torque = np.asarray(program.torques(jnp.asarray(search.theta), motion))
-    values = [*np.moveaxis(np.asarray(motion), 2, 0), torque]
+    samples = search.samples(x, search.fine())
+    values = [*np.moveaxis(samples.motion, 2, 0), samples.torque]
     found = []
     for row, kind in enumerate(QUANTITIES):
         for k, joint in enumerate(program.joints):
@@ -231,14 +228,13 @@ def _uses(search: "Search", x: np.ndarray) -> tuple[Use, ...]:
             series = values[row][:, k]
             worst = float(series[np.argmax(np.abs(series - middle))])
             ends = float(middle - half), float(middle + half)
-            kept = bool(use[row, k] <= 1.0 + 1e-6)
+            kept = bool(abs(worst - middle) <= half * (1.0 + ROUNDING))
             found.append(Use(f"{kind} of {joint}", worst, ends, kept))
     if program.touching:
-        gaps, shapes = program.gaps(motion)
-        sample, pair = np.unravel_index(int(np.argmin(gaps)), gaps.shape)
-        which = " and ".join(program.shapes[k] for k in np.asarray(shapes)[sample, pair])
-        least = float(gaps[sample, pair])
-        kept = least >= frame.clearance - 1e-6
+        sample = int(np.argmin(samples.gap))
+        which = " and ".join(program.owners[k] for k in samples.pair[sample])
+        least = float(samples.gap[sample])
+        kept = least >= frame.clearance - ROUNDING
         found.append(Use(f"distance of {which}", least, (frame.clearance, np.inf), kept))
     return tuple(found)
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 from jaxccp.collision.detect import detect
 from jaxccp.dynamics.inverse_dynamics import mass_matrix
 from jaxccp.identify.impact_laws import ImpactContact, impact_law
 from jaxccp.identify.recording import Recording
-from jaxccp.identify.segments import Batch
+from jaxccp.identify.segments import Batch, Observation
 from jaxccp.identify.subject import Subject
 from jaxccp.math.linear3 import cross
 
@@ -67,6 +67,9 @@ class ImpactPlan:
         self._coordinates, self._rates = places[0][rows], places[1][rows]
         self._positions = [f'position["{name}"]' for name in targets]
         self.columns = tuple(f'rate["{name}"]' for name in targets)
+        self.observations = tuple(
+            Observation(f'rate["{name}"]', "rate", linkage.axis(name), 1) for name in targets
+        )
         samples = [self._samples(one) for one in recordings]
         position, before, after = (
             jnp.asarray(np.stack(part)) for part in zip(*samples, strict=True)
@@ -102,6 +105,24 @@ class ImpactPlan:
         contact = ImpactContact(rows[:2] @ response, velocity, numbers[0], numbers[1], further)
         impulse = self.law.impulse(contact)
         return (rate + response @ impulse)[self._rates]
+
+    @property
+    def start_times(self) -> Float[np.ndarray, " n"]:
+        """Return the end of each recording [s]: an impact's rates after are its last sample."""
+        return np.array([one.time[-1] for one in self.recordings])
+
+    def curves(
+        self, subject: Subject, segment: ImpactPairs, change: Float[Array, " 0"]
+    ) -> tuple[Float[Array, " 1"], Float[Array, "1 k"], Float[Array, "1 k"], Bool[Array, "1 k"]]:
+        """Return rates after an impact, measured and predicted [m/s, rad/s], as one sample.
+
+        Args:
+            subject: the model with the parameters' values.
+            segment: one impact.
+            change: of a start; there is none.
+        """
+        predicted = self.predict(subject, segment)[None]
+        return jnp.zeros(1), segment.after[None], predicted, jnp.ones(predicted.shape, bool)
 
     def residual(
         self, subject: Subject, segment: ImpactPairs, change: Float[Array, " 0"]

@@ -14,6 +14,9 @@ from jaxccp.identify.checks import check, check_count, compared, refuse
 from jaxccp.identify.cross_validation import CrossValidation, cross_validate
 from jaxccp.identify.descents import descend, restarted
 from jaxccp.identify.evaluation import Evaluation, Predictor
+from jaxccp.identify.excitation import Design, excite, known_of
+from jaxccp.identify.excitation_limits import Limits
+from jaxccp.identify.excitation_result import Excitation
 from jaxccp.identify.intervals import Identifiability, Uncertainty, identifiability, uncertainty
 from jaxccp.identify.joint_parameters import joint, parameter_of
 from jaxccp.identify.levenberg_marquardt import Descent, Method, Progress
@@ -256,12 +259,40 @@ class Fit:
         """
         return profile(self, name, level, points)
 
-    def report(self, folder: Path | str) -> tuple[Path, ...]:
-        """Write a page about the fit, its numbers and the identified model into a folder, and
-        return the files (:func:`jaxccp.identify.report.write_report`)."""
+    def excite(
+        self, limits: Limits | None = None, design: Design | None = None, case: int = 0
+    ) -> Excitation:
+        """Return the motion to record next: that which, with the recordings fitted, tells most
+        about the parameters (:func:`jaxccp.identify.excitation.excite`).
+
+        Args:
+            limits: of the motion.
+            design: settings.
+            case: number of the case whose mechanism moves.
+        """
+        fitted = self.problem.cases[case].mechanism
+        return excite(fitted, self.problem.parameters, limits, design, known_of(self, case))
+
+    def report(
+        self,
+        folder: Path | str,
+        profiles: Sequence[Profile] = (),
+        planned: Excitation | None = None,
+    ) -> tuple[Path, ...]:
+        """Write a page about the fit, its numbers and the identified model into a folder
+        (:func:`jaxccp.identify.report.write_report`).
+
+        Args:
+            folder: that gets the files.
+            profiles: that are shown.
+            planned: motion to record next.
+
+        Returns:
+            The files.
+        """
         from jaxccp.identify.report import write_report
 
-        return write_report(self, Path(folder))
+        return write_report(self, Path(folder), profiles, planned)
 
     def table(self) -> str:
         """Return a table of values, standard errors and initial values."""

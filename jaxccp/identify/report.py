@@ -1,11 +1,15 @@
 """The report of a fit: a page, its numbers, and the identified model as a file."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jaxccp.identify.curves import curves_of
+from jaxccp.identify.excitation_result import Excitation
+from jaxccp.identify.profile import Profile
 from jaxccp.identify.report_html import page
 from jaxccp.identify.report_json import fit_as_json, write_json
+from jaxccp.identify.report_next import next_as_json
 from jaxccp.identify.write_model import write_identified
 from jaxccp.io.mjcf.load import Loaded
 from jaxccp.io.output import write_file
@@ -14,13 +18,21 @@ if TYPE_CHECKING:
     from jaxccp.identify.problem import Fit
 
 
-def write_report(fit: "Fit", folder: Path) -> tuple[Path, ...]:
+def write_report(
+    fit: "Fit",
+    folder: Path,
+    profiles: Sequence[Profile] = (),
+    planned: Excitation | None = None,
+) -> tuple[Path, ...]:
     """Write ``report.html``, ``fit.json`` and, of each model that was loaded from a file,
     ``NAME_identified.xml`` (and ``.urdf`` where it came from one).
 
     Args:
         fit: the fit.
         folder: that gets the files; it is made if need be.
+        profiles: profile likelihoods to be shown (``fit.profile``).
+        planned: motion to record next (``fit.excite``), which is shown and written to
+            ``next.npz``.
 
     Returns:
         The files that were written.
@@ -44,10 +56,12 @@ def write_report(fit: "Fit", folder: Path) -> tuple[Path, ...]:
         if mechanism.reading.origin.urdf:
             written.append(out.with_suffix(".urdf"))
     curves = curves_of(fit)
-    content = fit_as_json(fit, curves)
+    content = fit_as_json(fit, curves) | next_as_json(fit, profiles, planned)
     title = f"Identification of {', '.join(names) or 'a model'}"
-    text = page(fit, content, curves, title, sentences).encode()
+    text = page(fit, content, curves, title, sentences, profiles, planned).encode()
     html, numbers = folder / "report.html", folder / "fit.json"
     write_file(html, lambda file: file.write(text))
     write_json(numbers, content)
+    if planned is not None:
+        written.append(planned.save(folder / "next.npz"))
     return (html, numbers, *written)

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from jaxccp.identify.curves import CaseCurves
+from jaxccp.identify.excitation_result import Excitation
+from jaxccp.identify.profile import Profile
 from jaxccp.identify.report_json import correlation
+from jaxccp.identify.report_next import base_section, next_section, profile_section
 from jaxccp.identify.report_pictures import pictures
 from jaxccp.identify.report_replay import replay
 
@@ -29,6 +32,8 @@ def page(
     curves: Sequence[CaseCurves],
     title: str,
     sentences: Sequence[str],
+    profiles: Sequence[Profile] = (),
+    planned: Excitation | None = None,
 ) -> str:
     """Return the page of a fit.
 
@@ -38,6 +43,8 @@ def page(
         curves: of its cases.
         title: of the page.
         sentences: what the identified model's file cannot say.
+        profiles: that were computed.
+        planned: motion to record next.
     """
     motions = (replay(fit, entry) for entry in curves)
     motion = next((motion for motion in motions if motion is not None), None)
@@ -46,7 +53,9 @@ def page(
     sections = [
         ("parameters", "Parameters", _parameters(content)),
         ("bodies", "Bodies", _bodies(fit)),
-        ("told", "What the recordings tell", _identifiability(content)),
+        ("told", "What the recordings tell", _identifiability(content) + base_section(content)),
+        ("profiles", "Profile likelihoods", profile_section(content)),
+        ("next", "What to record next", next_section(content)),
         ("correlations", "Correlations", _correlations(fit)),
         ("errors", "Errors by channel", _errors(content)),
         ("replay", "Replay", _REPLAY if motion else ""),
@@ -55,7 +64,7 @@ def page(
         ("loss", "Loss", ""),
         ("notes", "Notes and warnings", _notes(content, sentences)),
     ]
-    drawn = pictures(fit, curves)
+    drawn = pictures(fit, curves, profiles, planned)
     parts = [(name, head, text + drawn.get(name, "")) for name, head, text in sections]
     parts = [entry for entry in parts if entry[2]]
     template = Template((files("jaxccp.identify") / "data" / "report.html").read_text("utf-8"))

@@ -10,6 +10,7 @@ import numpy as np
 
 from jaxccp.identify.curves import CaseCurves
 from jaxccp.identify.evaluation import finite
+from jaxccp.identify.excitation import Known
 from jaxccp.identify.units import unit_of
 from jaxccp.io.errors import InputError
 from jaxccp.io.output import write_file
@@ -95,6 +96,30 @@ def read_values(path: Path | str) -> dict[str, float]:
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         what = f"has no parameters of a fit ({error!r})"
         raise InputError(path, what, "name the fit.json of a report") from None
+
+
+def read_known(path: Path | str) -> Known:
+    """Return what a fit knows by its file: values, and the inverse of the covariance of errors.
+
+    Parameters without a finite standard error are not known.
+
+    Raises:
+        InputError: the file is no ``fit.json`` of a report.
+    """
+    values = read_values(path)
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        entries = content["parameters"]
+        errors = [entries[name]["standard_error"] for name in values]
+        told = [k for k, error in enumerate(errors) if error]
+        rows = np.array(content["correlation"], float)[np.ix_(told, told)]
+    except (ValueError, TypeError, KeyError, IndexError) as error:
+        what = f"has no errors and correlations of a fit ({error!r})"
+        raise InputError(Path(path), what, "name the fit.json of a report") from None
+    deviation = np.array([errors[k] for k in told], float)
+    inverse = np.linalg.pinv(np.nan_to_num(rows), hermitian=True)
+    names = tuple(list(values)[k] for k in told)
+    return Known(values, inverse / np.outer(deviation, deviation), names)
 
 
 def _channel(name: str, case: int, count: int) -> str:

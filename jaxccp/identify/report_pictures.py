@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from jaxccp.identify.curves import CaseCurves
+from jaxccp.identify.excitation_result import Excitation
+from jaxccp.identify.profile import Profile
 from jaxccp.identify.report_json import correlation
 
 if TYPE_CHECKING:
@@ -25,8 +27,20 @@ MOST_SAMPLES = 4000
 NO_PICTURES = "No pictures: they need matplotlib, pip install 'jaxccp[viz]'."
 
 
-def pictures(fit: "Fit", curves: Sequence[CaseCurves]) -> dict[str, str]:
-    """Return pictures by the section that they are in."""
+def pictures(
+    fit: "Fit",
+    curves: Sequence[CaseCurves],
+    profiles: Sequence[Profile] = (),
+    planned: Excitation | None = None,
+) -> dict[str, str]:
+    """Return pictures by the section that they are in.
+
+    Args:
+        fit: the fit.
+        curves: of its cases.
+        profiles: that were computed.
+        planned: motion to record next.
+    """
     if importlib.util.find_spec("matplotlib") is None:
         return {"loss": f"<p>{escape(NO_PICTURES)}</p>"}
     from jaxccp.viz import fit_pictures
@@ -35,13 +49,19 @@ def pictures(fit: "Fit", curves: Sequence[CaseCurves]) -> dict[str, str]:
     if len(fit.names) > 1:
         figure = fit_pictures.correlations_picture(fit.names, correlation(fit))
         out["correlations"] = _image(figure, "correlations of the parameters")
+    if profiles:
+        figure = fit_pictures.profiles_picture(profiles)
+        out["profiles"] = _image(figure, "loss over each parameter")
+    if planned is not None:
+        figure = fit_pictures.motion_picture(planned)
+        out["next"] = _image(figure, "the motion to record next")
     several = len(curves) > 1
     drawn, residuals = [], []
     for one in curves:
         recordings = fit.problem.plans[one.case].recordings
         for number in range(min(DRAWN, len(recordings))):
             panels = _panels(one, number)[: fit_pictures.MOST_PANELS]
-            if panels:
+            if panels and max(map(len, panels[0].time)) > 1:
                 label = f"recording {recordings[number].name}"
                 label = f"case {one.case}, {label}" if several else label
                 picture = _image(fit_pictures.curves_picture(panels), label)
@@ -50,6 +70,9 @@ def pictures(fit: "Fit", curves: Sequence[CaseCurves]) -> dict[str, str]:
                     f"<details{opened}><summary>{escape(label)}</summary>{picture}</details>"
                 )
         panels = _panels(one, None)[: fit_pictures.MOST_PANELS]
+        if not drawn:
+            picture = _image(fit_pictures.agreement_picture(panels), "simulated over measured")
+            drawn.append(picture)
         residuals.append(_image(fit_pictures.residuals_picture(panels), "residuals over time"))
         labels = [column.label for column in one.columns]
         if len(one.segments) > 1:
@@ -86,7 +109,11 @@ def _panels(curves: CaseCurves, recording: int | None) -> list["Panel"]:
                 for part in (one.time, one.measured[:, place], one.simulated[:, place])
             ]
             for one in segments
+            if len(one.time)
         ]
+        if lines and max(len(line[0]) for line in lines) == 1:
+            whole = np.concatenate([np.stack(line) for line in lines], axis=1)
+            lines = [list(whole[:, np.argsort(whole[0], kind="stable")])]
         if lines:
             time, measured, simulated = zip(*lines, strict=True)
             panels.append(Panel(column.label, column.unit, time, measured, simulated))

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from jaxtyping import Float
@@ -9,6 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+
+if TYPE_CHECKING:
+    from jaxccp.identify.excitation_result import Excitation
+    from jaxccp.identify.profile import Profile
 
 MEASURED, SIMULATED = "#333333", "#d1603d"
 MOST_PANELS = 16
@@ -55,6 +60,56 @@ def residuals_picture(panels: Sequence[Panel]) -> Figure:
         ):
             axes.plot(time, simulated - measured, ".", color=SIMULATED, ms=2.5, alpha=0.5)
         _finish(axes, panel)
+    return figure
+
+
+def agreement_picture(panels: Sequence[Panel]) -> Figure:
+    """Return a figure of simulated over measured samples, a panel for each quantity."""
+    figure, grid = _grid(panels, share=False)
+    for axes, panel in zip(grid, panels, strict=True):
+        measured, simulated = (np.concatenate(part) for part in (panel.measured, panel.simulated))
+        axes.axline((0.0, 0.0), slope=1.0, color=MEASURED, lw=0.8, alpha=0.5)
+        axes.plot(measured, simulated, ".", color=SIMULATED, ms=4, alpha=0.6)
+        axes.set_title(f"{panel.label} [{panel.unit}]", fontsize=9, loc="left")
+        axes.set_xlabel("measured", fontsize=8)
+        axes.set_ylabel("simulated", fontsize=8)
+        _bare(axes)
+    return figure
+
+
+def profiles_picture(profiles: Sequence["Profile"]) -> Figure:
+    """Return a figure of the rise of the loss over each profiled parameter."""
+    columns = min(len(profiles), 3)
+    rows = -(-len(profiles) // columns)
+    figure = _figure(3.6 * columns, 2.4 * rows)
+    grid = figure.subplots(rows, columns, squeeze=False).reshape(-1)
+    for axes in grid[len(profiles) :]:
+        axes.set_visible(False)
+    for axes, one in zip(grid, profiles, strict=False):
+        axes.plot(one.values, one.rise, "o-", color=SIMULATED, ms=3, lw=1.3)
+        axes.axhline(one.threshold, color=MEASURED, lw=0.8, ls="--")
+        for end in one.interval:
+            if np.isfinite(end):
+                axes.axvline(end, color=MEASURED, lw=0.8, alpha=0.5)
+        axes.axvline(one.best, color=SIMULATED, lw=0.8, alpha=0.5)
+        axes.set_title(one.name, fontsize=8, loc="left")
+        axes.set_ylabel("rise of the loss", fontsize=8)
+        axes.set_ylim(0.0, 1.6 * one.threshold)
+        _bare(axes)
+    return figure
+
+
+def motion_picture(motion: "Excitation") -> Figure:
+    """Return a figure of positions, rates and torques of a planned motion."""
+    figure = _figure(11.0, 5.0)
+    grid = figure.subplots(3, 1, sharex=True)
+    rows = (("position", motion.position), ("rate", motion.rate), ("torque", motion.torque))
+    for axes, (label, values) in zip(grid, rows, strict=True):
+        axes.plot(motion.time, values, lw=1.3, label=motion.joints)
+        axes.set_ylabel(label, fontsize=8)
+        _bare(axes)
+    grid[0].legend(frameon=False, fontsize=8, ncols=len(motion.joints))
+    grid[-1].set_xlabel("time [s]", fontsize=8)
     return figure
 
 
@@ -109,11 +164,11 @@ def loss_picture(losses: Sequence[float]) -> Figure:
     return figure
 
 
-def _grid(panels: Sequence[Panel]) -> tuple[Figure, list[Axes]]:
+def _grid(panels: Sequence[Panel], share: bool = True) -> tuple[Figure, list[Axes]]:
     columns = 1 if len(panels) == 1 else 2
     rows = -(-len(panels) // columns)
     figure = _figure(11.0, 0.4 + 1.9 * rows)
-    grid = figure.subplots(rows, columns, squeeze=False, sharex=True).reshape(-1)
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=share).reshape(-1)
     for axes in grid[len(panels) :]:
         axes.set_visible(False)
     return figure, list(grid[: len(panels)])

@@ -1,0 +1,87 @@
+"""``jaxccp excite``: the motion of a model to record next, planned."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from jaxccp.cli.commands.scene_argument import is_model
+from jaxccp.cli.dataclass_options import finished, with_options
+from jaxccp.cli.known_names import DESIGN
+from jaxccp.cli.options import CacheOption, JsonOption, present
+
+
+def _model(path: Path) -> Path:
+    """Refuse what is no model file."""
+    if not is_model(str(path)):
+        raise typer.BadParameter(f"{path} is no model file: those end in .xml, .mjcf or .urdf")
+    return present(path)
+
+
+def _trajectory(path: Path | None) -> Path | None:
+    """Refuse a file that no trajectory is written to."""
+    if path is not None and path.suffix not in (".npz", ".csv"):
+        raise typer.BadParameter(f"{path} does not end in .npz or .csv")
+    return path
+
+
+@finished
+@with_options({"design": DESIGN}, "The motion")
+def excite(
+    model: Annotated[
+        Path,
+        typer.Argument(metavar="MODEL", callback=_model, help="MJCF or URDF file of an arm."),
+    ],
+    parameters: Annotated[
+        str,
+        typer.Option(
+            metavar="PATH,…",
+            help='What is to be identified: paths such as axes[*].friction,bodies["a"].inertial.',
+        ),
+    ],
+    limits: Annotated[
+        str,
+        typer.Option(
+            metavar="KIND[.JOINT]=VALUE,…",
+            help="Limits of position, rate, acceleration and torque, VALUE a number or LOW:HIGH, "
+            "and of the clearance of shapes [m], such as rate=2,torque.wrist=5. Positions and "
+            "torques have those of the model if not given.",
+        ),
+    ] = "",
+    fit: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FIT.json",
+            help="What an earlier fit identified, with its standard errors and correlations, is "
+            "known.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            callback=_trajectory,
+            help="Write the trajectory: .npz or .csv, as docs/identify.md has it.",
+        ),
+    ] = None,
+    cache: CacheOption = None,
+    as_json: JsonOption = False,
+    **settings: Any,
+) -> None:
+    """Plan the motion to record next: that which tells most about parameters, within limits.
+
+    The information of measured torques about the parameters is made largest, with exact derivatives
+    of inverse dynamics. Printed are standard errors before and after, the greatest use of each
+    limit, and what becomes of the combinations that are told worst.
+
+    Exit code: 0 done, 1 the motion exceeds a limit, 2 bad input or usage (nothing written).
+    """
+    if fit is not None:
+        present(fit)
+    from jaxccp.cli.cache import keep_programs
+
+    keep_programs(cache)
+    from jaxccp.cli.run_excite import excite_command
+
+    given = {name: value for name, value in settings.items() if value is not None}
+    excite_command(model, parameters, limits, given, fit, out, as_json)

@@ -1,0 +1,217 @@
+"""Search for the motion that tells most: random motions, the best of which is improved."""
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from scipy.optimize import minimize
+
+from jaxccp.identify.excitation_basis import Basis
+from jaxccp.identify.excitation_program import (
+    LENGTH,
+    Frame,
+    Program,
+    criterion_of,
+    smooth_maximum,
+)
+
+if TYPE_CHECKING:
+    from jaxccp.identify.excitation import Design, Known
+
+SHARPNESS = 100.0
+"""Of the smooth maximum over time of the use of limits."""
+FINE = 8
+"""Parts of the time between constraints at which limits are checked after."""
+NULL = 1e-10
+"""Eigenvalue of the information of several motions, over the largest, of a direction that no
+motion tells."""
+
+
+class Samples(NamedTuple):
+    """A motion at s times."""
+
+    motion: Float[Array, "s n 3"]
+    """Positions, rates and accelerations."""
+    torque: Float[Array, "s n"]
+    """Torques that the motion needs [N, N m]."""
+    use: Float[Array, "s k"]
+    """Use of each limit of a joint, and of the clearance of shapes, last."""
+    gap: Float[Array, " s"]
+    """Least distance of shapes that may touch [m]."""
+    pair: Float[Array, "s 2"]
+    """Which shapes these are."""
+
+
+class Search:
+    """The search for a motion: programs over coefficients of all joints."""
+
+    def __init__(self, program: Program, design: "Design", frame: Frame, known: "Known") -> None:
+        """Choose the basis, the grids of times and the units of the coefficients.
+
+        Args:
+            program: of the mechanism.
+            design: settings.
+            frame: limits.
+            known: what is known of parameters before.
+        """
+        self.program, self.design, self.frame = program, design, frame
+        names, scale = program.names, program.scale
+        initial = np.asarray(program.parameters.column("initial"))
+        self.theta = np.array([known.values.get(n, v) for n, v in zip(names, initial, strict=True)])
+        prior = np.asarray(program.parameters.column("prior"), float)
+        self.before = (known.matrix(names) + np.diag(prior**-2.0)) * np.outer(scale, scale)
+        self.precision = np.array([known.noise.get(n, design.noise) for n in program.joints]) ** -2
+        self.basis = Basis(design.series, design.duration, design.terms)  # type: ignore[arg-type]
+        self.count = 10 * design.terms
+        self.grid = np.linspace(0.0, design.duration, self.count, endpoint=False)
+        self.recorded = max(round(design.duration / (known.spacing or design.spacing)), 1)
+        # Numbers of order 1: middles in half widths of positions, the rest in rates.
+        reach = np.pi / design.duration * design.terms * frame.half[0]
+        speed = np.repeat(np.minimum(frame.half[1], reach)[:, None], len(self.basis) - 1, axis=1)
+        self.unit = np.concatenate([frame.half[0][:, None], speed], axis=1)
+        self.kept = np.eye(len(names))
+        self._run = jax.jit(self._samples)
+        self._tell = jax.jit(self._information)
+        self._loss = jax.jit(jax.value_and_grad(self._criterion))
+        self._room = jax.jit(jax.jacrev(self._smooth_use, has_aux=True))
+
+    def samples(self, x: np.ndarray, times: Float[np.ndarray, " s"]) -> Samples:
+        """Return a motion at any times, by parts of one size for which programs are compiled."""
+        parts = []
+        for begin in range(0, len(times), self.count):
+            here = times[begin : begin + self.count]
+            full = np.pad(here, (0, self.count - len(here)))
+            found = self._run(x, self.basis.at(full))
+            parts.append([np.asarray(leaf)[: len(here)] for leaf in found])
+        return Samples(*(np.concatenate(leaves) for leaves in zip(*parts, strict=True)))
+
+    def fine(self) -> Float[np.ndarray, " s"]:
+        """Return the times at which limits are checked [s]."""
+        return np.linspace(0.0, self.design.duration, FINE * self.count + 1)
+
+    def greatest_use(self, x: np.ndarray) -> float:
+        """Return the greatest use of any limit at the fine times."""
+        return float(self.samples(x, self.fine()).use.max())
+
+    def information(self, x: np.ndarray) -> Float[np.ndarray, "P P"]:
+        """Return the information of the samples that will be recorded, in scales, from those of the
+        grid; joints that nearly stand still count less, smoothly."""
+        every = np.full(self.count, self.recorded / self.count)
+        return np.asarray(self._tell(x, self.basis.at(self.grid), every, True))
+
+    def exact_information(self, x: np.ndarray) -> Float[np.ndarray, "P P"]:
+        """Return the information of all samples that will be recorded, in scales, without those of
+        joints that are slower than the design says."""
+        times = np.linspace(0.0, self.design.duration, self.recorded, endpoint=False)
+        total = np.zeros_like(self.before)
+        for begin in range(0, len(times), self.count):
+            here = times[begin : begin + self.count]
+            room = self.count - len(here)
+            basis = self.basis.at(np.pad(here, (0, room)))
+            total += self._tell(x, basis, np.pad(np.ones(len(here)), (0, room)), False)
+        return total
+
+    def best_random(self) -> tuple[np.ndarray, float]:
+        """Return the best of some random motions within 0.95 of their limits, and its criterion;
+        and settle which directions any motion tells."""
+        random = np.random.default_rng(self.design.seed)
+        basis, found = self.basis.at(self.grid), []
+        for _ in range(self.design.starts):
+            x = random.normal(size=self.unit.shape)
+            x[:, 0] = random.uniform(-0.3, 0.3, len(x))
+            for _ in range(40):
+                use = float(np.max(self._run(x.ravel(), basis).use))
+                if use <= 0.95:
+                    break
+                x = x * max(0.7, min(0.93 / use, 0.97))
+            found.append(x.ravel())
+        told = [self.information(x) for x in found]
+        total = sum(told) + len(told) * self.before
+        values, vectors = np.linalg.eigh(total)
+        self.kept = vectors[:, values > NULL * max(values.max(), 1e-300)]
+        scores = np.array([self.score(one) for one in told])
+        best = int(np.argmin(np.where(np.isfinite(scores), scores, np.inf)))
+        return found[best], float(scores[best])
+
+    def score(self, information: np.ndarray) -> float:
+        """Return the criterion of a motion's information with what is known before."""
+        matrix = self.kept.T @ (information + self.before) @ self.kept
+        return float(criterion_of(jnp.asarray(matrix), self.design.criterion))
+
+    def loss(self, x: np.ndarray) -> tuple[float, Float[np.ndarray, " k"]]:
+        """Return the criterion of a motion and its gradient."""
+        value, slope = self._loss(x, self.kept)
+        return float(value), np.asarray(slope, float)
+
+    def improve(self, x: np.ndarray, margin: float) -> np.ndarray:
+        """Return the optimum within a share of the limits, by sequential quadratic programming.
+
+        Args:
+            x: coefficients to start from.
+            margin: the share.
+        """
+        limited = np.append(np.isfinite(self.frame.half).ravel(), self.program.touching)
+        rows = np.flatnonzero(limited)
+
+        def room(x: np.ndarray) -> np.ndarray:
+            return margin - np.asarray(self._room(x)[1], float)[rows]
+
+        def slope(x: np.ndarray) -> np.ndarray:
+            return -np.asarray(self._room(x)[0], float)[rows]
+
+        found = minimize(
+            self.loss,
+            x,
+            jac=True,
+            method="SLSQP",
+            constraints={"type": "ineq", "fun": room, "jac": slope},
+            options={"maxiter": self.design.iterations, "ftol": 1e-5},
+        )
+        return found.x if np.isfinite(found.x).all() else x
+
+    def _motion(self, x: Array, basis: Float[Array, "3 s m"]) -> Float[Array, "s n 3"]:
+        """Return positions, rates and accelerations of all joints."""
+        middle = jnp.zeros(self.unit.shape).at[:, 0].set(self.frame.middle[0])
+        return self.program.motion(basis, middle + self.unit * jnp.reshape(x, self.unit.shape))
+
+    def _samples(self, x: Array, basis: Float[Array, "3 s m"]) -> Samples:
+        """Return a motion where the functions of the basis have these values."""
+        motion = self._motion(x, basis)
+        torque = self.program.torques(jnp.asarray(self.theta), motion)
+        values = jnp.concatenate([motion, torque[:, :, None]], axis=2).transpose(0, 2, 1)
+        use = jnp.abs(values - self.frame.middle) / self.frame.half
+        use = use.reshape(len(motion), -1)
+        if not self.program.touching:
+            none = jnp.zeros(len(motion))
+            use = jnp.concatenate([use, none[:, None]], axis=1)
+            return Samples(motion, torque, use, none, jnp.zeros((len(motion), 2), int))
+        gaps, shapes = self.program.gaps(motion)
+        near = smooth_maximum(1.0 + (self.frame.clearance - gaps.T) / LENGTH, SHARPNESS)
+        use = jnp.concatenate([use, near[:, None]], axis=1)
+        closest = jnp.argmin(gaps, axis=1)
+        pair = jnp.take_along_axis(shapes, closest[:, None, None], axis=1)[:, 0]
+        return Samples(motion, torque, use, jnp.min(gaps, axis=1), pair)
+
+    def _smooth_use(self, x: Array) -> tuple[Array, Array]:
+        """Return smooth bounds of the greatest use of each limit, twice."""
+        bound = smooth_maximum(self._samples(x, self.basis.at(self.grid)).use, SHARPNESS)
+        return bound, bound
+
+    def _information(
+        self, x: Array, basis: Float[Array, "3 s m"], every: Float[Array, " s"], smooth: Array
+    ) -> Float[Array, "P P"]:
+        """Return the information of samples that count ``every`` times each."""
+        motion = self._motion(x, basis)
+        rate, least = motion[:, :, 1], self.design.moving
+        soft = rate**2 / (rate**2 + least**2)
+        moves = jnp.where(smooth, soft, jnp.abs(rate) > least)
+        weight = moves * self.precision * every[:, None]
+        return self.program.information(jnp.asarray(self.theta), motion, weight)
+
+    def _criterion(self, x: Array, kept: Float[Array, "P k"]) -> Float[Array, ""]:
+        """Return the criterion of a motion."""
+        every = jnp.full(self.count, self.recorded / self.count)
+        told = self._information(x, self.basis.at(self.grid), every, jnp.asarray(True))
+        return criterion_of(kept.T @ (told + self.before) @ kept, self.design.criterion)

@@ -1,0 +1,156 @@
+"""Planned motions beside a regressor made by hand, central differences and MuJoCo's torques."""
+
+import numpy as np
+import pytest
+
+import jaxccp
+from jaxccp.identify import Design, Limits, excite, read
+from jaxccp.identify.excitation import Known, search_of
+from jaxccp.identify.excitation_basis import Basis
+from jaxccp.identify.excitation_limits import joint_limits
+from jaxccp.io import InputError
+from tests.identify.planar_arm import CENTRES, JOINTS, LENGTHS, XML, regressor
+
+mujoco = pytest.importorskip("mujoco")
+MOTORS = """<actuator><motor name="m2" joint="knee" gear="2" ctrlrange="-2 2"/>
+<motor name="m1" joint="hip" forcerange="-9 9"/></actuator></mujoco>"""
+ARM = XML.replace("</mujoco>", MOTORS)
+PARAMETERS = ("axes[*].damping", "axes[*].armature", 'bodies["lower"].mass')
+LIMITS = Limits(rate={"hip": 2.5, "*nee": 3.0}, acceleration=12.0, position={"knee": (-1.0, 2.0)})
+DESIGN = Design(duration=3.0, terms=3, noise=0.2, starts=4, iterations=25, moving=1e-9)
+PRIOR = 0.05
+"""Standard deviation of the mass by an earlier recording [kg]."""
+
+
+def by_hand(q, rate, gain):
+    """Return the derivatives of torques by the parameters [2 5]."""
+    full, (length, centre) = regressor(q, rate, gain), (LENGTHS[0], CENTRES[1])
+    mass = full @ np.array([length, 0, length**2, centre, 0, centre**2])
+    return np.column_stack([np.diag(rate), np.diag(gain), mass])
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return jaxccp.load(ARM)
+
+
+@pytest.fixture(scope="module")
+def known():
+    return Known(information=np.array([[PRIOR**-2.0]]), names=('bodies["lower"].mass',))
+
+
+@pytest.fixture(scope="module")
+def search(arm, known):
+    return search_of(arm, PARAMETERS, LIMITS, DESIGN, known)
+
+
+@pytest.mark.parametrize("series", ["fourier", "spline"])
+def test_motions_of_the_basis_begin_and_end_at_rest(series):
+    basis, time = Basis(series, 4.0, 5), np.linspace(0.0, 4.0, 4001)
+    values = basis.at(time)
+    np.testing.assert_allclose(values[1:, [0, -1]], 0.0, atol=1e-10)
+    for k in (0, 1):
+        slope = np.gradient(values[k], time, axis=0)[1:-1]
+        np.testing.assert_allclose(slope, values[k + 1, 1:-1], atol=2e-4)
+    assert np.linalg.matrix_rank(values[0]) == len(basis)
+    np.testing.assert_allclose(np.abs(values[1, :, 1:]).max(axis=0), 1.0, rtol=0.01)
+
+
+def test_criterion_is_that_of_a_regressor_made_by_hand(search):
+    x = 0.3 * np.random.default_rng(0).normal(size=search.unit.size)
+    samples = search.samples(x, search.grid)
+    # The first sample is at rest, and is left out.
+    rows = np.concatenate([by_hand(*sample.T) for sample in samples.motion[1:]])
+    told = rows.T @ rows / DESIGN.noise**2 * search.recorded / search.count
+    scale = search.program.scale
+    told[4, 4] += PRIOR**-2.0
+    expected = -np.linalg.slogdet(told * np.outer(scale, scale))[1] / 5
+    value, slope = search.loss(x)
+    assert value == pytest.approx(expected, rel=1e-6)
+    step = 1e-6
+    for k in (0, 2, 7):
+        change = step * np.eye(len(x))[k]
+        difference = (search.loss(x + change)[0] - search.loss(x - change)[0]) / (2 * step)
+        assert slope[k] == pytest.approx(difference, rel=1e-5, abs=1e-7)
+
+
+def test_optimal_motion_keeps_its_limits_and_tells_more(arm, known, tmp_path):
+    motion = excite(arm, PARAMETERS, LIMITS, DESIGN, known)
+    assert motion.within_limits
+    assert motion.scores[1] < motion.scores[0] - 0.1
+    assert (motion.after < motion.before).all()
+    lines = str(motion)
+    assert "greatest use of limits" in lines and "EXCEEDED" not in lines
+
+    model = mujoco.MjModel.from_xml_string(ARM.replace('range="-2.5 2.5"', ""))
+    data = mujoco.MjData(model)
+    for k in range(0, len(motion.time), 10):
+        data.qpos[:], data.qvel[:] = motion.position[k], motion.rate[k]
+        data.qacc[:] = motion.acceleration[k]
+        mujoco.mj_inverse(model, data)
+        np.testing.assert_allclose(data.qfrc_inverse, motion.torque[k], atol=1e-8)
+    assert (np.abs(motion.torque) <= [9, 4]).all()
+    assert (np.abs(motion.rate) <= [2.5, 3.0]).all()
+    assert (np.abs(motion.acceleration) <= 12).all()
+    assert motion.position[:, 1].min() >= -1 and motion.position[:, 1].max() <= 2
+
+    rows = np.concatenate(
+        [
+            by_hand(*sample)
+            for sample in zip(
+                motion.position[:-1], motion.rate[:-1], motion.acceleration[:-1], strict=True
+            )
+        ]
+    )
+    told = rows.T @ rows / DESIGN.noise**2
+    told[4, 4] += PRIOR**-2.0
+    np.testing.assert_allclose(motion.after, np.sqrt(np.diag(np.linalg.inv(told))), rtol=0.02)
+
+    for name in ("plan.npz", "plan.csv"):
+        (back,) = read(motion.save(tmp_path / name), arm)
+        np.testing.assert_allclose(back.time, motion.time)
+        for kind, values in (("position", motion.position), ("torque", motion.torque)):
+            for joint, column in zip(JOINTS, values.T, strict=True):
+                np.testing.assert_allclose(back[f'{kind}["{joint}"]'].values[:, 0], column)
+    with np.load(tmp_path / "plan.npz") as file:
+        np.testing.assert_allclose(file["ctrl"] * [2, 1], motion.torque[:-1, ::-1])
+        np.testing.assert_allclose(file["qpos"], motion.position[0])
+    with pytest.raises(InputError, match="npz or"):
+        motion.save(tmp_path / "plan.txt")
+
+
+def test_limits_are_read_and_wrong_ones_refused(arm):
+    limits = Limits.read("rate=2, torque.hip=5,position.knee=-1:1.5,clearance=.02")
+    assert limits.clearance == 0.02
+    ends = joint_limits(limits, arm, JOINTS)
+    np.testing.assert_allclose(ends[0], [[-2, -1], [2, 1.5]])
+    np.testing.assert_allclose(ends[1], [[-2, -2], [2, 2]])
+    np.testing.assert_allclose(ends[3], [[-5, -4], [5, 4]])
+    for text, match in (
+        ("speed=2", "cannot limit 'speed'"),
+        ("rate=fast", "no limit"),
+        ("rate.ankle=2", "no joint 'ankle'"),
+        ("position.hip=1:-1", "not below"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            joint_limits(Limits.read(text), arm, JOINTS)
+    with pytest.raises(ValueError, match="no limit of rate"):
+        joint_limits(Limits(), jaxccp.load(XML), JOINTS)
+    with pytest.raises(ValueError, match="criterion"):
+        Design(criterion="E")
+
+
+def test_shapes_that_would_touch_stay_apart():
+    """A slide whose end could reach a wall keeps its distance."""
+    slide = jaxccp.load(
+        """<mujoco><worldbody><geom type="plane" size="1 1 .1" pos="1 0 0" zaxis="-1 0 0"/>
+        <body name="cart"><joint name="x" type="slide" axis="1 0 0" range="-2 2"/>
+        <geom type="sphere" size=".1" mass="1"/></body></worldbody></mujoco>"""
+    )
+    design = Design(duration=4.0, terms=3, starts=2, iterations=15)
+    motion = excite(slide, ['axes["x"].damping'], Limits(rate=5.0, clearance=0.2), design)
+    assert motion.within_limits
+    assert motion.position.max() <= 0.7 + 1e-6
+    assert motion.position.max() > 0.6
+    assert "cart" in motion.uses[-1].what
+    assert motion.uses[-1].value == pytest.approx(0.9 - motion.position.max(), abs=1e-4)
