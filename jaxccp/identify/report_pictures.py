@@ -58,7 +58,7 @@ def pictures(
     several = len(curves) > 1
     drawn, residuals = [], []
     for one in curves:
-        recordings = fit.problem.plans[one.case].recordings
+        recordings, before = fit.problem.plans[one.case].recordings, len(drawn)
         for number in range(min(DRAWN, len(recordings))):
             panels = _panels(one, number)[: fit_pictures.MOST_PANELS]
             if panels and max(map(len, panels[0].time)) > 1:
@@ -70,10 +70,11 @@ def pictures(
                     f"<details{opened}><summary>{escape(label)}</summary>{picture}</details>"
                 )
         panels = _panels(one, None)[: fit_pictures.MOST_PANELS]
-        if not drawn:
+        if len(drawn) > before:
+            residuals.append(_image(fit_pictures.residuals_picture(panels), "residuals over time"))
+        else:  # one sample of each recording, such as after an impact
             picture = _image(fit_pictures.agreement_picture(panels), "simulated over measured")
             drawn.append(picture)
-        residuals.append(_image(fit_pictures.residuals_picture(panels), "residuals over time"))
         labels = [column.label for column in one.columns]
         if len(one.segments) > 1:
             figure = fit_pictures.segments_picture(labels, _by_segment(one))

@@ -1,5 +1,6 @@
 """Impact laws against mechanics worked out by hand, and their identification from impacts."""
 
+import json
 from functools import partial
 
 import jax
@@ -215,9 +216,16 @@ def problem():
     )
 
 
-def test_recovers_the_parameters(problem):
+def test_recovers_the_parameters_and_reports_them(problem, tmp_path):
     fit = problem.fit()
     np.testing.assert_allclose(fit.values, list(TRUTH.values()), rtol=1e-4)
+    page, numbers, *_ = fit.report(tmp_path)
+    content = json.loads(numbers.read_text())
+    assert set(content["rms"]) == {f'rate["{name}"]' for name in AXES}
+    assert all(entry["rms"] < 1e-3 for entry in content["rms"].values())
+    text = page.read_text()
+    assert "What to record next" in text
+    assert "law.tangential_stiffness" in text
 
 
 def test_residual_is_the_relative_error_in_the_norm_of_kinetic_energy(problem):
