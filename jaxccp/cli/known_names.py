@@ -121,5 +121,5 @@ RESIDUALS = {
 """Classes that compare recordings with a model, by the name that --residual has for each."""
 METHOD = "jaxccp.identify.levenberg_marquardt:Method"
 """Settings of the iteration that fits any model."""
-DESIGN = "jaxccp.identify.excitation:Design"
+DESIGN = "jaxccp.identify.excitation_design:Design"
 """Settings of planned motions."""

@@ -3,7 +3,8 @@
 from jaxccp.identify.checks import check
 from jaxccp.identify.cross_validation import Comparison, CrossValidation, compare
 from jaxccp.identify.evaluation import Evaluation, Predictor, split
-from jaxccp.identify.excitation import Design, excite
+from jaxccp.identify.excitation import excite
+from jaxccp.identify.excitation_design import Design
 from jaxccp.identify.excitation_limits import Limits
 from jaxccp.identify.excitation_result import Excitation
 from jaxccp.identify.impacts import Impacts, law_number

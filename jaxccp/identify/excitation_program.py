@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import jax
 import jax.numpy as jnp
@@ -11,15 +10,13 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.identify.case import Mechanism
+from jaxccp.identify.excitation_design import Design
 from jaxccp.identify.excitation_limits import distances
 from jaxccp.identify.inverse_dynamics import InverseDynamics
 from jaxccp.identify.inverse_plan import InversePlan, Samples
 from jaxccp.identify.parameter import Parameter, ParameterSet
 from jaxccp.identify.recording import recording
 from jaxccp.identify.structure import acting
-
-if TYPE_CHECKING:
-    from jaxccp.identify.excitation import Design
 
 LENGTH = 0.05
 """Distance within which a clearance counts like a whole limit [m]."""
@@ -57,7 +54,7 @@ class Program:
         self,
         mechanism: Mechanism,
         parameters: Sequence[Parameter],
-        design: "Design",
+        design: Design,
     ) -> None:
         """Look the parameters up and prepare the inverse dynamics.
 

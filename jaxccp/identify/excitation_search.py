@@ -9,6 +9,7 @@ from jaxtyping import Array, Float
 from scipy.optimize import minimize
 
 from jaxccp.identify.excitation_basis import Basis
+from jaxccp.identify.excitation_design import Design
 from jaxccp.identify.excitation_program import (
     LENGTH,
     Frame,
@@ -18,7 +19,7 @@ from jaxccp.identify.excitation_program import (
 )
 
 if TYPE_CHECKING:
-    from jaxccp.identify.excitation import Design, Known
+    from jaxccp.identify.excitation import Known
 
 SHARPNESS = 100.0
 """Of the smooth maximum over time of the use of limits."""
@@ -47,7 +48,7 @@ class Samples(NamedTuple):
 class Search:
     """The search for a motion: programs over coefficients of all joints."""
 
-    def __init__(self, program: Program, design: "Design", frame: Frame, known: "Known") -> None:
+    def __init__(self, program: Program, design: Design, frame: Frame, known: "Known") -> None:
         """Choose the basis, the grids of times and the units of the coefficients.
 
         Args:

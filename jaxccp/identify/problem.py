@@ -14,7 +14,8 @@ from jaxccp.identify.checks import check, check_count, compared, refuse
 from jaxccp.identify.cross_validation import CrossValidation, cross_validate
 from jaxccp.identify.descents import descend, restarted
 from jaxccp.identify.evaluation import Evaluation, Predictor
-from jaxccp.identify.excitation import Design, excite, known_of
+from jaxccp.identify.excitation import excite, known_of
+from jaxccp.identify.excitation_design import Design
 from jaxccp.identify.excitation_limits import Limits
 from jaxccp.identify.excitation_result import Excitation
 from jaxccp.identify.intervals import Identifiability, Uncertainty, identifiability, uncertainty

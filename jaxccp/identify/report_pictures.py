@@ -53,7 +53,12 @@ def pictures(
         figure = fit_pictures.profiles_picture(profiles)
         out["profiles"] = _image(figure, "loss over each parameter")
     if planned is not None:
-        figure = fit_pictures.motion_picture(planned)
+        rows = {
+            "position [m, rad]": planned.position,
+            "rate [m/s, rad/s]": planned.rate,
+            "torque [N, N m]": planned.torque,
+        }
+        figure = fit_pictures.motion_picture(planned.time, planned.joints, rows)
         out["next"] = _image(figure, "the motion to record next")
     several = len(curves) > 1
     drawn, residuals = [], []

@@ -1,8 +1,8 @@
 """Pictures of a fit: measured and simulated curves, errors, correlations and the loss."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from jaxtyping import Float
@@ -10,10 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-
-if TYPE_CHECKING:
-    from jaxccp.identify.excitation_result import Excitation
-    from jaxccp.identify.profile import Profile
 
 MEASURED, SIMULATED = "#333333", "#d1603d"
 MOST_PANELS = 16
@@ -77,7 +73,29 @@ def agreement_picture(panels: Sequence[Panel]) -> Figure:
     return figure
 
 
-def profiles_picture(profiles: Sequence["Profile"]) -> Figure:
+class Profiled(Protocol):
+    """A profile has the losses over the values of one parameter."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def best(self) -> float: ...
+
+    @property
+    def values(self) -> Float[np.ndarray, " k"]: ...
+
+    @property
+    def rise(self) -> Float[np.ndarray, " k"]: ...
+
+    @property
+    def threshold(self) -> float: ...
+
+    @property
+    def interval(self) -> tuple[float, float]: ...
+
+
+def profiles_picture(profiles: Sequence[Profiled]) -> Figure:
     """Return a figure of the rise of the loss over each profiled parameter."""
     columns = min(len(profiles), 3)
     rows = -(-len(profiles) // columns)
@@ -99,16 +117,25 @@ def profiles_picture(profiles: Sequence["Profile"]) -> Figure:
     return figure
 
 
-def motion_picture(motion: "Excitation") -> Figure:
-    """Return a figure of positions, rates and torques of a planned motion."""
+def motion_picture(
+    time: Float[np.ndarray, " s"],
+    joints: Sequence[str],
+    rows: Mapping[str, Float[np.ndarray, "s n"]],
+) -> Figure:
+    """Return a figure of a planned motion.
+
+    Args:
+        time: of the samples [s].
+        joints: names of the n joints.
+        rows: quantities of all joints, by label.
+    """
     figure = _figure(11.0, 5.0)
-    grid = figure.subplots(3, 1, sharex=True)
-    rows = (("position", motion.position), ("rate", motion.rate), ("torque", motion.torque))
-    for axes, (label, values) in zip(grid, rows, strict=True):
-        axes.plot(motion.time, values, lw=1.3, label=motion.joints)
+    grid = figure.subplots(len(rows), 1, sharex=True, squeeze=False)[:, 0]
+    for axes, (label, values) in zip(grid, rows.items(), strict=True):
+        axes.plot(time, values, lw=1.3, label=list(joints))
         axes.set_ylabel(label, fontsize=8)
         _bare(axes)
-    grid[0].legend(frameon=False, fontsize=8, ncols=len(motion.joints))
+    grid[0].legend(frameon=False, fontsize=8, ncols=len(joints))
     grid[-1].set_xlabel("time [s]", fontsize=8)
     return figure
 

@@ -1,0 +1,69 @@
+"""``jaxccp excite``: a planned motion of a pendulum, and what is refused."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from jaxccp.cli import app
+from jaxccp.cli.dataclass_options import settings_of
+from jaxccp.cli.known_names import DESIGN
+from jaxccp.identify import Design
+
+pytest.importorskip("mujoco")
+PENDULUM = """<mujoco><compiler angle="radian"/><worldbody><body name="bob">
+<joint name="swing" axis="0 1 0" range="-1 1"/>
+<inertial pos="0 0 -.4" mass="1" diaginertia=".02 .02 .02"/></body></worldbody></mujoco>"""
+FAST = ("--duration", "2", "--terms", "3", "--starts", "2", "--iterations", "3", "--cache", "off")
+PATHS = 'axes["swing"].damping,bodies["bob"].mass'
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = tmp_path / "pendulum.xml"
+    path.write_text(PENDULUM)
+    return path
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, ["excite", *map(str, arguments)])
+
+
+def test_plans_writes_and_says_what_the_motion_tells(model, tmp_path):
+    fit, out = tmp_path / "fit.json", tmp_path / "next.npz"
+    errors = {'axes["swing"].damping': 0.2, 'bodies["bob"].mass': 0.1}
+    entries = {name: {"value": 0.9, "standard_error": error} for name, error in errors.items()}
+    fit.write_text(json.dumps({"parameters": entries, "correlation": [[1, 0.5], [0.5, 1]]}))
+    arguments = (model, "--parameters", PATHS, "--limits", "rate=2", "--fit", fit, *FAST)
+    result = run(*arguments, "--out", out, "--json")
+    assert result.exit_code == 0, result.output
+    said = json.loads(result.stdout)
+    for name, error in errors.items():
+        assert said["parameters"][name]["before"] == pytest.approx(error)
+        assert said["parameters"][name]["after"] < error
+    assert all(one["kept"] for one in said["limits"])
+    with np.load(out) as file:
+        assert np.abs(file["qd"]).max() <= 2.0
+        assert file["joint_names"].tolist() == ["swing"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--parameters", PATHS), "has no limit of rate"),
+        (("--parameters", PATHS, "--limits", "speed=2"), "cannot limit 'speed'"),
+        (("--parameters", 'axes["swung"].damping', "--limits", "rate=1"), "swung"),
+        (("--parameters", PATHS, "--limits", "rate=1", "--criterion", "E"), "must be D or A"),
+        (("--parameters", PATHS, "--out", "next.txt"), "end in .npz or .csv"),
+    ],
+)
+def test_bad_input_is_refused(model, options, words):
+    result = run(model, *options)
+    assert result.exit_code == 2, result.output
+    assert words in " ".join(result.stderr.replace("│", " ").split())
+
+
+def test_options_are_the_fields_of_the_design():
+    assert set(settings_of(DESIGN)) == set(Design.__dataclass_fields__)
