@@ -66,7 +66,7 @@ def excite(
     known; information is Σ JᵀR⁻¹J with the exact derivatives J of inverse dynamics, priors and
     what is known already are added. The best of some random motions is improved by sequential
     quadratic programming with exact gradients; limits are constraints on a grid of times and are
-    checked on a finer one.
+    checked on a finer one; a motion that exceeds them there is drawn back towards the random one.
 
     Args:
         mechanism: of hinges and slides on a fixed base.
@@ -88,6 +88,8 @@ def excite(
         if excess <= 1.0 + EXCESS:
             break
         margin /= excess * (1.0 + 1e-4)
+    else:
+        improved = search.drawn_back(improved, x)
     return result_of(search, improved, first)
 
 

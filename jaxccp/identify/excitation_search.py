@@ -172,6 +172,23 @@ class Search:
         )
         return found.x if np.isfinite(found.x).all() else x
 
+    def drawn_back(self, x: np.ndarray, inside: np.ndarray) -> np.ndarray:
+        """Return the motion furthest from one within limits towards another one that keeps them; if
+        it tells less, the one within them.
+
+        Args:
+            x: coefficients of a motion that exceeds limits.
+            inside: those of one that does not.
+        """
+        low, high = 0.0, 1.0
+        for _ in range(8):
+            share = 0.5 * (low + high)
+            kept = self.greatest_use(inside + share * (x - inside)) <= 1.0
+            low, high = (share, high) if kept else (low, share)
+        found = inside + low * (x - inside)
+        scores = [self.score(self.information(one)) for one in (found, inside)]
+        return found if scores[0] < scores[1] else inside
+
     def _motion(self, x: Array, basis: Float[Array, "3 s m"]) -> Float[Array, "s n 3"]:
         """Return positions, rates and accelerations of all joints."""
         middle = jnp.zeros(self.unit.shape).at[:, 0].set(self.frame.middle[0])
