@@ -80,7 +80,7 @@ class Recording:
     """File it was read from."""
     notes: tuple[str, ...] = ()
     """Remarks of the reader: columns that were not read, quaternions whose sign flips."""
-    index: dict[str, int] = field(default_factory=dict, compare=False)
+    index: dict[str, int] = field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:
         time = np.asarray(self.time, float)
@@ -134,7 +134,7 @@ class Recording:
             for c in self.channels
         )
         return replace(
-            self, name=name or self.name, time=self.time[begin:end], channels=channels, index={}
+            self, name=name or self.name, time=self.time[begin:end], channels=channels
         )
 
 

@@ -137,6 +137,6 @@ def _with_unique_names(recordings: list[Recording]) -> list[Recording]:
     return [
         one
         if count[one.name] == 1
-        else replace(one, name=f"{Path(one.source).parent.name}/{one.name}", index={})
+        else replace(one, name=f"{Path(one.source).parent.name}/{one.name}")
         for one in recordings
     ]
