@@ -14,8 +14,10 @@ from typing import Annotated, Any
 
 import typer
 
-TYPES: dict[str, type] = {"float": float, "int": int, "str": str, "tuple[str, ...]": str}
-"""Types of fields that an option can have; a tuple is written with commas."""
+TYPES: dict[str, type] = {"float": float, "int": int, "str": str}
+"""Types of fields that an option can have, and …"""
+SERIES: dict[str, type] = {"tuple[str, ...]": str, "float | tuple[float, ...]": float}
+"""… those of which it has several parts with commas, with the type of the parts."""
 
 
 @dataclass(frozen=True)
@@ -24,17 +26,27 @@ class Setting:
 
     name: str
     type: type
-    several: bool
-    """Whether the field is a tuple."""
+    part: type | None
+    """Type of the parts of a field that may be a tuple."""
     default: str
     """What the source says."""
     help: str
 
     def value(self, option: Any) -> Any:
-        """Return the field's value of an option."""
-        if not self.several:
+        """Return the field's value of an option; a single number stays a number.
+
+        Raises:
+            typer.BadParameter: a part is no number.
+        """
+        if self.part is None:
             return option
-        return tuple(part.strip() for part in option.split(",") if part.strip())
+        try:
+            parts = tuple(self.part(part.strip()) for part in option.split(",") if part.strip())
+        except ValueError:
+            hint = f"--{self.name.replace('_', '-')}"
+            what = f"{option!r} is no number, nor several with commas"
+            raise typer.BadParameter(what, param_hint=hint) from None
+        return parts[0] if self.part is float and len(parts) == 1 else parts
 
 
 def source_of(reference: str) -> tuple[Path, str]:
@@ -65,7 +77,7 @@ def settings_of(reference: str) -> dict[str, Setting]:
         if not (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)):
             continue
         hint = ast.unparse(node.annotation).removesuffix(" | None")
-        if hint not in TYPES:
+        if hint not in TYPES and hint not in SERIES:
             continue
         default = "" if node.value is None else ast.unparse(node.value)
         default = "" if default == "None" else default.strip("'")
@@ -75,7 +87,7 @@ def settings_of(reference: str) -> dict[str, Setting]:
             if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant):
                 text = inspect.cleandoc(str(below.value.value)).replace("``", "").replace("\n", " ")
         field = node.target.id
-        out[field] = Setting(field, TYPES[hint], hint.startswith("tuple"), default, text)
+        out[field] = Setting(field, TYPES.get(hint, str), SERIES.get(hint), default, text)
     return out
 
 

@@ -103,7 +103,7 @@ def test_evaluation_of_a_fit(folder: Path, fitted):
         (["cart.xml", "swing_0.csv", "--parameters", "gravity"], "segment"),
         (["cart.xml", "swing_0.csv", "--parameters", "gravity", "--segment", "-1"], "seconds > 0"),
         (["cart.xml", "swing_0.csv", "--residual", "simlate"], "did you mean 'simulate'"),
-        (["cart.xml", "swing_0.csv", "--batch", "3"], "goes with tosses of the cube"),
+        (["cart.xml", "swing_0.csv", "--horizons", "3"], "goes with tosses of the cube"),
         (["cart.xml", "swing_0.csv", "--demo"], "goes with tosses of the cube"),
         (["--demo", "--segment", "0.1"], "goes with a model file"),
         (["--demo", "--residual", "simulate"], "goes with a model file"),
