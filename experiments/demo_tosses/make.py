@@ -84,7 +84,7 @@ def measure(position: np.ndarray, orientation: np.ndarray) -> dict[str, np.ndarr
     )
     step = step * np.where(step[..., :1] < 0, -1.0, 1.0)
     spin = quaternion.rotate(
-        quaternion.conjugate(jnp.asarray(orientation)), 2.0 * step[..., 1:] / DT
+        quaternion.conjugate(jnp.asarray(orientation)), jnp.asarray(2.0 * step[..., 1:] / DT)
     )
     return {
         "ids": np.arange(TOSSES),
