@@ -57,18 +57,20 @@ def base_parameters(
     """
     values, vectors = np.linalg.eigh(information * np.outer(scale, scale))
     values = np.where(values > 1e-2 * RANK**2 * max(values.max(), 1e-300), values, 0.0)
-    triangle, order = qr((np.sqrt(values)[:, None] * vectors.T), mode="r", pivoting=True)
+    found = qr(np.sqrt(values)[:, None] * vectors.T, mode="r", pivoting=True)
+    triangle, order = np.asarray(found[0]), np.asarray(found[-1]).tolist()
     pivots = np.abs(np.diag(triangle))
     rank = int(np.sum(pivots > RANK * max(pivots[0], 1e-300)))
     first = triangle[:rank, :rank]
     share = solve_triangular(first, triangle[:rank, rank:])
     deviation = np.linalg.norm(solve_triangular(first, np.eye(rank)), axis=1)
-    found = []
+    bases = []
     for row, place in enumerate(order[:rank]):
-        dependent = order[rank:][np.abs(share[row]) > NAMED]
+        dependent = np.array(order[rank:], int)[np.abs(share[row]) > NAMED]
         factors = share[row][np.abs(share[row]) > NAMED] * scale[place] / scale[dependent]
-        coefficients = {names[place]: 1.0}
+        name = names[int(place)]
+        coefficients = {name: 1.0}
         coefficients |= {names[k]: float(x) for k, x in zip(dependent, factors, strict=True)}
         spread = float(deviation[row] * scale[place])
-        found.append(BaseParameter(names[place], coefficients, spread))
-    return tuple(found)
+        bases.append(BaseParameter(name, coefficients, spread))
+    return tuple(bases)

@@ -40,10 +40,10 @@ class Frame:
             limits: of :func:`jaxccp.identify.excitation_limits.joint_limits`.
             clearance: least distance of shapes [m].
         """
-        finite = np.isfinite(limits).all(axis=1, keepdims=True)
-        low, high = np.moveaxis(np.where(finite, limits, 0.0), 1, 0)
+        finite = np.asarray(np.isfinite(limits).all(axis=1))
+        low, high = np.moveaxis(np.where(finite[:, None], limits, 0.0), 1, 0)
         one_sided = np.abs(limits).min(axis=1)
-        half = np.where(finite[:, 0], 0.5 * (high - low), one_sided)
+        half = np.where(finite, 0.5 * (high - low), one_sided)
         return Frame(0.5 * (low + high), half, clearance)
 
 

@@ -96,11 +96,11 @@ class Excitation:
         Args:
             name: of the recording.
         """
-        parts = {"position": self.position, "rate": self.rate, "torque": self.torque}
-        by_joint = {
-            kind: dict(zip(self.joints, values.T, strict=True)) for kind, values in parts.items()
-        }
-        return recording(self.time, name, **by_joint)
+        position, rate, torque = (
+            dict(zip(self.joints, values.T, strict=True))
+            for values in (self.position, self.rate, self.torque)
+        )
+        return recording(self.time, name, position=position, rate=rate, torque=torque)
 
     def save(self, path: Path | str) -> Path:
         """Write the trajectory to a file that :func:`jaxccp.identify.read` reads.
@@ -163,9 +163,9 @@ def result_of(search: "Search", x: Float[np.ndarray, " k"], first: float) -> Exc
     program, design = search.program, search.design
     time = np.linspace(0.0, design.duration, search.recorded + 1)
     samples = search.samples(x, time)
-    torque = samples.torque
+    torque = np.asarray(samples.torque)
     told = search.exact_information(x)
-    position, rate, acceleration = np.moveaxis(samples.motion, 2, 0)
+    position, rate, acceleration = np.moveaxis(np.asarray(samples.motion), 2, 0)
     control, start = _drive(search, torque, position[0])
     return Excitation(
         program.joints,
@@ -218,7 +218,7 @@ def _uses(search: "Search", x: np.ndarray) -> tuple[Use, ...]:
     """Return the greatest use of each limit on the fine grid."""
     program, frame = search.program, search.frame
     samples = search.samples(x, search.fine())
-    values = [*np.moveaxis(samples.motion, 2, 0), samples.torque]
+    values = [*np.moveaxis(np.asarray(samples.motion), 2, 0), np.asarray(samples.torque)]
     found = []
     for row, kind in enumerate(QUANTITIES):
         for k, joint in enumerate(program.joints):

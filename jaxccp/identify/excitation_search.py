@@ -17,6 +17,7 @@ from jaxccp.identify.excitation_program import (
     criterion_of,
     smooth_maximum,
 )
+from jaxccp.math.array_input import Floats
 
 if TYPE_CHECKING:
     from jaxccp.identify.excitation import Known
@@ -33,15 +34,15 @@ motion tells."""
 class Samples(NamedTuple):
     """A motion at s times."""
 
-    motion: Float[Array, "s n 3"]
+    motion: Float[Array | np.ndarray, "s n 3"]
     """Positions, rates and accelerations."""
-    torque: Float[Array, "s n"]
+    torque: Float[Array | np.ndarray, "s n"]
     """Torques that the motion needs [N, N m]."""
-    use: Float[Array, "s k"]
+    use: Float[Array | np.ndarray, "s k"]
     """Use of each limit of a joint, and of the clearance of shapes, last."""
-    gap: Float[Array, " s"]
+    gap: Float[Array | np.ndarray, " s"]
     """Least distance of shapes that may touch [m]."""
-    pair: Float[Array, "s 2"]
+    pair: Float[Array | np.ndarray, "s 2"]
     """Which shapes these are."""
 
 
@@ -94,7 +95,7 @@ class Search:
 
     def greatest_use(self, x: np.ndarray) -> float:
         """Return the greatest use of any limit at the fine times."""
-        return float(self.samples(x, self.fine()).use.max())
+        return float(np.max(self.samples(x, self.fine()).use))
 
     def information(self, x: np.ndarray) -> Float[np.ndarray, "P P"]:
         """Return the information of the samples that will be recorded, in scales, from those of the
@@ -189,12 +190,14 @@ class Search:
         scores = [self.score(self.information(one)) for one in (found, inside)]
         return found if scores[0] < scores[1] else inside
 
-    def _motion(self, x: Array, basis: Float[Array, "3 s m"]) -> Float[Array, "s n 3"]:
+    def _motion(self, x: Array, basis: Float[Floats, "3 s m"]) -> Float[Array, "s n 3"]:
         """Return positions, rates and accelerations of all joints."""
         middle = jnp.zeros(self.unit.shape).at[:, 0].set(self.frame.middle[0])
-        return self.program.motion(basis, middle + self.unit * jnp.reshape(x, self.unit.shape))
+        return self.program.motion(
+            jnp.asarray(basis), middle + self.unit * jnp.reshape(x, self.unit.shape)
+        )
 
-    def _samples(self, x: Array, basis: Float[Array, "3 s m"]) -> Samples:
+    def _samples(self, x: Array, basis: Float[Floats, "3 s m"]) -> Samples:
         """Return a motion where the functions of the basis have these values."""
         motion = self._motion(x, basis)
         torque = self.program.torques(jnp.asarray(self.theta), motion)
@@ -214,11 +217,12 @@ class Search:
 
     def _smooth_use(self, x: Array) -> tuple[Array, Array]:
         """Return smooth bounds of the greatest use of each limit, twice."""
-        bound = smooth_maximum(self._samples(x, self.basis.at(self.grid)).use, SHARPNESS)
+        use = self._samples(x, self.basis.at(self.grid)).use
+        bound = smooth_maximum(jnp.asarray(use), SHARPNESS)
         return bound, bound
 
     def _information(
-        self, x: Array, basis: Float[Array, "3 s m"], every: Float[Array, " s"], smooth: Array
+        self, x: Array, basis: Float[Floats, "3 s m"], every: Float[Array, " s"], smooth: Array
     ) -> Float[Array, "P P"]:
         """Return the information of samples that count ``every`` times each."""
         motion = self._motion(x, basis)
