@@ -20,6 +20,8 @@ def fit(recordings: Sequence[Recording], h: float) -> tuple[Float[np.ndarray, " 
         recordings: of pushes.
         h: step of simulations [s].
     """
+    from experiments.sysid_comparison.peer import held
+
     sysid: Any = importlib.import_module("mujoco.sysid")
     spec = mujoco.MjSpec.from_file(str(MODEL))
     spec.option.timestep = h
@@ -37,7 +39,7 @@ def fit(recordings: Sequence[Recording], h: float) -> tuple[Float[np.ndarray, " 
         channels = [one[f'position["{name}"]'].values for name in AXES]
         samples = np.concatenate([*channels, one['pose["box"]'].values], axis=1)
         starts.append(sysid.create_initial_state(model, samples[:5].mean(axis=0), np.zeros(8)))
-        commands.append(sysid.TimeSeries(one.time, control, mapping))
+        commands.append(held(one.time, control, h, mapping))
         measured.append(sysid.TimeSeries.from_names(one.time, samples, model, names))
     sequences = sysid.ModelSequences(
         "push",

@@ -12,6 +12,23 @@ mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
 sysid: Any = importlib.import_module("mujoco.sysid")
 
 
+def held(
+    time: Float[np.ndarray, " s"], control: Float[np.ndarray, "s k"], h: float, mapping: dict
+) -> Any:
+    """Return commands that are held from sample to sample, at every step: by itself mujoco.sysid
+    puts straight lines between samples.
+
+    Args:
+        time: of the samples [s].
+        control: commands.
+        h: step of simulations [s].
+        mapping: of the columns.
+    """
+    steps = round((time[1] - time[0]) / h)
+    count = steps * (len(time) - 1) + 1
+    return sysid.TimeSeries(h * np.arange(count), np.repeat(control, steps, 0)[:count], mapping)
+
+
 class Peer:
     """The task as ``mujoco.sysid`` states it."""
 
@@ -50,7 +67,7 @@ class Peer:
             spec,
             [f"motion {i}" for i in range(len(data.position))],
             [sysid.create_initial_state(model, q[0], np.zeros(7)) for q in data.position],
-            [sysid.TimeSeries(data.time, u, commands) for u in data.control],
+            [held(data.time, u, h, commands) for u in data.control],
             [sysid.TimeSeries.from_names(data.time, q, model, names) for q in data.position],
             allow_missing_sensors=True,
         )
