@@ -4,15 +4,18 @@ An arm of three axes whose torques MuJoCo computes; run ``python -m experiments.
 """
 
 import csv
+import importlib
 from pathlib import Path
+from typing import Any
 
 import jax
-import mujoco
 import numpy as np
 
 from jaxccp import load
 from jaxccp.identify import Design, Excitation, InverseDynamics, Limits, Parameter, Problem, excite
 from jaxccp.identify.recording import Recording, recording
+
+mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
 
 FOLDER = Path(__file__).parent
 SEEDS = 24

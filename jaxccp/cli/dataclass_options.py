@@ -4,6 +4,7 @@ The source is read, not run: ``--help`` must not wait for JAX.
 """
 
 import ast
+import builtins
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ class Setting:
 
     name: str
     type: type
-    part: type | None
+    part: builtins.type | None
     """Type of the parts of a field that may be a tuple."""
     default: str
     """What the source says."""

@@ -68,9 +68,9 @@ def base_parameters(
     for row, place in enumerate(order[:rank]):
         dependent = np.array(order[rank:], int)[np.abs(share[row]) > NAMED]
         factors = share[row][np.abs(share[row]) > NAMED] * scale[place] / scale[dependent]
-        name = names[int(place)]
-        coefficients = {name: 1.0}
-        coefficients |= {names[k]: float(x) for k, x in zip(dependent, factors, strict=True)}
+        name = str(names[int(place)])
+        coefficients: dict[str, float] = {name: 1.0}
+        coefficients |= {str(names[k]): float(x) for k, x in zip(dependent, factors, strict=True)}
         spread = float(deviation[row] * scale[place])
         bases.append(BaseParameter(name, coefficients, spread))
     return tuple(bases)

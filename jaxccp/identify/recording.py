@@ -133,9 +133,7 @@ class Recording:
             Channel(c.kind, c.target, c.values[begin:end], c.noise, c.interpolation)
             for c in self.channels
         )
-        return replace(
-            self, name=name or self.name, time=self.time[begin:end], channels=channels
-        )
+        return replace(self, name=name or self.name, time=self.time[begin:end], channels=channels)
 
 
 def recording(

@@ -11,7 +11,7 @@ from jaxccp import load
 from jaxccp.identify import Parameter, Problem, Simulate, inertial_of, recording
 from jaxccp.identify.elimination import Chains
 from jaxccp.identify.inertial import nominal_factor, physical, with_inertias
-from jaxccp.identify.intervals import _words
+from jaxccp.identify.intervals import direction_text
 from jaxccp.identify.parameter import ParameterSet
 from jaxccp.identify.paths import resolve
 from jaxccp.identify.problem import subject_of
@@ -222,10 +222,10 @@ def test_untold_combinations_are_named():
     names, ones = ("mass", "friction"), np.ones(2)
     both = np.array([1.0, 1.0]) / np.sqrt(2)
     theta = np.array([2.0, 2.0])
-    assert "common factor is not told" in _words(both, np.inf, names, ones, theta)
+    assert "common factor is not told" in direction_text(both, np.inf, names, ones, theta)
     opposite = both * [1, -1]
-    assert "only as a product" in _words(opposite, np.inf, names, ones, theta)
-    assert _words(np.array([1.0, 0.0]), np.inf, names, ones, theta) == "mass is not told"
+    assert "only as a product" in direction_text(opposite, np.inf, names, ones, theta)
+    assert direction_text(np.array([1.0, 0.0]), np.inf, names, ones, theta) == "mass is not told"
 
 
 def test_derivatives_are_those_of_the_simulation(arm):

@@ -1,6 +1,8 @@
 """Profile likelihoods of residuals whose profiles are known, or found by another minimiser."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import jax
 import jax.numpy as jnp
@@ -33,7 +35,7 @@ class Rows:
 class Formula:
     """Compare samples of a signal with a function of time and the parameters."""
 
-    function: object
+    function: Callable[..., Any]
     names: tuple[str, ...]
     unknowns = 0
 
@@ -64,7 +66,8 @@ def fitted(function, names, values, initial, **bounds):
     log = recording(time, position={"a": values})
     parameters = [parameter(name, first) for name, first in zip(names, initial, strict=True)]
     method = Method(threshold=1e3, tolerance=1e-10, reweight=0)
-    return Problem(load(SWING), [log], parameters, Formula(function, names), method).fit()
+    formula = cast(Any, Formula(function, names))
+    return Problem(load(SWING), [log], parameters, formula, method).fit()
 
 
 def test_profile_of_a_linear_problem_is_the_exact_parabola():
@@ -118,7 +121,8 @@ def test_nonlinear_profile_is_that_of_another_minimiser():
         shape = np.exp(-rate * time)
         return 0.5 * np.sum((values - shape * (shape @ values) / (shape @ shape)) ** 2)
 
-    least = minimize_scalar(loss, (1.0, 2.0), tol=1e-12).fun
+    found_least: Any = minimize_scalar(loss, (1.0, 2.0), tol=1e-12)
+    least = found_least.fun
     for value, rise in zip(found.values, found.rise, strict=True):
         assert rise == pytest.approx(loss(value) - least, abs=1e-3)
     for end in found.interval:

@@ -1,8 +1,8 @@
 """Fits from several starts and fits that go on, on a mass on a spring; gaps that follow errors."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ BOUNDS = {"lower": 1.0, "upper": 400.0}
 """Of the stiffness [N/m]; the mass is 1 kg."""
 
 
-def spring(residual: Simulate, **bounds: float) -> Problem:
+def spring(residual: Any, **bounds: Any) -> Problem:
     """Return the identification of the spring from 3 s, which are three of its oscillations."""
     time = np.arange(0, 3.0, 0.02)
     swing = {"x": 0.1 * np.cos(np.sqrt(TRUE) * time)}
@@ -57,7 +57,7 @@ def test_starts_are_drawn_within_bounds_and_by_priors(rough: Problem):
     initial = np.array([90.0])
     space = Restarts(draws=DRAWS, descents=12).begin(rough, initial)
     assert space.min() >= 1.0 and space.max() <= 400.0
-    tight = spring(replace(rough.cases[0].residual), prior=2.0)
+    tight = spring(rough.cases[0].residual, prior=2.0)
     tight.__dict__["objective"] = rough.objective
     drawn = Restarts(draws=DRAWS, descents=12, seed=1).begin(tight, initial)
     assert 0.5 < np.std(drawn) < 4.0
