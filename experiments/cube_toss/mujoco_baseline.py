@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from jaxccp.identify.case import subject_of
 from jaxccp.identify.cube import Cube, CubeSettings, interval
 from jaxccp.identify.cube_errors import Errors
-from jaxccp.identify.problem import subject_of
 from jaxccp.identify.recording import Recording
 from jaxccp.identify.toss_simulation import FIRST
 from jaxccp.scene.cube_toss import INERTIA, MASS, WIDTH

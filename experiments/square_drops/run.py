@@ -20,7 +20,7 @@ import matplotlib.pyplot as plt
 from experiments.square_drops.drops import AXES, SIDE, cut, read, rig
 from jaxccp import EulerImplicitLinearized, rollout
 from jaxccp.identify import Impacts, Method, Parameter, Predictor, Problem, law_number
-from jaxccp.identify.problem import Case
+from jaxccp.identify.case import Case
 
 FOLDER = Path(__file__).parent
 DATA = Path("../shared/data/impacts/square_drops.npz")

@@ -21,7 +21,7 @@ from jaxccp.cli.options import Exit, refuse
 from jaxccp.cli.progress import Follower, following
 from jaxccp.identify import Case, Evaluation, Method, Predictor, Problem, read, split
 from jaxccp.identify.evaluation import finite
-from jaxccp.identify.problem import Fit
+from jaxccp.identify.fit import Fit
 from jaxccp.identify.recording import Recording
 from jaxccp.io import InputError, load, write_file
 

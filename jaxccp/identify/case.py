@@ -46,3 +46,9 @@ class Case:
         """Return the cases that are fitted before, over shorter simulations, shortest first."""
         lengths = getattr(self.residual, "shorter", tuple)()
         return tuple(replace(self, residual=one) for one in lengths)
+
+
+def subject_of(mechanism: Mechanism, recordings: Sequence[Recording]) -> Subject:
+    """Return a mechanism with ideal channels of the recordings."""
+    channels = tuple(dict.fromkeys(c.name for one in recordings for c in one.channels))
+    return Subject.of(mechanism.model, mechanism.layout, mechanism.state, channels)

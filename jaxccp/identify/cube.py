@@ -15,9 +15,10 @@ from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import resolved
 from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.dynamics.steppers import STEPPERS
+from jaxccp.identify.fit import Fit
 from jaxccp.identify.levenberg_marquardt import Descent, Method
 from jaxccp.identify.parameter import Parameter
-from jaxccp.identify.problem import Fit, Problem
+from jaxccp.identify.problem import Problem
 from jaxccp.identify.read import read
 from jaxccp.identify.recording import Recording
 from jaxccp.identify.simulation_plan import SimulationPlan

@@ -13,7 +13,7 @@ from jaxccp.identify.segments import Observation
 from jaxccp.identify.subject import Subject
 
 if TYPE_CHECKING:
-    from jaxccp.identify.problem import Fit
+    from jaxccp.identify.fit import Fit
 
 
 @dataclass(frozen=True)

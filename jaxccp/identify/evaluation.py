@@ -2,18 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
 
+from jaxccp.identify.case import Case, subject_of
+from jaxccp.identify.checks import refuse
+from jaxccp.identify.joint_parameters import parameter_of
 from jaxccp.identify.normal_equations import Evaluator, Plan
 from jaxccp.identify.parameter import ParameterSet
 from jaxccp.identify.recording import KINDS, Recording
 from jaxccp.identify.structure import acting
-
-if TYPE_CHECKING:
-    from jaxccp.identify.case import Case
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Predictor:
     """A predictor computes the errors of some recordings for any values of the parameters; its
     program is compiled once."""
 
-    def __init__(self, case: "Case", parameters: Sequence[Any]) -> None:
+    def __init__(self, case: Case, parameters: Sequence[Any]) -> None:
         """Prepare the windows.
 
         Args:
@@ -75,10 +75,6 @@ class Predictor:
         Raises:
             ValueError: the recordings do not go with the model or the residual.
         """
-        from jaxccp.identify.checks import refuse
-        from jaxccp.identify.joint_parameters import parameter_of
-        from jaxccp.identify.problem import subject_of
-
         refuse(case.mechanism, case.recordings)
         subject = subject_of(case.mechanism, case.recordings)
         known = ParameterSet([parameter_of(one) for one in parameters], subject)

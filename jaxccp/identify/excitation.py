@@ -16,7 +16,7 @@ from jaxccp.identify.excitation_search import Search
 from jaxccp.identify.parameter import Parameter
 
 if TYPE_CHECKING:
-    from jaxccp.identify.problem import Fit
+    from jaxccp.identify.fit import Fit
 
 EXCESS = 1e-6
 """Use of a limit beyond 1 that is rounding."""

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from jaxccp.identify.case import Mechanism
+from jaxccp.identify.case import Mechanism, subject_of
 from jaxccp.identify.excitation_design import Design
 from jaxccp.identify.excitation_limits import distances
 from jaxccp.identify.inverse_dynamics import InverseDynamics
@@ -61,8 +61,6 @@ class Program:
         Raises:
             ValueError: a path names nothing, or the mechanism has bodies that no joint places.
         """
-        from jaxccp.identify.problem import subject_of
-
         linkage, places = mechanism.model.topology.linkage, mechanism.layout.places.single
         self.joints = tuple(linkage.axes[axis] for axis in places[2][np.argsort(places[1])])
         time = np.linspace(0.0, design.duration, 60)

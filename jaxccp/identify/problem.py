@@ -1,7 +1,6 @@
 """An identification: models, recordings, parameters and a residual, and what comes out of them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -9,28 +8,22 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from jaxccp.identify.case import Case, Mechanism, Residual
+from jaxccp.identify.case import Case, Mechanism, Residual, subject_of
 from jaxccp.identify.checks import check, check_count, compared, refuse
 from jaxccp.identify.cross_validation import CrossValidation, cross_validate
 from jaxccp.identify.descents import descend, restarted
-from jaxccp.identify.evaluation import Evaluation, Predictor
-from jaxccp.identify.excitation import excite, known_of
-from jaxccp.identify.excitation_design import Design
-from jaxccp.identify.excitation_limits import Limits
-from jaxccp.identify.excitation_result import Excitation
-from jaxccp.identify.intervals import Identifiability, Uncertainty, identifiability, uncertainty
+from jaxccp.identify.fit import Fit
+from jaxccp.identify.intervals import Identifiability, identifiability
 from jaxccp.identify.joint_parameters import joint, parameter_of
-from jaxccp.identify.levenberg_marquardt import Descent, Method, Progress
+from jaxccp.identify.levenberg_marquardt import Method, Progress
 from jaxccp.identify.normal_equations import Evaluator, Plan
-from jaxccp.identify.objective import Objective, Point
+from jaxccp.identify.objective import Objective
 from jaxccp.identify.parameter import Parameter, ParameterSet
-from jaxccp.identify.profile import Profile, profile
 from jaxccp.identify.recording import Recording
 from jaxccp.identify.remarks import remarks
 from jaxccp.identify.restarts import Restarts
 from jaxccp.identify.structure import acting
 from jaxccp.identify.subject import Subject
-from jaxccp.model.model import Model
 
 
 class Problem:
@@ -127,7 +120,7 @@ class Problem:
         initial: Mapping[str, float] | None = None,
         restarts: Restarts | None = None,
         resume: Path | str | None = None,
-    ) -> "Fit":
+    ) -> Fit:
         """Return the identified parameters.
 
         Args:
@@ -183,128 +176,3 @@ class Problem:
 
     def _still(self) -> tuple[np.ndarray, ...]:
         return tuple(np.zeros((len(plan.batch), plan.unknowns)) for plan in self.plans)
-
-
-@dataclass(frozen=True)
-class Fit:
-    """A fit has the identified parameters, with their standard errors."""
-
-    problem: Problem
-    descent: Descent
-    notes: tuple[str, ...] = field(default=())
-    """What the fit did by itself, and what to mind."""
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the parameters."""
-        return self.problem.names
-
-    @property
-    def point(self) -> Point:
-        """Return the minimum of the loss, with the derivatives there."""
-        return self.descent.point
-
-    @property
-    def values(self) -> Float[np.ndarray, " P"]:
-        """Values of the parameters."""
-        return self.point.theta
-
-    @cached_property
-    def uncertainty(self) -> Uncertainty:
-        """Standard errors of the parameters."""
-        return uncertainty(self.problem.objective, self.point)
-
-    @cached_property
-    def identifiability(self) -> Identifiability:
-        """Return which combinations of parameters the recordings determine."""
-        problem = self.problem
-        return identifiability(
-            problem.objective, self.point, problem.names, problem.column("scale")
-        )
-
-    def __getitem__(self, name: str) -> float:
-        """Return the value of a parameter by name."""
-        return float(self.values[self.names.index(name)])
-
-    @property
-    def model(self) -> Model:
-        """The identified model of the first case."""
-        return self.problem.subject(self.values).model
-
-    def evaluate(
-        self,
-        recordings: Sequence[Recording],
-        residual: Residual | None = None,
-        case: int = 0,
-    ) -> Evaluation:
-        """Return errors of prediction of recordings, from measured starts.
-
-        Args:
-            recordings: of the same mechanism, best not those that were fitted.
-            residual: how they are compared; the fit's when None.
-            case: number of the case whose mechanism they are of.
-        """
-        fitted = self.problem.cases[case]
-        other = Case(fitted.mechanism, recordings, residual or fitted.residual)
-        values = dict(zip(self.names, self.values.tolist(), strict=True))
-        return Predictor(other, self.problem.parameters).evaluate(values)
-
-    def profile(self, name: str, level: float = 0.95, points: int = 16) -> Profile:
-        """Return how the loss grows with one parameter while all others are fitted anew, and the
-        interval that follows (:func:`jaxccp.identify.profile.profile`).
-
-        Args:
-            name: of the parameter.
-            level: probability that the interval holds the true value.
-            points: most values on either side of the fit.
-        """
-        return profile(self, name, level, points)
-
-    def excite(
-        self, limits: Limits | None = None, design: Design | None = None, case: int = 0
-    ) -> Excitation:
-        """Return the motion to record next: that which, with the recordings fitted, tells most
-        about the parameters (:func:`jaxccp.identify.excitation.excite`).
-
-        Args:
-            limits: of the motion.
-            design: settings.
-            case: number of the case whose mechanism moves.
-        """
-        fitted = self.problem.cases[case].mechanism
-        return excite(fitted, self.problem.parameters, limits, design, known_of(self, case))
-
-    def report(
-        self,
-        folder: Path | str,
-        profiles: Sequence[Profile] = (),
-        planned: Excitation | None = None,
-    ) -> tuple[Path, ...]:
-        """Write a page about the fit, its numbers and the identified model into a folder
-        (:func:`jaxccp.identify.report.write_report`).
-
-        Args:
-            folder: that gets the files.
-            profiles: that are shown.
-            planned: motion to record next.
-
-        Returns:
-            The files.
-        """
-        from jaxccp.identify.report import write_report
-
-        return write_report(self, Path(folder), profiles, planned)
-
-    def table(self) -> str:
-        """Return a table of values, standard errors and initial values."""
-        lines = [f"{'parameter':48s} {'value':>12s} {'± 95 %':>10s} {'initial':>12s}"]
-        half, start = self.uncertainty.interval(), self.problem.column("initial")
-        for name, value, wide, first in zip(self.names, self.values, half, start, strict=True):
-            lines.append(f"{name:48s} {value:12.5g} {wide:10.2g} {first:12.5g}")
-        return "\n".join(lines)
-
-
-def subject_of(mechanism: Mechanism, recordings: Sequence[Recording]) -> Subject:
-    """Return a mechanism with ideal channels of the recordings."""
-    channels = tuple(dict.fromkeys(c.name for one in recordings for c in one.channels))
-    return Subject.of(mechanism.model, mechanism.layout, mechanism.state, channels)

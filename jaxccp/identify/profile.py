@@ -12,7 +12,7 @@ from jaxccp.identify.normal_equations import Evaluator, Terms
 from jaxccp.identify.objective import Objective, Point
 
 if TYPE_CHECKING:
-    from jaxccp.identify.problem import Fit
+    from jaxccp.identify.fit import Fit
 
 STRIDE = 1 / 3
 """Growth of the root of the loss from one value to the next, over the threshold's root."""

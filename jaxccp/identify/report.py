@@ -15,7 +15,7 @@ from jaxccp.io.mjcf.load import Loaded
 from jaxccp.io.output import write_file
 
 if TYPE_CHECKING:
-    from jaxccp.identify.problem import Fit
+    from jaxccp.identify.fit import Fit
 
 
 def write_report(

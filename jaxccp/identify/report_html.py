@@ -18,7 +18,7 @@ from jaxccp.identify.report_pictures import pictures
 from jaxccp.identify.report_replay import replay
 
 if TYPE_CHECKING:
-    from jaxccp.identify.problem import Fit
+    from jaxccp.identify.fit import Fit
 
 PAIRS = 12
 """Pairs of parameters that are named for their correlation."""

@@ -16,7 +16,7 @@ from jaxccp.io.errors import InputError
 from jaxccp.io.output import write_file
 
 if TYPE_CHECKING:
-    from jaxccp.identify.problem import Fit
+    from jaxccp.identify.fit import Fit
 
 
 def fit_as_json(fit: "Fit", curves: Sequence[CaseCurves]) -> dict[str, Any]:

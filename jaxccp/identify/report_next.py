@@ -11,7 +11,7 @@ from jaxccp.identify.excitation_result import Excitation
 from jaxccp.identify.profile import Profile
 
 if TYPE_CHECKING:
-    from jaxccp.identify.problem import Fit
+    from jaxccp.identify.fit import Fit
 
 WEAKEST = 5
 """Combinations that are named as the weakest."""

@@ -17,7 +17,7 @@ from jaxccp.identify.report_json import correlation
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from jaxccp.identify.problem import Fit
+    from jaxccp.identify.fit import Fit
     from jaxccp.viz.fit_pictures import Panel
 
 DRAWN = 3

@@ -15,7 +15,7 @@ from jaxccp.model.model import Model
 from jaxccp.scene.frames import to_matrix
 
 if TYPE_CHECKING:
-    from jaxccp.identify.problem import Fit
+    from jaxccp.identify.fit import Fit
 
 MOST_FRAMES = 240
 """Frames of one recording."""

@@ -13,7 +13,7 @@ from jaxccp.io.mjcf.write_urdf import write_urdf
 from jaxccp.model.model import Model
 
 if TYPE_CHECKING:
-    from jaxccp.identify.problem import Fit
+    from jaxccp.identify.fit import Fit
 
 IDEAL = {"offset": 0.0, "scale": 1.0, "delay": 0.0}
 """Calibration of a channel without any error."""

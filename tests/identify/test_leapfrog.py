@@ -10,8 +10,8 @@ from scipy.linalg import expm
 
 from jaxccp import load
 from jaxccp.identify import Problem, Simulate, recording
+from jaxccp.identify.case import subject_of
 from jaxccp.identify.leapfrog import Centring
-from jaxccp.identify.problem import subject_of
 
 pytest.importorskip("mujoco")
 

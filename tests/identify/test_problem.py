@@ -9,12 +9,12 @@ import pytest
 
 from jaxccp import load
 from jaxccp.identify import Parameter, Problem, Simulate, inertial_of, recording
+from jaxccp.identify.case import subject_of
 from jaxccp.identify.elimination import Chains
 from jaxccp.identify.inertial import nominal_factor, physical, with_inertias
 from jaxccp.identify.intervals import direction_text
 from jaxccp.identify.parameter import ParameterSet
 from jaxccp.identify.paths import resolve
-from jaxccp.identify.problem import subject_of
 
 mujoco = pytest.importorskip("mujoco")
 

@@ -21,8 +21,8 @@ from jaxccp.identify import (
     inertial_of,
     recording,
 )
+from jaxccp.identify.case import subject_of
 from jaxccp.identify.curves import CaseCurves, Column, Curve, Curved, curves_of
-from jaxccp.identify.problem import subject_of
 from jaxccp.identify.report_html import page
 from jaxccp.identify.report_json import fit_as_json, read_values
 from jaxccp.identify.report_pictures import NO_PICTURES

@@ -4,8 +4,8 @@ import jax
 import numpy as np
 import pytest
 
+from jaxccp.identify.case import subject_of
 from jaxccp.identify.cube import Cube, CubeSettings
-from jaxccp.identify.problem import subject_of
 from jaxccp.identify.recording import Recording
 from jaxccp.identify.toss_simulation import TossPlan, smooth_samples
 from tests.identify.recordings import DT, GRAVITY, flights, toss

@@ -11,8 +11,8 @@ import pytest
 
 from jaxccp import accelerations, load
 from jaxccp.identify import Parameter, inertial_of
+from jaxccp.identify.case import subject_of
 from jaxccp.identify.parameter import ParameterSet
-from jaxccp.identify.problem import subject_of
 from jaxccp.identify.structure import acting
 from jaxccp.io import InputError
 from jaxccp.io.mjcf.rigid_parts import divided, inertial_of_pseudo, pseudo_inertia
