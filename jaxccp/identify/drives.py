@@ -130,3 +130,12 @@ def with_frames(subject: Subject, frames: tuple[str, ...]) -> tuple[Subject, np.
         )
         subject = replace(subject, model=replace(model, sites=sites))
     return subject, np.array(index, int)
+
+
+def largest_inertia(subject: Subject) -> float:
+    """Return an upper bound of the inertia along any axis [kg, kg m²]."""
+    model = subject.model
+    free = np.asarray(model.topology.free)
+    mass = np.asarray(model.bodies.mass)[free]
+    reach = 2.0 * float(np.max(np.abs(np.asarray(subject.state.position)), initial=0.1))
+    return float(mass.sum() * reach**2 + np.max(np.asarray(model.axes.armature), initial=0.0))

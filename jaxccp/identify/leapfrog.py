@@ -2,14 +2,16 @@
 
 from dataclasses import dataclass, replace
 
+import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Bool
+from jaxtyping import Array, Bool
 
 from jaxccp.dynamics.inverse_dynamics import mass_matrix
 from jaxccp.dynamics.tangent import tangent_names
 from jaxccp.identify.subject import Subject
 from jaxccp.model.model import Model
+from jaxccp.model.state import State
 from jaxccp.model.structure import with_structure
 
 STABLE = 0.5
@@ -112,3 +114,25 @@ def _mobility(subject: Subject) -> np.ndarray:
         if name in names:
             out[place] = inverse[names.index(name)]
     return out
+
+
+def set_back(start: State, trial: State) -> State:
+    """Return a state with the velocities of half a step before, which leapfrog steps start from.
+
+    Args:
+        start: the state, with the velocities of its own time.
+        trial: the state after one step from it.
+
+    Returns:
+        The state with 3/2 of its own velocities less half of those after the step.
+    """
+
+    def back(before: Array, after: Array) -> Array:
+        return 1.5 * before - 0.5 * after
+
+    return replace(
+        start,
+        velocity=back(start.velocity, trial.velocity),
+        angular_velocity=back(start.angular_velocity, trial.angular_velocity),
+        rotors=jax.tree.map(back, start.rotors, trial.rotors),
+    )

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 from jaxccp.dynamics.stepper import Stepper
 from jaxccp.identify.recording import Recording
-from jaxccp.identify.simulation_plan import OBSERVED, SimulationPlan
+from jaxccp.identify.simulation_inputs import OBSERVED
+from jaxccp.identify.simulation_plan import SimulationPlan
 from jaxccp.identify.subject import Subject
 from jaxccp.sensors.sensors import Sensors
 

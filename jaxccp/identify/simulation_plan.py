@@ -14,19 +14,17 @@ from jaxccp.ccp.solve import Stop
 from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
 from jaxccp.identify.channel_values import channel_values, errors, features, interpolated
-from jaxccp.identify.drives import with_drives, with_frames
-from jaxccp.identify.leapfrog import Centring
+from jaxccp.identify.drives import largest_inertia, with_drives, with_frames
+from jaxccp.identify.leapfrog import Centring, set_back
 from jaxccp.identify.recording import Channel, Recording
-from jaxccp.identify.segments import Batch, Observation, Segments, noise_of, segment
-from jaxccp.identify.starts import Guess, displaced, displacement
+from jaxccp.identify.segments import Batch, Observation, Segments, segment
+from jaxccp.identify.simulation_inputs import Roles, margin_of, steps_of
+from jaxccp.identify.starts import Guess, displaced, displacement, start_deviation
 from jaxccp.identify.subject import Subject
 from jaxccp.model.state import State
 
 if TYPE_CHECKING:
     from jaxccp.identify.simulate import Simulate
-
-OBSERVED = ("position", "rate", "pose", "sensor")
-"""Kinds of channels that a simulation predicts."""
 
 
 class SimulationPlan:
@@ -38,34 +36,17 @@ class SimulationPlan:
         """Prepare the segments of some recordings."""
         self.settings, self.recordings = settings, tuple(recordings)
         first = recordings[0]
-        names = _common_channels(recordings)
-        kinds = {first[name].kind for name in names}
-        chosen = settings.inputs
-        if chosen is None:
-            forced = kinds & {"torque", "motion", "wrench"}
-            chosen = tuple(sorted(forced)) if forced else tuple(kinds & {"control"})
-        known = [first[name] for name in names]
-        self.controls = [c.name for c in known if c.kind == "control" and "control" in chosen]
-        self.torques = [c.name for c in known if c.kind == "torque" and "torque" in chosen]
-        self.motions = [c.name for c in known if c.kind == "motion" and "motion" in chosen]
-        self.wrenches = [c.name for c in known if c.kind == "wrench" and "wrench" in chosen]
-        watched = [c for c in known if c.kind in settings.observe and c.kind in OBSERVED]
-        if not watched:
-            raise ValueError(
-                f"recording {first.name!r} has nothing that a simulation predicts "
-                f"({', '.join(settings.observe)}); it has {', '.join(names)}"
-            )
+        self.roles = roles = Roles.of(settings.inputs, settings.observe, recordings)
         self.subject = subject
         qpos, qvel = map(np.asarray, subject.layout.coordinates(subject.model, subject.state))
         rest = qpos, qvel
         self._starts = [Guess(subject, one, settings.cutoff, rest) for one in recordings]
-        self._frames = tuple(c.target for c in watched if c.kind == "pose")
-        self.observations = self._observations(subject, watched, first)
-        slow, fast = subject.time_scale_bounds
-        self._check_time_scale(slow, fast)
-        self.steps = max(1, round(max(1.0, fast) * settings.lengths[-1] / settings.h))
-        self.margin = self._margin(min(1.0, slow))
-        self._inertia = _largest_inertia(subject) if self.motions else 1.0
+        self._frames = tuple(c.target for c in roles.watched if c.kind == "pose")
+        self.observations = self._observations(subject, roles.watched, first)
+        joined = settings.continuity is not None
+        self.steps = steps_of(settings.lengths[-1], settings.h, subject, joined)
+        self.margin = margin_of(self.steps, settings.h, subject, roles.inputs)
+        self._inertia = largest_inertia(subject) if roles.motions else 1.0
         self._leaps: bool = getattr(self.stepper(), "mean_velocity", False)
         self._centring = Centring.of(self.driven(subject), settings.h)
         self.subject = replace(subject, model=self._centring.rows(subject.model))
@@ -79,8 +60,8 @@ class SimulationPlan:
     def driven(self, subject: Subject) -> Subject:
         """Return a subject with the actuators of recorded torques and motions, and the frames whose
         poses were recorded."""
-        torques = tuple(self._target(name) for name in self.torques)
-        motions = tuple(self._target(name) for name in self.motions)
+        torques = tuple(self._target(name) for name in self.roles.torques)
+        motions = tuple(self._target(name) for name in self.roles.motions)
         subject, _ = with_frames(subject, self._frames)
         return with_drives(subject, torques, motions, self.settings.h, self._inertia)
 
@@ -120,7 +101,7 @@ class SimulationPlan:
             number, *forces = inputs
             after, _ = stepper.advance(model, carry[0], *forces)
             first = number == 0
-            back = _set_back(begin, after.state) if leaps else begin
+            back = set_back(begin, after.state) if leaps else begin
             state = jax.tree.map(lambda a, b: jnp.where(first, a, b), back, after.state)
             return (replace(after, state=state), carry[0].state), self._features(subject, state)
 
@@ -180,38 +161,11 @@ class SimulationPlan:
         first, last = recording.time[0], recording.time[-1]
         return np.arange(first, last - 0.5 * min(length, last - first), every)
 
-    def _check_time_scale(self, slow: float, fast: float) -> None:
-        """Raise ValueError if simulations cannot last as long as recordings might."""
-        if not (slow > 0 and np.isfinite(fast)):
-            raise ValueError(
-                "time_scale needs lower= above 0 and upper=, such as 0.9 and 1.1: they bound how "
-                "long a segment is simulated"
-            )
-        if (slow, fast) != (1.0, 1.0) and self.settings.continuity is not None:
-            raise ValueError(
-                "continuity joins segments at times of the recording: identify time_scale without "
-                "continuity"
-            )
-
-    def _margin(self, slow: float) -> int:
-        """Return how many steps before and after a segment inputs may come from."""
-        h, channels = self.settings.h, self.subject.channels
-        most = (self.steps + 1) * (1.0 / slow - 1.0)
-        for name in (*self.controls, *self.torques, *self.motions, *self.wrenches):
-            early, late = channels.delay_bounds[channels.names.index(name)]
-            if not (np.isfinite(early) and np.isfinite(late)):
-                raise ValueError(
-                    f"the delay of {name} needs lower= and upper=, such as 0 and 0.05 s: it is an "
-                    "input, which must be known that long before"
-                )
-            most = max(most, late / h, (self.steps + 1) * (1.0 / slow - 1.0) - early / h)
-        return 1 + int(np.ceil(most))
-
     def _target(self, name: str) -> str:
         return self.recordings[0][name].target
 
     def _observations(
-        self, subject: Subject, watched: list[Channel], first: Recording
+        self, subject: Subject, watched: Sequence[Channel], first: Recording
     ) -> list[Observation]:
         topology, out = subject.model.topology, []
         frames = with_frames(subject, self._frames)[1] if self._frames else np.zeros(0, int)
@@ -242,12 +196,11 @@ class SimulationPlan:
     ) -> tuple[Float[Array, "k nb 6"], Float[Array, "k nm"]]:
         """Return wrenches on bodies and controls of actuators of all steps."""
         model, channels = subject.model, subject.channels
-        names = [*self.controls, *self.torques, *self.motions, *self.wrenches]
         steps = jnp.arange(self.steps + 1)
         columns = {}
         start = 0
-        for name in names:
-            width = 6 if name in self.wrenches else 1
+        for name in self.roles.inputs:
+            width = 6 if name in self.roles.wrenches else 1
             row = channels.names.index(name)
             when = (
                 steps / subject.time_scale - channels.delay[row] / self.settings.h
@@ -256,14 +209,14 @@ class SimulationPlan:
             columns[name] = (value - channels.offset[row]) / channels.scale[row]
             start += width
         controls = jnp.zeros((self.steps + 1, len(model.actuators.gain)))
-        for name in self.controls:
+        for name in self.roles.controls:
             place = model.topology.linkage.actuator(self._target(name))
             controls = controls.at[:, place].set(columns[name][:, 0])
-        first = len(model.actuators.gain) - len(self.torques) - len(self.motions)
-        for place, name in enumerate((*self.torques, *self.motions)):
+        first = len(model.actuators.gain) - len(self.roles.torques) - len(self.roles.motions)
+        for place, name in enumerate((*self.roles.torques, *self.roles.motions)):
             controls = controls.at[:, first + place].set(columns[name][:, 0])
         forces = jnp.zeros((self.steps + 1, len(model.topology.bodies), 6))
-        for name in self.wrenches:
+        for name in self.roles.wrenches:
             forces = forces.at[:, model.topology.body(self._target(name))].add(columns[name])
         return forces, controls
 
@@ -288,7 +241,6 @@ class SimulationPlan:
             int(np.sum((time >= begin - 1e-9 * h) & (time < begin + length + 1e-6 * h)))
             for time, begin in ((self.recordings[number].time, begin) for number, begin in rows)
         )
-        names = [*self.controls, *self.torques, *self.motions, *self.wrenches]
         count = self.steps + 1 + 2 * self.margin
         parts = [
             segment(
@@ -297,7 +249,7 @@ class SimulationPlan:
                 begin + h * (np.arange(count) - self.margin),
                 (begin - 1e-9 * h, begin, begin + length + 1e-6 * h),
                 self._spans(count),
-                names,
+                self.roles.inputs,
                 self.observations,
                 most,
             )
@@ -310,7 +262,14 @@ class SimulationPlan:
             next_qpos=jnp.stack([one.qpos for one in following]),
             next_qvel=jnp.stack([one.qvel for one in following]),
         )
-        deviation = np.stack([self._deviation(number) for number, _ in rows])
+        deviation = np.zeros((len(rows), 0))
+        if self.unknowns:
+            share = self.settings.start_rate_deviation
+            known = [
+                start_deviation(self.subject, one, start, share)
+                for one, start in zip(self.recordings, self._starts, strict=True)
+            ]
+            deviation = np.stack([known[number] for number, _ in rows])
         return Batch(segments, np.array(owners), deviation, np.array(joins, bool))
 
     def _spans(self, count: int) -> Float[np.ndarray, "k 2"]:
@@ -321,60 +280,3 @@ class SimulationPlan:
         if self.margin == 1:  # else a delay may have the first step anywhere among them
             spans[self.margin, 0] = 0.0
         return spans
-
-    def _deviation(self, number: int) -> Float[np.ndarray, " x"]:
-        """Return standard deviations of the coordinates and rates of a recording's starts."""
-        if not self.unknowns:
-            return np.zeros(0)
-        guess = self._starts[number]
-        speed = np.sqrt(np.mean(guess.qvel**2, axis=0))
-        rate = np.maximum(self.settings.start_rate_deviation * speed, 1e-3)
-        swing = np.maximum(10.0 * self._noise(number), 1e-6)
-        rate = np.where(guess.known, rate, 10.0)
-        return np.concatenate([np.where(guess.known, swing, 1.0), rate])
-
-    def _noise(self, number: int) -> Float[np.ndarray, " nv"]:
-        """Return the standard deviation of recorded positions by rate."""
-        places, linkage = self.subject.layout.places, self.subject.model.topology.linkage
-        out = np.full(places.nv, 1e-3)
-        one = self.recordings[number]
-        for channel in one.of_kind("position"):
-            axis = linkage.axis(channel.target)
-            out[places.single[1][places.single[2] == axis]] = noise_of(channel)
-        return out
-
-
-def _set_back(start: State, trial: State) -> State:
-    """Return the start with the velocities of half a step before: 3/2 of its own less half of those
-    after a trial step."""
-
-    def back(before: Array, after: Array) -> Array:
-        return 1.5 * before - 0.5 * after
-
-    return replace(
-        start,
-        velocity=back(start.velocity, trial.velocity),
-        angular_velocity=back(start.angular_velocity, trial.angular_velocity),
-        rotors=jax.tree.map(back, start.rotors, trial.rotors),
-    )
-
-
-def _common_channels(recordings: Sequence[Recording]) -> list[str]:
-    names = [one.name for one in recordings[0].channels]
-    for other in recordings[1:]:
-        if set(other.index) != set(names):
-            missing = sorted(set(names) ^ set(other.index))
-            raise ValueError(
-                f"recordings {recordings[0].name!r} and {other.name!r} differ in {missing[0]}: "
-                "fit them as models of their own, or fill missing channels with NaN"
-            )
-    return names
-
-
-def _largest_inertia(subject: Subject) -> float:
-    """Return an upper bound of the inertia along any axis [kg, kg m²]."""
-    model = subject.model
-    free = np.asarray(model.topology.free)
-    mass = np.asarray(model.bodies.mass)[free]
-    reach = 2.0 * float(np.max(np.abs(np.asarray(subject.state.position)), initial=0.1))
-    return float(mass.sum() * reach**2 + np.max(np.asarray(model.axes.armature), initial=0.0))

@@ -7,6 +7,7 @@ from scipy import signal
 from scipy.spatial.transform import Rotation
 
 from jaxccp.identify.recording import Recording
+from jaxccp.identify.segments import noise_of
 from jaxccp.identify.subject import Subject
 from jaxccp.math import quaternion
 from jaxccp.sensors.coordinates import Coordinates, Places, run
@@ -197,3 +198,28 @@ def body_rates(
     start = Rotation.from_quat(facing[before], scalar_first=True)
     end = Rotation.from_quat(facing[after], scalar_first=True)
     return (start.inv() * end).as_rotvec() / (time[after] - time[before])[:, None]
+
+
+def start_deviation(
+    subject: Subject, recording: Recording, start: Guess, share: float
+) -> Float[np.ndarray, " x"]:
+    """Return standard deviations of the coordinates and rates that simulations start from.
+
+    Args:
+        subject: the model.
+        recording: whose positions have noise.
+        start: what the recording tells of the coordinates.
+        share: standard deviation of rates, relative to their root mean square.
+
+    Returns:
+        Ten times the noise of coordinates [m, rad], then of rates [m/s, rad/s]; wide where nothing
+        was recorded.
+    """
+    places, linkage = subject.layout.places, subject.model.topology.linkage
+    noise = np.full(places.nv, 1e-3)
+    for channel in recording.of_kind("position"):
+        axis = linkage.axis(channel.target)
+        noise[places.single[1][places.single[2] == axis]] = noise_of(channel)
+    speed = np.sqrt(np.mean(start.qvel**2, axis=0))
+    rate = np.where(start.known, np.maximum(share * speed, 1e-3), 10.0)
+    return np.concatenate([np.where(start.known, np.maximum(10.0 * noise, 1e-6), 1.0), rate])
