@@ -64,8 +64,8 @@ class Roles:
                 f"recording {first.name!r} has nothing that a simulation predicts "
                 f"({', '.join(observe)}); it has {', '.join(names)}"
             )
-        kinds_of_inputs = ("control", "torque", "motion", "wrench")
-        return Roles(*map(driving, kinds_of_inputs), watched)
+        driven = driving("control"), driving("torque"), driving("motion"), driving("wrench")
+        return Roles(*driven, watched)
 
 
 def steps_of(length: float, h: float, subject: Subject, joined: bool) -> int:
