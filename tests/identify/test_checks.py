@@ -170,7 +170,7 @@ def test_names_that_the_model_lacks(arm, motion):
 
 def test_fewer_samples_than_parameters(arm, motion):
     q, _, _ = motion
-    few = replace(logged(q).part(0, 3), lever=0.1, index={})
+    few = replace(logged(q).part(0, 3), lever=0.1)
     parameters = ["axes[*].damping", "axes[*].friction", "axes[*].armature", "gravity"]
     with pytest.raises(ValueError, match="12 recorded numbers are compared, fewer than the 15"):
         Problem(arm, [few], parameters, Simulate(segment=0.02, h=0.01))

@@ -25,6 +25,7 @@ from jaxccp.identify.case import subject_of
 from jaxccp.identify.curves import CaseCurves, Column, Curve, Curved, curves_of
 from jaxccp.identify.report_html import page
 from jaxccp.identify.report_json import fit_as_json, read_values
+from jaxccp.identify.report_next import next_as_json
 from jaxccp.identify.report_pictures import NO_PICTURES
 from jaxccp.identify.report_replay import _put, replay
 from jaxccp.identify.units import unit_of
@@ -228,7 +229,8 @@ def test_a_model_of_single_recordings_keeps_its_numbers(file, tmp_path):
 def test_without_matplotlib_the_page_says_so(fit, monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     curves = []
-    text = page(fit, fit_as_json(fit, curves), curves, "a <title>", ())
+    content = fit_as_json(fit, curves) | next_as_json(fit, (), None)
+    text = page(fit, content, curves, "a <title>", ())
     assert NO_PICTURES in text.replace("&#x27;", "'")
     assert "<img" not in text and "a &lt;title&gt;" in text
     assert ">null</script>" in text
