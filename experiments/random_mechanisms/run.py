@@ -1,0 +1,119 @@
+"""Identify random mechanisms whose parameters are known, and count how often intervals hold them.
+
+    python -m experiments.random_mechanisms.run [--count 20] [--first 0]
+
+Twenty chains of one or two links with random axes, masses and numbers: ten in the air, simulated
+by MuJoCo (Runge–Kutta, 0.25 ms), ten on a skate that slides and hops on a floor, with dry friction
+in the joints, simulated by this engine with a finer step than the fit's. Twenty sequences of half a
+second each, noise of 1 mm and 1 mrad, which the fit is told. Initial values are up to 25 % off.
+Writes results.csv, results.md and intervals.png. Float64; all seeds fixed.
+"""
+
+import argparse
+import csv
+import time
+from pathlib import Path
+
+import jax
+import numpy as np
+from matplotlib.figure import Figure
+
+import jaxccp
+from experiments.random_mechanisms.mechanisms import Mechanism, finer, mechanism, recordings
+from jaxccp.identify import Problem, Simulate
+
+HERE = Path(__file__).resolve().parent
+SEGMENT = 0.25
+"""Length of the simulations that are compared [s]."""
+
+
+def studied(one: Mechanism) -> list[dict]:
+    """Fit a mechanism, and return a row for each parameter."""
+    begin = time.perf_counter()
+    loaded, told = jaxccp.load(one.xml), recordings(one)
+    residual = Simulate(segment=SEGMENT, h=finer(one))
+    redundant, words = one.redundant()
+    fit = Problem(loaded, told, [*one.parameters(), *redundant], residual).fit()
+    # Told by a narrow prior in the fit; identifiability leaves priors out.
+    lines = [line.text for line in fit.identifiability.untold]
+    named = any(all(word in line for word in words) for line in lines)
+    took = time.perf_counter() - begin
+    rows = []
+    for name, value, error in zip(
+        fit.names, fit.values, fit.uncertainty.standard_error, strict=True
+    ):
+        if name not in one.true:
+            continue
+        rows.append(
+            {
+                "mechanism": one.seed,
+                "contact": one.contact,
+                "parameter": name,
+                "true": one.true[name],
+                "found": float(value),
+                "standard error": float(error),
+                "errors off": float((value - one.true[name]) / error),
+                "redundant named": named,
+                "seconds": round(took),
+            }
+        )
+        print(rows[-1], flush=True)
+    if not named:
+        print("not named:", words, lines)
+    return rows
+
+
+def main() -> None:
+    """Run the study."""
+    parser = argparse.ArgumentParser(description="Random mechanisms")
+    parser.add_argument("--count", type=int, default=20, help="how many mechanisms")
+    parser.add_argument("--first", type=int, default=0)
+    asked = parser.parse_args()
+    jax.config.update("jax_enable_x64", True)
+    rows = []
+    for seed in range(asked.first, asked.first + asked.count):
+        rows += studied(mechanism(seed))
+    with (HERE / "results.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+    written(rows)
+
+
+def written(rows: list[dict]) -> None:
+    """Write the page and the picture."""
+    lines = [
+        "# Random mechanisms with known parameters",
+        "",
+        "Made by `python -m experiments.random_mechanisms.run`.",
+        "",
+        "| | mechanisms | parameters | within 2 standard errors | within 3 | redundant named |",
+        "|---|---|---|---|---|---|",
+    ]
+    for label, of in (
+        ("in the air, by MuJoCo", [row for row in rows if not row["contact"]]),
+        ("with contact", [row for row in rows if row["contact"]]),
+        ("all", rows),
+    ):
+        off = np.abs([row["errors off"] for row in of])
+        named = {row["mechanism"]: row["redundant named"] for row in of}
+        lines.append(
+            f"| {label} | {len(named)} | {len(of)} | {np.mean(off < 2):.1%} "
+            f"| {np.mean(off < 3):.1%} | {sum(named.values())} |"
+        )
+    lines += ["", "![Errors over standard errors](intervals.png)", ""]
+    (HERE / "results.md").write_text("\n".join(lines))
+    figure = Figure(figsize=(7, 3.2), layout="constrained")
+    axes = figure.subplots()
+    for contact, label in ((False, "in the air, by MuJoCo"), (True, "with contact")):
+        of = [row for row in rows if row["contact"] == contact]
+        axes.plot([r["mechanism"] for r in of], [r["errors off"] for r in of], "o", label=label)
+    axes.axhspan(-2, 2, color="0.9", zorder=0)
+    axes.set_xlabel("mechanism")
+    axes.set_ylabel("error / standard error")
+    axes.legend()
+    figure.savefig(HERE / "intervals.png", dpi=110)
+
+
+if __name__ == "__main__":
+    main()
