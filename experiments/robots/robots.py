@@ -58,7 +58,7 @@ ROBOTS = {
         moving=0.02,
         follow=(*("torso_lift_joint", "arm_5_joint", "arm_6_joint", "arm_7_joint"),),
     ),
-    "go2": Robot("go2/go2.xml", "go2/go2.npz", (0.5, 2.0), scale=0.1),
+    "go2": Robot("go2/go2.xml", "go2/go2.npz", (0.5, 2.0)),
     "double_pendulum": Robot(
         *("double_pendulum/double_pendulum.xml", "double_pendulum/double_pendulum.npz", (0.5,)),
         filter=5.0,
