@@ -113,7 +113,7 @@ DEFAULT = (
 
 @dataclass(frozen=True)
 class CubeSettings:
-    """How tosses of the cube are simulated, and what of the model is identified."""
+    """Settings say how tosses of the cube are simulated, and what of the model is identified."""
 
     names: tuple[str, ...] = DEFAULT
     law: Law = "ncp"

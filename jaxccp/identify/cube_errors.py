@@ -54,7 +54,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Deviations:
-    """How far predictions are from recordings, at the samples after each of b starts."""
+    """Deviations hold how far predictions are from recordings after each of b starts."""
 
     shift: Float[np.ndarray, "b s 3"]
     """Predicted less recorded position [m]; 0 where nothing was recorded."""

@@ -24,7 +24,7 @@ EXCESS = 1e-6
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of parameters before the motion is recorded."""
+    """A prior holds what is known of parameters before the motion is recorded."""
 
     values: dict[str, float] = field(default_factory=dict)
     """Values by name, in place of the parameters' own."""

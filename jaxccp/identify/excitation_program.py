@@ -1,4 +1,4 @@
-"""What a motion tells about parameters, and how much of its limits it uses, with derivatives."""
+"""Compute what a motion tells about parameters and how far it uses its limits, with derivatives."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

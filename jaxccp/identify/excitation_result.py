@@ -87,7 +87,7 @@ class Excitation:
 
     @property
     def within_limits(self) -> bool:
-        """Whether no limit is exceeded."""
+        """Return whether no limit is exceeded."""
         return all(one.kept for one in self.uses)
 
     def recording(self, name: str = "planned") -> Recording:

@@ -24,7 +24,7 @@ its spring to be centred."""
 
 @dataclass(frozen=True)
 class Centring:
-    """Which axes and servos have forces of second order.
+    """A centring says which axes and servos have forces of second order.
 
     An implicit step has −k (q + h v⁺) − d v⁺ of a spring and a damper, v⁺ being the rate half a
     step after q. That is the force at q of a damping d + h k, beside an inertia d h / 2: of first

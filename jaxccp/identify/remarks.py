@@ -1,4 +1,4 @@
-"""What a fit did by itself, in sentences."""
+"""Say in sentences what a fit did by itself."""
 
 import numpy as np
 

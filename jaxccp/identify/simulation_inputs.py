@@ -1,4 +1,4 @@
-"""Which channels drive a simulation and which it predicts, and how much of the inputs it reads."""
+"""Tell which channels drive a simulation and which it predicts, and how much input it reads."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

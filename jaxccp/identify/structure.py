@@ -1,4 +1,4 @@
-"""What parameters need that the model was built without: rows, and room for delays of inputs."""
+"""Add what parameters need that the model was built without: rows, and room for delays."""
 
 from dataclasses import replace
 
