@@ -135,14 +135,17 @@ def cross_validate(
         ValueError: there are too few segments.
     """
     objective = problem.objective
-    groups = [folds_of(plan.batch, folds, seed) for plan in problem.plans]
+    stages = [
+        (one, [folds_of(plan.batch, folds, seed) for plan in one.plans])
+        for one in (*problem.shorter, problem)
+    ]
+    groups = stages[-1][1]
     bounds = problem.column("lower"), problem.column("upper")
     results, values = [], []
     for fold in range(folds):
         theta = problem.column("initial")
-        for one in (*problem.shorter, problem):
-            part = _without(one, fold, [folds_of(plan.batch, folds, seed) for plan in one.plans])
-            theta = minimise(part, theta, bounds, problem.method).point.theta
+        for one, parts in stages:
+            theta = minimise(_without(one, fold, parts), theta, bounds, problem.method).point.theta
         results.append(
             tuple(
                 _errors(objective, case, theta, np.flatnonzero(group == fold))

@@ -13,6 +13,8 @@ from jaxccp.identify.excitation_limits import Limits, joint_limits
 from jaxccp.identify.excitation_program import Frame, Program
 from jaxccp.identify.excitation_result import Excitation, result_of
 from jaxccp.identify.excitation_search import Search
+from jaxccp.identify.intervals import information
+from jaxccp.identify.joint_parameters import parameter_of
 from jaxccp.identify.parameter import Parameter
 
 if TYPE_CHECKING:
@@ -101,8 +103,6 @@ def search_of(
     known: Known | None = None,
 ) -> Search:
     """Return the search of :func:`excite`, whose arguments these are."""
-    from jaxccp.identify.problem import parameter_of
-
     design, known, limits = design or Design(), known or Known(), limits or Limits()
     program = Program(mechanism, [parameter_of(one) for one in parameters], design)
     ends = joint_limits(limits, mechanism, program.joints)
@@ -117,8 +117,6 @@ def known_of(fit: "Fit", case: int = 0) -> Known:
         fit: the fit.
         case: number of the case whose torques count.
     """
-    from jaxccp.identify.intervals import information
-
     objective, plan = fit.problem.objective, fit.problem.plans[case]
     noise = {}
     weight = getattr(plan.batch.take(np.arange(len(plan.batch))), "weight", None)

@@ -1,6 +1,7 @@
 """Parameters of a problem: what a path alone means, and the joint vector of several cases."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -35,16 +36,7 @@ def joint(
             row = []
             for scalar in known.scalars:
                 name = f"{scalar.name} of {one.name}" if scalar.per_sequence else scalar.name
-                if name not in scalars:
-                    scalars[name] = Scalar(
-                        name,
-                        scalar.initial,
-                        scalar.lower,
-                        scalar.upper,
-                        scalar.prior,
-                        scalar.scale,
-                        scalar.per_sequence,
-                    )
+                scalars.setdefault(name, replace(scalar, name=name))
                 row.append(list(scalars).index(name))
             places.append(np.array(row))
         index.append(places)

@@ -16,7 +16,7 @@ from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
 from jaxccp.identify.channel_values import channel_values, errors, features, interpolated
 from jaxccp.identify.drives import largest_inertia, with_drives, with_frames
 from jaxccp.identify.leapfrog import Centring, set_back
-from jaxccp.identify.recording import Channel, Recording
+from jaxccp.identify.recording import Recording
 from jaxccp.identify.segments import Batch, Observation, Segments, segment
 from jaxccp.identify.simulation_inputs import Roles, margin_of, steps_of
 from jaxccp.identify.starts import Guess, displaced, displacement, start_deviation
@@ -35,14 +35,13 @@ class SimulationPlan:
     ) -> None:
         """Prepare the segments of some recordings."""
         self.settings, self.recordings = settings, tuple(recordings)
-        first = recordings[0]
         self.roles = roles = Roles.of(settings.inputs, settings.observe, recordings)
         self.subject = subject
         qpos, qvel = map(np.asarray, subject.layout.coordinates(subject.model, subject.state))
         rest = qpos, qvel
         self._starts = [Guess(subject, one, settings.cutoff, rest) for one in recordings]
         self._frames = tuple(c.target for c in roles.watched if c.kind == "pose")
-        self.observations = self._observations(subject, roles.watched, first)
+        self.observations = self._observations()
         joined = settings.continuity is not None
         self.steps = steps_of(settings.lengths[-1], settings.h, subject, joined)
         self.margin = margin_of(self.steps, settings.h, subject, roles.inputs)
@@ -164,12 +163,10 @@ class SimulationPlan:
     def _target(self, name: str) -> str:
         return self.recordings[0][name].target
 
-    def _observations(
-        self, subject: Subject, watched: Sequence[Channel], first: Recording
-    ) -> list[Observation]:
-        topology, out = subject.model.topology, []
-        frames = with_frames(subject, self._frames)[1] if self._frames else np.zeros(0, int)
-        for channel in watched:
+    def _observations(self) -> list[Observation]:
+        topology, out = self.subject.model.topology, []
+        frames = with_frames(self.subject, self._frames)[1] if self._frames else np.zeros(0, int)
+        for channel in self.roles.watched:
             if channel.kind in ("position", "rate"):
                 place = topology.linkage.axis(channel.target)
             elif channel.kind == "pose":
