@@ -8,7 +8,7 @@ import numpy as np
 from jaxccp.model.activation import Range
 from jaxccp.model.actuator import Actuator
 from jaxccp.model.joints import Joint
-from jaxccp.model.joints.joint import check
+from jaxccp.model.joints.joint import check, freedoms
 from jaxccp.model.ranges import check_range
 from jaxccp.model.sites import Site
 from jaxccp.model.tendons import Cable, Coupling
@@ -16,7 +16,7 @@ from jaxccp.names import fresh, index
 from jaxccp.scene.actuator_limits import ActuatorSpec
 from jaxccp.scene.check import finite_vector, unit_quaternion
 from jaxccp.scene.frames import IDENTITY, ORIGIN, Frame, seen_from
-from jaxccp.scene.joint_tables import JointSpec, axis_motions
+from jaxccp.scene.joint_tables import JointSpec, axis_motions, axis_names
 from jaxccp.scene.pair_builder import PairBuilder
 from jaxccp.scene.tendon_tables import TendonSpec, checked_tendon
 
@@ -43,6 +43,7 @@ class JointBuilder(PairBuilder):
         name: str | None = None,
         collide: bool = False,
         closes_loop: bool = False,
+        axes: Sequence[str] = (),
     ) -> int:
         """Connect two bodies and return the joint's index.
 
@@ -61,6 +62,8 @@ class JointBuilder(PairBuilder):
             closes_loop: whether the joint closes a loop even where nothing else connects the two
                 bodies: it is a constraint between them, as MJCF's ``connect`` and ``weld``, and a
                 free body keeps six coordinates.
+            axes: names of the joint's axes, three for a ball, unique among axes and tendons; the
+                joint's own name where it has one axis, else ``name.0``, …, when empty.
         """
         label = name or f"joint{len(self._joints)}"
         what = f"joint {label!r}"
@@ -72,6 +75,13 @@ class JointBuilder(PairBuilder):
         if not (self._bodies[first].moves or self._bodies[second].moves):
             raise ValueError(f"{what}: neither body can move; one of them must be free")
         check(what, joint)
+        count = freedoms(joint)
+        if axes and len(axes) != count:
+            raise ValueError(f"{what}: {len(axes)} names are given for {count} axes")
+        taken = [*axis_motions(self._joints), *(one.name for one in self._tendons)]
+        for axis in (names := tuple(axes) or axis_names(label, count)):
+            fresh("axis", axis, taken)
+            taken.append(axis)
         if frames is None:
             at = finite_vector(f"{what}: anchor [m]", anchor, 3)
             facing = unit_quaternion(f"{what}: quaternion", quaternion)
@@ -88,6 +98,7 @@ class JointBuilder(PairBuilder):
                 np.array([finite_vector(f"{what}: anchor [m]", f[0], 3) for f in frames]),
                 np.array([unit_quaternion(f"{what}: quaternion", f[1]) for f in frames]),
                 closes_loop,
+                names,
             )
         )
         if not collide:
@@ -114,8 +125,8 @@ class JointBuilder(PairBuilder):
 
         Args:
             actuator: :func:`jaxccp.motor`, :func:`jaxccp.position_servo`, … .
-            axis: name of an axis (the joint's if it has one degree of freedom, else ``joint.0``,
-                …) or of a tendon; or an index, where all tendons come after all axes.
+            axis: name of an axis, as :meth:`add_joint` has them, or of a tendon; or an index,
+                where all tendons come after all axes.
             name: unique; ``actuator<i>`` when None.
         """
         label = name or f"actuator{len(self._actuators)}"

@@ -31,6 +31,8 @@ class JointSpec:
     """Orientation of the frame on each body, (w, x, y, z) [2 4]."""
     closes_loop: bool
     """Whether it closes a loop even where nothing else connects its bodies."""
+    axes: tuple[str, ...]
+    """Names of its axes, three for a ball."""
 
 
 @dataclass
@@ -148,11 +150,21 @@ def _freedoms(spec: JointSpec) -> list[_Freedom]:
             parts += list(zip(alike, np.eye(3), strict=True))
         else:
             parts.append((axis, axis.direction))
-    single = len(parts) == 1
+    names = spec.axes or axis_names(spec.name, len(parts))
     return [
-        _Freedom(spec.name if single else f"{spec.name}.{i}", axis, direction)
-        for i, (axis, direction) in enumerate(parts)
+        _Freedom(name, axis, direction)
+        for name, (axis, direction) in zip(names, parts, strict=True)
     ]
+
+
+def axis_names(joint: str, count: int) -> tuple[str, ...]:
+    """Return the names that the axes of a joint have unless they are given.
+
+    Args:
+        joint: its name.
+        count: how many axes it has.
+    """
+    return (joint,) if count == 1 else tuple(f"{joint}.{i}" for i in range(count))
 
 
 def axis_motions(joint_specs: Sequence[JointSpec]) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """Joints: all those of one body are one joint with several axes; a free body mostly needs none."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from jaxccp.io.mjcf.source import Source
 from jaxccp.model.joints import Axis, Ball, Compound, Hinge, Slide
 from jaxccp.scene.builder import ModelBuilder
 from jaxccp.scene.frames import IDENTITY, ORIGIN, to_matrix
+from jaxccp.scene.joint_tables import axis_names
 
 FREE, BALL, SLIDE, HINGE = range(4)
 """MuJoCo's types of joints."""
@@ -53,16 +55,21 @@ def add_joints(
         own = np.arange(m.body_jntnum[body]) + m.body_jntadr[body]
         if m.jnt_type[own[0]] == FREE and not _acts(source, own[0]):
             continue
-        name = _name(source, int(body), own)
-        while name in taken:
-            name += "+"
+        name = _unique(_name(source, int(body), own), taken)
         taken.add(name)
-        _add(source, builder, frames, int(body), own, name, cables)
-        width = sum(WIDTH[int(m.jnt_type[joint])] for joint in own)
         start = m.jnt_dofadr[own[0]]
-        indexed = [name] if width == 1 else [f"{name}.{i}" for i in range(width)]
-        names[start : start + width] = indexed
+        for axis in _axis_names(source, own, name):
+            names[start] = _unique(axis, names)
+            start += 1
+        its = tuple(names[m.jnt_dofadr[own[0]] : start])
+        _add(source, builder, frames, int(body), own, (name, its), cables)
     return Axes(tuple(names))
+
+
+def _unique(name: str, taken: Collection[str]) -> str:
+    while name in taken:
+        name += "+"
+    return name
 
 
 def _name(source: Source, body: int, own: np.ndarray) -> str:
@@ -71,16 +78,33 @@ def _name(source: Source, body: int, own: np.ndarray) -> str:
     return source.name(kind, index) or f"{kind}{index}"
 
 
+def _axis_names(source: Source, own: np.ndarray, name: str) -> list[str]:
+    """Return the names of the axes of a body's joints: those of the file's joints.
+
+    Args:
+        source: the compiled file.
+        own: the file's joints of the body.
+        name: of our joint, which stands for them; those without a name are numbered after it.
+    """
+    widths = [WIDTH[int(source.m.jnt_type[joint])] for joint in own]
+    numbered = axis_names(name, sum(widths))
+    names: list[str] = []
+    for joint, width in zip(own, widths, strict=True):
+        given = source.name("joint", int(joint))
+        names += axis_names(given, width) if given else numbered[len(names) :][:width]
+    return names
+
+
 def _add(
     source: Source,
     builder: ModelBuilder,
     frames: Frames,
     body: int,
     own: np.ndarray,
-    name: str,
+    names: tuple[str, tuple[str, ...]],
     cables: Springs,
 ) -> None:
-    """Add the joints of one body as one."""
+    """Add the joints of one body as one; ``names`` are that of it and those of its axes."""
     m = source.m
     origin, axes = _origin(source, own), []
     for joint in own:
@@ -102,8 +126,9 @@ def _add(
             int(frames.body[parent]),
             int(frames.body[body]),
             frames=(start, frames.pose(body, origin, np.array(IDENTITY))),
-            name=name,
+            name=names[0],
             collide=True,
+            axes=names[1],
         )
     except ValueError as error:
         label = source.label("body", body)
