@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin, get_type_hints
 from jaxccp.cli.commands.model_request import ModelRequest
 from jaxccp.cli.known_names import RESIDUALS
 from jaxccp.dynamics.steppers import STEPPERS
-from jaxccp.identify import Method, Parameter, inertial_of, read
+from jaxccp.identify import Method, Parameter, Restarts, inertial_of, read
 from jaxccp.io import InputError
 from jaxccp.names import meant
 
@@ -42,6 +42,8 @@ class Config:
     method: Mapping[str, Any] = field(default_factory=dict)
     holdout: float = HOLDOUT
     seed: int = 0
+    restarts: Restarts | None = None
+    resume: Path | None = None
 
 
 def config_of(request: ModelRequest, saved: Mapping[str, Any] | None = None) -> Config:
@@ -61,7 +63,10 @@ def config_of(request: ModelRequest, saved: Mapping[str, Any] | None = None) -> 
         source, folder = request.config, request.config.parent
         table |= _toml(request.config)
     known = ("model", "data", "parameters", "residual", "settings", "method", "read", "cases")
-    _check_keys(source, "", table, (*known, "holdout", "seed"))
+    _check_keys(source, "", table, (*known, "holdout", "seed", "restarts", "resume"))
+    for key in ("settings", "method", "read", "restarts"):
+        if not isinstance(table.get(key, {}), Mapping):
+            raise InputError(source, "is no table", f"write [{key}] above its fields", key)
     common = {key: table[key] for key in known if key in table}
     entries = common.pop("cases", None) or [{}]
     cases = tuple(_case(source, folder, common | dict(one), request) for one in entries)
@@ -74,12 +79,21 @@ def config_of(request: ModelRequest, saved: Mapping[str, Any] | None = None) -> 
         parameters = paths_of(request.parameters)
     method = {**table.get("method", {}), **request.method}
     _check_keys(source, "method", method, [one.name for one in fields(Method)])
+    seed = int(table.get("seed", 0) if request.seed is None else request.seed)
+    drawn = {**table.get("restarts", {}), **request.restarts}
+    restarts = built(source, "restarts", Restarts, {"seed": seed} | drawn) if drawn else None
+    resume = request.resume or (folder / table["resume"] if "resume" in table else None)
+    if restarts is not None and resume is not None:
+        what = "asks for restarts as well as for a file to resume from"
+        raise InputError(source, what, "leave one of them out")
     return Config(
         cases,
         parameters,
         method,
         float(table.get("holdout", HOLDOUT) if request.holdout is None else request.holdout),
-        int(table.get("seed", 0) if request.seed is None else request.seed),
+        seed,
+        restarts,
+        resume,
     )
 
 

@@ -121,5 +121,7 @@ RESIDUALS = {
 """Classes that compare recordings with a model, by the name that --residual has for each."""
 METHOD = "jaxccp.identify.levenberg_marquardt:Method"
 """Settings of the iteration that fits any model."""
+RESTARTS = "jaxccp.identify.restarts:Restarts"
+"""Settings of starts that are drawn."""
 DESIGN = "jaxccp.identify.excitation_design:Design"
 """Settings of planned motions."""

@@ -59,8 +59,10 @@ def identify_model_command(request: ModelRequest) -> None:
                 method=Method(**config.method),
             )
         _say(problem.warnings, [one for case in problem.cases for one in case.recordings])
-        with following(problem.method.iterations, 1) as follower:
-            fit, evaluations = _fitted(problem, opened, follower)
+        stages = len(problem.shorter) + 1
+        stages *= config.restarts.descents if config.restarts else 1
+        with following(problem.method.iterations, stages) as follower:
+            fit, evaluations = _fitted(problem, opened, config, follower)
             report = _report(fit, opened, evaluations, config, problem.warnings)
             if request.out is not None:
                 follower.stage("writing")
@@ -110,15 +112,21 @@ def _say(warnings: Sequence[str], recordings: Sequence[Recording]) -> None:
 
 
 def _fitted(
-    problem: Problem, opened: Sequence[Opened], follower: Follower
+    problem: Problem, opened: Sequence[Opened], config: Config, follower: Follower
 ) -> tuple[Fit, list[tuple[Evaluation, Evaluation]]]:
     """Return the fit, and of each case errors on what was held out, before and after."""
     follower.stage("fitting")
     try:
-        fit = problem.fit(lambda step, loss, theta: follower.iteration(step - 1, loss))
+        fit = problem.fit(
+            lambda step, loss, theta: follower.iteration(step - 1, loss),
+            restarts=config.restarts,
+            resume=config.resume,
+        )
     except FloatingPointError as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(Exit.NOT_CONVERGED) from None
+    for note in fit.notes:
+        typer.echo(f"Note: {note}", err=True)
     follower.stage("errors of prediction")
     initial = dict(zip(fit.names, problem.column("initial").tolist(), strict=True))
     values = dict(zip(fit.names, fit.values.tolist(), strict=True))
@@ -159,6 +167,7 @@ def _report(
         },
         "converged": fit.descent.converged,
         "warnings": list(warnings),
+        "notes": list(fit.notes),
         "errors_on": "recordings held out" if config.holdout else "the recordings fitted",
         "cases": [
             {
@@ -175,12 +184,9 @@ def _report(
 
 def _write(folder: Path, fit: Fit, report: dict[str, Any], config: Config) -> dict[str, str]:
     """Write ``fit.json`` with what evaluates it, beside what the fit itself reports."""
+    fit.report(folder)
     path = folder / FIT_FILE
-    content: dict[str, Any] = {}
-    write = getattr(fit, "report", None)
-    if write is not None:
-        write(folder)
-        content = json.loads(path.read_text()) if path.exists() else {}
+    content = json.loads(path.read_text())
     text = json.dumps({**report, **content, "problem": as_table(config)}, indent=2)
     write_file(path, lambda file: file.write(text.encode()))
     return {"fit": str(path)}
@@ -204,9 +210,8 @@ def _evaluate(request: ModelRequest, path: Path) -> None:
         tables.append(_errors_table(f"Errors of prediction, recordings: {len(recordings)}", found))
     if request.as_json:
         typer.echo(json.dumps({"cases": reports}))
-        return
-    for table in tables:
-        Console().print(table)
+    else:
+        Console().print(*tables)
 
 
 def _read_fit(path: Path) -> tuple[dict[str, Any], dict[str, float]]:
@@ -227,9 +232,7 @@ def _check_values(
     path: Path, values: Mapping[str, float], predictor: Predictor, recordings: Sequence[Recording]
 ) -> None:
     """Refuse a fit that has values of other parameters than those that are evaluated."""
-    known = set()
-    for scalar in predictor.evaluator.parameters.scalars:
-        known.add(scalar.name)
+    known = {scalar.name for scalar in predictor.evaluator.parameters.scalars}
     for name in values:
         if name not in known and name.split(" of ")[0] not in known:
             raise InputError(

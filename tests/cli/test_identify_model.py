@@ -14,8 +14,16 @@ from jaxccp.cli import app
 from jaxccp.cli.commands.model_request import ModelRequest
 from jaxccp.cli.dataclass_options import settings_of
 from jaxccp.cli.identify_config import as_table, config_of, paths_of
-from jaxccp.cli.known_names import METHOD, RESIDUALS
-from jaxccp.identify import Impacts, InverseDynamics, Method, Parameter, Problem, Simulate
+from jaxccp.cli.known_names import METHOD, RESIDUALS, RESTARTS
+from jaxccp.identify import (
+    Impacts,
+    InverseDynamics,
+    Method,
+    Parameter,
+    Problem,
+    Restarts,
+    Simulate,
+)
 from jaxccp.io import InputError
 
 pytest.importorskip("mujoco")
@@ -107,6 +115,9 @@ def test_evaluation_of_a_fit(folder: Path, fitted):
         (["cart.xml", "swing_0.csv", "--demo"], "goes with tosses of the cube"),
         (["--demo", "--segment", "0.1"], "goes with a model file"),
         (["--demo", "--residual", "simulate"], "goes with a model file"),
+        (["--demo", "--restarts", "3"], "goes with a model file"),
+        (["cart.xml", "swing_0.csv", "--restarts", "0"], "descents from 1 to draws"),
+        (["cart.xml", "swing_0.csv", "--draws", "9", "--resume", "a.json"], "leave one of them"),
         (["--demo", "--holdout", "0"], "have to be held out"),
         (["swing_0.csv", "swing_1.csv"], "DATA.npz or --demo, or a model file and DATA"),
         (["--evaluate", "cart.xml", "cart.xml", "swing_0.csv"], "is no fit of a model"),
@@ -121,8 +132,28 @@ def test_bad_usage_exits_with_2(folder: Path, monkeypatch, arguments: list[str],
     assert not (folder / "written").exists()
 
 
+@pytest.mark.slow
+def test_restarts_and_resumed_fits(folder: Path):
+    """A fit from drawn starts ends where one does that stopped after a step and was resumed."""
+    parameters = ["--parameters", "axes[*].armature", "--h", "0.02", *FAST[:2], "--holdout", "0"]
+    arguments = [folder / "cart.xml", folder / "swing_0.csv", *parameters, "--start", "measured"]
+    file = ["--resume", folder / "progress.json"]
+    drawn, first, rest = (
+        run(*arguments, "--json", *more)
+        for more in (["--restarts", "2", "--draws", "8"], ["--iterations", "1", *file], file)
+    )
+    assert "descents, from the best of 8 draws" in drawn.stderr
+    found = []
+    for one in (drawn, first, rest):
+        assert one.exit_code == 0, one.output
+        found += [value["value"] for value in json.loads(one.stdout)["parameters"].values()]
+    assert found[2] == pytest.approx(found[0], rel=1e-3) != found[1]
+    saved = json.loads((folder / "progress.json").read_text())["parameters"]
+    assert [one["value"] for one in saved.values()] == [found[2]]
+
+
 def test_no_finite_numbers_exit_with_1(folder: Path, monkeypatch):
-    def fit(problem, progress):
+    def fit(problem, *arguments, **settings):
         raise FloatingPointError("no segment can be simulated")
 
     monkeypatch.setattr(Problem, "fit", fit)
@@ -137,7 +168,7 @@ def test_options_are_the_fields_of_the_settings():
     classes = {"simulate": Simulate, "inverse": InverseDynamics, "impact": Impacts}
     pairs = [(RESIDUALS[name], cls) for name, cls in classes.items()]
     assert set(classes) == set(RESIDUALS)
-    for reference, cls in (*pairs, (METHOD, Method)):
+    for reference, cls in (*pairs, (METHOD, Method), (RESTARTS, Restarts)):
         module, _, name = reference.partition(":")
         assert getattr(import_module(module), name) is cls
         known = {one.name: one for one in fields(cls)}
@@ -165,7 +196,7 @@ def test_configurations_say_what_python_can(tmp_path: Path):
     path.write_text(
         'parameters = ["axes[*].damping", {path = ["gravity[0]", "-gravity[1]"], initial = 0.1, '
         "lower = -1, upper = inf, prior = 2, factor = false, per_sequence = true}]\n"
-        "seed = 4\n[method]\niterations = 7\n"
+        "seed = 4\n[method]\niterations = 7\n[restarts]\ndescents = 2\n"
         '[[cases]]\nmodel = "a.xml"\ndata = ["a.npz", "b.npz"]\n'
         'read = {columns = {tau = false, q = ["position", "motion"]}}\nsettings = {segment = 0.2}\n'
         '[[cases]]\nmodel = "b.xml"\ndata = "c.csv"\nsettings = {segment = 0.3, law = "ccp"}\n'
@@ -177,6 +208,7 @@ def test_configurations_say_what_python_can(tmp_path: Path):
     assert dict(second.settings) == {"segment": 0.3, "law": "ccp", "h": 0.01}
     assert dict(config.method) == {"iterations": 7, "tolerance": 1e-3}
     assert (config.seed, config.holdout) == (4, 0.3)
+    assert (config.restarts, config.resume) == (Restarts(descents=2, seed=4), None)
     plain, mirrored = config.parameters
     assert plain == "axes[*].damping"
     assert mirrored == Parameter(
@@ -197,6 +229,9 @@ def test_configurations_say_what_python_can(tmp_path: Path):
         ("parameters = [{path = 'gravity', lower = 1, upper = 0}]", "must be below"),
         ("parameters = [{path = 'gravity', apply = 1}]", "no 'apply'"),
         ("[read]\nnose = {}", "no 'nose'.*'noise'"),
+        ("[restarts]\ndraw = 9", "no 'draw'.*'draws'"),
+        ("restarts = 3", "is no table"),
+        ("resume = 'a.json'\n[restarts]\ndraws = 9", "leave one of them out"),
         ("[method]\niteration = 3", "no 'iteration'.*'iterations'"),
         ("residual = 'invers'", "no 'invers'"),
         ("a = ", "cannot be read"),

@@ -43,6 +43,7 @@ USAGES = {
     "solve gone.npz": 2,
     "identify --demo --parameters frction": 2,
     "identify gone.npz": 2,
+    "identify --demo --restarts 3": 2,
     "check-gradients --help": 0,
     "check-gradients stack --inputs frction": 2,
     "check-gradients stack --init gone.npz": 2,

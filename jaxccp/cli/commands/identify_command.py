@@ -1,15 +1,14 @@
 """``jaxccp identify``: parameters of any model, or of a tossed cube, from recordings."""
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from jaxccp.cli.commands.model_request import ModelRequest
+from jaxccp.cli.commands.identify_usage import cube_parameters, is_set, model_request, values_of
 from jaxccp.cli.commands.scene_argument import is_model
-from jaxccp.cli.dataclass_options import finished, settings_of, with_options
-from jaxccp.cli.known_names import IDENTIFIED, METHOD, PARAMETERS, RESIDUALS
+from jaxccp.cli.dataclass_options import finished, with_options
+from jaxccp.cli.known_names import IDENTIFIED, METHOD, PARAMETERS, RESIDUALS, RESTARTS
 from jaxccp.cli.options import (
     CacheOption,
     ContactSolverOption,
@@ -20,26 +19,13 @@ from jaxccp.cli.options import (
     folder,
     one_of,
     present,
-    unknown,
 )
-
-
-def _names(text: str) -> str:
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    for name in names:
-        if name not in PARAMETERS:
-            raise typer.BadParameter(unknown(name, PARAMETERS))
-    if not names or len(set(names)) < len(names):
-        raise typer.BadParameter(f"{text!r} is an empty or repeated list")
-    return ",".join(names)
 
 
 def _residual(name: str | None) -> str | None:
     return None if name is None else one_of(RESIDUALS)(name)
 
 
-CUBE_ONLY = ("demo", "horizons")
-"""Options that go with tosses of the cube alone."""
 MODEL_PANEL = "Any model"
 
 
@@ -54,6 +40,7 @@ def _horizons(text: str) -> str:
 
 @finished
 @with_options(RESIDUALS, "Any model: the residual")
+@with_options({"restarts": RESTARTS}, "Any model: restarts", without=("descents", "seed"))
 @with_options({"method": METHOD}, "The iteration", without=("iterations",))
 def identify(
     context: typer.Context,
@@ -107,6 +94,24 @@ def identify(
             rich_help_panel=MODEL_PANEL,
         ),
     ] = None,
+    restarts: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            help="Fit from the best N of --draws starts, drawn by priors and bounds, where the "
+            "loss has many minima.",
+            rich_help_panel="Any model: restarts",
+        ),
+    ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.json",
+            help="Write the parameters into this file after every step; where it exists already, "
+            "go on from it.",
+            rich_help_panel=MODEL_PANEL,
+        ),
+    ] = None,
     law: LawOption = "ncp",
     stepper: StepperOption = "euler",
     solver: ContactSolverOption = "apgd",
@@ -135,7 +140,7 @@ def identify(
             "its samples; 0, of a model, for none.",
         ),
     ] = 0.3,
-    seed: Annotated[int, typer.Option(help="Of the split.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the split, and of the starts that are drawn.")] = 0,
     precision: PrecisionOption = 64,
     out: Annotated[
         Path | None,
@@ -161,14 +166,14 @@ def identify(
     Exit code: 0 done, 1 the fit did not come to finite numbers, 2 bad input or usage (nothing
     written).
     """
-    set_by_user = {name for name in context.params if _is_set(context, name)}
+    set_by_user = {name for name in context.params if is_set(context, name)}
     for path in (*(paths or ()), config, evaluate):
         if path is not None and not any(letter in str(path) for letter in "*?["):
             present(path)
     from jaxccp.cli.cache import keep_programs
 
     if config is None and not (paths and is_model(str(paths[0]))):
-        chosen = _cube_usage(context.params, set_by_user, settings)
+        chosen = cube_parameters(context.params, set_by_user, settings)
         keep_programs(cache)
         from jaxccp.ccp import SOLVERS
         from jaxccp.cli.run_identify import CubeRequest, identify_cube
@@ -179,7 +184,7 @@ def identify(
             evaluate=evaluate,
             settings=CubeSettings(chosen, law, stepper, solver=SOLVERS[solver]()),
             horizons=tuple(map(int, horizons.split(","))),
-            method=_values(settings, (METHOD,)) | {"iterations": iterations},
+            method=values_of(settings, (METHOD,)) | {"iterations": iterations},
             holdout=holdout,
             seed=seed,
             precision=precision,
@@ -188,78 +193,8 @@ def identify(
         )
         identify_cube(request)
         return
-    request = _model_request(context.params, set_by_user, settings)
+    request = model_request(context.params, set_by_user, settings)
     keep_programs(cache)
     from jaxccp.cli.run_identify_model import identify_model_command
 
     identify_model_command(request)
-
-
-def _cube_usage(
-    options: dict[str, Any], set_by_user: set[str], settings: dict[str, Any]
-) -> tuple[str, ...]:
-    """Return the parameters of the cube; refuse options that go with model files."""
-    method = _values(settings, (METHOD,))
-    for name in ("residual", *settings):
-        if name in set_by_user and name not in method:
-            raise typer.BadParameter("goes with a model file", param_hint=_option(name))
-    if options["holdout"] == 0:
-        raise typer.BadParameter("some tosses have to be held out", param_hint="--holdout")
-    if options["demo"] == bool(options["paths"]) or len(options["paths"] or ()) > 1:
-        raise typer.BadParameter("give either DATA.npz or --demo, or a model file and DATA")
-    names = options["names"]
-    return tuple(_names(",".join(IDENTIFIED) if names is None else names).split(","))
-
-
-def _model_request(
-    options: dict[str, Any], set_by_user: set[str], settings: dict[str, Any]
-) -> ModelRequest:
-    """Return what is asked for of a model; refuse options that go with tosses of the cube."""
-    for name in CUBE_ONLY:
-        if name in set_by_user:
-            raise typer.BadParameter("goes with tosses of the cube", param_hint=_option(name))
-    paths = options["paths"] or []
-    has_model = bool(paths) and is_model(str(paths[0]))
-    if has_model and len(paths) < 2 and options["config"] is None:
-        raise typer.BadParameter("give recordings of the model too", param_hint="DATA")
-    chosen = {name: options[name] for name in set_by_user & set(options)}
-    method = _values(settings, (METHOD,)) | {
-        name: chosen[name] for name in ("iterations",) if name in chosen
-    }
-    return ModelRequest(
-        model=paths[0] if has_model else None,
-        data=tuple(paths[has_model:]),
-        config=options["config"],
-        evaluate=options["evaluate"],
-        parameters=options["names"],
-        residual=options["residual"],
-        settings=_values(settings, RESIDUALS.values()),
-        method=method,
-        stepping={name: chosen[name] for name in ("law", "stepper", "solver") if name in chosen},
-        holdout=chosen.get("holdout"),
-        seed=chosen.get("seed"),
-        precision=options["precision"],
-        out=options["out"],
-        as_json=options["json_wanted"],
-    )
-
-
-def _is_set(context: typer.Context, name: str) -> bool:
-    """Return whether an option was written, not left to its default."""
-    source = context.get_parameter_source(name)
-    return source is not None and source.name != "DEFAULT"
-
-
-def _option(name: str) -> str:
-    """Return what an option is called on the command line."""
-    return "--" + name.replace("_", "-")
-
-
-def _values(settings: dict[str, Any], references: Iterable[str]) -> dict[str, Any]:
-    """Return the values of the options for fields of some classes."""
-    fields = {name: one for ref in references for name, one in settings_of(ref).items()}
-    return {
-        name: fields[name].value(value)
-        for name, value in settings.items()
-        if name in fields and value is not None
-    }

@@ -19,6 +19,10 @@ class ModelRequest:
     """Fields of the residual."""
     method: dict[str, Any] = field(default_factory=dict)
     """Fields of the iteration's settings."""
+    restarts: dict[str, Any] = field(default_factory=dict)
+    """Fields of the settings of starts that are drawn."""
+    resume: Path | None = None
+    """File of parameters that the fit goes on from and writes after every step."""
     stepping: dict[str, str] = field(default_factory=dict)
     """Law, stepper and solver of simulations."""
     holdout: float | None = None

@@ -1,0 +1,98 @@
+"""Which options of ``jaxccp identify`` go together, and what is asked for by them."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import typer
+
+from jaxccp.cli.commands.model_request import ModelRequest
+from jaxccp.cli.commands.scene_argument import is_model
+from jaxccp.cli.dataclass_options import settings_of
+from jaxccp.cli.known_names import IDENTIFIED, METHOD, PARAMETERS, RESIDUALS, RESTARTS
+from jaxccp.names import unknown
+
+CUBE_ONLY = ("demo", "horizons")
+"""Options that go with tosses of the cube alone."""
+
+
+def cube_parameters(
+    options: dict[str, Any], set_by_user: set[str], settings: dict[str, Any]
+) -> tuple[str, ...]:
+    """Return the parameters of the cube; refuse options that go with model files."""
+    method = values_of(settings, (METHOD,))
+    for name in ("residual", "restarts", "resume", *settings):
+        if name in set_by_user and name not in method:
+            raise typer.BadParameter("goes with a model file", param_hint=_option(name))
+    if options["holdout"] == 0:
+        raise typer.BadParameter("some tosses have to be held out", param_hint="--holdout")
+    if options["demo"] == bool(options["paths"]) or len(options["paths"] or ()) > 1:
+        raise typer.BadParameter("give either DATA.npz or --demo, or a model file and DATA")
+    names = options["names"]
+    return tuple(_names(",".join(IDENTIFIED) if names is None else names).split(","))
+
+
+def model_request(
+    options: dict[str, Any], set_by_user: set[str], settings: dict[str, Any]
+) -> ModelRequest:
+    """Return what is asked for of a model; refuse options that go with tosses of the cube."""
+    for name in CUBE_ONLY:
+        if name in set_by_user:
+            raise typer.BadParameter("goes with tosses of the cube", param_hint=_option(name))
+    paths = options["paths"] or []
+    has_model = bool(paths) and is_model(str(paths[0]))
+    if has_model and len(paths) < 2 and options["config"] is None:
+        raise typer.BadParameter("give recordings of the model too", param_hint="DATA")
+    chosen = {name: options[name] for name in set_by_user & set(options)}
+    method = values_of(settings, (METHOD,)) | {
+        name: chosen[name] for name in ("iterations",) if name in chosen
+    }
+    number = {} if options["restarts"] is None else {"descents": options["restarts"]}
+    return ModelRequest(
+        model=paths[0] if has_model else None,
+        data=tuple(paths[has_model:]),
+        config=options["config"],
+        evaluate=options["evaluate"],
+        parameters=options["names"],
+        residual=options["residual"],
+        settings=values_of(settings, RESIDUALS.values()),
+        method=method,
+        restarts=values_of(settings, (RESTARTS,)) | number,
+        resume=options["resume"],
+        stepping={name: chosen[name] for name in ("law", "stepper", "solver") if name in chosen},
+        holdout=chosen.get("holdout"),
+        seed=chosen.get("seed"),
+        precision=options["precision"],
+        out=options["out"],
+        as_json=options["json_wanted"],
+    )
+
+
+def is_set(context: typer.Context, name: str) -> bool:
+    """Return whether an option was written, not left to its default."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name != "DEFAULT"
+
+
+def _option(name: str) -> str:
+    """Return what an option is called on the command line."""
+    return "--" + name.replace("_", "-")
+
+
+def values_of(settings: dict[str, Any], references: Iterable[str]) -> dict[str, Any]:
+    """Return the values of the options for fields of some classes."""
+    fields = {name: one for ref in references for name, one in settings_of(ref).items()}
+    return {
+        name: fields[name].value(value)
+        for name, value in settings.items()
+        if name in fields and value is not None
+    }
+
+
+def _names(text: str) -> str:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    for name in names:
+        if name not in PARAMETERS:
+            raise typer.BadParameter(unknown(name, PARAMETERS))
+    if not names or len(set(names)) < len(names):
+        raise typer.BadParameter(f"{text!r} is an empty or repeated list")
+    return ",".join(names)
