@@ -1,8 +1,9 @@
-"""A point on its way through the inside of the cones, and its Newton step.
+"""The iterate of an interior-point method inside the cones, and its Newton step.
 
-Primal–dual path following for  min ½ λᵀNλ + rᵀλ over K  with the scaling of Nesterov & Todd and
-the predictor and corrector of Mehrotra, as in Vandenberghe, "The CVXOPT linear and quadratic cone
-program solvers" (2010), sections 5 and 7. Contacts live in Q by x = T λ, T = diag(μ, 1, 1).
+Primal–dual path following for  min ½ λᵀNλ + rᵀλ over K  with the scaling of Nesterov & Todd and the
+predictor and corrector of Mehrotra, as in Vandenberghe, "The CVXOPT linear and quadratic cone
+program solvers" (2010), sections 5 and 7. Contacts live in the second-order cone Q by x = T λ, T =
+diag(μ, 1, 1).
 """
 
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ class Point:
     """λ strictly inside K with slacks strictly inside K*, or a step between two such points."""
 
     lam: Float[Array, " n"]
+    """λ [N s]."""
     x: Float[Array, "c 3"]
     """T λ of the contacts, in Q."""
     slack: Float[Array, "c 3"]
@@ -45,7 +47,7 @@ class Point:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Frame:
-    """A point as its Newton step sees it."""
+    """The scalings of Nesterov and Todd at a point, and what else its Newton step needs."""
 
     point: Point
     u: Float[Array, " n"]
@@ -55,11 +57,13 @@ class Frame:
     scaling: Float[Array, "c 3 3"]
     """W of Nesterov and Todd."""
     unscaling: Float[Array, "c 3 3"]
+    """W⁻¹."""
     centre: Float[Array, "c 3"]
     """W⁻¹ x = W s."""
     from_lo: Float[Array, " s"]
     """λ − lo; 1 where there is no such bound."""
     to_hi: Float[Array, " s"]
+    """hi − λ; 1 where there is no such bound."""
     root: Float[Array, " s"]
     """R of the scalar rows: (s⁻/(λ − lo) + s⁺/(hi − λ))^-½, bounded by √(FREE ρ)."""
     gap: Float[Array, ""]
@@ -67,7 +71,7 @@ class Frame:
 
     @property
     def right(self) -> BlockDiagonal:
-        """R: the system of the step is I + Rᵀ S N R, and dλ = R y."""
+        """Block diagonal R: the system of the step is I + Rᵀ S N R, and dλ = R y."""
         return BlockDiagonal(self.root, self.from_unit[:, :, None] * self.scaling)
 
 
@@ -79,14 +83,19 @@ def _units(problem: Problem) -> tuple[Array, Array]:
 
 
 def start(problem: Problem, rho: Float[Array, " n"]) -> Point:
-    """Start on the axes of the cones, with the size that the velocities at λ = 0 suggest."""
+    """Return a point on the axes of the cones, of the size that the velocities at λ = 0 suggest.
+
+    Args:
+        problem: n rows.
+        rho: step size of each row [kg].
+    """
     cones = problem.cones
     speed = problem.scale()
     speed = jnp.where(speed > 0, speed, 1.0)
     rows, blocks = cones.split(rho)
     has_lo, has_hi, low, high = _bounds(problem)
-    push = speed * rows
-    scalars = jnp.where(has_lo, low + push, jnp.where(has_hi, high - push, 0.0))
+    offset = speed * rows
+    scalars = jnp.where(has_lo, low + offset, jnp.where(has_hi, high - offset, 0.0))
     scalars = jnp.where(has_lo & has_hi, 0.5 * (low + high), scalars)
     axis = jnp.asarray([1.0, 0.0, 0.0], rho.dtype)
     contacts = speed * blocks * axis
@@ -107,7 +116,14 @@ def _bounds(problem: Problem) -> tuple[Array, Array, Array, Array]:
 
 
 def frame(problem: Problem, rho: Float[Array, " n"], point: Point, u: Array) -> Frame:
-    """The scalings at ``point``."""
+    """Return the scalings at ``point``.
+
+    Args:
+        problem: n rows.
+        rho: step size of each row [kg].
+        point: multipliers and slacks inside their cones.
+        u: N λ + r at the point [m/s], De Saxcé's shift included where the law has one.
+    """
     has_lo, has_hi, low, high = _bounds(problem)
     rows, _ = problem.cones.split(rho)
     scalars, _ = problem.cones.split(point.lam)
@@ -133,72 +149,106 @@ def _apply(blocks: Float[Array, "c 3 3"], x: Float[Array, "c 3"]) -> Float[Array
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Aim:
-    """Changes of complementarity a step makes, to first order [J]."""
+    """Changes of complementarity that a step makes, to first order [J]."""
 
     below: Float[Array, " s"]
+    """Of (λ − lo) s⁻."""
     above: Float[Array, " s"]
+    """Of (hi − λ) s⁺."""
     cone: Float[Array, "c 3"]
-    """In scaled coordinates."""
+    """Of the contacts, in scaled coordinates."""
 
 
-def predict(at: Frame) -> Aim:
-    """All the way to zero."""
-    point = at.point
+def predict(current: Frame) -> Aim:
+    """Return the affine predictor's complementarity target: a step to complementarity zero."""
+    point = current.point
     return Aim(
-        -at.from_lo * point.below, -at.to_hi * point.above, -jordan.product(at.centre, at.centre)
+        -current.from_lo * point.below,
+        -current.to_hi * point.above,
+        -jordan.product(current.centre, current.centre),
     )
 
 
-def correct(at: Frame, predicted: Point, length: Array) -> Aim:
-    """Step to the central path: Mehrotra's centring, cubic in what the prediction would leave of
-    the gap over ``length``, and its second-order term."""
-    point, s = at.point, at.root.shape[0]
-    straight = predict(at)
-    there = point.plus(length, predicted)
+def correct(current: Frame, predicted: Point, length: Array) -> Aim:
+    """Return Mehrotra's target of complementarity: a centring step towards the central path with
+    the second-order term of the predictor.
+
+    The centring parameter is the cube of the fraction of the gap that the predictor would leave.
+
+    Args:
+        current: the scalings at the present point.
+        predicted: the affine predictor's step.
+        length: fraction of that step that stays inside the cones.
+    """
+    point, s = current.point, current.root.shape[0]
+    affine = predict(current)
+    predicted_point = point.plus(length, predicted)
     d = predicted.lam[:s]
-    left = jnp.sum(there.x * there.slack)
-    left += jnp.sum((at.from_lo + length * d) * there.below)
-    left += jnp.sum((at.to_hi - length * d) * there.above)
-    here = jnp.sum(point.x * point.slack) + at.from_lo @ point.below + at.to_hi @ point.above
-    centring = jnp.clip(safe.divide(left, here), 0.0, 1.0) ** 3
-    aim = centring * at.gap
-    second = jordan.product(_apply(at.unscaling, predicted.x), _apply(at.scaling, predicted.slack))
+    gap_after = jnp.sum(predicted_point.x * predicted_point.slack)
+    gap_after += jnp.sum((current.from_lo + length * d) * predicted_point.below)
+    gap_after += jnp.sum((current.to_hi - length * d) * predicted_point.above)
+    gap_before = (
+        jnp.sum(point.x * point.slack) + current.from_lo @ point.below + current.to_hi @ point.above
+    )
+    centring = jnp.clip(safe.divide(gap_after, gap_before), 0.0, 1.0) ** 3
+    aim = centring * current.gap
+    second = jordan.product(
+        _apply(current.unscaling, predicted.x), _apply(current.scaling, predicted.slack)
+    )
     axis = jnp.asarray([1.0, 0.0, 0.0], point.x.dtype)
     return Aim(
-        jnp.where(point.below > 0, straight.below + aim - d * predicted.below, 0.0),
-        jnp.where(point.above > 0, straight.above + aim + d * predicted.above, 0.0),
-        straight.cone + aim * axis - second,
+        jnp.where(point.below > 0, affine.below + aim - d * predicted.below, 0.0),
+        jnp.where(point.above > 0, affine.above + aim + d * predicted.above, 0.0),
+        affine.cone + aim * axis - second,
     )
 
 
-def right_hand_side(problem: Problem, at: Frame, aim: Aim) -> Float[Array, " n"]:
-    """Return the right-hand side of the system of a step, whose solution is y."""
-    scalars, contacts = problem.cones.split(at.u)
-    missing = -scalars + at.point.below - at.point.above
-    missing = missing + aim.below / at.from_lo - aim.above / at.to_hi
-    dual = at.from_unit * contacts - at.point.slack * (at.from_unit != 0)
-    cone = jordan.divide(at.centre, aim.cone) - _apply(at.scaling, dual)
-    return problem.cones.join(at.root * missing, cone)
+def right_hand_side(problem: Problem, current: Frame, aim: Aim) -> Float[Array, " n"]:
+    """Return the right-hand side of the linear system of a step, whose solution is y.
+
+    Args:
+        problem: n rows.
+        current: the scalings at the present point.
+        aim: the changes of complementarity that the step is to make.
+    """
+    scalars, contacts = problem.cones.split(current.u)
+    missing = -scalars + current.point.below - current.point.above
+    missing = missing + aim.below / current.from_lo - aim.above / current.to_hi
+    dual = current.from_unit * contacts - current.point.slack * (current.from_unit != 0)
+    cone = jordan.divide(current.centre, aim.cone) - _apply(current.scaling, dual)
+    return problem.cones.join(current.root * missing, cone)
 
 
-def step(problem: Problem, at: Frame, aim: Aim, y: Float[Array, " n"]) -> Point:
-    """The step of a solution y."""
+def step(problem: Problem, current: Frame, aim: Aim, y: Float[Array, " n"]) -> Point:
+    """Return the step of λ, x and the slacks that belongs to a solution y.
+
+    Args:
+        problem: n rows.
+        current: the scalings at the present point.
+        aim: the changes of complementarity of the right-hand side.
+        y: solution of the linear system of the step.
+    """
     _, cone = problem.cones.split(y)
-    d_lam = at.right.apply(y)
+    d_lam = current.right.apply(y)
     d, _ = problem.cones.split(d_lam)
-    point = at.point
+    point = current.point
     return Point(
         d_lam,
-        _apply(at.scaling, cone),
-        _apply(at.unscaling, jordan.divide(at.centre, aim.cone) - cone),
-        jnp.where(point.below > 0, (aim.below - point.below * d) / at.from_lo, 0.0),
-        jnp.where(point.above > 0, (aim.above + point.above * d) / at.to_hi, 0.0),
+        _apply(current.scaling, cone),
+        _apply(current.unscaling, jordan.divide(current.centre, aim.cone) - cone),
+        jnp.where(point.below > 0, (aim.below - point.below * d) / current.from_lo, 0.0),
+        jnp.where(point.above > 0, (aim.above + point.above * d) / current.to_hi, 0.0),
     )
 
 
-def length(at: Frame, d: Point) -> Float[Array, ""]:
-    """The largest t ≤ 1 that keeps the point and its slacks in their cones."""
-    point, s = at.point, at.root.shape[0]
+def length(current: Frame, d: Point) -> Float[Array, ""]:
+    """Return the largest t ≤ 1 that keeps the point and its slacks in their cones.
+
+    Args:
+        current: the scalings at the present point.
+        d: the step.
+    """
+    point, s = current.point, current.root.shape[0]
     rows = d.lam[:s]
 
     def until(value: Array, change: Array) -> Array:
@@ -207,8 +257,8 @@ def length(at: Frame, d: Point) -> Float[Array, ""]:
     limits = [
         jordan.reach(point.x, d.x),
         jordan.reach(point.slack, d.slack),
-        jnp.where(point.below > 0, until(at.from_lo, rows), jnp.inf),
-        jnp.where(point.above > 0, until(at.to_hi, -rows), jnp.inf),
+        jnp.where(point.below > 0, until(current.from_lo, rows), jnp.inf),
+        jnp.where(point.above > 0, until(current.to_hi, -rows), jnp.inf),
         until(point.below, d.below),
         until(point.above, d.above),
     ]

@@ -1,4 +1,4 @@
-"""The one loop of every algorithm: turns, stopping, best iterate, Coulomb's law, history."""
+"""The one loop of every algorithm: stages, stopping, best iterate, Coulomb's law, history."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,37 +13,43 @@ from jaxccp.ccp.solver import Solver, Task
 from jaxccp.math import safe
 from jaxccp.math.batching import anywhere, when
 
-INEXACTNESS, LEAST = 3.0, 0.01
+INEXACTNESS, MIN_INEXACTNESS = 3.0, 0.01
 """Under Coulomb's law the convex problem of the moment is solved until its residual is below this
 fraction of the law's own, then De Saxcé's shift is renewed: to begin with after every iteration,
 which on most problems takes half as many of them as waiting; where friction is high it may circle,
 so that the fraction shrinks down to the second number."""
-CALMER, PATIENCE = 1 / 3, 100
-"""The factor by which it does, and the renewals without a new best iterate after which."""
+SHRINKAGE, PATIENCE = 1 / 3, 100
+"""The factor by which the fraction shrinks, and the number of renewals without a new best iterate
+after which it does."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Progress:
-    """How far the solve of a problem with n rows has come."""
+    """Best iterate, residual and counters of a solve of n rows."""
 
     lam: Float[Array, " n"]
     """The best iterate, in K."""
     n_lam: Float[Array, " n"]
-    """N λ."""
+    """N λ [m/s]."""
     residual: Float[Array, ""]
-    """Of the best iterate, under the law asked for [m/s]."""
+    """Residual of the best iterate, under the law asked for [m/s]."""
     iterations: Int[Array, ""]
+    """Iterations so far."""
     finite: Bool[Array, ""]
-    """Whether the last iterate was."""
+    """Whether the last iterate was finite."""
     done: Bool[Array, ""]
     """Whether the algorithm itself has nothing left to do."""
     history: Float[Array, " k"]
+    """Residuals of the start and of the first k − 1 iterations [m/s], inf where there are none
+    yet."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class _Loop:
+    """What the loop of one algorithm carries."""
+
     algorithm: Any
     shift: Float[Array, " c"]
     inexactness: Float[Array, ""]
@@ -61,11 +67,23 @@ def iterate(
     limit: Int[Array, ""],
     history: int,
 ) -> Progress:
-    """Iterate from ``guess`` to a residual of ``tolerance`` [m/s], or as far as ``limit``
-    iterations go.
+    """Iterate from ``guess`` until the residual is below the tolerance or the iteration limit is
+    reached.
 
-    The algorithms of a relay follow each other, each in a loop of its own that begins at the best
-    iterate so far; one whose turn does not come costs nothing.
+    The algorithms of a sequence follow each other, each in a loop that starts at the best iterate
+    so far; one that is not needed costs nothing.
+
+    Args:
+        problem: n rows.
+        solver: the algorithm, or a sequence of algorithms.
+        guess: multipliers to start from [N s].
+        law: the law of contact.
+        tolerance: the residual to reach [m/s].
+        limit: the largest number of iterations.
+        history: number of residuals to record.
+
+    Returns:
+        The best iterate and its residual.
     """
     rho = problem.step_sizes()
     progress = _start(problem, rho, guess, law, history)
@@ -74,18 +92,20 @@ def iterate(
         # An algorithm that knows only the convex law is led to Coulomb's by De Saxcé's fixed point.
         task = Task(problem, rho, tolerance, None, law if member.solves(law) else "ccp")
 
-        def turn(
+        def run_stage(
             member: Solver = member, task: Task = task, last: Array = last, now: Progress = progress
         ) -> Progress:
-            return _turn(member, task, law, last, now)
+            return _run_stage(member, task, law, last, now)
 
         unsolved = (progress.residual > tolerance) & (progress.iterations < limit)
         due = unsolved & progress.finite
-        progress = when(due, turn, progress) if number else turn()
+        progress = when(due, run_stage, progress) if number else run_stage()
     return progress
 
 
 def _start(problem: Problem, rho: Array, guess: Array, law: Law, history: int) -> Progress:
+    """Return the progress before the first iteration, at the part of the guess that lowers the
+    objective."""
     lam = problem.cones.project(jnp.where(jnp.isfinite(guess), guess, 0.0))
     n_lam = problem.delassus.apply(lam)
     finite = jnp.all(jnp.isfinite(n_lam)) & jnp.all(jnp.isfinite(problem.r))
@@ -107,8 +127,8 @@ def _start(problem: Problem, rho: Array, guess: Array, law: Law, history: int) -
     )
 
 
-def _turn(solver: Solver, task: Task, law: Law, last: Array, start: Progress) -> Progress:
-    """One algorithm's iterations, up to the ``last``."""
+def _run_stage(solver: Solver, task: Task, law: Law, last: Array, start: Progress) -> Progress:
+    """Run one algorithm until iteration number ``last`` at most."""
     problem, rho, tolerance = task.problem, task.rho, task.tolerance
     task = task.with_data(solver.prepare(problem, rho))
     shifts = task.law != law
@@ -118,8 +138,8 @@ def _turn(solver: Solver, task: Task, law: Law, last: Array, start: Progress) ->
 
     def running(loop: _Loop) -> Array:
         now = loop.progress
-        more = (now.residual > tolerance) & (now.iterations < last)
-        return more & now.finite & ~now.done
+        unsolved = (now.residual > tolerance) & (now.iterations < last)
+        return unsolved & now.finite & ~now.done
 
     def unfinished(loop: _Loop) -> Array:
         return anywhere(running(loop))
@@ -139,8 +159,8 @@ def _turn(solver: Solver, task: Task, law: Law, last: Array, start: Progress) ->
             shift = jnp.where(renew, shift, loop.shift)
             done = done & False
             stale = stale + (renew & ~better)
-            calmer = jnp.maximum(CALMER * inexactness, LEAST)
-            inexactness = jnp.where(stale >= PATIENCE, calmer, inexactness)
+            smaller = jnp.maximum(SHRINKAGE * inexactness, MIN_INEXACTNESS)
+            inexactness = jnp.where(stale >= PATIENCE, smaller, inexactness)
             stale = jnp.where(stale >= PATIENCE, 0, stale)
         progress = Progress(
             jnp.where(better, lam, before.lam),
@@ -156,20 +176,21 @@ def _turn(solver: Solver, task: Task, law: Law, last: Array, start: Progress) ->
     # Without a guess, u is the velocity of free flight, which says nothing about sliding.
     _, shift = _law_residual(problem, rho, start.lam, start.n_lam, law)
     shift = jnp.where(jnp.any(start.lam != 0), shift, 0.0)
-    begun = _Loop(
+    initial = _Loop(
         solver.init(shifted(shift), start.lam, start.n_lam),
         shift,
         jnp.full((), INEXACTNESS, start.residual.dtype),
         jnp.int32(0),
         replace(start, done=jnp.asarray(False)),
     )
-    return lax.while_loop(unfinished, body, begun).progress
+    return lax.while_loop(unfinished, body, initial).progress
 
 
 def _law_residual(
     problem: Problem, rho: Array, lam: Array, n_lam: Array, law: Law
 ) -> tuple[Array, Array]:
-    """The largest residual under ``law`` [m/s], and De Saxcé's shift, 0 under the convex one."""
+    """Return the largest residual under ``law`` [m/s], and De Saxcé's shift, 0 under the convex
+    law."""
     u = n_lam + problem.r
     shift = problem.de_saxce(u) if law == "ncp" else jnp.zeros_like(problem.cones.mu)
     return _worst(problem.shifted(shift), rho, lam, n_lam), shift

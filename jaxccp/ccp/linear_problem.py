@@ -1,4 +1,4 @@
-"""What the solvers of linear systems ask of a problem."""
+"""The requirement that solvers of linear systems make on a problem: equality rows only."""
 
 import jax
 import numpy as np
@@ -7,9 +7,16 @@ from jaxccp.ccp.problem import Problem
 
 
 def require_equalities(name: str, problem: Problem) -> None:
-    """Raise ``ValueError`` unless every row is an equality.
+    """Check that every row of the problem is an equality.
 
     Under ``jit`` the bounds have no values yet; a bounded row then shows in the residual.
+
+    Args:
+        name: the solver's name, for the message.
+        problem: n rows.
+
+    Raises:
+        ValueError: there are contacts or rows with bounds.
     """
     contacts = problem.cones.mu.shape[-1]
     try:

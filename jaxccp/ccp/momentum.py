@@ -1,4 +1,5 @@
-"""Nesterov's extrapolation around any iteration y = T(x), with restarts and a way back."""
+"""Nesterov's extrapolation of any iteration y = T(x), with restarts and a fallback to the best
+point."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,43 +14,57 @@ Point = Any
 """A pytree whose first leaf is the scaled multipliers, and others linear images of them."""
 
 RUNAWAY = 100.0
-"""Growth of the step over the shortest one that is not put up with."""
+"""Growth of the step over the shortest one at which the iteration falls back to the best point."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Momentum:
-    """The momentum says where an extrapolated iteration stands.
+    """State of an extrapolated iteration.
 
-    O'Donoghue & Candès, Found. Comput. Math. 15 (2015): the extrapolation starts anew when it
-    points against the step T(x) − x. That is sound for gradient steps, and for Gauss–Seidel
-    sweeps forward and backward in turn, whose pair is a gradient step in some norm (Li, Sun &
-    Toh, SIAM J. Optim. 28, 2018); a forward sweep has complex eigenvalues, which extrapolation
-    can blow up, but seldom does, and costs half as much. So: forward sweeps until the step is
-    a hundred times the shortest so far, then on from the point of that one in pairs.
+    O'Donoghue & Candès, Found. Comput. Math. 15 (2015): the extrapolation restarts when it points
+    against the step T(x) − x. That is sound for gradient steps, and for pairs of a forward and a
+    backward Gauss–Seidel sweep, which are a gradient step in some norm (Li, Sun & Toh, SIAM J.
+    Optim. 28, 2018); a forward sweep has complex eigenvalues, which extrapolation can amplify, but
+    seldom does, and costs half as much. So sweeps run forward until the step is a hundred times the
+    shortest so far; from then on they run in pairs, from the point of the shortest step.
     """
 
     x: Point
-    """Where the next sweep starts."""
+    """The point where the next sweep starts."""
     origin: Point
-    """Where the pair of sweeps under way started, ``x`` outside of pairs."""
+    """The point where the present pair of sweeps started, ``x`` outside of pairs."""
     y: Point
-    """The last point extrapolated from."""
+    """The last point from which the iteration was extrapolated."""
     best: Point
-    """The point with the shortest step since the start or the last way back, and that step."""
+    """The point with the shortest step since the start or the last fallback."""
     shortest: Float[Array, ""]
+    """Length of that step."""
     theta: Float[Array, ""]
+    """Nesterov's θ, 1 at a restart."""
     paired: Bool[Array, ""]
+    """Whether sweeps run in pairs, forward and backward."""
     backward: Bool[Array, ""]
     """Whether the next sweep is the second one of a pair."""
 
     @staticmethod
     def start(x: Point, paired: bool = False) -> "Momentum":
-        one, no = jnp.ones((), jax.tree.leaves(x)[0].dtype), jnp.asarray(False)
-        return Momentum(x, x, x, x, one * jnp.inf, one, jnp.asarray(paired), no)
+        """Return the state before the first sweep.
+
+        Args:
+            x: the point to start from.
+            paired: whether sweeps run in pairs from the start.
+        """
+        unit, false = jnp.ones((), jax.tree.leaves(x)[0].dtype), jnp.asarray(False)
+        return Momentum(x, x, x, x, unit * jnp.inf, unit, jnp.asarray(paired), false)
 
     def advanced(self, y: Point, *, extrapolate: bool = True) -> "Momentum":
-        """Return the momentum after the step x ↦ ``y``."""
+        """Return the state after the step x ↦ ``y``.
+
+        Args:
+            y: the result of the sweep from ``x``.
+            extrapolate: whether to extrapolate beyond ``y``.
+        """
         end, origin, last = (jax.tree.leaves(point)[0] for point in (y, self.origin, self.y))
         size: Array = jnp.linalg.norm(end - origin)
         against = jnp.sum((end - origin) * (end - last)) < 0

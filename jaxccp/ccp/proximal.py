@@ -1,4 +1,4 @@
-"""Near the solution: a semismooth Newton step of the proximal point method.
+"""A semismooth Newton step of the proximal point method, for use near the solution.
 
 Newton's method on the augmented Lagrangian's fixed point λ = Π_K(λ − σ ρ ũ) with a large σ (Alart &
 Curnier, CMAME 92, 1991; regularised as the proximal point method, Rockafellar, SIAM J. Control
@@ -21,25 +21,27 @@ from jaxccp.math import safe
 
 WEIGHTS = (1e4, 1e6, 1e8)
 SINGLE_WEIGHTS = (1e1, 1e2, 1e3)
-"""σ: the larger, the quicker near the solution, and the nearer one has to be. It multiplies the
-rounding of velocities into that of impulses."""
+"""σ: the larger it is, the faster the convergence near the solution, and the nearer one has to be.
+It multiplies the rounding of velocities into that of impulses."""
 SEARCHES = 10
+"""Steps of the line search."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Frame:
-    """Multipliers and impulses as their Newton step sees them."""
+    """The linearisation at multipliers λ and impulses η that a Newton step needs."""
 
     eta: Float[Array, " n"]
+    """η [N s]."""
     right: BlockDiagonal
     """G = √(J σ ρ), J the Jacobian of the projection at ``z``."""
     shear: BlockDiagonal
-    """S."""
+    """S = ∂ũ/∂u."""
     large: Float[Array, " n"]
     """b: the error Π_K(z) − η is G b + a."""
     small: Float[Array, " n"]
-    """a, its part where J is small."""
+    """a, the part of that error where J is small."""
     z: Float[Array, " n"]
     """λ − σ ρ ũ."""
     steps: Float[Array, " n"]
@@ -53,8 +55,15 @@ def frame(
     eta: Float[Array, " n"],
     n_eta: Float[Array, " n"],
 ) -> Frame:
-    """Make the frame at multipliers ``anchor`` and impulses ``eta``, with that one of the weights
-    σ."""
+    """Return the linearisation at multipliers ``anchor`` and impulses ``eta``.
+
+    Args:
+        task: the problem and its law.
+        weight: index of σ among the weights.
+        anchor: multipliers λ [N s].
+        eta: impulses η [N s], which need not be in K.
+        n_eta: N η [m/s].
+    """
     problem = task.problem
     cones = problem.cones
     single = jnp.finfo(task.rho.dtype).eps > 1e-10
@@ -71,10 +80,15 @@ def frame(
 
 
 def step(problem: Problem, at: Frame, solve: Inverse) -> Float[Array, " n"]:
-    """The step d of η, (I + G G S N) d = e; ``solve`` is the inverse of I + G S N G.
+    """Return the step d of η, (I + G G S N) d = e.
 
     With e = G b + a it is d = G y + a with (I + G S N G) y = b − G S N a, free of the cancellation
     of e, as large as σ.
+
+    Args:
+        problem: n rows.
+        at: the linearisation.
+        solve: the inverse of I + G S N G.
     """
     coupled = at.shear.apply(problem.delassus.apply(at.small))
     return at.small + at.right.apply(solve(at.large - at.right.apply(coupled)))
@@ -83,14 +97,23 @@ def step(problem: Problem, at: Frame, solve: Inverse) -> Float[Array, " n"]:
 def length(
     problem: Problem, at: Frame, d: Float[Array, " n"], n_d: Float[Array, " n"]
 ) -> Float[Array, ""]:
-    """How far along d the convex law's augmented Lagrangian is least, in [0, 1]: the root of its
-    slope, which rises; by bisection and false position in turn."""
+    """Return the fraction of the step d in [0, 1] at which the convex law's augmented Lagrangian is
+    least.
+
+    It is the root of the slope along d, which increases; by bisection and false position in turn.
+
+    Args:
+        problem: n rows.
+        at: the linearisation.
+        d: the step of η [N s].
+        n_d: N d [m/s].
+    """
 
     def slope(t: Array) -> Array:
         return n_d @ (at.eta + t * d - problem.cones.project(at.z - t * at.steps * n_d))
 
-    zero, one = jnp.zeros((), d.dtype), jnp.ones((), d.dtype)
-    first, last = slope(zero), slope(one)
+    lower, upper = jnp.zeros((), d.dtype), jnp.ones((), d.dtype)
+    first, last = slope(lower), slope(upper)
 
     def narrow(i: Array, carry: tuple[Array, ...]) -> tuple[Array, ...]:
         low, high, at_low, at_high = carry
@@ -105,8 +128,8 @@ def length(
             jnp.where(down, at_high, value),
         )
 
-    ends: tuple[Array, ...] = lax.fori_loop(0, SEARCHES, narrow, (zero, one, first, last))
+    ends: tuple[Array, ...] = lax.fori_loop(0, SEARCHES, narrow, (lower, upper, first, last))
     low, high, at_low, at_high = ends
     best = jnp.where(-at_low < at_high, low, high)
     best = jnp.where(best > 0, best, high)
-    return jnp.where(last > 0.1 * jnp.abs(first), best, one)
+    return jnp.where(last > 0.1 * jnp.abs(first), best, upper)

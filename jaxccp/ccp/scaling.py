@@ -21,29 +21,47 @@ from jaxccp.math import safe
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Scaling:
-    """S, the cones of a = S⁻¹ λ, and S N S."""
+    """A scaling S of the multipliers, the cones of a = S⁻¹ λ, and S N S."""
 
     s: Float[Array, " n"]
+    """Diagonal of S [√kg]."""
     cones: Cones
+    """Cones of the scaled multipliers a."""
     delassus: Delassus
+    """S N S."""
 
     @staticmethod
     def by(s: Float[Array, " n"], problem: Problem) -> "Scaling":
-        """Return the scaling of a problem in λ."""
+        """Return the problem's cones and Delassus operator scaled by the diagonal ``s`` [√kg].
+
+        Args:
+            s: diagonal of S, equal for both tangents of a contact.
+            problem: n rows, in λ.
+        """
         return Scaling(s, scaled(problem.cones, s), problem.delassus.scaled(s))
 
     def point(self, lam: Float[Array, " n"], n_lam: Float[Array, " n"]) -> Float[Array, "2 n"]:
-        """(S⁻¹ λ, S N λ)."""
+        """Return scaled multipliers and velocities (S⁻¹ λ, S N λ).
+
+        Args:
+            lam: λ [N s].
+            n_lam: N λ [m/s].
+        """
         return jnp.stack([lam / self.s, self.s * n_lam])
 
     def unscaled(self, point: Float[Array, "2 n"]) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
-        """λ and N λ of :meth:`point`."""
+        """Return λ and N λ of scaled multipliers and velocities, the inverse of :meth:`point`."""
         return self.s * point[0], point[1] / self.s
 
 
 def row_scaling(problem: Problem, rho: Float[Array, " n"]) -> Scaling:
-    """Scale rows by the diagonal blocks of N; contacts with rolling friction get one number each,
-    √ρ."""
+    """Return the scaling of rows by the diagonal blocks of N; contacts with rolling friction get
+    one number each, √ρ.
+
+    Args:
+        problem: n rows.
+        rho: step size of each row [kg].
+    """
     if problem.cones.rolling is not None:
         s = jnp.sqrt(rho)
     else:
@@ -53,22 +71,32 @@ def row_scaling(problem: Problem, rho: Float[Array, " n"]) -> Scaling:
 
 
 def uniform(problem: Problem, rho: Float[Array, " n"]) -> Scaling:
-    """Scale all rows by one number."""
+    """Return the scaling of all rows by one number.
+
+    Args:
+        problem: n rows.
+        rho: step size of each row [kg], of which the largest counts.
+    """
     return Scaling.by(jnp.full_like(rho, jnp.sqrt(jnp.max(rho, initial=0.0))), problem)
 
 
 def scale(
     cones: Cones, scalars: Float[Array, " s"], blocks: Float[Array, "c 3 3"], coupled: bool = True
 ) -> Float[Array, " n"]:
-    """S of each row [√kg]: the largest eigenvalue of each S N_cc S is at most 1.
+    """Return S of each row [√kg], with which the largest eigenvalue of each S N_cc S is at most 1.
 
-    ``scalars`` and ``blocks``: the diagonal of N, or what bounds it. With ``coupled`` false the
-    coupling of a contact's normal with its tangents is left out. A block of zeros gets 1.
+    A block of zeros gets 1.
+
+    Args:
+        cones: K, whose cones stay circular.
+        scalars: the diagonal of N in scalar rows, or what bounds it.
+        blocks: the diagonal blocks of N of contacts, or what bounds them.
+        coupled: whether the coupling of a contact's normal with its tangents counts.
     """
     single = jnp.where(scalars > 0, 1.0 / jnp.sqrt(jnp.where(scalars > 0, scalars, 1.0)), 1.0)
     trace = jnp.trace(blocks, axis1=1, axis2=2)
-    moves = trace > 0
-    floor = jnp.where(moves, jnp.finfo(trace.dtype).eps * trace, 1.0)
+    mobile = trace > 0
+    floor = jnp.where(mobile, jnp.finfo(trace.dtype).eps * trace, 1.0)
     mean = 0.5 * (blocks[:, 1, 1] + blocks[:, 2, 2])
     spread = jnp.stack([0.5 * (blocks[:, 1, 1] - blocks[:, 2, 2]), blocks[:, 1, 2]], axis=1)
     normal = jnp.maximum(blocks[:, 0, 0], floor)
@@ -78,11 +106,16 @@ def scale(
         c = safe.norm(blocks[:, 0, 1:]) / jnp.sqrt(normal * tangent)
         normal, tangent = normal * (1.0 + c), tangent * (1.0 + c)
     rows = 1.0 / jnp.sqrt(jnp.stack([normal, tangent, tangent], axis=1))
-    return cones.join(single, jnp.where(moves[:, None], rows, 1.0))
+    return cones.join(single, jnp.where(mobile[:, None], rows, 1.0))
 
 
 def scaled(cones: Cones, s: Float[Array, " n"]) -> Cones:
-    """The cones of a = S⁻¹ λ."""
+    """Return the cones of a = S⁻¹ λ.
+
+    Args:
+        cones: K.
+        s: diagonal of S [√kg].
+    """
     scalars, contacts = cones.split(s)
     mu = cones.mu * contacts[:, 0] / contacts[:, 1]
     return replace(cones, lo=cones.lo / scalars, hi=cones.hi / scalars, mu=mu)

@@ -1,4 +1,4 @@
-"""What a solve reports: multipliers, velocities, and how far to trust them."""
+"""The result of a solve: multipliers, velocities, status and residuals."""
 
 from dataclasses import dataclass
 from enum import IntEnum
@@ -31,7 +31,7 @@ class Status(IntEnum):
 
 
 class DerivativeStatus(IntEnum):
-    """What the derivative of a solution is worth, known before anything is differentiated."""
+    """Validity of the derivative of a solution, known before anything is differentiated."""
 
     VALID = 0
     """As accurate as the solution."""
@@ -44,9 +44,10 @@ class DerivativeStatus(IntEnum):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Statistics:
-    """How a solve went; every field batches under ``vmap``."""
+    """Status, iterations and residuals of a solve; every field batches under ``vmap``."""
 
     status: Int[Array, ""]
+    """A :class:`Status`."""
     derivative: Int[Array, ""]
     """A :class:`DerivativeStatus`."""
     iterations: Int[Array, ""]
@@ -56,7 +57,9 @@ class Statistics:
     residual_ncp: Float[Array, ""]
     """Largest residual over the row blocks, Coulomb's law [m/s]."""
     rms_ccp: Float[Array, ""]
+    """Root mean square of the residuals over the row blocks, convex law [m/s]."""
     rms_ncp: Float[Array, ""]
+    """Root mean square of the residuals over the row blocks, Coulomb's law [m/s]."""
     history: Float[Array, " k"]
     """Largest residual under the chosen law [m/s] at the start and after each iteration, as many
     as ``Stop.history`` asks for; inf where there were no more."""
@@ -72,20 +75,22 @@ class Solution:
     u: Float[Array, " n"]
     """Velocities N λ + r [m/s]; differentiable in the problem."""
     statistics: Statistics
+    """Status, iterations and residuals."""
 
 
 def raise_for_derivative(statistics: Statistics) -> None:
-    """Raise unless the derivatives of all these solves are worth something.
+    """Raise an error if the derivative of any of these solves is invalid.
 
     Not under ``jit`` or ``vmap``: return the report of a rollout, or the statistics of a solve,
-    from what you differentiate (``has_aux=True``) and give it to this function.
+    from the function that you differentiate (``has_aux=True``) and pass it to this function.
 
     Args:
         statistics: of any number of solves, such as ``trajectory.report.solver``; the last axis of
             a batch of rollouts is time.
 
     Raises:
-        FloatingPointError: names the first step, in a batch its index, and the residuals.
+        FloatingPointError: some derivative is invalid; the message names the first step, in a batch
+            its index, and the residuals.
     """
     failed = np.asarray(statistics.derivative) != DerivativeStatus.VALID
     if not failed.any():

@@ -8,12 +8,12 @@ from jax import lax
 from jax.ad_checkpoint import checkpoint_name
 from jaxtyping import Array, Bool, Float, Int
 
+from jaxccp.ccp.consistency import inconsistency, made_consistent
 from jaxccp.ccp.derivative import IMPULSES, Gradient, attach
 from jaxccp.ccp.derivative.gradient import check_gradient, relaxation
-from jaxccp.ccp.feasible import admissible, contradiction
 from jaxccp.ccp.iteration import Progress, iterate
 from jaxccp.ccp.problem import Law, Problem
-from jaxccp.ccp.sharing import may_open, share, shareable, slides_redundantly
+from jaxccp.ccp.redundancy import can_open, can_share_loads, loads_matter, share
 from jaxccp.ccp.solution import DerivativeStatus, Solution, Statistics, Status
 from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers import resolved
@@ -25,24 +25,27 @@ _Tree = TypeVar("_Tree")
 
 @dataclass(frozen=True)
 class Stop:
-    """When to stop: residual ≤ atol + rtol · max‖r_c‖ [m/s], or at the iteration limit."""
+    """Stopping rule: residual ≤ atol + rtol · max‖r_c‖ [m/s], or the iteration limit."""
 
     atol: float | Float[Array, ""] | None = None
-    """[m/s]; None takes 1e-8 in float64 and 1e-5 in float32, or what rounding leaves of a problem's
-    velocities (:meth:`Problem.rounding`) where that is more: a servo 0.1 rad away from its target
-    asks for 50 rad/s in a step of 2 ms, of which single precision has seven digits."""
+    """Absolute tolerance [m/s]; None takes 1e-8 in float64 and 1e-5 in float32, or what rounding
+    leaves of a problem's velocities (:meth:`Problem.rounding`) where that is more: a servo 0.1 rad
+    away from its target asks for 50 rad/s in a step of 2 ms, of which single precision has seven
+    digits."""
     rtol: float | Float[Array, ""] = 0.0
+    """Tolerance relative to max‖r_c‖."""
     max_iterations: int | Int[Array, ""] = 1000
+    """Limit on the number of iterations."""
     history: int = 0
     """Residuals to record: of the start and of the first ``history`` − 1 iterations."""
 
     def tolerance(self, problem: Problem) -> Float[Array, ""]:
-        """The residual at which ``problem`` counts as solved [m/s]."""
+        """Return the residual at which ``problem`` counts as solved [m/s]."""
         asked = self.absolute(problem.r.dtype) + self.rtol * problem.scale()
         return asked if self.atol is not None else jnp.maximum(asked, problem.rounding())
 
     def absolute(self, dtype: jnp.dtype) -> float | Float[Array, ""]:
-        """``atol`` in that precision [m/s]."""
+        """Return the absolute tolerance in the precision ``dtype`` [m/s]."""
         if self.atol is not None:
             return self.atol
         return 1e-8 if jnp.finfo(dtype).eps < 1e-10 else 1e-5
@@ -56,88 +59,108 @@ def solve(
     law: Law = "ccp",
     stop: Stop | None = None,
     gradient: Gradient = "always",
-    beyond: Bool[Floats, " c"] | None = None,
+    distant: Bool[Floats, " c"] | None = None,
     unique: bool = False,
 ) -> Solution:
     """Solve a cone complementarity problem; differentiable in every number of ``problem``.
 
-    Works under ``jit``, ``vmap`` and both modes of differentiation, to any order; the derivative
-    is implicit (:mod:`jaxccp.ccp.derivative`), so it does not depend on the solver nor on the
-    guess (where redundant contacts slide: with ``unique``), and is as accurate as the solution.
-    Trouble is reported in ``statistics``, never raised.
+    Works under ``jit``, ``vmap`` and both modes of differentiation, to any order; the derivative is
+    implicit (:mod:`jaxccp.ccp.derivative`), so it depends neither on the solver nor on the guess
+    (where redundant contacts slide: with ``unique``), and is as accurate as the solution. Numerical
+    trouble is reported in ``statistics``, never raised.
 
     Args:
         problem: n rows.
         solver: any algorithm of :mod:`jaxccp.ccp.solvers`, or its name there; APGD when None.
-        guess: multipliers to start from [N·s], or the part of them that is better than zero.
+        guess: multipliers to start from [N·s], of which the fraction that lowers the objective is
+            used.
         law: ``"ccp"`` (convex) or ``"ncp"`` (Coulomb's law, by De Saxcé's fixed point).
         stop: tolerance and iteration limit.
         gradient: ``"converged"`` makes the derivative of a solution zero where its residual is
             above the tolerance, or where the linear system of the derivative cannot be solved; a
-            :class:`jaxccp.Relaxed` gives one that feels what is about to happen.
-        beyond: contacts that are left out of the problem, so that their impulses are zero, and have
-            a part in the derivative alone.
+            :class:`jaxccp.Relaxed` gives the derivative of relaxed complementarity, in which
+            contacts that are about to change have a part.
+        distant: contacts that are left out of the problem, so that their impulses are zero, and
+            have a part in the derivative alone.
         unique: among the solutions that redundant contacts may have where they slide, take the one
-            of vanishing compliance (:mod:`jaxccp.ccp.sharing`), which depends on neither solver nor
-            guess: of the velocities and their derivative under Coulomb's law, of the derivative
+            of vanishing compliance (:mod:`jaxccp.ccp.redundancy`), which depends on neither solver
+            nor guess: of the velocities and their derivative under Coulomb's law, of the derivative
             alone under the convex one. Does nothing with pyramids or rolling friction.
+
+    Returns:
+        Multipliers, velocities of the rows, and statistics.
+
+    Raises:
+        ValueError: unknown law, solver or gradient, shapes that do not fit one another, or a solver
+            that cannot take this problem.
+        TypeError: ``solver`` is neither an instance nor a name.
     """
     check_gradient(gradient)
     if law not in ("ccp", "ncp"):
         raise ValueError(f'law must be "ccp" or "ncp", not {law!r}')
     problem = problem.checked()
-    if beyond is not None:
+    if distant is not None:
         contacts = Dimension("contacts", len(problem.cones.mu))
-        beyond = as_floats("beyond", beyond, [contacts]) != 0
+        distant = as_floats("distant", distant, [contacts]) != 0
     if not problem.cones.rows:
-        return Solution(problem.r, problem.r, nothing_to_do(problem.r.dtype, stop or Stop()))
-    frozen = lax.stop_gradient(problem if beyond is None else problem.without(beyond))
+        return Solution(problem.r, problem.r, empty_statistics(problem.r.dtype, stop or Stop()))
+    frozen = lax.stop_gradient(problem if distant is None else problem.without(distant))
     frozen = replace(frozen, delassus=frozen.delassus.for_iterations())
     start = jnp.zeros_like(problem.r) if guess is None else problem.multipliers("guess", guess)
     start = lax.stop_gradient(start)
     algorithm = resolved("apgd" if solver is None else solver).resolve(frozen, law)
     # One row that nothing can satisfy must not decide which iterate is the best for all others.
-    solvable = admissible(frozen)
+    solvable = made_consistent(frozen)
     stop = stop or Stop()
     tolerance, limit = stop.tolerance(solvable), jnp.asarray(stop.max_iterations, jnp.int32)
     best = iterate(solvable, algorithm, start, law, tolerance, limit, stop.history)
-    unique = unique and shareable(problem)
+    unique = unique and can_share_loads(problem)
     shared = jnp.asarray(True)
     if unique:
         # As it is kept, not as many products cost least: few factorisations are all that is done.
-        kept = replace(solvable, delassus=lax.stop_gradient(problem.delassus))
-        best, shared = _shared(kept, best, tolerance, law)
-    feasible = contradiction(frozen, solvable, law) <= tolerance
+        stored = replace(solvable, delassus=lax.stop_gradient(problem.delassus))
+        best, shared = _with_shared_loads(stored, best, tolerance, law)
+    feasible = inconsistency(frozen, solvable, law) <= tolerance
     guarded = gradient == "converged"
-    found = checkpoint_name(best.lam, IMPULSES)
-    lam = attach(law, problem, found, guarded, relaxation(gradient), unique)
+    impulses = checkpoint_name(best.lam, IMPULSES)
+    lam = attach(law, problem, impulses, guarded, relaxation(gradient), unique)
     valid = best.finite & (best.residual <= tolerance)
     failed = DerivativeStatus.ZERO if guarded else DerivativeStatus.INVALID
-    right = jnp.asarray(DerivativeStatus.VALID, jnp.int32)
-    derivative = jnp.where(valid, right, failed)
+    usable = jnp.asarray(DerivativeStatus.VALID, jnp.int32)
+    derivative = jnp.where(valid, usable, failed)
     if law == "ncp":
-        shared = shared & ~may_open(frozen, best.lam, tolerance)
+        shared = shared & ~can_open(frozen, best.lam, tolerance)
     statistics = _statistics(frozen, best, tolerance, feasible, shared, derivative)
     solved = lam, problem.velocity(lam)
-    return Solution(*(cut(valid, solved) if guarded else solved), statistics)
+    return Solution(*(stop_gradient_unless(valid, solved) if guarded else solved), statistics)
 
 
-def cut(valid: Bool[Array, ""], tree: _Tree) -> _Tree:
-    """``tree`` with derivative zero unless ``valid``."""
+def stop_gradient_unless(valid: Bool[Array, ""], tree: _Tree) -> _Tree:
+    """Return ``tree`` with derivative zero unless ``valid``.
+
+    Args:
+        valid: whether to keep the derivative.
+        tree: a pytree of arrays.
+    """
     return trees.where(valid, tree, lax.stop_gradient(tree))
 
 
-def _shared(problem: Problem, best: Progress, tolerance: Array, law: Law) -> tuple[Progress, Array]:
-    """The best iterate with its loads shared, and whether that was done where it had to be."""
-    wanted = best.residual <= tolerance
-    wanted &= slides_redundantly(problem, best.lam, best.n_lam + problem.r, tolerance)
-    end = share(problem, best.lam, best.n_lam, tolerance, wanted, law)
+def _with_shared_loads(
+    problem: Problem, best: Progress, tolerance: Array, law: Law
+) -> tuple[Progress, Array]:
+    """Return the best iterate with its loads shared, and whether that was done where it had to
+    be."""
+    ambiguous = best.residual <= tolerance
+    ambiguous &= loads_matter(problem, best.lam, best.n_lam + problem.r, tolerance)
+    end = share(problem, best.lam, best.n_lam, tolerance, ambiguous, law)
     residual = problem.residual(
         end.lam, problem.corrected(end.n_lam + problem.r, law), problem.step_sizes()
     )
     done = replace(best, lam=end.lam, n_lam=end.n_lam, residual=jnp.max(residual, initial=0.0))
-    best = replace(trees.where(end.found, done, best), iterations=best.iterations + end.iterations)
-    return best, end.found | ~wanted
+    best = replace(
+        trees.where(end.converged, done, best), iterations=best.iterations + end.iterations
+    )
+    return best, end.converged | ~ambiguous
 
 
 def _statistics(
@@ -172,8 +195,13 @@ def _statistics(
     )
 
 
-def nothing_to_do(dtype: jnp.dtype, stop: Stop) -> Statistics:
-    """Return the solution of a problem without rows."""
+def empty_statistics(dtype: jnp.dtype, stop: Stop) -> Statistics:
+    """Return the statistics of a problem without rows, which is solved at once.
+
+    Args:
+        dtype: of the residuals.
+        stop: stopping rule, which has the length of the history.
+    """
     zero = jnp.zeros((), dtype)
     history = jnp.full(stop.history, jnp.inf, dtype).at[:1].set(0.0)
     fine = jnp.int32(Status.CONVERGED), jnp.int32(DerivativeStatus.VALID)

@@ -1,4 +1,4 @@
-"""What an algorithm is, as the driver sees it."""
+"""The interface of an algorithm, as the driver calls it."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
@@ -14,7 +14,7 @@ from jaxccp.ccp.problem import Law, Problem
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Task:
-    """A problem and what the driver knows about it."""
+    """A problem with the step sizes, tolerance and law that the driver has fixed for it."""
 
     problem: Problem
     """Under Coulomb's law, and for an algorithm of the convex one, already De Saxcé-shifted; the
@@ -24,7 +24,7 @@ class Task:
     tolerance: Float[Array, ""]
     """The residual at which the problem counts as solved [m/s]."""
     data: Any
-    """What :meth:`Solver.prepare` returned."""
+    """The result of :meth:`Solver.prepare`."""
     law: Law = field(metadata={"static": True})
     """The law the algorithm has to solve itself."""
 
@@ -34,33 +34,41 @@ class Task:
 
 
 class Solver:
-    """An algorithm. Its state is any pytree; the loop, stopping and best iterate are the driver's.
+    """Base class of the algorithms: one iteration on a state, which is any pytree.
 
+    The loop, stopping and the best iterate are the driver's (:mod:`jaxccp.ccp.iteration`).
     Subclasses are frozen dataclasses of their settings.
     """
 
     laws: ClassVar[tuple[Law, ...]] = ("ccp",)
-    """The laws it solves itself. Coulomb's is otherwise reached through De Saxcé's fixed point."""
+    """The laws that the algorithm solves by itself. Coulomb's is otherwise reached through De
+    Saxcé's fixed point."""
     cone_types: ClassVar[tuple[ConeType, ...]] = ("cone", "pyramid", "octagon")
-    """The shapes of friction cones it takes."""
+    """The shapes of friction cones that it can project on."""
     rolling: ClassVar[bool] = False
-    """Whether it takes contacts with spinning and rolling friction."""
+    """Whether it accepts contacts with spinning and rolling friction."""
 
     def solves(self, law: Law) -> bool:
-        """Whether the algorithm solves ``law`` itself."""
+        """Return whether the algorithm solves ``law`` by itself."""
         return law in self.laws
 
     def resolve(self, problem: Problem, law: Law) -> "Solver":
-        """The algorithm that is to do the work: itself, unless it is a choice between several.
+        """Return the algorithm that is to do the work: this one, unless it is a choice between
+        several.
 
-        Raises ``ValueError`` where the problem is not one it takes.
+        Args:
+            problem: n rows.
+            law: the law of contact.
+
+        Raises:
+            ValueError: the algorithm cannot solve this problem.
         """
         cones = problem.cones
         if cones.mu.shape[-1] and cones.cone_type not in self.cone_types:
-            takes = " or ".join(f'Cones(…, cone_type="{shape}")' for shape in self.cone_types)
+            accepted = " or ".join(f'Cones(…, cone_type="{shape}")' for shape in self.cone_types)
             raise ValueError(
                 f"{type(self).__name__} cannot solve contacts with friction {cones.cone_type!r}: "
-                f"use {takes}, or another solver"
+                f"use {accepted}, or another solver"
             )
         if cones.rolling is not None and not self.rolling:
             raise ValueError(
@@ -70,26 +78,52 @@ class Solver:
         return self
 
     def stages(self) -> tuple[tuple["Solver", int | None], ...]:
-        """The algorithms that follow each other where one leaves a problem unsolved, and the
-        iterations each of them has at most: itself."""
+        """Return the algorithms that follow each other where one leaves a problem unsolved, each
+        with its largest number of iterations: this one alone, without a limit."""
         return ((self, None),)
 
     def prepare(self, problem: Problem, rho: Array) -> Any:
-        """What is computed once per solve and does not depend on r (factors, colours, …)."""
+        """Compute what is needed once per solve and does not depend on r (factors, colours, …).
+
+        Args:
+            problem: n rows, of which r may still change.
+            rho: step size of each row [kg].
+        """
         return None
 
     def init(self, task: Task, lam: Float[Array, " n"], n_lam: Float[Array, " n"]) -> Any:
-        """State at multipliers ``lam`` in K with ``n_lam`` = N λ at hand."""
+        """Return the state at multipliers ``lam``.
+
+        Args:
+            task: the problem and its prepared data.
+            lam: multipliers in K [N s].
+            n_lam: N λ [m/s].
+        """
         raise NotImplementedError
 
     def step(self, task: Task, state: Any) -> Any:
-        """One iteration."""
+        """Return the state after one iteration.
+
+        Args:
+            task: the problem and its prepared data.
+            state: the state before it.
+        """
         raise NotImplementedError
 
     def candidate(self, task: Task, state: Any) -> tuple[Array, Array]:
-        """The iterate on offer, λ in K, and N λ."""
+        """Return the state's multipliers λ in K [N s], and N λ [m/s].
+
+        Args:
+            task: the problem and its prepared data.
+            state: the state.
+        """
         raise NotImplementedError
 
     def done(self, task: Task, state: Any) -> Bool[Array, ""]:
-        """Whether further steps would change nothing, whatever the residual."""
+        """Return whether further steps would change nothing, whatever the residual.
+
+        Args:
+            task: the problem and its prepared data.
+            state: the state.
+        """
         return jnp.asarray(False)

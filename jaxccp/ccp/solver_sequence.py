@@ -1,4 +1,4 @@
-"""Algorithms in turns on one problem, each where the other is at a loss."""
+"""A sequence of algorithms on one problem, each where the one before it makes no progress."""
 
 from dataclasses import dataclass
 
@@ -7,15 +7,16 @@ from jaxccp.ccp.solver import Solver
 
 @dataclass(frozen=True)
 class SolverSequence(Solver):
-    """``first`` for ``patience`` steps, ``second`` until it has nothing to do, then ``last``."""
+    """``first`` for ``first_steps`` iterations, ``second`` until it has nothing left to do, then
+    ``last``."""
 
     first: Solver
     second: Solver
-    patience: int
-    """0 begins with ``second``."""
+    first_steps: int
+    """Iterations of ``first``; 0 begins with ``second``."""
     last: Solver | None = None
-    """None: ``first`` again."""
+    """The last algorithm; None: ``first`` again."""
 
     def stages(self) -> tuple[tuple[Solver, int | None], ...]:
-        begin = ((self.first, self.patience),) if self.patience else ()
+        begin = ((self.first, self.first_steps),) if self.first_steps else ()
         return *begin, (self.second, None), (self.last or self.first, None)

@@ -1,4 +1,5 @@
-"""How far multipliers are from a solution, condition by condition, and in which row."""
+"""The distance of multipliers from a solution, condition by condition, and the row where it is
+largest."""
 
 from dataclasses import dataclass
 
@@ -16,8 +17,10 @@ class Worst:
     """The largest violation of one condition."""
 
     value: Float[Array, ""]
+    """Size of the violation, in the unit of its condition."""
     row: Int[Array, ""]
-    """Where it is: a scalar row, or the normal row of a contact; -1 where nothing is violated."""
+    """Index of its row: a scalar row, or the normal row of a contact; −1 where nothing is
+    violated."""
 
 
 @jax.tree_util.register_dataclass
@@ -37,10 +40,16 @@ class Violations:
 
 
 def violations(problem: Problem, lam: Float[Array, " n"], law: Law = "ccp") -> Violations:
-    """The worst violations of ``law`` at multipliers ``lam``, in physical units.
+    """Return the worst violation of each condition of ``law`` at multipliers ``lam``, in physical
+    units.
 
     Chrono's ``ComputeFeasabilityViolation``, for cones as well. Unlike the one residual that
     solvers are judged by, this tells which condition fails.
+
+    Args:
+        problem: n rows.
+        lam: multipliers [N·s].
+        law: the law of contact.
     """
     cones = problem.cones
     u = problem.corrected(problem.velocity(lam), law)
@@ -54,13 +63,13 @@ def violations(problem: Problem, lam: Float[Array, " n"], law: Law = "ccp") -> V
     room_above = jnp.where(above, jnp.where(above, cones.hi, 0.0) - x, 0.0)
     none = jnp.zeros_like(cones.mu)
     outside = safe.norm(cones.section.project(-contact, cones.mu))  # −Π_K(−u) = u − Π_K*(u)
-    away, apart = cones.split(lam - cones.project(lam))
+    scalar_distance, contact_distance = cones.split(lam - cones.project(lam))
     products = jnp.abs(up * room_below) + jnp.abs(down * room_above)
     width = cones.width
     return Violations(
         _worst(jnp.where(free, jnp.abs(scalar), 0.0), none, width),
         _worst(jnp.where(free, 0.0, unbounded), outside, width),
-        _worst(jnp.abs(away), safe.norm(apart), width),
+        _worst(jnp.abs(scalar_distance), safe.norm(contact_distance), width),
         _worst(products, jnp.abs(jnp.einsum("ci,ci->c", impulse, contact)), width),
     )
 

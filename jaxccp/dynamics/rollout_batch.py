@@ -14,7 +14,7 @@ from jaxccp.dynamics.step_report import raise_for_overflow
 from jaxccp.dynamics.stepper import Carry, Start, Stepper, checked_start
 from jaxccp.math import trees
 from jaxccp.math.array_input import Floats
-from jaxccp.math.devices import devices, placed, spread
+from jaxccp.math.devices import devices, put_on_devices, spread
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -77,7 +77,7 @@ def rollout_batch(
     if trees.is_traced((own, shared)):
         found = run(model)[0]
     else:  # the first model of several shows where to begin; all must then have enough room
-        own, shared = placed(own, shared, size)
+        own, shared = put_on_devices(own, shared, size)
         first = trees.merged(jax.tree.map(lambda leaf: leaf[0], own[0]), shared[0])
         found, model = adapted(first, _state(state), run)
     if check:

@@ -1,4 +1,4 @@
-"""What is to be compiled otherwise under ``vmap``: branches, and products of short vectors."""
+"""Branches and products of short vectors that are compiled differently under ``vmap``."""
 
 from collections.abc import Callable
 from typing import TypeVar, cast
@@ -18,22 +18,22 @@ SHORT = 32
 
 
 def when(flag: Bool[Array, ""], change: Callable[[], _Tree], otherwise: _Tree) -> _Tree:
-    """``change()`` where ``flag`` is true, elsewhere ``otherwise``.
+    """Return ``change()`` where ``flag`` is true, elsewhere ``otherwise``.
 
     Under ``vmap`` it is computed for the whole batch if any flag is true, and not at all if none
     is.
 
     Args:
-        flag: which of the two.
+        flag: which of the two to return.
         change: computes a pytree of the structure of ``otherwise``.
         otherwise: the result where ``flag`` is false.
     """
-    return lax.cond(anywhere(flag), lambda: _chosen(flag, change(), otherwise), lambda: otherwise)
+    return lax.cond(anywhere(flag), lambda: _select(flag, change(), otherwise), lambda: otherwise)
 
 
 @custom_vmap
 def anywhere(flag: Bool[Array, ""]) -> Bool[Array, ""]:
-    """The flag; under ``vmap``, whether it is set anywhere in the batch."""
+    """Return the flag; under ``vmap``, whether it is set anywhere in the batch."""
     return flag
 
 
@@ -44,23 +44,27 @@ def _(size: int, batched: list[bool], flag: Array) -> tuple[Array, bool]:
 
 
 @custom_vmap
-def _chosen(flag: Bool[Array, ""], yes: _Tree, no: _Tree) -> _Tree:
-    """``yes``, as the branch is taken; over a batch ``no`` for those whose flag is not set."""
+def _select(flag: Bool[Array, ""], yes: _Tree, no: _Tree) -> _Tree:
+    """Return ``yes``, as the branch is taken; over a batch ``no`` for those whose flag is not
+    set."""
     del flag, no
     return yes
 
 
-@_chosen.def_vmap
+@_select.def_vmap
 def _(size: int, batched: list, flag: Array, yes: _Tree, no: _Tree) -> tuple[_Tree, _Tree]:
     axes = jax.tree.map(lambda mapped: 0 if mapped else None, tuple(batched))
 
-    chosen = jax.vmap(trees.where, axes, axis_size=size)(flag, yes, no)
-    return chosen, jax.tree.map(lambda _: True, chosen)
+    selected = jax.vmap(trees.where, axes, axis_size=size)(flag, yes, no)
+    return selected, jax.tree.map(lambda _: True, selected)
 
 
 def inner(a: Float[Array, " n"], b: Float[Array, " n"]) -> Float[Array, ""]:
-    """aᵀ b. Under ``vmap`` it is part of the loops around it, where a library would be called for
-    each vector of the batch."""
+    """Return the inner product aᵀ b.
+
+    Under ``vmap`` it is part of the loops around it, where a library would be called for each
+    vector of the batch.
+    """
     return cast(Array, _inner(a, b))
 
 

@@ -1,4 +1,4 @@
-"""Vectors by components."""
+"""Vectors split into their components, and joined again."""
 
 from collections.abc import Sequence
 
@@ -8,17 +8,17 @@ from jaxtyping import Array, Float
 
 
 def components(x: Float[Array, "*b n"]) -> list[Float[Array, "*b"]]:
-    """The components of a vector.
+    """Return the components of a vector.
 
-    One operation, whose transpose is one, and n that drop its axis; indices are twice as many,
-    and three times in reverse.
+    One operation, whose transpose is one, and n that drop its axis; indices are twice as many, and
+    three times in reverse.
     """
     axis = x.ndim - 1
     return [lax.squeeze(part, (axis,)) for part in lax.split(x, (1,) * x.shape[-1], axis)]
 
 
 def from_components(parts: Sequence[Float[Array, "*b"]]) -> Float[Array, "*b n"]:
-    """The inverse of :func:`components`.
+    """Return the vector of these components, the inverse of :func:`components`.
 
     Joined along the first axis, one component is computed after the other; along the last, each
     number of the vector would have to find out which it is.

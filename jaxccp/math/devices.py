@@ -1,4 +1,4 @@
-"""A function of one, for a batch: on all devices, in chunks that fit their caches."""
+"""A function of one copy, run for a batch: on all devices, in chunks that fit their caches."""
 
 import os
 from collections.abc import Callable
@@ -26,7 +26,8 @@ _Tree = TypeVar("_Tree")
 
 
 def use_all_cores() -> int:
-    """Make a JAX device of every core of the CPU that this process may run on; returns how many.
+    """Make a JAX device of every core of the CPU that this process may run on, and return their
+    number.
 
     JAX has one CPU device, whose threads mostly wait for one another in small operations. Call this
     before anything is computed, or set the environment variable ``JAX_NUM_CPU_DEVICES``.
@@ -49,7 +50,7 @@ def use_all_cores() -> int:
 def spread(
     function: Callable[[_Batch, _Shared], _Result], batch: _Batch, shared: _Shared, size: int
 ) -> _Result:
-    """``jax.vmap(function, (0, None))(batch, shared)``, over the devices that there are.
+    """Return ``jax.vmap(function, (0, None))(batch, shared)``, computed on all devices.
 
     Call it under ``jit``. CPU devices run their share in chunks, others run it whole. Where the
     copies do not divide, the last one is repeated, and what comes of that is dropped.
@@ -57,7 +58,7 @@ def spread(
     Args:
         function: of one copy and of what all share.
         batch: arrays whose leading axis has ``size`` copies, 1 or more.
-        shared: what all have.
+        shared: arguments that all copies share.
         size: the number of copies.
     """
     mesh = _mesh()
@@ -74,33 +75,38 @@ def spread(
             check_vma=False,  # loops begin with constants: devices differ only at their end
         )
     spare = mesh.size * share - size
-    found = run(jax.tree.map(lambda leaf: _with_last(leaf, spare), batch), shared)
-    return jax.tree.map(lambda leaf: leaf[:size], found)
+    results = run(jax.tree.map(lambda leaf: _with_last(leaf, spare), batch), shared)
+    return jax.tree.map(lambda leaf: leaf[:size], results)
 
 
 def devices() -> int:
-    """How many devices :func:`spread` uses."""
+    """Return the number of devices that :func:`spread` uses."""
     return _mesh().size
 
 
-def placed(batch: _Batch, shared: _Shared, size: int) -> tuple[_Batch, _Shared]:
-    """Both on the devices on which :func:`spread` wants them, wherever they were.
+def put_on_devices(batch: _Batch, shared: _Shared, size: int) -> tuple[_Batch, _Shared]:
+    """Return both arguments on the devices on which :func:`spread` needs them.
 
     Programs are compiled for the place of what they take: for what comes from elsewhere, such as
     the last states of a batch and its first ones, they would be compiled again.
+
+    Args:
+        batch: arrays whose leading axis has ``size`` copies.
+        shared: arguments that all copies share.
+        size: the number of copies.
     """
     mesh = _mesh()
     if mesh.size == 1:
         return batch, shared
-    along = SHARED if size % mesh.size else COPIES
+    partition = SHARED if size % mesh.size else COPIES
     return (
-        jax.device_put(batch, NamedSharding(mesh, along)),
+        jax.device_put(batch, NamedSharding(mesh, partition)),
         jax.device_put(shared, NamedSharding(mesh, SHARED)),
     )
 
 
 def _mesh() -> Mesh:
-    """All devices of the default platform, those of other processes that ``jax.distributed``
+    """Return all devices of the default platform, those of other processes that ``jax.distributed``
     connects included, or the one device that ``jax.default_device`` names."""
     default = jax.config.jax_default_device  # pyright: ignore[reportAttributeAccessIssue]
     named = default is None or isinstance(default, str)
@@ -117,14 +123,14 @@ def _in_chunks(
     size = len(jax.tree.leaves(batch)[0])
     if size == 1:  # a product with a batch of one matrix takes six times that with a matrix
         return reshaped(function(reshaped(batch, 1), shared), 0, 1)
-    each = jax.vmap(lambda one: function(one, shared))
+    batched = jax.vmap(lambda copy: function(copy, shared))
     if chunks == 1:
-        return each(batch)
+        return batched(batch)
     parts = reshaped(batch, 1, chunks, size // chunks)
-    return reshaped(lax.map(each, parts), 2, size)
+    return reshaped(lax.map(batched, parts), 2, size)
 
 
 def _with_last(leaf: Array, spare: int) -> Array:
-    """Return the array with as many copies of its last row behind."""
+    """Return the array with ``spare`` copies of its last row appended."""
     last = jnp.broadcast_to(leaf[-1:], (spare, *leaf.shape[1:]))
     return jnp.concatenate([leaf, last]) if spare else leaf

@@ -9,7 +9,8 @@ from jaxccp.math import safe
 
 @jax.custom_jvp
 def eigen(matrix: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[Array, "n n"]]:
-    """Eigenvalues, the lowest first, and the eigenvectors as columns.
+    """Return the eigenvalues of a symmetric matrix, the lowest first, and its eigenvectors as
+    columns.
 
     The derivatives are finite: vectors of equal values do not turn into one another, as they might
     arbitrarily. The sum of equal values has its true derivative.
@@ -22,8 +23,10 @@ def eigen(matrix: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[Array,
 def _eigen_jvp(primals: tuple[Array], tangents: tuple[Array]):
     (matrix,), (change,) = primals, tangents
     values, vectors = eigen(matrix)
-    turned = vectors.T @ change @ vectors
-    apart = values - values[:, None]
-    blur = len(values) * float(jnp.finfo(values.dtype).eps) * jnp.max(jnp.abs(values), initial=0.0)
-    turn = jnp.where(jnp.abs(apart) > blur, safe.divide(turned, apart), 0.0)
-    return (values, vectors), (jnp.diag(turned), vectors @ turn)
+    projected = vectors.T @ change @ vectors
+    separation = values - values[:, None]
+    rounding = (
+        len(values) * float(jnp.finfo(values.dtype).eps) * jnp.max(jnp.abs(values), initial=0.0)
+    )
+    rotation = jnp.where(jnp.abs(separation) > rounding, safe.divide(projected, separation), 0.0)
+    return (values, vectors), (jnp.diag(projected), vectors @ rotation)

@@ -10,14 +10,14 @@ from jaxccp.math.jitted import jitted
 
 @jitted
 def cross(a: Float[Array, "*b 3"], b: Float[Array, "*b 3"]) -> Float[Array, "*b 3"]:
-    """a × b along the last axis; of fewer operations than ``jnp.cross``."""
+    """Return a × b along the last axis; with fewer operations than ``jnp.cross``."""
     (u, v, w), (x, y, z) = components(a), components(b)
     return from_components((v * z - w * y, w * x - u * z, u * y - v * x))
 
 
 @jitted
 def cross_matrix(v: Float[Array, "*b 3"]) -> Float[Array, "*b 3 3"]:
-    """The matrix of ``x ↦ v × x``."""
+    """Return the matrix of ``x ↦ v × x``."""
     x, y, z = components(v)
     o = jnp.zeros_like(x)
     rows = [[o, -z, y], [z, o, -x], [-y, x, o]]
@@ -26,7 +26,8 @@ def cross_matrix(v: Float[Array, "*b 3"]) -> Float[Array, "*b 3 3"]:
 
 @jitted
 def inverse(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b 3 3"]:
-    """Inverse by the adjugate, for a well-conditioned ``a`` with entries of any magnitude.
+    """Return the inverse by the adjugate, for a well-conditioned ``a`` with entries of any
+    magnitude.
 
     The adjugate has products of two entries, the determinant of three, and its derivative of six,
     which leave the range of float32 with the inertia of a 4 g die, or of a ship. So the matrix is
@@ -42,9 +43,12 @@ def inverse(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b 3 3"]:
 
 @jitted
 def inverse_root(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b 3 3"]:
-    """A matrix K with K Kᵀ = a⁻¹ for a symmetric positive definite ``a`` (K = C⁻ᵀ, a = C Cᵀ), whose
-    entries may have any magnitude: as in :func:`inverse`, they are first
-    divided by the largest."""
+    """Return a matrix K with K Kᵀ = a⁻¹ for a symmetric positive definite ``a`` (K = C⁻ᵀ, a = C
+    Cᵀ).
+
+    Its entries may have any magnitude: as in :func:`inverse`, they are first divided by the
+    largest.
+    """
     size = jnp.max(jnp.abs(lax.stop_gradient(a)), axis=(-2, -1), keepdims=True)
     a = a / size
     c00 = jnp.sqrt(a[..., 0, 0])
@@ -62,5 +66,5 @@ def inverse_root(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b 3 3"]:
 
 @jitted
 def determinant(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b"]:
-    """det a, by products, so that its derivatives are finite where it is 0."""
+    """Return det a, by products, so that its derivatives are finite where it is 0."""
     return jnp.sum(a[..., 0, :] * cross(a[..., 1, :], a[..., 2, :]), axis=-1)

@@ -21,7 +21,7 @@ PRODUCT = np.array(
 
 @jitted
 def multiply(p: Float[Array, "*b 4"], q: Float[Array, "*b 4"]) -> Float[Array, "*b 4"]:
-    """Hamilton product: the rotation ``q`` followed by ``p``."""
+    """Return the Hamilton product: the rotation ``q`` followed by ``p``."""
     # By components: XLA makes one loop of this, and of its transpose, but many of cross products.
     a, b, c, d = components(p)
     w, x, y, z = components(q)
@@ -36,23 +36,23 @@ def multiply(p: Float[Array, "*b 4"], q: Float[Array, "*b 4"]) -> Float[Array, "
 
 @jitted
 def left_matrix(p: Float[Array, "*b 4"]) -> Float[Array, "*b 4 4"]:
-    """The matrix of ``q ↦ multiply(p, q)``."""
+    """Return the matrix of ``q ↦ multiply(p, q)``."""
     return jnp.einsum("...i,ijk->...jk", p, jnp.asarray(PRODUCT, p.dtype))
 
 
 def conjugate(q: Float[Array, "*b 4"]) -> Float[Array, "*b 4"]:
-    """The inverse rotation of a unit quaternion."""
+    """Return the inverse rotation of a unit quaternion."""
     return q * jnp.asarray([1.0, -1.0, -1.0, -1.0], q.dtype)
 
 
 def normalize(q: Float[Array, "*b 4"]) -> Float[Array, "*b 4"]:
-    """``q / ‖q‖``; the identity where ``q`` is zero."""
+    """Return ``q / ‖q‖``; the identity where ``q`` is zero."""
     return safe.normalize(q, jnp.asarray([1.0, 0.0, 0.0, 0.0], q.dtype))
 
 
 @jitted
 def rotate(q: Float[Array, "*b 4"], v: Float[Array, "*b 3"]) -> Float[Array, "*b 3"]:
-    """Rotate ``v`` by ``q``."""
+    """Rotate the vector ``v`` by ``q``."""
     w, x, y, z = components(q)
     a, b, c = components(v)
     # v + 2 w (u × v) + 2 u × (u × v), u = (x, y, z)
@@ -67,7 +67,7 @@ def rotate(q: Float[Array, "*b 4"], v: Float[Array, "*b 3"]) -> Float[Array, "*b
 
 @jitted
 def to_matrix(q: Float[Array, "*b 4"]) -> Float[Array, "*b 3 3"]:
-    """Rotation matrix of a unit quaternion."""
+    """Return the rotation matrix of a unit quaternion."""
     w, x, y, z = components(q)
     rows = [
         [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
@@ -78,8 +78,8 @@ def to_matrix(q: Float[Array, "*b 4"]) -> Float[Array, "*b 3 3"]:
 
 
 def from_matrix(rotation: Float[Array, "3 3"]) -> Float[Array, "4"]:
-    """Unit quaternion of a rotation matrix, with its largest component positive (Shepperd, J.
-    Guidance and Control 1, 1978)."""
+    """Return the unit quaternion of a rotation matrix, with its largest component positive
+    (Shepperd, J. Guidance and Control 1, 1978)."""
     r, trace = rotation, jnp.trace(rotation)
     off = [r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]]
     rows = [[1.0 + trace, *off]]
@@ -94,7 +94,7 @@ def from_matrix(rotation: Float[Array, "3 3"]) -> Float[Array, "4"]:
 
 @jitted
 def exp(rotation: Float[Array, "*b 3"]) -> Float[Array, "*b 4"]:
-    """Quaternion of the rotation vector ``rotation`` [rad]; exact and smooth at zero."""
+    """Return the quaternion of the rotation vector ``rotation`` [rad]; exact and smooth at zero."""
     square = jnp.sum(rotation * rotation, axis=-1, keepdims=True)
     small = square < 1e-8
     angle = jnp.sqrt(jnp.where(small, 1.0, square))
@@ -105,7 +105,8 @@ def exp(rotation: Float[Array, "*b 3"]) -> Float[Array, "*b 4"]:
 
 @jitted
 def log(q: Float[Array, "*b 4"]) -> Float[Array, "*b 3"]:
-    """Rotation vector [rad] of a unit quaternion, of length π at most; smooth at the identity."""
+    """Return the rotation vector [rad] of a unit quaternion, of length π at most; smooth at the
+    identity."""
     q = jnp.where(q[..., :1] < 0, -q, q)
     w, v = q[..., :1], q[..., 1:]
     square = jnp.sum(v * v, axis=-1, keepdims=True)
@@ -116,6 +117,6 @@ def log(q: Float[Array, "*b 4"]) -> Float[Array, "*b 3"]:
 
 
 def angle(p: Float[Array, "*b 4"], q: Float[Array, "*b 4"]) -> Float[Array, "*b"]:
-    """Angle [rad, 0..π] of the rotation that takes ``p`` to ``q``."""
+    """Return the angle [rad, 0..π] of the rotation that takes ``p`` to ``q``."""
     difference = multiply(conjugate(p), q)
     return 2.0 * jnp.arctan2(safe.norm(difference[..., 1:]), jnp.abs(difference[..., 0]))

@@ -8,12 +8,14 @@ from jax import lax
 from jaxtyping import Array, Float
 
 REFINEMENTS = 1
+"""Steps of iterative refinement."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Saddle:
-    """w − Aᵀ λ = p, A w = −r of m rows on v unknowns: the w nearest to p that obeys them.
+    """The system w − Aᵀ λ = p, A w = −r of m rows on v unknowns: the w nearest to p that obeys
+    them.
 
     Rows may be redundant, as those of a planar loop in space are, which holds every body in its
     plane twice. They then share λ with the smallest sum of squares, in units of ``scale``, and
@@ -27,8 +29,14 @@ class Saddle:
 
     @staticmethod
     def of(rows: Float[Array, "m v"], scale: Float[Array, " m"]) -> "Saddle":
-        """Factorised; ``scale`` ≥ 0 is the length of a row at which it is not redundant by itself.
-        Rows are redundant where eigenvalues of A Aᵀ, in units of the squared scale, count as 0."""
+        """Return the factorised system.
+
+        Rows are redundant where eigenvalues of A Aᵀ, in units of the squared scale, count as 0.
+
+        Args:
+            rows: A.
+            scale: length ≥ 0 of each row at which it is not redundant by itself.
+        """
         a = lax.stop_gradient(rows)
         unit = lax.stop_gradient(jnp.where(scale > 0, 1.0 / jnp.where(scale > 0, scale, 1.0), 1.0))
         even = unit[:, None] * a
@@ -42,9 +50,13 @@ class Saddle:
     def solve(
         self, p: Float[Array, "v k"], r: Float[Array, "m k"]
     ) -> tuple[Float[Array, "v k"], Float[Array, "m k"]]:
-        """w and λ of k right-hand sides; differentiable in A too.
+        """Return w and λ of k right-hand sides; differentiable in A too.
 
         The derivative is another solve with the same factors, which are not differentiated.
+
+        Args:
+            p: right-hand sides of the unknowns.
+            r: offsets of the rows.
         """
         rows, inverse, count = self.rows, lax.stop_gradient(self.inverse), len(p)
 

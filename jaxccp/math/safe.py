@@ -5,7 +5,7 @@ from jaxtyping import Array, Float
 
 
 def norm(x: Float[Array, "*b n"], axis: int = -1) -> Float[Array, "*b"]:
-    """Euclidean norm with derivative 0 (instead of NaN) at the origin.
+    """Return the Euclidean norm along ``axis``, with derivative 0 (instead of NaN) at the origin.
 
     The square root is taken of a stand-in where the sum of squares vanishes, because ``where``
     alone would still differentiate the discarded branch. NaN stays NaN, so that it is noticed.
@@ -16,19 +16,19 @@ def norm(x: Float[Array, "*b n"], axis: int = -1) -> Float[Array, "*b"]:
 
 
 def reciprocal_root(x: Float[Array, "*b"]) -> Float[Array, "*b"]:
-    """1 / √x, and 0 with derivative 0 where ``x`` is 0."""
+    """Return 1 / √x, and 0 with derivative 0 where ``x`` is 0."""
     zero = x == 0
     return jnp.where(zero, 0.0, 1.0 / jnp.sqrt(jnp.where(zero, 1.0, x)))
 
 
 def divide(a: Float[Array, "*b"], b: Float[Array, "*b"]) -> Float[Array, "*b"]:
-    """``a / b``, and 0 with derivative 0 where ``b`` is 0."""
+    """Return ``a / b``, and 0 with derivative 0 where ``b`` is 0."""
     nonzero = b != 0
     return jnp.where(nonzero, a / jnp.where(nonzero, b, 1.0), 0.0)
 
 
 def normalize(x: Float[Array, "*b n"], fallback: Float[Array, " n"]) -> Float[Array, "*b n"]:
-    """``x / ‖x‖`` along the last axis; ``fallback`` (derivative 0) where ``x`` is zero."""
+    """Return ``x / ‖x‖`` along the last axis; ``fallback`` (derivative 0) where ``x`` is zero."""
     length = norm(x)[..., None]
     zero = length == 0
     return jnp.where(zero, fallback, x / jnp.where(zero, 1.0, length))

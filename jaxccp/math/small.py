@@ -1,4 +1,4 @@
-"""Linear algebra of few unknowns, as unrolled loops, which are cheap to compile and to batch."""
+"""Linear algebra of few unknowns as unrolled loops, which are cheap to compile and to batch."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -9,7 +9,7 @@ from jaxccp.math import safe
 
 
 def solve(a: Float[Array, "n n"], b: Float[Array, "n m"]) -> Float[Array, "n m"]:
-    """a⁻¹ b by Gauss–Jordan elimination without pivoting.
+    """Return a⁻¹ b by Gauss–Jordan elimination without pivoting.
 
     ``a`` must be symmetric positive definite, or nearly so. A pivot smaller than the rounding error
     is replaced by that, so that a singular ``a`` gives no NaN.
@@ -25,13 +25,15 @@ def solve(a: Float[Array, "n n"], b: Float[Array, "n m"]) -> Float[Array, "n m"]
 
 
 def plus_diagonal(a: Float[Array, "n n"], d: Float[Array, " n"]) -> Float[Array, "n n"]:
-    """a + diag(d); n additions, where a sum of matrices has n² and computes ``d`` n times over."""
+    """Return a + diag(d) in n additions, where a sum of matrices has n² and computes ``d`` n times
+    over."""
     at = np.arange(len(d))
     return a.at[at, at].add(d, unique_indices=True, indices_are_sorted=True)
 
 
 def complete(a: Float[Array, "n k"]) -> Float[Array, "n n"]:
-    """An orthogonal matrix whose first k columns span those of ``a``, by Householder reflections.
+    """Return an orthogonal matrix whose first k columns span those of ``a``, by Householder
+    reflections.
 
     Where the last columns of ``a`` are zero, the columns of the result that complete the others
     begin there. The completing columns jump where a pivot passes −0.6 of its column's length, which

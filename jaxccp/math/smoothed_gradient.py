@@ -16,7 +16,7 @@ from jaxccp.math.array_input import as_floats
 _Tree = TypeVar("_Tree")
 
 Estimator = Literal["first", "zeroth", "mixed"]
-"""From derivatives of the samples, from their values, or from both."""
+"""Whether derivatives of the samples are used, their values, or both."""
 
 
 @jax.tree_util.register_dataclass
@@ -29,7 +29,8 @@ class SmoothedGradient:
     gradient: Array
     """∇F(x), a pytree like x."""
     variance: Array
-    """Of each number of ``gradient``, by how the samples scatter; a bias does not show in it."""
+    """Variance of each number of ``gradient``, from the scatter of the samples; a bias does not
+    show in it."""
     share: Float[Array, ""]
     """α, the weight of the first-order estimate."""
 
@@ -45,27 +46,28 @@ def smoothed_gradient(
     accuracy: float | Float[Array, ""] | None = None,
     confidence: float = 0.9,
 ) -> SmoothedGradient:
-    """The gradient of ``loss`` smoothed by Gaussian noise, F(x) = E f(x + σ w), from samples.
+    """Return the gradient of ``loss`` smoothed by Gaussian noise, F(x) = E f(x + σ w), from
+    samples.
 
     Suh, Simchowitz, Zhang & Tedrake, "Do differentiable simulators give better policy gradients?"
     (ICML 2022). The first-order estimate (Def. 2.4) is the mean of ∇f(x + σ w): wrong where f
-    jumps, and of large variance where f is steep. The zeroth-order one (Def. 2.3), the mean of
-    (f(x + σ w) − f(x)) w / σ, is right for any f, but its variance grows with the number of
-    arguments. The mixed one is α times the first plus 1 − α times the second, of samples of their
-    own (Def. 4.1), with the α that makes the variance least among those for which the error is
-    below ``accuracy``, as far as the zeroth-order estimate can tell (eq. 4, Lemma 4.4); 0 if that
-    is not known so well. A pure function; all samples are one batch, under ``vmap``.
+    jumps, and of large variance where f is steep. The zeroth-order one (Def. 2.3), the mean of (f(x
+    + σ w) − f(x)) w / σ, is right for any f, but its variance grows with the number of arguments.
+    The mixed one is α times the first plus 1 − α times the second, of separate samples (Def. 4.1),
+    with the α that makes the variance least among those for which the error is below ``accuracy``,
+    as far as the zeroth-order estimate can tell (eq. 4, Lemma 4.4); 0 if that is too uncertain. A
+    pure function; all samples are one batch, under ``vmap``.
 
     Args:
         loss: f, of one argument; of a rollout for instance.
         x: a pytree of arrays.
         key: of JAX's random numbers.
         sigma: σ > 0, the standard deviation of the noise on every number of x.
-        samples: at least 2; of "mixed" so many of either kind.
+        samples: at least 2; of "mixed" as many of either kind.
         estimator: "first", "zeroth" or "mixed".
         accuracy: γ of "mixed", the largest error of the gradient that is accepted, a length. With
             ``jnp.inf`` variance alone decides, and a loss with jumps may get their bias.
-        confidence: δ, with which probability that error is kept to.
+        confidence: δ, the probability with which the error stays below ``accuracy``.
 
     Raises:
         ValueError: unknown ``estimator``, fewer than 2 samples, "mixed" without ``accuracy``, or a
@@ -92,18 +94,18 @@ def smoothed_gradient(
     keys = jax.random.split(key)
     values, first, zeroth = [], None, None
     if estimator != "zeroth":
-        found, first = jax.vmap(jax.value_and_grad(at))(flat + sigma * noise(keys[0]))
-        values.append(found)
+        sample_values, first = jax.vmap(jax.value_and_grad(at))(flat + sigma * noise(keys[0]))
+        values.append(sample_values)
     if estimator != "first":
         w = noise(keys[1])
-        found, middle = jax.vmap(at)(flat + sigma * w), as_floats("loss", at(flat), [])
-        zeroth = (found - middle)[:, None] * w / sigma
-        values.append(found)
-    one = jnp.ones((), flat.dtype)
+        sample_values, middle = jax.vmap(at)(flat + sigma * w), as_floats("loss", at(flat), [])
+        zeroth = (sample_values - middle)[:, None] * w / sigma
+        values.append(sample_values)
+    unit = jnp.ones((), flat.dtype)
     if first is None:
-        share = 0.0 * one
+        share = 0.0 * unit
     elif zeroth is None:
-        share = one
+        share = unit
     else:
         share = _share(first, zeroth, inf if accuracy is None else accuracy, confidence)
     gradient, variance = jnp.zeros_like(flat), jnp.zeros_like(flat)
@@ -121,23 +123,24 @@ def _share(
     accuracy: float | Array,
     confidence: float,
 ) -> Float[Array, ""]:
-    """α of Lemma 4.4: σ₀² / (σ₁² + σ₀²), but at most (γ − ε) / B with the distance B of the two
-    means, and 0 where ε > γ."""
+    """Return α of Lemma 4.4: σ₀² / (σ₁² + σ₀²), but at most (γ − ε) / B with the distance B of the
+    two means, and 0 where ε > γ."""
     scatter = [jnp.sum(jnp.var(part, axis=0, ddof=1)) for part in (first, zeroth)]
     total = scatter[0] + scatter[1]
     share = jnp.where(total > 0, safe.divide(scatter[1], total), 1.0)
-    apart = safe.norm(jnp.mean(first, axis=0) - jnp.mean(zeroth, axis=0))
+    mean_distance = safe.norm(jnp.mean(first, axis=0) - jnp.mean(zeroth, axis=0))
     room = accuracy - _uncertainty(zeroth, scatter[1], confidence)
-    most = jnp.where(apart > 0, safe.divide(room, apart), jnp.inf)
+    most = jnp.where(mean_distance > 0, safe.divide(room, mean_distance), jnp.inf)
     return jnp.where(room >= 0, jnp.minimum(share, most), 0.0)
 
 
 def _uncertainty(
     samples: Float[Array, "n d"], scatter: Float[Array, ""], confidence: float
 ) -> Float[Array, ""]:
-    """ε, within which the mean is with this probability, by Bernstein's inequality for vectors,
-    (d + 1) exp(−n ε² / (2 σ² + 2 R ε / 3)) = 1 − δ (Tropp, Found. Comput. Math. 12, 2012, Thm.
-    1.6), where the bounds σ² and R on the samples' variance and length are those seen."""
+    """Return ε, within which the mean is with this probability, by Bernstein's inequality for
+    vectors, (d + 1) exp(−n ε² / (2 σ² + 2 R ε / 3)) = 1 − δ (Tropp, Found. Comput. Math. 12, 2012,
+    Thm. 1.6), where the bounds σ² and R on the samples' variance and length are those of the
+    samples."""
     n, d = samples.shape
     odds = log((d + 1) / (1.0 - confidence))
     length = jnp.max(safe.norm(samples - jnp.mean(samples, axis=0)))

@@ -11,16 +11,22 @@ _Tree = TypeVar("_Tree")
 
 
 def where(flag: Bool[Array, "..."], yes: _Tree, no: _Tree) -> _Tree:
-    """The leaves of ``yes`` where ``flag`` holds, elsewhere those of ``no``."""
+    """Return the leaves of ``yes`` where ``flag`` holds, elsewhere those of ``no``.
+
+    Args:
+        flag: broadcast against each leaf.
+        yes: a pytree of arrays.
+        no: a pytree of the same structure.
+    """
     return jax.tree.map(lambda a, b: jnp.where(flag, a, b), yes, no)
 
 
 def is_traced(tree: PyTree) -> bool:
-    """Whether any leaf has no value yet: under ``jit``, ``vmap`` or ``grad``."""
+    """Return whether any leaf has no value yet, as under ``jit``, ``vmap`` or ``grad``."""
     return any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(tree))
 
 
 def merged(first: _Tree, second: _Tree) -> _Tree:
-    """The leaves of ``first``, and those of ``second`` where it has None."""
+    """Return the leaves of ``first``, and those of ``second`` where it has None."""
     none = {"is_leaf": lambda leaf: leaf is None}
     return jax.tree.map(lambda a, b: b if a is None else a, first, second, **none)

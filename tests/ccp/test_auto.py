@@ -46,9 +46,11 @@ def test_the_choice_goes_by_size_law_and_shape(law: Law) -> None:
     assert Auto(small=48).resolve(bodies, law) == small
     assert Auto().resolve(shaped(bodies, "pyramid"), law) == alone
     banded = chain(40, 0)  # by tiles of 8 contacts
-    assert Auto().resolve(banded, law) == SolverSequence(first, Newton(), 40 * Auto().each, last)
-    assert Auto(each=20).resolve(banded, law) == SolverSequence(
-        first, Newton(), 8 * Auto().banded, last
+    assert Auto().resolve(banded, law) == SolverSequence(
+        first, Newton(), 40 * Auto().steps_per_contact, last
+    )
+    assert Auto(steps_per_contact=20).resolve(banded, law) == SolverSequence(
+        first, Newton(), 8 * Auto().steps_per_tile_contact, last
     )
 
 
@@ -62,7 +64,7 @@ def run(problem: Problem, solver: Solver, law: Law) -> Solution:
 def test_the_second_finishes_what_the_first_cannot(law: Law) -> None:
     problem = column(12, 1e4)
     alone = run(problem, PSOR(), law)
-    both = run(problem, SolverSequence(PSOR(), Newton(), patience=5), law)
+    both = run(problem, SolverSequence(PSOR(), Newton(), first_steps=5), law)
     assert alone.statistics.status == Status.MAX_ITERATIONS
     assert both.statistics.status == Status.CONVERGED
     assert 5 < both.statistics.iterations < 60

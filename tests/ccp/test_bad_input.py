@@ -158,7 +158,7 @@ def test_solvers_that_take_turns(law: Law) -> None:
     }
     for name, (n, velocity, statuses) in cases.items():
         problem = replace(column, delassus=DenseDelassus(jnp.asarray(n)), r=jnp.asarray(velocity))
-        solution = test_auto.run(problem, SolverSequence(PSOR(), Newton(), patience=5), law)
+        solution = test_auto.run(problem, SolverSequence(PSOR(), Newton(), first_steps=5), law)
         assert np.isfinite(solution.lam).all(), name
         assert Status(int(solution.statistics.status)) in statuses, name
 

@@ -193,9 +193,9 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: jaxccp.solve(problem(), guess=ZERO(4)),
         r"guess must have shape \(rows,\) = \(3,\), not \(4,\)",
     ),
-    "solve beyond": (
-        lambda: jaxccp.solve(problem(), beyond=[True, False]),
-        r"beyond must have shape \(contacts,\) = \(1,\), not \(2,\)",
+    "solve distant": (
+        lambda: jaxccp.solve(problem(), distant=[True, False]),
+        r"distant must have shape \(contacts,\) = \(1,\), not \(2,\)",
     ),
     "problem.velocity": (lambda: problem().checked().velocity(ZERO(4)), r"\(3,\), not \(4,\)"),
     "problem.objective": (

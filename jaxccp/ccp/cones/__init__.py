@@ -5,11 +5,10 @@ from jaxccp.ccp.cones.cones import (
     Cones,
     ConeType,
     Section,
-    coulomb_spectrum,
     equality,
     inequality,
-    project_coulomb,
 )
+from jaxccp.ccp.cones.coulomb import coulomb_spectrum, project_coulomb
 
 __all__ = [
     "SECTIONS",

@@ -17,9 +17,9 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.cones import pyramids, rolling
+from jaxccp.ccp.cones.coulomb import coulomb_slope, coulomb_spectrum, project_coulomb
 from jaxccp.math import safe
 from jaxccp.math.array_input import Dimension, as_floats
-from jaxccp.math.components import components
 from jaxccp.math.jitted import jitted
 
 ConeType = Literal["cone", "pyramid", "octagon"]
@@ -46,7 +46,11 @@ class Cones:
 
     @property
     def section(self) -> "Section":
-        """Projection and derivatives of the contacts' cones; ``ValueError`` for unknown ones."""
+        """Projection and derivatives of the contacts' cones.
+
+        Raises:
+            ValueError: unknown ``cone_type``, or rolling friction with a pyramid.
+        """
         if self.rolling is not None:
             if self.cone_type != "cone":
                 raise ValueError(f"rolling friction goes with round cones, not {self.cone_type!r}")
@@ -84,32 +88,48 @@ class Cones:
         return replace(self, lo=lo, hi=hi, mu=mu, rolling=rolling)
 
     def split(self, x: Float[Array, " n"]) -> tuple[Float[Array, " s"], Float[Array, "c w"]]:
-        """The scalar rows and the contact rows of a flat vector."""
+        """Return the scalar rows and the contact rows of a flat vector over rows."""
         s = self.lo.shape[-1]
         return x[:s], x[s:].reshape(-1, self.width)
 
     def join(
         self, scalars: Float[Array, " s"], contacts: Float[Array, "c w"]
     ) -> Float[Array, " n"]:
-        """The inverse of :meth:`split`."""
+        """Return the flat vector over rows, the inverse of :meth:`split`.
+
+        Args:
+            scalars: entries of the scalar rows.
+            contacts: entries of the contacts, a line each.
+        """
         return jnp.concatenate([scalars, contacts.reshape(-1)])
 
     def spread(self, scalars: Float[Array, " s"], blocks: Float[Array, " c"]) -> Float[Array, " n"]:
-        """A vector over rows, from a value for each scalar row and one for each contact."""
+        """Return a flat vector over rows, with one value for each scalar row and one for all rows
+        of each contact.
+
+        Args:
+            scalars: the values of the scalar rows.
+            blocks: the values of the contacts.
+        """
         return jnp.concatenate([scalars, jnp.repeat(blocks, self.width)])
 
     def add_normal(self, x: Float[Array, " n"], by: Float[Array, " c"]) -> Float[Array, " n"]:
-        """``x`` with ``by`` added to the contacts' normal rows."""
+        """Return ``x`` with ``by`` added to the contacts' normal rows.
+
+        Args:
+            x: a flat vector over rows.
+            by: a value for each contact.
+        """
         scalars, contacts = self.split(x)
         return self.join(scalars, contacts.at[:, 0].add(by))
 
     def de_saxce(self, u: Float[Array, " n"]) -> Float[Array, " c"]:
-        """μ ‖u_t‖ of each contact, in the units of ``u``: see ``Problem.de_saxce``."""
+        """Return μ ‖u_t‖ of each contact, in the units of ``u`` (see ``Problem.de_saxce``)."""
         return self.section.shift(self.split(u)[1][:, 1:], self.mu)
 
     @jitted
     def project(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
-        """Euclidean projection on K."""
+        """Return the Euclidean projection on K of a flat vector over rows."""
         scalars, contacts = self.split(x)
         projected = self.section.project(contacts, self.mu)
         # Not a clip: where both bounds are the same, its derivative is the mean of theirs.
@@ -117,11 +137,11 @@ class Cones:
         return self.join(jnp.where(scalars > self.hi, self.hi, inside), projected)
 
     def scalar_slopes(self, x: Float[Array, " s"]) -> Float[Array, " s"]:
-        """Derivatives of the projection of scalar rows: 1 between the bounds, else 0."""
+        """Return the derivatives of the projection of scalar rows: 1 between the bounds, else 0."""
         return ((x > self.lo) & (x < self.hi)).astype(x.dtype)
 
     def project_dual(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
-        """Projection on the dual cone K* (Moreau: x + Π_K(-x)); K must be a cone.
+        """Return the projection on the dual cone K* (Moreau: x + Π_K(-x)).
 
         A bounded box row is not a cone; its recession cone's dual is used, so that the result is
         the part of a velocity that complementarity allows on that row.
@@ -133,95 +153,31 @@ class Cones:
 
 
 def equality(count: int, dtype: jnp.dtype | None = None) -> tuple[Array, Array]:
-    """Bounds (lo, hi) of ``count`` equality rows."""
+    """Return the bounds (lo, hi) of ``count`` equality rows.
+
+    Args:
+        count: number of rows.
+        dtype: of the bounds.
+    """
     bound = jnp.full((count,), jnp.inf, dtype)
     return -bound, bound
 
 
 def inequality(count: int, dtype: jnp.dtype | None = None) -> tuple[Array, Array]:
-    """Bounds (lo, hi) of ``count`` rows with λ ≥ 0."""
+    """Return the bounds (lo, hi) of ``count`` rows with λ ≥ 0.
+
+    Args:
+        count: number of rows.
+        dtype: of the bounds.
+    """
     bound = jnp.full((count,), jnp.inf, dtype)
     return jnp.zeros_like(bound), bound
 
 
-@jitted
-def project_coulomb(x: Float[Array, "c 3"], mu: Float[Array, " c"]) -> Float[Array, "c 3"]:
-    """Euclidean projection of each contact's impulse on its Coulomb cone.
-
-    Tasora & Anitescu, "A matrix-free cone complementarity approach", CMAME 200 (2011), eq. 34.
-    """
-    normal, first, second = components(x)
-    # By components, and products with reciprocals, which are few: compiled programs compute sums
-    # and products where they need them, but sums along an axis, quotients and roots in loops of
-    # their own.
-    square = first * first + second * second
-    reciprocal = safe.reciprocal_root(square)
-    length = square * reciprocal
-    along = (normal + mu * length) / (1.0 + mu * mu)
-    inside, polar = regions(normal, length, mu)
-    tangential = jnp.where(inside, 1.0, jnp.where(polar, 0.0, mu * along * reciprocal))
-    normal = jnp.where(inside, normal, jnp.where(polar, 0.0, along))
-    return jnp.concatenate([normal[:, None], tangential[:, None] * x[:, 1:]], axis=1)
-
-
-def regions(normal: Array, length: Array, mu: Array) -> tuple[Array, Array]:
-    """Masks of the points inside their cones, and of those in the polar cones [c, c].
-
-    The latter project to the apex. With μ = 0 a cone is a ray, which has no inside, so that a
-    contact without friction never sticks.
-
-    Args:
-        normal: x_n of each point [c].
-        length: ‖x_t‖ of each point [c].
-        mu: friction coefficient of each cone [c].
-    """
-    inside = (length <= mu * normal) & (normal >= 0) & (mu > 0)
-    return inside, (mu * length <= -normal) & ~inside
-
-
-@jitted
-def coulomb_spectrum(
-    x: Float[Array, "c 3"], mu: Float[Array, " c"]
-) -> tuple[Float[Array, "c 3"], Float[Array, "c 3 3"]]:
-    """Eigenvalues and eigenvectors (columns) of the Jacobian of :func:`project_coulomb` at ``x``.
-
-    On the surface the eigenvectors are the generator (1, μ t)/√(1+μ²) with eigenvalue 1, the
-    tangential perpendicular (0, t⊥) with μ p_n/‖x_t‖, and the cone's normal with 0; inside they
-    are 1 and in the polar cone 0, with any basis. The eigenvalues lie in [0, 1].
-    """
-    normal, tangent = x[:, 0], x[:, 1:]
-    length = safe.norm(tangent)
-    inside, polar = regions(normal, length, mu)
-    along = (normal + mu * length) / (1.0 + mu * mu)
-    unit = safe.normalize(tangent, jnp.asarray([1.0, 0.0], x.dtype))
-    scale = 1.0 / jnp.sqrt(1.0 + mu * mu)
-    zero = jnp.zeros_like(scale)
-    generator = jnp.concatenate([scale[:, None], (mu * scale)[:, None] * unit], axis=1)
-    outward = jnp.concatenate([-(mu * scale)[:, None], scale[:, None] * unit], axis=1)
-    across = jnp.stack([zero, -unit[:, 1], unit[:, 0]], axis=1)
-    surface = jnp.stack([zero + 1.0, safe.divide(mu * along, length), zero], axis=1)
-    values = jnp.where(
-        inside[:, None], 1.0, jnp.where(polar[:, None], 0.0, jnp.clip(surface, 0.0, 1.0))
-    )
-    return values, jnp.stack([generator, across, outward], axis=2)
-
-
-@jitted
-def coulomb_slope(x: Float[Array, "c 3"], mu: Float[Array, " c"]) -> Float[Array, "c 2"]:
-    """Derivative of μ‖u_t‖ in u_t at the solution λ = Π(x), x = λ − ρ ũ.
-
-    It is μ times the direction of sliding, and 0 where the contact sticks, where the direction of
-    u_t is that of rounding errors.
-    """
-    tangent = x[:, 1:]
-    sticks, _ = regions(x[:, 0], safe.norm(tangent), mu)
-    direction = safe.normalize(-tangent, jnp.zeros(2, x.dtype))
-    return jnp.where(sticks[:, None], 0.0, mu[:, None] * direction)
-
-
 @dataclass(frozen=True)
 class Section:
-    """The functions of a friction cone that solvers and derivatives need, for all c contacts."""
+    """The functions of a friction cone that solvers and derivatives need, each for all c
+    contacts."""
 
     project: Callable[[Array, Array], Array]
     """(x, μ) ↦ the nearest point of the cone."""

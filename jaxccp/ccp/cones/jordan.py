@@ -14,20 +14,20 @@ Vectors = Float[Array, "c 3"]
 
 
 def product(a: Vectors, b: Vectors) -> Vectors:
-    """a ∘ b = (aᵀb, a₀ b_t + b₀ a_t)."""
+    """Return the Jordan product a ∘ b = (aᵀb, a₀ b_t + b₀ a_t)."""
     first = jnp.sum(a * b, axis=1, keepdims=True)
     return jnp.concatenate([first, a[:, :1] * b[:, 1:] + b[:, :1] * a[:, 1:]], axis=1)
 
 
 def divide(a: Vectors, b: Vectors) -> Vectors:
-    """The x with a ∘ x = b, a inside Q."""
+    """Return the x with a ∘ x = b, for ``a`` inside Q."""
     first = (a[:, 0] * b[:, 0] - jnp.sum(a[:, 1:] * b[:, 1:], axis=1)) / determinant(a)
     rest = (b[:, 1:] - first[:, None] * a[:, 1:]) / a[:, :1]
     return jnp.concatenate([first[:, None], rest], axis=1)
 
 
 def determinant(a: Vectors) -> Float[Array, " c"]:
-    """a₀² − ‖a_t‖², kept positive where rounding has put ``a`` on the boundary of Q."""
+    """Return a₀² − ‖a_t‖², kept positive where rounding has put ``a`` on the boundary of Q."""
     length = safe.norm(a[:, 1:])
     floor = jnp.finfo(a.dtype).eps * jnp.abs(a[:, 0])
     gap = jnp.maximum(a[:, 0] - length, floor)
@@ -35,7 +35,7 @@ def determinant(a: Vectors) -> Float[Array, " c"]:
 
 
 def scaling(x: Vectors, s: Vectors) -> tuple[Float[Array, "c 3 3"], Float[Array, "c 3 3"]]:
-    """The symmetric W with W⁻¹ x = W s, and W⁻¹, for ``x`` and ``s`` inside Q."""
+    """Return the symmetric W with W⁻¹ x = W s, and W⁻¹, for ``x`` and ``s`` inside Q."""
     root_x, root_s = jnp.sqrt(determinant(x)), jnp.sqrt(determinant(s))
     x, s = x / root_x[:, None], s / root_s[:, None]
     flip = jnp.asarray([1.0, -1.0, -1.0], x.dtype)
@@ -59,7 +59,12 @@ def _hyperbolic(w: Vectors) -> Float[Array, "c 3 3"]:
 
 
 def reach(x: Vectors, d: Vectors) -> Float[Array, " c"]:
-    """The largest t with x + t d in Q, inf if there is none; ``x`` inside Q."""
+    """Return the largest t with x + t d in Q, inf if there is none.
+
+    Args:
+        x: points inside Q.
+        d: directions.
+    """
     a = d[:, 0] ** 2 - jnp.sum(d[:, 1:] ** 2, axis=1)
     b = x[:, 0] * d[:, 0] - jnp.sum(x[:, 1:] * d[:, 1:], axis=1)
     c = determinant(x)

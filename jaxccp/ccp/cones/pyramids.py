@@ -20,8 +20,8 @@ from jaxtyping import Array, Bool, Float
 
 @dataclass(frozen=True)
 class _Sector:
-    """A sector holds, for each point, the pyramid's nearest side, edge and face, and the point's
-    projections on them."""
+    """The nearest side, edge and face of the pyramid for each point, and the point's projections on
+    them."""
 
     side: Float[Array, "c 2"]
     """Outward normal a of the nearest side."""
@@ -46,10 +46,10 @@ def _sector(x: Float[Array, "c 3"], mu: Float[Array, " c"], sides: int) -> _Sect
     angles = 2 * pi * np.arange(sides) / sides
     sides_normals = jnp.asarray(np.stack([np.cos(angles), np.sin(angles)], axis=1), x.dtype)
     side = sides_normals[jnp.argmax(tangent @ sides_normals.T, axis=1)]
-    along = jnp.stack([-side[:, 1], side[:, 0]], axis=1)
-    outward, sideways = jnp.sum(side * tangent, axis=1), jnp.sum(along * tangent, axis=1)
+    side_direction = jnp.stack([-side[:, 1], side[:, 0]], axis=1)
+    outward, sideways = jnp.sum(side * tangent, axis=1), jnp.sum(side_direction * tangent, axis=1)
     corner = jnp.where(sideways < 0, -tan(pi / sides), tan(pi / sides))
-    vertex = cos(pi / sides) * (side + corner[:, None] * along)
+    vertex = cos(pi / sides) * (side + corner[:, None] * side_direction)
 
     on_face = (normal + mu * outward) / (1.0 + mu * mu)
     steep = mu / cos(pi / sides)
@@ -61,50 +61,64 @@ def _sector(x: Float[Array, "c 3"], mu: Float[Array, " c"], sides: int) -> _Sect
 
 
 def project(x: Float[Array, "c 3"], mu: Float[Array, " c"], sides: int) -> Float[Array, "c 3"]:
-    """Euclidean projection of each contact's impulse on its pyramid; NaN stays NaN.
+    """Return the Euclidean projection of each contact's impulse on its pyramid; NaN stays NaN.
 
     Args:
         x: normal and tangential components of each impulse.
         mu: friction coefficient of each contact.
         sides: 4 or 8.
     """
-    at, tangent = _sector(x, mu, sides), x[:, 1:]
-    excess = jnp.sum(at.side * tangent, axis=1) - mu * at.on_face
-    face = jnp.concatenate([at.on_face[:, None], tangent - excess[:, None] * at.side], axis=1)
-    edge = jnp.concatenate(
-        [at.on_edge[:, None], (at.steep * at.on_edge)[:, None] * at.vertex], axis=1
+    sector, tangent = _sector(x, mu, sides), x[:, 1:]
+    excess = jnp.sum(sector.side * tangent, axis=1) - mu * sector.on_face
+    face = jnp.concatenate(
+        [sector.on_face[:, None], tangent - excess[:, None] * sector.side], axis=1
     )
-    off_face = jnp.where(at.apex[:, None], 0.0, edge)
+    edge = jnp.concatenate(
+        [sector.on_edge[:, None], (sector.steep * sector.on_edge)[:, None] * sector.vertex], axis=1
+    )
+    off_face = jnp.where(sector.apex[:, None], 0.0, edge)
     # On the axis with μ = 0 all edges are equally near, and the derivative in μ is none of theirs.
-    kept = at.inside | ((x[:, 0] >= 0) & jnp.all(tangent == 0, axis=1))
-    return jnp.where(kept[:, None], x, jnp.where(at.face[:, None], face, off_face))
+    kept = sector.inside | ((x[:, 0] >= 0) & jnp.all(tangent == 0, axis=1))
+    return jnp.where(kept[:, None], x, jnp.where(sector.face[:, None], face, off_face))
 
 
 def spectrum(
     x: Float[Array, "c 3"], mu: Float[Array, " c"], sides: int
 ) -> tuple[Float[Array, "c 3"], Float[Array, "c 3 3"]]:
-    """Eigenvalues and eigenvectors (columns) of the Jacobian of :func:`project` at ``x``.
+    """Return eigenvalues and eigenvectors (columns) of the Jacobian of :func:`project` at ``x``.
 
     The Jacobian is the orthogonal projection on the whole space (inside the pyramid), on a face, on
     an edge or on 0 (at the apex). The eigenvectors are named as those of the round cone: along the
     generator, across it and outward; the generator is the middle of the nearest side or, for points
-    that project to an edge, that edge. Arguments are those of :func:`project`.
+    that project to an edge, that edge.
+
+    Args:
+        x: normal and tangential components of each impulse.
+        mu: friction coefficient of each contact.
+        sides: 4 or 8.
     """
-    at = _sector(x, mu, sides)
-    unit = jnp.where((at.inside | at.face)[:, None], at.side, at.vertex)
-    slope = jnp.where(at.inside | at.face, mu, at.steep)
+    sector = _sector(x, mu, sides)
+    unit = jnp.where((sector.inside | sector.face)[:, None], sector.side, sector.vertex)
+    slope = jnp.where(sector.inside | sector.face, mu, sector.steep)
     scale = 1.0 / jnp.sqrt(1.0 + slope * slope)
     generator = jnp.concatenate([scale[:, None], (slope * scale)[:, None] * unit], axis=1)
     outward = jnp.concatenate([-(slope * scale)[:, None], scale[:, None] * unit], axis=1)
     across = jnp.stack([jnp.zeros_like(scale), -unit[:, 1], unit[:, 0]], axis=1)
-    values = jnp.stack([~at.apex, at.inside | at.face, at.inside], axis=1).astype(x.dtype)
+    values = jnp.stack([~sector.apex, sector.inside | sector.face, sector.inside], axis=1).astype(
+        x.dtype
+    )
     return values, jnp.stack([generator, across, outward], axis=2)
 
 
 def support(tangent: Float[Array, "c 2"], sides: int) -> Float[Array, " c"]:
-    """max s · tangent over the points s of the polygon with μ λ_n = 1: |t₁| + |t₂| for the pyramid.
+    """Return max s · tangent over the points s of the polygon with μ λ_n = 1: |t₁| + |t₂| for the
+    pyramid.
 
     Its derivative on a kink is the mean of both sides'.
+
+    Args:
+        tangent: tangential vector of each contact.
+        sides: 4 or 8.
     """
     size = jnp.abs(tangent)
     if sides == 4:
@@ -113,14 +127,19 @@ def support(tangent: Float[Array, "c 2"], sides: int) -> Float[Array, " c"]:
 
 
 def slip(x: Float[Array, "c 3"], mu: Float[Array, " c"], sides: int) -> Float[Array, "c 2"]:
-    """Derivative of :func:`support` at the velocity u_t of the solution λ = Π(x), x = λ − ρ ũ.
+    """Return the derivative of :func:`support` at the velocity u_t of the solution λ = Π(x), x = λ
+    − ρ ũ.
 
     It is minus the vertex, or minus the normal of the side, that λ_t is on, and 0 where the contact
     sticks. For λ_t on a side u_t is perpendicular to it, where the support function has a kink; but
     the velocity along the side stays 0 there, so that only the derivative across it matters.
-    Arguments are those of :func:`project`.
+
+    Args:
+        x: λ − ρ ũ of each contact.
+        mu: friction coefficient of each contact.
+        sides: 4 or 8.
     """
-    at = _sector(x, mu, sides)
-    vertex = at.vertex / cos(pi / sides)
-    pushed = jnp.where(at.face[:, None], at.side, vertex)
-    return jnp.where(at.inside[:, None], 0.0, -pushed)
+    sector = _sector(x, mu, sides)
+    vertex = sector.vertex / cos(pi / sides)
+    support_point = jnp.where(sector.face[:, None], sector.side, vertex)
+    return jnp.where(sector.inside[:, None], 0.0, -support_point)

@@ -14,7 +14,8 @@ from functools import partial
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxccp.ccp.cones.cones import Cones, Section, coulomb_spectrum
+from jaxccp.ccp.cones.cones import Cones, Section
+from jaxccp.ccp.cones.coulomb import coulomb_spectrum
 from jaxccp.math import safe
 
 
@@ -25,7 +26,7 @@ class RelaxedCones(Cones):
     radius: Float[Array, " n"] = field(kw_only=True)
     """S = m w of each row [N s], one value per contact."""
     speed: float = field(kw_only=True)
-    """w [m/s]"""
+    """w [m/s]."""
 
     @property
     def section(self) -> Section:
@@ -44,7 +45,7 @@ class RelaxedCones(Cones):
         )
 
     def project(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
-        """The rounded projection."""
+        """Return the projection on the cones with rounded edges of a flat vector over rows."""
         scalars, contacts = self.split(x)
         (low, _), (high, _) = self._past(scalars, self.lo), self._past(scalars, self.hi)
         below = jnp.where(jnp.isfinite(self.lo), self.lo + low, scalars)
@@ -52,13 +53,14 @@ class RelaxedCones(Cones):
         return self.join(below - above, self.section.project(contacts, self.mu))
 
     def scalar_slopes(self, x: Float[Array, " s"]) -> Float[Array, " s"]:
-        """Derivatives of the projection of scalar rows."""
+        """Return the derivatives of the rounded projection of scalar rows, in (0, 1)."""
         low, high = _slope_of(*self._past(x, self.lo)), _slope_of(*self._past(x, self.hi))
         below = jnp.where(jnp.isfinite(self.lo), low, 1.0)
         return below - jnp.where(jnp.isfinite(self.hi), high, 0.0)
 
     def _past(self, x: Float[Array, " s"], bound: Float[Array, " s"]) -> tuple[Array, Array]:
-        """:func:`_rounded` of how far scalar rows are past a bound; of infinite ones anything."""
+        """Return :func:`_rounded` of the distance by which scalar rows exceed a bound; any number
+        for infinite bounds."""
         past = x - jnp.where(jnp.isfinite(bound), bound, 0.0)
         return _rounded(past, self.split(self.radius)[0])
 
@@ -117,6 +119,6 @@ def _slope(
     x: Float[Array, "c 3"], mu: Float[Array, " c"], radius: Float[Array, " c"]
 ) -> Float[Array, "c 2"]:
     """The derivative of :func:`_shift` at u_t = (Π(x) − x)_t / ρ."""
-    moved = (1.0 - _across(x, mu, radius))[:, None] * x[:, 1:]
-    length = jnp.sqrt(jnp.sum(moved * moved, axis=1) + radius * radius)
-    return -(mu / length)[:, None] * moved
+    slip = (1.0 - _across(x, mu, radius))[:, None] * x[:, 1:]
+    length = jnp.sqrt(jnp.sum(slip * slip, axis=1) + radius * radius)
+    return -(mu / length)[:, None] * slip

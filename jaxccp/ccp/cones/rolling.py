@@ -18,17 +18,18 @@ from jaxccp.math import safe
 
 WIDTH = 6
 """The number of rows of a contact."""
-TANGENTS, TURNS = slice(1, 3), slice(4, 6)
+TANGENTS, ROLLS = slice(1, 3), slice(4, 6)
 """Rows of sliding and of rolling."""
 SUBSETS = np.array(list(np.ndindex(2, 2, 2)), float)
 """All subsets of the three bounds, as masks."""
 
 
 def arms(rows: Float[Array, "c 6 12"]) -> Float[Array, " c"]:
-    """Lengths ℓ with which whitened rows of rolling have the norm of those of the tangents."""
-    tangents, turns = (jnp.sum(rows[:, part] ** 2, axis=(1, 2)) for part in (TANGENTS, TURNS))
-    move = (tangents > 0) & (turns > 0)
-    return jnp.sqrt(jnp.where(move, tangents, 1.0) / jnp.where(move, turns, 1.0))
+    """Return the lengths ℓ with which whitened rows of rolling have the norm of those of the
+    tangents."""
+    tangents, rolls = (jnp.sum(rows[:, part] ** 2, axis=(1, 2)) for part in (TANGENTS, ROLLS))
+    mobile = (tangents > 0) & (rolls > 0)
+    return jnp.sqrt(jnp.where(mobile, tangents, 1.0) / jnp.where(mobile, rolls, 1.0))
 
 
 def _groups(x: Float[Array, "c 5"]) -> tuple[Array, Array, Array]:
@@ -41,7 +42,7 @@ def _lengths(x: Float[Array, "c 5"]) -> Float[Array, "c 3"]:
 
 
 def _spread(groups: Float[Array, "c 3"]) -> Float[Array, "c 5"]:
-    """A number for each row, from one for each of the three groups of rows."""
+    """Return a number for each row, from one for each of the three groups of rows."""
     return groups[:, np.array([0, 0, 1, 2, 2])]
 
 
@@ -52,12 +53,12 @@ def _limits(mu: Float[Array, " c"], rolling: Float[Array, "c 2"]) -> Float[Array
 def _active(
     x: Float[Array, "c 6"], limits: Float[Array, "c 3"]
 ) -> tuple[Bool[Array, "c 3"], Float[Array, " c"]]:
-    """The bounds that the projection of ``x`` lies on, and its normal impulse n.
+    """Return the bounds that the projection of ``x`` lies on, and its normal impulse n.
 
     n is the root of the increasing function n − x₀ − Σᵢ kᵢ (aᵢ − kᵢ n)₊, with the limits kᵢ and the
     lengths aᵢ of the three groups; where it is negative the projection is the apex. The function
     with the terms of any subset of i, instead of the positive parts, is larger, so that n is the
-    largest root over all subsets. A bound with a coefficient of 0 always counts as met, so that
+    largest root over all subsets. A bound with a coefficient of 0 always counts as active, so that
     such rows never stick.
     """
     lengths = _lengths(x[:, 1:])
@@ -68,15 +69,16 @@ def _active(
         return (x[:, 0] + above) / (1.0 + jnp.sum(subset * limits * limits, axis=-1))
 
     normal = jnp.max(root(jnp.asarray(SUBSETS, x.dtype)[:, None]), axis=0)
-    met = (lengths > limits * jnp.maximum(normal, 0.0)[:, None]) | (limits == 0)
+    active = (lengths > limits * jnp.maximum(normal, 0.0)[:, None]) | (limits == 0)
     # Once more by the subset itself: where others tie with it their derivatives differ.
-    return met, root(met.astype(x.dtype))
+    return active, root(active.astype(x.dtype))
 
 
 def project(
     x: Float[Array, "c 6"], mu: Float[Array, " c"], rolling: Float[Array, "c 2"]
 ) -> Float[Array, "c 6"]:
-    """Euclidean projection of each contact's impulse on the intersection of its three cones.
+    """Return the Euclidean projection of each contact's impulse on the intersection of its three
+    cones.
 
     Args:
         x: normal, two tangents, spin and two rolls of each impulse.
@@ -103,73 +105,91 @@ def _directions(x: Float[Array, "c 5"]) -> tuple[Array, Array, Array]:
 def spectrum(
     x: Float[Array, "c 6"], mu: Float[Array, " c"], rolling: Float[Array, "c 2"]
 ) -> tuple[Float[Array, "c 6"], Float[Array, "c 6 6"]]:
-    """Eigenvalues and eigenvectors (columns) of the Jacobian of :func:`project` at ``x``.
+    """Return eigenvalues and eigenvectors (columns) of the Jacobian of :func:`project` at ``x``.
 
-    Let x̂ᵢ be the direction of group i and A the set of bounds that are met. The vector
-    (1, kᵢ x̂ᵢ for i in A) has eigenvalue 1. All vectors perpendicular to it in the span of e_n and
-    these x̂ᵢ have 0. Vectors of group i in A across x̂ᵢ have kᵢ n / aᵢ. All others have 1; at the
-    apex all have 0. Arguments are those of :func:`project`.
+    Let x̂ᵢ be the direction of group i and A the set of active bounds. The vector (1, kᵢ x̂ᵢ for i
+    in A) has eigenvalue 1. All vectors perpendicular to it in the span of e_n and these x̂ᵢ have 0.
+    Vectors of group i in A across x̂ᵢ have kᵢ n / aᵢ. All others have 1; at the apex all have 0.
+
+    Args:
+        x: normal, two tangents, spin and two rolls of each impulse.
+        mu: friction coefficient of each contact.
+        rolling: coefficients of spinning and rolling of each contact.
     """
     limits = _limits(mu, rolling)
-    met, normal = _active(x, limits)
+    active, normal = _active(x, limits)
     tangent, spin, roll = _directions(x[:, 1:])
-    along = jnp.concatenate([jnp.ones_like(mu)[:, None], jnp.where(met, limits, 0.0)], axis=1)
-    g = along / safe.norm(along)[:, None]
+    generator = jnp.concatenate(
+        [jnp.ones_like(mu)[:, None], jnp.where(active, limits, 0.0)], axis=1
+    )
+    g = generator / safe.norm(generator)[:, None]
     # A reflection that takes ± e₀ to g: orthonormal, and e_i itself where the bound i is not met.
     first = jnp.eye(4, dtype=x.dtype)[0]
-    others = jnp.eye(4, dtype=x.dtype)[:, 1:] - (
+    complement = jnp.eye(4, dtype=x.dtype)[:, 1:] - (
         (g + first)[:, :, None] * (g[:, None, 1:] / (1.0 + g[:, :1, None]))
     )
-    frame = jnp.concatenate([g[:, :, None], others], axis=2)
+    frame = jnp.concatenate([g[:, :, None], complement], axis=2)
 
-    nothing = jnp.zeros((x.shape[0], 1, 1), x.dtype)
+    zero = jnp.zeros((x.shape[0], 1, 1), x.dtype)
 
     def stacked(*parts: Array) -> Array:
         """Columns of six rows, from their parts for the normal, tangents, spin and rolls."""
         return jnp.concatenate(parts, axis=1)
 
-    zero, two = nothing, jnp.concatenate([nothing, nothing], axis=1)
-    one = nothing + 1.0
+    two = jnp.concatenate([zero, zero], axis=1)
+    unit = zero + 1.0
     basis = jnp.concatenate(
         [
-            stacked(one, two, zero, two),
+            stacked(unit, two, zero, two),
             stacked(zero, tangent[:, :, None], zero, two),
             stacked(zero, two, spin[:, :, None], two),
             stacked(zero, two, zero, roll[:, :, None]),
         ],
         axis=2,
     )
-    turn = jnp.asarray([[0.0, -1.0], [1.0, 0.0]], x.dtype)
+    quarter_rotation = jnp.asarray([[0.0, -1.0], [1.0, 0.0]], x.dtype)
     across = jnp.concatenate(
         [
-            stacked(zero, (tangent @ turn.T)[:, :, None], zero, two),
-            stacked(zero, two, zero, (roll @ turn.T)[:, :, None]),
+            stacked(zero, (tangent @ quarter_rotation.T)[:, :, None], zero, two),
+            stacked(zero, two, zero, (roll @ quarter_rotation.T)[:, :, None]),
         ],
         axis=2,
     )
     vectors = jnp.concatenate([jnp.einsum("cij,cjk->cik", basis, frame), across], axis=2)
     share = safe.divide(limits * normal[:, None], _lengths(x[:, 1:]))
-    held = jnp.where(met, 0.0, 1.0).astype(x.dtype)
-    turned = jnp.where(met, jnp.clip(share, 0.0, 1.0), 1.0)[:, np.array([0, 2])]
-    values = jnp.concatenate([jnp.ones_like(held[:, :1]), held, turned], axis=1)
+    bound_values = jnp.where(active, 0.0, 1.0).astype(x.dtype)
+    across_values = jnp.where(active, jnp.clip(share, 0.0, 1.0), 1.0)[:, np.array([0, 2])]
+    values = jnp.concatenate(
+        [jnp.ones_like(bound_values[:, :1]), bound_values, across_values], axis=1
+    )
     return jnp.where((normal > 0)[:, None], values, 0.0), vectors
 
 
 def shift(
     u: Float[Array, "c 5"], mu: Float[Array, " c"], rolling: Float[Array, "c 2"]
 ) -> Float[Array, " c"]:
-    """De Saxcé's shift μ‖u_t‖ + σ|u_s| + ρ‖u_r‖; ``u`` are all velocities but the normal one."""
+    """Return De Saxcé's shift μ‖u_t‖ + σ|u_s| + ρ‖u_r‖ of each contact.
+
+    Args:
+        u: tangential, spinning and rolling velocities of each contact.
+        mu: friction coefficient of each contact.
+        rolling: coefficients of spinning and rolling of each contact.
+    """
     return jnp.sum(_limits(mu, rolling) * _lengths(u), axis=1)
 
 
 def slope(
     x: Float[Array, "c 6"], mu: Float[Array, " c"], rolling: Float[Array, "c 2"]
 ) -> Float[Array, "c 5"]:
-    """Derivative of :func:`shift` in u at the solution λ = Π(x), x = λ − ρ ũ.
+    """Return the derivative of :func:`shift` in u at the solution λ = Π(x), x = λ − ρ ũ; 0 in
+    groups that stick.
 
-    It is 0 in groups that stick. Arguments are those of :func:`project`.
+    Args:
+        x: λ − ρ ũ of each contact.
+        mu: friction coefficient of each contact.
+        rolling: coefficients of spinning and rolling of each contact.
     """
     limits = _limits(mu, rolling)
-    met, _ = _active(x, limits)
+    active, _ = _active(x, limits)
     directions = jnp.concatenate(_directions(x[:, 1:]), axis=1)
-    return -_spread(jnp.where(met, limits, 0.0)) * directions
+    return -_spread(jnp.where(active, limits, 0.0)) * directions

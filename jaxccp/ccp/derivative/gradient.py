@@ -1,4 +1,4 @@
-"""Which derivative a solution gets: the plain one, or one that feels what is about to happen."""
+"""The choice between the plain derivative of a solution and that of relaxed complementarity."""
 
 from dataclasses import dataclass
 from math import inf
@@ -10,8 +10,8 @@ from jaxccp.ccp.cones import Cones
 from jaxccp.ccp.cones.relaxed import RelaxedCones
 
 PlainGradient = Literal["always", "converged"]
-"""Whether a solve that has not converged has the derivative its best iterate would have if it were
-the solution, or none: zero."""
+"""What a solve that has not converged gets: "always" the derivative that its best iterate would
+have if it were the solution; "converged" none, zero."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +24,10 @@ class Relaxed:
     """
 
     speed: float
-    """w > 0 [m/s], of angular rows [rad/s]: how far from its switching a row is felt. λ u = m w²,
-    m = 1 / N_nn being the mass that the row feels: a repulsion with the potential −m w² log(gap),
-    whatever the length of a step. The derivative tends to the plain one as w → 0."""
+    """w > 0 [m/s], for angular rows [rad/s]: the distance from its switching at which a row still
+    has a part. λ u = m w², with the effective mass m = 1 / N_nn of the row: a repulsion with the
+    potential −m w² log(gap), whatever the length of a step. The derivative tends to the plain one
+    as w → 0."""
     distance: float | None = None
     """Gap up to which pairs of surfaces have a part in the derivative of a step [m]; None: that
     within which contacts enter the problem, the model's margin."""
@@ -37,7 +38,12 @@ class Relaxed:
                 raise ValueError(f"{name} of Relaxed must be positive [{unit}], not {value!r}")
 
     def of(self, cones: Cones, mass: Float[Array, " n"]) -> RelaxedCones:
-        """Cones with edges rounded by ``speed``, for rows that feel these masses [kg]."""
+        """Return the cones with edges rounded by ``speed``.
+
+        Args:
+            cones: K.
+            mass: effective mass of each row [kg].
+        """
         return RelaxedCones(
             cones.lo,
             cones.hi,
@@ -53,7 +59,11 @@ Gradient = PlainGradient | Relaxed
 
 
 def check_gradient(gradient: Gradient) -> None:
-    """Raise ``ValueError`` unless it is one of those."""
+    """Check that ``gradient`` is one of the settings.
+
+    Raises:
+        ValueError: it is none of them.
+    """
     if not isinstance(gradient, Relaxed) and gradient not in get_args(PlainGradient):
         raise ValueError(
             f'gradient must be "always" or "converged", not {gradient!r}; or a jaxccp.Relaxed'
@@ -61,7 +71,7 @@ def check_gradient(gradient: Gradient) -> None:
 
 
 def relaxation(gradient: Gradient) -> Relaxed | None:
-    """What is relaxed in the derivative."""
+    """Return the relaxation that a setting asks for, None for the plain derivative."""
     return gradient if isinstance(gradient, Relaxed) else None
 
 

@@ -32,7 +32,7 @@ from jaxccp.ccp.problem import Law, Problem
 from jaxccp.math import safe
 
 IMPULSES = "jaxccp_impulses"
-"""Checkpoint name of every solution: the one thing of a step that is costly to compute again."""
+"""Checkpoint name of every solution, the one part of a step that is costly to compute again."""
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(0, 3, 4, 5))
@@ -44,11 +44,15 @@ def attach(
     relaxed: Relaxed | None = None,
     unique: bool = False,
 ) -> Float[Array, " n"]:
-    """``lam``, a solution of ``problem`` under ``law``, made differentiable in ``problem``.
+    """Return ``lam``, a solution of ``problem`` under ``law``, made differentiable in ``problem``.
 
-    ``guarded``: a linear system of the derivative that cannot be solved counts as answered by 0.
-    ``relaxed``: the derivative is that with rounded cones.
-    ``unique``: redundant contacts share loads as those of vanishing compliance do.
+    Args:
+        law: the law of contact.
+        problem: n rows.
+        lam: the solution [N·s].
+        guarded: whether a linear system of the derivative that cannot be solved has the solution 0.
+        relaxed: the relaxation of the cones in the derivative, None for the plain one.
+        unique: whether redundant contacts share loads as those of vanishing compliance do.
     """
     return lam
 
@@ -82,10 +86,12 @@ def _attach_jvp(
     if law == "ccp":
         slope, sliding_velocity = jnp.zeros_like(slope), jnp.zeros_like(sliding_velocity)
     sheared = shear(cones, slope)
-    given = (problem.cones,), (d_problem.cones,)
-    _, d_shift = jax.jvp(lambda k: rounded(k).section.shift(sliding_velocity, k.mu), *given)
+    primal_and_tangent = (problem.cones,), (d_problem.cones,)
+    _, d_shift = jax.jvp(
+        lambda k: rounded(k).section.shift(sliding_velocity, k.mu), *primal_and_tangent
+    )
     b = cones.add_normal(sheared.apply(d_velocity), d_shift)
-    _, g = jax.jvp(lambda k: rounded(k).project(z), *given)
+    _, g = jax.jvp(lambda k: rounded(k).project(z), *primal_and_tangent)
     complement, gain = projection_blocks(cones, z, rho)
     if unique:
         # In units in which what redundant rows yield is as long as x: the kernel's part of x that
@@ -103,11 +109,13 @@ def _attach_jvp(
         solve_linear, error=error, symmetric=law == "ccp", guarded=guarded, redundant=unique
     )
     if unique:
-        return lam, g + gain.apply(_shared(problem, d_problem, lam, g, sheared, system, rhs, solve))
+        return lam, g + gain.apply(
+            _with_shared_loads(problem, d_problem, lam, g, sheared, system, rhs, solve)
+        )
     return lam, g + gain.apply(solve(system, rhs))
 
 
-def _shared(
+def _with_shared_loads(
     problem: Problem,
     d_problem: Problem,
     lam: Array,
@@ -117,17 +125,18 @@ def _shared(
     rhs: Array,
     solve: Callable[[FixedPointSystem, Array], Array],
 ) -> Array:
-    """x of A x = rhs with the part that A leaves open where loads are shared as those of vanishing
-    compliance are: λ/ρ = N y on rows that carry, so that there dλ/ρ = dN y − λ d(1/ρ) + N dy."""
+    """Return x of A x = rhs with the part that A leaves open where loads are shared as those of
+    vanishing compliance are: λ/ρ = N y on rows that carry, so that there dλ/ρ = dN y − λ d(1/ρ) + N
+    dy."""
     gain, rho = system.right, lax.stop_gradient(problem).step_sizes()
     y = gain.apply(solve(system, gain.apply(sheared.apply(lam / rho))))
 
-    def sunk(p: Problem) -> Array:
+    def deflection_error(p: Problem) -> Array:
         return p.delassus.apply(y) - lam / p.step_sizes()
 
-    _, d_sunk = jax.jvp(sunk, (problem,), (d_problem,))
+    _, d_error = jax.jvp(deflection_error, (problem,), (d_problem,))
     # Any x that has the right part in the kernel's stead will do; A makes good for the rest of it.
     local = system.complement.plus(system.left.scaled(1.0 / rho) @ gain, 0.0)
     inverse = jax.tree.map(lambda x: jnp.where(jnp.isfinite(x), x, 0.0), local.inverse())
-    open_part = inverse.apply(gain.apply(sheared.apply(d_sunk - g / rho)))
+    open_part = inverse.apply(gain.apply(sheared.apply(d_error - g / rho)))
     return open_part + solve(system, rhs - system.apply(open_part))

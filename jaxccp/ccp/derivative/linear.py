@@ -1,4 +1,4 @@
-"""The linear system of a fixed point, and the ways to solve it."""
+"""The linear system of a fixed point, and its solution by factors or by Krylov methods."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,10 +18,12 @@ from jaxccp.math import safe
 DENSE_ROWS = 192
 """Largest system of a derivative that is factorised; above, it is solved matrix-free."""
 REFINEMENTS = 4
+"""Steps of iterative refinement after a solve by factors."""
 REGULAR, REDUNDANT = 0.6, 0.4
-"""Powers of the machine epsilon that the ridge is at least."""
+"""Powers of the machine epsilon below which the ridge does not fall, without and with redundant
+rows."""
 LOST = 1e-3
-"""The relative residual of a guarded system from which on it counts as not solved."""
+"""Relative residual of a guarded system from which on it counts as unsolved."""
 
 Inverse = Callable[[Array], Array]
 
@@ -29,7 +31,8 @@ Inverse = Callable[[Array], Array]
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class FixedPointSystem:
-    """A = C + L N R with block diagonal C, L, R; symmetric for the convex law, where L = Rᵀ."""
+    """The matrix A = C + L N R with block diagonal C, L, R; symmetric for the convex law, where L =
+    Rᵀ."""
 
     delassus: Delassus
     complement: BlockDiagonal
@@ -38,11 +41,17 @@ class FixedPointSystem:
     right: BlockDiagonal
 
     def apply(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
+        """Return the product A x."""
         spread = self.delassus.apply(self.right.apply(x))
         return self.complement.apply(x) + self.left.apply(spread)
 
     def factorised(self, ridge: Array | float, symmetric: bool) -> Factors:
-        """Factors of A + ridge · I."""
+        """Return the factors of A + ridge · I.
+
+        Args:
+            ridge: what is added to the diagonal.
+            symmetric: whether the matrix is symmetric positive definite.
+        """
         terms = self.left, self.right, self.complement
         return self.delassus.factorised(*terms, ridge, symmetric)
 
@@ -55,11 +64,15 @@ def solve_linear(
     guarded: bool = False,
     redundant: bool = False,
 ) -> Float[Array, " n"]:
-    """A x = rhs, differentiable in both; a singular consistent system is solved on its range.
+    """Solve A x = rhs, differentiable in both; a singular consistent system is solved on its range.
 
-    ``error`` is what is known of A's entries: the relative residual of the solution it stems from.
-    ``guarded`` gives 0, with derivative 0 in both modes, where that fails. ``redundant``: what the
-    rounding of rhs leaves outside of A's range matters.
+    Args:
+        system: A.
+        rhs: the right-hand side.
+        error: relative error of A's entries: the relative residual of the solution they stem from.
+        symmetric: whether A is symmetric positive semidefinite.
+        guarded: whether x is 0, with derivative 0 in both modes, where the solve fails.
+        redundant: whether the part of rhs outside of A's range, left by rounding, matters.
     """
     n = rhs.shape[0]
     if n == 0:
@@ -80,18 +93,20 @@ def solve_linear(
 
 
 def _ridge(error: Float[Array, ""], redundant: bool) -> Float[Array, ""]:
-    """What is added to A's diagonal before it is factorised; refinement takes it out again.
+    """Return what is added to A's diagonal before it is factorised; refinement takes it out again.
 
-    Directions weaker than the error of A itself are left out: at a solve that has not converged
-    the rows of redundant contacts may contradict each other. And the ridge divides what rounding
-    leaves of such contradictions: the more, the smaller it is, the less is left of weak directions.
+    Directions weaker than the error of A itself are left out: at a solve that has not converged the
+    rows of redundant contacts may contradict each other. And the ridge divides what rounding leaves
+    of such contradictions: the smaller it is, the more of them appears, and the more accurate weak
+    directions are.
     """
     power = REDUNDANT if redundant else REGULAR
     return jnp.maximum(error, float(jnp.finfo(error.dtype).eps ** power))
 
 
 def _refine(inverse: Inverse, matvec: Callable[[Array], Array], b: Array) -> Array:
-    """Proximal refinement with the inverse of A + εI: converges on A's range, bounded off it."""
+    """Refine proximally with the inverse of A + εI: this converges on A's range and is bounded off
+    it."""
 
     def improve(_, x: Array) -> Array:
         return x + inverse(b - matvec(x))
@@ -104,8 +119,10 @@ def _guarded(
     matvec: Callable[[Array], Array],
     b: Array,
 ) -> Array:
-    """The solution, 0 where it is none. What b has outside of A's range is left as it is by any:
-    A takes it away."""
+    """Return the solution, or 0 where there is none.
+
+    The part of b outside of A's range is ignored: A takes it away.
+    """
     x = solve(matvec, b)
     left = matvec(b - matvec(x))
     return jnp.where(safe.norm(left) <= LOST * safe.norm(b), x, 0.0)

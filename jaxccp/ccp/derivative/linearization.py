@@ -1,4 +1,4 @@
-"""The fixed point map λ ↦ Π_K(λ − D ũ) near a point: its Jacobian, block by block.
+"""The Jacobian of the fixed point map λ ↦ Π_K(λ − D ũ), block by block.
 
 Used by the implicit derivative, at the solution, and by Newton's method on the way to it.
 """
@@ -16,25 +16,36 @@ from jaxccp.ccp.operators.blocks import BlockDiagonal
 def sliding(
     cones: Cones, z: Float[Array, " n"], steps: Float[Array, " n"]
 ) -> tuple[Float[Array, "c t"], Float[Array, "c t"]]:
-    """The derivative of De Saxcé's shift in u_t, and u_t; both 0 where contacts stick.
+    """Return the derivative of De Saxcé's shift in u_t, and u_t; both 0 where contacts stick.
 
     The t tangential rows of a contact are all but its first. The derivative of μ‖u_t‖ is μ times
     the direction of sliding; under a pyramid the norm is its support function, and the direction
     the vertex or side that friction is on.
 
-    Both are read off z = λ − D ũ, not u. At a solution that is the same. Near one only this makes
-    the row of the normal impulse exactly that of the normal velocity; redundant contacts, whose
-    rows depend on each other, would else be told apart by nothing but the solver's error.
+    Both are computed from z = λ − D ũ, not from u. At a solution that is the same. Near one only
+    this makes the row of the normal impulse exactly that of the normal velocity; redundant
+    contacts, whose rows depend on each other, would otherwise be distinguished by nothing but the
+    solver's error.
+
+    Args:
+        cones: K.
+        z: λ − D ũ [N·s].
+        steps: diagonal of D [kg].
     """
     _, contacts = cones.split(z)
     _, projected = cones.split(cones.project(z))
     _, scale = cones.split(steps)
-    moved = contacts[:, 1:] - projected[:, 1:]
-    return cones.section.slope(contacts, cones.mu), -moved / scale[:, 1:]
+    correction = contacts[:, 1:] - projected[:, 1:]
+    return cones.section.slope(contacts, cones.mu), -correction / scale[:, 1:]
 
 
 def shear(cones: Cones, slope: Float[Array, "c t"]) -> BlockDiagonal:
-    """S = I + e_n (0, slope)ᵀ, the derivative of De Saxcé's velocity in the plain one."""
+    """Return S = I + e_n (0, slope)ᵀ, the derivative of De Saxcé's velocity in the plain one.
+
+    Args:
+        cones: K.
+        slope: derivative of De Saxcé's shift in u_t of each contact.
+    """
     normal_row = jnp.pad(slope, ((0, 0), (1, 0)))
     eye = jnp.eye(cones.width, dtype=normal_row.dtype)
     identity = jnp.broadcast_to(eye, (*cones.mu.shape, *eye.shape))
@@ -44,7 +55,13 @@ def shear(cones: Cones, slope: Float[Array, "c t"]) -> BlockDiagonal:
 def projection_blocks(
     cones: Cones, z: Float[Array, " n"], steps: Float[Array, " n"]
 ) -> tuple[BlockDiagonal, BlockDiagonal]:
-    """I − J and G = √J √D, J the Jacobian of the projection at ``z`` and D = diag(``steps``)."""
+    """Return I − J and G = √J √D, with the Jacobian J of the projection at ``z``.
+
+    Args:
+        cones: K.
+        z: λ − D ũ [N·s].
+        steps: diagonal of D [kg].
+    """
     complement, root = jacobian_functions(cones, z, lambda j: 1.0 - j, _root)
     scale = jnp.sqrt(steps)
     return complement, root.scaled(scale)
@@ -53,7 +70,13 @@ def projection_blocks(
 def jacobian_functions(
     cones: Cones, z: Float[Array, " n"], *functions: Callable[[Array], Array]
 ) -> list[BlockDiagonal]:
-    """Functions of the symmetric Jacobian J of the projection at ``z``, by its eigenvalues."""
+    """Return functions of the symmetric Jacobian J of the projection at ``z``, by its eigenvalues.
+
+    Args:
+        cones: K.
+        z: λ − D ũ [N·s].
+        *functions: of the eigenvalues, element by element.
+    """
     scalars, contacts = cones.split(z)
     free = cones.scalar_slopes(scalars)
     values, vectors = cones.section.spectrum(contacts, cones.mu)
@@ -71,7 +94,13 @@ def _root(values: Array) -> Array:
 def proximal_blocks(
     cones: Cones, z: Float[Array, " n"], steps: Float[Array, " n"]
 ) -> tuple[BlockDiagonal, BlockDiagonal, BlockDiagonal]:
-    """G = √J √D, its inverse where J is large, and the projector to where J is small."""
+    """Return G = √J √D, its inverse where J is large, and the projector to where J is small.
+
+    Args:
+        cones: K.
+        z: λ − D ũ [N·s].
+        steps: diagonal of D [kg].
+    """
     large = 1e-2
     root, inverse, small = jacobian_functions(
         cones,

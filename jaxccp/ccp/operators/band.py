@@ -14,10 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-LEAST = 8
+MIN_TILE = 8
 """Contacts of the smallest tiles; smaller ones cost as much."""
-TILES = 4
-"""A band of fewer tiles is none."""
+MIN_TILES = 4
+"""Number of tiles below which a band does not pay."""
 
 
 @jax.tree_util.register_dataclass
@@ -29,20 +29,29 @@ class Band:
     """
 
     position: Int[Array, " c"]
-    """Of each contact."""
+    """Position of each contact in the order of the band."""
     contact: Int[Array, " k*t"]
-    """At each position; c beyond the last."""
+    """Contact at each position; c beyond the last."""
     block: Int[Array, "3 k t t"]
-    """In each row of tiles that left of the diagonal, on it and right of it; e for none."""
+    """Index of the matrix block at each place: in each row of tiles that left of the diagonal, on
+    it and right of it; e where there is none."""
 
     @staticmethod
     def of(row: np.ndarray, column: np.ndarray, contacts: int) -> "Band | None":
-        """Find the band of e blocks at (``row``, ``column``), a symmetric pattern; this does not
-        work under ``jit``.
+        """Find the band of e blocks, a symmetric pattern; this does not work under ``jit``.
 
-        None where the band is so wide that factors by tiles do not pay.
+        Args:
+            row: contact of each block's rows.
+            column: contact of each block's columns.
+            contacts: number of contacts.
+
+        Returns:
+            The band, or None where it is so wide that factors by tiles do not pay.
+
+        Raises:
+            ValueError: two blocks have the same row and column.
         """
-        if contacts < TILES * LEAST:
+        if contacts < MIN_TILES * MIN_TILE:
             return None
         # Here, for scipy takes a good part of the time to import all else.
         from scipy.sparse import csr_matrix
@@ -53,8 +62,8 @@ class Band:
         position = np.empty(contacts, np.int32)
         position[order] = np.arange(contacts)
         p, q = position[row], position[column]
-        tile = max(int(np.max(np.abs(p - q), initial=0)), LEAST)
-        if contacts < TILES * tile:
+        tile = max(int(np.max(np.abs(p - q), initial=0)), MIN_TILE)
+        if contacts < MIN_TILES * tile:
             return None
         count = -(-contacts // tile)
         contact = np.full(count * tile, contacts, np.int32)
@@ -68,29 +77,34 @@ class Band:
 
     @property
     def tile(self) -> int:
-        """Contacts t across a tile."""
+        """Number t of contacts across a tile."""
         return self.block.shape[-1]
 
     def ordered(self, x: Float[Array, " n"]) -> Float[Array, "k 3*t"]:
-        """The parts of a vector in the tiles, the last one filled up with zeros."""
+        """Return the parts of a vector in the tiles, the last one filled up with zeros."""
         filled = jnp.concatenate([x.reshape(-1, 3), jnp.zeros((1, 3), x.dtype)])
         return filled[self.contact].reshape(self.block.shape[1], -1)
 
     def restored(self, tiles: Float[Array, "k 3*t"]) -> Float[Array, " n"]:
-        """The vector of which ``tiles`` are the parts."""
+        """Return the vector of which ``tiles`` are the parts, the inverse of :meth:`ordered`."""
         return tiles.reshape(-1, 3)[self.position].reshape(-1)
 
     def tiles(
         self, entries: Float[Array, "e 3 3"], diagonal: Float[Array, "c 3 3"]
     ) -> Float[Array, "3 k 3*t 3*t"]:
-        """The matrix of blocks ``entries``, and ``diagonal``, as :attr:`block` has them; the last
-        tile is filled up with the identity."""
+        """Return the tiles of a matrix, left of the diagonal, on it and right of it; the last one
+        is filled up with the identity.
+
+        Args:
+            entries: blocks of the matrix, at the rows and columns of :meth:`of`.
+            diagonal: blocks to add on the diagonal.
+        """
         # Looked up, as scattering costs more than the factors: XLA places one block at a time.
         count, tile = self.block.shape[1], self.tile
         filled = jnp.concatenate([entries, jnp.zeros((1, 3, 3), entries.dtype)])
-        own = jnp.concatenate([diagonal, jnp.eye(3, dtype=entries.dtype)[None]])[self.contact]
-        own = own.reshape(count, tile, 1, 3, 3)
-        at = jnp.eye(tile, dtype=bool)[:, :, None, None]
+        corner = jnp.concatenate([diagonal, jnp.eye(3, dtype=entries.dtype)[None]])[self.contact]
+        corner = corner.reshape(count, tile, 1, 3, 3)
+        on_diagonal = jnp.eye(tile, dtype=bool)[:, :, None, None]
         left, middle, right = filled[self.block]
-        tiles = jnp.stack([left, middle + jnp.where(at, own, 0.0), right])
+        tiles = jnp.stack([left, middle + jnp.where(on_diagonal, corner, 0.0), right])
         return jnp.moveaxis(tiles, 4, 3).reshape(3, count, 3 * tile, 3 * tile)

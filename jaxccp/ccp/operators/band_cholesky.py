@@ -15,59 +15,69 @@ from jaxccp.ccp.operators.band import Band
 @dataclass(frozen=True)
 class Cholesky:
     """Factors L Lᵀ of a block tridiagonal matrix of k × k tiles, with tiles C on the diagonal of L
-    and B left of it (Golub & Van Loan, Matrix Computations, 4.5.1).
+    and B below it (Golub & Van Loan, Matrix Computations, 4.5.1).
 
     C⁻¹ is kept in the place of C, since products are quicker than substitutions.
     """
 
     inverse: Float[Array, "k t t"]
     """C⁻¹."""
-    beside: Float[Array, "k t t"]
-    """B; of the first row, 0."""
+    lower: Float[Array, "k t t"]
+    """B, left of the diagonal; 0 in the first row."""
     band: Band
+    """Order of the contacts."""
 
     def solve(self, b: Float[Array, " n"]) -> Float[Array, " n"]:
-        """A⁻¹ b."""
+        """Return the solution x = A⁻¹ b of A x = b."""
 
-        def forward(before: Array, now: tuple[Array, Array, Array]) -> tuple[Array, Array]:
-            inverse, beside, b = now
-            y = inverse @ (b - beside @ before)
+        def forward(before: Array, tile: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+            inverse, lower, b = tile
+            y = inverse @ (b - lower @ before)
             return y, y
 
-        def backward(after: Array, now: tuple[Array, Array, Array]) -> tuple[Array, Array]:
-            inverse, beside, y = now
+        def backward(after: Array, tile: tuple[Array, Array, Array]) -> tuple[Array, Array]:
+            inverse, lower, y = tile
             x = (y - after) @ inverse
-            return x @ beside, x
+            return x @ lower, x
 
         tiles = self.band.ordered(b)
         none = jnp.zeros_like(tiles[0])
-        _, y = lax.scan(forward, none, (self.inverse, self.beside, tiles))
-        _, x = lax.scan(backward, none, (self.inverse, self.beside, y), reverse=True)
+        _, y = lax.scan(forward, none, (self.inverse, self.lower, tiles))
+        _, x = lax.scan(backward, none, (self.inverse, self.lower, y), reverse=True)
         return self.band.restored(x)
 
     def solve_transposed(self, b: Float[Array, " n"]) -> Float[Array, " n"]:
-        """A⁻ᵀ b, the same."""
+        """Return A⁻ᵀ b, which is A⁻¹ b."""
         return self.solve(b)
 
 
 def factorised(tiles: Float[Array, "3 k t t"], band: Band) -> Cholesky:
-    """Factorise the matrix of ``tiles`` (:meth:`Band.tiles`), of which those right of the diagonal
-    are not read, in k steps of O(t³). Where it is not definite the factors are NaN."""
-    left, own, _ = tiles
-    return Cholesky(*eliminated(left, own), band)
+    """Return the factors of a matrix in k steps of O(t³); they are NaN where it is not definite.
+
+    Args:
+        tiles: its tiles (:meth:`Band.tiles`), of which those right of the diagonal are not read.
+        band: order of the contacts.
+    """
+    left, diagonal, _ = tiles
+    return Cholesky(*eliminated(left, diagonal), band)
 
 
 def eliminated(
-    left: Float[Array, "k t t"], own: Float[Array, "k t t"]
+    left: Float[Array, "k t t"], diagonal: Float[Array, "k t t"]
 ) -> tuple[Float[Array, "k t t"], Float[Array, "k t t"]]:
-    """C⁻¹ and B of the matrix with tiles ``own`` on the diagonal and ``left`` of it."""
+    """Return C⁻¹ and B of a matrix.
 
-    def eliminate(before: Array, now: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array]]:
-        left, own = now
-        beside = lax.linalg.triangular_solve(before, left, lower=True, transpose_a=True)
-        factor = lax.linalg.cholesky(own - beside @ beside.T, symmetrize_input=False)
-        return factor, (factor, beside)
+    Args:
+        left: its tiles left of the diagonal.
+        diagonal: its tiles on the diagonal.
+    """
 
-    one = jnp.eye(own.shape[-1], dtype=own.dtype)
-    _, (factors, beside) = lax.scan(eliminate, one, (left, own))
-    return solve_triangular(factors, jnp.broadcast_to(one, factors.shape), lower=True), beside
+    def eliminate(before: Array, tile: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array]]:
+        left, diagonal = tile
+        lower = lax.linalg.triangular_solve(before, left, lower=True, transpose_a=True)
+        factor = lax.linalg.cholesky(diagonal - lower @ lower.T, symmetrize_input=False)
+        return factor, (factor, lower)
+
+    identity = jnp.eye(diagonal.shape[-1], dtype=diagonal.dtype)
+    _, (factors, lower) = lax.scan(eliminate, identity, (left, diagonal))
+    return solve_triangular(factors, jnp.broadcast_to(identity, factors.shape), lower=True), lower

@@ -1,4 +1,4 @@
-"""N over contacts, stored as its non-zero blocks."""
+"""The Delassus operator over contacts, stored as its non-zero blocks."""
 
 from dataclasses import dataclass, field, replace
 
@@ -16,15 +16,19 @@ from jaxccp.ccp.operators.operator import Delassus, NeighbourMax
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class BlockSparseDelassus(Delassus):
-    """N over contacts only, stored as its non-zero 3 × 3 blocks (both triangles)."""
+    """The Delassus operator of a problem of contacts only, as its non-zero 3 × 3 blocks (both
+    triangles)."""
 
     entries: Float[Array, "b 3 3"]
+    """The blocks."""
     row: Int[Array, " b"]
     """Contact of each block's rows, ascending."""
     column: Int[Array, " b"]
+    """Contact of each block's columns."""
     contacts: int = field(metadata={"static": True})
+    """Number of contacts."""
     band: Band | None = None
-    """Where the blocks are if the contacts are ordered for it; None: not known."""
+    """Order of the contacts in which the blocks lie near the diagonal; None: not known."""
 
     @property
     def rows(self) -> int:
@@ -42,12 +46,20 @@ class BlockSparseDelassus(Delassus):
         ridge: Array | float,
         symmetric: bool,
     ) -> Factors:
-        """Factorise by the tiles of the band."""
+        """Factorise by the tiles of the band, where there is one; see :meth:`Delassus.factorised`.
+
+        Args:
+            left: L.
+            right: R.
+            complement: C.
+            ridge: what is added to the diagonal.
+            symmetric: whether the matrix is symmetric positive definite.
+        """
         if self.band is None:
             return super().factorised(left, right, complement, ridge, symmetric)
         entries = left.blocks[self.row] @ self.entries @ right.blocks[self.column]
-        own = complement.blocks + ridge * jnp.eye(3, dtype=entries.dtype)
-        tiles = self.band.tiles(entries, own)
+        diagonal = complement.blocks + ridge * jnp.eye(3, dtype=entries.dtype)
+        tiles = self.band.tiles(entries, diagonal)
         return (band_cholesky if symmetric else band_lu).factorised(tiles, self.band)
 
     def apply(self, lam: Float[Array, " n"]) -> Float[Array, " n"]:
@@ -82,8 +94,10 @@ class BlockSparseDelassus(Delassus):
         nonzero = jnp.any(self.entries != 0, axis=(1, 2)) & (self.row != self.column)
 
         def through_entries(x: Array) -> Array:
-            others = jnp.where(nonzero, x[self.column], 0)
-            largest = jax.ops.segment_max(others, self.row, self.contacts, indices_are_sorted=True)
+            neighbours = jnp.where(nonzero, x[self.column], 0)
+            largest = jax.ops.segment_max(
+                neighbours, self.row, self.contacts, indices_are_sorted=True
+            )
             return jnp.maximum(largest, 0)
 
         return through_entries

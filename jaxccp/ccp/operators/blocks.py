@@ -16,42 +16,51 @@ class BlockDiagonal:
     """One number per scalar row and one block per contact."""
 
     scalars: Float[Array, " s"]
+    """Diagonal entries of the scalar rows."""
     blocks: Float[Array, "c w w"]
+    """Diagonal blocks of the contacts."""
 
     @property
     def width(self) -> int:
+        """Number of rows of a contact."""
         return self.blocks.shape[-1]
 
     def apply(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
+        """Return the product with a flat vector over rows."""
         s = self.scalars.shape[0]
         contacts = jnp.einsum("cij,cj->ci", self.blocks, x[s:].reshape(-1, self.width))
         return jnp.concatenate([self.scalars * x[:s], contacts.reshape(-1)])
 
     def columns(self, x: Float[Array, "n m"]) -> Float[Array, "n m"]:
-        """The product with each column of a matrix."""
+        """Return the product with each column of a matrix."""
         return jax.vmap(self.apply, 1, 1)(x)
 
     def scaled(self, by: Float[Array, " n"]) -> "BlockDiagonal":
-        """Rows times ``by``, which has one value per contact."""
+        """Return the matrix with its rows multiplied by ``by``, which has one value per contact."""
         s = self.scalars.shape[0]
         return BlockDiagonal(by[:s] * self.scalars, by[s :: self.width, None, None] * self.blocks)
 
     def transpose(self) -> "BlockDiagonal":
+        """Return the transposed matrix."""
         return BlockDiagonal(self.scalars, jnp.swapaxes(self.blocks, 1, 2))
 
     def __matmul__(self, other: "BlockDiagonal") -> "BlockDiagonal":
         return BlockDiagonal(self.scalars * other.scalars, self.blocks @ other.blocks)
 
-    def plus(self, other: "BlockDiagonal", shift: Array | float) -> "BlockDiagonal":
-        """self + other + shift · I."""
+    def plus(self, addend: "BlockDiagonal", shift: Array | float) -> "BlockDiagonal":
+        """Return self + addend + shift · I."""
         identity = shift * jnp.eye(self.width, dtype=self.blocks.dtype)
         return BlockDiagonal(
-            self.scalars + other.scalars + shift, self.blocks + other.blocks + identity
+            self.scalars + addend.scalars + shift, self.blocks + addend.blocks + identity
         )
 
     def inverse(self, definite: bool = False) -> "BlockDiagonal":
-        """The inverse; ``definite``: of symmetric positive definite blocks, so that it is such
-        itself whatever their condition, to rounding of its own largest entry."""
+        """Return the inverse matrix, block by block.
+
+        Args:
+            definite: whether the blocks are symmetric positive definite. Then their inverses are
+                so, too, whatever their condition, to rounding of their largest entry.
+        """
         if definite:
             root = linear3.inverse_root if self.width == 3 else _inverse_root
             roots = root(self.blocks)
@@ -62,17 +71,30 @@ class BlockDiagonal:
 
 
 def _inverse_root(a: Float[Array, "c w w"]) -> Float[Array, "c w w"]:
-    """K with K Kᵀ = a⁻¹."""
-    one = jnp.broadcast_to(jnp.eye(a.shape[-1], dtype=a.dtype), a.shape)
-    return jnp.swapaxes(solve_triangular(jnp.linalg.cholesky(a), one, lower=True), 1, 2)
+    """Return K with K Kᵀ = a⁻¹."""
+    identity = jnp.broadcast_to(jnp.eye(a.shape[-1], dtype=a.dtype), a.shape)
+    return jnp.swapaxes(solve_triangular(jnp.linalg.cholesky(a), identity, lower=True), 1, 2)
 
 
 def identity(scalars: int, contacts: int, dtype: jnp.dtype, width: int = 3) -> BlockDiagonal:
-    """The identity."""
+    """Return the identity matrix.
+
+    Args:
+        scalars: number of scalar rows.
+        contacts: number of contacts.
+        dtype: of its entries.
+        width: rows of a contact.
+    """
     eye = jnp.broadcast_to(jnp.eye(width, dtype=dtype), (contacts, width, width))
     return BlockDiagonal(jnp.ones(scalars, dtype), eye)
 
 
 def diagonal(x: Float[Array, " n"], scalars: int, width: int) -> BlockDiagonal:
-    """The diagonal matrix of a flat vector."""
+    """Return the diagonal matrix of a flat vector over rows.
+
+    Args:
+        x: the diagonal.
+        scalars: number of scalar rows.
+        width: rows of a contact.
+    """
     return BlockDiagonal(x[:scalars], jax.vmap(jnp.diag)(x[scalars:].reshape(-1, width)))

@@ -1,4 +1,4 @@
-"""N by what its rows do to the bodies they touch."""
+"""The Delassus operator of free bodies, by the rows of the Jacobian of the bodies they touch."""
 
 from dataclasses import dataclass, field, replace
 
@@ -23,19 +23,24 @@ class BodyDelassus(SplitDelassus):
     """
 
     scalar_rows: Float[Array, "s 6*k"]
+    """Rows of W of the scalar rows, six numbers for each of their k bodies."""
     contact_rows: Float[Array, "c w 12"]
+    """Rows of W of the contacts, six numbers for each of their two bodies."""
     scalar_bodies: Int[Array, "s k"]
+    """Bodies of each scalar row."""
     contact_bodies: Int[Array, "c 2"]
+    """Bodies of each contact."""
     compliance: Float[Array, " n"]
     """E [m/(s · N·s)], ≥ 0, one per row."""
     bodies: int = field(metadata={"static": True})
+    """Number of bodies."""
 
     @property
     def rows(self) -> int:
         return self.compliance.shape[-1]
 
     def impulse(self, lam: Float[Array, " n"]) -> Float[Array, "nb 6"]:
-        """Wᵀ λ: what the multipliers add to the whitened velocities of the bodies."""
+        """Return Wᵀ λ, what the multipliers add to the whitened velocities of the bodies."""
         s = self.scalar_rows.shape[0]
         total = jnp.zeros((self.bodies, 6), lam.dtype)
         if s:
@@ -48,7 +53,7 @@ class BodyDelassus(SplitDelassus):
         return total
 
     def velocity(self, whitened: Float[Array, "nb 6"]) -> Float[Array, " n"]:
-        """W applied to whitened velocities of the bodies: the velocities of the rows."""
+        """Return W applied to whitened velocities of the bodies: the velocities of the rows."""
         c = self.contact_rows.shape[0]
         scalar = whitened[self.scalar_bodies].reshape(self.scalar_rows.shape)
         contact = whitened[self.contact_bodies].reshape(c, 12)
@@ -60,7 +65,7 @@ class BodyDelassus(SplitDelassus):
         )
 
     def gram(self, weights: BlockDiagonal) -> Float[Array, "6*nb 6*nb"]:
-        """Wᵀ K W for block diagonal weights K on the rows, as a dense matrix."""
+        """Return the dense matrix Wᵀ K W for block diagonal weights K on the rows."""
         scalars = jnp.einsum("s,si,sj->sij", weights.scalars, self.scalar_rows, self.scalar_rows)
         contacts = jnp.einsum(
             "cki,ckl,clj->cij", self.contact_rows, weights.blocks, self.contact_rows
@@ -76,24 +81,24 @@ class BodyDelassus(SplitDelassus):
     def diagonal(self) -> Float[Array, " n"]:
         # Rows of one body on both sides would couple; distinct bodies never do.
         contacts = self.contact_rows.reshape(-1, 12)
-        own = (jnp.sum(rows * rows, axis=1) for rows in (self.scalar_rows, contacts))
-        return jnp.concatenate([*own]) + self.compliance
+        squares = (jnp.sum(rows * rows, axis=1) for rows in (self.scalar_rows, contacts))
+        return jnp.concatenate([*squares]) + self.compliance
 
     def blocks(
         self, scalars: int, width: int = 3
     ) -> tuple[Float[Array, " s"], Float[Array, "c w w"]]:
-        own = jnp.einsum("cij,ckj->cik", self.contact_rows, self.contact_rows)
-        compliance = jax.vmap(jnp.diag)(self.compliance[scalars:].reshape(own.shape[:2]))
-        return self.diagonal()[:scalars], own + compliance
+        contacts = jnp.einsum("cij,ckj->cik", self.contact_rows, self.contact_rows)
+        compliance = jax.vmap(jnp.diag)(self.compliance[scalars:].reshape(contacts.shape[:2]))
+        return self.diagonal()[:scalars], contacts + compliance
 
     def dense(self) -> Float[Array, "n n"]:
         return jax.vmap(self.apply)(jnp.eye(self.rows, dtype=self.compliance.dtype))
 
     def scaled(self, s: Float[Array, " n"]) -> "BodyDelassus":
-        own, blocks = s[: len(self.scalar_rows)], s[len(self.scalar_rows) :]
+        scalar_scales, blocks = s[: len(self.scalar_rows)], s[len(self.scalar_rows) :]
         return replace(
             self,
-            scalar_rows=own[:, None] * self.scalar_rows,
+            scalar_rows=scalar_scales[:, None] * self.scalar_rows,
             contact_rows=blocks.reshape(self.contact_rows.shape[:2])[..., None] * self.contact_rows,
             compliance=s * s * self.compliance,
         )
@@ -110,7 +115,15 @@ class BodyDelassus(SplitDelassus):
         ridge: Array | float,
         symmetric: bool,
     ) -> Factors:
-        """Factorise over the bodies where they have fewer rows: see :class:`BodyFactors`."""
+        """Factorise over the bodies where they have fewer rows: see :class:`BodyFactors`.
+
+        Args:
+            left: L.
+            right: R.
+            complement: C.
+            ridge: what is added to the diagonal.
+            symmetric: whether the matrix is symmetric positive definite.
+        """
         if 6 * self.bodies > self.rows:
             return super().factorised(left, right, complement, ridge, symmetric)
         compliance = diagonal(self.compliance, self.scalar_rows.shape[0], left.width)
@@ -120,8 +133,9 @@ class BodyDelassus(SplitDelassus):
         return BodyFactors(self, local, left, right, inner)
 
     @property
-    def touched(self) -> Int[Array, "b k"]:
-        """The bodies of each block; ``bodies`` in place of one that cannot move or is none."""
+    def block_bodies(self) -> Int[Array, "b k"]:
+        """The bodies of each row block; ``bodies`` in place of one that cannot move or does not
+        exist."""
         width, none = self.scalar_bodies.shape[1], self.bodies
         scalars = jnp.any(self.scalar_rows.reshape(-1, width, 6) != 0, axis=2)
         contacts = jnp.any(self.contact_rows.reshape(-1, 3, 2, 6) != 0, axis=(1, 3))
@@ -130,20 +144,24 @@ class BodyDelassus(SplitDelassus):
         return jnp.concatenate([jnp.where(scalars, self.scalar_bodies, none), contacts])
 
     def coupled(self, scalars: int) -> NeighbourMax:
-        """Through bodies that move: what cannot move couples nothing, whatever index it has."""
-        touched = self.touched
+        """Return the largest number among blocks that share a moving body; fixed bodies couple
+        nothing."""
+        block_bodies = self.block_bodies
 
         def through_bodies(x: Array) -> Array:
-            largest = jnp.zeros(self.bodies + 1, x.dtype).at[touched].max(x[:, None])
-            return jnp.max(largest.at[self.bodies].set(0)[touched], axis=1)
+            largest = jnp.zeros(self.bodies + 1, x.dtype).at[block_bodies].max(x[:, None])
+            return jnp.max(largest.at[self.bodies].set(0)[block_bodies], axis=1)
 
         return through_bodies
 
     def bound(self, scalars: int) -> tuple[Float[Array, " s"], Float[Array, "c 3 3"]]:
-        """Bound N by splitting each body's mass between the blocks that touch it."""
-        dtype, touched = self.compliance.dtype, self.touched
-        count = jnp.zeros(self.bodies + 1, dtype).at[touched.reshape(-1)].add(1.0)[touched]
-        single = self.scalar_rows.reshape(scalars, touched.shape[1], 6)
+        """Return a block diagonal bound of N, by splitting each body's mass between the blocks that
+        touch it."""
+        dtype, block_bodies = self.compliance.dtype, self.block_bodies
+        count = (
+            jnp.zeros(self.bodies + 1, dtype).at[block_bodies.reshape(-1)].add(1.0)[block_bodies]
+        )
+        single = self.scalar_rows.reshape(scalars, block_bodies.shape[1], 6)
         blocks = self.contact_rows.reshape(-1, 3, 2, 6)
         return (
             jnp.einsum("sbj,sbj,sb->s", single, single, count[:scalars])
@@ -163,22 +181,25 @@ class BodyFactors:
     """
 
     delassus: BodyDelassus
+    """N."""
     local: BlockDiagonal
     """T⁻¹."""
     left: BlockDiagonal
+    """L."""
     right: BlockDiagonal
+    """R."""
     inner: Factors
-    """Of I + Vᵀ T⁻¹ U."""
+    """Factors of I + Vᵀ T⁻¹ U."""
 
     def solve(self, b: Float[Array, " n"]) -> Float[Array, " n"]:
         first = self.local.apply(b)
-        push = self.delassus.impulse(self.right.apply(first))
-        moved = self.inner.solve(push.reshape(-1)).reshape(-1, 6)
-        return first - self.local.apply(self.left.apply(self.delassus.velocity(moved)))
+        impulse = self.delassus.impulse(self.right.apply(first))
+        velocities = self.inner.solve(impulse.reshape(-1)).reshape(-1, 6)
+        return first - self.local.apply(self.left.apply(self.delassus.velocity(velocities)))
 
     def solve_transposed(self, b: Float[Array, " n"]) -> Float[Array, " n"]:
         local, left, right = (x.transpose() for x in (self.local, self.left, self.right))
         first = local.apply(b)
-        push = self.delassus.impulse(left.apply(first))
-        moved = self.inner.solve_transposed(push.reshape(-1)).reshape(-1, 6)
-        return first - local.apply(right.apply(self.delassus.velocity(moved)))
+        impulse = self.delassus.impulse(left.apply(first))
+        velocities = self.inner.solve_transposed(impulse.reshape(-1)).reshape(-1, 6)
+        return first - local.apply(right.apply(self.delassus.velocity(velocities)))

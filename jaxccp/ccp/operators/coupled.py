@@ -1,4 +1,4 @@
-"""N = J H⁻¹ Jᵀ + E with an H that couples bodies."""
+"""The Delassus operator N = J H⁻¹ Jᵀ + E of bodies that a matrix H couples."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ class CoupledDelassus(Delassus):
     """
 
     jacobian: BodyDelassus
-    """J itself as its rows, against velocities and not their whitened form, and E."""
+    """J as its rows, against velocities and not their whitened form, and E."""
     factor: Float[Array, "6*nb 6*nb"]
     """C, lower triangular, with H = C Cᵀ."""
 
@@ -29,7 +29,7 @@ class CoupledDelassus(Delassus):
         return self.jacobian.rows
 
     def velocities(self, impulse: Float[Array, "nb 6"]) -> Float[Array, "nb 6"]:
-        """H⁻¹ applied to impulses on the bodies: their velocities."""
+        """Return the velocities H⁻¹ p of the bodies for impulses p on them."""
         return cho_solve((self.factor, True), impulse.reshape(-1)).reshape(-1, 6)
 
     def apply(self, lam: Float[Array, " n"]) -> Float[Array, " n"]:
@@ -37,7 +37,7 @@ class CoupledDelassus(Delassus):
         return self.jacobian.velocity(velocities) + self.jacobian.compliance * lam
 
     def _whitened(self) -> Float[Array, "n 6*nb"]:
-        """W = J C⁻ᵀ."""
+        """Return W = J C⁻ᵀ."""
         unit = jnp.eye(self.rows, dtype=self.factor.dtype)
         rows = jax.vmap(self.jacobian.impulse)(unit).reshape(self.rows, -1)
         return solve_triangular(self.factor, rows.T, lower=True).T
@@ -52,9 +52,9 @@ class CoupledDelassus(Delassus):
         whitened = self._whitened()
         sizes = self.jacobian.contact_rows.shape[:2]
         contacts = whitened[scalars:].reshape(*sizes, whitened.shape[1])
-        own = jnp.einsum("cki,cli->ckl", contacts, contacts)
+        blocks = jnp.einsum("cki,cli->ckl", contacts, contacts)
         compliance = jax.vmap(jnp.diag)(self.jacobian.compliance[scalars:].reshape(sizes))
-        return self.diagonal()[:scalars], own + compliance
+        return self.diagonal()[:scalars], blocks + compliance
 
     def dense(self) -> Float[Array, "n n"]:
         whitened = self._whitened()

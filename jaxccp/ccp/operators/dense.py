@@ -1,4 +1,4 @@
-"""N stored as a matrix."""
+"""The Delassus operator stored as a dense matrix."""
 
 from dataclasses import dataclass
 
@@ -10,15 +10,17 @@ from jaxccp.ccp.operators.operator import Delassus
 from jaxccp.math.array_input import Dimension, as_floats
 
 LARGEST = 1500
-"""Rows up to which a matrix is made for the iterations where single products cost more."""
+"""Number of rows up to which a dense matrix is made for the iterations, where single products cost
+more."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class DenseDelassus(Delassus):
-    """N stored as a matrix."""
+    """The Delassus operator N stored as a dense matrix."""
 
     matrix: Float[Array, "n n"]
+    """N."""
 
     @property
     def rows(self) -> int:
@@ -48,5 +50,5 @@ class DenseDelassus(Delassus):
 
 
 def densified(delassus: Delassus) -> Delassus:
-    """Return the operator as a matrix, unless that is large."""
+    """Return the operator as a dense matrix, unless it has more than :data:`LARGEST` rows."""
     return DenseDelassus(delassus.dense()) if delassus.rows <= LARGEST else delassus

@@ -1,4 +1,4 @@
-"""Factors of small matrices: what solves a linear system again and again."""
+"""Factors of small dense matrices, which solve a linear system again and again."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -10,14 +10,14 @@ from jaxtyping import Array, Float, Int
 
 
 class Factors(Protocol):
-    """Factors solve with a matrix A; they are a pytree."""
+    """Interface of the factors of a matrix A; they are a pytree."""
 
     def solve(self, b: Float[Array, " n"]) -> Float[Array, " n"]:
-        """A⁻¹ b."""
+        """Return the solution x = A⁻¹ b of A x = b."""
         ...
 
     def solve_transposed(self, b: Float[Array, " n"]) -> Float[Array, " n"]:
-        """A⁻ᵀ b."""
+        """Return the solution x = A⁻ᵀ b of Aᵀ x = b."""
         ...
 
 
@@ -27,6 +27,7 @@ class DenseCholesky:
     """The Cholesky factor of a symmetric positive definite matrix."""
 
     lower: Float[Array, "n n"]
+    """The lower triangular factor."""
 
     def solve(self, b: Float[Array, " n"]) -> Float[Array, " n"]:
         return cho_solve((self.lower, True), b)
@@ -41,7 +42,9 @@ class DenseLU:
     """The LU factors of a matrix, with pivots."""
 
     lu: Float[Array, "n n"]
+    """Both factors in one matrix, as LAPACK returns them."""
     pivots: Int[Array, " n"]
+    """Row that each row was exchanged with."""
 
     def solve(self, b: Float[Array, " n"]) -> Float[Array, " n"]:
         return lu_solve((self.lu, self.pivots), b)
@@ -51,7 +54,12 @@ class DenseLU:
 
 
 def dense_factors(matrix: Float[Array, "n n"], symmetric: bool) -> Factors:
-    """Factorise a matrix by Cholesky where it is symmetric and positive definite, else by LU."""
+    """Factorise a matrix by Cholesky's method or by LU.
+
+    Args:
+        matrix: A.
+        symmetric: whether A is symmetric and positive definite.
+    """
     if symmetric:
         return DenseCholesky(jnp.linalg.cholesky(matrix, symmetrize_input=False))
     return DenseLU(*lu_factor(matrix))

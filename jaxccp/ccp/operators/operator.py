@@ -1,4 +1,4 @@
-"""What the Delassus operator N = J M̂⁻¹ Jᵀ + E is to solvers and to the derivative."""
+"""The interface of the Delassus operator N = J M̂⁻¹ Jᵀ + E, for solvers and for the derivative."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,8 @@ from jaxccp.ccp.operators.blocks import BlockDiagonal
 from jaxccp.ccp.operators.factors import Factors, dense_factors
 
 NeighbourMax = Callable[[Int[Array, " b"]], Int[Array, " b"]]
-"""x ≥ 0 ↦ of each block, the largest x among the blocks coupled to it; its own may be left out."""
+"""Maps x ≥ 0 of each block to the largest x among the blocks coupled to it; its own may be left
+out."""
 
 
 class Delassus:
@@ -19,25 +20,31 @@ class Delassus:
 
     A form of it is a frozen dataclass of arrays that has :attr:`rows`, :meth:`apply`,
     :meth:`diagonal`, :meth:`blocks`, :meth:`dense` and :meth:`scaled`. All else follows from the
-    matrix, and is there to be overridden where the form allows something cheaper. Solvers use
-    nothing but what this class has.
+    matrix, and may be overridden where the form allows something cheaper. Solvers use nothing but
+    what this class has.
     """
 
     band: Band | None = None
-    """Where the blocks of contacts are if they lie near the diagonal; None: not known."""
+    """Order of the contacts in which their blocks lie near the diagonal; None: not known."""
 
     @property
     def rows(self) -> int:
-        """n."""
+        """Number n of rows."""
         raise NotImplementedError
 
     def checked(self, dtype: jnp.dtype) -> "Delassus":
-        """Return the operator as arrays of floats, of this type where they are none; raise
-        ``ValueError`` where their shapes do not fit."""
+        """Return the operator as arrays of floats.
+
+        Args:
+            dtype: that of the result, where the operator's arrays are none of floats.
+
+        Raises:
+            ValueError: the shapes of its arrays do not fit one another.
+        """
         return self
 
     def apply(self, lam: Float[Array, " n"]) -> Float[Array, " n"]:
-        """N λ."""
+        """Return N λ [m/s]."""
         raise NotImplementedError
 
     def diagonal(self) -> Float[Array, " n"]:
@@ -47,28 +54,34 @@ class Delassus:
     def blocks(
         self, scalars: int, width: int = 3
     ) -> tuple[Float[Array, " s"], Float[Array, "c w w"]]:
-        """The diagonal's entries of the scalar rows, and its blocks of contacts."""
+        """Return the diagonal's entries of the scalar rows, and its blocks of contacts.
+
+        Args:
+            scalars: number of scalar rows.
+            width: rows of a contact.
+        """
         raise NotImplementedError
 
     def dense(self) -> Float[Array, "n n"]:
-        """The matrix."""
+        """Return the dense matrix N."""
         raise NotImplementedError
 
     def scaled(self, s: Float[Array, " n"]) -> "Delassus":
-        """S N S, S = diag(s)."""
+        """Return S N S with S = diag(s)."""
         raise NotImplementedError
 
     def split(self) -> "SplitDelassus | None":
-        """Itself if it is kept as N = W Wᵀ + diag(E), else None."""
+        """Return the operator itself if it is kept as N = W Wᵀ + diag(E), else None."""
         return None
 
     def for_iterations(self) -> "Delassus":
-        """The form in which many products cost least."""
+        """Return the form of the operator in which many products cost least."""
         return self
 
     @property
     def factor_rows(self) -> int:
-        """Rows of the matrix that :meth:`factorised` takes apart; 0 where it needs none."""
+        """Number of rows of the matrix that :meth:`factorised` factorises; 0 where it needs
+        none."""
         return self.rows
 
     def factorised(
@@ -79,9 +92,15 @@ class Delassus:
         ridge: Array | float,
         symmetric: bool,
     ) -> Factors:
-        """Factors of C + L N R + ridge · I with block diagonal C, L and R.
+        """Return the factors of C + L N R + ridge · I with block diagonal C, L and R.
 
-        ``symmetric``: L = Rᵀ, and the matrix is positive definite; elsewhere NaN.
+        Args:
+            left: L.
+            right: R.
+            complement: C.
+            ridge: what is added to the diagonal.
+            symmetric: whether L = Rᵀ and the matrix is positive definite; the factors are NaN where
+                it is not.
         """
         coupled = left.columns(right.transpose().columns(self.dense()).T)
         identity = jnp.eye(self.rows, dtype=coupled.dtype)
@@ -89,12 +108,13 @@ class Delassus:
         return dense_factors(matrix, symmetric)
 
     def coupled(self, scalars: int) -> NeighbourMax:
-        """Tell which row blocks are coupled: N has something between them."""
+        """Return the function that finds the largest number among the blocks coupled to each block
+        by N."""
         pairs = couplings(self.dense(), scalars)
         return lambda x: jnp.max(jnp.where(pairs, x, 0), axis=1, initial=0)
 
     def bound(self, scalars: int) -> tuple[Float[Array, " s"], Float[Array, "c 3 3"]]:
-        """The diagonal of a block diagonal matrix that N does not exceed.
+        """Return the diagonal of a block diagonal matrix that N does not exceed.
 
         xᵢᵀNᵢⱼxⱼ + xⱼᵀNⱼᵢxᵢ ≤ xᵢᵀNᵢᵢxᵢ + xⱼᵀNⱼⱼxⱼ, N being positive semidefinite.
         """
@@ -104,17 +124,18 @@ class Delassus:
 
 
 class SplitDelassus(Delassus):
-    """N = W Wᵀ + diag(E), kept as W and E; W = J L with L Lᵀ = M̂⁻¹."""
+    """Base class of the operators kept as the factors of N = W Wᵀ + diag(E); W = J L with L Lᵀ =
+    M̂⁻¹."""
 
     compliance: Float[Array, " n"]
     """E [m/(s · N·s)], ≥ 0, one per row."""
 
     def impulse(self, lam: Float[Array, " n"]) -> Float[Array, "..."]:
-        """Wᵀ λ: what the multipliers add to the whitened velocities."""
+        """Return Wᵀ λ, what the multipliers add to the whitened velocities."""
         raise NotImplementedError
 
     def velocity(self, whitened: Float[Array, "..."]) -> Float[Array, " n"]:
-        """W w: the velocities of the rows."""
+        """Return W w, the velocities of the rows."""
         raise NotImplementedError
 
     def apply(self, lam: Float[Array, " n"]) -> Float[Array, " n"]:
@@ -125,7 +146,12 @@ class SplitDelassus(Delassus):
 
 
 def couplings(matrix: Float[Array, "n n"], scalars: int) -> Bool[Array, "b b"]:
-    """Whether two different row blocks share a nonzero of the matrix."""
+    """Return whether any two different row blocks share a nonzero of the matrix.
+
+    Args:
+        matrix: n rows.
+        scalars: number of scalar rows.
+    """
     n = matrix.shape[0]
     blocks = scalars + (n - scalars) // 3
     block = np.append(np.arange(scalars), np.repeat(np.arange(scalars, blocks), 3))

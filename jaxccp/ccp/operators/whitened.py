@@ -1,4 +1,4 @@
-"""N as the product of rows against the square root of the inverse mass."""
+"""The Delassus operator as the product of rows with the square root of the inverse mass."""
 
 from dataclasses import dataclass
 
@@ -14,15 +14,17 @@ from jaxccp.math import small
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class WhitenedDelassus(SplitDelassus):
-    """N = W Wᵀ + diag(E), W = J L with L Lᵀ = M⁻¹, for rows that may touch every velocity.
+    """The operator N = W Wᵀ + diag(E), W = J L with L Lᵀ = M⁻¹, for rows that may touch every
+    velocity.
 
-    A mechanism in reduced coordinates: few velocities, and contacts that feel most of them.
+    For a mechanism in reduced coordinates, with few velocities and contacts that depend on most of
+    them.
     """
 
     whitened: Float[Array, "n v"]
     """W."""
     compliance: Float[Array, " n"]
-    """E, ≥ 0."""
+    """E [m/(s · N·s)], ≥ 0, one per row."""
 
     @property
     def rows(self) -> int:

@@ -29,15 +29,16 @@ SOLVERS: dict[str, type[Solver]] = {
     "psor": PSOR,
     "sipgs": SIPGS,
 }
-"""By the name the command line and the steppers take."""
+"""The algorithms by the name that the command line and the steppers take."""
 
 
 def resolved(solver: Solver | str) -> Solver:
-    """The algorithm itself, or with its default settings the one of that name in ``SOLVERS``.
+    """Return the algorithm itself, or with its default settings the one of that name in
+    ``SOLVERS``.
 
     Raises:
-        ValueError: for a name that none has.
-        TypeError: for what is neither, such as a class.
+        ValueError: no algorithm has that name.
+        TypeError: neither an algorithm nor a name, such as a class.
     """
     if isinstance(solver, Solver):
         return solver
@@ -52,5 +53,5 @@ def resolved(solver: Solver | str) -> Solver:
 
 
 def name_of(solver: Solver) -> str:
-    """The name in ``SOLVERS`` of an algorithm of this module."""
+    """Return the name in ``SOLVERS`` of an algorithm of this module."""
     return next(name for name, kind in SOLVERS.items() if type(solver) is kind)

@@ -16,40 +16,44 @@ from jaxccp.ccp.solver import Solver, Task
 from jaxccp.math.batching import when
 
 WINDOW = 10
-"""Iterations over which convergence is watched before σ changes; grows with every change."""
+"""Iterations over which convergence is judged before σ changes; grows with every change."""
 GROWTH = 1.1
+"""Factor on the window at every change of σ."""
 PROGRESS = 0.8
 """A window that brings the steps down by more than this factor leaves σ alone."""
 MIDDLE = 0.55
 """Where σ is judged too small or too large when there is no progress."""
 LOWEST = 40
 """Windows with the smallest σ after which it is made ten times larger: there the rounding of N z,
-which comes back divided by σ, can keep z from settling."""
+which comes back divided by σ, can keep z from converging."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class _Penalty:
-    """σ and what it is judged by; lengths are those of D^-½ times an impulse, [√J]."""
+    """The penalty σ and the sums by which it is judged; lengths are those of D^-½ times an impulse,
+    [√J]."""
 
     sigma: Float[Array, ""]
+    """σ."""
     gap: Float[Array, ""]
     """Sum of ‖x − z‖² over the window."""
-    moved: Float[Array, ""]
+    step_square: Float[Array, ""]
     """Sum of the squared steps of z over the window."""
     before: Float[Array, ""]
     """Both sums in the window before, inf if σ was another."""
     count: Int[Array, ""]
     """Iterations in this window."""
     window: Float[Array, ""]
-    leap: Float[Array, ""]
-    """Logarithm of the factor of the next change."""
+    """Iterations of a window."""
+    log_step: Float[Array, ""]
+    """Logarithm of the factor of the next change of σ."""
     last: Float[Array, ""]
     """Sign of the last change."""
     floor: Float[Array, ""]
     """Smallest σ."""
     low: Int[Array, ""]
-    """Windows with it."""
+    """Windows with the smallest σ."""
 
 
 @jax.tree_util.register_dataclass
@@ -58,13 +62,14 @@ class _State:
     z: Float[Array, " n"]
     """Impulses in K."""
     n_z: Float[Array, " n"]
+    """N z [m/s]."""
     v: Float[Array, " n"]
     """Velocities in K*, the multipliers of x = z: u at the solution."""
     shift: Float[Array, " c"]
     """De Saxcé's, followed with a lag; 0 under the convex law [m/s]."""
     penalty: _Penalty
     factor: Factors | None
-    """Of the matrix of the step, for the present σ; None where CG solves it."""
+    """Factors of the matrix of the step, for the present σ; None where CG solves it."""
 
 
 @dataclass(frozen=True)
@@ -96,10 +101,10 @@ class ADMM(Solver):
     relaxation: float = 1.6
     """α, between 1 and 2."""
     lag: float = 0.3
-    """Fraction of its change by which De Saxcé's shift follows the velocities v of the moment; at 1
-    it circles where μ is 3."""
+    """Fraction of its change by which De Saxcé's shift follows the present velocities v; at 1 it
+    circles where μ is 3."""
     first: float = 0.1
-    """σ to begin with; eigenvalues of D N reach from 0 to some 7."""
+    """σ to begin with; the eigenvalues of D N lie between 0 and some 7."""
     largest: int = 1500
     """Rows of the largest matrix that is factorised, unless its band is narrow; CG above."""
     cap: float = 10.0
@@ -108,7 +113,12 @@ class ADMM(Solver):
     """Relative residual of CG."""
 
     def prepare(self, problem: Problem, rho: Array) -> Delassus:
-        """D^½ N D^½."""
+        """Return D^½ N D^½, whose factors the steps need.
+
+        Args:
+            problem: n rows.
+            rho: diagonal of D [kg].
+        """
         return problem.delassus.scaled(jnp.sqrt(rho))
 
     def init(self, task: Task, lam: Array, n_lam: Array) -> _State:
@@ -116,11 +126,11 @@ class ADMM(Solver):
         penalty = _Penalty(
             sigma=zero + self.first,
             gap=zero,
-            moved=zero,
+            step_square=zero,
             before=zero + jnp.inf,
             count=jnp.int32(0),
             window=zero + WINDOW,
-            leap=zero + jnp.log(3.0).astype(lam.dtype),
+            log_step=zero + jnp.log(3.0).astype(lam.dtype),
             last=zero,
             floor=zero + float(jnp.finfo(lam.dtype).eps) ** 0.5,
             low=jnp.int32(0),
@@ -135,11 +145,17 @@ class ADMM(Solver):
         if task.data.factor_rows > self.largest:
             return None
         cones = task.problem.cones
-        one = identity(cones.lo.shape[0], cones.mu.shape[0], sigma.dtype, cones.width)
-        return task.data.factorised(one, one, one.scaled(jnp.full_like(task.rho, sigma)), 0.0, True)
+        block_identity = identity(cones.lo.shape[0], cones.mu.shape[0], sigma.dtype, cones.width)
+        return task.data.factorised(
+            block_identity,
+            block_identity,
+            block_identity.scaled(jnp.full_like(task.rho, sigma)),
+            0.0,
+            True,
+        )
 
     def _solve(self, task: Task, state: _State, b: Array) -> Array:
-        """δ = (N + σ D⁻¹)⁻¹ b."""
+        """Return δ = (N + σ D⁻¹)⁻¹ b."""
         root = jnp.sqrt(task.rho)
         if state.factor is None:
             return root * self._iterate(task, state.penalty.sigma, root * b)
@@ -169,34 +185,38 @@ class ADMM(Solver):
         factor = when(changed, lambda: self._factor(task, penalty.sigma), state.factor)
         return _State(z, problem.delassus.apply(z), v, shift, penalty, factor)
 
-    def _judge(self, now: _Penalty, gap: Array, moved: Array) -> _Penalty:
-        gap, moved, count = now.gap + gap, now.moved + moved, now.count + 1
-        ratio = jnp.sqrt(gap / jnp.where(moved > 0, moved, 1.0))
-        slow = gap + moved > PROGRESS**2 * now.before
+    def _judge(self, penalty: _Penalty, gap: Array, step_square: Array) -> _Penalty:
+        gap, step_square, count = (
+            penalty.gap + gap,
+            penalty.step_square + step_square,
+            penalty.count + 1,
+        )
+        ratio = jnp.sqrt(gap / jnp.where(step_square > 0, step_square, 1.0))
+        slow = gap + step_square > PROGRESS**2 * penalty.before
         low = jnp.where(slow, MIDDLE, 1.2 * (self.relaxation - 1) / self.relaxation)
         high = jnp.where(slow, MIDDLE, 1.0)
-        full = count >= now.window
-        sign = jnp.where(full & (moved > 0), jnp.where(ratio > high, 1.0, 0.0), 0.0)
+        full = count >= penalty.window
+        sign = jnp.where(full & (step_square > 0), jnp.where(ratio > high, 1.0, 0.0), 0.0)
         sign = jnp.where(full & (ratio < low), -1.0, sign).astype(ratio.dtype)
-        turned = sign * now.last
-        leap = jnp.where(turned < 0, 0.8 * now.leap, now.leap)
-        leap = jnp.where(turned > 0, jnp.minimum(1.2 * leap, 2.3), leap)
-        low = now.low + (full & (now.sigma <= now.floor))
-        raised = low >= LOWEST
-        floor = jnp.where(raised, jnp.minimum(10 * now.floor, self.cap), now.floor)
-        sigma = jnp.clip(now.sigma * jnp.exp(sign * leap), floor, self.cap)
-        changed = sigma != now.sigma
+        agreement = sign * penalty.last
+        log_step = jnp.where(agreement < 0, 0.8 * penalty.log_step, penalty.log_step)
+        log_step = jnp.where(agreement > 0, jnp.minimum(1.2 * log_step, 2.3), log_step)
+        low = penalty.low + (full & (penalty.sigma <= penalty.floor))
+        raise_floor = low >= LOWEST
+        floor = jnp.where(raise_floor, jnp.minimum(10 * penalty.floor, self.cap), penalty.floor)
+        sigma = jnp.clip(penalty.sigma * jnp.exp(sign * log_step), floor, self.cap)
+        changed = sigma != penalty.sigma
         return _Penalty(
             sigma,
             jnp.where(full, 0.0, gap),
-            jnp.where(full, 0.0, moved),
-            jnp.where(changed, jnp.inf, jnp.where(full, gap + moved, now.before)),
+            jnp.where(full, 0.0, step_square),
+            jnp.where(changed, jnp.inf, jnp.where(full, gap + step_square, penalty.before)),
             jnp.where(full, 0, count),
-            jnp.where(changed, GROWTH * now.window, now.window),
-            leap,
-            jnp.where(sign != 0, sign, now.last),
+            jnp.where(changed, GROWTH * penalty.window, penalty.window),
+            log_step,
+            jnp.where(sign != 0, sign, penalty.last),
             floor,
-            jnp.where(raised, 0, low),
+            jnp.where(raise_floor, 0, low),
         )
 
     def candidate(self, task: Task, state: _State) -> tuple[Array, Array]:

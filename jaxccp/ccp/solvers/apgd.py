@@ -21,10 +21,13 @@ class _State:
     x: Float[Array, "2 n"]
     """Last accepted iterate."""
     trial: Float[Array, "2 n"]
+    """The last projected step, accepted or not."""
     y: Float[Array, "2 n"]
     """Extrapolated point the next gradient is taken at."""
     theta: Float[Array, ""]
+    """Nesterov's θ."""
     lipschitz: Float[Array, ""]
+    """L, an estimate of the largest eigenvalue of S N S."""
     rejected: Int[Array, ""]
     """Consecutive steps refused by the line search."""
 
@@ -60,15 +63,16 @@ class APGD(Solver):
         return uniform(problem, rho)
 
     def init(self, task: Task, lam: Array, n_lam: Array) -> _State:
-        start, one = task.data.point(lam, n_lam), jnp.ones((), lam.dtype)
+        start, unit = task.data.point(lam, n_lam), jnp.ones((), lam.dtype)
         lipschitz = self._estimate(task, self._gradient(task, start))
-        return _State(start, start, start, one, lipschitz, jnp.int32(0))
+        return _State(start, start, start, unit, lipschitz, jnp.int32(0))
 
     def _gradient(self, task: Task, y: Float[Array, "2 n"]) -> Array:
         return y[1] + task.data.s * task.problem.r
 
     def _estimate(self, task: Task, x: Array) -> Array:
-        """Largest eigenvalue of S N S, from below, by power iteration on the first gradient."""
+        """Return a lower bound of the largest eigenvalue of S N S, by power iteration on the first
+        gradient."""
         estimate = jnp.ones((), x.dtype)
         for _ in range(self.power_iterations):
             square = inner(x, x)
@@ -101,7 +105,7 @@ class APGD(Solver):
         )
 
     def _judged(self, state: _State, trial: Float[Array, "2 n"]) -> tuple[Bool[Array, ""], Array]:
-        """Whether the step is short enough, and L of the next."""
+        """Return whether the step is short enough, and L of the next one."""
         d, n_d = trial - state.y
         curvature, square = inner(d, n_d), inner(d, d)
         # N d is a difference of products; its rounding must not refuse a good step.

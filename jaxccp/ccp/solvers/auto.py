@@ -14,12 +14,12 @@ from jaxccp.ccp.solvers.psor import PSOR
 
 @dataclass(frozen=True)
 class Auto(Solver):
-    """Newton and a first-order method in turns, by what a factorisation costs.
+    """Newton and a first-order method in sequence, by what a factorisation costs.
 
     The matrix of a Newton step has six rows per body or one per row of the problem, whichever is
     less. APGD begins, which on easy problems is done before Newton would have taken a step: for a
-    few steps where the matrix is small, for many where it is not. Where it is large, Newton has no
-    turn. Under Coulomb's law PSOR comes last, which is slower and circles less. What the one cannot
+    few steps where the matrix is small, for many where it is not. Where it is large, Newton is left
+    out. Under Coulomb's law PSOR comes last, which is slower and circles less. What the one cannot
     solve the other mostly can: Newton fails where contacts jam, the others where masses differ
     much. With spinning and rolling friction, which Newton and PSOR do not take, it is APGD and
     ADMM.
@@ -30,16 +30,17 @@ class Auto(Solver):
     small: int = 150
     """Rows of the largest matrix with which Newton is not put off."""
     brief: int = 25
-    """Steps of APGD before Newton's turn there."""
+    """Steps of APGD before Newton's there."""
     middle: int = 450
     """Rows of the matrix whose factorisations cost as much as ``patience`` steps."""
     patience: int = 2000
-    """Steps of APGD there and above; below they fall with the square."""
+    """Steps of APGD there and above; below they fall with the square of the number of rows."""
     largest: int = 1500
     """Rows of the largest matrix that is factorised, unless its band is narrow."""
-    banded: int = 75
-    """Steps of APGD before Newton's turn where it is, for each contact across a tile of it …"""
-    each: int = 4
+    steps_per_tile_contact: int = 75
+    """Steps of APGD before Newton's where the band is narrow, for each contact across a tile of it
+    …"""
+    steps_per_contact: int = 4
     """… or for each contact at all, whichever are less."""
 
     def resolve(self, problem: Problem, law: Law) -> Solver:
@@ -49,7 +50,10 @@ class Auto(Solver):
             return APGD() if law == "ccp" else ADMM()
         last = None if law == "ccp" else PSOR()
         if problem.cones.cone_type == "cone" and delassus.band is not None:
-            steps = min(self.banded * delassus.band.tile, self.each * (delassus.rows // 3))
+            steps = min(
+                self.steps_per_tile_contact * delassus.band.tile,
+                self.steps_per_contact * (delassus.rows // 3),
+            )
         elif problem.cones.cone_type != "cone" or size > self.largest:
             return APGD() if last is None else SolverSequence(APGD(), last, self.patience)
         elif size <= self.small:

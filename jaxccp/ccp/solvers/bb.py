@@ -22,17 +22,17 @@ class _State:
     point: Float[Array, "2 n"]
     """Scaled multipliers S⁻¹ λ and velocities S N λ."""
     step: Float[Array, ""]
-    """α."""
+    """The spectral step length α."""
     count: Int[Array, ""]
-    """Place in the cycle of short and long steps."""
+    """Position in the cycle of short and long steps."""
     limit: Float[Array, ""]
-    """How far above the present objective the next one may lie [J]."""
+    """The amount by which the next objective may exceed the present one [J]."""
     peak: Float[Array, ""]
     """Largest objective since the best or the last renewal, above the present one [J]."""
     best: Float[Array, ""]
     """The lowest objective so far, minus the present one; ≤ 0 [J]."""
     stale: Int[Array, ""]
-    """Iterations since then."""
+    """Iterations since the lowest objective."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,9 @@ class BarzilaiBorwein(Solver):
     patience: int = 50
     """Iterations without a new lowest objective before the line search tightens."""
     shortest: float = 1e-6
+    """Lower bound of α."""
     longest: float = 1e6
-    """Bounds of α."""
+    """Upper bound of α."""
 
     def prepare(self, problem: Problem, rho: Array) -> Scaling:
         return row_scaling(problem, rho)
@@ -113,7 +114,7 @@ class BarzilaiBorwein(Solver):
     def _quotient(
         self, task: Task, count: Array, target: Array, d: Array, n_d: Array, curvature: Array
     ) -> Array:
-        """The next α, by the two quotients of s = t d; t cancels."""
+        """Return the next α, by the two quotients of s = t d, in which t cancels."""
         free: Array = jax.jvp(task.data.cones.project, (target,), (n_d,))[1]
         spread = free @ n_d
         curved, free_curved = curvature > 0, spread > 0

@@ -18,9 +18,11 @@ from jaxccp.math import safe
 @dataclass(frozen=True)
 class _State:
     lam: Float[Array, " n"]
+    """The iterate λ [N s]."""
     n_lam: Float[Array, " n"]
+    """N λ [m/s]."""
     u: Float[Array, " n"]
-    """−u is the residual of N λ = −r."""
+    """N λ + r [m/s]; −u is the residual of N λ = −r."""
     p: Float[Array, " n"]
     """Search direction."""
     gamma: Float[Array, ""]
@@ -29,7 +31,8 @@ class _State:
 
 @dataclass(frozen=True)
 class CG(Solver):
-    """Solves N λ + r = 0, problems of equality rows only, with diagonal preconditioning.
+    """Conjugate gradients for N λ + r = 0, problems of equality rows only, with diagonal
+    preconditioning.
 
     Hestenes & Stiefel, J. Res. NBS 49 (1952). N may be singular if r is in its range, as redundant
     joints make it. Rows with bounds and contacts are refused.
@@ -59,6 +62,12 @@ class CG(Solver):
         return state.lam, state.n_lam
 
     def done(self, task: Task, state: _State) -> Bool[Array, ""]:
-        """Once the direction is rounding error; a residual that is left contradicts itself."""
+        """Return whether the direction is rounding error; the rows of a residual that is left
+        contradict each other.
+
+        Args:
+            task: the problem.
+            state: the state.
+        """
         eps = jnp.finfo(state.u.dtype).eps
         return state.gamma <= (eps * task.problem.scale()) ** 2 * jnp.min(task.rho, initial=1.0)

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from jaxccp.ccp.boxed import BoxedRows, boxed_rows
+from jaxccp.ccp.boxed_lcp import BoxedRows, boxed_rows
 from jaxccp.ccp.cones import ConeType
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
@@ -18,9 +18,12 @@ from jaxccp.math import trees
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class _Prepared:
+    """The rows of a problem, the direction of the path, and the inverse that it starts with."""
+
     rows: BoxedRows
+    """The scaled rows."""
     cover: Float[Array, " n"]
-    """|d|; of contacts, d."""
+    """The covering vector d of contacts; of other rows |d|."""
     inverse: Float[Array, "n n"]
     """A⁻¹ with the equality rows free and all others on a bound, but for the lift."""
 
@@ -29,25 +32,30 @@ class _Prepared:
 @dataclass(frozen=True)
 class _State:
     zeta: Float[Array, " n"]
+    """ζ = λ − u of each row, in scaled units."""
     t: Float[Array, ""]
+    """Parameter of the path, 0 at the solution."""
     side: Int[Array, " n"]
+    """−1, 0 or 1 for each row: on its lower bound, free, on its upper bound."""
     inverse: Float[Array, "n+1 n"]
     """A right inverse of [A, d]."""
     path: Float[Array, " n+1"]
     """The direction of (ζ, t), in the null space of [A, d]."""
     cover: Float[Array, " n"]
-    """d."""
+    """The covering vector d."""
     h: Float[Array, " n"]
     """Half-widths of tangents' boxes that do not move; 0 unless one-shot."""
     lam: Float[Array, " n"]
-    """In K and in the problem's own units, like ``n_lam``."""
+    """λ in K, in the problem's units [N s]."""
     n_lam: Float[Array, " n"]
+    """N λ [m/s]."""
     done: Bool[Array, ""]
+    """Whether the path has ended."""
 
 
 @dataclass(frozen=True)
 class Dantzig(Solver):
-    """Principal pivoting for the boxed LCP with friction index (:mod:`jaxccp.ccp.boxed`).
+    """Principal pivoting for the boxed LCP with friction index (:mod:`jaxccp.ccp.boxed_lcp`).
 
     Follows the solutions of N λ + r + t d = u from a t at which all contacts are open down to
     t = 0. The path is piecewise linear; a step follows one piece to the row that next reaches or
@@ -73,6 +81,7 @@ class Dantzig(Solver):
     cone_types: ClassVar[tuple[ConeType, ...]] = ("pyramid",)
 
     bounds: Literal["exact", "one-shot"] = "exact"
+    """"exact", or "one-shot" for ODE's two passes."""
 
     def prepare(self, problem: Problem, rho: Array) -> _Prepared:
         rows = boxed_rows(problem, rho)
@@ -104,7 +113,8 @@ class Dantzig(Solver):
         return rows if task.law == "ccp" else replace(rows, lift=zero)
 
     def _start(self, task: Task, h: Array) -> _State:
-        """All contacts open, other rows on a bound, and so large a t that this is a solution."""
+        """Return the start of the path: all contacts open, other rows on a bound, and a t so large
+        that this is a solution."""
         data: _Prepared = task.data
         rows = self._rows(task)
         r, free, boxed = rows.scale * task.problem.r, rows.equality, ~rows.tangential | (h > 0)
@@ -112,7 +122,7 @@ class Dantzig(Solver):
         side = jnp.where(free, 0, jnp.where(upper, 1, -1))
         cover = jnp.where(boxed, -side * jnp.abs(data.cover), data.cover)
 
-        lam = rows.fixed(h, side)
+        lam = rows.constant_part(h, side)
         lam = lam - jnp.where(free, data.inverse @ jnp.where(free, rows.matrix @ lam + r, 0.0), 0.0)
         u = rows.matrix @ lam + r
         lacks = side * u + rows.onto_normals(rows.lift * jnp.abs(u))
@@ -122,7 +132,7 @@ class Dantzig(Solver):
         u = u + t * cover
         side = jnp.where(boxed, side, jnp.where(u > 0, -1, 1))
         lowered = u + rows.onto_normals(rows.lift * side * u)
-        zeta = jnp.where(free, lam, rows.fixed(h, side) - lowered)
+        zeta = jnp.where(free, lam, rows.constant_part(h, side) - lowered)
 
         lifted = jax.vmap(rows.onto_normals, 1, 1)((rows.lift * side)[:, None] * data.inverse)
         inverse = jnp.pad(data.inverse + lifted, ((0, 1), (0, 0)))
@@ -134,8 +144,8 @@ class Dantzig(Solver):
         rows, n = self._rows(task), task.rho.shape[0]
         # The path's rounding would be magnified from step to step, the inverse's is not.
         path = state.path / jnp.max(jnp.abs(state.path))
-        off = rows.apply(state.side, path[:n]) + path[n] * state.cover
-        path = path - state.inverse @ off
+        deviation = rows.apply(state.side, path[:n]) + path[n] * state.cover
+        path = path - state.inverse @ deviation
         event, length, arrived, stuck = _next(rows, state, path)
         zeta, t = state.zeta + length * path[:n], state.t + length * path[n]
 
@@ -161,26 +171,27 @@ class Dantzig(Solver):
         t = jnp.where(arrived, 0.0, t)
         offset = task.problem.r * rows.scale
         for _ in range(2):
-            lam = rows.moving(side, zeta) + rows.fixed(state.h, side)
+            lam = rows.linear_part(side, zeta) + rows.constant_part(state.h, side)
             error = rows.matrix @ lam + offset + t * state.cover - rows.velocity(side, zeta, lam)
             correction = inverse @ error
             zeta, t = zeta - correction[:n], t - correction[n]
-        lam = rows.scale * (rows.moving(side, zeta) + rows.fixed(state.h, side))
+        lam = rows.scale * (rows.linear_part(side, zeta) + rows.constant_part(state.h, side))
         lam = task.problem.cones.project(lam)
         n_lam = task.problem.delassus.apply(lam)
         sound = jnp.all(jnp.isfinite(n_lam))
         lam, n_lam = jnp.where(sound, lam, state.lam), jnp.where(sound, n_lam, state.n_lam)
         done = ends | ~sound
         after = _State(zeta, t, side, inverse, path, state.cover, state.h, lam, n_lam, done)
-        return self._again(task, after) if self.bounds == "one-shot" else after
+        return self._second_pass(task, after) if self.bounds == "one-shot" else after
 
-    def _again(self, task: Task, state: _State) -> _State:
-        """ODE's second pass, with bounds from the impulses without friction."""
+    def _second_pass(self, task: Task, state: _State) -> _State:
+        """Return the start of ODE's second pass, with bounds from the impulses without friction,
+        once the first has ended."""
         first = jnp.all(state.h == 0)
         h = task.data.rows.mu * jnp.maximum(state.zeta, 0.0)[task.data.rows.normal]
-        again = replace(self._start(task, h), lam=state.lam, n_lam=state.n_lam)
+        second = replace(self._start(task, h), lam=state.lam, n_lam=state.n_lam)
         restart = state.done & first & jnp.any(h > 0)
-        return trees.where(restart, again, state)
+        return trees.where(restart, second, state)
 
     def candidate(self, task: Task, state: _State) -> tuple[Array, Array]:
         return state.lam, state.n_lam
@@ -190,7 +201,8 @@ class Dantzig(Solver):
 
 
 def _next(rows: BoxedRows, state: _State, path: Array) -> tuple[Array, Array, Array, Array]:
-    """What ends this piece: the event, how far it is, whether it is t = 0, whether none."""
+    """Return what ends this piece of the path: the event, its distance, whether t = 0 is reached
+    before, and whether nothing ends it."""
     zeta, n = state.zeta, state.side.shape[0]
     eps = float(jnp.finfo(zeta.dtype).eps)
     gap, speed, watched = rows.margins(state.h, state.side, zeta, path[:n])

@@ -1,4 +1,5 @@
-"""Accelerated projected gradient steps with a Newton step now and then: the default of a step."""
+"""Accelerated projected gradient steps with an occasional Newton step: the default of the
+steppers."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -16,7 +17,7 @@ from jaxccp.ccp.solver import Solver, Task
 from jaxccp.math.batching import inner, when
 
 INERTIA = 3.0
-"""Step k since the extrapolation started anew is extrapolated by k / (k + 3), which is Nesterov's
+"""Step k since the extrapolation restarted is extrapolated by k / (k + 3), which is Nesterov's
 sequence to first order (Chambolle & Dossal, J. Optim. Theory Appl. 166, 2015) without its roots.
 After the factor m comes (1 + 2 m) / (4 − m)."""
 
@@ -27,11 +28,11 @@ class _State:
     x: Float[Array, " n"]
     """Scaled multipliers S⁻¹ λ, in the scaled cones."""
     n_x: Float[Array, " n"]
-    """S N λ of them."""
+    """S N λ at ``x``."""
     y: Float[Array, " n"]
     """The extrapolated point that the next gradient is taken at."""
     momentum: Float[Array, ""]
-    """The factor of the last extrapolation; 0 where it starts anew."""
+    """The factor of the last extrapolation; 0 at a restart."""
     lipschitz: Float[Array, ""]
     """An estimate of the largest eigenvalue of S N S, from below; 0 before the first gradient."""
     count: Int[Array, ""]
@@ -39,7 +40,8 @@ class _State:
     best: Float[Array, ""]
     """Residual of the last Newton step that was taken [m/s]."""
     promising: Bool[Array, ""]
-    """Whether the last iteration was a Newton step that was taken and left work to do."""
+    """Whether the last iteration was a Newton step that was accepted and left the problem
+    unsolved."""
 
 
 @dataclass(frozen=True)
@@ -49,16 +51,16 @@ class GradientNewton(Solver):
     The gradient steps are those of :class:`~jaxccp.ccp.APGD`, without its line search: the largest
     eigenvalue comes from ``power_iterations`` products, and grows where the last step of an
     iteration curves more. In float64 every ``period``-th iteration is Newton's step on the fixed
-    point λ = Π_K(λ − ρ ũ), with the matrix of the implicit derivative; it is taken where it lowers
-    the residual, and then tried again until it no longer does. So easy problems are done before
-    Newton's first turn, stiff ones once the gradient has found what touches and slides, and none
+    point λ = Π_K(λ − ρ ũ), with the matrix of the implicit derivative; it is accepted where it
+    lowers the residual, and then repeated until it no longer does. So easy problems are done before
+    the first Newton step, stiff ones once the gradient has found what touches and slides, and none
     takes much longer than by gradients alone. Copies under ``vmap`` count alike, so that their
-    turns coincide.
+    Newton steps coincide.
 
-    There is no Newton step in float32, where redundant contacts let rounding into its impulses as
-    forces of contacts against each other, which the gradient takes thousands of steps to undo; with
-    ``eager`` there is, and it comes first. That suits towers of boxes, of which gradients leave the
-    sway, a tolerance's worth a step, until it has to be solved in hundreds of iterations.
+    There is no Newton step in float32, where redundant contacts turn rounding into impulses of
+    contacts against each other, which the gradient takes thousands of steps to undo; with ``eager``
+    there is, and it comes first. That suits stacks of boxes, of which gradients leave the sway, a
+    tolerance's worth a step, until it has to be solved in hundreds of iterations.
 
     Under Coulomb's law De Saxcé's shift is renewed at every gradient, and its derivative is part of
     Newton's system.
@@ -70,11 +72,12 @@ class GradientNewton(Solver):
     steps: int = 4
     """Gradient steps an iteration, between two tests of the residual."""
     period: int = 8
-    """Every how many iterations Newton's step is tried, which costs as much as 5 to 12 of them."""
+    """Number of iterations from one Newton step to the next; one costs as much as 5 to 12 of
+    them."""
     eager: bool = False
-    """Whether Newton's step has the first turn, and is there in single precision, too."""
+    """Whether the Newton step comes first, and in single precision, too."""
     decrease: float = 0.5
-    """Factor that a Newton step must lower the residual by to be taken."""
+    """Factor by which a Newton step must lower the residual to be accepted."""
     largest: int = 1500
     """Rows of the largest matrix that is factorised, unless its band is narrow."""
     power_iterations: int = 8
@@ -85,11 +88,12 @@ class GradientNewton(Solver):
 
     def init(self, task: Task, lam: Array, n_lam: Array) -> _State:
         x, n_x = task.data.point(lam, n_lam)
-        far, none = jnp.full((), jnp.inf, lam.dtype), jnp.zeros((), lam.dtype)
-        return _State(x, n_x, x, none, none, jnp.int32(0), far, jnp.asarray(False))
+        infinite, none = jnp.full((), jnp.inf, lam.dtype), jnp.zeros((), lam.dtype)
+        return _State(x, n_x, x, none, none, jnp.int32(0), infinite, jnp.asarray(False))
 
     def _estimate(self, task: Task, x: Array) -> Array:
-        """Largest eigenvalue of S N S, from below, by power iteration on the first gradient."""
+        """Return a lower bound of the largest eigenvalue of S N S, by power iteration on the first
+        gradient."""
 
         apply = task.data.delassus.apply
         # Rows are scaled so that the eigenvalue is not far from 1, and its powers are numbers.
@@ -98,20 +102,25 @@ class GradientNewton(Solver):
 
     def step(self, task: Task, state: _State) -> _State:
         if not self._factorises(task.problem):
-            return self.descended(task, state)
-        turn = (state.count + (not self.eager)) % self.period == 0
-        after = lax.cond(turn, lambda: state, lambda: self.descended(task, state))
-        after = when(turn | state.promising, lambda: self._polished(task, state), after)
+            return self.gradient_steps(task, state)
+        newton_turn = (state.count + (not self.eager)) % self.period == 0
+        after = lax.cond(newton_turn, lambda: state, lambda: self.gradient_steps(task, state))
+        after = when(newton_turn | state.promising, lambda: self._newton_step(task, state), after)
         # One number for all copies of a batch, whose turns are one branch.
         return replace(after, count=state.count + 1)
 
     def _factorises(self, problem: Problem) -> bool:
-        """Whether there are Newton steps."""
+        """Return whether there are Newton steps."""
         precise = self.eager or bool(jnp.finfo(problem.r.dtype).eps < 1e-10)
         return precise and problem.delassus.factor_rows <= self.largest
 
-    def descended(self, task: Task, state: _State) -> _State:
-        """Return the iterate after the gradient steps."""
+    def gradient_steps(self, task: Task, state: _State) -> _State:
+        """Return the state after the gradient steps of an iteration.
+
+        Args:
+            task: the problem and its scaling.
+            state: the state before them.
+        """
         scaling = task.data
         offset = scaling.s * task.problem.r
         bound = when(
@@ -123,8 +132,8 @@ class GradientNewton(Solver):
         # A quotient of each row would be a loop of its own in the compiled program.
         length = 1 / bound
 
-        def one(_: int, now: tuple[Array, ...]) -> tuple[Array, ...]:
-            x, y, momentum = now[:3]
+        def gradient_step(_: int, iterate: tuple[Array, ...]) -> tuple[Array, ...]:
+            x, y, momentum = iterate[:3]
             n_y = scaling.delassus.apply(y)
             velocity = n_y + offset
             if task.law == "ncp":
@@ -137,20 +146,22 @@ class GradientNewton(Solver):
             further = (1 + momentum) * after - momentum * x
             return after, further, momentum, y, n_y
 
-        begun = (state.x, state.y, state.momentum, state.y, state.n_x)
+        initial = (state.x, state.y, state.momentum, state.y, state.n_x)
         # Written out: a loop copies what it carries, and counts, which takes half as long again.
-        x, y, momentum, start, n_start = lax.fori_loop(0, self.steps, one, begun, unroll=True)
+        x, y, momentum, start, n_start = lax.fori_loop(
+            0, self.steps, gradient_step, initial, unroll=True
+        )
         n_x = scaling.delassus.apply(x)
         d = x - start
         square = inner(d, d)
         curvature = inner(d, n_x - n_start) / jnp.where(square > 0, square, 1.0)
         # Differences of products are rounding near the solution.
-        known = square > jnp.finfo(d.dtype).eps * inner(x, x)
-        lipschitz = jnp.where(known, jnp.maximum(bound, curvature), bound)
+        reliable = square > jnp.finfo(d.dtype).eps * inner(x, x)
+        lipschitz = jnp.where(reliable, jnp.maximum(bound, curvature), bound)
         return _State(x, n_x, y, momentum, lipschitz, state.count, state.best, jnp.asarray(False))
 
-    def _polished(self, task: Task, state: _State) -> _State:
-        """Return the iterate after Newton's step, if that is better."""
+    def _newton_step(self, task: Task, state: _State) -> _State:
+        """Return the state after a Newton step, if that lowers the residual."""
         problem, scaling = task.problem, task.data
         lam, n_lam = self.candidate(task, state)
         after = newton_step(task, lam, n_lam)
@@ -173,10 +184,15 @@ class GradientNewton(Solver):
 
 
 def newton_step(task: Task, lam: Array, n_lam: Array) -> Array:
-    """Return where Newton's step on λ = Π_K(λ − ρ ũ) leads, projected on K.
+    """Return the result of a Newton step on λ = Π_K(λ − ρ ũ), projected on K.
 
     With e = Π_K(z) − λ the step is e + G x, [(I − J) + G S N G] x = G (e / ρ − S N e), as in the
     derivative (:mod:`jaxccp.ccp.derivative`).
+
+    Args:
+        task: the problem and its law.
+        lam: multipliers to step from [N s].
+        n_lam: N λ [m/s].
     """
     problem, cones, rho = task.problem, task.problem.cones, task.rho
     z = lam - rho * problem.corrected(n_lam + problem.r, task.law)
@@ -193,12 +209,12 @@ def newton_step(task: Task, lam: Array, n_lam: Array) -> Array:
 
 
 def _residual(task: Task, lam: Array, n_lam: Array) -> Array:
-    """The law's [m/s]."""
+    """Return the largest residual under the task's law [m/s]."""
     u = task.problem.corrected(n_lam + task.problem.r, task.law)
     return jnp.max(task.problem.residual(lam, u, task.rho), initial=0.0)
 
 
 def _length(x: Array) -> Array:
-    """‖x‖, 1 where it is 0."""
+    """Return ‖x‖, and 1 where it is 0."""
     square = inner(x, x)
     return jnp.sqrt(jnp.where(square > 0, square, 1.0))

@@ -22,15 +22,15 @@ class _Vector:
     bodies: Float[Array, "nb 6"]
     rows: Float[Array, " n"]
 
-    def plus(self, factor: Array | float, other: "_Vector") -> "_Vector":
-        return _Vector(self.bodies + factor * other.bodies, self.rows + factor * other.rows)
+    def plus(self, factor: Array | float, vector: "_Vector") -> "_Vector":
+        return _Vector(self.bodies + factor * vector.bodies, self.rows + factor * vector.rows)
 
-    def over(self, divisor: Array) -> "_Vector":
+    def divided_by(self, divisor: Array) -> "_Vector":
         inverse = safe.divide(jnp.ones_like(divisor), divisor)
         return _Vector(inverse * self.bodies, inverse * self.rows)
 
-    def dot(self, other: "_Vector") -> Float[Array, ""]:
-        return jnp.sum(self.bodies * other.bodies) + self.rows @ other.rows
+    def dot(self, vector: "_Vector") -> Float[Array, ""]:
+        return jnp.sum(self.bodies * vector.bodies) + self.rows @ vector.rows
 
 
 @jax.tree_util.register_dataclass
@@ -39,22 +39,27 @@ class _State:
     x: _Vector
     n_lam: Float[Array, " n"]
     v_before: _Vector
+    """The Lanczos vector before the last."""
     v: _Vector
-    """Lanczos vectors."""
+    """The last Lanczos vector."""
     w_before: _Vector
+    """The search direction before the last."""
     w: _Vector
-    """Directions."""
+    """The last search direction."""
     beta: Float[Array, ""]
+    """Subdiagonal entry of the tridiagonal matrix."""
     eta: Float[Array, ""]
-    """The residual that is left, with its sign."""
+    """Norm of the residual, with a sign."""
     cosines: tuple[Array, Array]
+    """Cosines of the last two Givens rotations, the older one first."""
     sines: tuple[Array, Array]
-    """Of the last two Givens rotations, the older one first."""
+    """Sines of the last two Givens rotations, the older one first."""
 
 
 @dataclass(frozen=True)
 class MINRES(Solver):
-    """Solves the saddle system of velocities and multipliers, problems of equality rows only.
+    """MINRES on the saddle system of velocities and multipliers, for problems of equality rows
+    only.
 
         [ −I  Wᵀ ] [ y ]   [  0 ]
         [  W  E  ] [ λ ] = [ −r ]
@@ -78,7 +83,7 @@ class MINRES(Solver):
         return self
 
     def _apply(self, task: Task, x: _Vector) -> _Vector:
-        """Z x."""
+        """Return Z x."""
         delassus, root = task.problem.delassus.split(), jnp.sqrt(task.rho)
         assert delassus is not None
         lam = root * x.rows
@@ -94,9 +99,18 @@ class MINRES(Solver):
         residual = _Vector(jnp.zeros_like(x.bodies), -root * (n_lam + task.problem.r))
         beta = jnp.sqrt(residual.dot(residual))
         zero = jax.tree.map(jnp.zeros_like, x)
-        one, none = jnp.ones_like(beta), jnp.zeros_like(beta)
+        unit, none = jnp.ones_like(beta), jnp.zeros_like(beta)
         return _State(
-            x, n_lam, zero, residual.over(beta), zero, zero, beta, beta, (one, one), (none, none)
+            x,
+            n_lam,
+            zero,
+            residual.divided_by(beta),
+            zero,
+            zero,
+            beta,
+            beta,
+            (unit, unit),
+            (none, none),
         )
 
     def step(self, task: Task, state: _State) -> _State:
@@ -110,14 +124,14 @@ class MINRES(Solver):
         diagonal = jnp.hypot(delta, after)
         cosine, sine = safe.divide(delta, diagonal), safe.divide(after, diagonal)
         w = state.v.plus(-s0 * beta, state.w_before).plus(-(s1 * alpha + c0 * c1 * beta), state.w)
-        w = w.over(diagonal)
+        w = w.divided_by(diagonal)
         x = state.x.plus(cosine * state.eta, w)
         n_lam = task.problem.delassus.apply(jnp.sqrt(task.rho) * x.rows)
         return _State(
             x,
             n_lam,
             state.v,
-            following.over(after),
+            following.divided_by(after),
             state.w,
             w,
             after,
@@ -130,7 +144,13 @@ class MINRES(Solver):
         return jnp.sqrt(task.rho) * state.x.rows, state.n_lam
 
     def done(self, task: Task, state: _State) -> Bool[Array, ""]:
-        """Once Krylov's space is exhausted; a residual that is left contradicts itself."""
+        """Return whether Krylov's space is exhausted; the rows of a residual that is left
+        contradict each other.
+
+        Args:
+            task: the problem.
+            state: the state.
+        """
         eps = jnp.finfo(state.eta.dtype).eps
         first = jnp.linalg.norm(jnp.sqrt(task.rho) * task.problem.r)
         return (jnp.abs(state.eta) <= 10 * eps * first) | (state.beta <= eps)

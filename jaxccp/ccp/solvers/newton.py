@@ -1,4 +1,4 @@
-"""Newton's method: through the inside of the cones, then straight to the solution."""
+"""Newton's method: interior-point steps, then proximal semismooth steps to the solution."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar
@@ -19,12 +19,14 @@ from jaxccp.ccp.solver import Solver, Task
 from jaxccp.math import safe, trees
 
 COUNT = len(proximal.WEIGHTS)
+"""Number of weights σ of the proximal phase."""
 SHORT_STEP = 1e-2
-"""An interior step below this is stopped short."""
+"""Length below which an interior step counts as blocked."""
 MAX_ROUNDING = 1e-2
 """Largest rounding of a velocity N λ, in max‖r_c‖, with which an interior point is accepted."""
 MAX_RESIDUAL_RATIO = 100.0
-"""An interior point with a residual so many times the best one's is not where the finish begins."""
+"""Ratio of residuals to the best one above which the proximal phase does not start at an interior
+point."""
 BACKOFF = 0.99
 """Fraction of the way to the boundary that an interior step takes."""
 
@@ -33,41 +35,47 @@ BACKOFF = 0.99
 @dataclass(frozen=True)
 class _State:
     lam: Float[Array, " n"]
-    """The iterate on offer, in K."""
+    """The present candidate, in K."""
     n_lam: Float[Array, " n"]
+    """N λ [m/s]."""
     eta: Float[Array, " n"]
-    """The iterate of the finish: velocities are those of impulses η, which need not be in K."""
+    """The iterate η of the proximal phase: velocities are those of impulses η, which need not be in
+    K."""
     n_eta: Float[Array, " n"]
+    """N η [m/s]."""
     anchor: Float[Array, " n"]
-    """The multipliers of the finish, its best iterate."""
+    """The multipliers of the proximal phase, its best iterate."""
     n_anchor: Float[Array, " n"]
+    """N times those."""
     best: Float[Array, ""]
-    """Its residual [m/s]."""
+    """Residual of ``anchor`` [m/s]."""
     stall_count: Int[Array, ""]
-    """Steps of the finish since it was last halved."""
+    """Proximal steps since the residual was last halved."""
     weight: Int[Array, ""]
-    """Which of the finish's weights was to be the next one then."""
+    """Index of the weight σ that was to be the next one then."""
     point: interior.Point
+    """The interior point."""
     n_point: Float[Array, " n"]
     """N λ at the interior point."""
     finishing: Bool[Array, ""]
-    """Whether the next step is one of the finish, from ``lam``, or one inside, from ``point``."""
+    """Whether the next step is a proximal one, from ``eta``, or an interior one, from ``point``."""
     attempt: Float[Array, ""]
-    """Residual at which the finish is tried [m/s]."""
+    """Residual at which the proximal phase is tried [m/s]."""
     stuck: Int[Array, ""]
-    """Steps in a row that were stopped short inside."""
+    """Number of blocked interior steps in a row."""
     lagged: Bool[Array, ""]
-    """Whether the steps inside take De Saxcé's shift as given."""
+    """Whether interior steps keep De Saxcé's shift fixed."""
     done: Bool[Array, ""]
+    """Whether neither phase makes progress."""
 
 
 @dataclass(frozen=True)
 class Newton(Solver):
     """Interior-point steps until the active set is nearly right, then proximal semismooth Newton.
 
-    Inside (:mod:`jaxccp.ccp.interior`) a cold start needs some 10 to 20 steps however stiff the
-    problem is, but the residual only falls with the root of the gap where contacts are on the
-    verge of sliding or opening. The finish is Newton's method on the augmented Lagrangian's fixed
+    A cold start needs some 10 to 20 interior steps (:mod:`jaxccp.ccp.interior`) however stiff the
+    problem is, but the residual only falls with the root of the gap where contacts are on the verge
+    of sliding or opening. The second phase is Newton's method on the augmented Lagrangian's fixed
     point λ = Π_K(λ − σ ρ ũ) with a large σ (Alart & Curnier, CMAME 92, 1991; regularised as the
     proximal point method, Rockafellar 1976): quadratic once near, where a warm start often is
     already. Each step of either kind costs one factorisation, over the bodies or over the rows,
@@ -79,11 +87,12 @@ class Newton(Solver):
     cone_types: ClassVar[tuple[ConeType, ...]] = ("cone",)
 
     attempt: float = 1e-4
-    """Residual over max‖r_c‖ at which the finish is first tried."""
+    """Residual over max‖r_c‖ at which the proximal phase is first tried."""
     retry: float = 0.03
-    """Factor on that after every failure: a step that does not halve the residual."""
+    """Factor on that after every failure: a proximal step that does not halve the residual."""
     patience: int = 5
-    """Such steps that each weight of the finish may take where no step inside is left."""
+    """Number of such steps for each weight of the proximal phase where interior steps are
+    blocked."""
 
     def prepare(self, problem: Problem, rho: Array) -> Delassus:
         delassus = problem.delassus
@@ -123,8 +132,8 @@ class Newton(Solver):
         right = trees.where(state.finishing, end.right, at.right)
         left = right.transpose() @ trees.where(state.finishing, end.shear, shear_inside)
         cones = problem.cones
-        one = identity(cones.lo.shape[0], cones.mu.shape[0], task.rho.dtype)
-        system = FixedPointSystem(task.data, one, left, right)
+        block_identity = identity(cones.lo.shape[0], cones.mu.shape[0], task.rho.dtype)
+        system = FixedPointSystem(task.data, block_identity, left, right)
         inverse = system.factorised(0.0, symmetric=task.law == "ccp").solve
 
         def solve(b: Array) -> Array:
@@ -133,12 +142,14 @@ class Newton(Solver):
 
         return lax.cond(
             state.finishing,
-            lambda: self._finished(task, state, end, solve),
-            lambda: self._advanced(task, state, at, solve),
+            lambda: self._proximal_step(task, state, end, solve),
+            lambda: self._interior_step(task, state, at, solve),
         )
 
-    def _advanced(self, task: Task, state: _State, at: interior.Frame, solve: Inverse) -> _State:
-        """Return the iterate after a step inside the cones."""
+    def _interior_step(
+        self, task: Task, state: _State, at: interior.Frame, solve: Inverse
+    ) -> _State:
+        """Return the state after an interior step."""
         problem = task.problem
         aim = interior.predict(at)
         d = interior.step(problem, at, aim, solve(interior.right_hand_side(problem, at, aim)))
@@ -172,8 +183,10 @@ class Newton(Solver):
             stuck=stuck,
         )
 
-    def _finished(self, task: Task, state: _State, at: proximal.Frame, solve: Inverse) -> _State:
-        """Return the iterate after a step of the finish."""
+    def _proximal_step(
+        self, task: Task, state: _State, at: proximal.Frame, solve: Inverse
+    ) -> _State:
+        """Return the state after a proximal step."""
         problem = task.problem
         d = proximal.step(problem, at, solve)
         n_d = problem.delassus.apply(d)
@@ -191,7 +204,7 @@ class Newton(Solver):
         restart = better | (stall_count % self.patience == 0) | ~jnp.isfinite(residual)
         anchor = jnp.where(better, lam, state.anchor)
         n_anchor = jnp.where(better, n_lam, state.n_anchor)
-        state = self._again(task, state, failed & (state.stuck > 0))
+        state = self._restarted(task, state, failed & (state.stuck > 0))
         return replace(
             state,
             lam=jnp.where(jnp.isfinite(residual), lam, anchor),
@@ -208,17 +221,17 @@ class Newton(Solver):
         )
 
     def _weight(self, state: _State) -> Int[Array, ""]:
-        """Choose the weight of the finish: a larger one after each success, all in turn where there
-        is none."""
+        """Return the index of the weight of the next proximal step: a larger one after each
+        success, all in sequence where there is none."""
         return (state.weight + state.stall_count // self.patience) % COUNT
 
-    def _again(self, task: Task, state: _State, now: Array) -> _State:
-        """Begin from the start once more, with De Saxcé's shift taken as given in each step: this
-        is slower, but the steps are those of a convex problem."""
+    def _restarted(self, task: Task, state: _State, failed: Array) -> _State:
+        """Return the state at the start, with De Saxcé's shift kept fixed in each step, where
+        ``failed``: this is slower, but the steps are those of a convex problem."""
         if task.law == "ccp":
-            return replace(state, done=state.done | now)
+            return replace(state, done=state.done | failed)
         point = interior.start(task.problem, task.rho)
-        again = replace(
+        restarted = replace(
             state,
             point=point,
             n_point=task.problem.delassus.apply(point.lam),
@@ -227,7 +240,7 @@ class Newton(Solver):
             lagged=jnp.asarray(True),
             done=state.lagged,
         )
-        return trees.where(now, again, state)
+        return trees.where(failed, restarted, state)
 
     def candidate(self, task: Task, state: _State) -> tuple[Array, Array]:
         return state.lam, state.n_lam
@@ -237,12 +250,13 @@ class Newton(Solver):
 
 
 def _residual(task: Task, lam: Array, n_lam: Array) -> Array:
-    """The law's [m/s]."""
+    """Return the largest residual under the task's law [m/s]."""
     u = task.problem.corrected(n_lam + task.problem.r, task.law)
     return jnp.max(task.problem.residual(lam, u, task.rho), initial=0.0)
 
 
 def _inside(task: Task, state: _State) -> tuple[interior.Frame, BlockDiagonal]:
+    """Return the linearisation at the interior point, and S = ∂ũ/∂u there."""
     problem, cones = task.problem, task.problem.cones
     u = problem.corrected(state.n_point + problem.r, task.law)
     tangents = cones.split(u)[1][:, 1:]

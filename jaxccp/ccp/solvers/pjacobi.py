@@ -1,4 +1,4 @@
-"""Projected Jacobi: every row block at once."""
+"""Projected Jacobi iteration over all row blocks at once."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -16,9 +16,11 @@ from jaxccp.ccp.solver import Solver, Task
 @dataclass(frozen=True)
 class _State:
     momentum: Momentum
-    """Of points (S⁻¹ λ, N λ)."""
+    """Momentum of the points (S⁻¹ λ, N λ)."""
     lam: Float[Array, " n"]
+    """The iterate λ [N s]."""
     n_lam: Float[Array, " n"]
+    """N λ [m/s]."""
 
 
 @dataclass(frozen=True)
@@ -28,14 +30,14 @@ class PJacobi(Solver):
         λ_c ← σ Π_K(λ_c − ω S² ũ_c) + (1 − σ) λ_c
 
     for all blocks from the same velocities: Chrono's PJACOBI, with its ω and σ ("sharpness").
-    Chrono's users must find an ω below 1 that does not diverge, as the blocks that share a body
-    all push it. Here S takes each body's inverse mass times the number of blocks at it, as if
-    every block had a part of the body to itself (mass splitting: Tonge, Benevolenski & Voroshilov,
-    ACM TOG 31(4), 2012). N is at most that, by Cauchy–Schwarz, so ω = 1 always descends; other
-    forms of N take N_cc times the number of blocks coupled to c.
+    Chrono's users must find an ω below 1 that does not diverge, as all blocks of a body act on it
+    at once. Here S takes each body's inverse mass times the number of its blocks, as if every block
+    had a part of the body to itself (mass splitting: Tonge, Benevolenski & Voroshilov, ACM TOG
+    31(4), 2012). N is at most that, by Cauchy–Schwarz, so ω = 1 always descends; other forms of N
+    take N_cc times the number of blocks coupled to c.
 
-    Steps are extrapolated (:class:`~jaxccp.ccp.momentum.Momentum`) unless ``momentum`` is
-    false. Coulomb's law takes De Saxcé's correction at the velocities of the moment.
+    Steps are extrapolated (:class:`~jaxccp.ccp.momentum.Momentum`) unless ``momentum`` is false.
+    Coulomb's law takes De Saxcé's correction at the present velocities.
     """
 
     laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
@@ -43,8 +45,9 @@ class PJacobi(Solver):
     omega: float = 1.0
     """Relaxation ω, below 2."""
     sharpness: float = 1.0
-    """σ in (0, 1]: how much of the projected step is taken."""
+    """σ in (0, 1], the fraction of the projected step that is taken."""
     momentum: bool = True
+    """Whether to extrapolate from step to step."""
 
     def prepare(self, problem: Problem, rho: Array) -> Scaling:
         s = scale(problem.cones, *problem.delassus.bound(problem.cones.lo.shape[0]))

@@ -1,4 +1,4 @@
-"""Projected successive over-relaxation."""
+"""Projected successive over-relaxation: Gauss–Seidel sweeps with projections on the cones."""
 
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ class PSOR(GaussSeidel):
     omega: float = 1.0
     """Relaxation ω in (0, 2)."""
     sharpness: float = 1.0
-    """σ in (0, 1]: how much of the projected step is taken."""
+    """σ in (0, 1], the fraction of the projected step that is taken."""
 
     def update(
         self, law: Law, blocks: Blocks, x: Float[Array, "w 3"], u: Float[Array, "w 3"]

@@ -1,4 +1,4 @@
-"""Sequential impulses."""
+"""Sequential impulses: Gauss–Seidel sweeps on the velocities of the bodies."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -9,7 +9,7 @@ from jaxtyping import Array, Bool, Float
 from jaxccp.ccp.cones import ConeType
 from jaxccp.ccp.problem import Law, Problem
 from jaxccp.ccp.solver import Solver, Task
-from jaxccp.ccp.sweeps.gauss_seidel import GaussSeidel, State
+from jaxccp.ccp.sweeps.gauss_seidel import GaussSeidel, SweepState
 from jaxccp.ccp.sweeps.sweep import Blocks
 from jaxccp.math import safe
 
@@ -56,21 +56,22 @@ class SIPGS(GaussSeidel):
             contacts = blocks.section.project(z, blocks.mu)
         else:
             normal = jnp.maximum(x[:, 0] - u[:, 0], 0.0)
-            moved = u[:, 1:] + blocks.coupling * (normal - x[:, 0])[:, None]
-            tangent = self._limited(blocks, x[:, 1:] - moved, (blocks.mu * normal)[:, None])
+            slip = u[:, 1:] + blocks.coupling * (normal - x[:, 0])[:, None]
+            tangent = self._limited(blocks, x[:, 1:] - slip, (blocks.mu * normal)[:, None])
             contacts = jnp.concatenate([normal[:, None], tangent], axis=1)
         return blocks.constrained(contacts, x[:, 0] - u[:, 0])
 
     def _limited(
         self, blocks: Blocks, tangent: Float[Array, "w 2"], limit: Float[Array, "w 1"]
     ) -> Float[Array, "w 2"]:
-        """The nearest point of the disc, or of the square, that the normal impulse allows."""
+        """Return the nearest point of the disc, or of the square, that the normal impulse
+        allows."""
         if blocks.cone_type == "pyramid":
             return jnp.clip(tangent, -limit, limit)
         length = safe.norm(tangent)[:, None]
         return jnp.where(length > limit, safe.divide(limit, length) * tangent, tangent)
 
-    def done(self, task: Task, state: State) -> Bool[Array, ""]:
+    def done(self, task: Task, state: SweepState) -> Bool[Array, ""]:
         scalars, contacts = task.problem.cones.split(state.lam - state.before)
         change = jnp.sum(jnp.abs(scalars)) + jnp.sum(safe.norm(contacts))
         return change <= self.impulse_tolerance

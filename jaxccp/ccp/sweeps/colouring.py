@@ -1,4 +1,4 @@
-"""Which row blocks may be updated at the same time: colours, and chunks of one colour each.
+"""Colours of the row blocks, so that blocks of one colour may be updated at the same time.
 
 Two blocks (a scalar row or a contact is one) are coupled where their block of N is not zero.
 """
@@ -14,7 +14,8 @@ from jaxtyping import Array, Bool, Int
 from jaxccp.ccp.operators import Delassus
 
 LIMIT = 64
-"""Colours after which each remaining block gets one of its own: they nearly all share one body."""
+"""Number of colours after which each remaining block gets its own: they nearly all share one
+body."""
 
 
 @jax.tree_util.register_dataclass
@@ -29,32 +30,41 @@ class Schedule:
     count: Int[Array, ""]
     """Number of chunks."""
     width: int = field(metadata={"static": True})
-    """Most blocks in a chunk."""
+    """Largest number of blocks in a chunk."""
 
 
-def one_by_one(blocks: int) -> Schedule:
-    """Every block in a chunk of its own, in the problem's order."""
+def sequential(blocks: int) -> Schedule:
+    """Return the schedule of every block in its own chunk, in the problem's order."""
     return Schedule(jnp.arange(blocks), jnp.arange(blocks + 1), jnp.int32(blocks), 1)
 
 
-def by_colour(colours: Int[Array, " b"], width: int) -> Schedule:
-    """Chunks of at most ``width`` blocks of one colour."""
+def coloured(colours: Int[Array, " b"], width: int) -> Schedule:
+    """Return the schedule of chunks of at most ``width`` blocks of one colour.
+
+    Args:
+        colours: colour of each block.
+        width: the largest number of blocks in a chunk.
+    """
     blocks = colours.shape[0]
     order = jnp.argsort(colours, stable=True)
     position, colour = jnp.arange(blocks), colours[order]
     changes = jnp.concatenate([jnp.ones(1, bool), colour[1:] != colour[:-1]])[:blocks]
     first = lax.cummax(jnp.where(changes, position, 0))
-    begins = (position - first) % width == 0
-    (bounds,) = jnp.nonzero(begins, size=blocks + 1, fill_value=blocks)
-    return Schedule(order, bounds, jnp.sum(begins, dtype=jnp.int32), width)
+    starts_chunk = (position - first) % width == 0
+    (bounds,) = jnp.nonzero(starts_chunk, size=blocks + 1, fill_value=blocks)
+    return Schedule(order, bounds, jnp.sum(starts_chunk, dtype=jnp.int32), width)
 
 
 def colouring(delassus: Delassus, scalars: int) -> Int[Array, " b"]:
-    """A colour of each row block of N, never the same for two that are coupled.
+    """Return a colour for each row block of N, never the same for two that are coupled.
 
     Colour by colour, a maximal set of uncoupled blocks is chosen by Luby's algorithm (SIAM J.
     Comput. 15, 1986): of every neighbourhood the block that a fixed permutation puts last, again
     and again among those not yet excluded.
+
+    Args:
+        delassus: N.
+        scalars: number of scalar rows.
     """
     blocks = scalars + (delassus.rows - scalars) // 3
     neighbour_max = delassus.coupled(scalars)
@@ -67,10 +77,10 @@ def colouring(delassus: Delassus, scalars: int) -> Int[Array, " b"]:
     def choose(state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
         colours, candidate, colour = state
         rivals = jnp.where(candidate, rank, 0)
-        chosen = candidate & (rank >= neighbour_max(rivals))
-        colours = jnp.where(chosen, colour, colours)
-        excluded = neighbour_max(chosen.astype(jnp.int32)) > 0
-        candidate = candidate & ~chosen & ~excluded
+        selected = candidate & (rank >= neighbour_max(rivals))
+        colours = jnp.where(selected, colour, colours)
+        excluded = neighbour_max(selected.astype(jnp.int32)) > 0
+        candidate = candidate & ~selected & ~excluded
         full = ~jnp.any(candidate)
         return colours, jnp.where(full, colours < 0, candidate), colour + full
 
@@ -81,13 +91,17 @@ def colouring(delassus: Delassus, scalars: int) -> Int[Array, " b"]:
 
 
 def schedule(delassus: Delassus, scalars: int, width: int | None) -> Schedule:
-    """Chunks of ``width`` blocks, or of a number that suits the size of the problem.
+    """Return the schedule of a sweep: in the problem's order with width 1, by colours else.
 
-    One by one in the problem's own order with width 1, by colours else.
+    Args:
+        delassus: N.
+        scalars: number of scalar rows.
+        width: the largest number of blocks in a chunk; None takes one that suits the size of the
+            problem.
     """
     blocks = scalars + (delassus.rows - scalars) // 3
     if width is None:
         width = 1 if blocks <= 8 else 8 if blocks <= 96 else 32
     if width == 1 or blocks == 0:
-        return one_by_one(blocks)
-    return by_colour(colouring(delassus, scalars), width)
+        return sequential(blocks)
+    return coloured(colouring(delassus, scalars), width)

@@ -1,4 +1,4 @@
-"""What the methods that sweep over the row blocks have in common."""
+"""The base class of the methods that sweep over the row blocks."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -16,21 +16,25 @@ from jaxccp.ccp.sweeps import colouring, sweep
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class State:
+class SweepState:
+    """Multipliers between two sweeps."""
+
     momentum: Momentum
+    """State of the extrapolation."""
     lam: Float[Array, " n"]
-    """After the last sweep [N·s]."""
+    """λ after the last sweep [N·s]."""
     n_lam: Float[Array, " n"]
+    """N λ [m/s]."""
     before: Float[Array, " n"]
-    """Before the last sweep."""
+    """λ before the last sweep [N·s]."""
 
 
 @dataclass(frozen=True)
 class GaussSeidel(Solver):
-    """Sweeps of :meth:`update`, extrapolated if wanted.
+    """Base class of the methods that sweep over the row blocks by :meth:`update`, extrapolated on
+    request.
 
-    An iteration is one sweep. Blocks that share nothing that moves are done at once, ``width`` at
-    a time.
+    An iteration is one sweep. Up to ``width`` blocks that share no moving body are updated at once.
     """
 
     laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
@@ -40,19 +44,25 @@ class GaussSeidel(Solver):
     symmetric: bool = False
     """Whether every second sweep runs backward from the start on."""
     width: int | None = None
-    """Most blocks done at once; None goes by the size of the problem. 1 goes through it in its
-    own order, which is also the better choice under ``vmap``."""
+    """Largest number of blocks updated at once; None goes by the size of the problem. 1 takes the
+    problem's order, which is also the better choice under ``vmap``."""
 
     extrapolates: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
-    """The laws under which ``momentum`` acts."""
+    """The laws under which ``momentum`` has an effect."""
     coupled: ClassVar[bool] = True
-    """Whether :meth:`update` moves a contact's normal and tangents together."""
+    """Whether :meth:`update` changes a contact's normal and tangents together."""
 
     def update(
         self, law: Law, blocks: sweep.Blocks, x: Float[Array, "w 3"], u: Float[Array, "w 3"]
     ) -> Float[Array, "w 3"]:
-        """New multipliers of uncoupled blocks; ``x`` and velocities ``u`` are scaled so that a
-        step of 1 suits each row."""
+        """Return new multipliers of uncoupled blocks.
+
+        Args:
+            law: the law of contact.
+            blocks: cones and bounds of w blocks.
+            x: their multipliers, scaled so that a step of 1 suits each row.
+            u: their velocities, scaled likewise.
+        """
         raise NotImplementedError
 
     def prepare(self, problem: Problem, rho: Array) -> sweep.Sweep:
@@ -61,18 +71,18 @@ class GaussSeidel(Solver):
         s = scale(problem.cones, *problem.delassus.blocks(scalars), coupled=self.coupled)
         return sweep.prepare(problem, schedule, s)
 
-    def init(self, task: Task, lam: Array, n_lam: Array) -> State:
+    def init(self, task: Task, lam: Array, n_lam: Array) -> SweepState:
         start = Momentum.start(task.data.multipliers(lam), self.symmetric)
-        return State(start, lam, n_lam, lam)
+        return SweepState(start, lam, n_lam, lam)
 
-    def step(self, task: Task, state: State) -> State:
+    def step(self, task: Task, state: SweepState) -> SweepState:
         ready, momentum = task.data, state.momentum
         r = ready.velocities(task.problem.r)
         y = ready.run(momentum.x, r, momentum.backward, partial(self.update, task.law))
         lam = ready.impulses(y)
         extrapolate = self.momentum and task.law in self.extrapolates
         after = momentum.advanced(y, extrapolate=extrapolate)
-        return State(after, lam, task.problem.delassus.apply(lam), state.lam)
+        return SweepState(after, lam, task.problem.delassus.apply(lam), state.lam)
 
-    def candidate(self, task: Task, state: State) -> tuple[Array, Array]:
+    def candidate(self, task: Task, state: SweepState) -> tuple[Array, Array]:
         return state.lam, state.n_lam

@@ -1,6 +1,6 @@
-"""The rows of N in the order of a schedule: velocities of a chunk as a sweep goes along.
+"""Products with the rows of N in the order of a schedule, updated during a sweep.
 
-Each form of N has a carrier of what the sweep has done so far, and a cost per chunk that does not
+For each form of N there is a carrier of the sweep's progress, and a cost per chunk that does not
 grow with the problem where the form allows that.
 """
 
@@ -18,92 +18,130 @@ from jaxccp.ccp.operators import BlockSparseDelassus, BodyDelassus, Delassus
 from jaxccp.ccp.sweeps.colouring import Schedule
 
 
-class Rows(Protocol):
-    """S N S by blocks of three rows; ``x`` are multipliers S⁻¹ λ of a chunk (w × 3)."""
+class RowProducts(Protocol):
+    """Products with S N S by blocks of three rows; ``x`` are multipliers S⁻¹ λ of a chunk (w ×
+    3)."""
 
     def start(self, x: Float[Array, "b 3"]) -> Array:
-        """The carrier at the multipliers of all blocks."""
+        """Return the carrier at the multipliers of all blocks."""
         ...
 
     def velocity(self, carrier: Array, x: Array, start: Array, stop: Array) -> Float[Array, "w 3"]:
-        """S N λ of the chunk of positions ``start`` to ``stop`` - 1; any number after that."""
+        """Return S N λ of a chunk; any number after its last position.
+
+        Args:
+            carrier: as :meth:`start` and :meth:`update` return it.
+            x: multipliers of the chunk.
+            start: its first position.
+            stop: the position after its last.
+        """
         ...
 
-    def push(self, carrier: Array, x: Array, change: Array, start: Array) -> Array:
-        """The carrier after the chunk's multipliers have become ``x``, by ``change``."""
+    def update(self, carrier: Array, x: Array, change: Array, start: Array) -> Array:
+        """Return the carrier after a change of a chunk's multipliers.
+
+        Args:
+            carrier: the carrier before it.
+            x: the new multipliers of the chunk.
+            change: the change.
+            start: first position of the chunk.
+        """
         ...
 
 
 @singledispatch
-def rows(delassus: Delassus, scale: Float[Array, "b 3"], schedule: Schedule, scalars: int) -> Rows:
-    """The rows of ``delassus``, by its matrix unless its form has something better; ``scale`` is S,
-    padding and the rows that scalars lack are 0."""
+def rows(
+    delassus: Delassus, scale: Float[Array, "b 3"], schedule: Schedule, scalars: int
+) -> RowProducts:
+    """Return the products with the rows of N, by its dense matrix unless its form has something
+    better.
+
+    Args:
+        delassus: N.
+        scale: S in the schedule's order; 0 in padding and in the rows that scalars lack.
+        schedule: the order of blocks.
+        scalars: number of scalar rows.
+    """
     return _dense_rows(delassus, scale, schedule, scalars)
 
 
 def arranged(x: Float[Array, " n"], schedule: Schedule, scalars: int) -> Float[Array, "b 3"]:
-    """Rows of the problem as blocks in the schedule's order, with zeros where there are none."""
+    """Return the rows of the problem as blocks in the schedule's order, with zeros where there are
+    none.
+
+    Args:
+        x: a flat vector over rows.
+        schedule: the order of blocks.
+        scalars: number of scalar rows.
+    """
     single = jnp.pad(x[:scalars, None], ((0, 0), (0, 2)))
     blocks = jnp.concatenate([single, x[scalars:].reshape(-1, 3)])
     return jnp.pad(blocks[schedule.order], ((0, schedule.width), (0, 0)))
 
 
 def cut(x: Array, start: Array, width: int) -> Array:
-    """``width`` rows of ``x``."""
+    """Return ``width`` rows of ``x``.
+
+    Args:
+        x: an array.
+        start: its first row that is wanted.
+        width: number of rows.
+    """
     return lax.dynamic_slice_in_dim(x, start, width)
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class _BodyRows:
-    """Carried: the whitened velocities of the bodies. Gather, six products a row and body, add."""
+    """Products by bodies; the carrier is their whitened velocities. Gather, six products a row and
+    body, add."""
 
     rows: Float[Array, "b 3 6*k"]
-    touched: Int[Array, "b k"]
+    block_bodies: Int[Array, "b k"]
     compliance: Float[Array, "b 3"]
     bodies: int = field(metadata={"static": True})
     width: int = field(metadata={"static": True})
 
     def start(self, x: Array) -> Array:
         parts = jnp.einsum("wij,wi->wj", self.rows, x).reshape(-1, 6)
-        return jnp.zeros((self.bodies + 1, 6), x.dtype).at[self.touched.reshape(-1)].add(parts)
+        return jnp.zeros((self.bodies + 1, 6), x.dtype).at[self.block_bodies.reshape(-1)].add(parts)
 
     def velocity(self, carrier: Array, x: Array, start: Array, stop: Array) -> Array:
-        block, touched, compliance = (
-            cut(a, start, self.width) for a in (self.rows, self.touched, self.compliance)
+        block, block_bodies, compliance = (
+            cut(a, start, self.width) for a in (self.rows, self.block_bodies, self.compliance)
         )
-        moving = carrier[touched].reshape(self.width, -1)
+        moving = carrier[block_bodies].reshape(self.width, -1)
         return jnp.einsum("wij,wj->wi", block, moving) + compliance * x
 
-    def push(self, carrier: Array, x: Array, change: Array, start: Array) -> Array:
-        block, touched = (cut(a, start, self.width) for a in (self.rows, self.touched))
+    def update(self, carrier: Array, x: Array, change: Array, start: Array) -> Array:
+        block, block_bodies = (cut(a, start, self.width) for a in (self.rows, self.block_bodies))
         parts = jnp.einsum("wij,wi->wj", block, change).reshape(-1, 6)
-        return carrier.at[touched.reshape(-1)].add(parts)
+        return carrier.at[block_bodies.reshape(-1)].add(parts)
 
 
 @rows.register
 def _body_rows(delassus: BodyDelassus, scale: Array, schedule: Schedule, scalars: int) -> _BodyRows:
     width, single = schedule.width, delassus.scalar_rows[:, None]
-    more = single.shape[2] - 12
-    contacts = jnp.pad(delassus.contact_rows, ((0, 0), (0, 0), (0, more)))
+    padding = single.shape[2] - 12
+    contacts = jnp.pad(delassus.contact_rows, ((0, 0), (0, 0), (0, padding)))
     every = jnp.concatenate([jnp.pad(single, ((0, 0), (0, 2), (0, 0))), contacts])
     every = jnp.pad(every[schedule.order], ((0, width), (0, 0), (0, 0)))
     # What cannot move may stand in a chunk any number of times, its rows being zero.
-    touched = jnp.pad(
-        delassus.touched[schedule.order],
+    block_bodies = jnp.pad(
+        delassus.block_bodies[schedule.order],
         ((0, width), (0, 0)),
         constant_values=delassus.bodies,
     )
     compliance = arranged(delassus.compliance, schedule, scalars)
     return _BodyRows(
-        every * scale[:, :, None], touched, compliance * scale * scale, delassus.bodies, width
+        every * scale[:, :, None], block_bodies, compliance * scale * scale, delassus.bodies, width
     )
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class _DenseRows:
-    """Carried: the multipliers, in the problem's own order."""
+    """Products by the dense matrix; the carrier is the multipliers, in the problem's order."""
 
     matrix: Float[Array, "b 3 n"]
     index: Int[Array, "b 3"]
@@ -116,7 +154,7 @@ class _DenseRows:
     def velocity(self, carrier: Array, x: Array, start: Array, stop: Array) -> Array:
         return cut(self.matrix, start, self.width) @ carrier
 
-    def push(self, carrier: Array, x: Array, change: Array, start: Array) -> Array:
+    def update(self, carrier: Array, x: Array, change: Array, start: Array) -> Array:
         return carrier.at[cut(self.index, start, self.width)].set(x, mode="drop")
 
 
@@ -135,7 +173,8 @@ def _dense_rows(delassus: Delassus, scale: Array, schedule: Schedule, scalars: i
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class _SparseRows:
-    """Carried: the multipliers. A chunk's entries, however many, come in pieces."""
+    """Products by blocks; the carrier is the multipliers. A chunk's entries, however many, come in
+    pieces."""
 
     entries: Float[Array, "e 3 3"]
     row: Int[Array, " e"]
@@ -153,19 +192,19 @@ class _SparseRows:
         end = self.first[stop]
 
         def add(state: tuple[Array, Array]) -> tuple[Array, Array]:
-            at, total = state
+            first, total = state
             entries, row, column = (
-                cut(a, at, self.piece) for a in (self.entries, self.row, self.column)
+                cut(a, first, self.piece) for a in (self.entries, self.row, self.column)
             )
             products = jnp.einsum("eij,ej->ei", entries, carrier[column])
-            here = at + jnp.arange(self.piece) < end
-            row = jnp.where(here, row - start, self.width)
-            return at + self.piece, total.at[row].add(products, mode="drop")
+            in_range = first + jnp.arange(self.piece) < end
+            row = jnp.where(in_range, row - start, self.width)
+            return first + self.piece, total.at[row].add(products, mode="drop")
 
         state = (self.first[start], jnp.zeros_like(x))
         return lax.while_loop(lambda state: state[0] < end, add, state)[1]
 
-    def push(self, carrier: Array, x: Array, change: Array, start: Array) -> Array:
+    def update(self, carrier: Array, x: Array, change: Array, start: Array) -> Array:
         return lax.dynamic_update_slice_in_dim(carrier, x, start, 0)
 
 
@@ -191,6 +230,6 @@ def _sparse_rows(
 
 
 def positions(schedule: Schedule) -> Int[Array, " b"]:
-    """Return where each block stands in the schedule."""
+    """Return the position of each block in the schedule."""
     blocks = schedule.order.shape[0]
     return jnp.zeros(blocks, jnp.int32).at[schedule.order].set(jnp.arange(blocks, dtype=jnp.int32))

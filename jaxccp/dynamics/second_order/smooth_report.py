@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.ccp.solution import Solution, Statistics
-from jaxccp.ccp.solve import nothing_to_do
+from jaxccp.ccp.solve import empty_statistics
 from jaxccp.collision.contact_cache import WarmStart
 from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.collision.detect import detect
@@ -60,7 +60,7 @@ def reported(
     impulses = None if touched is None else touched.impulses
     scalars = row_forces(end, impulses, control, h)
     wrench = gained = jnp.zeros((len(after.position), 6), dtype)
-    statistics, seen = nothing_to_do(dtype, settings.stop), None
+    statistics, seen = empty_statistics(dtype, settings.stop), None
     if touched is not None:
         problem, solution = touched.problem, touched.solution
         start = touched.touching.start.at.state

@@ -209,7 +209,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
                 law=self.law,
                 stop=self.stop,
                 gradient=self.gradient,
-                beyond=touching.beyond,
+                distant=touching.beyond,
                 unique=self.unique,
             )
             impulses = problem.impulses(solution.lam)

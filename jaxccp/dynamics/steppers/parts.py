@@ -8,7 +8,7 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.problem import Problem
 from jaxccp.ccp.solution import DerivativeStatus, Solution
-from jaxccp.ccp.solve import cut, solve
+from jaxccp.ccp.solve import solve, stop_gradient_unless
 from jaxccp.collision.contact_cache import WarmStart, cache_size, recall, remember
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics import maximal, reduced
@@ -102,7 +102,7 @@ def solved(settings: Settings, step: Assembled) -> tuple[Solution, Outcome]:
             law=settings.law,
             stop=settings.stop,
             gradient=settings.gradient,
-            beyond=step.beyond,
+            distant=step.beyond,
             unique=settings.unique,
         )
 
@@ -179,4 +179,4 @@ def trusted(settings: ConeSettings, carry: _Tree, report: StepReport) -> tuple[_
     valid = report.solver.derivative == DerivativeStatus.VALID
     derivative = jnp.where(valid, report.solver.derivative, DerivativeStatus.ZERO)
     report = replace(report, solver=replace(report.solver, derivative=derivative))
-    return cut(valid, (carry, report))
+    return stop_gradient_unless(valid, (carry, report))

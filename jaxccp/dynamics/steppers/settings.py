@@ -65,7 +65,7 @@ class ConeSettings:
     unique: bool = False
     """Whether redundant contacts that slide share their load as those of vanishing compliance do,
     so that the motion under Coulomb's law, and its derivative under both, do not depend on solver
-    and warm start (:mod:`jaxccp.ccp.sharing`). A step may then take twice the time."""
+    and warm start (:mod:`jaxccp.ccp.redundancy`). A step may then take twice the time."""
 
     def __post_init__(self) -> None:
         if not self.h > 0:

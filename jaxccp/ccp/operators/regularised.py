@@ -1,4 +1,4 @@
-"""N whose rows yield."""
+"""The Delassus operator with a compliance added to its rows."""
 
 from dataclasses import dataclass
 
@@ -13,11 +13,11 @@ from jaxccp.ccp.operators.operator import Delassus
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class YieldingDelassus(Delassus):
-    """N + diag(E) of any N."""
+class RegularisedDelassus(Delassus):
+    """The operator N + diag(E) of any N."""
 
     rigid: Delassus
-    """N."""
+    """N, without the added compliance."""
     compliance: Float[Array, " n"]
     """E [m/(s · N·s)], ≥ 0, one per row."""
 
@@ -39,14 +39,14 @@ class YieldingDelassus(Delassus):
         self, scalars: int, width: int = 3
     ) -> tuple[Float[Array, " s"], Float[Array, "c w w"]]:
         single, blocks = self.rigid.blocks(scalars, width)
-        more = diagonal(self.compliance, scalars, width)
-        return single + more.scalars, blocks + more.blocks
+        added = diagonal(self.compliance, scalars, width)
+        return single + added.scalars, blocks + added.blocks
 
     def dense(self) -> Float[Array, "n n"]:
         return self.rigid.dense() + jnp.diag(self.compliance)
 
-    def scaled(self, s: Float[Array, " n"]) -> "YieldingDelassus":
-        return YieldingDelassus(self.rigid.scaled(s), s * s * self.compliance)
+    def scaled(self, s: Float[Array, " n"]) -> "RegularisedDelassus":
+        return RegularisedDelassus(self.rigid.scaled(s), s * s * self.compliance)
 
     def factorised(
         self,
@@ -56,6 +56,14 @@ class YieldingDelassus(Delassus):
         ridge: Array | float,
         symmetric: bool,
     ) -> Factors:
-        """Factorise as N does, with a C that takes L E R along."""
-        more = left @ diagonal(self.compliance, left.scalars.shape[0], left.width) @ right
-        return self.rigid.factorised(left, right, complement.plus(more, 0.0), ridge, symmetric)
+        """Factorise as N does, with L E R added to C; see :meth:`Delassus.factorised`.
+
+        Args:
+            left: L.
+            right: R.
+            complement: C.
+            ridge: what is added to the diagonal.
+            symmetric: whether the matrix is symmetric positive definite.
+        """
+        added = left @ diagonal(self.compliance, left.scalars.shape[0], left.width) @ right
+        return self.rigid.factorised(left, right, complement.plus(added, 0.0), ridge, symmetric)

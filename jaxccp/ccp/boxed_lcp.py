@@ -25,97 +25,147 @@ class BoxedRows:
     """The rows of a problem, scaled to diagonals near 1."""
 
     matrix: Float[Array, "n n"]
+    """√ρ N √ρ."""
     scale: Float[Array, " n"]
-    """√ρ: what impulses are divided by and velocities multiplied. One number per contact."""
+    """√ρ of each row [√kg], one number per contact: impulses are divided by it and velocities
+    multiplied."""
     lo: Float[Array, " n"]
-    """Lower bounds, 0 of tangents."""
+    """Lower bounds, 0 for tangents."""
     hi: Float[Array, " n"]
+    """Upper bounds, 0 for tangents and ∞ for normals."""
     mu: Float[Array, " n"]
-    """μ of tangents, 0 of other rows."""
+    """Friction coefficient of each tangent, 0 for other rows."""
     lift: Float[Array, " n"]
     """``mu`` under the convex law; 0 under Coulomb's."""
     scalars: int = field(metadata={"static": True})
+    """Number of scalar rows, which precede those of the contacts."""
 
     @property
     def normal(self) -> np.ndarray:
-        """The normal row of each tangent, and other rows' own."""
+        """Index of each tangent's normal row; of every other row its own index."""
         row = np.arange(self.lo.shape[-1])
         return np.where(row < self.scalars, row, row - (row - self.scalars) % 3)
 
     @property
     def tangential(self) -> Bool[Array, " n"]:
+        """Mask of the tangential rows of contacts."""
         return jnp.asarray(self.normal != np.arange(self.lo.shape[-1]))
 
     @property
     def equality(self) -> Bool[Array, " n"]:
+        """Mask of the rows without bounds."""
         return jnp.isinf(self.lo) & jnp.isinf(self.hi)
 
     def onto_normals(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
-        """The sum over each contact's tangents, in its normal row."""
+        """Return the sum over each contact's tangents in its normal row, and 0 in all other
+        rows."""
         contacts = x[self.scalars :].reshape(-1, 3)
         total = jnp.zeros_like(contacts).at[:, 0].set(contacts[:, 1] + contacts[:, 2])
         return jnp.concatenate([jnp.zeros(self.scalars, x.dtype), total.reshape(-1)])
 
     def widths(self, side: Array, zeta: Array) -> Float[Array, " n"]:
-        """μ λ_n of tangents, 0 of other rows; linear in ζ."""
+        """Return μ λ_n of tangents and 0 of other rows, which is linear in ζ.
+
+        Args:
+            side: −1, 0 or 1 for each row: on its lower bound, free, on its upper bound.
+            zeta: ζ of each row.
+        """
         return self.mu * jnp.where(side == 0, zeta, 0.0)[self.normal]
 
-    def moving(self, side: Array, zeta: Array) -> Float[Array, " n"]:
-        """λ less :meth:`fixed`; linear in ζ."""
+    def linear_part(self, side: Array, zeta: Array) -> Float[Array, " n"]:
+        """Return the part of λ that is linear in ζ: λ less :meth:`constant_part`.
+
+        Args:
+            side: which bound each row is on, as in :meth:`widths`.
+            zeta: ζ of each row.
+        """
         return jnp.where(side == 0, zeta, side * self.widths(side, zeta))
 
-    def fixed(self, h: Array, side: Array) -> Float[Array, " n"]:
-        """The bounds that rows are on where μ λ_n = 0."""
+    def constant_part(self, h: Array, side: Array) -> Float[Array, " n"]:
+        """Return the part of λ that does not depend on ζ: the bounds of rows where μ λ_n = 0.
+
+        Args:
+            h: half-width of each tangent's box that does not move with λ_n.
+            side: which bound each row is on, as in :meth:`widths`.
+        """
         bound = jnp.where(side < 0, self.lo, self.hi)
         return jnp.where(side == 0, 0.0, bound + jnp.where(self.tangential, side * h, 0.0))
 
     def velocity(self, side: Array, zeta: Array, lam: Array) -> Float[Array, " n"]:
-        """u."""
+        """Return the velocities u of the rows.
+
+        Args:
+            side: which bound each row is on, as in :meth:`widths`.
+            zeta: ζ of each row.
+            lam: λ of each row.
+        """
         plain = lam - zeta
         return plain - self.onto_normals(self.lift * side * plain)
 
     def apply(self, side: Array, zeta: Array) -> Float[Array, " n"]:
-        """A ζ."""
-        lam = self.moving(side, zeta)
+        """Return the product A ζ.
+
+        Args:
+            side: which bound each row is on, as in :meth:`widths`.
+            zeta: ζ of each row.
+        """
+        lam = self.linear_part(side, zeta)
         return self.matrix @ lam - self.velocity(side, zeta, lam)
 
     def change(self, row: Array, bound: Array, side: Array) -> tuple[Array, Array]:
-        """(f, b) with A = A' + b fᵀ, where ``row`` is free in A and on its ``bound`` in A'.
+        """Return (f, b) with A = A' + b fᵀ, where ``row`` is free in A and on its ``bound`` in A'.
 
-        f · ζ is the distance to the bound, up to its sign and a constant. A normal row takes its
-        tangents' bounds, on their ``side``, along. A tangent of a closed contact changes from
-        one bound to the other: A is the matrix of the other one then.
+        f · ζ is the distance to the bound, up to its sign and a constant. A normal row takes along
+        its tangents' bounds, on their ``side``. A tangent of a closed contact changes from one
+        bound to the other: A is then the matrix of the other one.
+
+        Args:
+            row: index of the row that changes.
+            bound: −1 for its lower bound, 1 for its upper one.
+            side: which bound each row is on, as in :meth:`widths`.
         """
-        one = (jnp.arange(self.lo.shape[-1]) == row).astype(self.matrix.dtype)
+        unit = (jnp.arange(self.lo.shape[-1]) == row).astype(self.matrix.dtype)
         touching = side[self.normal] == 0
-        f = one - self.onto_normals(jnp.where(touching, self.mu, 0.0) * bound * one)
+        f = unit - self.onto_normals(jnp.where(touching, self.mu, 0.0) * bound * unit)
         follows = self.tangential & (self.normal == row)
-        moved = one + jnp.where(follows, self.mu * side, 0.0)
-        lifts = self.onto_normals(self.lift * jnp.where(one > 0, bound, side) * moved)
+        direction = unit + jnp.where(follows, self.mu * side, 0.0)
+        lifts = self.onto_normals(self.lift * jnp.where(unit > 0, bound, side) * direction)
         flips = (~touching & (self.mu > 0))[row]
-        return f, jnp.where(flips, 2 * lifts, self.matrix @ moved - moved + lifts)
+        return f, jnp.where(flips, 2 * lifts, self.matrix @ direction - direction + lifts)
 
     def margins(self, h: Array, side: Array, zeta: Array, rate: Array):
-        """Distance of ζ to each event (lower bounds, then upper ones) and its approach, 2 × n.
+        """Return the distance of ζ to each event, the speed of its approach and whether it is an
+        event, each 2 × n: first the lower bounds, then the upper ones.
 
-        Third, whether it is one: bounds that coincide, as a closed contact's tangents' do, are
-        none. (Under the convex law those matter, as they choose the contact's friction.)
+        Bounds that coincide, as a closed contact's tangents' do, are no events. (Under the convex
+        law those matter, as they choose the contact's friction.)
+
+        Args:
+            h: half-width of each tangent's box that does not move with λ_n.
+            side: which bound each row is on, as in :meth:`widths`.
+            zeta: ζ of each row.
+            rate: derivative of ζ along the path.
         """
         width, widening = h + self.widths(side, zeta), self.widths(side, rate)
         width, widening = (jnp.where(self.tangential, x, 0.0) for x in (width, widening))
         inside = jnp.stack([zeta - (self.lo - width), self.hi + width - zeta])
         inward = jnp.stack([rate + widening, widening - rate])
         sign = jnp.stack([jnp.where(side < 0, -1, 1), jnp.where(side > 0, -1, 1)])
-        moves = (self.mu > 0) & ((side[self.normal] == 0) | (self.lift > 0))
-        moves = moves | (self.hi > self.lo) | (self.tangential & (h > 0))
+        has_width = (self.mu > 0) & ((side[self.normal] == 0) | (self.lift > 0))
+        has_width = has_width | (self.hi > self.lo) | (self.tangential & (h > 0))
         # A contact opens only once its friction is on its bounds, which shrink to nothing there.
         sticks = self.onto_normals(((side == 0) & (self.mu > 0)).astype(zeta.dtype)) > 0
-        watched = moves & ~((side == 0) & sticks) & jnp.stack([side <= 0, side >= 0])
+        watched = has_width & ~((side == 0) & sticks) & jnp.stack([side <= 0, side >= 0])
         return sign * inside, -sign * inward, watched
 
 
 def boxed_rows(problem: Problem, rho: Float[Array, " n"]) -> BoxedRows:
-    """Return the rows of the convex law on pyramids."""
+    """Return the rows of a problem under the convex law with friction pyramids.
+
+    Args:
+        problem: n rows, with pyramids.
+        rho: step size of each row [kg], one value per contact.
+    """
     cones, scale = problem.cones, jnp.sqrt(rho)
     zero = jnp.zeros_like(cones.mu)
     none = jnp.stack([zero, zero, zero], axis=1)

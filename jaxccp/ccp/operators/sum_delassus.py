@@ -1,4 +1,4 @@
-"""N as the sum of what several kinds of velocities contribute to it."""
+"""The Delassus operator as the sum of what several kinds of velocities contribute to it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,11 +15,15 @@ from jaxccp.ccp.operators.operator import Delassus
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class SumDelassus(Delassus):
-    """N = N₁ + N₂ + …, each over all rows: rows touch velocities of several kinds, such as those of
-    a robot and those of the many loose bodies around it, whose masses are kept apart. One of the
-    parts has the compliance."""
+    """The operator N = N₁ + N₂ + …, each over all rows, whose rows touch velocities of several
+    kinds.
+
+    Such are the velocities of a robot and those of the many free bodies around it, whose masses are
+    kept apart. One of the parts has the compliance.
+    """
 
     parts: tuple[Delassus, ...]
+    """N₁, N₂, …"""
 
     @property
     def rows(self) -> int:
