@@ -10,6 +10,7 @@ from jaxccp import EulerImplicitLinearized, load, rollout
 pytest.importorskip("mujoco")
 STEPS = 60
 """Steps of 2 ms."""
+COPIES = 64
 
 
 def quadruped() -> str:
@@ -102,13 +103,16 @@ def _file(bodies: str, actuators: str, qpos: str, ctrl: str) -> str:
 
 @pytest.mark.parametrize("robot", [quadruped, biped, hand])
 def test_every_step_is_solved(robot, optimised):
+    """For a few commands, since on some of them rounding leaves more than on most."""
     with jax.enable_x64(False):
         loaded = load(robot())
         state = loaded.keyframe("home")
         ctrl = loaded.layout.control(jnp.asarray(loaded.keyframes["home"].ctrl, jnp.float32))
         stepper = EulerImplicitLinearized(loaded.timestep)
-        controls = jnp.broadcast_to(ctrl, (STEPS, *ctrl.shape))
-        final, trajectory = rollout(loaded.model, state, stepper, STEPS, None, controls)
+        factors = 1.0 + 1e-3 * jax.random.normal(jax.random.key(0), (COPIES, 1, 1))
+        controls = factors * jnp.broadcast_to(ctrl, (STEPS, *ctrl.shape))
+        run = jax.jit(jax.vmap(lambda u: rollout(loaded.model, state, stepper, STEPS, None, u)))
+        final, trajectory = run(controls)
     assert final.position.dtype == jnp.float32
     report = trajectory.report
     assert np.asarray(report.contacts).max() >= 3
