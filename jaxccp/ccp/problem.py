@@ -17,8 +17,8 @@ from jaxccp.math.jitted import jitted
 Law = Literal["ccp", "ncp"]
 """``ccp``: the convex problem; ``ncp``: Coulomb's law (De Saxcé's correction added)."""
 ROUNDINGS = 3.0
-"""Roundings of the largest velocity that a residual may have where nothing is left to improve: of
-512 problems of a hand under servos half end at 1.0 and the worst at 2.02, whatever the iterations."""
+"""Roundings of the largest velocity that a residual may have where nothing is left to improve. Of
+512 problems of a hand under servos half end at 1.0, the worst at 2.02, whatever the iterations."""
 
 
 @jax.tree_util.register_dataclass

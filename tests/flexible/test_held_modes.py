@@ -88,6 +88,6 @@ def test_rods_on_a_node_swing_as_a_double_pendulum() -> None:
     wanted = np.sort(np.linalg.eigvals(np.linalg.solve(mass, stiff)))
     np.testing.assert_allclose(square[2:], np.repeat(wanted, 2), rtol=1e-4)
 
-    # The stiff cable leaves rounding errors of 1e-5 in the squares, so the difference is a wide one.
+    # The stiff cable leaves rounding errors of 1e-5 in the squares: the difference is a wide one.
     across = (program(second + 1e-3)[0] - program(second - 1e-3)[0]) / 2e-3
     np.testing.assert_allclose(change[2::2] + change[3::2], across[2::2] + across[3::2], rtol=1e-3)
