@@ -39,7 +39,7 @@ from jaxccp.dynamics import (
     tangent_names,
     with_capacity,
 )
-from jaxccp.flexible.solids import Solid, box_of_tetrahedra, read_tetrahedra
+from jaxccp.flexible.solids import SoftSolid, box_of_tetrahedra, read_tetrahedra
 from jaxccp.io import load
 from jaxccp.math.devices import use_all_cores
 from jaxccp.math.smoothed_gradient import smoothed_gradient
@@ -48,7 +48,6 @@ from jaxccp.model import (
     Actuator,
     Ball,
     Box,
-    Cable,
     Capsule,
     Combination,
     Compound,
@@ -76,6 +75,7 @@ from jaxccp.model import (
     Sphere,
     Spherical,
     State,
+    TendonPath,
     Universal,
     forward_kinematics,
     gear,
@@ -96,7 +96,6 @@ __all__ = [
     "Auto",
     "Ball",
     "Box",
-    "Cable",
     "Capsule",
     "Combination",
     "Compound",
@@ -131,11 +130,12 @@ __all__ = [
     "SmoothCoefficients",
     "SmoothLaws",
     "SmoothMaterial",
-    "Solid",
+    "SoftSolid",
     "Sphere",
     "Spherical",
     "State",
     "Stop",
+    "TendonPath",
     "Trajectory",
     "Trapezoidal",
     "Universal",

@@ -9,7 +9,6 @@ from jaxtyping import Array
 
 from jaxccp import (
     Box,
-    Cable,
     Capsule,
     ConvexMesh,
     Cylinder,
@@ -22,6 +21,7 @@ from jaxccp import (
     Revolute,
     Sphere,
     State,
+    TendonPath,
     motor,
     position_servo,
 )
@@ -110,7 +110,7 @@ def towed(compliance: float = 0.0) -> tuple[Model, State]:
     sunk = compliance * G / 4
     builder.add_solid(box, 1.0, surface, position=(0, 0, 0.05 - sunk), name="box")
     builder.add_solid(Sphere(0.05), 2.0, position=(0.5, 0, 0.5), velocity=(3, 0.2, 0), name="ball")
-    rope = Cable([("box", (0.1, 0, 0)), ("ball", (0, 0, 0))], stiffness=50.0, rest=0.55)
+    rope = TendonPath([("box", (0.1, 0, 0)), ("ball", (0, 0, 0))], stiffness=50.0, rest=0.55)
     builder.add_tendon(rope, name="rope")
     return builder.build(max_contacts=5)
 
@@ -159,7 +159,7 @@ def mechanism() -> tuple[Model, State]:
     builder.add_joint(pin, crank, coupler, (-0.1, 3, 0.2), name="pin")
     builder.add_joint(pin, coupler, rocker, (0.4, 3, 0.3), name="joint")
     builder.add_joint(pin, rocker, 0, (0.5, 3, 0), name="rocker")
-    rope = Cable([(0, (1.0, 0.3, 0.6)), (lower, (0.1, 0, 0))], stiffness=5.0, rest=0.3)
+    rope = TendonPath([(0, (1.0, 0.3, 0.6)), (lower, (0.1, 0, 0))], stiffness=5.0, rest=0.3)
     builder.add_tendon(rope, name="rope")
     builder.add_actuator(motor(0.5), "crank", name="motor")
     builder.add_actuator(position_servo(4.0, damping=0.2), "elbow", name="servo")

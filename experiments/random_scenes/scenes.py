@@ -10,7 +10,6 @@ from jaxtyping import Array
 
 from jaxccp import (
     Box,
-    Cable,
     Capsule,
     ConvexMesh,
     Cylinder,
@@ -25,6 +24,7 @@ from jaxccp import (
     Sphere,
     Spherical,
     State,
+    TendonPath,
     forward_kinematics,
     motor,
     position_servo,
@@ -94,7 +94,7 @@ def mechanism() -> tuple[Model, State]:
     builder.add_joint(pin, crank, coupler, (-0.1, 3, 0.4), name="pin")
     builder.add_joint(pin, coupler, rocker, (0.4, 3, 0.5), name="joint")
     builder.add_joint(pin, rocker, 0, (0.5, 3, 0.2), name="rocker")
-    rope = Cable([(torso, (0, 0, 0.05)), (slider, (0, 0, 0.1))], stiffness=20.0, rest=0.9)
+    rope = TendonPath([(torso, (0, 0, 0.05)), (slider, (0, 0, 0.1))], stiffness=20.0, rest=0.9)
     builder.add_tendon(rope, name="rope")
     builder.add_actuator(motor(0.5), "crank", name="motor")
     builder.add_actuator(position_servo(4.0, damping=0.2, force_limits=(-1, 1)), "knee", name="s")

@@ -54,7 +54,7 @@ from jaxccp.model.smooth import (
 )
 from jaxccp.model.state import State
 from jaxccp.model.structure import effective_entries, with_structure
-from jaxccp.model.tendons import Cable, Coupling, Tendon, gear
+from jaxccp.model.tendons import Coupling, Tendon, TendonPath, gear
 
 __all__ = [
     "JOINTS",
@@ -67,7 +67,6 @@ __all__ = [
     "Ball",
     "Bodies",
     "Box",
-    "Cable",
     "Capsule",
     "Combination",
     "Compound",
@@ -112,6 +111,7 @@ __all__ = [
     "State",
     "Tendon",
     "TendonMotion",
+    "TendonPath",
     "Tendons",
     "Topology",
     "Universal",

@@ -1,4 +1,4 @@
-"""Activations: what actuators make of their controls before they act, a state of their own."""
+"""Activations: states of actuators between their controls and their forces."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -19,14 +19,15 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True)
 class Activation:
-    """An actuator acts by its activation a in place of its control u, as MuJoCo's ``dyntype``:
-    ȧ = u for an ``"integrator"``, ȧ = (u − a)/T for a filter.
+    """An actuator acts by its activation a in place of its control u, as MuJoCo's ``dyntype``: ȧ =
+    u for an ``"integrator"``, ȧ = (u − a)/T for a filter.
 
     A step of an Euler stepper adds h ȧ, or the exact change of a ``"filterexact"``; steppers of
     second order take the exact path of all of them. The force of a step is that of its start.
     """
 
     dynamics: Dynamics
+    """The differential equation of the activation."""
     time_constant: float = 1.0
     """T of a filter [s]; an integrator has none."""
     limits: Range = (-np.inf, np.inf)
@@ -34,8 +35,10 @@ class Activation:
 
     def __post_init__(self) -> None:
         if self.dynamics not in get_args(Dynamics):
-            known = ", ".join(get_args(Dynamics))
-            raise ValueError(f"Activation: dynamics must be one of {known}, not {self.dynamics!r}")
+            allowed = ", ".join(get_args(Dynamics))
+            raise ValueError(
+                f"Activation: dynamics must be one of {allowed}, not {self.dynamics!r}"
+            )
         if not 0 < self.time_constant < np.inf:
             raise ValueError(
                 f"Activation: time_constant must be finite and > 0, not {self.time_constant!r}; "
@@ -50,24 +53,34 @@ class Activations:
     """The numbers of the ma activations of a model."""
 
     time_constant: Float[Array, " ma"]
-    """Of the filters [s]."""
+    """Time constants T of the filters [s]."""
     limits: Float[Array, "ma 2"]
+    """Lowest and highest activation."""
     actuators: tuple[int, ...] = field(metadata={"static": True})
-    """The actuator that each belongs to, in ascending order."""
+    """The actuator that each activation belongs to, in ascending order."""
     dynamics: tuple[Dynamics, ...] = field(metadata={"static": True})
+    """The differential equation of each activation."""
 
     @staticmethod
-    def of(given: Sequence[Activation | None]) -> "Activations | None":
-        """Gather the activations of all actuators, in JAX's default precision; None where no
-        actuator has one."""
-        own = [(i, one) for i, one in enumerate(given) if one is not None]
-        if not own:
+    def of(activations: Sequence[Activation | None]) -> "Activations | None":
+        """Gather the activations of all actuators, in JAX's default precision.
+
+        Args:
+            activations: that of each actuator, None for an actuator without.
+
+        Returns:
+            The table, or None where no actuator has an activation.
+        """
+        present = [
+            (i, activation) for i, activation in enumerate(activations) if activation is not None
+        ]
+        if not present:
             return None
         return Activations(
-            jnp.asarray([one.time_constant for _, one in own], float),
-            jnp.asarray([one.limits for _, one in own], float),
-            tuple(i for i, _ in own),
-            tuple(one.dynamics for _, one in own),
+            jnp.asarray([activation.time_constant for _, activation in present], float),
+            jnp.asarray([activation.limits for _, activation in present], float),
+            tuple(i for i, _ in present),
+            tuple(activation.dynamics for _, activation in present),
         )
 
     def after(
@@ -77,14 +90,20 @@ class Activations:
         elapsed: Float[Array, ""] | float,
         exact: bool,
     ) -> Float[Array, " ma"]:
-        """The activations ``elapsed`` [s] later, at constant controls, which are in their range;
-        ``exact``: those of ``"filter"`` too."""
+        """Return the activations ``elapsed`` [s] later, at constant controls.
+
+        Args:
+            activation: the activations at the start.
+            control: the controls of their actuators, within their range.
+            elapsed: time that goes by [s].
+            exact: whether ``"filter"`` follows its exact path, too, instead of Euler's step.
+        """
         kinds = np.array(self.dynamics)
         missing, ratio = control - activation, elapsed / self.time_constant
-        whole = (kinds == "filterexact") | exact
-        share = jnp.where(whole, -jnp.expm1(-ratio), ratio)
-        grown = activation + jnp.where(kinds == "integrator", elapsed * control, share * missing)
-        return jnp.clip(grown, self.limits[:, 0], self.limits[:, 1])
+        exactly = (kinds == "filterexact") | exact
+        share = jnp.where(exactly, -jnp.expm1(-ratio), ratio)
+        changed = activation + jnp.where(kinds == "integrator", elapsed * control, share * missing)
+        return jnp.clip(changed, self.limits[:, 0], self.limits[:, 1])
 
 
 def commands(
@@ -93,16 +112,23 @@ def commands(
     state: State,
     control: Float[Array, " nm"],
 ) -> Float[Array, " nm"]:
-    """What the gain of each actuator multiplies: its activation, or its control within limits.
+    """Return what the gain of each actuator multiplies: its activation, or its control within
+    limits.
+
+    Args:
+        actuators: the numbers of the actuators.
+        activations: those of the model, None where there are none.
+        state: has the activations.
+        control: of each actuator.
 
     Raises:
         ValueError: the state has no activations, but the model has.
     """
     limits = actuators.control_limits
-    within = jnp.clip(control, limits[:, 0], limits[:, 1])
+    limited = jnp.clip(control, limits[:, 0], limits[:, 1])
     if activations is None:
-        return within
-    return within.at[np.array(activations.actuators)].set(_known(activations, state))
+        return limited
+    return limited.at[np.array(activations.actuators)].set(_activation_of(activations, state))
 
 
 def later(
@@ -113,30 +139,31 @@ def later(
     elapsed: Float[Array, ""] | float,
     exact: bool = False,
 ) -> State:
-    """The state with its clock and activations ``elapsed`` [s] later, all else as it is.
+    """Return the state with its clock and activations ``elapsed`` [s] later, all else unchanged.
 
     Args:
-        actuators: of the model.
-        activations: of the model, None where there are none.
-        state: at the start.
+        actuators: the numbers of the actuators.
+        activations: those of the model, None where there are none.
+        state: the state at the start.
         control: of each actuator, 0 when None.
         elapsed: time that goes by [s].
-        exact: whether activations follow their exact path, else Euler's step unless they say so.
+        exact: whether activations follow their exact path, else Euler's step unless they are
+            "filterexact".
 
     Raises:
-        ValueError: as :func:`commands`.
+        ValueError: the state has no activations, but the model has.
     """
     state = replace(state, time=state.time + elapsed)
     if activations is None:
         return state
-    now, own = _known(activations, state), np.array(activations.actuators)
-    low, high = actuators.control_limits[own].T
-    given = jnp.zeros_like(now) if control is None else control[own]
-    after = activations.after(now, jnp.clip(given, low, high), elapsed, exact)
+    current, actuated = _activation_of(activations, state), np.array(activations.actuators)
+    low, high = actuators.control_limits[actuated].T
+    command = jnp.zeros_like(current) if control is None else control[actuated]
+    after = activations.after(current, jnp.clip(command, low, high), elapsed, exact)
     return replace(state, activation=after)
 
 
-def _known(activations: Activations, state: State) -> Float[Array, " ma"]:
+def _activation_of(activations: Activations, state: State) -> Float[Array, " ma"]:
     if state.activation is None:
         raise ValueError(
             f"the model has {len(activations.actuators)} activations, but the state has none: "

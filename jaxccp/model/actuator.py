@@ -11,24 +11,30 @@ from jaxccp.model.ranges import check_range
 
 @dataclass(frozen=True)
 class Actuator:
-    """Force gain · control + offset − stiffness · x − damping · ẋ, within ``force_limits``.
+    """An actuator with the force gain · control + offset − stiffness · x − damping · ẋ, within
+    ``force_limits``.
 
-    x is ``gear`` times the axis's coordinate, and the axis feels ``gear`` times the force. What
-    depends on x and ẋ is implicit (:mod:`jaxccp.dynamics.rows.servo`). In MJCF's words: gain
-    ``gainprm[0]``, offset, −stiffness, −damping ``biasprm``.
+    x is ``gear`` times the axis's coordinate, and the force along the axis is ``gear`` times that
+    of the actuator. The terms in x and ẋ are implicit (:mod:`jaxccp.dynamics.rows.servo`). In
+    MJCF's words: gain is ``gainprm[0]``; offset, −stiffness and −damping are ``biasprm``.
     """
 
     gain: float = 1.0
+    """Force per unit of control."""
     offset: float = 0.0
+    """Constant part of the force [N, N m]."""
     stiffness: float = 0.0
+    """Force per x, against it [N/m, N m/rad]."""
     damping: float = 0.0
+    """Force per ẋ, against it [N s/m, N m s/rad]."""
     gear: float = 1.0
+    """Ratio of x to the axis's coordinate."""
     force_limits: Range = (-np.inf, np.inf)
     """Lowest and highest force [N, N m]."""
     control_limits: Range = (-np.inf, np.inf)
     """Lowest and highest control; a control outside of them counts as the nearer one."""
     activation: Activation | None = None
-    """What acts in place of the control, if anything: a filter of it, or its integral."""
+    """A filter or integral of the control that acts in its place, if any."""
 
     def __post_init__(self) -> None:
         name = type(self).__name__
@@ -47,7 +53,7 @@ class Actuator:
 
     @property
     def feeds_back(self) -> bool:
-        """Whether the force depends on the motion, which makes it a row of the problem."""
+        """True if the force depends on the motion, which makes it a row of the problem."""
         return self.stiffness > 0 or self.damping > 0
 
 
@@ -56,7 +62,7 @@ def motor(
     force_limits: Range = (-np.inf, np.inf),
     control_limits: Range = (-np.inf, np.inf),
 ) -> Actuator:
-    """An actuator whose control is its force [N, N m].
+    """Return an actuator whose control is its force [N, N m].
 
     Args:
         gear: force along the axis per unit of control.
@@ -72,7 +78,8 @@ def position_servo(
     force_limits: Range = (-np.inf, np.inf),
     control_limits: Range = (-np.inf, np.inf),
 ) -> Actuator:
-    """An actuator whose control is the coordinate that a spring and a damper pull towards [m, rad].
+    """Return an actuator whose control is the coordinate that a spring and a damper pull towards
+    [m, rad].
 
     Args:
         stiffness: of the spring [N/m, N m/rad].
@@ -88,7 +95,7 @@ def velocity_servo(
     force_limits: Range = (-np.inf, np.inf),
     control_limits: Range = (-np.inf, np.inf),
 ) -> Actuator:
-    """An actuator whose control is the rate that a damper pulls towards [m/s, rad/s].
+    """Return an actuator whose control is the rate that a damper pulls towards [m/s, rad/s].
 
     Args:
         damping: force per difference of rates [N s/m, N m s/rad].
@@ -99,7 +106,8 @@ def velocity_servo(
 
 
 def columns(actuators: Sequence[Actuator]) -> dict[str, np.ndarray]:
-    """Each number of :class:`Actuator`, by its name, as an array with one entry per actuator."""
+    """Return each number of :class:`Actuator`, by its name, as an array with one entry per
+    actuator."""
     return {
         "gain": np.array([a.gain for a in actuators], float),
         "offset": np.array([a.offset for a in actuators], float),

@@ -11,7 +11,8 @@ from jaxccp.model.ranges import check_range
 class Coordinate:
     """The forces along a coordinate: [m, N] for a length, [rad, N m] for an angle.
 
-    Raises ``ValueError`` for a number that no mechanism can have.
+    Raises:
+        ValueError: a number is one that no mechanism can have.
     """
 
     limits: tuple[float, float] | None = None
@@ -27,8 +28,8 @@ class Coordinate:
     friction: float = 0.0
     """Dry friction: the largest force with which it resists motion [N, N m]."""
     stribeck_friction: float = 0.0
-    """By how much dry friction is larger than ``friction`` at rest [N, N m]; the excess falls with
-    the rate v as exp(−(v/v_s)²)."""
+    """Excess of dry friction at rest over ``friction`` [N, N m]; it falls with the rate v as
+    exp(−(v/v_s)²)."""
     stribeck_velocity: float = 0.01
     """The rate v_s over which that excess fades [m/s, rad/s]."""
     damping_polynomial: tuple[float, float] = (0.0, 0.0)
@@ -65,4 +66,4 @@ class Coordinate:
 FORCES = tuple(field.name for field in fields(Coordinate) if field.name != "limits")
 """The fields of :class:`Coordinate` other than ``limits``."""
 COMPLIANT = ("stiffness", "damping", "armature", "power_damping")
-"""Those of them that make a row of a spring; ``damping_polynomial`` does so, too."""
+"""The fields that make a compliant row; ``damping_polynomial`` does so, too."""

@@ -24,7 +24,8 @@ class Dofs(ByContent):
     moves: np.ndarray
     """Mask: the degree of freedom moves the body [nb nv]."""
     before: np.ndarray
-    """Mask: the first degree of freedom moves the axis of the second [nv nv]."""
+    """Mask: the first degree of freedom moves the axis of the second, as one nearer to the root of
+    its tree [nv nv]."""
     trees: np.ndarray
     """Mask of the bodies of each tree [nt nb]. A tree is a free root with at least one body on it,
     or all bodies that hang on a fixed body by the same joint."""
@@ -41,7 +42,7 @@ class Dofs(ByContent):
 
     @property
     def count(self) -> int:
-        """The number of degrees of freedom, nv."""
+        """The number nv of degrees of freedom."""
         return self.moves.shape[1]
 
     @cached_table
@@ -51,9 +52,9 @@ class Dofs(ByContent):
         Of two that move the same bodies only the earlier one does so for the later one.
         """
         moves = self.moves.T.astype(int)
-        whole = moves @ moves.T == np.sum(moves, axis=1)[:, None]
+        covering = moves @ moves.T == np.sum(moves, axis=1)[:, None]
         order = np.arange(self.count)
-        return whole & (~whole.T | (order <= order[:, None]))
+        return covering & (~covering.T | (order <= order[:, None]))
 
     @cached_table
     def child(self) -> np.ndarray:
@@ -69,11 +70,11 @@ class Dofs(ByContent):
 
     @cached_table
     def first(self) -> np.ndarray:
-        """The first body of the tree that each body is in, itself where it is in none [nb]."""
-        own = np.arange(self.moves.shape[0])
+        """The first body of the tree of each body, itself where it is in none [nb]."""
+        first = np.arange(self.moves.shape[0])
         for tree in self.trees:
-            own = np.where(tree, np.argmax(tree), own)
-        return own
+            first = np.where(tree, np.argmax(tree), first)
+        return first
 
     @property
     def jointed(self) -> np.ndarray:
@@ -93,7 +94,7 @@ def dofs(
     tree: tuple[np.ndarray, np.ndarray],
     free: np.ndarray,
 ) -> Dofs:
-    """The degrees of freedom of a mechanism.
+    """Return the degrees of freedom of a mechanism.
 
     Args:
         bodies: first and second body of each joint [nj 2].
@@ -104,17 +105,17 @@ def dofs(
         free: mask of the bodies that move [nb].
     """
     order, forwards = tree
-    everyone = np.ones(len(bodies), bool)
-    everyone[order] = forwards
+    all_forwards = np.ones(len(bodies), bool)
+    all_forwards[order] = forwards
     depth = np.zeros(len(free), int)
-    moved_by: list[set[int]] = [set() for _ in free]
+    supporting_joints: list[set[int]] = [set() for _ in free]
     levels: list[list[int]] = []
     placed = np.zeros(len(free), bool)
     for joint, outwards in zip(order, forwards, strict=True):
         parent, child = (int(b) for b in (bodies[joint] if outwards else bodies[joint][::-1]))
         depth[child] = depth[parent] + 1 if placed[parent] else 1
         placed[child] = True
-        moved_by[child] = moved_by[parent] | {int(joint)}
+        supporting_joints[child] = supporting_joints[parent] | {int(joint)}
         while len(levels) < depth[child]:
             levels.append([])
         levels[depth[child] - 1].append(int(joint))
@@ -130,8 +131,11 @@ def dofs(
     for body in np.flatnonzero(free):
         if root_of[body] >= 0:
             moves[body, 6 * root_of[body] : 6 * root_of[body] + 6] = True
-        moves[body, 6 * len(roots) :] = np.isin(owner[axes], list(moved_by[body]))
-    hangs = np.array([[joint in moved for moved in moved_by] for joint in range(len(bodies))], bool)
+        moves[body, 6 * len(roots) :] = np.isin(owner[axes], list(supporting_joints[body]))
+    hangs = np.array(
+        [[joint in supporting for supporting in supporting_joints] for joint in range(len(bodies))],
+        bool,
+    )
     hangs = hangs.reshape(len(bodies), len(free))
     width = max(map(len, levels), default=0)
     table = np.full((len(levels), width), len(bodies))
@@ -139,12 +143,14 @@ def dofs(
         row[: len(joints)] = joints
     floating = root_of == np.arange(len(roots))[:, None]
     floating = floating[np.sum(floating, axis=1) > 1]
-    top = np.array([min(moved, key=order.tolist().index, default=-1) for moved in moved_by])
+    top = np.array(
+        [min(supporting, key=order.tolist().index, default=-1) for supporting in supporting_joints]
+    )
     hanging = (root_of < 0) & (top == np.unique(top[(root_of < 0) & placed])[:, None])
     trees = np.concatenate([floating, hanging])
     floats = np.arange(len(trees)) < len(floating)
-    before = _before(bodies, owner, everyone, ball, roots, axes, moves)
-    return Dofs(roots, axes, moves, before, trees, floats, hangs, table, everyone)
+    before = _before(bodies, owner, all_forwards, ball, roots, axes, moves)
+    return Dofs(roots, axes, moves, before, trees, floats, hangs, table, all_forwards)
 
 
 def _before(
@@ -167,8 +173,8 @@ def _before(
     for root in range(len(roots)):
         before[6 * root : 6 * root + 3, 6 * root + 3 : 6 * root + 6] = True
     joint = owner[axes]
-    near = bodies[joint, np.where(forwards[joint], 0, 1)]
-    before[:, first:] = moves[near].T
+    inboard = bodies[joint, np.where(forwards[joint], 0, 1)]
+    before[:, first:] = moves[inboard].T
     order = np.where(forwards[joint], 1, -1) * axes
     within = (joint[:, None] == joint) & (order[:, None] < order)
     within &= ~(ball[axes][:, None] & ball[axes])

@@ -1,4 +1,4 @@
-"""Families of velocities: what a body must tell to move and to touch that is not rigid."""
+"""Families: generalised velocities of any kind, with the interface by which they move and touch."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from jaxtyping import Array, Bool, Float, Int
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class FamilyState:
-    """The state of a family says where it is and how it moves."""
+    """The coordinates and velocities of a family."""
 
     q: Float[Array, " nq"]
     """Coordinates."""
@@ -23,54 +23,63 @@ class FamilyState:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class FrameMap:
-    """J: the twists that velocities give the bodies (linear, at the centre; angular; world)."""
+    """The Jacobian J from velocities to twists of the bodies (linear, at the centre; angular;
+    world)."""
 
     jacobian: Float[Array, "nb 6 nv"]
+    """J of each body."""
 
     @property
     def count(self) -> int:
-        """nv."""
+        """The number nv of velocities."""
         return self.jacobian.shape[-1]
 
     def twists(self, v: Float[Array, " nv"]) -> Float[Array, "nb 6"]:
-        """J v."""
+        """Return the twists J v of the bodies."""
         return jnp.einsum("biv,v->bi", self.jacobian, v)
 
     def pull(self, wrench: Float[Array, "nb 6"]) -> Float[Array, " nv"]:
-        """Jᵀ f of forces and torques on the bodies, or of momenta."""
+        """Return the generalised forces Jᵀ f of forces and torques on the bodies, or the momenta
+        likewise."""
         return jnp.einsum("biv,bi->v", self.jacobian, wrench)
 
     def along(
         self, rows: Float[Array, "n k w 6"], bodies: Array | np.ndarray
     ) -> Float[Array, "n w nv"]:
-        """Rows on the velocities, from rows on the twists of k ``bodies`` each [n k]."""
+        """Return rows on the velocities, from rows on the twists of bodies.
+
+        Args:
+            rows: w rows on the twists of k bodies each.
+            bodies: index of these bodies [n k].
+        """
         count, sides, width, _ = rows.shape
         # Sums of products: a library's product of such small matrices costs four times as much.
-        own = rows.transpose(0, 2, 1, 3).reshape(count, width, 6 * sides, 1)
+        twist_rows = rows.transpose(0, 2, 1, 3).reshape(count, width, 6 * sides, 1)
         columns = self.jacobian[bodies].reshape(count, 1, 6 * sides, self.count)
-        return jnp.sum(own * columns, axis=2)
+        return jnp.sum(twist_rows * columns, axis=2)
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class MassRoot:
-    """L with L Lᵀ = M̂⁻¹, upper triangular."""
+    """The upper triangular root L of an inverse mass matrix, L Lᵀ = M̂⁻¹."""
 
     inverse: Float[Array, "nv nv"]
+    """L."""
 
     @staticmethod
     def of(matrix: Float[Array, "nv nv"]) -> "MassRoot":
-        """Factorise M̂, which must be positive definite."""
-        one = jnp.eye(len(matrix), dtype=matrix.dtype)
+        """Return the root of M̂⁻¹ for a positive definite M̂."""
+        identity = jnp.eye(len(matrix), dtype=matrix.dtype)
         root = jnp.linalg.cholesky(matrix)
-        return MassRoot(lax.linalg.triangular_solve(root, one, left_side=True, lower=True).T)
+        return MassRoot(lax.linalg.triangular_solve(root, identity, left_side=True, lower=True).T)
 
     def whiten(self, rows: Float[Array, "*n nv"]) -> Float[Array, "*n nv"]:
-        """J L of rows J; Lᵀ p of momenta p."""
+        """Return the whitened rows J L of rows J, or Lᵀ p of momenta p."""
         return rows @ self.inverse
 
     def velocities(self, whitened: Float[Array, " nv"]) -> Float[Array, " nv"]:
-        """L w."""
+        """Return the velocities L w of whitened velocities w."""
         return self.inverse @ whitened
 
 
@@ -97,29 +106,37 @@ class Family:
 
     @property
     def reach(self) -> int | None:
-        """How far apart in v two velocities may be that meet in the equation of motion of one of
-        them; None for any two."""
+        """Half-bandwidth of the equation of motion: the largest distance in v of two coupled
+        velocities; None for any two."""
         return None
 
     def moving(self, frames: Int[np.ndarray, " k"]) -> Int[np.ndarray, " m"]:
-        """Which velocities move any of these of the family's frames; all, unless overridden."""
+        """Return the indices of the velocities that move any of these frames; all, unless
+        overridden."""
         return np.arange(len(self.start().v) if len(frames) else 0)
 
     def start(self) -> FamilyState:
-        """Coordinates and velocities at time 0."""
+        """Return the coordinates and velocities at time 0."""
         raise NotImplementedError
 
     def poses(self, q: Float[Array, " nq"]) -> tuple[Float[Array, "nf 3"], Float[Array, "nf 4"]]:
-        """Origins [m] and orientations (w, x, y, z) of the frames in the world."""
+        """Return the origins [m] and orientations (w, x, y, z) of the frames in the world."""
         raise NotImplementedError
 
     def jacobian(self, q: Float[Array, " nq"]) -> Float[Array, "nf nv 6"]:
-        """Twist of each frame (linear, at its origin, then angular; world) per velocity."""
+        """Return the twist of each frame (linear, at its origin, then angular; world) per
+        velocity."""
         raise NotImplementedError
 
     def mass_matrix(self, q: Float[Array, " nq"], h: Array | float) -> Float[Array, "nv nv"]:
-        """M̂ = M + h D + h² K of a step of ``h`` [s]; K = −∂f/∂q and D = −∂f/∂v of the forces that
-        are to be implicit."""
+        """Return M̂ = M + h D + h² K of a step.
+
+        K = −∂f/∂q and D = −∂f/∂v of the forces that are to be implicit.
+
+        Args:
+            q: coordinates.
+            h: length of the step [s].
+        """
         raise NotImplementedError
 
     def momentum(
@@ -129,19 +146,32 @@ class Family:
         gravity: Float[Array, "3"],
         h: Array | float,
     ) -> Float[Array, " nv"]:
-        """M v + h f(q, v), what M̂ v⁺ is when nothing touches.
+        """Return M v + h f(q, v), which equals M̂ v⁺ where nothing touches.
 
-        ``f`` are all forces of the family's own, gravity [m/s²] among them, and what curves cost.
-        Those of M̂ are taken at q and at v = 0.
+        f are all forces of the family, gravity and velocity products included. Those that are
+        implicit in M̂ are evaluated at q and at v = 0.
+
+        Args:
+            q: coordinates.
+            v: velocities.
+            gravity: acceleration by gravity [m/s²].
+            h: length of the step [s].
         """
         raise NotImplementedError
 
     def forces(
         self, q: Float[Array, " nq"], v: Float[Array, " nv"], gravity: Float[Array, "3"]
     ) -> Float[Array, " nv"]:
-        """f(q, v), what M v̇ is when nothing touches. To be overridden where derivatives of
-        :meth:`momentum` and :meth:`mass_matrix` are dear: with p = M v + h f₀ and M̂ = M + h D + …
-        it is f₀ − D v, which are derivatives at h = 0."""
+        """Return f(q, v), which equals M v̇ where nothing touches.
+
+        To be overridden where derivatives of :meth:`momentum` and :meth:`mass_matrix` are dear:
+        with p = M v + h f₀ and M̂ = M + h D + … it is f₀ − D v, which are derivatives at h = 0.
+
+        Args:
+            q: coordinates.
+            v: velocities.
+            gravity: acceleration by gravity [m/s²].
+        """
 
         def defect(h: Array) -> Array:
             return self.momentum(q, v, gravity, h) - self.mass_matrix(q, h) @ v
@@ -151,31 +181,61 @@ class Family:
     def advance(
         self, q: Float[Array, " nq"], v: Float[Array, " nv"], h: Array | float
     ) -> Float[Array, " nq"]:
-        """Coordinates after ``h`` [s] at velocities ``v``."""
+        """Return the coordinates after a step at constant velocities.
+
+        Args:
+            q: coordinates before it.
+            v: velocities.
+            h: length of the step [s].
+        """
         raise NotImplementedError
 
     def energy(
         self, q: Float[Array, " nq"], v: Float[Array, " nv"], gravity: Float[Array, "3"]
     ) -> tuple[Float[Array, ""], Float[Array, ""]]:
-        """Kinetic and potential energy [J]."""
+        """Return the kinetic and the potential energy [J].
+
+        Args:
+            q: coordinates.
+            v: velocities.
+            gravity: acceleration by gravity [m/s²].
+        """
         raise NotImplementedError
 
     def inverted(self, q: Float[Array, " nq"]) -> Bool[Array, " e"]:
-        """Tell which of the elements that the family is made of, if any, are inside out."""
+        """Return which of the elements that the family is made of, if any, are inside out."""
         return jnp.zeros(0, bool)
 
     def map(self, q: Float[Array, " nq"], frames: np.ndarray, bodies: int) -> FrameMap:
-        """J over all ``bodies`` of a model in which the family's frames have the indices
-        ``frames``. To be overridden where the dense matrix is too large."""
+        """Return J over all bodies of a model. To be overridden where the dense matrix is too
+        large.
+
+        Args:
+            q: coordinates.
+            frames: index of each of the family's frames among the bodies.
+            bodies: number of bodies.
+        """
         jacobian = self.jacobian(q).transpose(0, 2, 1)
-        whole = jnp.zeros((bodies, *jacobian.shape[1:]), jacobian.dtype)
-        return FrameMap(whole.at[frames].set(jacobian))
+        padded = jnp.zeros((bodies, *jacobian.shape[1:]), jacobian.dtype)
+        return FrameMap(padded.at[frames].set(jacobian))
 
     def root(self, q: Float[Array, " nq"], h: Array | float) -> MassRoot:
-        """L of M̂. To be overridden where the dense matrix is too large."""
+        """Return the root L of M̂⁻¹. To be overridden where the dense matrix is too large.
+
+        Args:
+            q: coordinates.
+            h: length of the step [s].
+        """
         return MassRoot.of(self.mass_matrix(q, h))
 
     def tangent_root(self, q: Float[Array, " nq"], h: Array | float) -> MassRoot:
-        """L of M̂ with K = −∂f/∂q itself where :meth:`root` has another in its place, and where that
-        is positive definite, as at stable rest: derivatives of rest are of it."""
+        """Return the root L of M̂⁻¹ with K = −∂f/∂q itself where :meth:`root` takes another matrix
+        in its place and where it is positive definite, as in a stable equilibrium.
+
+        Derivatives of an equilibrium need it.
+
+        Args:
+            q: coordinates.
+            h: length of the step [s].
+        """
         return self.root(q, h)

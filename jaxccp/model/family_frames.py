@@ -9,11 +9,20 @@ from jaxccp.model.state import State
 
 
 def with_frames(model: Model, state: State) -> State:
-    """The state with the poses and twists of all frames as ``state.families`` has them."""
-    for index, (family, here) in enumerate(zip(model.families, state.families, strict=True)):
+    """Return the state with the poses and twists of all frames that follow from ``state.families``.
+
+    Args:
+        model: has the families.
+        state: of which the families count.
+    """
+    for index, (family, family_state) in enumerate(
+        zip(model.families, state.families, strict=True)
+    ):
         frames = np.flatnonzero(model.topology.family == index)
-        position, quaternion = family.poses(here.q)
-        twist = family.map(here.q, np.arange(len(frames)), len(frames)).twists(here.v)
+        position, quaternion = family.poses(family_state.q)
+        twist = family.map(family_state.q, np.arange(len(frames)), len(frames)).twists(
+            family_state.v
+        )
         state = replace(
             state,
             position=state.position.at[frames].set(position),

@@ -27,7 +27,8 @@ def forward_kinematics(
     coordinate: Float[Floats, " na"],
     rate: Float[Floats, " na"] | None = None,
 ) -> State:
-    """The state with given coordinates and rates of the joints: poses and twists follow from them.
+    """Return the state with given coordinates and rates of the joints: poses and twists follow from
+    them.
 
     Joints that close a loop (those that :attr:`jaxccp.model.Linkage.tree` leaves out) are ignored:
     their coordinates follow from the others', and they are closed only if those allow it.
@@ -53,7 +54,7 @@ def forward_kinematics(
     if not linkage.joints:
         return state
     # One array for all numbers: XLA's CPU compiler trips over a loop that slices many.
-    numbers = _hung(model, coordinate, rate)
+    numbers = _relative_motion(model, coordinate, rate)
     moving = jnp.asarray(model.topology.moves)[:, None]
     start = (
         state.position,
@@ -79,17 +80,17 @@ def forward_kinematics(
     return replace(placed, joint_positions=coordinate)
 
 
-def _hung(
+def _relative_motion(
     model: Model, coordinate: Float[Array, " na"], rate: Float[Array, " na"]
 ) -> Float[Array, "nj 13"]:
-    """Return, for the body that each joint places, in the axes of the one it hangs on: orientation
-    (4), position of its centre of mass, velocity of that and angular velocity."""
+    """Return the motion of each joint's outboard body relative to its inboard body, in that one's
+    axes: orientation (4), position of the centre of mass, its velocity, and angular velocity."""
     linkage, dofs = model.topology.linkage, model.topology.dofs
-    facing, shift, columns = joint_chains(model, coordinate)
+    orientation, shift, columns = joint_chains(model, coordinate)
     twist = jnp.einsum("jik,jk->ji", columns, by_slot(rate, linkage.slots))
     first, second = ((model.joints.frame[:, side], model.joints.anchor[:, side]) for side in (0, 1))
     # The twist of the second body against the first is given at its joint frame, in its axes.
-    at = _compose(first, (facing, shift))
+    at = _compose(first, (orientation, shift))
     pose = _compose(at, _inverse(second))
     if not dofs.forwards.all():
         forwards = jnp.asarray(dofs.forwards)[:, None]
@@ -101,28 +102,28 @@ def _hung(
 
 
 def _attach(bodies: tuple[Array, ...], level: tuple) -> tuple[tuple[Array, ...], None]:
-    """Place one body of each joint of a level against the joint's other body.
+    """Place the outboard body of each joint of a level against its inboard body.
 
     Args:
         bodies: positions, orientations, velocities and angular velocities of all bodies.
-        level: the body each joint hangs on and the one it places [w 2], and how the second is
-            placed against the first [w 13] (:func:`_hung`).
+        level: the inboard and outboard body of each joint [w 2], and the relative motion of the
+            latter [w 13] (:func:`_relative_motion`).
     """
     position, orientation, velocity, spin = bodies
     pair, numbers = level
-    known, placed = pair[:, 0], pair[:, 1]
-    facing, turning = orientation[known], spin[known]
+    inboard, outboard = pair[:, 0], pair[:, 1]
+    inboard_orientation, inboard_spin = orientation[inboard], spin[inboard]
     arm, linear, angular = (
-        quaternion.rotate(facing, part)
+        quaternion.rotate(inboard_orientation, part)
         for part in (numbers[:, 4:7], numbers[:, 7:10], numbers[:, 10:])
     )
-    moving = velocity[known] + cross(turning, arm) + linear
-    turned = quaternion.multiply(facing, numbers[:, :4])
+    moving = velocity[inboard] + cross(inboard_spin, arm) + linear
+    outboard_orientation = quaternion.multiply(inboard_orientation, numbers[:, :4])
     return (
-        position.at[placed].set(position[known] + arm, mode="drop"),
-        orientation.at[placed].set(turned, mode="drop"),
-        velocity.at[placed].set(moving, mode="drop"),
-        spin.at[placed].set(turning + angular, mode="drop"),
+        position.at[outboard].set(position[inboard] + arm, mode="drop"),
+        orientation.at[outboard].set(outboard_orientation, mode="drop"),
+        velocity.at[outboard].set(moving, mode="drop"),
+        spin.at[outboard].set(inboard_spin + angular, mode="drop"),
     ), None
 
 

@@ -22,11 +22,20 @@ class Kinds:
     """The kind of axis in each slot of each joint; all are False in a slot without an axis."""
 
     hinge: Bool[Array, "*n k"]
+    """Mask of the hinges."""
     slide: Bool[Array, "*n k"]
+    """Mask of the slides."""
     ball: Bool[Array, "*n k"]
+    """Mask of the three axes of each ball."""
 
     @staticmethod
     def of(motions: tuple[str, ...], slots: np.ndarray) -> "Kinds":
+        """Return the kinds of the axes in each slot.
+
+        Args:
+            motions: kind of each axis.
+            slots: axis in each slot.
+        """
         names = np.array([*motions, ""])[slots]
         return Kinds(*(jnp.asarray(names == kind) for kind in ("hinge", "slide", "ball")))
 
@@ -34,7 +43,8 @@ class Kinds:
 def joint_chains(
     model: Model, coordinate: Float[Array, " na"]
 ) -> tuple[Float[Array, "nj 4"], Float[Array, "nj 3"], Float[Array, "nj 6 k"]]:
-    """Pose and Jacobian of the second body's joint frame in the first body's, for every joint.
+    """Return the pose and Jacobian of the second body's joint frame in the first body's, for every
+    joint.
 
     Args:
         model: has nj joints with at most k axes each, na in all.
@@ -42,15 +52,15 @@ def joint_chains(
 
     Returns:
         The frames' orientations (w, x, y, z) and positions [m], and for each axis the twist
-        (linear, angular) of the second frame relative to the first per unit of rate, at the second
-        frame's origin and in its axes.
+            (linear, angular) of the second frame relative to the first per unit of rate, at the
+            second frame's origin and in its axes.
     """
     slots, axes = model.topology.linkage.slots, model.axes
-    given, direction = by_slot(coordinate, slots), by_slot(axes.direction, slots)
+    coordinates, direction = by_slot(coordinate, slots), by_slot(axes.direction, slots)
     kinds = Kinds.of(model.topology.linkage.motions, slots)
-    turned = jnp.where(kinds.ball[..., None], direction * given[..., None], 0.0)
-    ball = quaternion.exp(jnp.sum(turned, axis=1))
-    return jax.vmap(chain)(given, direction, by_slot(axes.point, slots), kinds, ball)
+    ball_rotation = jnp.where(kinds.ball[..., None], direction * coordinates[..., None], 0.0)
+    ball = quaternion.exp(jnp.sum(ball_rotation, axis=1))
+    return jax.vmap(chain)(coordinates, direction, by_slot(axes.point, slots), kinds, ball)
 
 
 @jitted
@@ -61,7 +71,8 @@ def chain(
     kinds: Kinds,
     ball: Float[Array, "4"],
 ) -> tuple[Float[Array, "4"], Float[Array, "3"], Float[Array, "6 k"]]:
-    """Pose and Jacobian of one joint: the product of the motions of its axes, in their order.
+    """Return the pose and Jacobian of one joint: the product of the motions of its axes, in their
+    order.
 
     Args:
         q: coordinate of each axis [m, rad].
@@ -72,38 +83,46 @@ def chain(
 
     Returns:
         Orientation and position [m] of the second frame in the first, and the relative twist per
-        unit of rate of each axis, at the second frame's origin and in its axes.
+            unit of rate of each axis, at the second frame's origin and in its axes.
     """
 
     def only(mask: Array) -> Array:
         return jnp.where(mask[:, None], direction, 0.0)
 
     first_of_ball = kinds.ball & (jnp.cumsum(kinds.ball) == 1)
-    spun = quaternion.exp(only(kinds.hinge) * q[:, None])
-    spun = jnp.where(first_of_ball[:, None], ball, spun)
-    turn = quaternion.to_matrix(spun)
-    moved = point - jnp.einsum("kij,kj->ki", turn, point) + only(kinds.slide) * q[:, None]
-    product = quaternion.left_matrix(spun)
+    axis_quaternion = quaternion.exp(only(kinds.hinge) * q[:, None])
+    axis_quaternion = jnp.where(first_of_ball[:, None], ball, axis_quaternion)
+    axis_rotation = quaternion.to_matrix(axis_quaternion)
+    axis_shift = (
+        point - jnp.einsum("kij,kj->ki", axis_rotation, point) + only(kinds.slide) * q[:, None]
+    )
+    product = quaternion.left_matrix(axis_quaternion)
 
     # What comes after each axis, from the last one back.
-    facing = jnp.zeros_like(ball).at[0].set(1.0)
+    orientation = jnp.zeros_like(ball).at[0].set(1.0)
     rotation, shift = jnp.eye(3, dtype=ball.dtype), jnp.zeros_like(ball[1:])
     rotations, shifts = [], []
     for k in reversed(range(q.shape[0])):
         rotations.append(rotation)
         shifts.append(shift)
-        shift = moved[k] + turn[k] @ shift
-        rotation = turn[k] @ rotation
-        facing = product[k] @ facing
+        shift = axis_shift[k] + axis_rotation[k] @ shift
+        rotation = axis_rotation[k] @ rotation
+        orientation = product[k] @ orientation
     if not rotations:
-        return facing, shift, jnp.zeros((6, 0), ball.dtype)
+        return orientation, shift, jnp.zeros((6, 0), ball.dtype)
     after, arm = jnp.stack(rotations[::-1]), jnp.stack(shifts[::-1])
     spin = only(kinds.hinge | kinds.ball)
     linear = only(kinds.slide) + cross(spin, arm - point)
     columns = jnp.einsum("kij,kpi->kpj", after, jnp.stack([linear, spin], axis=1))
-    return facing, shift, columns.reshape(-1, 6).T
+    return orientation, shift, columns.reshape(-1, 6).T
 
 
 def by_slot(table: Array, slots: np.ndarray) -> Array:
-    """The rows of a table over axes, arranged by joint and slot; 0 in a slot without an axis."""
+    """Return the rows of a table over axes, arranged by joint and slot; 0 in a slot without an
+    axis.
+
+    Args:
+        table: one row per axis.
+        slots: axis in each slot.
+    """
     return jnp.concatenate([table, jnp.zeros_like(table, shape=(1, *table.shape[1:]))])[slots]

@@ -18,6 +18,7 @@ from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state
 
 NEWTON_STEPS = 5
+"""Newton steps of the search for the coordinates of a joint."""
 
 
 @jax.tree_util.register_dataclass
@@ -36,39 +37,53 @@ class JointMotion:
     axis: Float[Array, "na 2 6"]
     """Rows whose rates are ``rate``."""
     bilateral: Float[Array, "m 2 6"]
-    """Rows of the motions that the joints forbid, whose rates are 0."""
+    """Rows of the motions that the joints constrain, whose rates are 0."""
     error: Float[Array, " m"]
-    """By how much the joints are violated along each of the forbidden motions [m, rad]."""
+    """Violation of the joints along each of the constrained motions [m, rad]."""
     tendon: TendonMotion
     """Lengths, rates and rows of the tendons."""
 
 
 @jitted
 def joint_motion(model: Model, state: State) -> JointMotion:
-    """Coordinates, rates and rows of all joints and tendons, found from the poses of the bodies.
+    """Return coordinates, rates and rows of all joints and tendons, computed from the poses of the
+    bodies.
 
-    The second body's frame G in the first one's is modelled as the product of exponentials
-    G(q) = Π exp(ξ_k q_k) over the joint's axes (Brockett 1984; Murray, Li & Sastry 1994, ch. 3).
-    With S(q) its Jacobian in the second body's joint frame and e the twist from G(q) to G, q is
-    where Sᵀe = 0: the coordinates are the nearest possible, and what is left of e is the error of
-    the joint. The twists that it forbids are the orthogonal complement of S.
+    The second body's frame G in the first one's is modelled as the product of exponentials G(q) = Π
+    exp(ξ_k q_k) over the joint's axes (Brockett 1984; Murray, Li & Sastry 1994, ch. 3). With S(q)
+    its Jacobian in the second body's joint frame and e the twist from G(q) to G, q is where Sᵀe =
+    0: the coordinates are the nearest possible, and what is left of e is the error of the joint.
+    The twists that it constrains are the orthogonal complement of S.
+
+    Args:
+        model: the joints and tendons.
+        state: poses and twists of the bodies; ``joint_positions`` is the start of the search.
+
+    Raises:
+        ValueError: the state's arrays have other shapes.
     """
     linkage, state = model.topology.linkage, checked_state(model, state)
-    found = _search(model, state, np.arange(len(linkage.joints)))
-    local = jnp.concatenate([found.axis[linkage.place], found.bilateral[linkage.bilateral]])
+    solution = _search(model, state, np.arange(len(linkage.joints)))
+    local = jnp.concatenate([solution.axis[linkage.place], solution.bilateral[linkage.bilateral]])
     rows = _world_rows(model, state, np.concatenate([linkage.owner, linkage.bilateral[0]]), local)
     axis, bilateral = rows[: len(linkage.owner)], rows[len(linkage.owner) :]
-    coordinate = found.coordinate[linkage.place]
-    return _along(model, state, coordinate, axis, bilateral, found.error[linkage.bilateral])
+    coordinate = solution.coordinate[linkage.place]
+    return _with_tendons(
+        model, state, coordinate, axis, bilateral, solution.error[linkage.bilateral]
+    )
 
 
 @jitted
 def tree_motion(model: Model, state: State) -> JointMotion:
-    """The motion of joints which are where ``state.joint_positions`` has them, but for those
-    closing loops.
+    """Return the motion of joints in reduced coordinates, whose coordinates are
+    ``state.joint_positions``.
 
-    Only the latter are searched for and have rows of constraint, which are zero for all others: in
-    reduced coordinates these do not open.
+    Joints that close loops are the exception: only they are searched for and have rows of
+    constraint, which are zero for all others, since those cannot open.
+
+    Args:
+        model: the joints and tendons.
+        state: poses and twists of the bodies, and the coordinates of the joints.
     """
     linkage, coordinate, loops = (
         model.topology.linkage,
@@ -81,24 +96,24 @@ def tree_motion(model: Model, state: State) -> JointMotion:
     bilateral = jnp.zeros((len(joints), 2, 6), coordinate.dtype)
     error = jnp.zeros(len(joints), coordinate.dtype)
     if len(loops):
-        found = _search(model, state, loops)
-        axis = axis.at[loops].set(found.axis)
-        coordinate = coordinate.at[linkage.slots[loops]].set(found.coordinate, mode="drop")
-        closing = np.flatnonzero(np.isin(joints, loops))
-        which = np.searchsorted(loops, joints[closing]), places[closing]
-        rows = _world_rows(model, state, joints[closing], found.bilateral[which])
+        solution = _search(model, state, loops)
+        axis = axis.at[loops].set(solution.axis)
+        coordinate = coordinate.at[linkage.slots[loops]].set(solution.coordinate, mode="drop")
+        loop_rows = np.flatnonzero(np.isin(joints, loops))
+        which = np.searchsorted(loops, joints[loop_rows]), places[loop_rows]
+        rows = _world_rows(model, state, joints[loop_rows], solution.bilateral[which])
         bilateral, error = (
-            bilateral.at[closing].set(rows),
-            error.at[closing].set(found.error[which]),
+            bilateral.at[loop_rows].set(rows),
+            error.at[loop_rows].set(solution.error[which]),
         )
     axis = _world_rows(model, state, linkage.owner, axis[linkage.place])
-    return _along(model, state, coordinate, axis, bilateral, error)
+    return _with_tendons(model, state, coordinate, axis, bilateral, error)
 
 
 def _world_rows(
     model: Model, state: State, joints: np.ndarray, local: Float[Array, "r 6"]
 ) -> Float[Array, "r 2 6"]:
-    """Rows on the twists of the bodies, from rows on the relative twists of joints.
+    """Return rows on the twists of the bodies, from rows on the relative twists of joints.
 
     Args:
         model: the joints.
@@ -106,18 +121,19 @@ def _world_rows(
         joints: the joint of each row [r].
         local: rows at the origin of the second body's joint frame, in its axes.
     """
-    facing, origin = joint_frames(model, state)
-    turn = quaternion.to_matrix(facing[:, 1])[joints]
-    wrench = jnp.einsum("rij,rpj->rpi", turn, local.reshape(-1, 2, 3))
+    orientation, origin = joint_frames(model, state)
+    rotation = quaternion.to_matrix(orientation[:, 1])[joints]
+    wrench = jnp.einsum("rij,rpj->rpi", rotation, local.reshape(-1, 2, 3))
     arm = origin[joints, 1][:, None] - state.position[model.topology.linkage.bodies[joints]]
     force = jnp.broadcast_to(wrench[:, :1], arm.shape)
     rows = jnp.concatenate([force, wrench[:, 1:] + cross(arm, force)], axis=-1)
     return rows * jnp.asarray([-1.0, 1.0], rows.dtype)[:, None]
 
 
-def _along(
+def _with_tendons(
     model: Model, state: State, coordinate: Array, axis: Array, bilateral: Array, error: Array
 ) -> JointMotion:
+    """Return the motion of the joints with their rates, and that of the tendons."""
     linkage, twist, pose = model.topology.linkage, state.twist, (state.position, state.quaternion)
     rate = jnp.einsum("abi,abi->a", axis, twist[linkage.bodies[linkage.owner]])
     tendon = tendon_motion(linkage.routing, model.tendons, coordinate, axis, pose, twist)
@@ -125,16 +141,22 @@ def _along(
 
 
 def joint_frames(model: Model, state: State) -> Pose:
-    """Orientations [nj 2 4] and origins [nj 2 3] of joints' frames on both bodies, world [m]."""
+    """Return the orientations [nj 2 4] and origins [nj 2 3] [m] of joints' frames on both bodies in
+    the world.
+
+    Args:
+        model: the joints.
+        state: poses of the bodies.
+    """
     bodies = model.topology.linkage.bodies
-    facing = state.quaternion[bodies]
-    origin = state.position[bodies] + quaternion.rotate(facing, model.joints.anchor)
-    return quaternion.multiply(facing, model.joints.frame), origin
+    orientation = state.quaternion[bodies]
+    origin = state.position[bodies] + quaternion.rotate(orientation, model.joints.anchor)
+    return quaternion.multiply(orientation, model.joints.frame), origin
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class _Found:
+class _JointSolution:
     """Coordinates, rows and errors of one joint, with rows in the second body's joint frame."""
 
     coordinate: Float[Array, "*n k"]
@@ -143,13 +165,13 @@ class _Found:
     error: Float[Array, "*n 6"]
 
 
-def _search(model: Model, state: State, joints: np.ndarray) -> _Found:
-    """Search the coordinates of these joints."""
+def _search(model: Model, state: State, joints: np.ndarray) -> _JointSolution:
+    """Search the coordinates of these joints from the poses of their bodies."""
     slots, axes = model.topology.linkage.slots[joints], model.axes
-    facing, origin = (part[joints] for part in joint_frames(model, state))
-    back = quaternion.conjugate(facing[:, 0])
+    orientation, origin = (part[joints] for part in joint_frames(model, state))
+    back = quaternion.conjugate(orientation[:, 0])
     return jax.vmap(_motion)(
-        quaternion.multiply(back, facing[:, 1]),
+        quaternion.multiply(back, orientation[:, 1]),
         quaternion.rotate(back, origin[:, 1] - origin[:, 0]),
         by_slot(axes.direction, slots),
         by_slot(axes.point, slots),
@@ -163,30 +185,30 @@ def _motion(
     shift: Float[Array, "3"],
     direction: Float[Array, "k 3"],
     point: Float[Array, "k 3"],
-    near: Float[Array, " k"],
+    initial: Float[Array, " k"],
     kinds: Kinds,
-) -> _Found:
-    """Coordinates, rows and errors of one joint from the relative pose of its frames.
+) -> _JointSolution:
+    """Return the coordinates, rows and errors of one joint from the relative pose of its frames.
 
     Args:
         rotation: orientation of the second frame in the first (w, x, y, z).
         shift: position of the second frame in the first [m].
         direction: unit vector of each axis, in the joint's frame.
         point: a point on each axis [m].
-        near: coordinates at which the search begins [m, rad].
+        initial: coordinates at which the search begins [m, rad].
         kinds: whether each axis is a hinge, a slide or one of the three of a ball.
     """
     solved = kinds.hinge | kinds.slide
-    count = near.shape[0]
-    identity = jnp.eye(count, dtype=near.dtype)
+    count = initial.shape[0]
+    identity = jnp.eye(count, dtype=initial.dtype)
 
     def at(q: Array) -> tuple[Array, Array]:
         """The Jacobian S [6 k] and the error e [6] at coordinates ``q``."""
-        facing, end, columns = chain(q, direction, point, kinds, rotation)
-        back = quaternion.conjugate(facing)
-        moved = quaternion.rotate(back, shift - end)
-        turned = quaternion.log(quaternion.multiply(back, rotation))
-        return columns, jnp.concatenate([moved, turned])
+        orientation, end, columns = chain(q, direction, point, kinds, rotation)
+        back = quaternion.conjugate(orientation)
+        translation = quaternion.rotate(back, shift - end)
+        rotation_vector = quaternion.log(quaternion.multiply(back, rotation))
+        return columns, jnp.concatenate([translation, rotation_vector])
 
     def residual(q: Array) -> Array:
         columns, error = at(q)
@@ -204,10 +226,10 @@ def _motion(
         # The inverse itself, so that what is done to y can be transposed.
         return small.solve(jax.vmap(linear, out_axes=1)(identity), identity) @ y
 
-    q = lax.custom_root(residual, near, search, tangent) if count else near
+    q = lax.custom_root(residual, initial, search, tangent) if count else initial
     columns, error = at(q)
     basis = small.complete(columns)
-    return _Found(
+    return _JointSolution(
         jnp.where(kinds.ball, direction @ quaternion.log(rotation), q),
         _dual(columns, solved | kinds.ball),
         basis.T,
@@ -216,11 +238,11 @@ def _motion(
 
 
 def _gram(columns: Float[Array, "6 k"], used: Bool[Array, " k"]) -> Float[Array, "k k"]:
-    """SᵀS, with the rows of the identity in slots without an axis."""
+    """Return SᵀS, with the rows of the identity in slots without an axis."""
     identity = jnp.eye(used.shape[0], dtype=columns.dtype)
     return jnp.where(used[:, None] & used, columns.T @ columns, identity)
 
 
 def _dual(columns: Float[Array, "6 k"], used: Bool[Array, " k"]) -> Float[Array, "k 6"]:
-    """(SᵀS)⁻¹ Sᵀ, which gives the rates of the axes from a relative twist."""
+    """Return (SᵀS)⁻¹ Sᵀ, which gives the rates of the axes from a relative twist."""
     return small.solve(_gram(columns, used), columns.T)

@@ -58,7 +58,7 @@ class Linkage(ByContent):
     bounded: np.ndarray
     """Mask of the servos whose force has a limit."""
     summed: np.ndarray
-    """Coordinates along which all actuators together have a limit, tendons first."""
+    """Coordinates along which the sum of all actuators has a limit, tendons first."""
 
     @cached_table
     def place(self) -> tuple[np.ndarray, np.ndarray]:
@@ -74,7 +74,7 @@ class Linkage(ByContent):
 
     @cached_table
     def bilateral(self) -> tuple[np.ndarray, np.ndarray]:
-        """Joint of each forbidden motion, and its number among the six of the joint, of which the
+        """Joint of each constrained motion, and its number among the six of the joint, of which the
         first belong to the axes; there are 6 nj − na."""
         free = np.sum(self.slots < len(self.axes), axis=1)
         joints, columns = np.nonzero(np.arange(6) >= free[:, None])
@@ -87,7 +87,8 @@ class Linkage(ByContent):
 
     @cached_table
     def closing(self) -> np.ndarray:
-        """Scalar rows that forbid motion, but for those of joints in trees."""
+        """Bilateral scalar rows of joints that close loops and of tendons of given length; those of
+        joints in trees are left out."""
         tendons = np.arange(len(self.bilateral[0]), self.forbidden)
         return np.concatenate([np.flatnonzero(np.isin(self.bilateral[0], self.loops)), tendons])
 
@@ -98,13 +99,13 @@ class Linkage(ByContent):
 
     @property
     def linked(self) -> bool:
-        """Whether there is any joint or tendon."""
+        """True if the model has any joint or tendon."""
         return bool(self.joints or self.routing.tendons)
 
     @property
     def forbidden(self) -> int:
-        """The number of scalar rows that forbid motion: of joints and of tendons whose length is
-        given. They come before all others."""
+        """The number of bilateral scalar rows: of joints, then of tendons whose length is given.
+        They come before all others."""
         return len(self.bilateral[0]) + len(self.routing.bilateral)
 
     @property
@@ -115,9 +116,11 @@ class Linkage(ByContent):
     @cached_table
     def row_owner(self) -> np.ndarray:
         """Joint of each scalar row; the number of joints for a row along a tendon."""
-        along = self._row_coordinate[len(self.bilateral[0]) :]
+        coordinates = self._row_coordinate[len(self.bilateral[0]) :]
         tendons = np.full(len(self.routing.tendons), len(self.joints))
-        return np.concatenate([self.bilateral[0], np.concatenate([self.owner, tendons])[along]])
+        return np.concatenate(
+            [self.bilateral[0], np.concatenate([self.owner, tendons])[coordinates]]
+        )
 
     @cached_table
     def row_tendon(self) -> np.ndarray:
@@ -126,7 +129,7 @@ class Linkage(ByContent):
         return np.where(tendon < 0, len(self.routing.tendons), tendon)
 
     def rows_on(self, bodies: np.ndarray) -> np.ndarray:
-        """Mask of the scalar rows that act on any of the masked bodies."""
+        """Return the mask of the scalar rows that act on any of the masked bodies."""
         joints = np.append(np.any(bodies[self.bodies], axis=1), False)
         tendons = np.append(np.any(bodies[self.routing.bodies], axis=1), False)
         return joints[self.row_owner] | tendons[self.row_tendon]
@@ -143,13 +146,13 @@ class Linkage(ByContent):
 
     @cached_table
     def _row_coordinate(self) -> np.ndarray:
-        """Coordinate that each scalar row acts along; -1 for the forbidden motions of joints."""
+        """Coordinate that each scalar row acts along; -1 for the constrained motions of joints."""
         limited = (self.lower, self.upper, self.balls)
-        along = (self.compliant, *limited, self.dry_friction, self.actuated[self.servos])
+        coordinates = (self.compliant, *limited, self.dry_friction, self.actuated[self.servos])
         forbidden = np.full(len(self.bilateral[0]), -1)
-        return np.concatenate([forbidden, len(self.axes) + self.routing.bilateral, *along]).astype(
-            int
-        )
+        return np.concatenate(
+            [forbidden, len(self.axes) + self.routing.bilateral, *coordinates]
+        ).astype(int)
 
     @cached_table
     def equalities(self) -> np.ndarray:
@@ -166,19 +169,19 @@ class Linkage(ByContent):
         )
 
     def joint(self, name: str) -> int:
-        """Index of a joint by name."""
+        """Return the index of a joint by name."""
         return index("the model", "joint", self.joints, name)
 
     def axis(self, name: str) -> int:
-        """Index of an axis by name."""
+        """Return the index of an axis by name."""
         return index("the model", "axis", self.axes, name)
 
     def tendon(self, name: str) -> int:
-        """Index of a tendon by name."""
+        """Return the index of a tendon by name."""
         return index("the model", "tendon", self.routing.tendons, name)
 
     def actuator(self, name: str) -> int:
-        """Index of an actuator by name."""
+        """Return the index of an actuator by name."""
         return index("the model", "actuator", self.actuators, name)
 
 
@@ -204,8 +207,9 @@ class Axes:
     point: Float[Array, "na 3"]
     """A point of each axis, in the joint's frame [m]."""
     lower: Float[Array, " na+nt"]
+    """Lower limits."""
     upper: Float[Array, " na+nt"]
-    """Of the three axes of a ball the first has the limit of its angle [rad]."""
+    """Upper limits; of the three axes of a ball the first has the limit of its angle [rad]."""
     stiffness: Float[Array, " na+nt"]
     rest: Float[Array, " na+nt"]
     damping: Float[Array, " na+nt"]

@@ -14,7 +14,7 @@ Rule = Literal["min", "max", "mean", "geometric"]
 
 @dataclass(frozen=True)
 class Material:
-    """The surface of a shape, as far as contact depends on it."""
+    """The properties of a surface on which contact depends."""
 
     friction: float = 0.6
     """Coulomb coefficient μ."""
@@ -32,8 +32,8 @@ class Material:
     rolling: float = 0.0
     """Largest torque about a tangent by which a contact resists rolling, per normal force [m]."""
     smooth: SmoothMaterial | SmoothCoefficients | None = None
-    """A surface that has this gives way: its contacts, with hard surfaces too, are penalty forces
-    (docs/smooth_contact.md). None: it is hard."""
+    """The elasticity of a compliant surface, whose contacts, with hard surfaces too, are penalty
+    forces (docs/smooth_contact.md). None: it is hard."""
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -44,21 +44,22 @@ class Material:
                 raise ValueError(f"Material: {f.name} must be finite and ≥ 0, not {value!r}")
         if self.restitution > 1:
             raise ValueError(f"Material: restitution must lie in [0, 1], not {self.restitution!r}")
-        of_hard = {"compliance": 0.0, "damping": 0.0, "impact_friction": 1.0}
-        given = [name for name, default in of_hard.items() if getattr(self, name) != default]
-        if self.smooth is not None and given:
+        hard_defaults = {"compliance": 0.0, "damping": 0.0, "impact_friction": 1.0}
+        hard_fields = [
+            name for name, default in hard_defaults.items() if getattr(self, name) != default
+        ]
+        if self.smooth is not None and hard_fields:
             raise ValueError(
-                f"Material: {', '.join(given)} is of hard contact, but the surface is smooth: "
-                "leave it out, or leave out smooth"
+                f"Material: {', '.join(hard_fields)} is of hard contact, but the surface is "
+                "smooth: leave it out, or leave out smooth"
             )
 
 
 @dataclass(frozen=True)
 class Combination:
-    """How the coefficients of the two materials in a contact become one.
+    """The rules by which the coefficients of two materials become those of their contact.
 
-    Compliances and damping times always add. The default (the smaller value, for both) is
-    Chrono's.
+    Compliances and damping times always add. The default (the smaller value, for both) is Chrono's.
     """
 
     friction: Rule = "min"
@@ -89,10 +90,10 @@ _RULES = {
 
 
 def combine(rule: Rule, a: Float[Array, "c *k"], b: Float[Array, "c *k"]) -> Float[Array, "c *k"]:
-    """The coefficient of each contact.
+    """Return the coefficient of each contact.
 
     Args:
-        rule: how two coefficients become one.
+        rule: the rule of combination.
         a: coefficients of the first surface of each contact.
         b: coefficients of the second surface of each contact.
     """

@@ -20,15 +20,15 @@ from jaxccp.model.smooth import SmoothSurfaces, SmoothTopology
 from jaxccp.names import index
 
 ImpactTimes = Literal["bounces", "all"]
-"""Those with restitution, or those without as well."""
+"""Whether the impacts with restitution act at their times, or those without as well."""
 
 DENSE = 100
-"""Degrees of freedom up to which a mass matrix is kept and factorised as a whole."""
+"""Degrees of freedom up to which a model has a single dense mass matrix."""
 
 
 @dataclass(frozen=True, eq=False)
 class PairGroup(ByContent):
-    """All pairs of shapes that one collision kernel handles."""
+    """The pairs of shapes that one collision kernel handles."""
 
     kinds: tuple[str, str]
     """The kinds of the first pair's shapes, by which the kernel is looked up. A kernel that handles
@@ -42,13 +42,13 @@ class PairGroup(ByContent):
     broad: str = "all-pairs"
     """Name of the broad phase, that of :data:`jaxccp.collision.broad.BROAD`."""
     room: tuple[int, int] | None = None
-    """How many pairs the broad phase has room to test, and how many of them for the kernel. None:
+    """Capacity for pairs that the broad phase tests, and for those that go on to the kernel. None:
     for all, so that there is nothing to search."""
 
 
 @dataclass(frozen=True, eq=False)
 class Topology(ByContent):
-    """The static facts of a model: what cannot be differentiated or batched.
+    """The static facts of a model, which can be neither differentiated nor batched.
 
     Topologies compare by content, so that a model built again compiles nothing.
     """
@@ -58,7 +58,8 @@ class Topology(ByContent):
     free: np.ndarray
     """Mask of the rigid bodies that move [nb]."""
     family: np.ndarray
-    """Which of ``Model.families`` carries a body as one of its frames, else -1 [nb]."""
+    """Index in ``Model.families`` of the family that carries a body as one of its frames, else -1
+    [nb]."""
     shape_names: tuple[str, ...]
     """Name of each shape."""
     shapes: tuple[str, ...]
@@ -75,18 +76,18 @@ class Topology(ByContent):
     rolls: bool
     """Whether hard contacts resist spinning and rolling: they then have six rows."""
     rebounds: bool
-    """Whether any impulse may act at its time of impact: any surface had restitution when the model
+    """Whether impulses may act at their time of impact: any surface had restitution when the model
     was built, or ``impact_times`` is "all"."""
     impact_times: ImpactTimes
-    """Which impacts act when they happen; all others at the start of their step."""
+    """Which impacts act at their time; all others act at the start of their step."""
     max_contacts: int | None
-    """The number of contacts that a step has room for; None: for all candidates of all pairs."""
+    """Capacity for contacts in a step; None: for all candidates of all pairs."""
     linkage: Linkage
     """Joints, tendons and actuators."""
     smooth: SmoothTopology | None = None
-    """The pairs of shapes that push each other by penalty forces, if any."""
+    """The pairs of shapes with penalty forces between them, if any."""
     dense: int = DENSE
-    """Degrees of freedom up to which all rigid bodies have one mass matrix."""
+    """Degrees of freedom up to which all rigid bodies share one mass matrix."""
 
     @property
     def moves(self) -> np.ndarray:
@@ -114,16 +115,16 @@ class Topology(ByContent):
 
     @cached_table
     def untouched(self) -> np.ndarray:
-        """Mask of the rigid bodies that move and that no joint and no tendon touches [nb]."""
+        """Mask of the movable rigid bodies without any joint or tendon [nb]."""
         touched = np.zeros(len(self.bodies), bool)
         touched[self.linkage.bodies] = touched[self.linkage.routing.bodies] = True
         return self.free & ~touched
 
     @cached_table
     def loose(self) -> np.ndarray:
-        """Mask of the rigid bodies that no joint and no tendon touches, where all rigid bodies
-        together have more than :attr:`dense` degrees of freedom: their masses are kept apart [nb].
-        """
+        """Mask of the movable rigid bodies without any joint or tendon, where all rigid bodies
+        together have more than :attr:`dense` degrees of freedom: their masses are kept apart from
+        the mass matrix [nb]."""
         loose = self.untouched
         axes = int(np.isin(self.linkage.owner, self.linkage.tree[0]).sum())
         placed = len(self.linkage.tree[0])
@@ -131,11 +132,11 @@ class Topology(ByContent):
         return np.zeros_like(loose) if small else loose
 
     def body(self, name: str) -> int:
-        """Index of a body by name."""
+        """Return the index of a body by name."""
         return index("the model", "body", self.bodies, name)
 
     def shape(self, name: str) -> int:
-        """Index of a shape by name."""
+        """Return the index of a shape by name."""
         return index("the model", "shape", self.shape_names, name)
 
 
@@ -227,24 +228,33 @@ class ContactSettings:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Model:
-    """Bodies, shapes, joints and settings; made by :class:`jaxccp.scene.ModelBuilder`."""
+    """Bodies, shapes, joints and settings; built by :class:`jaxccp.scene.ModelBuilder`."""
 
     bodies: Bodies
+    """Masses and inertias."""
     shapes: Shapes
+    """Collision geometry and surfaces."""
     joints: Joints
+    """Frames of the joints."""
     axes: Axes
+    """Geometry of the joints' axes, and forces along axes and tendons."""
     tendons: Tendons
+    """Geometry and force laws of the tendons."""
     actuators: Actuators
+    """Numbers of the actuators."""
     gravity: Float[Array, "3"]
     """Acceleration by gravity [m/s²]."""
     contact: ContactSettings
+    """Numbers that govern contact."""
     sites: Sites
+    """Named frames on the bodies."""
     topology: Topology = field(metadata={"static": True})
+    """The static facts."""
     fluid: Fluid | None = None
     """A fluid around the bodies, if any."""
     families: tuple[Family, ...] = ()
-    """What moves and is neither a rigid body nor a joint."""
+    """Flexible bodies and other velocities that belong neither to a rigid body nor to a joint."""
     smooth: SmoothSurfaces | None = None
-    """Of a model with ``topology.smooth``."""
+    """Numbers of smooth contacts, in a model with ``topology.smooth``."""
     activations: Activations | None = None
-    """Of actuators that act by a state of their own, if any."""
+    """Activations of the actuators that have one, if any."""

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def check_range(what: str, bounds: Any, strict: bool = False, remedy: str = "") -> None:
-    """Raise ``ValueError`` unless a range consists of a lower and an upper number.
+    """Check that a range consists of a lower and an upper number.
 
     Args:
         what: name of the quantity, with which the message of an error begins.

@@ -32,7 +32,7 @@ class Routing(ByContent):
     term_slots: np.ndarray
     """Slots of the two bodies of that axis [m 2]."""
     segments: np.ndarray
-    """Tendon, first and last point of each straight part of a cable [k 3]."""
+    """Tendon, first and last point of each straight part of a path [k 3]."""
     segment_slots: np.ndarray
     """Slots of the bodies of these two points [k 2]."""
     point_body: np.ndarray
@@ -50,7 +50,7 @@ class Tendons:
     polynomial: Float[Array, "m d"]
     """Coefficients of each term of a coupling, lowest degree first."""
     point: Float[Array, "p 3"]
-    """Each point of a cable, from its body's centre of mass, in body axes [m]."""
+    """Each point of a path, from its body's centre of mass, in body axes [m]."""
     length: Float[Array, " nt"]
     """The length that is given as a constant [m, rad]; 0 for all other tendons."""
     motions: Functions
@@ -60,19 +60,19 @@ class Tendons:
 
     @property
     def ruled(self) -> bool:
-        """Whether any tendon has a force law."""
+        """True if any tendon has a force law."""
         return bool(self.laws.groups)
 
     def bilateral_length(self, time: Float[Array, ""]) -> Float[Array, " nt"]:
-        """The given length of each tendon at a time [m, rad]; 0 for those that are free."""
+        """Return the given length of each tendon at a time [m, rad]; 0 for those that are free."""
         return imposed(self.motions, self.length, time)
 
     def bilateral_rate(self, time: Float[Array, ""]) -> Float[Array, " nt"]:
-        """Its derivative by time [m/s, rad/s]."""
+        """Return the time derivative of each given length [m/s, rad/s]."""
         return jax.jvp(self.bilateral_length, (time,), (jnp.ones_like(time),))[1]
 
     def bilateral_acceleration(self, time: Float[Array, ""]) -> Float[Array, " nt"]:
-        """The derivative of that [m/s², rad/s²]."""
+        """Return the second time derivative of each given length [m/s², rad/s²]."""
         return jax.jvp(self.bilateral_rate, (time,), (jnp.ones_like(time),))[1]
 
 
@@ -82,9 +82,9 @@ class TendonMotion:
     """The motion of all tendons at a state."""
 
     length: Float[Array, " nt"]
-    """[m, rad]"""
+    """Length of each tendon [m, rad]."""
     rate: Float[Array, " nt"]
-    """Derivative of the length by time [m/s, rad/s]."""
+    """Time derivative of the length [m/s, rad/s]."""
     row: Float[Array, "nt w 6"]
     """Jacobian of the length: ``rate`` is its product with the twists (linear, angular; world
     axes) of the bodies in ``Routing.bodies``."""
@@ -98,7 +98,8 @@ def tendon_motion(
     pose: tuple[Float[Array, "nb 3"], Float[Array, "nb 4"]],
     twist: Float[Array, "nb 6"],
 ) -> TendonMotion:
-    """Lengths, rates and rows of tendons: Σ p_k(q_k) of couplings, Σ ‖x_{i+1} − x_i‖ of cables.
+    """Return lengths, rates and rows of tendons: Σ p_k(q_k) of couplings, Σ ‖x_{i+1} − x_i‖ of
+    paths.
 
     Args:
         routing: the axes, points and bodies of the tendons.
@@ -121,11 +122,11 @@ def tendon_motion(
         tendon, ends = routing.segments[:, 0], routing.segments[:, 1:]
         arm = quaternion.rotate(pose[1][routing.point_body], tendons.point)
         place = pose[0][routing.point_body] + arm
-        apart = place[ends[:, 1]] - place[ends[:, 0]]
-        distance = safe.norm(apart)
+        difference = place[ends[:, 1]] - place[ends[:, 0]]
+        distance = safe.norm(difference)
         length = length.at[tendon].add(distance)
-        pull = safe.divide(apart, distance[:, None])[:, None]
-        pull = pull * jnp.asarray([[-1.0], [1.0]], apart.dtype)
+        pull = safe.divide(difference, distance[:, None])[:, None]
+        pull = pull * jnp.asarray([[-1.0], [1.0]], difference.dtype)
         parts = jnp.concatenate([pull, cross(arm[ends], pull)], axis=-1)
         row = row.at[tendon[:, None], routing.segment_slots].add(parts)
     row = row[:, :width]
@@ -133,7 +134,12 @@ def tendon_motion(
 
 
 def polynomial(coefficients: Float[Array, "m d"], x: Float[Array, " m"]) -> tuple[Array, Array]:
-    """Return the values and derivatives of polynomials at ``x``, by Horner's scheme."""
+    """Return the values and derivatives of polynomials at ``x``, by Horner's scheme.
+
+    Args:
+        coefficients: of each polynomial, lowest degree first.
+        x: argument of each polynomial.
+    """
     value = slope = jnp.zeros_like(x)
     for k in reversed(range(coefficients.shape[1])):
         slope = slope * x + value

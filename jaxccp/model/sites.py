@@ -19,9 +19,9 @@ class Site:
     """A frame on a body."""
 
     body: int | str
-    """Index or name."""
+    """Index or name of the body."""
     position: Sequence[float] | np.ndarray = (0.0, 0.0, 0.0)
-    """In the body's axes, from its centre of mass [m]."""
+    """Origin in the body's axes, from its centre of mass [m]."""
     quaternion: Sequence[float] | np.ndarray = (1.0, 0.0, 0.0, 0.0)
     """Orientation (w, x, y, z) in the body's axes."""
 
@@ -29,31 +29,40 @@ class Site:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class FrameMotion:
-    """How frames stand and move; world axes."""
+    """Poses and velocities of n frames in world axes."""
 
     position: Float[Array, "n 3"]
-    """[m]"""
+    """Origins [m]."""
     quaternion: Float[Array, "n 4"]
+    """Orientations (w, x, y, z)."""
     velocity: Float[Array, "n 3"]
-    """[m/s]"""
+    """Velocities of the origins [m/s]."""
     spin: Float[Array, "n 3"]
-    """Angular velocity [rad/s]."""
+    """Angular velocities [rad/s]."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Sites:
-    """A table of frames on bodies; their names are empty where nobody asks for them by name."""
+    """A table of frames on bodies; names are empty where nothing refers to the frames by name."""
 
     position: Float[Array, "n 3"]
-    """In the body's axes, from its centre of mass [m]."""
+    """Origins in the body's axes, from its centre of mass [m]."""
     quaternion: Float[Array, "n 4"]
+    """Orientations (w, x, y, z) in the body's axes."""
     names: tuple[str, ...] = field(metadata={"static": True})
+    """Name of each site."""
     bodies: tuple[int, ...] = field(metadata={"static": True})
+    """Index of each site's body."""
 
     @staticmethod
     def of(frames: Sequence[Site], names: Iterable[str]) -> "Sites":
-        """The table of checked frames, whose bodies are indices, in JAX's default precision."""
+        """Return the table of checked frames, whose bodies are indices, in JAX's default precision.
+
+        Args:
+            frames: the sites.
+            names: name of each site.
+        """
         return Sites(
             jnp.asarray(np.array([frame.position for frame in frames]).reshape(-1, 3), float),
             jnp.asarray(np.array([frame.quaternion for frame in frames]).reshape(-1, 4), float),
@@ -62,57 +71,65 @@ class Sites:
         )
 
     def index(self, name: str) -> int:
-        """Place of a site by name. Raises ``ValueError`` for one that there is not."""
+        """Return the index of a site by name.
+
+        Raises:
+            ValueError: no site has that name.
+        """
         return index("the model", "site", self.names, name)
 
-    def joined(self, other: "Sites") -> "Sites":
-        """These, then ``other``."""
+    def concatenate(self, sites: "Sites") -> "Sites":
+        """Return the table of these sites, followed by those of ``sites``."""
         return Sites(
-            jnp.concatenate([self.position, other.position]),
-            jnp.concatenate([self.quaternion, other.quaternion]),
-            self.names + other.names,
-            self.bodies + other.bodies,
+            jnp.concatenate([self.position, sites.position]),
+            jnp.concatenate([self.quaternion, sites.quaternion]),
+            self.names + sites.names,
+            self.bodies + sites.bodies,
         )
 
-    def resolve(self, places: Sequence[int]) -> "Sites":
-        """Some of them, by their places."""
-        kept = np.array(places, np.int32)
+    def take(self, indices: Sequence[int]) -> "Sites":
+        """Return the table of the sites with these indices."""
+        kept = np.array(indices, np.int32)
         return Sites(
             self.position[kept],
             self.quaternion[kept],
-            tuple(self.names[place] for place in places),
-            tuple(self.bodies[place] for place in places),
+            tuple(self.names[place] for place in indices),
+            tuple(self.bodies[place] for place in indices),
         )
 
     def poses(self, state: State) -> tuple[Float[Array, "n 3"], Float[Array, "n 4"]]:
-        """Positions [m] and orientations (w, x, y, z) in the world."""
-        facing = state.quaternion[self._body]
+        """Return positions [m] and orientations (w, x, y, z) of the sites in the world."""
+        orientation = state.quaternion[self._body]
         place = state.position[self._body] + self._arm(state)
-        return place, quaternion.multiply(facing, self.quaternion)
+        return place, quaternion.multiply(orientation, self.quaternion)
 
     def velocities(self, state: State) -> tuple[Float[Array, "n 3"], Float[Array, "n 3"]]:
-        """Linear [m/s] and angular velocities [rad/s], world axes."""
+        """Return linear [m/s] and angular velocities [rad/s] of the sites in world axes."""
         spin = state.angular_velocity[self._body]
         return state.velocity[self._body] + cross(spin, self._arm(state)), spin
 
     def motion(self, state: State) -> FrameMotion:
-        """Poses and velocities."""
+        """Return poses and velocities of the sites in the world."""
         return FrameMotion(*self.poses(state), *self.velocities(state))
 
     def accelerations(
         self, state: State, body: Float[Array, "nb 6"]
     ) -> tuple[Float[Array, "n 3"], Float[Array, "n 3"]]:
-        """Linear [m/s²] and angular [rad/s²] accelerations, world axes, from those of the bodies'
-        centres of mass."""
+        """Return linear [m/s²] and angular [rad/s²] accelerations of the sites in world axes.
+
+        Args:
+            state: poses and twists of the bodies.
+            body: linear accelerations of the bodies' centres of mass, then angular accelerations.
+        """
         arm, spin = self._arm(state), state.angular_velocity[self._body]
-        own = body[self._body]
-        swung = cross(own[:, 3:], arm) + cross(spin, cross(spin, arm))
-        return own[:, :3] + swung, own[:, 3:]
+        body_rate = body[self._body]
+        relative = cross(body_rate[:, 3:], arm) + cross(spin, cross(spin, arm))
+        return body_rate[:, :3] + relative, body_rate[:, 3:]
 
     @property
     def _body(self) -> np.ndarray:
         return np.array(self.bodies, np.int32)
 
     def _arm(self, state: State) -> Float[Array, "n 3"]:
-        """Return the way from the centre of mass, in world axes."""
+        """Return the vector from the body's centre of mass to each site, in world axes [m]."""
         return quaternion.rotate(state.quaternion[self._body], self.position)

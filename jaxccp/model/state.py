@@ -1,4 +1,4 @@
-"""The state of a system."""
+"""The state of a model: poses and twists of bodies, coordinates and activations."""
 
 from dataclasses import dataclass
 
@@ -42,15 +42,15 @@ class State:
     """Time [s]."""
     joint_positions: Float[Array, " na"]
     """Coordinate of each axis at the last step [m, rad]; the angle of a hinge counts whole
-    revolutions. In maximal coordinates the poses decide: here is only the guess from which
-    coordinates are found."""
+    revolutions. In maximal coordinates the poses decide, and this is only the start of the search
+    for the coordinates."""
     rotors: Rotors
     """Rates of the rotors along axes and tendons."""
     families: tuple[FamilyState, ...] = ()
-    """Of the model's families; the poses and twists of their frames follow from it."""
+    """States of the model's families; the poses and twists of their frames follow from them."""
     activation: Float[Array, " ma"] | None = None
-    """Of the actuators that have one (:class:`jaxccp.model.activation.Activations`); None where
-    none has."""
+    """Activations of the actuators that have one (:class:`jaxccp.model.activation.Activations`);
+    None where there are none."""
 
     @property
     def twist(self) -> Float[Array, "nb 6"]:

@@ -1,4 +1,4 @@
-"""Models in which numbers act that were 0, or infinite, when they were built."""
+"""Models in which numbers take effect that were 0, or infinite, when the models were built."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -71,10 +71,10 @@ def with_structure(model: Model, numbers: Mapping[str, Indices]) -> Model:
 
 
 def effective_entries(model: Model, path: str) -> Bool[np.ndarray, " n"]:
-    """Return which entries of a number act, or can be made to by :func:`with_structure`.
+    """Return which entries of a number have an effect, or can get one by :func:`with_structure`.
 
     Args:
-        model: that has the number.
+        model: has the number.
         path: of the number, such as ``"axes.damping"``.
 
     Raises:
@@ -87,15 +87,16 @@ def effective_entries(model: Model, path: str) -> Bool[np.ndarray, " n"]:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule tells which entries of a number can act at all."""
+    """A rule for the entries of a number that can have an effect at all."""
 
     mask: Callable[[Model], Bool[np.ndarray, " n"]]
+    """Returns the mask of these entries for a model."""
     reason: str
-    """What is said of those that cannot."""
+    """End of the message about an entry that can have none."""
 
 
 def _members(groups: Sequence[PairGroup]) -> np.ndarray:
-    """Shapes in pairs that may touch."""
+    """Return the shapes in pairs that may touch."""
     pairs = [np.concatenate([group.first, group.second]) for group in groups]
     return np.unique(np.concatenate([np.zeros(0, np.int32), *pairs]))
 
@@ -109,7 +110,7 @@ def _touching(model: Model, hard: bool, smooth: bool) -> Bool[np.ndarray, " ng"]
 
 
 def _ball(linkage: Linkage) -> Bool[np.ndarray, " k"]:
-    """Mask of the coordinates that are axes of balls."""
+    """Return the mask of the coordinates that are axes of balls."""
     tendons = np.zeros(len(linkage.routing.tendons), bool)
     return np.concatenate([np.array(linkage.motions, str) == "ball", tendons])
 
@@ -161,7 +162,7 @@ RULES: dict[str, Rule] = {
     ),
     "activations.time_constant": Rule(_filters, "is of an integrator, which has none"),
 }
-"""Of the numbers of which some entries may never act."""
+"""The rules of the numbers of which some entries may never have an effect."""
 ABSENT = {
     "activations": "no actuator has an activation: build one with Actuator(activation=…)",
     "fluid": "there is no fluid: give it one by dataclasses.replace(model, fluid=Fluid(…))",
@@ -171,19 +172,19 @@ ABSENT = {
 
 
 class _Asked:
-    """The entries that are asked for, by path."""
+    """The entries that the user asks for, by path."""
 
     def __init__(self, numbers: Mapping[str, np.ndarray]) -> None:
         self.numbers = numbers
 
     def entries(self, *paths: str) -> np.ndarray:
-        """Entries of any of these numbers."""
+        """Return the entries of any of these numbers."""
         none = [np.zeros(0, np.int32)]
         indices = [self.numbers[path] for path in paths if path in self.numbers]
         return np.unique(np.concatenate(none + indices))
 
     def of(self, part: str, *names: str) -> np.ndarray:
-        """Entries of any of the numbers ``part.name``."""
+        """Return the entries of any of the numbers ``part.name``."""
         return self.entries(*(f"{part}.{name}" for name in names))
 
 
@@ -216,7 +217,7 @@ def _linkage(model: Model, asked: _Asked) -> Linkage:
 
 
 def _number(model: Model, path: str) -> Any:
-    """The number at a path."""
+    """Return the number at a path, or raise ``ValueError``."""
     part, number = path.partition(".")[0], model
     for name in path.split("."):
         number = getattr(number, name, None)
@@ -231,7 +232,7 @@ def _number(model: Model, path: str) -> Any:
 
 
 def _checked(model: Model, path: str, indices: Indices) -> np.ndarray:
-    """The entries of a number, all of which can act."""
+    """Return the entries of a number, all of which can have an effect, or raise ``ValueError``."""
     able = effective_entries(model, path)
     if indices is None:
         return np.flatnonzero(able)

@@ -6,7 +6,7 @@ import numpy as np
 def spanning_tree(
     bodies: np.ndarray, fixed: np.ndarray, carried: np.ndarray, closing: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The joints of a spanning tree, in an order in which each places one more body.
+    """Return the joints of a spanning tree, in an order in which each places one more body.
 
     Of the joints in a loop the last one is left out (Kruskal 1956). The order is from the fixed
     bodies outwards. A group of bodies that is connected to no fixed one begins with a body that is
@@ -25,22 +25,22 @@ def spanning_tree(
     for joint in _tree_joints(bodies, fixed, carried, closing):
         for body in bodies[joint]:
             touching.setdefault(int(body), []).append(joint)
-    known = {int(body) for body in np.flatnonzero(fixed)}
+    placed = {int(body) for body in np.flatnonzero(fixed)}
     seconds = {int(second) for _, second in bodies}
     order: list[int] = []
     forwards: list[bool] = []
-    for root in sorted(known) + sorted(touching, key=lambda body: (body in seconds, body)):
-        if root in known and not fixed[root]:
+    for root in sorted(placed) + sorted(touching, key=lambda body: (body in seconds, body)):
+        if root in placed and not fixed[root]:
             continue
-        known.add(root)
+        placed.add(root)
         queue = [root]
         for body in queue:
             for joint in touching.get(body, []):
                 first, second = (int(end) for end in bodies[joint])
-                other = second if first == body else first
-                if other not in known:
-                    known.add(other)
-                    queue.append(other)
+                neighbour = second if first == body else first
+                if neighbour not in placed:
+                    placed.add(neighbour)
+                    queue.append(neighbour)
                     order.append(joint)
                     forwards.append(first == body)
     return np.array(order, np.int32), np.array(forwards, bool)
@@ -49,7 +49,8 @@ def spanning_tree(
 def _tree_joints(
     bodies: np.ndarray, fixed: np.ndarray, carried: np.ndarray, closing: np.ndarray
 ) -> list[int]:
-    """Joints that connect bodies which no earlier joints connect; all fixed bodies count as one."""
+    """Return the joints that connect bodies which no earlier joints connect; all fixed bodies count
+    as one."""
     group = np.arange(len(fixed))
     group[np.flatnonzero(fixed)] = -1
     kept = []

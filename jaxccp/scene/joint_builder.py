@@ -11,7 +11,7 @@ from jaxccp.model.joints import Joint
 from jaxccp.model.joints.joint import check, freedoms
 from jaxccp.model.ranges import check_range
 from jaxccp.model.sites import Site
-from jaxccp.model.tendons import Cable, Coupling
+from jaxccp.model.tendons import Coupling, TendonPath
 from jaxccp.names import fresh, index
 from jaxccp.scene.actuator_limits import ActuatorSpec
 from jaxccp.scene.check import finite_vector, unit_quaternion
@@ -105,12 +105,12 @@ class JointBuilder(PairBuilder):
             self.exclude(first, second)
         return len(self._joints) - 1
 
-    def add_tendon(self, tendon: Coupling | Cable, name: str | None = None) -> int:
+    def add_tendon(self, tendon: Coupling | TendonPath, name: str | None = None) -> int:
         """Couple axes of joints, or points of bodies, and return the tendon's index.
 
         Args:
             tendon: a :class:`jaxccp.Coupling`, such as :func:`jaxccp.gear`, or a
-                :class:`jaxccp.Cable`.
+                :class:`jaxccp.TendonPath`.
             name: unique among tendons and axes; ``tendon<i>`` when None.
         """
         label = name or f"tendon{len(self._tendons)}"

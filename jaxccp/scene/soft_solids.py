@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from jaxccp.flexible.solids import Solid, soft_solid
+from jaxccp.flexible.solids import SoftSolid, soft_solid
 from jaxccp.flexible.solids.mesh import boundary, checked_mesh
 from jaxccp.model.shapes import Sphere
 from jaxccp.scene.check import finite_vector, positive, unit_quaternion
@@ -22,7 +22,7 @@ def placed_solid(
     pose: tuple[Sequence[float] | np.ndarray, Sequence[float] | np.ndarray],
     twist: tuple[Sequence[float] | np.ndarray, Sequence[float] | np.ndarray],
     held: Iterable[int],
-) -> Solid:
+) -> SoftSolid:
     """One whose nodes move as those of a rigid body; its material is Young's modulus, Poisson's
     ratio, density and damping."""
     origin = finite_vector(f"{what}: position [m]", pose[0], 3)
@@ -35,7 +35,7 @@ def placed_solid(
     return soft_solid(origin + arm, tetrahedra, *material, law, velocity, held, what)
 
 
-def node_sphere(what: str, solid: Solid, radius: float | None) -> Sphere:
+def node_sphere(what: str, solid: SoftSolid, radius: float | None) -> Sphere:
     """What each node of the surface touches with."""
     if radius is None:
         corner = np.asarray(solid.position)[boundary(what, solid.layout.rows)]

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from jaxccp.model.routing import Routing, Tendons
-from jaxccp.model.tendons import Cable, Coupling
+from jaxccp.model.tendons import Coupling, TendonPath
 from jaxccp.model.tendons.functions import grouped
 from jaxccp.names import index
 
@@ -17,12 +17,12 @@ class TendonSpec:
     """A tendon as it was added, with its name."""
 
     name: str
-    tendon: Coupling | Cable
+    tendon: Coupling | TendonPath
 
 
 def checked_tendon(
-    label: str, tendon: Coupling | Cable, axes: dict[str, str], bodies: Sequence[str]
-) -> Coupling | Cable:
+    label: str, tendon: Coupling | TendonPath, axes: dict[str, str], bodies: Sequence[str]
+) -> Coupling | TendonPath:
     """The tendon, with its bodies as indices instead of names.
 
     Args:
@@ -34,7 +34,7 @@ def checked_tendon(
     Raises:
         ValueError: an axis or a body does not exist, or an axis is that of a ball.
     """
-    if isinstance(tendon, Cable):
+    if isinstance(tendon, TendonPath):
         places = tuple((index(label, "body", bodies, body), at) for body, at in tendon.points)
         return replace(tendon, points=places)
     for axis in tendon.terms:
@@ -67,7 +67,7 @@ def routed(
     places: list[tuple[int, np.ndarray]] = []
     segments: list[tuple[int, int, int]] = []
     for i, one in enumerate(tendon_specs):
-        if isinstance(one.tendon, Cable):
+        if isinstance(one.tendon, TendonPath):
             start = len(places)
             places += [(int(body), np.asarray(at, float)) for body, at in one.tendon.points]
             segments += [(i, k, k + 1) for k in range(start, len(places) - 1)]

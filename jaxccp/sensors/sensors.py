@@ -96,10 +96,10 @@ class Sensors:
         if acceleration is not None:
             bodies = Dimension.named("bodies", model.topology.bodies)
             acceleration = as_floats("acceleration", acceleration, [bodies, 6], dtype)
-        plan, frames = self.plan, model.sites.joined(self.frames)
+        plan, frames = self.plan, model.sites.concatenate(self.frames)
         reading = Reading(
             *(model, state, self.layout, control, acceleration, report),
-            *(frames.resolve(plan.of), frames.resolve(plan.against)),
+            *(frames.take(plan.of), frames.take(plan.against)),
             *(plan.groups, self.magnetic, plan.counted),
         )
         given = {"": True, "acceleration": acceleration is not None, "report": report is not None}

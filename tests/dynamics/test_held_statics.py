@@ -10,13 +10,13 @@ from jaxtyping import Array
 from scipy.optimize import minimize_scalar
 
 from jaxccp import (
-    Cable,
     Coupling,
     Model,
     ModelBuilder,
     Prismatic,
     Revolute,
     State,
+    TendonPath,
     equilibrium,
     modes,
 )
@@ -42,7 +42,7 @@ def linkage() -> tuple[Model, State]:
         before = bar
     builder.add_joint(Revolute((0, 1, 0)), before, 0, anchor=(*PINS[3, :1], 0, 0), name="pin3")
     hook = (0, (HOOK[0], 0, HOOK[1]))
-    spring = Cable((hook, ("bar1", (0, 0, 0))), stiffness=STIFFNESS, rest=REST)
+    spring = TendonPath((hook, ("bar1", (0, 0, 0))), stiffness=STIFFNESS, rest=REST)
     builder.add_tendon(spring, name="spring")
     return builder.build()
 
@@ -147,7 +147,7 @@ def test_a_spring_on_a_node_bends_a_cantilever() -> None:
     builder = ModelBuilder(gravity=(0, 0, 0))
     nodes = builder.add_cable([(0, 0, 0), (length, 0, 0)], radius, young, 1000.0, clamped=(0,))
     hook = (0, (length, 0, -0.3))
-    spring = Cable((hook, (nodes[-1], (0, 0, 0))), stiffness=stiffness, rest=0.29)
+    spring = TendonPath((hook, (nodes[-1], (0, 0, 0))), stiffness=stiffness, rest=0.29)
     builder.add_tendon(spring)
     rest = equilibrium(*builder.build())
     assert rest.status == Status.CONVERGED

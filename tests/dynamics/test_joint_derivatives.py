@@ -11,12 +11,12 @@ from jaxtyping import Array
 from jaxccp.ccp import APGD, Stop
 from jaxccp.dynamics import EulerImplicitLinearized, rollout
 from jaxccp.model import (
-    Cable,
     Hinge,
     Model,
     Revolute,
     Spherical,
     State,
+    TendonPath,
     Universal,
     forward_kinematics,
     gear,
@@ -58,7 +58,7 @@ def inputs() -> Inputs:
     wheel = builder.add_body(1.0, (0.01, 0.02, 0.03), (0, 2, 0))
     builder.add_joint(Revolute((0, 0, 1)), 0, wheel, (0, 2, 0), name="wheel")
     builder.add_tendon(gear("wheel", "shoulder", -1.5))
-    spring = Cable([(0, (0.3, 1, 0.2)), (hand, (0.02, 0, 0.01))], stiffness=3.0, rest=0.4)
+    spring = TendonPath([(0, (0.3, 1, 0.2)), (hand, (0.02, 0, 0.01))], stiffness=3.0, rest=0.4)
     builder.add_tendon(spring)
 
     crank = builder.add_body(0.3, (0.001, 0.001, 0.001), (-0.05, 3, 0.1))

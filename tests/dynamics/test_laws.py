@@ -20,12 +20,12 @@ from jaxccp.dynamics import (
 )
 from jaxccp.model import (
     Actuator,
-    Cable,
     Coupling,
     Model,
     Prismatic,
     Revolute,
     State,
+    TendonPath,
     forward_kinematics,
 )
 from jaxccp.scene import ModelBuilder
@@ -82,7 +82,7 @@ def scene() -> tuple[Model, State]:
     builder.add_tendon(Coupling({"wheel": 1.0}, length=swing), "crank")
     hung = builder.add_body(MASS, (0.01,) * 3, (0, 6, -1), name="hung")
     points = [(0, (0, 6, 0)), (hung, (0, 0, 0))]
-    builder.add_tendon(Cable(points, length=Partial(reach, 0.5)), "winch")
+    builder.add_tendon(TendonPath(points, length=Partial(reach, 0.5)), "winch")
     model, state = builder.build()
     start = jnp.zeros(len(model.topology.linkage.axes))
     for name in ("soft", "hard", "toppling", "servoed"):
@@ -274,6 +274,8 @@ def test_functions_that_are_none(given: dict, message: str) -> None:
 def test_bodies_must_be_where_a_motion_starts() -> None:
     builder = ModelBuilder()
     body = builder.add_body(1.0, (0.01,) * 3, (0, 0, -1))
-    builder.add_tendon(Cable([(0, (0, 0, 0)), (body, (0, 0, 0))], length=lambda t: 2 + t), "rod")
+    builder.add_tendon(
+        TendonPath([(0, (0, 0, 0)), (body, (0, 0, 0))], length=lambda t: 2 + t), "rod"
+    )
     with pytest.raises(ValueError, match="tendon 'rod': it is 1 m or rad from the length"):
         builder.build()

@@ -14,7 +14,6 @@ from jaxccp.ccp import Stop
 from jaxccp.dynamics import EulerImplicitLinearized, StepReport, momentum, rollout
 from jaxccp.dynamics.steppers.settings import Coordinates, ImpulseCarry
 from jaxccp.model import (
-    Cable,
     Coupling,
     Model,
     Plane,
@@ -23,6 +22,7 @@ from jaxccp.model import (
     Sphere,
     Spherical,
     State,
+    TendonPath,
     Universal,
     joint_motion,
     motor,
@@ -89,7 +89,7 @@ def scene() -> tuple[Model, State]:
     builder.add_tendon(Coupling({"wheel1": 1.0, "wheel0": 2.0}, length=0.0), "gear")
     builder.add_tendon(Coupling({"cart": 1.0, "wheel1": (0, 0.2, 0.1)}, length=0.0), "cam")
     bob = builder.add_body(1.0, (0.01, 0.02, 0.01), (0.8, 10, 0.4), name="bob")
-    builder.add_tendon(Cable([(0, (0, 10, 1)), (bob, (0, 0, 0.1))], length=0.9434), "rod")
+    builder.add_tendon(TendonPath([(0, (0, 10, 1)), (bob, (0, 0, 0.1))], length=0.9434), "rod")
     builder.add_actuator(velocity_servo(5.0), "crank")
     builder.add_actuator(velocity_servo(9.0, force_limits=(-0.2, 0.2)), "high")
     builder.add_actuator(motor(), "wheel0")
@@ -194,7 +194,7 @@ def hanging() -> tuple[Model, State]:
     builder.add_joint(ball, 0, bob, (0.2, 0.1, -0.5), name="hung")
     near = [("bar1", (0, 0, 0)), (bob, (0, 0, 0.1))]
     length = float(np.linalg.norm(np.array([0.2, 0.1, -0.7]) - 0.5 * (ends[1] + ends[2])))
-    builder.add_tendon(Cable(near, length=length), "rod")
+    builder.add_tendon(TendonPath(near, length=length), "rod")
     wheel = builder.add_body(1.0, (0.02, 0.02, 0.02), (1, 0, 0.05), name="wheel")
     builder.add_joint(Revolute((0, 1, 0)), 0, wheel, (1, 0, 0), name="wheel")
     builder.add_tendon(Coupling({"wheel": 1.0, "pin0": -2.0}, length=0.0), "gear")

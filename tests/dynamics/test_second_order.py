@@ -13,7 +13,6 @@ from scipy.integrate import solve_ivp
 from experiments.second_order.any_scheme import with_numbers
 from jaxccp import (
     Box,
-    Cable,
     Material,
     Model,
     ModelBuilder,
@@ -23,6 +22,7 @@ from jaxccp import (
     Sphere,
     Spherical,
     State,
+    TendonPath,
     forward_kinematics,
     joint_motion,
 )
@@ -65,7 +65,7 @@ def toys() -> tuple[Model, State]:
     spring = Prismatic((1, 0, 0), stiffness=STIFFNESS, rest=-STRETCH)
     builder.add_joint(spring, 0, cart, (0, 3, 0), name="spring")
     bob = builder.add_body(1.0, (0.01, 0.02, 0.01), (0.5, 6, 0), name="bob")
-    cord = Cable([(0, (0, 6, 0)), (bob, (0, 0, 0))], stiffness=CORD, rest=REST)
+    cord = TendonPath([(0, (0, 6, 0)), (bob, (0, 0, 0))], stiffness=CORD, rest=REST)
     builder.add_tendon(cord, name="cord")
     away = HIGH * np.array([np.sin(TILT), 0, np.cos(TILT)])
     facing = (np.cos(TILT / 2), 0, np.sin(TILT / 2), 0)

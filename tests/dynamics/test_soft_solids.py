@@ -21,7 +21,7 @@ from jaxccp import (
     ModelBuilder,
     Plane,
     Prismatic,
-    Solid,
+    SoftSolid,
     Sphere,
     Stop,
     box_of_tetrahedra,
@@ -68,7 +68,7 @@ def test_a_block_lands_slides_and_sticks(sloping):
     _, path = rollout(model, state, stepper, steps)
     assert path.report.contacts.max() == 9 and not path.report.solver.status.any()
     assert np.max(np.asarray(path.report.inverted)) == 0
-    solid = cast(Solid, model.families[0])
+    solid = cast(SoftSolid, model.families[0])
     mass = np.asarray(solid.rates(jnp.diagonal(solid.inertia())))
     moving = jax.vmap(solid.rates)(path.state.families[0].v)
     momentum = np.concatenate([np.sum(mass * [0.4, 0, 0], axis=0)[None], np.sum(mass * moving, 1)])
@@ -97,7 +97,7 @@ def test_a_block_lands_slides_and_sticks(sloping):
 def test_an_inverted_element_is_reported_and_no_harm(sloping):
     """One node begins on the other side of the block."""
     model, state, _frames = sloping
-    solid = cast(Solid, model.families[0])
+    solid = cast(SoftSolid, model.families[0])
     x = np.array(solid.position)
     x[np.argmax(x.sum(axis=1))] -= 2 * HALF
     pushed = replace(state.families[0], q=jnp.asarray(x.reshape(-1)[solid.layout.free]))
@@ -194,7 +194,7 @@ def slide(request):
 
     def run(inputs):
         young, poisson, density, speed = inputs
-        solid = cast(Solid, model.families[0])
+        solid = cast(SoftSolid, model.families[0])
         elements = replace(solid.elements, young=young, poisson=poisson, density=density)
         changed = replace(model, families=(replace(solid, elements=elements),))
         own = state.families[0]

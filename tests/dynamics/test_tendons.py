@@ -28,7 +28,6 @@ from jaxccp.dynamics.maximal import MaximalSystem, assemble
 from jaxccp.io import read_problem, write_system
 from jaxccp.math import quaternion
 from jaxccp.model import (
-    Cable,
     Coupling,
     JointMotion,
     Model,
@@ -36,6 +35,7 @@ from jaxccp.model import (
     Revolute,
     Spherical,
     State,
+    TendonPath,
     forward_kinematics,
     gear,
     joint_motion,
@@ -75,18 +75,18 @@ def scene() -> tuple[Model, State]:
 
     left, right = mass("left", 3.0, (-1, 0, -2)), mass("right", 2.0, (1, 0, -2))
     over = [(left, (0, 0, 0)), (0, (-1, 0, 0)), (0, (1, 0, 0)), (right, (0, 0, 0))]
-    builder.add_tendon(Cable(over, length=6.0), "pulley")
+    builder.add_tendon(TendonPath(over, length=6.0), "pulley")
     bob = mass("bob", 1.0, (0.8, 10, -0.6))
-    builder.add_tendon(Cable([(0, (0, 10, 0)), (bob, (0, 0, 0))], length=1.0), "rod")
+    builder.add_tendon(TendonPath([(0, (0, 10, 0)), (bob, (0, 0, 0))], length=1.0), "rod")
     fallen = mass("fallen", 1.0, (0, 12, 0))
-    line = Cable([(0, (0, 12, 0.1)), (fallen, (0, 0, 0))], limits=(-np.inf, 0.4))
+    line = TendonPath([(0, (0, 12, 0.1)), (fallen, (0, 0, 0))], limits=(-np.inf, 0.4))
     builder.add_tendon(line, "rope")
     near, far = mass("near", 1.0, (0, 14, 0)), mass("far", 3.0, (1.4, 14, 0))
-    apart = Cable([(near, (0, 0, 0)), (far, (0, 0, 0))], stiffness=STIFFNESS, rest=REST)
+    apart = TendonPath([(near, (0, 0, 0)), (far, (0, 0, 0))], stiffness=STIFFNESS, rest=REST)
     builder.add_tendon(apart, "spring")
     hung, drawn = mass("hung", 1.0, (0, 16, -1)), mass("drawn", 1.0, (1, 16, -1))
     builder.add_joint(Spherical(), 0, hung, (0, 16, 0))
-    builder.add_tendon(Cable([(hung, (0, 0, 0.2)), (drawn, (0.1, 0, 0))]), "winch")
+    builder.add_tendon(TendonPath([(hung, (0, 0, 0.2)), (drawn, (0.1, 0, 0))]), "winch")
 
     for name in ("driver", "cam", "sun", "one"):
         builder.add_actuator(motor(), name, name)

@@ -14,7 +14,6 @@ from jaxtyping import Array
 
 from jaxccp import (
     Box,
-    Cable,
     EulerImplicitLinearized,
     Material,
     ModelBuilder,
@@ -23,6 +22,7 @@ from jaxccp import (
     Sphere,
     Spherical,
     Stop,
+    TendonPath,
     energy,
     forward_kinematics,
     joint_motion,
@@ -61,8 +61,8 @@ def test_a_free_spring_swings_as_it_should():
 
 
 def test_it_falls_on_a_box_as_rigid_bodies_on_springs_do():
-    """The same masses as rigid bodies between springs of :class:`jaxccp.Cable`: contacts without
-    friction push through their centres, and the two have the same equations."""
+    """The same masses as rigid bodies between springs of :class:`jaxccp.TendonPath`: contacts
+    without friction push through their centres, and the two have the same equations."""
     smooth, start, n = Material(friction=0.0), (0.03, 0.0, 0.35), 3
     ends = []
     for rigid in (False, True):
@@ -73,7 +73,7 @@ def test_it_falls_on_a_box_as_rigid_bodies_on_springs_do():
         if rigid:
             bodies = [builder.add_body(0.2, (1e-4,) * 3, at) for at in np.asarray(given.position)]
             for one, other in pairwise(bodies):
-                spring = Cable(
+                spring = TendonPath(
                     [(one, (0, 0, 0)), (other, (0, 0, 0))],
                     stiffness=400.0,
                     damping=2.0,

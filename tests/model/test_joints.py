@@ -14,7 +14,6 @@ from jaxccp.math import quaternion
 from jaxccp.model import (
     JOINTS,
     Ball,
-    Cable,
     Compound,
     Coupling,
     Cylindrical,
@@ -27,6 +26,7 @@ from jaxccp.model import (
     Sphere,
     Spherical,
     State,
+    TendonPath,
     Universal,
     forward_kinematics,
     gear,
@@ -195,12 +195,12 @@ def two() -> tuple[ModelBuilder, int]:
             ),
             "of a ball",
         ),
-        (lambda b, i: Cable([(i, (0, 0, 0))]), "two points"),
-        (lambda b, i: Cable([(0, (0, 0, 0)), (i, (0, 0, 0))], length=0.0), "must be positive"),
-        (lambda b, i: b.add_tendon(Cable([(0, (0, 0, 0)), (7, (0, 0, 0))])), "no body 7"),
+        (lambda b, i: TendonPath([(i, (0, 0, 0))]), "two points"),
+        (lambda b, i: TendonPath([(0, (0, 0, 0)), (i, (0, 0, 0))], length=0.0), "must be positive"),
+        (lambda b, i: b.add_tendon(TendonPath([(0, (0, 0, 0)), (7, (0, 0, 0))])), "no body 7"),
         (
             lambda b, i: (
-                b.add_tendon(Cable([(0, (0, 0, 0)), (i, (1, 0, 0))], length=0.4), "rod"),
+                b.add_tendon(TendonPath([(0, (0, 0, 0)), (i, (1, 0, 0))], length=0.4), "rod"),
                 b.build(),
             ),
             "tendon 'rod'.*0.6",

@@ -8,7 +8,7 @@ import pytest
 from jax import Array
 from jax.tree_util import Partial
 
-from jaxccp.model import Cable, Prismatic
+from jaxccp.model import Prismatic, TendonPath
 from jaxccp.scene import ModelBuilder
 from tests.reference.adams import STATE, Case, Runs, check_force, run
 from tests.reference.runs import ONE_STEPPER, rms
@@ -26,7 +26,7 @@ def add(builder: ModelBuilder, case: Case, body: int) -> None:
     on_plate = case["actuator_point_plate0"] - case["pos0"]
     imposed = Partial(distance, case.number("actuator_distance0"), case.number("actuator_speed"))
     ends = [(0, case["actuator_point_ground"]), (body, on_plate)]
-    builder.add_tendon(Cable(ends, length=imposed), "actuator")
+    builder.add_tendon(TendonPath(ends, length=imposed), "actuator")
 
 
 @pytest.fixture(scope="module", params=ONE_STEPPER)

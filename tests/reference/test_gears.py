@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from jaxccp.dynamics import rollout
-from jaxccp.model import Cable, Coupling, Model, Revolute, State, gear, joint_motion, motor
+from jaxccp.model import Coupling, Model, Revolute, State, TendonPath, gear, joint_motion, motor
 from jaxccp.scene import ModelBuilder, add_shaft
 from tests.reference.runs import ONE_STEPPER
 
@@ -54,7 +54,7 @@ def scene(expected: dict) -> tuple[Model, State, jax.Array]:
     pitch = centre_a + gears["radius_a"] * np.array([1, 0, 0])
     normal = np.array([np.sin(alpha), along, np.cos(alpha) * np.sin(beta)])
     ends = [(wheel_a, pitch - normal - centre_a), (wheel_b, pitch + normal - centre_b)]
-    builder.add_tendon(Cable(ends, length=2.0), "teeth")
+    builder.add_tendon(TendonPath(ends, length=2.0), "teeth")
 
     torque = gears["torque_on_b"][2]
     controls = {"shaft1": pair["torque_on_1"]}

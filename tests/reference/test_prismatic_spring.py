@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jaxccp.model import Cable, Model, Prismatic
+from jaxccp.model import Model, Prismatic, TendonPath
 from jaxccp.scene import ModelBuilder
 from tests.reference.runs import ONE_STEPPER, Samples, check_order, extrapolated, rms, sampled
 
@@ -36,7 +36,7 @@ def run(request: pytest.FixtureRequest, shared_data: Path) -> Run:
     builder.add_joint(Prismatic(), 0, slider, record["joint_pos"], record["joint_quat"])
     k, c, rest = (float(record[f"spring_{key}"]) for key in ("k", "c", "free_length"))
     ends = [(0, record["spring_point_ground"]), (slider, record["spring_point_body"])]
-    builder.add_tendon(Cable(ends, stiffness=k, damping=c, rest=rest))
+    builder.add_tendon(TendonPath(ends, stiffness=k, damping=c, rest=rest))
     model, state = builder.build()
     time = record["time"][::EVERY]
     every = round((time[1] - time[0]) / COARSEST)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from jaxccp.model import Ball, Cable, Compound, Slide
+from jaxccp.model import Ball, Compound, Slide, TendonPath
 from jaxccp.scene import ModelBuilder
 from tests.reference.adams import Case, Runs, check_energy, check_force, check_states, run
 from tests.reference.runs import STEPPERS, rms
@@ -20,7 +20,7 @@ FINEST = 5e-5
 
 def add(builder: ModelBuilder, case: Case, body: int) -> None:
     ends = [(0, case["point_ground"]), (body, case["point_body"])]
-    builder.add_tendon(Cable(ends, length=case.number("distance")), case.name)
+    builder.add_tendon(TendonPath(ends, length=case.number("distance")), case.name)
     if case.name == REVOLUTE:
         # The body's end of the rod stays in the plane in which the hinge lets the rod turn.
         assert np.array_equal(case["joint_axis"], [0, 0, 1])

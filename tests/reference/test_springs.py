@@ -9,7 +9,7 @@ import pytest
 from jax import Array
 from jax.tree_util import Partial
 
-from jaxccp.model import Cable, Revolute
+from jaxccp.model import Revolute, TendonPath
 from jaxccp.scene import ModelBuilder
 from tests.reference.adams import Case, Runs, check_force, check_states, run
 from tests.reference.runs import STEPPERS
@@ -36,9 +36,9 @@ def add(builder: ModelBuilder, case: Case, body: int) -> None:
     rest = case.number("spring_free_length")
     if case.name == LINEAR:
         assert k_nl == 0
-        spring = Cable(ends, stiffness=k, damping=c, rest=rest)
+        spring = TendonPath(ends, stiffness=k, damping=c, rest=rest)
     else:
-        spring = Cable(ends, law=Partial(law, k, k_nl, c, rest))
+        spring = TendonPath(ends, law=Partial(law, k, k_nl, c, rest))
     builder.add_tendon(spring, case.name)
 
 

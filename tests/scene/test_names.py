@@ -6,7 +6,7 @@ import jax
 import numpy as np
 import pytest
 
-from jaxccp.model import Box, Cable, Coupling, Model, Plane, Revolute, Sphere, motor
+from jaxccp.model import Box, Coupling, Model, Plane, Revolute, Sphere, TendonPath, motor
 from jaxccp.scene import ModelBuilder
 
 HINGE = Revolute((0, 1, 0))
@@ -27,7 +27,7 @@ def both(builder: ModelBuilder, named: bool) -> Model:
     floor, sphere, knob = ("floor", "ball", "knob") if named else (0, 1, 3)
     builder.add_shape(ball, Box((0.1, 0.1, 0.1)))
     builder.add_joint(HINGE, world, crate, name="hinge")
-    builder.add_tendon(Cable([(ball, (0, 0, 0)), (crate, (0, 0, 0.1))], stiffness=1.0))
+    builder.add_tendon(TendonPath([(ball, (0, 0, 0)), (crate, (0, 0, 0.1))], stiffness=1.0))
     builder.add_actuator(motor(), "hinge" if named else 0)
     builder.exclude(ball, crate)
     builder.set_pair_friction(floor, sphere, 0.3, 0.0, 0.01)
@@ -66,7 +66,7 @@ MISSPELT: dict[str, tuple[Callable[[ModelBuilder], object], str]] = {
         "shape 'nob'.*'knob'",
     ),
     "cable": (
-        lambda b: b.add_tendon(Cable([("balll", (0, 0, 0)), (0, (0, 0, 0))])),
+        lambda b: b.add_tendon(TendonPath([("balll", (0, 0, 0)), (0, (0, 0, 0))])),
         "body 'balll'.*'ball'",
     ),
     "coupling": (lambda b: b.add_tendon(Coupling({"hnge": 1.0})), "axis 'hnge'.*'hinge'"),
@@ -97,7 +97,7 @@ def test_misspelt(ask: Callable[[ModelBuilder], object], says: str) -> None:
         lambda b: b.exclude(1, 7),
         lambda b: b.collide_only([(0, 9)]),
         lambda b: b.set_pair_friction(0, -1, 0.1, 0, 0),
-        lambda b: b.add_tendon(Cable([(5, (0, 0, 0)), (0, (0, 0, 0))])),
+        lambda b: b.add_tendon(TendonPath([(5, (0, 0, 0)), (0, (0, 0, 0))])),
         lambda b: b.add_actuator(motor(), 0),
     ],
 )

@@ -22,7 +22,7 @@ ORIGIN = (0.0, 0.0, 0.0)
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Solid(NodalFamily):
+class SoftSolid(NodalFamily):
     """A solid whose steps are implicit in the positive semidefinite K of its law.
 
     That K is 0 on motions without deformation, so that a step without contact conserves linear and
@@ -49,7 +49,7 @@ def soft_solid(
     velocity: Sequence[float] | np.ndarray = ORIGIN,
     held: Iterable[int] = (),
     what: str = "soft solid",
-) -> Solid:
+) -> SoftSolid:
     """A solid of linear tetrahedra, without strain where its points are; its frames are the nodes
     of its surface, in their order.
 
@@ -93,7 +93,7 @@ def soft_solid(
         skin=np.concatenate([corner, corner[:, 2:]], axis=1),
     )
     position = jnp.asarray(points, float)
-    return Solid(
+    return SoftSolid(
         Tetrahedra(
             position,
             young=jnp.asarray(young, float),

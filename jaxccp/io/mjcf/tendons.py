@@ -7,7 +7,7 @@ from jaxccp.io.mjcf.bodies import Frames
 from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.joints import HINGE, SLIDE, Axes, damping_polynomial, within
 from jaxccp.io.mjcf.source import Source
-from jaxccp.model.tendons import Cable, Coupling
+from jaxccp.model.tendons import Coupling, TendonPath
 from jaxccp.scene.builder import ModelBuilder
 
 FORCES = (
@@ -88,7 +88,7 @@ def _bilateral_lengths(source: Source, report: ImportReport) -> dict[int, float]
 
 def _tendon(
     source: Source, frames: Frames, axes: Axes, tendon: int, length: float | None
-) -> Coupling | Cable | str:
+) -> Coupling | TendonPath | str:
     """Ours, or what is not supported."""
     m, wraps = source.m, source.mujoco.mjtWrap
     run = slice(m.tendon_adr[tendon], m.tendon_adr[tendon] + m.tendon_num[tendon])
@@ -114,7 +114,7 @@ def _tendon(
         return terms if isinstance(terms, str) else Coupling(terms, **forces)
     if np.all(kinds == int(wraps.mjWRAP_SITE)):
         points = [_point(source, frames, int(site)) for site in ids]
-        return Cable(points, **forces)
+        return TendonPath(points, **forces)
     return "pulleys and wrapping are not supported"
 
 

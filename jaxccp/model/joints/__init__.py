@@ -24,7 +24,7 @@ JOINTS = {
         Compound,
     )
 }
-"""By name."""
+"""The kinds of joints by name."""
 
 __all__ = [
     "JOINTS",

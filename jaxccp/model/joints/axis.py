@@ -15,10 +15,12 @@ Motion = Literal["hinge", "slide", "ball"]
 class Axis(Coordinate):
     """An axis of a joint and the forces along it: [m, N] for a slide, [rad, N m] for a hinge.
 
-    Raises ``ValueError`` for numbers that no axis can have.
+    Raises:
+        ValueError: a number is one that no axis can have.
     """
 
     motion: ClassVar[Motion]
+    """Kind of the motion."""
 
     axis: Sequence[float] = (0.0, 0.0, 1.0)
     """Direction in the joint's frame, of any length but 0."""
@@ -37,43 +39,43 @@ class Axis(Coordinate):
 
     @property
     def direction(self) -> np.ndarray:
-        """``axis`` scaled to length 1."""
+        """Unit vector along ``axis``."""
         return np.asarray(self.axis, float) / np.linalg.norm(self.axis)
 
 
 class Hinge(Axis):
-    """An axis that the second body turns about."""
+    """An axis about which the second body rotates."""
 
     motion = "hinge"
 
 
 class Slide(Axis):
-    """An axis that the second body slides along."""
+    """An axis along which the second body slides."""
 
     motion = "slide"
 
 
 @dataclass(frozen=True)
 class Ball(Axis):
-    """Turns about any axis through the joint's origin: three degrees of freedom.
+    """Three degrees of freedom: rotation about any axis through the joint's origin.
 
     Its coordinates are the rotation vector [rad], its rates the angular velocity, both in the
-    second body's joint frame. ``limits`` are (0, the largest angle), about whatever axis.
-    ``axis`` and ``point`` have no meaning here.
+    second body's joint frame. ``limits`` are (0, the largest angle), about whatever axis. ``axis``
+    and ``point`` have no meaning here.
     """
 
     motion = "ball"
 
     stiffnesses: tuple[float, float, float] | None = None
-    """In place of ``stiffness``, that about x, y and z of the second body's joint frame [N m/rad]:
-    the torque there is −k_i φ_i of the rotation vector φ, which is the slope of ½ Σ k_i φ_i² to the
-    second order in φ where the three differ."""
+    """Stiffness about x, y and z of the second body's joint frame [N m/rad], in place of
+    ``stiffness``: the torque there is −k_i φ_i of the rotation vector φ, which is the slope of ½ Σ
+    k_i φ_i² to the second order in φ where the three differ."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.stiffnesses is not None:
-            own = np.asarray(self.stiffnesses, float)
-            if own.shape != (3,) or not ((own >= 0) & (own < np.inf)).all():
+            values = np.asarray(self.stiffnesses, float)
+            if values.shape != (3,) or not ((values >= 0) & (values < np.inf)).all():
                 raise ValueError(
                     f"{type(self).__name__}: stiffnesses must be 3 finite numbers ≥ 0 [N m/rad], "
                     f"not {self.stiffnesses!r}"

@@ -1,4 +1,4 @@
-"""Any sequence of axes."""
+"""A joint of any sequence of axes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,11 +10,13 @@ from jaxccp.model.joints.joint import expect
 
 @dataclass(frozen=True)
 class Compound:
-    """Any axes, one after the other, as when a model file gives a body several joints."""
+    """A joint of any axes, one after the other, as when a model file gives a body several
+    joints."""
 
     kind: ClassVar[str] = "compound"
 
     axes: Sequence[Axis]
+    """The axes, from the first body to the second."""
 
     def __post_init__(self) -> None:
         expect("Compound", Axis, *self.axes)

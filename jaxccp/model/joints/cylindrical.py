@@ -1,4 +1,4 @@
-"""A slide and a hinge on one axis."""
+"""A joint of a slide and a hinge on one axis."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -11,12 +11,14 @@ from jaxccp.model.joints.joint import expect
 
 @dataclass(frozen=True)
 class Cylindrical:
-    """Slides along an axis and turns about it."""
+    """A joint that slides along an axis and rotates about it."""
 
     kind: ClassVar[str] = "cylindrical"
 
     slide: Slide = field(default_factory=Slide)
+    """The slide."""
     hinge: Hinge = field(default_factory=Hinge)
+    """The hinge, about the same axis."""
 
     def __post_init__(self) -> None:
         expect("Cylindrical", Slide, self.slide)

@@ -1,4 +1,4 @@
-"""No motion at all."""
+"""A joint without any motion."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,7 +8,7 @@ from jaxccp.model.joints.axis import Axis
 
 @dataclass(frozen=True)
 class Fixed:
-    """Holds the bodies to each other; closing a loop, MJCF's ``weld``."""
+    """A joint that fixes the bodies to each other; where it closes a loop, MJCF's ``weld``."""
 
     kind: ClassVar[str] = "fixed"
 

@@ -1,4 +1,4 @@
-"""What a joint is: a sequence of axes between two bodies."""
+"""The interface of joints: a sequence of axes between two bodies."""
 
 from collections.abc import Sequence
 from typing import ClassVar, Protocol
@@ -9,24 +9,35 @@ from jaxccp.model.joints.axis import Axis
 
 
 class Joint(Protocol):
-    """The second body moves against the first as the axes allow, one after the other.
+    """A joint by which the second body moves against the first as its axes allow, one after the
+    other.
 
     Each axis moves all that come after it; directions and points are those at coordinates 0.
     """
 
     kind: ClassVar[str]
+    """Name in the registry."""
 
     @property
     def axes(self) -> Sequence[Axis]: ...
 
 
 def freedoms(joint: Joint) -> int:
-    """The number of degrees of freedom of a joint."""
+    """Return the number of degrees of freedom of a joint."""
     return sum(3 if axis.motion == "ball" else 1 for axis in joint.axes)
 
 
 def check(label: str, joint: Joint) -> None:
-    """Raise ``ValueError``, beginning with ``label``, unless the axes make up a joint."""
+    """Check that the axes make up a joint.
+
+    Args:
+        label: what the message of the error begins with.
+        joint: its axes.
+
+    Raises:
+        ValueError: more than six degrees of freedom, axes that depend on each other, or a ball with
+            axes after it or with hinges.
+    """
     motions = [axis.motion for axis in joint.axes]
     if "ball" in motions and ("hinge" in motions or motions.index("ball") < len(motions) - 1):
         raise ValueError(f"{label}: only slides go with a ball, and before it, not {motions}")
@@ -41,14 +52,24 @@ def check(label: str, joint: Joint) -> None:
 
 
 def _twist(axis: Axis) -> np.ndarray:
-    """Linear and angular velocity at the joint's origin per unit of rate, at coordinates 0."""
+    """Return linear and angular velocity at the joint's origin per unit of rate, at coordinates
+    0."""
     if axis.motion == "slide":
         return np.concatenate([axis.direction, np.zeros(3)])
     return np.concatenate([np.cross(axis.point, axis.direction), axis.direction])
 
 
 def expect(label: str, kind: type[Axis], *axes: Axis) -> None:
-    """Raise ``ValueError``, beginning with ``label``, unless all ``axes`` are of that kind."""
+    """Check that all axes are of one kind.
+
+    Args:
+        label: what the message of the error begins with.
+        kind: their class.
+        *axes: the axes.
+
+    Raises:
+        ValueError: an axis is of another class.
+    """
     for axis in axes:
         if not isinstance(axis, kind):
             names = "Hinge or Slide" if kind is Axis else kind.__name__
@@ -59,6 +80,15 @@ def expect(label: str, kind: type[Axis], *axes: Axis) -> None:
 
 
 def perpendicular(label: str, a: Axis, b: Axis) -> None:
-    """Raise ``ValueError``, beginning with ``label``, unless the axes are at right angles."""
+    """Check that two axes are at right angles.
+
+    Args:
+        label: what the message of the error begins with.
+        a: the first axis.
+        b: the second axis.
+
+    Raises:
+        ValueError: they are not.
+    """
     if abs(a.direction @ b.direction) > 1e-6:
         raise ValueError(f"{label}: the axes {a.axis} and {b.axis} must be at right angles")

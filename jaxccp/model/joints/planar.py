@@ -1,4 +1,4 @@
-"""Two slides and the hinge at right angles to them."""
+"""A joint of two slides and the hinge at right angles to them."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -9,13 +9,16 @@ from jaxccp.model.joints.joint import expect, perpendicular
 
 @dataclass(frozen=True)
 class Planar:
-    """Moves in a plane of the first body and turns about its normal."""
+    """A joint that moves in a plane of the first body and rotates about its normal."""
 
     kind: ClassVar[str] = "planar"
 
     first: Slide = field(default_factory=lambda: Slide((1.0, 0.0, 0.0)))
+    """The first slide."""
     second: Slide = field(default_factory=lambda: Slide((0.0, 1.0, 0.0)))
+    """The second slide."""
     hinge: Hinge = field(default_factory=Hinge)
+    """The hinge, at right angles to both."""
 
     def __post_init__(self) -> None:
         expect("Planar", Slide, self.first, self.second)

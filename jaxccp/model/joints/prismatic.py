@@ -1,4 +1,4 @@
-"""One slide."""
+"""A joint of one slide."""
 
 from typing import ClassVar
 
@@ -6,7 +6,7 @@ from jaxccp.model.joints.axis import Axis, Slide
 
 
 class Prismatic(Slide):
-    """Slides along one axis without turning."""
+    """A joint that slides along one axis without rotation."""
 
     kind: ClassVar[str] = "prismatic"
 

@@ -1,4 +1,4 @@
-"""One hinge."""
+"""A joint of one hinge."""
 
 from typing import ClassVar
 
@@ -6,7 +6,7 @@ from jaxccp.model.joints.axis import Axis, Hinge
 
 
 class Revolute(Hinge):
-    """Turns about one axis."""
+    """A joint that rotates about one axis."""
 
     kind: ClassVar[str] = "revolute"
 

@@ -1,4 +1,4 @@
-"""A ball in its socket."""
+"""A joint that keeps a point of two bodies in common."""
 
 from typing import ClassVar
 
@@ -6,7 +6,8 @@ from jaxccp.model.joints.axis import Axis, Ball
 
 
 class Spherical(Ball):
-    """Holds a point and leaves all turning free; closing a loop, MJCF's ``connect``."""
+    """A joint that keeps a point in common and leaves all rotation free; where it closes a loop,
+    MJCF's ``connect``."""
 
     kind: ClassVar[str] = "spherical"
 

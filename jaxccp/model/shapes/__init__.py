@@ -23,6 +23,7 @@ SHAPES: dict[str, type[Shape]] = {
     "convex": ConvexMesh,
     "height_field": HeightField,
 }
+"""The shapes by the name of their kind."""
 
 __all__ = [
     "SHAPES",

@@ -1,4 +1,4 @@
-"""Box, sharp or with rounded edges."""
+"""The box, sharp or with rounded edges."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,9 +10,10 @@ from jaxccp.model.shapes.shape import require_positive
 
 @dataclass(frozen=True)
 class Box:
-    """Box of the given outer half extents along x, y, z of its frame."""
+    """A box of the given outer half extents along x, y, z of its frame."""
 
     half_extents: tuple[float, float, float]
+    """Outer half extents [m]."""
     rounding: float = 0.0
     """Radius of its edges and corners [m]."""
     kind: ClassVar[str] = "box"
@@ -38,6 +39,7 @@ class Box:
         return self.rounding
 
     def inertia(self, mass: float) -> np.ndarray:
-        """Inertia of the sharp box about its centre [kg m²]: the rounding is taken to be small."""
+        """Return the inertia of the sharp box about its centre [kg m²]: the rounding is taken to be
+        small."""
         square = np.square(self.half_extents)
         return mass / 3.0 * np.diag(square.sum() - square)

@@ -1,4 +1,4 @@
-"""Capsule."""
+"""The capsule, a segment swept by a ball."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,10 +10,12 @@ from jaxccp.model.shapes.shape import require_positive
 
 @dataclass(frozen=True)
 class Capsule:
-    """Segment of length 2 ``half_length`` along z of its frame, swept by a ball."""
+    """A segment of length 2 ``half_length`` along z of its frame, swept by a ball."""
 
     radius: float
+    """Radius of the ball [m]."""
     half_length: float
+    """Half the length of the segment [m]."""
     kind: ClassVar[str] = "capsule"
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Convex polyhedron."""
+"""The convex polyhedron, as the hull of points."""
 
 from dataclasses import dataclass, field
 from os import PathLike, fspath
@@ -33,6 +33,7 @@ class ConvexMesh(ByContent):
     """
 
     points: ArrayLike
+    """Points whose hull it is, (n, 3) [m]."""
     kind: ClassVar[str] = "convex"
     vertices: Float[np.ndarray, "v 3"] = field(init=False)
     """The points that are corners of the hull [m]."""
@@ -89,16 +90,16 @@ class ConvexMesh(ByContent):
 
     @classmethod
     def read(cls, path: str | PathLike) -> "ConvexMesh":
-        """The hull of the mesh in a file, ``a.stl`` or ``a.obj``, through trimesh or mujoco.
+        """Return the hull of the mesh in a file, ``a.stl`` or ``a.obj``, through trimesh or mujoco.
 
         Args:
-            path: of a file whose lengths are in m; of one in mm take
-                ``ConvexMesh(1e-3 * ConvexMesh.read(path).vertices)``.
+            path: of a file whose lengths are in m; of one in mm take ``ConvexMesh(1e-3 *
+                ConvexMesh.read(path).vertices)``.
 
         Raises:
-            FileNotFoundError: where there is no file.
-            ImportError: with neither trimesh nor mujoco installed.
-            ValueError: for a file that is no mesh, or a mesh without thickness.
+            FileNotFoundError: there is no such file.
+            ImportError: neither trimesh nor mujoco is installed.
+            ValueError: the file is no mesh, or the mesh has no thickness.
         """
         return cls(read_points(Path(path)))
 
@@ -112,7 +113,7 @@ class ConvexMesh(ByContent):
         return 0.0
 
     def inertia(self, mass: float) -> np.ndarray:
-        """Inertia about ``centre``, in the axes of the shape's frame [kg m²]."""
+        """Return the inertia about ``centre``, in the axes of the shape's frame [kg m²]."""
         return mass * self._unit_inertia
 
 
@@ -130,10 +131,12 @@ def _polygons(points: np.ndarray, hull: "ConvexHull", extent: float) -> list[np.
 
     normals, offsets = hull.equations[:, :3], hull.equations[:, 3]
     count = len(normals)
-    one, other = np.repeat(np.arange(count), 3), hull.neighbors.reshape(-1)
-    alike = np.abs(offsets[one] - offsets[other]) < _COPLANAR * extent
-    alike &= np.linalg.norm(normals[one] - normals[other], axis=1) < _COPLANAR
-    pairs = coo_array((alike[alike], (one[alike], other[alike])), shape=(count, count))
+    first, second = np.repeat(np.arange(count), 3), hull.neighbors.reshape(-1)
+    coplanar = np.abs(offsets[first] - offsets[second]) < _COPLANAR * extent
+    coplanar &= np.linalg.norm(normals[first] - normals[second], axis=1) < _COPLANAR
+    pairs = coo_array(
+        (coplanar[coplanar], (first[coplanar], second[coplanar])), shape=(count, count)
+    )
     label = connected_components(pairs, directed=False)[1]
     order = np.argsort(label, kind="stable")
     faces: list[np.ndarray] = []
@@ -156,7 +159,8 @@ def _polygons(points: np.ndarray, hull: "ConvexHull", extent: float) -> list[np.
 def _mass_properties(
     vertices: np.ndarray, faces: tuple[np.ndarray, ...]
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """Volume [m³], centre [m] and inertia per mass about it [m²], by tetrahedra on a point inside.
+    """Return volume [m³], centre [m] and inertia per mass about it [m²], by tetrahedra on a point
+    inside.
 
     ∫ x xᵀ over a tetrahedron with corners 0, a, b, c is V/20 (Σ p pᵀ + s sᵀ), s = a + b + c.
     """

@@ -1,4 +1,4 @@
-"""Cylinder."""
+"""The cylinder, solid and with sharp edges."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,10 +10,12 @@ from jaxccp.model.shapes.shape import require_positive
 
 @dataclass(frozen=True)
 class Cylinder:
-    """Solid cylinder of length 2 ``half_length`` around z of its frame."""
+    """A solid cylinder of length 2 ``half_length`` around z of its frame."""
 
     radius: float
+    """Radius [m]."""
     half_length: float
+    """Half the length [m]."""
     kind: ClassVar[str] = "cylinder"
 
     def __post_init__(self) -> None:

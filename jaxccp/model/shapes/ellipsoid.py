@@ -1,4 +1,4 @@
-"""Ellipsoid."""
+"""The ellipsoid with three semi-axes."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,9 +10,10 @@ from jaxccp.model.shapes.shape import require_positive
 
 @dataclass(frozen=True)
 class Ellipsoid:
-    """Ellipsoid of the given semi-axes along x, y, z of its frame."""
+    """An ellipsoid of the given semi-axes along x, y, z of its frame."""
 
     semi_axes: tuple[float, float, float]
+    """Semi-axes [m]."""
     kind: ClassVar[str] = "ellipsoid"
 
     def __post_init__(self) -> None:

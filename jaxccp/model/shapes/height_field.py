@@ -1,4 +1,4 @@
-"""Height field."""
+"""The height field, ground over a grid."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,14 +14,16 @@ from jaxccp.model.shapes.shape import require_positive
 class HeightField(ByContent):
     """Ground over a grid in the x-y plane of its frame, solid below; for fixed bodies.
 
-    ``heights`` [m] has rows along y and columns along x, from -``half_extents`` to
-    +``half_extents`` (x, y) [m], and is multiplied by ``elevation``. Between the points it is
-    made of two triangles a cell.
+    ``heights`` has rows along y and columns along x, from -``half_extents`` to +``half_extents``,
+    and is multiplied by ``elevation``. Each cell between four points is two triangles.
     """
 
     heights: ArrayLike
+    """Heights of the points, (rows, columns) [m]."""
     half_extents: tuple[float, float]
+    """Half extents along x and y [m]."""
     elevation: float = 1.0
+    """Factor on the heights."""
     kind: ClassVar[str] = "height_field"
 
     def __post_init__(self) -> None:
@@ -42,7 +44,7 @@ class HeightField(ByContent):
 
     @property
     def size(self) -> tuple[float, float, float]:
-        """Half extents along x and y, and what heights are multiplied by."""
+        """Half extents along x and y, and the factor on the heights."""
         x, y = self.half_extents
         return (float(x), float(y), float(self.elevation))
 
@@ -52,7 +54,7 @@ class HeightField(ByContent):
 
     @property
     def pitch(self) -> float:
-        """Smaller side of a cell [m]."""
+        """Length of the smaller side of a cell [m]."""
         rows, columns = np.shape(self.heights)
         x, y = self.half_extents
         return min(2 * x / (columns - 1), 2 * y / (rows - 1))

@@ -9,12 +9,12 @@ from jaxtyping import Float
 
 
 def read_points(path: Path) -> Float[np.ndarray, "n 3"]:
-    """Vertices, as they are in the file.
+    """Return the vertices of a mesh as they are in the file.
 
     Raises:
-        FileNotFoundError: where there is no file.
-        ImportError: with neither trimesh nor mujoco.
-        ValueError: for what these cannot read.
+        FileNotFoundError: there is no such file.
+        ImportError: neither trimesh nor mujoco is installed.
+        ValueError: the library cannot read the file.
     """
     if not path.is_file():
         raise FileNotFoundError(f"{path}: there is no such file")
@@ -32,13 +32,16 @@ def read_points(path: Path) -> Float[np.ndarray, "n 3"]:
 
 
 def by_trimesh(path: Path) -> Float[np.ndarray, "n 3"]:
-    """Every format that trimesh knows: STL, OBJ, PLY, …"""
+    """Return the vertices of a file of any format that trimesh reads: STL, OBJ, PLY, …"""
     trimesh: Any = import_module("trimesh")  # an optional package
     return np.asarray(trimesh.load_mesh(path).vertices, float)
 
 
 def by_mujoco(path: Path) -> Float[np.ndarray, "n 3"]:
-    """Binary STL and OBJ. MuJoCo moves vertices to the solid's principal axes: here, back."""
+    """Return the vertices of a file of binary STL or OBJ.
+
+    MuJoCo moves vertices to the solid's principal axes; this moves them back.
+    """
     mujoco: Any = import_module("mujoco")  # whose parts checkers do not see
     spec = mujoco.MjSpec()
     mesh = spec.add_mesh(name="mesh", file=str(path.resolve()))

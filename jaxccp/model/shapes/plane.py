@@ -1,4 +1,4 @@
-"""Half-space."""
+"""The half-space below a plane."""
 
 from dataclasses import dataclass
 from typing import ClassVar

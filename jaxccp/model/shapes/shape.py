@@ -1,4 +1,4 @@
-"""The protocol of shapes."""
+"""The interface of collision shapes."""
 
 from typing import ClassVar, Protocol
 
@@ -7,7 +7,7 @@ from jaxtyping import Float
 
 
 class Shape(Protocol):
-    """A geometric primitive in its own frame; validates itself when made."""
+    """A geometric primitive in the axes of its frame; it validates itself when it is made."""
 
     kind: ClassVar[str]
     """Name in the registry and in the table of pairs."""
@@ -23,11 +23,20 @@ class Shape(Protocol):
         ...
 
     def inertia(self, mass: float) -> Float[np.ndarray, "3 3"]:
-        """Inertia about the centre of the uniform solid of that mass [kg m²]."""
+        """Return the inertia about the centre of the uniform solid of that mass [kg m²]."""
         ...
 
 
 def require_positive(shape: str, name: str, value: float) -> None:
-    """Raise ``ValueError``, naming the shape and the dimension, unless the length is positive."""
+    """Check that a length of a shape is positive.
+
+    Args:
+        shape: name of the shape, for the message.
+        name: name of the dimension.
+        value: the length [m].
+
+    Raises:
+        ValueError: it is not positive or not finite.
+    """
     if not (np.isfinite(value) and value > 0):
         raise ValueError(f"{shape}: {name} must be a positive length in metres, not {value!r}")

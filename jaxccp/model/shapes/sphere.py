@@ -1,4 +1,4 @@
-"""Sphere."""
+"""The sphere, a ball around the origin."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -10,9 +10,10 @@ from jaxccp.model.shapes.shape import require_positive
 
 @dataclass(frozen=True)
 class Sphere:
-    """Ball around the origin of its frame."""
+    """A ball around the origin of its frame."""
 
     radius: float
+    """Radius [m]."""
     kind: ClassVar[str] = "sphere"
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""Surfaces that give way: their numbers, and the laws by which overlap becomes force."""
+"""Compliant surfaces: their numbers, and the laws by which overlap becomes force."""
 
 from jaxccp.model.smooth.adhesion import ADHESION
 from jaxccp.model.smooth.laws import SmoothLaws, SmoothSurfaces, SmoothTopology

@@ -7,19 +7,34 @@ from jaxtyping import Array, Float
 
 
 def constant(strength: Float[Array, " c"], radius: Float[Array, " c"]) -> Float[Array, " c"]:
-    """``strength`` is the force [N]."""
+    """Return ``strength`` as the force [N], whatever the curvature.
+
+    Args:
+        strength: the force of each contact [N].
+        radius: effective radius [m], which has no effect.
+    """
     return strength
 
 
 def dmt(strength: Float[Array, " c"], radius: Float[Array, " c"]) -> Float[Array, " c"]:
-    """2 π w R*, ``strength`` being the work of adhesion w [J/m²] (Derjaguin, Muller & Toporov,
-    J. Colloid Interface Sci. 53, 1975)."""
+    """Return the force 2 π w R* [N] (Derjaguin, Muller & Toporov, J. Colloid Interface Sci. 53,
+    1975).
+
+    Args:
+        strength: the work of adhesion w [J/m²].
+        radius: effective radius R* [m].
+    """
     return 2 * pi * strength * radius
 
 
 def perko(strength: Float[Array, " c"], radius: Float[Array, " c"]) -> Float[Array, " c"]:
-    """3.6e-2 S² R* [N], ``strength`` being the cleanliness S, 0..1, of lunar soil (Perko, Nelson &
-    Sadeh, J. Geotech. Geoenviron. Eng. 127, 2001)."""
+    """Return the force 3.6e-2 S² R* [N] (Perko, Nelson & Sadeh, J. Geotech. Geoenviron. Eng. 127,
+    2001).
+
+    Args:
+        strength: the cleanliness S, 0..1, of lunar soil.
+        radius: effective radius R* [m].
+    """
     return 3.6e-2 * strength**2 * radius
 
 
@@ -28,4 +43,5 @@ ADHESION: dict[str, Callable[[Array, Array], Array]] = {
     "dmt": dmt,
     "perko": perko,
 }
-"""Forces [N] by strength and effective radius [m]; a new one is a function and a line here."""
+"""The laws by name: forces [N] of strength and effective radius [m]; a new one is a function and a
+line here."""

@@ -5,9 +5,9 @@ from jaxccp.model.smooth.touch import Coefficients, NormalLaw, Touch
 
 
 def _coefficients(touch: Touch) -> Coefficients:
-    """f = k δ^{3/2} (1 + 8 (1 − e) / (5 e) δ̇ / δ̇₀) for surfaces that met at the speed δ̇₀, so that
-    the force ends where the overlap does (Flores, Machado, Silva & Martins, Multibody Syst. Dyn.
-    25, 2011)."""
+    """Return the coefficients of f = k δ^{3/2} (1 + 8 (1 − e) / (5 e) δ̇ / δ̇₀) for surfaces that
+    met at the speed δ̇₀, so that the force ends where the overlap does (Flores, Machado, Silva &
+    Martins, Multibody Syst. Dyn. 25, 2011)."""
     elastic = hertz_coefficients(touch, touch.radius)
     hysteresis = 8 * (1 - touch.restitution) / (5 * touch.restitution * touch.approach)
     damping = hysteresis * elastic.normal_stiffness * touch.overlap

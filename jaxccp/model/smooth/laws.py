@@ -21,25 +21,24 @@ Tangential = Literal["none", "one-step", "multi-step"]
 
 @dataclass(frozen=True)
 class SmoothLaws:
-    """The laws of all smooth contacts of a model: two surfaces of different laws would have
-    none."""
+    """The laws of all smooth contacts of a model; they are common to all surfaces."""
 
     normal: str = "hertz"
-    """One of :data:`jaxccp.model.smooth.NORMAL`: how overlap becomes force."""
+    """One of :data:`jaxccp.model.smooth.NORMAL`, the law by which overlap becomes force."""
     tangential: Tangential = "multi-step"
-    """What stretches the spring across the normal: nothing, so that friction is the dashpot's
-    alone; the slip of one step; or that of all steps since the surfaces met, so that they can stay
-    where they are on a slope."""
+    """The displacement that stretches the tangential spring: none, so that friction is the
+    dashpot's alone; the slip of one step; or the slip of all steps since the surfaces met, so that
+    they can stick on a slope."""
     adhesion: str = "constant"
     """One of :data:`jaxccp.model.smooth.ADHESION`."""
     characteristic_speed: float = 1.0
-    """Of impacts, for which the law "hooke" chooses its spring [m/s]."""
+    """Speed of impacts for which the law "hooke" chooses its spring [m/s]."""
     flat_radius: float = 0.1
     """Effective radius of curvature of a contact of two flat surfaces [m]."""
 
     def __post_init__(self) -> None:
-        known = {"normal": NORMAL, "tangential": get_args(Tangential), "adhesion": ADHESION}
-        for name, names in known.items():
+        allowed = {"normal": NORMAL, "tangential": get_args(Tangential), "adhesion": ADHESION}
+        for name, names in allowed.items():
             value = getattr(self, name)
             if value not in names:
                 raise ValueError(
@@ -58,31 +57,36 @@ class SmoothTopology(ByContent):
     pairs: tuple[PairGroup, ...]
     """The pairs of shapes of which one or both are smooth, grouped by kernel."""
     normal: str
+    """Name of the law of normal force."""
     tangential: Tangential
+    """What stretches the tangential spring."""
     adhesion: str
+    """Name of the law of adhesion."""
     rolls: bool
     """Whether any of these contacts resists spinning or rolling."""
     max_contacts: int | None
-    """The number of overlapping pairs that a step has room for; None: for all candidates."""
+    """Capacity for overlapping pairs in a step; None: for all candidates."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class SmoothSurfaces:
-    """The numbers of a model's smooth contacts, one row per shape; those that are not smooth are
-    infinitely stiff."""
+    """The numbers of a model's smooth contacts, one row per shape; hard shapes are infinitely
+    stiff."""
 
     young_modulus: Float[Array, " ng"]
-    """[Pa]"""
+    """Young's modulus [Pa]."""
     poisson_ratio: Float[Array, " ng"]
+    """Poisson's ratio."""
     coefficients: Float[Array, "ng 4"] | None
-    """As :class:`jaxccp.SmoothCoefficients` has them; None in a model of moduli."""
+    """Springs and dashpots, in the order of :class:`jaxccp.SmoothCoefficients`; None in a model of
+    moduli."""
     adhesion: Float[Array, " ng"]
-    """Strength; that of a contact is the smaller one."""
+    """Strength of adhesion; that of a contact is the smaller one."""
     frame_mass: Float[Array, " nb"]
-    """Mass that a push at the start feels of the frames of families that smooth shapes are on [kg];
-    0 for all other bodies."""
+    """Effective mass at the start of the frames of families that smooth shapes are on [kg]; 0 for
+    all other bodies."""
     characteristic_speed: Float[Array, ""]
-    """[m/s]"""
+    """Speed of impacts for which the law "hooke" chooses its spring [m/s]."""
     flat_radius: Float[Array, ""]
-    """[m]"""
+    """Effective radius of curvature of a contact of two flat surfaces [m]."""

@@ -1,4 +1,5 @@
-"""What makes a surface smooth, beside the friction and restitution that all surfaces have."""
+"""The elasticity and damping of smooth surfaces, in addition to the friction and restitution of
+all."""
 
 from dataclasses import dataclass, fields
 
@@ -7,15 +8,17 @@ import numpy as np
 
 @dataclass(frozen=True)
 class SmoothMaterial:
-    """Moduli of a surface that gives way, from which springs and dashpots follow.
+    """Moduli of a compliant surface, from which springs and dashpots follow.
 
     Given as ``jaxccp.Material(smooth=…)``; restitution, friction, spinning and rolling friction are
     those of the :class:`jaxccp.Material`.
     """
 
     young_modulus: float = 2e5
-    """[Pa]. Softer than any real material, so that steps may be long; Chrono's default."""
+    """Young's modulus [Pa]. Softer than any real material, so that steps may be long; Chrono's
+    default."""
     poisson_ratio: float = 0.3
+    """Poisson's ratio."""
     adhesion: float = 0.0
     """Strength of the model's law of adhesion (:data:`jaxccp.model.smooth.ADHESION`): a force [N],
     a work of adhesion [J/m²], or a cleanliness."""
@@ -35,21 +38,21 @@ class SmoothMaterial:
 
 @dataclass(frozen=True)
 class SmoothCoefficients:
-    """Springs and dashpots of a surface, given as they are; of the law "hooke" only.
+    """Springs and dashpots of a surface, given directly; of the law "hooke" only.
 
-    Those of two surfaces act one behind the other: 1/k = 1/k₁ + 1/k₂, and likewise dashpots.
+    Those of two surfaces act in series: 1/k = 1/k₁ + 1/k₂, and likewise dashpots.
     """
 
     normal_stiffness: float
-    """[N/m]"""
+    """Stiffness of the normal spring [N/m]."""
     normal_damping: float = 0.0
-    """[N s/m]"""
+    """Coefficient of the normal dashpot [N s/m]."""
     tangential_stiffness: float = 0.0
-    """[N/m]"""
+    """Stiffness of the tangential spring [N/m]."""
     tangential_damping: float = 0.0
-    """[N s/m]"""
+    """Coefficient of the tangential dashpot [N s/m]."""
     adhesion: float = 0.0
-    """As :attr:`SmoothMaterial.adhesion`."""
+    """Strength of adhesion, as :attr:`SmoothMaterial.adhesion`."""
 
     def __post_init__(self) -> None:
         for f in fields(self):

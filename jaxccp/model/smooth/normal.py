@@ -12,4 +12,4 @@ NORMAL: dict[str, NormalLaw] = {
     "plain-coulomb": plain_coulomb,
     "flores": flores,
 }
-"""By name."""
+"""The laws of normal force by name."""

@@ -8,9 +8,9 @@ from jaxccp.model.smooth.touch import Coefficients, NormalLaw, Touch
 
 def _coefficients(touch: Touch) -> Coefficients:
     """Return the coefficients of a radius of 1 m (Chrono's PlainCoulomb model)."""
-    of_one_metre = hertz_coefficients(touch, 1.0)
+    unit_radius = hertz_coefficients(touch, 1.0)
     none = jnp.zeros_like(touch.overlap)
-    return of_one_metre._replace(tangential_stiffness=none, tangential_damping=none)
+    return unit_radius._replace(tangential_stiffness=none, tangential_damping=none)
 
 
 plain_coulomb = NormalLaw(_coefficients, by_speed=True)

@@ -1,4 +1,4 @@
-"""What a law of normal force is given, and what it returns."""
+"""The arguments and the result of a law of normal force."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,48 +20,49 @@ class Touch:
     radius: Float[Array, " c"]
     """R*, 1/R* = 1/R₁ + 1/R₂ of the radii of curvature [m]."""
     restitution: Float[Array, " c"]
-    """e"""
+    """Coefficient of restitution e."""
     approach: Float[Array, " c"]
     """Speed at which the surfaces met [m/s]."""
     characteristic_speed: Float[Array, ""]
-    """Of an impact for which a linear spring is fitted to the moduli [m/s]."""
+    """Speed of an impact for which a linear spring is fitted to the moduli [m/s]."""
     young: Float[Array, " c"]
     """E*, 1/E* = Σ (1 − ν²) / E [Pa]."""
     shear: Float[Array, " c"]
     """G*, 1/G* = Σ 2 (2 − ν) (1 + ν) / E [Pa]."""
     coefficients: Float[Array, "c 4"] | None
-    """k_n, g_n, k_t and g_t of surfaces that are given these instead of moduli."""
+    """k_n, g_n, k_t and g_t of surfaces that have these instead of moduli."""
 
     @property
     def damping_ratio(self) -> Float[Array, " c"]:
         """ζ = −ln e / √(ln² e + π²) of the linear oscillator that rebounds with e."""
-        least = jnp.finfo(self.restitution.dtype).eps
-        log = jnp.log(jnp.where(self.restitution > least, self.restitution, least))
+        smallest = jnp.finfo(self.restitution.dtype).eps
+        log = jnp.log(jnp.where(self.restitution > smallest, self.restitution, smallest))
         return -log / jnp.sqrt(log**2 + pi**2)
 
 
 class Coefficients(NamedTuple):
-    """The coefficients of springs and dashpots: f_n = k_n δ + g_n δ̇, and across the normal −k_t s
-    − g_t v."""
+    """Coefficients of springs and dashpots: f_n = k_n δ + g_n δ̇, and tangentially −k_t s − g_t
+    v."""
 
     normal_stiffness: Float[Array, " c"]
-    """k_n [N/m]"""
+    """k_n [N/m]."""
     normal_damping: Float[Array, " c"]
-    """g_n [N s/m]"""
+    """g_n [N s/m]."""
     tangential_stiffness: Float[Array, " c"]
-    """k_t [N/m]"""
+    """k_t [N/m]."""
     tangential_damping: Float[Array, " c"]
-    """g_t [N s/m]"""
+    """g_t [N s/m]."""
 
 
 class NormalLaw(NamedTuple):
-    """How overlap becomes force."""
+    """A law by which overlap becomes normal force."""
 
     coefficients: Callable[[Touch], Coefficients]
+    """Returns the springs and dashpots of contacts."""
     linear: bool = False
-    """Whether it also takes surfaces whose coefficients are given."""
+    """Whether the law also takes surfaces whose coefficients are given."""
     by_speed: bool = False
-    """Whether friction is a function of the slip speed alone, so that there is no spring across
-    the normal."""
+    """Whether friction is a function of the slip speed alone, so that there is no tangential
+    spring."""
     by_approach: bool = False
-    """Whether it depends on the speed at which surfaces met, and needs e > 0."""
+    """Whether the law depends on the speed at which surfaces met, and needs e > 0."""

@@ -1,4 +1,5 @@
-"""A sum of functions of joint coordinates: gears, differentials, MJCF's fixed tendons."""
+"""A tendon that is a sum of functions of joint coordinates: gears, differentials, MJCF's fixed
+tendons."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -32,17 +33,17 @@ class Coupling(Tendon):
                 )
 
     def polynomial(self, axis: str) -> np.ndarray:
-        """Coefficients of an axis's term, lowest degree first."""
-        given = self.terms[axis]
-        return np.array([0.0, given] if isinstance(given, int | float) else given, float)
+        """Return the coefficients of an axis's term, lowest degree first."""
+        term = self.terms[axis]
+        return np.array([0.0, term] if isinstance(term, int | float) else term, float)
 
 
 def gear(follower: str, leader: str, ratio: float) -> Coupling:
-    """A coupling that keeps the coordinate of one axis at ``ratio`` times that of another.
+    """Return a coupling that keeps the coordinate of one axis at ``ratio`` times that of another.
 
     Args:
-        follower: name of the one axis.
-        leader: name of the other axis.
+        follower: name of the driven axis.
+        leader: name of the driving axis.
         ratio: coordinate of the follower per coordinate of the leader.
     """
     return Coupling({follower: 1.0, leader: -ratio}, length=0.0)

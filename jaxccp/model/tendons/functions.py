@@ -18,9 +18,9 @@ Motion = Callable[[Array], Array]
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Functions:
-    """The functions that some of the tendons have.
+    """Functions that some of the tendons have.
 
-    Functions that differ in their parameters only form a group, which is evaluated at once under
+    Functions that differ only in their parameters form a group, which is evaluated at once under
     ``vmap``. Parameters are numbers of the model and can be differentiated.
     """
 
@@ -35,23 +35,24 @@ class Functions:
         return np.array(sorted(i for group in self.tendons for i in group), np.int32)
 
     def put(self, into: Array, evaluate: Callable, *tables: Array) -> Array:
-        """``into`` with the rows of all tendons that have a function replaced.
+        """Return ``into`` with the rows of all tendons that have a function replaced.
 
         Args:
             into: a table with one row per tendon.
             evaluate: called as ``evaluate(function, *values)``; returns the new row.
             tables: tables with one row per tendon, whose rows are the ``values``.
         """
-        for function, chosen in zip(self.groups, self.tendons, strict=True):
-            rows = np.array(chosen, np.int32)
+        for function, members in zip(self.groups, self.tendons, strict=True):
+            rows = np.array(members, np.int32)
             values = (table[rows] for table in tables)
-            found = jax.vmap(evaluate, axis_size=len(rows))(function, *values)
-            into = into.at[rows].set(found.astype(into.dtype))
+            results = jax.vmap(evaluate, axis_size=len(rows))(function, *values)
+            into = into.at[rows].set(results.astype(into.dtype))
         return into
 
 
 def grouped(functions: Mapping[int, Callable]) -> Functions:
-    """Functions, given by tendon, in groups; parameters in JAX's current default precision."""
+    """Return functions, given by tendon, in groups; parameters in JAX's current default
+    precision."""
     leaves, trees, groups = {}, {}, {}
     for tendon, function in functions.items():
         values, tree = jax.tree.flatten(as_pytree(function))
@@ -62,15 +63,15 @@ def grouped(functions: Mapping[int, Callable]) -> Functions:
     stacked = [
         jax.tree.unflatten(
             trees[key],
-            [jnp.stack(parts) for parts in zip(*(leaves[t] for t in chosen), strict=True)],
+            [jnp.stack(parts) for parts in zip(*(leaves[t] for t in members), strict=True)],
         )
-        for key, chosen in groups.items()
+        for key, members in groups.items()
     ]
-    return Functions(tuple(stacked), tuple(tuple(chosen) for chosen in groups.values()))
+    return Functions(tuple(stacked), tuple(tuple(members) for members in groups.values()))
 
 
 def as_pytree(function: Callable) -> Callable:
-    """``function`` as a pytree whose leaves are its parameters.
+    """Return ``function`` as a pytree whose leaves are its parameters.
 
     A plain function has no parameters. Those of a ``jax.tree_util.Partial``, or of any other
     callable that is a pytree, are its leaves.
@@ -107,7 +108,7 @@ def check_function(label: str, function: object, arguments: int) -> None:
 def force_and_slopes(
     laws: Functions, length: Float[Array, " nt"], rate: Float[Array, " nt"], time: Array
 ) -> Float[Array, "nt 3"]:
-    """The force along each tendon by its law, and its derivatives by length and rate.
+    """Return the force along each tendon by its law, and its derivatives by length and rate.
 
     Args:
         laws: force laws of some tendons; all others have force 0.
@@ -129,7 +130,8 @@ def force_and_slopes(
 def imposed(
     motions: Functions, length: Float[Array, " nt"], time: Float[Array, ""]
 ) -> Float[Array, " nt"]:
-    """The given lengths of tendons: functions of time at ``time``, constants where there is none.
+    """Return the given lengths of tendons: functions of time at ``time``, constants where there is
+    none.
 
     Args:
         motions: lengths of some tendons as functions of time.

@@ -1,4 +1,4 @@
-"""The base class of tendons."""
+"""The base class of tendons, with the forces along them."""
 
 from dataclasses import dataclass
 
@@ -13,8 +13,8 @@ class Tendon(Coordinate):
     """A coordinate that depends on several bodies; it has the same forces as a joint's axis."""
 
     length: float | Motion | None = None
-    """The length that the tendon is kept at [m, rad]: a constant, or a function of time that JAX
-    can trace. None leaves it free."""
+    """The imposed length of the tendon [m, rad]: a constant, or a function of time that JAX can
+    trace. None leaves it free."""
     law: ForceLaw | None = None
     """Force along the tendon [N, N m], positive where it lengthens it, as a function of length,
     rate and time that JAX can trace. It adds to ``stiffness`` and ``damping``, and is as implicit

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from jaxccp.flexible.band_root import BandRoot
-from jaxccp.flexible.solids import Solid, box_of_tetrahedra, soft_solid
+from jaxccp.flexible.solids import SoftSolid, box_of_tetrahedra, soft_solid
 from jaxccp.flexible.solids.laws import LAWS
 from jaxccp.flexible.solids.mesh import boundary, volumes
 from tests.flexible.solids.published import stress
@@ -18,7 +18,7 @@ YOUNG, POISSON, DENSITY = 2e4, 0.3, 900.0
 GRAVITY = jnp.array([0.0, 0.0, -9.81])
 
 
-def block(law: str = "neo-hookean", cells=CELLS, **more) -> Solid:
+def block(law: str = "neo-hookean", cells=CELLS, **more) -> SoftSolid:
     """Irregular inside, which motions as a whole and linear fields should not show."""
     points, tetrahedra = box_of_tetrahedra(HALF, cells)
     inner = np.all(np.abs(points) < 0.99 * HALF, axis=1)
@@ -31,12 +31,12 @@ def law(request):
     return request.param
 
 
-def packed(solid: Solid, x: np.ndarray) -> jax.Array:
+def packed(solid: SoftSolid, x: np.ndarray) -> jax.Array:
     """Coordinates, or velocities, of positions or velocities [n 3] of all nodes."""
     return jnp.asarray(x.reshape(-1)[solid.layout.free])
 
 
-def surface(solid: Solid) -> tuple[np.ndarray, np.ndarray]:
+def surface(solid: SoftSolid) -> tuple[np.ndarray, np.ndarray]:
     """Triangles of the surface, and their areas times outward normals."""
     rest = np.asarray(solid.position)
     faces = boundary("block", solid.layout.rows)
@@ -99,7 +99,7 @@ def test_a_cantilever_sags_as_a_beam_the_better_the_finer_it_is():
         root, tip = (np.flatnonzero(np.isclose(points[:, 0], x)) for x in (-half[0], half[0]))
         solid = soft_solid(points, cells, young, POISSON, DENSITY, held=root)
 
-        def static(solid: Solid):
+        def static(solid: SoftSolid):
             q = solid.start().q
             root = solid.root(q, h)
             force = root.whiten(solid.force(q, gravity)[None])[0]

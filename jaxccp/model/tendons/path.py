@@ -1,4 +1,4 @@
-"""The length of a path through points of bodies: rods, ropes, springs between points, winches."""
+"""A tendon along a path through points of bodies: rods, ropes, springs between points, winches."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ Place = tuple[int | str, Sequence[float] | np.ndarray]
 
 
 @dataclass(frozen=True)
-class Cable(Tendon):
+class TendonPath(Tendon):
     """A tendon whose length is that of straight lines from point to point [m].
 
     With a given ``length`` it is a rod, with an upper limit a rope. It is MJCF's ``tendon/spatial``
@@ -21,17 +21,20 @@ class Cable(Tendon):
     """
 
     points: Sequence[Place]
+    """The points in their order, each with its body."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(self.points) < 2:
-            raise ValueError(f"Cable: a path needs two points at least, not {len(self.points)}")
+            raise ValueError(
+                f"TendonPath: a path needs two points at least, not {len(self.points)}"
+            )
         for _, point in self.points:
             value = np.asarray(point, float)
             if value.shape != (3,) or not np.isfinite(value).all():
-                raise ValueError(f"Cable: a point must be 3 finite numbers, not {point!r}")
+                raise ValueError(f"TendonPath: a point must be 3 finite numbers, not {point!r}")
         if not (self.length is None or callable(self.length) or self.length > 0):
             raise ValueError(
-                f"Cable: length must be positive, not {self.length!r}; a joint "
+                f"TendonPath: length must be positive, not {self.length!r}; a joint "
                 "holds points together"
             )
