@@ -90,6 +90,8 @@ def _picture(rows: list[dict[str, str]]) -> None:
     left.legend(fontsize=8, ncols=2)
     right.set(xscale="log", yscale="log", xlabel="iteration, one core [s of the processor]")
     right.set_ylabel("mean |error| of the ten parameters [%]")
+    right.set_xticks(ticks := (2, 5, 10, 20, 50), map(str, ticks))
+    right.set_xticks([], minor=True)
     right.grid(alpha=0.3, which="both")
     figure.savefig(HERE / "comparison.png", dpi=110)
     pyplot.close(figure)
