@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import jax
 import numpy as np
 
 from jaxccp.model.kinematics import joint_motion
@@ -31,7 +30,7 @@ def with_joint_positions(model: Model, state: State) -> State:
     linkage = model.topology.linkage
     if not linkage.linked:
         return state
-    found = jax.jit(joint_motion)(model, state)
+    found = joint_motion(model, state)
     errors = np.abs(found.error)
     if errors.size and not errors.max() <= CLOSURE_TOLERANCE:
         worst = linkage.joints[linkage.bilateral[0][errors.argmax()]]
