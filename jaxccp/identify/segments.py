@@ -21,7 +21,7 @@ class Segments:
     """Coordinates at the start."""
     qvel: Float[Array, "n nv"]
     inputs: Float[Array, "n k m"]
-    """Inputs at the times of the steps, and ``margin`` steps before and after."""
+    """Their tables of inputs (:class:`jaxccp.identify.input_table.InputTable`)."""
     time: Float[Array, "n s"]
     """Time of each sample since the start [s]."""
     observed: Float[Array, "n s o"]
@@ -78,10 +78,8 @@ class Observation:
 def segment(
     recording: Recording,
     start: tuple[Float[np.ndarray, " nq"], Float[np.ndarray, " nv"]],
-    grid: Float[np.ndarray, " k"],
+    inputs: Float[np.ndarray, "k m"],
     between: tuple[float, float, float],
-    spans: Float[np.ndarray, "k 2"],
-    inputs: Sequence[str],
     observations: Sequence[Observation],
     most: int,
 ) -> Segments:
@@ -90,17 +88,13 @@ def segment(
     Args:
         recording: that it is of.
         start: coordinates and rates at its start.
-        grid: times of the steps, with a margin before and after [s].
+        inputs: its table of inputs.
         between: least time of its samples, time of its start, and time its samples are before [s].
-        spans: times before and after each step over which inputs that are held act in it [s].
-        inputs: names of the channels that drive the model.
         observations: what is compared.
         most: samples that there is room for.
     """
     least, begin, end = between
     inside = np.flatnonzero((recording.time >= least) & (recording.time < end))
-    columns = [np.zeros((len(grid), 0))]
-    columns += [_sampled(recording.time, recording[name], grid, spans) for name in inputs]
     samples, weights = [], []
     for what in observations:
         channel = recording[what.channel]
@@ -122,7 +116,7 @@ def segment(
     return Segments(
         qpos=qpos,
         qvel=qvel,
-        inputs=jnp.asarray(np.concatenate(columns, axis=1)),
+        inputs=jnp.asarray(inputs),
         time=jnp.asarray(np.pad(recording.time[inside] - begin, after)),
         observed=jnp.asarray(np.pad(np.concatenate(samples, axis=1), (after, (0, 0)), mode)),
         weight=jnp.asarray(np.pad(np.concatenate(weights, axis=1), (after, (0, 0)))),
@@ -143,46 +137,3 @@ def noise_of(channel: Channel) -> float:
     resolution = np.min(step, where=step > 0, initial=np.inf) / np.sqrt(12.0)
     level = max(level, resolution if np.isfinite(resolution) else 0.0)
     return max(level, 1e-6 * float(np.nanstd(values)), 1e-9)
-
-
-def _sampled(
-    time: Float[np.ndarray, " s"],
-    channel: Channel,
-    when: Float[np.ndarray, " k"],
-    spans: Float[np.ndarray, "k 2"],
-) -> Float[np.ndarray, "k w"]:
-    """Return a channel's values at other times, of one that is held the means over ``spans``."""
-    columns = []
-    for column in channel.values.T:
-        good = np.isfinite(column)
-        if not good.any():
-            raise ValueError(
-                f"{channel.name} drives the model but has no samples: read the file with "
-                "leave_out=, or choose what drives the model by inputs="
-            )
-        at, values = time[good], column[good]
-        if channel.interpolation == "linear":
-            columns.append(np.interp(when, at, values))
-        else:
-            columns.append(_mean_held(at, values, when, spans))
-    return np.stack(columns, axis=1)
-
-
-def _mean_held(
-    at: Float[np.ndarray, " s"],
-    values: Float[np.ndarray, " s"],
-    when: Float[np.ndarray, " k"],
-    spans: Float[np.ndarray, "k 2"],
-) -> Float[np.ndarray, " k"]:
-    """Return means of values that are held from sample to sample; the value itself over no time."""
-    before = np.searchsorted(at, when + 1e-9, side="right") - 1
-    value = values[np.clip(before, 0, len(at) - 1)]
-    room = 1.0 + np.abs(when).max() + np.abs(spans).max()
-    edges = np.concatenate([[at[0] - room], at, [at[-1] + room]])
-    held = np.concatenate([values[:1], values])
-    integral = np.concatenate([[0.0], np.cumsum(held * np.diff(edges))])
-    width = spans.sum(axis=1)
-    mean = np.interp(when + spans[:, 1], edges, integral) - np.interp(
-        when - spans[:, 0], edges, integral
-    )
-    return np.where(width > 0, mean / np.where(width > 0, width, 1.0), value)

@@ -24,6 +24,8 @@ class Roles:
     """Names of channels of positions that axes are made to follow."""
     wrenches: tuple[str, ...]
     """Names of channels of wrenches on bodies."""
+    held: tuple[str, ...]
+    """Names of channels that keep a sample's value until the next one."""
     watched: tuple[Channel, ...]
     """Channels of the first recording that are compared."""
 
@@ -65,7 +67,8 @@ class Roles:
                 f"({', '.join(observe)}); it has {', '.join(names)}"
             )
         driven = driving("control"), driving("torque"), driving("motion"), driving("wrench")
-        return Roles(*driven, watched)
+        held = tuple(c.name for c in known if c.interpolation == "hold")
+        return Roles(*driven, held, watched)
 
 
 def steps_of(length: float, h: float, subject: Subject, joined: bool) -> int:
@@ -129,4 +132,10 @@ def _common_channels(recordings: Sequence[Recording]) -> list[str]:
                 f"recordings {recordings[0].name!r} and {other.name!r} differ in {missing[0]}: "
                 "fit them as models of their own, or fill missing channels with NaN"
             )
+        for name in names:
+            if other[name].interpolation != recordings[0][name].interpolation:
+                raise ValueError(
+                    f"recordings {recordings[0].name!r} and {other.name!r} differ in the "
+                    f"interpolation of {name}: give it the same"
+                )
     return names

@@ -13,8 +13,9 @@ from jaxtyping import Array, Bool, Float
 from jaxccp.ccp.solve import Stop
 from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
-from jaxccp.identify.channel_values import channel_values, errors, features, interpolated
+from jaxccp.identify.channel_values import channel_values, errors, features
 from jaxccp.identify.drives import largest_inertia, with_drives, with_frames
+from jaxccp.identify.input_table import InputTable
 from jaxccp.identify.leapfrog import Centring, set_back
 from jaxccp.identify.recording import Recording
 from jaxccp.identify.segments import Batch, Observation, Segments, segment
@@ -44,9 +45,10 @@ class SimulationPlan:
         self.observations = self._observations()
         joined = settings.continuity is not None
         self.steps = steps_of(settings.lengths[-1], settings.h, subject, joined)
-        self.margin = margin_of(self.steps, settings.h, subject, roles.inputs)
+        margin = margin_of(self.steps, settings.h, subject, roles.inputs)
         self._inertia = largest_inertia(subject) if roles.motions else 1.0
         self._leaps: bool = getattr(self.stepper(), "mean_velocity", False)
+        self._table = InputTable(roles, self.steps, margin, settings.h, self._leaps)
         self._centring = Centring.of(self.driven(subject), settings.h)
         self.subject = replace(subject, model=self._centring.rows(subject.model))
         self.batch = self._cut()
@@ -192,19 +194,8 @@ class SimulationPlan:
         self, subject: Subject, segment: Segments
     ) -> tuple[Float[Array, "k nb 6"], Float[Array, "k nm"]]:
         """Return wrenches on bodies and controls of actuators of all steps."""
-        model, channels = subject.model, subject.channels
-        steps = jnp.arange(self.steps + 1)
-        columns = {}
-        start = 0
-        for name in self.roles.inputs:
-            width = 6 if name in self.roles.wrenches else 1
-            row = channels.names.index(name)
-            when = (
-                steps / subject.time_scale - channels.delay[row] / self.settings.h
-            ) + self.margin
-            value = interpolated(segment.inputs[:, start : start + width], when)
-            columns[name] = (value - channels.offset[row]) / channels.scale[row]
-            start += width
+        model = subject.model
+        columns = self._table.values(subject, segment.inputs)
         controls = jnp.zeros((self.steps + 1, len(model.actuators.gain)))
         for name in self.roles.controls:
             place = model.topology.linkage.actuator(self._target(name))
@@ -238,15 +229,12 @@ class SimulationPlan:
             int(np.sum((time >= begin - 1e-9 * h) & (time < begin + length + 1e-6 * h)))
             for time, begin in ((self.recordings[number].time, begin) for number, begin in rows)
         )
-        count = self.steps + 1 + 2 * self.margin
         parts = [
             segment(
                 self.recordings[number],
                 self._starts[number].at(begin),
-                begin + h * (np.arange(count) - self.margin),
+                self._table.rows(self.recordings[number], begin),
                 (begin - 1e-9 * h, begin, begin + length + 1e-6 * h),
-                self._spans(count),
-                self.roles.inputs,
                 self.observations,
                 most,
             )
@@ -268,12 +256,3 @@ class SimulationPlan:
             ]
             deviation = np.stack([known[number] for number, _ in rows])
         return Batch(segments, np.array(owners), deviation, np.array(joins, bool))
-
-    def _spans(self, count: int) -> Float[np.ndarray, "k 2"]:
-        """Return times before and after each of ``count`` steps over which its forces act [s]: a
-        leapfrog's half a step, the first one's only after the start."""
-        half = 0.5 * self.settings.h if self._leaps else 0.0
-        spans = np.full((count, 2), half)
-        if self.margin == 1:  # else a delay may have the first step anywhere among them
-            spans[self.margin, 0] = 0.0
-        return spans

@@ -9,7 +9,7 @@ import pytest
 from scipy.linalg import expm
 
 from jaxccp import load
-from jaxccp.identify import Problem, Simulate, recording
+from jaxccp.identify import Parameter, Problem, Simulate, recording
 from jaxccp.identify.case import subject_of
 from jaxccp.identify.leapfrog import Centring
 
@@ -24,43 +24,52 @@ SAMPLE = 0.04
 """Time for which a command is held [s]."""
 
 
-def exact(command: np.ndarray, kp: float) -> np.ndarray:
-    """Return angles at the samples of a linear oscillator with commands that are held."""
+def exact(command: np.ndarray, kp: float, late: float) -> np.ndarray:
+    """Return angles and rates at the samples of a linear oscillator with commands that are held and
+    act ``late`` seconds after they are told, the first one from the beginning."""
     inertia, gear, kv = 0.1, 1.2, 1.5
     matrix = np.zeros((3, 3))
     matrix[0, 1] = 1.0
     matrix[1] = np.array([-4.0 - gear**2 * kp, -0.3 - gear**2 * kv, gear * kp]) / inertia
-    step, state, out = expm(SAMPLE * matrix), np.array([0.2, 0.0, 0.0]), []
+    first, then = expm(late * matrix), expm((SAMPLE - late) * matrix)
+    state, out, before = np.array([0.2, 0.0, 0.0]), [], command[0]
     for value in command:
-        out.append(state[0])
-        state[2] = value
-        state = step @ state
+        out.append(state[:2])
+        state = first @ [*state[:2], before]
+        state = then @ [*state[:2], value]
+        before = value
     return np.array(out)
 
 
-def test_simulations_are_of_second_order() -> None:
-    """With servo, spring, damping and commands that jump, the first one at the start, of an axis
-    without armature."""
-    command = 0.2 + np.array([0.5, 0.5, -0.4, 0.0, 0.3, 0.3, 0.3])
-    truth = exact(command, 30.0)
-    time = SAMPLE * np.arange(len(command))
+@pytest.mark.parametrize("late", [None, 0.0, 0.0013, 0.0237])
+def test_simulations_are_of_second_order(late: float | None) -> None:
+    """With servo, spring, damping and commands that jump, one of them where the segment starts, of
+    an axis without armature; with a delay that is a parameter, and without."""
+    command = 0.2 + np.array([0.1, 0.5, -0.4, 0.5, 0.0, 0.0, 0.3, 0.3, 0.1])
+    truth = exact(command, 30.0, late or 0.0)
+    time, begin = SAMPLE * np.arange(len(command)), 3
     arm = load(MODEL.format(kp=30))
     names = arm.model.topology.linkage
     one = recording(
         time,
         noise={"position": 1e-6},
-        position={names.axes[0]: truth},
+        position={names.axes[0]: truth[:, 0]},
         control={names.actuators[0]: command},
     )
+    delay = Parameter('channels["control*"].delay', initial=late, lower=0.0, upper=0.03)
     errors = []
     for h in (0.01, 0.005):
-        settings = Simulate(segment=time[-1], h=h, start="measured")
-        plan: Any = Problem(arm, [one], ["axes[*].damping"], settings).plans[0]
-        segment = jax.tree.map(lambda leaf: leaf[0], plan.batch.segments)
-        start = jnp.array([0.2]), jnp.zeros(1)
+        settings = Simulate(segment=begin * SAMPLE, h=h, start="measured")
+        chosen = ["axes[*].damping"] if late is None else [delay]
+        problem = Problem(arm, [one], chosen, settings)
+        plan: Any = problem.plans[0]
+        segment = jax.tree.map(lambda leaf: leaf[1], plan.batch.segments)
+        start = jnp.asarray(truth[begin, :1]), jnp.asarray(truth[begin, 1:])
         segment = type(segment)(**{**vars(segment), "qpos": start[0], "qvel": start[1]})
-        shown = jax.jit(lambda s, plan=plan: plan.predict(plan.driven(plan.subject), s, None)[0])
-        errors.append(np.abs(shown(segment)[:, 0] - truth[: len(segment.time)]).max())
+        subject = plan.driven(problem.subject(problem.column("initial")))
+        shown = jax.jit(lambda s, plan=plan, subject=subject: plan.predict(subject, s, None)[0])
+        expected = truth[begin : 2 * begin + 1, 0]
+        errors.append(np.abs(shown(segment)[: len(expected), 0] - expected).max())
     assert errors[1] < 2e-3
     assert errors[1] < errors[0] / 3.5
 

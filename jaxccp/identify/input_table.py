@@ -1,0 +1,151 @@
+"""Tables of recorded inputs, and what of them acts in each step of a simulation."""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float
+
+from jaxccp.identify.channel_values import interpolated
+from jaxccp.identify.recording import Channel, Recording
+from jaxccp.identify.simulation_inputs import Roles
+from jaxccp.identify.subject import Subject
+
+ROWS = 2
+"""Rows of a table for each step: forces of a leapfrog's step act from half a step before the poses
+to half a step after them."""
+
+
+@dataclass(frozen=True)
+class InputTable:
+    """The layout of tables that have the inputs of a segment, ``margin`` steps before and after it.
+
+    Of a channel that is held between its samples a row is the mean from its time to that of the
+    next row, so that a step gets the mean over the time that it acts in, whatever the delay; of one
+    that is interpolated it is the value at its time.
+    """
+
+    roles: Roles
+    steps: int
+    """Steps of a segment."""
+    margin: int
+    """Steps before and after a segment of which there are inputs."""
+    h: float
+    """Step [s]."""
+    leaps: bool
+    """Whether steps leapfrog; else they begin with the poses' times."""
+
+    def rows(self, recording: Recording, begin: float) -> Float[np.ndarray, "k m"]:
+        """Return the table of a segment.
+
+        Args:
+            recording: that it is of.
+            begin: time of its start [s].
+
+        Raises:
+            ValueError: a channel that drives the model has no samples.
+        """
+        spacing = self.h / ROWS
+        count = ROWS * (self.steps + 1 + 2 * self.margin)
+        times = begin + spacing * (np.arange(count) - ROWS * self.margin)
+        columns = [np.zeros((count, 0))]
+        columns += [
+            _sampled(recording.time, recording[name], times, spacing) for name in self.roles.inputs
+        ]
+        return np.concatenate(columns, axis=1)
+
+    def values(
+        self, subject: Subject, table: Float[Array, "k m"]
+    ) -> dict[str, Float[Array, "n w"]]:
+        """Return what each input channel is in each step and in one more, by its name.
+
+        Args:
+            subject: with the delay, offset and scale of each channel, and the time scale.
+            table: of a segment.
+        """
+        channels, out, start = subject.channels, {}, 0
+        steps, each = jnp.arange(self.steps + 1), ROWS / subject.time_scale
+        # A leapfrog's first step begins with the segment.
+        before = jnp.where(steps > 0, 0.5, 0.0) if self.leaps else 0.0
+        after = 0.5 if self.leaps else 1.0
+        most = int(np.ceil(ROWS / subject.time_scale_bounds[0])) + 1
+        for name in self.roles.inputs:
+            width = 6 if name in self.roles.wrenches else 1
+            rows, row = table[:, start : start + width], channels.names.index(name)
+            when = each * steps + ROWS * (self.margin - channels.delay[row] / self.h)
+            if name in self.roles.held:
+                value = averaged(rows, when - each * before, when + each * after, most)
+            else:
+                value = interpolated(rows, when)
+            out[name] = (value - channels.offset[row]) / channels.scale[row]
+            start += width
+        return out
+
+
+def averaged(
+    cells: Float[Array, "k *f"], begin: Float[Array, " n"], end: Float[Array, " n"], most: int
+) -> Float[Array, "n *f"]:
+    """Return means of what is constant between 0, 1, 2 …, and beyond as it is last.
+
+    Args:
+        cells: the values between these places.
+        begin: of the intervals that means are over.
+        end: of them.
+        most: how many places can be in an interval.
+    """
+
+    def cell(place: Array) -> Array:
+        # That before a place on the edge of two, since delays are mostly bounded by 0 below.
+        return lax.stop_gradient(jnp.ceil(place - 1e-6)).astype(int) - 1
+
+    def value(which: Array) -> Array:
+        return cells[jnp.clip(which, 0, len(cells) - 1)]
+
+    def spread(share: Array) -> Array:
+        return share.reshape(*share.shape, *[1] * (cells.ndim - 1))
+
+    first, last = cell(begin), cell(end)
+    which = first[:, None] + jnp.arange(most)
+    whole = jnp.sum(jnp.where(spread(which < last[:, None]), value(which), 0.0), axis=1)
+    rest = spread(end - last) * value(last) - spread(begin - first) * value(first)
+    return (whole + rest) / spread(end - begin)
+
+
+def _sampled(
+    time: Float[np.ndarray, " s"],
+    channel: Channel,
+    times: Float[np.ndarray, " k"],
+    spacing: float,
+) -> Float[np.ndarray, "k w"]:
+    """Return a channel's values at other times, of one that is held the means up to the next."""
+    columns = []
+    for column in channel.values.T:
+        good = np.isfinite(column)
+        if not good.any():
+            raise ValueError(
+                f"{channel.name} drives the model but has no samples: read the file with "
+                "leave_out=, or choose what drives the model by inputs="
+            )
+        at, values = time[good], column[good]
+        if channel.interpolation == "linear":
+            columns.append(np.interp(times, at, values))
+        else:
+            columns.append(_mean_held(at, values, times, spacing))
+    return np.stack(columns, axis=1)
+
+
+def _mean_held(
+    at: Float[np.ndarray, " s"],
+    values: Float[np.ndarray, " s"],
+    times: Float[np.ndarray, " k"],
+    spacing: float,
+) -> Float[np.ndarray, " k"]:
+    """Return means, from each time to the next, of values that are held from sample to sample."""
+    room = 1.0 + np.abs(times).max() + spacing
+    edges = np.concatenate([[at[0] - room], at, [at[-1] + room]])
+    held = np.concatenate([values[:1], values])
+    integral = np.concatenate([[0.0], np.cumsum(held * np.diff(edges))])
+    return (
+        np.interp(times + spacing, edges, integral) - np.interp(times, edges, integral)
+    ) / spacing
