@@ -1,4 +1,4 @@
-"""Where shapes touch: contact kernels for pairs of shapes, and the detection that calls them."""
+"""Contacts between shapes: kernels for pairs of shapes, and the detection that calls them."""
 
 from jaxccp.collision.manifold import NO_CONTACT, Geometry, Manifold
 from jaxccp.collision.pairs import PAIRS, Pair, lookup

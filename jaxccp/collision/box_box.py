@@ -8,7 +8,7 @@ import jax.numpy as jnp
 
 from jaxccp.collision.box_axes import edge_gaps, face_gaps
 from jaxccp.collision.box_clip import clip_faces
-from jaxccp.collision.box_near import closest_points, crossing_edges
+from jaxccp.collision.box_point import closest_points, crossing_edges
 from jaxccp.collision.manifold import Geometry, Manifold, between, keep, to_world
 from jaxccp.math import trees
 
@@ -18,8 +18,8 @@ _ALLOWANCE = 1.0137e-3
 _PREFER_LOWER = 1e-3
 """A face of the lower box is the reference until one of the other is better by this."""
 _DOWN = (-0.36, -0.48, -0.8)
-"""Which box is the lower one (world): that must not hang on which of them is called a. It slants,
-so that boxes beside each other have a lower one too."""
+"""Direction (world) that decides which box is the lower one, so that it does not depend on which of
+them is called a. It slants, so that boxes side by side have a lower one too."""
 _PREFER_FACE = 5e-3
 """A polygon is kept until a single point is better by this …"""
 _PREFER_FACE_RELATIVE = 1e-2
@@ -27,14 +27,18 @@ _PREFER_FACE_RELATIVE = 1e-2
 
 
 def box_box(a: Geometry, b: Geometry) -> Manifold:
-    """Up to eight points between faces, else one.
+    """Return up to eight points between faces, else one.
 
-    The axis of largest gap, or least penetration, of the separating-axis test selects what
-    touches. Separated cores also have their exact closest points, which take over where the
-    polygon does not reach them (boxes diagonally apart, edges crossing). A polygon is kept until a
-    single point is better by 0.5 % of the smallest half extent plus 1 % of the distance, so a
-    resting box keeps its points; hence the least distance of separated boxes is never below the
-    exact one and at most that much above it.
+    The axis of largest gap, or least penetration, of the separating-axis test selects what touches.
+    Separated cores also have their exact closest points, which take over where the polygon does not
+    reach them (boxes diagonally apart, edges crossing). A polygon is kept until a single point is
+    better by 0.5 % of the smallest half extent plus 1 % of the distance, so a resting box keeps its
+    points; hence the least distance of separated boxes is never below the exact one and at most
+    that much above it.
+
+    Args:
+        a: the first box.
+        b: the second box.
     """
     offset = jnp.einsum("ji,j->i", a.rotation, b.position - a.position)
     rotation = jnp.einsum("ji,jk->ik", a.rotation, b.rotation)
@@ -52,7 +56,7 @@ def box_box(a: Geometry, b: Geometry) -> Manifold:
     face_gap = jnp.where(by_b, jnp.max(gaps_b), jnp.max(gaps_a))
     edge_gap = jnp.max(gaps_edges)
     resolution = 64 * jnp.finfo(offset.dtype).eps * (jnp.max(jnp.abs(fixed[0])) + scale)
-    apart = jnp.maximum(face_gap, edge_gap) > resolution
+    separated = jnp.maximum(face_gap, edge_gap) > resolution
 
     # The polygon, in the frame of the box whose face clips; b's if ``by_b``.
     polygon = clip_faces(
@@ -64,8 +68,8 @@ def box_box(a: Geometry, b: Geometry) -> Manifold:
         _ALLOWANCE * scale,
         ~by_b,
     )
-    turn = jnp.where(by_b, b.rotation, a.rotation) @ polygon.frame
-    base = jnp.where(by_b, b.position, a.position) + polygon.level * turn[:, 2]
+    to_world_rotation = jnp.where(by_b, b.rotation, a.rotation) @ polygon.frame
+    base = jnp.where(by_b, b.position, a.position) + polygon.level * to_world_rotation[:, 2]
     under = polygon.points * jnp.array([1.0, 1.0, 0.0], offset.dtype)
     up = jnp.where(by_b, -1.0, 1.0) * jnp.array([0.0, 0.0, 1.0], offset.dtype)
     faces = between(
@@ -76,24 +80,24 @@ def box_box(a: Geometry, b: Geometry) -> Manifold:
         b.radius,
         polygon.feature,
     )
-    faces = to_world(faces, base, turn)
+    faces = to_world(faces, base, to_world_rotation)
 
     # The single point, in a's frame.
     normal = polygon.frame[:, 2]
-    facing = jnp.where(by_b, -jnp.einsum("ij,j->i", rotation, normal), normal)
-    edges = crossing_edges(*boxes, jnp.argmax(gaps_edges), facing)
-    near = closest_points(*boxes, edges, facing)
-    one = jax.tree.map(lambda leaf: leaf[None], trees.where(apart, near, edges))
-    point = between(one.on_a, one.on_b, one.normal, a.radius, b.radius, one.feature)
+    fallback = jnp.where(by_b, -jnp.einsum("ij,j->i", rotation, normal), normal)
+    edges = crossing_edges(*boxes, jnp.argmax(gaps_edges), fallback)
+    closest = closest_points(*boxes, edges, fallback)
+    single = jax.tree.map(lambda leaf: leaf[None], trees.where(separated, closest, edges))
+    point = between(single.on_a, single.on_b, single.normal, a.radius, b.radius, single.feature)
     point = to_world(point, a.position, a.rotation)
 
-    nearest = jax.lax.stop_gradient(jnp.sum((near.on_b - near.on_a) * near.normal))
-    gap = jnp.where(apart, nearest, edge_gap)
+    nearest = jax.lax.stop_gradient(jnp.sum((closest.on_b - closest.on_a) * closest.normal))
+    gap = jnp.where(separated, nearest, edge_gap)
     tolerance = _PREFER_FACE * scale + _PREFER_FACE_RELATIVE * jnp.abs(gap)
     lowest = jax.lax.stop_gradient(jnp.min(jnp.where(polygon.live, polygon.points[:, 2], jnp.inf)))
     reaches = polygon.overlaps & (lowest <= gap + tolerance)
-    many = (face_gap >= gap - tolerance) & (reaches | ~apart)
-    chosen = jax.tree.map(
+    many = (face_gap >= gap - tolerance) & (reaches | ~separated)
+    selected = jax.tree.map(
         lambda x, y: jnp.where(many, x, jnp.broadcast_to(y, x.shape)), faces, point
     )
-    return keep(chosen, jnp.where(many, polygon.live, jnp.arange(8) == 0))
+    return keep(selected, jnp.where(many, polygon.live, jnp.arange(8) == 0))

@@ -15,16 +15,16 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-_TURNS = np.array([np.eye(3)[:, [(k + 1) % 3, (k + 2) % 3, k]] for k in range(3)])
-"""``x @ _TURNS[k]`` lists the entries k + 1, k + 2, k of x: axis k becomes z."""
-_BITS = (np.array([1, 2, 4]) @ _TURNS).astype(int)
+_PERMUTATIONS = np.array([np.eye(3)[:, [(k + 1) % 3, (k + 2) % 3, k]] for k in range(3)])
+"""``x @ _PERMUTATIONS[k]`` lists the entries k + 1, k + 2, k of x: axis k becomes z."""
+_BITS = (np.array([1, 2, 4]) @ _PERMUTATIONS).astype(int)
 _NUMBERS = np.array(
     [
         [[[y * j + x * i + z * k for i in (0, 1)] for j in (0, 1)] for k in (0, 1)]
         for x, y, z in _BITS
     ]
 )
-"""Corner numbers, as in ``CORNERS``, of a face [axis, side, y, x]; x, y are its own axes."""
+"""Corner numbers, as in ``CORNERS``, of a face [axis, side, y, x]; x, y are the face's axes."""
 _CROSSING = 16
 """Features from here on are crossings of edges; below are vertices, 0-7 of a and 8-15 of b."""
 
@@ -33,8 +33,11 @@ class Polygon(NamedTuple):
     """Points on the incident face, in the frame of the reference face (z = 0 is the face)."""
 
     points: Float[Array, "8 3"]
+    """The points; z is their height over the reference face [m]."""
     live: Bool[Array, "8"]
+    """Whether each point exists."""
     feature: Int[Array, "8"]
+    """Name of each point: a vertex of a or b, or a crossing of edges."""
     frame: Float[Array, "3 3"]
     """The face's axes (as columns), z outward, in the reference box's frame."""
     level: Float[Array, ""]
@@ -52,35 +55,40 @@ def clip_faces(
     allowance: Float[Array, ""],
     incident_is_b: Bool[Array, ""],
 ) -> Polygon:
-    """Clip the face of the incident box that looks at the reference box's face most directly.
+    """Clip the most nearly antiparallel face of the incident box to the reference box's face.
 
-    ``offset`` is the incident box's centre and ``axes`` its axes (as columns), in the reference
-    box's frame; ``face`` is the axis of the reference face, which is the one of the two towards
-    the incident box. The rectangle counts as ``allowance`` [m] larger all around, so that
-    faces that share a border keep their own vertices whatever the rounding.
+    Args:
+        offset: the incident box's centre in the reference box's frame [m].
+        axes: the incident box's axes (as columns) in that frame.
+        half_reference: half extents of the reference box [m].
+        half_incident: half extents of the incident box [m].
+        face: axis of the reference face, which is the one of the two towards the incident box.
+        allowance: length by which the rectangle counts as larger all around [m], so that faces that
+            share a border keep their vertices whatever the rounding.
+        incident_is_b: whether the incident box is b, for the names of the points.
     """
     dtype = offset.dtype
-    turns = jnp.asarray(_TURNS, dtype)
+    permutations = jnp.asarray(_PERMUTATIONS, dtype)
 
     # Frame of the reference face. Its handedness is of no account.
-    turn = turns[face]
-    rows = jnp.concatenate([axes.T, offset[None], half_reference[None]]) @ turn
+    permutation = permutations[face]
+    rows = jnp.concatenate([axes.T, offset[None], half_reference[None]]) @ permutation
     side = jnp.where(rows[3, 2] < 0, -1.0, 1.0).astype(dtype)
     outward = jnp.where(jnp.arange(3) == 2, side, 1.0)
     axes, offset, half = rows[:3] * outward, rows[3] * outward, rows[4]
 
     # The incident face: its half edges u and v, and its centre.
     face_in = jnp.argmax(jnp.abs(axes[:, 2]))
-    u, v, w = turns[face_in].T @ (half_incident[:, None] * axes)
+    u, v, w = permutations[face_in].T @ (half_incident[:, None] * axes)
     towards = w[2] < 0
     centre = offset + jnp.where(towards, w, -w) - jnp.where(jnp.arange(3) == 2, half, 0.0)
 
     first: Array
     on_edges, first, reached = _cross(centre, jnp.stack([u, v]), half[:2], allowance)
-    over, covered = _cover(centre, u, v, half[:2], allowance)
+    at_corners, covered = _cover(centre, u, v, half[:2], allowance)
     overlaps = jnp.any(reached) | jnp.any(covered)
     lowest = centre - jnp.where(u[2] < 0, -u, u) - jnp.where(v[2] < 0, -v, v)
-    points = jnp.concatenate([on_edges, over, lowest[None]])
+    points = jnp.concatenate([on_edges, at_corners, lowest[None]])
     live = jnp.concatenate([reached, covered, ~overlaps[None]])
 
     # Names. The vertices of the incident face are the first four candidates.
@@ -110,7 +118,7 @@ def clip_faces(
         move(points),
         jnp.any(pick, axis=1),
         move(feature.astype(dtype)).astype(jnp.int32),
-        turn * outward,
+        permutation * outward,
         half[2],
         overlaps,
     )
@@ -122,12 +130,13 @@ def _cross(
     width: Float[Array, "2"],
     allowance: Float[Array, ""],
 ) -> tuple[Float[Array, "8 3"], Bool[Array, "4"], Bool[Array, "8"]]:
-    """Find where the incident face's edges begin and end to be over the rectangle ``|x| <= width``.
+    """Return where the incident face's edges begin and end to be over the rectangle ``|x| <=
+    width``.
 
     Each edge is ``middle + t span``, -1 <= t <= 1: two along u, then two along v, and of each its
-    first and its last point. A vertex belongs to its edge along u. Returns the points, which of
-    the first four are vertices, and which points exist. The allowance decides what exists;
-    crossings are placed on the true border.
+    first and its last point. A vertex belongs to its edge along u. Returns the points, which of the
+    first four are vertices, and which points exist. The allowance decides what exists; crossings
+    are placed on the true border.
     """
     signs = jnp.array([-1.0, 1.0], centre.dtype)
     middle = centre + signs[:, None] * spans[::-1, None]  # [span, edge, xyz]
@@ -145,16 +154,16 @@ def _cross(
     true = jnp.where(by_y, border[..., 1], border[..., 0])
     wide = true + jnp.where(by_y, slack[..., 1], slack[..., 0])
     ends = jnp.minimum(wide, 1.0)
-    met = ends[0] + ends[1] > 0
-    whole = wide >= 1
-    t = signs[:, None, None] * jnp.where(whole, 1.0, jnp.clip(true, -1.0, 1.0))
+    intersects = ends[0] + ends[1] > 0
+    is_vertex = wide >= 1
+    t = signs[:, None, None] * jnp.where(is_vertex, 1.0, jnp.clip(true, -1.0, 1.0))
 
     points = middle + t[..., None] * spans[:, None]
-    exists = met & jnp.stack([jnp.ones_like(whole[:, 0]), ~whole[:, 1]], axis=1)
+    exists = intersects & jnp.stack([jnp.ones_like(is_vertex[:, 0]), ~is_vertex[:, 1]], axis=1)
     order = (1, 2, 0)
     return (
         points.transpose(*order, 3).reshape(8, 3),
-        whole[:, 0].T.reshape(4),
+        is_vertex[:, 0].T.reshape(4),
         exists.transpose(order).reshape(8),
     )
 
@@ -166,7 +175,8 @@ def _cover(
     width: Float[Array, "2"],
     allowance: Float[Array, ""],
 ) -> tuple[Float[Array, "4 3"], Bool[Array, "4"]]:
-    """Points of the incident face over the rectangle's corners, and whether they are within it."""
+    """Return the points of the incident face over the rectangle's corners, and whether they are
+    within it."""
     quad = jnp.array([[-1, -1], [1, -1], [-1, 1], [1, 1]], centre.dtype)
     area = u[0] * v[1] - u[1] * v[0]
     real = jnp.abs(area) > allowance**2

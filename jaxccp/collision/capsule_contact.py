@@ -1,7 +1,8 @@
-"""Contacts of a capsule with capsules and boxes: as many as hold it when it lies flat.
+"""Contacts of a capsule with capsules and boxes: several where it lies flat, so that it does not
+tilt.
 
-Each point is the exact contact of one ball of the capsule's segment with the other shape, so all
-of them are true constraints wherever they sit; only where they sit is a choice.
+Each point is the exact contact of one ball of the capsule's segment with the other shape, so all of
+them are true constraints wherever they sit; only their places are a choice.
 """
 
 import jax.numpy as jnp
@@ -14,20 +15,24 @@ from jaxccp.collision.segments import closest_on_segments
 _SPREAD = 0.01
 """Sideways offset from the closest pair within which a second point is sought, per radius."""
 _CROSSED = 0.1
-"""Sine of the angle from which two capsules touch in a single point."""
+"""Sine of the angle above which two capsules touch in a single point."""
 _MERGE = 1e-3
 """Points closer together than this, per radius, are one."""
 _LOWER = 1e-5
-"""How much closer a middle point must be to count beside the end points, per radius."""
+"""Distance by which a middle point must be closer than the end points to count, per radius."""
 
 
 def capsule_capsule(a: Geometry, b: Geometry) -> Manifold:
-    """Two points where the segments run nearly parallel, else one at their closest points.
+    """Return two points where the segments run nearly parallel, else one at their closest points.
 
     At an angle θ the points of a at offsets ±x from the closest one are x sin θ off b's line; the
     two contacts sit where that is ``_SPREAD`` radii, or at the ends of the overlap. So they wander
     continuously from the ends of the overlap (parallel) to the crossing point. The gap is exact
     when θ >= asin 0.1 or the closest point is an end, else 5e-5 (r_a + r_b) too large at most.
+
+    Args:
+        a: the first capsule.
+        b: the second capsule.
     """
     r = b.position - a.position
     half_a, half_b = a.size[2], b.size[2]
@@ -37,8 +42,8 @@ def capsule_capsule(a: Geometry, b: Geometry) -> Manifold:
 
     radius = a.radius + b.radius
     # From where on the points are ends in any case: no smaller sine, whose powers overflow.
-    least = 1 / (1 / _CROSSED + 2 * lax.stop_gradient(half_a / (_SPREAD * radius)))
-    sine = jnp.sqrt(jnp.maximum(jnp.sum(common * common), least * least))
+    min_sine = 1 / (1 / _CROSSED + 2 * lax.stop_gradient(half_a / (_SPREAD * radius)))
+    sine = jnp.sqrt(jnp.maximum(jnp.sum(common * common), min_sine * min_sine))
     spread = _SPREAD * radius * jnp.maximum(1 / sine - 1 / _CROSSED, 0.0)
     reach = half_b * jnp.abs(cosine)
     low = jnp.minimum(jnp.maximum(on_a - reach, -half_a), s)
@@ -50,17 +55,22 @@ def capsule_capsule(a: Geometry, b: Geometry) -> Manifold:
     core_b = b.position + t[:, None] * b.axis
     sideways = direction(common, a.rotation[:, 0])
     normal = direction(core_b - core_a, sideways)
-    apart = s[1] - s[0] > _MERGE * radius
+    distinct = s[1] - s[0] > _MERGE * radius
     feature = jnp.arange(2, dtype=jnp.int32)
     manifold = between(core_a, core_b, normal, a.radius, b.radius, feature)
-    return keep(manifold, jnp.stack([jnp.ones_like(apart), apart]))
+    return keep(manifold, jnp.stack([jnp.ones_like(distinct), distinct]))
 
 
 def capsule_box(a: Geometry, b: Geometry) -> Manifold:
-    """Both ends of the stretch that lies over a face or along an edge, and the closest point.
+    """Return the ends of the stretch of the capsule over a face or along an edge, and the closest
+    point.
 
     The closest point counts only where it is closer than both ends (a capsule across an edge). A
     segment that pierces the core leaves by the face of least penetration.
+
+    Args:
+        a: the capsule.
+        b: the box.
     """
     half = b.size - b.radius
     start = jnp.einsum("ji,j->i", b.rotation, a.position - b.position)
@@ -93,25 +103,25 @@ def capsule_box(a: Geometry, b: Geometry) -> Manifold:
 
     radius = a.radius + b.radius
     gap = manifold.distance
-    apart = s[1] - s[0] > _MERGE * radius
+    distinct = s[1] - s[0] > _MERGE * radius
     lower = gap[2] < jnp.minimum(gap[0], gap[1]) - _LOWER * radius
-    live = jnp.stack([jnp.ones_like(apart), apart, lower & outside])
+    live = jnp.stack([jnp.ones_like(distinct), distinct, lower & outside])
     return keep(to_world(manifold, b.position, b.rotation), live)
 
 
 def _slabs(
     start: Float[Array, "3"], axis: Float[Array, "3"], half: Float[Array, "3"]
 ) -> tuple[Float[Array, "3"], Float[Array, "3"]]:
-    """Parameters at which a line enters and leaves each slab ``|x_i| <= half_i``.
+    """Return the parameters at which a line enters and leaves each slab ``|x_i| <= half_i``.
 
     A line parallel to a slab counts as inside it.
     """
     steep = jnp.abs(axis) > jnp.finfo(axis.dtype).eps
     slope = jnp.where(steep, axis, 1.0)
     low, high = (-half - start) / slope, (half - start) / slope
-    far = 1 / jnp.finfo(axis.dtype).eps
-    first = jnp.where(steep, jnp.minimum(low, high), -far)
-    return first, jnp.where(steep, jnp.maximum(low, high), far)
+    infinite = 1 / jnp.finfo(axis.dtype).eps
+    first = jnp.where(steep, jnp.minimum(low, high), -infinite)
+    return first, jnp.where(steep, jnp.maximum(low, high), infinite)
 
 
 def _closest(
@@ -120,7 +130,7 @@ def _closest(
     reach: Float[Array, ""],
     half: Float[Array, "3"],
 ) -> Float[Array, ""]:
-    """Parameter in [-reach, reach] of the segment's point closest to the box.
+    """Return the parameter in [-reach, reach] of the segment's point closest to the box.
 
     Half the squared distance is convex and piecewise quadratic in s; its pieces end where the
     segment crosses the box's slabs. Its slope there brackets the minimum in one piece, which is
@@ -136,10 +146,10 @@ def _closest(
 
     # Strictly between falling and rising the same slabs are overstepped, and s is smooth.
     probe = start + middle * axis
-    over = jnp.abs(probe) > half
+    outside_slab = jnp.abs(probe) > half
     bound = jnp.where(probe < 0, -half, half)
-    curvature = jnp.sum(jnp.where(over, axis * axis, 0.0))
+    curvature = jnp.sum(jnp.where(outside_slab, axis * axis, 0.0))
     curved = (curvature > jnp.finfo(half.dtype).eps ** 2) & (falling < rising)
-    torque = jnp.sum(jnp.where(over, axis * (bound - start), 0.0))
+    torque = jnp.sum(jnp.where(outside_slab, axis * (bound - start), 0.0))
     root = torque / jnp.where(curved, curvature, 1.0)
     return jnp.where(curved, jnp.clip(root, falling, rising), middle)

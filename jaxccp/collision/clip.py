@@ -1,4 +1,4 @@
-"""The points of one convex polygon over another, of which a few that span them are kept."""
+"""The points of one convex polygon over another, and the choice of a few that span them."""
 
 from typing import NamedTuple
 
@@ -11,16 +11,20 @@ from jaxccp.math.contact_frame import contact_frame
 from jaxccp.math.linear3 import cross
 
 POINTS = 8
-"""Points kept: the lowest, and the outermost in directions all around."""
-_TURNS = 0.13 + np.arange(POINTS - 1) * 2 * np.pi / (POINTS - 1)
-"""Their angles [rad]: not along the edges of a rectangle, where corners tie."""
+"""Number of points kept: the lowest, and the outermost in directions all around."""
+_ANGLES = 0.13 + np.arange(POINTS - 1) * 2 * np.pi / (POINTS - 1)
+"""Angles of these directions [rad]: not along the edges of a rectangle, where corners tie."""
 
 
 class Overlap(NamedTuple):
+    """Candidates for the vertices of a clipped polygon."""
+
     points: Float[Array, "k 3"]
-    """On the incident polygon."""
+    """Points on the incident polygon."""
     live: Bool[Array, " k"]
+    """Whether each point is a vertex of the clipped polygon."""
     number: Int[Array, " k"]
+    """Number of each candidate."""
 
 
 def clip(
@@ -30,33 +34,42 @@ def clip(
     incident_normal: Float[Array, "3"],
     allowance: Float[Array, ""],
 ) -> Overlap:
-    """Candidates for the vertices of ``incident`` cut to the prism over ``reference``.
+    """Return candidates for the vertices of ``incident`` cut to the prism over ``reference``.
 
-    Both polygons are padded by repeating their last point; the incident one may be a segment. The
-    reference counts as ``allowance`` [m] larger all around, so that polygons that share a border
-    keep their own vertices whatever the rounding; crossings are placed on the true border.
+    Both polygons are padded by repeating their last point; the incident one may be a segment.
+    Crossings are placed on the true border.
+
+    Args:
+        reference: points of the clipping polygon.
+        normal: its normal.
+        incident: points of the clipped polygon.
+        incident_normal: its normal.
+        allowance: length by which the reference counts as larger all around [m], so that polygons
+            that share a border keep their vertices whatever the rounding.
     """
     m, n = len(reference), len(incident)
     # Outward distances from the reference's edges; none from those that padding makes.
     run = jnp.roll(reference, -1, axis=0) - reference
     outward = direction(cross(run, normal), jnp.zeros(3, normal.dtype))
     height = jnp.einsum("ki,ki->k", outward, reference)
-    beyond = jnp.einsum("ji,ki->jk", incident, outward) - height
-    inside = jnp.all(beyond < allowance, axis=1)
-    again = jnp.all(incident == jnp.roll(incident, 1, axis=0), axis=1).at[0].set(False)
+    outward_distance = jnp.einsum("ji,ki->jk", incident, outward) - height
+    inside = jnp.all(outward_distance < allowance, axis=1)
+    repeats = jnp.all(incident == jnp.roll(incident, 1, axis=0), axis=1).at[0].set(False)
 
     # Crossings of the incident's edges with the reference's.
     edge = jnp.roll(incident, -1, axis=0) - incident
-    after = jnp.roll(beyond, -1, axis=0)
-    change = after - beyond
-    changes = (beyond < allowance) != (after < allowance)
-    t = jnp.clip(jnp.where(changes, -beyond / jnp.where(changes, change, 1.0), 0.0), 0.0, 1.0)
+    after = jnp.roll(outward_distance, -1, axis=0)
+    change = after - outward_distance
+    changes = (outward_distance < allowance) != (after < allowance)
+    t = jnp.clip(
+        jnp.where(changes, -outward_distance / jnp.where(changes, change, 1.0), 0.0), 0.0, 1.0
+    )
     crossing = incident[:, None] + t[..., None] * edge[:, None]
-    over = jnp.einsum("jki,li->jkl", crossing, outward) - height
-    other = ~jnp.eye(m, dtype=bool)
-    meets = changes & jnp.all((over < allowance) | ~other[None], axis=2)
+    crossing_distance = jnp.einsum("jki,li->jkl", crossing, outward) - height
+    off_diagonal = ~jnp.eye(m, dtype=bool)
+    is_crossing = changes & jnp.all((crossing_distance < allowance) | ~off_diagonal[None], axis=2)
     line = jnp.all(incident[1:] == incident[1])  # going back along a segment crosses twice
-    meets &= (~line | (jnp.arange(n) == 0))[:, None]
+    is_crossing &= (~line | (jnp.arange(n) == 0))[:, None]
 
     # The reference's vertices within the incident polygon, on its plane.
     aside = cross(edge, normal)
@@ -69,12 +82,12 @@ def clip(
     tilt = jnp.dot(incident_normal, normal)
     steep = jnp.abs(tilt) < 0.05
     lift = (incident[0] - reference) @ incident_normal / jnp.where(steep, 1.0, tilt)
-    raised = reference + lift[:, None] * normal
+    projected = reference + lift[:, None] * normal
     covered = jnp.all(within | ~real, axis=1) & ~line & ~steep
     doubled = jnp.all(reference == jnp.roll(reference, 1, axis=0), axis=1).at[0].set(False)
 
-    points = jnp.concatenate([incident, crossing.reshape(-1, 3), raised])
-    live = jnp.concatenate([inside & ~again, meets.reshape(-1), covered & ~doubled])
+    points = jnp.concatenate([incident, crossing.reshape(-1, 3), projected])
+    live = jnp.concatenate([inside & ~repeats, is_crossing.reshape(-1), covered & ~doubled])
     return Overlap(points, live, jnp.arange(n + n * m + m, dtype=jnp.int32))
 
 
@@ -83,23 +96,32 @@ def spanning(
     live: Bool[Array, " k"],
     height: Float[Array, " k"],
     normal: Float[Array, "3"],
-    along: Float[Array, "3"],
+    first_direction: Float[Array, "3"],
     steepness: float,
 ) -> tuple[Int[Array, " p"], Bool[Array, " p"]]:
-    """The lowest point and the outermost ones in directions across ``normal``, each once.
+    """Return the indices of the lowest point and of the outermost ones in directions across
+    ``normal``, and whether each counts, every point once.
 
-    ``along`` tells where the directions begin. A point higher than another by one unit must be
-    ``steepness`` units further out to be taken in its place.
+    Args:
+        points: candidates.
+        live: which of them exist.
+        height: height of each over the surface [m].
+        normal: normal of the surface.
+        first_direction: where the directions begin.
+        steepness: distance that a point must be further out than another to be taken in its place,
+            per height above it.
     """
-    t1 = direction(along - jnp.dot(along, normal) * normal, contact_frame(normal)[1])
-    turns = jnp.asarray(_TURNS, normal.dtype)
-    out = jnp.cos(turns)[:, None] * t1 + jnp.sin(turns)[:, None] * cross(normal, t1)
-    over = jnp.where(live, height - jnp.min(jnp.where(live, height, NO_CONTACT)), 0.0)
-    score = jnp.concatenate([-over[None], out @ points.T - steepness * over])
+    t1 = direction(
+        first_direction - jnp.dot(first_direction, normal) * normal, contact_frame(normal)[1]
+    )
+    angles = jnp.asarray(_ANGLES, normal.dtype)
+    out = jnp.cos(angles)[:, None] * t1 + jnp.sin(angles)[:, None] * cross(normal, t1)
+    above_lowest = jnp.where(live, height - jnp.min(jnp.where(live, height, NO_CONTACT)), 0.0)
+    score = jnp.concatenate([-above_lowest[None], out @ points.T - steepness * above_lowest])
     score = jnp.where(live, score, -jnp.inf)
     # Ties to within rounding go to the first, so that noise cannot make the choice flicker.
     best = jnp.max(score, axis=1, keepdims=True)
     slack = 64 * jnp.finfo(normal.dtype).eps * jnp.max(jnp.where(live[:, None], jnp.abs(points), 0))
-    chosen = jnp.argmax(score >= best - slack, axis=1)
-    repeated = (chosen[:, None] == chosen) & np.tri(POINTS, k=-1, dtype=bool)
-    return chosen, live[chosen] & ~jnp.any(repeated, axis=1)
+    selected = jnp.argmax(score >= best - slack, axis=1)
+    repeated = (selected[:, None] == selected) & np.tri(POINTS, k=-1, dtype=bool)
+    return selected, live[selected] & ~jnp.any(repeated, axis=1)

@@ -1,4 +1,4 @@
-"""What is kept of every contact from step to step, found again by what touches."""
+"""Numbers kept for every contact from step to step, found again by shapes and feature."""
 
 from dataclasses import dataclass
 
@@ -9,25 +9,32 @@ from jaxtyping import Array, Bool, Float, Int, Num
 
 from jaxccp.collision.detect import Contacts
 
-FEW = 500
-"""Contacts, up to which comparing all with all is faster than sorting them: at 368 it takes 94 µs
-and sorting 148 µs, at 1000 820 µs and 450 µs (one core, float32)."""
+PAIRWISE_LIMIT = 500
+"""Number of contacts up to which comparing all with all is faster than sorting them: at 368 it
+takes 94 µs and sorting 148 µs, at 1000 820 µs and 450 µs (one core, float32)."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ContactMemory:
-    """Some numbers of each contact. A contact is the same one if its shapes and its feature are."""
+    """Numbers of each contact. A contact is the same one if its shapes and its feature are."""
 
     shapes: Int[Array, "c 2"]
     """First and second shape of each contact, -1 where there was none."""
     feature: Int[Array, " c"]
     """Geometric feature that touched, -1 where there was no contact."""
     values: Float[Array, "c w"]
+    """w numbers of each contact."""
 
     @staticmethod
     def empty(count: int, width: int, dtype: jnp.dtype) -> "ContactMemory":
-        """The memory of a system that has not been stepped."""
+        """Return the memory of a system that has not been stepped.
+
+        Args:
+            count: number of contacts.
+            width: numbers of each.
+            dtype: of the numbers.
+        """
         none = jnp.full(count, -1, jnp.int32)
         return ContactMemory(
             jnp.stack([none, none], axis=1), none, jnp.zeros((count, width), dtype)
@@ -35,7 +42,12 @@ class ContactMemory:
 
     @staticmethod
     def of(contacts: Contacts, values: Float[Array, "c w"]) -> "ContactMemory":
-        """Return the memory of a step's contacts."""
+        """Return the memory of a step's contacts.
+
+        Args:
+            contacts: those of the step.
+            values: w numbers of each.
+        """
         live = contacts.live
         return ContactMemory(
             jnp.where(live[:, None], contacts.shapes, -1),
@@ -44,53 +56,61 @@ class ContactMemory:
         )
 
     def at(self, contacts: Contacts) -> "ContactMemory":
-        """Return the memory of other contacts: zero of one that is new or not live."""
-        then = jnp.concatenate([self.shapes, self.feature[:, None]], axis=1)
-        now = jnp.concatenate([contacts.shapes, contacts.feature[:, None]], axis=1)
-        if not len(then) or not len(now):
-            return self.of(contacts, jnp.zeros((len(now), self.values.shape[1]), self.values.dtype))
-        find = _compared if len(then) * len(now) <= FEW**2 else _searched
-        row, same = find(then, now)
+        """Return the memory of other contacts: zero for a contact that is new or not live."""
+        stored = jnp.concatenate([self.shapes, self.feature[:, None]], axis=1)
+        queried = jnp.concatenate([contacts.shapes, contacts.feature[:, None]], axis=1)
+        if not len(stored) or not len(queried):
+            return self.of(
+                contacts, jnp.zeros((len(queried), self.values.shape[1]), self.values.dtype)
+            )
+        find = _compared if len(stored) * len(queried) <= PAIRWISE_LIMIT**2 else _searched
+        row, same = find(stored, queried)
         return self.of(contacts, jnp.where(same[:, None], self.values[row], 0.0))
 
     def resized(self, count: int, strength: Num[Array, " c"]) -> "ContactMemory":
         """Return the memory with room for ``count`` contacts; if there are more, it keeps the
-        strongest, ``strength`` being 0 or more."""
-        more = count - len(self.feature)
-        if more < 0:
+        strongest.
+
+        Args:
+            count: number of contacts to keep.
+            strength: of each contact, 0 or more.
+        """
+        missing = count - len(self.feature)
+        if missing < 0:
             strength = jnp.where(self.feature >= 0, strength, -1)
             kept = lax.top_k(lax.stop_gradient(strength), count)[1]
             return jax.tree.map(lambda leaf: leaf[kept], self)
-        if more == 0:
+        if missing == 0:
             return self
-        room = self.empty(more, self.values.shape[1], self.values.dtype)
+        room = self.empty(missing, self.values.shape[1], self.values.dtype)
         return jax.tree.map(lambda *leaves: jnp.concatenate(leaves), self, room)
 
 
-def _compared(then: Int[Array, "m 3"], now: Int[Array, "c 3"]) -> tuple[Array, Array]:
-    """Row of ``then`` that is equal to each of ``now``, and whether there is one; all with all."""
-    same: Bool[Array, "c m"] = jnp.all(now[:, None] == then, axis=2)
-    row = jnp.max(jnp.where(same, jnp.arange(len(then), dtype=jnp.int32), -1), axis=1)
+def _compared(stored: Int[Array, "m 3"], queried: Int[Array, "c 3"]) -> tuple[Array, Array]:
+    """Return the row of ``stored`` that equals each row of ``queried``, and whether there is one,
+    by comparing all with all."""
+    same: Bool[Array, "c m"] = jnp.all(queried[:, None] == stored, axis=2)
+    row = jnp.max(jnp.where(same, jnp.arange(len(stored), dtype=jnp.int32), -1), axis=1)
     return jnp.maximum(row, 0), row >= 0
 
 
-def _searched(then: Int[Array, "m 3"], now: Int[Array, "c 3"]) -> tuple[Array, Array]:
-    """Find the same rows by bisection of the sorted ones."""
-    count = len(then)
+def _searched(stored: Int[Array, "m 3"], queried: Int[Array, "c 3"]) -> tuple[Array, Array]:
+    """Return the same as :func:`_compared`, by bisection of the sorted rows."""
+    count = len(stored)
     rows = jnp.arange(count, dtype=jnp.int32)
-    *columns, order = lax.sort((*then.T, rows), num_keys=3)
+    *columns, order = lax.sort((*stored.T, rows), num_keys=3)
     table = jnp.stack(columns, axis=1)
-    last = jnp.full(len(now), -1, jnp.int32)
+    last = jnp.full(len(queried), -1, jnp.int32)
     for bit in reversed(range(count.bit_length())):
         further = last + (1 << bit)
         at = jnp.minimum(further, count - 1)
-        last = jnp.where((further < count) & _ordered(table[at], now), further, last)
+        last = jnp.where((further < count) & _ordered(table[at], queried), further, last)
     at = jnp.maximum(last, 0)
-    return order[at], jnp.all(table[at] == now, axis=1)
+    return order[at], jnp.all(table[at] == queried, axis=1)
 
 
 def _ordered(a: Int[Array, "c 3"], b: Int[Array, "c 3"]) -> Bool[Array, " c"]:
-    """Whether a ≤ b, the first column that differs deciding."""
+    """Return whether a ≤ b, where the first column that differs decides."""
     return (a[:, 0] < b[:, 0]) | (
         (a[:, 0] == b[:, 0]) & ((a[:, 1] < b[:, 1]) | ((a[:, 1] == b[:, 1]) & (a[:, 2] <= b[:, 2])))
     )

@@ -1,4 +1,4 @@
-"""Contacts of any two convex shapes: one point of least gap, and the polygon where faces meet."""
+"""Contacts of any two convex shapes: the point of least gap, and the polygon between faces."""
 
 from itertools import product
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from jaxccp.collision.separation import Separation, separate
 _GRID = np.array([g for g in product((-1, 0, 1), repeat=3) if any(g)], float)
 _STARTS = _GRID / np.linalg.norm(_GRID, axis=1, keepdims=True)
 _SINGLE = 1 << 20
-"""Features of a point of least gap are not less than this."""
+"""Number from which features are points of least gap."""
 
 # As for two boxes, per extent of the smaller shape:
 _ALLOWANCE = 1.0137e-3
@@ -25,54 +25,70 @@ _PREFER_A = 1e-3
 _PREFER_FACE = 5e-3
 _PREFER_FACE_RELATIVE = 1e-2
 _LOWER = 1e-5
-"""How much closer the point of least gap must be to count beside a polygon."""
+"""Distance by which the point of least gap must be closer than a polygon to count, per extent."""
 _TIED = 1e-3
-"""Vertices as far out as the first to within this have its name."""
+"""Height to within which vertices tie with the outermost, per extent; the first of them names the
+contact."""
 
 
-def one_point(a: Geometry, b: Geometry) -> Manifold:
-    """Find the contact of shapes that touch in one point, one of them being round all over."""
-    both = _from_a(a, b)
-    return to_world(single(both, nearest(both, a, b)), a.position, a.rotation)
+def point_contact(a: Geometry, b: Geometry) -> Manifold:
+    """Return the contact of shapes that touch in one point, one of them being round all over.
 
-
-def many_points(a: Geometry, b: Geometry) -> Manifold:
-    """Find the contact of shapes with faces or straight sides: up to ``POINTS`` + 1 points.
-
-    The faces that look at each other most directly are clipped, the one clearly better as the
-    direction of separation being the reference. Their polygon is kept until the point of least
-    gap is better by 0.5 % of the smaller shape's extent plus 1 % of the gap; that point joins it
-    as soon as it is closer at all.
+    Args:
+        a: the first shape.
+        b: the second shape.
     """
     both = _from_a(a, b)
-    return to_world(meet(both, nearest(both, a, b)), a.position, a.rotation)
+    return to_world(point_manifold(both, nearest(both, a, b)), a.position, a.rotation)
 
 
-def meet(both: Core, found: Separation) -> Manifold:
-    """The polygon of two faces and, last, the point of least gap, whichever count."""
-    out = jnp.asarray(SIDES, found.normal.dtype)
-    faces = jax.vmap(face_towards)(both, out * found.normal)
+def face_contact(a: Geometry, b: Geometry) -> Manifold:
+    """Return up to ``POINTS`` + 1 contacts of shapes with faces or straight sides.
+
+    The most nearly antiparallel faces are clipped, the one clearly better as the direction of
+    separation being the reference. Their polygon is kept until the point of least gap is better by
+    0.5 % of the smaller shape's extent plus 1 % of the gap; that point joins it as soon as it is
+    closer at all.
+
+    Args:
+        a: the first shape.
+        b: the second shape.
+    """
+    both = _from_a(a, b)
+    return to_world(face_manifold(both, nearest(both, a, b)), a.position, a.rotation)
+
+
+def face_manifold(both: Core, separation: Separation) -> Manifold:
+    """Return the contacts of the polygon of two faces and, last, of the point of least gap; those
+    that do not count are empty.
+
+    Args:
+        both: the two shapes, stacked.
+        separation: their points of least gap.
+    """
+    out = jnp.asarray(SIDES, separation.normal.dtype)
+    faces = jax.vmap(face_towards)(both, out * separation.normal)
     scale = smaller_extent(both)
-    point = single(both, found)
+    point = point_manifold(both, separation)
     gap = jax.lax.stop_gradient(point.distance[0])
 
     # How far the shapes are apart along either face's normal.
     tried = out[:, :, None] * (out * faces.normal)[None]
-    apart = -jnp.sum(jax.vmap(Core.reach)(*jax.lax.stop_gradient((both, tried))), axis=0)
-    by_b = apart[1] > apart[0] + _PREFER_A * scale
+    gaps = -jnp.sum(jax.vmap(Core.reach)(*jax.lax.stop_gradient((both, tried))), axis=0)
+    by_b = gaps[1] > gaps[0] + _PREFER_A * scale
     # A strip is the face of a round side, whose normal is that of the gap: no face of its own.
     strip = faces.line[0] & ~faces.line[1]
-    by_b |= strip & (apart[1] > apart[0] - _PREFER_FACE * scale)
+    by_b |= strip & (gaps[1] > gaps[0] - _PREFER_FACE * scale)
 
     polygon = _polygon(faces, by_b, _ALLOWANCE * scale)
-    under = jnp.where(by_b, polygon.above, polygon.under)
-    over = jnp.where(by_b, polygon.under, polygon.above)
+    lower_points = jnp.where(by_b, polygon.above, polygon.lower_points)
+    upper = jnp.where(by_b, polygon.lower_points, polygon.above)
     normal = jnp.where(by_b, -polygon.normal, polygon.normal)
     number = 2 * (faces.number[0] + 64 * faces.number[1]) + by_b
     manifold = between(
-        under,
-        over,
-        jnp.broadcast_to(normal, under.shape),
+        lower_points,
+        upper,
+        jnp.broadcast_to(normal, lower_points.shape),
         both.radius[0],
         both.radius[1],
         (polygon.number + polygon.count * number) % _SINGLE,
@@ -81,7 +97,7 @@ def meet(both: Core, found: Separation) -> Manifold:
     tolerance = _PREFER_FACE * scale + _PREFER_FACE_RELATIVE * jnp.abs(gap)
     distance = jax.lax.stop_gradient(manifold.distance)
     lowest = jnp.min(jnp.where(polygon.live, distance, jnp.inf))
-    is_face = jnp.max(apart, where=jnp.stack([jnp.array(True), by_b]), initial=-jnp.inf)
+    is_face = jnp.max(gaps, where=jnp.stack([jnp.array(True), by_b]), initial=-jnp.inf)
     many = (is_face >= gap - tolerance) & (lowest <= gap + tolerance)
     many &= jnp.all(both.style != SMOOTH)
     lower = ~many | (gap < lowest - _LOWER * scale)
@@ -91,64 +107,81 @@ def meet(both: Core, found: Separation) -> Manifold:
 
 class _Polygon(NamedTuple):
     normal: Float[Array, "3"]
-    """Of the face that clips."""
-    under: Float[Array, "p 3"]
-    """Points on that face, …"""
+    """Normal of the reference face."""
+    lower_points: Float[Array, "p 3"]
+    """Points on the reference face, …"""
     above: Float[Array, "p 3"]
-    """… and on the other shape's."""
+    """… and on the face of the other shape above them."""
     live: Bool[Array, " p"]
+    """Whether each point exists."""
     number: Int[Array, " p"]
+    """Number of each point, below ``count``."""
     count: int
-    """Numbers are below it."""
+    """Number of candidates."""
 
 
 def _polygon(faces: Face, by_b: Bool[Array, ""], allowance: Float[Array, ""]) -> _Polygon:
-    """What one of two faces, the first or b's, cuts from the other."""
+    """Clip one of two faces to the other, the first or b's being the reference."""
 
     def either(x: Array, y: Array) -> Array:
         return jnp.where(by_b, y, x)
 
-    own = jax.tree.map(lambda x: either(x[0], x[1]), faces)
-    incident, facing = (either(x[1], x[0]) for x in (jax.vmap(segment)(faces), faces.normal))
-    overlap = clip(own.points, own.normal, incident, facing, allowance)
-    fixed, normal, corners = jax.lax.stop_gradient((overlap, own.normal, own.points))
+    reference = jax.tree.map(lambda x: either(x[0], x[1]), faces)
+    incident, incident_normal = (
+        either(x[1], x[0]) for x in (jax.vmap(segment)(faces), faces.normal)
+    )
+    overlap = clip(reference.points, reference.normal, incident, incident_normal, allowance)
+    fixed, normal, corners = jax.lax.stop_gradient((overlap, reference.normal, reference.points))
     level = fixed.points @ normal
-    chosen, live = spanning(
+    selected, live = spanning(
         fixed.points, fixed.live, level, normal, corners[1] - corners[0], steepness=0.0
     )
-    above = overlap.points[chosen]
-    height = (above - own.points[0]) @ own.normal
-    under = above - height[:, None] * own.normal
-    return _Polygon(own.normal, under, above, live, overlap.number[chosen], len(overlap.number))
+    above = overlap.points[selected]
+    height = (above - reference.points[0]) @ reference.normal
+    lower_points = above - height[:, None] * reference.normal
+    return _Polygon(
+        reference.normal, lower_points, above, live, overlap.number[selected], len(overlap.number)
+    )
 
 
 def nearest(both: Core, a: Geometry, b: Geometry) -> Separation:
-    """Points of least gap, in a's frame, from the best of many directions to begin with.
+    """Return the points of least gap, in a's frame, searched from the best of many directions.
 
-    Overlapping shapes may have several directions in which they part; the search finds the best
+    Overlapping shapes may have several directions in which they separate; the search finds the best
     one nearby, and starts from the normals of all faces and 26 directions around each shape.
+
+    Args:
+        both: the two shapes, stacked, in a's frame.
+        a: the first shape in the world.
+        b: the second shape in the world.
     """
     fixed, frames = jax.lax.stop_gradient((both, (a.rotation, b.rotation)))
-    turn = frames[0].T @ frames[1]
-    out = jnp.asarray(SIDES, turn.dtype)[..., None]
-    grid = jnp.asarray(_STARTS, turn.dtype)
+    rotation = frames[0].T @ frames[1]
+    out = jnp.asarray(SIDES, rotation.dtype)[..., None]
+    grid = jnp.asarray(_STARTS, rotation.dtype)
     normals = out * jax.vmap(face_normals)(fixed.points, fixed.faces)
-    tried = jnp.concatenate([grid, grid @ turn.T, *normals])
+    tried = jnp.concatenate([grid, grid @ rotation.T, *normals])
     best = jnp.argmin(jnp.sum(jax.vmap(Core.reach)(fixed, out * tried), axis=0))
     return separate(both, tried[best])
 
 
 def _from_a(a: Geometry, b: Geometry) -> Core:
-    """Both in a's frame."""
+    """Return both shapes in a's frame."""
     assert a.core is not None and b.core is not None
     offset = jnp.einsum("ji,j->i", a.rotation, b.position - a.position)
-    turn = jnp.einsum("ji,jk->ik", a.rotation, b.rotation)
-    return stacked(a.core, b.core.moved(offset, turn))
+    rotation = jnp.einsum("ji,jk->ik", a.rotation, b.rotation)
+    return stacked(a.core, b.core.transformed(offset, rotation))
 
 
-def single(both: Core, found: Separation) -> Manifold:
-    """The point of least gap, named after the vertices it is at or between."""
-    fixed, normal = jax.lax.stop_gradient((both, found.normal))
+def point_manifold(both: Core, separation: Separation) -> Manifold:
+    """Return the contact at the points of least gap, named after the vertices they are at or
+    between.
+
+    Args:
+        both: the two shapes, stacked.
+        separation: their points of least gap.
+    """
+    fixed, normal = jax.lax.stop_gradient((both, separation.normal))
     out = jnp.asarray(SIDES, normal.dtype)
     height = jnp.einsum("svi,si->sv", fixed.points, out * normal)
     top = jnp.max(height, axis=1, keepdims=True) - _TIED * smaller_extent(both)
@@ -156,4 +189,6 @@ def single(both: Core, found: Separation) -> Manifold:
     # The balls are part of the touching points already.
     none = jnp.zeros((), normal.dtype)
     feature = _SINGLE + first + (second << 10)
-    return between(found.on[:1], found.on[1:], found.normal[None], none, none, feature[None])
+    return between(
+        separation.on[:1], separation.on[1:], separation.normal[None], none, none, feature[None]
+    )

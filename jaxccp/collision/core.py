@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float, Int
 SMOOTH, ROUND, FACETED = range(3)
 """Styles: touching in one point only; with caps and straight sides around an axis; with faces."""
 SIDES = np.array([[1.0], [-1.0]])
-"""Of two shapes, what leads out of the first leads into the second."""
+"""Signs by which the normal leads out of the first shape and of the second."""
 
 
 @jax.tree_util.register_dataclass
@@ -24,43 +24,61 @@ class Core:
     """A convex shape: conv(points) + sweep · (unit ball) + radius · (unit ball)."""
 
     points: Float[Array, "v 3"]
+    """Points whose hull it is [m]."""
     real: Bool[Array, " v"]
-    """Points that are not padding; that repeats one of the others."""
+    """Whether each point is one of the shape; padding repeats another."""
     sweep: Float[Array, "3 3"]
     """Columns: semi-axes of the ellipsoid, zero where it is flat [m]."""
     radius: Float[Array, ""]
+    """Radius of the ball [m]."""
     style: Int[Array, ""]
+    """One of SMOOTH, ROUND and FACETED."""
     faces: Int[Array, "f m"]
-    """Points of each, where there are faces, as :class:`jaxccp.model.Hull` has them."""
+    """Points of each face, where there are faces, as :class:`jaxccp.model.Hull` has them."""
 
-    def moved(self, offset: Float[Array, "3"], rotation: Float[Array, "3 3"]) -> "Core":
-        """Return the same shape in the frame in which its own has this origin and these axes."""
+    def transformed(self, offset: Float[Array, "3"], rotation: Float[Array, "3 3"]) -> "Core":
+        """Return the shape in a frame in which its present frame has this origin and these axes.
+
+        Args:
+            offset: the origin [m].
+            rotation: the axes, as columns.
+        """
         points = offset + jnp.einsum("ij,vj->vi", rotation, self.points)
         return replace(self, points=points, sweep=rotation @ self.sweep)
 
     def reach(self, normal: Float[Array, "*n 3"]) -> Float[Array, "*n"]:
-        """Support function: the largest coordinate of a point of the shape along ``normal``."""
-        along = jnp.max(jnp.einsum("...i,vi->...v", normal, self.points), axis=-1)
+        """Return the support function: the largest coordinate of a point of the shape along
+        ``normal``."""
+        vertex_reach = jnp.max(jnp.einsum("...i,vi->...v", normal, self.points), axis=-1)
         across = jnp.einsum("...i,ij->...j", normal, self.sweep)
         square = jnp.sum(across * across, axis=-1)
         wide = square > 0
-        return along + jnp.where(wide, jnp.sqrt(jnp.where(wide, square, 1.0)), 0.0) + self.radius
+        return (
+            vertex_reach
+            + jnp.where(wide, jnp.sqrt(jnp.where(wide, square, 1.0)), 0.0)
+            + self.radius
+        )
 
     def padded(self, points: int, faces: int, around: int) -> "Core":
-        """Return the core with so many points, faces and points around a face; it has fewer of none
-        of them now."""
-        more = points - len(self.points)
+        """Return the core padded to these sizes, which are not below its own.
+
+        Args:
+            points: number of points.
+            faces: number of faces.
+            around: number of points of a face.
+        """
+        missing = points - len(self.points)
         f, m = self.faces.shape
         return replace(
             self,
-            points=jnp.pad(self.points, ((0, more), (0, 0)), "edge"),
-            real=jnp.pad(self.real, (0, more)),
+            points=jnp.pad(self.points, ((0, missing), (0, 0)), "edge"),
+            real=jnp.pad(self.real, (0, missing)),
             faces=jnp.pad(self.faces, ((0, faces - f), (0, around - m)), "edge"),
         )
 
 
 def extent(core: Core) -> Float[Array, ""]:
-    """Return about the radius of a shape [m]."""
+    """Return a length near the radius of a shape [m]."""
     count = jnp.sum(core.real, dtype=core.points.dtype)
     middle = jnp.sum(jnp.where(core.real[:, None], core.points, 0.0), axis=0) / count
     span = jnp.sqrt(jnp.max(jnp.sum((core.points - middle) ** 2, axis=1)))
@@ -68,11 +86,12 @@ def extent(core: Core) -> Float[Array, ""]:
 
 
 def smaller_extent(both: Core) -> Float[Array, ""]:
+    """Return the extent of the smaller of two stacked shapes [m]."""
     return jax.lax.stop_gradient(jnp.min(jax.vmap(extent)(both)))
 
 
 def stacked(a: Core, b: Core) -> Core:
-    """Two shapes, padded to the size of either, with a leading axis of 2."""
+    """Return two shapes, padded to the size of either, with a leading axis of 2."""
     pairs = zip((len(a.points), *a.faces.shape), (len(b.points), *b.faces.shape), strict=True)
     size = [max(pair) for pair in pairs]
     return jax.tree.map(lambda x, y: jnp.stack([x, y]), a.padded(*size), b.padded(*size))

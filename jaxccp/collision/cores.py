@@ -1,4 +1,4 @@
-"""The convex form of every kind of shape, and that of many shapes in one table."""
+"""The convex core of every kind of shape, and those of many shapes in one table."""
 
 from collections.abc import Callable, Sequence
 
@@ -67,13 +67,17 @@ CORES: dict[str, Callable[[Geometry], Core]] = {
     "ellipsoid": _ellipsoid,
     "convex": _convex,
 }
-"""By kind, in the shape's own frame."""
+"""The cores by kind of shape, in the shape's frame."""
 
 
 def core_table(shapes: Sequence[tuple[str, Geometry]]) -> Core:
-    """Cores of batches of shapes, each of one kind, one after the other and of one size."""
+    """Return the cores of batches of shapes in one table, padded to one size.
+
+    Args:
+        shapes: batches, each with the kind of its shapes.
+    """
     cores = [jax.vmap(CORES[kind])(batch) for kind, batch in shapes]
     sizes = [(core.points.shape[1], *core.faces.shape[1:]) for core in cores]
-    size = [max(each) for each in zip(*sizes, strict=True)]
+    size = [max(dimension) for dimension in zip(*sizes, strict=True)]
     padded = [jax.vmap(lambda core: core.padded(*size))(core) for core in cores]
     return jax.tree.map(lambda *x: jnp.concatenate(x), *padded)

@@ -1,4 +1,4 @@
-"""Points of shapes in their own frames: a box's corners and faces, the rim of a cylinder."""
+"""Points of shapes in their frames: a box's corners and faces, the rim of a cylinder."""
 
 import numpy as np
 

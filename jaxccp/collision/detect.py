@@ -1,4 +1,4 @@
-"""From a model and a state to contacts: broad phase, kernels of its candidates, capacity."""
+"""Contacts from a model and a state: broad phase, kernels of its candidates, capacity."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from jaxccp.collision.broad import BROAD, Candidates
 from jaxccp.collision.cores import CORES
 from jaxccp.collision.manifold import Geometry, Manifold, keep
 from jaxccp.collision.pairs import PAIRS
-from jaxccp.collision.placed import of_kind, place_shapes, some
+from jaxccp.collision.shape_placement import place_shapes, shapes_of_kind, take_shapes
 from jaxccp.math import quaternion
 from jaxccp.math.contact_frame import contact_frame
 from jaxccp.math.jitted import jitted
@@ -25,71 +25,89 @@ from jaxccp.model.state import State
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Contacts:
-    """The c contacts given to the solver; those not ``live`` are padding."""
+    """The c contacts of a step; those not ``live`` are padding."""
 
     live: Bool[Array, " c"]
+    """Whether each contact exists."""
     gap: Float[Array, " c"]
     """Signed distance [m], negative when penetrating."""
     position: Float[Array, "c 3"]
-    """Midway between the two surfaces, world [m]."""
+    """Point midway between the two surfaces, world [m]."""
     frame: Float[Array, "c 3 3"]
     """Rows: normal from the first body to the second, two tangents (world)."""
     shapes: Int[Array, "c 2"]
-    """First and second shape, which with the feature say which contact this is."""
+    """First and second shape of each contact, which together with the feature identify it."""
     bodies: Int[Array, "c 2"]
+    """Bodies of the two shapes."""
     friction: Float[Array, " c"]
+    """Coulomb coefficient."""
     impact_friction: Float[Array, " c"]
     """Coulomb coefficient while the contact is an impact."""
     restitution: Float[Array, " c"]
+    """Ratio of separation to approach speed."""
     rolling: Float[Array, "c 2"]
     """Coefficients of spinning and rolling friction [m]."""
     compliance: Float[Array, " c"]
+    """Normal displacement per force [m/N]."""
     damping: Float[Array, " c"]
+    """Relaxation time of a compliant contact [s]."""
     feature: Int[Array, " c"]
-    """Geometric feature that touches, by which the contacts of two shapes are told apart."""
+    """Geometric feature that touches, which distinguishes the contacts of two shapes."""
     found: Int[Array, ""]
-    """Live contacts before the capacity was applied; more than c means overflow."""
+    """Number of live contacts before the capacity was applied; more than c means overflow."""
     candidates: Int[Array, "g 2"]
-    """Pairs that the broad phase of each group of ``Topology.searched`` needed room for, to test
-    and to hand on; 0 where there is room for all."""
+    """Capacities that the broad phase of each group of ``Topology.searched`` needed, for pairs to
+    test and for pairs to hand on; 0 where there is room for all."""
     position_rate: Float[Array, "c 3"]
-    """Rate of ``position`` as the bodies move with their present velocities [m/s]; zero in a model
-    without rebounds."""
+    """Velocity of ``position`` as the bodies move with their present velocities [m/s]; zero in a
+    model without rebounds."""
     normal_rate: Float[Array, "c 3"]
     """Rate of the normal as the bodies move with their present velocities [1/s]; likewise."""
-    position_bend: Float[Array, "c 3"]
+    position_acceleration: Float[Array, "c 3"]
     """Second derivative of ``position`` at constant velocities [m/s²]; likewise."""
-    normal_bend: Float[Array, "c 3"]
+    normal_acceleration: Float[Array, "c 3"]
     """Second derivative of the normal [1/s²]; likewise."""
 
     def slide(self, time: Float[Array, " c"]) -> Float[Array, "c 3"]:
-        """Mean velocities of ``position`` over so long a time [s] from now on [m/s]."""
-        return self.position_rate + 0.5 * time[:, None] * self.position_bend
+        """Return the mean velocity of ``position`` over a time from now on [m/s].
+
+        Args:
+            time: of each contact [s].
+        """
+        return self.position_rate + 0.5 * time[:, None] * self.position_acceleration
 
 
 def slots(topology: Topology | SmoothTopology) -> int:
-    """Number of candidate contact points over all pairs."""
+    """Return the number of candidate contact points over all pairs."""
     return sum(len(group.first) * PAIRS[group.kinds].points for group in topology.pairs)
 
 
-def standing(topology: Topology) -> int:
-    """Number of free bodies that may stand on another: that touch a free one at several points."""
-    found: set[int] = set()
+def count_stackable_bodies(topology: Topology) -> int:
+    """Return the number of free bodies that may stand on another: that touch a free one at several
+    points."""
+    stackable: set[int] = set()
     for group in topology.pairs:
         bodies = topology.shape_body[np.stack([group.first, group.second])]
         faces = PAIRS[group.kinds].points > 1
-        found.update(bodies[:, faces & topology.free[bodies].all(axis=0)].ravel().tolist())
-    return len(found)
+        stackable.update(bodies[:, faces & topology.free[bodies].all(axis=0)].ravel().tolist())
+    return len(stackable)
 
 
 @jitted
 def detect(model: Model, state: State) -> Contacts:
-    """All contacts closer than the margin, the deepest first where there is a capacity."""
+    """Return all contacts closer than the margin, the deepest first where there is a capacity.
+
+    Args:
+        model: the shapes.
+        state: poses and velocities of the bodies.
+    """
     topology = model.topology
     placed = place_shapes(model, jax.lax.stop_gradient(state))
-    near = [BROAD[group.broad](model, placed, group) for group in topology.pairs]
-    manifold, drift = _moving(model, state, near)
-    columns = [_columns(group, pairs) for group, pairs in zip(topology.pairs, near, strict=True)]
+    candidates = [BROAD[group.broad](model, placed, group) for group in topology.pairs]
+    manifold, drift = _moving(model, state, candidates)
+    columns = [
+        _columns(group, pairs) for group, pairs in zip(topology.pairs, candidates, strict=True)
+    ]
     pairs = jnp.concatenate([jnp.zeros((0, 3), jnp.int32), *columns])
     live = manifold.distance < model.contact.margin
     found = jnp.sum(live, dtype=jnp.int32)
@@ -101,23 +119,23 @@ def detect(model: Model, state: State) -> Contacts:
         manifold = jax.tree.map(lambda leaf: leaf[deepest], manifold)
         pairs, live = pairs[deepest], live[deepest]
         drift = drift[deepest]
-    needed = [pairs.needed for pairs in near if pairs.needed is not None]
-    candidates = jnp.stack(needed) if needed else jnp.zeros((0, 2), jnp.int32)
-    return _contacts(model, manifold, pairs, live, found, candidates, drift)
+    needed = [pairs.needed for pairs in candidates if pairs.needed is not None]
+    room_needed = jnp.stack(needed) if needed else jnp.zeros((0, 2), jnp.int32)
+    return _contacts(model, manifold, pairs, live, found, room_needed, drift)
 
 
 def _moving(
-    model: Model, state: State, near: Sequence[Candidates]
+    model: Model, state: State, candidates: Sequence[Candidates]
 ) -> tuple[Manifold, Float[Array, "k 12"]]:
-    """Every candidate point, and the first two derivatives of its position and its normal by time
-    (position', normal', position'', normal'') while bodies keep their velocities, which only
-    rebounds need and which are zero in a model without."""
+    """Return every candidate point, and the first two time derivatives of its position and its
+    normal (position', normal', position'', normal'') at constant velocities of the bodies, which
+    only rebounds need and which are zero in a model without."""
     if not model.topology.rebounds:
-        manifold = _manifold(model, state, near)
+        manifold = _manifold(model, state, candidates)
         return manifold, jnp.zeros((len(manifold.distance), 12), manifold.distance.dtype)
-    moves = jnp.asarray(model.topology.moves)[:, None]
-    velocity = jnp.where(moves, state.velocity, 0.0)
-    spin = jnp.where(moves, state.angular_velocity, 0.0)
+    movable = jnp.asarray(model.topology.moves)[:, None]
+    velocity = jnp.where(movable, state.velocity, 0.0)
+    spin = jnp.where(movable, state.angular_velocity, 0.0)
     turning = 0.5 * quaternion.multiply(jnp.pad(spin, ((0, 0), (1, 0))), state.quaternion)
     slowing = -0.25 * jnp.sum(spin * spin, axis=1, keepdims=True) * state.quaternion
 
@@ -125,26 +143,28 @@ def _moving(
         position = state.position + time * velocity
         # A steady rotation to second order: the derivatives are those of unit quaternions.
         orientation = state.quaternion + time * (turning + 0.5 * time * slowing)
-        found = _manifold(model, replace(state, position=position, quaternion=orientation), near)
-        return jnp.concatenate([found.position, found.normal], axis=1), found
+        shifted = _manifold(
+            model, replace(state, position=position, quaternion=orientation), candidates
+        )
+        return jnp.concatenate([shifted.position, shifted.normal], axis=1), shifted
 
-    now = jnp.zeros((), velocity.dtype)
-    one = jnp.ones_like(now)
+    start = jnp.zeros((), velocity.dtype)
+    unit = jnp.ones_like(start)
 
     def rate(time: Array) -> tuple[Array, tuple[Array, Manifold]]:
-        _, first, found = jax.jvp(at, (time,), (one,), has_aux=True)
-        return first, (first, found)
+        _, first, shifted = jax.jvp(at, (time,), (unit,), has_aux=True)
+        return first, (first, shifted)
 
-    _, second, (first, manifold) = jax.jvp(rate, (now,), (one,), has_aux=True)
+    _, second, (first, manifold) = jax.jvp(rate, (start,), (unit,), has_aux=True)
     return manifold, jnp.concatenate([first, second], axis=1)
 
 
-def _manifold(model: Model, state: State, near: Sequence[Candidates]) -> Manifold:
-    """Every candidate point of every pair, group by group."""
+def _manifold(model: Model, state: State, candidates: Sequence[Candidates]) -> Manifold:
+    """Return every candidate point of every pair, group by group."""
     placed = place_shapes(model, state)
     groups = [
         _narrow(model, placed, group, pairs)
-        for group, pairs in zip(model.topology.pairs, near, strict=True)
+        for group, pairs in zip(model.topology.pairs, candidates, strict=True)
     ]
     if not groups:
         return _no_manifold(state.position.dtype)
@@ -157,11 +177,20 @@ def _contacts(
     pairs: Array,
     live: Array,
     found: Array,
-    candidates: Array,
+    room_needed: Array,
     drift: Array,
 ) -> Contacts:
-    """``pairs``: both shapes, and the row in ``Shapes.pair_friction`` or -1; ``drift`` as
-    :func:`_moving` has it."""
+    """Return the contacts of candidate points.
+
+    Args:
+        model: the surfaces.
+        manifold: gaps, points and normals.
+        pairs: both shapes of each point, and the row in ``Shapes.pair_friction`` or -1.
+        live: whether each point counts.
+        found: number of live points before the capacity was applied.
+        room_needed: capacities that the broad phases needed.
+        drift: derivatives of position and normal, as :func:`_moving` returns them.
+    """
     table, rules = model.shapes, model.topology.combination
     a, b = pairs[:, 0], pairs[:, 1]
     impact = table.friction * table.impact_friction
@@ -169,10 +198,10 @@ def _contacts(
     in_impact = combine(rules.friction, impact[a], impact[b])
     rolling = combine(rules.friction, table.rolling[a], table.rolling[b])
     if len(table.pair_friction):
-        own, given = pairs[:, 2] >= 0, table.pair_friction[pairs[:, 2]]
-        friction = jnp.where(own, given[:, 0], friction)
-        in_impact = jnp.where(own, given[:, 0], in_impact)
-        rolling = jnp.where(own[:, None], given[:, 1:], rolling)
+        has_pair_friction, pair_friction = pairs[:, 2] >= 0, table.pair_friction[pairs[:, 2]]
+        friction = jnp.where(has_pair_friction, pair_friction[:, 0], friction)
+        in_impact = jnp.where(has_pair_friction, pair_friction[:, 0], in_impact)
+        rolling = jnp.where(has_pair_friction[:, None], pair_friction[:, 1:], rolling)
     return Contacts(
         live,
         manifold.distance,
@@ -188,40 +217,46 @@ def _contacts(
         table.damping[a] + table.damping[b],
         manifold.feature,
         found,
-        candidates,
+        room_needed,
         *jnp.split(drift, 4, axis=1),
     )
 
 
-def _narrow(model: Model, placed: Geometry, group: PairGroup, near: Candidates) -> Manifold:
-    """Every candidate point of the group's pairs, pair by pair."""
+def _narrow(model: Model, placed: Geometry, group: PairGroup, candidates: Candidates) -> Manifold:
+    """Return every candidate point of a group's pairs, pair by pair."""
     pair = PAIRS[group.kinds]
 
     def side(kind: str, table: np.ndarray) -> Geometry:
-        index = _taken(table, near)
+        index = _table_rows(table, candidates)
         plain = pair.shared and kind in CORES  # and perhaps not all of this kind
-        return some(placed, index) if plain else of_kind(model, kind, placed, index)
+        return take_shapes(placed, index) if plain else shapes_of_kind(model, kind, placed, index)
 
     a, b = side(group.kinds[0], group.first), side(group.kinds[1], group.second)
     # Traced once for all groups and models.
     manifold = jax.vmap(jax.jit(pair.kernel))(a, b)
-    if near.real is not None:
-        manifold = jax.vmap(keep)(manifold, jnp.repeat(near.real[:, None], pair.points, axis=1))
+    if candidates.real is not None:
+        manifold = jax.vmap(keep)(
+            manifold, jnp.repeat(candidates.real[:, None], pair.points, axis=1)
+        )
     return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), manifold)
 
 
-def _columns(group: PairGroup, near: Candidates) -> Int[Array, "c 3"]:
-    """Tabulate both shapes of every candidate point, and its row in ``Shapes.pair_friction`` or
+def _columns(group: PairGroup, candidates: Candidates) -> Int[Array, "c 3"]:
+    """Return both shapes of every candidate point, and its row in ``Shapes.pair_friction`` or
     -1."""
     columns = np.stack([group.first, group.second, group.pair_friction], axis=1).astype(np.int32)
-    rows, points = _taken(columns, near), PAIRS[group.kinds].points
+    rows, points = _table_rows(columns, candidates), PAIRS[group.kinds].points
     repeat = np.repeat if isinstance(rows, np.ndarray) else jnp.repeat
     return jnp.asarray(repeat(rows, points, axis=0))
 
 
-def _taken(table: np.ndarray, near: Candidates) -> Array | np.ndarray:
-    """Rows of a table of the group; constants where the candidates are."""
-    return table[near.row] if isinstance(near.row, np.ndarray) else jnp.asarray(table)[near.row]
+def _table_rows(table: np.ndarray, candidates: Candidates) -> Array | np.ndarray:
+    """Return the candidates' rows of a table of the group; constants where the candidates are."""
+    return (
+        table[candidates.row]
+        if isinstance(candidates.row, np.ndarray)
+        else jnp.asarray(table)[candidates.row]
+    )
 
 
 def _no_manifold(dtype: jnp.dtype) -> Manifold:

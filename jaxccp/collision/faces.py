@@ -1,4 +1,5 @@
-"""The part of a shape that faces a direction, as a polygon: what a manifold is clipped from."""
+"""The face, cap or side of a shape towards a direction, as a polygon that manifolds are clipped
+from."""
 
 from typing import NamedTuple
 
@@ -13,7 +14,7 @@ from jaxccp.math.contact_frame import contact_frame
 from jaxccp.math.linear3 import cross
 
 _CAP = 0.7
-"""Cosine of the angle to the axis from which a cylinder shows its cap."""
+"""Cosine of the angle to the axis above which a cylinder touches with its cap."""
 _STRIP = 0.02
 """Half width of the strip of a round side that counts as flat, per radius."""
 
@@ -22,15 +23,22 @@ class Face(NamedTuple):
     """A convex polygon, counter-clockwise seen from outside; padded by repeating its last point."""
 
     points: Float[Array, "m 3"]
+    """Vertices of the polygon."""
     normal: Float[Array, "3"]
-    """Outward unit."""
+    """Outward unit normal."""
     line: Bool[Array, ""]
-    """Only the first two points, a segment, touch; the polygon is a strip around it."""
+    """Whether only the first two points, a segment, touch; the polygon is a strip around it."""
     number: Int[Array, ""]
+    """Number of the face, for the names of contacts."""
 
 
 def face_normals(points: Float[Array, "v 3"], faces: Int[Array, "f m"]) -> Float[Array, "f 3"]:
-    """Outward unit normals by Newell's sum over the edges, which padding adds nothing to."""
+    """Return outward unit normals by Newell's sum over the edges, to which padding adds nothing.
+
+    Args:
+        points: vertices of a shape.
+        faces: vertices of each face.
+    """
     corners = points[faces]
     corners = corners - corners[:, :1]
     area = jnp.sum(cross(corners, jnp.roll(corners, -1, axis=1)), axis=1)
@@ -40,13 +48,18 @@ def face_normals(points: Float[Array, "v 3"], faces: Int[Array, "f m"]) -> Float
 
 
 def face_towards(core: Core, towards: Float[Array, "3"]) -> Face:
-    """The face, cap or straight side that looks most nearly in a direction."""
+    """Return the face, cap or straight side whose normal is most nearly in a direction.
+
+    Args:
+        core: the shape.
+        towards: the direction.
+    """
     sharp, curved = _face(core, towards), _cap_or_side(core, towards)
     size = max(len(sharp.points), len(curved.points))
 
     def padded(face: Face) -> Face:
-        more = ((0, size - len(face.points)), (0, 0))
-        return face._replace(points=jnp.pad(face.points, more, "edge"))
+        missing = ((0, size - len(face.points)), (0, 0))
+        return face._replace(points=jnp.pad(face.points, missing, "edge"))
 
     faceted = core.style == FACETED
     return trees.where(faceted, padded(sharp), padded(curved))
@@ -55,34 +68,34 @@ def face_towards(core: Core, towards: Float[Array, "3"]) -> Face:
 def _face(core: Core, towards: Float[Array, "3"]) -> Face:
     normals = face_normals(core.points, core.faces)
     # Of faces tied to within rounding the first, so that noise cannot make the choice flicker.
-    facing = normals @ towards
-    number = jnp.argmax(facing >= jnp.max(facing) - 64 * jnp.finfo(facing.dtype).eps)
+    alignment = normals @ towards
+    number = jnp.argmax(alignment >= jnp.max(alignment) - 64 * jnp.finfo(alignment.dtype).eps)
     number = number.astype(jnp.int32)
     return Face(core.points[core.faces[number]], normals[number], jnp.array(False), number)
 
 
 def _cap_or_side(core: Core, towards: Float[Array, "3"]) -> Face:
-    """The cap of a cylinder, or the line along the side of a cylinder or capsule."""
+    """Return the cap of a cylinder, or the line along the side of a cylinder or capsule."""
     first, last = core.points[0], core.points[-1]
     square = jnp.max(jnp.sum(core.sweep**2, axis=0))
     capped = square > 0
     disc = jnp.where(capped, jnp.sqrt(jnp.where(capped, square, 1.0)), 0.0)
     axis = direction(last - first, jnp.array([0.0, 0.0, 1.0], towards.dtype))
-    along = jnp.dot(axis, towards)
-    top = along > 0
+    axial = jnp.dot(axis, towards)
+    top = axial > 0
 
     rim = jnp.asarray(RIM, towards.dtype) @ core.sweep.T
     cap = jnp.where(top, last + rim, first + rim[::-1])
     cap_normal = jnp.where(top, axis, -axis)
 
-    lateral = direction(towards - along * axis, contact_frame(axis)[1])
+    lateral = direction(towards - axial * axis, contact_frame(axis)[1])
     across = jnp.einsum("i,ij->j", lateral, core.sweep)
     skin = core.sweep @ direction(across, jnp.zeros(3, across.dtype))
     width = _STRIP * (disc + core.radius) * cross(axis, lateral)
     strip = jnp.stack([first - width, last - width, last + width, first + width])[::-1] + skin
     side = jnp.concatenate([strip, jnp.broadcast_to(strip[3], (len(RIM) - 4, 3))])
 
-    on_cap = (jnp.abs(along) > _CAP) & capped
+    on_cap = (jnp.abs(axial) > _CAP) & capped
     return Face(
         jnp.where(on_cap, cap, side),
         jnp.where(on_cap, cap_normal, lateral),
@@ -92,7 +105,8 @@ def _cap_or_side(core: Core, towards: Float[Array, "3"]) -> Face:
 
 
 def segment(face: Face) -> Float[Array, "m 3"]:
-    """The points of a face as they touch another: its strip shrunk to the line in its middle."""
+    """Return the points of a face as they touch another: its strip shrunk to the line in its
+    middle."""
     p = face.points
     low, high = (p[0] + p[3]) / 2, (p[1] + p[2]) / 2
     line = jnp.concatenate([low[None], jnp.broadcast_to(high, (len(p) - 1, 3))])

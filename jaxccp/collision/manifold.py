@@ -1,4 +1,4 @@
-"""What every collision kernel takes and gives: placed shapes in, contact points out."""
+"""The arguments and results of collision kernels: shapes in the world, contact points."""
 
 from dataclasses import dataclass
 
@@ -16,23 +16,23 @@ NO_CONTACT = 1e6
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Geometry:
-    """One shape placed in the world: a core (point, segment, box, …) and a ball."""
+    """A shape placed in the world: a core (point, segment, box, …) and a ball."""
 
     position: Float[Array, "3"]
     """Origin of the shape's frame [m, world]."""
     rotation: Float[Array, "3 3"]
-    """World from local."""
+    """Rotation matrix, world from local."""
     size: Float[Array, "3"]
-    """Meaning by kind, as the shapes in ``jaxccp.model.shapes`` have it."""
+    """Dimensions, whose meaning depends on the kind of shape (``jaxccp.model.shapes``)."""
     radius: Float[Array, ""]
     """Radius of the ball swept over the core (a box's core is ``size - radius``; a cylinder's
     is swept by a disc) [m]."""
     hull: Hull | None = None
-    """Of a convex mesh."""
+    """The polyhedron of a convex mesh."""
     grid: HeightGrid | None = None
-    """Of a height field."""
+    """The grid of a height field."""
     core: Core | None = None
-    """In the shape's own frame, for the kernels that serve all convex shapes."""
+    """The convex core in the shape's frame, for the kernels that serve all convex shapes."""
 
     @property
     def axis(self) -> Float[Array, "3"]:
@@ -52,13 +52,14 @@ class Manifold:
     normal: Float[Array, "k 3"]
     """Unit, from a to b [world]."""
     feature: Int[Array, " k"]
-    """Names the touching vertices, edges or faces: unique among the live slots of a pair."""
+    """Names of the touching vertices, edges or faces: unique among the live slots of a pair."""
 
 
 def direction(v: Float[Array, "*k 3"], fallback: Float[Array, "3"]) -> Float[Array, "*k 3"]:
-    """Unit vectors along ``v``, or ``fallback`` where ``v`` is shorter than arithmetic resolves.
+    """Return unit vectors along ``v``, or ``fallback`` where ``v`` is shorter than arithmetic
+    resolves.
 
-    Cutting off at machine epsilon [m], not at zero, keeps second derivatives (∝ ‖v‖⁻²) finite in
+    The threshold of machine epsilon [m], not zero, keeps second derivatives (∝ ‖v‖⁻²) finite in
     float32 too.
     """
     epsilon = jnp.finfo(v.dtype).eps
@@ -76,7 +77,16 @@ def between(
     radius_b: Float[Array, ""],
     feature: Int[Array, " k"],
 ) -> Manifold:
-    """Contacts between balls around given core points, measured along given normals."""
+    """Return the contacts between balls around core points, measured along given normals.
+
+    Args:
+        core_a: points of the first core [m].
+        core_b: points of the second core [m].
+        normal: unit normals from the first to the second.
+        radius_a: radius of the first balls [m].
+        radius_b: radius of the second balls [m].
+        feature: names of the contacts.
+    """
     distance = jnp.einsum("ki,ki->k", core_b - core_a, normal) - radius_a - radius_b
     position = (core_a + core_b + (radius_a - radius_b) * normal) / 2
     return Manifold(distance, position, normal, feature)
@@ -85,7 +95,13 @@ def between(
 def to_world(
     manifold: Manifold, position: Float[Array, "3"], rotation: Float[Array, "3 3"]
 ) -> Manifold:
-    """A manifold given in a frame, in the world."""
+    """Return a manifold in the world.
+
+    Args:
+        manifold: contacts in a frame.
+        position: origin of the frame in the world [m].
+        rotation: rotation matrix of the frame, world from local.
+    """
     return Manifold(
         manifold.distance,
         position + jnp.einsum("ij,kj->ki", rotation, manifold.position),
@@ -95,7 +111,13 @@ def to_world(
 
 
 def keep(manifold: Manifold, live: Bool[Array, " k"]) -> Manifold:
-    """Empty the slots that are not ``live``; what stays in them is finite and has derivative 0."""
+    """Return the manifold with the slots emptied that are not ``live``; they are finite and have
+    derivative 0.
+
+    Args:
+        manifold: contacts of a pair.
+        live: slots that stay.
+    """
     frozen = jax.lax.stop_gradient(manifold)
     return Manifold(
         jnp.where(live, manifold.distance, NO_CONTACT),

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from jaxccp.collision.box_box import box_box
 from jaxccp.collision.capsule_contact import capsule_box, capsule_capsule
 from jaxccp.collision.clip import POINTS
-from jaxccp.collision.convex_contact import many_points, one_point
+from jaxccp.collision.convex_contact import face_contact, point_contact
 from jaxccp.collision.cores import CORES
 from jaxccp.collision.manifold import Geometry, Manifold
 from jaxccp.collision.plane_contact import (
@@ -23,18 +23,18 @@ from jaxccp.collision.terrain_sphere import terrain_sphere
 
 
 class Pair(NamedTuple):
-    """How two kinds of shapes touch."""
+    """The kernel of two kinds of shapes, and the size of its result."""
 
     kernel: Callable[[Geometry, Geometry], Manifold]
     """Contacts of one pair of shapes, in the key's order; ``vmap`` it over pairs."""
     points: int
-    """Contact slots of the manifold it returns."""
+    """Number of contact slots of the manifold it returns."""
     shared: bool = False
     """Whether the kernel reads convex shapes' ``core`` only: all kinds go through it at once."""
 
 
-_ONE = Pair(one_point, 1, shared=True)
-_MANY = Pair(many_points, POINTS + 1, shared=True)
+_POINT = Pair(point_contact, 1, shared=True)
+_FACES = Pair(face_contact, POINTS + 1, shared=True)
 _TERRAIN = Pair(terrain, POINTS, shared=True)
 
 PAIRS: dict[tuple[str, str], Pair] = {
@@ -50,21 +50,21 @@ PAIRS: dict[tuple[str, str], Pair] = {
     ("plane", "cylinder"): Pair(plane_cylinder, 8),
     ("plane", "ellipsoid"): Pair(plane_ellipsoid, 1),
     ("plane", "convex"): Pair(plane_convex, POINTS),
-    ("sphere", "cylinder"): _ONE,
-    ("sphere", "ellipsoid"): _ONE,
-    ("sphere", "convex"): _ONE,
-    ("capsule", "ellipsoid"): _ONE,
-    ("box", "ellipsoid"): _ONE,
-    ("cylinder", "ellipsoid"): _ONE,
-    ("ellipsoid", "ellipsoid"): _ONE,
-    ("ellipsoid", "convex"): _ONE,
-    ("capsule", "cylinder"): _MANY,
-    ("capsule", "convex"): _MANY,
-    ("box", "cylinder"): _MANY,
-    ("box", "convex"): _MANY,
-    ("cylinder", "cylinder"): _MANY,
-    ("cylinder", "convex"): _MANY,
-    ("convex", "convex"): _MANY,
+    ("sphere", "cylinder"): _POINT,
+    ("sphere", "ellipsoid"): _POINT,
+    ("sphere", "convex"): _POINT,
+    ("capsule", "ellipsoid"): _POINT,
+    ("box", "ellipsoid"): _POINT,
+    ("cylinder", "ellipsoid"): _POINT,
+    ("ellipsoid", "ellipsoid"): _POINT,
+    ("ellipsoid", "convex"): _POINT,
+    ("capsule", "cylinder"): _FACES,
+    ("capsule", "convex"): _FACES,
+    ("box", "cylinder"): _FACES,
+    ("box", "convex"): _FACES,
+    ("cylinder", "cylinder"): _FACES,
+    ("cylinder", "convex"): _FACES,
+    ("convex", "convex"): _FACES,
     **{("height_field", kind): _TERRAIN for kind in CORES},
     ("height_field", "sphere"): Pair(terrain_sphere, POINTS),
 }
@@ -72,17 +72,22 @@ PAIRS: dict[tuple[str, str], Pair] = {
 
 
 def lookup(kind_a: str, kind_b: str) -> tuple[Pair, bool]:
-    """The pair's entry, and whether its kernel takes (b, a) instead of (a, b).
+    """Return the pair's entry, and whether its kernel takes (b, a) instead of (a, b).
 
-    Raises ``ValueError`` for kinds that have no kernel.
+    Args:
+        kind_a: kind of the first shape.
+        kind_b: kind of the second shape.
+
+    Raises:
+        ValueError: there is no kernel for these kinds.
     """
     if (kind_a, kind_b) in PAIRS:
         return PAIRS[kind_a, kind_b], False
     if (kind_b, kind_a) in PAIRS:
         return PAIRS[kind_b, kind_a], True
-    known = ", ".join("–".join(kinds) for kinds in PAIRS)
+    available = ", ".join("–".join(kinds) for kinds in PAIRS)
     raise ValueError(
-        f"no collision kernel for {kind_a!r} against {kind_b!r} (there are: {known}); exclude the "
-        f"pair with a collision filter, or write its kernel and add it to "
+        f"no collision kernel for {kind_a!r} against {kind_b!r} (there are: {available}); exclude "
+        f"the pair with a collision filter, or write its kernel and add it to "
         f"jaxccp.collision.pairs.PAIRS under ({kind_a!r}, {kind_b!r})"
     )

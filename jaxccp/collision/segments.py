@@ -17,11 +17,18 @@ def closest_on_segments(
     half_a: Float[Array, ""],
     half_b: Float[Array, ""],
 ) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, "3"]]:
-    """Offsets s, t from the segments' centres to their closest points, and ``axis_a × axis_b``.
+    """Return the offsets s, t from the segments' centres to their closest points, and ``axis_a ×
+    axis_b``.
 
-    ``between_centres`` leads from a's centre to b's, the axes are unit, the halves are half
-    lengths [m]. Ericson, Real-Time Collision Detection, 2005, §5.1.9: the lines' closest point,
-    clamped on a, then on b, then on a again. Of parallel segments it gives one closest pair.
+    Ericson, Real-Time Collision Detection, 2005, §5.1.9: the lines' closest point, clamped on a,
+    then on b, then on a again. Of parallel segments it gives one closest pair.
+
+    Args:
+        between_centres: vector from a's centre to b's [m].
+        axis_a: unit vector along a.
+        axis_b: unit vector along b.
+        half_a: half length of a [m].
+        half_b: half length of b [m].
     """
     r = between_centres
     cosine = jnp.dot(axis_a, axis_b)

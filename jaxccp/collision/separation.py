@@ -22,53 +22,62 @@ from jaxccp.collision.core import SIDES, Core, smaller_extent
 from jaxccp.math.contact_frame import contact_frame
 
 _FIRST = 0.1
-"""Temperature to begin with, per extent of the smaller shape."""
+"""Initial temperature, per extent of the smaller shape."""
 _LAST = 1e-8
-"""The last one, …"""
+"""Final temperature, …"""
 _RESOLVED = 0.6
 """… but no less than four times machine epsilon to this power."""
 _COOLING = 0.4
-"""What an iteration multiplies the temperature by, once Newton has followed the last change."""
+"""Factor on the temperature of an iteration, once Newton has followed the last change."""
 _CLOSE = 0.3
 """Newton decrement, per temperature, at which it has."""
-_SETTLE = 5
-"""Iterations from there on at the last temperature."""
+_FINAL_ITERATIONS = 5
+"""Iterations from there on at the final temperature."""
 _ITERATIONS = 60
-"""Most of them; some 25 are usual in float64, 12 in float32."""
+"""Limit on their number; some 25 are usual in float64, 12 in float32."""
 _STRIDES = tuple(0.4**k for k in range(8))
-"""Shares of a Newton step that are tried."""
-_TURN = 0.5
+"""Fractions of a Newton step that are tried."""
+_MAX_ROTATION = 0.5
 """Longest Newton step [rad]."""
 
 
 class Separation(NamedTuple):
+    """The direction of largest separation of two shapes, and their points on it."""
+
     normal: Float[Array, "3"]
-    """From the first shape to the second."""
+    """Unit normal from the first shape to the second."""
     on: Float[Array, "2 3"]
-    """Touching points of the shapes' surfaces."""
+    """Touching points of the shapes' surfaces [m]."""
 
 
 class _Support(NamedTuple):
+    """Value and derivatives of a support function at a temperature."""
+
     value: Float[Array, ""]
     point: Float[Array, "3"]
     drift: Float[Array, "3"]
-    """How the point moves as the temperature rises, times the temperature."""
+    """Derivative of the point by the temperature, times the temperature."""
     curvature: Float[Array, "3 3"]
-    """Of the support function: how the point moves as the direction turns."""
+    """Hessian of the support function: the derivative of the point by the direction."""
 
 
 def separate(both: Core, start: Float[Array, "3"]) -> Separation:
-    """Touching points along the direction of largest separation found from ``start`` (unit).
+    """Return the touching points along the direction of largest separation.
 
-    ``both`` shapes are stacked. Found at a temperature above zero, the points lie inside the
-    shapes by that much: some 1e-8 of the smaller one's extent in float64, 1e-4 in float32.
+    Found at a temperature above zero, the points lie inside the shapes by that much: some 1e-8 of
+    the smaller one's extent in float64, 1e-4 in float32.
+
+    Args:
+        both: the two shapes, stacked.
+        start: unit direction from which the search starts.
     """
-    found = _search(*jax.lax.stop_gradient((both, start)))
-    return _differentiable(both, *jax.lax.stop_gradient(found))
+    solution = _search(*jax.lax.stop_gradient((both, start)))
+    return _differentiable(both, *jax.lax.stop_gradient(solution))
 
 
 def _support(core: Core, normal: Float[Array, "3"], heat: Float[Array, ""]) -> _Support:
-    """Return the support of the shape without its ball, which no direction depends on."""
+    """Return the support of the shape without its ball, which has the same one in every
+    direction."""
     height = jnp.einsum("vi,i->v", core.points, normal)
     top = jnp.max(height)
     e = jnp.where(core.real, jnp.exp((height - top) / heat), 0.0)
@@ -80,11 +89,13 @@ def _support(core: Core, normal: Float[Array, "3"], heat: Float[Array, ""]) -> _
     across = jnp.einsum("i,ij->j", normal, core.sweep)
     length = jnp.sqrt(jnp.sum(across * across) + heat * heat)
     y = across / length
-    stiff = (core.sweep @ core.sweep.T - jnp.outer(core.sweep @ y, core.sweep @ y)) / length
+    sweep_curvature = (
+        core.sweep @ core.sweep.T - jnp.outer(core.sweep @ y, core.sweep @ y)
+    ) / length
     value = top + heat * jnp.log(total) + length
     drift = -jnp.einsum("v,vi->i", weights * (height - top) / heat, spread)
     drift -= core.sweep @ y * (heat / length) ** 2
-    return _Support(value, mean + core.sweep @ y, drift, covariance / heat + stiff)
+    return _Support(value, mean + core.sweep @ y, drift, covariance / heat + sweep_curvature)
 
 
 def _supports(both: Core, normal: Float[Array, "3"], heat: Float[Array, ""]) -> _Support:
@@ -94,7 +105,9 @@ def _supports(both: Core, normal: Float[Array, "3"], heat: Float[Array, ""]) -> 
 
 
 class _Newton(NamedTuple):
-    of: _Support
+    """The Hessian of -s at a direction, diagonalised."""
+
+    support: _Support
     axes: Float[Array, "2 3"]
     """Tangents of the sphere along which the Hessian of -s is diagonal. Where an edge touches
     one entry is 1/τ times the other; solved with in any other axes, the two would mix by rounding
@@ -109,10 +122,10 @@ class _Newton(NamedTuple):
 def _newton(
     both: Core, normal: Float[Array, "3"], heat: Float[Array, ""], floor: Float[Array, ""]
 ) -> _Newton:
-    of = _supports(both, normal, heat)
+    support = _supports(both, normal, heat)
     tangents = contact_frame(normal)[1:]
-    lever = jnp.dot(normal, of.point[1] - of.point[0])
-    hessian = tangents @ (of.curvature[0] + of.curvature[1]) @ tangents.T
+    lever = jnp.dot(normal, support.point[1] - support.point[0])
+    hessian = tangents @ (support.curvature[0] + support.curvature[1]) @ tangents.T
     mean, off = (hessian[0, 0] + hessian[1, 1]) / 2 + lever, hessian[0, 1]
     half = (hessian[0, 0] - hessian[1, 1]) / 2
     radius = jnp.hypot(half, off)
@@ -122,11 +135,11 @@ def _newton(
     large = jnp.where(length > 0, large / jnp.where(length > 0, length, 1.0), x)
     axes = jnp.stack([large, jnp.array([-large[1], large[0]])]) @ tangents
     stiffness = jnp.abs(jnp.array([mean + radius, mean - radius]))
-    return _Newton(of, axes, jnp.maximum(stiffness, floor))
+    return _Newton(support, axes, jnp.maximum(stiffness, floor))
 
 
 def _search(both: Core, start: Float[Array, "3"]) -> tuple[Float[Array, "3"], Float[Array, ""]]:
-    """The direction, and the temperature at which it is stationary."""
+    """Return the direction, and the temperature at which it is stationary."""
     info = jnp.finfo(start.dtype)
     scale = smaller_extent(both) + info.eps
     last = scale * max(_LAST, 4 * float(info.eps) ** _RESOLVED)
@@ -137,13 +150,13 @@ def _search(both: Core, start: Float[Array, "3"]) -> tuple[Float[Array, "3"], Fl
         return -jnp.sum(_supports(both, normal, heat).value)
 
     def limited(step: Array) -> Array:
-        return step * jnp.minimum(1.0, _TURN / jnp.sqrt(jnp.sum(step * step) + info.tiny))
+        return step * jnp.minimum(1.0, _MAX_ROTATION / jnp.sqrt(jnp.sum(step * step) + info.tiny))
 
     def body(carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
-        normal, heat, settled, k = carry
-        here = _newton(both, normal, heat, floor)
-        slope = here.of.point[1] - here.of.point[0]
-        step = here.solve(slope)
+        normal, heat, final_count, k = carry
+        newton = _newton(both, normal, heat, floor)
+        slope = newton.support.point[1] - newton.support.point[0]
+        step = newton.solve(slope)
         followed = jnp.dot(step, slope) < _CLOSE * heat
         tried = _unit(normal + strides[:, None] * limited(step))
         tried = jnp.concatenate([tried, normal[None]])
@@ -152,12 +165,12 @@ def _search(both: Core, start: Float[Array, "3"]) -> tuple[Float[Array, "3"], Fl
         best = tried[jnp.where(followed, 0, best)]
         # Cooler by a factor; the tangent of the path of optima leads ahead.
         cooler = jnp.where(followed, jnp.maximum(heat * _COOLING, last), heat)
-        tangent = here.solve(here.of.drift[1] - here.of.drift[0])
+        tangent = newton.solve(newton.support.drift[1] - newton.support.drift[0])
         ahead = _unit(best + limited((cooler / heat - 1) * tangent))
-        return ahead, cooler, settled + (followed & (heat <= last)), k + 1
+        return ahead, cooler, final_count + (followed & (heat <= last)), k + 1
 
     def going(carry: tuple[Array, Array, Array, Array]) -> Array:
-        return (carry[2] < _SETTLE) & (carry[3] < _ITERATIONS)
+        return (carry[2] < _FINAL_ITERATIONS) & (carry[3] < _ITERATIONS)
 
     zero = jnp.zeros((), jnp.int32)
     begin = (start, _FIRST * scale, zero, zero)
@@ -170,17 +183,19 @@ def _unit(v: Float[Array, "*n 3"]) -> Float[Array, "*n 3"]:
 
 
 def _differentiable(both: Core, normal: Float[Array, "3"], heat: Float[Array, ""]) -> Separation:
-    """One Newton step of direction and weights together, from a solution held fixed.
+    """Return a Newton step of direction and weights together, from a solution whose derivative is
+    cut.
 
-    By the implicit function theorem its derivative is that of the solution. Weights are updated
-    linearly, not computed anew from the direction, where rounding would be multiplied by 1/τ.
+    By the implicit function theorem the derivative of the step is that of the solution. Weights are
+    updated linearly, not computed anew from the direction, where rounding would be multiplied by
+    1/τ.
     """
     eps = jnp.finfo(normal.dtype).eps
     floor = eps**0.75 * (smaller_extent(both) + eps)
-    found = jax.lax.stop_gradient(_newton(jax.lax.stop_gradient(both), normal, heat, floor))
-    of = _supports(both, normal, heat)
-    turn = found.solve(of.point[1] - of.point[0])
+    solution = jax.lax.stop_gradient(_newton(jax.lax.stop_gradient(both), normal, heat, floor))
+    support = _supports(both, normal, heat)
+    rotation = solution.solve(support.point[1] - support.point[0])
     out = jnp.asarray(SIDES, normal.dtype)
-    on = of.point + out * jnp.einsum("sij,j->si", found.of.curvature, turn)
-    exact = _unit(normal + turn)
+    on = support.point + out * jnp.einsum("sij,j->si", solution.support.curvature, rotation)
+    exact = _unit(normal + rotation)
     return Separation(exact, on + out * both.radius[:, None] * exact)

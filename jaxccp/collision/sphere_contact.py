@@ -1,4 +1,4 @@
-"""Contacts of a sphere with spheres, capsules and boxes: always one point."""
+"""Contacts of a sphere with spheres, capsules and boxes, always one point each."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -7,22 +7,22 @@ from jaxccp.collision.manifold import Geometry, Manifold, between, direction
 
 
 def sphere_sphere(a: Geometry, b: Geometry) -> Manifold:
-    """Find the contact of two spheres along the line of centres; concentric ones part along the
-    world's z."""
+    """Return the contact of two spheres along the line of centres; concentric ones separate along
+    the world's z."""
     up = jnp.array([0.0, 0.0, 1.0], a.position.dtype)
     return _point(a, b, a.position, b.position, direction(b.position - a.position, up))
 
 
 def sphere_capsule(a: Geometry, b: Geometry) -> Manifold:
-    """Find the contact of a sphere with the nearest point of the capsule's segment; a centre on the
-    segment parts along the capsule's x."""
-    along = jnp.dot(a.position - b.position, b.axis)
-    nearest = b.position + jnp.clip(along, -b.size[2], b.size[2]) * b.axis
+    """Return the contact of a sphere with the nearest point of the capsule's segment; a centre on
+    the segment separates along the capsule's x."""
+    coordinate = jnp.dot(a.position - b.position, b.axis)
+    nearest = b.position + jnp.clip(coordinate, -b.size[2], b.size[2]) * b.axis
     return _point(a, b, a.position, nearest, direction(nearest - a.position, b.rotation[:, 0]))
 
 
 def sphere_box(a: Geometry, b: Geometry) -> Manifold:
-    """Find the contact of a sphere with the nearest point of the box's core; a centre inside it
+    """Return the contact of a sphere with the nearest point of the box's core; a centre inside it
     leaves by the nearest face."""
     centre = jnp.einsum("ji,j->i", b.rotation, a.position - b.position)
     surface, outward = point_box(centre, b.size - b.radius)
@@ -32,10 +32,15 @@ def sphere_box(a: Geometry, b: Geometry) -> Manifold:
 def point_box(
     point: Float[Array, "3"], half: Float[Array, "3"]
 ) -> tuple[Float[Array, "3"], Float[Array, "3"]]:
-    """Surface point of the box ``|x| <= half`` nearest to ``point``, and the outward normal there.
+    """Return the surface point of the box ``|x| <= half`` nearest to ``point``, and the outward
+    normal there.
 
-    From inside both belong to the face of least penetration. Of faces tied to within rounding
-    the first axis wins, so that noise cannot make the choice flicker.
+    From inside both belong to the face of least penetration. Of faces tied to within rounding the
+    first axis wins, so that noise cannot make the choice flicker.
+
+    Args:
+        point: a point in the box's frame [m].
+        half: half extents [m].
     """
     sign = jnp.where(point < 0, -1.0, 1.0).astype(point.dtype)
     height = sign * point - half

@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.collision.clip import spanning
-from jaxccp.collision.convex_contact import meet
+from jaxccp.collision.convex_contact import face_manifold
 from jaxccp.collision.core import FACETED, Core, extent, stacked
 from jaxccp.collision.manifold import NO_CONTACT, Geometry, Manifold, direction, keep, to_world
 from jaxccp.collision.separation import Separation, separate
@@ -23,7 +23,7 @@ from jaxccp.math.linear3 import cross
 from jaxccp.model.model import HeightGrid
 
 _STEEPNESS = 20.0
-"""A point with a larger gap than another's by 1 must be this much further out to replace it."""
+"""Distance that a point with a larger gap than another's by 1 must be further out to replace it."""
 _CORNERS = np.array([[[1, 1], [1, 2], [2, 1]], [[2, 2], [2, 1], [1, 2]]])
 """Corners (row, column) of a cell's two triangles in its 4 × 4 patch, counter-clockwise from
 above."""
@@ -40,39 +40,53 @@ _BELOW = 1e-3
 
 
 def terrain(a: Geometry, b: Geometry) -> Manifold:
-    """Up to ``POINTS`` points of a height field and a convex shape."""
+    """Return up to ``POINTS`` contacts of a height field and a convex shape.
+
+    Args:
+        a: the height field.
+        b: the shape.
+    """
     assert b.core is not None
     offset = jnp.einsum("ji,j->i", a.rotation, b.position - a.position)
-    turn = jnp.einsum("ji,jk->ik", a.rotation, b.rotation)
-    core = b.core.moved(offset, turn)
+    rotation = jnp.einsum("ji,jk->ik", a.rotation, b.rotation)
+    core = b.core.transformed(offset, rotation)
 
     def touch(patch: Array, exists: Array, cell: Array, which: Array) -> Manifold:
         return _triangle(core, patch, exists, cell, which)
 
-    return of_triangles(a, offset, touch)
+    return triangle_contacts(a, offset, touch)
 
 
-def of_triangles(
+def triangle_contacts(
     a: Geometry, centre: Float[Array, "3"], touch: Callable[..., Manifold]
 ) -> Manifold:
-    """Find the lowest points, and the outermost low ones, of what touches the triangles near a
-    point."""
+    """Return the lowest contacts of a shape with the triangles near a point, and the outermost low
+    ones.
+
+    Args:
+        a: the height field.
+        centre: the point in the field's frame [m].
+        touch: returns the contacts of the shape with a triangle, given the patch of points around
+            its cell, which of them exist, the number of the cell and which of its two triangles it
+            is.
+    """
     patches, exist, cells = _window(a, centre)
     triangles = jax.vmap(jax.vmap(touch, (None, None, None, 0)), (0, 0, 0, None))
     every = triangles(patches, exist, cells, jnp.arange(2, dtype=jnp.int32))
     every = jax.tree.map(lambda x: x.reshape(-1, *x.shape[3:]), every)
     live = every.distance < NO_CONTACT
-    up, along = jnp.eye(3, dtype=centre.dtype)[2], jnp.eye(3, dtype=centre.dtype)[0]
+    up, x_axis = jnp.eye(3, dtype=centre.dtype)[2], jnp.eye(3, dtype=centre.dtype)[0]
     fixed = jax.lax.stop_gradient(every)
-    chosen, kept = spanning(fixed.position, live, fixed.distance, up, along, _STEEPNESS)
-    few = jax.tree.map(lambda x: x[chosen], every)
-    return to_world(keep(few, kept), a.position, a.rotation)
+    index, kept = spanning(fixed.position, live, fixed.distance, up, x_axis, _STEEPNESS)
+    selected = jax.tree.map(lambda x: x[index], every)
+    return to_world(keep(selected, kept), a.position, a.rotation)
 
 
 def _window(
     a: Geometry, centre: Float[Array, "3"]
 ) -> tuple[Float[Array, "c 16 3"], Bool[Array, "c 16"], Int[Array, " c"]]:
-    """Patches of 4 × 4 points around the cells near a point, which points exist, cell numbers."""
+    """Return patches of 4 × 4 points around the cells near a point, which points exist, and cell
+    numbers."""
     grid = a.grid
     assert isinstance(grid, HeightGrid)
     count = jnp.stack([grid.rows, grid.columns])
@@ -98,7 +112,7 @@ def _triangle(
     cell: Int[Array, ""],
     which: Int[Array, ""],
 ) -> Manifold:
-    """Contacts of one triangle.
+    """Return the contacts of one triangle.
 
     The shape's lowest point along the triangle's normal counts where it is over the triangle,
     however deep: no other is closer, and the normal is the triangle's, where that of two near
@@ -106,7 +120,7 @@ def _triangle(
     whole surface, not only of this triangle: where no neighbouring point rises above its tangent
     plane.
     """
-    corners, normal, real = facing(patch, exists, which)
+    corners, normal, real = triangle_geometry(patch, exists, which)
     down = jax.lax.stop_gradient(4 * extent(core) + jnp.max(jnp.abs(corners - corners[0])))
     base = corners - down * jnp.array([0.0, 0.0, 1.0], corners.dtype)
     none = jnp.zeros((3, 3), corners.dtype)
@@ -119,26 +133,32 @@ def _triangle(
         jnp.arange(3, dtype=jnp.int32)[None],
     )
     both = stacked(prism, core)
-    found = separate(both, normal)
+    separation = separate(both, normal)
 
     lowest = _lowest(core, normal)
     beneath = lowest - jnp.dot(lowest - corners[0], normal) * normal
-    over = jnp.all(barycentric(corners, beneath) > -INSIDE)
-    whole = of_the_whole(patch, exists, corners, found, which)
+    is_above = jnp.all(barycentric(corners, beneath) > -INSIDE)
+    is_minimum = is_surface_minimum(patch, exists, corners, separation, which)
     ground = Separation(normal, jnp.stack([beneath, lowest]))
-    point = trees.where(whole & ~over, found, ground)
-    manifold = meet(both, point)
-    least = np.arange(len(manifold.distance)) == len(manifold.distance) - 1
-    live = (manifold.distance < NO_CONTACT) & real & (~least | whole | over)
+    point = trees.where(is_minimum & ~is_above, separation, ground)
+    manifold = face_manifold(both, point)
+    is_last = np.arange(len(manifold.distance)) == len(manifold.distance) - 1
+    live = (manifold.distance < NO_CONTACT) & real & (~is_last | is_minimum | is_above)
     # Eleven bits tell the points of a triangle apart, the twelfth its point of least gap.
-    name = manifold.feature % (1 << 11) + (least << 11) + ((2 * cell + which) << 12)
+    name = manifold.feature % (1 << 11) + (is_last << 11) + ((2 * cell + which) << 12)
     return keep(replace(manifold, feature=name.astype(jnp.int32)), live)
 
 
-def facing(
+def triangle_geometry(
     patch: Float[Array, "16 3"], exists: Bool[Array, "16"], which: Int[Array, ""]
 ) -> tuple[Float[Array, "3 3"], Float[Array, "3"], Bool[Array, ""]]:
-    """Corners of a triangle, its normal upwards, and whether it is part of the field."""
+    """Return the corners of a triangle, its upward normal, and whether it is part of the field.
+
+    Args:
+        patch: points around a cell.
+        exists: which of them are part of the field.
+        which: 0 or 1, the triangle of the cell.
+    """
     corner_index = jnp.asarray(_CORNERS @ np.array([4, 1]), jnp.int32)[which]
     real = jnp.all(exists[corner_index])
     flat = jnp.asarray(np.insert(_CORNERS[..., ::-1], 2, 0, axis=2), patch.dtype)[which]
@@ -151,14 +171,19 @@ def facing(
 
 
 def _lowest(core: Core, normal: Float[Array, "3"]) -> Float[Array, "3"]:
-    """A point of a shape furthest against a normal."""
+    """Return a point of a shape that is furthest against a normal."""
     vertex = core.points[jnp.argmin(core.points @ normal)]
     skin = core.sweep @ direction(core.sweep.T @ normal, jnp.zeros(3, normal.dtype))
     return vertex - skin - core.radius * normal
 
 
 def barycentric(corners: Float[Array, "3 3"], point: Float[Array, "3"]) -> Float[Array, "3"]:
-    """Coordinates of a point's place from above."""
+    """Return the barycentric coordinates of a point, projected on x and y.
+
+    Args:
+        corners: corners of a triangle.
+        point: the point.
+    """
     p, q, r = corners[0, :2] - corners[2, :2], corners[1, :2] - corners[2, :2], point[:2]
     r = r - corners[2, :2]
     area = p[0] * q[1] - p[1] * q[0]
@@ -166,18 +191,27 @@ def barycentric(corners: Float[Array, "3 3"], point: Float[Array, "3"]) -> Float
     return jnp.stack([first, second, 1 - first - second])
 
 
-def of_the_whole(
+def is_surface_minimum(
     patch: Float[Array, "16 3"],
     exists: Bool[Array, "16"],
     corners: Float[Array, "3 3"],
-    found: Separation,
+    separation: Separation,
     which: Int[Array, ""],
 ) -> Bool[Array, ""]:
-    """Whether a point of least gap is on the surface and has no neighbour above it."""
-    point, normal = found.on[0], found.normal
+    """Return whether a point of least gap lies on the surface and no neighbour rises above its
+    tangent plane.
+
+    Args:
+        patch: points around a cell.
+        exists: which of them are part of the field.
+        corners: corners of the triangle.
+        separation: the points of least gap of the triangle and a shape.
+        which: 0 or 1, the triangle of the cell.
+    """
+    point, normal = separation.on[0], separation.normal
     weight = barycentric(corners, point)
     pitch = jnp.max(jnp.abs(corners[:, :2] - corners[0, :2]))
     on_top = weight @ corners[:, 2] - point[2] < _BELOW * pitch
     rises = (patch - point) @ normal > _BELOW * pitch
-    beside = jnp.all(jnp.asarray(_NEIGHBOURS)[which] | (weight < INSIDE), axis=1)
-    return on_top & (normal[2] > 0) & ~jnp.any(rises & beside & exists)
+    adjacent = jnp.all(jnp.asarray(_NEIGHBOURS)[which] | (weight < INSIDE), axis=1)
+    return on_top & (normal[2] > 0) & ~jnp.any(rises & adjacent & exists)

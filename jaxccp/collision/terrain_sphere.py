@@ -8,19 +8,30 @@ from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.collision.manifold import Geometry, Manifold, between, direction, keep
 from jaxccp.collision.separation import Separation
-from jaxccp.collision.terrain import INSIDE, barycentric, facing, of_the_whole, of_triangles
+from jaxccp.collision.terrain import (
+    INSIDE,
+    barycentric,
+    is_surface_minimum,
+    triangle_contacts,
+    triangle_geometry,
+)
 from jaxccp.math import trees
 from jaxccp.math.linear3 import cross
 
 
 def terrain_sphere(a: Geometry, b: Geometry) -> Manifold:
-    """Up to ``POINTS`` points of a height field and a sphere."""
+    """Return up to ``POINTS`` contacts of a height field and a sphere.
+
+    Args:
+        a: the height field.
+        b: the sphere.
+    """
     centre = jnp.einsum("ji,j->i", a.rotation, b.position - a.position)
 
     def touch(patch: Array, exists: Array, cell: Array, which: Array) -> Manifold:
         return _triangle(centre, b.radius, patch, exists, cell, which)
 
-    return of_triangles(a, centre, touch)
+    return triangle_contacts(a, centre, touch)
 
 
 def _triangle(
@@ -31,22 +42,22 @@ def _triangle(
     cell: Int[Array, ""],
     which: Int[Array, ""],
 ) -> Manifold:
-    """Contact of one triangle: where its nearest point is that of the whole surface, or where it is
-    above the sphere's lowest point along its normal."""
-    corners, normal, real = facing(patch, exists, which)
+    """Return the contact of one triangle: where its nearest point is that of the whole surface, or
+    where it is above the sphere's lowest point along its normal."""
+    corners, normal, real = triangle_geometry(patch, exists, which)
     height = jnp.dot(centre - corners[0], normal)
     nearest = _nearest(corners, normal, height, centre)
     outward = direction(centre - nearest, normal)
-    found = Separation(outward, jnp.stack([nearest, centre]))
+    separation = Separation(outward, jnp.stack([nearest, centre]))
     beneath = centre - height * normal
-    over = jnp.all(barycentric(corners, beneath) > -INSIDE)
-    whole = (height > 0) & of_the_whole(patch, exists, corners, found, which)
-    point = trees.where(whole, found, Separation(normal, jnp.stack([beneath, centre])))
+    is_above = jnp.all(barycentric(corners, beneath) > -INSIDE)
+    is_minimum = (height > 0) & is_surface_minimum(patch, exists, corners, separation, which)
+    point = trees.where(is_minimum, separation, Separation(normal, jnp.stack([beneath, centre])))
     name = jnp.asarray((1 << 11) + ((2 * cell + which) << 12), jnp.int32)
     ground, ball = point.on[:, None]
     still = jnp.zeros_like(radius)
     contact = between(ground, ball, point.normal[None], still, radius, name[None])
-    return keep(contact, (real & (whole | over))[None])
+    return keep(contact, (real & (is_minimum | is_above))[None])
 
 
 def _nearest(
@@ -55,12 +66,13 @@ def _nearest(
     height: Float[Array, ""],
     centre: Float[Array, "3"],
 ) -> Float[Array, "3"]:
-    """Point of a triangle: beneath the centre along the normal, or on one of the edges."""
+    """Return the nearest point of a triangle: beneath the centre along the normal, or on one of the
+    edges."""
     sides = jnp.roll(corners, -1, axis=0) - corners
-    along = jnp.sum((centre - corners) * sides, axis=1) / jnp.sum(sides**2, axis=1)
-    on_edges = corners + jnp.clip(along, 0.0, 1.0)[:, None] * sides
+    parameter = jnp.sum((centre - corners) * sides, axis=1) / jnp.sum(sides**2, axis=1)
+    on_edges = corners + jnp.clip(parameter, 0.0, 1.0)[:, None] * sides
     beneath = centre - height * normal
     inside = jnp.all(cross(sides, beneath - corners) @ normal >= 0)
-    far = jnp.sum((centre - on_edges) ** 2, axis=1)
-    edge = on_edges[jnp.argmin(far)]
+    square = jnp.sum((centre - on_edges) ** 2, axis=1)
+    edge = on_edges[jnp.argmin(square)]
     return jnp.where(inside, beneath, edge)

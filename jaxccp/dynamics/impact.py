@@ -106,7 +106,7 @@ def at_impact(
     time = (h * delay)[:, None]
     flown = contacts.slide(h * delay)[:, None] - free_velocity[contacts.bodies, :3]
     normal = contacts.frame[:, 0]
-    turned = normal + time * (contacts.normal_rate + 0.5 * time * contacts.normal_bend)
+    turned = normal + time * (contacts.normal_rate + 0.5 * time * contacts.normal_acceleration)
     normal = safe.normalize(turned, jnp.eye(3, dtype=normal.dtype)[0])
     frame = jnp.where(timed[:, None, None], contact_frame(normal), start.frame)
     lever = start.lever + time[:, None] * flown

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array
 
-from jaxccp.collision.broad import resolve
+from jaxccp.collision.broad import choose_broad_phase
 from jaxccp.collision.pairs import Pair, lookup
 from jaxccp.model.material import Material
 from jaxccp.model.model import PairGroup, Shapes
@@ -110,7 +110,7 @@ def pair_groups(
     groups = []
     for kernel, pairs in kernels.items():
         moving = [pair for pair in pairs if movable[pair[0]] and movable[pair[1]]]
-        method = resolve(broad_phase, kernel.points * len(moving), len(moving))
+        method = choose_broad_phase(broad_phase, kernel.points * len(moving), len(moving))
         if method == "all-pairs" or not moving:
             groups.append(group(pairs, "all-pairs"))
             continue

@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.collision.manifold import Geometry
-from jaxccp.collision.placed import of_kind, place_shapes
+from jaxccp.collision.shape_placement import place_shapes, shapes_of_kind
 from jaxccp.math.linear3 import cross
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -29,7 +29,7 @@ def ray_lengths(
     found = jnp.full((len(origin), len(kinds)), jnp.inf, origin.dtype)
     for kind in np.unique(kinds[seen.any(axis=0)]):
         own = np.flatnonzero(kinds == kind)
-        shapes = of_kind(model, str(kind), placed, own)
+        shapes = shapes_of_kind(model, str(kind), placed, own)
         back = shapes.rotation
         start = jnp.einsum("nji,rnj->rni", back, origin[:, None] - shapes.position)
         along = jnp.einsum("nji,rj->rni", back, direction)

@@ -11,7 +11,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from jaxccp.ccp import Stop
-from jaxccp.collision.broad import BROAD, MANY
+from jaxccp.collision.broad import BROAD, CELLS_MIN_POINTS
 from jaxccp.collision.detect import Contacts, detect
 from jaxccp.dynamics import EulerImplicitLinearized, fit_capacity, rollout
 from jaxccp.model import Box, Capsule, Cylinder, Ellipsoid, Material, Model, Plane, Sphere, State
@@ -234,7 +234,7 @@ def test_method_follows_the_number_of_pairs() -> None:
             builder.add_solid(shape, 1.0, position=(i, 0, 0.2))
         return sorted(group.broad for group in builder.build()[0].topology.pairs)
 
-    many = int(np.ceil(np.sqrt(2 * MANY))) + 1  # of balls, which touch in one point
+    many = int(np.ceil(np.sqrt(2 * CELLS_MIN_POINTS))) + 1  # of balls, which touch in one point
     assert methods(4) == methods(30) == ["all-pairs"] * 2
     assert "overlaps" not in methods(4, shape=box) and "overlaps" in methods(10, shape=box)
     assert methods(many) == ["all-pairs"] * 2 + ["cells"]

@@ -18,7 +18,7 @@ from jaxccp.collision.contact_cache import (
     remember,
     resized,
 )
-from jaxccp.collision.contact_memory import FEW, ContactMemory
+from jaxccp.collision.contact_memory import PAIRWISE_LIMIT, ContactMemory
 from jaxccp.collision.detect import Contacts, detect
 from jaxccp.dynamics import EulerImplicitLinearized, rollout, with_capacity
 from jaxccp.math import quaternion
@@ -65,7 +65,7 @@ def some() -> tuple[Contacts, WarmStart]:
     return jax.jit(detect)(model, state), cold(model)
 
 
-@pytest.mark.parametrize("count", [0, 1, 5, FEW // 2, 3 * FEW])
+@pytest.mark.parametrize("count", [0, 1, 5, PAIRWISE_LIMIT // 2, 3 * PAIRWISE_LIMIT])
 def test_every_contact_finds_its_own(count: int) -> None:
     """Against a dictionary; half of the contacts are new, some are not live."""
     random = np.random.default_rng(count)

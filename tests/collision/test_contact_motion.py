@@ -75,8 +75,8 @@ def test_rates_are_those_of_the_motion(first: Box | Capsule | Sphere) -> None:
 
     np.testing.assert_allclose(now.position_rate, rate(position), atol=1e-3)
     np.testing.assert_allclose(now.normal_rate, rate(normal), atol=1e-3)
-    np.testing.assert_allclose(now.position_bend, bend(position), atol=1e-2)
-    np.testing.assert_allclose(now.normal_bend, bend(normal), atol=1e-2)
+    np.testing.assert_allclose(now.position_acceleration, bend(position), atol=1e-2)
+    np.testing.assert_allclose(now.normal_acceleration, bend(normal), atol=1e-2)
     arms = now.position[:, None] - state.position[now.bodies]
     gap = gap_bend(now, state.twist[now.bodies], arms)
     np.testing.assert_allclose(gap, bend(lambda contacts: contacts.gap), atol=1e-2)

@@ -15,11 +15,11 @@ from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
 from jaxccp.collision import NO_CONTACT, PAIRS
-from jaxccp.collision.convex_contact import many_points, one_point
+from jaxccp.collision.convex_contact import face_contact, point_contact
 from tests.collision.pool import Pool, along, motions, moved, placed, pool, rows, values
 from tests.collision.shape_pairs import CLOSE, cast, degenerate, in_numpy, pick, reach, shapes
 
-KINDS = [kinds for kinds, pair in PAIRS.items() if pair.kernel in (one_point, many_points)]
+KINDS = [kinds for kinds, pair in PAIRS.items() if pair.kernel in (point_contact, face_contact)]
 every_pair = pytest.mark.parametrize("kinds", KINDS, ids=["-".join(kinds) for kinds in KINDS])
 COUNT = 40
 FIRST, SECOND = rows(KINDS, COUNT)
@@ -30,7 +30,7 @@ STEP = 5e-6
 
 def contacts(x, some: Pool):
     shape = placed(some, x)
-    m = jax.vmap(many_points)(pick(shape, FIRST), pick(shape, SECOND))
+    m = jax.vmap(face_contact)(pick(shape, FIRST), pick(shape, SECOND))
     return values(m, CLOSE), m
 
 
@@ -95,14 +95,14 @@ def test_carried_along(kinds):
 
 
 def test_one_point_is_the_last_of_many():
-    kinds = [k for k in KINDS if PAIRS[k].kernel is one_point]
+    kinds = [k for k in KINDS if PAIRS[k].kernel is point_contact]
     index = np.concatenate([np.arange(COUNT) + COUNT * KINDS.index(k) for k in kinds])
     assert np.all(found("random").distance[index, :-1] == NO_CONTACT)
 
     @jax.jit
     def single(some):
         shape = placed(some, motions(some))
-        return jax.vmap(one_point)(pick(shape, FIRST[index]), pick(shape, SECOND[index]))
+        return jax.vmap(point_contact)(pick(shape, FIRST[index]), pick(shape, SECOND[index]))
 
     last = jax.tree.map(lambda x: x[index][:, -1:], found("random"))
     for x, y in zip(jax.tree.leaves(single(random())), jax.tree.leaves(last), strict=True):

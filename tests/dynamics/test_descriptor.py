@@ -57,8 +57,8 @@ def step() -> tuple[
         candidates=jnp.zeros((0, 2), jnp.int32),
         position_rate=jnp.zeros((4, 3)),
         normal_rate=jnp.zeros((4, 3)),
-        position_bend=jnp.zeros((4, 3)),
-        normal_bend=jnp.zeros((4, 3)),
+        position_acceleration=jnp.zeros((4, 3)),
+        normal_acceleration=jnp.zeros((4, 3)),
     )
 
     @jax.jit

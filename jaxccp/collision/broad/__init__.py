@@ -1,4 +1,4 @@
-"""Broad phases: which pairs of a group are near enough to be looked at.
+"""Broad phases: the pairs of a group that are near enough to be candidates for contact.
 
 A method is one file with one function and one line in ``BROAD``.
 """
@@ -17,30 +17,44 @@ BROAD: dict[str, Callable[[Model, Geometry, PairGroup], Candidates]] = {
     "overlaps": overlaps,
     "cells": cells,
 }
-"""By name; what searches takes pairs of convex shapes on bodies that move."""
-MANY = 20_000
-"""Points of the pairs of one kernel from which on cells are searched: of balls, which have one a
-pair, they then take two thirds of the time of all pairs, and two seconds longer to compile
-(experiments/broad_phase). A point of other kernels costs more than that of balls."""
-SOME = 200
-"""Points from which on boxes are compared before a kernel that finds several a pair: detection in
-a stack of ten boxes, 360 points, then takes half the time."""
+"""The methods by name; those that search take pairs of convex shapes on bodies that move."""
+CELLS_MIN_POINTS = 20_000
+"""Number of points of the pairs of one kernel from which on cells are searched: of balls, which
+have one a pair, they then take two thirds of the time of all pairs, and two seconds longer to
+compile (experiments/broad_phase). A point of other kernels costs more than that of balls."""
+BOXES_MIN_POINTS = 200
+"""Number of points from which on boxes are compared before a kernel that finds several a pair:
+detection in a stack of ten boxes, 360 points, then takes half the time."""
 
 
-def resolve(name: str, points: int, pairs: int) -> str:
-    """The method for so many pairs of moving shapes with so many candidate points together;
-    ``"auto"`` decides by these numbers.
+def choose_broad_phase(name: str, points: int, pairs: int) -> str:
+    """Return the name of the method for the pairs of a kernel.
 
-    Raises ``ValueError`` for a name that is no method.
+    Args:
+        name: a method, or ``"auto"``, which decides by the other arguments.
+        points: number of candidate points of all pairs together.
+        pairs: number of pairs of moving shapes.
+
+    Raises:
+        ValueError: there is no such method.
     """
     if name == "auto":
-        if points >= MANY:
+        if points >= CELLS_MIN_POINTS:
             return "cells"
-        return "overlaps" if points >= SOME and points > pairs else "all-pairs"
+        return "overlaps" if points >= BOXES_MIN_POINTS and points > pairs else "all-pairs"
     if name not in BROAD:
-        *others, last = BROAD
-        raise ValueError(f"broad_phase must be auto, {', '.join(others)} or {last}, not {name!r}")
+        *names, last = BROAD
+        raise ValueError(f"broad_phase must be auto, {', '.join(names)} or {last}, not {name!r}")
     return name
 
 
-__all__ = ["BROAD", "MANY", "SOME", "Candidates", "all_pairs", "cells", "overlaps", "resolve"]
+__all__ = [
+    "BOXES_MIN_POINTS",
+    "BROAD",
+    "CELLS_MIN_POINTS",
+    "Candidates",
+    "all_pairs",
+    "cells",
+    "choose_broad_phase",
+    "overlaps",
+]

@@ -1,4 +1,4 @@
-"""No broad phase: the narrow one looks at every pair."""
+"""The absence of a broad phase: every pair goes to its kernel."""
 
 import numpy as np
 
@@ -8,5 +8,11 @@ from jaxccp.model.model import Model, PairGroup
 
 
 def all_pairs(model: Model, placed: Geometry, group: PairGroup) -> Candidates:
-    """The whole table of the group."""
+    """Return all pairs of the group as candidates.
+
+    Args:
+        model: the shapes.
+        placed: shapes in the world.
+        group: the pairs.
+    """
     return Candidates(np.arange(len(group.first), dtype=np.int32), None, None)

@@ -1,4 +1,4 @@
-"""Every pair of boxes along the world's axes compared: what overlaps goes to the kernel."""
+"""A comparison of every two boxes along the world's axes: pairs that overlap go to the kernel."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -11,16 +11,21 @@ from jaxccp.model.model import Model, PairGroup
 
 
 def overlaps(model: Model, placed: Geometry, group: PairGroup) -> Candidates:
-    """Pairs whose boxes overlap, in room of a fixed size.
+    """Return the pairs whose boxes overlap, with a fixed capacity.
 
-    It takes O(n²) in n shapes, but little for a pair: for kernels that cost much more than that,
-    as those of boxes and hulls do.
+    It takes O(n²) in n shapes, but little for a pair: for kernels that cost much more than that, as
+    those of boxes and hulls do.
+
+    Args:
+        model: the shapes.
+        placed: shapes in the world.
+        group: the pairs, and the capacities for them.
     """
     if group.room is None or group.room[1] >= len(group.first):
         return all_pairs(model, placed, group)._replace(needed=jnp.zeros(2, jnp.int32))
     members = np.unique(np.concatenate([group.first, group.second]))
     centre, half = lax.stop_gradient(boxes(model, placed, members))
     a, b = (np.searchsorted(members, side) for side in (group.first, group.second))
-    found = jnp.all(jnp.abs(centre[a] - centre[b]) <= half[a] + half[b], axis=1)
-    rows, real, total = packed(found, np.arange(len(a), dtype=np.int32), group.room[1])
+    overlapping = jnp.all(jnp.abs(centre[a] - centre[b]) <= half[a] + half[b], axis=1)
+    rows, real, total = packed(overlapping, np.arange(len(a), dtype=np.int32), group.room[1])
     return Candidates(rows, real, jnp.stack([jnp.zeros_like(total), total]))

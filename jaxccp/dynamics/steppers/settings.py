@@ -15,7 +15,7 @@ from jaxccp.ccp.solvers.apgd import APGD
 from jaxccp.ccp.solvers.gradient_newton import GradientNewton
 from jaxccp.collision.contact_cache import WarmStart, cache_size, empty_warm_start, resized
 from jaxccp.collision.contact_memory import ContactMemory
-from jaxccp.collision.detect import standing
+from jaxccp.collision.detect import count_stackable_bodies
 from jaxccp.dynamics import reduced
 from jaxccp.dynamics.smooth import empty_memory, resized_memory
 from jaxccp.dynamics.stepper import checked_start
@@ -91,7 +91,7 @@ class ConeSettings:
             return APGD()
         if topology.linkage.linked or topology.carried.any():
             return GradientNewton()
-        return TOWERS if standing(topology) >= TALL else APGD()
+        return TOWERS if count_stackable_bodies(topology) >= TALL else APGD()
 
 
 @dataclass(frozen=True)

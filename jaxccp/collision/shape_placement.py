@@ -1,4 +1,4 @@
-"""Shapes in the world, with what only their kinds have."""
+"""Shapes placed in the world, with the data of their kinds."""
 
 from dataclasses import replace
 
@@ -17,44 +17,64 @@ from jaxccp.model.state import State
 
 
 def place_shapes(model: Model, state: State) -> Geometry:
-    """Every shape in the world, one row each."""
+    """Return every shape in the world, one row each.
+
+    Args:
+        model: the shapes.
+        state: poses of the bodies.
+    """
     body = jnp.asarray(model.topology.shape_body)
     base = state.quaternion[body]
-    turned = quaternion.multiply(base, model.shapes.quaternion)
+    orientation = quaternion.multiply(base, model.shapes.quaternion)
     origin = state.position[body] + quaternion.rotate(base, model.shapes.position)
-    placed = Geometry(origin, quaternion.to_matrix(turned), model.shapes.size, model.shapes.radius)
+    placed = Geometry(
+        origin, quaternion.to_matrix(orientation), model.shapes.size, model.shapes.radius
+    )
     if any(PAIRS[group.kinds].shared for group in model.topology.pairs):
         placed = replace(placed, core=_cores(model, placed))
     return placed
 
 
-def some(placed: Geometry, index: Int[Array | np.ndarray, " k"]) -> Geometry:
-    """Rows of a few shapes."""
+def take_shapes(placed: Geometry, index: Int[Array | np.ndarray, " k"]) -> Geometry:
+    """Return the rows of the shapes with these indices.
+
+    Args:
+        placed: shapes in the world.
+        index: indices of k shapes.
+    """
     return jax.tree.map(lambda leaf: leaf[jnp.asarray(index, jnp.int32)], placed)
 
 
-def of_kind(
+def shapes_of_kind(
     model: Model, kind: str, placed: Geometry, index: Int[Array | np.ndarray, " k"]
 ) -> Geometry:
-    """Some of the shapes, all of one kind, with what only that kind has."""
-    chosen = some(placed, index)
+    """Return the shapes with these indices, all of one kind, with the hull or grid of that kind.
+
+    Args:
+        model: has the hulls and grids.
+        kind: kind of all of them.
+        placed: all shapes in the world.
+        index: indices of k shapes.
+    """
+    shapes = take_shapes(placed, index)
     if kind not in ("convex", "height_field"):
-        return chosen
+        return shapes
     row = jnp.asarray(model.topology.row, jnp.int32)[index]
     if kind == "convex":
-        return replace(chosen, hull=jax.tree.map(lambda leaf: leaf[row], model.shapes.hulls))
-    return replace(chosen, grid=jax.tree.map(lambda leaf: leaf[row], model.shapes.grids))
+        return replace(shapes, hull=jax.tree.map(lambda leaf: leaf[row], model.shapes.hulls))
+    return replace(shapes, grid=jax.tree.map(lambda leaf: leaf[row], model.shapes.grids))
 
 
 def _cores(model: Model, placed: Geometry) -> Core:
-    """Return the core of every shape in a shared kernel; rows of the other shapes are no more than
-    room."""
+    """Return the core of every shape in a shared kernel; rows of the other shapes are padding."""
     topology = model.topology
     groups = [group for group in topology.pairs if PAIRS[group.kinds].shared]
     shared = np.unique(np.concatenate([(*group.first, *group.second) for group in groups]))
     kinds = np.array(topology.shapes)[shared]
     members = {kind: shared[kinds == kind] for kind in CORES if kind in kinds}
-    batches = [(kind, of_kind(model, kind, placed, index)) for kind, index in members.items()]
+    batches = [
+        (kind, shapes_of_kind(model, kind, placed, index)) for kind, index in members.items()
+    ]
     row = np.zeros(len(topology.shapes), np.int32)
     row[np.concatenate([*members.values()])] = np.arange(sum(map(len, members.values())))
     return jax.tree.map(lambda leaf: leaf[row], core_table(batches))
