@@ -1,4 +1,4 @@
-"""Bodies of finite elements as families of velocities; knows neither contacts nor steps."""
+"""Bodies of finite elements as families of velocities; contacts and steps are above this layer."""
 
 from jaxccp.flexible.elements import Elements, Points
 from jaxccp.flexible.law import Law, StrainLaw

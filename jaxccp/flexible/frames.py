@@ -1,4 +1,5 @@
-"""Frames at nodes: how they stand, and how velocities of the vector coordinates move them."""
+"""Frames at nodes: their orientations, and their twists by the velocities of the vector
+coordinates."""
 
 from dataclasses import dataclass, field
 
@@ -16,27 +17,29 @@ from jaxccp.model.family import FrameMap
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class NodeMap(FrameMap):
-    """J of frames that few velocities move: its columns for these alone."""
+    """The Jacobian of frames that few velocities move: its columns for these alone."""
 
     jacobian: Float[Array, "nf w 6"]
-    """Twist of each frame per velocity of its own."""
+    """Twist of each frame per velocity that moves it."""
     layout: Layout = field(metadata={"static": True})
+    """Has the velocities that move each frame."""
     frames: tuple[int, ...] = field(metadata={"static": True})
-    """The body that each frame is."""
+    """Index of each frame among the bodies."""
     bodies: int = field(metadata={"static": True})
+    """Number of bodies."""
 
     @property
     def count(self) -> int:
         return len(self.layout.free)
 
     def twists(self, v: Float[Array, " nv"]) -> Float[Array, "nb 6"]:
-        own = jnp.append(v, 0.0)[self.layout.columns]
-        whole = jnp.zeros((self.bodies, 6), v.dtype)
-        return whole.at[self._frames].set(jnp.einsum("fwi,fw->fi", self.jacobian, own))
+        local = jnp.append(v, 0.0)[self.layout.columns]
+        full = jnp.zeros((self.bodies, 6), v.dtype)
+        return full.at[self._frames].set(jnp.einsum("fwi,fw->fi", self.jacobian, local))
 
     def pull(self, wrench: Float[Array, "nb 6"]) -> Float[Array, " nv"]:
-        own = jnp.einsum("fwi,fi->fw", self.jacobian, wrench[self._frames])
-        return jnp.zeros(self.count + 1, wrench.dtype).at[self.layout.columns].add(own)[:-1]
+        local = jnp.einsum("fwi,fi->fw", self.jacobian, wrench[self._frames])
+        return jnp.zeros(self.count + 1, wrench.dtype).at[self.layout.columns].add(local)[:-1]
 
     def along(
         self, rows: Float[Array, "n k w 6"], bodies: Array | np.ndarray
@@ -46,12 +49,12 @@ class NodeMap(FrameMap):
         columns = np.pad(self.layout.columns, ((0, 1), (0, 0)), constant_values=self.count)
         frame = np.full(self.bodies, len(self.frames))
         frame[self._frames] = np.arange(len(self.frames))
-        own = jnp.asarray(frame)[bodies]
-        parts = jnp.einsum("nkwi,nkvi->nkvw", rows, jacobian[own])
+        frame_index = jnp.asarray(frame)[bodies]
+        parts = jnp.einsum("nkwi,nkvi->nkvw", rows, jacobian[frame_index])
         count, width = len(rows), rows.shape[2]
-        whole = jnp.zeros((count, self.count + 1, width), rows.dtype)
-        place = np.arange(count)[:, None, None], jnp.asarray(columns)[own]
-        return whole.at[place].add(parts)[:, :-1].transpose(0, 2, 1)
+        full = jnp.zeros((count, self.count + 1, width), rows.dtype)
+        place = np.arange(count)[:, None, None], jnp.asarray(columns)[frame_index]
+        return full.at[place].add(parts)[:, :-1].transpose(0, 2, 1)
 
     @property
     def _frames(self) -> np.ndarray:
@@ -59,7 +62,12 @@ class NodeMap(FrameMap):
 
 
 def positions(layout: Layout, x: Float[Array, "n 3"]) -> Float[Array, "nf 3"]:
-    """Return where the frames are."""
+    """Return the positions of the frames [m].
+
+    Args:
+        layout: that of the body.
+        x: its vector coordinates.
+    """
     if layout.between is None:
         return x[layout.frames]
     rows, weights = layout.between
@@ -70,43 +78,59 @@ def positions(layout: Layout, x: Float[Array, "n 3"]) -> Float[Array, "nf 3"]:
 def orientations(
     layout: Layout, reference: Float[Array, "n 3"], x: Float[Array, "n 3"]
 ) -> Float[Array, "nf 4"]:
-    """Return the orientations of the frames: one along a single gradient has come from the identity
-    by the smallest turn to where the gradient was in the reference, and from there to where it
-    is."""
-    straight = jnp.zeros((layout.count, 4), x.dtype).at[:, 0].set(1.0)
+    """Return the orientations of the frames.
+
+    A frame along a single gradient has come from the identity by the smallest rotation to the
+    gradient's direction in the reference, and from there to its present direction.
+
+    Args:
+        layout: that of the body.
+        reference: vector coordinates of the reference.
+        x: vector coordinates.
+    """
+    identity = jnp.zeros((layout.count, 4), x.dtype).at[:, 0].set(1.0)
     if not layout.slopes:
-        return straight
-    return straight.at[: len(layout.frames)].set(_turned(layout, reference, x))
+        return identity
+    return identity.at[: len(layout.frames)].set(_gradient_orientations(layout, reference, x))
 
 
-def _turned(
+def _gradient_orientations(
     layout: Layout, reference: Float[Array, "n 3"], x: Float[Array, "n 3"]
 ) -> Float[Array, "nn 4"]:
-    """Orientations of the frames that gradients turn."""
+    """Return the orientations of the frames that gradients rotate."""
     if len(layout.slopes) == 1:
         ((axis, rows),) = layout.slopes
         unit = jnp.broadcast_to(jnp.eye(3, dtype=x.dtype)[axis], (len(rows), 3))
         before = _unit(reference[rows])
-        return quaternion.multiply(_turn(before, _unit(x[rows])), _turn(unit, before))
+        return quaternion.multiply(
+            _smallest_rotation(before, _unit(x[rows])), _smallest_rotation(unit, before)
+        )
     axes = tuple(axis for axis, _ in layout.slopes)
     slopes = jnp.stack([x[rows] for _, rows in layout.slopes], axis=1)
-    return jax.vmap(lambda own: quaternion.from_matrix(_facing(axes, own)))(slopes)
+    return jax.vmap(lambda pair: quaternion.from_matrix(_gram_schmidt(axes, pair)))(slopes)
 
 
 def node_map(layout: Layout, x: Float[Array, "n 3"], frames: np.ndarray, bodies: int) -> NodeMap:
-    """J of the frames, which are the bodies ``frames`` among so many."""
+    """Return the Jacobian of the frames.
+
+    Args:
+        layout: that of the body.
+        x: its vector coordinates.
+        frames: index of each frame among the bodies.
+        bodies: number of bodies.
+    """
     count, size = len(layout.frames), len(layout.slopes)
     linear = jnp.broadcast_to(jnp.pad(jnp.eye(3, dtype=x.dtype), ((0, 0), (0, 3))), (count, 3, 6))
     parts = [linear]
     if size == 1:
-        own = x[layout.slopes[0][1]]
-        square = jnp.sum(own * own, axis=1)[:, None, None]
+        gradients = x[layout.slopes[0][1]]
+        square = jnp.sum(gradients * gradients, axis=1)[:, None, None]
         # ω = s × ṡ / s²: no spin about the gradient.
-        parts.append(_angular(linear3.cross_matrix(own).transpose(0, 2, 1) / square))
+        parts.append(_angular(linear3.cross_matrix(gradients).transpose(0, 2, 1) / square))
     elif size == 2:
         axes = tuple(axis for axis, _ in layout.slopes)
-        slopes = jnp.stack([x[own] for _, own in layout.slopes], axis=1)
-        parts.append(_angular(jax.vmap(lambda own: _spins(axes, own))(slopes)))
+        slopes = jnp.stack([x[rows] for _, rows in layout.slopes], axis=1)
+        parts.append(_angular(jax.vmap(lambda pair: _spins(axes, pair))(slopes)))
     twists = jnp.concatenate(parts, axis=1)
     if layout.between is not None:
         weights = jnp.asarray(layout.between[1], x.dtype)
@@ -127,17 +151,18 @@ def _unit(v: Float[Array, "*n 3"]) -> Float[Array, "*n 3"]:
     return safe.normalize(v, jnp.asarray([1.0, 0.0, 0.0], v.dtype))
 
 
-def _turn(a: Float[Array, "n 3"], b: Float[Array, "n 3"]) -> Float[Array, "n 4"]:
-    """The smallest rotation from unit vectors to others; any by π between opposite ones."""
+def _smallest_rotation(a: Float[Array, "n 3"], b: Float[Array, "n 3"]) -> Float[Array, "n 4"]:
+    """Return the smallest rotation from unit vectors to others; between opposite ones any by π."""
     scalar = 1.0 + jnp.sum(a * b, axis=-1, keepdims=True)
     opposite = scalar < 1e-12
-    other = jnp.where(jnp.abs(a[:, :1]) < 0.8, jnp.eye(3, dtype=a.dtype)[0], jnp.eye(3)[1])
-    vector = jnp.where(opposite, cross(a, other.astype(a.dtype)), cross(a, b))
+    helper = jnp.where(jnp.abs(a[:, :1]) < 0.8, jnp.eye(3, dtype=a.dtype)[0], jnp.eye(3)[1])
+    vector = jnp.where(opposite, cross(a, helper.astype(a.dtype)), cross(a, b))
     return quaternion.normalize(jnp.concatenate([scalar, vector], axis=-1))
 
 
-def _facing(axes: tuple[int, ...], slopes: Float[Array, "2 3"]) -> Float[Array, "3 3"]:
-    """A rotation matrix by Gram and Schmidt: the column of the first axis is along the first."""
+def _gram_schmidt(axes: tuple[int, ...], slopes: Float[Array, "2 3"]) -> Float[Array, "3 3"]:
+    """Return a rotation matrix by Gram and Schmidt: the column of the first axis is along the first
+    slope."""
     first, second = axes
     a = _unit(slopes[0])
     b = _unit(slopes[1] - (a @ slopes[1]) * a)
@@ -147,8 +172,8 @@ def _facing(axes: tuple[int, ...], slopes: Float[Array, "2 3"]) -> Float[Array, 
 
 
 def _spins(axes: tuple[int, ...], slopes: Float[Array, "2 3"]) -> Float[Array, "6 3"]:
-    """ω of each component of the slopes' rate."""
-    facing = _facing(axes, slopes)
-    rate = jax.jacfwd(lambda own: _facing(axes, own))(slopes)
-    skew = jnp.einsum("ijab,kj->abik", rate, facing)
+    """Return the angular velocity for each component of the slopes' rate."""
+    rotation = _gram_schmidt(axes, slopes)
+    rate = jax.jacfwd(lambda pair: _gram_schmidt(axes, pair))(slopes)
+    skew = jnp.einsum("ijab,kj->abik", rate, rotation)
     return jnp.stack([skew[..., 2, 1], skew[..., 0, 2], skew[..., 1, 0]], axis=-1).reshape(6, 3)

@@ -14,7 +14,8 @@ from jaxccp.math.linear3 import cross
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class GreenLaw(StrainLaw):
-    """ε = ½ (Fᵀ F − 1), its shear components doubled; y are the columns of F."""
+    """The law of Green's strains ε = ½ (Fᵀ F − 1), the shear components doubled; y are the columns
+    of F."""
 
     moduli: Float[Array, "6 6"]
     retardation: Float[Array, ""]

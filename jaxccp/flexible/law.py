@@ -1,4 +1,4 @@
-"""What a material stores and dissipates at a point: the contract, and laws of strains."""
+"""The interface of a material's energy and dissipation at a point, and laws of strains."""
 
 import jax
 import jax.numpy as jnp
@@ -6,8 +6,7 @@ from jaxtyping import Array, Float
 
 
 class Law:
-    """The law of one point, registered with JAX: elements give a law whose numbers stand for all
-    points.
+    """The law of a point, registered with JAX; that of elements has numbers for all their points.
 
     ``y`` are gradients of the position there, m vectors: of a solid those along the three
     directions of the reference (the columns of its deformation gradient), of a cable the first and
@@ -16,46 +15,65 @@ class Law:
     """
 
     def density(self, y: Float[Array, "m 3"]) -> Float[Array, ""]:
-        """Elastic energy per volume [J/m³]."""
+        """Return the elastic energy per volume [J/m³]."""
         raise NotImplementedError
 
     def dissipation(self, y: Float[Array, "m 3"], rate: Float[Array, "m 3"]) -> Float[Array, ""]:
-        """Rayleigh's function per volume, half the power lost [W/m³]: a quadratic form of ``rate``
-        that is never negative."""
+        """Return Rayleigh's function per volume, half the power lost [W/m³].
+
+        It is a quadratic form of ``rate`` that is never negative.
+
+        Args:
+            y: gradients of the position.
+            rate: their rates.
+        """
         raise NotImplementedError
 
     def convex(self, y: Float[Array, "m 3"]) -> Float[Array, "m 3 m 3"]:
-        """A positive semidefinite stand-in for the second derivative of :meth:`density`."""
+        """Return a positive semidefinite stand-in for the second derivative of :meth:`density`."""
         raise NotImplementedError
 
     def ratio(self, y: Float[Array, "m 3"]) -> Float[Array, ""]:
-        """Volume, or length, there over that of the reference; the element is inverted below 0."""
+        """Return the ratio of volume, or length, to that of the reference; the element is inverted
+        below 0."""
         raise NotImplementedError
 
     def stiffness(self, y: Float[Array, "m 3"]) -> Float[Array, "m 3 m 3"]:
-        """Second derivative of :meth:`density`."""
+        """Return the second derivative of :meth:`density`."""
         return jax.hessian(type(self).density, argnums=1)(self, y)
 
     def viscous_slope(self, y: Float[Array, "m 3"], rate: Float[Array, "m 3"]) -> Array:
-        """Derivative of :meth:`dissipation` with respect to the rate [m 3]."""
+        """Return the derivative of :meth:`dissipation` with respect to the rate [m 3].
+
+        Args:
+            y: gradients of the position.
+            rate: their rates.
+        """
         return jax.grad(type(self).dissipation, argnums=2)(self, y, rate)
 
     def viscosity(self, y: Float[Array, "m 3"]) -> Float[Array, "m 3 m 3"]:
-        """Second derivative of :meth:`dissipation` with respect to the rate."""
+        """Return the second derivative of :meth:`dissipation` with respect to the rate."""
         return jax.hessian(type(self).dissipation, argnums=2)(self, y, jnp.zeros_like(y))
 
-    def at(self, y: Float[Array, "e p m 3"], what: str, *more: Array) -> Array:
-        """A method by its name at all points of all elements, whose laws this is."""
+    def at(self, y: Float[Array, "e p m 3"], what: str, *arguments: Array) -> Array:
+        """Return the results of a method at all points of all elements, whose laws this is.
+
+        Args:
+            y: gradients of the position.
+            what: name of the method.
+            *arguments: its further arguments.
+        """
         method = getattr(type(self), what)
-        return jax.vmap(jax.vmap(method))(self, y, *more)
+        return jax.vmap(jax.vmap(method))(self, y, *arguments)
 
     def slopes(self, y: Float[Array, "e p m 3"]) -> Float[Array, "e p m 3"]:
-        """Derivative of :meth:`density` at all points."""
+        """Return the derivative of :meth:`density` at all points."""
         return jax.vmap(jax.vmap(jax.grad(type(self).density, argnums=1)))(self, y)
 
 
 class StrainLaw(Law):
-    """½ εᵀ C ε of strains ε(y), and Kelvin and Voigt's damping: C (ε + α ε̇) is the stress."""
+    """The energy ½ εᵀ C ε of strains ε(y), with Kelvin and Voigt's damping: C (ε + α ε̇) is the
+    stress."""
 
     moduli: Float[Array, "s s"]
     """C, positive semidefinite."""
@@ -63,7 +81,7 @@ class StrainLaw(Law):
     """α [s]."""
 
     def strain(self, y: Float[Array, "m 3"]) -> Float[Array, " s"]:
-        """ε."""
+        """Return the strains ε at gradients y."""
         raise NotImplementedError
 
     def density(self, y: Float[Array, "m 3"]) -> Float[Array, ""]:
@@ -75,14 +93,14 @@ class StrainLaw(Law):
         return 0.5 * self.retardation * faster @ self.moduli @ faster
 
     def convex(self, y: Float[Array, "m 3"]) -> Float[Array, "m 3 m 3"]:
-        """Return the convex stiffness, that of constant slopes of the strains, ∂ε/∂yᵀ C ∂ε/∂y
-        (Gauss and Newton's)."""
+        """Return the convex stiffness ∂ε/∂yᵀ C ∂ε/∂y, that of constant slopes of the strains (Gauss
+        and Newton's)."""
         slope = jax.jacfwd(self.strain)(y)
         flat = slope.reshape(len(slope), -1)
         # Sums of products: a library's products of such small matrices take twice as long.
         half = jnp.sum(self.moduli[:, :, None] * flat, axis=1)
-        whole = jnp.sum(flat[:, :, None] * half[:, None, :], axis=0)
-        return whole.reshape(*y.shape, *y.shape)
+        outer = jnp.sum(flat[:, :, None] * half[:, None, :], axis=0)
+        return outer.reshape(*y.shape, *y.shape)
 
     def stiffness(self, y: Float[Array, "m 3"]) -> Float[Array, "m 3 m 3"]:
         # The convex one is that of the viscosity, too, and is computed once for both.

@@ -16,8 +16,14 @@ def with_point_load(
     place: tuple[float, float, float],
     force: Float[Array, "3"],
 ) -> NodalFamily:
-    """Return the family with a force [N], world axes, on the point ``place`` of an element's cube
-    (−1, 1)³."""
+    """Return the family with a force on a point of an element.
+
+    Args:
+        family: of continuum elements.
+        element: index of the element.
+        place: the point, in the element's cube (−1, 1)³.
+        force: constant force [N], world axes.
+    """
     elements = family.elements
     assert isinstance(elements, ContinuumElements)
     shares = elements.weights(np.array(place, float))[element]
@@ -27,15 +33,15 @@ def with_point_load(
 def with_surface_load(
     family: NodalFamily, faces: np.ndarray, axis: int, side: int, traction: Float[Array, "3"]
 ) -> NodalFamily:
-    """Return the family with a traction [N/m²], world axes and area of the reference, on a face of
-    some elements.
+    """Return the family with a traction on a face of some elements.
 
     Args:
         family: of continuum elements.
-        faces: the elements that are loaded, indices.
+        faces: indices of the elements that are loaded.
         axis: along which the face is an end of the element: 0, 1, 2.
         side: which end: −1 or 1.
-        traction: the same on all faces, whose direction it keeps.
+        traction: force per area of the reference [N/m²], world axes; the same on all faces, and
+            constant in direction.
     """
     elements = family.elements
     assert isinstance(elements, ContinuumElements)
@@ -44,5 +50,11 @@ def with_surface_load(
 
 
 def with_load(family: NodalFamily, rows: np.ndarray, force: Float[Array, "*k 3"]) -> NodalFamily:
-    """Return the family with more constant forces on vector coordinates by their rows."""
+    """Return the family with constant forces added on vector coordinates.
+
+    Args:
+        family: any body of elements.
+        rows: indices of the vector coordinates.
+        force: generalised force on each [N].
+    """
     return replace(family, load=family.load.at[rows].add(force))

@@ -1,4 +1,4 @@
-"""Thin sheets that stretch and shear, and do not resist bending."""
+"""Thin sheets that resist stretching and shearing, but not bending."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 from jaxccp.flexible.elements import Elements, Points
 from jaxccp.flexible.law import StrainLaw
 from jaxccp.flexible.nodal import NodalFamily
-from jaxccp.flexible.point_masses import divided, point_layout
+from jaxccp.flexible.point_masses import element_masses, point_layout
 from jaxccp.math import safe
 from jaxccp.math.linear3 import cross
 
@@ -39,34 +39,34 @@ class MembraneLaw(StrainLaw):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Membrane(Elements):
-    """Triangles of constant strain."""
+    """Triangles of constant strain in a sheet."""
 
     rest: Float[Array, "e 3 3"]
-    """Its corners where nothing is strained [m]."""
+    """Corners of each triangle where nothing is strained [m]."""
     young: Float[Array, ""]
     """Young's modulus [Pa]."""
     poisson: Float[Array, ""]
     """Poisson's ratio."""
     thickness: Float[Array, ""]
-    """[m]"""
+    """Thickness of the sheet [m]."""
     retardation: Float[Array, ""]
     """α of Kelvin and Voigt's damping [s]."""
     mass: Float[Array, "e 3"]
-    """What each has of the masses of its three nodes [kg]."""
+    """Share of each triangle in the masses of its three nodes [kg]."""
 
     def points(self) -> Points:
-        first, other = (self.rest[:, i] - self.rest[:, 0] for i in (1, 2))
-        normal = cross(first, other)
-        along = first / safe.norm(first)[:, None]
-        across = cross(normal, along) / safe.norm(normal)[:, None]
+        first, second = (self.rest[:, i] - self.rest[:, 0] for i in (1, 2))
+        normal = cross(first, second)
+        x_axis = first / safe.norm(first)[:, None]
+        y_axis = cross(normal, x_axis) / safe.norm(normal)[:, None]
         # In these axes the corners are (0, 0), (length, 0) and (x, y).
         length = safe.norm(first)
-        x, y = (jnp.sum(other * axis, axis=1) for axis in (along, across))
-        one, none = jnp.ones_like(length), jnp.zeros_like(length)
+        x, y = (jnp.sum(second * axis, axis=1) for axis in (x_axis, y_axis))
+        unit, none = jnp.ones_like(length), jnp.zeros_like(length)
         slopes = jnp.stack(
             [
-                jnp.stack([-one, one, none]) / length,
-                jnp.stack([x / length - 1, -x / length, one]) / y,
+                jnp.stack([-unit, unit, none]) / length,
+                jnp.stack([x / length - 1, -x / length, unit]) / y,
             ]
         ).transpose(2, 0, 1)
         count = len(self.rest)
@@ -92,25 +92,24 @@ def membrane(
     poisson: float,
     thickness: float,
     damping: float = 0.0,
-    held: Iterable[int] = (),
+    fixed: Iterable[int] = (),
     what: str = "membrane",
 ) -> NodalFamily:
-    """Return a sheet without strain where its nodes are; its frames are the nodes.
+    """Return a sheet without strain in the given positions of its nodes; its frames are the nodes.
 
     Args:
-        nodes: where they are at time 0, world [m].
+        nodes: positions at time 0, world [m].
         triangles: the nodes of each element [e 3].
         mass: of each node [kg].
         young: Young's modulus [Pa].
         poisson: Poisson's ratio, above −1 and below 1.
-        thickness: [m]
+        thickness: of the sheet [m].
         damping: α of Kelvin and Voigt's law [s]: the stress is C (ε + α ε̇).
-        held: nodes that never move.
+        fixed: nodes that never move.
         what: what the message of an error begins with.
 
     Raises:
-        ValueError: for triangles without area, numbers that are not physical and nodes of no
-            element.
+        ValueError: triangles without area, numbers that are not physical, or nodes of no element.
     """
     nodes, triangles = np.asarray(nodes, float), np.asarray(triangles, np.int32)
     corner = nodes[triangles]
@@ -136,10 +135,10 @@ def membrane(
         poisson=jnp.asarray(poisson, float),
         thickness=jnp.asarray(thickness, float),
         retardation=jnp.asarray(damping, float),
-        mass=divided(what, triangles, mass),
+        mass=element_masses(what, triangles, mass),
     )
     position = jnp.asarray(nodes, float)
     still = jnp.zeros_like(position)
     skin = triangles[:, [0, 1, 2, 2]]
-    layout = point_layout(nodes, triangles, held, skin)
+    layout = point_layout(nodes, triangles, fixed, skin)
     return NodalFamily(elements, position, still, still, layout)

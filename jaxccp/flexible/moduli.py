@@ -6,11 +6,11 @@ import numpy as np
 from jaxtyping import Array, Float
 
 PAIRS = np.array([(0, 0), (1, 1), (2, 2), (1, 2), (0, 2), (0, 1)])
-"""The axes of each of the six."""
+"""The two axes of each of the six components."""
 
 
 def isotropic(young: Array | float, poisson: Array | float) -> Float[Array, "6 6"]:
-    """Hooke's law.
+    """Return the moduli of Hooke's law.
 
     Args:
         young: modulus E [Pa].
@@ -39,46 +39,52 @@ def orthotropic(
         [-xz / ex, -yz / ey, 1 / ez],
     ]
     axial = jnp.linalg.inv(jnp.stack([jnp.stack(row) for row in rows]))
-    whole = jnp.zeros((6, 6), axial.dtype).at[:3, :3].set(axial)
-    return whole.at[np.arange(3, 6), np.arange(3, 6)].set(shear[::-1])
+    stiffness = jnp.zeros((6, 6), axial.dtype).at[:3, :3].set(axial)
+    return stiffness.at[np.arange(3, 6), np.arange(3, 6)].set(shear[::-1])
 
 
-def turned(moduli: Float[Array, "6 6"], angle: Array | float) -> Float[Array, "6 6"]:
-    """Return the moduli of a ply whose own x axis is turned by an angle [rad] about z."""
+def rotated(moduli: Float[Array, "6 6"], angle: Array | float) -> Float[Array, "6 6"]:
+    """Return the moduli of a ply whose x axis is rotated about z.
+
+    Args:
+        moduli: in the axes of the ply.
+        angle: of rotation [rad].
+    """
     c, s = jnp.cos(angle), jnp.sin(angle)
     o, i = jnp.zeros_like(c), jnp.ones_like(c)
-    own = strain_matrix(
+    transformation = strain_matrix(
         jnp.stack([jnp.stack([c, s, o]), jnp.stack([-s, c, o]), jnp.stack([o, o, i])])
     )
-    return own.T @ moduli @ own
+    return transformation.T @ moduli @ transformation
 
 
 def strain_matrix(change: Float[Array, "3 3"]) -> Float[Array, "6 6"]:
-    """What ε → B ε Bᵀ is on the six components."""
-    own = jnp.eye(6, dtype=change.dtype)
-    return jax.vmap(lambda e: _voigt(change @ _tensor(e) @ change.T), out_axes=1)(own)
+    """Return the matrix of ε → B ε Bᵀ on the six components of a strain."""
+    identity = jnp.eye(6, dtype=change.dtype)
+    return jax.vmap(lambda e: _voigt(change @ _tensor(e) @ change.T), out_axes=1)(identity)
 
 
 def of_section(
     young: Array | float, poisson: Array | float, shear_factors: Float[Array, "2"]
 ) -> Float[Array, "2 6 6"]:
-    """Return the moduli of a beam: over its section, without Poisson's ratio, and what that adds on
-    the axis.
+    """Return the moduli of a beam: those of its section without Poisson's ratio, and what Poisson's
+    ratio adds on the axis.
 
     Args:
         young: modulus E [Pa].
         poisson: ratio ν, in (−1, ½).
         shear_factors: k of the planes xz and xy, the parts of the section that resist shear.
     """
-    whole = isotropic(young, poisson)
+    stiffness = isotropic(young, poisson)
     shear = jnp.asarray([1.0, 1.0, 1.0, 1.0, shear_factors[0], shear_factors[1]])
-    diagonal = jnp.concatenate([jnp.full(3, young), jnp.diagonal(whole)[3:]])
-    axis = whole.at[:3, :3].add(-young * jnp.eye(3)).at[3:, 3:].set(0.0)
+    diagonal = jnp.concatenate([jnp.full(3, young), jnp.diagonal(stiffness)[3:]])
+    axis = stiffness.at[:3, :3].add(-young * jnp.eye(3)).at[3:, 3:].set(0.0)
     return jnp.stack([jnp.diag(diagonal * shear), axis])
 
 
 def rectangle_shear_factor(poisson: Array | float) -> Array | float:
-    """k of a rectangular section (Cowper, J. Applied Mechanics 33, 1966)."""
+    """Return the shear factor k of a rectangular section (Cowper, J. Applied Mechanics 33,
+    1966)."""
     return 10.0 * (1.0 + poisson) / (12.0 + 11.0 * poisson)
 
 

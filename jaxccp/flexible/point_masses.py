@@ -10,28 +10,44 @@ from jaxccp.flexible.layout import Layout
 
 
 def lengthwise(points: Float[np.ndarray, "n 3"]) -> np.ndarray:
-    """Nodes from end to end [n], so that elements join near ones: layer by layer in a grid."""
+    """Return the order of nodes from end to end [n], in which elements join near ones: layer by
+    layer in a grid."""
     spread = points - points.mean(axis=0)
     _values, axes = np.linalg.eigh(spread.T @ spread)
-    along = spread @ axes
+    principal = spread @ axes
     # Rounded, so that the nodes of a layer are in one order in all of them; flat in some direction.
-    extent = np.maximum(np.ptp(along, axis=0), 1e-9 * np.ptp(along))
-    return np.lexsort(np.round(along / extent, 9).T)
+    extent = np.maximum(np.ptp(principal, axis=0), 1e-9 * np.ptp(principal))
+    return np.lexsort(np.round(principal / extent, 9).T)
 
 
 def point_layout(
-    points: Float[np.ndarray, "n 3"], rows: np.ndarray, held: Iterable[int], skin: np.ndarray
+    points: Float[np.ndarray, "n 3"], rows: np.ndarray, fixed: Iterable[int], skin: np.ndarray
 ) -> Layout:
-    """Return the layout of a body all of whose nodes are frames; those in ``held`` never move."""
+    """Return the layout of a body all of whose nodes are frames.
+
+    Args:
+        points: positions of the nodes [m].
+        rows: nodes of each element.
+        fixed: nodes that never move.
+        skin: frames of the patches by which the body is drawn.
+    """
     count = len(points)
-    fixed = np.zeros((count, 3), bool)
-    fixed[list(held)] = True
+    mask = np.zeros((count, 3), bool)
+    mask[list(fixed)] = True
     every = np.arange(count)
-    return Layout(rows, fixed, np.ones(count, bool), every, order=lengthwise(points), skin=skin)
+    return Layout(rows, mask, np.ones(count, bool), every, order=lengthwise(points), skin=skin)
 
 
-def divided(what: str, rows: np.ndarray, mass: Float[np.ndarray, " n"]) -> Float[Array, "e k"]:
-    """Return what each element has of the masses [kg] of its nodes [e k], in equal parts.
+def element_masses(
+    what: str, rows: np.ndarray, mass: Float[np.ndarray, " n"]
+) -> Float[Array, "e k"]:
+    """Return the share of each element in the masses of its nodes [kg], which are divided equally
+    [e k].
+
+    Args:
+        what: what the message of an error begins with.
+        rows: nodes of each element.
+        mass: of each node [kg].
 
     Raises:
         ValueError: a mass is not positive, or a node is in no element.

@@ -1,4 +1,5 @@
-"""Points of a flexible body between its nodes, as frames that do not turn: shapes on them touch."""
+"""Points of a flexible body between its nodes, as frames of constant orientation for collision
+shapes."""
 
 from dataclasses import replace
 
@@ -12,7 +13,7 @@ from jaxccp.flexible.nodal import NodalFamily
 def with_points(
     family: NodalFamily, rows: Int[np.ndarray, "m k"], weights: Float[np.ndarray, "m k"]
 ) -> NodalFamily:
-    """Return the body with ``m`` more frames, after those of its nodes.
+    """Return the body with ``m`` additional frames, after those of its nodes.
 
     Args:
         family: a body without such points.
@@ -22,9 +23,16 @@ def with_points(
     return replace(family, layout=replace(family.layout, between=(rows, weights)))
 
 
-def along_cable(family: NodalFamily, lengths: Float[np.ndarray, " e"], count: int) -> NodalFamily:
-    """Return a cable with ``count`` points evenly between neighbouring nodes, on the cubics that
-    its elements are; ``lengths`` are theirs [m]."""
+def with_points_on_cable(
+    family: NodalFamily, lengths: Float[np.ndarray, " e"], count: int
+) -> NodalFamily:
+    """Return a cable with points evenly between neighbouring nodes, on the cubics of its elements.
+
+    Args:
+        family: a cable.
+        lengths: of its elements [m].
+        count: number of points between two nodes.
+    """
     at = np.arange(1, count + 1) / (count + 1)
     first, last = np.arange(len(lengths)), np.arange(1, len(lengths) + 1)
     rows = np.stack([2 * first, 2 * first + 1, 2 * last, 2 * last + 1], axis=1)
@@ -43,18 +51,18 @@ def along_cable(family: NodalFamily, lengths: Float[np.ndarray, " e"], count: in
     return with_points(family, np.repeat(rows, count, axis=0), weights)
 
 
-def across_shell(family: NodalFamily, elements: tuple[int, int], count: int) -> NodalFamily:
-    """Return a shell with a lattice of points in its middle surface, on the polynomials that its
-    elements are: ``count`` evenly between neighbouring nodes of an edge, and as far apart within.
+def with_points_on_shell(family: NodalFamily, elements: tuple[int, int], count: int) -> NodalFamily:
+    """Return a shell with a lattice of points in its middle surface, on the polynomials of its
+    elements: ``count`` evenly between neighbouring nodes of an edge, and as far apart within.
 
     Args:
         family: a shell of :func:`jaxccp.flexible.ancf.box`.
-        elements: how many along x and along y.
-        count: how many points between neighbouring nodes.
+        elements: number of elements along x and along y.
+        count: number of points between neighbouring nodes.
     """
-    own = family.elements
-    assert isinstance(own, ContinuumElements)
-    nodes = np.array(own.shape.nodes)[:, :2]
+    continuum = family.elements
+    assert isinstance(continuum, ContinuumElements)
+    nodes = np.array(continuum.shape.nodes)[:, :2]
     steps = (len(np.unique(nodes[:, 0])) - 1) * (count + 1)
     sides = [np.arange(steps * number + 1) for number in elements]
     lattice = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, 2)
@@ -64,16 +72,21 @@ def across_shell(family: NodalFamily, elements: tuple[int, int], count: int) -> 
     new = ~(place[:, None] == nodes).all(axis=2).any(axis=1)
     element = (elements[1] * cell[:, 0] + cell[:, 1])[new]
     unlike, which = np.unique(place[new], axis=0, return_inverse=True)
-    weights = np.stack([own.weights(np.append(one, 0.0)) for one in unlike])
+    weights = np.stack([continuum.weights(np.append(point, 0.0)) for point in unlike])
     # Gradients across the shell do not move its middle.
-    used = np.flatnonzero(own.shape.orders[:, 2] == 0)
+    used = np.flatnonzero(continuum.shape.orders[:, 2] == 0)
     rows = family.layout.rows[element][:, used]
     return with_points(family, rows, weights[which.reshape(-1), element][:, used])
 
 
-def on_edges(family: NodalFamily, triangles: Int[np.ndarray, "f 3"]) -> NodalFamily:
+def with_points_on_edges(family: NodalFamily, triangles: Int[np.ndarray, "f 3"]) -> NodalFamily:
     """Return a body of tetrahedra or triangles with a point in the middle of each edge of its
-    surface's ``triangles``."""
+    surface.
+
+    Args:
+        family: the body.
+        triangles: nodes of the triangles of its surface.
+    """
     edges = np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]])
     edges = np.unique(np.sort(edges, axis=1), axis=0)
     return with_points(family, edges, np.full(edges.shape, 0.5))

@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 from jaxccp.flexible.elements import Elements, Points
 from jaxccp.flexible.law import StrainLaw
 from jaxccp.flexible.nodal import NodalFamily
-from jaxccp.flexible.point_masses import divided, point_layout
+from jaxccp.flexible.point_masses import element_masses, point_layout
 from jaxccp.math import safe
 
 
@@ -43,22 +43,22 @@ class SpringLaw(StrainLaw):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Springs(Elements):
-    """Springs and dashpots between two nodes each."""
+    """Springs with dashpots, each between two nodes."""
 
     length: Float[Array, " e"]
-    """At rest [m]."""
+    """Length of each spring at rest [m]."""
     rigidity: Float[Array, ""]
     """Stiffness k of each [N/m]."""
     resistance: Float[Array, ""]
     """Coefficient c of each dashpot [N s/m]."""
     mass: Float[Array, "e 2"]
-    """What each has of the masses of its two nodes [kg]."""
+    """Share of each spring in the masses of its two nodes [kg]."""
 
     def points(self) -> Points:
         count = len(self.length)
-        own = self.length[:, None, None, None]
-        law = SpringLaw(self.rigidity * own, self.resistance * own)
-        slope = jnp.asarray([-1.0, 1.0], own.dtype) / own
+        length = self.length[:, None, None, None]
+        law = SpringLaw(self.rigidity * length, self.resistance * length)
+        slope = jnp.asarray([-1.0, 1.0], length.dtype) / length
         return Points(slope.reshape(count, 1, 1, 2), self.length[:, None], law)
 
     def masses(self) -> Float[Array, "e 2 2"]:
@@ -71,23 +71,24 @@ def spring_net(
     mass: Float[np.ndarray, " n"],
     stiffness: float,
     damping: float = 0.0,
-    held: Iterable[int] = (),
+    fixed: Iterable[int] = (),
     what: str = "springs",
 ) -> NodalFamily:
-    """Return point masses with springs, relaxed where the nodes are; its frames are the nodes.
+    """Return point masses with springs, relaxed in the given positions of the nodes; its frames are
+    the nodes.
 
     Args:
-        nodes: where they are at time 0, world [m].
+        nodes: positions at time 0, world [m].
         pairs: the two nodes of each spring [e 2].
         mass: of each node [kg].
         stiffness: of each spring [N/m].
-        damping: of each dashpot beside a spring [N s/m].
-        held: nodes that never move.
+        damping: of each dashpot parallel to a spring [N s/m].
+        fixed: nodes that never move.
         what: what the message of an error begins with.
 
     Raises:
-        ValueError: for springs without length or stiffness, masses that are not positive, negative
-            damping, and nodes that nothing holds.
+        ValueError: springs without length or stiffness, masses that are not positive, negative
+            damping, or nodes without springs.
     """
     nodes, pairs = np.asarray(nodes, float), np.asarray(pairs, np.int32)
     length = np.linalg.norm(nodes[pairs[:, 1]] - nodes[pairs[:, 0]], axis=1)
@@ -102,9 +103,9 @@ def spring_net(
         jnp.asarray(length, float),
         jnp.asarray(stiffness, float),
         jnp.asarray(damping, float),
-        divided(what, pairs, mass),
+        element_masses(what, pairs, mass),
     )
     position = jnp.asarray(nodes, float)
     still = jnp.zeros_like(position)
     skin = pairs[:, [0, 1, 1, 0]]
-    return NodalFamily(elements, position, still, still, point_layout(nodes, pairs, held, skin))
+    return NodalFamily(elements, position, still, still, point_layout(nodes, pairs, fixed, skin))

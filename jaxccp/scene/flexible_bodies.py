@@ -9,7 +9,7 @@ from jaxtyping import Array
 from jaxccp.flexible.ancf import FACES, SHAPES, ContinuumElements, Shape, box, rope
 from jaxccp.flexible.moduli import isotropic, of_section, rectangle_shear_factor
 from jaxccp.flexible.nodal import NodalFamily
-from jaxccp.flexible.points_between import across_shell, along_cable
+from jaxccp.flexible.points_between import with_points_on_cable, with_points_on_shell
 from jaxccp.math import quaternion
 from jaxccp.names import unknown
 from jaxccp.scene.check import finite_vector, nonnegative, positive, unit_quaternion
@@ -54,7 +54,7 @@ def cable(
     family = rope(
         jnp.asarray(table), area, moment, young, density, damping, clamped=clamped, pinned=pinned
     )
-    return along_cable(family, lengths, between) if between else family
+    return with_points_on_cable(family, lengths, between) if between else family
 
 
 def solid(
@@ -113,7 +113,7 @@ def solid(
         curve=curve or (lambda point: point),
     )
     _check_reference(what, family)
-    return across_shell(family, (nx, ny), between) if between else family
+    return with_points_on_shell(family, (nx, ny), between) if between else family
 
 
 def _check_between(what: str, between: int) -> None:

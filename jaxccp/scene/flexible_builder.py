@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 import jax
 import numpy as np
 
-from jaxccp.flexible.points_between import on_edges
+from jaxccp.flexible.points_between import with_points_on_edges
 from jaxccp.flexible.solids.mesh import boundary
 from jaxccp.model.family import Family
 from jaxccp.model.material import Material
@@ -183,7 +183,7 @@ class FlexibleBuilder:
         quaternion: Sequence[float] | np.ndarray = IDENTITY,
         velocity: Sequence[float] | np.ndarray = ORIGIN,
         angular_velocity: Sequence[float] | np.ndarray = ORIGIN,
-        held: Iterable[int] = (),
+        fixed: Iterable[int] = (),
         radius: float | None = None,
         material: Material | None = None,
         edges: bool = False,
@@ -210,7 +210,7 @@ class FlexibleBuilder:
             quaternion: orientation of the solid's frame, (w, x, y, z).
             velocity: of the frame's origin, world [m/s].
             angular_velocity: of all nodes about it, world axes [rad/s].
-            held: nodes that never move.
+            fixed: nodes that never move.
             radius: of the spheres [m]; a hundredth of the surface's shortest edge when None.
             material: of the surface; the default material when None.
             edges: whether the middles of the surface's edges are bodies too, after the nodes.
@@ -226,11 +226,11 @@ class FlexibleBuilder:
                 law,
                 (position, quaternion),
                 (velocity, angular_velocity),
-                held,
+                fixed,
             )
             sphere = node_sphere(what, solid, radius)
             if edges:
-                solid = on_edges(solid, boundary(what, solid.layout.rows))
+                solid = with_points_on_edges(solid, boundary(what, solid.layout.rows))
         frames = self._add_computed(lambda: solid, own)
         for frame in frames:
             self.add_shape(frame, sphere, material=material)

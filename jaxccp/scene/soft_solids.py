@@ -21,7 +21,7 @@ def placed_solid(
     law: str,
     pose: tuple[Sequence[float] | np.ndarray, Sequence[float] | np.ndarray],
     twist: tuple[Sequence[float] | np.ndarray, Sequence[float] | np.ndarray],
-    held: Iterable[int],
+    fixed: Iterable[int],
 ) -> SoftSolid:
     """One whose nodes move as those of a rigid body; its material is Young's modulus, Poisson's
     ratio, density and damping."""
@@ -32,7 +32,7 @@ def placed_solid(
     points, tetrahedra = checked_mesh(what, *mesh)
     arm = points @ to_matrix(facing).T
     velocity = moving + np.cross(spin, arm)
-    return soft_solid(origin + arm, tetrahedra, *material, law, velocity, held, what)
+    return soft_solid(origin + arm, tetrahedra, *material, law, velocity, fixed, what)
 
 
 def node_sphere(what: str, solid: SoftSolid, radius: float | None) -> Sphere:

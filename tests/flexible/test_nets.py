@@ -50,7 +50,7 @@ def test_a_sheet_in_even_strain():
 def test_a_mass_on_a_spring_and_a_dashpot():
     nodes = np.array([[0.0, 0, 0], [0.3, 0, 0]])
     numbers = np.array([[0, 1]]), np.array([1.0, 2.0]), 500.0, 3.0
-    family = spring_net(nodes, *numbers, held=(0,))
+    family = spring_net(nodes, *numbers, fixed=(0,))
     q, v = jnp.array([0.0, 0.0, -0.4]), jnp.array([0.7, 0.0, 0.2])
     np.testing.assert_allclose(family.force(q, STILL), [0, 0, 50.0], atol=1e-12)
     np.testing.assert_allclose(family.dissipated_power(q, v), 3.0 * 0.2**2, rtol=1e-12)
@@ -63,8 +63,8 @@ def test_they_hang_in_both_precisions(precision):
         builder = ModelBuilder()
         nodes = np.linspace([0.0, 0, 0], [0, 0, -0.4], 5)
         pairs = np.arange(4)[:, None] + np.arange(2)
-        builder.add_family(spring_net(nodes, pairs, np.full(5, 0.1), 400.0, 2.0, held=(0,)))
-        family, _axes = sheet(damping=0.05, held=(0, 1))
+        builder.add_family(spring_net(nodes, pairs, np.full(5, 0.1), 400.0, 2.0, fixed=(0,)))
+        family, _axes = sheet(damping=0.05, fixed=(0, 1))
         builder.add_family(family)
         model, state = builder.build()
         stepper = EulerImplicitLinearized(0.01, stop=Stop(1e-5))

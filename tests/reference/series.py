@@ -11,7 +11,7 @@ import numpy as np
 from jaxccp.flexible import NodalFamily
 from jaxccp.flexible.ancf import SHAPES, ContinuumElements, box
 from jaxccp.flexible.loads import with_point_load
-from jaxccp.flexible.moduli import isotropic, orthotropic, turned
+from jaxccp.flexible.moduli import isotropic, orthotropic, rotated
 
 
 def brick_beam(data) -> NodalFamily:
@@ -42,7 +42,7 @@ def cylinder(data) -> NodalFamily:
     radius, width = float(data["radius"]), float(data["width_y"])
     keys = "young_modulus", "poisson_ratio", "shear_modulus"
     ply = orthotropic(*(jnp.asarray(data[key]) for key in keys))
-    moduli = jnp.stack([turned(ply, np.radians(angle)) for angle in data["layer_angle_deg"]])
+    moduli = jnp.stack([rotated(ply, np.radians(angle)) for angle in data["layer_angle_deg"]])
     thick = data["layer_thickness"]
     nx, ny = (int(count) for count in data["elements"])
 

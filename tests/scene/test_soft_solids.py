@@ -22,7 +22,7 @@ def test_a_solid_stands_and_moves_as_it_is_told():
         quaternion=turned,
         velocity=(0.1, 0.2, 0.3),
         angular_velocity=(0, 0, 2),
-        held=[0],
+        fixed=[0],
         name="jelly",
     )
     assert len(frames) == 26

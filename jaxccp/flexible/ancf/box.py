@@ -14,8 +14,9 @@ from jaxccp.flexible.layout import Layout
 from jaxccp.flexible.nodal import NodalFamily
 
 FACES = ("x0", "x1", "y0", "y1", "z0", "z1")
-"""Where a body begins and ends along each axis."""
+"""Names of the two faces of a body at the ends of each axis."""
 Map = Callable[[Float[Array, "3"]], Float[Array, "3"]]
+"""A function of a point [m]."""
 
 
 def box(
@@ -32,23 +33,23 @@ def box(
     place: Map = lambda point: point,
     curve: Map = lambda point: point,
 ) -> NodalFamily:
-    """A body of equal elements, differentiable in all its numbers.
+    """Return a body of equal elements, differentiable in all its numbers.
 
-    Straight, it reaches from 0 to ``size`` along the axes along which nodes lie beside one another,
-    and lies evenly about 0 along the others.
+    Straight, it reaches from 0 to ``size`` along the axes along which there are several nodes, and
+    lies evenly about 0 along the others.
 
     Args:
         shape: of the elements.
         size: of the whole body [m].
-        counts: elements along x, y, z.
-        moduli: as :class:`ContinuumElements` has them.
-        density: [kg/m³]
+        counts: number of elements along x, y, z.
+        moduli: as in :class:`ContinuumElements`.
+        density: mass per volume [kg/m³].
         retardation: α of the damping [s].
         layers: shares of the thickness.
         clamped: faces (:data:`FACES`) whose nodes keep all their vector coordinates.
         pinned: faces whose nodes keep their positions.
-        place: where points of the straight body are at time 0, without being strained.
-        curve: where points of the straight body are in the reference; applied before ``place``.
+        place: maps points of the reference to their positions at time 0, without strain.
+        curve: maps points of the straight body to the reference; applied before ``place``.
     """
     rows, lattice = _mesh(shape, counts)
     number = len(shape.derivatives)
@@ -58,7 +59,7 @@ def box(
     reference = jax.vmap(lambda point: _expanded(shape, curve, point))(points)
     start = jax.vmap(lambda point: _expanded(shape, lambda at: place(curve(at)), point))(points)
     reference, start = (part.reshape(-1, 3) for part in (reference, start))
-    here = np.arange(len(lattice)) * number
+    first = np.arange(len(lattice)) * number
     elements = ContinuumElements(
         reference[rows],
         jnp.broadcast_to(size / np.array(counts), (len(rows), 3)),
@@ -76,8 +77,8 @@ def box(
         rows,
         np.repeat(still[:, None], 3, axis=1),
         positions,
-        here,
-        tuple(("xyz".index(shape.derivatives[i]), here + i) for i in turning),
+        first,
+        tuple(("xyz".index(shape.derivatives[i]), first + i) for i in turning),
         skin=_skin(shape, rows[:, ::number] // number),
     )
     return NodalFamily(elements, start, jnp.zeros_like(start), jnp.zeros_like(start), layout)
@@ -85,14 +86,15 @@ def box(
 
 @lru_cache
 def _mesh(shape: Shape, counts: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Vector coordinates of each element [e k]; places of the nodes in halves of an element [N 3].
+    """Return the vector coordinates of each element [e k], and the positions of the nodes in halves
+    of an element [N 3].
 
     Nodes follow one another along the shorter sides first, so that matrices are narrow bands.
     """
     corners = np.stack(np.meshgrid(*map(np.arange, counts), indexing="ij"), axis=-1).reshape(-1, 3)
-    own = (2 * corners[:, None] + 1 + np.array(shape.nodes)).round().astype(int)
+    positions = (2 * corners[:, None] + 1 + np.array(shape.nodes)).round().astype(int)
     order = np.argsort(np.array(counts), kind="stable")[::-1]
-    flat = own.reshape(-1, 3)[:, order]
+    flat = positions.reshape(-1, 3)[:, order]
     lattice, node = np.unique(flat, axis=0, return_inverse=True)
     number = len(shape.derivatives)
     rows = number * node.reshape(len(corners), -1, 1) + np.arange(number)
@@ -100,8 +102,8 @@ def _mesh(shape: Shape, counts: tuple[int, int, int]) -> tuple[np.ndarray, np.nd
 
 
 def _skin(shape: Shape, nodes: np.ndarray) -> np.ndarray:
-    """Patches between the corners of each element [k 4], from its ``nodes`` [e m]: of a beam the
-    axis, of a shell the middle, of a block its faces."""
+    """Return patches between the corners of each element [k 4], from its ``nodes`` [e m]: of a beam
+    the axis, of a shell the middle, of a block its faces."""
     places = np.array(shape.nodes)
     across = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
     if np.ptp(places[:, 1]) == 0:
@@ -115,33 +117,34 @@ def _skin(shape: Shape, nodes: np.ndarray) -> np.ndarray:
             for axis in range(3)
             for side in (-1, 1)
         ]
-    found = []
+    patches = []
     for face in faces:
         corners = np.pad(face, ((0, 0), (0, 3 - face.shape[1])))
-        own = [int(np.flatnonzero((places == corner).all(axis=1))[0]) for corner in corners]
-        found.append(nodes[:, own])
-    return np.concatenate(found)
+        indices = [int(np.flatnonzero((places == corner).all(axis=1))[0]) for corner in corners]
+        patches.append(nodes[:, indices])
+    return np.concatenate(patches)
 
 
 def _expanded(shape: Shape, place: Map, point: Float[Array, "3"]) -> Float[Array, "d 3"]:
-    """The position of a point of the straight body, and the derivatives that a node has."""
+    """Return the position of a point of the straight body, and the derivatives that a node has."""
     parts = []
     for derivative in shape.derivatives:
         function = place
         for axis in derivative:
-            function = _along(function, np.eye(3)["xyz".index(axis)])
+            function = _directional_derivative(function, np.eye(3)["xyz".index(axis)])
         parts.append(function(point))
     return jnp.stack(parts)
 
 
-def _along(function: Map, direction: np.ndarray) -> Map:
+def _directional_derivative(function: Map, direction: np.ndarray) -> Map:
+    """Return the derivative of a function of a point along a direction."""
     return lambda at: jax.jvp(function, (at,), (jnp.asarray(direction, at.dtype),))[1]
 
 
 def _on(faces: Collection[str], lattice: np.ndarray, counts: tuple[int, int, int]) -> np.ndarray:
-    """Whether each node is on any of the faces [N]."""
-    found = np.zeros(len(lattice), bool)
+    """Return whether each node is on any of the faces [N]."""
+    on_face = np.zeros(len(lattice), bool)
     for face in faces:
         axis = "xyz".index(face[0])
-        found |= lattice[:, axis] == 2 * counts[axis] * int(face[1])
-    return found
+        on_face |= lattice[:, axis] == 2 * counts[axis] * int(face[1])
+    return on_face

@@ -16,6 +16,7 @@ from jaxccp.math import safe
 from jaxccp.math.linear3 import cross
 
 STRETCHING, BENDING = (np.polynomial.legendre.leggauss(count) for count in (5, 3))
+"""Gauss's points and weights for the energies of stretching and of bending."""
 
 
 @jax.tree_util.register_dataclass
@@ -40,18 +41,18 @@ class CableLaw(StrainLaw):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class CableElements(Elements):
-    """Straight where nothing is strained."""
+    """Elements of a cable that is straight where nothing is strained."""
 
     length: Float[Array, " e"]
-    """[m]"""
+    """Length of each element [m]."""
     area: Float[Array, ""]
-    """Of the section [m²]."""
+    """Area of the section [m²]."""
     second_moment: Float[Array, ""]
-    """Of the section's area [m⁴]."""
+    """Second moment of the section's area [m⁴]."""
     young: Float[Array, ""]
     """Young's modulus [Pa]."""
     density: Float[Array, ""]
-    """[kg/m³]"""
+    """Mass per volume [kg/m³]."""
     retardation: Float[Array, ""]
     """α of Kelvin and Voigt's damping [s]."""
 
@@ -63,10 +64,10 @@ class CableElements(Elements):
         # Of the four functions on (−1, 1), those of slopes are in units of half the length.
         scale = jnp.where(np.array([0, 1, 0, 1]), half, 1.0)
         gradients = jnp.stack([first * scale / half, second * scale / half**2], axis=2)
-        stiff = jnp.stack([self.young * self.area, *3 * [self.young * self.second_moment]])
+        rigidity = jnp.stack([self.young * self.area, *3 * [self.young * self.second_moment]])
         active = np.where(stretches[:, None], [1.0, 0, 0, 0], [0, 1.0, 1.0, 1.0])
         shape = gradients.shape[:2]
-        moduli = jnp.broadcast_to(jax.vmap(jnp.diag)(active * stiff), (*shape, 4, 4))
+        moduli = jnp.broadcast_to(jax.vmap(jnp.diag)(active * rigidity), (*shape, 4, 4))
         law = CableLaw(moduli, jnp.broadcast_to(self.retardation, shape))
         return Points(gradients, half[:, :, 0] * weights, law)
 
@@ -76,12 +77,13 @@ class CableElements(Elements):
         half = 0.5 * self.length[:, None]
         scale = jnp.where(np.array([0, 1, 0, 1]), half, 1.0)
         unit = np.einsum("p,pk,pl->kl", weights, values, values)
-        own = half[:, :, None] * scale[:, :, None] * scale[:, None, :] * unit
-        return self.density * self.area * own
+        mass = half[:, :, None] * scale[:, :, None] * scale[:, None, :] * unit
+        return self.density * self.area * mass
 
 
 def hermite(s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Hermite's cubics of values and slopes at −1 and 1, and their two derivatives at s [p 4]."""
+    """Return Hermite's cubics of values and slopes at −1 and 1, and their two derivatives, at s [p
+    4]."""
     ends = np.array([-1.0, 1.0])
     powers = np.arange(4)
     values = ends[:, None] ** powers

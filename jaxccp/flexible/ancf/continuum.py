@@ -1,4 +1,4 @@
-"""Beams, shells and bricks with gradients at their nodes: one element, of many shapes."""
+"""Beams, shells and bricks with gradients at their nodes: one class of elements, of many shapes."""
 
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ from jaxccp.flexible.ancf.enhanced import (
     enhanced_modes,
     products_of,
     sampled,
-    turning,
+    strain_transformation,
 )
 from jaxccp.flexible.ancf.shape import Shape, gauss_rule
 from jaxccp.flexible.elements import Elements, Points
@@ -25,7 +25,7 @@ from jaxccp.math.linear3 import cross
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ContinuumElements(Elements):
-    """Solids with Green's strains in all three directions."""
+    """Elements of solids with Green's strains in all three directions."""
 
     reference: Float[Array, "e k 3"]
     """Vector coordinates where nothing is strained."""
@@ -33,30 +33,33 @@ class ContinuumElements(Elements):
     """Length, width and thickness in the reference, to which the derivatives at the nodes refer
     [m]."""
     moduli: Float[Array, "s 6 6"]
-    """C of each layer from below; of beams those of :func:`jaxccp.flexible.moduli.of_section`. Axes
-    are those of the element: x along it, y in its plane, as far as the reference is straight."""
+    """C of each layer from below; of beams those of :func:`jaxccp.flexible.moduli.of_section`.
+    The axes are those of the element: x along it, y in its plane, as far as the reference is
+    straight."""
     density: Float[Array, ""]
-    """[kg/m³]"""
+    """Mass per volume of the reference [kg/m³]."""
     retardation: Float[Array, ""]
     """α of Kelvin and Voigt's damping [s]."""
     shape: Shape = field(metadata={"static": True})
+    """Shape functions of the elements."""
     layers: tuple[float, ...] = field(metadata={"static": True}, default=(1.0,))
     """Share of the thickness of each layer, from below."""
 
     def points(self) -> Points:
         if self.shape.enhanced:
-            return self._whole()
+            return self._single_point()
         places, weights, which = self._rule()
         slopes, jacobian = self._slopes(places)
         volume = weights * jnp.linalg.det(jacobian)
-        inverse = _along_axes(jacobian)
+        inverse = _axis_derivatives(jacobian)
         gradients = jnp.einsum("epkj,epjm->epmk", slopes, inverse)
         moduli = jnp.broadcast_to(self.moduli[which], (len(self.size), *which.shape, 6, 6))
         law = GreenLaw(moduli, jnp.broadcast_to(self.retardation, moduli.shape[:2]))
         return Points(gradients, volume, law)
 
     def volumes(self) -> Float[Array, "e p"]:
-        """Of all points of integration [m³]; not positive where the reference is inside out."""
+        """Return the reference volume of each integration point [m³]; not positive where the
+        reference is inside out."""
         places, weights, _which = self._rule()
         return weights * jnp.linalg.det(self._slopes(places)[1])
 
@@ -68,40 +71,55 @@ class ContinuumElements(Elements):
         return self.density * jnp.einsum("ep,epk,epl->ekl", volume, values, values)
 
     def weights(self, place: Float[np.ndarray, "3"]) -> Float[Array, "e k"]:
-        """What a unit force at a point of the cube (−1, 1)³ is on each vector coordinate."""
+        """Return the generalised force on each vector coordinate of a unit force at a point.
+
+        Args:
+            place: the point, in the element's cube (−1, 1)³.
+        """
         return self._scale() * self.shape.values(np.asarray(place)[None])
 
     def face_weights(self, axis: int, side: int) -> Float[Array, "e k"]:
-        """What a unit traction on the face ``side`` (−1 or 1) along an axis is on each vector
-        coordinate [m²]."""
+        """Return the generalised force on each vector coordinate of a unit traction on a face [m²].
+
+        Args:
+            axis: along which the face is an end of the element: 0, 1, 2.
+            side: which end: −1 or 1.
+        """
         degrees = self.shape.exponents.max(0) * (np.arange(3) != axis)
         places, weights = gauss_rule(degrees + 2 * (np.arange(3) != axis))
         places, weights = np.where(np.arange(3) == axis, side, places), 0.5 * weights
         _slopes, jacobian = self._slopes(places)
-        one, other = (jacobian[..., i] for i in range(3) if i != axis)
-        area = weights * jnp.linalg.norm(cross(one, other), axis=-1)
+        first, second = (jacobian[..., i] for i in range(3) if i != axis)
+        area = weights * jnp.linalg.norm(cross(first, second), axis=-1)
         return self._scale() * jnp.einsum("ep,pk->ek", area, self.shape.values(places))
 
     def _rule(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Points of the cube, weights, and which of the moduli is there."""
+        """Return the integration points in the cube, their weights, and the index of the moduli of
+        each."""
         rules = self.shape.rules(self.layers)
         places, weights = (np.concatenate(part) for part in zip(*rules, strict=True))
-        return places, weights, np.repeat(np.arange(len(rules)), [len(own) for _, own in rules])
+        return (
+            places,
+            weights,
+            np.repeat(
+                np.arange(len(rules)), [len(weights_of_rule) for _, weights_of_rule in rules]
+            ),
+        )
 
-    def _whole(self) -> Points:
-        """Each element as one point, whose law is that of all its coordinates."""
+    def _single_point(self) -> Points:
+        """Return each element as one point, whose law is that of all its coordinates."""
         points, weights, which = self._rule()
         count = len(points)
-        places, known = sampled(self.shape, points)
-        used = np.flatnonzero(known.any(axis=0))
-        known = known[:, used].reshape(count, 6, -1)
+        places, interpolation = sampled(self.shape, points)
+        used = np.flatnonzero(interpolation.any(axis=0))
+        interpolation = interpolation[:, used].reshape(count, 6, -1)
         slopes, jacobian = self._slopes(places)
         volume = self.volumes()
-        strains = turning(_along_axes(jacobian[:, :count])) @ known
+        strains = strain_transformation(_axis_derivatives(jacobian[:, :count])) @ interpolation
         # Of the geometry in the middle, so that strains that are the same everywhere add nothing.
         middle = self._slopes(np.zeros((1, 3)))[1]
-        own = jnp.einsum("eqjm,epmn->epjn", linear3.inverse(middle), _axes(jacobian[:, :count]))
-        added = turning(own) @ enhanced_modes(self.shape, points)
+        axes = jnp.einsum("eqjm,epmn->epjn", linear3.inverse(middle), _axes(jacobian[:, :count]))
+        added = strain_transformation(axes) @ enhanced_modes(self.shape, points)
         # Modes may have any size; all alike they leave an element's equations well conditioned.
         added = added / jnp.max(jnp.abs(added), axis=(1, 2), keepdims=True)
         added = added * (weights / volume)[..., None, None]
@@ -123,11 +141,11 @@ class ContinuumElements(Elements):
             products_of(jacobian.transpose(0, 1, 3, 2))[:, None],
             tuple(used.tolist()),
         )
-        own = jnp.broadcast_to(jnp.eye(k, dtype=weight.dtype), (number, 1, k, k))
-        return Points(own, weight[:, None], law)
+        identity = jnp.broadcast_to(jnp.eye(k, dtype=weight.dtype), (number, 1, k, k))
+        return Points(identity, weight[:, None], law)
 
     def _scale(self) -> Float[Array, "e k"]:
-        """Return the scale of the shape functions, whose derivatives are by the cube's
+        """Return the factors on the shape functions, whose derivatives are by the cube's
         coordinates."""
         return jnp.prod((0.5 * self.size[:, None, :]) ** self.shape.orders, axis=2)
 
@@ -140,16 +158,17 @@ class ContinuumElements(Elements):
         return slopes, jnp.einsum("epkj,ekc->epcj", slopes, self.reference)
 
 
-def _along_axes(jacobian: Float[Array, "e p 3 3"]) -> Float[Array, "e p 3 3"]:
-    """How fast the cube's coordinates change along each of the element's axes, the columns."""
+def _axis_derivatives(jacobian: Float[Array, "e p 3 3"]) -> Float[Array, "e p 3 3"]:
+    """Return the derivatives of the cube's coordinates along each of the element's axes, the
+    columns."""
     return jnp.einsum("epjm,epmn->epjn", linear3.inverse(jacobian), _axes(jacobian))
 
 
 def _axes(jacobian: Float[Array, "e p 3 3"]) -> Float[Array, "e p 3 3"]:
     """Return the axes of the element in the reference, as columns: x along it, z across its
     plane."""
-    along, side = jacobian[..., 0], jacobian[..., 1]
-    x = along / jnp.linalg.norm(along, axis=-1, keepdims=True)
-    z = cross(along, side)
+    first_tangent, second_tangent = jacobian[..., 0], jacobian[..., 1]
+    x = first_tangent / jnp.linalg.norm(first_tangent, axis=-1, keepdims=True)
+    z = cross(first_tangent, second_tangent)
     z = z / jnp.linalg.norm(z, axis=-1, keepdims=True)
     return jnp.stack([x, cross(z, x), z], axis=-1)

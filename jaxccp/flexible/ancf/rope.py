@@ -1,4 +1,4 @@
-"""Cables along given nodes."""
+"""Cables along given nodes, of the elements of :mod:`jaxccp.flexible.ancf.cable`."""
 
 from collections.abc import Collection
 
@@ -22,38 +22,38 @@ def rope(
     clamped: Collection[int] = (),
     pinned: Collection[int] = (),
 ) -> NodalFamily:
-    """A cable that is as long as the distances of its nodes, differentiable in all its numbers.
+    """Return a cable as long as the distances of its nodes, differentiable in all its numbers.
 
     Without load it would be straight; between nodes that are not in line it is bent.
 
     Args:
-        nodes: where they are at time 0 [m].
+        nodes: positions at time 0 [m].
         area: of the section [m²].
         second_moment: of the section's area [m⁴].
         young: Young's modulus [Pa].
-        density: [kg/m³]
+        density: mass per volume [kg/m³].
         retardation: α of the damping [s].
-        clamped: nodes whose position and direction are held.
-        pinned: nodes whose position is held.
+        clamped: nodes whose position and direction are fixed.
+        pinned: nodes whose position is fixed.
     """
     nodes = jnp.asarray(nodes, float)
     count = len(nodes)
-    way = jnp.diff(nodes, axis=0)
-    length = jnp.linalg.norm(way, axis=1)
-    direction = way / length[:, None]
+    segments = jnp.diff(nodes, axis=0)
+    length = jnp.linalg.norm(segments, axis=1)
+    direction = segments / length[:, None]
     slope = jnp.concatenate([direction[:1], direction[:-1] + direction[1:], direction[-1:]])
     slope = slope / jnp.linalg.norm(slope, axis=1, keepdims=True)
     start = jnp.stack([nodes, slope], axis=1).reshape(-1, 3)
-    held = np.zeros((count, 2, 3), bool)
-    held[list(clamped)] = True
-    held[list(pinned), 0] = True
-    here = 2 * np.arange(count)
+    fixed = np.zeros((count, 2, 3), bool)
+    fixed[list(clamped)] = True
+    fixed[list(pinned), 0] = True
+    first = 2 * np.arange(count)
     layout = Layout(
-        here[:-1, None] + np.arange(4),
-        held.reshape(-1, 3),
+        first[:-1, None] + np.arange(4),
+        fixed.reshape(-1, 3),
         np.arange(2 * count) % 2 == 0,
-        here,
-        ((0, here + 1),),
+        first,
+        ((0, first + 1),),
         skin=np.arange(count - 1)[:, None] + np.array([0, 1, 1, 0]),
     )
     numbers = (jnp.asarray(x, float) for x in (area, second_moment, young, density, retardation))

@@ -1,4 +1,4 @@
-"""Shape functions of continuum elements, from monomials and what the nodes know of them."""
+"""Shape functions of continuum elements, from monomials and the vector coordinates of the nodes."""
 
 from dataclasses import dataclass
 from itertools import product
@@ -18,38 +18,44 @@ class Shape(ByContent):
     coordinates, in that order node by node."""
 
     name: str
+    """Name in the registry."""
     monomials: str
-    """Such as ``"1 x xy x2"``: as many as there are vector coordinates."""
+    """Monomials of the shape functions, such as ``"1 x xy x2"``: as many as there are vector
+    coordinates."""
     nodes: tuple[tuple[float, float, float], ...]
-    """Where they are on the cube."""
+    """Positions of the nodes in the cube."""
     derivatives: tuple[str, ...]
-    """At each node: ``""`` the position, ``"x"``, ``"zz"``, … its derivatives by lengths in the
-    reference."""
+    """Vector coordinates of each node: ``""`` the position, ``"x"``, ``"zz"``, … its derivatives by
+    lengths in the reference."""
     section: bool = False
-    """A beam: what Poisson's ratio couples is looked at on the axis only, lest it locks."""
+    """Whether it is a beam: coupling by Poisson's ratio is then evaluated on the axis only, lest it
+    locks."""
     gauss: int | None = None
-    """Points of Gauss's rule along each axis; as many as make Green's strains exact when None."""
+    """Number of points of Gauss's rule along each axis; as many as make Green's strains exact when
+    None."""
     assumed: tuple[tuple[str, tuple[tuple[float, float, float], ...]], ...] = ()
-    """Strains (``"zz"``, ``"yz"``, …) by the cube's coordinates that are taken at some places of
-    the cube, and between them interpolated."""
+    """Strains (``"zz"``, ``"yz"``, …) by the cube's coordinates that are evaluated at some points
+    of the cube, and interpolated between them."""
     enhanced: tuple[tuple[str, str], ...] = ()
     """Strains that are added where they lower the energy, and the axis along which each is linear:
     ``("xx", "x")``, …; without, the strains are those of the shape functions."""
 
     @cached_table
     def exponents(self) -> np.ndarray:
-        """Return the exponents of each monomial in x, y, z [k 3]."""
-        return np.array([[_power(one, axis) for axis in "xyz"] for one in self.monomials.split()])
+        """The exponents of each monomial in x, y, z [k 3]."""
+        return np.array(
+            [[_power(monomial, axis) for axis in "xyz"] for monomial in self.monomials.split()]
+        )
 
     @cached_table
     def orders(self) -> np.ndarray:
-        """How often each vector coordinate is a derivative by x, y, z [k 3]."""
-        own = [[part.count(axis) for axis in "xyz"] for part in self.derivatives]
-        return np.array(own * len(self.nodes))
+        """Order of each vector coordinate as a derivative by x, y, z [k 3]."""
+        counts = [[part.count(axis) for axis in "xyz"] for part in self.derivatives]
+        return np.array(counts * len(self.nodes))
 
     @property
     def count(self) -> int:
-        """k, the number of vector coordinates."""
+        """Number k of vector coordinates."""
         return len(self.orders)
 
     @cached_table
@@ -63,24 +69,31 @@ class Shape(ByContent):
         return np.linalg.inv(np.array(rows))
 
     def values(self, points: Float[np.ndarray, "p 3"]) -> Float[np.ndarray, "p k"]:
-        """Shape functions at points of the cube, derivatives being by the cube's coordinates."""
+        """Return the shape functions at points of the cube, derivatives being by the cube's
+        coordinates."""
         return self._monomials(points, (0, 0, 0)) @ self._basis
 
     def slopes(self, points: Float[np.ndarray, "p 3"]) -> Float[np.ndarray, "p k 3"]:
-        """Their derivatives by the cube's coordinates."""
+        """Return the derivatives of the shape functions by the cube's coordinates at points of the
+        cube."""
         parts = [self._monomials(points, order) @ self._basis for order in np.eye(3, dtype=int)]
         return np.stack(parts, axis=-1)
 
     def mass_rule(self) -> Rule:
-        """Exact for products of two shape functions."""
+        """Return the integration rule that is exact for products of two shape functions."""
         return gauss_rule(2 * self.exponents.max(0))
 
     def rules(self, layers: tuple[float, ...] = (1.0,)) -> tuple[Rule, ...]:
-        """Exact for the energy of Green's strains where the reference is straight: of each layer,
-        shares of the thickness from below; of beams for the section, then for the axis."""
-        once = np.eye(3, dtype=int)[:, None]
+        """Return integration rules that are exact for the energy of Green's strains where the
+        reference is straight: one of each layer; of beams one for the section, then one for the
+        axis.
+
+        Args:
+            layers: shares of the thickness from below.
+        """
+        unit = np.eye(3, dtype=int)[:, None]
         slopes = np.where(
-            np.any(self.exponents < once, axis=2, keepdims=True), 0, self.exponents - once
+            np.any(self.exponents < unit, axis=2, keepdims=True), 0, self.exponents - unit
         )
         degrees = 4 * slopes.max((0, 1))
         if self.gauss:
@@ -105,13 +118,15 @@ class Shape(ByContent):
 
 
 def _power(monomial: str, axis: str) -> int:
-    _before, found, after = monomial.partition(axis)
-    return int(after[0]) if found and after[:1].isdigit() else len(found)
+    _before, symbol, after = monomial.partition(axis)
+    return int(after[0]) if symbol and after[:1].isdigit() else len(symbol)
 
 
 def gauss_rule(degrees: np.ndarray) -> Rule:
-    """Gauss's, exact for monomials of these degrees in x, y, z."""
+    """Return Gauss's rule that is exact for monomials of these degrees in x, y, z."""
     lines = [np.polynomial.legendre.leggauss(int(degree) // 2 + 1) for degree in degrees]
     points = np.array(list(product(*(places for places, _ in lines))))
-    weights = np.array([np.prod(one) for one in product(*(own for _, own in lines))])
+    weights = np.array(
+        [np.prod(factors) for factors in product(*(line_weights for _, line_weights in lines))]
+    )
     return points, weights

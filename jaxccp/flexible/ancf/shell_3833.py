@@ -8,7 +8,7 @@ _PLANE = ("1", "x", "y", "x2", "xy", "y2", "x2y", "xy2")
 SHELL_3833 = Shape(
     name="shell_3833",
     monomials=" ".join(
-        [*_PLANE, *(f"{one}{z}".lstrip("1") for z in ("z", "z2") for one in _PLANE)]
+        [*_PLANE, *(f"{monomial}{z}".lstrip("1") for z in ("z", "z2") for monomial in _PLANE)]
     ),
     nodes=(
         *((-1, -1, 0), (1, -1, 0), (1, 1, 0), (-1, 1, 0)),

@@ -1,4 +1,4 @@
-"""Soft solids of linear tetrahedra."""
+"""Soft solids of linear tetrahedra with hyperelastic laws."""
 
 from jaxccp.flexible.solids.grid import box_of_tetrahedra
 from jaxccp.flexible.solids.mesh_file import read_tetrahedra

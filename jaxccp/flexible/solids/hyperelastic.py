@@ -1,4 +1,4 @@
-"""What all laws of elastic solids have in common."""
+"""The base class of all laws of elastic solids."""
 
 from dataclasses import dataclass
 
@@ -24,25 +24,25 @@ class Hyperelastic(Law):
     lam: Float[Array, ""]
     """Lamé's first constant [Pa]."""
     retardation: Float[Array, ""]
-    """α [s]: damping after Kelvin and Voigt, with α times the stiffness that steps are implicit in.
-    """
+    """α [s] of Kelvin and Voigt's damping, which is α times the stiffness that steps are implicit
+    in."""
 
     def dissipation(self, y: Float[Array, "3 3"], rate: Float[Array, "3 3"]) -> Float[Array, ""]:
         return 0.5 * jnp.einsum("mi,minj,nj->", rate, self.viscosity(y), rate)
 
     def convex(self, y: Float[Array, "3 3"]) -> Float[Array, "3 3 3 3"]:
-        """(Q H Q)₊: the second derivative H on all changes of F but rotations, without its negative
-        eigenvalues.
+        """Return (Q H Q)₊: the second derivative H on all changes of F but rotations, without its
+        negative eigenvalues.
 
-        A rotation costs no energy, but turns the stress, so that H alone would take angular
+        A rotation costs no energy, but rotates the stress, so that H alone would take angular
         momentum out of a step that is implicit in it; this is 0 on every rotation.
         """
         spin = -linear3.cross_matrix(y).reshape(9, 3)
         square = jnp.sum(y * y)
         eye = jnp.eye(3, dtype=y.dtype)
         # Singular where all is on a line: the rotations about it change nothing.
-        least = float(jnp.finfo(y.dtype).eps) * (square + 1.0)
-        gram = linear3.inverse((square + least) * eye - y.T @ y)
+        regularisation = float(jnp.finfo(y.dtype).eps) * (square + 1.0)
+        gram = linear3.inverse((square + regularisation) * eye - y.T @ y)
         eye_9 = jnp.eye(9, dtype=y.dtype)
         rest = eye_9 - spin @ gram @ spin.T
         matrix = rest @ self.stiffness(y).reshape(9, 9) @ rest

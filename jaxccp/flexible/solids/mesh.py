@@ -1,4 +1,4 @@
-"""Meshes of tetrahedra: what is wrong with them, and their surface."""
+"""Meshes of tetrahedra: checks of their soundness, and their surface."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -13,7 +13,7 @@ FACES = np.array([[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]])
 def checked_mesh(
     what: str, points: object, tetrahedra: object
 ) -> tuple[Float[np.ndarray, "n 3"], Int[np.ndarray, "e 4"]]:
-    """Points [m] and elements as arrays.
+    """Return points [m] and elements as arrays, after checking that the mesh is sound.
 
     Args:
         what: what the message of an error begins with, such as the file.
@@ -38,13 +38,22 @@ def checked_mesh(
 
 
 def volumes(points: Float[np.ndarray, "n 3"], tetrahedra: Int[np.ndarray, "e 4"]) -> np.ndarray:
-    """Volume of each element [m³], negative where it is inverted."""
+    """Return the volume of each element [m³], negative where it is inverted.
+
+    Args:
+        points: of the nodes [m].
+        tetrahedra: nodes of each element.
+    """
     edges = points[tetrahedra[:, 1:]] - points[tetrahedra[:, :1]]
     return np.linalg.det(edges) / 6.0
 
 
 def boundary(what: str, tetrahedra: Int[np.ndarray, "e 4"]) -> Int[np.ndarray, "f 3"]:
-    """The triangles of the surface, counter-clockwise seen from outside.
+    """Return the triangles of the surface, counter-clockwise seen from outside.
+
+    Args:
+        what: what the message of an error begins with.
+        tetrahedra: nodes of each element.
 
     Raises:
         ValueError: more than two elements have a face in common, so that some overlap.
@@ -67,8 +76,8 @@ def _arrays(what: str, points: object, tetrahedra: object) -> tuple[np.ndarray, 
     points, tetrahedra = np.array(points, float), np.array(tetrahedra)
     if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
         raise ValueError(f"{what}: points must be n × 3 finite numbers, not {points.shape}")
-    whole = np.issubdtype(tetrahedra.dtype, np.integer)
-    if tetrahedra.ndim != 2 or tetrahedra.shape[1] != 4 or not len(tetrahedra) or not whole:
+    integral = np.issubdtype(tetrahedra.dtype, np.integer)
+    if tetrahedra.ndim != 2 or tetrahedra.shape[1] != 4 or not len(tetrahedra) or not integral:
         raise ValueError(
             f"{what}: tetrahedra must be e × 4 whole numbers, the nodes of each element, not "
             f"{tetrahedra.shape} of {tetrahedra.dtype}"
@@ -86,8 +95,8 @@ def _reject_volumes(what: str, points: np.ndarray, tetrahedra: np.ndarray) -> No
     corners = points[tetrahedra]
     edge = np.linalg.norm(corners[:, :, None] - corners[:, None], axis=-1).max(axis=(1, 2))
     volume = volumes(points, tetrahedra)
-    least = FLAT * edge**3 / (6.0 * np.sqrt(2.0))
-    flat = np.flatnonzero(np.abs(volume) <= least)
+    min_volume = FLAT * edge**3 / (6.0 * np.sqrt(2.0))
+    flat = np.flatnonzero(np.abs(volume) <= min_volume)
     if len(flat):
         raise ValueError(
             f"{what}: element {flat[0]} (nodes {tetrahedra[flat[0]].tolist()}) is flat, its volume "
@@ -109,10 +118,10 @@ def _reject_parts(what: str, nodes: int, tetrahedra: np.ndarray) -> None:
     links = csr_matrix((np.ones(len(first)), (first, second)), (nodes, nodes))
     parts, which = connected_components(links, directed=False)
     if parts > 1:
-        other = np.flatnonzero(which[tetrahedra[:, 0]] != which[tetrahedra[0, 0]])[0]
+        separate = np.flatnonzero(which[tetrahedra[:, 0]] != which[tetrahedra[0, 0]])[0]
         raise ValueError(
-            f"{what}: the mesh is of {parts} parts without a common node (elements 0 and {other} "
-            "are not connected): add each as a solid of its own"
+            f"{what}: the mesh is of {parts} parts without a common node (elements 0 and "
+            f"{separate} are not connected): add each as a solid of its own"
         )
 
 

@@ -1,4 +1,4 @@
-"""Meshes of tetrahedra in files."""
+"""Meshes of tetrahedra read from files."""
 
 from importlib import import_module
 from pathlib import Path
@@ -14,7 +14,7 @@ BELOW = ("vertex", "line", "triangle")
 
 
 def read_tetrahedra(path: Path | str) -> tuple[Float[np.ndarray, "n 3"], Int[np.ndarray, "e 4"]]:
-    """Points and elements of a file, as they are in it: any format of meshio (Gmsh, VTK, Abaqus,
+    """Return points and elements as they are in a file of any format of meshio (Gmsh, VTK, Abaqus,
     Medit, …).
 
     Raises:
@@ -35,11 +35,11 @@ def read_tetrahedra(path: Path | str) -> tuple[Float[np.ndarray, "n 3"], Int[np.
     # Some of its readers end the program where they find nothing that they know.
     except (Exception, SystemExit) as error:
         raise ValueError(f"{path}: meshio cannot read it as a mesh: {error}") from error
-    other = sorted({block.type for block in mesh.cells} - {"tetra", *BELOW})
-    if other:
+    unsupported = sorted({block.type for block in mesh.cells} - {"tetra", *BELOW})
+    if unsupported:
         raise ValueError(
-            f"{path}: has cells of type {', '.join(other)}; solids are of tetrahedra with four "
-            "nodes alone: mesh it again with linear tetrahedra"
+            f"{path}: has cells of type {', '.join(unsupported)}; solids are of tetrahedra with "
+            "four nodes alone: mesh it again with linear tetrahedra"
         )
     blocks = [block.data for block in mesh.cells if block.type == "tetra"]
     if not blocks:

@@ -9,7 +9,7 @@ from jaxccp.math import safe
 
 @jax.custom_jvp
 def positive_part(matrix: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """The nearest positive semidefinite matrix: negative eigenvalues are put to 0.
+    """Return the nearest positive semidefinite matrix, with negative eigenvalues set to 0.
 
     The derivative is that of the matrix function (Daleckii & Krein, 1965; Higham, Functions of
     Matrices, 3.11), which repeated eigenvalues do not harm.
@@ -26,5 +26,5 @@ def _positive_part_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[A
     # (f(λᵢ) − f(λⱼ)) / (λᵢ − λⱼ) of f = max(·, 0), without the difference of equal values.
     size = jnp.abs(values)
     between = safe.divide(kept[:, None] + kept, size[:, None] + size)
-    turned = vectors.T @ change @ vectors
-    return (vectors * kept) @ vectors.T, vectors @ (between * turned) @ vectors.T
+    projected = vectors.T @ change @ vectors
+    return (vectors * kept) @ vectors.T, vectors @ (between * projected) @ vectors.T

@@ -9,16 +9,16 @@ from jaxccp.math import linear3, quaternion
 from jaxccp.math.linear3 import cross
 
 SQUARINGS = 12
-"""Of Horn's matrix: beyond, the second eigenvector has gone where σ₂ + σ₃ > 0.03."""
+"""Number of squarings of Horn's matrix: more change nothing where σ₂ + σ₃ > 0.03."""
 
 
 @jax.custom_jvp
 def rotation(gradient: Float[Array, "3 3"]) -> Float[Array, "3 3"]:
-    """R of the polar decomposition F = R S: of all rotations the one with the largest tr(RᵀF).
+    """Return R of the polar decomposition F = R S: of all rotations that with the largest tr(RᵀF).
 
     As a quaternion it is the eigenvector to the largest eigenvalue of a symmetric 4 × 4 matrix
     (Horn, J. Opt. Soc. Am. A 4, 1987), so that it is a rotation, and no reflection, where F is
-    inverted. Squaring the matrix leaves that eigenvector, which one Newton step completes to
+    inverted. Squaring the matrix leaves that eigenvector, which a Newton step completes to
     rounding. Where two rotations are equally near (σ₂ + σ₃ = 0, an inverted F) it is one between
     them, and its derivative 0 in the direction from one to the other.
     """
@@ -30,9 +30,9 @@ def rotation(gradient: Float[Array, "3 3"]) -> Float[Array, "3 3"]:
     matrix = matrix + jnp.sqrt(3.0) * _size(gradient) * jnp.eye(4, dtype=gradient.dtype)
     power = lax.fori_loop(0, SQUARINGS, _squared, matrix)
     column = power[:, jnp.argmax(jnp.diagonal(power))]
-    near = quaternion.to_matrix(quaternion.normalize(column))
-    turn = _turn(near, gradient, _axial(near.T @ gradient))
-    return near @ quaternion.to_matrix(quaternion.exp(turn))
+    approximate = quaternion.to_matrix(quaternion.normalize(column))
+    correction = _rotation_vector(approximate, gradient, _axial(approximate.T @ gradient))
+    return approximate @ quaternion.to_matrix(quaternion.exp(correction))
 
 
 def _squared(_count: int, matrix: Float[Array, "4 4"]) -> Float[Array, "4 4"]:
@@ -43,31 +43,34 @@ def _squared(_count: int, matrix: Float[Array, "4 4"]) -> Float[Array, "4 4"]:
 
 @rotation.defjvp
 def _rotation_jvp(primals: tuple[Array], tangents: tuple[Array]) -> tuple[Array, Array]:
-    """dR = R [w]×, (tr S · I − S) w the axial vector of RᵀdF − dFᵀR: of a symmetric S = RᵀF."""
+    """Return dR = R [w]× with (tr S · I − S) w the axial vector of RᵀdF − dFᵀR and the symmetric S
+    = RᵀF."""
     (gradient,), (change,) = primals, tangents
     value = rotation(gradient)
-    turn = _turn(value, gradient, _axial(value.T @ change))
-    return value, value @ linear3.cross_matrix(turn)
+    correction = _rotation_vector(value, gradient, _axial(value.T @ change))
+    return value, value @ linear3.cross_matrix(correction)
 
 
-def _turn(near: Array, gradient: Array, axial: Float[Array, "3"]) -> Float[Array, "3"]:
-    """(tr S · I − S)⁻¹ times ``axial``, bounded where that matrix is singular."""
-    stretch = near.T @ gradient
+def _rotation_vector(
+    approximate: Array, gradient: Array, axial: Float[Array, "3"]
+) -> Float[Array, "3"]:
+    """Return (tr S · I − S)⁻¹ times ``axial``, bounded where that matrix is singular."""
+    stretch = approximate.T @ gradient
     stretch = 0.5 * (stretch + stretch.T)
     matrix = jnp.trace(stretch) * jnp.eye(3, dtype=stretch.dtype) - stretch
     a, b, c = matrix
     adjugate = jnp.stack([cross(b, c), cross(c, a), cross(a, b)])
     determinant = a @ adjugate[0]
-    least = _size(gradient) ** 3 * float(jnp.finfo(stretch.dtype).eps) ** 0.375
-    return adjugate @ axial * determinant / (determinant**2 + least**2)
+    floor = _size(gradient) ** 3 * float(jnp.finfo(stretch.dtype).eps) ** 0.375
+    return adjugate @ axial * determinant / (determinant**2 + floor**2)
 
 
 def _axial(matrix: Float[Array, "3 3"]) -> Float[Array, "3"]:
-    """w with [w]× = A − Aᵀ."""
-    odd = matrix - matrix.T
-    return jnp.stack([odd[2, 1], odd[0, 2], odd[1, 0]])
+    """Return the w with [w]× = A − Aᵀ."""
+    skew = matrix - matrix.T
+    return jnp.stack([skew[2, 1], skew[0, 2], skew[1, 0]])
 
 
 def _size(gradient: Float[Array, "3 3"]) -> Float[Array, ""]:
-    """The Frobenius norm, for a gradient is of order one where it is not 0 altogether."""
+    """Return the Frobenius norm, bounded below; a gradient is of order one unless it is 0."""
     return jnp.sqrt(jnp.sum(gradient**2) + 1e-4)

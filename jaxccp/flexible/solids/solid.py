@@ -1,4 +1,4 @@
-"""Solids of tetrahedra as a family."""
+"""Soft solids of tetrahedra as a family of velocities."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -30,9 +30,10 @@ class SoftSolid(NodalFamily):
     """
 
     elements: Tetrahedra
+    """The tetrahedra."""
 
     def root(self, q: Float[Array, " nv"], h: Array | float) -> BandRoot:
-        return self.rooted(self._definite(q, h))
+        return self.factorise(self._definite(q, h))
 
     def _definite(self, q: Float[Array, " nv"], h: Array | float) -> Float[Array, "e 4 3 4 3"]:
         return self.with_stiffness(q, h, "convex")
@@ -47,46 +48,47 @@ def soft_solid(
     damping: float = 0.0,
     law: str = "neo-hookean",
     velocity: Sequence[float] | np.ndarray = ORIGIN,
-    held: Iterable[int] = (),
+    fixed: Iterable[int] = (),
     what: str = "soft solid",
 ) -> SoftSolid:
-    """A solid of linear tetrahedra, without strain where its points are; its frames are the nodes
-    of its surface, in their order.
+    """Return a solid of linear tetrahedra, without strain in the given positions of its points.
+
+    Its frames are the nodes of its surface, in their order.
 
     Args:
         points: of the nodes, world [m].
         tetrahedra: nodes of each element [e 4]; seen from the last, the others counter-clockwise.
         young: Young's modulus [Pa], positive.
         poisson: ratio of Poisson, above −1 and below ½.
-        density: [kg/m³], positive.
+        density: mass per volume [kg/m³], positive.
         damping: α of Kelvin and Voigt's law [s], not negative: the viscous stress is α times the
             rate of the elastic one.
         law: name of one of :data:`jaxccp.flexible.solids.laws.LAWS`.
         velocity: of all nodes, or of each [n 3], world [m/s].
-        held: nodes that never move.
+        fixed: nodes that never move.
         what: what the message of an error begins with.
 
     Raises:
-        ValueError: for numbers that are not physical, an unknown law or node, and meshes that
+        ValueError: numbers that are not physical, an unknown law or node, or a mesh that
             :func:`jaxccp.flexible.solids.mesh.checked_mesh` refuses.
     """
     points, tetrahedra = checked_mesh(what, points, tetrahedra)
     _reject_numbers(what, young, poisson, density, damping)
     if law not in LAWS:
         raise ValueError(f"{what}: law {unknown(law, LAWS)}")
-    fixed = np.zeros(points.shape, bool)
-    fixed[_nodes(what, held, len(points))] = True
+    mask = np.zeros(points.shape, bool)
+    mask[_nodes(what, fixed, len(points))] = True
     moving = np.array(velocity, float)
     if moving.shape not in ((3,), points.shape) or not np.isfinite(moving).all():
         raise ValueError(
             f"{what}: velocity [m/s] must be 3 finite numbers, or those of {len(points)} nodes"
         )
-    moving = np.where(fixed, 0.0, moving)
+    moving = np.where(mask, 0.0, moving)
     surface, corner = np.unique(boundary(what, tetrahedra), return_inverse=True)
     corner = corner.reshape(-1, 3)
     layout = Layout(
         tetrahedra,
-        fixed,
+        mask,
         np.ones(len(points), bool),
         surface,
         order=lengthwise(points),
@@ -125,9 +127,9 @@ def _reject_numbers(
         raise ValueError(f"{what}: damping [s] must be finite and not negative, not {damping!r}")
 
 
-def _nodes(what: str, given: Iterable[int], count: int) -> np.ndarray:
-    nodes = np.array(list(given), int)
+def _nodes(what: str, indices: Iterable[int], count: int) -> np.ndarray:
+    nodes = np.array(list(indices), int)
     outside = nodes[(nodes < 0) | (nodes >= count)]
     if len(outside):
-        raise ValueError(f"{what}: held: there is no node {outside[0]}, but {count}, from 0")
+        raise ValueError(f"{what}: fixed: there is no node {outside[0]}, but {count}, from 0")
     return nodes

@@ -1,4 +1,4 @@
-"""Linear tetrahedra."""
+"""Linear tetrahedra as elements of soft solids."""
 
 from dataclasses import dataclass, field
 
@@ -16,19 +16,21 @@ from jaxccp.math import linear3
 @dataclass(frozen=True)
 class Tetrahedra(Elements):
     """Elements in which the deformation gradient is constant, with a quarter of their mass at each
-    node (lumped): the matrix M is diagonal, mass and its centre are exact."""
+    node (lumped): the matrix M is diagonal; mass and centre of mass are exact."""
 
     rest: Float[Array, "n 3"]
-    """The nodes where nothing is strained [m]."""
+    """Positions of the nodes where nothing is strained [m]."""
     young: Float[Array, ""]
     """Young's modulus [Pa]."""
     poisson: Float[Array, ""]
     """Poisson's ratio."""
     density: Float[Array, "*corners"]
-    """Of the reference [kg/m³]: one number, or one of each corner of each element [e 4]."""
+    """Mass per volume of the reference [kg/m³]: one number, or one of each corner of each element
+    [e 4]."""
     retardation: Float[Array, ""]
     """α of Kelvin and Voigt's damping [s]."""
     layout: Layout = field(metadata={"static": True})
+    """Has the nodes of each element."""
     law: str = field(metadata={"static": True})
     """Name in :data:`jaxccp.flexible.solids.laws.LAWS`."""
 
@@ -37,17 +39,17 @@ class Tetrahedra(Elements):
         mu = 0.5 * self.young / (1.0 + self.poisson)
         lam = 2.0 * mu * self.poisson / (1.0 - 2.0 * self.poisson)
         shape = len(volume), 1
-        constants = (jnp.broadcast_to(one, shape) for one in (mu, lam, self.retardation))
+        constants = (jnp.broadcast_to(constant, shape) for constant in (mu, lam, self.retardation))
         return Points(slopes[:, None], volume[:, None], LAWS[self.law](*constants))
 
     def masses(self) -> Float[Array, "e 4 4"]:
-        """A quarter at each node: the mass and its centre are those of the element."""
+        """Return the lumped mass matrices [kg], with a quarter of the mass at each node."""
         _slopes, volume = self._shapes()
         quarter = 0.25 * self.density * jnp.broadcast_to(volume[:, None], (len(volume), 4))
         return quarter[:, :, None] * jnp.eye(4, dtype=volume.dtype)
 
     def _shapes(self) -> tuple[Float[Array, "e 3 4"], Float[Array, " e"]]:
-        """Slopes of the shape functions along the three directions, and volumes [m³]."""
+        """Return the slopes of the shape functions along the three directions, and volumes [m³]."""
         corner = self.rest[self.layout.rows]
         edges = corner[:, 1:] - corner[:, :1]
         inverse = linear3.inverse(edges)

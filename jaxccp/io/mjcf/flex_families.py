@@ -83,7 +83,7 @@ def _of_file(source: Source, flex: Flex) -> NodalFamily:
         return membrane(flex.position, flex.element, flex.mass, *numbers, held, what)
     element = _outside_out(flex)
     solid = soft_solid(
-        flex.position, element, young, poisson, 1.0, damping, LAW, held=held, what=what
+        flex.position, element, young, poisson, 1.0, damping, LAW, fixed=held, what=what
     )
     # What nodes have of the elements' volume decides which density gives them the file's mass.
     share = np.zeros(len(flex.mass))

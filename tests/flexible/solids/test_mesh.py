@@ -77,7 +77,7 @@ def test_an_unsound_mesh_is_refused(message):
         ({"poisson": -1.0}, "poisson"),
         ({"damping": -0.1}, "damping"),
         ({"law": "neo-hookian"}, "did you mean 'neo-hookean'"),
-        ({"held": [24]}, "no node 24"),
+        ({"fixed": [24]}, "no node 24"),
         ({"velocity": np.zeros((3, 3))}, "velocity"),
     ],
 )

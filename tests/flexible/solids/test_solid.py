@@ -76,7 +76,7 @@ def test_a_bar_in_tension_stretches_by_hookes_law(law):
     np.testing.assert_allclose(areas[ends].sum(axis=0), [4 * HALF[1] * HALF[2], 0, 0], atol=1e-17)
     traction, load = 10.0, np.zeros_like(rest)
     np.add.at(load, faces[ends], (traction / 3 * areas[ends])[:, None])
-    solid = replace(solid, load=jnp.asarray(load), layout=replace(solid.layout, held=held))
+    solid = replace(solid, load=jnp.asarray(load), layout=replace(solid.layout, fixed=held))
     q = solid.start().q
     away = jax.jit(lambda q: jnp.linalg.solve(solid.stiffness(q), solid.force(q, jnp.zeros(3))))(q)
     moved = np.asarray(solid.rates(away))
@@ -97,7 +97,7 @@ def test_a_cantilever_sags_as_a_beam_the_better_the_finer_it_is():
         half = np.array([length, edge, edge]) / 2
         points, cells = box_of_tetrahedra(half, (10 * fine, 2 * fine, 2 * fine))
         root, tip = (np.flatnonzero(np.isclose(points[:, 0], x)) for x in (-half[0], half[0]))
-        solid = soft_solid(points, cells, young, POISSON, DENSITY, held=root)
+        solid = soft_solid(points, cells, young, POISSON, DENSITY, fixed=root)
 
         def static(solid: SoftSolid):
             q = solid.start().q
@@ -150,7 +150,7 @@ def test_a_free_step_conserves_momentum_and_little_energy_is_lost(law):
 def test_a_banded_root_is_that_of_the_whole_matrix():
     """Also where nodes are held, which have no velocities."""
     held = (0, 5, 17)
-    solid = block(cells=(10, 2, 2), damping=0.01, held=held)
+    solid = block(cells=(10, 2, 2), damping=0.01, fixed=held)
     assert solid.layout.tiles[0] > 3 and block(cells=(2, 2, 2)).layout.tiles[0] == 1
     q = solid.start().q + 0.002 * np.random.default_rng(2).normal(size=len(solid.start().q))
     root = jax.jit(lambda q: solid.root(q, 2e-3))(q)

@@ -1,4 +1,4 @@
-"""Corotational elasticity."""
+"""Corotational elasticity: Hooke's law in axes that rotate with the material."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,8 @@ from jaxccp.flexible.solids.rotation import rotation
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Corotational(Hyperelastic):
-    """Ψ = μ ‖S − I‖² + λ/2 tr(S − I)² of F = R S: Hooke's law in axes that turn along.
+    """The energy Ψ = μ ‖S − I‖² + λ/2 tr(S − I)² of F = R S: Hooke's law in axes that rotate with
+    the material.
 
     Müller & Gross, Interactive virtual materials, Graphics Interface 2004; as an energy McAdams et
     al., ACM Trans. Graph. 30 (2011). Finite for every F, inverted ones included.
@@ -29,8 +30,8 @@ class Corotational(Hyperelastic):
         instead of two."""
 
         def stress(y: Array) -> Array:
-            near = rotation(y)
-            trace = jnp.sum(near * y) - 3.0
-            return 2.0 * self.mu * (y - near) + self.lam * trace * near
+            nearest = rotation(y)
+            trace = jnp.sum(nearest * y) - 3.0
+            return 2.0 * self.mu * (y - nearest) + self.lam * trace * nearest
 
         return jax.jacfwd(stress)(y)

@@ -1,4 +1,4 @@
-"""Stable neo-Hookean elasticity."""
+"""Stable neo-Hookean elasticity, finite for inverted elements too."""
 
 from dataclasses import dataclass
 
@@ -13,11 +13,12 @@ from jaxccp.math import linear3
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class NeoHookean(Hyperelastic):
-    """Ψ = a/2 (‖F‖² − 3) + b/2 (J − c)² − a/2 log(‖F‖² + 1), less its value at rest; J = det F.
+    """The energy Ψ = a/2 (‖F‖² − 3) + b/2 (J − c)² − a/2 log(‖F‖² + 1), less its value at rest; J =
+    det F.
 
     Smith, de Goes & Kim, Stable neo-Hookean flesh simulation, ACM Trans. Graph. 37 (2018), eq. 14.
-    It is Hooke's law at rest with a = 4/3 μ, b = λ + 5/6 μ and c = 1 + 3/4 a/b (section 3.4
-    there). Finite and smooth for every F, inverted ones included.
+    It is Hooke's law at rest with a = 4/3 μ, b = λ + 5/6 μ and c = 1 + 3/4 a/b (section 3.4 there).
+    Finite and smooth for every F, inverted ones included.
     """
 
     def density(self, y: Float[Array, "3 3"]) -> Float[Array, ""]:

@@ -1,4 +1,4 @@
-"""Saint-Venant and Kirchhoff's elasticity."""
+"""Saint-Venant and Kirchhoff's elasticity of Green's strains."""
 
 from dataclasses import dataclass
 
@@ -12,10 +12,11 @@ from jaxccp.flexible.solids.hyperelastic import Hyperelastic
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class StVenantKirchhoff(Hyperelastic):
-    """Ψ = μ tr E² + λ/2 (tr E)² of Green's strain E = ½ (Fᵀ F − 1): MuJoCo's law of flexes.
+    """The energy Ψ = μ tr E² + λ/2 (tr E)² of Green's strain E = ½ (Fᵀ F − 1): MuJoCo's law of
+    flexes.
 
     Smooth and finite for every F. It yields where it is pressed to less than 0.58 of its length,
-    and does not tell an inverted element from one that is not: what is inside out stays so.
+    and does not distinguish an inverted element from one that is not: what is inside out stays so.
     """
 
     def density(self, y: Float[Array, "3 3"]) -> Float[Array, ""]:
@@ -34,7 +35,7 @@ class StVenantKirchhoff(Hyperelastic):
         return jax.jacfwd(stress)(y)
 
     def viscosity(self, y: Float[Array, "3 3"]) -> Float[Array, "3 3 3 3"]:
-        """That of the stress C (E + α Ė), at any strain."""
+        """Return the viscosity of the stress C (E + α Ė), at any strain."""
         slope = jax.jacfwd(self._strain)(y)
         trace = jnp.einsum("iimc->mc", slope)
         shear = 2.0 * self.mu * jnp.einsum("ijmc,ijnd->mcnd", slope, slope)
