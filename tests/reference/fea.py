@@ -16,7 +16,7 @@ from jaxccp.flexible.moduli import (
     of_section,
     orthotropic,
     rectangle_shear_factor,
-    turned,
+    rotated,
 )
 
 
@@ -38,7 +38,7 @@ def body(case: dict, element: str) -> NodalFamily:
     if "layer_angle_deg" in case:
         plies = [case[key] for key in ("young_modulus", "poisson_ratio", "shear_modulus")]
         ply = orthotropic(*(jnp.asarray(part, float) for part in plies))
-        moduli = jnp.stack([turned(ply, np.radians(angle)) for angle in case["layer_angle_deg"]])
+        moduli = jnp.stack([rotated(ply, np.radians(angle)) for angle in case["layer_angle_deg"]])
     else:
         young = case["young_modulus"]
         # Where the shear modulus is given it is not that of the ratio given beside it.
