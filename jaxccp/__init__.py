@@ -21,7 +21,7 @@ def __getattr__(name: str) -> Any:
     if name.startswith("_") and name != "__all__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     api = import_module("jaxccp.api")
-    globals().update({known: getattr(api, known) for known in ("__all__", *api.__all__)})
+    globals().update({exported: getattr(api, exported) for exported in ("__all__", *api.__all__)})
     if name not in globals():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return globals()[name]

@@ -1,4 +1,4 @@
-"""``python -m jaxccp``."""
+"""The command line, as ``python -m jaxccp``."""
 
 from jaxccp.cli import main
 

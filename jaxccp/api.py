@@ -1,4 +1,5 @@
-"""What ``from jaxccp import …`` offers; :mod:`jaxccp` loads it at the first name asked for."""
+"""The public names of ``from jaxccp import …``; :mod:`jaxccp` loads them when the first is asked
+for."""
 
 from jaxccp.ccp import (
     APGD,

@@ -1,4 +1,4 @@
-"""Static tables that compare by what is in them, so that a model built again compiles nothing."""
+"""Static tables that compare by content, so that a model built again compiles nothing."""
 
 from collections.abc import Callable
 from dataclasses import fields
@@ -7,31 +7,32 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-S = TypeVar("S")
-T = TypeVar("T")
+Owner = TypeVar("S")
+Table = TypeVar("T")
 
 
-def cached_table(table: Callable[[S], T]) -> cached_property[T]:
-    """A table of indices that a :class:`ByContent` derives from its fields, made once."""
+def cached_table(table: Callable[[Owner], Table]) -> cached_property[Table]:
+    """Return a property that computes a table of indices from the fields of a :class:`ByContent`
+    once."""
 
     @wraps(table)
-    def narrow(owner: S) -> T:
+    def narrow(owner: Owner) -> Table:
         return _narrow(table(owner))
 
     return cached_property(narrow)
 
 
 class ByContent:
-    """Equality and hash from the fields of a frozen dataclass, arrays included.
+    """Base class with equality and hash by the fields of a frozen dataclass, arrays included.
 
-    Subclasses are declared with ``@dataclass(frozen=True, eq=False)``, whose own comparison knows
-    nothing of arrays. Whole numbers are held in 32 bits: jax remembers what it made of an array
-    of 64 bits under one setting of ``jax_enable_x64`` and would hand it out under the other.
+    Subclasses are declared with ``@dataclass(frozen=True, eq=False)``, whose comparison cannot
+    compare arrays. Whole numbers are held in 32 bits: jax remembers what it made of an array of 64
+    bits under one setting of ``jax_enable_x64`` and would return it under the other.
     """
 
     def __post_init__(self) -> None:
-        for one in fields(self):  # type: ignore[arg-type]
-            object.__setattr__(self, one.name, _narrow(getattr(self, one.name)))
+        for field in fields(self):  # type: ignore[arg-type]
+            object.__setattr__(self, field.name, _narrow(getattr(self, field.name)))
 
     @cached_property
     def content(self) -> tuple:
@@ -55,7 +56,7 @@ class ByContent:
 
 
 def _narrow(value: Any) -> Any:
-    """The value with its arrays of 64 bit integers, also those in tuples, in 32 bits."""
+    """Return the value with its arrays of 64 bit integers, also those in tuples, in 32 bits."""
     if isinstance(value, np.ndarray) and value.dtype == np.int64:
         return value.astype(np.int32)
     if type(value) is tuple:

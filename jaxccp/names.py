@@ -1,44 +1,65 @@
-"""Things by their names: looked up, and asked about where one is misspelt."""
+"""Names of bodies, joints, options, …: looked up, and compared where one is misspelt."""
 
 from collections.abc import Collection, Sequence
 from difflib import get_close_matches
 from typing import Any
 
 
-def meant(given: Any, known: Collection[Any]) -> str:
-    """``; did you mean …?`` with the known name closest to ``given``; empty where none is close."""
-    close = get_close_matches(str(given), map(str, known), n=1)
+def suggestion(name: Any, names: Collection[Any]) -> str:
+    """Return ``; did you mean …?`` with the closest of the names; empty where none is close.
+
+    Args:
+        name: a name that is misspelt.
+        names: those that exist.
+    """
+    close = get_close_matches(str(name), map(str, names), n=1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def unknown(given: Any, known: Collection[Any]) -> str:
-    """A message that ``given`` is none of the ``known`` names, with the closest of them."""
-    return f"{given!r} is not one of {', '.join(map(str, known))}{meant(given, known)}"
+def unknown(name: Any, names: Collection[Any]) -> str:
+    """Return a message that ``name`` is none of the names, with the closest of them.
+
+    Args:
+        name: a name that does not exist.
+        names: those that exist.
+    """
+    return f"{name!r} is not one of {', '.join(map(str, names))}{suggestion(name, names)}"
 
 
-def index(label: str, what: str, names: Sequence[str], given: int | str) -> int:
-    """The index of ``given``, a name or already an index, among ``names``.
+def index(label: str, what: str, names: Sequence[str], name: int | str) -> int:
+    """Return the index of ``name``, a name or already an index, among ``names``.
 
     Args:
         label: what the message of the error begins with: the thing that refers to the name.
         what: the kind of thing that the names stand for, such as "body".
         names: the names of all things of that kind, in their order.
-        given: one of the names, or an index.
+        name: one of the names, or an index.
 
     Raises:
         ValueError: there is no such name or index.
     """
-    if isinstance(given, str):
-        if given in names:
-            return names.index(given)
-        known = f"there are {', '.join(names)}" if names else "there is none"
-        raise ValueError(f"{label}: there is no {what} {given!r}; {known}{meant(given, names)}")
-    if not 0 <= given < len(names):
-        raise ValueError(f"{label}: there is no {what} {given}; add it first")
-    return int(given)
+    if isinstance(name, str):
+        if name in names:
+            return names.index(name)
+        existing = f"there are {', '.join(names)}" if names else "there is none"
+        raise ValueError(
+            f"{label}: there is no {what} {name!r}; {existing}{suggestion(name, names)}"
+        )
+    if not 0 <= name < len(names):
+        raise ValueError(f"{label}: there is no {what} {name}; add it first")
+    return int(name)
 
 
-def fresh(what: str, name: str, taken: Collection[str]) -> None:
-    """Raise ``ValueError`` for a name that is taken."""
-    if name in taken:
+def fresh(what: str, name: str, used: Collection[str]) -> None:
+    """Check that a name is not used yet.
+
+    Args:
+        what: the kind of thing that it stands for.
+        name: the new name.
+        used: the names of all things of that kind.
+
+    Raises:
+        ValueError: it is used.
+    """
+    if name in used:
         raise ValueError(f"{what} {name!r}: the name is taken; give each {what} its own")

@@ -40,7 +40,12 @@ class Point:
     """Slacks s⁺ of λ ≤ hi [m/s]."""
 
     def plus(self, t: Array, step: "Point") -> "Point":
-        """self + t · step."""
+        """Return the point self + t · step.
+
+        Args:
+            t: length of the step.
+            step: the step.
+        """
         return jax.tree.map(lambda a, b: a + t * b, self, step)
 
 
@@ -50,6 +55,7 @@ class Frame:
     """The scalings of Nesterov and Todd at a point, and what else its Newton step needs."""
 
     point: Point
+    """The point."""
     u: Float[Array, " n"]
     """N λ + r, De Saxcé's shift included where the law has one."""
     from_unit: Float[Array, "c 3"]

@@ -51,11 +51,15 @@ class _Loop:
     """What the loop of one algorithm carries."""
 
     algorithm: Any
+    """State of the algorithm."""
     shift: Float[Array, " c"]
+    """De Saxcé's shift in the problem that the algorithm iterates on [m/s]."""
     inexactness: Float[Array, ""]
+    """Fraction of the law's residual at which the shift is renewed."""
     stale: Int[Array, ""]
     """Renewals since the best iterate or the last change of ``inexactness``."""
     progress: Progress
+    """Best iterate and counters."""
 
 
 def iterate(

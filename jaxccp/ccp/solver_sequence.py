@@ -11,7 +11,9 @@ class SolverSequence(Solver):
     ``last``."""
 
     first: Solver
+    """The first algorithm."""
     second: Solver
+    """The second algorithm."""
     first_steps: int
     """Iterations of ``first``; 0 begins with ``second``."""
     last: Solver | None = None

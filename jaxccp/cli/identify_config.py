@@ -14,7 +14,7 @@ from jaxccp.cli.known_names import RESIDUALS
 from jaxccp.dynamics.steppers import STEPPERS
 from jaxccp.identify import Method, Parameter, Restarts, inertial_of, read
 from jaxccp.io import InputError
-from jaxccp.names import meant
+from jaxccp.names import suggestion
 
 READING = tuple(inspect.signature(read).parameters)[2:]
 """Settings of readers."""
@@ -180,7 +180,7 @@ def _check_keys(source: Path | str, label: str, table: Mapping[str, Any], known:
             raise InputError(
                 source,
                 f"there is no {key!r}",
-                f"there are {', '.join(known)}{meant(key, known)}",
+                f"there are {', '.join(known)}{suggestion(key, known)}",
                 label,
             )
 

@@ -54,7 +54,9 @@ class _Support(NamedTuple):
     """Value and derivatives of a support function at a temperature."""
 
     value: Float[Array, ""]
+    """Value of the support function [m]."""
     point: Float[Array, "3"]
+    """Touching point [m]."""
     drift: Float[Array, "3"]
     """Derivative of the point by the temperature, times the temperature."""
     curvature: Float[Array, "3 3"]
@@ -108,6 +110,7 @@ class _Newton(NamedTuple):
     """The Hessian of -s at a direction, diagonalised."""
 
     support: _Support
+    """The supports of both shapes."""
     axes: Float[Array, "2 3"]
     """Tangents of the sphere along which the Hessian of -s is diagonal. Where an edge touches
     one entry is 1/τ times the other; solved with in any other axes, the two would mix by rounding

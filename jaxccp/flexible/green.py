@@ -18,7 +18,9 @@ class GreenLaw(StrainLaw):
     of F."""
 
     moduli: Float[Array, "6 6"]
+    """C [Pa]."""
     retardation: Float[Array, ""]
+    """α of Kelvin and Voigt's damping [s]."""
 
     def strain(self, y: Float[Array, "3 3"]) -> Float[Array, "6"]:
         products = (y @ y.T - jnp.eye(3, dtype=y.dtype))[PAIRS[:, 0], PAIRS[:, 1]]

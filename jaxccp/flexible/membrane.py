@@ -26,7 +26,9 @@ class MembraneLaw(StrainLaw):
     of Green's strains (xx, yy, 2 xy), with C of plane stress times the thickness."""
 
     moduli: Float[Array, "3 3"]
+    """C of plane stress times the thickness [N/m]."""
     retardation: Float[Array, ""]
+    """α of Kelvin and Voigt's damping [s]."""
 
     def strain(self, y: Float[Array, "2 3"]) -> Float[Array, "3"]:
         a, b = y

@@ -9,7 +9,7 @@ from jaxccp.identify.case import Mechanism
 from jaxccp.identify.joint_order import check_order
 from jaxccp.identify.recording import KINDS, Channel, Recording
 from jaxccp.identify.unit_checks import check_poses, check_positions, check_rates
-from jaxccp.names import meant
+from jaxccp.names import suggestion
 
 LONG_STEP = 1.0
 """Median time between samples from which times look like milliseconds [s]."""
@@ -84,7 +84,7 @@ def check_names(mechanism: Mechanism, recordings: Sequence[Recording]) -> None:
                 known = f"there are {', '.join(names)}" if names else "there is none"
                 raise ValueError(
                     f"recording {one.name!r}: {channel.name}: the model has no {what} "
-                    f"{channel.target!r}; {known}{meant(channel.target, names)}"
+                    f"{channel.target!r}; {known}{suggestion(channel.target, names)}"
                 )
 
 

@@ -13,7 +13,7 @@ from jaxccp.identify.case import Mechanism
 from jaxccp.identify.limits import limits_of
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-from jaxccp.names import meant
+from jaxccp.names import suggestion
 
 Given = float | tuple[float, float]
 QUANTITIES = ("position", "rate", "acceleration", "torque")
@@ -59,7 +59,7 @@ class Limits:
             kind, _, joint = left.strip().partition(".")
             if kind not in kinds:
                 raise ValueError(
-                    f"cannot limit {kind!r}; limits are {', '.join(kinds)}{meant(kind, kinds)}"
+                    f"cannot limit {kind!r}; limits are {', '.join(kinds)}{suggestion(kind, kinds)}"
                 )
             try:
                 numbers = [float(number) for number in right.split(":")]

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jaxccp.identify.subject import Subject
-from jaxccp.names import meant
+from jaxccp.names import suggestion
 
 PATH = re.compile(
     r"""^(?P<root>\w+)
@@ -103,7 +103,7 @@ def resolve(subject: Subject, path: str, virtual: Sequence[tuple[str, str]] = ()
     if root not in tables:
         raise ValueError(
             f"{path}: there is no table {root!r}; there are {', '.join(tables)}"
-            f"{meant(root, tables)}"
+            f"{suggestion(root, tables)}"
         )
     holder = subject if root in ("channels", "time_scale") else subject.model
     table = getattr(holder, root)
@@ -116,7 +116,9 @@ def resolve(subject: Subject, path: str, virtual: Sequence[tuple[str, str]] = ()
         known += [name for where, name in virtual if where == root]
         if leaf not in known:
             what = f"{root} have no {leaf!r}" if leaf else f"{root} need a number's name"
-            raise ValueError(f"{path}: {what}; there are {', '.join(known)}{meant(leaf, known)}")
+            raise ValueError(
+                f"{path}: {what}; there are {', '.join(known)}{suggestion(leaf, known)}"
+            )
     elif leaf:
         raise ValueError(f"{path}: {root} is one array and has no {leaf!r}")
     number = match["component"]
@@ -159,7 +161,7 @@ def _rows(path: str, match: re.Match[str], names: tuple[str, ...] | None) -> Seq
         known = f"there are {', '.join(names)}" if names else "there are none"
         raise ValueError(
             f"{path}: none of the {match['root']} is called {match['name']!r}; "
-            f"{known}{meant(match['name'], names)}"
+            f"{known}{suggestion(match['name'], names)}"
         )
     return found
 

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from jaxtyping import Float
 
-from jaxccp.names import meant
+from jaxccp.names import suggestion
 
 Interpolation = Literal["linear", "hold"]
 """What an input is between its samples: a line, or the sample before."""
@@ -114,7 +114,7 @@ class Recording:
             KeyError: there is no such channel.
         """
         if name not in self.index:
-            raise KeyError(f"recording {self.name!r} has no {name}{meant(name, self.index)}")
+            raise KeyError(f"recording {self.name!r} has no {name}{suggestion(name, self.index)}")
         return self.channels[self.index[name]]
 
     def of_kind(self, kind: str) -> list[Channel]:
@@ -163,7 +163,7 @@ def recording(
         if kind not in KINDS:
             raise ValueError(
                 f"recording {name!r}: there is no kind of channel {kind!r}; "
-                f"there are {', '.join(KINDS)}{meant(kind, KINDS)}"
+                f"there are {', '.join(KINDS)}{suggestion(kind, KINDS)}"
             )
         for target, values in targets.items():
             label = f'{kind}["{target}"]'

@@ -23,6 +23,7 @@ class Dimension:
     label: str
     """What its entries stand for, in the plural."""
     size: int
+    """Number of entries."""
     names: Sequence[str] = ()
     """Names of what the entries stand for, where they have any."""
 

@@ -8,7 +8,7 @@ from jaxccp.math.jitted import jitted
 
 @jitted
 def contact_frame(normal: Float[Array, "*b 3"]) -> Float[Array, "*b 3 3"]:
-    """Right-handed frame with rows normal, tangent 1, tangent 2 (world coordinates).
+    """Return the right-handed frame with rows normal, tangent 1, tangent 2 (world coordinates).
 
     Duff et al., "Building an orthonormal basis, revisited", JCGT 6(1), 2017: smooth on either side
     of n_z = 0 and exact to rounding. No frame field on the sphere is smooth everywhere; friction

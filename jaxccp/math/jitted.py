@@ -9,6 +9,9 @@ _Function = TypeVar("_Function", bound=Callable)
 
 
 def jitted(function: _Function) -> _Function:
-    """``jax.jit``, with the function's own type. Called outside of a compiled program, an operation
-    after the other would be compiled by itself."""
+    """Return ``jax.jit`` of a function, with the function's type.
+
+    Called outside of a compiled program, each of its operations would otherwise be compiled
+    separately.
+    """
     return cast(_Function, jax.jit(function))

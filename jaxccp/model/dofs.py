@@ -162,11 +162,11 @@ def _before(
     axes: np.ndarray,
     moves: np.ndarray,
 ) -> np.ndarray:
-    """Mask: the first degree of freedom moves the axis of the second [nv nv].
+    """Return the mask: the first degree of freedom moves the axis of the second [nv nv].
 
-    An axis is moved by all that moves the body its joint hangs on, and by the axes between it and
-    that body within its joint; the three axes of a ball do not move each other. A root turns about
-    axes through its centre of mass, which only its velocity moves.
+    An axis is moved by all that moves the inboard body of its joint, and by the axes between it and
+    that body within its joint; the three axes of a ball do not move each other. A root rotates
+    about axes through its centre of mass, which only its velocity moves.
     """
     count, first = moves.shape[1], 6 * len(roots)
     before = np.zeros((count, count), bool)

@@ -160,9 +160,13 @@ class _JointSolution:
     """Coordinates, rows and errors of one joint, with rows in the second body's joint frame."""
 
     coordinate: Float[Array, "*n k"]
+    """Coordinate in each slot [m, rad]."""
     axis: Float[Array, "*n k 6"]
+    """Rows that give the rates."""
     bilateral: Float[Array, "*n 6 6"]
+    """Rows of the constrained motions, behind those of the free ones."""
     error: Float[Array, "*n 6"]
+    """Violation along each of these rows [m, rad]."""
 
 
 def _search(model: Model, state: State, joints: np.ndarray) -> _JointSolution:
@@ -203,7 +207,7 @@ def _motion(
     identity = jnp.eye(count, dtype=initial.dtype)
 
     def at(q: Array) -> tuple[Array, Array]:
-        """The Jacobian S [6 k] and the error e [6] at coordinates ``q``."""
+        """Return the Jacobian S [6 k] and the error e [6] at coordinates ``q``."""
         orientation, end, columns = chain(q, direction, point, kinds, rotation)
         back = quaternion.conjugate(orientation)
         translation = quaternion.rotate(back, shift - end)

@@ -211,15 +211,25 @@ class Axes:
     upper: Float[Array, " na+nt"]
     """Upper limits; of the three axes of a ball the first has the limit of its angle [rad]."""
     stiffness: Float[Array, " na+nt"]
+    """Stiffnesses of springs [N/m, N m/rad]."""
     rest: Float[Array, " na+nt"]
+    """Coordinates at which the springs are relaxed [m, rad]."""
     damping: Float[Array, " na+nt"]
+    """Damping coefficients [N s/m, N m s/rad]."""
     armature: Float[Array, " na+nt"]
+    """Inertias of the rotors [kg, kg m²]."""
     friction: Float[Array, " na+nt"]
+    """Dry friction at speed [N, N m]."""
     stribeck_friction: Float[Array, " na+nt"]
+    """Excess of dry friction at rest [N, N m]."""
     stribeck_velocity: Float[Array, " na+nt"]
+    """Rates over which that excess fades [m/s, rad/s]."""
     damping_polynomial: Float[Array, "na+nt 2"]
+    """Coefficients of damping that grows with the rate and its square."""
     power_damping: Float[Array, " na+nt"]
+    """Force at unit rate of damping that grows with a power of the rate [N, N m]."""
     damping_power: Float[Array, " na+nt"]
+    """Exponents of that damping."""
     actuator_limits: Float[Array, "k 2"]
     """Lowest and highest sum of actuators' forces along the coordinates :attr:`Linkage.summed`:
     along an axis with their gears, along a tendon without [N, N m]."""
@@ -231,9 +241,16 @@ class Actuators:
     """The numbers of the nm actuators; see :class:`jaxccp.model.actuator.Actuator`."""
 
     gain: Float[Array, " nm"]
+    """Forces per unit of control."""
     offset: Float[Array, " nm"]
+    """Constant parts of the forces [N, N m]."""
     stiffness: Float[Array, " nm"]
+    """Forces per coordinate, against it [N/m, N m/rad]."""
     damping: Float[Array, " nm"]
+    """Forces per rate, against it [N s/m, N m s/rad]."""
     gear: Float[Array, " nm"]
+    """Ratios of the actuators' coordinates to those of the axes or tendons."""
     force_limits: Float[Array, "nm 2"]
+    """Lowest and highest forces [N, N m]."""
     control_limits: Float[Array, "nm 2"]
+    """Lowest and highest controls."""

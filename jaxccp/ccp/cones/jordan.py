@@ -49,7 +49,7 @@ def scaling(x: Vectors, s: Vectors) -> tuple[Float[Array, "c 3 3"], Float[Array,
 
 
 def _hyperbolic(w: Vectors) -> Float[Array, "c 3 3"]:
-    """[[w₀, w_tᵀ], [w_t, I + w_t w_tᵀ / (1 + w₀)]] for w with determinant 1."""
+    """Return [[w₀, w_tᵀ], [w_t, I + w_t w_tᵀ / (1 + w₀)]] for w with determinant 1."""
     tangent = w[:, 1:]
     corner = tangent[:, :, None] * tangent[:, None, :] / (1.0 + w[:, :1, None])
     corner = corner + jnp.eye(2, dtype=w.dtype)

@@ -66,19 +66,20 @@ class RelaxedCones(Cones):
 
 
 def _rounded(x: Array, radius: Array) -> tuple[Array, Array]:
-    """φ(x) and √(x² + 4 S²), without cancellation where x is far below zero."""
+    """Return φ(x) and √(x² + 4 S²), without cancellation where x is far below zero."""
     root = safe.norm(jnp.stack([x, 2.0 * radius]), axis=0)
     below = safe.divide(2.0 * radius * radius, root + jnp.abs(x))
     return jnp.where(x < 0, below, 0.5 * (x + root)), root
 
 
 def _slope_of(rounded: Array, root: Array) -> Array:
-    """φ' = φ / √(x² + 4 S²)."""
+    """Return the slope φ' = φ / √(x² + 4 S²)."""
     return safe.divide(rounded, root)
 
 
 def _values(x: Float[Array, "c 3"], mu: Array, radius: Array) -> tuple[Array, Array, Array, Array]:
-    """φ and its root at the first spectral value, and at μ times the second with the radius μ S."""
+    """Return φ and its root at the first spectral value, and at μ times the second with the radius
+    μ S."""
     length = safe.norm(x[:, 1:])
     first = _rounded(x[:, 0] + mu * length, radius)
     return *first, *_rounded(mu * x[:, 0] - length, mu * radius)
@@ -110,7 +111,7 @@ def _spectrum(
 
 
 def _shift(u: Float[Array, "c 2"], mu: Float[Array, " c"], speed: float) -> Float[Array, " c"]:
-    """μ (√(‖u_t‖² + w²) − w)."""
+    """Return the rounded shift μ (√(‖u_t‖² + w²) − w)."""
     rounded = jnp.sqrt(jnp.sum(u * u, axis=1) + speed * speed)
     return mu * (rounded - speed)
 
@@ -118,7 +119,7 @@ def _shift(u: Float[Array, "c 2"], mu: Float[Array, " c"], speed: float) -> Floa
 def _slope(
     x: Float[Array, "c 3"], mu: Float[Array, " c"], radius: Float[Array, " c"]
 ) -> Float[Array, "c 2"]:
-    """The derivative of :func:`_shift` at u_t = (Π(x) − x)_t / ρ."""
+    """Return the derivative of :func:`_shift` at u_t = (Π(x) − x)_t / ρ."""
     slip = (1.0 - _across(x, mu, radius))[:, None] * x[:, 1:]
     length = jnp.sqrt(jnp.sum(slip * slip, axis=1) + radius * radius)
     return -(mu / length)[:, None] * slip

@@ -64,7 +64,7 @@ def _active(
     lengths = _lengths(x[:, 1:])
 
     def root(subset: Array) -> Array:
-        """The root of the function with the terms of a subset of the groups."""
+        """Return the root of the function with the terms of a subset of the groups."""
         above = jnp.sum(subset * limits * lengths, axis=-1)
         return (x[:, 0] + above) / (1.0 + jnp.sum(subset * limits * limits, axis=-1))
 
@@ -133,7 +133,7 @@ def spectrum(
     zero = jnp.zeros((x.shape[0], 1, 1), x.dtype)
 
     def stacked(*parts: Array) -> Array:
-        """Columns of six rows, from their parts for the normal, tangents, spin and rolls."""
+        """Return columns of six rows, from their parts for the normal, tangents, spin and rolls."""
         return jnp.concatenate(parts, axis=1)
 
     two = jnp.concatenate([zero, zero], axis=1)

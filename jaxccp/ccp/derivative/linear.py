@@ -35,10 +35,13 @@ class FixedPointSystem:
     Rᵀ."""
 
     delassus: Delassus
+    """N."""
     complement: BlockDiagonal
     """C."""
     left: BlockDiagonal
+    """L."""
     right: BlockDiagonal
+    """R."""
 
     def apply(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
         """Return the product A x."""

@@ -68,6 +68,7 @@ class _State:
     shift: Float[Array, " c"]
     """De Saxcé's, followed with a lag; 0 under the convex law [m/s]."""
     penalty: _Penalty
+    """The penalty σ and what it is judged by."""
     factor: Factors | None
     """Factors of the matrix of the step, for the present σ; None where CG solves it."""
 

@@ -20,7 +20,9 @@ class _Vector:
     """Velocities of the bodies and multipliers, scaled so that Z has a unit diagonal."""
 
     bodies: Float[Array, "nb 6"]
+    """Whitened velocities."""
     rows: Float[Array, " n"]
+    """Multipliers divided by √ρ."""
 
     def plus(self, factor: Array | float, vector: "_Vector") -> "_Vector":
         return _Vector(self.bodies + factor * vector.bodies, self.rows + factor * vector.rows)
@@ -37,7 +39,9 @@ class _Vector:
 @dataclass(frozen=True)
 class _State:
     x: _Vector
+    """The iterate."""
     n_lam: Float[Array, " n"]
+    """N λ [m/s]."""
     v_before: _Vector
     """The Lanczos vector before the last."""
     v: _Vector

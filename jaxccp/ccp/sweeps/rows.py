@@ -97,10 +97,15 @@ class _BodyRows:
     body, add."""
 
     rows: Float[Array, "b 3 6*k"]
+    """S W of each block, six numbers for each of its bodies."""
     block_bodies: Int[Array, "b k"]
+    """Bodies of each block."""
     compliance: Float[Array, "b 3"]
+    """S E S of each row."""
     bodies: int = field(metadata={"static": True})
+    """Number of bodies."""
     width: int = field(metadata={"static": True})
+    """Number of blocks in a chunk."""
 
     def start(self, x: Array) -> Array:
         parts = jnp.einsum("wij,wi->wj", self.rows, x).reshape(-1, 6)
@@ -144,9 +149,11 @@ class _DenseRows:
     """Products by the dense matrix; the carrier is the multipliers, in the problem's order."""
 
     matrix: Float[Array, "b 3 n"]
+    """S N S, by blocks of three rows."""
     index: Int[Array, "b 3"]
     """Row of the problem; n, which is out of bounds, where there is none."""
     width: int = field(metadata={"static": True})
+    """Number of blocks in a chunk."""
 
     def start(self, x: Array) -> Array:
         return jnp.zeros(self.matrix.shape[-1], x.dtype).at[self.index].set(x, mode="drop")
@@ -177,13 +184,17 @@ class _SparseRows:
     pieces."""
 
     entries: Float[Array, "e 3 3"]
+    """Blocks of S N S."""
     row: Int[Array, " e"]
+    """Position of each entry's row block."""
     column: Int[Array, " e"]
     """Positions in the schedule; entries are sorted by ``row``."""
     first: Int[Array, " b"]
     """First entry of each position."""
     width: int = field(metadata={"static": True})
+    """Number of blocks in a chunk."""
     piece: int = field(metadata={"static": True})
+    """Number of entries that are added at once."""
 
     def start(self, x: Array) -> Array:
         return x

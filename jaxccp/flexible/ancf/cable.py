@@ -26,7 +26,9 @@ class CableLaw(StrainLaw):
     × r_xx / |r_x|³."""
 
     moduli: Float[Array, "4 4"]
+    """Diagonal matrix of E A [N], then three times E I [N m²]."""
     retardation: Float[Array, ""]
+    """α of Kelvin and Voigt's damping [s]."""
 
     def strain(self, y: Float[Array, "2 3"]) -> Float[Array, "4"]:
         slope, second = y

@@ -25,7 +25,9 @@ class EnhancedLaw(StrainLaw):
     strains where the energy is least."""
 
     moduli: Float[Array, "s s"]
+    """Ĉ over the volume of the element."""
     retardation: Float[Array, ""]
+    """α of Kelvin and Voigt's damping [s]."""
     gradients: Float[Array, "p 3 k"]
     """Gradients of the shape functions by the cube's coordinates, at the points."""
     metric: Float[Array, "p 6"]

@@ -12,7 +12,7 @@ from jaxccp.identify.read import comma_separated, lerobot, npz_arrays, ros_bag, 
 from jaxccp.identify.read.reading import Meaning, Reading, Table, recordings_of
 from jaxccp.identify.recording import KINDS, Recording
 from jaxccp.io.errors import InputError
-from jaxccp.names import meant
+from jaxccp.names import suggestion
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def _check_used(levels: Mapping[str, float], what: str, recordings: Sequence[Rec
     for name in levels:
         is_column = what == "scale" and name not in KINDS and '"' not in name
         if name not in known and not is_column:
-            mend = f"there are {', '.join(sorted(known))}{meant(name, known)}"
+            mend = f"there are {', '.join(sorted(known))}{suggestion(name, known)}"
             raise InputError(what, f"no file has {name!r}", mend)
 
 

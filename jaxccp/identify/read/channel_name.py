@@ -7,7 +7,7 @@ from pathlib import Path
 
 from jaxccp.identify.recording import KINDS
 from jaxccp.io.errors import InputError
-from jaxccp.names import meant
+from jaxccp.names import suggestion
 
 CHANNEL = re.compile(
     r"""^(?P<kind>\w+)
@@ -44,7 +44,7 @@ def channel_name(text: str, path: Path | None = None) -> tuple[str, str, int | N
 
 
 def _kinds(kind: str) -> str:
-    return f"there are {', '.join(KINDS)}{meant(kind, KINDS)}"
+    return f"there are {', '.join(KINDS)}{suggestion(kind, KINDS)}"
 
 
 def matches(label: str, pattern: str) -> bool:

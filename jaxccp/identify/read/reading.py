@@ -11,7 +11,7 @@ from jaxccp.identify.case import Mechanism
 from jaxccp.identify.read.channel_name import channel_name, matches
 from jaxccp.identify.recording import KINDS, Recording, recording
 from jaxccp.io.errors import InputError
-from jaxccp.names import meant
+from jaxccp.names import suggestion
 
 TIME, RUN = "time", "run"
 """Meanings of columns that are no channels; a change of ``run`` begins another recording."""
@@ -114,7 +114,7 @@ def recordings_of(table: Table, reading: Reading) -> list[Recording]:
             raise InputError(
                 table.path,
                 f"has no column {name!r}",
-                f"it has {', '.join(sorted(known))}{meant(name, known)}",
+                f"it has {', '.join(sorted(known))}{suggestion(name, known)}",
             )
     signals: dict[str, dict[str, dict[int | None, np.ndarray]]] = {}
     unread = []
@@ -177,7 +177,7 @@ def _channels(column: Column, reading: Reading, path: Path) -> list[tuple[str, s
                 path,
                 f"{text!r} is no channel",
                 f'a channel reads like position["elbow"], with a kind of {", ".join(KINDS)}'
-                f"{meant(text, KINDS)}",
+                f"{suggestion(text, KINDS)}",
                 column.name,
             )
         out.append(parsed)

@@ -8,7 +8,7 @@ import numpy as np
 from jaxccp.identify.read.extra import imported
 from jaxccp.identify.read.reading import Column, Reading, Table
 from jaxccp.io.errors import InputError
-from jaxccp.names import meant
+from jaxccp.names import suggestion
 
 TYPE = "sensor_msgs/msg/JointState"
 FIELDS = {"position": "position", "velocity": "rate", "effort": "torque"}
@@ -84,5 +84,7 @@ def _topic(path: Path, topics: set[str], wanted: str | None) -> str:
     if wanted is None:
         raise InputError(path, f"has joint states of {known}", "choose one of them: topic=")
     if wanted not in topics:
-        raise InputError(path, f"has no joint states of {wanted!r}", known + meant(wanted, topics))
+        raise InputError(
+            path, f"has no joint states of {wanted!r}", known + suggestion(wanted, topics)
+        )
     return wanted
