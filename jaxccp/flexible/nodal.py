@@ -84,12 +84,7 @@ class NodalFamily(Family):
         return jnp.sum(integrals.energies(self._points, self._of_elements(q)))
 
     def dissipated_power(self, q: Float[Array, " nv"], v: Float[Array, " nv"]) -> Float[Array, ""]:
-        """Return the power that the damping dissipates [W].
-
-        Args:
-            q: coordinates.
-            v: velocities.
-        """
+        """Return the power that the damping dissipates [W]."""
         rate = self.rates(v)[self.layout.rows]
         return jnp.sum(integrals.dissipations(self._points, self._of_elements(q), rate))
 
@@ -98,12 +93,7 @@ class NodalFamily(Family):
         return ~(integrals.smallest_ratios(self._points, self._of_elements(q)) > 0)
 
     def force(self, q: Float[Array, " nv"], gravity: Float[Array, "3"]) -> Float[Array, " nv"]:
-        """Return the generalised elastic forces, gravity and loads; not those of damping.
-
-        Args:
-            q: coordinates.
-            gravity: acceleration by gravity [m/s²].
-        """
+        """Return the generalised elastic forces, gravity and loads; not those of damping."""
         elastic = integrals.elastic_forces(self._points, self._of_elements(q))
         return self._gathered(elastic) + self._weight(gravity, q.dtype)
 
@@ -136,7 +126,7 @@ class NodalFamily(Family):
         return self.tangent_root(q, h)
 
     def tangent_root(self, q: Float[Array, " nv"], h: Array | float) -> BandRoot:
-        return self._checked(q, h)[0]
+        return self._rooted(q, h)[0]
 
     @property
     def _points(self) -> integrals.Points:
@@ -158,11 +148,9 @@ class NodalFamily(Family):
     def _definite(self, q: Float[Array, " nv"], h: Array | float) -> Float[Array, "e k 3 k 3"]:
         """Return the elements' parts of M̂, with the stiffness for which it is positive
         definite."""
-        return self.implicit(q, h, self._checked(q, h)[1])
+        return self.implicit(q, h, self._rooted(q, h)[1])
 
-    def _checked(
-        self, q: Float[Array, " nv"], h: Array | float
-    ) -> tuple[BandRoot, Bool[Array, ""]]:
+    def _rooted(self, q: Float[Array, " nv"], h: Array | float) -> tuple[BandRoot, Bool[Array, ""]]:
         if _is_zero(h):
             return self.factorise(self._mass_blocks(self._masses)), jnp.asarray(False)
         return _checked_root(self, q, jnp.asarray(h, q.dtype))
@@ -272,17 +260,15 @@ def _checked_root(
     def failed(root: BandRoot) -> Array:
         return ~jnp.all(jnp.isfinite(root.inverse))
 
-    def with_convex_stiffness(_: tuple[BandRoot, Array]) -> tuple[BandRoot, Array]:
+    def convex_root(_: tuple[BandRoot, Array]) -> tuple[BandRoot, Array]:
         return family.factorise(family.with_stiffness(q, h, "convex")), ~false
 
     start = family.factorise(family.with_stiffness(q, h, "stiffness")), false
-    return jax.lax.while_loop(
-        lambda carry: ~carry[1] & failed(carry[0]), with_convex_stiffness, start
-    )
+    return jax.lax.while_loop(lambda carry: ~carry[1] & failed(carry[0]), convex_root, start)
 
 
 @_checked_root.defjvp
-def _tested_root_jvp(primals: tuple, tangents: tuple) -> tuple:
+def _checked_root_jvp(primals: tuple, tangents: tuple) -> tuple:
     failed = _checked_root(*primals)[1]
 
     def root_with_same_stiffness(family: NodalFamily, q: Array, h: Array) -> BandRoot:
