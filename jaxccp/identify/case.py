@@ -1,7 +1,7 @@
 """Cases of an identification: a mechanism, recordings of it, and how these are compared."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from jaxccp.identify.normal_equations import Plan
@@ -41,11 +41,6 @@ class Case:
     mechanism: Mechanism
     recordings: Sequence[Recording]
     residual: Residual
-
-    def shorter(self) -> "tuple[Case, ...]":
-        """Return the cases that are fitted before, over shorter simulations, shortest first."""
-        lengths = getattr(self.residual, "shorter", tuple)()
-        return tuple(replace(self, residual=one) for one in lengths)
 
 
 def subject_of(mechanism: Mechanism, recordings: Sequence[Recording]) -> Subject:

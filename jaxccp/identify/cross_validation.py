@@ -136,8 +136,8 @@ def cross_validate(
     """
     objective = problem.objective
     stages = [
-        (one, [folds_of(plan.batch, folds, seed) for plan in one.plans])
-        for one in (*problem.shorter, problem)
+        (one, [folds_of(part.plan.batch, folds, seed) for part in one.evaluators])
+        for one in (*problem.shorter, objective)
     ]
     groups = stages[-1][1]
     bounds = problem.column("lower"), problem.column("upper")
@@ -157,28 +157,27 @@ def cross_validate(
     return CrossValidation(tuple(results), np.array(values))
 
 
-def _without(problem: "Problem", fold: int, groups: list[np.ndarray]) -> Objective:
+def _without(objective: Objective, fold: int, groups: list[np.ndarray]) -> Objective:
     """Return the loss of all segments that are not in a fold.
 
     Args:
-        problem: with all segments.
+        objective: that of all segments.
         fold: that is left out.
         groups: of each case, the fold of each segment.
     """
-    evaluators = [
-        _restricted(evaluator, np.flatnonzero(group != fold))
-        for evaluator, group in zip(problem.objective.evaluators, groups, strict=True)
-    ]
-    return Objective(evaluators, problem.index, problem.column("initial"), problem.column("prior"))
+    return objective.over(
+        [
+            _restricted(evaluator, np.flatnonzero(group != fold))
+            for evaluator, group in zip(objective.evaluators, groups, strict=True)
+        ]
+    )
 
 
 def _restricted(evaluator: Evaluator, which: np.ndarray) -> Evaluator:
     """Return an evaluator of some of the segments, with the same programs."""
-    part, plan = copy.copy(evaluator), copy.copy(evaluator.plan)
+    plan = copy.copy(evaluator.plan)
     plan.batch = Part(evaluator.plan.batch, which)  # type: ignore[misc]
-    part.plan = plan
-    part.forget()
-    return part
+    return evaluator.over(plan)
 
 
 def _errors(objective: Objective, case: int, theta: np.ndarray, which: np.ndarray) -> Evaluation:

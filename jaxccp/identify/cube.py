@@ -21,7 +21,6 @@ from jaxccp.identify.parameter import Parameter
 from jaxccp.identify.problem import Problem
 from jaxccp.identify.read import read
 from jaxccp.identify.recording import Recording
-from jaxccp.identify.simulation_plan import SimulationPlan
 from jaxccp.identify.subject import Subject
 from jaxccp.identify.toss_simulation import FIRST, TossSimulation
 from jaxccp.io.errors import InputError
@@ -142,13 +141,18 @@ class CubeSettings:
         return tuple(PARAMETERS[name] for name in self.names)
 
     def residual(
-        self, dt: float, samples: int, every: float | None = np.inf, least: float | None = None
+        self,
+        dt: float,
+        samples: int | Sequence[int],
+        every: float | None = np.inf,
+        least: float | None = None,
     ) -> TossSimulation:
         """Return simulations of tosses.
 
         Args:
             dt: time between samples [s].
-            samples: to be predicted from each start.
+            samples: to be predicted from each start; of several numbers, which have to grow, each
+                is fitted from where the one before ended.
             every: time from start to start [s]; infinite for one start a toss, None for that of the
                 samples.
             least: time that is recorded after any start but the first one [s].
@@ -159,8 +163,9 @@ class CubeSettings:
         double = jnp.zeros(()).dtype == jnp.float64
         stop = Stop(atol=1e-6 if double else 1e-5, max_iterations=500)
         stepper = STEPPERS[self.stepper](h, self.law, self.solver, stop)
+        lengths = tuple(float(number * dt) for number in np.atleast_1d(samples))
         return TossSimulation(
-            samples * dt, h, "measured", None, np.inf, every=every, stepper=stepper, least=least
+            lengths, h, "measured", None, np.inf, every=every, stepper=stepper, least=least
         )
 
 
@@ -202,28 +207,19 @@ def fit_cube(
     """Fit the cube's parameters over one horizon after the other, from where the last one ended.
 
     The loss over a short horizon is smooth and leads towards the minimum; that over a long one is
-    rough, and tells most about what is to be predicted. Simulations of all horizons are those of
-    the longest one, with what comes after a shorter one left out, so that one program serves all.
+    rough, and tells most about what is to be predicted.
 
     Args:
         tosses: the recordings.
         settings: the parameters, and how tosses are simulated.
-        horizons: samples that are compared after each start.
+        horizons: samples that are compared after each start, a growing number of them.
         method: settings of the iteration.
         progress: called with the number and the loss of every step.
     """
-    dt = interval(tosses)
-    most = min(max(horizons), max(len(one.time) for one in tosses) - FIRST - 1)
-    residual = settings.residual(dt, most)
+    longest = max(len(one.time) for one in tosses) - FIRST - 1
+    stages = {min(number, longest): number for number in reversed(horizons)}
+    residual = settings.residual(interval(tosses), sorted(stages))
     problem = Problem(Cube.nominal(), tosses, settings.parameters, residual, method)
-    (plan,) = problem.plans
-    assert isinstance(plan, SimulationPlan)
-    batch, stages, initial = plan.batch, {}, {}
-    for samples in horizons:
-        seen = batch.segments.time <= (samples + 0.5) * dt
-        weight = jnp.where(seen[:, :, None], batch.segments.weight, 0.0)
-        plan.batch = replace(batch, segments=replace(batch.segments, weight=weight))
-        fit = problem.fit(lambda step, loss, _: progress(step, loss), initial)
-        initial = dict(zip(fit.names, fit.values.tolist(), strict=True))
-        stages[samples] = fit.descent
-    return CubeFit(fit, stages)
+    fit = problem.fit(lambda step, loss, _: progress(step, loss))
+    found = (*fit.shorter, fit.descent)
+    return CubeFit(fit, {stages[key]: one for key, one in zip(sorted(stages), found, strict=True)})

@@ -24,8 +24,9 @@ def descend(
     theta: Float[np.ndarray, " P"],
     progress: Progress,
     resume: Path | None = None,
-) -> Descent:
-    """Return the minimum of a problem, over its shorter simulations first.
+) -> tuple[Descent, ...]:
+    """Return the minima of a problem over shorter simulations, each from where the one before
+    ended, and over the longest ones.
 
     Args:
         problem: that is fitted.
@@ -38,10 +39,10 @@ def descend(
         InputError: the file is of other parameters or of fewer lengths of simulations, or no such
             file.
     """
-    first, stages = 0, (*problem.shorter, problem)
+    first, stages = 0, (*problem.shorter, problem.objective)
     if resume is not None and resume.exists():
         theta, first = _read(resume, problem.names, len(stages))
-    bounds, descent = (problem.column("lower"), problem.column("upper")), None
+    bounds, found = (problem.column("lower"), problem.column("upper")), []
     for number in range(first, len(stages)):
 
         def after(iteration: int, loss: float, theta: np.ndarray, stage: int = number) -> None:
@@ -49,16 +50,16 @@ def descend(
                 _write(resume, problem.names, stage, theta)
             progress(iteration, loss, theta)
 
-        descent = minimise(stages[number].objective, theta, bounds, problem.method, after)
-        theta = descent.point.theta
-    assert descent is not None
-    return descent
+        found.append(minimise(stages[number], theta, bounds, problem.method, after))
+        theta = found[-1].point.theta
+    return tuple(found)
 
 
 def restarted(
     problem: "Problem", theta: Float[np.ndarray, " P"], progress: Progress, restarts: Restarts
-) -> tuple[Descent, str]:
-    """Return the best of the descents from several starts, and a sentence about all of them.
+) -> tuple[tuple[Descent, ...], str]:
+    """Return the best of the descents from several starts, as :func:`descend` has it, and a
+    sentence about all of them.
 
     Args:
         problem: that is fitted.
@@ -69,14 +70,15 @@ def restarted(
     evaluators = problem.objective.evaluators
     found = []
     for start in restarts.begin(problem, theta):
-        descent = descend(problem, start, progress)
+        stages = descend(problem, start, progress)
+        descent = stages[-1]
         deviations = [(one.weight, one.gaps) for one in evaluators]
         # Each descent has estimated deviations of its own; with those told losses compare.
         for one in evaluators:
             one.forget()
         end = problem.objective.at(descent.point.theta, descent.point.starts)
         lost = sum(int(np.sum(~terms.usable)) for terms in end.terms)
-        found.append(((lost, end.loss), descent, deviations))
+        found.append(((lost, end.loss), stages, deviations))
     least, best, deviations = min(found, key=lambda one: one[0])
     for evaluator, (weight, gaps) in zip(evaluators, deviations, strict=True):
         evaluator.weight, evaluator.gaps = weight, gaps

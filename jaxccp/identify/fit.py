@@ -34,6 +34,8 @@ class Fit:
     descent: Descent
     notes: tuple[str, ...] = field(default=())
     """What the fit did by itself, and what to mind."""
+    shorter: tuple[Descent, ...] = ()
+    """The iterations over shorter simulations that came before, shortest first."""
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Residuals and exact Jacobians of all segments, summed up to normal equations."""
 
+import copy
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -163,6 +164,17 @@ class Evaluator:
         self.chunk = -(-count // parts)
         self.observed = shape[1]
         self.forget()
+
+    def over(self, plan: Plan) -> "Evaluator":
+        """Return an evaluator of other segments, with the same programs.
+
+        Args:
+            plan: a copy of this one's with another batch.
+        """
+        other = copy.copy(self)
+        other.plan = plan
+        other.forget()
+        return other
 
     def forget(self) -> None:
         """Take the standard deviations that were told, of what the plan compares."""

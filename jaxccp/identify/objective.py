@@ -1,5 +1,6 @@
 """The loss of all cases of an identification, and its normal equations."""
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -43,6 +44,12 @@ class Objective:
         """
         self.evaluators, self.index = tuple(evaluators), tuple(index)
         self.initial, self.precision = initial, np.where(np.isfinite(prior), prior, np.inf) ** -2.0
+
+    def over(self, evaluators: Sequence[Evaluator]) -> "Objective":
+        """Return the loss of other segments of the same cases, with the same priors."""
+        other = copy.copy(self)
+        other.evaluators = tuple(evaluators)
+        return other
 
     def values(self, case: int, theta: Float[np.ndarray, " P"]) -> Float[np.ndarray, "n p"]:
         """Return the parameters of each segment of a case."""

@@ -95,17 +95,22 @@ class Problem:
         return Objective(evaluators, self.index, self.column("initial"), self.column("prior"))
 
     @cached_property
-    def shorter(self) -> "tuple[Problem, ...]":
-        """The problems that are fitted before this one, over shorter simulations, shortest first.
+    def shorter(self) -> tuple[Objective, ...]:
+        """The losses that are minimised before, over shorter simulations, shortest first.
 
         Cases with fewer lengths than others keep their own in the first ones.
         """
-        rows = [(*case.shorter(), case) for case in self.cases]
+        rows = []
+        for known in self.objective.evaluators:
+            row = [known]
+            for plan in reversed(getattr(known.plan, "shorter", tuple)()):
+                alike = plan.subject is known.plan.subject  # a copy, with other samples
+                fresh = None if alike else Evaluator(plan, known.parameters, known.threshold)
+                row.insert(0, fresh or known.over(plan))
+            rows.append(row)
         count = max(map(len, rows))
-        stages = zip(*([row[0]] * (count - len(row)) + list(row) for row in rows), strict=True)
-        return tuple(
-            Problem(stage, (), self.parameters, method=self.method) for stage in list(stages)[:-1]
-        )
+        stages = zip(*([row[0]] * (count - len(row)) + row for row in rows), strict=True)
+        return tuple(self.objective.over(stage) for stage in list(stages)[:-1])
 
     def identifiability(self, theta: Float[np.ndarray, " P"] | None = None) -> Identifiability:
         """Return what these recordings can tell, before any fit: by the derivatives at ``theta``,
@@ -140,12 +145,12 @@ class Problem:
                 raise ValueError(f"there is no parameter {name!r}; there are {known}")
             theta[self.names.index(name)] = value
         if restarts is None:
-            descent = descend(self, theta, progress, None if resume is None else Path(resume))
-            return Fit(self, descent, remarks(descent))
+            stages = descend(self, theta, progress, None if resume is None else Path(resume))
+            return Fit(self, stages[-1], remarks(stages[-1]), stages[:-1])
         if resume is not None:
             raise ValueError("resume= goes on with one descent: leave it or restarts= out")
-        descent, note = restarted(self, theta, progress, restarts)
-        return Fit(self, descent, (*remarks(descent), note))
+        stages, note = restarted(self, theta, progress, restarts)
+        return Fit(self, stages[-1], (*remarks(stages[-1]), note), stages[:-1])
 
     def cross_validate(
         self,

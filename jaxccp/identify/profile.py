@@ -9,7 +9,7 @@ from scipy import stats
 
 from jaxccp.identify.levenberg_marquardt import minimise, solve
 from jaxccp.identify.normal_equations import Evaluator, Terms
-from jaxccp.identify.objective import Objective, Point
+from jaxccp.identify.objective import Point
 
 if TYPE_CHECKING:
     from jaxccp.identify.fit import Fit
@@ -117,9 +117,7 @@ class _Refit:
         self.name, self.place, self.threshold = fit.names[place], place, threshold
         self.best = fit.point
         self.bounds = problem.column("lower"), problem.column("upper")
-        evaluators = [_FixedNoise(one) for one in known.evaluators]
-        prior = problem.column("prior")
-        self.objective = Objective(evaluators, known.index, known.initial, prior)
+        self.objective = known.over([_FixedNoise(one) for one in known.evaluators])
         tolerance = 1e-3 * threshold / max(abs(fit.point.loss), 1e-12)
         self.method = replace(problem.method, reweight=0, tolerance=min(tolerance, 1e-2))
 

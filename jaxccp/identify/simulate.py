@@ -22,7 +22,8 @@ class Simulate:
 
     segment: float | tuple[float, ...]
     """Length of a simulation [s]; of several lengths, short to long, each is fitted from where the
-    one before ended. Short simulations have a smooth loss, long ones tell most."""
+    one before ended. Short simulations have a smooth loss, long ones tell most. One program serves
+    all lengths whose simulations start at the same times."""
     h: float = 1e-3
     """Step of simulations [s]."""
     start: str = "unknown"
@@ -56,11 +57,19 @@ class Simulate:
             raise ValueError(f'start must be "unknown" or "measured", not {self.start!r}')
         if self.continuity is not None and self.start == "measured":
             raise ValueError('continuity joins unknown starts: take start="unknown"')
+        apart = abs((self.every or self.duration) - self.duration)
+        if self.continuity is not None and apart > 1e-9:
+            raise ValueError("continuity joins segments that follow each other: leave out every")
 
     @property
     def lengths(self) -> tuple[float, ...]:
         """Return the lengths of simulations that are fitted in turn [s]."""
         return self.segment if isinstance(self.segment, tuple) else (self.segment,)
+
+    @property
+    def duration(self) -> float:
+        """Return the longest length, a whole number of steps [s]."""
+        return max(1, round(self.lengths[-1] / self.h)) * self.h
 
     def shorter(self) -> "tuple[Simulate, ...]":
         """Return the comparisons over the shorter lengths that are fitted before, shortest first.

@@ -1,5 +1,6 @@
 """The simulations of recordings: what drives them, what they show, and how they differ."""
 
+import copy
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -51,12 +52,31 @@ class SimulationPlan:
         self._table = InputTable(roles, self.steps, margin, settings.h, self._leaps)
         self._centring = Centring.of(self.driven(subject), settings.h)
         self.subject = replace(subject, model=self._centring.rows(subject.model))
+        self._given = subject
+        self._rows, self._room = self._segment_starts(), 0
         self.batch = self._cut()
 
     @property
     def unknowns(self) -> int:
         """The number of unknowns of each segment's start."""
         return 0 if self.settings.start == "measured" else 2 * self.subject.layout.places.nv
+
+    def shorter(self) -> "tuple[SimulationPlan, ...]":
+        """Return the plans of the shorter simulations, shortest first.
+
+        Where all start at the same times these are copies of this one whose batch leaves out what
+        comes later, so that this one's program serves them too.
+        """
+        plans = []
+        for settings in self.settings.shorter():
+            plan = copy.copy(self)
+            plan.settings = settings
+            if plan._segment_starts() == self._rows:
+                plan.batch = plan._cut()
+            else:
+                plan = settings.plan(self._given, self.recordings)
+            plans.append(plan)
+        return tuple(plans)
 
     def driven(self, subject: Subject) -> Subject:
         """Return a subject with the actuators of recorded torques and motions, and the frames whose
@@ -208,24 +228,24 @@ class SimulationPlan:
             forces = forces.at[:, model.topology.body(self._target(name))].add(columns[name])
         return forces, controls
 
+    def _segment_starts(self) -> list[tuple[int, float]]:
+        """Return the recording of each segment and the time in it at which the segment starts."""
+        length, every = self.settings.duration, self.settings.every
+        return [
+            (number, float(begin))
+            for number, one in enumerate(self.recordings)
+            for begin in self.begins(one, length, every or length)
+        ]
+
     def _cut(self) -> Batch:
-        """Cut all recordings into segments."""
-        h = self.settings.h
-        length = max(1, round(self.settings.lengths[-1] / h)) * h
-        every = self.settings.every or length
-        joined = self.settings.continuity is not None
-        if joined and abs(every - length) > 1e-9:
-            raise ValueError("continuity joins segments that follow each other: leave out every")
-        rows, owners, joins = [], [], []
-        for number, one in enumerate(self.recordings):
-            begins = self.begins(one, length, every)
-            for place, begin in enumerate(begins):
-                rows.append((number, begin))
-                owners.append(number)
-                joins.append(joined and place + 1 < len(begins))
+        """Cut all recordings into segments, with as much room for samples as there was before."""
+        h, rows, length = self.settings.h, self._rows, self.settings.duration
+        owners = np.array([number for number, _ in rows])
+        joins = np.diff(owners, append=-1) == 0
+        joins &= self.settings.continuity is not None
         self.start_times = np.array([begin for _, begin in rows])
         """Time at which each segment starts in its recording [s]."""
-        most = max(
+        self._room = self._room or max(
             int(np.sum((time >= begin - 1e-9 * h) & (time < begin + length + 1e-6 * h)))
             for time, begin in ((self.recordings[number].time, begin) for number, begin in rows)
         )
@@ -236,7 +256,7 @@ class SimulationPlan:
                 self._table.rows(self.recordings[number], begin),
                 (begin - 1e-9 * h, begin, begin + length + 1e-6 * h),
                 self.observations,
-                most,
+                self._room,
             )
             for number, begin in rows
         ]
@@ -255,4 +275,4 @@ class SimulationPlan:
                 for one, start in zip(self.recordings, self._starts, strict=True)
             ]
             deviation = np.stack([known[number] for number, _ in rows])
-        return Batch(segments, np.array(owners), deviation, np.array(joins, bool))
+        return Batch(segments, owners, deviation, joins)
