@@ -115,13 +115,14 @@ def _peer(recordings: Sequence[Recording]) -> dict | None:
     if not hasattr(importlib.import_module("mujoco.sysid"), "optimize"):
         print("mujoco.sysid is left out: it needs pip install 'jaxccp[sysid]'")
         return None
-    from experiments.pushed_object.peer import fit
+    from experiments.pushed_object.peer import peer
 
     begin = time.process_time()
-    values, evaluations = fit(recordings, PEER_H)
+    task = peer(recordings, PEER_H)
+    values, _ = task.fit(max_iters=20)
     return {
         "values": values.tolist(),
-        "evaluations": evaluations,
+        "evaluations": task.evaluations,
         "cpu_seconds": round(time.process_time() - begin, 1),
     }
 

@@ -92,9 +92,9 @@ def measured(name: str, count: int) -> dict[str, float]:
 
         task = Ours(data, initial, h, option)
     else:
-        from experiments.sysid_comparison.peer import Peer
+        from experiments.sysid_comparison.peer import peer
 
-        task = Peer(data, initial, h, option, threads=2)
+        task = peer(data, initial, h, option, threads=2)
     values, half = task.fit()
     whole = time.perf_counter() - begin[0], time.process_time() - begin[1]
     _bind(1)
