@@ -9,6 +9,7 @@ from jaxccp.dynamics.descriptor import Descriptor, KRMBlocks, describe
 from jaxccp.dynamics.equilibrium import Equilibrium, equilibrium
 from jaxccp.dynamics.inertia import energy, momentum
 from jaxccp.dynamics.inverse_dynamics import inverse_dynamics, mass_matrix, site_jacobian
+from jaxccp.dynamics.inverse_kinematics import InverseKinematics, inverse_kinematics
 from jaxccp.dynamics.linearise import Linearisation, linearise
 from jaxccp.dynamics.modes import Modes, modes
 from jaxccp.dynamics.projection import close_loops
@@ -41,6 +42,7 @@ __all__ = [
     "EulerImplicitLinearized",
     "EulerImplicitProjected",
     "GeneralisedAlpha",
+    "InverseKinematics",
     "KRMBlocks",
     "Linearisation",
     "Matrices",
@@ -62,6 +64,7 @@ __all__ = [
     "equilibrium",
     "fit_capacity",
     "inverse_dynamics",
+    "inverse_kinematics",
     "linearise",
     "mass_matrix",
     "matrices",

@@ -23,7 +23,7 @@ SPIN_JUMP = 3.0
 
 @dataclass(frozen=True)
 class TossSimulation(Simulate):
-    """Compare poses of a tossed body with simulations from measured starts.
+    """Compare poses of tossed bodies with simulations from measured starts.
 
     Velocities of starts are central differences, which no impact may fall in. So starts are
     the second sample of a recording and, ``every`` seconds or more after the one before, samples
@@ -61,18 +61,20 @@ def smooth_samples(
     """Return the mask of samples without an impact in the intervals before and after them.
 
     Args:
-        recording: of the pose of one body.
-        gravity: by which its velocity changes in flight [m/s²].
+        recording: of the poses of bodies.
+        gravity: by which their velocities change in flight [m/s²].
     """
-    (pose,) = recording.of_kind("pose")
-    samples, interval = filled(np.asarray(pose.values, float)), np.diff(recording.time)[:, None]
-    velocity = np.diff(samples[:, :3], axis=0) / interval
-    facing = Rotation.from_quat(samples[:, 3:], scalar_first=True)
-    spin = (facing[1:] * facing[:-1].inv()).as_rotvec() / interval
-    change = np.diff(velocity, axis=0)
-    from_flight = np.linalg.norm(change - gravity * interval[1:], axis=1)
-    from_rest = np.linalg.norm(change, axis=1)
-    smooth = np.zeros(len(samples), bool)
-    smooth[1:-1] = np.minimum(from_flight, from_rest) < JUMP
-    smooth[1:-1] &= np.linalg.norm(np.diff(spin, axis=0), axis=1) < SPIN_JUMP
+    smooth = np.zeros(len(recording.time), bool)
+    smooth[1:-1] = True
+    interval = np.diff(recording.time)[:, None]
+    for pose in recording.of_kind("pose"):
+        samples = filled(np.asarray(pose.values, float))
+        velocity = np.diff(samples[:, :3], axis=0) / interval
+        facing = Rotation.from_quat(samples[:, 3:], scalar_first=True)
+        spin = (facing[1:] * facing[:-1].inv()).as_rotvec() / interval
+        change = np.diff(velocity, axis=0)
+        from_flight = np.linalg.norm(change - gravity * interval[1:], axis=1)
+        from_rest = np.linalg.norm(change, axis=1)
+        smooth[1:-1] &= np.minimum(from_flight, from_rest) < JUMP
+        smooth[1:-1] &= np.linalg.norm(np.diff(spin, axis=0), axis=1) < SPIN_JUMP
     return smooth

@@ -1,0 +1,244 @@
+"""Inverse kinematics: coordinates of joints that bring sites to where they are wanted."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+from jaxccp.dynamics.inverse_dynamics import site_jacobian
+from jaxccp.dynamics.tangent import retract, tangent_names
+from jaxccp.math import quaternion
+from jaxccp.math.array_input import Floats
+from jaxccp.model.kinematics import joint_motion
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+from jaxccp.model.state_input import checked_state
+from jaxccp.names import index
+
+REDUCED, RAISED = 0.3, 4.0
+"""Factors of the damping after a step that lowers the error, and after one that does not."""
+HIGHEST = 1e6
+"""Damping at which no step is left that lowers the error."""
+PASSES = 2
+"""Times that axes which a step would take across a limit are left out of it."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class InverseKinematics:
+    """The result of :func:`inverse_kinematics`."""
+
+    state: State
+    """The pose that was found, at rest."""
+    error: Float[Array, ""]
+    """Root of the sum of squares of what is left of the targets' errors [m, rad]."""
+    iterations: Int[Array, ""]
+    """Number of steps tried."""
+    converged: Bool[Array, ""]
+    """Whether the error is within the tolerance. It is not where the targets are out of reach; then
+    the state is the nearest that was found."""
+
+
+def inverse_kinematics(
+    model: Model,
+    state: State,
+    sites: Mapping[str, Float[Floats, " 3"] | Float[Floats, " 7"]],
+    joints: Mapping[str, float | Float[Array, ""]] | None = None,
+    *,
+    fixed: tuple[str, ...] = (),
+    damping: float = 1e-2,
+    tolerance: float | None = None,
+    max_iterations: int = 200,
+) -> InverseKinematics:
+    """Find the pose in which sites and joints are where they are wanted, by damped least squares.
+
+    Steps minimise the squares of all errors, in metres and radians, and of the step times the
+    damping, which follows Levenberg and Marquardt (Sugihara, IEEE Trans. Robotics 27, 2011, on its
+    use near singular poses). Axes stay within their limits: one that a step would take across is
+    set to its limit and left out of the step. Works under ``jit`` and ``vmap``. Derivatives with
+    respect to targets and model are those of the solution, of the shortest change where several
+    would do, and right where the targets are reached.
+
+    Args:
+        model: nv degrees of freedom, named by :func:`jaxccp.tangent_names`; no closed loops.
+        state: the pose to start from.
+        sites: wanted position [m] of sites by name, or position and quaternion (w, x, y, z); the
+            name of a body means its centre of mass, with the body's axes.
+        joints: wanted coordinates of axes by name [m, rad].
+        fixed: names of velocities (:func:`jaxccp.tangent_names`) or of free bodies that do not
+            move.
+        damping: of the first step, relative to the largest diagonal entry of its matrix.
+        tolerance: error at which the targets count as reached [m, rad]; 1e-9 in float64 and 1e-5
+            in float32 when None.
+        max_iterations: number of steps that are tried at most.
+
+    Raises:
+        ValueError: names that the model does not have, targets of another shape, a mechanism with
+            closed loops.
+    """
+    state = checked_state(model, state)
+    topology = model.topology
+    if len(topology.linkage.loops):
+        raise ValueError(
+            "inverse_kinematics knows no closed loops: leave out the joints that close them, and "
+            "close them afterwards by jaxccp.close_loops"
+        )
+    wanted = {name: jnp.asarray(value, state.position.dtype) for name, value in sites.items()}
+    for name, value in wanted.items():
+        if value.shape not in ((3,), (7,)):
+            raise ValueError(
+                f"the target of {name!r} must be a position (3 numbers) or a position and a "
+                f"quaternion (7 numbers), not of shape {value.shape}"
+            )
+        index("the model", "site or body", (*model.sites.names, *topology.bodies), name)
+    names = tangent_names(model)
+    axes = {topology.linkage.axis(name): value for name, value in (joints or {}).items()}
+    still = np.zeros(len(names), bool)
+    for name in fixed:
+        mask = np.array([one == name or one.rsplit(".", 1)[0] == name for one in names])
+        if not mask.any():
+            index("the model", "velocity", names, name)
+        still |= mask
+    small = 1e-9 if state.position.dtype == jnp.float64 else 1e-5
+    task = _Task(model, wanted, axes, tuple((~still).tolist()))
+    stop = small if tolerance is None else tolerance
+    return task.solve(state, damping, stop, max_iterations)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class _Task:
+    """Targets of a mechanism's pose."""
+
+    model: Model
+    sites: dict[str, Float[Array, " 3"] | Float[Array, " 7"]]
+    axes: dict[int, float | Float[Array, ""]]
+    free: tuple[bool, ...] = field(metadata={"static": True})
+    """Mask of the velocities that may be other than zero [nv]."""
+
+    def errors(self, state: State) -> Float[Array, " e"]:
+        """Return what is missing to each target [m, rad], rotations as vectors in world axes."""
+        model, parts = self.model, []
+        for name, target in self.sites.items():
+            if name in model.sites.names:
+                place = model.sites.index(name)
+                position, facing = (part[place] for part in model.sites.poses(state))
+            else:
+                body = model.topology.body(name)
+                position, facing = state.position[body], state.quaternion[body]
+            parts.append(target[:3] - position)
+            if len(target) == 7:
+                turn = quaternion.multiply(
+                    quaternion.normalize(target[3:]), quaternion.conjugate(facing)
+                )
+                parts.append(quaternion.log(turn))
+        if self.axes:
+            coordinate = joint_motion(model, state).coordinate[np.array([*self.axes])]
+            parts.append(jnp.stack([*map(jnp.asarray, self.axes.values())]) - coordinate)
+        return jnp.concatenate(parts)
+
+    def jacobian(self, state: State) -> Float[Array, "e nv"]:
+        """Return the change of the sites and axes with the velocities."""
+        parts = [
+            site_jacobian(self.model, state, name)[: 3 if len(target) == 3 else 6]
+            for name, target in self.sites.items()
+        ]
+        dofs = self.model.topology.dofs
+        columns = [
+            dofs.first_axis + int(np.flatnonzero(dofs.axes == axis)[0]) for axis in self.axes
+        ]
+        parts.append(jnp.eye(len(self.free), dtype=state.position.dtype)[np.array(columns, int)])
+        return jnp.concatenate(parts) * jnp.array(self.free)
+
+    def room(self, state: State) -> tuple[Float[Array, " nv"], Float[Array, " nv"]]:
+        """Return how far each velocity may go back and forth before its axis is at a limit."""
+        dofs, linkage = self.model.topology.dofs, self.model.topology.linkage
+        low = jnp.full(len(self.free), -jnp.inf, state.position.dtype)
+        high = -low
+        if not len(linkage.axes):
+            return low, high
+        coordinate = joint_motion(self.model, state).coordinate
+        for limited, limit, sign in (
+            (linkage.lower, self.model.axes.lower, -1),
+            (linkage.upper, self.model.axes.upper, 1),
+        ):
+            axes = np.intersect1d(limited[limited < len(linkage.axes)], dofs.axes)
+            places = dofs.first_axis + np.searchsorted(dofs.axes, axes)
+            gap = limit[axes] - coordinate[axes]
+            if sign < 0:
+                low = low.at[places].set(jnp.minimum(gap, 0.0))
+            else:
+                high = high.at[places].set(jnp.maximum(gap, 0.0))
+        return low, high
+
+    def step(
+        self, state: State, damping: Array | float
+    ) -> tuple[Float[Array, " nv"], Float[Array, ""]]:
+        """Return the damped step from a state, and the sum of squares of the errors there.
+
+        Args:
+            state: a pose.
+            damping: relative to the largest diagonal entry of the step's matrix.
+        """
+        error, jacobian = self.errors(state), self.jacobian(state)
+        low, high = self.room(state)
+        way = _damped(jacobian, error, damping)
+        for _ in range(PASSES):
+            across = (way < low) | (way > high)
+            set_back = jnp.where(across, jnp.clip(way, low, high), 0.0)
+            inside = jacobian * ~across
+            way = set_back + _damped(inside, error - jacobian @ set_back, damping) * ~across
+        return jnp.clip(way, low, high), jnp.sum(error**2)
+
+    def moved(self, state: State, way: Float[Array, " nv"]) -> State:
+        """Return a state whose pose is so far away; its rates stay."""
+        rest = jnp.zeros(len(way) + (0 if state.activation is None else len(state.activation)))
+        return retract(self.model, state, jnp.concatenate([way, rest.astype(way.dtype)]))
+
+    def solve(
+        self, state: State, damping: float, tolerance: float, limit: int
+    ) -> InverseKinematics:
+        """Return the nearest pose that is found from a state; arguments as above."""
+
+        def going(carry: tuple) -> Bool[Array, ""]:
+            _, square, damping, count = carry
+            return (square > tolerance**2) & (count < limit) & (damping < HIGHEST)
+
+        def once(carry: tuple) -> tuple:
+            here, square, damping, count = carry
+            after = self.moved(here, task.step(here, damping)[0])
+            lower = jnp.sum(task.errors(after) ** 2)
+            better = lower < square
+            kept = jax.tree.map(lambda a, b: jnp.where(better, a, b), after, here)
+            damping = damping * jnp.where(better, REDUCED, RAISED)
+            return kept, jnp.minimum(lower, square), damping, count + 1
+
+        task: _Task = lax.stop_gradient(self)
+        start = lax.stop_gradient(state)
+        square = jnp.sum(task.errors(start) ** 2)
+        carry = start, square, jnp.asarray(damping, square.dtype), jnp.int32(0)
+        found, square, _, count = lax.while_loop(going, once, carry)
+        # One more step moves nothing, but has the derivative of the pose with respect to all else.
+        way, _ = self.step(found, jnp.finfo(square.dtype).eps)
+        found = self.moved(found, way - lax.stop_gradient(way))
+        return InverseKinematics(found, jnp.sqrt(square), count, square <= tolerance**2)
+
+
+def _damped(
+    jacobian: Float[Array, "e nv"], error: Float[Array, " e"], damping: Array | float
+) -> Float[Array, " nv"]:
+    """Return the least-squares solution with a penalty on its length.
+
+    Args:
+        jacobian: of the errors.
+        error: to be made up for.
+        damping: relative to the largest diagonal entry of J Jᵀ.
+    """
+    square = jacobian @ jacobian.T
+    scale = jnp.maximum(jnp.max(jnp.diagonal(square)), jnp.finfo(error.dtype).tiny)
+    damped = square + damping * scale * jnp.eye(len(error), dtype=error.dtype)
+    return jacobian.T @ jnp.linalg.solve(damped, error)

@@ -1,0 +1,101 @@
+"""Inverse kinematics against MuJoCo's forward kinematics and closed forms."""
+
+import importlib.util
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from jaxccp import inverse_kinematics, load
+from jaxccp.dynamics import InverseKinematics
+
+mujoco = importlib.import_module("mujoco") if importlib.util.find_spec("mujoco") else None
+pytestmark = pytest.mark.skipif(mujoco is None, reason="models are read by mujoco")
+
+ARM = """<mujoco><worldbody><body name="a"><joint name="j1" axis="0 0 1"/>
+  <geom type="capsule" fromto="0 0 0 .4 0 0" size=".02"/>
+  <body name="b" pos=".4 0 0"><joint name="j2" axis="0 1 0" range="-150 150"/>
+  <geom type="capsule" fromto="0 0 0 .3 0 0" size=".02"/>
+  <body name="c" pos=".3 0 0"><joint name="j3" axis="0 1 0" range="-100 100"/>
+  <geom type="capsule" fromto="0 0 0 .1 0 0" size=".02"/>
+  <body name="d" pos=".1 0 0"><joint name="j4" axis="1 0 0"/>
+  <geom type="box" size=".02 .03 .04" pos=".02 0 0"/><site name="tip" pos=".1 0 .01"/>
+  </body></body></body></body></worldbody></mujoco>"""
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return load(ARM)
+
+
+@pytest.fixture(scope="module")
+def to_tip(arm):
+    """The program that brings the tip to a position."""
+    return jax.jit(lambda target: inverse_kinematics(arm.model, arm.state, {"tip": target}))
+
+
+def tip(qpos: np.ndarray) -> np.ndarray:
+    """Return where MuJoCo has the tip."""
+    model = mujoco.MjModel.from_xml_string(ARM)
+    data = mujoco.MjData(model)
+    data.qpos[:] = qpos
+    mujoco.mj_kinematics(model, data)
+    return data.site("tip").xpos.copy()
+
+
+def coordinates(arm, found: InverseKinematics) -> np.ndarray:
+    return np.asarray(arm.layout.coordinates(arm.model, found.state)[0])
+
+
+def test_tip_is_where_it_is_wanted(arm, to_tip) -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        target = tip(rng.uniform(-1.2, 1.2, 4))
+        found = to_tip(target)
+        assert found.converged
+        np.testing.assert_allclose(tip(coordinates(arm, found)), target, atol=1e-8)
+
+
+def test_out_of_reach_is_said(arm, to_tip) -> None:
+    """The nearest pose is the arm stretched towards the target, as far as it reaches."""
+    found = to_tip(np.array([0.0, 3.0, 0.0]))
+    assert not found.converged
+    reach = 0.4 + 0.3 + np.hypot(0.2, 0.01)
+    np.testing.assert_allclose(found.error, 3.0 - reach, rtol=1e-5)
+
+
+def test_limits_and_targets_of_joints(arm) -> None:
+    """Joint 3 stops at its limit, from which it was to go on."""
+    find = jax.jit(lambda q: inverse_kinematics(arm.model, arm.state, {}, {"j1": 0.7, "j3": q}))
+    found = find(2.5)
+    np.testing.assert_allclose(coordinates(arm, found), [0.7, 0.0, np.radians(100), 0.0], atol=1e-8)
+    np.testing.assert_allclose(found.error, 2.5 - np.radians(100), atol=1e-6)
+    assert find(-1.0).converged
+
+
+def test_fixed_axes_stay(arm) -> None:
+    target = tip(np.array([0.0, 0.5, -0.9, 0.0]))
+    found = inverse_kinematics(arm.model, arm.state, {"tip": target}, fixed=("j1", "j4"))
+    assert found.converged
+    np.testing.assert_allclose(coordinates(arm, found)[[0, 3]], 0.0, atol=1e-12)
+
+
+def test_derivative_is_that_of_the_solution(arm, to_tip) -> None:
+    """The tip follows its target, and a longer arm turns back its joints."""
+    target = jnp.asarray(tip(np.array([0.3, 0.4, -0.9, 0.2])))
+
+    def reached(position: jax.Array) -> jax.Array:
+        return arm.model.sites.poses(to_tip(position).state)[0][0]
+
+    np.testing.assert_allclose(jax.jacfwd(reached)(target), np.eye(3), atol=1e-5)
+    np.testing.assert_allclose(jax.jacrev(reached)(target), np.eye(3), atol=1e-5)
+
+
+def test_wrong_targets_are_named(arm) -> None:
+    with pytest.raises(ValueError, match="'tup'"):
+        inverse_kinematics(arm.model, arm.state, {"tup": np.zeros(3)})
+    with pytest.raises(ValueError, match="7 numbers"):
+        inverse_kinematics(arm.model, arm.state, {"tip": np.zeros(4)})
+    with pytest.raises(ValueError, match="'j9'"):
+        inverse_kinematics(arm.model, arm.state, {"tip": np.zeros(3)}, fixed=("j9",))
