@@ -11,6 +11,7 @@ import jax
 import pytest
 from typer.testing import CliRunner
 
+import jaxccp
 from jaxccp.cli import app
 from jaxccp.cli.commands import identify, simulate, solve
 
@@ -140,3 +141,9 @@ def test_readme_solves_what_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
         return [line.split()[:3] for line in text.splitlines() if " converged " in line]
 
     assert told(result.stdout) == told(output) != []
+
+
+def test_every_public_name_is_listed() -> None:
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    listed = set(re.findall(r"`(\w+)`", page)) - {"qpos", "qvel"}
+    assert listed == set(jaxccp.__all__)
