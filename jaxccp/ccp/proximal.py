@@ -79,7 +79,7 @@ def frame(
     )
 
 
-def step(problem: Problem, at: Frame, solve: Inverse) -> Float[Array, " n"]:
+def step(problem: Problem, current: Frame, solve: Inverse) -> Float[Array, " n"]:
     """Return the step d of η, (I + G G S N) d = e.
 
     With e = G b + a it is d = G y + a with (I + G S N G) y = b − G S N a, free of the cancellation
@@ -87,15 +87,15 @@ def step(problem: Problem, at: Frame, solve: Inverse) -> Float[Array, " n"]:
 
     Args:
         problem: n rows.
-        at: the linearisation.
+        current: the linearisation.
         solve: the inverse of I + G S N G.
     """
-    coupled = at.shear.apply(problem.delassus.apply(at.small))
-    return at.small + at.right.apply(solve(at.large - at.right.apply(coupled)))
+    coupled = current.shear.apply(problem.delassus.apply(current.small))
+    return current.small + current.right.apply(solve(current.large - current.right.apply(coupled)))
 
 
 def length(
-    problem: Problem, at: Frame, d: Float[Array, " n"], n_d: Float[Array, " n"]
+    problem: Problem, current: Frame, d: Float[Array, " n"], n_d: Float[Array, " n"]
 ) -> Float[Array, ""]:
     """Return the fraction of the step d in [0, 1] at which the convex law's augmented Lagrangian is
     least.
@@ -104,13 +104,15 @@ def length(
 
     Args:
         problem: n rows.
-        at: the linearisation.
+        current: the linearisation.
         d: the step of η [N s].
         n_d: N d [m/s].
     """
 
     def slope(t: Array) -> Array:
-        return n_d @ (at.eta + t * d - problem.cones.project(at.z - t * at.steps * n_d))
+        return n_d @ (
+            current.eta + t * d - problem.cones.project(current.z - t * current.steps * n_d)
+        )
 
     lower, upper = jnp.zeros((), d.dtype), jnp.ones((), d.dtype)
     first, last = slope(lower), slope(upper)

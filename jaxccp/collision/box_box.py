@@ -96,8 +96,8 @@ def box_box(a: Geometry, b: Geometry) -> Manifold:
     tolerance = _PREFER_FACE * scale + _PREFER_FACE_RELATIVE * jnp.abs(gap)
     lowest = jax.lax.stop_gradient(jnp.min(jnp.where(polygon.live, polygon.points[:, 2], jnp.inf)))
     reaches = polygon.overlaps & (lowest <= gap + tolerance)
-    many = (face_gap >= gap - tolerance) & (reaches | ~separated)
+    use_polygon = (face_gap >= gap - tolerance) & (reaches | ~separated)
     selected = jax.tree.map(
-        lambda x, y: jnp.where(many, x, jnp.broadcast_to(y, x.shape)), faces, point
+        lambda x, y: jnp.where(use_polygon, x, jnp.broadcast_to(y, x.shape)), faces, point
     )
-    return keep(selected, jnp.where(many, polygon.live, jnp.arange(8) == 0))
+    return keep(selected, jnp.where(use_polygon, polygon.live, jnp.arange(8) == 0))

@@ -38,8 +38,8 @@ def point_contact(a: Geometry, b: Geometry) -> Manifold:
         a: the first shape.
         b: the second shape.
     """
-    both = _from_a(a, b)
-    return to_world(point_manifold(both, nearest(both, a, b)), a.position, a.rotation)
+    pair = _from_a(a, b)
+    return to_world(point_manifold(pair, nearest(pair, a, b)), a.position, a.rotation)
 
 
 def face_contact(a: Geometry, b: Geometry) -> Manifold:
@@ -54,27 +54,27 @@ def face_contact(a: Geometry, b: Geometry) -> Manifold:
         a: the first shape.
         b: the second shape.
     """
-    both = _from_a(a, b)
-    return to_world(face_manifold(both, nearest(both, a, b)), a.position, a.rotation)
+    pair = _from_a(a, b)
+    return to_world(face_manifold(pair, nearest(pair, a, b)), a.position, a.rotation)
 
 
-def face_manifold(both: Core, separation: Separation) -> Manifold:
+def face_manifold(pair: Core, separation: Separation) -> Manifold:
     """Return the contacts of the polygon of two faces and, last, of the point of least gap; those
     that do not count are empty.
 
     Args:
-        both: the two shapes, stacked.
+        pair: the two shapes, stacked.
         separation: their points of least gap.
     """
     out = jnp.asarray(SIDES, separation.normal.dtype)
-    faces = jax.vmap(face_towards)(both, out * separation.normal)
-    scale = smaller_extent(both)
-    point = point_manifold(both, separation)
+    faces = jax.vmap(face_towards)(pair, out * separation.normal)
+    scale = smaller_extent(pair)
+    point = point_manifold(pair, separation)
     gap = jax.lax.stop_gradient(point.distance[0])
 
     # How far the shapes are apart along either face's normal.
-    tried = out[:, :, None] * (out * faces.normal)[None]
-    gaps = -jnp.sum(jax.vmap(Core.reach)(*jax.lax.stop_gradient((both, tried))), axis=0)
+    candidates = out[:, :, None] * (out * faces.normal)[None]
+    gaps = -jnp.sum(jax.vmap(Core.reach)(*jax.lax.stop_gradient((pair, candidates))), axis=0)
     by_b = gaps[1] > gaps[0] + _PREFER_A * scale
     # A strip is the face of a round side, whose normal is that of the gap: no face of its own.
     strip = faces.line[0] & ~faces.line[1]
@@ -89,8 +89,8 @@ def face_manifold(both: Core, separation: Separation) -> Manifold:
         lower_points,
         upper,
         jnp.broadcast_to(normal, lower_points.shape),
-        both.radius[0],
-        both.radius[1],
+        pair.radius[0],
+        pair.radius[1],
         (polygon.number + polygon.count * number) % _SINGLE,
     )
 
@@ -98,11 +98,11 @@ def face_manifold(both: Core, separation: Separation) -> Manifold:
     distance = jax.lax.stop_gradient(manifold.distance)
     lowest = jnp.min(jnp.where(polygon.live, distance, jnp.inf))
     is_face = jnp.max(gaps, where=jnp.stack([jnp.array(True), by_b]), initial=-jnp.inf)
-    many = (is_face >= gap - tolerance) & (lowest <= gap + tolerance)
-    many &= jnp.all(both.style != SMOOTH)
-    lower = ~many | (gap < lowest - _LOWER * scale)
+    use_polygon = (is_face >= gap - tolerance) & (lowest <= gap + tolerance)
+    use_polygon &= jnp.all(pair.style != SMOOTH)
+    lower = ~use_polygon | (gap < lowest - _LOWER * scale)
     manifold = jax.tree.map(lambda x, y: jnp.concatenate([x, y]), manifold, point)
-    return keep(manifold, jnp.concatenate([polygon.live & many, lower[None]]))
+    return keep(manifold, jnp.concatenate([polygon.live & use_polygon, lower[None]]))
 
 
 class _Polygon(NamedTuple):
@@ -144,25 +144,25 @@ def _polygon(faces: Face, by_b: Bool[Array, ""], allowance: Float[Array, ""]) ->
     )
 
 
-def nearest(both: Core, a: Geometry, b: Geometry) -> Separation:
+def nearest(pair: Core, a: Geometry, b: Geometry) -> Separation:
     """Return the points of least gap, in a's frame, searched from the best of many directions.
 
     Overlapping shapes may have several directions in which they separate; the search finds the best
     one nearby, and starts from the normals of all faces and 26 directions around each shape.
 
     Args:
-        both: the two shapes, stacked, in a's frame.
+        pair: the two shapes, stacked, in a's frame.
         a: the first shape in the world.
         b: the second shape in the world.
     """
-    fixed, frames = jax.lax.stop_gradient((both, (a.rotation, b.rotation)))
+    fixed, frames = jax.lax.stop_gradient((pair, (a.rotation, b.rotation)))
     rotation = frames[0].T @ frames[1]
     out = jnp.asarray(SIDES, rotation.dtype)[..., None]
     grid = jnp.asarray(_STARTS, rotation.dtype)
     normals = out * jax.vmap(face_normals)(fixed.points, fixed.faces)
-    tried = jnp.concatenate([grid, grid @ rotation.T, *normals])
-    best = jnp.argmin(jnp.sum(jax.vmap(Core.reach)(fixed, out * tried), axis=0))
-    return separate(both, tried[best])
+    candidates = jnp.concatenate([grid, grid @ rotation.T, *normals])
+    best = jnp.argmin(jnp.sum(jax.vmap(Core.reach)(fixed, out * candidates), axis=0))
+    return separate(pair, candidates[best])
 
 
 def _from_a(a: Geometry, b: Geometry) -> Core:
@@ -173,18 +173,18 @@ def _from_a(a: Geometry, b: Geometry) -> Core:
     return stacked(a.core, b.core.transformed(offset, rotation))
 
 
-def point_manifold(both: Core, separation: Separation) -> Manifold:
+def point_manifold(pair: Core, separation: Separation) -> Manifold:
     """Return the contact at the points of least gap, named after the vertices they are at or
     between.
 
     Args:
-        both: the two shapes, stacked.
+        pair: the two shapes, stacked.
         separation: their points of least gap.
     """
-    fixed, normal = jax.lax.stop_gradient((both, separation.normal))
+    fixed, normal = jax.lax.stop_gradient((pair, separation.normal))
     out = jnp.asarray(SIDES, normal.dtype)
     height = jnp.einsum("svi,si->sv", fixed.points, out * normal)
-    top = jnp.max(height, axis=1, keepdims=True) - _TIED * smaller_extent(both)
+    top = jnp.max(height, axis=1, keepdims=True) - _TIED * smaller_extent(pair)
     first, second = jnp.argmax(height >= top, axis=1).astype(jnp.int32)
     # The balls are part of the touching points already.
     none = jnp.zeros((), normal.dtype)

@@ -85,9 +85,9 @@ def extent(core: Core) -> Float[Array, ""]:
     return span + jnp.max(jnp.abs(core.sweep)) + core.radius
 
 
-def smaller_extent(both: Core) -> Float[Array, ""]:
+def smaller_extent(pair: Core) -> Float[Array, ""]:
     """Return the extent of the smaller of two stacked shapes [m]."""
-    return jax.lax.stop_gradient(jnp.min(jax.vmap(extent)(both)))
+    return jax.lax.stop_gradient(jnp.min(jax.vmap(extent)(pair)))
 
 
 def stacked(a: Core, b: Core) -> Core:

@@ -63,18 +63,18 @@ class _Support(NamedTuple):
     """Hessian of the support function: the derivative of the point by the direction."""
 
 
-def separate(both: Core, start: Float[Array, "3"]) -> Separation:
+def separate(pair: Core, start: Float[Array, "3"]) -> Separation:
     """Return the touching points along the direction of largest separation.
 
     Found at a temperature above zero, the points lie inside the shapes by that much: some 1e-8 of
     the smaller one's extent in float64, 1e-4 in float32.
 
     Args:
-        both: the two shapes, stacked.
+        pair: the two shapes, stacked.
         start: unit direction from which the search starts.
     """
-    solution = _search(*jax.lax.stop_gradient((both, start)))
-    return _differentiable(both, *jax.lax.stop_gradient(solution))
+    solution = _search(*jax.lax.stop_gradient((pair, start)))
+    return _differentiable(pair, *jax.lax.stop_gradient(solution))
 
 
 def _support(core: Core, normal: Float[Array, "3"], heat: Float[Array, ""]) -> _Support:
@@ -100,10 +100,10 @@ def _support(core: Core, normal: Float[Array, "3"], heat: Float[Array, ""]) -> _
     return _Support(value, mean + core.sweep @ y, drift, covariance / heat + sweep_curvature)
 
 
-def _supports(both: Core, normal: Float[Array, "3"], heat: Float[Array, ""]) -> _Support:
+def _supports(pair: Core, normal: Float[Array, "3"], heat: Float[Array, ""]) -> _Support:
     """Return the supports of the first shape along ``normal`` and of the second against it."""
     outward = jnp.asarray(SIDES, normal.dtype) * normal
-    return jax.vmap(_support, (0, 0, None))(both, outward, heat)
+    return jax.vmap(_support, (0, 0, None))(pair, outward, heat)
 
 
 class _Newton(NamedTuple):
@@ -123,9 +123,9 @@ class _Newton(NamedTuple):
 
 
 def _newton(
-    both: Core, normal: Float[Array, "3"], heat: Float[Array, ""], floor: Float[Array, ""]
+    pair: Core, normal: Float[Array, "3"], heat: Float[Array, ""], floor: Float[Array, ""]
 ) -> _Newton:
-    support = _supports(both, normal, heat)
+    support = _supports(pair, normal, heat)
     tangents = contact_frame(normal)[1:]
     lever = jnp.dot(normal, support.point[1] - support.point[0])
     hessian = tangents @ (support.curvature[0] + support.curvature[1]) @ tangents.T
@@ -141,31 +141,31 @@ def _newton(
     return _Newton(support, axes, jnp.maximum(stiffness, floor))
 
 
-def _search(both: Core, start: Float[Array, "3"]) -> tuple[Float[Array, "3"], Float[Array, ""]]:
+def _search(pair: Core, start: Float[Array, "3"]) -> tuple[Float[Array, "3"], Float[Array, ""]]:
     """Return the direction, and the temperature at which it is stationary."""
     info = jnp.finfo(start.dtype)
-    scale = smaller_extent(both) + info.eps
+    scale = smaller_extent(pair) + info.eps
     last = scale * max(_LAST, 4 * float(info.eps) ** _RESOLVED)
     floor = info.eps**0.5 * scale
     strides = jnp.array(_STRIDES, start.dtype)
 
     def score(normal: Array, heat: Array) -> Array:
-        return -jnp.sum(_supports(both, normal, heat).value)
+        return -jnp.sum(_supports(pair, normal, heat).value)
 
     def limited(step: Array) -> Array:
         return step * jnp.minimum(1.0, _MAX_ROTATION / jnp.sqrt(jnp.sum(step * step) + info.tiny))
 
     def body(carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
         normal, heat, final_count, k = carry
-        newton = _newton(both, normal, heat, floor)
+        newton = _newton(pair, normal, heat, floor)
         slope = newton.support.point[1] - newton.support.point[0]
         step = newton.solve(slope)
         followed = jnp.dot(step, slope) < _CLOSE * heat
-        tried = _unit(normal + strides[:, None] * limited(step))
-        tried = jnp.concatenate([tried, normal[None]])
-        best = jnp.argmax(jax.vmap(score, (0, None))(tried, heat))
+        candidates = _unit(normal + strides[:, None] * limited(step))
+        candidates = jnp.concatenate([candidates, normal[None]])
+        best = jnp.argmax(jax.vmap(score, (0, None))(candidates, heat))
         # Near the optimum rounding hides what a step gains, and Newton needs no help.
-        best = tried[jnp.where(followed, 0, best)]
+        best = candidates[jnp.where(followed, 0, best)]
         # Cooler by a factor; the tangent of the path of optima leads ahead.
         cooler = jnp.where(followed, jnp.maximum(heat * _COOLING, last), heat)
         tangent = newton.solve(newton.support.drift[1] - newton.support.drift[0])
@@ -185,7 +185,7 @@ def _unit(v: Float[Array, "*n 3"]) -> Float[Array, "*n 3"]:
     return v / jnp.linalg.norm(v, axis=-1, keepdims=True)
 
 
-def _differentiable(both: Core, normal: Float[Array, "3"], heat: Float[Array, ""]) -> Separation:
+def _differentiable(pair: Core, normal: Float[Array, "3"], heat: Float[Array, ""]) -> Separation:
     """Return a Newton step of direction and weights together, from a solution whose derivative is
     cut.
 
@@ -194,11 +194,11 @@ def _differentiable(both: Core, normal: Float[Array, "3"], heat: Float[Array, ""
     1/τ.
     """
     eps = jnp.finfo(normal.dtype).eps
-    floor = eps**0.75 * (smaller_extent(both) + eps)
-    solution = jax.lax.stop_gradient(_newton(jax.lax.stop_gradient(both), normal, heat, floor))
-    support = _supports(both, normal, heat)
+    floor = eps**0.75 * (smaller_extent(pair) + eps)
+    solution = jax.lax.stop_gradient(_newton(jax.lax.stop_gradient(pair), normal, heat, floor))
+    support = _supports(pair, normal, heat)
     rotation = solution.solve(support.point[1] - support.point[0])
     out = jnp.asarray(SIDES, normal.dtype)
     on = support.point + out * jnp.einsum("sij,j->si", solution.support.curvature, rotation)
     exact = _unit(normal + rotation)
-    return Separation(exact, on + out * both.radius[:, None] * exact)
+    return Separation(exact, on + out * pair.radius[:, None] * exact)

@@ -51,8 +51,8 @@ def terrain(a: Geometry, b: Geometry) -> Manifold:
     rotation = jnp.einsum("ji,jk->ik", a.rotation, b.rotation)
     core = b.core.transformed(offset, rotation)
 
-    def touch(patch: Array, exists: Array, cell: Array, which: Array) -> Manifold:
-        return _triangle(core, patch, exists, cell, which)
+    def touch(patch: Array, exists: Array, cell: Array, triangle: Array) -> Manifold:
+        return _triangle(core, patch, exists, cell, triangle)
 
     return triangle_contacts(a, offset, touch)
 
@@ -72,13 +72,13 @@ def triangle_contacts(
     """
     patches, exist, cells = _window(a, centre)
     triangles = jax.vmap(jax.vmap(touch, (None, None, None, 0)), (0, 0, 0, None))
-    every = triangles(patches, exist, cells, jnp.arange(2, dtype=jnp.int32))
-    every = jax.tree.map(lambda x: x.reshape(-1, *x.shape[3:]), every)
-    live = every.distance < NO_CONTACT
+    contacts = triangles(patches, exist, cells, jnp.arange(2, dtype=jnp.int32))
+    contacts = jax.tree.map(lambda x: x.reshape(-1, *x.shape[3:]), contacts)
+    live = contacts.distance < NO_CONTACT
     up, x_axis = jnp.eye(3, dtype=centre.dtype)[2], jnp.eye(3, dtype=centre.dtype)[0]
-    fixed = jax.lax.stop_gradient(every)
+    fixed = jax.lax.stop_gradient(contacts)
     index, kept = spanning(fixed.position, live, fixed.distance, up, x_axis, _STEEPNESS)
-    selected = jax.tree.map(lambda x: x[index], every)
+    selected = jax.tree.map(lambda x: x[index], contacts)
     return to_world(keep(selected, kept), a.position, a.rotation)
 
 
@@ -110,7 +110,7 @@ def _triangle(
     patch: Float[Array, "16 3"],
     exists: Bool[Array, "16"],
     cell: Int[Array, ""],
-    which: Int[Array, ""],
+    triangle: Int[Array, ""],
 ) -> Manifold:
     """Return the contacts of one triangle.
 
@@ -120,7 +120,7 @@ def _triangle(
     whole surface, not only of this triangle: where no neighbouring point rises above its tangent
     plane.
     """
-    corners, normal, real = triangle_geometry(patch, exists, which)
+    corners, normal, real = triangle_geometry(patch, exists, triangle)
     down = jax.lax.stop_gradient(4 * extent(core) + jnp.max(jnp.abs(corners - corners[0])))
     base = corners - down * jnp.array([0.0, 0.0, 1.0], corners.dtype)
     none = jnp.zeros((3, 3), corners.dtype)
@@ -132,36 +132,36 @@ def _triangle(
         jnp.array(FACETED, jnp.int32),
         jnp.arange(3, dtype=jnp.int32)[None],
     )
-    both = stacked(prism, core)
-    separation = separate(both, normal)
+    pair = stacked(prism, core)
+    separation = separate(pair, normal)
 
     lowest = _lowest(core, normal)
     beneath = lowest - jnp.dot(lowest - corners[0], normal) * normal
     is_above = jnp.all(barycentric(corners, beneath) > -INSIDE)
-    is_minimum = is_surface_minimum(patch, exists, corners, separation, which)
+    is_minimum = is_surface_minimum(patch, exists, corners, separation, triangle)
     ground = Separation(normal, jnp.stack([beneath, lowest]))
     point = trees.where(is_minimum & ~is_above, separation, ground)
-    manifold = face_manifold(both, point)
+    manifold = face_manifold(pair, point)
     is_last = np.arange(len(manifold.distance)) == len(manifold.distance) - 1
     live = (manifold.distance < NO_CONTACT) & real & (~is_last | is_minimum | is_above)
     # Eleven bits tell the points of a triangle apart, the twelfth its point of least gap.
-    name = manifold.feature % (1 << 11) + (is_last << 11) + ((2 * cell + which) << 12)
+    name = manifold.feature % (1 << 11) + (is_last << 11) + ((2 * cell + triangle) << 12)
     return keep(replace(manifold, feature=name.astype(jnp.int32)), live)
 
 
 def triangle_geometry(
-    patch: Float[Array, "16 3"], exists: Bool[Array, "16"], which: Int[Array, ""]
+    patch: Float[Array, "16 3"], exists: Bool[Array, "16"], triangle: Int[Array, ""]
 ) -> tuple[Float[Array, "3 3"], Float[Array, "3"], Bool[Array, ""]]:
     """Return the corners of a triangle, its upward normal, and whether it is part of the field.
 
     Args:
         patch: points around a cell.
         exists: which of them are part of the field.
-        which: 0 or 1, the triangle of the cell.
+        triangle: 0 or 1, the triangle of the cell.
     """
-    corner_index = jnp.asarray(_CORNERS @ np.array([4, 1]), jnp.int32)[which]
+    corner_index = jnp.asarray(_CORNERS @ np.array([4, 1]), jnp.int32)[triangle]
     real = jnp.all(exists[corner_index])
-    flat = jnp.asarray(np.insert(_CORNERS[..., ::-1], 2, 0, axis=2), patch.dtype)[which]
+    flat = jnp.asarray(np.insert(_CORNERS[..., ::-1], 2, 0, axis=2), patch.dtype)[triangle]
     corners = jnp.where(real, patch[corner_index], flat)
     normal = direction(
         cross(corners[1] - corners[0], corners[2] - corners[0]),
@@ -196,7 +196,7 @@ def is_surface_minimum(
     exists: Bool[Array, "16"],
     corners: Float[Array, "3 3"],
     separation: Separation,
-    which: Int[Array, ""],
+    triangle: Int[Array, ""],
 ) -> Bool[Array, ""]:
     """Return whether a point of least gap lies on the surface and no neighbour rises above its
     tangent plane.
@@ -206,12 +206,12 @@ def is_surface_minimum(
         exists: which of them are part of the field.
         corners: corners of the triangle.
         separation: the points of least gap of the triangle and a shape.
-        which: 0 or 1, the triangle of the cell.
+        triangle: 0 or 1, the triangle of the cell.
     """
     point, normal = separation.on[0], separation.normal
     weight = barycentric(corners, point)
     pitch = jnp.max(jnp.abs(corners[:, :2] - corners[0, :2]))
     on_top = weight @ corners[:, 2] - point[2] < _BELOW * pitch
     rises = (patch - point) @ normal > _BELOW * pitch
-    adjacent = jnp.all(jnp.asarray(_NEIGHBOURS)[which] | (weight < INSIDE), axis=1)
+    adjacent = jnp.all(jnp.asarray(_NEIGHBOURS)[triangle] | (weight < INSIDE), axis=1)
     return on_top & (normal[2] > 0) & ~jnp.any(rises & adjacent & exists)

@@ -28,8 +28,8 @@ def terrain_sphere(a: Geometry, b: Geometry) -> Manifold:
     """
     centre = jnp.einsum("ji,j->i", a.rotation, b.position - a.position)
 
-    def touch(patch: Array, exists: Array, cell: Array, which: Array) -> Manifold:
-        return _triangle(centre, b.radius, patch, exists, cell, which)
+    def touch(patch: Array, exists: Array, cell: Array, triangle: Array) -> Manifold:
+        return _triangle(centre, b.radius, patch, exists, cell, triangle)
 
     return triangle_contacts(a, centre, touch)
 
@@ -40,23 +40,23 @@ def _triangle(
     patch: Float[Array, "16 3"],
     exists: Bool[Array, "16"],
     cell: Int[Array, ""],
-    which: Int[Array, ""],
+    triangle: Int[Array, ""],
 ) -> Manifold:
     """Return the contact of one triangle: where its nearest point is that of the whole surface, or
     where it is above the sphere's lowest point along its normal."""
-    corners, normal, real = triangle_geometry(patch, exists, which)
+    corners, normal, real = triangle_geometry(patch, exists, triangle)
     height = jnp.dot(centre - corners[0], normal)
     nearest = _nearest(corners, normal, height, centre)
     outward = direction(centre - nearest, normal)
     separation = Separation(outward, jnp.stack([nearest, centre]))
     beneath = centre - height * normal
     is_above = jnp.all(barycentric(corners, beneath) > -INSIDE)
-    is_minimum = (height > 0) & is_surface_minimum(patch, exists, corners, separation, which)
+    is_minimum = (height > 0) & is_surface_minimum(patch, exists, corners, separation, triangle)
     point = trees.where(is_minimum, separation, Separation(normal, jnp.stack([beneath, centre])))
-    name = jnp.asarray((1 << 11) + ((2 * cell + which) << 12), jnp.int32)
+    name = jnp.asarray((1 << 11) + ((2 * cell + triangle) << 12), jnp.int32)
     ground, ball = point.on[:, None]
-    still = jnp.zeros_like(radius)
-    contact = between(ground, ball, point.normal[None], still, radius, name[None])
+    zero = jnp.zeros_like(radius)
+    contact = between(ground, ball, point.normal[None], zero, radius, name[None])
     return keep(contact, (real & (is_minimum | is_above))[None])
 
 

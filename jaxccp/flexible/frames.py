@@ -53,8 +53,8 @@ class NodeMap(FrameMap):
         parts = jnp.einsum("nkwi,nkvi->nkvw", rows, jacobian[frame_index])
         count, width = len(rows), rows.shape[2]
         full = jnp.zeros((count, self.count + 1, width), rows.dtype)
-        place = np.arange(count)[:, None, None], jnp.asarray(columns)[frame_index]
-        return full.at[place].add(parts)[:, :-1].transpose(0, 2, 1)
+        indices = np.arange(count)[:, None, None], jnp.asarray(columns)[frame_index]
+        return full.at[indices].add(parts)[:, :-1].transpose(0, 2, 1)
 
     @property
     def _frames(self) -> np.ndarray:

@@ -70,7 +70,7 @@ class Layout(ByContent):
         )
 
     @cached_table
-    def places(self) -> np.ndarray:
+    def element_columns(self) -> np.ndarray:
         """The velocity of each component of each element's coordinates [e 3k]; nv for a fixed
         one."""
         return self._numbers(self.rows)
@@ -89,8 +89,8 @@ class Layout(ByContent):
     @cached_table
     def reach(self) -> int:
         """Largest distance of two velocities of an element."""
-        used = [place[place < len(self.free)] for place in self.places]
-        return max(int(np.ptp(place)) if len(place) else 0 for place in used)
+        used = [columns[columns < len(self.free)] for columns in self.element_columns]
+        return max(int(np.ptp(columns)) if len(columns) else 0 for columns in used)
 
     @cached_table
     def tiles(self) -> tuple[int, int]:
@@ -107,7 +107,9 @@ class Layout(ByContent):
         last for entries that are in none.
         """
         number, width = self.tiles
-        row, column = np.broadcast_arrays(self.places[:, :, None], self.places[:, None, :])
+        row, column = np.broadcast_arrays(
+            self.element_columns[:, :, None], self.element_columns[:, None, :]
+        )
         tile = row // width
         across = column - (tile - 1) * width
         inside = (row < len(self.free)) & (column < len(self.free)) & (across < 2 * width)

@@ -140,7 +140,7 @@ def membrane(
         mass=element_masses(what, triangles, mass),
     )
     position = jnp.asarray(nodes, float)
-    still = jnp.zeros_like(position)
+    zero = jnp.zeros_like(position)
     skin = triangles[:, [0, 1, 2, 2]]
     layout = point_layout(nodes, triangles, fixed, skin)
-    return NodalFamily(elements, position, still, still, layout)
+    return NodalFamily(elements, position, zero, zero, layout)

@@ -203,10 +203,10 @@ class NodalFamily(Family):
         self, q: Float[Array, " nv"], v: Float[Array, " nv"], gravity: Float[Array, "3"]
     ) -> tuple[Float[Array, ""], Float[Array, ""]]:
         x = self.coordinates(q)
-        still = jnp.where(self.layout.positions[:, None], gravity, 0.0)[self.layout.rows]
-        high = -jnp.einsum("ekc,ekl,elc->", x[self.layout.rows], self._masses, still)
+        acceleration = jnp.where(self.layout.positions[:, None], gravity, 0.0)[self.layout.rows]
+        potential = -jnp.einsum("ekc,ekl,elc->", x[self.layout.rows], self._masses, acceleration)
         kinetic = 0.5 * v @ self.apply_mass(v)
-        return kinetic, self.elastic_energy(q) + high - jnp.sum(self.load * x)
+        return kinetic, self.elastic_energy(q) + potential - jnp.sum(self.load * x)
 
     def _weight(self, gravity: Float[Array, "3"], dtype) -> Float[Array, " nv"]:
         """Return M g and loads: gravity accelerates positions alone, as in a translation."""
@@ -228,16 +228,16 @@ class NodalFamily(Family):
 
     def _assembled(self, parts: Float[Array, "e k 3 k 3"]) -> Float[Array, "nv nv"]:
         """Return the sum of the elements' matrices, without fixed components."""
-        count, place = len(self.layout.free), self.layout.places
-        entries = parts.reshape(*place.shape, place.shape[1])
+        count, indices = len(self.layout.free), self.layout.element_columns
+        entries = parts.reshape(*indices.shape, indices.shape[1])
         full = jnp.zeros((count + 1, count + 1), parts.dtype)
-        return full.at[place[:, :, None], place[:, None, :]].add(entries)[:count, :count]
+        return full.at[indices[:, :, None], indices[:, None, :]].add(entries)[:count, :count]
 
     def _tiles(self, parts: Float[Array, "e k 3 k 3"]) -> Float[Array, "k t 2*t"]:
         """Return the same matrix as tiles left of the diagonal and on it."""
-        (number, width), place = self.layout.tiles, self.layout.tile_entries
+        (number, width), indices = self.layout.tiles, self.layout.tile_entries
         full = jnp.zeros((number + 1, width, 2 * width), parts.dtype)
-        return full.at[place].add(parts.reshape(place[0].shape))[:number]
+        return full.at[indices].add(parts.reshape(indices[0].shape))[:number]
 
 
 def _is_zero(h: Array | float) -> bool:

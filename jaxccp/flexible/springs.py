@@ -106,6 +106,6 @@ def spring_net(
         element_masses(what, pairs, mass),
     )
     position = jnp.asarray(nodes, float)
-    still = jnp.zeros_like(position)
+    zero = jnp.zeros_like(position)
     skin = pairs[:, [0, 1, 1, 0]]
-    return NodalFamily(elements, position, still, still, point_layout(nodes, pairs, fixed, skin))
+    return NodalFamily(elements, position, zero, zero, point_layout(nodes, pairs, fixed, skin))

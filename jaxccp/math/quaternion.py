@@ -84,9 +84,9 @@ def from_matrix(rotation: Float[Array, "3 3"]) -> Float[Array, "4"]:
     off = [r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]]
     rows = [[1.0 + trace, *off]]
     for i in range(3):
-        both = [r[i, j] + r[j, i] for j in range(3)]
-        both[i] = 1.0 + 2.0 * r[i, i] - trace
-        rows.append([off[i], *both])
+        symmetric_part = [r[i, j] + r[j, i] for j in range(3)]
+        symmetric_part[i] = 1.0 + 2.0 * r[i, i] - trace
+        rows.append([off[i], *symmetric_part])
     table = jnp.stack([jnp.stack(row) for row in rows])
     largest = jnp.argmax(jnp.diagonal(table))
     return normalize(table[largest])

@@ -90,14 +90,19 @@ def _relative_motion(
     twist = jnp.einsum("jik,jk->ji", columns, by_slot(rate, linkage.slots))
     first, second = ((model.joints.frame[:, side], model.joints.anchor[:, side]) for side in (0, 1))
     # The twist of the second body against the first is given at its joint frame, in its axes.
-    at = _compose(first, (orientation, shift))
-    pose = _compose(at, _inverse(second))
+    joint_frame = _compose(first, (orientation, shift))
+    pose = _compose(joint_frame, _inverse(second))
     if not dofs.forwards.all():
         forwards = jnp.asarray(dofs.forwards)[:, None]
-        pose, at = _either(forwards, pose, _inverse(pose)), _either(forwards, at, second)
+        pose, joint_frame = (
+            _either(forwards, pose, _inverse(pose)),
+            _either(forwards, joint_frame, second),
+        )
         twist = jnp.where(forwards, twist, -twist)
-    linear, angular = (quaternion.rotate(at[0], part) for part in (twist[:, :3], twist[:, 3:]))
-    linear = linear + cross(angular, pose[1] - at[1])
+    linear, angular = (
+        quaternion.rotate(joint_frame[0], part) for part in (twist[:, :3], twist[:, 3:])
+    )
+    linear = linear + cross(angular, pose[1] - joint_frame[1])
     return jnp.concatenate([*pose, linear, angular], axis=1)
 
 

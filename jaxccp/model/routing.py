@@ -121,8 +121,8 @@ def tendon_motion(
     if len(routing.segments):
         tendon, ends = routing.segments[:, 0], routing.segments[:, 1:]
         arm = quaternion.rotate(pose[1][routing.point_body], tendons.point)
-        place = pose[0][routing.point_body] + arm
-        difference = place[ends[:, 1]] - place[ends[:, 0]]
+        position = pose[0][routing.point_body] + arm
+        difference = position[ends[:, 1]] - position[ends[:, 0]]
         distance = safe.norm(difference)
         length = length.at[tendon].add(distance)
         pull = safe.divide(difference, distance[:, None])[:, None]

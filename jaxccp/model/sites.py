@@ -93,15 +93,15 @@ class Sites:
         return Sites(
             self.position[kept],
             self.quaternion[kept],
-            tuple(self.names[place] for place in indices),
-            tuple(self.bodies[place] for place in indices),
+            tuple(self.names[i] for i in indices),
+            tuple(self.bodies[i] for i in indices),
         )
 
     def poses(self, state: State) -> tuple[Float[Array, "n 3"], Float[Array, "n 4"]]:
         """Return positions [m] and orientations (w, x, y, z) of the sites in the world."""
         orientation = state.quaternion[self._body]
-        place = state.position[self._body] + self._arm(state)
-        return place, quaternion.multiply(orientation, self.quaternion)
+        position = state.position[self._body] + self._arm(state)
+        return position, quaternion.multiply(orientation, self.quaternion)
 
     def velocities(self, state: State) -> tuple[Float[Array, "n 3"], Float[Array, "n 3"]]:
         """Return linear [m/s] and angular velocities [rad/s] of the sites in world axes."""

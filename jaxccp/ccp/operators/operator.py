@@ -156,5 +156,5 @@ def couplings(matrix: Float[Array, "n n"], scalars: int) -> Bool[Array, "b b"]:
     blocks = scalars + (n - scalars) // 3
     block = np.append(np.arange(scalars), np.repeat(np.arange(scalars, blocks), 3))
     rows = jnp.zeros((blocks, n), bool).at[block].max(matrix != 0)
-    both = jnp.zeros((blocks, blocks), bool).at[:, block].max(rows)
-    return (both | both.T) & ~jnp.eye(blocks, dtype=bool)
+    coupled_blocks = jnp.zeros((blocks, blocks), bool).at[:, block].max(rows)
+    return (coupled_blocks | coupled_blocks.T) & ~jnp.eye(blocks, dtype=bool)

@@ -41,12 +41,12 @@ class SumDelassus(Delassus):
     def blocks(
         self, scalars: int, width: int = 3
     ) -> tuple[Float[Array, " s"], Float[Array, "c w w"]]:
-        both = [part.blocks(scalars, width) for part in self.parts]
-        return jax.tree.map(lambda *of: reduce(add, of), *both)
+        parts_of_blocks = [part.blocks(scalars, width) for part in self.parts]
+        return jax.tree.map(lambda *of: reduce(add, of), *parts_of_blocks)
 
     def bound(self, scalars: int) -> tuple[Float[Array, " s"], Float[Array, "c 3 3"]]:
-        both = [part.bound(scalars) for part in self.parts]
-        return jax.tree.map(lambda *of: reduce(add, of), *both)
+        parts_of_blocks = [part.bound(scalars) for part in self.parts]
+        return jax.tree.map(lambda *of: reduce(add, of), *parts_of_blocks)
 
     def dense(self) -> Float[Array, "n n"]:
         return self._sum(lambda part: part.dense())

@@ -125,12 +125,14 @@ class Newton(Solver):
 
     def step(self, task: Task, state: _State) -> _State:
         problem = task.problem
-        at, shear_inside = _inside(task, state)
-        end = proximal.frame(task, self._weight(state), state.anchor, state.eta, state.n_eta)
+        interior_frame, shear_inside = _inside(task, state)
+        proximal_frame = proximal.frame(
+            task, self._weight(state), state.anchor, state.eta, state.n_eta
+        )
 
         # One factorisation serves either kind of step.
-        right = trees.where(state.finishing, end.right, at.right)
-        left = right.transpose() @ trees.where(state.finishing, end.shear, shear_inside)
+        right = trees.where(state.finishing, proximal_frame.right, interior_frame.right)
+        left = right.transpose() @ trees.where(state.finishing, proximal_frame.shear, shear_inside)
         cones = problem.cones
         block_identity = identity(cones.lo.shape[0], cones.mu.shape[0], task.rho.dtype)
         system = FixedPointSystem(task.data, block_identity, left, right)
@@ -142,25 +144,25 @@ class Newton(Solver):
 
         return lax.cond(
             state.finishing,
-            lambda: self._proximal_step(task, state, end, solve),
-            lambda: self._interior_step(task, state, at, solve),
+            lambda: self._proximal_step(task, state, proximal_frame, solve),
+            lambda: self._interior_step(task, state, interior_frame, solve),
         )
 
     def _interior_step(
-        self, task: Task, state: _State, at: interior.Frame, solve: Inverse
+        self, task: Task, state: _State, frame: interior.Frame, solve: Inverse
     ) -> _State:
         """Return the state after an interior step."""
         problem = task.problem
-        aim = interior.predict(at)
-        d = interior.step(problem, at, aim, solve(interior.right_hand_side(problem, at, aim)))
-        aim = interior.correct(at, d, interior.length(at, d))
-        d = interior.step(problem, at, aim, solve(interior.right_hand_side(problem, at, aim)))
-        t = jnp.minimum(1.0, BACKOFF * interior.length(at, d))
-        point = at.point.plus(t, d)
+        aim = interior.predict(frame)
+        d = interior.step(problem, frame, aim, solve(interior.right_hand_side(problem, frame, aim)))
+        aim = interior.correct(frame, d, interior.length(frame, d))
+        d = interior.step(problem, frame, aim, solve(interior.right_hand_side(problem, frame, aim)))
+        t = jnp.minimum(1.0, BACKOFF * interior.length(frame, d))
+        point = frame.point.plus(t, d)
         # Where there is no solution the impulses grow until only rounding is left of velocities.
         limit = MAX_ROUNDING / jnp.finfo(point.lam.dtype).eps * problem.scale() * task.rho
         finite = jnp.all(jnp.abs(point.lam) <= limit) & jnp.all(jnp.isfinite(point.slack))
-        point = trees.where(finite, point, at.point)
+        point = trees.where(finite, point, frame.point)
         n_point = problem.delassus.apply(point.lam)
         residual = _residual(task, point.lam, n_point)
         stuck = jnp.where(finite & (t > SHORT_STEP), 0, state.stuck + 1)
@@ -184,13 +186,13 @@ class Newton(Solver):
         )
 
     def _proximal_step(
-        self, task: Task, state: _State, at: proximal.Frame, solve: Inverse
+        self, task: Task, state: _State, frame: proximal.Frame, solve: Inverse
     ) -> _State:
         """Return the state after a proximal step."""
         problem = task.problem
-        d = proximal.step(problem, at, solve)
+        d = proximal.step(problem, frame, solve)
         n_d = problem.delassus.apply(d)
-        t = proximal.length(problem, at, d, n_d) if task.law == "ccp" else 1.0
+        t = proximal.length(problem, frame, d, n_d) if task.law == "ccp" else 1.0
         eta, n_eta = state.eta + t * d, state.n_eta + t * n_d
         lam = problem.cones.project(eta)
         n_lam = problem.delassus.apply(lam)

@@ -70,12 +70,12 @@ def box(
         layers,
     )
     positions = np.arange(len(start)) % number == 0
-    still = np.repeat(_on(clamped, lattice, counts), number)
-    still = still | (np.repeat(_on(pinned, lattice, counts), number) & positions)
+    fixed = np.repeat(_on(clamped, lattice, counts), number)
+    fixed = fixed | (np.repeat(_on(pinned, lattice, counts), number) & positions)
     turning = [i for i, part in enumerate(shape.derivatives) if len(part) == 1][:2]
     layout = Layout(
         rows,
-        np.repeat(still[:, None], 3, axis=1),
+        np.repeat(fixed[:, None], 3, axis=1),
         positions,
         first,
         tuple(("xyz".index(shape.derivatives[i]), first + i) for i in turning),
@@ -104,11 +104,11 @@ def _mesh(shape: Shape, counts: tuple[int, int, int]) -> tuple[np.ndarray, np.nd
 def _skin(shape: Shape, nodes: np.ndarray) -> np.ndarray:
     """Return patches between the corners of each element [k 4], from its ``nodes`` [e m]: of a beam
     the axis, of a shell the middle, of a block its faces."""
-    places = np.array(shape.nodes)
+    positions = np.array(shape.nodes)
     across = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
-    if np.ptp(places[:, 1]) == 0:
+    if np.ptp(positions[:, 1]) == 0:
         faces = [across * [1, 0]]
-    elif np.ptp(places[:, 2]) == 0:
+    elif np.ptp(positions[:, 2]) == 0:
         faces = [across]
     else:
         # Turned the same way round, seen from outside, on both sides of each axis.
@@ -120,7 +120,7 @@ def _skin(shape: Shape, nodes: np.ndarray) -> np.ndarray:
     patches = []
     for face in faces:
         corners = np.pad(face, ((0, 0), (0, 3 - face.shape[1])))
-        indices = [int(np.flatnonzero((places == corner).all(axis=1))[0]) for corner in corners]
+        indices = [int(np.flatnonzero((positions == corner).all(axis=1))[0]) for corner in corners]
         patches.append(nodes[:, indices])
     return np.concatenate(patches)
 

@@ -59,9 +59,9 @@ class CableElements(Elements):
     """α of Kelvin and Voigt's damping [s]."""
 
     def points(self) -> Points:
-        places, weights = np.concatenate([STRETCHING, BENDING], axis=1)
-        stretches = np.arange(len(places)) < len(STRETCHING[0])
-        _values, first, second = hermite(places)
+        abscissae, weights = np.concatenate([STRETCHING, BENDING], axis=1)
+        stretches = np.arange(len(abscissae)) < len(STRETCHING[0])
+        _values, first, second = hermite(abscissae)
         half = 0.5 * self.length[:, None, None]
         # Of the four functions on (−1, 1), those of slopes are in units of half the length.
         scale = jnp.where(np.array([0, 1, 0, 1]), half, 1.0)
@@ -74,8 +74,8 @@ class CableElements(Elements):
         return Points(gradients, half[:, :, 0] * weights, law)
 
     def masses(self) -> Float[Array, "e 4 4"]:
-        places, weights = np.polynomial.legendre.leggauss(4)
-        values, _first, _second = hermite(places)
+        abscissae, weights = np.polynomial.legendre.leggauss(4)
+        values, _first, _second = hermite(abscissae)
         half = 0.5 * self.length[:, None]
         scale = jnp.where(np.array([0, 1, 0, 1]), half, 1.0)
         unit = np.einsum("p,pk,pl->kl", weights, values, values)

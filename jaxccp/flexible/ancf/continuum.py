@@ -48,8 +48,8 @@ class ContinuumElements(Elements):
     def points(self) -> Points:
         if self.shape.enhanced:
             return self._single_point()
-        places, weights, which = self._rule()
-        slopes, jacobian = self._slopes(places)
+        cube_points, weights, which = self._rule()
+        slopes, jacobian = self._slopes(cube_points)
         volume = weights * jnp.linalg.det(jacobian)
         inverse = _axis_derivatives(jacobian)
         gradients = jnp.einsum("epkj,epjm->epmk", slopes, inverse)
@@ -60,23 +60,23 @@ class ContinuumElements(Elements):
     def volumes(self) -> Float[Array, "e p"]:
         """Return the reference volume of each integration point [m³]; not positive where the
         reference is inside out."""
-        places, weights, _which = self._rule()
-        return weights * jnp.linalg.det(self._slopes(places)[1])
+        cube_points, weights, _which = self._rule()
+        return weights * jnp.linalg.det(self._slopes(cube_points)[1])
 
     def masses(self) -> Float[Array, "e k k"]:
-        places, weights = self.shape.mass_rule()
-        _slopes, jacobian = self._slopes(places)
-        values = self._scale()[:, None] * self.shape.values(places)
+        cube_points, weights = self.shape.mass_rule()
+        _slopes, jacobian = self._slopes(cube_points)
+        values = self._scale()[:, None] * self.shape.values(cube_points)
         volume = weights * jnp.linalg.det(jacobian)
         return self.density * jnp.einsum("ep,epk,epl->ekl", volume, values, values)
 
-    def weights(self, place: Float[np.ndarray, "3"]) -> Float[Array, "e k"]:
+    def weights(self, point: Float[np.ndarray, "3"]) -> Float[Array, "e k"]:
         """Return the generalised force on each vector coordinate of a unit force at a point.
 
         Args:
-            place: the point, in the element's cube (−1, 1)³.
+            point: the point, in the element's cube (−1, 1)³.
         """
-        return self._scale() * self.shape.values(np.asarray(place)[None])
+        return self._scale() * self.shape.values(np.asarray(point)[None])
 
     def face_weights(self, axis: int, side: int) -> Float[Array, "e k"]:
         """Return the generalised force on each vector coordinate of a unit traction on a face [m²].
@@ -86,20 +86,20 @@ class ContinuumElements(Elements):
             side: which end: −1 or 1.
         """
         degrees = self.shape.exponents.max(0) * (np.arange(3) != axis)
-        places, weights = gauss_rule(degrees + 2 * (np.arange(3) != axis))
-        places, weights = np.where(np.arange(3) == axis, side, places), 0.5 * weights
-        _slopes, jacobian = self._slopes(places)
+        cube_points, weights = gauss_rule(degrees + 2 * (np.arange(3) != axis))
+        cube_points, weights = np.where(np.arange(3) == axis, side, cube_points), 0.5 * weights
+        _slopes, jacobian = self._slopes(cube_points)
         first, second = (jacobian[..., i] for i in range(3) if i != axis)
         area = weights * jnp.linalg.norm(cross(first, second), axis=-1)
-        return self._scale() * jnp.einsum("ep,pk->ek", area, self.shape.values(places))
+        return self._scale() * jnp.einsum("ep,pk->ek", area, self.shape.values(cube_points))
 
     def _rule(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the integration points in the cube, their weights, and the index of the moduli of
         each."""
         rules = self.shape.rules(self.layers)
-        places, weights = (np.concatenate(part) for part in zip(*rules, strict=True))
+        cube_points, weights = (np.concatenate(part) for part in zip(*rules, strict=True))
         return (
-            places,
+            cube_points,
             weights,
             np.repeat(
                 np.arange(len(rules)), [len(weights_of_rule) for _, weights_of_rule in rules]
@@ -110,10 +110,10 @@ class ContinuumElements(Elements):
         """Return each element as one point, whose law is that of all its coordinates."""
         points, weights, which = self._rule()
         count = len(points)
-        places, interpolation = sampled(self.shape, points)
+        samples, interpolation = sampled(self.shape, points)
         used = np.flatnonzero(interpolation.any(axis=0))
         interpolation = interpolation[:, used].reshape(count, 6, -1)
-        slopes, jacobian = self._slopes(places)
+        slopes, jacobian = self._slopes(samples)
         volume = self.volumes()
         strains = strain_transformation(_axis_derivatives(jacobian[:, :count])) @ interpolation
         # Of the geometry in the middle, so that strains that are the same everywhere add nothing.
@@ -150,11 +150,11 @@ class ContinuumElements(Elements):
         return jnp.prod((0.5 * self.size[:, None, :]) ** self.shape.orders, axis=2)
 
     def _slopes(
-        self, places: np.ndarray
+        self, cube_points: np.ndarray
     ) -> tuple[Float[Array, "e p k 3"], Float[Array, "e p 3 3"]]:
         """Return the slopes of the shape functions by the cube's coordinates, and of the
         reference's positions."""
-        slopes = self._scale()[:, None, :, None] * self.shape.slopes(places)
+        slopes = self._scale()[:, None, :, None] * self.shape.slopes(cube_points)
         return slopes, jnp.einsum("epkj,ekc->epcj", slopes, self.reference)
 
 

@@ -72,10 +72,10 @@ def sampled(shape: Shape, points: Float[np.ndarray, "p 3"]) -> tuple[np.ndarray,
         shape: that of the element.
         points: integration points.
     """
-    assumed = {part: np.array(places, float) for part, places in shape.assumed}
-    places = np.concatenate([points, *assumed.values()])
+    assumed = {part: np.array(samples, float) for part, samples in shape.assumed}
+    samples = np.concatenate([points, *assumed.values()])
     count, begin = len(points), len(points)
-    full = np.zeros((count, 6, len(places), 6))
+    full = np.zeros((count, 6, len(samples), 6))
     for i, component in enumerate(COMPONENTS):
         if component not in assumed:
             full[np.arange(count), i, np.arange(count), i] = 1.0
@@ -85,7 +85,7 @@ def sampled(shape: Shape, points: Float[np.ndarray, "p 3"]) -> tuple[np.ndarray,
         weights = np.where(knots == 0, 1.0, 0.5 * (1.0 + points[:, None] * knots)).prod(axis=2)
         full[:, i, begin : begin + len(knots), i] = weights
         begin += len(knots)
-    return places, full.reshape(6 * count, -1)
+    return samples, full.reshape(6 * count, -1)
 
 
 def enhanced_modes(shape: Shape, points: Float[np.ndarray, "p 3"]) -> Float[np.ndarray, "p 6 m"]:

@@ -61,10 +61,10 @@ class Shape(ByContent):
     @cached_table
     def _basis(self) -> np.ndarray:
         """Coefficients of the monomials in each shape function [k k]."""
-        places = np.repeat(np.array(self.nodes), len(self.derivatives), axis=0)
+        nodes = np.repeat(np.array(self.nodes), len(self.derivatives), axis=0)
         rows = [
-            self._monomials(place[None], order)[0]
-            for place, order in zip(places, self.orders, strict=True)
+            self._monomials(node[None], order)[0]
+            for node, order in zip(nodes, self.orders, strict=True)
         ]
         return np.linalg.inv(np.array(rows))
 
@@ -125,7 +125,7 @@ def _power(monomial: str, axis: str) -> int:
 def gauss_rule(degrees: np.ndarray) -> Rule:
     """Return Gauss's rule that is exact for monomials of these degrees in x, y, z."""
     lines = [np.polynomial.legendre.leggauss(int(degree) // 2 + 1) for degree in degrees]
-    points = np.array(list(product(*(places for places, _ in lines))))
+    points = np.array(list(product(*(abscissae for abscissae, _ in lines))))
     weights = np.array(
         [np.prod(factors) for factors in product(*(line_weights for _, line_weights in lines))]
     )
