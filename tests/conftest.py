@@ -3,6 +3,7 @@
 import gc
 import itertools
 import os
+import time
 
 # Linear algebra of small matrices in one thread: those that wait for the others' part spin, and
 # take most of the time of a run. Read when scipy is first imported, by jax.
@@ -10,11 +11,13 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 
 import jax
 import pytest
+from platformdirs import user_cache_path
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -41,8 +44,12 @@ if tuple(map(int, version("jaxlib").split(".")[:2])) < (0, 11):
 # Traced programs are millions of long-lived objects: looking for cycles among them takes minutes.
 gc.set_threshold(100_000, 50, 100)
 
-# Compiled programs outlive the run and are shared by all xdist workers and the commands they start.
-os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".pytest_cache" / "jax"))
+# Compiled programs outlive the run and the clone, and are shared by all xdist workers and the
+# commands they start. Keys have the versions of jax and the processor's features.
+PROGRAMS = user_cache_path("jaxccp") / "tests"
+OUTDATED = 14
+"""Days after which a program is compiled anew, so that the folder does not grow for ever."""
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(PROGRAMS))
 jax.config.update("jax_compilation_cache_dir", os.environ["JAX_COMPILATION_CACHE_DIR"])
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.3)
 
@@ -124,6 +131,11 @@ def room_for_programs() -> Iterator[None]:
 def pytest_configure(config: pytest.Config) -> None:
     """The order in which xdist deals out groups is that of the tests, not their number."""
     assert all((ROOT / "tests" / file).is_file() for file in DEAREST)
+    if not hasattr(config, "workerinput"):
+        for program in PROGRAMS.glob("*"):
+            with suppress(FileNotFoundError):  # another run may do the same
+                if time.time() - program.stat().st_mtime > 86400 * OUTDATED:
+                    program.unlink()
     if hasattr(config.option, "loadscopereorder"):
         config.option.loadscopereorder = False
 
