@@ -81,7 +81,8 @@ class Excitation:
     weaknesses: tuple[Weakness, ...]
     """The combinations that are told worst before, worst first."""
     control: Float[np.ndarray, "s-1 nu"] | None = None
-    """Controls of the model's motors that give the torques; None where some joint has no motor."""
+    """Controls of the model's motors or servos that give the torques, from each sample to the next;
+    None where some joint has none, or several."""
     start: Float[np.ndarray, " nq"] | None = None
     """MuJoCo's coordinates at the start."""
 
@@ -106,8 +107,9 @@ class Excitation:
         """Write the trajectory to a file that :func:`jaxccp.identify.read` reads.
 
         An npz file has ``time``, ``joint_names`` and ``q``, ``qd``, ``qdd``, ``tau`` (N, n), and
-        where motors drive all joints ``ctrl``, ``qpos`` and ``qvel``, with which ``jaxccp simulate
-        --init FILE --ctrl FILE`` drives the model; a csv file has a column for each channel.
+        where one motor or servo drives each joint ``ctrl``, ``qpos`` and ``qvel``, with which
+        ``jaxccp simulate --init FILE --ctrl FILE`` drives the model; a csv file has a column for
+        each channel.
 
         Args:
             path: ends in .npz or .csv.
@@ -166,7 +168,7 @@ def result_of(search: "Search", x: Float[np.ndarray, " k"], first: float) -> Exc
     torque = np.asarray(samples.torque)
     told = search.exact_information(x)
     position, rate, acceleration = np.moveaxis(np.asarray(samples.motion), 2, 0)
-    control, start = _drive(search, torque, position[0])
+    control, start = _drive(search, position, rate, torque)
     return Excitation(
         program.joints,
         time,
@@ -240,24 +242,32 @@ def _uses(search: "Search", x: np.ndarray) -> tuple[Use, ...]:
 
 
 def _drive(
-    search: "Search", torque: np.ndarray, position: np.ndarray
+    search: "Search",
+    position: Float[np.ndarray, "s n"],
+    rate: Float[np.ndarray, "s n"],
+    torque: Float[np.ndarray, "s n"],
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Return controls of motors that give the torques, and MuJoCo's coordinates at the start."""
+    """Return controls that give the torques, from each sample to the next the mean of both, and
+    MuJoCo's coordinates at the start."""
     subject, joints = search.program.plan.subject, search.program.joints
     actuators, linkage = subject.model.actuators, subject.model.topology.linkage
     driven = [linkage.axes[axis] for axis in linkage.actuated]
-    force = np.asarray(actuators.gain * actuators.gear, float)
-    follows = np.asarray(actuators.stiffness, float) + np.asarray(actuators.damping, float)
+    gain, gear, offset, stiffness, damping = (
+        np.asarray(getattr(actuators, name), float)
+        for name in ("gain", "gear", "offset", "stiffness", "damping")
+    )
     layout = subject.layout
-    if sorted(driven) != sorted(joints) or follows.any() or not force.all() or layout.places.na:
+    if sorted(driven) != sorted(joints) or not (gain * gear).all() or layout.places.na:
         return None, None
-    order = [joints.index(name) for name in driven]
-    offset = np.asarray(actuators.offset * actuators.gear, float)
-    sorted_by_model = (torque[:-1, order] - offset) / force
+    order, places = [joints.index(name) for name in driven], layout.places.single
+    by_rate = np.argsort(places[1])
+    reference = np.asarray(layout.reference, float)[by_rate]
+    length = gear * (position - reference)[:, order]
+    force = torque[:, order] / gear + stiffness * length + damping * gear * rate[:, order]
+    each = (force - offset) / gain
     control = np.zeros((len(torque) - 1, layout.places.nu))
-    control[:, np.asarray(layout.places.control)] = sorted_by_model
+    control[:, np.asarray(layout.places.control)] = 0.5 * (each[:-1] + each[1:])
     rest, _ = layout.coordinates(subject.model, subject.state)
     start = np.array(rest, float)
-    places = layout.places.single
-    start[places[0][np.argsort(places[1])]] = position
+    start[places[0][by_rate]] = position[0]
     return control, start

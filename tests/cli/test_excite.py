@@ -15,7 +15,8 @@ from jaxccp.identify import Design
 pytest.importorskip("mujoco")
 PENDULUM = """<mujoco><compiler angle="radian"/><worldbody><body name="bob">
 <joint name="swing" axis="0 1 0" range="-1 1"/>
-<inertial pos="0 0 -.4" mass="1" diaginertia=".02 .02 .02"/></body></worldbody></mujoco>"""
+<inertial pos="0 0 -.4" mass="1" diaginertia=".02 .02 .02"/></body></worldbody>
+<actuator><position joint="swing" kp="30" kv="2" gear="1.5"/></actuator></mujoco>"""
 FAST = ("--duration", "2", "--terms", "3", "--starts", "2", "--iterations", "3", "--cache", "off")
 PATHS = 'axes["swing"].damping,bodies["bob"].mass'
 
@@ -27,11 +28,11 @@ def model(tmp_path: Path) -> Path:
     return path
 
 
-def run(*arguments):
-    return CliRunner().invoke(app, ["excite", *map(str, arguments)])
+def run(*arguments, command="excite"):
+    return CliRunner().invoke(app, [command, *map(str, arguments)])
 
 
-def test_plans_writes_and_says_what_the_motion_tells(model, tmp_path):
+def test_plans_writes_drives_and_says_what_the_motion_tells(model, tmp_path):
     fit, out = tmp_path / "fit.json", tmp_path / "next.npz"
     errors = {'axes["swing"].damping': 0.2, 'bodies["bob"].mass': 0.1}
     entries = {name: {"value": 0.9, "standard_error": error} for name, error in errors.items()}
@@ -47,6 +48,13 @@ def test_plans_writes_and_says_what_the_motion_tells(model, tmp_path):
     with np.load(out) as file:
         assert np.abs(file["qd"]).max() <= 2.0
         assert file["joint_names"].tolist() == ["swing"]
+        planned, step = file["q"], 2.0 / len(file["ctrl"])
+        sample = step * np.abs(file["qd"]).max()
+    settings = ("--dt", step, "--duration", 2.0, "--cache", "off", "--out", tmp_path)
+    done = run(model, "--init", out, "--ctrl", out, *settings, command="simulate")
+    assert done.exit_code == 0, done.output
+    with np.load(tmp_path / "pendulum.npz") as file:
+        assert np.abs(file["qpos"] - planned).max() < sample
 
 
 @pytest.mark.parametrize(
