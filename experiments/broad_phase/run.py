@@ -21,7 +21,7 @@ import numpy as np
 
 from jaxccp import Model, ModelBuilder, Plane, Sphere, State
 from jaxccp.collision.detect import detect
-from jaxccp.dynamics.capacity import at_start
+from jaxccp.dynamics.capacity import with_start_capacity
 
 SEED = 0
 SIDE = 0.2
@@ -45,7 +45,7 @@ def lattice(count: int, broad_phase: str) -> tuple[Model, State]:
         position = SIDE * (corner + LIFT) + random.uniform(-NOISE, NOISE, 3)
         builder.add_solid(Sphere(SIDE / 2), 1.0, position=position)
     model, state = builder.build()
-    return at_start(model, state), state
+    return with_start_capacity(model, state), state
 
 
 def detections(model: Model, state: State) -> tuple[Callable[[], object], float]:

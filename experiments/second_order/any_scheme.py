@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import jax
 
 from jaxccp import Stop
-from jaxccp.dynamics.steppers.alpha import AlphaScheme, Coefficients
+from jaxccp.dynamics.steppers.alpha import AlphaScheme
+from jaxccp.dynamics.steppers.alpha_carry import Coefficients
 
 
 @dataclass(frozen=True, eq=False)

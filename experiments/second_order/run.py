@@ -23,7 +23,7 @@ from experiments.second_order.mechanisms import (
 )
 from jaxccp import ModelBuilder, Prismatic, forward_kinematics, joint_motion
 from jaxccp.dynamics import HHT, GeneralisedAlpha, Newmark, Trapezoidal
-from jaxccp.dynamics.steppers.alpha import Coefficients
+from jaxccp.dynamics.steppers.alpha_carry import Coefficients
 
 matplotlib.use("Agg")
 

@@ -23,7 +23,7 @@ from jaxccp.cli.model_file import open_model, read_controls, write_motion
 from jaxccp.cli.options import Exit, refuse
 from jaxccp.cli.simulation import Run, last_system, summary
 from jaxccp.cli.simulation import simulate as run_scene
-from jaxccp.dynamics.capacity import adapted
+from jaxccp.dynamics.capacity import run_with_capacity
 from jaxccp.dynamics.steppers import STEPPERS, SolvedStepper
 from jaxccp.dynamics.steppers.settings import Settings
 from jaxccp.io import save_trajectory, write_file, write_system
@@ -80,7 +80,7 @@ def simulate_command(
                 found = run_scene(fitted, state, method, steps, advance, controls)
                 return found, found.recording.contacts.max()
 
-            run, model = adapted(model, state, tried)
+            run, model = run_with_capacity(model, state, tried)
         settings = {"scene": scene, "stepper": stepper}
         settings |= {"solver": name_of(method.algorithm(model)), "law": law}
         if model.topology.smooth is not None:
@@ -123,7 +123,7 @@ def _method(
         refuse("--smooth-contact implicit: no surface of this model is smooth, leave it out")
     stepper = replace(stepper, smooth_contact=smooth_contact)
     try:
-        stepper.softens(model)
+        stepper.is_contact_implicit(model)
     except ValueError as error:
         refuse(str(error))
     return stepper

@@ -133,7 +133,7 @@ def last_system(model: Model, run: Run, stepper: SolvedStepper) -> Descriptor | 
     """
     last = (0, -1) if run.recording.position.ndim == 4 else -1
     state = jax.tree.map(lambda leaf: leaf[last], run.states)
-    softens = isinstance(stepper, Settings) and stepper.softens(model)
+    softens = isinstance(stepper, Settings) and stepper.is_contact_implicit(model)
     if softens:
         euler = EulerImplicitLinearized(stepper.h, smooth_contact="implicit")
     else:

@@ -1,4 +1,4 @@
-"""From a model and a state to the next state: the cone problem of a step, steppers, rollouts."""
+"""Dynamics: the cone problem of a step, time steppers, rollouts, statics and linearisation."""
 
 from jaxccp.dynamics.acceleration import Acceleration, accelerations, mean_acceleration
 from jaxccp.dynamics.assembled import Coo, Matrices, matrices
@@ -6,17 +6,17 @@ from jaxccp.dynamics.capacity import with_capacity
 from jaxccp.dynamics.contact_data import ContactData, Mode
 from jaxccp.dynamics.described_step import describe_step
 from jaxccp.dynamics.descriptor import Descriptor, KRMBlocks, describe
-from jaxccp.dynamics.equilibrium import Equilibrium, equilibrium
 from jaxccp.dynamics.inertia import energy, momentum
 from jaxccp.dynamics.inverse_dynamics import inverse_dynamics, mass_matrix, site_jacobian
 from jaxccp.dynamics.inverse_kinematics import InverseKinematics, inverse_kinematics
 from jaxccp.dynamics.linearise import Linearisation, linearise
-from jaxccp.dynamics.modes import Modes, modes
 from jaxccp.dynamics.projection import close_loops
 from jaxccp.dynamics.reduced_descriptor import ReducedDescriptor
 from jaxccp.dynamics.rollout import Trajectory, fit_capacity, rollout
 from jaxccp.dynamics.rollout_adaptive import AdaptiveReport, AdaptiveStatus, rollout_adaptive
 from jaxccp.dynamics.rollout_batch import rollout_batch
+from jaxccp.dynamics.statics.equilibrium import Equilibrium, equilibrium
+from jaxccp.dynamics.statics.modes import Modes, modes
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.stepper import Carry, Stepper
 from jaxccp.dynamics.steppers import STEPPERS

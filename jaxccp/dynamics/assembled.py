@@ -11,7 +11,7 @@ from jaxccp.dynamics.reduced_descriptor import ReducedDescriptor
 
 @dataclass(frozen=True)
 class Coo:
-    """A sparse matrix by its non-zero entries, sorted by row, each place once."""
+    """A sparse matrix as its non-zero entries, sorted by row, each place once."""
 
     row: Int[np.ndarray, " e"]
     column: Int[np.ndarray, " e"]
@@ -19,7 +19,7 @@ class Coo:
     shape: tuple[int, int]
 
     def toarray(self) -> np.ndarray:
-        """The dense matrix."""
+        """Return the matrix as a dense array."""
         out = np.zeros(self.shape, self.data.dtype)
         out[self.row, self.column] = self.data
         return out
@@ -32,7 +32,14 @@ class Coo:
 
 
 def coo(row: np.ndarray, column: np.ndarray, data: np.ndarray, shape: tuple[int, int]) -> Coo:
-    """Entries in any order, added where places coincide; zeros and places -1 are left out."""
+    """Build a sparse matrix from entries in any order, adding those at the same place.
+
+    Args:
+        row: row of each entry; entries with -1 are left out.
+        column: column of each entry; entries with -1 are left out.
+        data: the entries; zeros are left out.
+        shape: shape of the matrix.
+    """
     kept = (row >= 0) & (column >= 0)
     key, inverse = np.unique(row[kept] * max(shape[1], 1) + column[kept], return_inverse=True)
     total = np.zeros(len(key), data.dtype)
@@ -46,13 +53,15 @@ class Matrices:
     """H, J, E, f and b (:mod:`jaxccp.dynamics.descriptor`) over v variables and n rows."""
 
     h: Coo
-    """(v, v)"""
+    """H, (v, v)."""
     j: Coo
-    """(n, v)"""
+    """J, (n, v)."""
     e: Float[np.ndarray, " n"]
-    """The diagonal of E."""
+    """Diagonal of E."""
     f: Float[np.ndarray, " v"]
+    """f [N s, N m s]."""
     b: Float[np.ndarray, " n"]
+    """b [m/s]."""
 
     @property
     def z(self) -> Coo:
@@ -68,13 +77,16 @@ class Matrices:
 
     @property
     def rhs(self) -> Float[np.ndarray, " v+n"]:
-        """d = (f, −b)."""
+        """Right-hand side d = (f, −b)."""
         return np.concatenate([self.f, -self.b])
 
 
 def matrices(descriptor: Descriptor | ReducedDescriptor) -> Matrices:
-    """The blocks as sparse matrices over the free bodies, or over the generalised velocities, in
-    the descriptor's precision."""
+    """Assemble a descriptor's blocks as sparse matrices, in its precision.
+
+    Args:
+        descriptor: its variables are the twists of the free bodies, or the generalised velocities.
+    """
     if isinstance(descriptor, ReducedDescriptor):
         return Matrices(
             _entries(descriptor.matrix()),
@@ -112,13 +124,13 @@ def matrices(descriptor: Descriptor | ReducedDescriptor) -> Matrices:
 
 
 def _entries(matrix: Array) -> Coo:
-    """Those of a dense matrix that are not zero."""
+    """Return a dense matrix by its non-zero entries."""
     dense = np.asarray(matrix)
     row, column = np.nonzero(dense)
     return coo(row, column, dense[row, column], (dense.shape[0], dense.shape[1]))
 
 
 def _places(first: np.ndarray, bodies: np.ndarray) -> np.ndarray:
-    """The variables of k bodies each (m × 6k), -1 for those of fixed bodies."""
+    """Return the variables of k bodies each (m × 6k), -1 for those of fixed bodies."""
     start = first[bodies][:, :, None]
     return np.where(start < 0, -1, start + np.arange(6)).reshape(len(bodies), 6 * bodies.shape[1])

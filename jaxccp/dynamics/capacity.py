@@ -1,4 +1,5 @@
-"""Room for contacts and for pairs of near shapes: as much as a run needs, found by running."""
+"""Capacity for contacts and for pairs of near shapes: as much as a run needs, found by running
+it."""
 
 import logging
 from collections.abc import Callable
@@ -17,107 +18,134 @@ from jaxccp.model.model import Model, PairGroup, Topology
 from jaxccp.model.smooth import SmoothTopology
 from jaxccp.model.state import State
 
-LEAST = 8
-"""Contacts that there is always room for; models with no more candidates are left as they are."""
+MIN_CAPACITY = 8
+"""Smallest capacity for contacts; models with no more candidates are left as they are."""
 SPARE = 1.25
-"""Room over need."""
+"""Ratio of capacity to need."""
 NEIGHBOURS = (16, 8)
-"""Pairs to test and to hand on, for each shape, that the first look at a state has room for."""
+"""Pairs to test and to hand on, per shape, that the first look at a state has room for."""
 
 _Result = TypeVar("_Result")
 _Room = Int[np.ndarray, " k"]
-"""Contacts, then what each broad phase tests and hands on; last of all smooth contacts, where a
-model can have any."""
+"""Capacities: hard contacts, then the pairs each broad phase tests and hands on, then smooth
+contacts where a model can have any."""
 _log = logging.getLogger(__name__)
 _learned: WeakKeyDictionary[Topology, np.ndarray] = WeakKeyDictionary()
-"""Room that earlier runs needed, by the topology of the model without."""
+"""Capacities that earlier runs needed, by the topology of the model without capacities."""
 
 
 def with_capacity(model: Model, contacts: int | None) -> Model:
-    """The model with room for so many contacts in one step, of hard and of smooth ones each; None:
-    for every candidate."""
+    """Return the model with room for that many hard and that many smooth contacts in one step.
+
+    Args:
+        model: the model.
+        contacts: capacity of each of the two; None: room for every candidate.
+
+    Raises:
+        ValueError: the capacity is less than 1.
+    """
     if contacts is not None and contacts < 1:
         raise ValueError(f"room for contacts must be at least 1, not {contacts}")
     return _with_contacts(model, contacts, contacts)
 
 
-def needs(
+def capacity_needed(
     contacts: Int[Array, "*n"],
     candidates: Int[Array, "*n g 2"],
     smooth: Int[Array, "*n"] | None,
 ) -> Int[Array, " k"]:
-    """The room that steps needed, whose reports have these ``contacts``, ``candidates`` and
-    ``smooth_contacts``."""
+    """Return the capacities that steps needed.
+
+    Args:
+        contacts: ``StepReport.contacts`` of the steps.
+        candidates: ``StepReport.candidates`` of the steps.
+        smooth: ``StepReport.smooth_contacts`` of the steps; None where there are none.
+    """
     pairs = jnp.max(candidates, axis=tuple(range(candidates.ndim - 2)))
     most = [] if smooth is None else [jnp.max(smooth)[None]]
     return jnp.concatenate([jnp.max(contacts)[None], pairs.reshape(-1), *most])
 
 
-def adapted(
+def run_with_capacity(
     model: Model, state: State, run: Callable[[Model], tuple[_Result, Int[Array, " k"]]]
 ) -> tuple[_Result, Model]:
-    """What ``run`` returns for the model with enough room, and that model.
+    """Run a function with the capacities that it turns out to need.
 
-    The problem of a step, and so its cost, has the size of the room, and most candidates never
-    touch. Runs that overflow are repeated with more of it, and the log says so.
+    The problem of a step, and so its cost, has the size of the capacities, and most candidates
+    never touch. Runs that overflow are repeated with larger ones, and the log says so.
 
     Args:
-        model: not traced; the capacities that it has are taken as they are.
+        model: not traced; the capacities that it has are kept.
         state: where the run starts, with any leading axes.
-        run: of a model; returns with its result what the run :func:`needs`.
+        run: takes a model, and returns its result and the capacities needed
+            (:func:`capacity_needed`).
+
+    Returns:
+        The result of ``run`` with enough capacity, and the model that had it.
     """
-    free = _free(model)
+    free = _undecided(model)
     if not free.any():
         return run(model)[0], model
     room = _learned.get(model.topology)
     if room is None:
-        room = _first(model, state)
+        room = _starting_room(model, state)
     while True:
         fitted = _with_room(model, room)
-        result, found = run(fitted)
-        needed = np.where(free, found, 0)
+        result, used = run(fitted)
+        needed = np.where(free, used, 0)
         if np.all(needed <= room):
             _learned[model.topology] = room
             return result, fitted
-        more = np.where(needed > room, _rounded_capacity(needed), room)
-        _tell(model, needed, more, room)
-        room = np.where(needed > room, np.maximum(more, 2 * room), room)
+        rounded = np.where(needed > room, _rounded_capacity(needed), room)
+        _log_growth(model, needed, rounded, room)
+        room = np.where(needed > room, np.maximum(rounded, 2 * room), room)
 
 
-def trimmed(model: Model, needed: _Room) -> Model:
-    """The model with room for what :func:`adapted` has seen a run of it need, and a quarter more:
-    less than that run had where room had been doubled to find out."""
-    free = _free(model)
+def trim_capacity(model: Model, needed: _Room) -> Model:
+    """Reduce the capacities of a model to what a run needed, and a quarter more.
+
+    Args:
+        model: the model that was given to :func:`run_with_capacity`, which may have doubled
+            capacities until they were enough.
+        needed: what that run needed.
+    """
+    free = _undecided(model)
     if not free.any():
         return model
     room = _rounded_capacity(np.where(free, needed, 0))
     return _with_room(model, np.minimum(room, _learned[model.topology]))
 
 
-def _free(model: Model) -> Bool[np.ndarray, " k"]:
-    """Tell which room is not given with the model."""
+def _undecided(model: Model) -> Bool[np.ndarray, " k"]:
+    """Tell which capacities the model leaves open."""
     topology = model.topology
     kinds = (topology,) if topology.smooth is None else (topology, topology.smooth)
-    contacts, *smooth = (kind.max_contacts is None and slots(kind) > LEAST for kind in kinds)
+    contacts, *smooth = (kind.max_contacts is None and slots(kind) > MIN_CAPACITY for kind in kinds)
     pairs = (g.room is None for g in topology.searched for _ in range(2))
     return np.array([contacts, *pairs, *smooth])
 
 
-def at_start(model: Model, state: State) -> Model:
-    """The model with the room that the contacts and near shapes of a state need, and a quarter
-    more: where the model has no room of its own."""
-    return _with_room(model, _first(model, state))
+def with_start_capacity(model: Model, state: State) -> Model:
+    """Return the model with the capacities that a state needs, and a quarter more, where it has
+    none.
+
+    Args:
+        model: the model.
+        state: its contacts and near shapes are counted; may have leading axes.
+    """
+    return _with_room(model, _starting_room(model, state))
 
 
-def _first(model: Model, state: State) -> _Room:
-    """What the contacts and near shapes at the start need, and a quarter more."""
-    free = _free(model)
+def _starting_room(model: Model, state: State) -> _Room:
+    """Return the capacities that the contacts and near shapes at the start need, and a quarter
+    more."""
+    free = _undecided(model)
     shapes = [len(np.unique([*g.first, *g.second])) for g in model.topology.searched]
-    last = [] if model.topology.smooth is None else [1]
-    room = np.array([1, *(many * count for count in shapes for many in NEIGHBOURS), *last])
-    one = with_capacity(model, 1)
+    smooth_room = [] if model.topology.smooth is None else [1]
+    room = np.array([1, *(many * count for count in shapes for many in NEIGHBOURS), *smooth_room])
+    minimal = with_capacity(model, 1)
     while True:
-        needed = np.where(free, _most(_with_room(one, room), state), 0)
+        needed = np.where(free, _needs_of_state(_with_room(minimal, room), state), 0)
         short = needed > room
         if not short[_pairs(model)].any():
             return _rounded_capacity(needed)
@@ -125,7 +153,7 @@ def _first(model: Model, state: State) -> _Room:
 
 
 def _with_room(model: Model, room: _Room) -> Model:
-    """Return the model with that room in place of what it has none of."""
+    """Return the model with these capacities where it leaves them open."""
     topology, pairs = model.topology, iter(room[_pairs(model)].reshape(-1, 2).tolist())
     smooth = topology.smooth
 
@@ -135,10 +163,10 @@ def _with_room(model: Model, room: _Room) -> Model:
         tested, kept = next(pairs)
         return replace(group, room=group.room or (tested, kept))
 
-    def limit(kind: Topology | SmoothTopology, found: int) -> int | None:
+    def limit(kind: Topology | SmoothTopology, needed: int) -> int | None:
         every = slots(kind)
-        few = kind.max_contacts is not None or every <= LEAST
-        return kind.max_contacts if few else min(int(found), every)
+        keep = kind.max_contacts is not None or every <= MIN_CAPACITY
+        return kind.max_contacts if keep else min(int(needed), every)
 
     groups = tuple(fitted(group) for group in topology.pairs)
     soft = None if smooth is None else tuple(fitted(group) for group in smooth.pairs)
@@ -151,47 +179,55 @@ def _with_room(model: Model, room: _Room) -> Model:
 
 
 def _with_contacts(model: Model, hard: int | None, smooth: int | None) -> Model:
-    """Return the model with room for so many contacts of either kind."""
-    own = model.topology.smooth
-    own = own if own is None else replace(own, max_contacts=smooth)
-    return replace(model, topology=replace(model.topology, max_contacts=hard, smooth=own))
+    """Return the model with these capacities for hard and for smooth contacts."""
+    smooth_topology = model.topology.smooth
+    smooth_topology = (
+        smooth_topology
+        if smooth_topology is None
+        else replace(smooth_topology, max_contacts=smooth)
+    )
+    return replace(
+        model, topology=replace(model.topology, max_contacts=hard, smooth=smooth_topology)
+    )
 
 
 def _pairs(model: Model) -> slice:
-    """The part of a room that is of pairs of near shapes."""
+    """Return which entries of a :data:`_Room` count pairs of near shapes."""
     return slice(1, 1 + 2 * len(model.topology.searched))
 
 
-def _tell(model: Model, needed: _Room, more: _Room, room: _Room) -> None:
+def _log_growth(model: Model, needed: _Room, enlarged: _Room, room: _Room) -> None:
     pairs = _pairs(model)
     parts = {
         "contacts": slice(1),
         "pairs of near shapes": pairs,
         "smooth contacts": slice(pairs.stop, None),
     }
-    for what, at in parts.items():
+    for kind, at in parts.items():
         if np.any(needed[at] > room[at]):
-            short, enough, now = (", ".join(map(str, each[at])) for each in (needed, more, room))
-            _log.info("%s %s at once: again with room for %s, not %s", short, what, enough, now)
+            short, enough, present = (
+                ", ".join(map(str, room_[at])) for room_ in (needed, enlarged, room)
+            )
+            _log.info("%s %s at once: again with room for %s, not %s", short, kind, enough, present)
 
 
 def _rounded_capacity(needed: _Room) -> _Room:
     spare = (SPARE * needed).astype(int)
-    return LEAST * np.maximum(1, -(-spare // LEAST))
+    return MIN_CAPACITY * np.maximum(1, -(-spare // MIN_CAPACITY))
 
 
 @jax.jit
-def _most(model: Model, state: State) -> Int[Array, " k"]:
-    """What the state needs, or the one of a batch that needs most."""
+def _needs_of_state(model: Model, state: State) -> Int[Array, " k"]:
+    """Return the capacities that the state needs, or the one of a batch that needs most."""
 
-    def found(one: State) -> tuple[Array, Array, Array | None]:
-        contacts = detect(model, one)
+    def count_contacts(single: State) -> tuple[Array, Array, Array | None]:
+        contacts = detect(model, single)
         if model.topology.smooth is None:
             return contacts.found, contacts.candidates, None
-        smooth = smooth_contacts(model, one)
+        smooth = smooth_contacts(model, single)
         candidates = jnp.concatenate([contacts.candidates, smooth.candidates])
         return contacts.found, candidates, smooth.found
 
     for _ in range(state.time.ndim):
-        found = jax.vmap(found)
-    return needs(*found(state))
+        count_contacts = jax.vmap(count_contacts)
+    return capacity_needed(*count_contacts(state))

@@ -1,4 +1,5 @@
-"""What reverse mode keeps of a long run, by the memory that there is for it."""
+"""Checkpoints: the states and impulses that reverse mode stores of a long run, for a given
+memory."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -16,20 +17,19 @@ from jaxccp.scene import contact_capacity
 keep_impulses = partial(
     jax.checkpoint, policy=jax.checkpoint_policies.save_only_these_names(IMPULSES, TURNS)
 )
-"""Of a step: what it computes is cheap to compute again in reverse, all but what iterations find:
+"""Checkpoint a step: reverse mode computes it again, all but what iterations find, which it stores:
 the impulses, and how far bodies turn."""
 
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """Static settings say which states and impulses of a run are kept, and which are computed
-    again."""
+    """Plan of the states and impulses that reverse mode stores; it computes the others again."""
 
     segment: int | None = None
-    """Steps between states that are kept, a divisor or a multiple of those of a record; None: every
-    state is."""
+    """Number of steps between stored states, a divisor or a multiple of the steps of a record;
+    None: every state is stored."""
     impulses: bool = True
-    """Whether the impulses of every step are kept, so that no problem is solved again."""
+    """Whether the impulses of every step are stored, so that no problem is solved again."""
 
 
 def checkpoints(
@@ -40,14 +40,22 @@ def checkpoints(
     every: int,
     memory: int | None,
 ) -> Checkpoints:
-    """The cheapest that need no more than ``memory`` bytes; None keeps all.
+    """Return the cheapest plan that needs no more than ``memory`` bytes.
 
-    With every state kept, reverse mode repeats each step once, without its solve. Else it first
-    runs forward again from a kept state to the next (Griewank & Walther, ACM TOMS 26, 2000, one
-    level), and last of all solves again on the way.
+    With every state stored, reverse mode repeats each step once, without its solve. Else it first
+    runs forward again from one stored state to the next (Griewank & Walther, ACM TOMS 26, 2000, one
+    level), and where impulses are not stored either, it solves again.
+
+    Args:
+        model: the model.
+        state: where the run starts: a state or a carry.
+        stepper: the stepper.
+        records: number of records.
+        every: steps per record.
+        memory: bytes that may be stored; None: all states are.
 
     Raises:
-        ValueError: not even that fits.
+        ValueError: no plan fits.
     """
     if memory is None:
         return Checkpoints()
@@ -78,6 +86,6 @@ def _divisors(number: int) -> list[int]:
 
 
 def _rows(model: Model) -> int:
-    """The most rows that the problem of a step has."""
+    """Return the largest number of rows that the problem of a step has."""
     topology = model.topology
     return topology.linkage.rows + (6 if topology.rolls else 3) * contact_capacity(model)

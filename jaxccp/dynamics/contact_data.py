@@ -17,14 +17,14 @@ from jaxccp.dynamics.smooth import SmoothForces
 
 
 class Mode(IntEnum):
-    """What a contact does, an integer in the result so that it batches."""
+    """Mode of a contact, an integer in the result so that it batches."""
 
     OPEN = 0
-    """It is within the margin, and nothing pushes."""
+    """The contact is within the margin and has no force."""
     STICKING = 1
-    """It pushes, and the surfaces do not slip."""
+    """The contact has a force, and the surfaces do not slip."""
     SLIDING = 2
-    """It pushes, and the surfaces slip, or it has no friction."""
+    """The contact has a force, and the surfaces slip or have no friction."""
 
 
 @jax.tree_util.register_dataclass
@@ -38,36 +38,38 @@ class ContactData:
     """
 
     live: Bool[Array, " c"]
+    """Whether the slot holds a contact."""
     bodies: Int[Array, "c 2"]
-    """First and second body."""
+    """First and second body of each contact."""
     shapes: Int[Array, "c 2"]
-    """First and second shape."""
+    """First and second shape of each contact."""
     gap: Float[Array, " c"]
     """Signed distance at the start of the step [m], negative when penetrating."""
     point: Float[Array, "c 3"]
-    """Where the force acts, world [m]; of a bounce at its time of impact."""
+    """Point where the force acts, world [m]; of a bounce at its time of impact."""
     normal: Float[Array, "c 3"]
-    """From the first body to the second, world, unit; of a bounce at its time of impact."""
+    """Unit normal from the first body to the second, world; of a bounce at its time of impact."""
     force: Float[Array, "c 3"]
-    """On the second body, friction included, world axes, mean over the step [N]."""
+    """Force on the second body, friction included, world axes, mean over the step [N]."""
     torque: Float[Array, "c 3"]
-    """Of spinning and rolling friction on the second body, world axes, mean over the step [N m]."""
+    """Torque of spinning and rolling friction on the second body, world axes, mean over the step [N
+    m]."""
     mode: Int[Array, " c"]
-    """What the contact does, of :class:`Mode`, as far as the solver's tolerance tells."""
+    """What the contact does (:class:`Mode`), as far as the solver's tolerance tells."""
 
     @property
     def open(self) -> Int[Array, ""]:
-        """How many contacts push nothing."""
+        """Number of contacts without force."""
         return self._count(Mode.OPEN)
 
     @property
     def sticking(self) -> Int[Array, ""]:
-        """How many contacts stick."""
+        """Number of contacts that stick."""
         return self._count(Mode.STICKING)
 
     @property
     def sliding(self) -> Int[Array, ""]:
-        """How many contacts slide."""
+        """Number of contacts that slide."""
         return self._count(Mode.SLIDING)
 
     def _count(self, mode: Mode) -> Int[Array, ""]:
@@ -75,8 +77,8 @@ class ContactData:
         return jnp.sum(self.live & (self.mode == mode), axis=-1, dtype=jnp.int32)
 
 
-class Solved(Protocol):
-    """What a step has solved."""
+class SolvedSystem(Protocol):
+    """The parts of a step's system that contact data are made from."""
 
     @property
     def problem(self) -> Problem: ...
@@ -88,22 +90,22 @@ class Solved(Protocol):
 
 def contact_data(
     contacts: Contacts,
-    system: Solved,
+    system: SolvedSystem,
     solution: Solution,
     impulses: Float[Array, "c w"],
     law: Law,
     tolerance: Float[Array, ""],
 ) -> ContactData:
-    """The contacts of a step with their ``impulses``.
+    """Return the contacts of a step as data.
 
     Args:
         contacts: as given to :func:`jaxccp.dynamics.maximal.assemble`.
         system: the step's problem.
-        solution: of that problem.
-        impulses: of the contacts in the world, as that solution has them.
-        law: under which it was solved.
-        tolerance: of the solver [m/s]. What changes velocities by less is no push, and what slips
-            more slowly does not slip.
+        solution: the solution of that problem.
+        impulses: the contacts' impulses in world axes, of that solution.
+        law: the law under which it was solved.
+        tolerance: tolerance of the solver [m/s]. An impulse that changes velocities by less counts
+            as none, and what slips more slowly counts as sticking.
 
     Returns:
         One entry for each of ``contacts``.
@@ -114,11 +116,11 @@ def contact_data(
     _, slip = sliding(problem.cones, solution.lam - steps * velocity, steps)
     _, impulse = problem.cones.split(solution.lam)
     _, scale = problem.cones.split(steps)
-    pushes = impulse[:, 0] > tolerance * scale[:, 0]
+    presses = impulse[:, 0] > tolerance * scale[:, 0]
     slips = (jnp.sum(slip[:, :2] ** 2, axis=1) > tolerance**2) | (problem.cones.mu == 0)
-    mode = jnp.where(pushes, jnp.where(slips, Mode.SLIDING, Mode.STICKING), Mode.OPEN)
-    acting = jnp.where(contacts.live[:, None], impulses / h, 0.0)
-    torque = acting[:, 3:] if acting.shape[1] > 3 else jnp.zeros_like(acting)
+    mode = jnp.where(presses, jnp.where(slips, Mode.SLIDING, Mode.STICKING), Mode.OPEN)
+    force = jnp.where(contacts.live[:, None], impulses / h, 0.0)
+    torque = force[:, 3:] if force.shape[1] > 3 else jnp.zeros_like(force)
     time = h * action.delay
     point = contacts.position + time[:, None] * contacts.slide(time)
     return ContactData(
@@ -128,18 +130,23 @@ def contact_data(
         gap=contacts.gap,
         point=point,
         normal=action.frame[:, 0],
-        force=acting[:, :3],
+        force=force[:, :3],
         torque=torque,
         mode=mode.astype(jnp.int32),
     )
 
 
 def smooth_data(hard: ContactData | None, smooth: SmoothForces) -> ContactData:
-    """The contacts of a step, after its ``hard`` ones, if there are any, the smooth ones."""
+    """Return smooth contacts as data, after the hard ones of the same step if there are any.
+
+    Args:
+        hard: data of the hard contacts, or None.
+        smooth: the smooth contacts and their forces.
+    """
     contacts = smooth.contacts
-    pushes = jnp.any(smooth.force != 0, axis=1)
-    mode = jnp.where(pushes, jnp.where(smooth.slides, Mode.SLIDING, Mode.STICKING), Mode.OPEN)
-    own = ContactData(
+    presses = jnp.any(smooth.force != 0, axis=1)
+    mode = jnp.where(presses, jnp.where(smooth.slides, Mode.SLIDING, Mode.STICKING), Mode.OPEN)
+    smooth_contacts_ = ContactData(
         live=contacts.live,
         bodies=contacts.bodies,
         shapes=contacts.shapes,
@@ -151,5 +158,5 @@ def smooth_data(hard: ContactData | None, smooth: SmoothForces) -> ContactData:
         mode=mode.astype(jnp.int32),
     )
     if hard is None:
-        return own
-    return jax.tree.map(lambda a, b: jnp.concatenate([a, b]), hard, own)
+        return smooth_contacts_
+    return jax.tree.map(lambda a, b: jnp.concatenate([a, b]), hard, smooth_contacts_)

@@ -1,4 +1,4 @@
-"""The rows of contacts: their Jacobian, velocities, bias and compliance."""
+"""The rows of contacts: Jacobian, velocities, bias and compliance."""
 
 from dataclasses import dataclass
 
@@ -10,19 +10,18 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.ccp.cones.rolling import arms
 from jaxccp.collision.detect import Contacts
-from jaxccp.dynamics.answering import answering
+from jaxccp.dynamics.contact_jacobian import contact_jacobian, contact_velocity
 from jaxccp.dynamics.impact import (
     Action,
-    Turning,
-    at_impact,
-    at_once,
-    at_start,
-    gap_bend,
+    action_at_impact,
+    action_at_start,
+    find_impacts,
+    gap_acceleration,
     impact_delay,
-    impacts,
+    newton_impact_law,
 )
-from jaxccp.dynamics.inertia import InverseRoot
-from jaxccp.math.linear3 import cross
+from jaxccp.dynamics.motion_to_impact import MotionToImpact
+from jaxccp.dynamics.simultaneous_impact import simultaneous_impacts
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
@@ -30,25 +29,27 @@ from jaxccp.model.state import State
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ContactUnits:
-    """How multipliers of contacts are impulses in the world."""
+    """Converts multipliers of contacts to impulses in world axes and back."""
 
     frame: Float[Array, "c 3 3"]
-    """Rows: normal and two tangents, world."""
+    """Rows: normal and two tangents of each contact, world axes."""
     rolling_length: Float[Array, " c"]
-    """Length [m] that the rows of spinning and rolling are multiplied by."""
+    """Length by which the rows of spinning and rolling friction are multiplied [m]."""
 
     def to_world(self, blocks: Float[Array, "c w"]) -> Float[Array, "c w"]:
-        """Impulses in the world, linear, then angular where contacts roll."""
+        """Return the impulses of multipliers in world axes: linear, then angular where contacts
+        roll."""
         local = self._units(blocks) * self._split(blocks)
         return jnp.einsum("cij,cki->ckj", self.frame, local).reshape(blocks.shape)
 
     def to_local(self, impulse: Float[Array, "c w"]) -> Float[Array, "c w"]:
-        """Multipliers of such impulses."""
+        """Return the multipliers of impulses in world axes."""
         local = jnp.einsum("cij,ckj->cki", self.frame, self._split(impulse))
         return (local / self._units(impulse)).reshape(impulse.shape)
 
-    def of_rows(self, width: int) -> Float[Array, "c w"]:
-        """What rows are multiplied by: 1, those of spinning and rolling by the length."""
+    def row_units(self, width: int) -> Float[Array, "c w"]:
+        """Return the factor of each row: 1, or the rolling length for rows of spinning and
+        rolling."""
         return jnp.where(np.arange(width) < 3, 1.0, self.rolling_length[:, None])
 
     def _split(self, blocks: Float[Array, "c w"]) -> Float[Array, "c k 3"]:
@@ -61,49 +62,60 @@ class ContactUnits:
 
 @dataclass(frozen=True)
 class ContactRows:
-    """The rows of contacts as the problem has them."""
+    """The rows of contacts in the problem of a step: c contacts of width w, over k velocities."""
 
     whitened: Float[Array, "c w k"]
-    """W; zero where a contact is not live."""
+    """W = J L; zero where a contact is not live."""
     r: Float[Array, " c*w"]
+    """r: velocities of the rows without contact impulses, with bias [m/s]."""
     compliance: Float[Array, " c*w"]
-    """E"""
+    """Diagonal of E [1/kg]."""
     rolling: Float[Array, "c 2"] | None
-    """Coefficients of spinning and rolling friction, for rows in units of a length."""
+    """Coefficients of spinning and rolling friction, divided by the rolling length; None where
+    contacts do not roll."""
     units: ContactUnits
-    resting: Float[Array, " c*w"] | None
-    """r without impacts; None where no closed contact answers them at their time."""
+    """Conversion of the multipliers to world axes."""
+    r_without_impacts: Float[Array, " c*w"] | None
+    """r without impacts [m/s]; None where no closed contact is simultaneous with one."""
 
 
 @dataclass(frozen=True)
 class ContactTerms:
-    """What the c contacts of a step are to its problem, before their rows are whitened."""
+    """The terms of the c contacts of a step in its problem, before their rows are whitened."""
 
     live: Bool[Array, " c"]
+    """Whether the slot holds a contact."""
     action: Action
-    """When and where their impulses act."""
+    """When and where the contacts' impulses act."""
     jacobian: tuple[Float[Array, "c w 3"], Float[Array, "c 2 w 3"]]
     """Linear and angular parts (:func:`contact_jacobian`) in the axes that bodies have at the start
     of the step; bodies turn until their time of impact."""
-    push: tuple[Float[Array, "c w 3"], Float[Array, "c 2 w 3"]] | None
-    """The same in the world, if that is another: its transpose is what impulses do."""
+    impulse_jacobian: tuple[Float[Array, "c w 3"], Float[Array, "c 2 w 3"]] | None
+    """The same parts in world axes, whose transpose maps impulses to bodies; None where it is
+    ``jacobian``."""
     velocity: Float[Array, "c w"]
-    """Of the second surface against the first without contact [m/s]."""
+    """Velocity of the second surface against the first without contact [m/s]."""
     bias: Float[Array, " c"]
-    """Of the normal row [m/s]."""
+    """Bias of the normal row [m/s]."""
     compliance: Float[Array, " c"]
-    """Of the normal row."""
+    """Compliance of the normal row [1/kg]."""
     friction: Float[Array, " c"]
+    """Coefficient of friction."""
     rolling: Float[Array, "c 2"]
     """Coefficients of spinning and rolling friction [m]."""
     recovery: Float[Array, ""]
     """Largest speed at which penetration is undone [m/s]."""
-    resting: tuple[Float[Array, "c w"], Float[Array, " c"]] | None = None
-    """Velocity and bias without impacts; None where no closed contact answers them."""
+    without_impacts: tuple[Float[Array, "c w"], Float[Array, " c"]] | None = None
+    """Velocity and bias without impacts [m/s]; None where no closed contact is simultaneous with
+    one."""
 
     def rows(self, whitened: Float[Array, "c w k"], rolls: bool) -> ContactRows:
-        """Make rows from the whitened Jacobian; ``rolls`` if there is spinning and rolling
-        friction."""
+        """Return the rows of the contacts.
+
+        Args:
+            whitened: their whitened Jacobian.
+            rolls: whether there is spinning and rolling friction.
+        """
         whitened = jnp.where(self.live[:, None, None], whitened, 0.0)
         length, rolling = jnp.ones_like(self.bias), None
         if rolls:
@@ -111,23 +123,28 @@ class ContactTerms:
             rolling = self.rolling / length[:, None]
         units = ContactUnits(self.action.frame, length)
         r = self._r((self.velocity, self.bias), units)
-        resting = None if self.resting is None else self._r(self.resting, units)
+        resting = None if self.without_impacts is None else self._r(self.without_impacts, units)
         normal_only = jnp.eye(whitened.shape[1], dtype=r.dtype)[0]
         compliance = jnp.where(self.live, self.compliance, 0.0)[:, None] * normal_only
         whitened = self.in_units(whitened, units)
         return ContactRows(whitened, r, compliance.reshape(-1), rolling, units, resting)
 
     def _r(self, biased: tuple[Array, Array], units: ContactUnits) -> Float[Array, " c*w"]:
-        velocity, bias = biased[0] * units.of_rows(biased[0].shape[1]), biased[1]
+        velocity, bias = biased[0] * units.row_units(biased[0].shape[1]), biased[1]
         normal_only = jnp.eye(velocity.shape[1], dtype=velocity.dtype)[0]
         # A dead slot is a contact of zero rows that moves apart: its impulse is zero, exactly.
         r = velocity + bias[:, None] * normal_only
         return jnp.where(self.live[:, None], r, normal_only).reshape(-1)
 
     def in_units(self, whitened: Float[Array, "c w k"], units: ContactUnits) -> Array:
-        """The rows as the problem has them, zero where a contact is not live."""
+        """Return whitened rows in the units of the problem, zero where a contact is not live.
+
+        Args:
+            whitened: rows of the Jacobian times L.
+            units: conversion of the multipliers to world axes.
+        """
         live = jnp.where(self.live[:, None, None], whitened, 0.0)
-        return live * units.of_rows(whitened.shape[1])[:, :, None]
+        return live * units.row_units(whitened.shape[1])[:, :, None]
 
 
 def contact_terms(
@@ -137,122 +154,103 @@ def contact_terms(
     before: Float[Array, "nb 6"],
     free_velocity: Float[Array, "nb 6"],
     h: Float[Array, ""] | float,
-    curving: Float[Array, "nb 6"] | None = None,
-    turning: np.ndarray | None = None,
+    twist_bias: Float[Array, "nb 6"] | None = None,
+    rotating: np.ndarray | None = None,
 ) -> ContactTerms:
-    """Return the contact terms of a step of length ``h`` [s] that begins with the twists
-    ``before``, zero for fixed bodies, and ends with ``free_velocity`` without contact; ``curving``
-    are the rates of the twists of bodies on joints at constant rates of these, if they are to
-    count, and ``turning`` the mask of the bodies [nb] that turn until they are hit, as if nothing
-    held them: None for those that no joint touches."""
+    """Return the terms of contacts in the problem of a step.
+
+    Args:
+        model: the model.
+        state: the state at the start of the step.
+        contacts: the contacts found there.
+        before: twists of the bodies at the start, zero for fixed bodies [m/s, rad/s].
+        free_velocity: twists at the end without contact.
+        h: length of the step [s].
+        twist_bias: J̇ v, rates of the twists of jointed bodies at constant joint rates [m/s²,
+            rad/s²]; None where these rates are neglected.
+        rotating: mask of the bodies [nb] that rotate freely until they are hit; None for those that
+            no joint touches.
+    """
     topology, bodies = model.topology, contacts.bodies
-    action, push = at_start(state, contacts), None
+    action, impulse_jacobian = action_at_start(state, contacts), None
     jacobian = contact_jacobian(action, rolls=False)
     u_before = contact_velocity(jacobian, before[bodies])[:, 0]
     u_free = contact_velocity(jacobian, free_velocity[bodies])[:, 0]
-    bend = jnp.zeros_like(contacts.gap)
+    normal_acceleration = jnp.zeros_like(contacts.gap)
     if topology.rebounds:
-        bend = gap_bend(contacts, before[bodies], action.lever)
-    hits = impacts(model, contacts, u_before, u_free, bend, h)
+        normal_acceleration = gap_acceleration(contacts, before[bodies], action.lever)
+    is_impact = find_impacts(model, contacts, u_before, u_free, normal_acceleration, h)
     live = contacts.live
-    timed = hits & (contacts.restitution > 0)
+    timed = is_impact & (contacts.restitution > 0)
     if topology.impact_times == "all":
-        timed = hits & ((contacts.restitution > 0) | (contacts.compliance == 0))
+        timed = is_impact & ((contacts.restitution > 0) | (contacts.compliance == 0))
     bias, compliance = contact_bias(model, contacts, h)
-    resting = None
+    without_impacts = None
     if topology.rebounds:
-        delay, answers = impact_delay(contacts.gap, timed, -u_free, bend, h), action.answers
+        delay, simultaneous = (
+            impact_delay(contacts.gap, timed, -u_free, normal_acceleration, h),
+            action.simultaneous,
+        )
         if topology.impact_times == "all":
             rolling = contact_jacobian(action, topology.rolls)
-            resting = contact_velocity(rolling, free_velocity[bodies]), bias
-            closed = live & ~hits & (contacts.gap + h * u_free < 0) & (compliance == 0)
-            answers, delay = answering(closed, timed, delay, bodies, topology.moves)
-            timed = timed | answers
-        action = at_impact(state, contacts, timed, answers, delay, free_velocity, h)
-        jacobian = push = contact_jacobian(action, topology.rolls)
-        turned = Turning.of(model, state, contacts, action, free_velocity, h, curving, turning)
-        begins, ends = (turned.twists(twist) for twist in (before, free_velocity))
-        velocity, rebound = at_once(
+            without_impacts = contact_velocity(rolling, free_velocity[bodies]), bias
+            is_closed = live & ~is_impact & (contacts.gap + h * u_free < 0) & (compliance == 0)
+            simultaneous, delay = simultaneous_impacts(
+                is_closed, timed, delay, bodies, topology.moves
+            )
+            timed = timed | simultaneous
+        action = action_at_impact(state, contacts, timed, simultaneous, delay, free_velocity, h)
+        jacobian = impulse_jacobian = contact_jacobian(action, topology.rolls)
+        motion = MotionToImpact.of(
+            model, state, contacts, action, free_velocity, h, twist_bias, rotating
+        )
+        start_twists, end_twists = (
+            motion.twists_at_impact(twist) for twist in (before, free_velocity)
+        )
+        velocity, rebound = newton_impact_law(
             action,
             contacts.restitution,
-            contact_velocity(jacobian, ends),
-            contact_velocity(jacobian, begins),
+            contact_velocity(jacobian, end_twists),
+            contact_velocity(jacobian, start_twists),
         )
         bias = jnp.where(timed, rebound, bias)
-        jacobian = jacobian[0], turned.back(jacobian[1])
+        jacobian = jacobian[0], motion.rows_at_start(jacobian[1])
     else:
         jacobian = contact_jacobian(action, topology.rolls)
         velocity = contact_velocity(jacobian, free_velocity[bodies])
-    undone = live & ~timed & (contacts.compliance == 0)
+    recovered = live & ~timed & (contacts.compliance == 0)
     return ContactTerms(
         live=live,
         action=action,
         jacobian=jacobian,
-        push=push,
+        impulse_jacobian=impulse_jacobian,
         velocity=velocity,
         bias=bias,
-        resting=resting,
+        without_impacts=without_impacts,
         compliance=compliance,
-        friction=jnp.where(hits, contacts.impact_friction, contacts.friction),
+        friction=jnp.where(is_impact, contacts.impact_friction, contacts.friction),
         rolling=contacts.rolling,
-        recovery=jnp.max(jnp.where(undone, -bias, 0.0), initial=0.0),
+        recovery=jnp.max(jnp.where(recovered, -bias, 0.0), initial=0.0),
     )
 
 
-def contact_jacobian(action: Action, rolls: bool) -> tuple[Array, Array]:
-    """Linear [c w 3] and angular [c 2 w 3] parts of the second body's rows (first: negated)."""
-    angular = cross(action.lever[:, :, None], action.frame[:, None])
-    if not rolls:
-        return action.frame, angular
-    turns = jnp.broadcast_to(action.frame[:, None], angular.shape)
-    linear = jnp.concatenate([action.frame, jnp.zeros_like(action.frame)], axis=1)
-    return linear, jnp.concatenate([angular, turns], axis=2)
-
-
-def contact_velocity(
-    jacobian: tuple[Array, Array], moving: Float[Array, "c 2 6"]
-) -> Float[Array, "c w"]:
-    """Relative velocity of the second surface against the first, in the contact frame [m/s], at the
-    twists of the two bodies."""
-    linear, angular = jacobian
-    slide = jnp.einsum("cij,cj->ci", linear, moving[:, 1, :3] - moving[:, 0, :3])
-    turn = jnp.einsum("cbij,cbj->cbi", angular, moving[:, :, 3:])
-    return slide + turn[:, 1] - turn[:, 0]
-
-
-def rows_on_bodies(jacobian: tuple[Array, Array]) -> Float[Array, "c 2 w 6"]:
-    """Rows of contacts on the twists of their two bodies, which move against each other."""
-    linear, angular = jacobian
-    sign = jnp.asarray([-1.0, 1.0], linear.dtype)[:, None, None]
-    both = jnp.concatenate([jnp.broadcast_to(linear[:, None], angular.shape), angular], axis=-1)
-    return sign * both
-
-
-def whiten_contacts(
-    root: InverseRoot, contacts: Contacts, jacobian: tuple[Array, Array]
-) -> Float[Array, "c w 12"]:
-    """The rows times L, (first body, second body) side by side."""
-    linear, angular = jacobian
-    scale = root.linear[contacts.bodies]
-    shift = scale[:, :, None, None] * linear[:, None]
-    turn = jnp.einsum("cbij,cbjk->cbik", angular, root.angular[contacts.bodies])
-    sign = jnp.asarray([-1.0, 1.0], linear.dtype)[:, None, None]
-    rows = sign * jnp.concatenate([shift, turn], axis=-1)
-    return jnp.swapaxes(rows, 1, 2).reshape(*linear.shape[:2], 12)
-
-
 def contact_bias(model: Model, contacts: Contacts, h: Array | float) -> tuple[Array, Array]:
-    """Normal-row bias b [m/s] and compliance E of each contact.
+    """Return the normal-row bias b [m/s] and compliance E [1/kg] of each contact.
 
-    A gap may close within the step (b = Φ/h); penetration is undone at the recovery speed at
-    most. A compliant contact is the implicit spring and dashpot of Chrono's NSC materials,
-    E = c/(h(h+α)), b = Φ/(h+α) (Tasora & Anitescu, Meccanica 2013), unclamped, since a clamp would
-    cap its force; its dashpot does not act before the surfaces meet. A contact that bounces
-    separates at e times its approach speed (Newton).
+    A gap may close within the step (b = Φ/h); penetration is undone at the recovery speed at most.
+    A compliant contact is the implicit spring and dashpot of Chrono's NSC materials, E =
+    c/(h(h+α)), b = Φ/(h+α) (Tasora & Anitescu, Meccanica 2013), unclamped, since a clamp would cap
+    its force; its dashpot does not act before the surfaces meet. A contact that bounces separates
+    at e times its approach speed (Newton).
+
+    Args:
+        model: its contact settings hold the recovery speed.
+        contacts: gaps, compliances and damping times.
+        h: length of the step [s].
     """
     settings = model.contact
-    stretch = h + contacts.damping
+    stiffness_time = h + contacts.damping
     rigid = jnp.maximum(contacts.gap / h, -settings.recovery_speed)
-    soft = jnp.where(contacts.gap > 0, contacts.gap / h, contacts.gap / stretch)
+    soft = jnp.where(contacts.gap > 0, contacts.gap / h, contacts.gap / stiffness_time)
     bias = jnp.where(contacts.compliance > 0, soft, rigid)
-    return bias, contacts.compliance / (h * stretch)
+    return bias, contacts.compliance / (h * stiffness_time)

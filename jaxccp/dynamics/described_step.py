@@ -1,11 +1,11 @@
-"""The blocks of the problem that a step solves, as the stepper has them."""
+"""The blocks of the problem that a stepper solves in one step."""
 
 from jaxtyping import Array, Float
 
 from jaxccp.dynamics.descriptor import Descriptor, describe
 from jaxccp.dynamics.reduced_descriptor import ReducedDescriptor
 from jaxccp.dynamics.steppers import EulerStepper
-from jaxccp.dynamics.steppers.parts import assembled
+from jaxccp.dynamics.steppers.parts import assemble_step
 from jaxccp.dynamics.steppers.settings import ImpulseCarry
 from jaxccp.model.model import Model
 
@@ -17,13 +17,20 @@ def describe_step(
     force: Float[Array, "nb 6"] | None = None,
     control: Float[Array, " nm"] | None = None,
 ) -> Descriptor | ReducedDescriptor:
-    """The blocks H, J, E, f and b of the step that ``stepper.advance`` takes with these arguments.
+    """Return the blocks H, J, E, f and b of the step that ``stepper.advance`` would take.
 
-    Forces of smooth contacts are in f; where the stepper is implicit in them, H has their
-    h R + h² K beside those of families, over all velocities at once. Blocks over twists of bodies
-    are those of a stepper with ``eliminate=False``.
+    Forces of smooth contacts are in f; where the stepper is implicit in them, H has their h R + h²
+    K beside those of families, over all velocities at once. For blocks over twists of bodies, take
+    a stepper with ``eliminate=False``.
+
+    Args:
+        stepper: an Euler stepper.
+        model: the model.
+        carry: where the step starts.
+        force: applied force [N] and torque [N m] on each body, world axes.
+        control: control of each actuator, 0 when None.
 
     Raises:
         ValueError: what :func:`jaxccp.dynamics.describe` refuses.
     """
-    return describe(model, assembled(stepper, model, carry, force, control).system)
+    return describe(model, assemble_step(stepper, model, carry, force, control).system)

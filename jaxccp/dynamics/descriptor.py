@@ -36,17 +36,24 @@ class KRMBlocks:
     """
 
     bodies: Int[Array, "k 2"]
+    """The two bodies of each block."""
     stiffness: Float[Array, "k 12 12"]
-    """K = −∂force/∂position [N/m], [N], [N m]."""
+    """K = −∂force/∂position [N/m, N, N m]."""
     damping: Float[Array, "k 12 12"]
-    """R = −∂force/∂velocity [N s/m], …"""
+    """R = −∂force/∂velocity [N s/m, N s, N m s]."""
     mass: Float[Array, "k 12 12"]
-    """M [kg], …"""
+    """M [kg, kg m, kg m²]."""
 
     def combined(
         self, stiffness: Array | float, damping: Array | float, mass: Array | float
     ) -> Float[Array, "k 12 12"]:
-        """c_K K + c_R R + c_M M; Euler implicit linearised takes h², h and 1."""
+        """Return c_K K + c_R R + c_M M; a step of Euler implicit linearised takes h², h and 1.
+
+        Args:
+            stiffness: c_K.
+            damping: c_R.
+            mass: c_M.
+        """
         return stiffness * self.stiffness + damping * self.damping + mass * self.mass
 
 
@@ -58,24 +65,26 @@ class Descriptor:
     mass: Float[Array, "nb 6 6"]
     """M of each body; the identity for fixed ones."""
     pairs: Int[Array, "k 2"]
+    """The two bodies of each coupling block."""
     coupling: Float[Array, "k 12 12"]
-    """What H has beyond M, between pairs of bodies; zero on fixed bodies."""
+    """Blocks that H has besides M, between pairs of bodies; zero on fixed bodies."""
     jacobian: BodyDelassus
     """J as its rows, not whitened, zero on fixed bodies; and E."""
     force: Float[Array, "nb 6"]
-    """f: momenta without contact, M V + h (applied forces) [N s], [N m s]."""
+    """f: momenta without contact, M V + h (applied forces) [N s, N m s]."""
     bias: Float[Array, " n"]
     """b [m/s]."""
     cones: Cones
     free: tuple[bool, ...] = field(metadata={"static": True})
+    """Which bodies are free."""
 
     @property
     def offsets(self) -> Offsets:
-        """Return where bodies and rows stand in global vectors."""
+        """Offsets of bodies and rows in global vectors."""
         return Offsets(self.free, self.cones.rows)
 
     def matrix(self) -> Float[Array, "6*nb 6*nb"]:
-        """H over all bodies as a dense matrix, the identity on fixed ones."""
+        """Return H over all bodies as a dense matrix, the identity on fixed ones."""
         nb = len(self.free)
         every = jnp.arange(nb)
         tiles = jnp.zeros((nb, nb, 6, 6), self.mass.dtype).at[every, every].set(self.mass)
@@ -84,7 +93,7 @@ class Descriptor:
         return jnp.swapaxes(tiles, 1, 2).reshape(6 * nb, 6 * nb)
 
     def problem(self) -> Problem:
-        """The Schur complement: the problem in the multipliers alone, by a Cholesky of H.
+        """Return the Schur complement: the problem in the multipliers alone, by a Cholesky of H.
 
         Without K/R/M blocks ``MaximalSystem.problem`` is the same and cheaper.
         """
@@ -93,12 +102,12 @@ class Descriptor:
         return Problem(delassus, r, self.cones)
 
     def velocities(self, lam: Float[Array, " n"]) -> Float[Array, "nb 6"]:
-        """v = H⁻¹ (f + Jᵀ λ): twists after the impulses ``lam``."""
+        """Return v = H⁻¹ (f + Jᵀ λ), the twists after the impulses ``lam`` [m/s, rad/s]."""
         impulse = (self.force + self.jacobian.impulse(lam)).reshape(-1)
         return jax.scipy.linalg.solve(self.matrix(), impulse, assume_a="pos").reshape(-1, 6)
 
     def product(self, unknowns: Float[Array, " v+n"]) -> Float[Array, " v+n"]:
-        """Z x, matrix-free."""
+        """Return Z x without assembling Z."""
         v, l = self.offsets.split(unknowns)
         pairs = jnp.einsum("kij,kj->ki", self.coupling, v[self.pairs].reshape(-1, 12))
         h_v = jnp.einsum("bij,bj->bi", self.mass, v)
@@ -107,11 +116,11 @@ class Descriptor:
         return self.offsets.join(h_v + self.jacobian.impulse(l), rows)
 
     def right_hand_side(self) -> Float[Array, " v+n"]:
-        """d = (f, −b)."""
+        """Return d = (f, −b)."""
         return self.offsets.join(self.force, -self.bias)
 
     def project(self, unknowns: Float[Array, " v+n"]) -> Float[Array, " v+n"]:
-        """x = (v, −λ) with λ projected on K."""
+        """Return x = (v, −λ) with λ projected on K."""
         v, l = self.offsets.split(unknowns)
         return self.offsets.join(v, -self.cones.project(-l))
 
@@ -125,9 +134,9 @@ class Descriptor:
         _, compliance = self.cones.split(self.jacobian.compliance)
         scalars, bias = self.cones.split(self.bias)
         rows = np.asarray(self.jacobian.contact_rows).reshape(len(self.cones.mu), -1)
-        idle = ~(np.any(rows, axis=1) | np.any(compliance, axis=1))
-        idle &= ~np.any(self.cones.section.project(-bias, self.cones.mu), axis=1)
-        keep = np.flatnonzero(~idle)
+        unused = ~(np.any(rows, axis=1) | np.any(compliance, axis=1))
+        unused &= ~np.any(self.cones.section.project(-bias, self.cones.mu), axis=1)
+        keep = np.flatnonzero(~unused)
         s = len(scalars)
         jacobian = replace(
             self.jacobian,
@@ -161,7 +170,7 @@ def describe(
     blocks: KRMBlocks | None = None,
     weights: tuple[Array | float, Array | float, Array | float] = (0.0, 0.0, 1.0),
 ) -> Descriptor | ReducedDescriptor:
-    """The blocks of a step's problem, in global axes and physical units.
+    """Return the blocks of a step's problem, in global axes and physical units.
 
     Args:
         model: what ``system`` was assembled from.
@@ -172,8 +181,9 @@ def describe(
         blocks: K/R/M blocks; H is then M + c_K K + c_R R + c_M M.
         weights: c_K, c_R, c_M: (h², h, 1) for a step of Euler implicit linearised of length h.
 
-    Raises ``ValueError`` for a system some rows of which are eliminated already, and for what
-    :func:`jaxccp.dynamics.reduced_descriptor.describe_reduced` refuses.
+    Raises:
+        ValueError: some rows of the system are eliminated already, there are blocks for a reduced
+            system, or what :func:`jaxccp.dynamics.reduced_descriptor.describe_reduced` refuses.
     """
     if isinstance(system, ReducedSystem):
         if blocks is not None:
@@ -185,21 +195,21 @@ def describe(
     mask = jnp.asarray(free)
     dtype = root.linear.dtype
     eye = jnp.eye(3, dtype=dtype)
-    shift = jnp.where(mask, 1.0 / jnp.where(mask, root.linear, 1.0), 0.0)
-    turn = linear3.inverse(jnp.where(mask[:, None, None], root.angular, eye))
-    turn = jnp.where(mask[:, None, None], turn, 0.0)
-    inverse = InverseRoot(shift, turn)  # L⁻¹
-    mass = jnp.where(mask, shift * shift, 1.0)[:, None, None] * eye
-    inertia = jnp.einsum("bki,bkj->bij", turn, turn)
+    linear_root = jnp.where(mask, 1.0 / jnp.where(mask, root.linear, 1.0), 0.0)
+    angular_root = linear3.inverse(jnp.where(mask[:, None, None], root.angular, eye))
+    angular_root = jnp.where(mask[:, None, None], angular_root, 0.0)
+    inverse = InverseRoot(linear_root, angular_root)  # L⁻¹
+    mass = jnp.where(mask, linear_root * linear_root, 1.0)[:, None, None] * eye
+    inertia = jnp.einsum("bki,bkj->bij", angular_root, angular_root)
     inertia = jnp.where(mask[:, None, None], inertia, eye)
     masses = jnp.zeros((len(free), 6, 6), dtype).at[:, :3, :3].set(mass).at[:, 3:, 3:].set(inertia)
 
     pairs, coupling = jnp.zeros((0, 2), jnp.int32), jnp.zeros((0, 12, 12), dtype)
     if blocks is not None:
-        moves = jnp.repeat(mask[blocks.bodies], 6, axis=1)
+        movable = jnp.repeat(mask[blocks.bodies], 6, axis=1)
         pairs = blocks.bodies
         coupling = jnp.where(
-            moves[:, :, None] & moves[:, None, :], blocks.combined(*weights), 0.0
+            movable[:, :, None] & movable[:, None, :], blocks.combined(*weights), 0.0
         ).astype(dtype)
 
     whitened = system.delassus
@@ -215,7 +225,7 @@ def describe(
 
 
 def _times(rows: Float[Array, "b m 6*k"], factor: InverseRoot, bodies: Int[Array, "b k"]) -> Array:
-    """Rows times a block diagonal matrix over the bodies."""
+    """Multiply rows by a block diagonal matrix over the bodies."""
     parts = rows.reshape(*rows.shape[:2], bodies.shape[1], 6)
     linear = parts[..., :3] * factor.linear[bodies][:, None, :, None]
     angular = jnp.einsum("bkpi,bpij->bkpj", parts[..., 3:], factor.angular[bodies])

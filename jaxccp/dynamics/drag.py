@@ -13,17 +13,21 @@ from jaxccp.model.state import State
 
 
 def drag(fluid: Fluid, state: State) -> Float[Array, "nb 6"]:
-    """Forces and torques on the bodies (world).
+    """Return the drag of a fluid on each body: forces [N] and torques [N m], world axes.
 
-    MuJoCo's inertia model (its documentation, chapter Computation, Fluid forces): each box of half
-    extents r has quadratic drag, −2 ρ r_j r_k |v_i| v_i and −½ ρ r_i (r_j⁴ + r_k⁴) |ω_i| ω_i along
-    its axes, and the viscous drag of a ball of radius r̄, its mean half extent: −6πβ r̄ v and
-    −8πβ r̄³ ω.
+    This is MuJoCo's inertia model (its documentation, chapter Computation, Fluid forces): each box
+    of half extents r has quadratic drag, −2 ρ r_j r_k |v_i| v_i and −½ ρ r_i (r_j⁴ + r_k⁴) |ω_i|
+    ω_i along its axes, and the viscous drag of a ball of radius r̄, its mean half extent: −6πβ r̄ v
+    and −8πβ r̄³ ω.
+
+    Args:
+        fluid: the medium, and the box of each body in it.
+        state: poses and velocities of the bodies.
     """
     body = np.array(fluid.bodies, np.int32)
-    facing = state.quaternion[body]
-    arm = quaternion.rotate(facing, fluid.position)
-    axes = quaternion.to_matrix(quaternion.multiply(facing, fluid.quaternion))
+    orientation = state.quaternion[body]
+    arm = quaternion.rotate(orientation, fluid.position)
+    axes = quaternion.to_matrix(quaternion.multiply(orientation, fluid.quaternion))
     spin = state.angular_velocity[body]
     flow = state.velocity[body] + cross(spin, arm) - fluid.wind
     v = jnp.einsum("kji,kj->ki", axes, flow)

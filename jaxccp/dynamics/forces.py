@@ -1,4 +1,4 @@
-"""Forces on the bodies that are no rows, summed; a new one is a function and a line in FORCES."""
+"""Applied forces on the bodies, summed; a new kind is a function and a line in FORCES."""
 
 from functools import reduce
 
@@ -7,39 +7,65 @@ from jaxtyping import Array, Float
 
 from jaxccp.dynamics.drag import drag
 from jaxccp.dynamics.rows.row import Step
-from jaxccp.dynamics.rows.servo import applied
+from jaxccp.dynamics.rows.servo import applied_wrenches
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 
 def gravity(model: Model, state: State, step: Step | None) -> Float[Array, "nb 6"]:
-    """The weights."""
+    """Return gravity's wrench on each body [N, N m].
+
+    Args:
+        model: gives masses and gravity.
+        state: not used.
+        step: not used.
+    """
     acceleration = jnp.concatenate([model.gravity, jnp.zeros_like(model.gravity)])
     mass = jnp.where(jnp.asarray(model.topology.free), model.bodies.mass, 0.0)
     return mass[:, None] * acceleration
 
 
 def fluid(model: Model, state: State, step: Step | None) -> Float[Array, "nb 6"] | None:
-    """Drag."""
+    """Return the fluid's wrench on each body [N, N m], or None without a fluid.
+
+    Args:
+        model: gives the fluid.
+        state: poses and velocities.
+        step: not used.
+    """
     return None if model.fluid is None else drag(model.fluid, state)
 
 
 def actuation(model: Model, state: State, step: Step | None) -> Float[Array, "nb 6"] | None:
-    """Motors without feedback, and of force laws what no row does."""
-    acts = model.topology.linkage.actuators or model.tendons.ruled
-    return applied(step) if step is not None and acts else None
+    """Return the wrench of motors without feedback and of force laws on each body, or None.
+
+    Args:
+        model: tells whether it has actuators or force laws.
+        state: not used.
+        step: motion along the joints; None where nothing acts along them.
+    """
+    has_actuation = model.topology.linkage.actuators or model.tendons.ruled
+    return applied_wrenches(step) if step is not None and has_actuation else None
 
 
 FORCES = (gravity, fluid, actuation)
-"""Each gives forces [N] and torques [N m] on the bodies (world), or None where there are none."""
+"""The kinds of force. Each returns forces [N] and torques [N m] on the bodies (world), or None."""
 
 
 def total_force(
     model: Model, state: State, step: Step | None, force: Float[Array, "nb 6"] | None
 ) -> Float[Array, "nb 6"]:
-    """Forces [N] and torques [N m] on the bodies (world) of all FORCES and ``force``, those that
-    are applied; zero for fixed bodies. ``step``: what acts along joints, None where nothing does.
+    """Return the sum of all FORCES and of an applied force on each body [N, N m], world axes.
+
+    Args:
+        model: the model.
+        state: poses and velocities.
+        step: motion along the joints; None where nothing acts along them.
+        force: applied force [N] and torque [N m] on each body, or None.
+
+    Returns:
+        The sum; zero for bodies that cannot move.
     """
-    parts = [*(each(model, state, step) for each in FORCES), force]
+    parts = [*(force_(model, state, step) for force_ in FORCES), force]
     total = reduce(jnp.add, (part for part in parts if part is not None))
     return jnp.where(jnp.asarray(model.topology.moves)[:, None], total, 0.0)

@@ -1,4 +1,5 @@
-"""Whitened body velocities: the square root of the inverse mass, and torque-free rotation."""
+"""Masses of bodies: the square root of the inverse mass, torque-free rotation, momenta and
+energies."""
 
 from dataclasses import dataclass
 
@@ -28,21 +29,26 @@ class InverseRoot:
     linear: Float[Array, " nb"]
     """1/√m [kg^-½]."""
     angular: Float[Array, "nb 3 3"]
-    """R K with K Kᵀ = I⁻¹ in body axes."""
+    """R K with K Kᵀ = I⁻¹ in body axes, R the orientation."""
 
     def apply(self, whitened: Float[Array, "nb 6"]) -> Float[Array, "nb 6"]:
-        """L w: the twists (linear, angular; world) of whitened velocities."""
+        """Return L w: the twists (linear, angular; world) of whitened velocities."""
         angular = jnp.einsum("bij,bj->bi", self.angular, whitened[:, 3:])
         return jnp.concatenate([self.linear[:, None] * whitened[:, :3], angular], axis=1)
 
     def transpose(self, force: Float[Array, "nb 6"]) -> Float[Array, "nb 6"]:
-        """Lᵀ f of forces and torques (or impulses)."""
+        """Return Lᵀ f of forces and torques, or of impulses."""
         angular = jnp.einsum("bji,bj->bi", self.angular, force[:, 3:])
         return jnp.concatenate([self.linear[:, None] * force[:, :3], angular], axis=1)
 
 
 def inverse_root(model: Model, rotation: Float[Array, "nb 3 3"]) -> InverseRoot:
-    """L at the given orientations."""
+    """Return L at the given orientations.
+
+    Args:
+        model: gives masses and inertias.
+        rotation: orientation of each body.
+    """
     free = jnp.asarray(model.topology.free, model.bodies.mass.dtype)
     root = jnp.einsum("bij,bjk->bik", rotation, linear3.inverse_root(model.bodies.inertia))
     return InverseRoot(free / jnp.sqrt(model.bodies.mass), free[:, None, None] * root)
@@ -54,24 +60,30 @@ def rotate_freely(
     spin: Float[Array, "nb 3"],
     h: Float[Array, ""] | float,
 ) -> Float[Array, "nb 4"]:
-    """Orientations after torque-free rotation for ``h`` [s] from angular velocity ``spin``.
+    """Return the orientations after torque-free rotation.
 
     The implicit midpoint rule on the angular momentum Π in body axes, Π⁺ = Π + h Π̄ × I⁻¹Π̄,
     conserves ‖Π‖ and the energy; it is the Cayley rotation of Π by h Ω̄ = h I⁻¹Π̄, so turning the
-    body by the same rotation conserves the momentum in the world to rounding, whatever the
-    number of Newton steps. (Austin, Krishnaprasad & Wang, J. Comput. Phys. 107, 1993.)
+    body by the same rotation conserves the momentum in the world to rounding, whatever the number
+    of Newton steps. (Austin, Krishnaprasad & Wang, J. Comput. Phys. 107, 1993.)
+
+    Args:
+        inertia: I in body axes; its scale does not matter.
+        orientation: orientation at the start.
+        spin: angular velocity at the start, world axes [rad/s].
+        h: length of the rotation [s].
     """
     # How the body turns is the same for all multiples of the inertia, which may be tiny.
     inertia = inertia / jnp.max(lax.stop_gradient(inertia), axis=(-2, -1), keepdims=True)
     local = jnp.einsum("bji,bj->bi", quaternion.to_matrix(orientation), spin)
     start = 0.5 * h * local
-    half = checkpoint_name(_half_turn(inertia, start), TURNS)
+    half = checkpoint_name(_half_rotation(inertia, start), TURNS)
     half = _differentiable(inertia, start, half)
-    turn = jnp.concatenate([jnp.ones_like(half[:, :1]), half], axis=1)
-    return quaternion.normalize(quaternion.multiply(orientation, turn))
+    rotation = jnp.concatenate([jnp.ones_like(half[:, :1]), half], axis=1)
+    return quaternion.normalize(quaternion.multiply(orientation, rotation))
 
 
-def _half_turn(
+def _half_rotation(
     inertia: Float[Array, "nb 3 3"], start: Float[Array, "nb 3"]
 ) -> Float[Array, "nb 3"]:
     """x = (h/2) Ω̄ from I x + x × I x = I s, s = (h/2) Ω: (Π + Π⁺)/2 = I Ω̄ rewritten.
@@ -80,10 +92,10 @@ def _half_turn(
     the slope of the one before. At half a radian the error is 1e-7 then, at a quarter rounding.
     """
     inertia, start = lax.stop_gradient((inertia, start))
-    x, whole, inverse = start, _times(inertia, start), None
+    x, target, inverse = start, _times(inertia, start), None
     for number in range(NEWTON_STEPS + 1):
         momentum = _times(inertia, x)
-        error = momentum + linear3.cross(x, momentum) - whole
+        error = momentum + linear3.cross(x, momentum) - target
         if inverse is None or number < NEWTON_STEPS:
             inverse = linear3.inverse(_slope(inertia, x))
         x = x - _times(inverse, error)
@@ -110,8 +122,8 @@ def _differentiable_jvp(primals: tuple[Array, Array, Array], tangents: tuple[Arr
 
 def _slope(inertia: Float[Array, "nb 3 3"], x: Float[Array, "nb 3"]) -> Float[Array, "nb 3 3"]:
     """The derivative of I x + x × I x in x."""
-    turned = linear3.cross_matrix(x) @ inertia
-    return inertia + turned - linear3.cross_matrix(_times(inertia, x))
+    rotation_part = linear3.cross_matrix(x) @ inertia
+    return inertia + rotation_part - linear3.cross_matrix(_times(inertia, x))
 
 
 def _times(a: Float[Array, "nb 3 3"], v: Float[Array, "nb 3"]) -> Float[Array, "nb 3"]:
@@ -119,7 +131,12 @@ def _times(a: Float[Array, "nb 3 3"], v: Float[Array, "nb 3"]) -> Float[Array, "
 
 
 def world_inertia(model: Model, rotation: Float[Array, "nb 3 3"]) -> Float[Array, "nb 3 3"]:
-    """R I Rᵀ of every body [kg m²]."""
+    """Return R I Rᵀ of every body [kg m²].
+
+    Args:
+        model: gives the inertias in body axes.
+        rotation: R.
+    """
     return jnp.einsum("bij,bjk,blk->bil", rotation, model.bodies.inertia, rotation)
 
 
@@ -129,8 +146,15 @@ def carry_spin(
     after: Float[Array, "nb 4"],
     spin: Float[Array, "nb 3"],
 ) -> Float[Array, "nb 3"]:
-    """Angular velocities with the angular momenta of ``spin`` once the orientations ``before`` have
-    become ``after``; that is the gyroscopic torque."""
+    """Return the angular velocities that keep the angular momenta as orientations change; the
+    difference is the gyroscopic torque's.
+
+    Args:
+        model: gives the inertias.
+        before: orientations at the start.
+        after: orientations at the end.
+        spin: angular velocities at the start [rad/s].
+    """
     old = world_inertia(model, quaternion.to_matrix(before))
     return spin_of(model, after, jnp.einsum("bij,bj->bi", old, spin))
 
@@ -138,14 +162,21 @@ def carry_spin(
 def spin_of(
     model: Model, orientation: Float[Array, "nb 4"], momentum: Float[Array, "nb 3"]
 ) -> Float[Array, "nb 3"]:
-    """Angular velocities of bodies with these angular momenta (world)."""
+    """Return the angular velocities of bodies with given angular momenta [rad/s].
+
+    Args:
+        model: gives the inertias.
+        orientation: orientations of the bodies.
+        momentum: angular momenta about the centres of mass, world axes [N m s].
+    """
     inertia = world_inertia(model, quaternion.to_matrix(orientation))
     return jnp.einsum("bij,bj->bi", linear3.inverse(inertia), momentum)
 
 
 @jitted
 def momentum(model: Model, state: State) -> tuple[Float[Array, "3"], Float[Array, "3"]]:
-    """Total linear and angular momentum (about the world origin) of the free bodies."""
+    """Return the total linear [N s] and angular [N m s] momentum of the free bodies, about the
+    world origin."""
     state = checked_state(model, state)
     free = jnp.asarray(model.topology.free, state.position.dtype)
     linear = (free * model.bodies.mass)[:, None] * state.velocity
@@ -156,7 +187,7 @@ def momentum(model: Model, state: State) -> tuple[Float[Array, "3"], Float[Array
 
 @jitted
 def energy(model: Model, state: State) -> Float[Array, ""]:
-    """Kinetic energy plus potential energy [J]."""
+    """Return kinetic plus potential energy [J]."""
     state = checked_state(model, state)
     return kinetic_energy(model, state) + potential_energy(model, state)
 
@@ -168,7 +199,7 @@ def kinetic_energy(model: Model, state: State) -> Float[Array, ""]:
     local = quaternion.rotate(quaternion.conjugate(state.quaternion), state.angular_velocity)
     spin = jnp.einsum("bi,bij,bj->b", local, model.bodies.inertia, local)
     kinetic = 0.5 * (mass @ jnp.sum(state.velocity**2, axis=1) + free @ spin)
-    kinetic = kinetic + sum(one[0] for one in _family_energies(model, state))
+    kinetic = kinetic + sum(energies[0] for energies in _family_energies(model, state))
     if not len(model.topology.linkage.compliant):
         return kinetic
     motion = joint_motion(model, state)
@@ -178,7 +209,10 @@ def kinetic_energy(model: Model, state: State) -> Float[Array, ""]:
 
 def _family_energies(model: Model, state: State) -> list[tuple[Array, Array]]:
     pairs = zip(model.families, state.families, strict=True)
-    return [family.energy(here.q, here.v, model.gravity) for family, here in pairs]
+    return [
+        family.energy(family_state.q, family_state.v, model.gravity)
+        for family, family_state in pairs
+    ]
 
 
 def potential_energy(model: Model, state: State) -> Float[Array, ""]:
@@ -192,7 +226,10 @@ def potential_energy(model: Model, state: State) -> Float[Array, ""]:
 
 def family_energy(model: Model, state: State) -> Float[Array, ""]:
     """Return the potential energy of the families [J]."""
-    return sum((one[1] for one in _family_energies(model, state)), jnp.zeros((), state.time.dtype))
+    return sum(
+        (energies[1] for energies in _family_energies(model, state)),
+        jnp.zeros((), state.time.dtype),
+    )
 
 
 def weight_energy(model: Model, state: State) -> Float[Array, ""]:

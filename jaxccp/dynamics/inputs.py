@@ -1,4 +1,4 @@
-"""What acts on a model from outside: forces on its bodies and controls of its actuators."""
+"""Inputs of a step: forces on the bodies and controls of the actuators."""
 
 from types import EllipsisType
 from typing import Any
@@ -9,7 +9,7 @@ from jaxccp.math.array_input import Dimension, Floats, as_floats
 from jaxccp.model.model import Model
 
 Inputs = tuple[Array | None, Array | None]
-"""Forces and controls."""
+"""Forces and controls, each an array or None."""
 
 
 def checked_inputs(
@@ -20,15 +20,15 @@ def checked_inputs(
     steps: int | None = None,
     batched: bool = False,
 ) -> tuple[Float[Array, "*steps nb 6"] | None, Float[Array, "*steps nm"] | None]:
-    """Return forces and controls of one step, or of that many, as arrays of floats.
+    """Return forces and controls of one step, or of several, as arrays of floats.
 
     Args:
         model: nb bodies, nm actuators.
-        force: on each body [N, N m].
-        control: of each actuator.
-        dtype: of the results.
-        steps: how many; None for a single step without an axis of time.
-        batched: whether there may be leading axes before that of time.
+        force: force [N] and torque [N m] on each body.
+        control: control of each actuator.
+        dtype: dtype of the results.
+        steps: number of steps; None for a single step without a time axis.
+        batched: whether there may be leading axes before the time axis.
 
     Raises:
         ValueError: another shape, such as that of the other one.

@@ -12,7 +12,7 @@ from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.reduced.screws import screws
 from jaxccp.dynamics.reduced.velocities import Velocities
 from jaxccp.dynamics.rows.friction import friction_level
-from jaxccp.dynamics.second_order.acting import acting
+from jaxccp.dynamics.second_order.applied_forces import applied_forces
 from jaxccp.dynamics.second_order.mobility import Configuration
 from jaxccp.dynamics.tangent import tangent_names
 from jaxccp.math import safe
@@ -41,10 +41,12 @@ def mass_matrix(model: Model, state: State) -> Float[Array, "nv nv"]:
         ValueError: the model has bodies without joints among more than 100 degrees of freedom.
     """
     state = checked_state(model, state)
-    _check_dense(model, "mass_matrix")
+    _check_single_mass_matrix(model, "mass_matrix")
     at = Configuration.of(model, state, tree_motion(model, state))
     pairs = zip(model.families, state.families, strict=True)
-    return block_diag(at.inertia(), *(family.mass_matrix(here.q, 0.0) for family, here in pairs))
+    return block_diag(
+        at.inertia(), *(family.mass_matrix(family_state.q, 0.0) for family, family_state in pairs)
+    )
 
 
 @jitted
@@ -55,11 +57,11 @@ def inverse_dynamics(
     control: Float[Floats, " nm"] | None = None,
     force: Float[Floats, "nb 6"] | None = None,
 ) -> Float[Array, " nv"]:
-    """Return the generalised forces that an acceleration needs beyond those that act [N, N m].
+    """Return the generalised forces that an acceleration needs besides those that act [N, N m].
 
     Gravity, the fluid, springs, dampers, rotors, actuators and applied forces act, as in
-    :func:`jaxccp.accelerations`, whose result needs nothing beyond them. Contacts, limits, dry
-    friction and closed loops do not act. MuJoCo's ``qfrc_inverse`` without constraints.
+    :func:`jaxccp.accelerations`, whose result needs nothing besides them. Contacts, limits, dry
+    friction and closed loops do not act. This is MuJoCo's ``qfrc_inverse`` without constraints.
 
     Args:
         model: has nv degrees of freedom, named by :func:`jaxccp.tangent_names`.
@@ -72,37 +74,36 @@ def inverse_dynamics(
         ValueError: arrays of other shapes, or as :func:`mass_matrix`.
     """
     state = checked_state(model, state)
-    _check_dense(model, "inverse_dynamics")
+    _check_single_mass_matrix(model, "inverse_dynamics")
     force, control = checked_inputs(model, force, control, state.position.dtype)
     expected = [Dimension.named("velocities", tangent_names(model))]
     acceleration = as_floats("acceleration", acceleration, expected, state.position.dtype)
-    known = acting(model, state, control, force)
-    return known.at.momenta(acceleration) - known.push
+    applied = applied_forces(model, state, control, force)
+    return applied.at.momenta(acceleration) - applied.generalised_force
 
 
 @jitted
 def sliding_friction(
     model: Model, state: State, slow: Float[Floats, ""] | float = 0.0
 ) -> Float[Array, " nv"]:
-    """Return the generalised forces of dry friction on a mechanism whose axes and tendons move
-    [N, N m].
+    """Return the generalised forces of dry friction along moving axes and tendons [N, N m].
 
     Args:
         model: has nv degrees of freedom, named by :func:`jaxccp.tangent_names`.
         state: pose and velocities.
-        slow: rate over which friction grows to its full size, as tanh(rate / slow) [m/s, rad/s];
-            at 0 it has it at any rate but 0, at which it is whatever keeps things at rest.
+        slow: rate over which friction grows to its full size, as tanh(rate / slow) [m/s, rad/s]; at
+            0 it has its full size at any rate but 0, and none there.
 
     Raises:
         ValueError: as :func:`mass_matrix`.
     """
     state = checked_state(model, state)
-    _check_dense(model, "sliding_friction")
+    _check_single_mass_matrix(model, "sliding_friction")
     at = Configuration.of(model, state, tree_motion(model, state))
     step = at.step(0.0)
     width = as_floats("slow", slow, [], step.rate.dtype)
-    gradual = jnp.tanh(safe.divide(step.rate, jnp.broadcast_to(width, step.rate.shape)))
-    sign = jnp.where(width > 0, gradual, jnp.sign(step.rate))
+    smooth_sign = jnp.tanh(safe.divide(step.rate, jnp.broadcast_to(width, step.rate.shape)))
+    sign = jnp.where(width > 0, smooth_sign, jnp.sign(step.rate))
     return -(friction_level(step) * sign) @ at.coordinates
 
 
@@ -121,7 +122,7 @@ def site_jacobian(model: Model, state: State, name: str) -> Float[Array, "6 nv"]
             :func:`mass_matrix`.
     """
     state = checked_state(model, state)
-    _check_dense(model, "site_jacobian")
+    _check_single_mass_matrix(model, "site_jacobian")
     sites, topology = model.sites, model.topology
     if name in sites.names:
         place = sites.index(name)
@@ -130,16 +131,16 @@ def site_jacobian(model: Model, state: State, name: str) -> Float[Array, "6 nv"]
     else:
         body = index("the model", "site or body", (*sites.names, *topology.bodies), name)
         body, arm = body - len(sites.names), jnp.zeros(3, state.position.dtype)
-    moving = FrameMap(screws(model, state).bodies(state.position))
-    one = jnp.eye(6, dtype=arm.dtype)[None, None]
-    own = Velocities.of(model, state, moving).along(one, np.array([[body]]))
-    linear, angular = own[0, :3], own[0, 3:]
+    trees = FrameMap(screws(model, state).bodies(state.position))
+    identity = jnp.eye(6, dtype=arm.dtype)[None, None]
+    rows = Velocities.of(model, state, trees).project_rows(identity, np.array([[body]]))
+    linear, angular = rows[0, :3], rows[0, 3:]
     return jnp.concatenate([linear + cross(angular.T, arm).T, angular])
 
 
-def _check_dense(model: Model, what: str) -> None:
+def _check_single_mass_matrix(model: Model, caller: str) -> None:
     if model.topology.loose.any():
         raise ValueError(
-            f"{what} knows no model with more than 100 degrees of freedom of rigid bodies: leave "
+            f"{caller} knows no model with more than 100 degrees of freedom of rigid bodies: leave "
             "out the bodies that no joint places"
         )

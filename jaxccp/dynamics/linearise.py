@@ -1,4 +1,4 @@
-"""The linear map that a step is near a state: A and B in tangent coordinates."""
+"""Linearisation of a step about a state: A and B in tangent coordinates."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,19 +23,21 @@ from jaxccp.model.state_input import checked_state
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Linearisation:
-    """A step near a state and a control: x⁺ ≈ A x + B u.
+    """The linear map of one step about a state and a control: x⁺ ≈ A x + B u.
 
-    x is the change (:func:`jaxccp.retract`) of the state before the step, x⁺ that of ``after``,
-    u the change of the control. Rows and columns are named by :func:`jaxccp.tangent_names`, first
-    for the pose, then for the velocities; those of the activations, if any, come last.
+    x is the change (:func:`jaxccp.retract`) of the state before the step, x⁺ that of ``after``, u
+    the change of the control. Rows and columns are named by :func:`jaxccp.tangent_names`, first for
+    the pose, then for the velocities; those of the activations, if any, come last.
     """
 
     A: Float[Array, "2*nv+ma 2*nv+ma"]
+    """Derivative of the state after the step with respect to the state before it."""
     B: Float[Array, "2*nv+ma nm"]
+    """Derivative of the state after the step with respect to the control."""
     after: State
-    """Of the step itself."""
+    """State after the step."""
     report: StepReport
-    """``report.solver.derivative`` says whether A and B mean anything."""
+    """Report of the step; ``report.solver.derivative`` says whether A and B are valid."""
 
 
 @partial(jax.jit, static_argnames=("stepper",))
@@ -47,7 +49,7 @@ def linearise(
     stepper: SolvedStepper,
     force: Float[Floats, "nb 6"] | None = None,
 ) -> Linearisation:
-    """A and B of one step of ``stepper``, contacts and limits included; ``vmap`` it over states.
+    """Linearise one step of ``stepper``, contacts and limits included; ``vmap`` it over states.
 
     One step and a forward derivative for each column, all of which share the solve and the factors
     of its derivative. Where a contact or a limit is at the border between two regimes A and B are
@@ -55,9 +57,9 @@ def linearise(
 
     Args:
         model: nv degrees of freedom, nm actuators, ma of them with activations.
-        state: near which; at rest in contact or moving.
-        control: near which; 0 when None.
-        stepper: of what length, and under which law.
+        state: the state to linearise about; at rest in contact or moving.
+        control: the control to linearise about; 0 when None.
+        stepper: the stepper, with its step length and law.
         force: applied force [N] and torque [N m] on each body, world axes.
 
     Raises:
@@ -72,40 +74,44 @@ def linearise(
     # After a step in reduced coordinates these are known, and need not be found from the poses.
     motion = tree_motion if stepper.reduces(model) else joint_motion
 
-    def near(
+    def step_from(
         pose: Array, velocity: Array, activation: Array, control: Array
     ) -> tuple[Array, tuple]:
         posed, faster = (
             retract(model, start.state, jnp.concatenate([pose, change, activation]))
-            for change in (still, velocity)
+            for change in (zero_velocity, velocity)
         )
-        here = replace(
+        changed = replace(
             posed,
             velocity=faster.velocity,
             angular_velocity=faster.angular_velocity,
             rotors=faster.rotors,
             families=tuple(
-                replace(one, v=other.v)
-                for one, other in zip(posed.families, faster.families, strict=True)
+                replace(tangent_, v=faster_family.v)
+                for tangent_, faster_family in zip(posed.families, faster.families, strict=True)
             ),
         )
-        carry = replace(start, state=here)
+        carry = replace(start, state=changed)
         carry, report = cast(Stepper, stepper).advance(model, carry, force, control)
         after = carry.state
-        way = difference_by(motion, model, jax.lax.stop_gradient(after), after)
-        return way, (after, report)
+        change_after = difference_by(motion, model, jax.lax.stop_gradient(after), after)
+        return change_after, (after, report)
 
-    still = jnp.zeros(len(tangent_names(model)), state.position.dtype)
-    known = start.state.activation
-    same = jnp.zeros(0, still.dtype) if known is None else jnp.zeros_like(known)
-    zeros = (still, still, same, jnp.zeros_like(control))
-    _, along, (after, report) = jax.linearize(near, *zeros[:3], control, has_aux=True)
+    zero_velocity = jnp.zeros(len(tangent_names(model)), state.position.dtype)
+    activation_before = start.state.activation
+    zero_activation = (
+        jnp.zeros(0, zero_velocity.dtype)
+        if activation_before is None
+        else jnp.zeros_like(activation_before)
+    )
+    zeros = (zero_velocity, zero_velocity, zero_activation, jnp.zeros_like(control))
+    _, pushforward, (after, report) = jax.linearize(step_from, *zeros[:3], control, has_aux=True)
     # Each by itself: what velocities and controls do leaves all that depends on poses as it is,
     # and a zero that all columns share is computed once.
     columns = [
-        jax.vmap(lambda one, k=k: along(*zeros[:k], one, *zeros[k + 1 :]), out_axes=1)(
-            jnp.eye(len(zero), dtype=still.dtype)
-        )
+        jax.vmap(
+            lambda tangent_, k=k: pushforward(*zeros[:k], tangent_, *zeros[k + 1 :]), out_axes=1
+        )(jnp.eye(len(zero), dtype=zero_velocity.dtype))
         for k, zero in enumerate(zeros)
     ]
     return Linearisation(jnp.concatenate(columns[:3], axis=1), columns[3], after, report)

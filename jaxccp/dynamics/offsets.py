@@ -1,4 +1,5 @@
-"""Where each body's velocity and each row's multiplier stand in the vectors of the whole system."""
+"""Offsets of the bodies' velocities and the rows' multipliers in the vectors of the whole
+system."""
 
 from dataclasses import dataclass
 
@@ -16,12 +17,13 @@ class Offsets:
     """
 
     free: tuple[bool, ...]
-    """Which bodies move."""
+    """Which bodies are free."""
     rows: int
+    """Number of rows."""
 
     @property
     def variables(self) -> int:
-        """Degrees of freedom, six per free body."""
+        """Number of variables, six per free body."""
         return 6 * sum(self.free)
 
     @property
@@ -31,22 +33,22 @@ class Offsets:
         return np.where(free, 6 * (np.cumsum(free) - 1), -1)
 
     def gather(self, per_body: Float[Array, "nb 6"]) -> Float[Array, " v"]:
-        """The variables (or forces on them) of all bodies as one vector."""
+        """Return the variables of all bodies, or the forces on them, as one vector."""
         return per_body[np.flatnonzero(self.free)].reshape(-1)
 
     def scatter(self, variables: Float[Array, " v"]) -> Float[Array, "nb 6"]:
-        """The inverse of :meth:`gather`; zeros for fixed bodies."""
+        """Invert :meth:`gather`; fixed bodies get zeros."""
         per_body = jnp.zeros((len(self.free), 6), variables.dtype)
         return per_body.at[np.flatnonzero(self.free)].set(variables.reshape(-1, 6))
 
     def join(
         self, per_body: Float[Array, "nb 6"], per_row: Float[Array, " n"]
     ) -> Float[Array, " v+n"]:
-        """The unknowns of the whole system, variables first."""
+        """Return the unknowns of the whole system, variables first."""
         return jnp.concatenate([self.gather(per_body), per_row])
 
     def split(
         self, unknowns: Float[Array, " v+n"]
     ) -> tuple[Float[Array, "nb 6"], Float[Array, " n"]]:
-        """The inverse of :meth:`join`."""
+        """Split the unknowns of the whole system; the inverse of :meth:`join`."""
         return self.scatter(unknowns[: self.variables]), unknowns[self.variables :]

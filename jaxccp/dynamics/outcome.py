@@ -1,4 +1,4 @@
-"""What a step's impulses lead to, in whatever coordinates."""
+"""Outcome of the impulses of a step, in any coordinates."""
 
 from dataclasses import dataclass
 
@@ -7,22 +7,24 @@ from jaxtyping import Array, Float
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a step. The twists differ where a bouncing contact acts late in the step: the
-    body first flies on."""
+    """Velocities and impulses of a step. The twist and the transport velocity differ where a
+    bouncing contact acts late in the step: the body first flies on."""
 
     twist: Float[Array, "nb 6"]
-    """After the impulses."""
+    """Twists of the bodies after the impulses [m/s, rad/s]."""
     transport_velocity: Float[Array, "nb 6"] | Float[Array, " nv"]
-    """What carries the poses over the step: twists, or velocities of degrees of freedom."""
+    """Velocities that carry the poses over the step: twists, or velocities of degrees of
+    freedom."""
     scalars: Float[Array, " s"]
-    """Impulses of all scalar rows, the eliminated ones included."""
+    """Impulses of all scalar rows, the eliminated ones included [N s, N m s]."""
     contacts: Float[Array, "c w"]
-    """Impulses of the contacts in the world: linear, then angular where contacts roll."""
+    """Impulses of the contacts in world axes: linear, then angular where contacts roll."""
     lever_velocity: Float[Array, " nv"] | None = None
-    """What would carry the poses had each impulse the delay at which its lever is taken; None where
-    all impulses act at the start, and in maximal coordinates."""
+    """Velocities that would carry the poses had each impulse the delay at which its lever is taken;
+    None where all impulses act at the start, and in maximal coordinates."""
     families: tuple[Float[Array, " nv"], ...] = ()
     """Velocities of the model's families after the impulses."""
-    turned: Float[Array, "nb 6"] | None = None
-    """What the momenta that late impulses add to bodies on joints are more than those of ``twist``,
-    since axes and bodies have turned until then; None where they are not looked at."""
+    late_momentum_change: Float[Array, "nb 6"] | None = None
+    """Momentum of jointed bodies after late impulses, less M V of ``twist`` with M and axes of the
+    start of the step [N s, N m s]: both have turned until the impact. None where this is not looked
+    at."""

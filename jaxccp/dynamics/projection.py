@@ -1,4 +1,4 @@
-"""Positions brought back to where joints, limits and contacts allow them to be."""
+"""Projection of positions to where joints, limits and contacts allow them to be."""
 
 from dataclasses import dataclass, replace
 
@@ -34,101 +34,127 @@ def project(
     reduces: bool = False,
     h: Float[Array, ""] | float = 1e-3,
 ) -> tuple[State, Statistics]:
-    """The state with its bodies moved the least, by mass, so that joints and held tendons are
-    closed, limits kept and rigid contacts not in penetration; velocities stay what they are.
-    ``reduces``: as the coordinates of joints in trees allow. ``h``: what is elastic is as hard to
-    deform as in a step of this length [s], M + h² K.
+    """Move the bodies the least, by mass, so that constraints on their positions are met.
 
-    One of the ``iterations`` is the step of length 1 s that bodies at rest would take if no force
-    acted, all errors being undone at once: its velocities are the displacements, its tolerance is
-    in m, and the next one undoes what they miss to first order (Gauss–Newton).
+    Joints and tendons of given length are closed, limits kept and rigid contacts not in
+    penetration; velocities stay the same. One iteration is the step of length 1 s that bodies at
+    rest would take if no force acted, all errors being undone at once: its velocities are the
+    displacements, its tolerance is in m, and the next one undoes what they miss to first order
+    (Gauss–Newton).
+
+    Args:
+        model: the model.
+        state: the state to project.
+        iterations: number of iterations.
+        solver: algorithm for the cone problem, "auto" when None.
+        stop: when it stops.
+        gradient: which derivative a solve that has not converged has.
+        reduces: whether to move along the joint coordinates of trees.
+        h: elastic bodies are as hard to deform as in a step of this length [s], M + h² K.
+
+    Returns:
+        The state, and the statistics of the solves: the worst, with the sum of iterations.
     """
-    bare, linked = _bare(model, h), model.topology.linkage.linked
+    bare, linked = _without_forces(model, h), model.topology.linkage.linked
 
-    def once(at: State, _: None) -> tuple[State, Statistics]:
-        contacts = _smooth(detect(model, at))
+    def iterate(at: State, _: None) -> tuple[State, Statistics]:
+        contacts = _frictionless(detect(model, at))
         if reduces:
             motion = tree_motion(model, at)
-            system = reduced.assemble(bare, _still(at), contacts, 1.0, None, motion, None)
+            system = reduced.assemble(bare, _at_rest(at), contacts, 1.0, None, motion, None)
         else:
             motion = joint_motion(model, at) if linked else None
-            system = assemble(bare, _still(at), contacts, 1.0, None, motion)
+            system = assemble(bare, _at_rest(at), contacts, 1.0, None, motion)
         if motion is not None:
             at = replace(at, joint_positions=motion.coordinate)
-        found = solve(system.problem, solver or "auto", stop=stop, gradient=gradient)
-        outcome = system.after(found.lam)
+        solution = solve(system.problem, solver or "auto", stop=stop, gradient=gradient)
+        outcome = system.after(solution.lam)
         after = (
-            reduced.moved(model, at, outcome.transport_velocity, 1.0)
+            reduced.integrate_poses(model, at, outcome.transport_velocity, 1.0)
             if reduces
-            else _shifted(model, at, outcome.twist)
+            else _displace_bodies(model, at, outcome.twist)
         )
         velocity, spin = state.velocity, state.angular_velocity
-        return replace(after, velocity=velocity, angular_velocity=spin), found.statistics
+        return replace(after, velocity=velocity, angular_velocity=spin), solution.statistics
 
     if iterations == 1:  # a loop of one would be traced, differentiated and compiled as a loop
-        return once(state, None)
-    after, statistics = lax.scan(once, state, None, length=iterations)
+        return iterate(state, None)
+    after, statistics = lax.scan(iterate, state, None, length=iterations)
     worst = jax.tree.map(lambda leaf: jnp.max(leaf, axis=0), statistics)
     total = jnp.sum(statistics.iterations, dtype=jnp.int32)
     return after, replace(worst, iterations=total)
 
 
 def close_loops(model: Model, state: State, iterations: int = 10) -> State:
-    """The state nearest to ``state``, by mass, in which loops are closed and limits kept.
+    """Return the state nearest to ``state``, by mass, in which loops are closed and limits kept.
 
-    After :func:`jaxccp.forward_kinematics`, which leaves the joints that close loops open:
-    coordinates of all axes give way. Velocities are not touched; the next step makes them such that
+    For use after :func:`jaxccp.forward_kinematics`, which leaves the joints that close loops open:
+    coordinates of all axes give way. Velocities stay the same; the next step makes them such that
     loops stay closed.
+
+    Args:
+        model: the model.
+        state: where to start.
+        iterations: number of Gauss–Newton iterations.
     """
     reduces, state = reduced.reducible(model.topology), checked_state(model, state)
-    start = reduced.settle(model, state) if reduces else state
+    start = reduced.with_joint_coordinates(model, state) if reduces else state
     return project(model, start, iterations, reduces=reduces)[0]
 
 
-def _shifted(model: Model, state: State, moved: Float[Array, "nb 6"]) -> State:
+def _displace_bodies(model: Model, state: State, displacement: Float[Array, "nb 6"]) -> State:
     """Return the state with every body displaced by itself."""
     free = jnp.asarray(model.topology.free)[:, None]
-    turned = quaternion.multiply(quaternion.exp(moved[:, 3:]), state.quaternion)
+    orientation = quaternion.multiply(quaternion.exp(displacement[:, 3:]), state.quaternion)
     return replace(
         state,
-        position=state.position + moved[:, :3],
-        quaternion=jnp.where(free, quaternion.normalize(turned), state.quaternion),
+        position=state.position + displacement[:, :3],
+        quaternion=jnp.where(free, quaternion.normalize(orientation), state.quaternion),
     )
 
 
-def _bare(model: Model, h: Float[Array, ""] | float) -> Model:
-    """Return the model without forces: what is left are joints, held tendons, limits and
-    contacts."""
+def _without_forces(model: Model, h: Float[Array, ""] | float) -> Model:
+    """Return the model without forces: joints, tendons of given length, limits and contacts
+    remain."""
     axes, actuators = model.axes, model.actuators
-    nothing = jnp.zeros_like(axes.stiffness)
-    idle = jnp.zeros_like(actuators.gain)
+    zero = jnp.zeros_like(axes.stiffness)
+    zero_actuators = jnp.zeros_like(actuators.gain)
     return replace(
         model,
         gravity=jnp.zeros_like(model.gravity),
         axes=replace(
             axes,
-            stiffness=nothing,
-            damping=nothing,
-            armature=nothing,
-            friction=nothing,
-            stribeck_friction=nothing,
+            stiffness=zero,
+            damping=zero,
+            armature=zero,
+            friction=zero,
+            stribeck_friction=zero,
             damping_polynomial=jnp.zeros_like(axes.damping_polynomial),
-            power_damping=nothing,
+            power_damping=zero,
         ),
         tendons=replace(model.tendons, laws=Functions()),
-        actuators=replace(actuators, gain=idle, offset=idle, stiffness=idle, damping=idle),
+        actuators=replace(
+            actuators,
+            gain=zero_actuators,
+            offset=zero_actuators,
+            stiffness=zero_actuators,
+            damping=zero_actuators,
+        ),
         contact=replace(model.contact, recovery_speed=jnp.full_like(model.contact.margin, jnp.inf)),
-        families=tuple(_Idle(family, jnp.asarray(h, nothing.dtype)) for family in model.families),
+        families=tuple(
+            _UnforcedFamily(family, jnp.asarray(h, zero.dtype)) for family in model.families
+        ),
     )
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class _Idle(Family):
-    """A family on which no force acts, and which is at rest, as stiff as in a step of ``h``."""
+class _UnforcedFamily(Family):
+    """A family at rest on which no force acts, as stiff as in a step of ``h``."""
 
     family: Family
     h: Float[Array, ""]
+    """Length of that step [s]."""
 
     def map(self, q: Array, frames: np.ndarray, bodies: int) -> FrameMap:
         return self.family.map(q, frames, bodies)
@@ -140,8 +166,8 @@ class _Idle(Family):
         return jnp.zeros_like(v)
 
 
-def _still(state: State) -> State:
-    """Return the state at rest, and so long before that the step of 1 s ends at its own time."""
+def _at_rest(state: State) -> State:
+    """Return the state at rest, 1 s earlier, so that the step of 1 s ends at its own time."""
     velocity, spin, rotors = jax.tree.map(
         jnp.zeros_like, (state.velocity, state.angular_velocity, state.rotors)
     )
@@ -149,9 +175,9 @@ def _still(state: State) -> State:
     return replace(state, velocity=velocity, angular_velocity=spin, rotors=rotors, time=time)
 
 
-def _smooth(contacts: Contacts) -> Contacts:
-    """Return contacts without friction and rebound; a compliant contact is meant to be in
-    penetration."""
+def _frictionless(contacts: Contacts) -> Contacts:
+    """Return contacts without friction and rebound; compliant contacts are left out, since they are
+    meant to be in penetration."""
 
     def none(x: Array) -> Array:
         return jnp.zeros_like(x)

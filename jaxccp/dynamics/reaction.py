@@ -1,4 +1,4 @@
-"""What joints and tendons transmit, and contacts push."""
+"""Reactions: forces that joints, tendons and contacts transmit."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,22 +13,30 @@ from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 
-def reactions(
+def row_reactions(
     model: Model,
     state: State,
     rows: Rows,
     lam: Float[Array, " s"],
     h: Float[Array, ""] | float,
 ) -> Float[Array, "nj 6"]:
-    """Force [N] and torque [N m] of each joint on its second body, mean over a step, world axes.
+    """Return the force [N] and torque [N m] of each joint on its second body, mean over a step.
 
-    About the origin of the joint's frame on that body, of everything that acts through the joint
-    and is a row: what holds it, springs, limits, dry friction and servos, but no motors.
+    They are in world axes, about the origin of the joint's frame on that body, and include
+    everything that acts through the joint and is a row: constraints, springs, limits, dry friction
+    and servos, but no motors.
+
+    Args:
+        model: the model.
+        state: poses of the bodies.
+        rows: all scalar rows on the bodies.
+        lam: their impulses [N s, N m s].
+        h: length of the step [s].
     """
-    return through_rows(model, state, rows, model.topology.linkage.row_owner, lam, h)
+    return wrenches_through_rows(model, state, rows, model.topology.linkage.row_owner, lam, h)
 
 
-def through_rows(
+def wrenches_through_rows(
     model: Model,
     state: State,
     rows: Rows,
@@ -36,8 +44,16 @@ def through_rows(
     lam: Float[Array, " s"],
     h: Float[Array, ""] | float,
 ) -> Float[Array, "nj 6"]:
-    """Return what :func:`reactions` does, of the impulses of rows with these joints as their
-    owners."""
+    """Return the wrench that rows transmit through each joint (:func:`row_reactions`).
+
+    Args:
+        model: the model.
+        state: poses of the bodies.
+        rows: rows on the bodies.
+        owner: the joint of each row.
+        lam: impulses of the rows [N s, N m s].
+        h: length of the step [s].
+    """
     linkage = model.topology.linkage
     if not linkage.joints:
         return jnp.zeros((0, 6), lam.dtype)
@@ -56,12 +72,18 @@ def tendon_forces(
     lam: Float[Array, " s"],
     h: Float[Array, ""] | float,
 ) -> Float[Array, " nt"]:
-    """Force along each tendon [N, N m], mean over a step, positive where it acts to make the
-    tendon's coordinate larger.
+    """Return the force along each tendon [N, N m], mean over a step.
 
-    Of everything that acts along it but motors: what holds it, springs, force laws, limits, dry
-    friction and servos. ``lam`` are the impulses of all scalar rows, ``motion`` is that of the
-    joints before the step.
+    It is positive where it acts to make the tendon's coordinate larger, and includes everything
+    that acts along the tendon but motors: constraints, springs, force laws, limits, dry friction
+    and servos.
+
+    Args:
+        model: the model.
+        state: the state before the step.
+        motion: motion of the joints before the step; None where there are none.
+        lam: impulses of all scalar rows [N s, N m s].
+        h: length of the step [s].
     """
     linkage = model.topology.linkage
     if motion is None or not linkage.routing.tendons:
@@ -82,11 +104,18 @@ def contact_wrenches(
     impulses: Float[Array, "c w"],
     h: Float[Array, ""] | float,
 ) -> Float[Array, "nb 6"]:
-    """Force [N] and torque [N m] of all contacts together on each body, mean over a step, world
-    axes, about the centre of mass; on fixed bodies too.
+    """Return the force [N] and torque [N m] of all contacts together on each body, mean over a
+    step.
 
-    ``impulses`` are those on the contacts' second bodies: linear, then angular where they roll;
-    they act at ``lever`` [m] from the centres of mass (:class:`jaxccp.dynamics.impact.Action`).
+    They are in world axes, about the centre of mass; fixed bodies have theirs too.
+
+    Args:
+        state: poses of the bodies.
+        contacts: tell the bodies of each contact.
+        lever: from the two centres of mass to each contact (:class:`jaxccp.dynamics.impact.Action`)
+            [m].
+        impulses: impulses on the contacts' second bodies: linear, then angular where contacts roll.
+        h: length of the step [s].
     """
     force = impulses[:, None, :3] / h
     torque = cross(lever, force)

@@ -1,8 +1,8 @@
-"""The blocks of a step's problem on generalised velocities: those of trees, then of each family.
+"""The blocks of a step's problem over generalised velocities: of trees, then of each family.
 
     H v − Jᵀ λ = f        J v + E λ + b = u        K ∋ λ ⟂ u ∈ K*
 
-as :mod:`jaxccp.dynamics.descriptor` has them on twists of bodies. H is M̂ = M + h R + h² K, of
+as :mod:`jaxccp.dynamics.descriptor` has them over twists of bodies. H is M̂ = M + h R + h² K, of
 families with their own stiffness and damping, of trees with that of springs and dampers along
 coordinates, and of smooth contacts between all of them where a step is implicit in these.
 """
@@ -24,8 +24,11 @@ from jaxccp.model.family import MassRoot
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class FactoredDelassus(WhitenedDelassus):
-    """N = J H⁻¹ Jᵀ + E by the factor of H: rows and velocities stay apart in all iterations, so
-    that what solves the saddle system Z sees both."""
+    """Delassus operator N = J H⁻¹ Jᵀ + E by the factor of H.
+
+    Rows and velocities stay apart in all iterations, so that solvers of the saddle system Z see
+    both.
+    """
 
     def for_iterations(self) -> Delassus:
         return self
@@ -36,7 +39,8 @@ class FactoredDelassus(WhitenedDelassus):
 class ReducedDescriptor:
     """H, J, E, f and b over nv generalised velocities and n rows.
 
-    Rows that close loops of joints and hold tendons come first: equality rows without compliance.
+    Rows that close loops of joints and set tendon lengths come first: equality rows without
+    compliance.
     """
 
     factor: Float[Array, "nv nv"]
@@ -45,52 +49,57 @@ class ReducedDescriptor:
     jacobian: Float[Array, "n nv"]
     """J."""
     compliance: Float[Array, " n"]
-    """E."""
+    """Diagonal of E."""
     force: Float[Array, " nv"]
     """f: momenta without impulses, M v + h (forces) [N s, N m s]."""
     bias: Float[Array, " n"]
     """b [m/s, rad/s]."""
     cones: Cones
     sizes: tuple[int, ...] = field(metadata={"static": True})
-    """The number of velocities of the trees, and of each family."""
+    """Number of velocities of the trees, and of each family."""
 
     def matrix(self) -> Float[Array, "nv nv"]:
-        """H."""
+        """Return H as a dense matrix."""
         return self.factor @ self.factor.T
 
     def problem(self) -> Problem:
-        """The Schur complement N = J H⁻¹ Jᵀ + E, r = J H⁻¹ f + b, by the factor of H."""
+        """Return the Schur complement N = J H⁻¹ Jᵀ + E, r = J H⁻¹ f + b, by the factor of H."""
         whitened = solve_triangular(self.factor, self.jacobian.T, lower=True).T
         free = solve_triangular(self.factor, self.force, lower=True)
         r = whitened @ free + self.bias
         return Problem(FactoredDelassus(whitened, self.compliance), r, self.cones)
 
     def velocities(self, lam: Float[Array, " n"]) -> Float[Array, " nv"]:
-        """v = H⁻¹ (f + Jᵀ λ): velocities after the impulses ``lam``."""
+        """Return v = H⁻¹ (f + Jᵀ λ), the velocities after the impulses ``lam``."""
         return cho_solve((self.factor, True), self.force + lam @ self.jacobian)
 
     def product(self, unknowns: Float[Array, " nv+n"]) -> Float[Array, " nv+n"]:
-        """Z x with Z = [[H, Jᵀ], [J, −E]]."""
+        """Return Z x with Z = [[H, Jᵀ], [J, −E]]."""
         v, l = jnp.split(unknowns, [len(self.force)])
-        moved = self.factor @ (v @ self.factor) + l @ self.jacobian
-        return jnp.concatenate([moved, self.jacobian @ v - self.compliance * l])
+        momenta = self.factor @ (v @ self.factor) + l @ self.jacobian
+        return jnp.concatenate([momenta, self.jacobian @ v - self.compliance * l])
 
     def right_hand_side(self) -> Float[Array, " nv+n"]:
-        """d = (f, −b)."""
+        """Return d = (f, −b)."""
         return jnp.concatenate([self.force, -self.bias])
 
     def project(self, unknowns: Float[Array, " nv+n"]) -> Float[Array, " nv+n"]:
-        """x = (v, −λ) with λ projected on K."""
+        """Return x = (v, −λ) with λ projected on K."""
         v, l = jnp.split(unknowns, [len(self.force)])
         return jnp.concatenate([v, -self.cones.project(-l)])
 
 
 def describe_reduced(system: ReducedSystem) -> ReducedDescriptor:
-    """The blocks of a step's problem in reduced coordinates.
+    """Return the blocks of a step's problem in reduced coordinates.
 
-    Raises ``ValueError`` for loose bodies beside, and for impacts that act late in their step.
+    Args:
+        system: the step's system.
+
+    Raises:
+        ValueError: there are free bodies outside the mass matrix, or impacts that act late in the
+            step.
     """
-    if system.loose is not None:
+    if system.free_bodies is not None:
         raise ValueError(
             "this system has loose bodies beside its trees and families, whose masses are kept "
             "apart: build the model with fewer of them"
@@ -104,19 +113,19 @@ def describe_reduced(system: ReducedSystem) -> ReducedDescriptor:
     assert isinstance(delassus, WhitenedDelassus)
     whitened, compliance, cones = delassus.whitened, delassus.compliance, system.problem.cones
     free, bias = system.whitened_free, system.problem.r
-    if system.closing is not None:
+    if system.loop_constraints is not None:
         # Those rows are solved for already, which has changed the others and the velocities.
-        rows, answer = system.closing.saddle.rows, system.closing.answer
+        rows, response = system.loop_constraints.saddle.rows, system.loop_constraints.response
         bias = jnp.concatenate([jnp.zeros(len(rows), bias.dtype), bias])
-        whitened = jnp.concatenate([rows, whitened - answer.T @ rows])
+        whitened = jnp.concatenate([rows, whitened - response.T @ rows])
         compliance = jnp.concatenate([jnp.zeros(len(rows), compliance.dtype), compliance])
         bounds = jnp.full(len(rows), jnp.inf, bias.dtype)
         lo, hi = jnp.concatenate([-bounds, cones.lo]), jnp.concatenate([bounds, cones.hi])
         cones = replace(cones, lo=lo, hi=hi)
     # All rows are about these velocities, at which loops are closed.
     bias = bias - whitened @ free
-    if system.closing is not None:
-        free = free - system.closing.settled @ system.closing.saddle.rows
+    if system.loop_constraints is not None:
+        free = free - system.loop_constraints.free_impulses @ system.loop_constraints.saddle.rows
     sizes = velocities.sizes if len(velocities.roots) > 1 else (velocities.count,)
     factor = block_diag(*map(_factor, velocities.roots, sizes))
     return ReducedDescriptor(
@@ -131,7 +140,7 @@ def describe_reduced(system: ReducedSystem) -> ReducedDescriptor:
 
 
 def _factor(root: MassRoot, size: int) -> Float[Array, "k k"]:
-    """C = L⁻ᵀ of a block of H."""
-    one = jnp.eye(size, dtype=root.inverse.dtype)
-    inverse = jax.vmap(root.velocities, out_axes=1)(one)
-    return solve_triangular(inverse.T, one, lower=True)
+    """Return C = L⁻ᵀ of a block of H."""
+    identity = jnp.eye(size, dtype=root.inverse.dtype)
+    inverse = jax.vmap(root.velocities, out_axes=1)(identity)
+    return solve_triangular(inverse.T, identity, lower=True)

@@ -1,4 +1,4 @@
-"""Many steps: scan, checkpointing, progress, and the trajectory they leave."""
+"""Rollouts: many steps as one scan, with checkpointing and progress, and their trajectory."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from jax import lax
 from jaxtyping import Array, Float
 from rich.progress import track
 
-from jaxccp.dynamics.capacity import adapted, needs, trimmed
+from jaxccp.dynamics.capacity import capacity_needed, run_with_capacity, trim_capacity
 from jaxccp.dynamics.checkpoints import Checkpoints, checkpoints, keep_impulses
 from jaxccp.dynamics.inputs import Inputs, checked_inputs
 from jaxccp.dynamics.step_report import StepReport, merge, raise_for_overflow
@@ -23,17 +23,18 @@ from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 CHUNKS = 50
-"""Parts a rollout with a progress bar is run in."""
+"""Number of parts in which a rollout with a progress bar is run."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Trajectory:
-    """Recorded states and reports, time first."""
+    """Recorded states and reports, time on the first axis."""
 
     state: State
+    """State at the end of each record."""
     report: StepReport
-    """Of the steps since the last record: sums of iterations, worst residual and status."""
+    """Report of the steps of each record: sums of iterations, worst residual and status."""
 
 
 def rollout(
@@ -52,30 +53,31 @@ def rollout(
     """Step ``steps`` times and record every ``every``-th state (not the initial one).
 
     Called outside of ``jit``, ``vmap`` and ``grad``, with a model that has no ``max_contacts``, it
-    finds out itself how much room for contacts the run needs, and for pairs of near shapes where
-    there are many shapes (:func:`fit_capacity`).
+    finds the capacity for contacts that the run needs, and for pairs of near shapes where there are
+    many shapes (:func:`fit_capacity`).
 
     Args:
         model: what to simulate; for a batch there is :func:`jaxccp.rollout_batch`.
         state: where to start: a state, or the carry that ``stepper.init`` or an earlier rollout has
             returned, from which a run goes on as if it had not been interrupted.
         stepper: see :mod:`jaxccp.dynamics.steppers`.
-        steps: a multiple of ``every``.
+        steps: number of steps, a multiple of ``every``.
         forces: applied force [N] and torque [N m] of each step and body, world axes.
-        controls: of each step and actuator; 0 when None.
+        controls: control of each step and actuator; 0 when None.
         every: steps per record.
-        memory: bytes that reverse mode may keep of the run's states and impulses, besides the
-            trajectory. Where it would keep more, it computes states again, from some on the way,
-            and if need be impulses: at the cost of another forward pass, first without the solves,
-            then with them. None: it keeps all of them. The choice is best where ``steps`` has
-            divisors near its root.
+        memory: bytes that reverse mode may store of the run's states and impulses, besides the
+            trajectory. Where it would store more, it computes states again, from some that are
+            stored, and if need be impulses: at the cost of another forward pass, first without the
+            solves, then with them. None: it stores all of them. The choice is best where ``steps``
+            has divisors near its root.
         progress: show a bar; not under ``jit``, ``vmap`` or ``grad``.
         check: raise ``OverflowError`` if contacts were left out for want of capacity, naming the
             capacity needed; not under ``jit``, ``vmap`` or ``grad``.
 
     Returns:
-        The last state, or carry where it has started from one, and the trajectory of
-        ``steps / every`` records.
+        The last state, or carry where it has started from one, and the trajectory of ``steps /
+            every``
+        records.
 
     Raises:
         ValueError: arrays of other shapes, or ``steps`` that ``every`` does not divide.
@@ -89,17 +91,17 @@ def rollout(
 
     def run(model: Model) -> tuple[tuple[Carry, Trajectory], Array]:
         if progress:
-            found = _with_bar(model, state, stepper, inputs, records, every)
+            result = _with_bar(model, state, stepper, inputs, records, every)
         else:
             plan = checkpoints(model, state, stepper, records, every, memory)
-            found = _scan(model, state, stepper, inputs, records, every, plan)
-        report = found[1].report
-        return found, needs(report.contacts, report.candidates, report.smooth_contacts)
+            result = _scan(model, state, stepper, inputs, records, every, plan)
+        report = result[1].report
+        return result, capacity_needed(report.contacts, report.candidates, report.smooth_contacts)
 
     if trees.is_traced((model, state, inputs)):
         final, trajectory = run(model)[0]
     else:
-        (final, trajectory), model = adapted(model, first, run)
+        (final, trajectory), model = run_with_capacity(model, first, run)
     if check:
         raise_for_overflow(model, trajectory.report)
     return cast(Start, final.state if isinstance(state, State) else final), trajectory
@@ -113,19 +115,19 @@ def fit_capacity(
     forces: Float[Floats, "*batch steps nb 6"] | None = None,
     controls: Float[Floats, "*batch steps nm"] | None = None,
 ) -> Model:
-    """The model with as much room for contacts, and for pairs of near shapes where there are many
-    shapes, as a trial run needs, and a quarter more.
+    """Return the model with the capacities that a trial run needs, and a quarter more.
 
-    For what is then run under ``jit``, ``vmap`` or ``grad``, where nothing can be repeated: the
-    cost of a step is that of the room. ``StepReport.overflow`` says if there should have been more.
+    They are for contacts, and for pairs of near shapes where there are many shapes. Use it for what
+    is then run under ``jit``, ``vmap`` or ``grad``, where nothing can be repeated: the cost of a
+    step is that of its capacities. ``StepReport.overflow`` says if they should have been larger.
 
     Args:
         model: without ``max_contacts``.
         state: where to start, with any leading axes, which forces and controls then have too.
         stepper: see :mod:`jaxccp.dynamics.steppers`.
-        steps: of the trial.
+        steps: number of steps of the trial.
         forces: as :func:`rollout` takes them.
-        controls: likewise.
+        controls: as :func:`rollout` takes them.
 
     Raises:
         ValueError: arrays of other shapes.
@@ -135,16 +137,16 @@ def fit_capacity(
     inputs = checked_inputs(model, forces, controls, dtype, steps, batched=True)
 
     def run(fitted: Model) -> tuple[Array, Array]:
-        def one(state: State, inputs: Inputs) -> tuple[Array, Array, Array | None]:
+        def needed_by(state: State, inputs: Inputs) -> tuple[Array, Array, Array | None]:
             report = _scan(fitted, state, stepper, inputs, 1, steps, Checkpoints())[1].report
             return report.contacts, report.candidates, report.smooth_contacts
 
         for _ in range(state.time.ndim):
-            one = jax.vmap(one)
-        needed = needs(*one(state, inputs))
+            needed_by = jax.vmap(needed_by)
+        needed = capacity_needed(*needed_by(state, inputs))
         return needed, needed
 
-    return trimmed(model, np.asarray(adapted(model, state, run)[0]))
+    return trim_capacity(model, np.asarray(run_with_capacity(model, state, run)[0]))
 
 
 @partial(jax.jit, static_argnames=("stepper", "records", "every", "plan"))
@@ -158,7 +160,7 @@ def _scan(
     plan: Checkpoints,
 ) -> tuple[Carry, Trajectory]:
     @keep_impulses
-    def one(carry: Carry, inputs: Inputs) -> tuple[Carry, StepReport]:
+    def step(carry: Carry, inputs: Inputs) -> tuple[Carry, StepReport]:
         return stepper.advance(model, carry, *inputs)
 
     def grouped(inputs: Inputs, count: int, size: int) -> Inputs:
@@ -180,22 +182,22 @@ def _scan(
         return carry, jax.tree.map(lambda leaf: leaf.reshape(length, *leaf.shape[2:]), parts)
 
     segment = plan.segment
-    short = segment if segment is not None and segment < every else None
-    long = segment // every if segment is not None and segment >= every else None
+    step_segment = segment if segment is not None and segment < every else None
+    record_segment = segment // every if segment is not None and segment >= every else None
 
     def record(carry: Carry, inputs: Inputs) -> tuple[Carry, Trajectory]:
         if every == 1:  # a loop of one step is traced, differentiated and compiled as a loop
-            carry, report = one(carry, jax.tree.map(lambda leaf: leaf[0], inputs))
+            carry, report = step(carry, jax.tree.map(lambda leaf: leaf[0], inputs))
         else:
-            carry, reports = scanned(one, carry, inputs, every, short)
+            carry, reports = scanned(step, carry, inputs, every, step_segment)
             report = merge(reports)
         return carry, Trajectory(carry.state, report)
 
     start, inputs = stepper.init(model, state), grouped(inputs, records, every)
-    if records == 1 and long is None:  # likewise
+    if records == 1 and record_segment is None:  # likewise
         carry, only = record(start, jax.tree.map(lambda leaf: leaf[0], inputs))
         return carry, jax.tree.map(lambda leaf: leaf[None], only)
-    return scanned(record, start, inputs, records, long)
+    return scanned(record, start, inputs, records, record_segment)
 
 
 def _with_bar(
@@ -204,14 +206,16 @@ def _with_bar(
     parts, carry = [], jax.jit(stepper.init)(model, state)
     chunks = list(_chunks(records))
     for start, count in track(chunks, description="simulating"):
-        taken = jax.tree.map(lambda leaf: leaf[start * every : (start + count) * every], inputs)  # noqa: B023
-        carry, trajectory = _scan(model, carry, stepper, taken, count, every, Checkpoints())
+        chunk = slice(start * every, (start + count) * every)
+        chunk_inputs = jax.tree.map(lambda leaf, chunk=chunk: leaf[chunk], inputs)
+        carry, trajectory = _scan(model, carry, stepper, chunk_inputs, count, every, Checkpoints())
         parts.append(jax.block_until_ready(trajectory))
     return carry, jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *parts)
 
 
 def _chunks(records: int) -> Iterator[tuple[int, int]]:
-    """Starts and lengths; all of one length but the last, so that two programs are compiled."""
+    """Yield starts and lengths; all have one length but the last, so that two programs are
+    compiled."""
     length = max(1, records // CHUNKS)
     for start in range(0, records, length):
         yield start, min(length, records - start)

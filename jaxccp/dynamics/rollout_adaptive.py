@@ -1,4 +1,4 @@
-"""A run whose steps are as long as a tolerance allows."""
+"""Rollouts with steps as long as a tolerance allows."""
 
 from copy import copy
 from dataclasses import dataclass
@@ -21,14 +21,14 @@ from jaxccp.model.state_input import checked_state
 
 
 class AdaptiveStatus(IntEnum):
-    """How a run ended, an integer in the result so that it batches."""
+    """Status of a run, an integer in the result so that it batches."""
 
     DONE = 0
-    """It has come to the end, every step within the tolerance."""
+    """The run has come to its end, every step within the tolerance."""
     MIN_STEP = 1
     """Steps of the least length were taken although they missed the tolerance, as at impacts."""
     MAX_STEPS = 2
-    """It has come to the limit of steps before the end."""
+    """The run has come to the limit of steps before its end."""
     FAILED = 3
     """A step of the least length was not solved, or not finite."""
 
@@ -36,18 +36,18 @@ class AdaptiveStatus(IntEnum):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class AdaptiveReport:
-    """The report of all steps of an adaptive run."""
+    """Report of all steps of an adaptive run."""
 
     status: Int[Array, ""]
-    """The worst, an :class:`AdaptiveStatus`."""
+    """The worst status, an :class:`AdaptiveStatus`."""
     steps: Int[Array, ""]
-    """Steps that were taken."""
+    """Number of steps that were accepted."""
     rejected: Int[Array, ""]
-    """Steps that were taken back for shorter ones."""
+    """Number of steps that were rejected and repeated with shorter ones."""
     shortest: Float[Array, ""]
     """Length of the shortest step [s]."""
     error: Float[Array, ""]
-    """Largest estimated error of a step that was taken [m, rad]."""
+    """Largest estimated error of an accepted step [m, rad]."""
 
 
 @partial(jax.jit, static_argnames=("stepper",))
@@ -63,25 +63,25 @@ def rollout_adaptive(
     force: Float[Floats, "nb 6"] | None = None,
     control: Float[Floats, " nm"] | None = None,
 ) -> tuple[State, AdaptiveReport]:
-    """The state after ``duration`` [s], by steps of ``stepper.h`` or that halved so often that the
-    estimated error of each is at most ``tolerance`` [m, rad].
+    """Return the state after ``duration``, by steps whose estimated error is within a tolerance.
 
-    The error of a step is what its end differs by, in the pose, from that of two of half its
-    length, whose state is kept. A step is taken back and halved where that is too much, and doubled
-    where it is less than a 64th of the tolerance. Shapes are static: forward mode, ``vmap`` and
-    ``jit`` work, reverse mode does not.
+    Steps have the length ``stepper.h``, or that halved so often that the error is at most
+    ``tolerance``. The error of a step is the difference of its pose from that of two steps of half
+    its length, whose state is kept. A step is rejected and halved where that is too much, and
+    doubled where it is less than a 64th of the tolerance. Shapes are static: forward mode, ``vmap``
+    and ``jit`` work, reverse mode does not.
 
     Args:
         model: as for :func:`jaxccp.rollout`, with room for its contacts
             (:func:`jaxccp.fit_capacity`).
         state: where to start.
-        duration: until when [s].
-        tolerance: of the pose in one step [m, rad].
+        duration: length of the run [s].
+        tolerance: largest error of the pose in one step [m, rad].
         stepper: any; its ``h`` is the longest step.
         min_step: the least length of a step [s]; the last one may be shorter.
-        max_steps: the most steps that are taken or taken back.
+        max_steps: largest number of steps, accepted and rejected ones together.
         force: applied force [N] and torque [N m] on each body, world axes.
-        control: of each actuator; 0 when None.
+        control: control of each actuator; 0 when None.
 
     Raises:
         ValueError: arrays of other shapes.
@@ -90,15 +90,15 @@ def rollout_adaptive(
     dtype = state.time.dtype
     force, control = checked_inputs(model, force, control, dtype)
     longest = jnp.asarray(stepper.h, dtype)
-    least = jnp.minimum(as_floats("min_step", min_step, [], dtype), longest)
+    shortest_allowed = jnp.minimum(as_floats("min_step", min_step, [], dtype), longest)
     tolerance = as_floats("tolerance", tolerance, [], dtype)
     end = state.time + as_floats("duration", duration, [], dtype)
 
     def advanced(carry: Carry, h: Array) -> tuple[Carry, Array]:
         # Within a step its length is a number like any other.
-        own = copy(stepper)
-        object.__setattr__(own, "h", h)
-        carry, report = own.advance(model, carry, force, control)
+        stepper_ = copy(stepper)
+        object.__setattr__(stepper_, "h", h)
+        carry, report = stepper_.advance(model, carry, force, control)
         return carry, report.solver.status
 
     def halves(carry: Carry, h: Array) -> tuple[Carry, Array]:
@@ -108,54 +108,58 @@ def rollout_adaptive(
         carry, statuses = lax.scan(half, carry, None, length=2)
         return carry, jnp.max(statuses)
 
-    def goes_on(now: tuple[Carry, Array, AdaptiveReport]) -> Array:
-        carry, _, report = now
+    def unfinished(carried: tuple[Carry, Array, AdaptiveReport]) -> Array:
+        carry, _, report = carried
         failed = report.status == AdaptiveStatus.FAILED
         tried = report.steps + report.rejected
-        return (end - carry.state.time > 1e-3 * least) & (tried < max_steps) & ~failed
+        return (end - carry.state.time > 1e-3 * shortest_allowed) & (tried < max_steps) & ~failed
 
-    def once(
-        now: tuple[Carry, Array, AdaptiveReport],
+    def try_step(
+        carried: tuple[Carry, Array, AdaptiveReport],
     ) -> tuple[Carry, Array, AdaptiveReport]:
-        carry, h, report = now
-        left = end - carry.state.time
-        length: Array = jnp.minimum(h, left)
-        whole, _ = advanced(carry, length)
-        fine, status = halves(carry, length)
-        change = difference(model, fine.state, whole.state)
+        carry, h, report = carried
+        remaining = end - carry.state.time
+        length: Array = jnp.minimum(h, remaining)
+        full, _ = advanced(carry, length)
+        refined, status = halves(carry, length)
+        change = difference(model, refined.state, full.state)
         error = jnp.max(jnp.abs(change[: len(tangent_names(model))]), initial=0.0)
         solved = (status == Status.CONVERGED) & jnp.isfinite(error)
         good = solved & (error <= tolerance)
-        shortest = length <= least
-        taken = good | shortest
+        shortest = length <= shortest_allowed
+        accepted = good | shortest
         bad = jnp.where(solved, AdaptiveStatus.MIN_STEP, AdaptiveStatus.FAILED)
-        worse = jnp.where(taken & ~good, bad, AdaptiveStatus.DONE).astype(jnp.int32)
+        worse = jnp.where(accepted & ~good, bad, AdaptiveStatus.DONE).astype(jnp.int32)
 
-        def kept(a: Array, b: Array) -> Array:
-            return jnp.where(taken, a, b)
+        def select(a: Array, b: Array) -> Array:
+            return jnp.where(accepted, a, b)
 
-        carry = jax.tree.map(kept, fine, carry)
+        carry = jax.tree.map(select, refined, carry)
         # The last step is as short as what is left, which says nothing of the next.
         small = error < tolerance / 64
         scale: Array = jnp.where(good, jnp.where(small, 2.0 * h, h), 0.5 * length)
-        h = jnp.clip(scale, least, longest)
+        h = jnp.clip(scale, shortest_allowed, longest)
         return (
             carry,
             h,
             AdaptiveReport(
                 status=jnp.maximum(report.status, worse),
-                steps=report.steps + taken,
-                rejected=report.rejected + ~taken,
-                shortest=kept(jnp.minimum(report.shortest, length), report.shortest),
-                error=kept(jnp.maximum(report.error, error), report.error),
+                steps=report.steps + accepted,
+                rejected=report.rejected + ~accepted,
+                shortest=select(jnp.minimum(report.shortest, length), report.shortest),
+                error=select(jnp.maximum(report.error, error), report.error),
             ),
         )
 
     zero = jnp.int32(0)
     report = AdaptiveReport(zero, zero, zero, longest, jnp.zeros_like(longest))
-    carry, _, report = lax.while_loop(goes_on, once, (stepper.init(model, state), longest, report))
-    unfinished = (end - carry.state.time > 1e-3 * least) & (report.status != AdaptiveStatus.FAILED)
-    status = jnp.where(unfinished, AdaptiveStatus.MAX_STEPS, report.status).astype(jnp.int32)
+    carry, _, report = lax.while_loop(
+        unfinished, try_step, (stepper.init(model, state), longest, report)
+    )
+    out_of_steps = (end - carry.state.time > 1e-3 * shortest_allowed) & (
+        report.status != AdaptiveStatus.FAILED
+    )
+    status = jnp.where(out_of_steps, AdaptiveStatus.MAX_STEPS, report.status).astype(jnp.int32)
     status = jnp.maximum(report.status, status)
     return carry.state, AdaptiveReport(
         status, report.steps, report.rejected, report.shortest, report.error

@@ -1,4 +1,4 @@
-"""Many rollouts at once, on all devices."""
+"""Batches of rollouts on all devices."""
 
 from dataclasses import replace
 from functools import partial
@@ -7,7 +7,7 @@ from typing import Any
 import jax
 from jaxtyping import Array, Float, PyTree
 
-from jaxccp.dynamics.capacity import adapted, needs
+from jaxccp.dynamics.capacity import capacity_needed, run_with_capacity
 from jaxccp.dynamics.inputs import Inputs, checked_inputs
 from jaxccp.dynamics.rollout import Trajectory, rollout
 from jaxccp.dynamics.step_report import raise_for_overflow
@@ -18,7 +18,7 @@ from jaxccp.math.devices import devices, put_on_devices, spread
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
-_Given = tuple[Model, State | Carry, Inputs]
+_Arguments = tuple[Model, State | Carry, Inputs]
 
 
 def rollout_batch(
@@ -34,27 +34,26 @@ def rollout_batch(
     memory: int | None = None,
     check: bool = False,
 ) -> tuple[Start, Trajectory]:
-    """:func:`jaxccp.rollout` of a batch: copies on the leading axis, on all of JAX's devices.
+    """Run :func:`jaxccp.rollout` for a batch, copies on the leading axis, on all of JAX's devices.
 
-    What has a leading axis more than a rollout takes is of each copy, all else is shared. Each
-    device runs its share of the copies; a CPU device, of which :func:`jaxccp.use_all_cores` makes
-    one per core, in chunks that fit its caches. Works under ``jit`` and ``grad``, and finds the
-    room for contacts as :func:`jaxccp.rollout` does. Batched by ``vmap`` instead, all copies run at
-    once on one device, and wait for the slowest of them.
+    Arrays with a leading axis more than a rollout takes belong to each copy, all others are shared.
+    Each device runs its share of the copies; a CPU device, of which :func:`jaxccp.use_all_cores`
+    makes one per core, in chunks that fit its caches. Works under ``jit`` and ``grad``, and finds
+    the capacity for contacts as :func:`jaxccp.rollout` does. Batched by ``vmap`` instead, all
+    copies run at once on one device, and wait for the slowest of them.
 
     Args:
         model: what to simulate.
         state: where to start: states, or the carries that an earlier call has returned.
         stepper: see :mod:`jaxccp.dynamics.steppers`.
-        steps: a multiple of ``every``.
+        steps: number of steps, a multiple of ``every``.
         forces: applied force [N] and torque [N m] of each step and body, world axes.
-        controls: of each step and actuator; 0 when None.
-        model_axes: which of the model's arrays each copy has its own of, on a leading axis: a
-            model, or the top of one, with 0 there and None elsewhere, as ``in_axes`` of
-            ``jax.vmap``.
+        controls: control of each step and actuator; 0 when None.
+        model_axes: which of the model's arrays have a leading axis of copies: a model, or the top
+            of one, with 0 there and None elsewhere, as ``in_axes`` of ``jax.vmap``.
         every: steps per record.
         memory: as :func:`jaxccp.rollout` has it, of all copies on one device.
-        check: likewise.
+        check: as :func:`jaxccp.rollout` has it.
 
     Returns:
         The last state of each copy, and its trajectory of ``steps / every`` records: copies before
@@ -67,44 +66,46 @@ def rollout_batch(
     state = checked_start(model, state, batched=True)
     dtype = _state(state).position.dtype
     inputs = checked_inputs(model, forces, controls, dtype, steps, batched=True)
-    own, shared = _divided((model, state, inputs), model_axes)
-    size = _size(own)
+    batched, shared = _split_batched((model, state, inputs), model_axes)
+    size = _size(batched)
 
     def run(fitted: Model) -> tuple[tuple[Start, Trajectory], Array]:
-        parts = [(replace(part[0], topology=fitted.topology), *part[1:]) for part in (own, shared)]
+        parts = [
+            (replace(part[0], topology=fitted.topology), *part[1:]) for part in (batched, shared)
+        ]
         return _run(*parts, stepper, steps, size, every, memory)
 
-    if trees.is_traced((own, shared)):
-        found = run(model)[0]
+    if trees.is_traced((batched, shared)):
+        result = run(model)[0]
     else:  # the first model of several shows where to begin; all must then have enough room
-        own, shared = put_on_devices(own, shared, size)
-        first = trees.merged(jax.tree.map(lambda leaf: leaf[0], own[0]), shared[0])
-        found, model = adapted(first, _state(state), run)
+        batched, shared = put_on_devices(batched, shared, size)
+        first = trees.merged(jax.tree.map(lambda leaf: leaf[0], batched[0]), shared[0])
+        result, model = run_with_capacity(first, _state(state), run)
     if check:
-        raise_for_overflow(model, found[1].report)
-    return found
+        raise_for_overflow(model, result[1].report)
+    return result
 
 
 @partial(jax.jit, static_argnames=("stepper", "steps", "size", "every", "memory"))
 def _run(
-    own: _Given,
-    shared: _Given,
+    batched: _Arguments,
+    shared: _Arguments,
     stepper: Stepper,
     steps: int,
     size: int,
     every: int,
     memory: int | None,
 ) -> tuple[tuple[Any, Trajectory], Array]:
-    """Run the batch and return the room that it needed: what one process knows of all."""
+    """Run the batch and return the capacities that it needed, the same on every process."""
     share = None if memory is None else memory // -(-size // devices())
 
-    def one(own: _Given, shared: _Given) -> tuple[State | Carry, Trajectory]:
-        model, state, inputs = trees.merged(own, shared)
+    def run_copy(batched: _Arguments, shared: _Arguments) -> tuple[State | Carry, Trajectory]:
+        model, state, inputs = trees.merged(batched, shared)
         return rollout(model, state, stepper, steps, *inputs, every=every, memory=share)
 
-    final, trajectory = spread(one, own, shared, size)
+    final, trajectory = spread(run_copy, batched, shared, size)
     report = trajectory.report
-    room = needs(report.contacts, report.candidates, report.smooth_contacts)
+    room = capacity_needed(report.contacts, report.candidates, report.smooth_contacts)
     return (final, trajectory), room
 
 
@@ -112,44 +113,47 @@ def _state(start: State | Carry) -> State:
     return start if isinstance(start, State) else start.state
 
 
-def _divided(given: _Given, model_axes: PyTree[int | None]) -> tuple[_Given, _Given]:
-    """What each copy has its own of, and what all share; None in the place of the other."""
-    model, state, inputs = given
+def _split_batched(
+    arguments: _Arguments, model_axes: PyTree[int | None]
+) -> tuple[_Arguments, _Arguments]:
+    """Split the arguments into arrays of each copy and shared ones, with None in the place of the
+    other."""
+    model, state, inputs = arguments
     axes = jax.tree.broadcast(model_axes, model, is_leaf=lambda axis: axis is None)
     if any(axis != 0 for axis in jax.tree.leaves(axes)):
         raise ValueError(f"model_axes may have 0 and None, not {set(jax.tree.leaves(axes))}")
 
-    def pick(batched: bool) -> _Given:
-        def of(tree: Any, has: bool) -> Any:
-            return tree if has == batched else jax.tree.map(lambda _: None, tree)
+    def pick(batched: bool) -> _Arguments:
+        def of(tree: Any, is_batched: bool) -> Any:
+            return tree if is_batched == batched else jax.tree.map(lambda _: None, tree)
 
         return (
             jax.tree.map(lambda leaf, axis: leaf if (axis == 0) == batched else None, model, axes),
             of(state, _state(state).time.ndim == 1),
             tuple(
-                of(each, each is not None and each.ndim == rank)
-                for each, rank in zip(inputs, (4, 3), strict=True)
+                of(array, array is not None and array.ndim == rank)
+                for array, rank in zip(inputs, (4, 3), strict=True)
             ),
         )
 
     return pick(True), pick(False)
 
 
-def _size(own: _Given) -> int:
-    """The number of copies."""
-    model, state, (forces, controls) = own
+def _size(batched: _Arguments) -> int:
+    """Return the number of copies."""
+    model, state, (forces, controls) = batched
     parts = {"model": model, "state": state, "forces": forces, "controls": controls}
     sizes = {
         name: sorted({leaf.shape[0] if leaf.ndim else 0 for leaf in jax.tree.leaves(part)})
         for name, part in parts.items()
     }
-    sizes = {name: found for name, found in sizes.items() if found}
+    sizes = {name: lengths for name, lengths in sizes.items() if lengths}
     if not sizes:
         raise ValueError(
             "nothing has a batch axis: give the state, forces or controls one, or name those of "
             "the model by model_axes; for a single run there is jaxccp.rollout"
         )
-    each = {size for found in sizes.values() for size in found}
-    if len(each) > 1 or 0 in each:
+    all_lengths = {size for lengths in sizes.values() for size in lengths}
+    if len(all_lengths) > 1 or 0 in all_lengths:
         raise ValueError(f"batch axes must have one length of at least 1, not {sizes}")
-    return each.pop()
+    return all_lengths.pop()

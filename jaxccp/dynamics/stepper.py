@@ -1,4 +1,4 @@
-"""What a time stepper is."""
+"""The contract of time steppers."""
 
 from typing import Protocol, TypeVar, cast
 
@@ -11,7 +11,8 @@ from jaxccp.model.state_input import checked_state
 
 
 class Carry(Protocol):
-    """What one step leaves to the next: the state, and whatever else a stepper wants to know."""
+    """Result of one step that the next one starts from: the state, and whatever else a stepper
+    needs."""
 
     @property
     def state(self) -> State: ...
@@ -26,7 +27,7 @@ def checked_start(model: Model, start: Start, batched: bool = False) -> Start:
     """Return a state as arrays of floats, a carry as it is.
 
     Args:
-        model: that the state belongs to.
+        model: the model of the state.
         start: a state or a carry.
         batched: whether its arrays may have leading axes.
 
@@ -40,10 +41,10 @@ def checked_start(model: Model, start: Start, batched: bool = False) -> Start:
 
 
 class Stepper(Protocol[CarryT]):
-    """A time stepper: hashable settings, ``init`` and ``advance``; ``step`` comes with the class.
+    """A time stepper: hashable settings with ``init`` and ``advance``; ``step`` is given.
 
-    ``carry = stepper.init(model, state)`` and ``carry, report = stepper.advance(model, carry)``, as
-    often as wanted; ``carry.state`` is the state.
+    ``carry = stepper.init(model, state)`` and ``carry, report = stepper.advance(model, carry)``,
+    any number of times; ``carry.state`` is the state.
     """
 
     @property
@@ -52,8 +53,13 @@ class Stepper(Protocol[CarryT]):
         ...
 
     def init(self, model: Model, state: State | CarryT) -> CarryT:
-        """What a sequence of steps starts from, or goes on from: whatever room for contacts the
-        model had that a carry comes from, it has this model's then."""
+        """Return the carry that a sequence of steps starts from, or goes on from.
+
+        Args:
+            model: the model.
+            state: a state, or a carry of a model with any capacity for contacts; the result has
+                this model's.
+        """
         ...
 
     def advance(
@@ -63,8 +69,17 @@ class Stepper(Protocol[CarryT]):
         force: Float[Array, "nb 6"] | None = None,
         control: Float[Array, " nm"] | None = None,
     ) -> tuple[CarryT, StepReport]:
-        """One step of a sequence under applied forces [N] and torques [N m] (world), and with the
-        actuators' controls, 0 unless given."""
+        """Take one step of a sequence.
+
+        Args:
+            model: the model.
+            carry: what :meth:`init` or this has returned.
+            force: applied force [N] and torque [N m] on each body, world axes.
+            control: control of each actuator, 0 when None.
+
+        Returns:
+            The carry of the next step, and the report.
+        """
         ...
 
     def step(
@@ -74,7 +89,19 @@ class Stepper(Protocol[CarryT]):
         force: Float[Array, "nb 6"] | None = None,
         control: Float[Array, " nm"] | None = None,
     ) -> tuple[State, StepReport]:
-        """The state after a single step. A loop of them rather takes :meth:`init` and
-        :meth:`advance`, each of which knows what the one before has found."""
+        """Take a single step.
+
+        A loop should use :meth:`init` and :meth:`advance` instead, each of which starts from the
+        impulses of the one before.
+
+        Args:
+            model: the model.
+            state: the state.
+            force: applied force [N] and torque [N m] on each body, world axes.
+            control: control of each actuator, 0 when None.
+
+        Returns:
+            The state after the step, and the report.
+        """
         carry, report = self.advance(model, self.init(model, state), force, control)
         return carry.state, report

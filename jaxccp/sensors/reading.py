@@ -11,7 +11,7 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.dynamics.contact_data import ContactData
 from jaxccp.dynamics.rows.row import Step
-from jaxccp.dynamics.rows.servo import forces
+from jaxccp.dynamics.rows.servo import actuator_forces
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.math import quaternion
 from jaxccp.model.kinematics import joint_motion
@@ -65,7 +65,7 @@ class Reading:
     @cached_property
     def forces(self) -> Float[Array, " nm"]:
         """The forces of the actuators, before their gears [N, N m]."""
-        return forces(self.step)
+        return actuator_forces(self.step)
 
     @cached_property
     def frames(self) -> tuple[FrameMotion, FrameMotion]:

@@ -15,7 +15,7 @@ from jaxccp.ccp.derivative.linearization import projection_blocks, shear, slidin
 from jaxccp.dynamics.contact_data import Mode
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.steppers import EulerStepper
-from jaxccp.dynamics.steppers.parts import assembled, solved
+from jaxccp.dynamics.steppers.parts import assemble_step, solve_step
 from jaxccp.math import safe
 from jaxccp.model import Model, State
 
@@ -93,8 +93,8 @@ def explain_gradient(
     seeing = replace(stepper, contact_data=True)
 
     def one(carry, control: Array):
-        step = assembled(seeing, model, carry, None, control)
-        solution, _ = solved(seeing, step)
+        step = assemble_step(seeing, model, carry, None, control)
+        solution, _ = solve_step(seeing, step)
         after, report = seeing.advance(model, carry, None, control)
         problem = step.system.problem
         return after, GradientExplanation(report, *_facts(problem, solution, seeing.law))

@@ -10,7 +10,7 @@ from jaxtyping import Array
 
 from jaxccp import Box, Capsule, Material, Model, ModelBuilder, Sphere, State
 from jaxccp.collision.detect import Contacts, detect
-from jaxccp.dynamics.impact import gap_bend
+from jaxccp.dynamics.impact import gap_acceleration
 from jaxccp.math import quaternion
 
 SIZE = 2e-4
@@ -78,6 +78,6 @@ def test_rates_are_those_of_the_motion(first: Box | Capsule | Sphere) -> None:
     np.testing.assert_allclose(now.position_acceleration, bend(position), atol=1e-2)
     np.testing.assert_allclose(now.normal_acceleration, bend(normal), atol=1e-2)
     arms = now.position[:, None] - state.position[now.bodies]
-    gap = gap_bend(now, state.twist[now.bodies], arms)
+    gap = gap_acceleration(now, state.twist[now.bodies], arms)
     np.testing.assert_allclose(gap, bend(lambda contacts: contacts.gap), atol=1e-2)
     assert abs(gap[0]) > 1

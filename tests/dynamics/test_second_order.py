@@ -27,7 +27,7 @@ from jaxccp import (
     joint_motion,
 )
 from jaxccp.dynamics import STEPPERS, AdaptiveStatus, rollout_adaptive
-from jaxccp.dynamics.steppers.alpha import Coefficients
+from jaxccp.dynamics.steppers.alpha_carry import Coefficients
 from jaxccp.dynamics.steppers.generalised_alpha import GeneralisedAlpha
 from jaxccp.dynamics.steppers.hht import HHT
 from jaxccp.dynamics.steppers.newmark import Newmark, Trapezoidal

@@ -9,10 +9,10 @@ import pytest
 
 from jaxccp import Model, ModelBuilder, State, Trajectory, rollout
 from jaxccp.dynamics import HHT
-from jaxccp.dynamics.second_order.acting import acting
-from jaxccp.dynamics.second_order.placed import placed
+from jaxccp.dynamics.second_order.applied_forces import applied_forces
+from jaxccp.dynamics.second_order.configuration import integrate_configuration
+from jaxccp.dynamics.second_order.newton_variables import NewtonVariables
 from jaxccp.dynamics.second_order.smooth_motion import smooth_motion
-from jaxccp.dynamics.second_order.unknowns import Unknowns
 from jaxccp.model import Family
 from jaxccp.model.joints import Fixed, Spherical
 from tests.flexible.families import only
@@ -42,27 +42,27 @@ def swung(model: Model, state: State, across: jax.Array | float) -> State:
 def test_its_equations_are_those_of_the_whole_and_near_the_diagonal(hung) -> None:
     """Joints that turn with the end of a cable hold its twist, which nothing moves, too."""
     model, state = hung
-    sought = Unknowns.of(model, state)
-    arrow = sought.arrow
+    sought = NewtonVariables.of(model, state)
+    arrow = sought.jacobian
     assert arrow is not None and sought.multipliers == 12
     noise = jax.random.normal(jax.random.key(2), (arrow.border - 12 + arrow.chain,))
 
     @jax.jit
     def equations(way: jax.Array) -> tuple[jax.Array, jax.Array]:
         def missed(x: jax.Array) -> jax.Array:
-            there = placed(model, state, way + 1e-6 * x[12:], way)
-            return sought.missed(x, acting(model, there, None, None))
+            there = integrate_configuration(model, state, way + 1e-6 * x[12:], way)
+            return sought.residual(x, applied_forces(model, there, None, None))
 
-        end = smooth_motion(model, placed(model, state, way, way), None, None)
+        end = smooth_motion(model, integrate_configuration(model, state, way, way), None, None)
         x = sought.start(end)
-        residual = sought.missed(x, acting(model, end.at.state, None, None))
+        residual = sought.residual(x, applied_forces(model, end.at.state, None, None))
         return residual / jnp.max(jnp.abs(x)), jax.jacfwd(missed)(x)
 
     residual, matrix = jax.device_get(equations(1e-3 * noise))
     np.testing.assert_allclose(residual, 0, atol=1e-9)
     corner, place = arrow.border, np.arange(arrow.chain)
     assert not matrix[corner:, corner:][np.abs(place[:, None] - place) > arrow.reach].any()
-    assert not matrix[:corner, corner:][:, ~np.isin(place, arrow.met)].any()
+    assert not matrix[:corner, corner:][:, ~np.isin(place, arrow.coupled)].any()
 
 
 def test_its_derivative_is_that_of_differences() -> None:
@@ -71,7 +71,7 @@ def test_its_derivative_is_that_of_differences() -> None:
     nodes = np.linspace(np.zeros(3), np.array([1.0, 0.2, 0]), 18)
     builder.add_cable(nodes, 5e-3, 1e7, 1000.0, damping=0.01, pinned=[0])
     model, state = builder.build()
-    assert Unknowns.of(model, state).arrow is not None
+    assert NewtonVariables.of(model, state).jacobian is not None
 
     def seen(across: jax.Array) -> jax.Array:
         end = swung(model, state, across)

@@ -1,14 +1,16 @@
-"""Six velocities for every body: joints are equality rows, solved for along trees in O(n)."""
+"""Maximal coordinates: six velocities for every body; joints are equality rows, solved along trees
+in O(n)."""
 
+from jaxccp.dynamics.maximal.assembly import assemble
 from jaxccp.dynamics.maximal.eliminated_delassus import EliminatedDelassus
-from jaxccp.dynamics.maximal.maximal_system import MaximalSystem, assemble
-from jaxccp.dynamics.maximal.poses import advance, corrected, reactions
+from jaxccp.dynamics.maximal.maximal_system import MaximalSystem
+from jaxccp.dynamics.maximal.poses import advance, correct_joint_errors, joint_reactions
 
 __all__ = [
     "EliminatedDelassus",
     "MaximalSystem",
     "advance",
     "assemble",
-    "corrected",
-    "reactions",
+    "correct_joint_errors",
+    "joint_reactions",
 ]

@@ -29,118 +29,147 @@ from jaxccp.dynamics.maximal.forest import Forest
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Articulated:
-    """The factors, by step and place of the forest."""
+    """Factors of the equality rows along trees, by step and place of the forest."""
 
     transfer: Float[Array, "steps w 6 6"]
-    """T: the body's velocity per velocity of that it hangs on."""
+    """T: the body's velocity per velocity of its parent."""
     mobility: Float[Array, "steps w 6 6"]
-    """G: its velocity per momentum, with that held."""
+    """G: the body's velocity per momentum, its parent being fixed."""
     spread: Float[Array, "steps w 6 k"]
-    """B."""
+    """B: the body's velocity per velocity error of its rows."""
     stiffness: Float[Array, "steps w k k"]
-    """D⁻¹."""
-    other: Float[Array, "steps w k 6"]
-    """S_p."""
+    """D⁻¹: impulses per velocity error of the rows."""
+    parent_rows: Float[Array, "steps w k 6"]
+    """S_p: the rows on the parent."""
     forest: Forest = field(metadata={"static": True})
+    """Order in which bodies are worked through."""
 
     def solve(
-        self, push: Float[Array, "nb 6"], r: Float[Array, " m"]
+        self, free_velocity: Float[Array, "nb 6"], r: Float[Array, " m"]
     ) -> tuple[Float[Array, "nb 6"], Float[Array, " m"]]:
-        """w and λ with w − Wᵀ λ = ``push`` and W w + E λ = −``r``, over the rows of the trees."""
+        """Return w and λ with w − Wᵀ λ = w_free and W w + E λ = −``r``, over the rows of the trees.
+
+        Args:
+            free_velocity: w_free, whitened velocity of each body without these rows.
+            r: right-hand side of each row.
+        """
         forest = self.forest
         r = jnp.append(r, 0.0)[forest.rows]
         rigid = jnp.einsum("swij,swj->swi", self.stiffness, r)
-        passed = -jnp.einsum("swij,swi->swj", self.other, rigid)
-        own = jnp.concatenate([push, jnp.zeros_like(push, shape=(1, 6))])[forest.bodies]
-        momentum = self._inwards(own, passed)
+        joint_force = -jnp.einsum("swij,swi->swj", self.parent_rows, rigid)
+        body_force = jnp.concatenate([free_velocity, jnp.zeros_like(free_velocity, shape=(1, 6))])[
+            forest.bodies
+        ]
+        momentum = self._inwards(body_force, joint_force)
         free = jnp.einsum("swij,swj->swi", self.mobility, momentum)
         free = free - jnp.einsum("swij,swj->swi", self.spread, r)
         velocity = self._outwards(free)
-        carried = jnp.concatenate([velocity.reshape(-1, 6), jnp.zeros_like(push, shape=(1, 6))])
-        drag = jnp.einsum("swij,swj->swi", self.other, carried[forest.parents])
-        held = jnp.einsum("swij,swi->swj", self.spread, momentum)
-        held = held + jnp.einsum("swij,swj->swi", self.stiffness, drag) + rigid
-        lam = jnp.zeros(forest.total[1], push.dtype).at[forest.rows].set(-held, mode="drop")
-        return push.at[forest.bodies].set(velocity, mode="drop"), lam
+        parent_velocities = jnp.concatenate(
+            [velocity.reshape(-1, 6), jnp.zeros_like(free_velocity, shape=(1, 6))]
+        )
+        parent_part = jnp.einsum(
+            "swij,swj->swi", self.parent_rows, parent_velocities[forest.parents]
+        )
+        constraint_force = jnp.einsum("swij,swi->swj", self.spread, momentum)
+        constraint_force = (
+            constraint_force + jnp.einsum("swij,swj->swi", self.stiffness, parent_part) + rigid
+        )
+        lam = (
+            jnp.zeros(forest.total[1], free_velocity.dtype)
+            .at[forest.rows]
+            .set(-constraint_force, mode="drop")
+        )
+        return free_velocity.at[forest.bodies].set(velocity, mode="drop"), lam
 
-    def _inwards(self, own: Array, passed: Array) -> Array:
-        """Momentum of every body with all that hangs on it [steps w 6]."""
-        width = own.shape[1]
+    def _inwards(self, body_force: Array, joint_force: Array) -> Array:
+        """Return the momentum of every body with its descendants [steps w 6]."""
+        width = body_force.shape[1]
 
         def step(total: Array, at: tuple[Array, ...]) -> tuple[Array, Array]:
-            start, own, passed, transfer, parents = at
-            momentum = own + lax.dynamic_slice_in_dim(total, start, width)
-            passed = passed + jnp.einsum("wij,wi->wj", transfer, momentum)
-            return total.at[parents].add(passed), momentum
+            start, body_force, joint_force, transfer, parents = at
+            momentum = body_force + lax.dynamic_slice_in_dim(total, start, width)
+            joint_force = joint_force + jnp.einsum("wij,wi->wj", transfer, momentum)
+            return total.at[parents].add(joint_force), momentum
 
-        total = jnp.zeros_like(own, shape=(self.forest.places + 1, 6))
-        return _over(self.forest, step, total, (own, passed, self.transfer), reverse=True)[1]
+        total = jnp.zeros_like(body_force, shape=(self.forest.places + 1, 6))
+        return _scan_forest(
+            self.forest, step, total, (body_force, joint_force, self.transfer), reverse=True
+        )[1]
 
     def _outwards(self, free: Array) -> Array:
-        """Velocities of the bodies [steps w 6]."""
+        """Return the velocities of the bodies [steps w 6]."""
 
         def step(velocity: Array, at: tuple[Array, ...]) -> tuple[Array, Array]:
             start, free, transfer, parents = at
-            here = free + jnp.einsum("wij,wj->wi", transfer, velocity[parents])
-            return lax.dynamic_update_slice_in_dim(velocity, here, start, 0), here
+            body_velocity = free + jnp.einsum("wij,wj->wi", transfer, velocity[parents])
+            return lax.dynamic_update_slice_in_dim(velocity, body_velocity, start, 0), body_velocity
 
         velocity = jnp.zeros_like(free, shape=(self.forest.places + 1, 6))
-        return _over(self.forest, step, velocity, (free, self.transfer))[1]
+        return _scan_forest(self.forest, step, velocity, (free, self.transfer))[1]
 
 
 def articulate(
     rows: Float[Array, "m 6*k"], compliance: Float[Array, " m"], forest: Forest
 ) -> Articulated:
-    """The factors for whitened rows W and compliances E, leaves first."""
+    """Factorise equality rows along trees, leaves first.
+
+    Args:
+        rows: whitened rows W.
+        compliance: E of each row.
+        forest: tells which rows connect which bodies.
+    """
     eye = jnp.eye(6, dtype=rows.dtype)
     table = jnp.concatenate([rows, jnp.zeros_like(rows, shape=(1, rows.shape[1]))])[forest.rows]
     first, second = table[..., :6], table[..., 6:12]
-    own = jnp.where(forest.second[..., None, None], second, first)
-    other = jnp.where(forest.second[..., None, None], first, second)
-    comply = jnp.append(compliance, 1.0)[forest.rows]
-    width, most = comply.shape[1:]
-    unit = jnp.eye(most, dtype=rows.dtype)
+    body_rows = jnp.where(forest.second[..., None, None], second, first)
+    parent_rows = jnp.where(forest.second[..., None, None], first, second)
+    compliances = jnp.append(compliance, 1.0)[forest.rows]
+    width, row_count = compliances.shape[1:]
+    unit = jnp.eye(row_count, dtype=rows.dtype)
 
     def step(inertia: Array, at: tuple[Array, ...]) -> tuple[Array, tuple[Array, ...]]:
-        start, own, other, comply, parents = at
+        start, body_rows, parent_rows, compliances, parents = at
         root = _inverse_root(lax.dynamic_slice_in_dim(inertia, start, width))
-        half = jnp.einsum("wij,wkj->wik", root, own)
-        joint = jnp.einsum("wik,wil->wkl", half, half) + comply[..., None] * unit
+        half = jnp.einsum("wij,wkj->wik", root, body_rows)
+        joint = jnp.einsum("wik,wil->wkl", half, half) + compliances[..., None] * unit
         rigid = _inverse_root(joint)
         # Columns of ``unit_half`` are orthonormal where E is 0: G takes out what they span.
         unit_half = jnp.einsum("wkl,wil->wik", rigid, half)
-        through = jnp.einsum("wkl,wlj->wkj", rigid, other)
+        parent_half = jnp.einsum("wkl,wlj->wkj", rigid, parent_rows)
         spread = jnp.einsum("wji,wjk->wik", root, unit_half)
         rest = eye - jnp.einsum("wik,wjk->wij", unit_half, unit_half)
         factors = (
-            -jnp.einsum("wik,wkj->wij", spread, through),
+            -jnp.einsum("wik,wkj->wij", spread, parent_half),
             jnp.einsum("wki,wkl,wlj->wij", root, rest, root),
             jnp.einsum("wik,wkl->wil", spread, rigid),
             jnp.einsum("wki,wkj->wij", rigid, rigid),
         )
-        return inertia.at[parents].add(jnp.einsum("wki,wkj->wij", through, through)), factors
+        return inertia.at[parents].add(
+            jnp.einsum("wki,wkj->wij", parent_half, parent_half)
+        ), factors
 
     inertia = jnp.broadcast_to(eye, (forest.places + 1, 6, 6))
-    _, (transfer, mobility, spread, stiffness) = _over(
-        forest, step, inertia, (own, other, comply), reverse=True
+    _, (transfer, mobility, spread, stiffness) = _scan_forest(
+        forest, step, inertia, (body_rows, parent_rows, compliances), reverse=True
     )
-    return Articulated(transfer, mobility, spread, stiffness, other, forest)
+    return Articulated(transfer, mobility, spread, stiffness, parent_rows, forest)
 
 
 def _inverse_root(a: Float[Array, "w n n"]) -> Float[Array, "w n n"]:
-    """R with Rᵀ R = a⁻¹."""
+    """Return R with Rᵀ R = a⁻¹."""
     eye = jnp.broadcast_to(jnp.eye(a.shape[-1], dtype=a.dtype), a.shape)
     return solve_triangular(jnp.linalg.cholesky(a), eye, lower=True)
 
 
-def _over(
+def _scan_forest(
     forest: Forest,
     step: Callable[[Array, tuple[Array, ...]], tuple[Array, Any]],
     carry: Array,
     tables: tuple[Array, ...],
     reverse: bool = False,
 ) -> tuple[Array, Any]:
-    """``step`` over the forest's: given its first place, its parts of the tables, its parents."""
+    """Scan the steps of the forest; ``step`` takes its first place, its parts of the tables, its
+    parents."""
     steps, width = forest.bodies.shape
     start = jnp.arange(steps) * width
     parents = jnp.asarray(forest.parents)

@@ -1,4 +1,4 @@
-"""Equality rows solved for: what remains of the bodies' freedom."""
+"""Equality rows on bodies, factorised so that they can be solved for."""
 
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,6 +15,7 @@ from jaxccp.math import safe
 from jaxccp.math.saddle import pseudo_inverse
 
 REFINEMENTS = 1
+"""Number of steps of iterative refinement."""
 
 Pair = tuple[Array, Array]
 """Whitened velocities of the bodies [nb 6] and multipliers [m]."""
@@ -22,15 +23,15 @@ Pair = tuple[Array, Array]
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class Loops:
-    """What trees have of loose rows, l of them."""
+class LoopFactors:
+    """Factors of the l rows that close loops, on trees that are solved for already."""
 
-    moved: Float[Array, "l nb 6"]
-    """By a unit impulse of each."""
-    held: Float[Array, "l m"]
-    """Multipliers of the trees' rows then."""
-    closing: Float[Array, "l l"]
-    """Impulses of the loose rows per velocity that they are to undo."""
+    velocity_response: Float[Array, "l nb 6"]
+    """Whitened velocities by a unit impulse of each row."""
+    tree_multipliers: Float[Array, "l m"]
+    """Multipliers of the trees' rows by a unit impulse of each row."""
+    inverse: Float[Array, "l l"]
+    """Impulses of the loop rows per velocity error of each."""
 
 
 @jax.tree_util.register_dataclass
@@ -38,18 +39,19 @@ class Loops:
 class Equalities:
     """Rows W w + E λ + r = 0 on whitened velocities w = w_free + Wᵀ λ, and their factors.
 
-    Rows so compliant that they hardly hold a body, α = 1/E being small, are λ = −α W w − α r and
-    have no unknowns: α may be 0, and has its derivative there.
+    Rows so compliant that they hardly constrain a body, α = 1/E being small, are λ = −α W w − α r
+    and have no unknowns: α may be 0, and has its derivative there.
 
     Those of the forest are eliminated along it; those that close loops, few as a rule, by the
     pseudo-inverse of what is then left of W W ᵀ + E, since they may be redundant: a planar loop in
-    space holds every body in its plane twice. What redundant rows share a load in is then the
+    space constrains every body to its plane twice. The load that redundant rows share is then the
     smallest possible, and contradictions between them move nothing.
     """
 
     rows: Float[Array, "m 6*k"]
     """W."""
     bodies: Int[Array, "m k"]
+    """The k bodies of each row."""
     stiffness: Float[Array, " m"]
     """α of compliant rows."""
     compliance: Float[Array, " m"]
@@ -57,24 +59,32 @@ class Equalities:
     unknown: Bool[Array, " m"]
     """Which rows have unknowns."""
     trees: Articulated
-    loops: Loops | None
+    """Factors of the rows along trees."""
+    loops: LoopFactors | None
+    """Factors of the rows that close loops; None where there are none."""
     rigid: int = field(metadata={"static": True})
-    """The number of rows without compliance, which come first."""
+    """Number of rows without compliance, which come first."""
 
-    def solve(self, push: Float[Array, "nb 6"], r: Float[Array, " m"]) -> Pair:
-        """w and λ with w − Wᵀ λ = ``push`` and of rigid rows W w = −``r``, of compliant ones
-        λ = −α W w − ``r``; differentiable in all of these.
+    def solve(self, free_velocity: Float[Array, "nb 6"], r: Float[Array, " m"]) -> Pair:
+        """Solve for whitened velocities w and multipliers λ; differentiable in all of them.
 
-        The factors only serve to solve a linear system, whose derivative is another solve; they
-        are not differentiated.
+        w − Wᵀ λ = w_free, W w = −``r`` for rigid rows, and λ = −α W w − ``r`` for compliant ones.
+        The factors only serve to solve a linear system, whose derivative is another solve; they are
+        not differentiated.
+
+        Args:
+            free_velocity: w_free, whitened velocity of each body without these rows.
+            r: right-hand side of each row.
         """
         factors = lax.stop_gradient(self)
 
         def matvec(x: Array) -> Array:
             w, negative = split(x)
             velocity = self.velocity(w)
-            back = w + self.spread(jnp.where(self.unknown, negative, self.stiffness * velocity))
-            return join(back, jnp.where(self.unknown, velocity, 0.0) - self.compliance * negative)
+            residual = w + self.spread(jnp.where(self.unknown, negative, self.stiffness * velocity))
+            return join(
+                residual, jnp.where(self.unknown, velocity, 0.0) - self.compliance * negative
+            )
 
         def solve(matvec, b: Array) -> Array:
             x = join(*factors._direct(split(b)))
@@ -87,89 +97,93 @@ class Equalities:
             return jnp.concatenate([w.reshape(-1), per_row])
 
         def split(x: Array) -> Pair:
-            return x[: push.size].reshape(push.shape), x[push.size :]
+            return x[: free_velocity.size].reshape(free_velocity.shape), x[free_velocity.size :]
 
         rate = jnp.concatenate([r[: self.rigid], (self.compliance * r)[self.rigid :]])
         b = join(
-            push - self.spread(jnp.where(self.unknown, 0.0, r)),
+            free_velocity - self.spread(jnp.where(self.unknown, 0.0, r)),
             jnp.where(self.unknown, -rate, 0.0),
         )
         w, negative = split(lax.custom_linear_solve(matvec, b, solve, symmetric=True))
-        yielding = -self.stiffness * self.velocity(w) - r
-        return w, jnp.where(self.unknown, -negative, yielding)
+        compliant = -self.stiffness * self.velocity(w) - r
+        return w, jnp.where(self.unknown, -negative, compliant)
 
     def velocity(self, w: Float[Array, "nb 6"]) -> Float[Array, " m"]:
-        """W w."""
+        """Return W w, the velocities of the rows."""
         return jnp.einsum("mi,mi->m", self.rows, w[self.bodies].reshape(self.rows.shape))
 
     def spread(self, lam: Float[Array, " m"]) -> Float[Array, "nb 6"]:
-        """Wᵀ λ."""
+        """Return Wᵀ λ, the whitened velocities that impulses add."""
         return _spread(self.rows * lam[:, None], self.bodies, self.trees.forest.total[0])
 
     def _direct(self, b: Pair) -> Pair:
-        """w and −λ, by the factors."""
-        push, r = b[0], jnp.where(self.unknown, -b[1], 0.0)
-        w, lam = self.trees.solve(push, r)
+        """Return w and −λ by the factors."""
+        free_velocity, r = b[0], jnp.where(self.unknown, -b[1], 0.0)
+        w, lam = self.trees.solve(free_velocity, r)
         if self.loops is not None:
-            loose = self.trees.forest.loose
-            more = -self.loops.closing @ (self.velocity(w)[loose] + r[loose])
-            w = w + jnp.einsum("l,lbi->bi", more, self.loops.moved)
-            lam = (lam + more @ self.loops.held).at[loose].set(more)
+            loop_rows = self.trees.forest.loop_rows
+            loop_impulses = -self.loops.inverse @ (self.velocity(w)[loop_rows] + r[loop_rows])
+            w = w + jnp.einsum("l,lbi->bi", loop_impulses, self.loops.velocity_response)
+            lam = (
+                (lam + loop_impulses @ self.loops.tree_multipliers).at[loop_rows].set(loop_impulses)
+            )
         return w, jnp.where(self.unknown, -lam, -b[1])
 
 
 def equalities(
     rows: Rows, whitened: Float[Array, "m 6*k"], rigid: int, forest: Forest
 ) -> Equalities:
-    """Factorise equality rows, so that they can be solved for.
+    """Factorise equality rows on bodies.
 
     Args:
-        rows: the first of them rigid, the others compliant.
-        whitened: W of these.
-        rigid: how many are rigid.
-        forest: says which rows hang which body on which.
+        rows: the rows; the first of them are rigid, the others compliant.
+        whitened: W of these rows.
+        rigid: number of rigid rows.
+        forest: tells which rows connect which bodies.
     """
     alpha, bodies = rows.stiffness, rows.bodies
-    firm = jnp.arange(len(alpha)) < rigid
+    is_rigid = jnp.arange(len(alpha)) < rigid
     fixed_rows, fixed_alpha = lax.stop_gradient((whitened, alpha))
-    unknown = firm | (fixed_alpha * jnp.sum(fixed_rows**2, axis=1) > 1.0)
+    unknown = is_rigid | (fixed_alpha * jnp.sum(fixed_rows**2, axis=1) > 1.0)
     inverse = safe.divide(jnp.ones_like(alpha), alpha)
     # Factors have all rows by their compliance; rows without stiffness hold nothing.
-    empty = ~firm & (fixed_alpha <= 0)
+    empty = ~is_rigid & (fixed_alpha <= 0)
     fixed_rows = jnp.where(empty[:, None], 0.0, fixed_rows)
-    factor_compliance = jnp.where(empty, 1.0, jnp.where(firm, 0.0, lax.stop_gradient(inverse)))
+    factor_compliance = jnp.where(empty, 1.0, jnp.where(is_rigid, 0.0, lax.stop_gradient(inverse)))
     trees = articulate(fixed_rows, factor_compliance, forest)
     return Equalities(
         rows=whitened,
         bodies=bodies,
         stiffness=alpha,
-        compliance=jnp.where(unknown, jnp.where(firm, 0.0, inverse), 1.0),
+        compliance=jnp.where(unknown, jnp.where(is_rigid, 0.0, inverse), 1.0),
         unknown=unknown,
         trees=trees,
-        loops=_close((fixed_rows, lax.stop_gradient(bodies), factor_compliance), trees),
+        loops=_loop_factors((fixed_rows, lax.stop_gradient(bodies), factor_compliance), trees),
         rigid=rigid,
     )
 
 
-def _close(table: tuple[Array, Array, Array], trees: Articulated) -> Loops | None:
-    """The factors of the loose rows."""
-    loose = trees.forest.loose
-    if not loose.size:
+def _loop_factors(table: tuple[Array, Array, Array], trees: Articulated) -> LoopFactors | None:
+    """Factorise the rows that close loops; None where there are none."""
+    loop_rows = trees.forest.loop_rows
+    if not loop_rows.size:
         return None
-    own, pairs, compliance = (leaf[loose] for leaf in table)
-    apart = jnp.eye(loose.size, dtype=own.dtype)[:, :, None] * own
-    pushes = jax.vmap(partial(_spread, pairs=pairs, bodies=trees.forest.total[0]))(apart)
-    moved, held = jax.vmap(trees.solve, (0, None))(pushes, jnp.zeros_like(table[2]))
-    coupled = jnp.einsum("li,kli->lk", own, moved[:, pairs].reshape(-1, *own.shape))
+    rows, pairs, compliance = (leaf[loop_rows] for leaf in table)
+    single_rows = jnp.eye(loop_rows.size, dtype=rows.dtype)[:, :, None] * rows
+    momenta = jax.vmap(partial(_spread, pairs=pairs, bodies=trees.forest.total[0]))(single_rows)
+    velocity_response, tree_multipliers = jax.vmap(trees.solve, (0, None))(
+        momenta, jnp.zeros_like(table[2])
+    )
+    coupled = jnp.einsum("li,kli->lk", rows, velocity_response[:, pairs].reshape(-1, *rows.shape))
     matrix = coupled + jnp.diag(compliance)
     # Measured against the rows on bodies that nothing holds: 0 then is what trees hold already.
-    scale = jnp.sum(own * own, axis=1) + compliance
+    scale = jnp.sum(rows * rows, axis=1) + compliance
     scale = 1.0 / jnp.sqrt(jnp.where(scale > 0, scale, 1.0))
-    closing = scale[:, None] * pseudo_inverse(scale[:, None] * matrix * scale) * scale
-    return Loops(moved, held, closing)
+    inverse = scale[:, None] * pseudo_inverse(scale[:, None] * matrix * scale) * scale
+    return LoopFactors(velocity_response, tree_multipliers, inverse)
 
 
 def _spread(parts: Float[Array, "m 6*k"], pairs: Array, bodies: int) -> Float[Array, "nb 6"]:
-    """Sums over the bodies of what rows have for k each."""
+    """Sum over the bodies what rows have for k bodies each."""
     total = jnp.zeros((bodies, 6), parts.dtype)
     return total.at[pairs.reshape(-1)].add(parts.reshape(-1, 6))

@@ -1,4 +1,4 @@
-"""Which body hangs on which by equality rows, and in what order that is worked through."""
+"""Order in which trees of bodies, connected by equality rows, are worked through."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,50 +10,65 @@ from jaxccp.content import ByContent
 
 @dataclass(frozen=True, eq=False)
 class Forest(ByContent):
-    """Bodies in steps from the roots outwards, none in a step hanging on another in it.
+    """Trees of bodies as steps from the roots outwards; no body of a step is the child of another
+    in it.
 
-    The levels of the trees, wide ones cut: there are at most twice as many steps as levels, and at
-    most twice as many places as bodies and levels. A place is a body's, or empty; all tables are
-    by step and place within it.
+    Steps are the levels of the trees, wide ones cut: there are at most twice as many steps as
+    levels, and at most twice as many places as bodies and levels. A place holds one body or is
+    empty; all tables are by step and place within it.
     """
 
     bodies: np.ndarray
-    """[steps w], the number of bodies where empty."""
+    """Body at each place, the number of bodies where empty [steps w]."""
     parents: np.ndarray
-    """Place of the body that it hangs on, counted through all steps, the number of places for
-    none: it is a root or hangs on what cannot move [steps w]."""
+    """Place of each body's parent, counted through all steps; the number of places for a body that
+    is a root or whose parent is fixed [steps w]."""
     rows: np.ndarray
-    """Equality rows that hold it, the number of rows for none [steps w k]."""
+    """Equality rows between each body and its parent, padded with the number of rows [steps w
+    k]."""
     second: np.ndarray
-    """Whether it is the second body of these [steps w]."""
-    loose: np.ndarray
-    """Rows that are in no tree, those that close loops."""
+    """Whether the body is the second one of its rows [steps w]."""
+    loop_rows: np.ndarray
+    """Rows that are in no tree: those that close loops."""
     total: tuple[int, int]
-    """Numbers of bodies and of rows."""
+    """Number of bodies and number of rows."""
 
     @property
     def places(self) -> int:
+        """Number of places in all steps."""
         return self.bodies.size
 
     def parent_bodies(self) -> np.ndarray:
-        """Return the body that each place hangs on, the number of bodies for none [steps w]."""
+        """Return the parent of the body at each place, the number of bodies for none [steps w]."""
         return np.append(self.bodies.reshape(-1), self.total[0])[self.parents]
 
 
 @dataclass(frozen=True)
 class Edge:
-    """A body hangs on another by equality rows, which hold against forces in all directions or
-    comply: on their own they are never redundant."""
+    """Equality rows that connect a body to its parent.
+
+    They resist motion in all directions or comply: on their own they are never redundant.
+    """
 
     body: int
+    """The child."""
     parent: int
+    """The parent."""
     second: bool
     """Whether ``body`` is the second one of the rows."""
     rows: np.ndarray
+    """Indices of the rows."""
 
 
 def forest(edges: Sequence[Edge], rooted: Sequence[int], rows: int, movable: np.ndarray) -> Forest:
-    """Edges from the roots outwards, each body in at most one; ``rooted`` bodies hang on none."""
+    """Arrange trees from the roots outwards.
+
+    Args:
+        edges: parents before children, each body being the child of at most one.
+        rooted: bodies without a parent.
+        rows: number of equality rows.
+        movable: which bodies can move.
+    """
     count = len(movable)
     depth = {body: 0 for body in rooted}
     for edge in edges:
@@ -66,9 +81,9 @@ def forest(edges: Sequence[Edge], rooted: Sequence[int], rows: int, movable: np.
         level[start : start + width] for level in levels for start in range(0, len(level), width)
     ]
     shape = (len(steps), width)
-    most = max((len(edge.rows) for edge in edges), default=0)
+    row_count = max((len(edge.rows) for edge in edges), default=0)
     bodies, parents = np.full(shape, count), np.full(shape, len(steps) * width)
-    table, second = np.full((*shape, most), rows), np.zeros(shape, bool)
+    table, second = np.full((*shape, row_count), rows), np.zeros(shape, bool)
     by_body = {edge.body: edge for edge in edges}
     place: dict[int, int] = {}
     for i, step in enumerate(steps):
@@ -80,6 +95,6 @@ def forest(edges: Sequence[Edge], rooted: Sequence[int], rows: int, movable: np.
                 parents[i, j] = place.get(edge.parent, parents[i, j])
                 table[i, j, : len(edge.rows)] = edge.rows
                 second[i, j] = edge.second
-    taken = np.concatenate([np.zeros(0, int), *(edge.rows for edge in edges)])
-    loose = np.setdiff1d(np.arange(rows), taken)
-    return Forest(bodies, parents, table, second, loose, (count, rows))
+    tree_rows = np.concatenate([np.zeros(0, int), *(edge.rows for edge in edges)])
+    loop_rows = np.setdiff1d(np.arange(rows), tree_rows)
+    return Forest(bodies, parents, table, second, loop_rows, (count, rows))

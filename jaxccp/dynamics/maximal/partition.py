@@ -1,4 +1,4 @@
-"""Which scalar rows are solved for beforehand, and along which trees."""
+"""Partition of the scalar rows into those that are eliminated and those that remain."""
 
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
@@ -16,25 +16,26 @@ class Partition(ByContent):
     """The scalar rows in two parts, by index."""
 
     eliminated: np.ndarray
-    """Equality rows."""
+    """Indices of the equality rows."""
     rest: np.ndarray
-    """Rows with bounds."""
+    """Indices of the rows with bounds."""
     forest: Forest
-    """Of the eliminated rows."""
+    """Trees along which the eliminated rows are solved."""
 
 
-_known: WeakKeyDictionary[Topology, Partition] = WeakKeyDictionary()
+_partitions: WeakKeyDictionary[Topology, Partition] = WeakKeyDictionary()
 
 
 def partition(topology: Topology) -> Partition:
-    """Equality rows along spanning trees of all joints, those of the other joints loose.
+    """Return the partition of a model's rows; it is computed once for each topology.
 
+    Equality rows lie along spanning trees of all joints, and those of the other joints close loops.
     A joint that closes a loop for the coordinates is here in a tree if it is the only one that
     connects its bodies.
     """
-    if topology not in _known:
-        _known[topology] = _partition(topology)
-    return _known[topology]
+    if topology not in _partitions:
+        _partitions[topology] = _partition(topology)
+    return _partitions[topology]
 
 
 def _partition(topology: Topology) -> Partition:
@@ -42,13 +43,13 @@ def _partition(topology: Topology) -> Partition:
     eliminated = np.flatnonzero(linkage.equalities)
     owners = linkage.row_owner[eliminated]
     edges = []
-    never = np.zeros(len(linkage.bodies), bool)
-    tree = spanning_tree(linkage.bodies, ~topology.moves, topology.carried, never)
+    no_loops = np.zeros(len(linkage.bodies), bool)
+    tree = spanning_tree(linkage.bodies, ~topology.moves, topology.carried, no_loops)
     for joint, forwards in zip(*tree, strict=True):
         ends = linkage.bodies[joint]
         rows = np.flatnonzero(owners == joint)
         edges.append(Edge(int(ends[int(forwards)]), int(ends[1 - int(forwards)]), forwards, rows))
-    hanging = {edge.body for edge in edges}
-    rooted = [int(b) for b in np.unique(linkage.bodies) if free[b] and b not in hanging]
+    with_parent = {edge.body for edge in edges}
+    rooted = [int(b) for b in np.unique(linkage.bodies) if free[b] and b not in with_parent]
     order = forest(edges, rooted, len(eliminated), free)
     return Partition(eliminated, np.flatnonzero(~linkage.equalities), order)

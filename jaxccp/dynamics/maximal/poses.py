@@ -1,5 +1,5 @@
-"""Poses, corrected velocities and reactions where every body has six velocities: as
-:mod:`jaxccp.dynamics.reduced` has them for the degrees of freedom of trees."""
+"""Poses, corrected velocities and reactions after a step in maximal coordinates; the counterpart of
+:mod:`jaxccp.dynamics.reduced`."""
 
 from dataclasses import replace
 
@@ -10,64 +10,94 @@ from jaxtyping import Array, Float
 from jaxccp.dynamics.inertia import carry_spin, rotate_freely
 from jaxccp.dynamics.maximal.maximal_system import MaximalSystem
 from jaxccp.dynamics.outcome import Outcome
-from jaxccp.dynamics.reaction import reactions as through_joints
+from jaxccp.dynamics.reaction import row_reactions as through_joints
 from jaxccp.model.kinematics import joint_motion
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 
 def advance(model: Model, state: State, system: MaximalSystem, outcome: Outcome) -> State:
-    """The state with the velocities after the step and the poses to which it leads."""
+    """Return the state with the velocities after the step, and the poses to which they lead.
+
+    Args:
+        model: the model.
+        state: the state before the step.
+        system: the step's system.
+        outcome: what its impulses lead to.
+    """
     twist, transport_velocity, h = outcome.twist, outcome.transport_velocity, system.h
     free = jnp.asarray(model.topology.free)[:, None]
-    turned = rotate_freely(model.bodies.inertia, state.quaternion, transport_velocity[:, 3:], h)
-    turned = jnp.where(free, turned, state.quaternion)
+    orientation = rotate_freely(
+        model.bodies.inertia, state.quaternion, transport_velocity[:, 3:], h
+    )
+    orientation = jnp.where(free, orientation, state.quaternion)
     return replace(
         state,
         position=state.position + h * transport_velocity[:, :3],
-        quaternion=turned,
+        quaternion=orientation,
         velocity=twist[:, :3],
-        angular_velocity=carry_spin(model, state.quaternion, turned, twist[:, 3:]),
+        angular_velocity=carry_spin(model, state.quaternion, orientation, twist[:, 3:]),
     )
 
 
-def corrected(
+def correct_joint_errors(
     model: Model, state: State, system: MaximalSystem, outcome: Outcome, corrections: int
 ) -> Outcome:
-    """The outcome with impulses along the present rows of joints and held tendons by which the
-    poses it leads to miss nothing, but h ω per correction of what the one before has left (SHAKE,
-    Ryckaert, Ciccotti & Berendsen, J. Comput. Phys. 23, 1977)."""
+    """Correct the velocities so that joints are closed and tendons have their length after the
+    step.
+
+    Impulses act along the present rows, and each correction leaves h ω of the errors of the one
+    before (SHAKE, Ryckaert, Ciccotti & Berendsen, J. Comput. Phys. 23, 1977).
+
+    Args:
+        model: the model.
+        state: the state before the step.
+        system: the step's system.
+        outcome: what its impulses lead to.
+        corrections: number of corrections.
+    """
     if system.equalities is None or system.partition is None:
         return outcome
-    equalities, kept = system.equalities, model.topology.linkage.routing.bilateral
+    equalities, tendons_ = system.equalities, model.topology.linkage.routing.bilateral
     rows = system.partition.eliminated
     lengths = model.tendons.bilateral_length(state.time + system.h)
     none = jnp.zeros_like(outcome.twist)
 
-    def plus(change: Array, impulses: Array) -> Outcome:
-        twist, transport_velocity = outcome.twist + change, outcome.transport_velocity + change
+    def added_to_outcome(twist_change: Array, impulses: Array) -> Outcome:
+        twist, transport_velocity = (
+            outcome.twist + twist_change,
+            outcome.transport_velocity + twist_change,
+        )
         scalars = outcome.scalars.at[rows].add(impulses)
         return replace(outcome, twist=twist, transport_velocity=transport_velocity, scalars=scalars)
 
-    def once(added: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
-        motion = joint_motion(model, advance(model, state, system, plus(*added)))
-        tendons = motion.tendon.length[kept] - lengths[kept]
-        missed = jnp.concatenate([motion.error, tendons]) / system.h
-        more = equalities.compliance.shape[0] - missed.shape[0]
-        moved, impulses = equalities.solve(none, jnp.pad(missed, (0, more)))
-        return (added[0] + system.root.apply(moved), added[1] + impulses), None
+    def correct(added: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], None]:
+        motion = joint_motion(model, advance(model, state, system, added_to_outcome(*added)))
+        tendons = motion.tendon.length[tendons_] - lengths[tendons_]
+        rates = jnp.concatenate([motion.error, tendons]) / system.h
+        padding = equalities.compliance.shape[0] - rates.shape[0]
+        change, impulses = equalities.solve(none, jnp.pad(rates, (0, padding)))
+        return (added[0] + system.root.apply(change), added[1] + impulses), None
 
     start = (none, jnp.zeros_like(equalities.compliance))
-    return plus(*lax.scan(once, start, None, length=corrections)[0])
+    return added_to_outcome(*lax.scan(correct, start, None, length=corrections)[0])
 
 
-def reactions(
+def joint_reactions(
     model: Model,
     state: State,
     system: MaximalSystem,
     outcome: Outcome,
     wrench: Float[Array, "nb 6"],
 ) -> Float[Array, "nj 6"]:
-    """Force [N] and torque [N m] of each joint on its second body, mean over a step, world axes;
-    ``wrench``, what the contacts do to the bodies, is none of it."""
+    """Return the force [N] and torque [N m] of each joint on its second body, mean over a step,
+    world axes.
+
+    Args:
+        model: the model.
+        state: the state before the step.
+        system: the step's system.
+        outcome: what its impulses lead to.
+        wrench: wrenches of the contacts on the bodies; not used.
+    """
     return through_joints(model, state, system.rows, outcome.scalars, system.h)

@@ -1,15 +1,22 @@
-"""Mechanisms in reduced coordinates: joints give degrees of freedom in place of equality rows."""
+"""Reduced coordinates: joints give degrees of freedom in place of equality rows."""
 
-from jaxccp.dynamics.reduced.advance import advance, moved, settle
-from jaxccp.dynamics.reduced.reduced_system import ReducedSystem, assemble
-from jaxccp.dynamics.reduced.shake import corrected
-from jaxccp.dynamics.reduced.tree_reaction import reactions
+from jaxccp.dynamics.reduced.advance import advance, integrate_poses, with_joint_coordinates
+from jaxccp.dynamics.reduced.assembly import assemble
+from jaxccp.dynamics.reduced.constraint_projection import correct_loop_errors
+from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
+from jaxccp.dynamics.reduced.tree_reaction import joint_reactions
 from jaxccp.model.model import DENSE, Topology
 
 
 def reducible(topology: Topology) -> bool:
-    """Whether there are joints or families, something that moves, and a small mass matrix of
-    the rigid bodies."""
+    """Tell whether a model can be stepped in reduced coordinates.
+
+    It needs joints or families, something that moves, and few enough degrees of freedom of the
+    rigid bodies for one dense mass matrix.
+
+    Args:
+        topology: topology of the model.
+    """
     families = bool(topology.carried.any())
     return families or (bool(topology.linkage.joints) and 0 < topology.dofs.count <= DENSE)
 
@@ -18,9 +25,9 @@ __all__ = [
     "ReducedSystem",
     "advance",
     "assemble",
-    "corrected",
-    "moved",
-    "reactions",
+    "correct_loop_errors",
+    "integrate_poses",
+    "joint_reactions",
     "reducible",
-    "settle",
+    "with_joint_coordinates",
 ]

@@ -1,4 +1,4 @@
-"""Coordinates and poses at the end of a step in reduced coordinates."""
+"""Joint coordinates and poses after a step in reduced coordinates."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,7 +9,7 @@ from jaxtyping import Array, Float
 
 from jaxccp.dynamics.inertia import rotate_freely, spin_of, world_inertia
 from jaxccp.dynamics.outcome import Outcome
-from jaxccp.dynamics.reduced.bias import trust
+from jaxccp.dynamics.reduced.bias import small_angle_weight
 from jaxccp.dynamics.reduced.reduced_system import ReducedSystem
 from jaxccp.math import linear3, quaternion, safe
 from jaxccp.math.linear3 import cross
@@ -20,152 +20,188 @@ from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 
-def settle(model: Model, state: State) -> State:
-    """The state with the coordinates of its joints as the poses of the bodies have them."""
+def with_joint_coordinates(model: Model, state: State) -> State:
+    """Return the state with the joint coordinates that its poses have.
+
+    Args:
+        model: the model.
+        state: its joint coordinates are found from the poses of its bodies.
+    """
     return replace(state, joint_positions=joint_motion(model, state).coordinate)
 
 
 def advance(model: Model, state: State, system: ReducedSystem, outcome: Outcome) -> State:
-    """The state with the velocities after the step and the poses to which it leads.
+    """Return the state with the velocities after the step, and the poses to which they lead.
 
     Where all bodies fly straight on, momentum about any point is conserved; bodies on joints do
     not, to third order. A tree that floats is therefore shifted as a whole, so that its centre of
     mass moves with its momentum, and turns as a whole a little faster or slower, by the angular
-    momentum that the ways of its bodies would cost; less so where a step is no small angle.
+    momentum that the paths of its bodies would cost; less so where a step is no small angle.
+
+    Args:
+        model: the model.
+        state: the state before the step.
+        system: the step's system.
+        outcome: what its impulses lead to.
     """
     h = system.h
-    after = moved(model, state, outcome.transport_velocity, h)
-    momentum = system.mass.apply(outcome.twist) + system.bend
+    after = integrate_poses(model, state, outcome.transport_velocity, h)
+    momentum = system.mass.apply(outcome.twist) + system.half_step_bias
     if system.action.late:
-        momentum = momentum.at[:, 3:].add(_overtaken(model, system, outcome))
+        momentum = momentum.at[:, 3:].add(_late_angular_momentum(model, system, outcome))
     mass = system.mass.mass[:, None]
-    bent = safe.divide(system.bend[:, :3], mass)
-    velocity = outcome.twist[:, :3] + bent
-    if outcome.turned is not None:
-        momentum = momentum + outcome.turned
-        velocity = velocity + safe.divide(outcome.turned[:, :3], mass)
+    bias_velocity = safe.divide(system.half_step_bias[:, :3], mass)
+    velocity = outcome.twist[:, :3] + bias_velocity
+    if outcome.late_momentum_change is not None:
+        momentum = momentum + outcome.late_momentum_change
+        velocity = velocity + safe.divide(outcome.late_momentum_change[:, :3], mass)
     spin = spin_of(model, after.quaternion, momentum[:, 3:])
-    here = zip(after.families, outcome.families, strict=True)
-    after = replace(after, families=tuple(replace(old, v=v) for old, v in here))
+    pairs = zip(after.families, outcome.families, strict=True)
+    after = replace(after, families=tuple(replace(old, v=v) for old, v in pairs))
     if not model.topology.dofs.floating.any():
         return with_frames(model, replace(after, velocity=velocity, angular_velocity=spin))
-    straight = system.twists(outcome.transport_velocity)[:, :3] + bent
-    missed = state.position + h * straight - after.position
-    shift, turn = _conserving(model, after, missed, velocity)
+    free_flight = system.twists(outcome.transport_velocity)[:, :3] + bias_velocity
+    position_error = state.position + h * free_flight - after.position
+    shift, rotation = _conserving_shift(model, after, position_error, velocity)
     dofs = model.topology.dofs
-    trees = dofs.trees[dofs.floating].astype(missed.dtype)
-    turn = (trust(dofs, outcome.twist[:, 3:], h)[dofs.floating] @ trees)[:, None] * turn
-    turned = replace(
+    trees = dofs.trees[dofs.floating].astype(position_error.dtype)
+    rotation = (small_angle_weight(dofs, outcome.twist[:, 3:], h)[dofs.floating] @ trees)[
+        :, None
+    ] * rotation
+    shifted = replace(
         after,
         position=after.position + shift,
-        velocity=velocity + turn[:, :3],
-        angular_velocity=spin + turn[:, 3:],
+        velocity=velocity + rotation[:, :3],
+        angular_velocity=spin + rotation[:, 3:],
     )
-    return with_frames(model, turned)
+    return with_frames(model, shifted)
 
 
-def _overtaken(model: Model, system: ReducedSystem, outcome: Outcome) -> Float[Array, "nb 3"]:
-    """Angular momentum [N m s] that levers leave out where a body without joints is hit more than
-    once in a step: see :meth:`jaxccp.dynamics.maximal.MaximalSystem.after`."""
+def _late_angular_momentum(
+    model: Model, system: ReducedSystem, outcome: Outcome
+) -> Float[Array, "nb 3"]:
+    """Return the angular momentum [N m s] that levers leave out where a body without joints is hit
+    more than once in a step: see :meth:`jaxccp.dynamics.maximal.MaximalSystem.after`."""
     free = system.free()
-    moved = (outcome.twist - system.twists(free))[:, :3]
-    shifted = system.twists(outcome.transport_velocity - free)[:, :3]
+    change = (outcome.twist - system.twists(free))[:, :3]
+    transport_change = system.twists(outcome.transport_velocity - free)[:, :3]
     assert outcome.lever_velocity is not None
-    flown = system.twists(free)[:, :3]
+    free_flight = system.twists(free)[:, :3]
     late = system.twists(outcome.lever_velocity - outcome.transport_velocity)[:, :3]
-    lost = cross(moved, shifted) - cross(flown, late)
-    lost = system.h * system.mass.mass[:, None] * lost
-    return jnp.where(jnp.asarray(model.topology.dofs.jointed)[:, None], 0.0, lost)
+    missing = cross(change, transport_change) - cross(free_flight, late)
+    missing = system.h * system.mass.mass[:, None] * missing
+    return jnp.where(jnp.asarray(model.topology.dofs.jointed)[:, None], 0.0, missing)
 
 
-def _conserving(
-    model: Model, state: State, missed: Float[Array, "nb 3"], velocity: Float[Array, "nb 3"]
+def _conserving_shift(
+    model: Model, state: State, position_error: Float[Array, "nb 3"], velocity: Float[Array, "nb 3"]
 ) -> tuple[Float[Array, "nb 3"], Float[Array, "nb 6"]]:
-    """How bodies of floating trees are shifted [m], and the twists that are added to theirs, so
-    that the ways ``missed`` to where straight flight leads cost no momentum."""
-    dtype = missed.dtype
+    """Return the shift of the bodies of floating trees [m], and the twists to add to theirs.
+
+    With both, the difference ``position_error`` between straight flight and the new poses costs no
+    momentum.
+    """
+    dtype = position_error.dtype
     dofs = model.topology.dofs
     tree = jnp.asarray(dofs.trees[dofs.floating], dtype)
     mass = tree * model.bodies.mass
     share = mass / jnp.maximum(jnp.sum(mass, axis=1, keepdims=True), jnp.finfo(dtype).tiny)
-    shift = tree.T @ (share @ missed)
+    shift = tree.T @ (share @ position_error)
     position = state.position + shift
-    lost = mass @ cross(missed - shift, velocity)
+    missing = mass @ cross(position_error - shift, velocity)
     arm = position - tree.T @ (share @ position)
     square = jnp.sum(arm * arm, axis=1)[:, None, None] * jnp.eye(3, dtype=dtype)
     steiner = model.bodies.mass[:, None, None] * (square - arm[:, :, None] * arm[:, None, :])
     inertia = steiner + world_inertia(model, quaternion.to_matrix(state.quaternion))
     inverse = linear3.inverse(jnp.einsum("tb,bij->tij", tree, inertia))
-    turn = tree.T @ jnp.einsum("tij,tj->ti", inverse, lost)
-    return shift, jnp.concatenate([cross(turn, arm), turn], axis=1)
+    rotation = tree.T @ jnp.einsum("tij,tj->ti", inverse, missing)
+    return shift, jnp.concatenate([cross(rotation, arm), rotation], axis=1)
 
 
-def moved(
+def integrate_poses(
     model: Model, state: State, velocity: Float[Array, " nv+l"], h: Float[Array, ""] | float
 ) -> State:
-    """The state with the poses to which constant velocities lead in ``h`` [s].
+    """Return the state with the poses to which constant velocities lead.
 
-    Roots move on, and rotate freely where nothing hangs on them, else at their angular velocity;
-    the coordinates of joints grow by their rates, a ball's orientation by its angular velocity, and
-    all other bodies are where these put them.
+    Roots move on, and rotate freely where they have no joints, else at their angular velocity;
+    joint coordinates grow by their rates, a ball's orientation by its angular velocity, and forward
+    kinematics places all other bodies.
+
+    Args:
+        model: the model.
+        state: where to start; its joint coordinates are those of its poses.
+        velocity: velocities of trees and families, then twists of bodies outside the mass matrix.
+        h: time [s].
     """
     topology, dofs = model.topology, model.topology.dofs
-    sizes = [dofs.count, *(len(here.v) for here in state.families)]
-    trees, *families, loose = jnp.split(velocity, np.cumsum(sizes))
+    sizes = [dofs.count, *(len(pairs.v) for pairs in state.families)]
+    trees, *families, free_bodies = jnp.split(velocity, np.cumsum(sizes))
     roots = np.concatenate([dofs.roots, np.flatnonzero(topology.loose)])
-    moving = jnp.concatenate([trees[: dofs.first_axis], loose]).reshape(-1, 6)
-    facing, spin = state.quaternion[roots], moving[:, 3:]
-    freely = rotate_freely(model.bodies.inertia[roots], facing, spin, h)
-    evenly = quaternion.normalize(quaternion.multiply(quaternion.exp(h * spin), facing))
-    turned = jnp.where(jnp.asarray(dofs.jointed)[roots][:, None], evenly, freely)
+    root_twists = jnp.concatenate([trees[: dofs.first_axis], free_bodies]).reshape(-1, 6)
+    orientation, spin = state.quaternion[roots], root_twists[:, 3:]
+    torque_free = rotate_freely(model.bodies.inertia[roots], orientation, spin, h)
+    constant_spin = quaternion.normalize(quaternion.multiply(quaternion.exp(h * spin), orientation))
+    rotated = jnp.where(jnp.asarray(dofs.jointed)[roots][:, None], constant_spin, torque_free)
     rooted = replace(
         state,
-        position=state.position.at[roots].add(h * moving[:, :3]),
-        quaternion=state.quaternion.at[roots].set(turned),
+        position=state.position.at[roots].add(h * root_twists[:, :3]),
+        quaternion=state.quaternion.at[roots].set(rotated),
     )
     change = h * trees[dofs.first_axis :]
     if len(model.topology.linkage.loops):
         change = jnp.zeros_like(state.joint_positions).at[dofs.axes].set(change)
-    coordinate = advanced_coordinates(model, state.joint_positions, change)
-    here = zip(model.families, state.families, families, strict=True)
-    after = [replace(at, q=family.advance(at.q, v, h)) for family, at, v in here]
-    placed = forward_kinematics(model, rooted, coordinate)
-    return with_frames(model, replace(placed, families=tuple(after)))
+    coordinate = add_joint_coordinates(model, state.joint_positions, change)
+    pairs = zip(model.families, state.families, families, strict=True)
+    family_states = [replace(at, q=family.advance(at.q, v, h)) for family, at, v in pairs]
+    posed = forward_kinematics(model, rooted, coordinate)
+    return with_frames(model, replace(posed, families=tuple(family_states)))
 
 
-def advanced_coordinates(
+def add_joint_coordinates(
     model: Model, q: Float[Array, " na"], change: Float[Array, " na"]
 ) -> Float[Array, " na"]:
-    """q + change, but of balls the rotation vectors of exp(q) exp(change)."""
+    """Return q + change; for balls the rotation vectors of exp(q) exp(change).
+
+    Args:
+        model: the model.
+        q: coordinate of each axis [m, rad].
+        change: change of each.
+    """
     return _composed(model, q + change, q, change, quaternion.multiply)
 
 
 def coordinate_change(
     model: Model, q: Float[Array, " na"], after: Float[Array, " na"]
 ) -> Float[Array, " na"]:
-    """after − q, but of balls the rotation vectors of exp(q)⁻¹ exp(after)."""
+    """Return after − q; for balls the rotation vectors of exp(q)⁻¹ exp(after).
 
-    def turned(a: Array, b: Array) -> Array:
+    Args:
+        model: the model.
+        q: coordinate of each axis [m, rad].
+        after: coordinate of each axis later.
+    """
+
+    def relative(a: Array, b: Array) -> Array:
         return quaternion.multiply(quaternion.conjugate(a), b)
 
-    return _composed(model, after - q, q, after, turned)
+    return _composed(model, after - q, q, after, relative)
 
 
 def _composed(
     model: Model,
-    single: Float[Array, " na"],
+    componentwise: Float[Array, " na"],
     first: Float[Array, " na"],
     second: Float[Array, " na"],
     compose: Callable[[Array, Array], Array],
 ) -> Float[Array, " na"]:
-    """``single``, but of balls the rotation vectors of the orientations composed."""
+    """Return ``componentwise``, with the rotation vectors of balls composed as orientations."""
     balls = np.flatnonzero(np.array(model.topology.linkage.motions) == "ball").reshape(-1, 3)
     if not len(balls):
-        return single
+        return componentwise
     direction = model.axes.direction[balls]
 
-    def turn(x: Array) -> Array:
+    def to_quaternion(x: Array) -> Array:
         return quaternion.exp(jnp.einsum("bki,bk->bi", direction, x[balls]))
 
-    vector = quaternion.log(compose(turn(first), turn(second)))
-    return single.at[balls].set(jnp.einsum("bki,bi->bk", direction, vector))
+    vector = quaternion.log(compose(to_quaternion(first), to_quaternion(second)))
+    return componentwise.at[balls].set(jnp.einsum("bki,bi->bk", direction, vector))

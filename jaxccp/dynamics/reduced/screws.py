@@ -1,4 +1,4 @@
-"""How each degree of freedom of a mechanism in reduced coordinates moves the bodies."""
+"""Screws: how each degree of freedom of a mechanism in reduced coordinates moves the bodies."""
 
 from dataclasses import dataclass, field
 
@@ -18,8 +18,7 @@ from jaxccp.model.state import State
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Screws:
-    """The screw of each degree of freedom is the velocity field that its unit rate gives what hangs
-    on it.
+    """The screw of each degree of freedom: the velocity field of its descendants at unit rate.
 
     The twists of bodies at velocities v are J v, and a point p of a body that a degree of freedom
     moves has the velocity ``linear + angular × (p − origin)`` per rate (Featherstone, Rigid Body
@@ -27,20 +26,24 @@ class Screws:
     """
 
     linear: Float[Array, "nv 3"]
-    """Velocity at the origin; world."""
+    """Velocity at the origin per rate, world axes."""
     angular: Float[Array, "nv 3"]
+    """Angular velocity per rate, world axes."""
     origin: Float[Array, "nv 3"]
+    """Point at which ``linear`` is given, world [m]."""
     dofs: Dofs = field(metadata={"static": True})
+    """Tells which bodies each degree of freedom moves."""
 
     def at(self, points: Float[Array, "n 3"]) -> Float[Array, "n 3 nv"]:
-        """Velocity of each point per rate, as if every degree of freedom moved it."""
+        """Return the velocity of each point per rate, as if every degree of freedom moved it."""
         return field_at(self.linear, self.angular, points, self.origin)
 
     def bodies(self, position: Float[Array, "nb 3"]) -> Float[Array, "nb 6 nv"]:
-        """J: the twist of each body (linear, at ``position``, then angular; world) per rate."""
-        moves = jnp.asarray(self.dofs.moves, position.dtype)[:, None]
+        """Return J: the twist of each body (linear, at ``position``, then angular; world) per
+        rate."""
+        movable = jnp.asarray(self.dofs.moves, position.dtype)[:, None]
         angular = jnp.broadcast_to(self.angular.T, (len(position), *self.angular.T.shape))
-        return moves * jnp.concatenate([self.at(position), angular], axis=1)
+        return movable * jnp.concatenate([self.at(position), angular], axis=1)
 
 
 def field_at(
@@ -49,30 +52,41 @@ def field_at(
     points: Float[Array, "n 3"],
     origin: Float[Array, "nv 3"],
 ) -> Float[Array, "n 3 nv"]:
-    """linear + angular × (p − origin) of each degree of freedom, at each point p.
+    """Return linear + angular × (p − origin) of each degree of freedom, at each point p.
 
     Written out, with the degrees of freedom side by side, it is one loop of a compiled program.
+
+    Args:
+        linear: velocity of each degree of freedom at its origin.
+        angular: its angular velocity.
+        points: points p.
+        origin: its origin.
     """
-    turn = linear3.cross_matrix(angular).transpose(1, 2, 0)
+    cross_matrices = linear3.cross_matrix(angular).transpose(1, 2, 0)
     arms = [points[:, i, None, None] - origin[:, i] for i in range(3)]
-    return linear.T + sum(turn[:, i] * arm for i, arm in enumerate(arms))
+    return linear.T + sum(cross_matrices[:, i] * arm for i, arm in enumerate(arms))
 
 
 def screws(model: Model, state: State) -> Screws:
-    """Compute the screws of a mechanism whose bodies are where its coordinates put them."""
+    """Return the screws of a mechanism.
+
+    Args:
+        model: the mechanism.
+        state: its bodies are where its joint coordinates put them.
+    """
     linkage, dofs = model.topology.linkage, model.topology.dofs
     dtype = state.position.dtype
     columns = joint_chains(model, state.joint_positions)[2]
     owner, slot = (part[dofs.axes] for part in linkage.place)
-    facing, origin = joint_frames(model, state)
-    turn = quaternion.to_matrix(facing[:, 1])[owner]
+    orientation, origin = joint_frames(model, state)
+    rotation = quaternion.to_matrix(orientation[:, 1])[owner]
     sign = jnp.asarray(np.where(dofs.forwards[owner], 1.0, -1.0), dtype)
     local = sign[:, None] * columns[owner, :, slot]
-    along = jnp.einsum("aij,apj->api", turn, local.reshape(-1, 2, 3))
+    world_axes = jnp.einsum("aij,apj->api", rotation, local.reshape(-1, 2, 3))
     unit = np.tile(np.eye(6), (len(dofs.roots), 1))
     return Screws(
-        jnp.concatenate([jnp.asarray(unit[:, :3], dtype), along[:, 0]]),
-        jnp.concatenate([jnp.asarray(unit[:, 3:], dtype), along[:, 1]]),
+        jnp.concatenate([jnp.asarray(unit[:, :3], dtype), world_axes[:, 0]]),
+        jnp.concatenate([jnp.asarray(unit[:, 3:], dtype), world_axes[:, 1]]),
         jnp.concatenate([state.position[np.repeat(dofs.roots, 6)], origin[owner, 1]]),
         dofs,
     )

@@ -13,29 +13,30 @@ from jaxccp.dynamics.rows.servo import servo
 from jaxccp.dynamics.rows.spring import spring
 from jaxccp.dynamics.rows.tendon_length import tendon
 
-FORBIDDING = (bilateral, tendon)
-ACTING = (spring, lower, upper, ball, friction, servo)
-"""In the order of the multipliers, after those that forbid motion; how many there are is for
-:attr:`jaxccp.model.linkage.Linkage.rows` to know."""
+BILATERAL = (bilateral, tendon)
+"""Families of equality rows that forbid motion: joints and tendons of given length."""
+COORDINATE = (spring, lower, upper, ball, friction, servo)
+"""Families of rows along coordinates, in the order of the multipliers, after the bilateral ones.
+Their number is :attr:`jaxccp.model.linkage.Linkage.rows`."""
 
 
 def scalar_rows(step: Step) -> Rows:
-    """Return the rows of all families of rows."""
-    return _joined(step, FORBIDDING + ACTING)
+    """Return the rows of all families."""
+    return _joined(step, BILATERAL + COORDINATE)
 
 
-def forbidding_rows(step: Step) -> Rows:
-    """Return the rows of the families of rows that forbid motion."""
-    return _joined(step, FORBIDDING)
+def bilateral_rows(step: Step) -> Rows:
+    """Return the rows of the families that forbid motion."""
+    return _joined(step, BILATERAL)
 
 
-def acting_rows(step: Step) -> Rows:
-    """Return the rows of the families of rows that act along coordinates and forbid no motion."""
-    return _joined(step, ACTING)
+def coordinate_rows(step: Step) -> Rows:
+    """Return the rows of the families that act along coordinates and forbid no motion."""
+    return _joined(step, COORDINATE)
 
 
-def _joined(step: Step, every: tuple[Callable[[Step], Rows], ...]) -> Rows:
-    families = [rows(step) for rows in every]
-    width = max(rows.bodies.shape[1] for rows in families)
-    families = [rows.widened(width) for rows in families]
-    return jax.tree.map(lambda *parts: jnp.concatenate(parts), *families)
+def _joined(step: Step, families_: tuple[Callable[[Step], Rows], ...]) -> Rows:
+    parts_ = [rows(step) for rows in families_]
+    width = max(rows.bodies.shape[1] for rows in parts_)
+    parts_ = [rows.widened(width) for rows in parts_]
+    return jax.tree.map(lambda *parts: jnp.concatenate(parts), *parts_)

@@ -1,4 +1,4 @@
-"""What a joint forbids: equality rows."""
+"""Equality rows of joints: the motions that they forbid."""
 
 import jax.numpy as jnp
 
@@ -6,7 +6,7 @@ from jaxccp.dynamics.rows.row import Rows, Step
 
 
 def bilateral(step: Step) -> Rows:
-    """u = J V⁺ + Φ/h = 0: the joint is closed at the end of the step, to first order."""
+    """Return rows u = J V⁺ + Φ/h = 0: joints are closed at the end of the step, to first order."""
     linkage = step.model.topology.linkage
     joints = linkage.bilateral[0]
     error = step.motion.error

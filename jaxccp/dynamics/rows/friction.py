@@ -7,11 +7,11 @@ from jaxccp.dynamics.rows.row import Rows, Step
 
 
 def friction(step: Step) -> Rows:
-    """|λ| ≤ h f; the axis moves only where λ is at a bound."""
+    """Return rows with |λ| ≤ h f; an axis moves only where λ is at a bound."""
     index = step.model.topology.linkage.dry_friction
     most = step.h * friction_level(step)[index]
     zero = jnp.zeros_like(most)
-    return Rows.rigid(*step.along(index), zero, -most, most)
+    return Rows.rigid(*step.jacobian(index), zero, -most, most)
 
 
 def friction_level(step: Step) -> Float[Array, " k"]:

@@ -14,21 +14,25 @@ class LinearLaw:
     """F(l, l̇) of all axes, then of all tendons, as ``force`` − damping l̇⁺ − h stiffness l̇⁺."""
 
     force: Float[Array, " k"]
-    """That acts whatever the new rate is [N, N m]."""
+    """Force at rate l̇⁺ = 0 [N, N m]."""
     stiffness: Float[Array, " k"]
+    """−∂F/∂l where positive [N/m, N m]."""
     damping: Float[Array, " k"]
+    """−∂F/∂l̇ where positive [N s/m, N m s]."""
 
 
 def linear_law(step: Step) -> LinearLaw:
-    """F at l + h l̇⁺, l̇⁺ and the end of the step, to first order (Rosenbrock–Euler).
+    """Linearise F at l + h l̇⁺, l̇⁺ and the end of the step (Rosenbrock–Euler).
 
-    What resists, −∂F/∂l and −∂F/∂l̇ where they are positive, is implicit and belongs into the row
-    of the spring (:func:`jaxccp.dynamics.rows.spring.spring`); what does not, such as a negative
-    stiffness, is taken as it stands.
+    Slopes that resist, −∂F/∂l and −∂F/∂l̇ where they are positive, are implicit and belong into the
+    row of the spring (:func:`jaxccp.dynamics.rows.spring.spring`); others, such as a negative
+    stiffness, are explicit.
     """
     tendon = step.motion.tendon
-    found = force_and_slopes(step.model.tendons.laws, tendon.length, tendon.rate, step.end)
-    force, resisting = found[:, 0], jnp.maximum(-found[:, 1:], 0.0)
+    force_and_slope = force_and_slopes(
+        step.model.tendons.laws, tendon.length, tendon.rate, step.end
+    )
+    force, resisting = force_and_slope[:, 0], jnp.maximum(-force_and_slope[:, 1:], 0.0)
     stiffness, damping = resisting[:, 0], resisting[:, 1]
     none = jnp.zeros_like(step.motion.coordinate)
     return LinearLaw(
@@ -38,7 +42,8 @@ def linear_law(step: Step) -> LinearLaw:
     )
 
 
-def pushed(step: Step) -> Float[Array, "nb 6"]:
-    """Forces and torques of force laws on the bodies (world), but for what a row does."""
+def law_wrenches(step: Step) -> Float[Array, "nb 6"]:
+    """Return the wrenches of force laws on the bodies [N, N m], world, without their implicit
+    parts."""
     index = len(step.model.topology.linkage.axes) + step.model.tendons.laws.index
-    return step.push(index, linear_law(step).force[index])
+    return step.body_wrenches(index, linear_law(step).force[index])

@@ -1,4 +1,4 @@
-"""Scalar rows of the problem, as each family makes them."""
+"""Scalar rows of the problem, and the inputs that families make them from."""
 
 from dataclasses import dataclass, replace
 
@@ -14,30 +14,32 @@ from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 VANISHING = 1e-15
-"""What α is taken for where it is 0 and a row needs 1/α [kg, kg m²]; 1/α² is finite in float32."""
+"""Value of α in 1/α where it is 0 [kg, kg m²]; 1/α² is finite in float32."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Rows:
-    """Rows between k bodies each: lo ≤ λ ≤ hi, u = J V⁺ + bias + compliance λ.
+    """Scalar rows over k bodies each: lo ≤ λ ≤ hi, u = J V⁺ + bias + compliance λ.
 
     Compliant rows without bounds are λ = −α J V⁺ − offset as well, with α = 1/E and the offset α b,
     which are smooth where α is 0.
     """
 
     jacobian: Float[Array, "s k w"]
-    """J: of the bodies' twists (linear, angular; world), w = 6, zero for bodies that there are not;
-    or of all velocities of a mechanism in reduced coordinates, w = nv and k = 1."""
+    """J: over the bodies' twists (linear, angular; world), w = 6, zero for absent bodies; or over
+    all velocities of a mechanism in reduced coordinates, w = nv and k = 1."""
     bodies: Int[Array, "s k"]
-    """Of rows along joints the first and the second, then none; 0 in reduced coordinates."""
+    """Bodies of each row: along joints the first and the second; 0 where absent and in reduced
+    coordinates."""
     bias: Float[Array, " s"]
-    """b [m/s, rad/s]"""
+    """b [m/s, rad/s]."""
     compliance: Float[Array, " s"]
-    """E"""
+    """Diagonal of E."""
     lo: Float[Array, " s"]
-    """[N s, N m s]"""
+    """Least impulse [N s, N m s]."""
     hi: Float[Array, " s"]
+    """Largest impulse [N s, N m s]."""
     stiffness: Float[Array, " s"]
     """α [kg, kg m²] of compliant rows, else 0."""
     offset: Float[Array, " s"]
@@ -49,10 +51,10 @@ class Rows:
 
         Args:
             jacobian: J of n rows.
-            bodies: of each row.
+            bodies: bodies of each row.
             bias: b [m/s, rad/s].
             lo: least impulse [N s, N m s].
-            hi: largest impulse.
+            hi: largest impulse [N s, N m s].
         """
         zero = jnp.zeros_like(bias)
         return Rows(jacobian, bodies, bias, zero, lo, hi, zero, zero)
@@ -61,48 +63,58 @@ class Rows:
     def compliant(
         jacobian: Array, bodies: Array, stiffness: Array, offset: Array, lo: Array, hi: Array
     ) -> "Rows":
-        """Return rows with λ = −α J V⁺ − offset between their bounds. A row whose α is 0 does next
-        to nothing, yet with the right derivative in α.
+        """Return rows with λ = −α J V⁺ − offset between their bounds.
+
+        A row whose α is 0 does next to nothing, yet with the right derivative in α.
 
         Args:
             jacobian: J of n rows.
-            bodies: of each row.
+            bodies: bodies of each row.
             stiffness: α [kg, kg m²].
             offset: α b [N s, N m s]; 0 where α is 0.
             lo: least impulse [N s, N m s].
-            hi: largest impulse.
+            hi: largest impulse [N s, N m s].
         """
         alpha = jnp.where(stiffness > 0, stiffness, stiffness + VANISHING)
         return Rows(jacobian, bodies, offset / alpha, 1.0 / alpha, lo, hi, stiffness, offset)
 
-    def of(self, index: np.ndarray) -> "Rows":
-        """Some of them."""
+    def select(self, index: np.ndarray) -> "Rows":
+        """Return the rows at these indices."""
         return jax.tree.map(lambda leaf: leaf[index], self)
 
     def velocity(self, twist: Float[Array, "nb 6"]) -> Float[Array, " s"]:
-        """J V."""
+        """Return the velocities J V of the rows."""
         return jnp.einsum("sbi,sbi->s", self.jacobian, twist[self.bodies])
 
     def residual(self, velocity: Float[Array, " s"], rigid: int) -> Float[Array, " s"]:
-        """Return u = J V + b of the first rows, ``rigid`` of them, and α J V + offset of the
-        others, which are compliant, for the ``velocity`` J V."""
+        """Return u = J V + b of rigid rows, and α J V + offset of compliant ones.
+
+        Args:
+            velocity: J V.
+            rigid: number of rigid rows, which come first.
+        """
         soft = self.stiffness * velocity + self.offset
         return jnp.concatenate([(velocity + self.bias)[:rigid], soft[rigid:]])
 
     def wrenches(self, force: Float[Array, " s"], count: int) -> Float[Array, "nb 6"]:
-        """Jᵀ λ on ``count`` bodies (world), of forces or impulses along the rows."""
+        """Return Jᵀ λ on the bodies, world axes.
+
+        Args:
+            force: forces or impulses along the rows.
+            count: number of bodies.
+        """
         parts = force[:, None, None] * self.jacobian
         total = jnp.zeros((count, 6), parts.dtype)
         return total.at[self.bodies.reshape(-1)].add(parts.reshape(-1, 6))
 
     def widened(self, width: int) -> "Rows":
         """Return the same rows with room for ``width`` bodies each."""
-        more = width - self.bodies.shape[1]
-        jacobian = jnp.pad(self.jacobian, ((0, 0), (0, more), (0, 0)))
-        return replace(self, jacobian=jacobian, bodies=jnp.pad(self.bodies, ((0, 0), (0, more))))
+        padding = width - self.bodies.shape[1]
+        jacobian = jnp.pad(self.jacobian, ((0, 0), (0, padding), (0, 0)))
+        return replace(self, jacobian=jacobian, bodies=jnp.pad(self.bodies, ((0, 0), (0, padding))))
 
     def whitened(self, root: InverseRoot) -> Float[Array, "s 6*k"]:
-        """J L, the bodies side by side."""
+        """Return J L, the bodies side by side."""
         linear = root.linear[self.bodies][..., None] * self.jacobian[..., :3]
         angular = jnp.einsum("sbi,sbij->sbj", self.jacobian[..., 3:], root.angular[self.bodies])
         whitened = jnp.concatenate([linear, angular], axis=-1)
@@ -110,33 +122,48 @@ class Rows:
 
 
 def body_rows(linkage: Linkage, motion: JointMotion) -> tuple[Array, np.ndarray]:
-    """Jacobian and bodies of rows along all axes, then all tendons."""
+    """Return the Jacobian and the bodies of rows along all axes, then all tendons.
+
+    Args:
+        linkage: joints and tendons.
+        motion: motion of the joints.
+    """
     pairs, bodies = linkage.bodies[linkage.owner], linkage.routing.bodies
     jacobian = motion.axis
     if len(bodies):
-        more = bodies.shape[1] - 2
-        pairs = np.concatenate([np.pad(pairs, ((0, 0), (0, more))), bodies])
-        jacobian = jnp.pad(jacobian, ((0, 0), (0, more), (0, 0)))
+        padding = bodies.shape[1] - 2
+        pairs = np.concatenate([np.pad(pairs, ((0, 0), (0, padding))), bodies])
+        jacobian = jnp.pad(jacobian, ((0, 0), (0, padding), (0, 0)))
         jacobian = jnp.concatenate([jacobian, motion.tendon.row])
     return jacobian, pairs
 
 
 def rates(linkage: Linkage, motion: JointMotion, twist: Float[Array, "nb 6"]) -> Float[Array, " k"]:
-    """Rates of all axes, then of all tendons, at the twists (linear, angular; world) of bodies."""
+    """Return the rates of all axes, then of all tendons [m/s, rad/s].
+
+    Args:
+        linkage: joints and tendons.
+        motion: motion of the joints.
+        twist: twists of the bodies (linear, angular; world).
+    """
     jacobian, bodies = body_rows(linkage, motion)
     return jnp.einsum("kbi,kbi->k", jacobian, twist[bodies])
 
 
 @dataclass(frozen=True)
 class Step:
-    """What families make their rows from."""
+    """Inputs from which families make their rows in one step."""
 
     model: Model
+    """The model."""
     state: State
+    """The state at the start of the step."""
     motion: JointMotion
+    """Motion of joints and tendons there."""
     h: Float[Array, ""] | float
-    """[s]"""
+    """Length of the step [s]."""
     control: Float[Array, " nm"]
+    """Control of each actuator."""
     reduced: Float[Array, "k nv"] | None = None
     """Rates of all axes, then of all tendons, per velocity, in reduced coordinates."""
 
@@ -147,34 +174,40 @@ class Step:
 
     @property
     def coordinate(self) -> Float[Array, " k"]:
-        """The coordinates of all axes, then of all tendons."""
+        """Coordinates of all axes, then of all tendons [m, rad]."""
         return jnp.concatenate([self.motion.coordinate, self.motion.tendon.length])
 
     @property
     def rate(self) -> Float[Array, " k"]:
-        """The rates of all axes, then of all tendons."""
+        """Rates of all axes, then of all tendons [m/s, rad/s]."""
         return jnp.concatenate([self.motion.rate, self.motion.tendon.rate])
 
     @property
-    def turning(self) -> Float[Array, " k"]:
-        """Rates of the rotors before the step.
+    def rotor_rate(self) -> Float[Array, " k"]:
+        """Rates of the rotors before the step [m/s, rad/s].
 
-        Not J V: between steps J and V change by as much as a force does in one, with the poses and
-        by the gyroscopic torque, and no force has acted on the rotors for that.
+        They are not J V: between steps J and V change by as much as a force does in one, with the
+        poses and by the gyroscopic torque, and no force has acted on the rotors for that.
         """
         rotors = self.state.rotors
         change = self.state.twist - rotors.twist
         return rotors.rate + rates(self.model.topology.linkage, self.motion, change)
 
-    def along(self, index: np.ndarray) -> tuple[Array, Array]:
-        """Jacobian and bodies of rows along axes and tendons."""
+    def jacobian(self, index: np.ndarray) -> tuple[Array, Array]:
+        """Return the Jacobian and the bodies of rows along the axes and tendons at these
+        indices."""
         if self.reduced is not None:
             return self.reduced[index][..., None, :], jnp.zeros((*index.shape, 1), jnp.int32)
         jacobian, bodies = body_rows(self.model.topology.linkage, self.motion)
         return jacobian[index], jnp.asarray(bodies[index], jnp.int32)
 
-    def push(self, index: np.ndarray, force: Float[Array, " k"]) -> Float[Array, "nb 6"]:
-        """Forces and torques on the bodies (world) of forces along axes and tendons [N, N m]."""
+    def body_wrenches(self, index: np.ndarray, force: Float[Array, " k"]) -> Float[Array, "nb 6"]:
+        """Return the wrenches on the bodies (world) of forces along axes and tendons [N, N m].
+
+        Args:
+            index: indices of the axes and tendons.
+            force: force along each.
+        """
         jacobian, bodies = body_rows(self.model.topology.linkage, self.motion)
         parts = force[:, None, None] * jacobian[index]
         total = jnp.zeros((self.state.position.shape[0], 6), force.dtype)

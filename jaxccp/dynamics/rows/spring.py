@@ -1,4 +1,4 @@
-"""Spring, damper and rotor of an axis: one compliant equality row."""
+"""Springs, dampers and rotors of axes: one compliant equality row each."""
 
 import jax.numpy as jnp
 
@@ -8,7 +8,7 @@ from jaxccp.dynamics.rows.row import Rows, Step
 
 
 def spring(step: Step) -> Rows:
-    """Stiffness k, damping d and armature a, implicit in the new rate q̇⁺ = J V⁺.
+    """Return rows of stiffness k, damping d and armature a, implicit in the new rate q̇⁺ = J V⁺.
 
     The force −k (q⁺ − rest) − d q̇⁺ − a (q̇⁺ − q̇⁻)/h with q⁺ = q + h q̇⁺ gives the impulse
 
@@ -25,8 +25,8 @@ def spring(step: Step) -> Rows:
     resisting = h * (damping + law.damping) + h * h * (axes.stiffness + law.stiffness)
     alpha = armature + resisting[index]
     stretch = step.coordinate[index] - axes.rest[index]
-    offset = h * stiffness * stretch - armature * step.turning[index]
+    offset = h * stiffness * stretch - armature * step.rotor_rate[index]
     if surplus is not None:
         offset = offset - h * surplus[index]
     free = jnp.full_like(alpha, jnp.inf)
-    return Rows.compliant(*step.along(index), alpha, offset, -free, free)
+    return Rows.compliant(*step.jacobian(index), alpha, offset, -free, free)

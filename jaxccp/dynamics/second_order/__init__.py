@@ -1,1 +1,1 @@
-"""Smooth motion on generalised coordinates, and what contacts do to it in steps of second order."""
+"""Smooth motion in generalised coordinates, and impulses of contacts in steps of second order."""

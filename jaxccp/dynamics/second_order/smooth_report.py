@@ -1,4 +1,4 @@
-"""What a step on generalised velocities says of itself."""
+"""Report of a step in generalised velocities."""
 
 from dataclasses import dataclass, replace
 
@@ -13,147 +13,199 @@ from jaxccp.collision.detect import detect
 from jaxccp.dynamics.contact_data import contact_data, smooth_data
 from jaxccp.dynamics.forces import total_force
 from jaxccp.dynamics.reaction import contact_wrenches, tendon_forces
-from jaxccp.dynamics.reduced.tree_reaction import transmitted
+from jaxccp.dynamics.reduced.tree_reaction import tree_reactions
 from jaxccp.dynamics.rows import scalar_rows
 from jaxccp.dynamics.rows.damping import linear_damping
 from jaxccp.dynamics.rows.law import linear_law
 from jaxccp.dynamics.rows.row import rates
-from jaxccp.dynamics.rows.servo import at_no_rate
-from jaxccp.dynamics.rows.servo import forces as servo_forces
-from jaxccp.dynamics.second_order.newton import Newton
+from jaxccp.dynamics.rows.servo import actuator_forces as servo_forces
+from jaxccp.dynamics.rows.servo import rate_independent
+from jaxccp.dynamics.second_order.contact_stage import ContactStage, bounded_rows
+from jaxccp.dynamics.second_order.contact_stage_problem import ContactStageProblem, Impulses
+from jaxccp.dynamics.second_order.newton import NewtonReport
 from jaxccp.dynamics.second_order.smooth_motion import SmoothMotion
-from jaxccp.dynamics.second_order.touching import Impulses, Touching, TouchingProblem, bounded_rows
-from jaxccp.dynamics.step_report import StepReport, report, with_solve
+from jaxccp.dynamics.step_report import StepReport, step_report, with_solve
 from jaxccp.dynamics.steppers.settings import ConeSettings
 from jaxccp.model.model import Model
 from jaxccp.model.state import Rotors, State
 
 
 @dataclass(frozen=True)
-class Touched:
-    """What contacts, limits and dry friction have done in a step."""
+class ContactResult:
+    """Result of the contacts, limits and dry friction of a step."""
 
-    touching: Touching
+    stage: ContactStage
+    """The contacts and rows of the step."""
     guesses: WarmStart
-    problem: TouchingProblem
+    """Impulses from which the solve has started."""
+    problem: ContactStageProblem
+    """The last cone problem."""
     solution: Solution
+    """Its solution."""
     impulses: Impulses
+    """The impulses of that solution."""
 
 
-def reported(
+def report_smooth_step(
     settings: ConeSettings,
     model: Model,
     end: SmoothMotion,
-    newton: Newton,
-    touched: Touched | None,
+    newton: NewtonReport,
+    contact_result: ContactResult | None,
     projected: Statistics | None,
     control: Array | None,
 ) -> tuple[StepReport, Float[Array, " s"]]:
-    """The report of a step to ``end``, and the forces along all scalar rows [N, N m].
+    """Return the report of a step, and the forces along all scalar rows [N, N m].
 
-    Reactions and forces of tendons are those at the end of the step; what contacts, limits and dry
-    friction add is its mean over it.
+    Reactions and forces of tendons are those at the end of the step; those of contacts, limits and
+    dry friction are added as their mean over it.
+
+    Args:
+        settings: the stepper.
+        model: the model.
+        end: smooth motion at the end of the step.
+        newton: report of the Newton iterations.
+        contact_result: result of contacts, limits and dry friction; None where there are none.
+        projected: statistics of the projection, if any.
+        control: control of each actuator.
     """
     h, after = settings.h, end.at.state
     dtype = after.position.dtype
-    contacts = detect(model, after) if touched is None else touched.touching.contacts
-    impulses = None if touched is None else touched.impulses
+    contacts = detect(model, after) if contact_result is None else contact_result.stage.contacts
+    impulses = None if contact_result is None else contact_result.impulses
     scalars = row_forces(end, impulses, control, h)
-    wrench = gained = jnp.zeros((len(after.position), 6), dtype)
-    statistics, seen = empty_statistics(dtype, settings.stop), None
-    if touched is not None:
-        problem, solution = touched.problem, touched.solution
-        start = touched.touching.start.at.state
-        world = touched.impulses.contacts
-        wrench = contact_wrenches(start, contacts, problem.action.lever, world, h)
-        gained = touched.touching.middle.jacobians.twists(touched.impulses.velocity) / h
+    wrench = accelerations = jnp.zeros((len(after.position), 6), dtype)
+    statistics, contacts_reported = empty_statistics(dtype, settings.stop), None
+    if contact_result is not None:
+        problem, solution = contact_result.problem, contact_result.solution
+        start = contact_result.stage.start.at.state
+        world_impulses = contact_result.impulses.contacts
+        wrench = contact_wrenches(start, contacts, problem.action.lever, world_impulses, h)
+        accelerations = (
+            contact_result.stage.middle.jacobians.twists(contact_result.impulses.velocity) / h
+        )
         statistics = solution.statistics
         if settings.contact_data:
             tolerance = settings.stop.tolerance(problem.problem)
-            seen = contact_data(contacts, problem, solution, world, settings.law, tolerance)
-    if end.touched is not None and settings.contact_data:
-        seen = smooth_data(seen, end.touched)
-    acting = reactions(end, scalars, gained, wrench, control)
-    along = along_tendons(model, end, scalars, h)
+            contacts_reported = contact_data(
+                contacts, problem, solution, world_impulses, settings.law, tolerance
+            )
+    if end.smooth is not None and settings.contact_data:
+        contacts_reported = smooth_data(contacts_reported, end.smooth)
+    joint_wrenches = end_reactions(end, scalars, accelerations, wrench, control)
+    tendon_forces_ = end_tendon_forces(model, end, scalars, h)
     none = jnp.zeros((), dtype)
-    said = report(
-        model, contacts, end.touched, statistics, none, acting, along, wrench, seen, after
+    step_report_ = step_report(
+        model,
+        contacts,
+        end.smooth,
+        statistics,
+        none,
+        joint_wrenches,
+        tendon_forces_,
+        wrench,
+        contacts_reported,
+        after,
     )
     if projected is not None:
-        said = with_solve(said, projected)
+        step_report_ = with_solve(step_report_, projected)
     solver = replace(
-        said.solver,
-        status=jnp.maximum(said.solver.status, newton.status),
-        derivative=jnp.maximum(said.solver.derivative, newton.derivative),
+        step_report_.solver,
+        status=jnp.maximum(step_report_.solver.status, newton.status),
+        derivative=jnp.maximum(step_report_.solver.derivative, newton.derivative),
     )
-    return replace(said, solver=solver, newton=newton), scalars
+    return replace(step_report_, solver=solver, newton=newton), scalars
 
 
 def row_forces(
     end: SmoothMotion, impulses: Impulses | None, control: Array | None, h: Array | float
 ) -> Float[Array, " s"]:
-    """Forces along all scalar rows at the end of a step, those of limits and dry friction their
-    mean over it [N, N m]."""
+    """Return the forces along all scalar rows at the end of a step [N, N m].
+
+    Args:
+        end: smooth motion there.
+        impulses: impulses of limits and dry friction, which count as their mean over the step; or
+            None.
+        control: control of each actuator.
+        h: length of the step [s].
+    """
     model, step = end.at.model, end.at.step(0.0, control)
     linkage, axes = model.topology.linkage, model.axes
     law = linear_law(step)
-    which = linkage.compliant
-    resisting = axes.stiffness * (step.coordinate - axes.rest) + axes.armature * end.coordinate
+    compliant = linkage.compliant
+    resisting = (
+        axes.stiffness * (step.coordinate - axes.rest) + axes.armature * end.coordinate_acceleration
+    )
     damping, surplus = linear_damping(step)
     resisting = resisting + (damping + law.damping) * step.rate
     if surplus is not None:
         resisting = resisting - surplus
-    applied = at_no_rate(model.actuators)
+    applied = rate_independent(model.actuators)
     servos = jnp.where(applied, 0.0, servo_forces(step))[linkage.servos]
-    closing, bounded = end.closing, jnp.zeros(len(bounded_rows(linkage)), servos.dtype)
+    loop_forces, bounded = end.loop_forces, jnp.zeros(len(bounded_rows(linkage)), servos.dtype)
     if impulses is not None:
-        closing, bounded = closing + impulses.closing / h, impulses.scalars / h
-    held = jnp.zeros(linkage.forbidden, servos.dtype).at[linkage.closing].set(closing)
-    return jnp.concatenate([held, -resisting[which], bounded, servos])
+        loop_forces, bounded = loop_forces + impulses.loop_impulses / h, impulses.scalars / h
+    bilateral_forces = (
+        jnp.zeros(linkage.forbidden, servos.dtype).at[linkage.closing].set(loop_forces)
+    )
+    return jnp.concatenate([bilateral_forces, -resisting[compliant], bounded, servos])
 
 
-def reactions(
+def end_reactions(
     end: SmoothMotion,
     scalars: Float[Array, " s"],
-    gained: Float[Array, "nb 6"],
+    impulse_accelerations: Float[Array, "nb 6"],
     wrench: Float[Array, "nb 6"],
     control: Array | None,
 ) -> Float[Array, "nj 6"]:
-    """Force [N] and torque [N m] of each joint on its second body at the end of a step, world axes.
+    """Return the force [N] and torque [N m] of each joint on its second body at the end of a step,
+    world axes.
 
     Args:
-        end: the smooth motion there.
-        scalars: forces along all scalar rows.
-        gained: accelerations of the bodies by impulses, mean over the step.
-        wrench: what the contacts do to the bodies, likewise.
-        control: of each actuator.
+        end: smooth motion there.
+        scalars: forces along all scalar rows [N, N m].
+        impulse_accelerations: accelerations of the bodies by impulses, mean over the step.
+        wrench: wrenches of the contacts on the bodies, mean over the step.
+        control: control of each actuator.
     """
     model, state, linkage = end.at.model, end.at.state, end.at.model.topology.linkage
     applied = total_force(model, state, end.at.step(0.0, control), end.applied)
-    carried = end.at.mass.apply(end.body + gained) + end.gyroscopic - applied - wrench
-    beside = None
+    needed = (
+        end.at.mass.apply(end.body_acceleration + impulse_accelerations)
+        + end.gyroscopic
+        - applied
+        - wrench
+    )
+    loop_and_tendon_rows = None
     if len(linkage.beside):
-        beside = scalar_rows(end.at.step(1.0, control)).of(linkage.beside)
-        carried = carried - beside.wrenches(scalars[linkage.beside], len(carried))
-    return transmitted(model, state, carried, beside, scalars)
+        loop_and_tendon_rows = scalar_rows(end.at.step(1.0, control)).select(linkage.beside)
+        needed = needed - loop_and_tendon_rows.wrenches(scalars[linkage.beside], len(needed))
+    return tree_reactions(model, state, needed, loop_and_tendon_rows, scalars)
 
 
-def along_tendons(
+def end_tendon_forces(
     model: Model, end: SmoothMotion, scalars: Float[Array, " s"], h: Array | float
 ) -> Float[Array, " nt"]:
-    """Force along each tendon at the end of a step [N, N m]."""
+    """Return the force along each tendon at the end of a step [N, N m].
+
+    Args:
+        model: the model.
+        end: smooth motion there.
+        scalars: forces along all scalar rows [N, N m].
+        h: length of the step [s].
+    """
     # Force laws are those of the end of the step that begins at a state.
     state = replace(end.at.state, time=end.at.state.time - h)
     return tendon_forces(model, state, end.at.motion, h * scalars, h)
 
 
 def with_rotors(end: SmoothMotion) -> State:
-    """The state of ``end``, the rates of its rotors being those of their axes."""
+    """Return the state of ``end`` with rotors at the rates of their axes."""
     state = end.at.state
     rate = rates(end.at.model.topology.linkage, end.at.motion, state.twist)
     return replace(state, rotors=Rotors(rate, state.twist))
 
 
-def remembered(end: SmoothMotion) -> ContactMemory | None:
-    """What smooth contacts remember at the end of a step."""
-    return None if end.touched is None else end.touched.memory
+def end_memory(end: SmoothMotion) -> ContactMemory | None:
+    """Return the memory of smooth contacts at the end of a step."""
+    return None if end.smooth is None else end.smooth.memory

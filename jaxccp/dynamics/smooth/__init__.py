@@ -1,6 +1,6 @@
 """Penalty forces of smooth contacts."""
 
-from jaxccp.dynamics.smooth.force import SmoothForces, at_end, smooth_contacts, smooth_forces
+from jaxccp.dynamics.smooth.force import SmoothForces, forces_at_end, smooth_contacts, smooth_forces
 from jaxccp.dynamics.smooth.memory import (
     empty_memory,
     resized_memory,
@@ -11,8 +11,8 @@ from jaxccp.dynamics.smooth.resistance import Resistance
 __all__ = [
     "Resistance",
     "SmoothForces",
-    "at_end",
     "empty_memory",
+    "forces_at_end",
     "resized_memory",
     "smooth_capacity",
     "smooth_contacts",

@@ -1,11 +1,11 @@
-"""Penalty forces: what surfaces that overlap do to each other, as a function of state and memory.
+"""Penalty forces between surfaces that overlap, as a function of state and memory.
 
     f_n = k_n δ + φ g_n δ̇ − φ adhesion        along the normal
     f_t = −(k_t s + g_t v), ‖f_t‖ ≤ μ (k_n δ + φ g_n δ̇)₊        across it
 
 for overlap δ, slip velocity v and stretch s, the slip since the surfaces met, as far as friction
-holds it. φ is the part of a step in which the surfaces overlap (:func:`_present`). Spinning and
-rolling are resisted by dashpots with bounds in proportion to the same force.
+allows. φ is the part of a step in which the surfaces overlap (:func:`_overlap_fraction`). Spinning
+and rolling are resisted by dashpots with bounds in proportion to the same force.
 """
 
 from dataclasses import dataclass, replace
@@ -16,59 +16,71 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.collision.detect import Contacts, detect
-from jaxccp.dynamics.contact_rows import contact_jacobian, contact_velocity
-from jaxccp.dynamics.impact import at_start
+from jaxccp.dynamics.contact_jacobian import contact_jacobian, contact_velocity
+from jaxccp.dynamics.impact import action_at_start
 from jaxccp.dynamics.reaction import contact_wrenches
-from jaxccp.dynamics.smooth.across import along_slip, carried, held_friction, torques
+from jaxccp.dynamics.smooth.law_inputs import law_inputs, shape_values
 from jaxccp.dynamics.smooth.memory import recall, remember
 from jaxccp.dynamics.smooth.resistance import Resistance, resistance, slopes
-from jaxccp.dynamics.smooth.touching import sides, touches
+from jaxccp.dynamics.smooth.tangential_forces import (
+    regularised_slip,
+    rolling_torques,
+    spring_friction,
+    transport_stretch,
+)
 from jaxccp.math import safe
 from jaxccp.model.model import Model
 from jaxccp.model.smooth import ADHESION, NORMAL
 from jaxccp.model.state import State
 
 SLOPE = 5.0
-"""[s/m] of friction by the slip speed: μ f_n tanh(SLOPE v)."""
+"""Steepness of friction in the slip speed [s/m]: μ f_n tanh(SLOPE v)."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class SmoothForces:
-    """What smooth contacts do at one instant."""
+    """Forces of smooth contacts at one instant."""
 
     contacts: Contacts
-    """Those that overlap are ``live``."""
+    """The contacts; those that overlap are ``live``."""
     force: Float[Array, "c 3"]
-    """On the second body, friction included, world axes [N]."""
+    """Force on the second body, friction included, world axes [N]."""
     torque: Float[Array, "c 3"]
-    """Of spinning and rolling friction on the second body, world axes [N m]."""
+    """Torque of spinning and rolling friction on the second body, world axes [N m]."""
     slides: Bool[Array, " c"]
     """Whether friction is at its bound."""
     wrenches: Float[Array, "nb 6"]
     """Force [N] and torque [N m] on each body, world axes, about its centre of mass; on fixed
     bodies too."""
     memory: ContactMemory | None
-    """For the next step."""
+    """Memory for the next step; None where the laws need none."""
     resistance: Resistance | None = None
-    """How forces fall with the velocities after a step, if that is asked for."""
+    """Decrease of the forces with the velocities after an implicit step; None for an explicit
+    one."""
 
 
 def smooth_contacts(model: Model, state: State) -> Contacts:
-    """All overlapping pairs of points of a model with ``topology.smooth``, the deepest first where
-    there is a capacity."""
+    """Return all overlapping pairs of points of a model with ``topology.smooth``.
+
+    Args:
+        model: where it has a capacity, the deepest come first.
+        state: poses of the bodies.
+    """
     topology = model.topology
     smooth = topology.smooth
     assert smooth is not None
-    only = replace(
+    smooth_only = replace(
         topology,
         pairs=smooth.pairs,
         max_contacts=smooth.max_contacts,
         rebounds=False,
         smooth=None,
     )
-    touching = replace(model.contact, margin=jnp.zeros_like(model.contact.margin))
-    return detect(replace(model, topology=only, contact=touching, smooth=None), state)
+    contact_settings = replace(model.contact, margin=jnp.zeros_like(model.contact.margin))
+    return detect(
+        replace(model, topology=smooth_only, contact=contact_settings, smooth=None), state
+    )
 
 
 def smooth_forces(
@@ -79,58 +91,59 @@ def smooth_forces(
     elapsed: Float[Array, ""] | float,
     implicit: bool = False,
 ) -> SmoothForces:
-    """The forces at a state, ``elapsed`` [s] after the instant that ``memory`` is of.
+    """Return the forces of smooth contacts at a state.
 
     Args:
-        model: with ``topology.smooth``.
-        state: positions and velocities at which forces are wanted.
+        model: has ``topology.smooth``.
+        state: positions and velocities for the forces.
         contacts: of :func:`smooth_contacts` at that state.
         memory: of :func:`jaxccp.dynamics.smooth.empty_memory`, or of the forces of the step before.
             A stepper that asks for forces several times in a step gives the same one each time, and
             keeps the last that is returned.
-        elapsed: over which the slip velocity of ``state`` has stretched the springs.
-        implicit: whether a step of ``elapsed`` begins here that wants the forces at its end.
+        elapsed: time since ``memory`` [s], over which the slip velocity of ``state`` has stretched
+            the springs.
+        implicit: whether a step of ``elapsed`` begins here that needs the forces at its end.
     """
     smooth, table = model.topology.smooth, model.smooth
     assert smooth is not None and table is not None
     live = contacts.live & (contacts.gap < 0)
     contacts = replace(contacts, live=live)
-    moves = jnp.asarray(model.topology.moves)[:, None]
-    twist = jnp.where(moves, state.twist, 0.0)[contacts.bodies]
-    action = at_start(state, contacts)
+    movable = jnp.asarray(model.topology.moves)[:, None]
+    twist = jnp.where(movable, state.twist, 0.0)[contacts.bodies]
+    action = action_at_start(state, contacts)
     relative = contact_velocity(contact_jacobian(action, rolls=True), twist)
     closing, slip = -relative[:, 0], relative[:, 1:3]
 
-    known = recall(memory, contacts)
+    remembered = recall(memory, contacts)
     floor = model.contact.min_bounce_speed
-    approach = jnp.where(known[:, 4] > 0, known[:, 4], jnp.maximum(closing, floor))
-    touch = touches(model, table, contacts, approach)
+    approach = jnp.where(remembered[:, 4] > 0, remembered[:, 4], jnp.maximum(closing, floor))
+    inputs = law_inputs(model, table, contacts, approach)
     law = NORMAL[smooth.normal]
-    springs = law.coefficients(touch)
-    present = _present(touch.overlap, closing, elapsed)
+    springs = law.coefficients(inputs)
+    present = _overlap_fraction(inputs.overlap, closing, elapsed)
     damping = present * springs.normal_damping * closing
-    pressing = springs.normal_stiffness * touch.overlap + damping
-    strength = jnp.minimum(*sides(table.adhesion, contacts, 0.0))
-    normal = pressing - present * ADHESION[smooth.adhesion](strength, touch.radius)
+    pressing = springs.normal_stiffness * inputs.overlap + damping
+    strength = jnp.minimum(*shape_values(table.adhesion, contacts, 0.0))
+    normal = pressing - present * ADHESION[smooth.adhesion](strength, inputs.radius)
 
     bound = contacts.friction * jnp.maximum(pressing, 0.0)
     if law.by_speed:
         speed = safe.norm(slip)
-        friction = -bound[:, None] * along_slip(SLOPE, slip, speed)
+        friction = -bound[:, None] * regularised_slip(SLOPE, slip, speed)
         stretch, slides = jnp.zeros_like(slip), SLOPE * speed > 1
     else:
-        turn = 0.5 * elapsed * jnp.sum(action.frame[:, :1] * twist[:, :, 3:], axis=(1, 2))
-        start = carried(known, action.frame, turn, springs.tangential_stiffness)
+        rotation = 0.5 * elapsed * jnp.sum(action.frame[:, :1] * twist[:, :, 3:], axis=(1, 2))
+        start = transport_stretch(remembered, action.frame, rotation, springs.tangential_stiffness)
         if smooth.tangential == "one-step":
             start = jnp.zeros_like(start)
         stretch = start + (elapsed * present)[:, None] * slip
         if smooth.tangential == "none":
             stretch = jnp.zeros_like(start)
-        friction, stretch, slides = held_friction(springs, stretch, slip, bound)
+        friction, stretch, slides = spring_friction(springs, stretch, slip, bound)
     local = jnp.concatenate([normal[:, None], friction], axis=1)
     spin = jnp.zeros_like(local)
     if smooth.rolls:
-        spin = torques(touch, springs, relative[:, 3:], contacts.rolling, pressing)
+        spin = rolling_torques(inputs, springs, relative[:, 3:], contacts.rolling, pressing)
 
     def in_world(vector: Array) -> Array:
         return jnp.where(live[:, None], jnp.einsum("cij,ci->cj", action.frame, vector), 0.0)
@@ -146,44 +159,55 @@ def smooth_forces(
         ],
         axis=1,
     )
-    kept = remember(memory, contacts, values)
+    new_memory = remember(memory, contacts, values)
     resisting = None
     if implicit:
-        own = jnp.concatenate([local, spin], axis=1) if smooth.rolls else local
-        moving = relative[:, : own.shape[1]]
-        held = smooth.tangential
-        falling = slopes(touch, law, held, present, slides, moving, own, elapsed)
-        resisting = resistance(contacts, action, moving, own, falling, elapsed)
-    return SmoothForces(contacts, force, torque, slides, wrenches, kept, resisting)
+        local_force = jnp.concatenate([local, spin], axis=1) if smooth.rolls else local
+        relative_used = relative[:, : local_force.shape[1]]
+        tangential = smooth.tangential
+        slopes_ = slopes(
+            inputs, law, tangential, present, slides, relative_used, local_force, elapsed
+        )
+        resisting = resistance(contacts, action, relative_used, local_force, slopes_, elapsed)
+    return SmoothForces(contacts, force, torque, slides, wrenches, new_memory, resisting)
 
 
-def at_end(
+def forces_at_end(
     model: Model,
     state: State,
     forces: SmoothForces,
     twist: Float[Array, "nb 6"],
     h: Float[Array, ""] | float,
 ) -> SmoothForces:
-    """Forces, mean over a step of ``h`` [s] that begins at ``state`` and is implicit in them, from
-    those at its start and the twists at its end."""
+    """Return the forces of a step that is implicit in them, mean over the step.
+
+    Args:
+        model: the model.
+        state: the state at the start of the step.
+        forces: forces there, with their resistance.
+        twist: twists of the bodies at the end of the step.
+        h: length of the step [s].
+    """
     assert forces.resistance is not None
-    moves = jnp.asarray(model.topology.moves)[:, None]
-    change = forces.resistance.change(jnp.where(moves, twist, 0.0)) / h
+    movable = jnp.asarray(model.topology.moves)[:, None]
+    change = forces.resistance.change(jnp.where(movable, twist, 0.0)) / h
     force, torque = forces.force + change[:, :3], forces.torque
     if change.shape[1] > 3:
         torque = torque + change[:, 3:]
-    lever = at_start(state, forces.contacts).lever
+    lever = action_at_start(state, forces.contacts).lever
     both = jnp.concatenate([force, torque], axis=1)
     wrenches = contact_wrenches(state, forces.contacts, lever, both, 1.0)
     return replace(forces, force=force, torque=torque, wrenches=wrenches)
 
 
-def _present(
+def _overlap_fraction(
     overlap: Float[Array, " c"], closing: Float[Array, " c"], elapsed: Float[Array, ""] | float
 ) -> Float[Array, " c"]:
-    """The part of a step in which surfaces overlap that meet or part in it: δ / (h |δ̇|), 1 for all
-    others. Dashpots and adhesion, which begin with a jump, would else act for whole steps: then
-    the derivative of the sum over steps would not be that of the motion, however short the steps.
+    """Return the part of a step in which surfaces overlap: δ / (h |δ̇|) where they meet or part in
+    it, else 1.
+
+    Dashpots and adhesion, which begin with a jump, would else act for whole steps: then the
+    derivative of the sum over steps would not be that of the motion, however short the steps.
     """
     travel = elapsed * jnp.abs(closing)
     brief = travel > overlap

@@ -1,4 +1,4 @@
-"""What smooth contacts remember from step to step: part of the mechanics, and differentiated."""
+"""Memory of smooth contacts from step to step: part of the mechanics, and differentiated."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -9,7 +9,7 @@ from jaxccp.model.model import Model
 from jaxccp.model.smooth import NORMAL, SmoothTopology
 
 WIDTH = 5
-"""Numbers of a contact: the stretch of the spring across the normal (world) [m], its stiffness
+"""Length of a contact's entry: stretch of the spring across the normal (world) [m], its stiffness
 [N/m], and the speed at which the surfaces met [m/s]."""
 
 
@@ -23,7 +23,12 @@ def empty_memory(model: Model) -> ContactMemory | None:
 
 
 def recall(memory: ContactMemory | None, contacts: Contacts) -> Float[Array, "c 5"]:
-    """What is remembered of each contact; zero for one that is new."""
+    """Return the entry of each contact; zero for one that is new.
+
+    Args:
+        memory: the memory, or None.
+        contacts: the contacts.
+    """
     if memory is None:
         return jnp.zeros((len(contacts.gap), WIDTH), contacts.gap.dtype)
     return memory.at(contacts).values
@@ -32,15 +37,27 @@ def recall(memory: ContactMemory | None, contacts: Contacts) -> Float[Array, "c 
 def remember(
     memory: ContactMemory | None, contacts: Contacts, values: Float[Array, "c 5"]
 ) -> ContactMemory | None:
-    """The memory for the next step, which has room for as many contacts as there may be."""
+    """Return the memory for the next step, with the same capacity.
+
+    Args:
+        memory: the memory before, or None.
+        contacts: the contacts.
+        values: their new entries.
+    """
     if memory is None:
         return None
     return _of_size(ContactMemory.of(contacts, values), len(memory.feature))
 
 
 def resized_memory(memory: ContactMemory | None, model: Model) -> ContactMemory | None:
-    """Return the memory with the room for contacts that the model has. If there are more, those
-    that a step of the model would not see are left out."""
+    """Return the memory with the capacity for contacts that the model has.
+
+    Contacts that a step of the model would not see are left out.
+
+    Args:
+        memory: the memory, or None.
+        model: the model.
+    """
     smooth = model.topology.smooth
     if memory is None or smooth is None:
         return empty_memory(model)

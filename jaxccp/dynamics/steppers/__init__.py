@@ -9,9 +9,9 @@ from jaxccp.dynamics.steppers.projected import EulerImplicitProjected
 from jaxccp.dynamics.steppers.rk4 import RungeKutta4
 
 EulerStepper = EulerImplicitLinearized | EulerImplicitProjected
-"""Whose steps solve one cone problem for velocities."""
+"""Steppers that solve one cone problem for velocities in a step."""
 SolvedStepper = EulerStepper | AlphaScheme | RungeKutta4
-"""What is built from h, law, solver and stop."""
+"""Steppers with the settings h, law, solver and stop."""
 
 STEPPERS: dict[str, type[SolvedStepper]] = {
     "euler": EulerImplicitLinearized,
@@ -22,4 +22,4 @@ STEPPERS: dict[str, type[SolvedStepper]] = {
     "generalised-alpha": GeneralisedAlpha,
     "rk4": RungeKutta4,
 }
-"""By name."""
+"""Steppers by name."""

@@ -1,7 +1,6 @@
-"""One implicit step of second order, of which HHT, Newmark and generalised-α are cases."""
+"""The implicit step of second order of HHT, Newmark, the trapezoidal rule and generalised-α."""
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -11,7 +10,6 @@ from jaxtyping import Array, Float
 from jaxccp.ccp.solution import Solution
 from jaxccp.ccp.solve import solve
 from jaxccp.collision.contact_cache import (
-    WarmStart,
     cache_size,
     empty_warm_start,
     recall,
@@ -22,24 +20,25 @@ from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.dynamics import reduced
 from jaxccp.dynamics.checkpoints import keep_impulses
 from jaxccp.dynamics.inputs import checked_inputs
-from jaxccp.dynamics.second_order.acting import acting
-from jaxccp.dynamics.second_order.closed import closed
-from jaxccp.dynamics.second_order.newton import Newton, root
-from jaxccp.dynamics.second_order.placed import placed
-from jaxccp.dynamics.second_order.smooth_motion import check_smooth, smooth_motion, stretched
-from jaxccp.dynamics.second_order.smooth_report import Touched, remembered, reported, with_rotors
-from jaxccp.dynamics.second_order.touching import (
-    Impulses,
-    Touching,
-    TouchingProblem,
-    bounded_rows,
-    touches,
+from jaxccp.dynamics.second_order.applied_forces import applied_forces
+from jaxccp.dynamics.second_order.configuration import integrate_configuration
+from jaxccp.dynamics.second_order.contact_stage import ContactStage, bounded_rows, has_impulses
+from jaxccp.dynamics.second_order.contact_stage_problem import ContactStageProblem, Impulses
+from jaxccp.dynamics.second_order.newton import NewtonReport, find_root
+from jaxccp.dynamics.second_order.newton_variables import NewtonVariables
+from jaxccp.dynamics.second_order.smooth_motion import advance_memory, check_smooth, smooth_motion
+from jaxccp.dynamics.second_order.smooth_report import (
+    ContactResult,
+    end_memory,
+    report_smooth_step,
+    with_rotors,
 )
-from jaxccp.dynamics.second_order.unknowns import Unknowns
+from jaxccp.dynamics.second_order.state_projection import project_state
 from jaxccp.dynamics.smooth import empty_memory, resized_memory
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.stepper import Stepper, checked_start
-from jaxccp.dynamics.steppers.parts import trusted
+from jaxccp.dynamics.steppers.alpha_carry import AlphaCarry, Coefficients, StepEnd
+from jaxccp.dynamics.steppers.parts import mask_invalid
 from jaxccp.dynamics.steppers.settings import ConeSettings
 from jaxccp.model.activation import later
 from jaxccp.model.model import Model
@@ -50,69 +49,35 @@ ROUNDED = 2 / 3
 """Power of the machine epsilon, times the coordinates, up to which a change may be rounding: nodes'
 positions have the rounding errors of metres, strains are their differences in short elements."""
 SWEEPS = 2
-"""Times that smooth motion and impulses are found in turn. The first has smooth forces without what
-impulses change; the second leaves of that a part of order h³."""
-
-
-class Coefficients(NamedTuple):
-    """The coefficients of (1 − α_m) a⁺ + α_m a = (1 − α_f) v̇⁺ + α_f v̇, v⁺ = v + h ((1 − γ) a + γ
-    a⁺) and q⁺ = q + h v + h² ((½ − β) a + β a⁺)."""
-
-    alpha_m: float
-    alpha_f: float
-    beta: float
-    gamma: float
+"""Number of times that smooth motion and impulses are found in turn. The first has smooth forces
+without what impulses change; the second leaves of that a part of order h³."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
-class AlphaCarry:
-    """A state, and what the step that led to it leaves."""
+class _Sweep:
+    """Results of one sweep."""
 
-    state: State
-    warm_start: WarmStart
-    """Impulses from which the next solve starts."""
-    lag: Float[Array, " nv"]
-    """By how much the scheme's acceleration a differs from v̇ [m/s², rad/s²]."""
-    smooth: ContactMemory | None = None
-    """What smooth contacts remember, if there are any that do."""
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class _End:
-    """What a step leads to under some accelerations and impulses."""
-
-    lag: Float[Array, " nv"]
-    velocity: Float[Array, " nv"]
-    way: Float[Array, " nv"]
-    """What the pose has moved on by [m, rad]."""
-
-
-@jax.tree_util.register_dataclass
-@dataclass(frozen=True)
-class _Found:
-    """What one sweep has found."""
-
-    end: _End
-    newton: Newton
-    problem: TouchingProblem
+    end: StepEnd
+    newton: NewtonReport
+    problem: ContactStageProblem
     solution: Solution
     impulses: Impulses
 
 
 @dataclass(frozen=True)
 class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
-    """Implicit stepping of second order, with hard contact at velocity level.
+    """Implicit steps of second order, with hard contact at velocity level.
 
     The smooth part of the motion, M v̇ = f (:mod:`jaxccp.dynamics.second_order.smooth_motion`) with
-    loops of joints held, is solved by Newton's method on generalised coordinates, whose rotations
-    are updated on the group (Arnold & Brüls, Multibody Syst. Dyn. 18, 2007; Brüls, Cardona &
-    Arnold, Mech. Mach. Theory 48, 2012). Velocities jump by the impulses of hard contacts, limits
-    and dry friction, found from one cone problem (Chen, Acary, Virlez & Brüls, IJNME 96, 2013), and
-    what positions miss is projected out of them (Brüls, Acary & Cardona, CMAME 281, 2014). What
-    lasts acts in the middle of the step and impacts when they happen, so that rest, rolling and
-    sliding are of second order too. ``report.newton`` says how the iterations went.
+    loops of joints as constraints, is solved by Newton's method on generalised coordinates, whose
+    rotations are updated on the group (Arnold & Brüls, Multibody Syst. Dyn. 18, 2007; Brüls,
+    Cardona & Arnold, Mech. Mach. Theory 48, 2012). Velocities jump by the impulses of hard
+    contacts, limits and dry friction, found from one cone problem (Chen, Acary, Virlez & Brüls,
+    IJNME 96, 2013), and errors of positions are projected out of them (Brüls, Acary & Cardona,
+    CMAME 281, 2014). Lasting impulses act in the middle of the step and impacts when they happen,
+    so that rest, rolling and sliding are of second order too. ``report.newton`` is the report of
+    the iterations.
     """
 
     @property
@@ -121,23 +86,31 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         raise NotImplementedError
 
     def init(self, model: Model, state: State | AlphaCarry) -> AlphaCarry:
-        """What a sequence of steps starts from, or goes on from; as
+        """Return the carry that a sequence of steps starts from, or goes on from, as
         :meth:`jaxccp.EulerImplicitLinearized.init`.
 
+        Args:
+            model: the model.
+            state: a state or a carry.
+
         Raises:
-            ValueError: for a model that has too many velocities, or rotors on families.
+            ValueError: the model has too many velocities, or rotors on families.
         """
         check_smooth(model, type(self).__name__)
         state = checked_start(model, state)
         if isinstance(state, AlphaCarry):
             warm_start = resized(state.warm_start, cache_size(model.topology))
             memory = resized_memory(state.smooth, model)
-            return AlphaCarry(reduced.settle(model, state.state), warm_start, state.lag, memory)
+            return AlphaCarry(
+                reduced.with_joint_coordinates(model, state.state), warm_start, state.lag, memory
+            )
         dtype = state.position.dtype
-        count = model.topology.dofs.count + sum(len(here.v) for here in state.families)
+        count = model.topology.dofs.count + sum(
+            len(family_state.v) for family_state in state.families
+        )
         warm_start = empty_warm_start(model.topology, dtype)
         still, memory = jnp.zeros(count, dtype), empty_memory(model)
-        return AlphaCarry(reduced.settle(model, state), warm_start, still, memory)
+        return AlphaCarry(reduced.with_joint_coordinates(model, state), warm_start, still, memory)
 
     def advance(
         self,
@@ -146,123 +119,141 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
         force: Float[Array, "nb 6"] | None = None,
         control: Float[Array, " nm"] | None = None,
     ) -> tuple[AlphaCarry, StepReport]:
-        """One step of a sequence under applied forces [N] and torques [N m] (world), and with the
-        actuators' controls, 0 unless given, from what :meth:`init` or this has returned.
+        """Take one step of a sequence.
+
+        Args:
+            model: the model.
+            carry: what :meth:`init` or this has returned.
+            force: applied force [N] and torque [N m] on each body, world axes.
+            control: control of each actuator, 0 when None.
+
+        Returns:
+            The carry of the next step, and the report.
 
         Raises:
-            ValueError: for a force or a control of another shape, such as one in the other's place.
+            ValueError: a force or a control of another shape, such as one in the other's place.
         """
         h, c, state = self.h, self.coefficients, checked_state(model, carry.state)
         force, control = checked_inputs(model, force, control, state.position.dtype)
         memory = carry.smooth
         start = smooth_motion(model, state, control, force, memory)
-        memory = stretched(model, state, memory, 0.5 * h)
+        memory = advance_memory(model, state, memory, 0.5 * h)
         before = start.acceleration + carry.lag
-        sought = Unknowns.of(model, state)
-        then = later(model.actuators, model.activations, state, control, h, exact=True)
+        variables = NewtonVariables.of(model, state)
+        inputs_at_end = later(model.actuators, model.activations, state, control, h, exact=True)
 
-        def ends(x: Array, known: Impulses | None) -> _End:
-            x = x[sought.multipliers :]
-            forces = (1.0 - c.alpha_f) * x + c.alpha_f * start.acceleration
-            after = (forces - c.alpha_m * before) / (1.0 - c.alpha_m)
-            velocity = start.velocity + h * ((1.0 - c.gamma) * before + c.gamma * after)
-            way = h * start.velocity + h * h * ((0.5 - c.beta) * before + c.beta * after)
-            if known is not None:
-                velocity, way = velocity + known.velocity, way + h * known.transport
-            return _End(after - x, velocity, way)
+        def end_of(x: Array, prior: Impulses | None) -> StepEnd:
+            return c.end(h, start, before, x[variables.multipliers :], prior)
 
-        def at(end: _End) -> State:
-            return placed(model, then, end.way, end.velocity)
+        def state_at(end: StepEnd) -> State:
+            return integrate_configuration(model, inputs_at_end, end.displacement, end.velocity)
 
-        def balanced(guess: Array, known: Impulses | None) -> tuple[Array, Newton]:
-            def missed(x: Array) -> Array:
-                there = at(ends(x, known))
-                return sought.missed(x, acting(model, there, control, force, memory, 0.5 * h))
+        def solve_motion(guess: Array, prior: Impulses | None) -> tuple[Array, NewtonReport]:
+            def residual(x: Array) -> Array:
+                end_state = state_at(end_of(x, prior))
+                return variables.residual(
+                    x, applied_forces(model, end_state, control, force, memory, 0.5 * h)
+                )
 
             tolerance = self.stop.absolute(state.position.dtype) / h
             rounding = _rounding(state) / (soft * soft)
-            return root(missed, guess, tolerance, rounding, sought.factorised, sought.multipliers)
-
-        soft = h * (c.beta * (1.0 - c.alpha_f) / (1.0 - c.alpha_m)) ** 0.5
-        if not touches(model):
-            x, newton = balanced(sought.start(start), None)
-            return self._left(
-                model, carry, memory, then, ends(x, None), newton, None, control, force
+            return find_root(
+                residual, guess, tolerance, rounding, variables.factorise, variables.multipliers
             )
 
-        touching = Touching.of(model, start, before, h, soft, self.gradient)
+        soft = h * (c.beta * (1.0 - c.alpha_f) / (1.0 - c.alpha_m)) ** 0.5
+        if not has_impulses(model):
+            x, newton = solve_motion(variables.start(start), None)
+            return self._finish(
+                model, carry, memory, inputs_at_end, end_of(x, None), newton, None, control, force
+            )
+
+        stage = ContactStage.of(model, start, before, h, soft, self.gradient)
         rows = bounded_rows(model.topology.linkage)
-        guesses = recall(carry.warm_start, touching.contacts)
-        known = touching.nothing(guesses.impulses, guesses.scalars[rows])
+        guesses = recall(carry.warm_start, stage.contacts)
+        prior = stage.no_impulses(guesses.impulses, guesses.scalars[rows])
 
         # Reverse mode computes a sweep again from its start: else it would stack some 500 arrays.
         @keep_impulses
-        def sweep(now: tuple[Array, Impulses], _: None) -> tuple[tuple[Array, Impulses], _Found]:
-            x, newton = balanced(*now)
-            known = now[1]
-            end = ends(x, known)
-            problem = touching.problem(at(end), end.velocity, known)
+        def sweep(
+            current: tuple[Array, Impulses], _: None
+        ) -> tuple[tuple[Array, Impulses], _Sweep]:
+            x, newton = solve_motion(*current)
+            prior = current[1]
+            end = end_of(x, prior)
+            problem = stage.problem(state_at(end), end.velocity, prior)
             solution = solve(
                 problem.problem,
                 self.algorithm(model),
-                problem.guess(known),
+                problem.guess(prior),
                 law=self.law,
                 stop=self.stop,
                 gradient=self.gradient,
-                distant=touching.beyond,
+                distant=stage.distant,
                 unique=self.unique,
             )
             impulses = problem.impulses(solution.lam)
-            gained = touching.stiff.velocities.unwhiten(impulses.whitened - known.whitened)
+            gained = stage.stiff_mobility.velocities.unwhiten(impulses.whitened - prior.whitened)
             end = replace(
                 end,
                 velocity=end.velocity + gained,
-                way=end.way + h * (impulses.transport - known.transport),
+                displacement=end.displacement + h * (impulses.transport - prior.transport),
             )
-            return (x, impulses), _Found(end, newton, problem, solution, impulses)
+            return (x, impulses), _Sweep(end, newton, problem, solution, impulses)
 
-        _, sweeps = lax.scan(sweep, (sought.start(start), known), None, length=SWEEPS)
-        found = jax.tree.map(lambda leaf: leaf[-1], sweeps)
-        newton = found.newton.after(sweeps.newton.iterations)
+        _, sweeps = lax.scan(sweep, (variables.start(start), prior), None, length=SWEEPS)
+        last_sweep = jax.tree.map(lambda leaf: leaf[-1], sweeps)
+        newton = last_sweep.newton.after(sweeps.newton.iterations)
         statistics = replace(
-            found.solution.statistics,
+            last_sweep.solution.statistics,
             iterations=jnp.sum(sweeps.solution.statistics.iterations, dtype=jnp.int32),
         )
-        solution = replace(found.solution, statistics=statistics)
-        touched = Touched(touching, guesses, found.problem, solution, found.impulses)
-        return self._left(model, carry, memory, then, found.end, newton, touched, control, force)
+        solution = replace(last_sweep.solution, statistics=statistics)
+        contact_result = ContactResult(
+            stage, guesses, last_sweep.problem, solution, last_sweep.impulses
+        )
+        end = last_sweep.end
+        return self._finish(
+            model, carry, memory, inputs_at_end, end, newton, contact_result, control, force
+        )
 
-    def _left(
+    def _finish(
         self,
         model: Model,
         carry: AlphaCarry,
         memory: ContactMemory | None,
-        then: State,
-        end: _End,
-        newton: Newton,
-        touched: Touched | None,
+        inputs_at_end: State,
+        end: StepEnd,
+        newton: NewtonReport,
+        contact_result: ContactResult | None,
         control: Array | None,
         force: Array | None,
     ) -> tuple[AlphaCarry, StepReport]:
-        """The carry and the report of a step that leads to ``end``."""
-        after, velocity, h = placed(model, then, end.way, end.velocity), end.velocity, self.h
+        """Return the carry and the report of a step that leads to ``end``."""
+        after, velocity, h = (
+            integrate_configuration(model, inputs_at_end, end.displacement, end.velocity),
+            end.velocity,
+            self.h,
+        )
         projected = None
-        if touched is not None or len(model.topology.linkage.closing):
-            after, velocity, projected = closed(
+        if contact_result is not None or len(model.topology.linkage.closing):
+            after, velocity, projected = project_state(
                 model, after, velocity, h, self.algorithm(model), self.stop, self.gradient
             )
         last = smooth_motion(model, after, control, force, memory, 0.5 * h)
-        report, scalars = reported(self, model, last, newton, touched, projected, control)
+        report, scalars = report_smooth_step(
+            self, model, last, newton, contact_result, projected, control
+        )
         warm_start = carry.warm_start
-        if touched is not None:
-            impulses, count = touched.impulses.contacts, cache_size(model.topology)
-            warm_start = remember(touched.guesses, impulses, h * scalars, count)
-        carry = AlphaCarry(with_rotors(last), warm_start, end.lag, remembered(last))
-        return trusted(self, carry, report)
+        if contact_result is not None:
+            impulses, count = contact_result.impulses.contacts, cache_size(model.topology)
+            warm_start = remember(contact_result.guesses, impulses, h * scalars, count)
+        carry = AlphaCarry(with_rotors(last), warm_start, end.lag, end_memory(last))
+        return mask_invalid(self, carry, report)
 
 
 def _rounding(state: State) -> Float[Array, ""]:
-    """By how much rounding errors may change coordinates [m, slopes as they are]."""
-    coordinates = [state.position, *(here.q for here in state.families)]
+    """Return the size of rounding errors of coordinates [m, slopes as they are]."""
+    coordinates = [state.position, *(family_state.q for family_state in state.families)]
     largest = jnp.stack([jnp.max(jnp.abs(x), initial=0.0) for x in coordinates]).max()
     return float(jnp.finfo(largest.dtype).eps) ** ROUNDED * lax.stop_gradient(largest)

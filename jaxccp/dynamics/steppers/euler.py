@@ -7,12 +7,12 @@ from jaxtyping import Array, Float
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.stepper import Stepper
 from jaxccp.dynamics.steppers.parts import (
-    assembled,
-    moved,
-    remembered,
-    reported,
-    solved,
-    trusted,
+    assemble_step,
+    integrate_step,
+    mask_invalid,
+    pack_carry,
+    report_step,
+    solve_step,
 )
 from jaxccp.dynamics.steppers.settings import ImpulseCarry, Settings
 from jaxccp.model.model import Model
@@ -36,14 +36,22 @@ class EulerImplicitLinearized(Settings, Stepper[ImpulseCarry]):
         force: Float[Array, "nb 6"] | None = None,
         control: Float[Array, " nm"] | None = None,
     ) -> tuple[ImpulseCarry, StepReport]:
-        """One step of a sequence under applied forces [N] and torques [N m] (world), and with the
-        actuators' controls, 0 unless given, from what :meth:`init` or this has returned.
+        """Take one step of a sequence.
+
+        Args:
+            model: the model.
+            carry: what :meth:`init` or this has returned.
+            force: applied force [N] and torque [N m] on each body, world axes.
+            control: control of each actuator, 0 when None.
+
+        Returns:
+            The carry of the next step, and the report.
 
         Raises:
-            ValueError: for a force or a control of another shape, such as one in the other's place.
+            ValueError: a force or a control of another shape, such as one in the other's place.
         """
-        step = assembled(self, model, carry, force, control)
-        solution, outcome = solved(self, step)
-        after = moved(step, outcome)
-        report = reported(self, step, solution, outcome, after)
-        return trusted(self, remembered(step, outcome, after), report)
+        step = assemble_step(self, model, carry, force, control)
+        solution, outcome = solve_step(self, step)
+        after = integrate_step(step, outcome)
+        report = report_step(self, step, solution, outcome, after)
+        return mask_invalid(self, pack_carry(step, outcome, after), report)

@@ -1,17 +1,19 @@
-"""Generalised-α."""
+"""The generalised-α method of Chung and Hulbert."""
 
 from dataclasses import dataclass
 
-from jaxccp.dynamics.steppers.alpha import AlphaScheme, Coefficients
+from jaxccp.dynamics.steppers.alpha import AlphaScheme
+from jaxccp.dynamics.steppers.alpha_carry import Coefficients
 
 
 @dataclass(frozen=True)
 class GeneralisedAlpha(AlphaScheme):
-    """Chung & Hulbert, J. Appl. Mech. 60 (1993): second order, with the least damping of slow
-    motion for that of fast motion."""
+    """The generalised-α method of Chung & Hulbert, J. Appl. Mech. 60 (1993): second order, with the
+    least damping of slow motion for that of fast motion."""
 
     radius: float = 0.8
-    """ρ∞ in [0, 1], by which a step multiplies what is much faster than it: 1 damps nothing."""
+    """Spectral radius ρ∞ in [0, 1], the factor of a step on what is much faster than it: 1 damps
+    nothing."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

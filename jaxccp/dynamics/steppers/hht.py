@@ -1,17 +1,18 @@
-"""HHT-α."""
+"""The HHT-α method of Hilber, Hughes and Taylor."""
 
 from dataclasses import dataclass
 
-from jaxccp.dynamics.steppers.alpha import AlphaScheme, Coefficients
+from jaxccp.dynamics.steppers.alpha import AlphaScheme
+from jaxccp.dynamics.steppers.alpha_carry import Coefficients
 
 
 @dataclass(frozen=True)
 class HHT(AlphaScheme):
-    """Hilber, Hughes & Taylor, Earthquake Eng. Struct. Dyn. 5 (1977): second order, with damping of
-    what is faster than the step."""
+    """The method of Hilber, Hughes & Taylor, Earthquake Eng. Struct. Dyn. 5 (1977): second order,
+    with damping of what is faster than the step."""
 
     alpha: float = -0.2
-    """In [−1/3, 0]: the nearer to 0, the less damping."""
+    """α in [−1/3, 0]: the nearer to 0, the less damping."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

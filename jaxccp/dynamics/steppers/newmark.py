@@ -2,15 +2,19 @@
 
 from dataclasses import dataclass
 
-from jaxccp.dynamics.steppers.alpha import AlphaScheme, Coefficients
+from jaxccp.dynamics.steppers.alpha import AlphaScheme
+from jaxccp.dynamics.steppers.alpha_carry import Coefficients
 
 
 @dataclass(frozen=True)
 class Newmark(AlphaScheme):
-    """Newmark, J. Eng. Mech. Div. ASCE 85 (1959): of second order for γ = 1/2, else of first."""
+    """Newmark's method (Newmark, J. Eng. Mech. Div. ASCE 85, 1959): of second order for γ = 1/2,
+    else of first."""
 
     gamma: float = 0.6
+    """γ, at least 1/2."""
     beta: float = 0.3
+    """β, at least γ/2."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

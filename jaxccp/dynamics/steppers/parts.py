@@ -1,4 +1,4 @@
-"""The parts that steps on velocities are made of, in their order."""
+"""The parts of a step on velocities, in their order."""
 
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -12,17 +12,17 @@ from jaxccp.ccp.solve import solve, stop_gradient_unless
 from jaxccp.collision.contact_cache import WarmStart, cache_size, recall, remember
 from jaxccp.collision.detect import Contacts
 from jaxccp.dynamics import maximal, reduced
-from jaxccp.dynamics.answering import after_hit, until_hit
 from jaxccp.dynamics.contact_data import contact_data, smooth_data
-from jaxccp.dynamics.distance import detected
+from jaxccp.dynamics.distant_contacts import detect_with_distant
 from jaxccp.dynamics.inputs import checked_inputs
 from jaxccp.dynamics.maximal.maximal_system import MaximalSystem
 from jaxccp.dynamics.outcome import Outcome
 from jaxccp.dynamics.reaction import contact_wrenches, tendon_forces
 from jaxccp.dynamics.reduced import ReducedSystem
 from jaxccp.dynamics.rows.row import rates
-from jaxccp.dynamics.smooth import SmoothForces, at_end, smooth_contacts, smooth_forces
-from jaxccp.dynamics.step_report import StepReport, report
+from jaxccp.dynamics.simultaneous_impact import add_impulses_before_impact, impulses_before_impact
+from jaxccp.dynamics.smooth import SmoothForces, forces_at_end, smooth_contacts, smooth_forces
+from jaxccp.dynamics.step_report import StepReport, step_report
 from jaxccp.dynamics.steppers.settings import ConeSettings, ImpulseCarry, Settings
 from jaxccp.model.activation import later
 from jaxccp.model.kinematics import JointMotion, joint_motion, tree_motion
@@ -34,46 +34,59 @@ _Tree = TypeVar("_Tree")
 
 
 @dataclass(frozen=True)
-class Assembled:
+class AssembledStep:
     """The problem of one step, and what it was made from."""
 
     model: Model
+    """The model."""
     state: State
     """Before the step."""
     contacts: Contacts
-    beyond: Bool[Array, " c"] | None
+    """Contacts at the start of the step."""
+    distant: Bool[Array, " c"] | None
     """Which of them only the derivative sees; None: none."""
-    known: WarmStart
-    """What is known of the contacts' and rows' impulses from the steps before."""
+    warm_start: WarmStart
+    """Impulses of the steps before."""
     motion: JointMotion | None
-    """None where there are no joints."""
+    """Motion of the joints at the start of the step; None where there are none."""
     system: MaximalSystem | ReducedSystem
+    """The problem, in maximal or in reduced coordinates."""
     smooth: SmoothForces | None
-    """Of smooth contacts at the start of the step, which act as applied forces; None where there
-    are none."""
+    """Forces of smooth contacts at the start of the step, which act as applied forces; None where
+    there are none."""
     control: Float[Array, " nm"] | None
+    """Control of each actuator."""
 
 
-def assembled(
+def assemble_step(
     settings: Settings,
     model: Model,
     carry: ImpulseCarry,
     force: Float[Array, "nb 6"] | None,
     control: Float[Array, " nm"] | None,
-) -> Assembled:
-    """The problem of a step from ``carry``.
+) -> AssembledStep:
+    """Assemble the problem of a step.
+
+    Args:
+        settings: the stepper.
+        model: the model.
+        carry: where the step starts.
+        force: applied force [N] and torque [N m] on each body, world axes.
+        control: control of each actuator, 0 when None.
 
     Raises:
-        ValueError: for a force or a control of another shape, such as one in the other's place.
+        ValueError: a force or a control of another shape, such as one in the other's place.
     """
     state, h = checked_state(model, carry.state), settings.h
     force, control = checked_inputs(model, force, control, state.position.dtype)
-    model = settings.seen(model)
-    contacts, beyond = detected(model, state, settings.gradient)
+    model = settings.stepping_model(model)
+    contacts, distant = detect_with_distant(model, state, settings.gradient)
     smooth = None
     if model.topology.smooth is not None:
-        touching = smooth_contacts(model, state)
-        smooth = smooth_forces(model, state, touching, carry.smooth, h, settings.softens(model))
+        contacts_ = smooth_contacts(model, state)
+        smooth = smooth_forces(
+            model, state, contacts_, carry.smooth, h, settings.is_contact_implicit(model)
+        )
         force = smooth.wrenches if force is None else force + smooth.wrenches
     if settings.reduces(model):
         motion = tree_motion(model, state)
@@ -85,16 +98,26 @@ def assembled(
         system = maximal.assemble(model, state, contacts, h, force, motion, control, eliminate)
     if motion is not None:
         state = replace(state, joint_positions=motion.coordinate)
-    known = recall(carry.warm_start, contacts)
-    return Assembled(model, state, contacts, beyond, known, motion, system, smooth, control)
+    warm_start = recall(carry.warm_start, contacts)
+    return AssembledStep(
+        model, state, contacts, distant, warm_start, motion, system, smooth, control
+    )
 
 
-def solved(settings: Settings, step: Assembled) -> tuple[Solution, Outcome]:
-    """The solution found from the impulses of the last step, and what it leads to."""
+def solve_step(settings: Settings, step: AssembledStep) -> tuple[Solution, Outcome]:
+    """Solve the problem of a step, starting from the impulses of the last one.
+
+    Args:
+        settings: the stepper.
+        step: the assembled step.
+
+    Returns:
+        The solution and its outcome.
+    """
     system = step.system
-    guess = system.guess(step.known.scalars, step.known.impulses)
+    guess = system.guess(step.warm_start.scalars, step.warm_start.impulses)
 
-    def of(problem: Problem) -> Solution:
+    def solve_problem(problem: Problem) -> Solution:
         return solve(
             problem,
             settings.algorithm(step.model),
@@ -102,78 +125,133 @@ def solved(settings: Settings, step: Assembled) -> tuple[Solution, Outcome]:
             law=settings.law,
             stop=settings.stop,
             gradient=settings.gradient,
-            distant=step.beyond,
+            distant=step.distant,
             unique=settings.unique,
         )
 
     problem = system.problem
-    if system.resting is None:
-        solution = of(problem)
+    if system.r_without_impacts is None:
+        solution = solve_problem(problem)
     else:
-        held, verdict = until_hit(problem, system.resting, system.action, of)
-        solution = after_hit(of(replace(problem, r=problem.velocity(held))), held, verdict)
+        earlier, status = impulses_before_impact(
+            problem, system.r_without_impacts, system.action, solve_problem
+        )
+        solution = add_impulses_before_impact(
+            solve_problem(replace(problem, r=problem.velocity(earlier))), earlier, status
+        )
     return solution, system.after(solution.lam)
 
 
-def corrected(step: Assembled, outcome: Outcome, corrections: int) -> Outcome:
-    """The outcome with velocities at whose end joints are closed, by so many corrections."""
+def correct_velocities(step: AssembledStep, outcome: Outcome, corrections: int) -> Outcome:
+    """Correct the velocities so that joints are closed after the step.
+
+    Args:
+        step: the assembled step.
+        outcome: its outcome.
+        corrections: number of corrections.
+    """
     model, state, system = step.model, step.state, step.system
     if isinstance(system, ReducedSystem):
-        return reduced.corrected(model, state, system, outcome, corrections)
-    return maximal.corrected(model, state, system, outcome, corrections)
+        return reduced.correct_loop_errors(model, state, system, outcome, corrections)
+    return maximal.correct_joint_errors(model, state, system, outcome, corrections)
 
 
-def moved(step: Assembled, outcome: Outcome) -> State:
-    """The state after the step, with the poses to which its velocities lead."""
+def integrate_step(step: AssembledStep, outcome: Outcome) -> State:
+    """Return the state after the step, with the poses to which its velocities lead.
+
+    Args:
+        step: the assembled step.
+        outcome: its outcome.
+    """
     model, state, system = step.model, step.state, step.system
     if isinstance(system, ReducedSystem):
         after = reduced.advance(model, state, system, outcome)
     else:
         after = maximal.advance(model, state, system, outcome)
-    then = later(model.actuators, model.activations, state, step.control, system.h)
-    after = replace(after, time=then.time, activation=then.activation)
+    inputs_at_end = later(model.actuators, model.activations, state, step.control, system.h)
+    after = replace(after, time=inputs_at_end.time, activation=inputs_at_end.activation)
     if step.motion is None:
         return after
     rate = rates(model.topology.linkage, step.motion, outcome.twist)
     return replace(after, rotors=Rotors(rate, after.twist))
 
 
-def remembered(step: Assembled, outcome: Outcome, after: State) -> ImpulseCarry:
-    """What the step leaves to the next: the state, the impulses, and what smooth contacts
-    remember."""
+def pack_carry(step: AssembledStep, outcome: Outcome, after: State) -> ImpulseCarry:
+    """Return the carry of the next step: the state, the impulses, and the memory of smooth
+    contacts.
+
+    Args:
+        step: the assembled step.
+        outcome: its outcome.
+        after: state after the step.
+    """
     count = cache_size(step.model.topology)
-    impulses = remember(step.known, outcome.contacts, outcome.scalars, count)
+    impulses = remember(step.warm_start, outcome.contacts, outcome.scalars, count)
     return ImpulseCarry(after, impulses, None if step.smooth is None else step.smooth.memory)
 
 
-def reported(
-    settings: Settings, step: Assembled, solution: Solution, outcome: Outcome, after: State
+def report_step(
+    settings: Settings, step: AssembledStep, solution: Solution, outcome: Outcome, after: State
 ) -> StepReport:
-    """What the step says of itself."""
+    """Return the report of the step.
+
+    Args:
+        settings: the stepper.
+        step: the assembled step.
+        solution: the solution of its problem.
+        outcome: its outcome.
+        after: state after the step.
+    """
     model, state, contacts, system = step.model, step.state, step.contacts, step.system
     h = system.h
-    pushed = contact_wrenches(state, contacts, system.action.lever, outcome.contacts, h)
+    wrenches = contact_wrenches(state, contacts, system.action.lever, outcome.contacts, h)
     smooth = step.smooth
     if isinstance(system, ReducedSystem):
-        push = pushed
+        applied_wrenches = wrenches
         if smooth is not None and smooth.resistance is not None:
-            before, smooth = smooth.wrenches, at_end(model, state, smooth, outcome.twist, h)
-            push = pushed + smooth.wrenches - before
-        acting = reduced.reactions(model, state, system, outcome, push)
+            before, smooth = smooth.wrenches, forces_at_end(model, state, smooth, outcome.twist, h)
+            applied_wrenches = wrenches + smooth.wrenches - before
+        joint_wrenches = reduced.joint_reactions(model, state, system, outcome, applied_wrenches)
     else:
-        acting = maximal.reactions(model, state, system, outcome, pushed)
-    along = tendon_forces(model, state, step.motion, outcome.scalars, h)
-    seen = None
+        joint_wrenches = maximal.joint_reactions(model, state, system, outcome, wrenches)
+    tendon_forces_ = tendon_forces(model, state, step.motion, outcome.scalars, h)
+    contacts_reported = None
     if settings.contact_data:
         tolerance = settings.stop.tolerance(system.problem)
-        seen = contact_data(contacts, system, solution, outcome.contacts, settings.law, tolerance)
-        seen = seen if smooth is None else smooth_data(seen, smooth)
+        contacts_reported = contact_data(
+            contacts, system, solution, outcome.contacts, settings.law, tolerance
+        )
+        contacts_reported = (
+            contacts_reported if smooth is None else smooth_data(contacts_reported, smooth)
+        )
     statistics, recovery = solution.statistics, system.recovery
-    return report(model, contacts, smooth, statistics, recovery, acting, along, pushed, seen, after)
+    return step_report(
+        model,
+        contacts,
+        smooth,
+        statistics,
+        recovery,
+        joint_wrenches,
+        tendon_forces_,
+        wrenches,
+        contacts_reported,
+        after,
+    )
 
 
-def trusted(settings: ConeSettings, carry: _Tree, report: StepReport) -> tuple[_Tree, StepReport]:
-    """Return both without derivatives where they would mean nothing and are not wanted then."""
+def mask_invalid(
+    settings: ConeSettings, carry: _Tree, report: StepReport
+) -> tuple[_Tree, StepReport]:
+    """Set the derivatives of a step to zero where they are invalid, if the stepper says so.
+
+    Args:
+        settings: the stepper; with ``gradient="converged"`` invalid derivatives are masked.
+        carry: the carry after the step.
+        report: its report.
+
+    Returns:
+        The carry and the report.
+    """
     if settings.gradient != "converged":
         return carry, report
     valid = report.solver.derivative == DerivativeStatus.VALID

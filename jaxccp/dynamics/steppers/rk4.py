@@ -12,12 +12,12 @@ from jaxccp.collision.contact_cache import empty_warm_start
 from jaxccp.collision.contact_memory import ContactMemory
 from jaxccp.dynamics import reduced
 from jaxccp.dynamics.inputs import checked_inputs
-from jaxccp.dynamics.second_order.closed import closed
-from jaxccp.dynamics.second_order.newton import Newton
-from jaxccp.dynamics.second_order.placed import placed, way_rate
-from jaxccp.dynamics.second_order.smooth_motion import check_smooth, smooth_motion, stretched
-from jaxccp.dynamics.second_order.smooth_report import remembered, reported, with_rotors
-from jaxccp.dynamics.second_order.touching import bounded_rows
+from jaxccp.dynamics.second_order.configuration import displacement_rate, integrate_configuration
+from jaxccp.dynamics.second_order.contact_stage import bounded_rows
+from jaxccp.dynamics.second_order.newton import NewtonReport
+from jaxccp.dynamics.second_order.smooth_motion import advance_memory, check_smooth, smooth_motion
+from jaxccp.dynamics.second_order.smooth_report import end_memory, report_smooth_step, with_rotors
+from jaxccp.dynamics.second_order.state_projection import project_state
 from jaxccp.dynamics.smooth import empty_memory, resized_memory
 from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.stepper import Stepper, checked_start
@@ -28,6 +28,7 @@ from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state
 
 NODES, WEIGHTS = np.array([0.0, 0.5, 0.5, 1.0]), np.array([1.0, 2.0, 2.0, 1.0]) / 6.0
+"""Times of the stages, as fractions of the step, and their weights."""
 
 
 @dataclass(frozen=True)
@@ -40,18 +41,22 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
     """
 
     def init(self, model: Model, state: State | ImpulseCarry) -> ImpulseCarry:
-        """What a sequence of steps starts from, or goes on from.
+        """Return the carry that a sequence of steps starts from, or goes on from.
+
+        Args:
+            model: the model.
+            state: a state or a carry.
 
         Raises:
-            ValueError: for a model in which velocities may jump, or that has too many of them.
+            ValueError: velocities of the model may jump, or there are too many of them.
         """
         _check(model)
         state = checked_start(model, state)
-        known = isinstance(state, ImpulseCarry)
-        before = state.state if known else state
-        memory = resized_memory(state.smooth, model) if known else empty_memory(model)
+        is_carry = isinstance(state, ImpulseCarry)
+        before = state.state if is_carry else state
+        memory = resized_memory(state.smooth, model) if is_carry else empty_memory(model)
         none = empty_warm_start(model.topology, before.position.dtype)
-        return ImpulseCarry(reduced.settle(model, before), none, memory)
+        return ImpulseCarry(reduced.with_joint_coordinates(model, before), none, memory)
 
     def advance(
         self,
@@ -60,12 +65,20 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
         force: Float[Array, "nb 6"] | None = None,
         control: Float[Array, " nm"] | None = None,
     ) -> tuple[ImpulseCarry, StepReport]:
-        """One step of a sequence under applied forces [N] and torques [N m] (world), and with the
-        actuators' controls, 0 unless given, from what :meth:`init` or this has returned.
+        """Take one step of a sequence.
+
+        Args:
+            model: the model.
+            carry: what :meth:`init` or this has returned.
+            force: applied force [N] and torque [N m] on each body, world axes.
+            control: control of each actuator, 0 when None.
+
+        Returns:
+            The carry of the next step, and the report.
 
         Raises:
-            ValueError: for a force or a control of another shape, such as one in the other's place,
-                and as :meth:`init`.
+            ValueError: a force or a control of another shape, such as one in the other's place, and
+                as :meth:`init`.
         """
         _check(model)
         h, state = self.h, checked_state(model, carry.state)
@@ -73,61 +86,65 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
         memory: ContactMemory | None = carry.smooth
         start = smooth_motion(model, state, control, force, memory).velocity
 
-        def then(elapsed: Array | float) -> State:
+        def inputs_at(elapsed: Array | float) -> State:
             return later(model.actuators, model.activations, state, control, elapsed, exact=True)
 
-        def early(node: Array | float) -> ContactMemory | None:
-            return stretched(model, state, memory, 0.5 * h * node)
+        def memory_at(node: Array | float) -> ContactMemory | None:
+            return advance_memory(model, state, memory, 0.5 * h * node)
 
         def stage(before: tuple[Array, Array], node: Array) -> tuple:
-            way, gained = (h * node * part for part in before)
-            velocity = start + gained
-            at = placed(model, then(h * node), way, velocity)
+            displacement, velocity_change = (h * node * part for part in before)
+            velocity = start + velocity_change
+            stage_state = integrate_configuration(
+                model, inputs_at(h * node), displacement, velocity
+            )
             slopes = (
-                way_rate(model, way, velocity),
-                smooth_motion(model, at, control, force, early(node), 0.5 * h * node).acceleration,
+                displacement_rate(model, displacement, velocity),
+                smooth_motion(
+                    model, stage_state, control, force, memory_at(node), 0.5 * h * node
+                ).acceleration,
             )
             return slopes, slopes
 
         still = jnp.zeros_like(start)
         nodes, weights = (jnp.asarray(part, start.dtype) for part in (NODES, WEIGHTS))
         _, slopes = lax.scan(stage, (still, still), nodes)
-        way, gained = (h * weights @ part for part in slopes)
-        velocity = start + gained
-        after = placed(model, then(h), way, velocity)
+        displacement, velocity_change = (h * weights @ part for part in slopes)
+        velocity = start + velocity_change
+        after = integrate_configuration(model, inputs_at(h), displacement, velocity)
         projected = None
         if len(model.topology.linkage.closing):
-            after, velocity, projected = closed(
+            after, velocity, projected = project_state(
                 model, after, velocity, h, self.algorithm(model), self.stop, self.gradient
             )
-        last = smooth_motion(model, after, control, force, early(1.0), 0.5 * h)
+        last = smooth_motion(model, after, control, force, memory_at(1.0), 0.5 * h)
         finite = jnp.all(jnp.isfinite(velocity))
         status = jnp.where(finite, Status.CONVERGED, Status.NON_FINITE).astype(jnp.int32)
-        worth = jnp.where(finite, DerivativeStatus.VALID, DerivativeStatus.INVALID)
+        derivative = jnp.where(finite, DerivativeStatus.VALID, DerivativeStatus.INVALID)
         none = jnp.zeros((), start.dtype)
-        explicit = Newton(jnp.int32(0), none, status, worth.astype(jnp.int32))
-        report, _ = reported(self, model, last, explicit, None, projected, control)
-        return ImpulseCarry(with_rotors(last), carry.warm_start, remembered(last)), report
+        explicit = NewtonReport(jnp.int32(0), none, status, derivative.astype(jnp.int32))
+        report, _ = report_smooth_step(self, model, last, explicit, None, projected, control)
+        return ImpulseCarry(with_rotors(last), carry.warm_start, end_memory(last)), report
 
 
 def _check(model: Model) -> None:
     check_smooth(model, "rk4")
     topology, linkage = model.topology, model.topology.linkage
-    found = []
+    violations = []
     for group in topology.pairs:
         for first, second in zip(group.first[:1], group.second[:1], strict=True):
             shapes = topology.shape_names[first], topology.shape_names[second]
-            found.append(f"shapes {shapes[0]!r} and {shapes[1]!r} may touch")
+            violations.append(f"shapes {shapes[0]!r} and {shapes[1]!r} may touch")
     names = (*linkage.axes, *linkage.routing.tendons)
     for what, which in (
         ("a limit", np.concatenate([linkage.lower, linkage.upper, linkage.balls])),
         ("dry friction", linkage.dry_friction),
     ):
-        found += [f"{names[index]!r} has {what}" for index in which[:1]]
-    if found:
+        violations += [f"{names[index]!r} has {what}" for index in which[:1]]
+    if violations:
         raise ValueError(
-            f"rk4 is for smooth motion, but {found[0]}"
-            + (f" (and {len(found) - 1} more of other kinds)" if len(found) > 1 else "")
+            f"rk4 is for smooth motion, but {violations[0]}"
+            + (f" (and {len(violations) - 1} more of other kinds)" if len(violations) > 1 else "")
             + ': take "hht", "trapezoidal", "generalised-alpha" or "newmark", or "euler"'
         )
     assert not len(bounded_rows(linkage))

@@ -1,4 +1,4 @@
-"""What a stepper on velocities can be told, and what it carries from step to step."""
+"""Settings of steppers on velocities, and what they carry from step to step."""
 
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, get_args
@@ -23,13 +23,15 @@ from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 Coordinates = Literal["reduced", "maximal"]
+"""Coordinates in which a step is solved."""
 SmoothStepping = Literal["explicit", "implicit"]
+"""How a step treats forces of smooth contacts."""
 
-TOWERS, TALL = GradientNewton(eager=True), 4
-"""What is taken where so many free bodies may stand on each other: ten boxes a millimetre askew
-take APGD 120 iterations a step at rest, and this one 0.4 (float32, to 1e-4 m/s)."""
-WHOLE = 300
-"""Degrees of freedom of rigid bodies that steps implicit in smooth contact have room for."""
+STACK_SOLVER, STACK_MIN_BODIES = GradientNewton(eager=True), 4
+"""Algorithm where so many free bodies or more may be stacked: ten boxes a millimetre askew take
+APGD 120 iterations a step at rest, and this one 0.4 (float32, to 1e-4 m/s)."""
+MAX_IMPLICIT_DOFS = 300
+"""Most degrees of freedom of rigid bodies in steps implicit in smooth contact."""
 
 
 @jax.tree_util.register_dataclass
@@ -38,30 +40,34 @@ class ImpulseCarry:
     """A state, and the impulses of the step that led to it."""
 
     state: State
+    """The state."""
     warm_start: WarmStart
     """Impulses from which the next solve starts."""
     smooth: ContactMemory | None = None
-    """What smooth contacts remember, if there are any that do."""
+    """Memory of smooth contacts; None where the laws need none."""
 
 
 @dataclass(frozen=True)
 class ConeSettings:
-    """The settings of steppers that solve cone problems for velocities."""
+    """Settings of steppers that solve cone problems for velocities."""
 
     h: float = 1e-3
     """Length of a step [s]."""
     law: Law = "ccp"
+    """Contact law: convex ("ccp") or Coulomb's ("ncp")."""
     solver: Solver | str | None = None
-    """An algorithm of :mod:`jaxccp.ccp.solvers`, or its name there. None: GradientNewton where
-    there are joints, since mechanisms are stiff; with ``eager`` where four free bodies or more
-    may stand on each other's faces; APGD for fewer ones and balls, and where many are loose."""
+    """Algorithm of :mod:`jaxccp.ccp.solvers`, or its name there. None: GradientNewton where there
+    are joints, since mechanisms are stiff; with ``eager`` where four free bodies or more may be
+    stacked on each other's faces; APGD for fewer ones and balls, and where many are free."""
     stop: Stop = field(default_factory=Stop)
+    """When the algorithm stops."""
     contact_data: bool = False
-    """Put every contact into the report: point, normal, force, bodies, gap, stick or slip."""
+    """Whether the report has every contact: point, normal, force, bodies, gap, stick or slip."""
     gradient: Gradient = "always"
-    """``"converged"``: a step that has not converged has derivative zero in everything, the state
-    before it included; see :func:`jaxccp.ccp.solve`. A :class:`jaxccp.Relaxed`: contacts that are
-    about to close, open or slide are felt, and those at a distance."""
+    """Derivative of the solve. ``"converged"``: a step that has not converged has derivative zero
+    in everything, the state before it included; see :func:`jaxccp.ccp.solve`. A
+    :class:`jaxccp.Relaxed` also sees contacts that are about to close, open or slide, and those at
+    a distance."""
     unique: bool = False
     """Whether redundant contacts that slide share their load as those of vanishing compliance do,
     so that the motion under Coulomb's law, and its derivative under both, do not depend on solver
@@ -79,11 +85,11 @@ class ConeSettings:
     of half a step ago."""
 
     def reduces(self, model: Model) -> bool:
-        """Whether the velocities are those of the degrees of freedom of trees."""
+        """Tell whether steps of a model are in reduced coordinates."""
         return True
 
     def algorithm(self, model: Model) -> Solver:
-        """``solver``, or what is taken where that is None."""
+        """Return ``solver``, or the algorithm that is best for a model where that is None."""
         if self.solver is not None:
             return resolved(self.solver)
         topology = model.topology
@@ -91,21 +97,22 @@ class ConeSettings:
             return APGD()
         if topology.linkage.linked or topology.carried.any():
             return GradientNewton()
-        return TOWERS if count_stackable_bodies(topology) >= TALL else APGD()
+        return STACK_SOLVER if count_stackable_bodies(topology) >= STACK_MIN_BODIES else APGD()
 
 
 @dataclass(frozen=True)
 class Settings(ConeSettings):
-    """The settings of steppers that solve one cone problem for the velocities after the step."""
+    """Settings of steppers that solve one cone problem for the velocities after the step."""
 
     coordinates: Coordinates = "reduced"
-    """``"reduced"``: joints that form trees give degrees of freedom, and never open; what closes
-    loops and holds tendons is solved for beforehand. ``"maximal"``: six for every body, and joints
-    are equality rows. Models with more than 100 degrees of freedom always take the latter."""
+    """``"reduced"``: joints that form trees give degrees of freedom, and never open; rows that
+    close loops and set tendon lengths are solved for beforehand. ``"maximal"``: six for every body,
+    and joints are equality rows. Models with more than 100 degrees of freedom always take the
+    latter."""
     eliminate: bool = True
-    """In maximal coordinates: solve for the equality rows of the joints beforehand, which leaves
-    contacts, limits and other rows with bounds to the solver. False: it iterates over all rows, and
-    coordinates are maximal."""
+    """In maximal coordinates, whether to solve for the equality rows of the joints beforehand,
+    which leaves contacts, limits and other rows with bounds to the solver. False: it iterates over
+    all rows, and coordinates are maximal."""
 
     smooth_contact: SmoothStepping = "explicit"
     """``"explicit"``: forces of smooth contacts are those at the start of a step, which must be
@@ -134,19 +141,22 @@ class Settings(ConeSettings):
             )
 
     def reduces(self, model: Model) -> bool:
-        """Whether the velocities are those of the degrees of freedom of trees."""
-        wanted = self.coordinates == "reduced" and self.eliminate
-        return wanted and (reduced.reducible(model.topology) or self.softens(model))
+        """Tell whether steps of a model are in reduced coordinates."""
+        requested = self.coordinates == "reduced" and self.eliminate
+        return requested and (reduced.reducible(model.topology) or self.is_contact_implicit(model))
 
-    def seen(self, model: Model) -> Model:
-        """The model as steps see it: where they are implicit in smooth contact all rigid bodies
-        have one mass matrix."""
-        if not self.softens(model):
+    def stepping_model(self, model: Model) -> Model:
+        """Return the model as steps take it: where they are implicit in smooth contact, all rigid
+        bodies have one mass matrix."""
+        if not self.is_contact_implicit(model):
             return model
-        return replace(model, topology=replace(model.topology, dense=WHOLE))
+        return replace(model, topology=replace(model.topology, dense=MAX_IMPLICIT_DOFS))
 
-    def softens(self, model: Model) -> bool:
-        """Whether steps are implicit in the forces of smooth contacts.
+    def is_contact_implicit(self, model: Model) -> bool:
+        """Tell whether steps are implicit in the forces of smooth contacts.
+
+        Args:
+            model: the model.
 
         Raises:
             ValueError: they are to be, but rigid bodies have more degrees of freedom than one
@@ -154,19 +164,26 @@ class Settings(ConeSettings):
         """
         if self.smooth_contact == "explicit" or model.topology.smooth is None:
             return False
-        topology = replace(model.topology, dense=WHOLE)
-        if topology.loose.any() or topology.dofs.count > WHOLE:
+        topology = replace(model.topology, dense=MAX_IMPLICIT_DOFS)
+        if topology.loose.any() or topology.dofs.count > MAX_IMPLICIT_DOFS:
             raise ValueError(
-                f'smooth_contact="implicit" takes models of up to {WHOLE} degrees of freedom of '
-                'rigid bodies: take fewer bodies, or smooth_contact="explicit" and shorter steps'
+                f'smooth_contact="implicit" takes models of up to {MAX_IMPLICIT_DOFS} degrees of '
+                "freedom of rigid bodies: take fewer bodies, or smooth_contact="
+                '"explicit" and shorter steps'
             )
         return True
 
     def init(self, model: Model, state: State | ImpulseCarry) -> ImpulseCarry:
-        """What a sequence of steps starts from: the coordinates of the joints are made those that
-        the poses of the bodies have. There are no impulses, or those of a carry, with the room for
-        contacts that this model has."""
-        model = self.seen(model)
+        """Return the carry that a sequence of steps starts from, or goes on from.
+
+        The joint coordinates become those that the poses of the bodies have. There are no impulses,
+        or those of a carry, with the capacity for contacts that this model has.
+
+        Args:
+            model: the model.
+            state: a state or a carry.
+        """
+        model = self.stepping_model(model)
         state = checked_start(model, state)
         if isinstance(state, ImpulseCarry):
             state, known, memory = state.state, state.warm_start, state.smooth
@@ -176,5 +193,5 @@ class Settings(ConeSettings):
             warm_start = empty_warm_start(model.topology, state.position.dtype)
             memory = empty_memory(model)
         if self.reduces(model):
-            state = reduced.settle(model, state)
+            state = reduced.with_joint_coordinates(model, state)
         return ImpulseCarry(state, warm_start, memory)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp.dynamics.second_order.arrow import Arrow
+from jaxccp.dynamics.second_order.bordered_band import BorderedBand
 
 
 @pytest.mark.parametrize("few", (0, 3))
@@ -17,12 +17,12 @@ def test_solves_as_the_dense_matrix_does(few: int, chain: int, reach: int) -> No
     matrix[few:, few:] *= np.abs(place[:, None] - place) <= reach
     met = (1, 2, 30, 57)
     matrix[:few, few:] *= np.isin(place, met)
-    arrow = Arrow(few, chain, reach, met)
-    assert arrow.narrow
+    arrow = BorderedBand(few, chain, reach, met)
+    assert arrow.is_narrow
 
     @jax.jit
     def both(matrix):
-        factors = arrow.factorised(lambda x: matrix @ x, jnp.asarray(b))
+        factors = arrow.factorise(lambda x: matrix @ x, jnp.asarray(b))
         return factors.solve(jnp.asarray(b)), factors.solve_transposed(jnp.asarray(b))
 
     x, transposed = both(jnp.asarray(matrix))
@@ -31,5 +31,5 @@ def test_solves_as_the_dense_matrix_does(few: int, chain: int, reach: int) -> No
 
 
 def test_a_short_chain_is_not_worth_it() -> None:
-    assert not Arrow(0, 90, 4).narrow
-    assert not Arrow(0, 100, 50).narrow
+    assert not BorderedBand(0, 90, 4).is_narrow
+    assert not BorderedBand(0, 100, 50).is_narrow

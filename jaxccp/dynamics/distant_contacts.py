@@ -1,4 +1,4 @@
-"""Contacts at a distance, which have a part in the derivative of a step and none in the step."""
+"""Contacts at a distance: the derivative of a step sees them, the step itself does not."""
 
 from dataclasses import replace
 
@@ -11,10 +11,19 @@ from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 
-def detected(
+def detect_with_distant(
     model: Model, state: State, gradient: Gradient
 ) -> tuple[Contacts, Bool[Array, " c"] | None]:
-    """The contacts of a step, and which of them only its derivative sees, if there may be any."""
+    """Detect the contacts of a step, and those at a distance that only its derivative sees.
+
+    Args:
+        model: the model.
+        state: the state at the start of the step.
+        gradient: a :class:`jaxccp.Relaxed` may have a ``distance`` beyond the margin.
+
+    Returns:
+        The contacts, and which of them only the derivative sees; None where it sees no others.
+    """
     if not isinstance(gradient, Relaxed) or gradient.distance is None:
         return detect(model, state), None
     margin = model.contact.margin

@@ -1,4 +1,4 @@
-"""Smooth contacts as their laws see them."""
+"""Inputs of the laws of smooth contacts: effective masses, radii and moduli."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,18 +10,25 @@ from jaxccp.model.model import Model
 from jaxccp.model.smooth import SmoothSurfaces, Touch
 
 ROUND = ("sphere", "capsule")
-"""Shapes whose radius is that of their curvature. All others are flat where they touch."""
+"""Shapes with the curvature of their radius; all others are flat where they touch."""
 
 
-def touches(
+def law_inputs(
     model: Model, table: SmoothSurfaces, contacts: Contacts, approach: Float[Array, " c"]
 ) -> Touch:
-    """The contacts as laws see them. Rows that are no contact are of some harmless one."""
+    """Return the inputs of the laws for each contact; slots without a contact get harmless numbers.
+
+    Args:
+        model: masses and shapes.
+        table: materials of the surfaces.
+        contacts: the contacts.
+        approach: speed at which the surfaces met [m/s].
+    """
     topology, live = model.topology, contacts.live
     free, carried = jnp.asarray(topology.free), jnp.asarray(topology.carried)
     mass = jnp.where(carried, table.frame_mass, model.bodies.mass)
-    light = safe.divide(jnp.where(free | carried, 1.0, 0.0), mass)
-    mobility = jnp.sum(light[contacts.bodies], axis=1)
+    inverse_mass = safe.divide(jnp.where(free | carried, 1.0, 0.0), mass)
+    mobility = jnp.sum(inverse_mass[contacts.bodies], axis=1)
 
     is_round = np.isin(topology.shapes, ROUND)
     radius = jnp.where(is_round, model.shapes.radius, 1.0)
@@ -33,7 +40,7 @@ def touches(
     young = jnp.where(rigid, 1.0, table.young_modulus)
     plane = jnp.where(rigid, jnp.inf, young / (1 - poisson**2))
     shear = jnp.where(rigid, jnp.inf, young / (2 * (2 - poisson) * (1 + poisson)))
-    given = table.coefficients
+    coefficients = table.coefficients
     return Touch(
         overlap=jnp.where(live, -contacts.gap, 1.0),
         mass=1 / jnp.where(live, mobility, 1.0),
@@ -41,22 +48,31 @@ def touches(
         restitution=jnp.where(live, contacts.restitution, 1.0),
         approach=approach,
         characteristic_speed=table.characteristic_speed,
-        young=_in_series(*sides(plane, contacts)),
-        shear=_in_series(*sides(shear, contacts)),
-        coefficients=None if given is None else _in_series(*sides(given, contacts)),
+        young=_in_series(*shape_values(plane, contacts)),
+        shear=_in_series(*shape_values(shear, contacts)),
+        coefficients=None
+        if coefficients is None
+        else _in_series(*shape_values(coefficients, contacts)),
     )
 
 
-def sides(column: Array, contacts: Contacts, fill: float = 1.0) -> tuple[Array, Array]:
-    """Return the numbers of the first and of the second shape of each contact; ``fill`` where there
-    is none."""
+def shape_values(column: Array, contacts: Contacts, fill: float = 1.0) -> tuple[Array, Array]:
+    """Return the numbers of the first and of the second shape of each contact.
+
+    Args:
+        column: number of each shape.
+        contacts: the contacts.
+        fill: number for slots without a contact.
+    """
     live = contacts.live.reshape(-1, *[1] * (column.ndim - 1))
     first, second = (column[contacts.shapes[:, side]] for side in (0, 1))
     return jnp.where(live, first, fill), jnp.where(live, second, fill)
 
 
 def _in_series(a: Array, b: Array) -> Array:
-    """1 / (1/a + 1/b), for a and b that may be 0 or infinite."""
+    """Return 1 / (1/a + 1/b), for a and b that may be 0 or infinite."""
     rigid_a, rigid_b = jnp.isinf(a), jnp.isinf(b)
-    own_a, own_b = jnp.where(rigid_a, 1.0, a), jnp.where(rigid_b, 1.0, b)
-    return jnp.where(rigid_a, b, jnp.where(rigid_b, a, safe.divide(own_a * own_b, own_a + own_b)))
+    finite_a, finite_b = jnp.where(rigid_a, 1.0, a), jnp.where(rigid_b, 1.0, b)
+    return jnp.where(
+        rigid_a, b, jnp.where(rigid_b, a, safe.divide(finite_a * finite_b, finite_a + finite_b))
+    )

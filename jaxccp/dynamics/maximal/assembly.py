@@ -1,0 +1,179 @@
+"""Assembly of the problem of a step in maximal coordinates."""
+
+from dataclasses import replace
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.ccp.cones import Cones
+from jaxccp.ccp.operators import BodyDelassus, Delassus
+from jaxccp.ccp.problem import Problem
+from jaxccp.collision.detect import Contacts
+from jaxccp.dynamics.contact_jacobian import whiten_contacts
+from jaxccp.dynamics.contact_rows import contact_terms
+from jaxccp.dynamics.forces import total_force
+from jaxccp.dynamics.impact import Action
+from jaxccp.dynamics.inertia import InverseRoot, inverse_root
+from jaxccp.dynamics.maximal.eliminated_delassus import EliminatedDelassus
+from jaxccp.dynamics.maximal.equalities import Equalities, equalities
+from jaxccp.dynamics.maximal.impact_time_rows import ImpactTimeEqualities, state_at_impact
+from jaxccp.dynamics.maximal.maximal_system import MaximalSystem
+from jaxccp.dynamics.maximal.partition import Partition, partition
+from jaxccp.dynamics.rows import scalar_rows
+from jaxccp.dynamics.rows.row import Rows, Step
+from jaxccp.math import quaternion
+from jaxccp.model.kinematics import JointMotion, joint_motion
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+
+def assemble(
+    model: Model,
+    state: State,
+    contacts: Contacts,
+    h: Float[Array, ""] | float,
+    force: Float[Array, "nb 6"] | None,
+    motion: JointMotion | None = None,
+    control: Float[Array, " nm"] | None = None,
+    eliminate: bool = True,
+) -> MaximalSystem:
+    """Assemble the problem of one step in maximal coordinates.
+
+    Args:
+        model: the model.
+        state: the state at the start of the step.
+        contacts: the contacts there.
+        h: length of the step [s].
+        force: applied force [N] and torque [N m] on each body, world axes, or None.
+        motion: motion of the joints; None for a model that has none.
+        control: control of each actuator, 0 when None.
+        eliminate: whether to solve for the equality rows of the joints beforehand.
+
+    Raises:
+        ValueError: the model has families, whose frames have no six velocities of their own.
+    """
+    if model.families:
+        raise ValueError(
+            'a model with families has no maximal coordinates: step it with coordinates="reduced"'
+        )
+    rows, step = _scalar_rows(model, state, h, motion, control)
+    root = inverse_root(model, quaternion.to_matrix(state.quaternion))
+    twist = state.twist
+    free = jnp.asarray(model.topology.free)[:, None]
+    acceleration = root.apply(root.transpose(total_force(model, state, step, force)))
+    free_velocity = jnp.where(free, twist + h * acceleration, 0.0)
+
+    topology, all_rows, parts, eliminated = model.topology, rows, None, None
+    free_impulses = jnp.zeros(0, twist.dtype)
+    if eliminate and motion is not None:
+        parts = partition(topology)
+        bilateral, rigid = rows.select(parts.eliminated), topology.linkage.forbidden
+        eliminated, free_velocity, free_impulses = _eliminate(
+            bilateral, rigid, parts, root, free_velocity
+        )
+        rows = rows.select(parts.rest)
+
+    before = jnp.where(free, twist, 0.0)
+    terms = contact_terms(model, state, contacts, before, free_velocity, h, rotating=topology.free)
+    rows_at_impact, root_at_impact, impact_equalities = all_rows, root, None
+    if topology.rebounds and motion is not None:
+        rows_at_impact, root_at_impact = _rows_at_impact(
+            model, state, contacts, terms.action, free_velocity, h, control
+        )
+    operator_rows, operator_equalities = rows_at_impact, eliminated
+    if parts is not None:
+        operator_rows = rows_at_impact.select(parts.rest)
+        if rows_at_impact is not all_rows:
+            impact_rows, rigid = rows_at_impact.select(parts.eliminated), topology.linkage.forbidden
+            impact_equalities = ImpactTimeEqualities.of(
+                impact_rows, rigid, parts.forest, root, root_at_impact
+            )
+            operator_equalities = impact_equalities.response
+
+    contact_rows = terms.rows(whiten_contacts(root, contacts, terms.jacobian), topology.rolls)
+    delassus = BodyDelassus(
+        operator_rows.whitened(root_at_impact),
+        contact_rows.whitened,
+        rows.bodies,
+        contacts.bodies,
+        jnp.concatenate([rows.compliance, contact_rows.compliance]),
+        state.position.shape[0],
+    )
+    impulse_map = delassus
+    if terms.impulse_jacobian is not None:
+        impulse_rows = terms.in_units(
+            whiten_contacts(root, contacts, terms.impulse_jacobian), contact_rows.units
+        )
+        impulse_map = replace(
+            delassus, scalar_rows=operator_rows.whitened(root), contact_rows=impulse_rows
+        )
+    r_scalar = rows.velocity(free_velocity) + rows.bias
+    r, r_without_impacts = jnp.concatenate([r_scalar, contact_rows.r]), None
+    if contact_rows.r_without_impacts is not None:
+        r_without_impacts = jnp.concatenate([r_scalar, contact_rows.r_without_impacts])
+    operator: Delassus = delassus
+    if operator_equalities is not None:
+        operator = EliminatedDelassus(delassus, operator_equalities)
+    cones = Cones(rows.lo, rows.hi, terms.friction, rolling=contact_rows.rolling)
+    return MaximalSystem(
+        problem=Problem(operator, r, cones),
+        r_without_impacts=r_without_impacts,
+        delassus=delassus,
+        impulse_map=impulse_map,
+        equalities=eliminated,
+        impact_equalities=impact_equalities,
+        root=root,
+        free_velocity=free_velocity,
+        rows=all_rows,
+        free_impulses=free_impulses,
+        action=terms.action,
+        units=contact_rows.units,
+        recovery=terms.recovery,
+        h=h,
+        partition=parts,
+    )
+
+
+def _eliminate(
+    rows: Rows, rigid: int, parts: Partition, root: InverseRoot, free_velocity: Array
+) -> tuple[Equalities, Array, Array]:
+    """Return the factors of equality rows, the velocities at which they hold, and their impulses
+    then."""
+    factors = equalities(rows, rows.whitened(root), rigid, parts.forest)
+    rest = jnp.zeros_like(free_velocity)
+    change, lam = factors.solve(rest, rows.residual(rows.velocity(free_velocity), rigid))
+    return factors, free_velocity + root.apply(change), lam
+
+
+def _rows_at_impact(
+    model: Model,
+    state: State,
+    contacts: Contacts,
+    action: Action,
+    free_velocity: Float[Array, "nb 6"],
+    h: Array | float,
+    control: Array | None,
+) -> tuple[Rows, InverseRoot]:
+    """Return the scalar rows and L when mechanisms are hit."""
+    hit = state_at_impact(model.topology, state, contacts, action, free_velocity, h)
+    rows, _ = _scalar_rows(model, hit, h, joint_motion(model, hit), control)
+    return rows, inverse_root(model, quaternion.to_matrix(hit.quaternion))
+
+
+def _scalar_rows(
+    model: Model,
+    state: State,
+    h: Array | float,
+    motion: JointMotion | None,
+    control: Array | None,
+) -> tuple[Rows, Step | None]:
+    """Return the scalar rows, and the inputs they are made from where there are joints."""
+    dtype, linkage = state.position.dtype, model.topology.linkage
+    if motion is None:
+        none = jnp.zeros(0, dtype)
+        empty = jnp.zeros((0, 2, 6), dtype)
+        return Rows.rigid(empty, jnp.zeros((0, 2), jnp.int32), none, none, none), None
+    if control is None:
+        control = jnp.zeros(len(linkage.actuators), dtype)
+    step = Step(model, state, motion, h, control)
+    return scalar_rows(step), step

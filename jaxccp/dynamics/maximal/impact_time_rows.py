@@ -1,0 +1,110 @@
+"""Rows of joints at the time at which their mechanism is hit within a step."""
+
+from dataclasses import dataclass, replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.collision.detect import Contacts
+from jaxccp.dynamics.impact import Action
+from jaxccp.dynamics.inertia import InverseRoot
+from jaxccp.dynamics.maximal.equalities import Equalities, equalities
+from jaxccp.dynamics.maximal.forest import Forest
+from jaxccp.dynamics.rows.row import Rows
+from jaxccp.dynamics.simultaneous_impact import count_impacts
+from jaxccp.math import quaternion, safe
+from jaxccp.model.model import Topology
+from jaxccp.model.state import State
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class ImpactTimeEqualities:
+    """The eliminated rows at the time at which mechanisms are hit."""
+
+    response: Equalities
+    """The rows and their factors, whitened at the orientations at the impact."""
+    impulse_map: Equalities
+    """The same rows whitened at the orientations at the start of the step, which map their impulses
+    to the momenta of bodies."""
+
+    @staticmethod
+    def of(
+        rows: Rows, rigid: int, forest: Forest, root: InverseRoot, root_at_impact: InverseRoot
+    ) -> "ImpactTimeEqualities":
+        """Factorise the rows at the impact.
+
+        Args:
+            rows: rows at the poses at the impact.
+            rigid: number of rigid rows, which come first.
+            forest: order of these rows.
+            root: L at the start of the step.
+            root_at_impact: L at the orientations at the impact.
+        """
+        response = equalities(rows, rows.whitened(root_at_impact), rigid, forest)
+        return ImpactTimeEqualities(response, replace(response, rows=rows.whitened(root)))
+
+    def velocity_change(
+        self, row_impulse: Float[Array, "nb 6"], impulse: Float[Array, "nb 6"]
+    ) -> tuple[Float[Array, "nb 6"], Float[Array, " m"]]:
+        """Return the whitened velocities that impulses add under the constraints, and the impulses
+        of these.
+
+        Args:
+            row_impulse: whitened impulses as the rows at the impact see them.
+            impulse: whitened velocities that the impulses alone would add.
+        """
+        _, lam = self.response.solve(row_impulse, jnp.zeros_like(self.response.compliance))
+        return impulse + self.impulse_map.spread(lam), lam
+
+
+def mechanisms(topology: Topology) -> np.ndarray:
+    """Return the mechanism of each body [nb].
+
+    It is the first of all moving bodies that joints and tendons connect, directly or through
+    others, and the body itself where none does.
+    """
+    linkage = topology.linkage
+    first = np.arange(len(topology.bodies))
+    for bodies in (*linkage.bodies, *linkage.routing.bodies):
+        connected = first[bodies[topology.free[bodies]]]
+        if len(connected):
+            first[np.isin(first, connected)] = connected.min()
+    return first
+
+
+def state_at_impact(
+    topology: Topology,
+    state: State,
+    contacts: Contacts,
+    action: Action,
+    free_velocity: Float[Array, "nb 6"],
+    h: Float[Array, ""] | float,
+) -> State:
+    """Return the state with all bodies moved to the time at which their mechanism is hit.
+
+    That is the mean time of the impacts on it, and the start of the step where there are none. An
+    impulse λ on a mechanism at the time τ causes impulses along the rows that joints have then.
+    With those of the start of the step velocities would jump by an error of the order of h as an
+    impact moves through the step, once per h of time.
+
+    Args:
+        topology: bodies and joints.
+        state: the state at the start of the step.
+        contacts: the contacts there.
+        action: their times of impact.
+        free_velocity: twists at which bodies move until then.
+        h: length of the step [s].
+    """
+    mechanism = jnp.asarray(mechanisms(topology))
+    hits = count_impacts(action.timed, action.delay, mechanism[contacts.bodies], len(mechanism))
+    delay = safe.divide(hits[:, 1], hits[:, 0])[mechanism]
+    time = jnp.where(jnp.asarray(topology.free), h * delay, 0.0)[:, None]
+    rotation = quaternion.exp(time * free_velocity[:, 3:])
+    return replace(
+        state,
+        position=state.position + time * free_velocity[:, :3],
+        quaternion=quaternion.normalize(quaternion.multiply(rotation, state.quaternion)),
+    )

@@ -1,0 +1,76 @@
+"""Motion of bodies from the start of a step to the time of impact."""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from jaxccp.collision.detect import Contacts
+from jaxccp.dynamics.impact import Action
+from jaxccp.dynamics.inertia import world_inertia
+from jaxccp.math import linear3, quaternion
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+
+@dataclass(frozen=True)
+class MotionToImpact:
+    """Motion of bodies until they are hit, to first order: free bodies rotate, and the twists of
+    those on joints change on account of the joints."""
+
+    time: Float[Array, " c"]
+    """Time until each contact's impact [s]."""
+    spin: Float[Array, "nb 3"]
+    """Angular velocity of each body that rotates [rad/s]; zero for the others."""
+    inertia: Float[Array, "nb 3 3"]
+    """Inertia at the start of the step, world axes [kg m²]."""
+    bodies: Int[Array, "c 2"]
+    """The two bodies of each contact."""
+    twist_bias: Float[Array, "nb 6"] | None = None
+    """Rates of the twists of jointed bodies at constant joint rates [m/s², rad/s²]; None:
+    neglected."""
+
+    @staticmethod
+    def of(
+        model: Model,
+        state: State,
+        contacts: Contacts,
+        action: Action,
+        free_velocity: Float[Array, "nb 6"],
+        h: Float[Array, ""] | float,
+        twist_bias: Float[Array, "nb 6"] | None = None,
+        rotating: np.ndarray | None = None,
+    ) -> "MotionToImpact":
+        """Make the motion of a step without contact.
+
+        Args:
+            model: the model.
+            state: the state at the start of the step.
+            contacts: the contacts there.
+            action: their times of impact.
+            free_velocity: twists of the bodies without contact.
+            h: length of the step [s].
+            twist_bias: rates of the twists of jointed bodies, or None to neglect them.
+            rotating: mask of the bodies that rotate freely [nb]; None: those that no joint touches.
+        """
+        rotating = model.topology.untouched if rotating is None else rotating
+        spin = jnp.where(jnp.asarray(rotating)[:, None], free_velocity[:, 3:], 0.0)
+        inertia = world_inertia(model, quaternion.to_matrix(state.quaternion))
+        return MotionToImpact(h * action.delay, spin, inertia, contacts.bodies, twist_bias)
+
+    def twists_at_impact(self, twist: Float[Array, "nb 6"]) -> Float[Array, "c 2 6"]:
+        """Return the twists of the contacts' bodies at the impact, their momenta being those of
+        ``twist`` at the start of the step: d(I⁻¹L)/dt = ω × I⁻¹L − I⁻¹(ω × L)."""
+        momentum = jnp.einsum("bij,bj->bi", self.inertia, twist[:, 3:])
+        lost = linear3.inverse(self.inertia) @ linear3.cross(self.spin, momentum)[:, :, None]
+        rate = linear3.cross(self.spin, twist[:, 3:]) - lost[:, :, 0]
+        change = jnp.pad(rate, ((0, 0), (3, 0)))
+        if self.twist_bias is not None:
+            change = change + self.twist_bias
+        return twist[self.bodies] + self.time[:, None, None] * change[self.bodies]
+
+    def rows_at_start(self, rows: Float[Array, "c 2 w 3"]) -> Float[Array, "c 2 w 3"]:
+        """Return angular parts of rows, rotated with the bodies back to the start of the step."""
+        rotation = self.time[:, None, None] * self.spin[self.bodies]
+        return rows - linear3.cross(rotation[:, :, None], rows)

@@ -1,0 +1,101 @@
+"""Many free bodies beside mechanisms: six velocities each, whose masses are in no matrix."""
+
+from dataclasses import dataclass, field, replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.ccp.operators import BodyDelassus
+from jaxccp.collision.detect import Contacts
+from jaxccp.dynamics.contact_jacobian import whiten_contacts
+from jaxccp.dynamics.inertia import InverseRoot, inverse_root
+from jaxccp.math import quaternion
+from jaxccp.model.model import Model, Topology
+from jaxccp.model.state import State
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class FreeBodies:
+    """The bodies of a step that no joint touches (:attr:`jaxccp.model.Topology.loose`) where they
+    are too many for one mass matrix: only contacts act between them and all else."""
+
+    root: InverseRoot
+    """L of the free bodies; zero for all others."""
+    free_velocity: Float[Array, "nb 6"]
+    """Twists of the free bodies without impulses; zero for all others."""
+    delassus: BodyDelassus | None
+    """Contribution to N of these bodies; None until there are rows."""
+    impulse_map: BodyDelassus | None
+    """The same rows as they map impulses to the bodies; None until there are rows."""
+    topology: Topology = field(metadata={"static": True})
+
+    @staticmethod
+    def of(model: Model, state: State, momentum: Float[Array, "nb 6"]) -> "FreeBodies":
+        """Make the free bodies of a step, without rows yet.
+
+        Args:
+            model: the model.
+            state: the state at the start of the step.
+            momentum: momenta of the bodies without impulses [N s, N m s].
+        """
+        topology = model.topology
+        root_of_all = inverse_root(model, quaternion.to_matrix(state.quaternion))
+        mask = jnp.asarray(topology.loose, state.position.dtype)
+        root = InverseRoot(mask * root_of_all.linear, mask[:, None, None] * root_of_all.angular)
+        return FreeBodies(root, root.apply(root.transpose(momentum)), None, None, topology)
+
+    def whiten(self, contacts: Contacts, jacobian: tuple[Array, Array]) -> Float[Array, "c w 12"]:
+        """Return the rows of contacts on free bodies, times L.
+
+        Args:
+            contacts: tell the bodies of each.
+            jacobian: linear and angular parts of the rows.
+        """
+        return whiten_contacts(self.root, contacts, jacobian)
+
+    def with_contacts(
+        self,
+        scalars: int,
+        contacts: Contacts,
+        contact_rows: Float[Array, "c w 12"],
+        impulse_rows: Float[Array, "c w 12"],
+    ) -> "FreeBodies":
+        """Return the free bodies with rows of contacts; scalar rows do not touch them.
+
+        Args:
+            scalars: number of scalar rows.
+            contacts: tell the bodies of each.
+            contact_rows: whitened rows of contacts, as N has them.
+            impulse_rows: the same rows as they map impulses to bodies.
+        """
+        delassus = BodyDelassus(
+            jnp.zeros((scalars, 12), contact_rows.dtype),
+            contact_rows,
+            jnp.zeros((scalars, 2), jnp.int32),
+            contacts.bodies,
+            jnp.zeros(scalars + contact_rows.shape[0] * contact_rows.shape[1], contact_rows.dtype),
+            len(self.free_velocity),
+        )
+        impulse_map = replace(delassus, contact_rows=impulse_rows)
+        return replace(self, delassus=delassus, impulse_map=impulse_map)
+
+    def after(self, lam: Float[Array, " n"]) -> Float[Array, " l"]:
+        """Return the free bodies' twists after the impulses ``lam``, one after another."""
+        assert self.impulse_map is not None
+        return self.gather(self.free_velocity + self.root.apply(self.impulse_map.impulse(lam)))
+
+    def gather(self, twist: Float[Array, "nb 6"]) -> Float[Array, " l"]:
+        """Return the twists of the free bodies among all, one after another."""
+        return twist[np.flatnonzero(self.topology.loose)].reshape(-1)
+
+    def scatter(self, twist: Float[Array, "nb 6"], velocity: Float[Array, " l"]) -> Array:
+        """Return the twists of all bodies with those of the free ones replaced.
+
+        Args:
+            twist: twists of all bodies.
+            velocity: twists of the free bodies, one after another.
+        """
+        return twist.at[np.flatnonzero(self.topology.loose)].set(velocity.reshape(-1, 6))

@@ -1,0 +1,90 @@
+"""Rows that close loops and set tendon lengths: equality rows solved for before all others."""
+
+from dataclasses import dataclass, replace
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float
+
+from jaxccp.dynamics.inertia import inverse_root
+from jaxccp.dynamics.reduced.velocities import Velocities
+from jaxccp.dynamics.rows.row import Rows
+from jaxccp.math import quaternion, safe
+from jaxccp.math.saddle import Saddle
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class LoopConstraints:
+    """Rows A of whitened velocities w with A w + b = 0, and their impulses."""
+
+    saddle: Saddle
+    """Factors of A."""
+    free_impulses: Float[Array, " m"]
+    """Impulses of the rows where no others act."""
+    response: Float[Array, "m n"]
+    """Impulses of the rows per impulse of each other row."""
+
+    def project_rows(
+        self, whitened: Float[Array, "n v"]
+    ) -> tuple["LoopConstraints", Float[Array, "n v"]]:
+        """Project other rows on the motions that these leave.
+
+        Args:
+            whitened: the other rows W.
+
+        Returns:
+            These constraints with their response to the other rows; and W P, P = I − A⁺ A.
+        """
+        no_residual = jnp.zeros_like(whitened, shape=(len(self.free_impulses), len(whitened)))
+        projected, response = self.saddle.solve(whitened.T, no_residual)
+        return replace(self, response=response), projected.T
+
+    def impulses(self, lam: Float[Array, " n"]) -> Float[Array, " m"]:
+        """Return the impulses of these rows for impulses ``lam`` of the others."""
+        return self.free_impulses + self.response @ lam
+
+
+def solve_loops(
+    model: Model,
+    state: State,
+    rows: Rows,
+    velocities: Velocities,
+    free: Float[Array, " nv"],
+) -> tuple[LoopConstraints, Float[Array, " nv"]]:
+    """Solve for the velocities nearest to free ones at which loop rows hold.
+
+    Args:
+        model: the model.
+        state: the state.
+        rows: the rows, on the bodies.
+        velocities: J and L.
+        free: whitened velocities without constraints.
+
+    Returns:
+        The constraints, and the whitened velocities.
+    """
+    saddle = loop_saddle(model, state, rows, velocities)
+    velocity, free_impulses = saddle.solve(free[:, None], rows.bias[:, None])
+    nothing = jnp.zeros_like(saddle.rows, shape=(len(saddle.rows), 0))
+    return LoopConstraints(saddle, free_impulses[:, 0], nothing), velocity[:, 0]
+
+
+def loop_saddle(model: Model, state: State, rows: Rows, velocities: Velocities) -> Saddle:
+    """Factorise rows of loops, each relative to its size on bodies without other constraints.
+
+    Args:
+        model: the model.
+        state: the state.
+        rows: the rows, on the bodies.
+        velocities: J and L.
+    """
+    fixed_model, fixed_state = lax.stop_gradient((model, state))
+    root = inverse_root(fixed_model, quaternion.to_matrix(fixed_state.quaternion))
+    rows_ = velocities.whiten(velocities.project_rows(rows.jacobian[:, :, None], rows.bodies)[:, 0])
+    family_columns = rows_[:, velocities.sizes[0] :]
+    scale = safe.norm(jnp.concatenate([rows.whitened(root), family_columns], axis=1))
+    return Saddle.of(rows_, scale)

@@ -1,0 +1,273 @@
+"""Contacts, limits and dry friction in a step of second order: impulses at its middle."""
+
+from dataclasses import dataclass, replace
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from jaxccp.ccp.cones import Cones
+from jaxccp.ccp.derivative import Gradient
+from jaxccp.ccp.operators import WhitenedDelassus
+from jaxccp.ccp.problem import Problem
+from jaxccp.collision.detect import Contacts
+from jaxccp.dynamics.contact_jacobian import contact_jacobian, contact_velocity
+from jaxccp.dynamics.contact_rows import ContactTerms, contact_bias
+from jaxccp.dynamics.distant_contacts import detect_with_distant
+from jaxccp.dynamics.impact import Action, action_at_start, find_impacts, newton_impact_law
+from jaxccp.dynamics.inertia import world_inertia
+from jaxccp.dynamics.motion_to_impact import MotionToImpact
+from jaxccp.dynamics.reduced.velocity_rows import rows_of_contacts
+from jaxccp.dynamics.rows import coordinate_rows
+from jaxccp.dynamics.rows.row import Rows, Step
+from jaxccp.dynamics.second_order.configuration import integrate_configuration
+from jaxccp.dynamics.second_order.contact_stage_problem import ContactStageProblem, Impulses
+from jaxccp.dynamics.second_order.mobility import Configuration, Mobility
+from jaxccp.dynamics.second_order.smooth_motion import SmoothMotion
+from jaxccp.math import quaternion, safe
+from jaxccp.math.contact_frame import contact_frame
+from jaxccp.model.kinematics import tree_motion
+from jaxccp.model.linkage import Linkage
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+MIDDLE = 0.5
+"""Fraction of the step after which impulses act that no impact causes."""
+
+
+def has_impulses(model: Model) -> bool:
+    """Tell whether a model has limits or dry friction, or can have contacts."""
+    return bool(model.topology.pairs) or len(bounded_rows(model.topology.linkage)) > 0
+
+
+def bounded_rows(linkage: Linkage) -> np.ndarray:
+    """Return the indices of the scalar rows of limits and dry friction, the only ones that are no
+    smooth forces."""
+    first = linkage.forbidden + len(linkage.compliant)
+    many = (linkage.lower, linkage.upper, linkage.balls, linkage.dry_friction)
+    return first + np.arange(sum(map(len, many)))
+
+
+@dataclass(frozen=True)
+class ContactStage:
+    """Contacts and rows of one step, on the generalised velocities at its middle.
+
+    Lasting impulses act in the middle of the step, at the Jacobian there, those of impacts when
+    they happen; laws are for velocities and geometry at its end.
+    """
+
+    start: SmoothMotion
+    """Smooth motion at the start of the step."""
+    contacts: Contacts
+    """Contacts at the start of the step."""
+    distant: Bool[Array, " c"] | None
+    """Which of them only the derivative sees; None: none."""
+    middle: Configuration
+    """Configuration in the middle of the step."""
+    mobility: Mobility
+    """Mobility of M."""
+    stiff_mobility: Mobility
+    """Mobility of M + h D + h² K, by which velocities respond to impulses."""
+    rows: Rows
+    """Rows of limits and dry friction."""
+    h: Array | float
+    """Length of the step [s]."""
+
+    @staticmethod
+    def of(
+        model: Model,
+        start: SmoothMotion,
+        acceleration: Float[Array, " nv"],
+        h: Array | float,
+        soft: Array | float,
+        gradient: Gradient,
+    ) -> "ContactStage":
+        """Find the contacts and rows of a step.
+
+        Args:
+            model: the model.
+            start: smooth motion at the start of the step.
+            acceleration: accelerations with which it begins.
+            h: length of the step [s].
+            soft: length for which springs and dampers are in the stiff mobility [s].
+            gradient: may see contacts at a distance.
+        """
+        state, velocity = start.at.state, start.velocity
+        topology = model.topology
+        with_rates = replace(model, topology=replace(topology, rebounds=True))
+        displacement = 0.5 * h * velocity + 0.125 * h * h * acceleration
+        half_state = integrate_configuration(model, state, displacement, velocity)
+        middle = Configuration.of(model, half_state, tree_motion(model, half_state))
+        mobility = middle.mobility()
+        has_soft_rows = len(topology.linkage.compliant) or len(topology.linkage.servos)
+        stiff_mobility = middle.mobility(soft) if has_soft_rows or model.families else mobility
+        control = jnp.zeros_like(model.actuators.gear)
+        step = Step(without_recovery(model), state, start.at.motion, h, control, middle.coordinates)
+        which = bounded_rows(topology.linkage) - topology.linkage.forbidden
+        rows = coordinate_rows(step).select(which)
+        contacts, distant = detect_with_distant(with_rates, state, gradient)
+        return ContactStage(start, contacts, distant, middle, mobility, stiff_mobility, rows, h)
+
+    def no_impulses(self, world: Float[Array, "c w"], scalars: Float[Array, " s"]) -> Impulses:
+        """Return zero impulses with a guess for the solve.
+
+        Args:
+            world: guess of the contacts' impulses, world axes.
+            scalars: guess of the rows' impulses.
+        """
+        still = jnp.zeros_like(self.start.velocity)
+        closing = jnp.zeros(len(self.middle.model.topology.linkage.closing), still.dtype)
+        return Impulses(scalars, world, still, still, still, closing)
+
+    def problem(
+        self, end: State, velocity: Float[Array, " nv"], acting: Impulses
+    ) -> "ContactStageProblem":
+        """Make the cone problem of all impulses of the step.
+
+        Args:
+            end: state at the end of the step.
+            velocity: generalised velocities there.
+            acting: impulses that have acted in it.
+        """
+        model, contacts, rows, h = self.middle.model, self.contacts, self.rows, self.h
+        bodies, rolls = contacts.bodies, model.topology.rolls
+        movable = jnp.asarray(model.topology.moves)[:, None]
+        before, after = (jnp.where(movable, at.twist, 0.0) for at in (self.start.at.state, end))
+        acted_velocity = self.stiff_mobility.velocities.unwhiten(acting.whitened)
+        free_twist = after - self.middle.jacobians.twists(acted_velocity)
+        is_impact, action, last = self._actions(before, free_twist)
+        jacobian = contact_jacobian(action, rolls)
+        rotated_jacobian = (
+            jacobian[0],
+            self._rotation_to_impact(action, free_twist).rows_at_start(jacobian[1]),
+        )
+        coordinate_rows_, count = rows.jacobian[:, 0], len(velocity)
+        contact_jacobian_ = rows_of_contacts(self.middle.jacobians, contacts, rotated_jacobian)
+        contact_jacobian_ = jnp.where(contacts.live[:, None, None], contact_jacobian_, 0.0)
+        width = contact_jacobian_.shape[1]
+
+        whitened = self.stiff_mobility.whiten(
+            jnp.concatenate([coordinate_rows_, contact_jacobian_.reshape(-1, count)])
+        )
+        # What is known has acted already: free velocities are without.
+        acted_scalars = whitened @ acting.whitened
+        contact_rows, acted_contacts = (
+            part[len(coordinate_rows_) :].reshape(-1, width, *part.shape[1:])
+            for part in (whitened, acted_scalars)
+        )
+        start_velocity, end_velocity = (
+            contact_velocity(jacobian, v[bodies]) for v in (before, after)
+        )
+        impact_velocity, rebound_bias = newton_impact_law(
+            action, contacts.restitution, end_velocity - acted_contacts, start_velocity
+        )
+        lasting_velocity = (
+            contact_velocity(contact_jacobian(last, rolls), after[bodies]) - acted_contacts
+        )
+        timed = action.timed
+        bias, compliance = contact_bias(without_recovery(model), contacts, h)
+        closing_bias = _closing_bias(bias, start_velocity[:, 0])
+        # What bounces less than the rest of the step takes back stays.
+        bias = jnp.where(
+            timed, jnp.minimum(rebound_bias, 0.0), jnp.where(compliance > 0, bias, closing_bias)
+        )
+        terms = ContactTerms(
+            live=contacts.live,
+            action=action,
+            jacobian=rotated_jacobian,
+            impulse_jacobian=None,
+            velocity=jnp.where(timed[:, None], impact_velocity, lasting_velocity),
+            bias=bias,
+            compliance=compliance,
+            friction=jnp.where(is_impact, contacts.impact_friction, contacts.friction),
+            rolling=contacts.rolling,
+            recovery=jnp.zeros((), velocity.dtype),
+        )
+        rows_ = terms.rows(contact_rows, rolls)
+        whitened_scalars = whitened[: len(coordinate_rows_)]
+        whitened = jnp.concatenate([whitened_scalars, rows_.whitened.reshape(-1, count)])
+        contact_jacobian_ = terms.in_units(contact_jacobian_, rows_.units).reshape(-1, count)
+        free_rate = coordinate_rows_ @ velocity - acted_scalars[: len(coordinate_rows_)]
+        r = free_rate + _closing_bias(rows.bias, coordinate_rows_ @ self.start.velocity)
+        problem = Problem(
+            WhitenedDelassus(whitened, jnp.concatenate([rows.compliance, rows_.compliance])),
+            jnp.concatenate([r, rows_.r]),
+            Cones(rows.lo, rows.hi, terms.friction, rolling=rows_.rolling),
+        )
+        jacobians = jnp.concatenate([coordinate_rows_, contact_jacobian_])
+        return ContactStageProblem(self.mobility, problem, action, rows_.units, jacobians, h)
+
+    def _actions(
+        self, before: Float[Array, "nb 6"], free: Float[Array, "nb 6"]
+    ) -> tuple[Bool[Array, " c"], Action, Action]:
+        """Tell which contacts are impacts, and return the actions at their time and at the end of
+        the step.
+
+        Args:
+            before: twists of the bodies at the start of the step.
+            free: twists at its end without impulses.
+        """
+        contacts, state, h = self.contacts, self.start.at.state, self.h
+        start = contact_jacobian(action_at_start(state, contacts), rolls=False)
+        u_before, u_free = (
+            contact_velocity(start, v[contacts.bodies])[:, 0] for v in (before, free)
+        )
+        mean = 0.5 * (u_before + u_free)
+        # Steps of higher order move contacts at their rates alone.
+        no_acceleration = jnp.zeros_like(mean)
+        is_impact = find_impacts(self.middle.model, contacts, u_before, mean, no_acceleration, h)
+        timed = is_impact & (contacts.compliance == 0)
+        gap = jnp.maximum(contacts.gap, 0.0)
+        delay = safe.divide(gap, jnp.where(timed, -h * mean, 0.0))
+        delay = jnp.where(timed, delay, MIDDLE)
+        mean_twist = 0.5 * (before + free)
+        whole_step = jnp.ones_like(delay)
+        action, last = (
+            _action_after(state, contacts, timed, part, mean_twist, h)
+            for part in (delay, whole_step)
+        )
+        return is_impact, action, last
+
+    def _rotation_to_impact(self, action: Action, free: Float[Array, "nb 6"]) -> MotionToImpact:
+        """Return the rotation of bodies without joints from the middle of the step to each
+        impact."""
+        model, state = self.middle.model, self.middle.state
+        inertia = world_inertia(model, quaternion.to_matrix(state.quaternion))
+        spin = jnp.where(jnp.asarray(model.topology.untouched)[:, None], free[:, 3:], 0.0)
+        time = self.h * (action.delay - MIDDLE)
+        return MotionToImpact(time, spin, inertia, self.contacts.bodies)
+
+
+def _closing_bias(bias: Float[Array, " n"], before: Float[Array, " n"]) -> Float[Array, " n"]:
+    """Return the bias of rows with an open gap Φ, where Φ/h of ``bias`` is positive.
+
+    The gap closes under the mean of the velocities ``before`` and after the step, but not to part
+    with speed.
+    """
+    return jnp.where(bias > 0, jnp.maximum(bias, 2.0 * bias + before), bias)
+
+
+def without_recovery(model: Model) -> Model:
+    """Return a model in which penetration is undone by projection, not through velocities."""
+    still = jnp.zeros_like(model.contact.recovery_speed)
+    return replace(model, contact=replace(model.contact, recovery_speed=still))
+
+
+def _action_after(
+    state: State,
+    contacts: Contacts,
+    timed: Array,
+    delay: Float[Array, " c"],
+    flight: Float[Array, "nb 6"],
+    h: Array | float,
+) -> Action:
+    """Return the action of contacts once a fraction ``delay`` of the step has passed; lasting
+    impulses act in its middle."""
+    time = (h * delay)[:, None]
+    start = action_at_start(state, contacts)
+    normal = contacts.frame[:, 0] + time * contacts.normal_rate
+    normal = safe.normalize(normal, jnp.eye(3, dtype=normal.dtype)[0])
+    lever_rate = contacts.position_rate[:, None] - flight[contacts.bodies, :3]
+    lever = start.lever + time[:, None] * lever_rate
+    none = jnp.zeros_like(timed)
+    return Action(delay, contact_frame(normal), lever, timed, none, late=True, default_delay=MIDDLE)

@@ -1,0 +1,67 @@
+"""The cone problem of a step of second order, and the effect of its impulses."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.ccp.operators import WhitenedDelassus
+from jaxccp.ccp.problem import Problem
+from jaxccp.dynamics.contact_rows import ContactUnits
+from jaxccp.dynamics.impact import Action
+from jaxccp.dynamics.second_order.mobility import Mobility
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Impulses:
+    """Impulses of the rows of a step, and the velocities they add."""
+
+    scalars: Float[Array, " s"]
+    """Impulses along the rows of limits and dry friction [N s, N m s]."""
+    contacts: Float[Array, "c w"]
+    """Impulses of contacts in world axes."""
+    whitened: Float[Array, " nv"]
+    """Wᵀ λ, whitened velocities under the stiff mobility."""
+    velocity: Float[Array, " nv"]
+    """M⁻¹ Jᵀ λ [m/s, rad/s]."""
+    transport: Float[Array, " nv"]
+    """M⁻¹ Jᵀ of each impulse times the fraction of the step that it has to move bodies."""
+    loop_impulses: Float[Array, " m"]
+    """Impulses along the loop and tendon rows in response."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class ContactStageProblem:
+    """The cone problem of a step, and the effect of its multipliers."""
+
+    mobility: Mobility
+    """Mobility of M."""
+    problem: Problem
+    """The cone problem."""
+    action: Action
+    """When and where the contacts' impulses act."""
+    units: ContactUnits
+    """Conversion of the contacts' multipliers to world axes."""
+    jacobians: Float[Array, "n nv"]
+    """J."""
+    h: Array | float
+    """Length of the step [s]."""
+
+    def guess(self, impulses: Impulses) -> Float[Array, " n"]:
+        """Return the multipliers of impulses."""
+        return self.problem.cones.join(impulses.scalars, self.units.to_local(impulses.contacts))
+
+    def impulses(self, lam: Float[Array, " n"]) -> Impulses:
+        """Return the impulses of multipliers."""
+        scalars, blocks = self.problem.cones.split(lam)
+        delassus, saddle = self.problem.delassus, self.mobility.saddle
+        assert isinstance(delassus, WhitenedDelassus)
+        no_drift = jnp.zeros(0 if saddle is None else len(saddle.rows), lam.dtype)
+        velocity, loop_impulses = self.mobility.accelerations(lam @ self.jacobians, no_drift)
+        early = self.action.weight_by_remaining_time(self.problem, lam)
+        transport, _ = self.mobility.accelerations(early @ self.jacobians, no_drift)
+        world = self.units.to_world(blocks)
+        return Impulses(scalars, world, delassus.impulse(lam), velocity, transport, loop_impulses)

@@ -1,0 +1,111 @@
+"""Unknowns of Newton's method in a step of second order, and their linear systems."""
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from jaxccp.ccp.operators.factors import Factors, dense_factors
+from jaxccp.dynamics.second_order.applied_forces import AppliedForces
+from jaxccp.dynamics.second_order.bordered_band import BorderedBand, Product
+from jaxccp.dynamics.second_order.smooth_motion import SmoothMotion, solve_motion
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+
+@dataclass(frozen=True)
+class NewtonVariables:
+    """Accelerations v̇ [m/s², rad/s²], to equal those of the forces at the end of the step.
+
+    M⁻¹ makes all of that depend on all. For a long chain of elements the equations are therefore M
+    v̇ = f + Aᵀ λ and A v̇ = −drift instead, in which velocities depend on their neighbours alone;
+    the forces λ along loop and tendon rows are unknowns there, before v̇.
+    """
+
+    jacobian: BorderedBand | None
+    """Structure of the Jacobian of these equations; None where there is no chain."""
+    multipliers: int = 0
+    """Number of forces λ [N, N m]."""
+
+    @staticmethod
+    def of(model: Model, state: State) -> "NewtonVariables":
+        """Choose the variables of a model by which of its bodies act on each other.
+
+        Args:
+            model: the model.
+            state: a state of it.
+        """
+        reaches = [family.reach for family in model.families if family.reach is not None]
+        if not reaches or len(reaches) < len(model.families):
+            return NewtonVariables(None)
+        topology, pairs = model.topology, _pairs(model)
+        if (topology.carried[pairs].sum(axis=1) > 1).any():
+            # Frames that may be far apart in v meet in one equation.
+            return NewtonVariables(None)
+        coupled, first = [], 0
+        for index, (family, family_state) in enumerate(
+            zip(model.families, state.families, strict=True)
+        ):
+            frames = np.flatnonzero(topology.family == index)
+            coupled.append(first + family.moving(np.flatnonzero(np.isin(frames, pairs))))
+            first += len(family_state.v)
+        n_multipliers, trees = len(topology.linkage.closing), topology.dofs.count
+        coupled = tuple(map(int, np.concatenate(coupled)))
+        arrow = BorderedBand(n_multipliers + trees, first, max(reaches), coupled, n_multipliers)
+        if not arrow.is_narrow:
+            return NewtonVariables(None)
+        return NewtonVariables(arrow, n_multipliers)
+
+    def start(self, motion: SmoothMotion) -> Float[Array, " n"]:
+        """Return the variables at the start of the step."""
+        if self.jacobian is None:
+            return motion.acceleration
+        return jnp.concatenate([motion.loop_forces, motion.acceleration])
+
+    def residual(self, x: Float[Array, " n"], end: AppliedForces) -> Float[Array, " n"]:
+        """Return the residual of the equations.
+
+        Args:
+            x: the variables.
+            end: forces at the end of the step that they lead to.
+        """
+        if self.jacobian is None:
+            return x - solve_motion(end).acceleration
+        force, acceleration = jnp.split(x, [self.multipliers])
+        residual_ = end.at.momenta(acceleration) - end.generalised_force
+        if not self.multipliers:
+            return residual_
+        rows, jacobians = end.at.closing(), end.at.jacobians
+        row_accelerations = jnp.einsum(
+            "rki,rki->r", rows.jacobian, jacobians.twists(acceleration)[rows.bodies]
+        )
+        residual_ = residual_ - jacobians.pull(rows.wrenches(force, len(end.twist_bias)))
+        return jnp.concatenate([row_accelerations + end.constraint_bias, residual_])
+
+    def factorise(self, product: Product, like: Float[Array, " n"]) -> Factors:
+        """Factorise the Jacobian of the equations.
+
+        Args:
+            product: its product with a vector.
+            like: a vector like x.
+        """
+        if self.jacobian is not None:
+            return self.jacobian.factorise(product, like)
+        identity = jnp.eye(len(like), dtype=like.dtype)
+        return dense_factors(jax.vmap(product, out_axes=1)(identity), symmetric=False)
+
+
+def _pairs(model: Model) -> Int[np.ndarray, "k 2"]:
+    """Return the pairs of bodies between which forces of joints, tendons and smooth contacts may
+    act."""
+    topology, linkage = model.topology, model.topology.linkage
+    pairs = [linkage.bodies]
+    for tendon in linkage.routing.bodies:
+        pairs.append(np.array([*combinations(tendon, 2)], int).reshape(-1, 2))
+    for group in topology.smooth.pairs if topology.smooth else ():
+        bodies = topology.shape_body[np.stack([group.first, group.second], axis=1)]
+        pairs.append(bodies[topology.moves[bodies].all(axis=1)])
+    return np.concatenate(pairs)

@@ -1,0 +1,64 @@
+"""Projection of states and velocities to where joints, limits and contacts allow them to be."""
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from jaxccp.ccp.derivative import Gradient, plain
+from jaxccp.ccp.solution import Statistics
+from jaxccp.ccp.solve import Stop
+from jaxccp.ccp.solver import Solver
+from jaxccp.dynamics.projection import project
+from jaxccp.dynamics.second_order.configuration import integrate_configuration
+from jaxccp.dynamics.second_order.mobility import Configuration
+from jaxccp.model.kinematics import tree_motion
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+
+def project_state(
+    model: Model,
+    state: State,
+    velocity: Float[Array, " nv"],
+    h: Float[Array, ""] | float,
+    solver: Solver | str,
+    stop: Stop,
+    gradient: Gradient,
+) -> tuple[State, Float[Array, " nv"], Statistics]:
+    """Project a state and its velocities on the constraints after a step.
+
+    Bodies move the least, by mass, so that loops and tendons of given length are closed, limits
+    kept and rigid contacts not in penetration; velocities become the nearest that the loops allow
+    (Eich, SIAM J. Numer. Anal. 30, 1993).
+
+    Args:
+        model: the model.
+        state: the state after a step.
+        velocity: its generalised velocities.
+        h: length of the step [s].
+        solver: algorithm for the cone problem of the positions.
+        stop: when it stops.
+        gradient: which derivative a solve that has not converged has.
+
+    Returns:
+        The state, its velocities, and the statistics of the solve.
+    """
+    after, statistics = project(model, state, 1, solver, stop, plain(gradient), True, h)
+    after = integrate_configuration(model, after, jnp.zeros_like(velocity), velocity)
+    linkage = model.topology.linkage
+    if not len(linkage.closing):
+        return after, velocity, statistics
+    motion = tree_motion(model, after)
+    mobility = Configuration.of(model, after, motion).mobility()
+    assert mobility.saddle is not None
+    pairs, tendons = linkage.bodies[linkage.bilateral[0]], linkage.routing.bilateral
+    loop_rates = jnp.einsum("rbi,rbi->r", motion.bilateral, after.twist[pairs])
+    rate = motion.tendon.rate[tendons] - model.tendons.bilateral_rate(after.time)[tendons]
+    rate_error = jnp.concatenate([loop_rates, rate])[linkage.closing]
+    zero = jnp.zeros_like(velocity)[:, None]
+    change, _ = mobility.saddle.solve(zero, rate_error[:, None])
+    velocity = velocity + mobility.velocities.unwhiten(change[:, 0])
+    return (
+        integrate_configuration(model, after, jnp.zeros_like(velocity), velocity),
+        velocity,
+        statistics,
+    )

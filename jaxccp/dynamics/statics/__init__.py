@@ -1,0 +1,1 @@
+"""Statics: equilibria of a model and small vibrations about them."""

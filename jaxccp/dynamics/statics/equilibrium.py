@@ -1,0 +1,236 @@
+"""Statics: find the pose in which a model rests."""
+
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+from jaxccp.ccp.solution import Status
+from jaxccp.dynamics.inertia import potential_energy
+from jaxccp.dynamics.statics import constraints, forces, newton_step
+from jaxccp.math import trees
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+from jaxccp.model.state_input import checked_state
+
+FIRST_STEP, MAX_STEP, STEP_GROWTH, STEP_SHRINK = 1.0, 1e6, 3.0, 0.1
+"""Length of the first step and the largest one [s]; factors by which the next is longer or
+shorter."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Equilibrium:
+    """A pose in which a model rests, and how well it was found; under ``vmap`` it has batch
+    axes."""
+
+    state: State
+    """The state, with velocities 0; differentiable in the model."""
+    status: Int[Array, ""]
+    """A :class:`jaxccp.ccp.solution.Status`: CONVERGED, MAX_ITERATIONS, STALLED where no step made
+    the potential energy smaller, or NON_FINITE where the start has none."""
+    step: Float[Array, ""]
+    """Largest change of any coordinate that Newton's method would make next [m, rad]."""
+    iterations: Int[Array, ""]
+    """Number of Newton steps."""
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class _Constraints:
+    """Constraint forces along the rows, and the matrices of the last step."""
+
+    force: Float[Array, " m"]
+    factors: newton_step.NewtonFactors
+
+    @staticmethod
+    def of(model: Model, state: State) -> "_Constraints | None":
+        """Return zero forces for a model with constraints, None for any other."""
+        if not constraints.has_constraints(model):
+            return None
+        h = jnp.asarray(FIRST_STEP, state.position.dtype)
+        force = jnp.zeros(len(model.topology.linkage.closing), h.dtype)
+        shape, _ = jax.eval_shape(newton_step.factorise, model, state, force, h)
+        return _Constraints(
+            force, jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shape)
+        )
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class _Search:
+    state: State
+    potential: Float[Array, ""]
+    force: Float[Array, ""]
+    """Norm of all generalised forces, which have several units: it tells rest from rounding."""
+    constraints: _Constraints | None
+    h: Float[Array, ""]
+    step: Float[Array, ""]
+    iterations: Int[Array, ""]
+    status: Int[Array, ""]
+
+
+class _Trial(NamedTuple):
+    change: Float[Array, " nv"]
+    result: _Search
+    """The search after the change."""
+    lowers_merit: Bool[Array, ""]
+    work: Float[Array, ""]
+    """Work of the forces along the change, of which half is to be gained [J]."""
+    potential: Float[Array, ""]
+    """Potential energy before the change [J]."""
+
+
+@partial(jax.jit, static_argnames=("max_iterations",))
+def equilibrium(
+    model: Model, state: State, tolerance: float | None = None, max_iterations: int = 1000
+) -> Equilibrium:
+    """Find the equilibrium to which Newton's method leads from ``state``.
+
+    The model may have trees, families, closed loops, tendons that are springs or have given length,
+    and joints on frames. Each iteration is the implicit step of time h that the model would take
+    from rest, (M + h² K) Δ = h² f, with h longer after one that lowers the potential energy and
+    shorter after one that does not, up to where M no longer counts and it is Newton's
+    (pseudo-transient continuation: Kelley & Keyes, SIAM J. Numer. Anal. 35, 1998). Derivatives are
+    those of the equilibrium f = 0 by the implicit function theorem. Contacts and limits of joints
+    do not act. Constraints have multipliers, and one dense matrix of all velocities
+    (:mod:`jaxccp.dynamics.statics.constraints`). A pose at which a loop could go on in two ways,
+    such as a stretched one, has no derivative.
+
+    Args:
+        model: gravity, springs and the families' own forces act on it.
+        state: where to start.
+        tolerance: largest last Newton step [m, rad]; 1e-9 in float64, 1e-4 in float32 if None. A
+            longer one is the last where it would gain less energy than rounding errors hide, and
+            does not halve the forces, as in float32 of what is slender or stiff.
+        max_iterations: largest number of Newton steps.
+
+    Returns:
+        The equilibrium; differentiable in the model.
+
+    Raises:
+        ValueError: the model has actuators, tendons with laws of force or more than 100 degrees of
+            freedom of rigid bodies.
+    """
+    forces.check_conservative(model, "equilibrium")
+    state = checked_state(model, state)
+    dtype = state.position.dtype
+    limit = jnp.asarray(
+        (1e-9 if dtype == jnp.float64 else 1e-4) if tolerance is None else tolerance
+    )
+    fixed, start = lax.stop_gradient((model, forces.rest_state(model, state)))
+    energy = potential_energy(fixed, start)
+    status = jnp.where(jnp.isfinite(energy), Status.MAX_ITERATIONS, Status.NON_FINITE)
+    search = _Search(
+        start,
+        energy,
+        _norm(fixed, start),
+        _Constraints.of(fixed, start),
+        jnp.asarray(FIRST_STEP, dtype),
+        jnp.asarray(jnp.inf, dtype),
+        jnp.int32(0),
+        status.astype(jnp.int32),
+    )
+
+    def unfinished(search_: _Search) -> Array:
+        return (search_.status == Status.MAX_ITERATIONS) & (search_.iterations < max_iterations)
+
+    final = lax.while_loop(unfinished, lambda search_: _iterate(fixed, search_, limit), search)
+    final = lax.stop_gradient(final)
+    # One more step, at whose start nothing but the forces depends on the model.
+    if final.constraints is None:
+        last = _step(fixed, model, final.state, jnp.asarray(MAX_STEP, dtype), tangent=True)
+    else:
+        balance = constraints.balance_forces(model, final.state, final.constraints.force)
+        last, _ = final.constraints.factors.step(balance)
+    usable = jnp.all(jnp.isfinite(last))
+    rest = forces.displace(model, final.state, jnp.where(usable, last, 0.0))
+    return Equilibrium(rest, final.status, final.step, final.iterations)
+
+
+def _iterate(model: Model, search: _Search, limit: Float[Array, ""]) -> _Search:
+    trial = (
+        _try_step(model, search)
+        if search.constraints is None
+        else _try_constrained_step(model, search)
+    )
+    result, better = trial.result, trial.lowers_merit
+    size = jnp.max(jnp.abs(trial.change), initial=0.0)
+    # What is left to gain is less than the rounding errors of the two energies that would tell, and
+    # the forces do not fall.
+    rounding = 2.0 * forces.energy_rounding_error(model, search.state, trial.potential)
+    small = (size <= limit) | (~better & (0.5 * jnp.abs(trial.work) <= rounding))
+    done = small & (search.h >= MAX_STEP)
+    stuck = ~better & (search.h < 1e-6 * FIRST_STEP)
+    status = jnp.where(done, Status.CONVERGED, jnp.where(stuck, Status.STALLED, search.status))
+    h = jnp.where(
+        better | small, jnp.minimum(search.h * STEP_GROWTH, MAX_STEP), search.h * STEP_SHRINK
+    )
+    kept = trees.where(better, result, search)
+    if (
+        search.constraints is not None
+        and result.constraints is not None
+        and kept.constraints is not None
+    ):
+        # Matrices are of where the step began: a small one that is refused has the right ones.
+        factors = trees.where(
+            better | small, result.constraints.factors, search.constraints.factors
+        )
+        kept = replace(kept, constraints=replace(kept.constraints, factors=factors))
+    step = jnp.where(better | done, size, search.step)
+    count = search.iterations + 1
+    return replace(kept, h=h, step=step, iterations=count, status=status.astype(jnp.int32))
+
+
+def _try_step(model: Model, search: _Search) -> _Trial:
+    change = _step(model, model, search.state, search.h)
+    after = forces.displace(model, search.state, change)
+    potential = potential_energy(model, after)
+    # Close to rest the energy changes by less than its rounding error, but the forces still fall.
+    force = _norm(model, after)
+    better = (potential < search.potential) | (force < 0.5 * search.force)
+    result = replace(search, state=after, potential=potential, force=force)
+    force_before = jnp.concatenate(forces.generalised_forces(model, search.state))
+    return _Trial(change, result, better, force_before @ change, search.potential)
+
+
+def _try_constrained_step(model: Model, search: _Search) -> _Trial:
+    assert search.constraints is not None
+    factors, start = newton_step.factorise(model, search.state, search.constraints.force, search.h)
+    change, multiplier_change = factors.step(start)
+    constraints_ = _Constraints(search.constraints.force + multiplier_change, factors)
+    after = factors.close_constraints(model, forces.displace(model, search.state, change))
+    better = factors.lowers_merit(
+        start, constraints.balance_forces(model, after, constraints_.force), constraints_.force
+    )
+    result = replace(search, state=after, constraints=constraints_)
+    return _Trial(change, result, better, start.force @ change, start.potential)
+
+
+def _norm(model: Model, state: State) -> Float[Array, ""]:
+    return jnp.sqrt(sum(jnp.sum(part**2) for part in forces.generalised_forces(model, state)))
+
+
+def _step(
+    model: Model, force_model: Model, state: State, h: Float[Array, ""], tangent: bool = False
+) -> Float[Array, " nv"]:
+    """Return the change Δ of a step of time h under the forces of ``force_model``.
+
+    It is NaN where M + h² K of the trees is not positive definite. With ``tangent`` families have
+    their own K, else the one that keeps steps stable.
+    """
+    tree, *family_forces = forces.generalised_forces(force_model, state)
+    parts = [tree]
+    if len(tree):
+        matrix = forces.tree_mass(model, state) / h**2 + forces.tree_stiffness(model, state)
+        parts = [jax.scipy.linalg.cho_solve((jnp.linalg.cholesky(matrix), True), tree)]
+    for family, family_state, force in zip(
+        model.families, state.families, family_forces, strict=True
+    ):
+        root = (family.tangent_root if tangent else family.root)(family_state.q, h)
+        parts.append(h**2 * root.velocities(root.whiten(force)))
+    return jnp.concatenate(parts)

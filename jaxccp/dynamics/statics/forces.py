@@ -1,0 +1,243 @@
+"""Forces on a model at rest, and their derivatives and the masses, in tangent coordinates."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.dynamics.inertia import family_energy, potential_energy
+from jaxccp.dynamics.reduced.advance import add_joint_coordinates, with_joint_coordinates
+from jaxccp.dynamics.reduced.body_mass import BodyMass
+from jaxccp.dynamics.reduced.mass import mass_matrix
+from jaxccp.dynamics.reduced.screws import screws
+from jaxccp.math import quaternion
+from jaxccp.model.family import Family, FamilyState
+from jaxccp.model.family_frames import with_frames
+from jaxccp.model.forward_kinematics import forward_kinematics
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+
+
+def check_conservative(model: Model, caller: str) -> None:
+    """Check that the model's forces at rest derive from a potential.
+
+    Args:
+        model: the model.
+        caller: name of the calling function, for the message.
+
+    Raises:
+        ValueError: the model has forces that do not, or more degrees of freedom than one matrix
+            holds.
+    """
+    topology = model.topology
+    causes = {
+        "tendons with laws of force": len(model.tendons.laws.index),
+        "actuators": len(topology.linkage.actuators),
+        "families that have other coordinates than velocities": any(
+            family_state.q.shape != family_state.v.shape
+            for family_state in (f.start() for f in model.families)
+        ),
+        "more than 100 degrees of freedom of rigid bodies": topology.loose.any(),
+    }
+    present_causes = ", ".join(cause for cause, present in causes.items() if present)
+    if present_causes:
+        raise ValueError(
+            f"{caller} knows no model with {present_causes}: simulate it with damping until it "
+            "rests, or leave these out and hold coordinates instead"
+        )
+
+
+def rest_state(model: Model, state: State) -> State:
+    """Return the state at rest, with the joint coordinates that the poses have.
+
+    Args:
+        model: the model.
+        state: its velocities are replaced by zero.
+    """
+    families = tuple(
+        replace(family_state, v=jnp.zeros_like(family_state.v)) for family_state in state.families
+    )
+    zero = jnp.zeros_like(state.velocity)
+    rotors = jax.tree.map(jnp.zeros_like, state.rotors)
+    resting = replace(state, velocity=zero, angular_velocity=zero, rotors=rotors, families=families)
+    return with_joint_coordinates(model, resting)
+
+
+def displace(model: Model, state: State, displacement: Float[Array, " nv"]) -> State:
+    """Return a state at rest with its pose changed, as :func:`jaxccp.retract` changes it.
+
+    Args:
+        model: nv degrees of freedom.
+        state: a :func:`rest_state`, whose joint coordinates are known.
+        displacement: in tangent coordinates [m, rad].
+    """
+    dofs, roots = model.topology.dofs, model.topology.dofs.roots
+    sizes = [
+        dofs.first_axis,
+        len(dofs.axes),
+        *(len(family_state.v) for family_state in state.families),
+    ]
+    six, shifts, *families = jnp.split(displacement, np.cumsum(sizes)[:-1])
+    six = six.reshape(-1, 6)
+    rotated = quaternion.multiply(quaternion.exp(six[:, 3:]), state.quaternion[roots])
+    after = replace(
+        state,
+        position=state.position.at[roots].add(six[:, :3]),
+        quaternion=state.quaternion.at[roots].set(quaternion.normalize(rotated)),
+        families=tuple(
+            replace(family_state, q=family_state.q + q)
+            for family_state, q in zip(state.families, families, strict=True)
+        ),
+    )
+    joint_displacement = jnp.zeros_like(state.joint_positions).at[dofs.axes].set(shifts)
+    coordinate = add_joint_coordinates(model, state.joint_positions, joint_displacement)
+    return with_frames(model, forward_kinematics(model, after, coordinate))
+
+
+def energy_rounding_error(
+    model: Model, state: State, potential: Float[Array, ""]
+) -> Float[Array, ""]:
+    """Return the rounding error of the potential energy [J].
+
+    It has two parts: that of the sum, and that of the families' coordinates, whose smallest changes
+    strain what is stiff.
+
+    Args:
+        model: the model.
+        state: the state.
+        potential: its potential energy [J].
+    """
+    eps = float(jnp.finfo(potential.dtype).eps)
+    weight = model.bodies.mass * jnp.abs(state.position @ model.gravity)
+    size = jnp.abs(potential) + jnp.sum(jnp.where(jnp.asarray(model.topology.free), weight, 0.0))
+
+    def perturbed(family_state: FamilyState) -> FamilyState:
+        signs = np.random.default_rng(0).choice((-1.0, 1.0), len(family_state.q))
+        return replace(
+            family_state, q=family_state.q * jnp.asarray(1.0 + eps * signs, family_state.q.dtype)
+        )
+
+    nearby = replace(state, families=tuple(map(perturbed, state.families)))
+    return eps * size + jnp.abs(family_energy(model, nearby) - family_energy(model, state))
+
+
+def generalised_forces(model: Model, state: State) -> tuple[Array, ...]:
+    """Return the forces on the degrees of freedom of the trees, then on those of each family [N, N
+    m].
+
+    Args:
+        model: the model.
+        state: at rest.
+    """
+    family_parts = [
+        family_force(model, family, family_state)
+        for family, family_state in family_states(model, state)
+    ]
+    return _tree_force(model, state), *family_parts
+
+
+def family_force(model: Model, family: Family, family_state: FamilyState) -> Float[Array, " n"]:
+    """Return the forces on the velocities of one family at rest [N, N m].
+
+    Args:
+        model: gives gravity.
+        family: the family.
+        family_state: its state.
+    """
+    return family.momentum(family_state.q, jnp.zeros_like(family_state.v), model.gravity, 1.0)
+
+
+def stiffnesses(model: Model, state: State) -> tuple[Array, ...]:
+    """Return the stiffness matrices −∂f/∂z of the trees and of each family.
+
+    Args:
+        model: the model.
+        state: at rest.
+    """
+
+    family_parts = [
+        family_stiffness(model, family, family_state)
+        for family, family_state in family_states(model, state)
+    ]
+    return tree_stiffness(model, state), *family_parts
+
+
+def family_stiffness(
+    model: Model, family: Family, family_state: FamilyState
+) -> Float[Array, "n n"]:
+    """Return the stiffness matrix of one family at rest.
+
+    Args:
+        model: gives gravity.
+        family: the family.
+        family_state: its state.
+    """
+    return -jax.jacfwd(lambda q: family_force(model, family, replace(family_state, q=q)))(
+        family_state.q
+    )
+
+
+def masses(model: Model, state: State) -> tuple[Array, ...]:
+    """Return the mass matrices of the trees and of each family.
+
+    Args:
+        model: the model.
+        state: the state.
+    """
+    family_parts = [
+        family.mass_matrix(family_state.q, 0.0)
+        for family, family_state in family_states(model, state)
+    ]
+    return tree_mass(model, state), *family_parts
+
+
+def tree_stiffness(model: Model, state: State) -> Float[Array, "n n"]:
+    """Return the stiffness matrix of the trees alone.
+
+    Args:
+        model: the model.
+        state: at rest.
+    """
+    return -jax.jacfwd(lambda z: _tree_force(model, state, z))(_zero_displacement(model, state))
+
+
+def tree_mass(model: Model, state: State) -> Float[Array, "n n"]:
+    """Return the mass matrix of the trees alone, with the armature of their axes.
+
+    Args:
+        model: the model.
+        state: the state.
+    """
+    dofs, body = model.topology.dofs, BodyMass.of(model, state)
+    matrix = mass_matrix(screws(model, state), state.position, body.mass, body.inertia)
+    axes = np.arange(dofs.first_axis, dofs.count)
+    return matrix.at[axes, axes].add(model.axes.armature[dofs.axes])
+
+
+def _zero_displacement(model: Model, state: State) -> Float[Array, " n"]:
+    return jnp.zeros(model.topology.dofs.count, state.position.dtype)
+
+
+def _tree_force(model: Model, state: State, z: Array | None = None) -> Float[Array, " n"]:
+    """Return minus the gradient of the potential energy in the trees' coordinates, displaced by
+    ``z``."""
+    rigid = replace(model, families=())
+    alone = replace(state, families=())
+    zero = _zero_displacement(model, state)
+    if not len(zero):
+        return zero
+    return -jax.grad(lambda at: potential_energy(rigid, displace(rigid, alone, at)))(
+        zero if z is None else z
+    )
+
+
+def family_states(model: Model, state: State) -> list[tuple[Family, FamilyState]]:
+    """Return each family with its state.
+
+    Args:
+        model: the model.
+        state: the state.
+    """
+    return list(zip(model.families, state.families, strict=True))

@@ -1,0 +1,100 @@
+"""Small vibrations about an equilibrium: frequencies and shapes."""
+
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.scipy.linalg import block_diag, solve_triangular
+from jaxtyping import Array, Float
+
+from jaxccp.dynamics.statics import constraints, forces
+from jaxccp.math.eigen import eigen
+from jaxccp.math.saddle import Saddle
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+from jaxccp.model.state_input import checked_state
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Modes:
+    """The linear modes of a model, the lowest frequencies first."""
+
+    square: Float[Array, " n"]
+    """Square of each angular frequency [rad²/s²]; negative where the equilibrium is not stable. The
+    last are infinite, as many as there are velocities that closed loops, tendons of given length
+    and joints on frames of families take away."""
+    shape: Float[Array, "n nv"]
+    """Changes of the pose in tangent coordinates (:func:`jaxccp.tangent_names`), with unit
+    generalised mass, φᵀ M φ = 1; 0 where the frequency is infinite."""
+    rounding_error: Float[Array, ""]
+    """Rounding error of the squares [rad²/s²], on account of the highest one. In float32 the slow
+    modes of slender bodies may lie below it."""
+
+    @property
+    def frequency(self) -> Float[Array, " n"]:
+        """Frequency of each mode [Hz]; NaN where the equilibrium is not stable."""
+        return jnp.sqrt(self.square) / (2 * jnp.pi)
+
+
+@partial(jax.jit, static_argnames=("count",))
+def modes(model: Model, state: State, count: int | None = None) -> Modes:
+    """Return the undamped vibrations of a model about an equilibrium.
+
+    They solve K φ = ω² M φ over trees and families, with A φ = 0 for the rows A of constraints:
+    closed loops, tendons of given length and joints on frames of families. K has the curvature of
+    these rows under their constraint forces, as that of a pendulum. Derivatives of the shapes are
+    finite, also where frequencies are equal: such shapes do not turn into one another.
+
+    Args:
+        model: its contacts do not act.
+        state: an equilibrium (:func:`jaxccp.equilibrium`).
+        count: number of modes, all when None.
+
+    Returns:
+        The modes, lowest frequencies first; differentiable in the model and the state.
+
+    Raises:
+        ValueError: the model has actuators, tendons with laws of force or more than 100 degrees of
+            freedom of rigid bodies, or there are fewer than ``count`` velocities.
+    """
+    forces.check_conservative(model, "modes")
+    state = forces.rest_state(model, checked_state(model, state))
+    mass = block_diag(*forces.masses(model, state)) + constraints.rotor_inertia(model, state)
+    size = len(mass)
+    if count is not None and not 1 <= count <= size:
+        raise ValueError(f"modes: count must be between 1 and {size}, not {count}")
+    root = jnp.linalg.cholesky(mass)
+    if constraints.has_constraints(model):
+        stiffness, saddle = constraints.linearise_constraints(model, state, root)
+    else:
+        stiffness, saddle = block_diag(*forces.stiffnesses(model, state)), None
+    half = solve_triangular(root, stiffness, lower=True)
+    scaled = solve_triangular(root, half.T, lower=True)
+    scaled = 0.5 * (scaled + scaled.T)
+    if saddle is None:
+        square, vectors = eigen(scaled)
+        largest = jnp.max(jnp.abs(square))
+    else:
+        square, vectors, largest = _constrained_eigen(scaled, saddle)
+    shapes = solve_triangular(root.T, vectors, lower=False).T
+    rounding_error = size * float(jnp.finfo(square.dtype).eps) * largest
+    return Modes(square[:count], shapes[:count], rounding_error)
+
+
+def _constrained_eigen(
+    matrix: Float[Array, "nv nv"], saddle: Saddle
+) -> tuple[Float[Array, " nv"], Float[Array, "nv nv"], Float[Array, ""]]:
+    """Return eigenvalues and vectors on what the rows leave, then infinite values with zero
+    vectors; and the size that rounding errors are relative to."""
+    identity = jnp.eye(len(matrix), dtype=matrix.dtype)
+    free, _ = saddle.solve(identity, jnp.zeros_like(saddle.rows))
+    within = free @ matrix @ free
+    # No eigenvalue is above this, so that at twice as much there is what the rows take away.
+    largest = lax.stop_gradient(jnp.max(jnp.sum(jnp.abs(within), axis=1)))
+    largest = jnp.where(largest > 0, largest, 1.0)
+    square, vectors = eigen(within + 2.0 * largest * (identity - free))
+    removed = square > 1.5 * largest
+    return jnp.where(removed, jnp.inf, square), jnp.where(removed, 0.0, vectors), 2.0 * largest
