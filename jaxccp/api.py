@@ -105,7 +105,7 @@ from jaxccp.model import (
     with_structure,
 )
 from jaxccp.scene import ModelBuilder, add_shaft
-from jaxccp.sensors import Sensor, coordinates, instrument
+from jaxccp.sensors import Sensor, attach_sensors, mujoco_coordinates
 
 __all__ = [
     "ADMM",
@@ -177,16 +177,15 @@ __all__ = [
     "Universal",
     "accelerations",
     "add_shaft",
+    "attach_sensors",
     "box_of_tetrahedra",
     "close_loops",
-    "coordinates",
     "difference",
     "energy",
     "equilibrium",
     "fit_capacity",
     "forward_kinematics",
     "gear",
-    "instrument",
     "inverse_dynamics",
     "inverse_kinematics",
     "joint_motion",
@@ -197,6 +196,7 @@ __all__ = [
     "modes",
     "momentum",
     "motor",
+    "mujoco_coordinates",
     "position_servo",
     "raise_for_derivative",
     "read_tetrahedra",

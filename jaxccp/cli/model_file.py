@@ -62,7 +62,7 @@ def open_model(path: Path, options: FileOptions) -> Opened:
         act = arrays.floats("act", places.na) if "act" in arrays else np.zeros(places.na)
     move = jax.jit(loaded.layout.state)
     state = move(loaded.model, loaded.state, jnp.asarray(qpos, float), jnp.asarray(qvel, float))
-    state = loaded.layout.activated(state, jnp.asarray(act, float))
+    state = loaded.layout.with_activation(state, jnp.asarray(act, float))
     try:
         state, was_open = settled(loaded.model, state)
     except ValueError as error:

@@ -30,7 +30,8 @@ from jaxccp.model.state import State
 from jaxccp.names import unknown
 from jaxccp.scene.cube_toss import WIDTH
 from jaxccp.scene.library import SCENES
-from jaxccp.sensors.coordinates import Coordinates, coordinates
+from jaxccp.sensors.coordinate_layout import mujoco_coordinates
+from jaxccp.sensors.mujoco_coordinates import Coordinates
 
 NOISE = 1e-4
 """Standard deviation of recorded positions, and of orientations over half a width [m]; what a model
@@ -49,7 +50,7 @@ class Cube:
     def nominal() -> "Cube":
         """Return the cube of the scene ``cube-toss``."""
         model, state = SCENES["cube-toss"](jax.random.key(0))
-        return Cube(model, state, coordinates(model))
+        return Cube(model, state, mujoco_coordinates(model))
 
 
 def _surface(leaf: str, initial: float, lower: float, upper: float, scale: float) -> Parameter:

@@ -16,7 +16,7 @@ from jaxccp.identify.recording import Recording
 from jaxccp.identify.starts import filled, smoothed
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
-from jaxccp.sensors.coordinates import Coordinates
+from jaxccp.sensors.mujoco_coordinates import Coordinates
 
 SAMPLES = 128
 """Samples that torques are compared at."""

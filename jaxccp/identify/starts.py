@@ -10,7 +10,8 @@ from jaxccp.identify.recording import Recording
 from jaxccp.identify.segments import noise_of
 from jaxccp.identify.subject import Subject
 from jaxccp.math import quaternion
-from jaxccp.sensors.coordinates import Coordinates, Places, run
+from jaxccp.sensors.coordinate_addresses import Places, address_range
+from jaxccp.sensors.mujoco_coordinates import Coordinates
 
 
 def displaced(
@@ -66,10 +67,10 @@ def _positions(
 ) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
     """Return places in ``qpos`` and ``qvel`` of numbers that add up, then of rotations."""
     free = places.free
-    along = np.concatenate([places.single[0], run(free[0], 3).reshape(-1)])
-    rates = np.concatenate([places.single[1], run(free[1], 3).reshape(-1)])
-    turns = np.concatenate([run(places.ball[0], 4), run(free[0] + 3, 4)])
-    spins = np.concatenate([run(places.ball[1], 3), run(free[1] + 3, 3)])
+    along = np.concatenate([places.single[0], address_range(free[0], 3).reshape(-1)])
+    rates = np.concatenate([places.single[1], address_range(free[1], 3).reshape(-1)])
+    turns = np.concatenate([address_range(places.ball[0], 4), address_range(free[0] + 3, 4)])
+    spins = np.concatenate([address_range(places.ball[1], 3), address_range(free[1] + 3, 3)])
     return (along.astype(int), rates.astype(int)), (turns.astype(int), spins.astype(int))
 
 

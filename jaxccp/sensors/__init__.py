@@ -1,17 +1,18 @@
 """Sensors and coordinates of any model, as functions of its state."""
 
-from jaxccp.sensors.coordinates import Coordinates, coordinates
-from jaxccp.sensors.detail import Detail, Meeting
+from jaxccp.sensors.coordinate_layout import mujoco_coordinates
+from jaxccp.sensors.mujoco_coordinates import Coordinates
 from jaxccp.sensors.registry import KINDS
-from jaxccp.sensors.sensors import Sensor, Sensors, instrument
+from jaxccp.sensors.sensor_scope import ContactSelection, SensorScope
+from jaxccp.sensors.sensors import Sensor, Sensors, attach_sensors
 
 __all__ = [
     "KINDS",
+    "ContactSelection",
     "Coordinates",
-    "Detail",
-    "Meeting",
     "Sensor",
+    "SensorScope",
     "Sensors",
-    "coordinates",
-    "instrument",
+    "attach_sensors",
+    "mujoco_coordinates",
 ]

@@ -1,4 +1,4 @@
-"""Coordinates of flexible bodies in MuJoCo's ``qpos`` and ``qvel``: how far nodes have come."""
+"""Coordinates of flexible bodies in MuJoCo's ``qpos`` and ``qvel``: displacements of nodes."""
 
 from dataclasses import replace
 
@@ -11,7 +11,7 @@ from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 Nodes = Int[np.ndarray, "4 n"]
-"""Family, address in ``qpos`` and in ``qvel``, and number among the family's velocities."""
+"""Family, addresses in ``qpos`` and in ``qvel``, and number among the family's velocities."""
 
 
 def with_nodes(
@@ -21,30 +21,47 @@ def with_nodes(
     qpos: Float[Array, " nq"],
     qvel: Float[Array, " nv"],
 ) -> State:
-    """``state`` with the nodes of families where ``qpos`` and ``qvel`` have them."""
+    """Return ``state`` with the nodes of families displaced as MuJoCo's coordinates say.
+
+    Args:
+        model: the model.
+        state: the state.
+        nodes: addresses of the nodes.
+        qpos: displacements [m].
+        qvel: velocities [m/s].
+    """
     if not nodes.size:
         return state
     families = list(state.families)
     for family in np.unique(nodes[0]):
-        _, at, speed, number = nodes[:, nodes[0] == family]
-        here, start = families[family], model.families[family].start().q
+        _, address, speed, number = nodes[:, nodes[0] == family]
+        family_state, start = families[family], model.families[family].start().q
         families[family] = FamilyState(
-            here.q.at[number].set(start[number] + qpos[at]), here.v.at[number].set(qvel[speed])
+            family_state.q.at[number].set(start[number] + qpos[address]),
+            family_state.v.at[number].set(qvel[speed]),
         )
     return with_frames(model, replace(state, families=tuple(families)))
 
 
-def of_nodes(
+def with_nodal_coordinates(
     model: Model,
     state: State,
     nodes: Nodes,
     qpos: Float[Array, " nq"],
     qvel: Float[Array, " nv"],
 ) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
-    """``qpos`` and ``qvel`` with the coordinates of nodes put in."""
+    """Return ``qpos`` and ``qvel`` with the coordinates of nodes filled in.
+
+    Args:
+        model: the model.
+        state: the state.
+        nodes: addresses of the nodes.
+        qpos: coordinates so far.
+        qvel: rates so far.
+    """
     for family in np.unique(nodes[0]):
-        _, at, speed, number = nodes[:, nodes[0] == family]
-        here, start = state.families[family], model.families[family].start().q
-        qpos = qpos.at[at].set(here.q[number] - start[number])
-        qvel = qvel.at[speed].set(here.v[number])
+        _, address, speed, number = nodes[:, nodes[0] == family]
+        family_state, start = state.families[family], model.families[family].start().q
+        qpos = qpos.at[address].set(family_state.q[number] - start[number])
+        qvel = qvel.at[speed].set(family_state.v[number])
     return qpos, qvel

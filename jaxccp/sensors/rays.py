@@ -1,4 +1,4 @@
-"""Where rays meet shapes: a closed form for each kind, in the shape's own frame."""
+"""Intersections of rays with shapes: a closed form for each kind, in the shape's own frame."""
 
 from collections.abc import Callable
 
@@ -13,100 +13,121 @@ from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 Ray = Float[Array, "*b 3"]
+"""Origin or direction of rays."""
 Hit = Float[Array, "*b"]
+"""Distances along rays, infinite where nothing is hit."""
 
 
 def ray_lengths(
-    model: Model, state: State, origin: Ray, direction: Ray, seen: Bool[np.ndarray, "r ng"]
+    model: Model, state: State, origin: Ray, direction: Ray, visible: Bool[np.ndarray, "r ng"]
 ) -> Float[Array, " r"]:
-    """The way from each origin [m] along its unit direction (world) to the nearest surface of the
-    shapes that it sees [m]; infinite where it meets none.
+    """Return the distance from each origin along its direction to the nearest visible surface [m].
 
-    Surfaces are met from inside too, but planes and height fields from above only. Boxes and meshes
-    are sharp, and meshes their convex hulls.
+    It is infinite where there is none. Surfaces are hit from inside too, but planes and height
+    fields from above only. Boxes and meshes are sharp, and meshes their convex hulls.
+
+    Args:
+        model: the model.
+        state: poses of the bodies.
+        origin: origin of each ray, world [m].
+        direction: unit direction, world.
+        visible: shapes that each ray sees.
     """
-    kinds, placed = np.array(model.topology.shapes), place_shapes(model, state)
-    found = jnp.full((len(origin), len(kinds)), jnp.inf, origin.dtype)
-    for kind in np.unique(kinds[seen.any(axis=0)]):
-        own = np.flatnonzero(kinds == kind)
-        shapes = shapes_of_kind(model, str(kind), placed, own)
-        back = shapes.rotation
-        start = jnp.einsum("nji,rnj->rni", back, origin[:, None] - shapes.position)
-        along = jnp.einsum("nji,rj->rni", back, direction)
-        found = found.at[:, own].set(MET[str(kind)](start, along, shapes))
-    return jnp.min(jnp.where(jnp.asarray(seen), found, jnp.inf), axis=1, initial=jnp.inf)
+    kinds, poses = np.array(model.topology.shapes), place_shapes(model, state)
+    distances = jnp.full((len(origin), len(kinds)), jnp.inf, origin.dtype)
+    for kind in np.unique(kinds[visible.any(axis=0)]):
+        indices = np.flatnonzero(kinds == kind)
+        shapes = shapes_of_kind(model, str(kind), poses, indices)
+        rotation = shapes.rotation
+        start = jnp.einsum("nji,rnj->rni", rotation, origin[:, None] - shapes.position)
+        local_direction = jnp.einsum("nji,rj->rni", rotation, direction)
+        distances = distances.at[:, indices].set(
+            RAY_LENGTHS[str(kind)](start, local_direction, shapes)
+        )
+    return jnp.min(jnp.where(jnp.asarray(visible), distances, jnp.inf), axis=1, initial=jnp.inf)
 
 
-def nearest(way: Float[Array, "*b k"], valid: Bool[Array, "*b k"]) -> Hit:
-    """The shortest valid way that is not behind."""
-    return jnp.min(jnp.where(valid & (way >= 0), way, jnp.inf), axis=-1)
+def nearest_hit(distance: Float[Array, "*b k"], valid: Bool[Array, "*b k"]) -> Hit:
+    """Return the shortest valid distance that is not negative.
+
+    Args:
+        distance: candidates.
+        valid: which of them count.
+    """
+    return jnp.min(jnp.where(valid & (distance >= 0), distance, jnp.inf), axis=-1)
 
 
-def roots(
+def quadratic_roots(
     square: Hit, half: Hit, constant: Hit
 ) -> tuple[Float[Array, "*b 2"], Bool[Array, "*b 2"]]:
-    """Return the roots of a x² + 2 b x + c, a > 0, and whether they are real."""
+    """Return the roots of a x² + 2 b x + c, a > 0, and whether they are real.
+
+    Args:
+        square: a.
+        half: b.
+        constant: c.
+    """
     inside = half * half - square * constant
     real = (inside >= 0) & (square > 0)
     root = jnp.sqrt(jnp.where(inside > 0, inside, 1.0)) * (inside > 0)
     bottom = jnp.where(square > 0, square, 1.0)
-    both = jnp.stack([(-half - root) / bottom, (-half + root) / bottom], axis=-1)
-    return both, jnp.stack([real, real], axis=-1)
+    roots = jnp.stack([(-half - root) / bottom, (-half + root) / bottom], axis=-1)
+    return roots, jnp.stack([real, real], axis=-1)
 
 
 def _quadric(o: Array, d: Array, radius: Array) -> tuple[Array, Array]:
-    """Roots on the sphere or, of two coordinates, on the circle."""
-    return roots(
+    """Return the roots on the sphere or, of two coordinates, on the circle."""
+    return quadratic_roots(
         jnp.sum(d * d, axis=-1), jnp.sum(o * d, axis=-1), jnp.sum(o * o, axis=-1) - radius * radius
     )
 
 
 def _sphere(o: Ray, d: Ray, shapes: Geometry) -> Hit:
-    return nearest(*_quadric(o, d, shapes.radius))
+    return nearest_hit(*_quadric(o, d, shapes.radius))
 
 
 def _ellipsoid(o: Ray, d: Ray, shapes: Geometry) -> Hit:
-    return nearest(*_quadric(o / shapes.size, d / shapes.size, jnp.ones_like(shapes.radius)))
+    return nearest_hit(*_quadric(o / shapes.size, d / shapes.size, jnp.ones_like(shapes.radius)))
 
 
-def _along_z(o: Ray, d: Ray, way: Array) -> Array:
-    return o[..., 2:] + way * d[..., 2:]
+def _along_z(o: Ray, d: Ray, distance: Array) -> Array:
+    return o[..., 2:] + distance * d[..., 2:]
 
 
 def _capsule(o: Ray, d: Ray, shapes: Geometry) -> Hit:
     half = shapes.size[..., 2:]
-    way, real = _quadric(o[..., :2], d[..., :2], shapes.radius)
-    best = nearest(way, real & (jnp.abs(_along_z(o, d, way)) <= half))
+    distance, real = _quadric(o[..., :2], d[..., :2], shapes.radius)
+    best = nearest_hit(distance, real & (jnp.abs(_along_z(o, d, distance)) <= half))
     for sign in (-1.0, 1.0):
         end = jnp.concatenate([jnp.zeros_like(shapes.size[..., :2]), sign * half], axis=-1)
-        way, real = _quadric(o - end, d, shapes.radius)
-        beyond = sign * _along_z(o, d, way) >= half
-        best = jnp.minimum(best, nearest(way, real & beyond))
+        distance, real = _quadric(o - end, d, shapes.radius)
+        past_end = sign * _along_z(o, d, distance) >= half
+        best = jnp.minimum(best, nearest_hit(distance, real & past_end))
     return best
 
 
 def _cylinder(o: Ray, d: Ray, shapes: Geometry) -> Hit:
     half = shapes.size[..., 2:]
-    way, real = _quadric(o[..., :2], d[..., :2], shapes.radius)
-    side = nearest(way, real & (jnp.abs(_along_z(o, d, way)) <= half))
+    distance, real = _quadric(o[..., :2], d[..., :2], shapes.radius)
+    side = nearest_hit(distance, real & (jnp.abs(_along_z(o, d, distance)) <= half))
     steep = d[..., 2:] != 0
     ends = jnp.concatenate([-half, half], axis=-1)
-    way = (ends - o[..., 2:]) / jnp.where(steep, d[..., 2:], 1.0)
-    at = o[..., None, :2] + way[..., None] * d[..., None, :2]
+    distance = (ends - o[..., 2:]) / jnp.where(steep, d[..., 2:], 1.0)
+    at = o[..., None, :2] + distance[..., None] * d[..., None, :2]
     on = jnp.sum(at * at, axis=-1) <= (shapes.radius * shapes.radius)[..., None]
-    return jnp.minimum(side, nearest(way, on & steep))
+    return jnp.minimum(side, nearest_hit(distance, on & steep))
 
 
 def _between(o: Ray, normals: Array, offsets: Array, d: Ray) -> Hit:
-    """Return where a ray meets the convex body n · x ≤ offset of all its faces."""
+    """Return the distance to the convex body n · x ≤ offset of all its faces."""
     speed = jnp.einsum("...fi,...i->...f", normals, d)
     gap = offsets - jnp.einsum("...fi,...i->...f", normals, o)
-    way = gap / jnp.where(speed != 0, speed, 1.0)
-    enters = jnp.max(jnp.where(speed < 0, way, -jnp.inf), axis=-1)
-    leaves = jnp.min(jnp.where(speed > 0, way, jnp.inf), axis=-1)
-    apart = jnp.any((speed == 0) & (gap < 0), axis=-1)
-    way = jnp.stack([enters, leaves], axis=-1)
-    return nearest(way, ((enters <= leaves) & ~apart)[..., None])
+    distance = gap / jnp.where(speed != 0, speed, 1.0)
+    enters = jnp.max(jnp.where(speed < 0, distance, -jnp.inf), axis=-1)
+    leaves = jnp.min(jnp.where(speed > 0, distance, jnp.inf), axis=-1)
+    outside = jnp.any((speed == 0) & (gap < 0), axis=-1)
+    distance = jnp.stack([enters, leaves], axis=-1)
+    return nearest_hit(distance, ((enters <= leaves) & ~outside)[..., None])
 
 
 def _box(o: Ray, d: Ray, shapes: Geometry) -> Hit:
@@ -128,19 +149,19 @@ def _convex(o: Ray, d: Ray, shapes: Geometry) -> Hit:
 
 def _plane(o: Ray, d: Ray, shapes: Geometry) -> Hit:
     down = d[..., 2] < 0
-    way = -o[..., 2] / jnp.where(down, d[..., 2], 1.0)
-    return nearest(way[..., None], down[..., None])
+    distance = -o[..., 2] / jnp.where(down, d[..., 2], 1.0)
+    return nearest_hit(distance[..., None], down[..., None])
 
 
 def _height_field(o: Ray, d: Ray, shapes: Geometry) -> Hit:
-    """Return where a ray meets the triangles of a height field; their common edge leads from (row +
+    """Return the distance to the triangles of a height field; their common edge leads from (row +
     1, column) to (row, column + 1)."""
     grid = shapes.grid
     assert grid is not None
     rows, columns = grid.heights.shape[1:]
     x, y = (
-        (2.0 * jnp.arange(count) / jnp.maximum(own - 1, 1)[:, None] - 1.0) * half[:, None]
-        for count, own, half in (
+        (2.0 * jnp.arange(count) / jnp.maximum(count_ - 1, 1)[:, None] - 1.0) * half[:, None]
+        for count, count_, half in (
             (columns, grid.columns, shapes.size[:, 0]),
             (rows, grid.rows, shapes.size[:, 1]),
         )
@@ -150,39 +171,42 @@ def _height_field(o: Ray, d: Ray, shapes: Geometry) -> Hit:
         [*(jnp.broadcast_to(part, height.shape) for part in (x[:, None], y[:, :, None])), height],
         axis=-1,
     )
-    here, right, up, far = (
+    corner_, right, up, opposite = (
         points[:, :-1, :-1],
         points[:, :-1, 1:],
         points[:, 1:, :-1],
         points[:, 1:, 1:],
     )
-    there = (jnp.arange(rows - 1)[:, None] < grid.rows[:, None, None] - 1) & (
+    exists = (jnp.arange(rows - 1)[:, None] < grid.rows[:, None, None] - 1) & (
         jnp.arange(columns - 1) < grid.columns[:, None, None] - 1
     )
     best = [
-        _triangles(o, d, corner.reshape(len(corner), -1, 3), a, b, there.reshape(len(there), -1))
-        for corner, a, b in ((here, right - here, up - here), (far, up - far, right - far))
+        _triangles(o, d, corner.reshape(len(corner), -1, 3), a, b, exists.reshape(len(exists), -1))
+        for corner, a, b in (
+            (corner_, right - corner_, up - corner_),
+            (opposite, up - opposite, right - opposite),
+        )
     ]
     return jnp.minimum(*best)
 
 
-def _triangles(o: Ray, d: Ray, corner: Array, a: Array, b: Array, there: Array) -> Hit:
-    """Return where a ray meets triangles from their outer side (Möller & Trumbore, J. Graphics
-    Tools 2, 1997)."""
+def _triangles(o: Ray, d: Ray, corner: Array, a: Array, b: Array, exists: Array) -> Hit:
+    """Return the distance to triangles from their outer side (Möller & Trumbore, J. Graphics Tools
+    2, 1997)."""
     a, b = a.reshape(corner.shape), b.reshape(corner.shape)
-    across = cross(d[:, :, None], b)
-    volume = jnp.sum(a * across, axis=-1)
-    met = volume > 0
-    bottom = jnp.where(met, volume, 1.0)
-    away = o[:, :, None] - corner
-    u = jnp.sum(away * across, axis=-1) / bottom
-    turned = cross(away, a)
-    v = jnp.sum(d[:, :, None] * turned, axis=-1) / bottom
-    way = jnp.sum(b * turned, axis=-1) / bottom
-    return nearest(way, met & there & (u >= 0) & (v >= 0) & (u + v <= 1))
+    normal = cross(d[:, :, None], b)
+    volume = jnp.sum(a * normal, axis=-1)
+    hits = volume > 0
+    bottom = jnp.where(hits, volume, 1.0)
+    arm = o[:, :, None] - corner
+    u = jnp.sum(arm * normal, axis=-1) / bottom
+    perpendicular = cross(arm, a)
+    v = jnp.sum(d[:, :, None] * perpendicular, axis=-1) / bottom
+    distance = jnp.sum(b * perpendicular, axis=-1) / bottom
+    return nearest_hit(distance, hits & exists & (u >= 0) & (v >= 0) & (u + v <= 1))
 
 
-MET: dict[str, Callable[[Ray, Ray, Geometry], Hit]] = {
+RAY_LENGTHS: dict[str, Callable[[Ray, Ray, Geometry], Hit]] = {
     "sphere": _sphere,
     "capsule": _capsule,
     "box": _box,
@@ -192,4 +216,4 @@ MET: dict[str, Callable[[Ray, Ray, Geometry], Hit]] = {
     "plane": _plane,
     "height_field": _height_field,
 }
-"""How a ray meets each kind of shape."""
+"""Distance along a ray to each kind of shape."""

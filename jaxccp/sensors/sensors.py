@@ -1,4 +1,4 @@
-"""Sensors of a model, by name: what each is about, found once, and what all show of a state."""
+"""Sensors of a model by name, and their readings of a state."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,32 +17,35 @@ from jaxccp.model.sites import Sites
 from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state
 from jaxccp.scene.check import finite_vector
-from jaxccp.sensors.coordinates import Coordinates, coordinates
-from jaxccp.sensors.detail import Detail, Meeting
+from jaxccp.sensors.coordinate_layout import mujoco_coordinates
+from jaxccp.sensors.mujoco_coordinates import Coordinates
 from jaxccp.sensors.reading import Reading
 from jaxccp.sensors.registry import KINDS
+from jaxccp.sensors.sensor_scope import ContactSelection, SensorScope
 from jaxccp.sensors.target import Finder, Sensor
 
 
 @dataclass(frozen=True, eq=False)
 class Plan(ByContent):
-    """The plan of each sensor; it is static."""
+    """What each of n sensors is about, found once; static."""
 
     names: tuple[str, ...]
+    """Name of each sensor."""
     kinds: tuple[str, ...]
+    """Kind of each sensor."""
     index: np.ndarray
-    """Of what it is about, as its kind counts that [n]."""
-    of: tuple[int, ...]
-    """Frames that the sensors are about, among the model's sites and then ``Sensors.frames``; the
-    world's for those that are about none [n]."""
-    against: tuple[int, ...]
-    """Frames that they see these from [n]."""
+    """Index of what each is about, as its kind counts it [n]."""
+    subjects: tuple[int, ...]
+    """Frame of each sensor, among the model's sites and then ``Sensors.frames``; the world's for
+    sensors without [n]."""
+    references: tuple[int, ...]
+    """Frame that each reading is relative to [n]."""
     bounds: np.ndarray
-    """Lowest and highest value [n 2]."""
+    """Lowest and highest reading of each [n 2]."""
     groups: Bool[np.ndarray, "g nb"]
     """Bodies of each subtree."""
-    counted: tuple[Detail | Meeting | None, ...]
-    """What of the model each sensor counts, if it counts anything."""
+    scopes: tuple[SensorScope | ContactSelection | None, ...]
+    """Shapes and bodies that each sensor measures, if it measures any."""
 
 
 @jax.tree_util.register_dataclass
@@ -51,16 +54,19 @@ class Sensors:
     """Sensors of a model, in the order in which they were given."""
 
     frames: Sites
-    """The world's, then those that are no sites of the model."""
+    """The world's frame, then those that are no sites of the model."""
     magnetic: Float[Array, "3"]
+    """Magnetic field, world axes."""
     layout: Coordinates
+    """MuJoCo's coordinates, in which joints are read."""
     plan: Plan = field(metadata={"static": True})
-    unread: tuple[str, ...] = field(default=(), metadata={"static": True})
+    """What the sensors are about."""
+    unreadable: tuple[str, ...] = field(default=(), metadata={"static": True})
     """Sensors of a file that cannot be read, and why."""
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of all sensors."""
+        """Names of all sensors."""
         return self.plan.names
 
     def values(
@@ -71,18 +77,19 @@ class Sensors:
         acceleration: Float[Floats, "nb 6"] | None = None,
         report: StepReport | None = None,
     ) -> dict[str, Float[Array, " k"]]:
-        """What the sensors show, by name (``names`` has their order); a pure function of JAX.
+        """Return the readings of a state by name (``names`` has their order); a pure function of
+        JAX.
 
         Args:
-            model: that they were made for; its numbers may differ.
-            state: of which positions, velocities and energies are read.
-            control: of each actuator, 0 when None.
-            acceleration: of the bodies' centres of mass, and angular, world. Of
-                :func:`jaxccp.accelerations` where nothing touches; with contact
+            model: the model that they were made for; its numbers may differ.
+            state: positions, velocities and energies are read from it.
+            control: control of each actuator, 0 when None.
+            acceleration: accelerations of the bodies' centres of mass, and angular ones, world
+                axes: of :func:`jaxccp.accelerations` without contact; with contact of
                 :func:`jaxccp.mean_acceleration` of two states. Sensors of accelerations are left
                 out when None.
-            report: of the step that led to the state. Sensors of forces of contacts and joints
-                are left out when None.
+            report: report of the step that led to the state. Sensors of forces of contacts and
+                joints are left out when None.
 
         Raises:
             ValueError: arrays of other shapes; for sensors of contacts or of force and torque, if
@@ -99,68 +106,75 @@ class Sensors:
         plan, frames = self.plan, model.sites.concatenate(self.frames)
         reading = Reading(
             *(model, state, self.layout, control, acceleration, report),
-            *(frames.take(plan.of), frames.take(plan.against)),
-            *(plan.groups, self.magnetic, plan.counted),
+            *(frames.take(plan.subjects), frames.take(plan.references)),
+            *(plan.groups, self.magnetic, plan.scopes),
         )
-        given = {"": True, "acceleration": acceleration is not None, "report": report is not None}
-        given["both"] = given["acceleration"] and given["report"]
-        found: dict[int, Array] = {}
+        available = {
+            "": True,
+            "acceleration": acceleration is not None,
+            "report": report is not None,
+        }
+        available["both"] = available["acceleration"] and available["report"]
+        values: dict[int, Array] = {}
         for name in dict.fromkeys(plan.kinds):
             kind = KINDS[name]
-            if not given[kind.needs]:
+            if not available[kind.needs]:
                 continue
-            every = [i for i, other in enumerate(plan.kinds) if other == name]
-            for sensors in [[i] for i in every] if kind.counts == "pairs" else [every]:
-                shown = kind.read(reading, plan.index[sensors])
-                bounds = jnp.asarray(plan.bounds[sensors], shown.dtype)
-                shown = jnp.clip(shown, bounds[:, :1], bounds[:, 1:])
-                found.update(zip(sensors, shown, strict=True))
-        return {plan.names[i]: found[i] for i in sorted(found)}
+            sensors_ = [i for i, kind_ in enumerate(plan.kinds) if kind_ == name]
+            for sensors in [[i] for i in sensors_] if kind.counts == "pairs" else [sensors_]:
+                value = kind.read(reading, plan.index[sensors])
+                bounds = jnp.asarray(plan.bounds[sensors], value.dtype)
+                value = jnp.clip(value, bounds[:, :1], bounds[:, 1:])
+                values.update(zip(sensors, value, strict=True))
+        return {plan.names[i]: values[i] for i in sorted(values)}
 
 
-def instrument(
+def attach_sensors(
     model: Model,
     sensors: Mapping[str, Sensor],
     layout: Coordinates | None = None,
     magnetic: Sequence[float] | np.ndarray = (0.0, -0.5, 0.0),
 ) -> Sensors:
-    """Put sensors on a model.
+    """Attach sensors to a model.
 
     Args:
-        model: any.
-        sensors: by name.
-        layout: coordinates that joints are read in; of :func:`jaxccp.coordinates` when None.
-        magnetic: field that magnetometers show, world axes, in any unit.
+        model: any model.
+        sensors: sensors by name.
+        layout: coordinates in which joints are read; :func:`jaxccp.mujoco_coordinates` when None.
+        magnetic: magnetic field, world axes, in any unit.
 
     Raises:
-        ValueError: a sensor is about something that the model does not have, or no kind of sensor
-            is called so.
+        ValueError: a sensor is about something that the model does not have, or there is no such
+            kind of sensor.
     """
     finder = Finder(model)
-    found = [finder.find(f"sensor {name!r}", one) for name, one in sensors.items()]
+    target = [finder.target_index(f"sensor {name!r}", sensor) for name, sensor in sensors.items()]
     frames = [
-        (finder.frame(f"sensor {name!r}", one.about), finder.frame(f"sensor {name!r}", one.against))
-        if KINDS[one.kind].about == "frame"
+        (
+            finder.frame(f"sensor {name!r}", sensor.about),
+            finder.frame(f"sensor {name!r}", sensor.against),
+        )
+        if KINDS[sensor.kind].about == "frame"
         else (finder.world, finder.world)
-        for name, one in sensors.items()
+        for name, sensor in sensors.items()
     ]
-    index = [i if about is None else about for i, about in enumerate(found)]
+    index = [i if about is None else about for i, about in enumerate(target)]
     plan = Plan(
         tuple(sensors),
-        tuple(one.kind for one in sensors.values()),
+        tuple(sensor.kind for sensor in sensors.values()),
         np.array(index, np.int32),
-        tuple(of for of, _ in frames),
-        tuple(against for _, against in frames),
-        np.array([one.bounds for one in sensors.values()], float).reshape(-1, 2),
+        tuple(subject for subject, _ in frames),
+        tuple(reference for _, reference in frames),
+        np.array([sensor.bounds for sensor in sensors.values()], float).reshape(-1, 2),
         np.array(finder.groups, bool).reshape(-1, len(model.topology.bodies)),
         tuple(
-            finder.counted(f"sensor {name!r}", one, of)
-            for (name, one), (of, _) in zip(sensors.items(), frames, strict=True)
+            finder.scope(f"sensor {name!r}", sensor, subject)
+            for (name, sensor), (subject, _) in zip(sensors.items(), frames, strict=True)
         ),
     )
     return Sensors(
         Sites.of(finder.frames, [""] * len(finder.frames)),
         jnp.asarray(finite_vector("magnetic", magnetic, 3), float),
-        coordinates(model) if layout is None else layout,
+        mujoco_coordinates(model) if layout is None else layout,
         plan,
     )

@@ -1,4 +1,4 @@
-"""What sensors are about, found in the model by name."""
+"""Targets of sensors, found in the model by name."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,36 +12,36 @@ from jaxccp.model.sites import Site
 from jaxccp.names import index, unknown
 from jaxccp.scene.builder import WORLD
 from jaxccp.scene.check import finite_vector, unit_quaternion
-from jaxccp.sensors.detail import Detail, Meeting
 from jaxccp.sensors.registry import KINDS
+from jaxccp.sensors.sensor_scope import ContactSelection, SensorScope
 
 WORLD_FRAME = Site(WORLD)
 About = str | Site | Sequence[int | str]
+"""Name of what a sensor is about, a frame, or a group of bodies."""
 
 
 @dataclass(frozen=True)
 class Sensor:
-    """A sensor, as it is put on a model."""
+    """A sensor to attach to a model."""
 
     kind: str
-    """Of :data:`jaxccp.sensors.KINDS`, such as ``gyro``."""
+    """A kind of :data:`jaxccp.sensors.KINDS`, such as ``gyro``."""
     about: About = "world"
     """What it reads: the name of an axis, joint, tendon, actuator or body, as its kind has it. A
     sensor of a frame has the name of a site or a :class:`jaxccp.Site`. A subtree is that of a body,
-    all that hangs on it, or a sequence of bodies."""
+    with all its descendants, or a sequence of bodies."""
     against: str | Site = WORLD_FRAME
-    """Frame that sensors of poses and velocities see theirs from: a site's name or a
-    :class:`jaxccp.Site`."""
+    """Frame that poses and velocities are relative to: a site's name or a :class:`jaxccp.Site`."""
     bounds: tuple[float, float] = (-inf, inf)
-    """Lowest and highest value that it shows, in its unit."""
-    counts: Detail | Meeting | None = None
-    """Shapes, bodies and zone that it counts. None: a range finder does not see its body's shapes,
-    a touch sensor feels all their contacts, a force sensor carries its body and what hangs on it.
-    Contact sensors need a :class:`jaxccp.sensors.Meeting`."""
+    """Lowest and highest reading, in its unit."""
+    counts: SensorScope | ContactSelection | None = None
+    """Shapes, bodies and zone that it measures. None: a range finder does not see its body's
+    shapes, a touch sensor has all their contacts, a force sensor carries its body and its
+    descendants. Contact sensors need a :class:`jaxccp.sensors.ContactSelection`."""
 
 
 class Finder:
-    """Indices in a model; frames that are no sites of it are collected on the way."""
+    """Finds indices in a model, and collects frames that are no sites of it."""
 
     def __init__(self, model: Model) -> None:
         self.topology, self.sites = model.topology, model.sites
@@ -50,8 +50,17 @@ class Finder:
         self.frames: list[Site] = [WORLD_FRAME]
         self.groups: list[np.ndarray] = []
 
-    def find(self, label: str, sensor: Sensor) -> int | None:
-        """Index of what a sensor is about, None for frames and where it is about nothing."""
+    def target_index(self, label: str, sensor: Sensor) -> int | None:
+        """Return the index of what a sensor is about; None for frames, and where it is about
+        nothing.
+
+        Args:
+            label: name of the sensor, for messages.
+            sensor: the sensor.
+
+        Raises:
+            ValueError: the sensor fits nothing in the model.
+        """
         if sensor.kind not in KINDS:
             raise ValueError(f"{label}: the kind {unknown(sensor.kind, KINDS)}")
         linkage, about = self.topology.linkage, KINDS[sensor.kind].about
@@ -80,7 +89,15 @@ class Finder:
         return index(label, about, names, sensor.about)
 
     def frame(self, label: str, about: About) -> int:
-        """Place of a frame among the model's sites, then those collected."""
+        """Return the index of a frame among the model's sites, then those collected.
+
+        Args:
+            label: name of the sensor, for messages.
+            about: name of a site, or a site.
+
+        Raises:
+            ValueError: there is no such site or body.
+        """
         if isinstance(about, str):
             return index(label, "site", self.sites.names, about)
         if not isinstance(about, Site):
@@ -94,22 +111,33 @@ class Finder:
         )
         return self.world + len(self.frames) - 1
 
-    def counted(self, label: str, sensor: Sensor, of: int) -> Detail | Meeting | None:
-        """What a sensor on the frame ``of`` counts."""
-        kind, given = KINDS[sensor.kind].counts, sensor.counts
-        wanted = {"": None, "pairs": Meeting}.get(kind, Detail)
-        if given is not None or kind == "pairs":
-            if wanted is None or not isinstance(given, wanted):
-                what = "nothing" if wanted is None else f"a {wanted.__name__}"
-                raise ValueError(f"{label}: {sensor.kind} counts {what}; give that")
-            return given
+    def scope(
+        self, label: str, sensor: Sensor, frame_: int
+    ) -> SensorScope | ContactSelection | None:
+        """Return what a sensor measures of the model.
+
+        Args:
+            label: name of the sensor, for messages.
+            sensor: the sensor.
+            frame_: index of its frame.
+
+        Raises:
+            ValueError: its ``counts`` is of another type than its kind needs.
+        """
+        kind, explicit = KINDS[sensor.kind].counts, sensor.counts
+        required = {"": None, "pairs": ContactSelection}.get(kind, SensorScope)
+        if explicit is not None or kind == "pairs":
+            if required is None or not isinstance(explicit, required):
+                expected = "nothing" if required is None else f"a {required.__name__}"
+                raise ValueError(f"{label}: {sensor.kind} counts {expected}; give that")
+            return explicit
         if not kind:
             return None
         bodies = (*self.sites.bodies, *(int(frame.body) for frame in self.frames))
-        own = np.arange(len(self.topology.bodies)) == bodies[of]
+        counted = np.arange(len(self.topology.bodies)) == bodies[frame_]
         if kind == "subtree":
-            own = self._subtree(bodies[of]) if bodies[of] != WORLD else own
-        return Detail(own[self.topology.shape_body], own & self.topology.free)
+            counted = self._subtree(bodies[frame_]) if bodies[frame_] != WORLD else counted
+        return SensorScope(counted[self.topology.shape_body], counted & self.topology.free)
 
     def _axis(self, label: str, name: str) -> int:
         linkage = self.topology.linkage
@@ -120,14 +148,14 @@ class Finder:
 
     def _ball(self, label: str, name: str) -> int:
         linkage = self.topology.linkage
-        own = linkage.slots[index(label, "joint", linkage.joints, name)]
-        balls = [axis for axis in own if (*linkage.motions, "")[axis] == "ball"]
+        axes = linkage.slots[index(label, "joint", linkage.joints, name)]
+        balls = [axis for axis in axes if (*linkage.motions, "")[axis] == "ball"]
         if not balls:
             raise ValueError(f"{label}: joint {name!r} has no ball; use jointpos or jointvel")
         return int(balls[0])
 
     def _group(self, label: str, about: About) -> int:
-        """Moving bodies of a subtree."""
+        """Return the index of a new group: the moving bodies of a subtree."""
         if isinstance(about, Site):
             raise ValueError(f"{label}: is about bodies; give the name of one or a sequence")
         if isinstance(about, str):
@@ -142,7 +170,7 @@ class Finder:
         return len(self.groups) - 1
 
     def _subtree(self, root: int) -> np.ndarray:
-        """A body and those that hang on it through joints of trees; all for the world."""
+        """Return a body and its descendants through joints of trees; all bodies for the world."""
         bodies, (order, forwards) = self.topology.linkage.bodies, self.topology.linkage.tree
         group = np.arange(len(self.topology.bodies)) == root
         if root == WORLD:

@@ -8,25 +8,38 @@ from jaxtyping import Array, Bool, Float
 
 from jaxccp.collision.manifold import Geometry
 from jaxccp.model.shapes import Shape
-from jaxccp.sensors.rays import MET
+from jaxccp.sensors.rays import RAY_LENGTHS
 
 Points = Float[Array, "c n 3"]
 
 
-def meets(zones: Sequence[Shape | None], origin: Points, direction: Points) -> Bool[Array, "c n"]:
-    """Whether rays meet the zones, those that begin inside included; None is everywhere."""
+def ray_hits(
+    zones: Sequence[Shape | None], origin: Points, direction: Points
+) -> Bool[Array, "c n"]:
+    """Tell which rays hit zones, those that begin inside included.
 
-    def met(kind: str, own: np.ndarray, shapes: Geometry) -> Array:
-        return jnp.isfinite(MET[kind](origin[:, own], direction[:, own], shapes))
+    Args:
+        zones: zones of n sensors; None: everywhere.
+        origin: origins of the rays, in the zones' frames.
+        direction: their directions.
+    """
 
-    return _by_kind(zones, origin, met)
+    def hits(kind: str, indices: np.ndarray, shapes: Geometry) -> Array:
+        return jnp.isfinite(RAY_LENGTHS[kind](origin[:, indices], direction[:, indices], shapes))
+
+    return _by_kind(zones, origin, hits)
 
 
 def contains(zones: Sequence[Shape | None], point: Points) -> Bool[Array, "c n"]:
-    """Whether points are in the zones; None is everywhere."""
+    """Tell which points are in zones.
 
-    def within(kind: str, own: np.ndarray, shapes: Geometry) -> Array:
-        return _WITHIN[kind](point[:, own], shapes.size, shapes.radius)
+    Args:
+        zones: zones of n sensors; None: everywhere.
+        point: points in the zones' frames.
+    """
+
+    def within(kind: str, indices: np.ndarray, shapes: Geometry) -> Array:
+        return _WITHIN[kind](point[:, indices], shapes.size, shapes.radius)
 
     return _by_kind(zones, point, within)
 
@@ -34,21 +47,21 @@ def contains(zones: Sequence[Shape | None], point: Points) -> Bool[Array, "c n"]
 def _by_kind(
     zones: Sequence[Shape | None],
     points: Points,
-    judge: Callable[[str, np.ndarray, Geometry], Array],
+    test: Callable[[str, np.ndarray, Geometry], Array],
 ) -> Bool[Array, "c n"]:
-    found = jnp.ones(points.shape[:2], bool)
+    result = jnp.ones(points.shape[:2], bool)
     kinds = np.array([zone.kind if zone is not None else "" for zone in zones])
     for kind in np.unique(kinds[kinds != ""]):
-        own = np.flatnonzero(kinds == kind)
+        indices = np.flatnonzero(kinds == kind)
         shapes = [zone for zone in zones if zone is not None and zone.kind == kind]
         size, radius = (
             jnp.asarray(np.array([getattr(s, name) for s in shapes]), points.dtype)
             for name in ("size", "radius")
         )
         # Only these two are asked of shapes that are given in their own frames.
-        placed = Geometry(jnp.zeros_like(size), jnp.zeros((len(own), 3, 3)), size, radius)
-        found = found.at[:, own].set(judge(str(kind), own, placed))
-    return found
+        geometry = Geometry(jnp.zeros_like(size), jnp.zeros((len(indices), 3, 3)), size, radius)
+        result = result.at[:, indices].set(test(str(kind), indices, geometry))
+    return result
 
 
 def _ball(point: Array, size: Array, radius: Array) -> Array:
@@ -68,8 +81,8 @@ def _cylinder(point: Array, size: Array, radius: Array) -> Array:
 
 
 def _capsule(point: Array, size: Array, radius: Array) -> Array:
-    beyond = jnp.maximum(jnp.abs(point[..., 2]) - size[..., 2], 0.0)
-    return jnp.sum(point[..., :2] ** 2, axis=-1) + beyond * beyond <= radius * radius
+    past_end = jnp.maximum(jnp.abs(point[..., 2]) - size[..., 2], 0.0)
+    return jnp.sum(point[..., :2] ** 2, axis=-1) + past_end * past_end <= radius * radius
 
 
 _WITHIN = {

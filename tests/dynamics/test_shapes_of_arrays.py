@@ -34,7 +34,7 @@ def arm() -> tuple[Model, State, Coordinates]:
     integrator = jaxccp.Actuator(activation=jaxccp.Activation("integrator"))
     builder.add_actuator(integrator, "elbow", name="second")
     model, state = builder.build()
-    return model, state, jaxccp.coordinates(model)
+    return model, state, jaxccp.mujoco_coordinates(model)
 
 
 @cache
@@ -43,7 +43,7 @@ def free() -> tuple[Model, State, Coordinates]:
     builder = ModelBuilder()
     builder.add_body(1.0, (0.1, 0.1, 0.1), name="stone")
     model, state = builder.build()
-    return model, state, jaxccp.coordinates(model)
+    return model, state, jaxccp.mujoco_coordinates(model)
 
 
 def problem(**wrong: Any) -> Problem:
@@ -80,8 +80,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: LAYOUT.control([5.0]),
         r"ctrl must have shape \(\.\.\., actuators\) = \(\.\.\., 2\) for actuators first, second",
     ),
-    "layout.activated": (
-        lambda: LAYOUT.activated(STATE, ZERO(2)),
+    "layout.with_activation": (
+        lambda: LAYOUT.with_activation(STATE, ZERO(2)),
         r"act must have shape \(activations,\) = \(1,\) for activations second, not \(2,\)",
     ),
     "layout.activation": (
@@ -92,8 +92,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: LAYOUT.acceleration(STATE, jaxccp.accelerations(*FREE[:2])),
         r"acceleration.body .*\(bodies, 6\) = \(3, 6\), not \(2, 6\)",
     ),
-    "layout.captured": (
-        lambda: LAYOUT.captured(MODEL, STATE, ZERO((1, 3)), ZERO((1, 4))),
+    "layout.with_mocap": (
+        lambda: LAYOUT.with_mocap(MODEL, STATE, ZERO((1, 3)), ZERO((1, 4))),
         r"positions must have shape \(bodies, 3\) = \(0, 3\)",
     ),
     "forward_kinematics": (
@@ -166,9 +166,12 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "acceleration must have shape " + BODIES + r"\(2, 6\)",
     ),
     "sensors state": (lambda: sensors().values(MODEL, SHORT), OTHER),
-    "instrument": (lambda: jaxccp.instrument(MODEL, {}, magnetic=[1.0]), "magnetic must be 3"),
+    "attach_sensors": (
+        lambda: jaxccp.attach_sensors(MODEL, {}, magnetic=[1.0]),
+        "magnetic must be 3",
+    ),
     "sensor bounds": (
-        lambda: jaxccp.instrument(MODEL, {"s": jaxccp.Sensor("clock", bounds=(0, 1, 2))}),  # type: ignore[arg-type]
+        lambda: jaxccp.attach_sensors(MODEL, {"s": jaxccp.Sensor("clock", bounds=(0, 1, 2))}),  # type: ignore[arg-type]
         r"bounds must be \(lower, upper\)",
     ),
     "check_gradients": (
@@ -238,7 +241,7 @@ SHORT_TWIST = replace(STATE, velocity=STATE.velocity[:2])
 
 @cache
 def sensors() -> Any:
-    return jaxccp.instrument(MODEL, {"turn": jaxccp.Sensor("jointpos", "elbow")})
+    return jaxccp.attach_sensors(MODEL, {"turn": jaxccp.Sensor("jointpos", "elbow")})
 
 
 @pytest.mark.parametrize(("call", "says"), REFUSED.values(), ids=REFUSED)
@@ -262,7 +265,7 @@ def whole(tree: Any) -> Any:
 TAKEN: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "layout.state": (partial(LAYOUT.state, MODEL, STATE), ([1, 0], [0, 2])),
     "layout.control": (LAYOUT.control, ([1, 0],)),
-    "layout.activated": (partial(LAYOUT.activated, STATE), ([3],)),
+    "layout.with_activation": (partial(LAYOUT.with_activation, STATE), ([3],)),
     "forward_kinematics": (partial(jaxccp.forward_kinematics, MODEL, STATE), ([1, 0], [0, 2])),
     "retract": (partial(jaxccp.retract, MODEL, STATE), ([1, 0, 0, 2, 3],)),
     "accelerations": (

@@ -60,7 +60,7 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
     path = tmp_path_factory.mktemp("model") / "sensors.xml"
     path.write_text(MODEL)
     found = load(path)
-    assert not found.sensors.unread
+    assert not found.sensors.unreadable
     return found
 
 

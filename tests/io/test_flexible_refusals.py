@@ -85,7 +85,7 @@ def test_sensors_do_not_count_masses_of_flexible_bodies(write):
         '<sensor><subtreecom body="world"/><framepos objtype="body" objname="jelly_0"/></sensor>'
     )
     loaded = load(write(world(SOLID.format("") + BALL, after=sensor)))
-    assert len(loaded.sensors.unread) == 1 and "flexible" in loaded.sensors.unread[0]
+    assert len(loaded.sensors.unreadable) == 1 and "flexible" in loaded.sensors.unreadable[0]
     shown = loaded.sensors.values(loaded.model, loaded.state)
     np.testing.assert_allclose(next(iter(shown.values())), [-0.15, -0.1, 1.9], atol=1e-14)
 
@@ -124,7 +124,7 @@ def test_a_deformable_flex_is_read_as_a_flexcomp(write):
     assert isinstance(family, NodalFamily)
     mass = np.diag(family.inertia())[loaded.layout.places.nodes[3, ::3]]
     np.testing.assert_allclose(mass, [0.1, 0.2, 0.3, 0.4], rtol=1e-12)
-    assert "slides of nodes" in loaded.sensors.unread[0]
+    assert "slides of nodes" in loaded.sensors.unreadable[0]
     shown = loaded.sensors.values(loaded.model, loaded.state)
     np.testing.assert_allclose(shown["at"], [0, 0, 1.1], atol=1e-14)
     for after in AFTER.values():

@@ -51,8 +51,8 @@ def test_what_is_tied_follows(loaded: Loaded) -> None:
     """A box welded to the hand, an arm whose end is held, a tail that swings from the hand."""
     model, layout, stepper = loaded.model, loaded.layout, EulerImplicitLinearized(H)
     bodies = model.topology.bodies
-    assert [bodies[body] for body in layout.places.captured] == ["hand", "grip"]
-    assert not model.topology.free[layout.places.captured].any()
+    assert [bodies[body] for body in layout.places.mocap_bodies] == ["hand", "grip"]
+    assert not model.topology.free[layout.places.mocap_bodies].any()
     time = H * np.arange(1, STEPS + 1)
     poses = np.zeros((STEPS, 2, 7))
     poses[:, 0, 1:3], poses[:, 1, 0] = (1.0, 0.5), 0.2
@@ -66,7 +66,7 @@ def test_what_is_tied_follows(loaded: Loaded) -> None:
     @jax.jit
     def run(poses: jax.Array) -> tuple:
         def one(carry, pose: jax.Array):
-            placed = layout.captured(model, carry.state, pose[:, :3], pose[:, 3:])
+            placed = layout.with_mocap(model, carry.state, pose[:, :3], pose[:, 3:])
             carry, report = stepper.advance(model, replace(carry, state=placed))
             return carry, (carry.state, report.solver.status)
 

@@ -47,7 +47,7 @@ def test_accelerations_are_mujocos(opened: tuple[Path, Loaded]) -> None:
     @jax.jit
     def found(qpos: jax.Array, qvel: jax.Array, act: jax.Array, ctrl: jax.Array) -> jax.Array:
         model, layout = loaded.model, loaded.layout
-        state = layout.activated(layout.state(model, loaded.state, qpos, qvel), act)
+        state = layout.with_activation(layout.state(model, loaded.state, qpos, qvel), act)
         return layout.acceleration(state, accelerations(model, state, layout.control(ctrl)))
 
     for _ in range(3):
@@ -75,7 +75,7 @@ def bent(file: Path, loaded: Loaded) -> State:
     quaternion = np.zeros(4)
     mujoco.mju_mat2Quat(quaternion, moved.ravel())
     pose = jnp.asarray(place - moved @ first)[None], jnp.asarray(quaternion)[None]
-    state = loaded.layout.captured(loaded.model, loaded.state, *pose)
+    state = loaded.layout.with_mocap(loaded.model, loaded.state, *pose)
     return loaded.layout.state(loaded.model, state, jnp.asarray(data.qpos))
 
 
@@ -84,7 +84,7 @@ def test_it_stands_for_a_second(opened: tuple[Path, Loaded]) -> None:
     file, loaded = opened
     start = bent(file, loaded) if file.parent.name == "fetch" else loaded.state
     final, path = rollout(loaded.model, start, EulerImplicitLinearized(H), round(1 / H))
-    assert not loaded.ignored and not loaded.sensors.unread
+    assert not loaded.ignored and not loaded.sensors.unreadable
     assert not np.any(path.report.solver.status) and not np.any(path.report.overflow)
     qpos, qvel = loaded.layout.coordinates(loaded.model, final)
     assert np.isfinite([*qpos, *qvel]).all()

@@ -93,8 +93,10 @@ def test_sensors_are_those_of_mujoco(tmp_path: Path) -> None:
     file.write_text(MODEL)
     loaded, theirs = load(file), reference.smooth(file)
     for name in UNREAD:
-        assert sum(f"sensor '{name}' (line" in line for line in loaded.sensors.unread) == 1, name
-    assert len(loaded.sensors.unread) == len(UNREAD)
+        assert sum(f"sensor '{name}' (line" in line for line in loaded.sensors.unreadable) == 1, (
+            name
+        )
+    assert len(loaded.sensors.unreadable) == len(UNREAD)
 
     @jax.jit
     def read(qpos: jax.Array, qvel: jax.Array, ctrl: jax.Array) -> tuple[dict, dict]:

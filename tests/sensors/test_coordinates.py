@@ -15,8 +15,8 @@ from jaxccp import (
     Spherical,
     State,
     accelerations,
-    coordinates,
     motor,
+    mujoco_coordinates,
 )
 
 mujoco = pytest.importorskip("mujoco")
@@ -57,7 +57,7 @@ def mechanism() -> tuple[Model, State]:
 
 def test_coordinates_are_those_of_mujoco() -> None:
     model, start = mechanism()
-    layout = coordinates(model)
+    layout = mujoco_coordinates(model)
     m = mujoco.MjModel.from_xml_string(MECHANISM)
     data, rng = mujoco.MjData(m), np.random.default_rng(3)
     data.qpos[:], data.qvel[:] = rng.normal(size=m.nq), rng.normal(size=m.nv)
@@ -96,7 +96,7 @@ def test_what_closes_a_loop_has_no_coordinates() -> None:
     builder.add_joint(hinge, "top", "right", (1, 0, 1), name="c")
     builder.add_joint(hinge, "right", 0, (1, 0, 0), name="d")
     model, start = builder.build()
-    layout = coordinates(model)
+    layout = mujoco_coordinates(model)
     assert (layout.places.nq, layout.places.nv) == (3, 3)
     # A parallelogram: the top stays level, the right turns as the left does.
     state = jax.jit(layout.state)(model, start, jnp.array([0.3, -0.3, 0.3]))

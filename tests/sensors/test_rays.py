@@ -19,11 +19,11 @@ from jaxccp import (
     Sensor,
     Site,
     Sphere,
-    instrument,
+    attach_sensors,
 )
 from jaxccp.model import SHAPES
 from jaxccp.model.shapes import Shape
-from jaxccp.sensors.rays import MET, ray_lengths
+from jaxccp.sensors.rays import RAY_LENGTHS, ray_lengths
 
 mujoco = pytest.importorskip("mujoco")
 
@@ -86,7 +86,7 @@ def test_rays_meet_the_surface_of_a_height_field() -> None:
 
 
 def test_every_shape_can_be_met() -> None:
-    assert set(MET) == set(SHAPES)
+    assert set(RAY_LENGTHS) == set(SHAPES)
 
 
 def test_a_range_finder_of_the_builder() -> None:
@@ -97,7 +97,7 @@ def test_a_range_finder_of_the_builder() -> None:
     builder.add_solid(Sphere(0.2), 1.0, position=(0, 0, 1.0), name="ball")
     model, state = builder.build()
     down, up = Site("box", quaternion=(0, 1, 0, 0)), Site("box")
-    sensors = instrument(
+    sensors = attach_sensors(
         model, {"down": Sensor("rangefinder", down), "up": Sensor("rangefinder", up)}
     )
 

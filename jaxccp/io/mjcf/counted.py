@@ -8,8 +8,8 @@ from jaxccp.io.mjcf.source import Source
 from jaxccp.model.model import Model
 from jaxccp.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
 from jaxccp.scene.frames import to_matrix
-from jaxccp.sensors import Detail, Meeting
-from jaxccp.sensors.meet import FIELDS
+from jaxccp.sensors import ContactSelection, SensorScope
+from jaxccp.sensors.contact_pairs import FIELDS
 
 CHOICES = ("none", "mindist", "maxforce", "netforce")
 """What contact sensors do with many contacts, by MuJoCo's numbers."""
@@ -27,23 +27,23 @@ class Counted:
     ) -> None:
         self.source, self.frames, self.shapes, self.model = source, frames, shapes, model
 
-    def rangefinder(self, sensor: int) -> Detail:
+    def rangefinder(self, sensor: int) -> SensorScope:
         """A range finder does not see the geoms of its body."""
         m = self.source.m
         if m.sensor_dim[sensor] != 1:
             raise Unread("of rays only the length is read")
         body = m.site_bodyid[m.sensor_objid[sensor]]
         hidden = self._on(np.arange(m.nbody) == body) | self._transparent()
-        return Detail(hidden, self._no_bodies())
+        return SensorScope(hidden, self._no_bodies())
 
-    def zonetouch(self, sensor: int) -> Detail:
+    def zonetouch(self, sensor: int) -> SensorScope:
         """A touch sensor feels the contacts of its body's geoms in its site's shape."""
         m = self.source.m
         site = int(m.sensor_objid[sensor])
         own = self._on(np.arange(m.nbody) == m.site_bodyid[site])
-        return Detail(own, self._no_bodies(), self._zone(site))
+        return SensorScope(own, self._no_bodies(), self._zone(site))
 
-    def force(self, sensor: int) -> Detail:
+    def force(self, sensor: int) -> SensorScope:
         """What hangs on the parent of the site's body by it."""
         m, body = self.source.m, int(self.source.m.site_bodyid[self.source.m.sensor_objid[sensor]])
         within = subtree(self.source, body)
@@ -55,14 +55,14 @@ class Counted:
         whole &= self.model.topology.free
         shapes = self._on(within)
         if top == body:
-            return Detail(shapes, whole)
+            return SensorScope(shapes, whole)
         whole[ours[body]] = False
         parts = np.flatnonzero(within & (ours == ours[body]))
-        return Detail(shapes, whole, None, int(ours[body]), *self._mass(parts))
+        return SensorScope(shapes, whole, None, int(ours[body]), *self._mass(parts))
 
     torque = force
 
-    def meeting(self, sensor: int) -> tuple[Meeting, int]:
+    def meeting(self, sensor: int) -> tuple[ContactSelection, int]:
         """What a contact sensor shows, and its site or −1."""
         m = self.source.m
         bits, choice, count = (int(number) for number in m.sensor_intprm[sensor][:3])
@@ -80,7 +80,9 @@ class Counted:
         site = of[1] if of[0] == int(self.source.mujoco.mjtObj.mjOBJ_SITE) else -1
         first = None if site >= 0 else self._chosen(*of)
         zone = self._zone(site) if site >= 0 else None
-        made = Meeting(first, self._chosen(*against), zone, tuple(wanted), CHOICES[choice], count)
+        made = ContactSelection(
+            first, self._chosen(*against), zone, tuple(wanted), CHOICES[choice], count
+        )
         return made, site
 
     def _chosen(self, kind: int, index: int) -> Bool[np.ndarray, " ng"] | None:

@@ -21,7 +21,7 @@ from jaxccp.io.mjcf.rigid_parts import Inertial, divided, inertial_of_pseudo
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model.model import Model
 from jaxccp.scene.frames import seen_from, to_matrix, to_quaternion
-from jaxccp.sensors.coordinates import Coordinates
+from jaxccp.sensors.mujoco_coordinates import Coordinates
 
 COPIED = (
     *("body_pos", "body_quat", "body_mass", "body_ipos", "jnt_pos", "jnt_axis", "jnt_range"),

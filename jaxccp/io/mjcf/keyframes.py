@@ -59,8 +59,8 @@ def keyframe_state(model: Model, state: State, layout: Coordinates, key: Keyfram
     qpos, qvel, *poses = (
         jnp.asarray(part, float) for part in (key.qpos, key.qvel, key.mpos, key.mquat)
     )
-    state = _placed(model, layout.captured(model, state, *poses), layout, qpos, qvel)
-    state = layout.activated(state, jnp.asarray(key.act, float))
+    state = _placed(model, layout.with_mocap(model, state, *poses), layout, qpos, qvel)
+    state = layout.with_activation(state, jnp.asarray(key.act, float))
     return replace(state, time=jnp.asarray(key.time, state.time.dtype))
 
 

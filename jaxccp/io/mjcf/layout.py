@@ -10,8 +10,10 @@ from jaxccp.io.mjcf.bodies import Frames, captured_bodies
 from jaxccp.io.mjcf.flex_families import FlexFamily
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model.model import Model
-from jaxccp.sensors.coordinates import Coordinates, Places, coordinates, run
-from jaxccp.sensors.expected import ordered_names
+from jaxccp.sensors.coordinate_addresses import Places, address_range
+from jaxccp.sensors.coordinate_dimensions import ordered_names
+from jaxccp.sensors.coordinate_layout import mujoco_coordinates
+from jaxccp.sensors.mujoco_coordinates import Coordinates
 
 
 def layout(
@@ -31,7 +33,7 @@ def layout(
     activated = np.asarray(m.actuator_actadr)[actuators]
     activation = np.asarray(activated[activated >= 0], np.int32)
     captured = np.asarray(frames.body[captured_bodies(source)], np.int32)
-    ours = coordinates(model)
+    ours = mujoco_coordinates(model)
     joints = nodes[m.jnt_bodyid]
     rigid = np.ones(m.nq, bool), np.ones(m.nv, bool)
     for kept, address in zip(rigid, (m.jnt_qposadr, m.jnt_dofadr), strict=True):
@@ -41,7 +43,7 @@ def layout(
     return replace(
         ours,
         reference=jnp.asarray(m.qpos0[places.single[0]], float),
-        facing=jnp.asarray(m.qpos0[run(places.ball[0], 4)], float),
+        ball_reference=jnp.asarray(m.qpos0[address_range(places.ball[0], 4)], float),
         centre=jnp.asarray(-frames.position[body], float).reshape(-1, 3),
         places=replace(
             places,
@@ -52,7 +54,7 @@ def layout(
             control=control,
             na=m.na,
             activation=activation,
-            captured=captured,
+            mocap_bodies=captured,
             control_names=ordered_names(places.control_names, control, m.nu),
             activation_names=ordered_names(places.activation_names, activation, m.na),
         ),

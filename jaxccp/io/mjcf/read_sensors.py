@@ -10,7 +10,7 @@ from jaxccp.io.mjcf.joints import Axes
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model.model import Model
 from jaxccp.model.sites import Site
-from jaxccp.sensors import KINDS, Coordinates, Sensor, Sensors, instrument
+from jaxccp.sensors import KINDS, Coordinates, Sensor, Sensors, attach_sensors
 
 OURS = ("joint", "body")
 """What only sensors of ours are about; those of MuJoCo with the same names mean something else."""
@@ -39,7 +39,7 @@ def sensors(source: Source, names: Names, layout: Coordinates, model: Model) -> 
     """Return those sensors of the file that can be read."""
     finder = _Finder(source, names, model)
     found: dict[str, Sensor] = {}
-    unread: list[str] = []
+    unreadable: list[str] = []
     for sensor in range(source.m.nsensor):
         name = source.name("sensor", sensor) or f"sensor {sensor}"
         while name in found:
@@ -47,9 +47,9 @@ def sensors(source: Source, names: Names, layout: Coordinates, model: Model) -> 
         try:
             found[name] = finder.find(sensor)
         except Unread as error:
-            unread.append(f"{source.label('sensor', sensor)}: {error.args[0]}")
-    made = instrument(model, found, layout, source.m.opt.magnetic)
-    return replace(made, unread=tuple(unread))
+            unreadable.append(f"{source.label('sensor', sensor)}: {error.args[0]}")
+    made = attach_sensors(model, found, layout, source.m.opt.magnetic)
+    return replace(made, unreadable=tuple(unreadable))
 
 
 class _Finder:

@@ -22,8 +22,8 @@ from jaxccp import (
     State,
     Stop,
     accelerations,
+    attach_sensors,
     forward_kinematics,
-    instrument,
     joint_motion,
     mean_acceleration,
     motor,
@@ -69,7 +69,7 @@ def test_forces_at_rest() -> None:
         "moment": Sensor("jointtorque", "wall"),
         "capped": Sensor("touch", "box", bounds=(0, 10)),
     }
-    sensors = instrument(model, about)
+    sensors = attach_sensors(model, about)
     stepper = EulerImplicitLinearized(2e-3, stop=Stop(1e-12), contact_data=True)
 
     @jax.jit
@@ -129,7 +129,7 @@ def test_motion_of_sites() -> None:
         "energy": Sensor("e_kinetic"),
         "height": Sensor("e_potential"),
     }
-    sensors = instrument(model, about, magnetic=(0, 0, 1))
+    sensors = attach_sensors(model, about, magnetic=(0, 0, 1))
 
     @jax.jit
     def shown(model: Model, state: State) -> dict[str, jax.Array]:
@@ -180,7 +180,7 @@ def test_joints_and_actuators() -> None:
     model, state = builder.build()
     coordinate, rate = jnp.array([0.4, 0.0, np.pi / 2, 0.0]), jnp.array([0.5, 0.1, 0.2, 0.3])
     state = jax.jit(forward_kinematics)(model, state, coordinate, rate)
-    sensors = instrument(
+    sensors = attach_sensors(
         model,
         {
             "angle": Sensor("jointpos", "hinge"),
@@ -227,5 +227,5 @@ def test_joints_and_actuators() -> None:
 def test_bad_sensors(sensor: Sensor, message: str) -> None:
     model, _ = bench()
     with pytest.raises(ValueError, match=message) as error:
-        instrument(model, {"mine": sensor})
+        attach_sensors(model, {"mine": sensor})
     assert "sensor 'mine'" in str(error.value)

@@ -4,7 +4,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.math import quaternion
-from jaxccp.sensors.coordinates import run
+from jaxccp.sensors.coordinate_addresses import address_range
 from jaxccp.sensors.reading import Index, Reading
 
 
@@ -20,42 +20,45 @@ def rate(r: Reading, i: Index) -> Float[Array, "n 1"]:
 
 def ball_orientation(r: Reading, i: Index) -> Float[Array, "n 4"]:
     """Return the orientation of a ball, a unit quaternion (w, x, y, z)."""
-    facing = jnp.zeros((len(r.step.coordinate), 4), r.layout.facing.dtype).at[:, 0].set(1.0)
-    facing = facing.at[r.layout.places.ball[2]].set(r.layout.facing)
-    turned = quaternion.exp(r.step.coordinate[run(i, 3)])
-    return quaternion.multiply(facing[i], turned)
+    orientation = (
+        jnp.zeros((len(r.step.coordinate), 4), r.layout.ball_reference.dtype).at[:, 0].set(1.0)
+    )
+    orientation = orientation.at[r.layout.places.ball[2]].set(r.layout.ball_reference)
+    rotation = quaternion.exp(r.step.coordinate[address_range(i, 3)])
+    return quaternion.multiply(orientation[i], rotation)
 
 
 def ball_rate(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Angular velocity of a ball, in the axes of what turns [rad/s]."""
-    return r.step.rate[run(i, 3)]
+    """Return the angular velocity of a ball in the axes of its second body [rad/s]."""
+    return r.step.rate[address_range(i, 3)]
 
 
 def tendon_length(r: Reading, i: Index) -> Float[Array, "n 1"]:
-    """[m], or as the coefficients of a coupling have it."""
+    """Return the length of a tendon [m], of a coupling in the unit of its coefficients."""
     return r.step.motion.tendon.length[i][:, None]
 
 
 def tendon_rate(r: Reading, i: Index) -> Float[Array, "n 1"]:
-    """Rate of a tendon's length [m/s]."""
+    """Return the rate of a tendon's length [m/s]."""
     return r.step.motion.tendon.rate[i][:, None]
 
 
 def tendon_force(r: Reading, i: Index) -> Float[Array, "n 1"]:
     """Return the force of all actuators on a tendon together, before their gears [N]."""
     linkage = r.model.topology.linkage
-    own = (i + len(linkage.axes))[:, None] == linkage.actuated
-    return jnp.where(own, r.forces, 0.0).sum(axis=1, keepdims=True)
+    drives = (i + len(linkage.axes))[:, None] == linkage.actuated
+    return jnp.where(drives, r.forces, 0.0).sum(axis=1, keepdims=True)
 
 
 def actuator_length(r: Reading, i: Index) -> Float[Array, "n 1"]:
-    """Gear times the coordinate of what the actuator drives [m, rad]."""
+    """Return the gear times the coordinate of the axis or tendon that an actuator drives [m,
+    rad]."""
     actuated = r.model.topology.linkage.actuated[i]
     return (r.model.actuators.gear[i] * r.coordinates[actuated])[:, None]
 
 
 def actuator_rate(r: Reading, i: Index) -> Float[Array, "n 1"]:
-    """Gear times the rate of what the actuator drives [m/s, rad/s]."""
+    """Return the gear times the rate of the axis or tendon that an actuator drives [m/s, rad/s]."""
     actuated = r.model.topology.linkage.actuated[i]
     return (r.model.actuators.gear[i] * r.step.rate[actuated])[:, None]
 

@@ -10,7 +10,7 @@ from jaxccp.sensors.reading import Index, Reading
 
 
 def centre(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Common centre of mass, world [m]."""
+    """Return the common centre of mass, world [m]."""
     return r.mean(r.state.position, i)
 
 
@@ -31,15 +31,15 @@ def angular_momentum(r: Reading, i: Index) -> Float[Array, "n 3"]:
 
 
 def clock(r: Reading, i: Index) -> Float[Array, "n 1"]:
-    """[s]"""
+    """Return the time of the state [s]."""
     return jnp.broadcast_to(r.state.time, (len(i), 1))
 
 
 def kinetic(r: Reading, i: Index) -> Float[Array, "n 1"]:
-    """Kinetic energy of all bodies [J]."""
+    """Return the kinetic energy of all bodies [J]."""
     return jnp.broadcast_to(kinetic_energy(r.model, r.state), (len(i), 1))
 
 
 def potential(r: Reading, i: Index) -> Float[Array, "n 1"]:
-    """Potential energy of gravity and springs [J]."""
+    """Return the potential energy of gravity and springs [J]."""
     return jnp.broadcast_to(potential_energy(r.model, r.state), (len(i), 1))

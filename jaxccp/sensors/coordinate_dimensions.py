@@ -1,4 +1,4 @@
-"""Dimensions that arrays of MuJoCo's coordinates must have, with the names of what they are of."""
+"""Dimensions of MuJoCo's coordinate arrays, with the names of their entries."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby
@@ -12,16 +12,16 @@ from jaxccp.model.model import Topology
 from jaxccp.model.state import State
 
 LENGTHS = {"axis": (1, 1), "ball": (4, 3), "body": (7, 6)}
-"""Coordinates and rates of an axis, a ball and a free body."""
+"""Numbers of coordinates and of rates of an axis, a ball and a free body."""
 
 
 def ordered_names(names: Sequence[str], places: np.ndarray, count: int) -> tuple[str, ...]:
-    """Return ``count`` names in the order of a file, empty where the model has nothing there.
+    """Return names in the order of a file, empty where the model has nothing there.
 
     Args:
-        names: in the model's order.
+        names: names in the model's order.
         places: place of each of them in the file's order.
-        count: how many there are in the file.
+        count: number of names in the file.
     """
     ordered = [""] * count
     for name, place in zip(names, places.tolist(), strict=True):
@@ -30,8 +30,15 @@ def ordered_names(names: Sequence[str], places: np.ndarray, count: int) -> tuple
 
 
 def checked_acceleration(state: State, acceleration: Acceleration) -> Acceleration:
-    """Return accelerations as arrays of floats; raise ``ValueError`` where they are of other bodies
-    and axes than the state."""
+    """Return accelerations as arrays of floats.
+
+    Args:
+        state: the state that they belong to.
+        acceleration: accelerations of bodies and axes.
+
+    Raises:
+        ValueError: they have other shapes than the state's bodies and axes.
+    """
     bodies = Dimension("bodies", len(state.position))
     axes = Dimension("axes", len(state.joint_positions))
     dtype = state.position.dtype

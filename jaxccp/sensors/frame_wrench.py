@@ -1,0 +1,116 @@
+"""Sensors of the force and torque between a body and its parent, as a load cell shows them."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.dynamics.inertia import world_inertia
+from jaxccp.math import quaternion
+from jaxccp.math.linear3 import cross
+from jaxccp.model.kinematics import joint_frames
+from jaxccp.sensors.reading import Index, Reading, rotate_into
+
+
+def force(r: Reading, i: Index) -> Float[Array, "n 3"]:
+    """Return the force of the parent on a body and its descendants, in the frame's own axes [N]."""
+    return _in_frame(r, i, frame_wrench(r, i)[0])
+
+
+def torque(r: Reading, i: Index) -> Float[Array, "n 3"]:
+    """Return the torque of the parent on a body and its descendants, about the frame's origin, in
+    its own axes [N m]."""
+    return _in_frame(r, i, frame_wrench(r, i)[1])
+
+
+def frame_wrench(r: Reading, i: Index) -> tuple[Float[Array, "n 3"], Float[Array, "n 3"]]:
+    """Return the force and the torque about the frames' origins, world axes.
+
+    They follow from Newton's and Euler's laws, with gravity, contacts and joints that close loops,
+    as in MuJoCo (``mj_rnePostConstraint``).
+
+    Args:
+        r: what sensors read from.
+        i: index of each sensor.
+    """
+    details = [r.sensor_scopes[sensor] for sensor in i]
+    bodies_, shapes_ = (
+        np.stack([getattr(d, name) for d in details]) for name in ("bodies", "shapes")
+    )
+    needed = _needed(r)
+    wrench = jnp.asarray(bodies_, needed.dtype) @ needed + _parts(r, i)
+    wrench = wrench - _contacts(r, shapes_) - _loops(r, bodies_)
+    force, about_origin = wrench[:, :3], wrench[:, 3:]
+    return force, about_origin - cross(r.frames[0].position[i], force)
+
+
+def _in_frame(r: Reading, i: Index, vector: Float[Array, "n 3"]) -> Float[Array, "n 3"]:
+    return rotate_into(jax.tree.map(lambda part: part[i], r.frames[0]), vector)
+
+
+def _about_origin(force: Array, torque: Array, point: Array) -> Array:
+    """Return wrenches at points as wrenches at the world's origin."""
+    return jnp.concatenate([force, torque + cross(point, force)], axis=-1)
+
+
+def _needed(r: Reading) -> Float[Array, "nb 6"]:
+    """Return the wrench that each body needs to move as it does, without gravity, about the world's
+    origin."""
+    assert r.acceleration is not None
+    state, model = r.state, r.model
+    mass = jnp.where(jnp.asarray(model.topology.free), model.bodies.mass, 0.0)[:, None]
+    tensor = world_inertia(model, quaternion.to_matrix(state.quaternion))
+    tensor = jnp.where(mass[:, :, None] > 0, tensor, 0.0)
+    torque = _euler_torque(tensor, r.acceleration[:, 3:], state.angular_velocity)
+    force = mass * (r.acceleration[:, :3] - model.gravity)
+    return _about_origin(force, torque, state.position)
+
+
+def _euler_torque(tensor: Array, rate: Array, spin: Array) -> Array:
+    momentum = jnp.einsum("bij,bj->bi", tensor, spin)
+    return jnp.einsum("bij,bj->bi", tensor, rate) + cross(spin, momentum)
+
+
+def _parts(r: Reading, i: Index) -> Float[Array, "n 6"]:
+    """Return the wrench that parts of bodies need, about the world's origin."""
+    assert r.acceleration is not None
+    details = [r.sensor_scopes[sensor] for sensor in i]
+    body = np.array([d.body for d in details])
+    orientation = quaternion.to_matrix(r.state.quaternion[body])
+    dtype = orientation.dtype
+    mass, centre, inertia = (
+        jnp.asarray(np.stack([getattr(d, name) for d in details]), dtype)
+        for name in ("mass", "centre", "inertia")
+    )
+    arm = jnp.einsum("nij,nj->ni", orientation, centre)
+    spin, acceleration = r.state.angular_velocity[body], r.acceleration[body]
+    linear = acceleration[:, :3] + cross(acceleration[:, 3:], arm) + cross(spin, cross(spin, arm))
+    tensor = jnp.einsum("nij,njk,nlk->nil", orientation, inertia, orientation)
+    return _about_origin(
+        mass[:, None] * (linear - r.model.gravity),
+        _euler_torque(tensor, acceleration[:, 3:], spin),
+        r.state.position[body] + arm,
+    )
+
+
+def _contacts(r: Reading, shapes_: np.ndarray) -> Float[Array, "n 6"]:
+    """Return the wrench of all contacts on some shapes, about the world's origin."""
+    contacts = r.contacts
+    wrench = _about_origin(contacts.force, contacts.torque, contacts.point)
+    wrench = jnp.where(contacts.live[:, None], wrench, 0.0)
+    counted_ = jnp.asarray(shapes_, wrench.dtype)[:, contacts.shapes]
+    return (counted_[:, :, 1] - counted_[:, :, 0]) @ wrench
+
+
+def _loops(r: Reading, bodies_: np.ndarray) -> Float[Array, "n 6"]:
+    """Return the wrench of the joints that close loops, on some bodies."""
+    linkage = r.model.topology.linkage
+    loops = linkage.loops
+    if not len(loops):
+        return jnp.zeros((len(bodies_), 6), r.state.position.dtype)
+    reactions = r.step_report.reactions[loops]
+    origin = joint_frames(r.model, r.state)[1][loops, 1]
+    counted_ = jnp.asarray(bodies_, reactions.dtype)[:, linkage.bodies[loops]]
+    return (counted_[:, :, 1] - counted_[:, :, 0]) @ _about_origin(
+        reactions[:, :3], reactions[:, 3:], origin
+    )

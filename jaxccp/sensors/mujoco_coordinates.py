@@ -1,0 +1,268 @@
+"""MuJoCo's ``qpos``, ``qvel``, ``qacc``, ``ctrl``, ``act`` to and from states of any model."""
+
+from dataclasses import dataclass, field, replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.dynamics.acceleration import Acceleration
+from jaxccp.math import quaternion
+from jaxccp.math.array_input import Dimension, Floats, as_floats
+from jaxccp.math.linear3 import cross
+from jaxccp.model.forward_kinematics import forward_kinematics
+from jaxccp.model.kinematics import joint_motion
+from jaxccp.model.model import Model
+from jaxccp.model.state import State
+from jaxccp.model.state_input import checked_state
+from jaxccp.sensors.coordinate_addresses import Places, address_range
+from jaxccp.sensors.coordinate_dimensions import checked_acceleration, coordinate_dimensions
+from jaxccp.sensors.nodal_coordinates import with_nodal_coordinates, with_nodes
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Coordinates:
+    """Conversion between MuJoCo's coordinates and states of a model; pure functions of JAX."""
+
+    reference: Float[Array, " n"]
+    """MuJoCo's coordinates of the single axes where ours are zero [m, rad]."""
+    ball_reference: Float[Array, "b 4"]
+    """MuJoCo's orientations of the balls where our coordinates are zero."""
+    centre: Float[Array, "f 3"]
+    """Centres of mass of the free bodies, in the frame whose position ``qpos`` has [m]."""
+    places: Places = field(metadata={"static": True})
+    """Addresses of the coordinates."""
+
+    def state(
+        self,
+        model: Model,
+        state: State,
+        qpos: Float[Floats, " nq"],
+        qvel: Float[Floats, " nv"] | None = None,
+    ) -> State:
+        """Return ``state`` with the poses and velocities of MuJoCo's coordinates.
+
+        Loops that these leave open stay open (:func:`jaxccp.close_loops` closes them).
+
+        Args:
+            model: the model of the layout.
+            state: a state of the model; all that has no coordinate is kept.
+            qpos: coordinates [m, rad, quaternions].
+            qvel: rates [m/s, rad/s], 0 when None.
+
+        Raises:
+            ValueError: arrays of other shapes.
+        """
+        places, state = self.places, checked_state(model, state)
+        tables = {"axis": places.single, "ball": places.ball, "body": places.free}
+        counts = places.nq, places.nv
+        nq, nv = coordinate_dimensions(model.topology, counts, tables, places.nodes)
+        dtype = state.position.dtype
+        qpos = as_floats("qpos", qpos, [nq], dtype)
+        qvel = as_floats("qvel", jnp.zeros(places.nv) if qvel is None else qvel, [nv], dtype)
+        address, speed, body = places.free
+        orientation = quaternion.normalize(qpos[address_range(address + 3, 4)])
+        arm = quaternion.rotate(orientation, self.centre)
+        spin = quaternion.rotate(orientation, qvel[address_range(speed + 3, 3)])
+        with_free_bodies = replace(
+            state,
+            position=state.position.at[body].set(qpos[address_range(address, 3)] + arm),
+            quaternion=state.quaternion.at[body].set(orientation),
+            velocity=state.velocity.at[body].set(qvel[address_range(speed, 3)] + cross(spin, arm)),
+            angular_velocity=state.angular_velocity.at[body].set(spin),
+        )
+        with_free_bodies = with_nodes(model, with_free_bodies, places.nodes, qpos, qvel)
+        if not model.topology.linkage.joints:
+            return with_free_bodies
+        coordinate, rate = (
+            jnp.zeros_like(state.joint_positions),
+            jnp.zeros_like(state.joint_positions),
+        )
+        address, speed, axis = places.single
+        coordinate = coordinate.at[axis].set(qpos[address] - self.reference)
+        rate = rate.at[axis].set(qvel[speed])
+        address, speed, axis = places.ball
+        rotation = quaternion.normalize(qpos[address_range(address, 4)])
+        rotation = quaternion.multiply(quaternion.conjugate(self.ball_reference), rotation)
+        coordinate = coordinate.at[address_range(axis, 3)].set(quaternion.log(rotation))
+        rate = rate.at[address_range(axis, 3)].set(qvel[address_range(speed, 3)])
+        posed = forward_kinematics(model, with_free_bodies, coordinate, rate)
+        if not len(model.topology.linkage.loops):
+            return posed
+        # Joints that close loops have coordinates of their own.
+        return replace(posed, joint_positions=joint_motion(model, posed).coordinate)
+
+    def coordinates(
+        self, model: Model, state: State
+    ) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
+        """Return ``qpos`` and ``qvel`` of a state.
+
+        Args:
+            model: the model of the layout.
+            state: the state.
+        """
+        places, state = self.places, checked_state(model, state)
+        qpos = jnp.zeros(places.nq, state.position.dtype)
+        qvel = jnp.zeros(places.nv, state.position.dtype)
+        address, speed, body = places.free
+        orientation, spin = state.quaternion[body], state.angular_velocity[body]
+        arm = quaternion.rotate(orientation, self.centre)
+        qpos = qpos.at[address_range(address, 3)].set(state.position[body] - arm)
+        qpos = qpos.at[address_range(address + 3, 4)].set(orientation)
+        qvel = qvel.at[address_range(speed, 3)].set(state.velocity[body] - cross(spin, arm))
+        inverse = quaternion.conjugate(orientation)
+        qvel = qvel.at[address_range(speed + 3, 3)].set(quaternion.rotate(inverse, spin))
+        qpos, qvel = with_nodal_coordinates(model, state, places.nodes, qpos, qvel)
+        if not model.topology.linkage.joints:
+            return qpos, qvel
+        motion = joint_motion(model, state)
+        address, speed, axis = places.single
+        qpos = qpos.at[address].set(motion.coordinate[axis] + self.reference)
+        qvel = qvel.at[speed].set(motion.rate[axis])
+        address, speed, axis = places.ball
+        rotation = quaternion.exp(motion.coordinate[address_range(axis, 3)])
+        qpos = qpos.at[address_range(address, 4)].set(
+            quaternion.multiply(self.ball_reference, rotation)
+        )
+        return qpos, qvel.at[address_range(speed, 3)].set(motion.rate[address_range(axis, 3)])
+
+    def acceleration(self, state: State, acceleration: Acceleration) -> Float[Array, " nv"]:
+        """Return ``qacc`` of accelerations; 0 for nodes of flexible bodies.
+
+        Args:
+            state: the state that they belong to.
+            acceleration: accelerations of bodies and axes.
+        """
+        places = self.places
+        acceleration = checked_acceleration(state, acceleration)
+        qacc = jnp.zeros(places.nv, state.position.dtype)
+        _, speed, body = places.free
+        orientation, spin = state.quaternion[body], state.angular_velocity[body]
+        arm = quaternion.rotate(orientation, self.centre)
+        linear, angular = acceleration.body[body, :3], acceleration.body[body, 3:]
+        centre_part = cross(angular, arm) + cross(spin, cross(spin, arm))
+        qacc = qacc.at[address_range(speed, 3)].set(linear - centre_part)
+        inverse = quaternion.conjugate(orientation)
+        qacc = qacc.at[address_range(speed + 3, 3)].set(quaternion.rotate(inverse, angular))
+        _, speed, axis = places.single
+        qacc = qacc.at[speed].set(acceleration.axis[axis])
+        _, speed, axis = places.ball
+        return qacc.at[address_range(speed, 3)].set(acceleration.axis[address_range(axis, 3)])
+
+    def velocities(
+        self, model: Model, state: State, qvel: Float[Floats, " nv"]
+    ) -> Float[Array, " nv"]:
+        """Return velocities in the order of :func:`jaxccp.tangent_names` from ``qvel``.
+
+        Args:
+            model: rigid bodies and joints.
+            state: the pose.
+            qvel: rates [m/s, rad/s].
+
+        Raises:
+            ValueError: ``qvel`` of another shape, or a model with flexible bodies.
+        """
+        topology, places = model.topology, self.places
+        if model.families or topology.loose.any():
+            raise ValueError("velocities: the model has flexible or many loose bodies")
+        state = checked_state(model, state)
+        tables = {"axis": places.single, "ball": places.ball, "body": places.free}
+        counts = places.nq, places.nv
+        _, nv = coordinate_dimensions(topology, counts, tables, places.nodes)
+        qvel = as_floats("qvel", qvel, [nv], state.position.dtype)
+        _, speed, body = places.free
+        orientation = state.quaternion[body]
+        spin = quaternion.rotate(orientation, qvel[address_range(speed + 3, 3)])
+        linear = qvel[address_range(speed, 3)] + cross(
+            spin, quaternion.rotate(orientation, self.centre)
+        )
+        order = np.argsort(body)
+        root_velocities = jnp.concatenate([linear, spin], axis=1)[order].reshape(-1)
+        rates = jnp.zeros_like(state.joint_positions)
+        rates = rates.at[places.single[2]].set(qvel[places.single[1]])
+        _, speed, axis = places.ball
+        rates = rates.at[address_range(axis, 3)].set(qvel[address_range(speed, 3)])
+        return jnp.concatenate([root_velocities, rates[topology.dofs.axes]])
+
+    def forces(
+        self, model: Model, state: State, force: Float[Floats, " nv"]
+    ) -> Float[Array, " nv"]:
+        """Return generalised forces in MuJoCo's coordinates (``qfrc_…``) [N, N m].
+
+        Args:
+            model: rigid bodies and joints.
+            state: the pose.
+            force: in the order of :func:`jaxccp.tangent_names`, such as
+                :func:`jaxccp.inverse_dynamics` returns.
+
+        Raises:
+            ValueError: as :meth:`velocities`.
+        """
+        zero = jnp.zeros(self.places.nv, state.position.dtype)
+        _, transpose = jax.vjp(lambda qvel: self.velocities(model, state, qvel), zero)
+        force = as_floats("force", force, [self.places.nv], state.position.dtype)
+        return transpose(force)[0]
+
+    def with_mocap(
+        self,
+        model: Model,
+        state: State,
+        positions: Float[Floats, "n 3"],
+        quaternions: Float[Floats, "n 4"],
+    ) -> State:
+        """Return ``state`` with its motion-capture bodies placed, and the bodies joined to them.
+
+        Bodies that equality constraints tie to them follow in the next step. They are fixed bodies:
+        they have no velocity.
+
+        Args:
+            model: the model of the layout.
+            state: the state.
+            positions: ``mocap_pos`` [m].
+            quaternions: ``mocap_quat``.
+        """
+        bodies, linkage = self.places.mocap_bodies, model.topology.linkage
+        state = checked_state(model, state)
+        dtype = state.position.dtype
+        names = Dimension.named("bodies", [model.topology.bodies[body] for body in bodies])
+        positions = as_floats("positions", positions, [names, 3], dtype)
+        quaternions = as_floats("quaternions", quaternions, [names, 4], dtype)
+        orientation = quaternion.normalize(quaternions)
+        posed = replace(
+            state,
+            position=state.position.at[bodies].set(positions),
+            quaternion=state.quaternion.at[bodies].set(orientation),
+        )
+        if not np.isin(linkage.bodies[linkage.tree[0]], bodies).any():
+            return posed
+        motion = joint_motion(model, state)
+        return forward_kinematics(model, posed, motion.coordinate, motion.rate)
+
+    def with_activation(self, state: State, act: Float[Floats, " na"]) -> State:
+        """Return ``state`` with the activations of ``act``.
+
+        Args:
+            state: the state.
+            act: activations in MuJoCo's order.
+        """
+        expected = [Dimension.named("activations", self.places.activation_names)]
+        act = as_floats("act", act, expected, state.position.dtype)
+        if state.activation is None:
+            return state
+        return replace(state, activation=act[self.places.activation])
+
+    def activation(self, state: State) -> Float[Array, " na"]:
+        """Return ``act`` of a state."""
+        act = jnp.zeros(self.places.na, state.position.dtype)
+        if state.activation is None:
+            return act
+        expected = [Dimension("activations", len(self.places.activation))]
+        activation = as_floats("state.activation", state.activation, expected, act.dtype)
+        return act.at[self.places.activation].set(activation)
+
+    def control(self, ctrl: Float[Floats, "*b nu"]) -> Float[Array, "*b nm"]:
+        """Return the controls of the actuators from ``ctrl``."""
+        expected = [..., Dimension.named("actuators", self.places.control_names)]
+        return as_floats("ctrl", ctrl, expected)[..., self.places.control]

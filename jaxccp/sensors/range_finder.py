@@ -1,0 +1,22 @@
+"""Range finders: distances along rays."""
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.math import quaternion
+from jaxccp.sensors.rays import ray_lengths
+from jaxccp.sensors.reading import Index, Reading
+
+
+def length(r: Reading, i: Index) -> Float[Array, "n 1"]:
+    """Return the distance along z of the frame to the nearest surface [m], -1 where there is none.
+
+    Surfaces of its own body do not count; planes and height fields are seen from above only, meshes
+    as their hulls.
+    """
+    frame = r.frames[0]
+    direction = quaternion.to_matrix(frame.quaternion[i])[..., 2]
+    visible = ~np.stack([r.sensor_scopes[sensor].shapes for sensor in i])
+    distance = ray_lengths(r.model, r.state, frame.position[i], direction, visible)
+    return jnp.where(jnp.isfinite(distance), distance, -1.0)[:, None]
