@@ -1,4 +1,4 @@
-"""What becomes of an action that is none."""
+"""Checks of actions: shape, NaN and range."""
 
 from collections.abc import Sequence
 
@@ -12,8 +12,16 @@ from jaxccp.math.array_input import Dimension, Floats, as_floats
 def as_action(
     spec: Spec, action: Float[Floats, " na"], names: Sequence[str] = ()
 ) -> Float[Array, " na"]:
-    """Return an action as an array of floats; raise ``ValueError``, naming the actuators, for one
-    of another shape."""
+    """Return an action as an array of floats.
+
+    Args:
+        spec: shape and dtype.
+        action: the action.
+        names: names of the actuators.
+
+    Raises:
+        ValueError: an action of another shape; it names the actuators.
+    """
     actuators = [Dimension("actuators", size, names) for size in spec.shape]
     return as_floats("action", action, actuators, spec.dtype)
 
@@ -21,21 +29,22 @@ def as_action(
 def admissible(
     spec: Spec, action: Float[Floats, " na"], names: Sequence[str] = ()
 ) -> tuple[Float[Array, " na"], dict[str, Int[Array, ""]]]:
-    """The action with 0 in place of NaN, then clipped to its range, and how often that was needed.
+    """Return the action with 0 in place of NaN, clipped to its range, and counts of both
+    corrections.
 
     Args:
         spec: shape and range.
         action: as an agent has chosen it.
-        names: of the actuators.
+        names: names of the actuators.
 
     Raises:
-        ValueError: for an action of another shape, when the program is traced.
+        ValueError: an action of another shape, when the program is traced.
     """
     action = as_action(spec, action, names)
     unknown = jnp.isnan(action)
-    known = jnp.where(unknown, 0.0, action)
-    taken = jnp.clip(known, spec.low, spec.high)
-    return taken, {
+    finite = jnp.where(unknown, 0.0, action)
+    clipped = jnp.clip(finite, spec.low, spec.high)
+    return clipped, {
         "action_nan": jnp.sum(unknown, dtype=jnp.int32),
-        "action_clipped": jnp.sum(taken != known, dtype=jnp.int32),
+        "action_clipped": jnp.sum(clipped != finite, dtype=jnp.int32),
     }

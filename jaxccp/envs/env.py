@@ -1,4 +1,4 @@
-"""What an environment is: two pure functions, and the state that they hand on."""
+"""The contract of environments: two pure functions and the state that they hand on."""
 
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -16,32 +16,32 @@ from jaxccp.scene.draw import Key
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class EnvState:
-    """All there is of one copy of an environment, as one pytree."""
+    """State of one copy of an environment, a pytree."""
 
     physics: ImpulseCarry
-    """What the stepper carries; ``physics.state`` has poses and velocities."""
+    """Carry of the stepper; ``physics.state`` has poses and velocities."""
     obs: Float[Array, " n"]
-    """What the next action is chosen by; of the new episode where one has just begun."""
+    """Observation for the next action; of the new episode where one has just begun."""
     reward: Float[Array, ""]
-    """Of the step that led here; 0 after ``reset``."""
+    """Reward of the last step; 0 after ``reset``."""
     terminated: Bool[Array, ""]
-    """The step ended the episode for good: nothing of worth comes after it."""
+    """Whether the step ended the episode for good: nothing of worth comes after it."""
     truncated: Bool[Array, ""]
-    """The step ended the episode for want of time: its last state still has a value."""
+    """Whether the step ended the episode for want of time: its last state still has a value."""
     final_obs: Float[Array, " n"]
-    """Of the state that the step led to, before any reset: what a value is bootstrapped from. It is
-    ``obs`` unless an episode has just ended."""
+    """Observation of the state that the step led to, before any reset, from which a value is
+    bootstrapped. It is ``obs`` unless an episode has just ended."""
     key: Key
-    """From which all that is drawn later comes."""
+    """Key of all later random numbers."""
     metrics: dict[str, Array]
-    """Of the step that led here, the last one of an episode included: the terms of the reward, and
-    counts of what went wrong; 0 after ``reset``."""
+    """Metrics of the last step, also where it ended an episode: terms of the reward, and counts of
+    failures; 0 after ``reset``."""
     info: dict[str, Any]
-    """Of the episode that goes on from here: goals, and what wrappers keep."""
+    """Data of the running episode: goals, and entries of wrappers."""
 
     @property
     def done(self) -> Bool[Array, ""]:
-        """Whether the step ended an episode, in either way."""
+        """True where the step ended an episode, in either way."""
         return self.terminated | self.truncated
 
 
@@ -69,11 +69,11 @@ class Env(Protocol):
     def action_spec(self) -> Spec: ...
 
     def reset(self, key: Key) -> EnvState:
-        """A new episode, drawn from ``key``."""
+        """Return the start of a new episode, drawn from ``key``."""
         ...
 
     def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
-        """The state after ``action`` has acted for ``ctrl_dt``."""
+        """Return the state after ``action`` has acted for ``ctrl_dt``."""
         ...
 
     def with_model(self, model: Model) -> "Env":
@@ -82,6 +82,6 @@ class Env(Protocol):
 
 
 def observation_spec(env: Env) -> Spec:
-    """The spec of what :meth:`Env.reset` and :meth:`Env.step` return as ``obs``."""
+    """Return the spec of the observations of an environment."""
     obs = jax.eval_shape(env.reset, jax.random.key(0)).obs
     return Spec.unbounded(obs.shape, jnp.dtype(obs.dtype))

@@ -1,4 +1,4 @@
-"""A task on a model, stepped: the innermost environment."""
+"""The innermost environment: a task on a model."""
 
 from dataclasses import dataclass, field, replace
 
@@ -25,7 +25,7 @@ from jaxccp.sensors.mujoco_coordinates import Coordinates
 COUNTS = ("status", "unsolved", "overflow", "non_finite", "action_nan", "action_clipped")
 """Metrics of every environment, int32: the worst status of a solve (:class:`jaxccp.ccp.Status`),
 steps whose solve has not converged, steps with more contacts than there is room for, 1 where the
-motion left the floats, entries of the action that were NaN, and that were out of range."""
+motion was not finite, entries of the action that were NaN, and that were out of range."""
 
 
 @jax.tree_util.register_dataclass
@@ -33,17 +33,22 @@ motion left the floats, entries of the action that were NaN, and that were out o
 class Environment:
     """A task on a model: neither ends after a time nor begins anew by itself.
 
-    What it returns is finite, whatever the action. Where a motion leaves the floats, the state of
-    before the step is kept, the episode is terminated, and ``metrics["non_finite"]`` is 1.
+    Its results are finite, whatever the action. Where a motion is not finite, the state before the
+    step is kept, the episode is terminated, and ``metrics["non_finite"]`` is 1.
     """
 
     model: Model
+    """The model."""
     layout: Coordinates
+    """MuJoCo's coordinates of the model."""
     rest: State
-    """The model's own place."""
+    """Initial state of the model."""
     task: Task = field(metadata={"static": True})
+    """The task."""
     stepper: EulerImplicitLinearized = field(metadata={"static": True})
+    """The stepper."""
     action_spec: Spec = field(metadata={"static": True})
+    """Shape and range of actions."""
 
     @property
     def sim_dt(self) -> float:
@@ -74,15 +79,15 @@ class Environment:
     def step(self, state: EnvState, action: Float[Floats, " na"]) -> EnvState:
         task, goal = self.task, state.info["goal"]
         names = self.layout.places.control_names
-        taken, counts = admissible(self.action_spec, action, names)
-        physics, wrenches, status, unsolved, overflow = self._advanced(state.physics, taken)
+        admitted, counts = admissible(self.action_spec, action, names)
+        physics, wrenches, status, unsolved, overflow = self._advanced(state.physics, admitted)
         sound = _finite(physics.state, wrenches)
         physics = trees.where(sound, physics, state.physics)
         wrenches = jnp.where(sound, wrenches, 0.0)
-        before = self.moment(state.physics.state, wrenches, taken, goal)
-        now = self.moment(physics.state, wrenches, taken, goal)
-        rewards = task.rewards(before, now)
-        obs = task.observe(now)
+        before = self.moment(state.physics.state, wrenches, admitted, goal)
+        after = self.moment(physics.state, wrenches, admitted, goal)
+        rewards = task.rewards(before, after)
+        obs = task.observe(after)
         metrics = dict(zip(task.terms, rewards, strict=True)) | {
             "status": status,
             "unsolved": unsolved,
@@ -95,7 +100,7 @@ class Environment:
             physics=physics,
             obs=obs,
             reward=sum(rewards[1:], rewards[0]),
-            terminated=task.terminated(now) | ~sound,
+            terminated=task.terminated(after) | ~sound,
             truncated=jnp.zeros((), bool),
             final_obs=obs,
             metrics=metrics,
@@ -108,7 +113,14 @@ class Environment:
         action: Float[Array, " na"],
         goal: Float[Array, " g"],
     ) -> Moment:
-        """What the task would look at in a state, with what has led there."""
+        """Return what the task sees of a state.
+
+        Args:
+            state: the state.
+            wrenches: contact wrenches of the last step.
+            action: the action that led to the state.
+            goal: goal of the episode.
+        """
         qpos, qvel = self.layout.coordinates(self.model, state)
         return Moment(self.model, state, qpos, qvel, wrenches, action, goal)
 
@@ -116,19 +128,19 @@ class Environment:
         self, physics: ImpulseCarry, action: Float[Array, " na"]
     ) -> tuple[ImpulseCarry, Float[Array, "nb 6"], Int[Array, ""], Int[Array, ""], Int[Array, ""]]:
         """Advance by ``ctrl_dt`` and return the last step's contact wrenches, the worst status, and
-        how many steps were not solved and had too many contacts."""
+        the numbers of steps that were not solved and that had too many contacts."""
         control = self.layout.control(action)
 
         @keep_impulses
-        def one(carry: tuple, _: None) -> tuple[tuple, None]:
+        def substep(carry: tuple, _: None) -> tuple[tuple, None]:
             physics, _, status, unsolved, overflow = carry
             physics, report = self.stepper.advance(self.model, physics, control=control)
-            found = report.solver.status
-            failed: Bool[Array, ""] = found != Status.CONVERGED
+            solve_status = report.solver.status
+            failed: Bool[Array, ""] = solve_status != Status.CONVERGED
             return (
                 physics,
                 report.contact_wrenches,
-                jnp.maximum(status, found),
+                jnp.maximum(status, solve_status),
                 unsolved + failed,
                 overflow + report.overflow,
             ), None
@@ -136,7 +148,7 @@ class Environment:
         none = jnp.zeros((), jnp.int32)
         wrenches = jnp.zeros((len(self.model.topology.bodies), 6), action.dtype)
         start = (physics, wrenches, none, none, none)
-        return lax.scan(one, start, length=round(self.ctrl_dt / self.sim_dt))[0]
+        return lax.scan(substep, start, length=round(self.ctrl_dt / self.sim_dt))[0]
 
 
 def _finite(state: State, wrenches: Float[Array, "nb 6"]) -> Bool[Array, ""]:

@@ -1,4 +1,4 @@
-"""Environments by name."""
+"""Environments by name, as :func:`make` makes them."""
 
 from dataclasses import fields
 from functools import cache
@@ -19,18 +19,19 @@ from jaxccp.io.mjcf import Loaded, load
 from jaxccp.names import unknown
 
 STOP = Stop(1e-4, max_iterations=100)
-"""In m/s: what a learner cannot tell from a solution. Where it was not reached, metrics say so."""
+"""Tolerance [m/s] that a learner cannot tell from a solution; where it was not reached, metrics say
+so."""
 
 
 def make(name: str, *, auto_reset: bool = True, **settings: Any) -> Env:
-    """An environment by name, in JAX's current default precision.
+    """Make an environment by name, in JAX's current default precision.
 
     Episodes end after ``episode_steps`` actions, and the next one begins in the same step.
 
     Args:
         name: one of :data:`jaxccp.envs.TASKS`.
         auto_reset: False: a plain :class:`Environment`, without end, for wrappers of one's own.
-        settings: of its task: steps, weights of the reward, ….
+        settings: settings of its task: steps, weights of the reward, ….
 
     Raises:
         ValueError: there is no such environment or setting, or a setting does not make sense.
@@ -38,16 +39,24 @@ def make(name: str, *, auto_reset: bool = True, **settings: Any) -> Env:
     """
     if name not in TASKS:
         raise ValueError(f"environment {unknown(name, TASKS)}")
-    known = [setting.name for setting in fields(TASKS[name])]
+    names = [setting.name for setting in fields(TASKS[name])]
     for setting in settings:
-        if setting not in known:
-            raise ValueError(f"setting of {name}: {unknown(setting, known)}")
+        if setting not in names:
+            raise ValueError(f"setting of {name}: {unknown(setting, names)}")
     env = environment(name, TASKS[name](**settings))
     return AutoReset(EpisodeLimit(env, env.task.episode_steps)) if auto_reset else env
 
 
 def environment(name: str, task: Task) -> Environment:
-    """A task on the model file of that name."""
+    """Make the environment of a task on its model file.
+
+    Args:
+        name: name of the model file.
+        task: the task.
+
+    Raises:
+        ValueError: ``ctrl_dt`` of the task is no multiple of its ``sim_dt``.
+    """
     ratio = task.ctrl_dt / task.sim_dt
     if round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-6:
         raise ValueError(
@@ -64,6 +73,6 @@ def environment(name: str, task: Task) -> Environment:
 
 @cache
 def _loaded(name: str, max_contacts: int | None, dtype: np.dtype) -> Loaded:
-    """Load the model in the current precision, which is told for the cache to know."""
+    """Load the model; ``dtype`` is the current precision, as a key of the cache."""
     del dtype
     return load(model_file(name), max_contacts=max_contacts)

@@ -15,18 +15,19 @@ from jaxccp.scene.draw import Key
 Randomise = Callable[[Key, Model], Model]
 """A function from a random key to another model of the same topology."""
 Range = tuple[float, float]
+"""Lowest and highest factor."""
 Factor = Callable[[tuple[int, ...]], Array]
-"""Factors drawn for an array of some shape."""
+"""Draws factors for an array of some shape."""
 
 
 def friction(model: Model, factor: Factor) -> Model:
-    """Coulomb coefficients of the shapes."""
-    given = model.shapes.friction
-    return replace(model, shapes=replace(model.shapes, friction=given * factor(given.shape)))
+    """Scale the Coulomb coefficients of the shapes."""
+    nominal = model.shapes.friction
+    return replace(model, shapes=replace(model.shapes, friction=nominal * factor(nominal.shape)))
 
 
 def mass(model: Model, factor: Factor) -> Model:
-    """Masses of the bodies, and inertias with them."""
+    """Scale the masses of the bodies, and their inertias with them."""
     bodies = model.bodies
     times = factor(bodies.mass.shape)
     heavier = replace(
@@ -36,53 +37,55 @@ def mass(model: Model, factor: Factor) -> Model:
 
 
 def gravity(model: Model, factor: Factor) -> Model:
-    """The acceleration by gravity."""
+    """Scale the acceleration by gravity."""
     return replace(model, gravity=model.gravity * factor(()))
 
 
 def damping(model: Model, factor: Factor) -> Model:
-    """Damping along axes and tendons."""
-    given = model.axes.damping
-    return replace(model, axes=replace(model.axes, damping=given * factor(given.shape)))
+    """Scale the damping along axes and tendons."""
+    nominal = model.axes.damping
+    return replace(model, axes=replace(model.axes, damping=nominal * factor(nominal.shape)))
 
 
 def stiffness(model: Model, factor: Factor) -> Model:
-    """Stiffness along axes and tendons."""
-    given = model.axes.stiffness
-    return replace(model, axes=replace(model.axes, stiffness=given * factor(given.shape)))
+    """Scale the stiffness along axes and tendons."""
+    nominal = model.axes.stiffness
+    return replace(model, axes=replace(model.axes, stiffness=nominal * factor(nominal.shape)))
 
 
 def armature(model: Model, factor: Factor) -> Model:
-    """Inertia of the rotors along axes and tendons."""
-    given = model.axes.armature
-    return replace(model, axes=replace(model.axes, armature=given * factor(given.shape)))
+    """Scale the inertia of the rotors along axes and tendons."""
+    nominal = model.axes.armature
+    return replace(model, axes=replace(model.axes, armature=nominal * factor(nominal.shape)))
 
 
 def strength(model: Model, factor: Factor) -> Model:
-    """What actuators exert, before their force limits."""
-    given = model.actuators
-    times = factor(given.gain.shape)
+    """Scale the forces of the actuators, before their limits."""
+    nominal = model.actuators
+    times = factor(nominal.gain.shape)
     names = ("gain", "offset", "stiffness", "damping")
-    stronger = {name: getattr(given, name) * times for name in names}
-    return replace(model, actuators=replace(given, **stronger))
+    stronger = {name: getattr(nominal, name) * times for name in names}
+    return replace(model, actuators=replace(nominal, **stronger))
 
 
 RANDOMISED = {
-    known.__name__: known
-    for known in (friction, mass, gravity, damping, stiffness, armature, strength)
+    randomise_.__name__: randomise_
+    for randomise_ in (friction, mass, gravity, damping, stiffness, armature, strength)
 }
-"""What can be randomised, by name; a new one is a function and a name here."""
+"""Parameters that can be randomised, by name; a new one is a function and a name here."""
 
 
 def randomisation(**ranges: Range) -> Randomise:
-    """A function ``randomise(key, model)`` that multiplies each named parameter by factors drawn
-    uniformly from its own range, one for each shape, body, axis or actuator.
+    """Return a function ``randomise(key, model)`` that scales parameters by random factors.
+
+    Each parameter has factors drawn uniformly from its own range, one for each shape, body, axis or
+    actuator.
 
     Args:
         ranges: lowest and highest factor, positive, by the names of :data:`RANDOMISED`.
 
     Raises:
-        ValueError: for a name that is not known, or a range that is none.
+        ValueError: a name is not known, or a range is none.
     """
     for name, (low, high) in ranges.items():
         if name not in RANDOMISED:
@@ -92,14 +95,17 @@ def randomisation(**ranges: Range) -> Randomise:
 
     def randomise(key: Key, model: Model) -> Model:
         dtype = model.gravity.dtype
-        for own, (name, (low, high)) in zip(
+        for parameter_key, (name, (low, high)) in zip(
             jax.random.split(key, len(ranges)), ranges.items(), strict=True
         ):
 
             def factor(
-                shape: tuple[int, ...], own: Key = own, low: float = low, high: float = high
+                shape: tuple[int, ...],
+                parameter_key: Key = parameter_key,
+                low: float = low,
+                high: float = high,
             ) -> Float[Array, "..."]:
-                return jax.random.uniform(own, shape, dtype, low, high)
+                return jax.random.uniform(parameter_key, shape, dtype, low, high)
 
             model = RANDOMISED[name](model, factor)
         return model
@@ -108,17 +114,18 @@ def randomisation(**ranges: Range) -> Randomise:
 
 
 def randomised(env: Env, randomise: Randomise, keys: Key) -> tuple[Env, PyTree[int | None]]:
-    """An environment whose model has the values of each copy on a leading axis, and its axes.
+    """Return an environment whose model has the values of each copy on a leading axis, and its
+    axes.
 
     ``jax.vmap(lambda env, state, action: env.step(state, action), in_axes=(axes, 0, 0))`` steps all
-    copies, ``reset`` likewise; what the function leaves alone all copies share.
+    copies, ``reset`` likewise; all copies share what the function leaves alone.
 
     Args:
-        env: any.
+        env: any environment.
         randomise: a function of a key and a model, such as :func:`randomisation` returns.
         keys: one for each copy.
     """
-    one = randomise(keys[0], env.model)
-    own = jax.tree.map(lambda before, after: None if after is before else 0, env.model, one)
-    models = jax.vmap(randomise, (0, None), own)(keys, env.model)
-    return env.with_model(models), jax.tree.map(lambda _: None, env).with_model(own)
+    first = randomise(keys[0], env.model)
+    axes = jax.tree.map(lambda before, after: None if after is before else 0, env.model, first)
+    models = jax.vmap(randomise, (0, None), axes)(keys, env.model)
+    return env.with_model(models), jax.tree.map(lambda _: None, env).with_model(axes)

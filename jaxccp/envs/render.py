@@ -16,14 +16,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Renderer:
-    """Draws an environment, one copy at a time, with a camera that goes along with the first body
-    that moves. ``Renderer(env)(state)`` is an array of pixels [height width 3]."""
+    """Draws an environment, one copy at a time, with a camera that follows the first body that
+    moves.
+
+    ``Renderer(env)(state)`` is an array of pixels [height width 3].
+    """
 
     env: Env
 
     @cached_property
     def stage(self) -> "Stage":
-        """Return where the camera stands, so that a start is in the frame."""
+        """Place of the camera, so that a start is in the frame."""
         from jaxccp.viz.film import Stage
 
         start = jax.device_get(jax.jit(self.env.reset)(jax.random.key(0)).physics.state)
@@ -32,15 +35,18 @@ class Renderer:
         return Stage.around(model, start.position, start.quaternion, first)
 
     def __call__(self, state: EnvState) -> UInt8[np.ndarray, "h w 3"]:
-        """The copy as it is.
+        """Draw one copy.
+
+        Args:
+            state: its state.
 
         Raises:
-            ValueError: for a batch of copies.
+            ValueError: the state is a batch of copies.
         """
-        here = jax.device_get(state.physics.state)
-        if here.position.ndim != 2:
+        host_state = jax.device_get(state.physics.state)
+        if host_state.position.ndim != 2:
             raise ValueError(
-                f"one copy is drawn at a time, not {len(here.position)}: give "
+                f"one copy is drawn at a time, not {len(host_state.position)}: give "
                 "jax.tree.map(lambda leaf: leaf[0], state)"
             )
-        return self.stage.frame(here.position, here.quaternion)
+        return self.stage.frame(host_state.position, host_state.quaternion)

@@ -10,35 +10,37 @@ from jaxccp.math import quaternion
 from jaxccp.math.linear3 import cross
 
 
-def centre(now: Moment) -> Float[Array, "3"]:
+def centre(moment: Moment) -> Float[Array, "3"]:
     """Return the centre of mass of all bodies [m]."""
-    mass = now.model.bodies.mass[1:]
-    return mass @ now.state.position[1:] / jnp.sum(mass)
+    mass = moment.model.bodies.mass[1:]
+    return mass @ moment.state.position[1:] / jnp.sum(mass)
 
 
-def contact_forces(now: Moment) -> Float[Array, "b 6"]:
-    """``cfrc_ext``: torque [N m] and force [N] of contacts on each body."""
-    force, torque = now.wrenches[1:, :3], now.wrenches[1:, 3:]
-    return jnp.concatenate([torque + cross(_arm(now), force), force], axis=1)
+def contact_forces(moment: Moment) -> Float[Array, "b 6"]:
+    """Return ``cfrc_ext``: torque [N m] and force [N] of contacts on each body."""
+    force, torque = moment.wrenches[1:, :3], moment.wrenches[1:, 3:]
+    return jnp.concatenate([torque + cross(_arm(moment), force), force], axis=1)
 
 
-def inertias(now: Moment) -> Float[Array, "b 10"]:
-    """``cinert``: moments and products of inertia [kg m²], first moments [kg m], mass [kg]."""
-    arm, mass = _arm(now), now.model.bodies.mass[1:, None]
-    own = world_inertia(now.model, quaternion.to_matrix(now.state.quaternion))[1:]
+def inertias(moment: Moment) -> Float[Array, "b 10"]:
+    """Return ``cinert``: moments and products of inertia [kg m²], first moments [kg m], mass
+    [kg]."""
+    arm, mass = _arm(moment), moment.model.bodies.mass[1:, None]
+    body_inertia = world_inertia(moment.model, quaternion.to_matrix(moment.state.quaternion))[1:]
     square = jnp.sum(arm**2, axis=1)[:, None, None]
     shift = square * jnp.eye(3, dtype=arm.dtype) - arm[:, :, None] * arm[:, None]
-    about = own + mass[:, :, None] * shift
+    about = body_inertia + mass[:, :, None] * shift
     rows, columns = jnp.array([0, 1, 2, 0, 0, 1]), jnp.array([0, 1, 2, 1, 2, 2])
     return jnp.concatenate([about[:, rows, columns], mass * arm, mass], axis=1)
 
 
-def velocities(now: Moment) -> Float[Array, "b 6"]:
-    """``cvel``: angular velocity [rad/s], and linear velocity [m/s] where the centre is."""
-    spin = now.state.angular_velocity[1:]
-    return jnp.concatenate([spin, now.state.velocity[1:] - cross(spin, _arm(now))], axis=1)
+def velocities(moment: Moment) -> Float[Array, "b 6"]:
+    """Return ``cvel``: angular velocity [rad/s], and linear velocity [m/s] at the centre of mass of
+    all."""
+    spin = moment.state.angular_velocity[1:]
+    return jnp.concatenate([spin, moment.state.velocity[1:] - cross(spin, _arm(moment))], axis=1)
 
 
-def _arm(now: Moment) -> Float[Array, "b 3"]:
-    """Return the way from the centre to each body's centre of mass."""
-    return now.state.position[1:] - centre(now)
+def _arm(moment: Moment) -> Float[Array, "b 3"]:
+    """Return the vector from the centre of mass of all bodies to that of each."""
+    return moment.state.position[1:] - centre(moment)

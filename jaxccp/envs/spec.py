@@ -1,4 +1,4 @@
-"""What actions and observations look like."""
+"""Specs of actions and observations."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,12 @@ class Spec(ByContent):
 
     @staticmethod
     def unbounded(shape: tuple[int, ...], dtype: np.dtype) -> "Spec":
-        """Any numbers."""
+        """Make a spec without bounds.
+
+        Args:
+            shape: shape of the arrays.
+            dtype: dtype of the arrays.
+        """
         return Spec(np.full(shape, -np.inf, dtype), np.full(shape, np.inf, dtype))
 
     @property

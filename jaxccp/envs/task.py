@@ -1,4 +1,4 @@
-"""What makes an environment of a model: where it starts, what is seen, what is rewarded."""
+"""The contract of tasks: start, observation, reward and end of an episode on a model."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -15,19 +15,23 @@ from jaxccp.scene.draw import Key
 
 @dataclass(frozen=True)
 class Moment:
-    """What a task may look at; coordinates are MuJoCo's, in the order of the model file."""
+    """Data of one instant for a task; coordinates are MuJoCo's, in the order of the model file."""
 
     model: Model
+    """The model."""
     state: State
+    """The state."""
     qpos: Float[Array, " nq"]
+    """Coordinates."""
     qvel: Float[Array, " nv"]
+    """Rates."""
     wrenches: Float[Array, "nb 6"]
     """Force [N] and torque [N m] of all contacts on each body in the last step of the stepper,
     world axes, about its centre of mass; 0 after a reset."""
     action: Float[Array, " na"]
-    """That led here, within its range; 0 after a reset."""
+    """Action that led here, within its range; 0 after a reset."""
     goal: Float[Array, " g"]
-    """What the episode asks for."""
+    """Goal of the episode."""
 
 
 @dataclass(frozen=True)
@@ -35,19 +39,22 @@ class Start:
     """The start of an episode."""
 
     qpos: Float[Array, " nq"]
+    """Coordinates."""
     qvel: Float[Array, " nv"]
+    """Rates."""
     goal: Float[Array, " g"]
+    """Goal of the episode."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """An environment's file defines one, with its model in a file of the same name beside it.
+    """A task: each is a file, with its model in a file of the same name beside it.
 
-    Fields are settings, by which ``make`` may be told otherwise; all are hashable.
+    Fields are settings, which ``make`` may change; all are hashable.
     """
 
     terms: ClassVar[tuple[str, ...]]
-    """Names of what the reward is the sum of."""
+    """Names of the terms of the reward."""
     sim_dt: float
     """Length of a step of the stepper [s]."""
     ctrl_dt: float
@@ -55,44 +62,77 @@ class Task:
     episode_steps: int
     """Actions after which an episode is truncated."""
     max_contacts: int | None = None
-    """Contacts at once that there is room for; None: for all that the model can have."""
+    """Largest number of contacts at once; None: of all that the model can have."""
     law: Law = "ccp"
-    """Of the contacts: the convex one, or Coulomb's, ``"ncp"``, under which what slides does not
+    """Law of contact: the convex one, or Coulomb's, ``"ncp"``, under which sliding bodies do not
     lift."""
 
     def start(self, key: Key, qpos: Float[Array, " nq"], qvel: Float[Array, " nv"]) -> Start:
-        """Draw an episode's start, about the model's own place ``qpos`` and ``qvel`` = 0."""
+        """Draw an episode's start.
+
+        Args:
+            key: random key.
+            qpos: coordinates of the model's initial state.
+            qvel: zero rates.
+        """
         raise NotImplementedError
 
-    def observe(self, now: Moment) -> Float[Array, " n"]:
-        """What the agent sees."""
+    def observe(self, moment: Moment) -> Float[Array, " n"]:
+        """Return the observation."""
         raise NotImplementedError
 
-    def rewards(self, before: Moment, now: Moment) -> tuple[Float[Array, ""], ...]:
-        """Return the rewards of a step, in the order of ``terms``."""
+    def rewards(self, before: Moment, moment: Moment) -> tuple[Float[Array, ""], ...]:
+        """Return the rewards of a step, in the order of ``terms``.
+
+        Args:
+            before: instant before the step.
+            moment: instant after it.
+        """
         raise NotImplementedError
 
-    def terminated(self, now: Moment) -> Bool[Array, ""]:
-        """Whether the episode is over for good."""
-        del now
+    def terminated(self, moment: Moment) -> Bool[Array, ""]:
+        """Tell if the episode is over for good."""
+        del moment
         return jnp.zeros((), bool)
 
 
 def uniform(key: Key, like: Array, reach: float) -> Array:
-    """Numbers within ``reach`` of 0."""
+    """Draw numbers within ``reach`` of 0.
+
+    Args:
+        key: random key.
+        like: array of the same shape and dtype.
+        reach: largest absolute value.
+    """
     return jax.random.uniform(key, like.shape, like.dtype, -reach, reach)
 
 
 def normal(key: Key, like: Array, deviation: float) -> Array:
-    """Gaussian numbers about 0."""
+    """Draw Gaussian numbers about 0.
+
+    Args:
+        key: random key.
+        like: array of the same shape and dtype.
+        deviation: standard deviation.
+    """
     return deviation * jax.random.normal(key, like.shape, like.dtype)
 
 
-def control_cost(now: Moment, weight: float) -> Float[Array, ""]:
-    """What the action costs, negative."""
-    return -weight * jnp.sum(now.action**2)
+def control_cost(moment: Moment, weight: float) -> Float[Array, ""]:
+    """Return minus the cost of the action.
+
+    Args:
+        moment: instant after the step.
+        weight: cost of a unit action.
+    """
+    return -weight * jnp.sum(moment.action**2)
 
 
-def site(now: Moment, name: str) -> Float[Array, "3"]:
-    """Return where a site of the model is, world [m]."""
-    return now.model.sites.poses(now.state)[0][now.model.sites.index(name)]
+def site(moment: Moment, name: str) -> Float[Array, "3"]:
+    """Return the position of a site of the model, world [m].
+
+    Args:
+        moment: the instant.
+        name: name of the site.
+    """
+    return moment.model.sites.poses(moment.state)[0][moment.model.sites.index(name)]

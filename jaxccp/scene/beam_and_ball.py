@@ -8,7 +8,7 @@ from jaxccp.scene.builder import ModelBuilder
 
 SIZE, ELEMENTS = (0.5, 0.03, 0.004), 6
 YOUNG, POISSON, DENSITY, DAMPING = 2e9, 0.3, 1100.0, 2e-3
-"""Of a plastic [Pa, kg/m³, s]."""
+"""Young's modulus, Poisson's ratio, density and damping of a plastic [Pa, 1, kg/m³, s]."""
 RADIUS, MASS, DROP = 0.03, 0.1, 0.05
 SKIN = 0.002
 """Radius of the spheres by which the beam's nodes touch, half its thickness [m]."""
@@ -17,8 +17,8 @@ SHIFT = 0.01
 
 
 def beam_and_ball(key: draw.Key) -> tuple[Model, State]:
-    """A ball falls from 5 cm near the free end of a clamped beam, which gives way; the key shifts
-    the ball."""
+    """Build a clamped beam and a ball that falls from 5 cm near its free end; the key shifts the
+    ball."""
     builder = ModelBuilder()
     surface = Material(friction=0.4)
     nodes = builder.add_beam(

@@ -13,22 +13,23 @@ RADIUS = 0.0286
 MASS = 0.17
 ROWS = 5
 LENGTH, WIDTH = 2.54, 1.27
-"""Of the playing surface [m]."""
+"""Length and width of the playing surface [m]."""
 CUSHION = 0.04
 """Half width and half height of a cushion [m]."""
 GAP = 1e-4
-"""Between the racked balls [m]."""
+"""Distance between the racked balls [m]."""
 SPEED = 6.0
-"""Of the cue ball [m/s]."""
+"""Speed of the cue ball [m/s]."""
 BALL = Material(friction=0.05, restitution=0.96)
 CLOTH = Material(friction=0.2, restitution=0.0)
 RUBBER = Material(friction=0.15, restitution=0.8)
 
 
 def billiards(key: draw.Key) -> tuple[Model, State]:
-    """The cue ball runs at 6 m/s into fifteen racked balls; cushions all around.
+    """Build the break of a pool game: the cue ball runs at 6 m/s into fifteen racked balls.
 
-    The balls are as elastic as real ones (0.96); the key aims the cue ball.
+    The balls are as elastic as real ones (0.96), cushions are all around; the key aims the cue
+    ball.
     """
     # A ball on the cloth grips as the cloth does, a ball on a ball as balls do.
     builder = ModelBuilder(

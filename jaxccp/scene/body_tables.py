@@ -1,4 +1,4 @@
-"""The table of bodies and the initial state, from the bodies that were added to a builder."""
+"""The table of bodies and the initial state, of the bodies that were added to a builder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ from jaxccp.model.state import Rotors, State
 
 @dataclass
 class BodySpec:
-    """A body as it was added; the mass and inertia of a fixed one are placeholders."""
+    """A body that was added to a builder; the mass and inertia of a fixed one are placeholders."""
 
     name: str
     free: bool
-    """A rigid body that moves."""
+    """Whether it is a rigid body that moves."""
     mass: float
     inertia: np.ndarray
     position: np.ndarray
@@ -26,20 +26,26 @@ class BodySpec:
     velocity: np.ndarray
     angular_velocity: np.ndarray
     family: int = -1
-    """The family that carries it, if any."""
+    """Index of the family whose frame it is, -1 for none."""
 
     @property
-    def moves(self) -> bool:
+    def is_movable(self) -> bool:
+        """Tells if it moves, by itself or with a family."""
         return self.free or self.family >= 0
 
 
 def body_table(bodies: Sequence[BodySpec]) -> Bodies:
-    """The table of bodies, in JAX's current default precision."""
+    """Return the table of bodies, in JAX's current default precision."""
     return Bodies(_stack(bodies, "mass"), _stack(bodies, "inertia"))
 
 
 def initial_state(model: Model, bodies: Sequence[BodySpec]) -> State:
-    """The state at time 0: joints' coordinates and rates of rotors and activations are 0."""
+    """Return the state at time 0: joint coordinates, rates of rotors and activations are 0.
+
+    Args:
+        model: the model.
+        bodies: the bodies that were added.
+    """
     position = _stack(bodies, "position")
     topology = model.topology
     linkage = topology.linkage

@@ -10,7 +10,7 @@ from jaxccp.scene.builder import ModelBuilder
 
 LENGTH, RADIUS, ELEMENTS = 0.8, 0.005, 16
 YOUNG, DENSITY, DAMPING = 2e6, 1100.0, 0.1
-"""Of soft rubber [Pa, kg/m³, s]."""
+"""Young's modulus, density and damping of soft rubber [Pa, kg/m³, s]."""
 PEG = 0.04
 ABOVE = 0.02
 """Height of the cable over the peg at the start [m]."""
@@ -19,8 +19,7 @@ SHIFT = 0.02
 
 
 def cable_over_peg(key: draw.Key) -> tuple[Model, State]:
-    """A straight cable falls onto a peg across it and hangs down on both sides; the key shifts it
-    along itself."""
+    """Build a straight cable that falls onto a peg across it; the key shifts it along itself."""
     builder = ModelBuilder()
     surface = Material(friction=0.6)
     peg = builder.add_fixed((0, 0, 0.6), name="peg")
@@ -33,9 +32,9 @@ def cable_over_peg(key: draw.Key) -> tuple[Model, State]:
     for body in bodies:
         builder.add_shape(body, Sphere(RADIUS), material=surface)
     model, state = builder.build(max_contacts=8)
-    (here,) = state.families
-    offset = SHIFT * draw.uniform(key, (), here.q.dtype)
+    (cable_state,) = state.families
+    offset = SHIFT * draw.uniform(key, (), cable_state.q.dtype)
     # Of each node its position and the slope there.
-    shifted = here.q.reshape(len(bodies), 2, 3).at[:, 0, 0].add(offset).reshape(-1)
+    shifted = cable_state.q.reshape(len(bodies), 2, 3).at[:, 0, 0].add(offset).reshape(-1)
     position = state.position.at[np.array(bodies), 0].add(offset)
-    return model, replace(state, position=position, families=(replace(here, q=shifted),))
+    return model, replace(state, position=position, families=(replace(cable_state, q=shifted),))

@@ -1,4 +1,4 @@
-"""Checks of physical quantities, whose ``ValueError`` names what is wrong and the remedy."""
+"""Checks of physical quantities; their ``ValueError`` names the fault and the remedy."""
 
 from collections.abc import Sequence
 
@@ -9,12 +9,12 @@ UNIT_TOLERANCE = 1e-3
 
 
 def finite_vector(what: str, value: Sequence[float] | np.ndarray, length: int) -> np.ndarray:
-    """``value`` as an array of floats.
+    """Return ``value`` as an array of floats.
 
     Args:
         what: name of the quantity, for the message of the error.
         value: what the user has given.
-        length: how many numbers there have to be.
+        length: length that it must have.
 
     Raises:
         ValueError: it has another shape, or numbers that are not finite.
@@ -26,21 +26,45 @@ def finite_vector(what: str, value: Sequence[float] | np.ndarray, length: int) -
 
 
 def positive(what: str, value: float) -> float:
-    """``value``; raises ``ValueError`` unless it is finite and above zero."""
+    """Return ``value`` if it is finite and above zero.
+
+    Args:
+        what: name of the quantity, for the message of the error.
+        value: what the user has given.
+
+    Raises:
+        ValueError: it is not.
+    """
     if not (np.isfinite(value) and value > 0):
         raise ValueError(f"{what} must be positive and finite, not {value!r}")
     return float(value)
 
 
 def nonnegative(what: str, value: float) -> float:
-    """``value``; raises ``ValueError`` unless it is finite and not below zero."""
+    """Return ``value`` if it is finite and not below zero.
+
+    Args:
+        what: name of the quantity, for the message of the error.
+        value: what the user has given.
+
+    Raises:
+        ValueError: it is not.
+    """
     if not (np.isfinite(value) and value >= 0):
         raise ValueError(f"{what} must be finite and not negative, not {value!r}")
     return float(value)
 
 
 def unit_quaternion(what: str, value: Sequence[float] | np.ndarray) -> np.ndarray:
-    """``value`` normalised; raises ``ValueError`` unless its length is 1 to within 1e-3."""
+    """Return a quaternion normalised to length 1.
+
+    Args:
+        what: name of the quantity, for the message of the error.
+        value: what the user has given.
+
+    Raises:
+        ValueError: its length is not 1 to within 1e-3.
+    """
     maker = {(3,): 'from_euler("xyz", …)', (3, 3): "from_matrix(…)"}.get(np.shape(value))
     if maker:
         raise ValueError(
@@ -59,7 +83,15 @@ def unit_quaternion(what: str, value: Sequence[float] | np.ndarray) -> np.ndarra
 
 
 def inertia_matrix(what: str, value: Sequence[float] | np.ndarray) -> np.ndarray:
-    """``value`` as a 3 × 3 tensor; raises ``ValueError`` if no distribution of mass has it."""
+    """Return ``value`` as a 3 × 3 tensor [kg m²].
+
+    Args:
+        what: name of the body, for the message of the error.
+        value: three principal moments, or a tensor.
+
+    Raises:
+        ValueError: no distribution of mass has it.
+    """
     array = np.asarray(value, float)
     tensor = np.diag(array) if array.shape == (3,) else array
     if tensor.shape != (3, 3) or not np.isfinite(tensor).all():

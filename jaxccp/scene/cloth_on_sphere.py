@@ -10,7 +10,7 @@ from jaxccp.scene.builder import WORLD, ModelBuilder
 
 SIDE, THICKNESS, ELEMENTS = 0.4, 0.004, 4
 YOUNG, POISSON, DENSITY, DAMPING = 1e5, 0.0, 300.0, 0.05
-"""Of a soft foam sheet [Pa, kg/m³, s]."""
+"""Young's modulus, Poisson's ratio, density and damping of a soft foam sheet [Pa, 1, kg/m³, s]."""
 RADIUS = 0.12
 ABOVE = 0.01
 """Height of the cloth over the sphere at the start [m]."""
@@ -38,10 +38,10 @@ def cloth_on_sphere(key: draw.Key) -> tuple[Model, State]:
     for node in nodes:
         builder.add_shape(node, Sphere(0.5 * THICKNESS), material=surface)
     model, state = builder.build(max_contacts=len(nodes))
-    (here,) = state.families
-    offset = SHIFT * draw.uniform(key, (2,), here.q.dtype)
+    (cloth_state,) = state.families
+    offset = SHIFT * draw.uniform(key, (2,), cloth_state.q.dtype)
     # Of each node its position and three derivatives.
-    placed = here.q.reshape(len(nodes), -1, 3)
+    placed = cloth_state.q.reshape(len(nodes), -1, 3)
     shifted = placed.at[:, 0, :2].add(offset).reshape(-1)
     position = state.position.at[np.array(nodes), :2].add(offset)
-    return model, replace(state, position=position, families=(replace(here, q=shifted),))
+    return model, replace(state, position=position, families=(replace(cloth_state, q=shifted),))

@@ -16,7 +16,7 @@ SURFACE = Material(friction=0.18, restitution=0.125)
 
 
 def cube_toss(key: draw.Key) -> tuple[Model, State]:
-    """A cube thrown at some 1.5 m/s from 0.3 m, in any orientation, tumbling at 8 rad/s.
+    """Build a cube thrown at some 1.5 m/s from 0.3 m, in any orientation, tumbling at 8 rad/s.
 
     Pfrommer, Halm & Posa, ContactNets, CoRL 2020.
     """
@@ -27,11 +27,11 @@ def cube_toss(key: draw.Key) -> tuple[Model, State]:
     model, state = builder.build()
 
     dtype = state.position.dtype
-    turn, push, spin = jax.random.split(key, 3)
-    throw = jnp.asarray([1.2, 0.4, 0.5], dtype) + 0.3 * draw.normal(push, (3,), dtype)
+    orientation_key, velocity_key, spin = jax.random.split(key, 3)
+    throw = jnp.asarray([1.2, 0.4, 0.5], dtype) + 0.3 * draw.normal(velocity_key, (3,), dtype)
     return model, replace(
         state,
-        quaternion=state.quaternion.at[cube].set(draw.orientation(turn, (), dtype)),
+        quaternion=state.quaternion.at[cube].set(draw.orientation(orientation_key, (), dtype)),
         velocity=state.velocity.at[cube].set(throw),
         angular_velocity=state.angular_velocity.at[cube].set(5.0 * draw.normal(spin, (3,), dtype)),
     )

@@ -11,16 +11,34 @@ Key = Array
 
 
 def normal(key: Key, shape: tuple[int, ...], dtype: jnp.dtype) -> Float[Array, "..."]:
-    """Normally distributed numbers with mean 0 and variance 1."""
+    """Draw normally distributed numbers with mean 0 and variance 1.
+
+    Args:
+        key: the key.
+        shape: shape of the result.
+        dtype: dtype of the result.
+    """
     # JAX draws other numbers in another precision; these are drawn in single precision always.
     return jax.random.normal(key, shape, jnp.float32).astype(dtype)
 
 
 def uniform(key: Key, shape: tuple[int, ...], dtype: jnp.dtype) -> Float[Array, "..."]:
-    """Numbers distributed uniformly in [-1, 1)."""
+    """Draw numbers distributed uniformly in [-1, 1).
+
+    Args:
+        key: the key.
+        shape: shape of the result.
+        dtype: dtype of the result.
+    """
     return jax.random.uniform(key, shape, jnp.float32, -1.0).astype(dtype)
 
 
 def orientation(key: Key, shape: tuple[int, ...], dtype: jnp.dtype) -> Float[Array, "... 4"]:
-    """Unit quaternions (w, x, y, z) distributed uniformly over all orientations."""
+    """Draw unit quaternions (w, x, y, z) distributed uniformly over all orientations.
+
+    Args:
+        key: the key.
+        shape: leading shape of the result.
+        dtype: dtype of the result.
+    """
     return quaternion.normalize(normal(key, (*shape, 4), dtype))

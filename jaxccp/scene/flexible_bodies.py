@@ -1,4 +1,4 @@
-"""Cables, beams and shells as users describe them, checked."""
+"""Cables, beams and shells of finite elements, made from a user's numbers, which are checked."""
 
 from collections.abc import Callable, Collection, Sequence
 
@@ -15,6 +15,7 @@ from jaxccp.names import unknown
 from jaxccp.scene.check import finite_vector, nonnegative, positive, unit_quaternion
 
 Curve = Callable[[Array], Array]
+"""Map from the points of a straight body to those of its unstrained shape."""
 
 
 def cable(
@@ -28,7 +29,22 @@ def cable(
     pinned: Collection[int],
     between: int,
 ) -> NodalFamily:
-    """A round cable along ``nodes``, with so many points ``between`` neighbours."""
+    """Make a round cable.
+
+    Args:
+        what: name of the cable, for messages.
+        nodes: positions of the nodes [n 3], world [m].
+        radius: radius of the section [m].
+        young: Young's modulus [Pa].
+        density: density [kg/m³].
+        damping: α of Kelvin and Voigt's law [s].
+        clamped: nodes whose position and direction are fixed.
+        pinned: nodes whose position is fixed.
+        between: number of points between neighbouring nodes.
+
+    Raises:
+        ValueError: a number is not physical, or there is no such node.
+    """
     radius = positive(f"{what}: radius [m]", radius)
     young, density, damping = _material(what, young, density, damping)
     table = np.asarray(nodes, float)
@@ -41,8 +57,8 @@ def cable(
         raise ValueError(
             f"{what}: element {short} has no length: nodes {short} and {short + 1} are the same"
         )
-    way = np.diff(table, axis=0) / lengths[:, None]
-    backwards = np.flatnonzero(np.sum(way[1:] * way[:-1], axis=1) < -0.99)
+    direction = np.diff(table, axis=0) / lengths[:, None]
+    backwards = np.flatnonzero(np.sum(direction[1:] * direction[:-1], axis=1) < -0.99)
     if len(backwards):
         at = int(backwards[0]) + 1
         raise ValueError(f"{what}: elements {at - 1} and {at} turn back at node {at}: add nodes")
@@ -70,8 +86,24 @@ def solid(
     curve: Curve | None,
     between: int = 0,
 ) -> NodalFamily:
-    """A ``"beam"``, or a ``"shell"`` with so many points ``between`` neighbours; its material is
-    Young's modulus, Poisson's ratio, density and damping."""
+    """Make a beam or a shell.
+
+    Args:
+        kind: ``"beam"`` or ``"shell"``.
+        name: name of the body, for messages.
+        element: name of the element.
+        size: length, width and thickness [m].
+        counts: number of elements along x, and along y for a shell.
+        material: Young's modulus [Pa], Poisson's ratio, density [kg/m³] and damping [s].
+        clamped: faces whose nodes are fixed with all their gradients.
+        pinned: faces whose nodes keep their positions only.
+        pose: position [m] and quaternion of the body's frame, world.
+        curve: map to the unstrained shape, or None.
+        between: number of points between neighbouring nodes of a shell.
+
+    Raises:
+        ValueError: a number is not physical, or a name is unknown.
+    """
     what = f"{kind} {name!r}"
     shape = _shape(what, element, kind)
     sides = finite_vector(f"{what}: length, width and thickness [m]", size, 3)
@@ -89,16 +121,16 @@ def solid(
     for number in counts:
         if int(number) != number or number < 1:
             raise ValueError(f"{what}: there must be 1 element or more, not {number!r}")
-    known = FACES[: 2 * len(counts)]
+    faces = FACES[: 2 * len(counts)]
     for face in (*clamped, *pinned):
-        if face not in known:
-            raise ValueError(f"{what}: {unknown(face, known)}")
+        if face not in faces:
+            raise ValueError(f"{what}: {unknown(face, faces)}")
     _check_between(what, between)
     moduli = isotropic(young, poisson)[None]
     if shape.section:
         moduli = of_section(young, poisson, jnp.full(2, rectangle_shear_factor(poisson)))
     position = jnp.asarray(finite_vector(f"{what}: position [m]", pose[0], 3))
-    facing = jnp.asarray(unit_quaternion(f"{what}: quaternion", pose[1]))
+    orientation = jnp.asarray(unit_quaternion(f"{what}: quaternion", pose[1]))
     nx, ny = int(counts[0]), int(counts[-1]) if len(counts) > 1 else 1
     family = box(
         shape,
@@ -109,7 +141,7 @@ def solid(
         damping,
         clamped=clamped,
         pinned=pinned,
-        place=lambda point: position + quaternion.rotate(facing, point),
+        place=lambda point: position + quaternion.rotate(orientation, point),
         curve=curve or (lambda point: point),
     )
     _check_reference(what, family)
@@ -132,14 +164,15 @@ def _material(
 
 
 def _shape(what: str, element: str, kinds: str) -> Shape:
-    known = [name for name in SHAPES if name.startswith(kinds)]
-    if element not in known:
-        raise ValueError(f"{what}: element {unknown(element, known)}")
+    elements = [name for name in SHAPES if name.startswith(kinds)]
+    if element not in elements:
+        raise ValueError(f"{what}: element {unknown(element, elements)}")
     return SHAPES[element]
 
 
 def _check_reference(what: str, family: NodalFamily) -> None:
-    """Raise for elements whose reference is folded or inside out, as a ``curve`` may make it."""
+    """Raise ``ValueError`` for elements with a folded or inverted reference, as a ``curve`` may
+    make it."""
     elements = family.elements
     assert isinstance(elements, ContinuumElements)
     smallest = np.asarray(jnp.min(elements.volumes(), axis=1))

@@ -9,36 +9,18 @@ from jaxccp.flexible.points_between import with_points_on_edges
 from jaxccp.flexible.solids.mesh import boundary
 from jaxccp.model.family import Family
 from jaxccp.model.material import Material
-from jaxccp.model.shapes import Shape
 from jaxccp.scene import flexible_bodies
+from jaxccp.scene.body_builder import BodyBuilder
 from jaxccp.scene.flexible_bodies import Curve
 from jaxccp.scene.frames import IDENTITY, ORIGIN
-from jaxccp.scene.soft_solids import node_sphere, placed_solid
+from jaxccp.scene.soft_solids import node_sphere, place_soft_solid
 
 
-class FlexibleBuilder:
-    """Adds bodies of finite elements as families of velocities."""
-
-    _families: list[Family]
-
-    def add_family(self, family: Family, name: str | None = None) -> list[int]:
-        """Add what moves by velocities of its own, and return the indices of its frames."""
-        raise NotImplementedError
-
-    def add_shape(
-        self,
-        body: int | str,
-        shape: Shape,
-        position: Sequence[float] | np.ndarray = ORIGIN,
-        quaternion: Sequence[float] | np.ndarray = IDENTITY,
-        material: Material | None = None,
-    ) -> int:
-        """Attach a shape to a body and return the shape's index."""
-        raise NotImplementedError
+class FlexibleBuilder(BodyBuilder):
+    """Adds flexible bodies of finite elements."""
 
     def _add_computed(self, make: Callable[[], Family], name: str) -> list[int]:
-        """Add what ``make`` computes from numbers, also while a program is traced: nodes are put
-        where it says."""
+        """Add the family that ``make`` computes, also while a program is traced."""
         with jax.ensure_compile_time_eval():
             return self.add_family(make(), name)
 
@@ -71,9 +53,11 @@ class FlexibleBuilder:
             between: how many points between each two nodes are bodies as well, after all nodes.
             name: unique; ``cable<i>`` when None. The bodies are ``name.0``, ``name.1``, …
         """
-        own = name or f"cable{len(self._families)}"
+        label = name or f"cable{len(self._families)}"
         numbers = nodes, radius, young, density, damping, clamped, pinned, between
-        return self._add_computed(lambda: flexible_bodies.cable(f"cable {own!r}", *numbers), own)
+        return self._add_computed(
+            lambda: flexible_bodies.cable(f"cable {label!r}", *numbers), label
+        )
 
     def add_beam(
         self,
@@ -111,12 +95,12 @@ class FlexibleBuilder:
             element: ``"beam_3243"`` or ``"beam_3333"``.
             name: unique; ``beam<i>`` when None. The bodies are ``name.0``, ``name.1``, …
         """
-        own = name or f"beam{len(self._families)}"
+        label = name or f"beam{len(self._families)}"
         pose = position, quaternion
         material = young, poisson, density, damping
         numbers = size, [elements], material, clamped, pinned, pose, curve
         return self._add_computed(
-            lambda: flexible_bodies.solid("beam", own, element, *numbers), own
+            lambda: flexible_bodies.solid("beam", label, element, *numbers), label
         )
 
     def add_shell(
@@ -162,12 +146,12 @@ class FlexibleBuilder:
                 many per length within the elements; after all nodes, along y first.
             name: unique; ``shell<i>`` when None. The bodies are ``name.0``, ``name.1``, …
         """
-        own = name or f"shell{len(self._families)}"
+        label = name or f"shell{len(self._families)}"
         pose = position, quaternion
         material = young, poisson, density, damping
         numbers = size, elements, material, clamped, pinned, pose, curve, between
         return self._add_computed(
-            lambda: flexible_bodies.solid("shell", own, element, *numbers), own
+            lambda: flexible_bodies.solid("shell", label, element, *numbers), label
         )
 
     def add_soft_solid(
@@ -216,11 +200,11 @@ class FlexibleBuilder:
             edges: whether the middles of the surface's edges are bodies too, after the nodes.
             name: unique; ``solid<i>`` when None. The bodies are ``name.0``, ``name.1``, …
         """
-        own = name or f"solid{len(self._families)}"
-        what = f"soft solid {own!r}"
+        label = name or f"solid{len(self._families)}"
+        description = f"soft solid {label!r}"
         with jax.ensure_compile_time_eval():
-            solid = placed_solid(
-                what,
+            solid = place_soft_solid(
+                description,
                 (points, tetrahedra),
                 (young, poisson, density, damping),
                 law,
@@ -228,10 +212,10 @@ class FlexibleBuilder:
                 (velocity, angular_velocity),
                 fixed,
             )
-            sphere = node_sphere(what, solid, radius)
+            sphere = node_sphere(description, solid, radius)
             if edges:
-                solid = with_points_on_edges(solid, boundary(what, solid.layout.rows))
-        frames = self._add_computed(lambda: solid, own)
+                solid = with_points_on_edges(solid, boundary(description, solid.layout.rows))
+        frames = self._add_computed(lambda: solid, label)
         for frame in frames:
             self.add_shape(frame, sphere, material=material)
         return frames

@@ -12,32 +12,35 @@ ORIGIN = (0.0, 0.0, 0.0)
 Frame = tuple[Sequence[float] | np.ndarray, Sequence[float] | np.ndarray]
 
 
-def seen_from(own: Frame, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
-    """The pose of one frame relative to another.
+def relative_frame(reference: Frame, frame: Frame) -> tuple[np.ndarray, np.ndarray]:
+    """Return the pose of one frame relative to another.
 
     Args:
-        own: the frame that the result refers to, in the world.
+        reference: the frame that the result refers to, in the world.
         frame: the other frame, in the world.
 
     Returns:
-        Position [m] and unit quaternion of ``frame`` in ``own``.
+        Position [m] and unit quaternion of ``frame`` in ``reference``.
     """
-    back = np.asarray(own[1]) * [1, -1, -1, -1]
-    away = np.asarray(frame[0]) - own[0]
-    facing = np.einsum("i,ijk,k->j", back, PRODUCT, np.asarray(frame[1]))
-    return to_matrix(back) @ away, facing
+    inverse = np.asarray(reference[1]) * [1, -1, -1, -1]
+    offset = np.asarray(frame[0]) - reference[0]
+    orientation = np.einsum("i,ijk,k->j", inverse, PRODUCT, np.asarray(frame[1]))
+    return to_matrix(inverse) @ offset, orientation
 
 
 def to_matrix(quaternion: Sequence[float] | np.ndarray) -> Float[np.ndarray, "3 3"]:
-    """Rotation matrix of a quaternion of any length but 0."""
+    """Return the rotation matrix of a quaternion of any length but 0."""
     w, x, y, z = np.asarray(quaternion) / np.linalg.norm(quaternion)
     cross = np.array([[0, -z, y], [z, 0, -x], [-y, x, 0]])
     return np.eye(3) + 2 * w * cross + 2 * cross @ cross
 
 
 def to_quaternion(rotation: Float[np.ndarray, "3 3"]) -> Float[np.ndarray, "4"]:
-    """Unit quaternion of a rotation matrix: the eigenvector of Bar-Itzhack's symmetric matrix
-    (J. Guidance 23, 2000), exact for any angle."""
+    """Return the unit quaternion of a rotation matrix.
+
+    It is the eigenvector of Bar-Itzhack's symmetric matrix (J. Guidance 23, 2000), exact for any
+    angle.
+    """
     r = rotation
     skew = np.array([r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]])
     matrix = np.empty((4, 4))

@@ -19,8 +19,10 @@ SHIFT = 0.05 * RADIUS
 
 
 def granular_smc(key: draw.Key) -> tuple[Model, State]:
-    """Eighteen balls fall from a grid into a square tray. Impacts last some 10 ms, of which a step
-    of 1 ms is short enough a part."""
+    """Build eighteen balls that fall from a grid into a square tray; the key shifts the balls.
+
+    Impacts last some 10 ms, so that steps of 1 ms are short enough.
+    """
     builder = ModelBuilder(smooth_laws=SmoothLaws("hertz", "multi-step"))
     builder.add_shape(WORLD, Plane(), material=SURFACE)
     inside, wall = 0.6 * COLUMNS * SPACING, 0.5 * RADIUS

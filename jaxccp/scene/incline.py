@@ -19,12 +19,13 @@ MASS = 1.0
 RADIUS = 0.06
 LANE = 0.3
 """Distance between the tracks of the bodies [m]."""
-TURN = 0.05
+MAX_YAW = 0.05
 """Largest turn of a body about the plane's normal [rad]."""
 
 
 def incline(key: draw.Key) -> tuple[Model, State]:
-    """A box, a sphere and a capsule start at rest on a plane tilted by 20°; the key turns them."""
+    """Build a box, a sphere and a capsule at rest on a plane tilted by 20°; the key rotates
+    them."""
     tilt = np.array([math.cos(ANGLE / 2), 0.0, math.sin(ANGLE / 2), 0.0])
     normal = np.array([math.sin(ANGLE), 0.0, math.cos(ANGLE)])
     surface = Material(friction=FRICTION)
@@ -45,7 +46,7 @@ def incline(key: draw.Key) -> tuple[Model, State]:
 
     dtype = state.position.dtype
     heading = jnp.zeros((len(solids), 3), dtype)
-    heading = heading.at[:, 2].set(TURN * draw.uniform(key, (len(solids),), dtype))
-    turned = quaternion.multiply(quaternion.exp(heading), jnp.asarray(local, dtype))
-    turned = quaternion.multiply(jnp.asarray(tilt, dtype), turned)
-    return model, replace(state, quaternion=state.quaternion.at[1:].set(turned))
+    heading = heading.at[:, 2].set(MAX_YAW * draw.uniform(key, (len(solids),), dtype))
+    rotated = quaternion.multiply(quaternion.exp(heading), jnp.asarray(local, dtype))
+    rotated = quaternion.multiply(jnp.asarray(tilt, dtype), rotated)
+    return model, replace(state, quaternion=state.quaternion.at[1:].set(rotated))

@@ -15,7 +15,7 @@ from jaxccp.model.tendons import Coupling, TendonPath
 from jaxccp.names import fresh, index
 from jaxccp.scene.actuator_limits import ActuatorSpec
 from jaxccp.scene.check import finite_vector, unit_quaternion
-from jaxccp.scene.frames import IDENTITY, ORIGIN, Frame, seen_from
+from jaxccp.scene.frames import IDENTITY, ORIGIN, Frame, relative_frame
 from jaxccp.scene.joint_tables import JointSpec, axis_motions, axis_names
 from jaxccp.scene.pair_builder import PairBuilder
 from jaxccp.scene.tendon_tables import TendonSpec, checked_tendon
@@ -26,7 +26,7 @@ class JointBuilder(PairBuilder):
     """Connects the bodies that are added, drives them, and marks places on them."""
 
     _joints: list[JointSpec] = field(init=False, default_factory=list)
-    _given_frames: bool = field(init=False, default=False)
+    _explicit_frames: bool = field(init=False, default=False)
     _tendons: list[TendonSpec] = field(init=False, default_factory=list)
     _actuators: list[ActuatorSpec] = field(init=False, default_factory=list)
     _actuator_limits: dict[str, Range] = field(init=False, default_factory=dict)
@@ -48,11 +48,12 @@ class JointBuilder(PairBuilder):
         """Connect two bodies and return the joint's index.
 
         Args:
-            joint: how the second body moves against the first; see :mod:`jaxccp.model.joints`.
+            joint: kind of joint, the motions of the second body against the first; see
+                :mod:`jaxccp.model.joints`.
             first: a body by index or name, or the world, 0.
             second: another body; one of the two must be free.
-            anchor: origin of the joint's frame, world [m], where all coordinates are 0 in the poses
-                that the bodies were added with.
+            anchor: origin of the joint's frame, world [m]; all coordinates are 0 in the poses that
+                the bodies were added with.
             quaternion: orientation of the joint's frame, world; the axes' directions are given in
                 this frame.
             frames: instead of ``anchor`` and ``quaternion``, the joint's frame in each of the two
@@ -64,32 +65,39 @@ class JointBuilder(PairBuilder):
                 free body keeps six coordinates.
             axes: names of the joint's axes, three for a ball, unique among axes and tendons; the
                 joint's own name where it has one axis, else ``name.0``, …, when empty.
+
+        Raises:
+            ValueError: a body does not exist or neither can move, a name is taken, or a number is
+                not physical.
         """
         label = name or f"joint{len(self._joints)}"
         what = f"joint {label!r}"
-        fresh("joint", label, [other.name for other in self._joints])
+        fresh("joint", label, [spec.name for spec in self._joints])
         first = index(what, "body", self._body_names, first)
         second = index(what, "body", self._body_names, second)
         if first == second:
             raise ValueError(f"{what}: connects body {self._bodies[first].name!r} with itself")
-        if not (self._bodies[first].moves or self._bodies[second].moves):
+        if not (self._bodies[first].is_movable or self._bodies[second].is_movable):
             raise ValueError(f"{what}: neither body can move; one of them must be free")
         check(what, joint)
         count = freedoms(joint)
         if axes and len(axes) != count:
             raise ValueError(f"{what}: {len(axes)} names are given for {count} axes")
-        taken = [*axis_motions(self._joints), *(one.name for one in self._tendons)]
+        used_names = [*axis_motions(self._joints), *(spec.name for spec in self._tendons)]
         for axis in (names := tuple(axes) or axis_names(label, count)):
-            fresh("axis", axis, taken)
-            taken.append(axis)
+            fresh("axis", axis, used_names)
+            used_names.append(axis)
         if frames is None:
             at = finite_vector(f"{what}: anchor [m]", anchor, 3)
-            facing = unit_quaternion(f"{what}: quaternion", quaternion)
-            owns = (self._bodies[body] for body in (first, second))
-            here = [seen_from((own.position, own.quaternion), (at, facing)) for own in owns]
-            frames = here[0], here[1]
+            orientation = unit_quaternion(f"{what}: quaternion", quaternion)
+            bodies_ = (self._bodies[body] for body in (first, second))
+            body_frames = [
+                relative_frame((body_.position, body_.quaternion), (at, orientation))
+                for body_ in bodies_
+            ]
+            frames = body_frames[0], body_frames[1]
         else:
-            self._given_frames = True
+            self._explicit_frames = True
         self._joints.append(
             JointSpec(
                 label,
@@ -115,7 +123,7 @@ class JointBuilder(PairBuilder):
         """
         label = name or f"tendon{len(self._tendons)}"
         axes = axis_motions(self._joints)
-        fresh("tendon", label, [*axes, *(other.name for other in self._tendons)])
+        fresh("tendon", label, [*axes, *(spec.name for spec in self._tendons)])
         checked = checked_tendon(f"tendon {label!r}", tendon, axes, self._body_names)
         self._tendons.append(TendonSpec(label, checked))
         return len(self._tendons) - 1
@@ -130,18 +138,18 @@ class JointBuilder(PairBuilder):
             name: unique; ``actuator<i>`` when None.
         """
         label = name or f"actuator{len(self._actuators)}"
-        fresh("actuator", label, [other.name for other in self._actuators])
-        known = [*axis_motions(self._joints), *(one.name for one in self._tendons)]
-        actuated = known[index(f"actuator {label!r}", "axis", known, axis)]
+        fresh("actuator", label, [spec.name for spec in self._actuators])
+        names = [*axis_motions(self._joints), *(spec_.name for spec_ in self._tendons)]
+        actuated = names[index(f"actuator {label!r}", "axis", names, axis)]
         self._actuators.append(ActuatorSpec(label, actuator, actuated))
         return len(self._actuators) - 1
 
     def limit_actuators(self, axis: int | str, limits: Range) -> None:
-        """Limit the sum of what all actuators exert along an axis or tendon.
+        """Limit the sum of the forces of all actuators along an axis or tendon.
 
         Along an axis the sum has the forces with their gears, and those of actuators on couplings
         that it is a term of, but not those on cables. Along a tendon it has them without their
-        gears, and what is too much is taken off all of them alike. (MuJoCo's ``actuatorfrcrange``.)
+        gears, and an excess is taken off all of them alike. (MuJoCo's ``actuatorfrcrange``.)
 
         Args:
             axis: a name or an index, as :meth:`add_actuator` takes it.
@@ -150,8 +158,8 @@ class JointBuilder(PairBuilder):
         Raises:
             ValueError: there is no such axis, or no force is within the limits.
         """
-        known = [*axis_motions(self._joints), *(one.name for one in self._tendons)]
-        name = known[index("limit_actuators", "axis", known, axis)]
+        names = [*axis_motions(self._joints), *(spec_.name for spec_ in self._tendons)]
+        name = names[index("limit_actuators", "axis", names, axis)]
         check_range(f"limit_actuators: limits of {name!r}", limits)
         self._actuator_limits[name] = (float(limits[0]), float(limits[1]))
 
@@ -162,18 +170,18 @@ class JointBuilder(PairBuilder):
         quaternion: Sequence[float] | np.ndarray = IDENTITY,
         name: str | None = None,
     ) -> int:
-        """Mark a frame on ``body``, an index or a name, and return the site's index.
+        """Mark a frame on ``body`` and return the site's index.
 
         Args:
-            body: that carries it, or the world, 0.
-            position: in the body's frame, from its centre of mass [m].
+            body: body by index or name, or the world, 0.
+            position: position in the body's frame, from its centre of mass [m].
             quaternion: orientation (w, x, y, z) in the body's frame.
             name: unique; ``site<i>`` when None. ``model.sites`` and sensors know it by that.
         """
-        own = name or f"site{len(self._sites)}"
-        what = f"site {own!r}"
-        fresh("site", own, self._sites)
-        self._sites[own] = Site(
+        label = name or f"site{len(self._sites)}"
+        what = f"site {label!r}"
+        fresh("site", label, self._sites)
+        self._sites[label] = Site(
             index(what, "body", self._body_names, body),
             finite_vector(f"{what}: position [m]", position, 3),
             unit_quaternion(f"{what}: quaternion", quaternion),

@@ -38,11 +38,11 @@ SCENES: dict[str, Scene] = {
 
 
 def batch(scene: Scene, key: Key, copies: int) -> tuple[Model, State]:
-    """One model, and initial states stacked along a leading axis.
+    """Return one model, and initial states stacked along a leading axis.
 
     Args:
         scene: from :data:`SCENES`.
         key: is split into one key per copy.
-        copies: the number of states.
+        copies: number of states.
     """
     return jax.vmap(scene, out_axes=(None, 0))(jax.random.split(key, copies))

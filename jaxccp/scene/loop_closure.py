@@ -15,13 +15,17 @@ CLOSURE_TOLERANCE = 1e-4
 class LoopClosureError(ValueError):
     """The poses of the bodies violate a joint, or a tendon of given length."""
 
-    def __init__(self, what: str, error: float, says: str) -> None:
-        super().__init__(f"{what}: {says}")
+    def __init__(self, what: str, error: float, message: str) -> None:
+        super().__init__(f"{what}: {message}")
         self.what, self.error = what, error
 
 
 def with_joint_positions(model: Model, state: State) -> State:
-    """The state with the joints' coordinates that its poses have.
+    """Return the state with the joint coordinates that its poses have.
+
+    Args:
+        model: the model.
+        state: poses of the bodies.
 
     Raises:
         LoopClosureError: the poses violate a joint or a tendon of given length; names the one with
@@ -30,8 +34,8 @@ def with_joint_positions(model: Model, state: State) -> State:
     linkage = model.topology.linkage
     if not linkage.linked:
         return state
-    found = joint_motion(model, state)
-    errors = np.abs(found.error)
+    motion = joint_motion(model, state)
+    errors = np.abs(motion.error)
     if errors.size and not errors.max() <= CLOSURE_TOLERANCE:
         worst = linkage.joints[linkage.bilateral[0][errors.argmax()]]
         raise LoopClosureError(
@@ -40,14 +44,16 @@ def with_joint_positions(model: Model, state: State) -> State:
             f"its frames on the two bodies are {errors.max():.3g} m or rad from where the joint "
             "allows: place the bodies so that it is closed",
         )
-    kept = linkage.routing.bilateral
-    errors = np.abs(found.tendon.length[kept] - model.tendons.bilateral_length(state.time)[kept])
+    bilateral = linkage.routing.bilateral
+    errors = np.abs(
+        motion.tendon.length[bilateral] - model.tendons.bilateral_length(state.time)[bilateral]
+    )
     if errors.size and not errors.max() <= CLOSURE_TOLERANCE:
-        worst = linkage.routing.tendons[kept[errors.argmax()]]
+        worst = linkage.routing.tendons[bilateral[errors.argmax()]]
         raise LoopClosureError(
             f"tendon {worst!r}",
             float(errors.max()),
             f"it is {errors.max():.3g} m or rad from the length it is held at: place the bodies so "
             "that it has that",
         )
-    return replace(state, joint_positions=found.coordinate)
+    return replace(state, joint_positions=motion.coordinate)

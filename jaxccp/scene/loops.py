@@ -13,9 +13,9 @@ def _bar(builder: ModelBuilder, ends: list[np.ndarray], name: str, density: floa
     """Add a slender body between points and return its index.
 
     Args:
-        builder: to add it to.
+        builder: the builder to add it to.
         ends: the points [m].
-        name: of the body.
+        name: name of the body.
         density: mass per length [kg/m]; the length is the largest distance of two points.
     """
     points = np.array(ends, float)
@@ -71,21 +71,22 @@ def stewart_platform(
     platform = builder.add_body(2.0, (0.05, 0.05, 0.09), middle, name="platform")
     for i in range(6):
         side, pair = 1 if i % 2 else -1, 2 * np.pi * (i // 2) / 3
-        below, above = pair + side * 0.2, pair + side * 0.85
-        foot = origin + base * np.array([np.cos(below), np.sin(below), 0])
-        head = origin + np.array([top * np.cos(above), top * np.sin(above), height])
-        along = (head - foot) / np.linalg.norm(head - foot)
-        facing = _upright(along)
+        foot_angle, head_angle = pair + side * 0.2, pair + side * 0.85
+        foot = origin + base * np.array([np.cos(foot_angle), np.sin(foot_angle), 0])
+        head = origin + np.array([top * np.cos(head_angle), top * np.sin(head_angle), height])
+        direction = (head - foot) / np.linalg.norm(head - foot)
+        orientation = _upright(direction)
         lower = _bar(builder, [foot, foot + 0.5 * (head - foot)], f"lower{i}")
         upper = _bar(builder, [head, foot + 0.5 * (head - foot)], f"upper{i}")
-        builder.add_joint(Universal(), 0, lower, foot, facing, name=f"foot{i}")
-        builder.add_joint(Prismatic(), lower, upper, foot, facing, name=f"leg{i}")
+        builder.add_joint(Universal(), 0, lower, foot, orientation, name=f"foot{i}")
+        builder.add_joint(Prismatic(), lower, upper, foot, orientation, name=f"leg{i}")
         builder.add_joint(Spherical(), upper, platform, head, name=f"head{i}")
 
 
-def _upright(along: np.ndarray) -> np.ndarray:
-    """The quaternion of the shortest rotation that takes z to a direction, which must not be −z."""
-    q = np.array([1 + along[2], -along[1], along[0], 0.0])
+def _upright(direction: np.ndarray) -> np.ndarray:
+    """Return the quaternion of the shortest rotation that takes z to a direction, which must not be
+    −z."""
+    q = np.array([1 + direction[2], -direction[1], direction[0], 0.0])
     return q / np.linalg.norm(q)
 
 
@@ -96,33 +97,36 @@ JANSEN = {
 """Lengths of Theo Jansen's leg (The Great Pretender, 2007), by their letters there [cm]."""
 
 
-def jansen_points(turn: float) -> dict[str, np.ndarray]:
-    """Positions of the leg's pins in its plane, from the crank's centre [m].
+def jansen_points(crank_angle: float) -> dict[str, np.ndarray]:
+    """Return the positions of the leg's pins in its plane, from the crank's centre [m].
 
-    They are intersections of circles; ``turn`` is the angle of the crank [rad].
+    They are intersections of circles; ``crank_angle`` is in [rad].
     """
     n = {name: 0.01 * length for name, length in JANSEN.items()}
     fixed = np.array([-n["a"], -n["l"]])
-    tip = n["m"] * np.array([np.cos(turn), np.sin(turn)])
-    knee = _meet(tip, n["j"], fixed, n["b"])
-    heel = _meet(fixed, n["c"], tip, n["k"])
-    hip = _meet(knee, n["e"], fixed, n["d"])
-    ankle = _meet(hip, n["f"], heel, n["g"])
-    foot = _meet(ankle, n["h"], heel, n["i"])
+    tip = n["m"] * np.array([np.cos(crank_angle), np.sin(crank_angle)])
+    knee = _circle_intersection(tip, n["j"], fixed, n["b"])
+    heel = _circle_intersection(fixed, n["c"], tip, n["k"])
+    hip = _circle_intersection(knee, n["e"], fixed, n["d"])
+    ankle = _circle_intersection(hip, n["f"], heel, n["g"])
+    foot = _circle_intersection(ankle, n["h"], heel, n["i"])
     return {
         "centre": np.zeros(2), "fixed": fixed, "tip": tip, "knee": knee,
         "heel": heel, "hip": hip, "ankle": ankle, "foot": foot,
     }  # fmt: skip
 
 
-def _meet(a: np.ndarray, reach_a: float, b: np.ndarray, reach_b: float) -> np.ndarray:
-    """The point where circles around ``a`` and ``b`` meet, right of the way from a to b [m]."""
-    way = b - a
-    distance = np.linalg.norm(way)
-    along = (reach_a**2 - reach_b**2 + distance**2) / (2 * distance)
-    aside = np.sqrt(reach_a**2 - along**2)
-    unit = way / distance
-    return a + along * unit + aside * np.array([unit[1], -unit[0]])
+def _circle_intersection(
+    a: np.ndarray, reach_a: float, b: np.ndarray, reach_b: float
+) -> np.ndarray:
+    """Return the point where circles around ``a`` and ``b`` intersect, right of the line from a to
+    b [m]."""
+    offset = b - a
+    distance = np.linalg.norm(offset)
+    forward = (reach_a**2 - reach_b**2 + distance**2) / (2 * distance)
+    sideways = np.sqrt(reach_a**2 - forward**2)
+    unit = offset / distance
+    return a + forward * unit + sideways * np.array([unit[1], -unit[0]])
 
 
 def jansen_leg(builder: ModelBuilder, at: tuple[float, float, float]) -> None:

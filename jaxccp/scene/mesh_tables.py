@@ -10,7 +10,7 @@ from jaxccp.model.shapes import ConvexMesh, HeightField, Shape
 
 
 def hull_table(meshes: Sequence[ConvexMesh]) -> Hull:
-    """The hulls of all meshes, filled up to one size as :class:`jaxccp.model.Hull` says."""
+    """Return the hulls of all meshes, padded to one size as :class:`jaxccp.model.Hull` says."""
     corners = max((len(mesh.vertices) for mesh in meshes), default=0)
     sides = max((len(mesh.faces) for mesh in meshes), default=0)
     around = max((len(face) for mesh in meshes for face in mesh.faces), default=0)
@@ -26,9 +26,11 @@ def hull_table(meshes: Sequence[ConvexMesh]) -> Hull:
 
 
 def grid_table(fields: Sequence[HeightField], reach: float) -> HeightGrid:
-    """The grids of all height fields, filled up to one size.
+    """Return the grids of all height fields, padded to one size.
 
-    ``reach``: largest distance of a point of any shape that may meet them from its frame [m].
+    Args:
+        fields: the height fields.
+        reach: largest distance of a point of any shape that may meet them from its frame [m].
     """
     heights = [np.asarray(field.heights, float) for field in fields]
     size = np.max(np.reshape([h.shape for h in heights], (-1, 2)), axis=0, initial=0).astype(int)
@@ -43,7 +45,8 @@ def grid_table(fields: Sequence[HeightField], reach: float) -> HeightGrid:
 
 
 def bounding_radius(shape: Shape) -> float:
-    """Radius of a ball around the origin of the shape's frame that contains the shape [m]."""
+    """Return the radius of a ball around the origin of the shape's frame that contains the shape
+    [m]."""
     if isinstance(shape, ConvexMesh):
         return float(np.linalg.norm(shape.vertices, axis=1).max())
     return float(np.linalg.norm(shape.size)) + shape.radius

@@ -1,4 +1,4 @@
-"""The part of the builder that says which shapes may touch, and with what friction of their own."""
+"""The part of the builder that decides which shapes may touch, and sets the friction of pairs."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ class PairBuilder:
     _bodies: list[BodySpec] = field(init=False, default_factory=list)
     _shapes: list[ShapeSpec] = field(init=False, default_factory=list)
     _excluded: set[frozenset[int]] = field(init=False, default_factory=set)
-    _chosen: set[frozenset[int]] | None = field(init=False, default=None)
+    _collision_pairs: set[frozenset[int]] | None = field(init=False, default=None)
     _pair_friction: dict[frozenset[int], tuple[float, float, float]] = field(
         init=False, default_factory=dict
     )
@@ -33,7 +33,7 @@ class PairBuilder:
         Groups, masks and excluded bodies have no effect then.
         """
         names = [spec.name for spec in self._shapes]
-        self._chosen = {
+        self._collision_pairs = {
             frozenset(index("collide_only", "shape", names, shape) for shape in pair)
             for pair in pairs
         }
@@ -50,8 +50,8 @@ class PairBuilder:
         of its materials.
 
         Args:
-            shape_a: by index or name.
-            shape_b: by index or name.
+            shape_a: shape by index or name.
+            shape_b: shape by index or name.
             friction: Coulomb coefficient.
             spinning: coefficient of spinning friction [m].
             rolling: coefficient of rolling friction [m].
@@ -70,11 +70,11 @@ class PairBuilder:
 
     def _may_touch(self, i: int, j: int) -> bool:
         a, b = self._shapes[i], self._shapes[j]
-        if self._chosen is not None:
-            return frozenset((i, j)) in self._chosen
+        if self._collision_pairs is not None:
+            return frozenset((i, j)) in self._collision_pairs
         return (
             a.body != b.body
-            and (self._bodies[a.body].moves or self._bodies[b.body].moves)
+            and (self._bodies[a.body].is_movable or self._bodies[b.body].is_movable)
             and (
                 self._bodies[a.body].family < 0
                 or self._bodies[a.body].family != self._bodies[b.body].family

@@ -26,16 +26,16 @@ def add_shaft(
     shaft, and the force along that tendon is the torque on it.
 
     Args:
-        builder: to add it to.
-        inertia: about the axis [kg m²].
-        name: of the body, the joint and the axis.
+        builder: the builder to add it to.
+        inertia: inertia about the axis [kg m²].
+        name: name of the body, the joint and the axis.
         hinge: the axis, and what acts along it; about z when None.
-        position: of the centre of mass, which is on the axis [m].
+        position: position of the centre of mass, which is on the axis [m].
         rate: angular velocity about the axis [rad/s].
-        mass: of the body [kg], which the bearings carry; the rotation does not depend on it.
+        mass: mass of the body [kg], which the bearings carry; the rotation does not depend on it.
 
     Raises:
-        ValueError: for an inertia that is not positive.
+        ValueError: the inertia is not positive.
     """
     hinge = hinge or Revolute()
     moment = positive(f"shaft {name!r}: inertia [kg m²]", inertia)

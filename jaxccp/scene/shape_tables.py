@@ -1,4 +1,4 @@
-"""The tables of shapes and of pairs that may touch, from the shapes added to a builder."""
+"""The tables of shapes and of pairs that may touch, of the shapes added to a builder."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from jaxccp.scene.mesh_tables import bounding_radius, grid_table, hull_table
 
 @dataclass
 class ShapeSpec:
-    """A shape as it was added: its body, its pose in the body's frame, its surface and groups."""
+    """A shape that was added to a builder: body, pose in the body's frame, surface and groups."""
 
     name: str
     body: int
@@ -35,7 +35,7 @@ PairFriction = Mapping[frozenset[int], tuple[float, float, float]]
 
 
 def shape_table(specs: Sequence[ShapeSpec], pair_friction: PairFriction, margin: float) -> Shapes:
-    """The table of shapes, in JAX's current default precision.
+    """Return the table of shapes, in JAX's current default precision.
 
     Args:
         specs: the shapes.
@@ -65,18 +65,19 @@ def shape_table(specs: Sequence[ShapeSpec], pair_friction: PairFriction, margin:
 
 
 def table_rows(specs: Sequence[ShapeSpec]) -> np.ndarray:
-    """Row of each shape in the table of the different shapes of its class [ng]."""
+    """Return the row of each shape in the table of the different shapes of its class [ng]."""
     tables = {type(p.shape): _of_kind(specs, type(p.shape)) for p in specs}
     return np.array([tables[type(p.shape)].index(p.shape) for p in specs], np.int32)
 
 
 def _of_kind(specs: Sequence[ShapeSpec], kind: type) -> list:
-    """The different shapes of one class, in the order in which they were added."""
+    """Return the different shapes of one class, in the order in which they were added."""
     return list(dict.fromkeys(p.shape for p in specs if isinstance(p.shape, kind)))
 
 
 def _largest(specs: Sequence[ShapeSpec]) -> float:
-    """Largest distance of a point of any shape that may meet a height field from its frame [m]."""
+    """Return the largest distance of a point of any shape that may meet a height field from its
+    frame [m]."""
     shapes = [p.shape for p in specs if not isinstance(p.shape, Plane | HeightField)]
     return max((bounding_radius(shape) for shape in shapes), default=0.0)
 
@@ -85,11 +86,20 @@ def pair_groups(
     specs: Sequence[ShapeSpec],
     pair_friction: PairFriction,
     may_touch: Callable[[int, int], bool],
-    moves: np.ndarray,
+    moving_bodies: np.ndarray,
     broad_phase: str,
 ) -> tuple[PairGroup, ...]:
-    """All pairs of shapes that may touch, by the kernel that looks at them; where a broad phase
-    searches, pairs with a shape on a body that does not move (``moves``) are a group of their own.
+    """Return all pairs of shapes that may touch, grouped by collision kernel.
+
+    Where a broad phase searches, pairs with a shape on a body that does not move are a group of
+    their own.
+
+    Args:
+        specs: the shapes.
+        pair_friction: coefficients of the pairs that have their own.
+        may_touch: tells whether two shapes may touch, by index.
+        moving_bodies: mask of the bodies that move [nb].
+        broad_phase: method that finds near pairs.
     """
     kernels: dict[Pair, list[tuple[int, int]]] = {}
     for i, j in combinations(range(len(specs)), 2):
@@ -98,14 +108,14 @@ def pair_groups(
         pair, swapped = lookup(specs[i].shape.kind, specs[j].shape.kind)
         kernels.setdefault(pair, []).append((j, i) if swapped else (i, j))
 
-    movable = moves[[p.body for p in specs]] if specs else moves[:0]
+    movable = moving_bodies[[p.body for p in specs]] if specs else moving_bodies[:0]
     rows = {pair: row for row, pair in enumerate(pair_friction)}
 
     def group(pairs: list[tuple[int, int]], method: str) -> PairGroup:
-        own = np.array([rows.get(frozenset(pair), -1) for pair in pairs], np.int32)
+        rows_ = np.array([rows.get(frozenset(pair), -1) for pair in pairs], np.int32)
         first, second = np.array(pairs, np.int32).T
         kinds = specs[pairs[0][0]].shape.kind, specs[pairs[0][1]].shape.kind
-        return PairGroup(kinds, first, second, own, method)
+        return PairGroup(kinds, first, second, rows_, method)
 
     groups = []
     for kernel, pairs in kernels.items():
@@ -116,6 +126,6 @@ def pair_groups(
             continue
         groups.append(group(moving, method))
         if len(moving) < len(pairs):
-            others = [pair for pair in pairs if not (movable[pair[0]] and movable[pair[1]])]
-            groups.append(group(others, "all-pairs"))
+            fixed_pairs = [pair for pair in pairs if not (movable[pair[0]] and movable[pair[1]])]
+            groups.append(group(fixed_pairs, "all-pairs"))
     return tuple(groups)

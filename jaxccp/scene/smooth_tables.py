@@ -1,4 +1,4 @@
-"""The tables of smooth contact: which pairs of shapes it is for, and the numbers of surfaces."""
+"""The tables of smooth contact: pairs with smooth contact, and numbers of their surfaces."""
 
 from collections.abc import Callable, Sequence
 
@@ -21,11 +21,16 @@ from jaxccp.model.smooth import (
 from jaxccp.scene.shape_tables import PairFriction, ShapeSpec, pair_groups
 
 MayTouch = Callable[[int, int], bool]
+"""Tells whether two shapes may touch, by index."""
 
 
 def split_pairs(specs: Sequence[ShapeSpec], may_touch: MayTouch) -> tuple[MayTouch, MayTouch]:
-    """Split pairs into those that may touch and are both hard, and those of which one or both are
-    smooth."""
+    """Split pairs that may touch into those of two hard surfaces, and those with a smooth one.
+
+    Args:
+        specs: the shapes.
+        may_touch: tells whether two shapes may touch.
+    """
 
     def smooth(i: int, j: int) -> bool:
         return specs[i].material.smooth is not None or specs[j].material.smooth is not None
@@ -40,26 +45,36 @@ def smooth_topology(
     specs: Sequence[ShapeSpec],
     pair_friction: PairFriction,
     may_touch: MayTouch,
-    moves: np.ndarray,
+    moving_bodies: np.ndarray,
     broad_phase: str,
     laws: SmoothLaws,
     combination: Combination,
     max_contacts: int | None,
 ) -> SmoothTopology | None:
-    """Return the topology of the pairs that ``may_touch`` smoothly; None if there are none.
+    """Return the topology of the pairs with smooth contact; None if there are none.
+
+    Args:
+        specs: the shapes.
+        pair_friction: coefficients of the pairs that have their own.
+        may_touch: tells whether two shapes may touch smoothly.
+        moving_bodies: mask of the bodies that move [nb].
+        broad_phase: method that finds near pairs.
+        laws: laws of contact.
+        combination: rules that combine the coefficients of two surfaces.
+        max_contacts: largest number of contacts, None: all candidates.
 
     Raises:
         ValueError: surfaces have moduli and coefficients, or what the law of normal force does not
             take.
     """
-    pairs = pair_groups(specs, pair_friction, may_touch, moves, broad_phase)
+    pairs = pair_groups(specs, pair_friction, may_touch, moving_bodies, broad_phase)
     if not pairs:
         return None
     _check_surfaces(specs, laws)
     if NORMAL[laws.normal].by_approach:
         _check_restitution(specs, pairs, laws, combination)
-    own = {shape for group in pairs for shape in (*group.first, *group.second)}
-    rolls = any(specs[i].material.spinning or specs[i].material.rolling for i in own) or any(
+    shapes = {shape for group in pairs for shape in (*group.first, *group.second)}
+    rolls = any(specs[i].material.spinning or specs[i].material.rolling for i in shapes) or any(
         spinning or rolling for _, spinning, rolling in pair_friction.values()
     )
     return SmoothTopology(pairs, laws.normal, laws.tangential, laws.adhesion, rolls, max_contacts)
@@ -68,54 +83,64 @@ def smooth_topology(
 def smooth_surfaces(
     specs: Sequence[ShapeSpec], topology: Topology, families: Sequence[Family], laws: SmoothLaws
 ) -> SmoothSurfaces | None:
-    """The numbers of a model with such a topology, in JAX's current default precision."""
+    """Return the numbers of smooth surfaces, in JAX's current default precision; None without any.
+
+    Args:
+        specs: the shapes.
+        topology: topology of the model.
+        families: families of the model.
+        laws: laws of contact.
+    """
     if topology.smooth is None:
         return None
 
     def column(numbers: Callable[[SmoothMaterial | SmoothCoefficients], object], hard: object):
-        own = [p.material.smooth for p in specs]
-        return jnp.asarray([hard if one is None else numbers(one) for one in own], float)
+        surfaces = [p.material.smooth for p in specs]
+        return jnp.asarray(
+            [hard if surface is None else numbers(surface) for surface in surfaces], float
+        )
 
     by_moduli = not any(isinstance(p.material.smooth, SmoothCoefficients) for p in specs)
-    stiff = [np.inf] * 4
+    rigid = [np.inf] * 4
     return SmoothSurfaces(
-        young_modulus=column(lambda one: getattr(one, "young_modulus", np.inf), np.inf),
-        poisson_ratio=column(lambda one: getattr(one, "poisson_ratio", 0.0), 0.0),
-        coefficients=None if by_moduli else column(_coefficients, stiff),
-        adhesion=column(lambda one: one.adhesion, np.inf),
+        young_modulus=column(lambda surface: getattr(surface, "young_modulus", np.inf), np.inf),
+        poisson_ratio=column(lambda surface: getattr(surface, "poisson_ratio", 0.0), 0.0),
+        coefficients=None if by_moduli else column(_coefficients, rigid),
+        adhesion=column(lambda surface: surface.adhesion, np.inf),
         frame_mass=_frame_mass(topology, families),
         characteristic_speed=jnp.asarray(laws.characteristic_speed, float),
         flat_radius=jnp.asarray(laws.flat_radius, float),
     )
 
 
-def _coefficients(one: SmoothMaterial | SmoothCoefficients) -> list[float]:
-    assert isinstance(one, SmoothCoefficients)
+def _coefficients(surface: SmoothMaterial | SmoothCoefficients) -> list[float]:
+    assert isinstance(surface, SmoothCoefficients)
     return [
-        one.normal_stiffness,
-        one.normal_damping,
-        one.tangential_stiffness,
-        one.tangential_damping,
+        surface.normal_stiffness,
+        surface.normal_damping,
+        surface.tangential_stiffness,
+        surface.tangential_damping,
     ]
 
 
 def _check_surfaces(specs: Sequence[ShapeSpec], laws: SmoothLaws) -> None:
-    """Raise if smooth surfaces are not all of one kind, or not what the law takes."""
+    """Raise ``ValueError`` if smooth surfaces are not all of one kind, or not what the law
+    takes."""
     names = {
         kind: [spec.name for spec in specs if isinstance(spec.material.smooth, kind)]
         for kind in (SmoothMaterial, SmoothCoefficients)
     }
-    moduli, given = names.values()
-    if moduli and given:
+    moduli, coefficients = names.values()
+    if moduli and coefficients:
         raise ValueError(
-            f"shape {moduli[0]!r} has a SmoothMaterial, shape {given[0]!r} SmoothCoefficients: "
-            "give all smooth shapes of a model the same"
+            f"shape {moduli[0]!r} has a SmoothMaterial, shape {coefficients[0]!r} "
+            "SmoothCoefficients: give all smooth shapes of a model the same"
         )
-    if given and not NORMAL[laws.normal].linear:
+    if coefficients and not NORMAL[laws.normal].linear:
         linear = " or ".join(repr(name) for name, law in NORMAL.items() if law.linear)
         raise ValueError(
-            f"shape {given[0]!r} has SmoothCoefficients, which the law {laws.normal!r} does not "
-            f"take: build with smooth_laws=SmoothLaws(normal={linear}), or give a SmoothMaterial"
+            f"shape {coefficients[0]!r} has SmoothCoefficients, which the law {laws.normal!r} "
+            f"does not take: build with smooth_laws=SmoothLaws(normal={linear}), or give a SmoothMaterial"
         )
 
 
@@ -125,10 +150,10 @@ def _check_restitution(
     laws: SmoothLaws,
     combination: Combination,
 ) -> None:
-    """Raise if the two surfaces of a pair have restitution 0 together."""
-    own = np.array([spec.material.restitution for spec in specs])
+    """Raise ``ValueError`` if the two surfaces of a pair have restitution 0 together."""
+    restitution = np.array([spec.material.restitution for spec in specs])
     for group in pairs:
-        sides = own[group.first], own[group.second]
+        sides = restitution[group.first], restitution[group.second]
         with jax.ensure_compile_time_eval():
             together = np.asarray(combine(combination.restitution, *map(jnp.asarray, sides)))
         (none,) = np.nonzero(together == 0)
@@ -141,20 +166,24 @@ def _check_restitution(
 
 
 def _frame_mass(topology: Topology, families: Sequence[Family]) -> Float[Array, " nb"]:
-    """1 / m = tr(J M⁻¹ Jᵀ) / 3 over the three directions of a push on a frame; only of frames that
-    carry shapes of smooth pairs."""
+    """Return the effective mass of frames that carry shapes of smooth pairs, 0 for others [kg].
+
+    It is 1 / m = tr(J M⁻¹ Jᵀ) / 3 over three directions of force on the frame.
+    """
     mass = jnp.zeros(len(topology.bodies))
     assert topology.smooth is not None
     touching = [shape for g in topology.smooth.pairs for shape in (*g.first, *g.second)]
     bodies = np.unique(topology.shape_body[touching])
     for index, family in enumerate(families):
         frames = np.flatnonzero(topology.family == index)
-        chosen = np.flatnonzero(np.isin(frames, bodies))
-        if not len(chosen):
+        selected = np.flatnonzero(np.isin(frames, bodies))
+        if not len(selected):
             continue
         q = family.start().q
-        push = jnp.broadcast_to(jnp.eye(3, 6), (len(chosen), 1, 3, 6))
-        rows = family.map(q, np.arange(len(frames)), len(frames)).along(push, chosen[:, None])
+        directions = jnp.broadcast_to(jnp.eye(3, 6), (len(selected), 1, 3, 6))
+        rows = family.map(q, np.arange(len(frames)), len(frames)).along(
+            directions, selected[:, None]
+        )
         response = jnp.sum(family.root(q, 0.0).whiten(rows) ** 2, axis=(1, 2)) / 3
-        mass = mass.at[frames[chosen]].set(1 / response)
+        mass = mass.at[frames[selected]].set(1 / response)
     return mass

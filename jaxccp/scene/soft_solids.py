@@ -1,4 +1,4 @@
-"""Soft solids as users describe them, placed in the world."""
+"""Soft solids made from a user's numbers and placed in the world."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,32 +11,47 @@ from jaxccp.scene.check import finite_vector, positive, unit_quaternion
 from jaxccp.scene.frames import to_matrix
 
 SMALL = 0.01
-"""Radius of the spheres of nodes over the shortest edge of the surface."""
+"""Ratio of the radius of the nodes' spheres to the shortest edge of the surface."""
 
 
-def placed_solid(
+def place_soft_solid(
     what: str,
     mesh: tuple[np.ndarray, np.ndarray],
     material: tuple[float, float, float, float],
     law: str,
     pose: tuple[Sequence[float] | np.ndarray, Sequence[float] | np.ndarray],
     twist: tuple[Sequence[float] | np.ndarray, Sequence[float] | np.ndarray],
-    fixed: Iterable[int],
+    fixed_nodes: Iterable[int],
 ) -> SoftSolid:
-    """One whose nodes move as those of a rigid body; its material is Young's modulus, Poisson's
-    ratio, density and damping."""
+    """Make a soft solid with the velocities of a rigid body.
+
+    Args:
+        what: name of the solid, for messages.
+        mesh: points of the nodes [n 3], in the solid's frame [m], and tetrahedra [e 4].
+        material: Young's modulus [Pa], Poisson's ratio, density [kg/m³] and damping [s].
+        law: one of :data:`jaxccp.flexible.solids.laws.LAWS`.
+        pose: position [m] and quaternion of the solid's frame, world.
+        twist: velocity of the frame's origin [m/s] and angular velocity [rad/s], world.
+        fixed_nodes: nodes that never move.
+    """
     origin = finite_vector(f"{what}: position [m]", pose[0], 3)
-    facing = unit_quaternion(f"{what}: quaternion", pose[1])
-    moving = finite_vector(f"{what}: velocity [m/s]", twist[0], 3)
+    orientation = unit_quaternion(f"{what}: quaternion", pose[1])
+    linear = finite_vector(f"{what}: velocity [m/s]", twist[0], 3)
     spin = finite_vector(f"{what}: angular_velocity [rad/s]", twist[1], 3)
     points, tetrahedra = checked_mesh(what, *mesh)
-    arm = points @ to_matrix(facing).T
-    velocity = moving + np.cross(spin, arm)
-    return soft_solid(origin + arm, tetrahedra, *material, law, velocity, fixed, what)
+    arm = points @ to_matrix(orientation).T
+    velocity = linear + np.cross(spin, arm)
+    return soft_solid(origin + arm, tetrahedra, *material, law, velocity, fixed_nodes, what)
 
 
 def node_sphere(what: str, solid: SoftSolid, radius: float | None) -> Sphere:
-    """What each node of the surface touches with."""
+    """Return the sphere by which each node of the surface touches others.
+
+    Args:
+        what: name of the solid, for messages.
+        solid: the solid.
+        radius: radius [m]; a hundredth of the surface's shortest edge when None.
+    """
     if radius is None:
         corner = np.asarray(solid.position)[boundary(what, solid.layout.rows)]
         radius = SMALL * float(np.linalg.norm(corner - np.roll(corner, 1, axis=1), axis=2).min())

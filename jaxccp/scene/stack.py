@@ -16,12 +16,12 @@ MASS = 1.0
 SURFACE = Material(friction=0.6)
 SHIFT = 0.01
 """Largest sideways offset of a box [m]."""
-TURN = 0.15
+MAX_YAW = 0.15
 """Largest turn of a box about the vertical [rad]."""
 
 
 def stack(key: draw.Key) -> tuple[Model, State]:
-    """Ten equal boxes resting on one another, each a little out of line."""
+    """Build ten equal boxes resting on one another; the key puts each a little out of line."""
     builder = ModelBuilder()
     builder.add_shape(WORLD, Plane(), material=SURFACE)
     for i in range(BOXES):
@@ -31,11 +31,11 @@ def stack(key: draw.Key) -> tuple[Model, State]:
     model, state = builder.build(max_contacts=12 * BOXES)
 
     dtype = state.position.dtype
-    shift, turn = jax.random.split(key)
+    shift_key, yaw_key = jax.random.split(key)
     upright = jnp.zeros((BOXES, 3), dtype)
-    yaw = upright.at[:, 2].set(TURN * draw.uniform(turn, (BOXES,), dtype))
+    yaw = upright.at[:, 2].set(MAX_YAW * draw.uniform(yaw_key, (BOXES,), dtype))
     return model, replace(
         state,
-        position=state.position.at[1:, :2].add(SHIFT * draw.uniform(shift, (BOXES, 2), dtype)),
+        position=state.position.at[1:, :2].add(SHIFT * draw.uniform(shift_key, (BOXES, 2), dtype)),
         quaternion=state.quaternion.at[1:].set(quaternion.exp(yaw)),
     )

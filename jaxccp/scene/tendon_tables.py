@@ -1,4 +1,4 @@
-"""The tables of tendons, from those that were added to a builder."""
+"""The tables of tendons, of those that were added to a builder."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from jaxccp.names import index
 
 @dataclass
 class TendonSpec:
-    """A tendon as it was added, with its name."""
+    """A tendon that was added to a builder, with its name."""
 
     name: str
     tendon: Coupling | TendonPath
@@ -23,11 +23,11 @@ class TendonSpec:
 def checked_tendon(
     label: str, tendon: Coupling | TendonPath, axes: dict[str, str], bodies: Sequence[str]
 ) -> Coupling | TendonPath:
-    """The tendon, with its bodies as indices instead of names.
+    """Return the tendon with its bodies as indices instead of names.
 
     Args:
-        label: what the message of an error begins with.
-        tendon: as the user has given it.
+        label: begin of the message of an error.
+        tendon: what the user has given.
         axes: the kind of motion of each axis, by the axis's name.
         bodies: names of the bodies.
 
@@ -47,10 +47,10 @@ def checked_tendon(
     return tendon
 
 
-def routed(
+def route_tendons(
     tendon_specs: Sequence[TendonSpec], axes: Sequence[str], pairs: np.ndarray, free: np.ndarray
 ) -> tuple[Routing, Tendons]:
-    """The static facts and the numbers of tendons.
+    """Return the topology and the numbers of tendons.
 
     Args:
         tendon_specs: the tendons, checked.
@@ -59,43 +59,43 @@ def routed(
         free: mask of the bodies that move [nb].
     """
     terms = [
-        (i, axes.index(axis), one.tendon.polynomial(axis))
-        for i, one in enumerate(tendon_specs)
-        if isinstance(one.tendon, Coupling)
-        for axis in one.tendon.terms
+        (i, axes.index(axis), spec_.tendon.polynomial(axis))
+        for i, spec_ in enumerate(tendon_specs)
+        if isinstance(spec_.tendon, Coupling)
+        for axis in spec_.tendon.terms
     ]
     places: list[tuple[int, np.ndarray]] = []
     segments: list[tuple[int, int, int]] = []
-    for i, one in enumerate(tendon_specs):
-        if isinstance(one.tendon, TendonPath):
+    for i, spec_ in enumerate(tendon_specs):
+        if isinstance(spec_.tendon, TendonPath):
             start = len(places)
-            places += [(int(body), np.asarray(at, float)) for body, at in one.tendon.points]
+            places += [(int(body), np.asarray(at, float)) for body, at in spec_.tendon.points]
             segments += [(i, k, k + 1) for k in range(start, len(places) - 1)]
     term = np.array([(i, axis) for i, axis, _ in terms], np.int32).reshape(-1, 2)
     segment = np.array(segments, np.int32).reshape(-1, 3)
     point_body = np.array([body for body, _ in places], np.int32)
     ends = point_body[segment[:, 1:]]
-    touched = [
+    bodies_of = [
         np.unique(np.concatenate([pairs[term[term[:, 0] == i, 1]], ends[segment[:, 0] == i]]))
         for i in range(len(tendon_specs))
     ]
-    touched = [[int(body) for body in bodies if free[body]] for bodies in touched]
+    bodies_of = [[int(body) for body in bodies if free[body]] for bodies in bodies_of]
     # Never less than the two bodies that other rows have.
-    width = max([2, *map(len, touched)])
-    bodies = np.array([row + [0] * (width - len(row)) for row in touched], np.int32)
+    width = max([2, *map(len, bodies_of)])
+    bodies = np.array([row + [0] * (width - len(row)) for row in bodies_of], np.int32)
 
     def slots(tendon: np.ndarray, pair: np.ndarray) -> np.ndarray:
-        found = [
-            [touched[i].index(body) if body in touched[i] else width for body in both]
+        rows_ = [
+            [bodies_of[i].index(body) if body in bodies_of[i] else width for body in both]
             for i, both in zip(tendon, pair.tolist(), strict=True)
         ]
-        return np.array(found, np.int32).reshape(-1, 2)
+        return np.array(rows_, np.int32).reshape(-1, 2)
 
     routing = Routing(
-        tuple(one.name for one in tendon_specs),
+        tuple(spec_.name for spec_ in tendon_specs),
         bodies.reshape(-1, width),
         np.array(
-            [i for i, one in enumerate(tendon_specs) if one.tendon.length is not None], np.int32
+            [i for i, spec_ in enumerate(tendon_specs) if spec_.tendon.length is not None], np.int32
         ),
         term,
         slots(term[:, 0], pairs[term[:, 1]]),
@@ -104,14 +104,14 @@ def routed(
         point_body,
     )
     degree = max((len(coefficients) for *_, coefficients in terms), default=0)
-    own = [one.tendon for one in tendon_specs]
-    constant = [0.0 if callable(one.length) else one.length or 0.0 for one in own]
-    padded = [np.pad(one, (0, degree - len(one))) for *_, one in terms]
+    tendons_ = [spec_.tendon for spec_ in tendon_specs]
+    constant = [0.0 if callable(spec_.length) else spec_.length or 0.0 for spec_ in tendons_]
+    padded = [np.pad(spec_, (0, degree - len(spec_))) for *_, spec_ in terms]
     tendons = Tendons(
         jnp.asarray(np.array(padded, float).reshape(len(terms), degree), float),
         jnp.asarray(np.array([point for _, point in places], float).reshape(-1, 3), float),
         jnp.asarray(np.array(constant, float), float),
-        grouped({i: tendon.length for i, tendon in enumerate(own) if callable(tendon.length)}),
-        grouped({i: tendon.law for i, tendon in enumerate(own) if tendon.law is not None}),
+        grouped({i: tendon.length for i, tendon in enumerate(tendons_) if callable(tendon.length)}),
+        grouped({i: tendon.law for i, tendon in enumerate(tendons_) if tendon.law is not None}),
     )
     return routing, tendons

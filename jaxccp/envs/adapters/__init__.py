@@ -1,1 +1,1 @@
-"""Environments as other packages want them."""
+"""Adapters of environments to the interfaces of other packages."""

@@ -29,7 +29,11 @@ class BraxEnv(BaseEnv):
     """
 
     def __init__(self, env: Env | str, **settings: Any) -> None:
-        """An environment without ``AutoReset``, or the name of one and the settings of its task.
+        """Adapt an environment.
+
+        Args:
+            env: environment without ``AutoReset``, or the name of one.
+            settings: settings of its task, where ``env`` is a name.
 
         Raises:
             ValueError: as :func:`jaxccp.envs.make`; or the environment begins anew by itself.
@@ -38,7 +42,7 @@ class BraxEnv(BaseEnv):
 
     @property
     def sys(self) -> Model:
-        """What brax calls the model. Its domain randomisation puts another one in its place."""
+        """Model of the environment; brax's domain randomisation replaces it."""
         return self.env.model
 
     @sys.setter
@@ -52,8 +56,8 @@ class BraxEnv(BaseEnv):
         spec = self.env.action_spec
         share = (as_action(spec, action) + 1) / 2
         stretched = spec.low + share * (spec.high - spec.low)
-        held: Any = state.pipeline_state
-        return _shown(state, self.env.step(held, stretched))
+        env_state: Any = state.pipeline_state
+        return _shown(state, self.env.step(env_state, stretched))
 
     @property
     def observation_size(self) -> int:
@@ -76,8 +80,13 @@ class BraxEnv(BaseEnv):
 def randomization_fn(
     env: Env, randomise: Randomise
 ) -> Callable[[Model, Key], tuple[Model, PyTree[int | None]]]:
-    """What brax's trainers take under that name, from a function of a key and a model such as
-    :func:`jaxccp.envs.randomisation` returns."""
+    """Return the ``randomization_fn`` of brax's trainers.
+
+    Args:
+        env: the environment.
+        randomise: a function of a key and a model, such as :func:`jaxccp.envs.randomisation`
+            returns.
+    """
 
     def randomized(model: Model, rng: Key) -> tuple[Model, PyTree[int | None]]:
         many, axes = randomised(env.with_model(model), randomise, rng)
@@ -87,7 +96,7 @@ def randomization_fn(
 
 
 def _shown(before: State, state: EnvState) -> State:
-    """Return the state as brax has it; what its wrappers have put in stays there."""
+    """Return the state as brax has it, with the entries of its wrappers kept."""
     done: Float[Array, ""] = state.terminated.astype(state.reward.dtype)
     metrics = {name: value.astype(done.dtype) for name, value in state.metrics.items()}
     return before.replace(

@@ -1,4 +1,4 @@
-"""Environments for packages that make episodes of them."""
+"""Environments without end, for packages that make episodes of them."""
 
 from typing import Any
 
@@ -7,12 +7,12 @@ from jaxccp.envs.make import make
 
 
 def endless(env: Env | str, settings: dict[str, Any], package: str) -> Env:
-    """An environment that does not begin anew by itself: the one given, or the one of that name.
+    """Return an environment that does not begin anew by itself.
 
     Args:
         env: environment, or one of :data:`jaxccp.envs.TASKS`.
-        settings: of its task, where ``env`` is a name.
-        package: whose episodes are to be.
+        settings: settings of its task, where ``env`` is a name.
+        package: package that makes the episodes, for the message.
 
     Raises:
         ValueError: as :func:`jaxccp.envs.make`; or the environment begins anew by itself.

@@ -34,8 +34,11 @@ def _box(spec: Spec) -> Box:
 
 
 class VectorEnv(gymnasium.vector.VectorEnv):
-    """Copies of an environment, stepped together. Episodes begin anew in the step that ends one:
-    its last observation is in ``infos["final_obs"]``, its metrics in ``infos["final_info"]``."""
+    """Copies of an environment, stepped together.
+
+    Episodes begin anew in the step that ends one: its last observation is in
+    ``infos["final_obs"]``, its metrics in ``infos["final_info"]``.
+    """
 
     metadata: ClassVar[dict[str, Any]] = {
         "render_modes": MODES,
@@ -50,7 +53,15 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         render_mode: str | None = None,
         **settings: Any,
     ) -> None:
-        """``num_envs`` copies of :func:`jaxccp.envs.make`'s environment of that name."""
+        """Make copies of an environment of :func:`jaxccp.envs.make`.
+
+        Args:
+            name: name of the environment.
+            num_envs: number of copies.
+            max_episode_steps: number of actions of an episode; the task's own when None.
+            render_mode: ``"rgb_array"`` or None.
+            settings: settings of the task.
+        """
         if max_episode_steps is not None:
             settings["episode_steps"] = max_episode_steps
         self.env, self.num_envs = make(name, **settings), num_envs
@@ -72,8 +83,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     def step(self, actions: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Info]:
         if self._state is None:
             raise gymnasium.error.ResetNeeded("call reset before step")
-        given = np.asarray(actions, self.single_action_space.dtype)
-        self._state = state = _step(self.env, self._state, given)
+        actions_ = np.asarray(actions, self.single_action_space.dtype)
+        self._state = state = _step(self.env, self._state, actions_)
         ends = (np.array(state.terminated), np.array(state.truncated))
         done, everywhere = ends[0] | ends[1], np.ones(self.num_envs, bool)
         metrics = {name: np.array(value) for name, value in state.metrics.items()}
@@ -82,24 +93,25 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             last, final = np.full(self.num_envs, None, object), np.array(state.final_obs)
             for copy in np.flatnonzero(done):
                 last[copy] = final[copy]
-            known = {**metrics, **{f"_{name}": done for name in metrics}}
-            infos |= {"final_obs": last, "_final_obs": done, "final_info": known}
+            final_info = {**metrics, **{f"_{name}": done for name in metrics}}
+            infos |= {"final_obs": last, "_final_obs": done, "final_info": final_info}
             infos["_final_info"] = done
         return np.array(state.obs), np.array(state.reward), *ends, infos
 
     def render(self) -> tuple[np.ndarray, ...] | None:
-        """A frame of each copy."""
+        """Return a frame of each copy."""
         if self.render_mode is None or self._state is None:
             return None
-        here = jax.device_get(self._state)
+        host_state = jax.device_get(self._state)
         return tuple(
-            self._renderer(jax.tree.map(lambda leaf, copy=copy: leaf[copy], here))
+            self._renderer(jax.tree.map(lambda leaf, copy=copy: leaf[copy], host_state))
             for copy in range(self.num_envs)
         )
 
 
 class SingleEnv(gymnasium.Env):
-    """One copy, which the caller resets. ``gymnasium.make`` limits its episodes."""
+    """One copy of an environment, which the caller resets; ``gymnasium.make`` limits its
+    episodes."""
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": MODES}
 
@@ -121,20 +133,20 @@ class SingleEnv(gymnasium.Env):
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, Info]:
         if self._state is None:
             raise gymnasium.error.ResetNeeded("call reset before step")
-        given = np.asarray(action, self.action_space.dtype)
-        self._state = state = _step(self.env, self._state, given[None])
+        action_ = np.asarray(action, self.action_space.dtype)
+        self._state = state = _step(self.env, self._state, action_[None])
         info = {name: value.item() for name, value in state.metrics.items()}
         return np.array(state.obs[0]), state.reward.item(), bool(state.terminated[0]), False, info
 
     def render(self) -> np.ndarray | None:
-        """A frame."""
+        """Return a frame of the copy."""
         if self.render_mode is None or self._state is None:
             return None
         return self._renderer(jax.tree.map(lambda leaf: leaf[0], self._state))
 
 
 def _renderer(env: Any, mode: str | None) -> Renderer:
-    """Make the renderer of frames, of the mode that gymnasium is told."""
+    """Make the renderer of frames for gymnasium's render mode."""
     if mode not in (None, *MODES):
         raise gymnasium.error.Error(f"render_mode is {MODES[0]!r} or None, not {mode!r}")
     env.render_mode, env.metadata = mode, env.metadata | {"render_fps": 1.0 / env.env.ctrl_dt}

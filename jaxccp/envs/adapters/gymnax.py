@@ -21,7 +21,7 @@ from jaxccp.scene.draw import Key
 
 @struct.dataclass
 class State:
-    """A copy of an environment, and the number of steps of its episode."""
+    """State of a copy of an environment, and the number of steps of its episode."""
 
     time: jax.Array
     env: EnvState
@@ -37,12 +37,12 @@ class GymnaxEnv(Environment[State, EnvParams]):
     _transition_gradients_enabled = True
 
     def __init__(self, env: Env | str, episode_steps: int | None = None, **settings: Any) -> None:
-        """An environment without ``AutoReset``, or the name of one and the settings of its task.
+        """Adapt an environment.
 
         Args:
-            env: environment, or one of :data:`jaxccp.envs.TASKS`.
-            episode_steps: what ``default_params`` limit episodes to; None: the task's own number.
-            settings: of the task, where ``env`` is a name.
+            env: environment without ``AutoReset``, or one of :data:`jaxccp.envs.TASKS`.
+            episode_steps: limit of episodes in ``default_params``; None: the task's own number.
+            settings: settings of the task, where ``env`` is a name.
 
         Raises:
             ValueError: as :func:`jaxccp.envs.make`; the environment begins anew by itself; or
@@ -93,14 +93,17 @@ class GymnaxEnv(Environment[State, EnvParams]):
 
 class RejaxEnv(GymnaxEnv):
     """An adapter for rejax 0.1, whose trainers take five values of a step, as gymnax had them
-    before 1.0: what ends an episode, and when, is one. Gymnax's ``LegacyStepAPIWrapper`` does the
-    same, but cannot be copied, which rejax does."""
+    before 1.0.
+
+    Termination and truncation are one value there. Gymnax's ``LegacyStepAPIWrapper`` does the same,
+    but cannot be copied, which rejax does.
+    """
 
     @partial(jax.jit, static_argnames=("self",))
     def step(self, key: Key, state: State, action: Any, params: Any = None) -> tuple[Any, ...]:
         # Of one actuator rejax gives a number, not an array.
-        given = jnp.reshape(action, self.env.action_spec.shape)
-        obs, state, reward, terminated, truncated, info = super().step(key, state, given, params)
+        action_ = jnp.reshape(action, self.env.action_spec.shape)
+        obs, state, reward, terminated, truncated, info = super().step(key, state, action_, params)
         return obs, state, reward, terminated | truncated, info
 
 

@@ -30,9 +30,9 @@ TASKS: dict[str, type[Task]] = {
     "linkage_walker": LinkageWalker,
     "in_hand": InHand,
 }
-"""By name."""
+"""Tasks by name."""
 
 
 def model_file(name: str) -> Path:
-    """The MJCF file of a task."""
+    """Return the path of the MJCF file of a task."""
     return Path(__file__).with_name(f"{name}.xml")

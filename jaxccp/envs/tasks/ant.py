@@ -12,7 +12,7 @@ from jaxccp.envs.task import Moment, Start, Task, control_cost, normal, uniform
 from jaxccp.scene.draw import Key
 
 BENT = (0.0, 1.0, 0.0, -1.0, 0.0, -1.0, 0.0, 1.0)
-"""Legs at the start [rad]."""
+"""Angles of the legs at the start [rad]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,8 +34,9 @@ class Ant(Task):
     control_weight: float = 0.5
     contact_weight: float = 5e-4
     lowest: float = 0.2
-    """Torso [m]."""
+    """Least height of the torso [m]."""
     highest: float = 1.0
+    """Largest height of the torso [m]."""
     start_noise: float = 0.1
 
     def start(self, key: Key, qpos: Float[Array, " nq"], qvel: Float[Array, " nv"]) -> Start:
@@ -44,19 +45,19 @@ class Ant(Task):
         bent = qpos.at[7:].set(jnp.asarray(BENT, qpos.dtype)) + uniform(place, qpos, noise)
         return Start(bent, normal(speed, qvel, noise), jnp.zeros(0))
 
-    def observe(self, now: Moment) -> Float[Array, "81"]:
-        return jnp.concatenate([now.qpos[2:], now.qvel, self._forces(now).reshape(-1)])
+    def observe(self, moment: Moment) -> Float[Array, "81"]:
+        return jnp.concatenate([moment.qpos[2:], moment.qvel, self._forces(moment).reshape(-1)])
 
-    def rewards(self, before: Moment, now: Moment) -> tuple[Float[Array, ""], ...]:
+    def rewards(self, before: Moment, moment: Moment) -> tuple[Float[Array, ""], ...]:
         return (
-            (now.qpos[0] - before.qpos[0]) / self.ctrl_dt,
-            (~self.terminated(now)).astype(now.qpos.dtype),
-            control_cost(now, self.control_weight),
-            -self.contact_weight * jnp.sum(self._forces(now) ** 2),
+            (moment.qpos[0] - before.qpos[0]) / self.ctrl_dt,
+            (~self.terminated(moment)).astype(moment.qpos.dtype),
+            control_cost(moment, self.control_weight),
+            -self.contact_weight * jnp.sum(self._forces(moment) ** 2),
         )
 
-    def terminated(self, now: Moment) -> Bool[Array, ""]:
-        return (now.qpos[2] < self.lowest) | (now.qpos[2] > self.highest)
+    def terminated(self, moment: Moment) -> Bool[Array, ""]:
+        return (moment.qpos[2] < self.lowest) | (moment.qpos[2] > self.highest)
 
-    def _forces(self, now: Moment) -> Float[Array, "9 6"]:
-        return jnp.clip(contact_forces(now), -1, 1)
+    def _forces(self, moment: Moment) -> Float[Array, "9 6"]:
+        return jnp.clip(contact_forces(moment), -1, 1)

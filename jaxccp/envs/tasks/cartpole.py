@@ -35,15 +35,15 @@ class Cartpole(Task):
         hanging = qpos.at[1].set(np.pi) + normal(place, qpos, self.start_noise)
         return Start(hanging, normal(speed, qvel, self.start_noise), jnp.zeros(0))
 
-    def observe(self, now: Moment) -> Float[Array, "5"]:
-        cart, angle = now.qpos
-        return jnp.concatenate([jnp.stack([cart, jnp.cos(angle), jnp.sin(angle)]), now.qvel])
+    def observe(self, moment: Moment) -> Float[Array, "5"]:
+        cart, angle = moment.qpos
+        return jnp.concatenate([jnp.stack([cart, jnp.cos(angle), jnp.sin(angle)]), moment.qvel])
 
-    def rewards(self, before: Moment, now: Moment) -> tuple[Float[Array, ""]]:
-        (cart, angle), spin, push = now.qpos, now.qvel[1], now.action[0]
+    def rewards(self, before: Moment, moment: Moment) -> tuple[Float[Array, ""]]:
+        (cart, angle), spin, force = moment.qpos, moment.qvel[1], moment.action[0]
         upright = (1 + jnp.cos(angle)) / 2
         central = (1 + _bell(cart, 2.0)) / 2
-        gentle = (4 + jnp.maximum(0.0, 1 - push**2)) / 5
+        gentle = (4 + jnp.maximum(0.0, 1 - force**2)) / 5
         slow = (1 + _bell(spin, 5.0)) / 2
         return (upright * central * gentle * slow,)
 

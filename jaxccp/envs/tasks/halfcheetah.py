@@ -29,9 +29,9 @@ class HalfCheetah(Task):
         noise = self.start_noise
         return Start(qpos + uniform(place, qpos, noise), normal(speed, qvel, noise), jnp.zeros(0))
 
-    def observe(self, now: Moment) -> Float[Array, "17"]:
-        return jnp.concatenate([now.qpos[1:], now.qvel])
+    def observe(self, moment: Moment) -> Float[Array, "17"]:
+        return jnp.concatenate([moment.qpos[1:], moment.qvel])
 
-    def rewards(self, before: Moment, now: Moment) -> tuple[Float[Array, ""], ...]:
-        forward = (now.qpos[0] - before.qpos[0]) / self.ctrl_dt
-        return forward, control_cost(now, self.control_weight)
+    def rewards(self, before: Moment, moment: Moment) -> tuple[Float[Array, ""], ...]:
+        forward = (moment.qpos[0] - before.qpos[0]) / self.ctrl_dt
+        return forward, control_cost(moment, self.control_weight)

@@ -11,7 +11,7 @@ from jaxccp.envs.task import Moment, Start, Task, control_cost, uniform
 from jaxccp.scene.draw import Key
 
 FASTEST = 10.0
-"""Rates are shown up to this [m/s, rad/s]."""
+"""Largest rate in an observation [m/s, rad/s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,10 +29,11 @@ class Hopper(Task):
     max_contacts: int | None = 8
     control_weight: float = 1e-3
     lowest: float = 0.7
-    """Torso [m]."""
+    """Least height of the torso [m]."""
     highest: float = float("inf")
+    """Largest height of the torso [m]."""
     steepest: float = 0.2
-    """Torso [rad]."""
+    """Largest inclination of the torso [rad]."""
     start_noise: float = 5e-3
 
     def start(self, key: Key, qpos: Float[Array, " nq"], qvel: Float[Array, " nv"]) -> Start:
@@ -40,22 +41,22 @@ class Hopper(Task):
         noise = self.start_noise
         return Start(qpos + uniform(place, qpos, noise), uniform(speed, qvel, noise), jnp.zeros(0))
 
-    def observe(self, now: Moment) -> Float[Array, " n"]:
-        return jnp.concatenate([now.qpos[1:], jnp.clip(now.qvel, -FASTEST, FASTEST)])
+    def observe(self, moment: Moment) -> Float[Array, " n"]:
+        return jnp.concatenate([moment.qpos[1:], jnp.clip(moment.qvel, -FASTEST, FASTEST)])
 
-    def rewards(self, before: Moment, now: Moment) -> tuple[Float[Array, ""], ...]:
+    def rewards(self, before: Moment, moment: Moment) -> tuple[Float[Array, ""], ...]:
         return (
-            (now.qpos[0] - before.qpos[0]) / self.ctrl_dt,
-            (~self.terminated(now)).astype(now.qpos.dtype),
-            control_cost(now, self.control_weight),
+            (moment.qpos[0] - before.qpos[0]) / self.ctrl_dt,
+            (~self.terminated(moment)).astype(moment.qpos.dtype),
+            control_cost(moment, self.control_weight),
         )
 
-    def upright(self, now: Moment) -> Bool[Array, ""]:
-        """Whether the torso is where it should be."""
-        height, pitch = now.qpos[1], now.qpos[2]
+    def upright(self, moment: Moment) -> Bool[Array, ""]:
+        """Tell if height and inclination of the torso are within their limits."""
+        height, pitch = moment.qpos[1], moment.qpos[2]
         level = (self.lowest < height) & (height < self.highest)
         return level & (jnp.abs(pitch) < self.steepest)
 
-    def terminated(self, now: Moment) -> Bool[Array, ""]:
-        inside = jnp.all(jnp.abs(jnp.concatenate([now.qpos[2:], now.qvel])) < 100)
-        return ~(self.upright(now) & inside)
+    def terminated(self, moment: Moment) -> Bool[Array, ""]:
+        inside = jnp.all(jnp.abs(jnp.concatenate([moment.qpos[2:], moment.qvel])) < 100)
+        return ~(self.upright(moment) & inside)

@@ -33,10 +33,11 @@ class Humanoid(Task):
     control_weight: float = 0.1
     contact_weight: float = 5e-7
     most_contact: float = 10.0
-    """What contact costs at most."""
+    """Largest cost of contact."""
     lowest: float = 1.0
-    """Torso [m]."""
+    """Least height of the torso [m]."""
     highest: float = 2.0
+    """Largest height of the torso [m]."""
     start_noise: float = 0.01
 
     def start(self, key: Key, qpos: Float[Array, " nq"], qvel: Float[Array, " nv"]) -> Start:
@@ -44,23 +45,30 @@ class Humanoid(Task):
         noise = self.start_noise
         return Start(qpos + uniform(place, qpos, noise), uniform(speed, qvel, noise), jnp.zeros(0))
 
-    def observe(self, now: Moment) -> Float[Array, "304"]:
-        parts = (inertias(now), velocities(now), self._torques(now), contact_forces(now))
-        return jnp.concatenate([now.qpos[2:], now.qvel, *(part.reshape(-1) for part in parts)])
+    def observe(self, moment: Moment) -> Float[Array, "304"]:
+        parts = (
+            inertias(moment),
+            velocities(moment),
+            self._torques(moment),
+            contact_forces(moment),
+        )
+        return jnp.concatenate(
+            [moment.qpos[2:], moment.qvel, *(part.reshape(-1) for part in parts)]
+        )
 
-    def rewards(self, before: Moment, now: Moment) -> tuple[Float[Array, ""], ...]:
-        forward = (centre(now) - centre(before))[0] / self.ctrl_dt
-        contact = self.contact_weight * jnp.sum(contact_forces(now) ** 2)
+    def rewards(self, before: Moment, moment: Moment) -> tuple[Float[Array, ""], ...]:
+        forward = (centre(moment) - centre(before))[0] / self.ctrl_dt
+        contact = self.contact_weight * jnp.sum(contact_forces(moment) ** 2)
         return (
             self.forward_weight * forward,
-            self.healthy * (~self.terminated(now)).astype(now.qpos.dtype),
-            control_cost(now, self.control_weight),
+            self.healthy * (~self.terminated(moment)).astype(moment.qpos.dtype),
+            control_cost(moment, self.control_weight),
             -jnp.minimum(contact, self.most_contact),
         )
 
-    def terminated(self, now: Moment) -> Bool[Array, ""]:
-        return ~((self.lowest < now.qpos[2]) & (now.qpos[2] < self.highest))
+    def terminated(self, moment: Moment) -> Bool[Array, ""]:
+        return ~((self.lowest < moment.qpos[2]) & (moment.qpos[2] < self.highest))
 
-    def _torques(self, now: Moment) -> Float[Array, "17"]:
-        """There is a motor on every hinge, in their order."""
-        return now.model.actuators.gear * now.model.actuators.gain * now.action
+    def _torques(self, moment: Moment) -> Float[Array, "17"]:
+        """Return the torques of the motors, one on every hinge, in their order."""
+        return moment.model.actuators.gear * moment.model.actuators.gain * moment.action

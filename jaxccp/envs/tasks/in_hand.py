@@ -35,33 +35,33 @@ class InHand(Task):
     max_contacts: int | None = None
     law: Law = "ncp"
     nearest: float = 0.2
-    """A goal is at least so far from the angle at the start [rad]."""
+    """Least angle between goal and start [rad]."""
     furthest: float = 0.5
-    """And at most so far [rad]."""
+    """Largest angle between goal and start [rad]."""
     tolerance: float = 0.05
-    """In rad."""
+    """Largest angle to the goal that counts as success [rad]."""
     control_weight: float = 0.05
     deepest: float = 0.05
-    """Fall of the cube [m]."""
+    """Fall of the cube after which the episode is over [m]."""
     start_noise: float = 5e-3
-    """Of the cube's height [m]."""
+    """Largest change of the cube's height at the start [m]."""
 
     def start(self, key: Key, qpos: Float[Array, "7"], qvel: Float[Array, "7"]) -> Start:
-        high, far, side = jax.random.uniform(key, (3,), qpos.dtype)
-        angle = self.nearest + (self.furthest - self.nearest) * far
+        high, distance, side = jax.random.uniform(key, (3,), qpos.dtype)
+        angle = self.nearest + (self.furthest - self.nearest) * distance
         goal = jnp.where(side < 0.5, -angle, angle)
         return Start(qpos.at[5].add(self.start_noise * (2 * high - 1)), qvel, goal[None])
 
-    def observe(self, now: Moment) -> Float[Array, "15"]:
-        return jnp.concatenate([now.qpos, now.qvel, now.goal])
+    def observe(self, moment: Moment) -> Float[Array, "15"]:
+        return jnp.concatenate([moment.qpos, moment.qvel, moment.goal])
 
-    def rewards(self, before: Moment, now: Moment) -> tuple[Float[Array, ""], ...]:
-        missing = jnp.abs(now.qpos[6] - now.goal[0])
+    def rewards(self, before: Moment, moment: Moment) -> tuple[Float[Array, ""], ...]:
+        missing = jnp.abs(moment.qpos[6] - moment.goal[0])
         return (
             1 - jnp.tanh(missing / SHARP),
             (missing < self.tolerance).astype(missing.dtype),
-            control_cost(now, self.control_weight),
+            control_cost(moment, self.control_weight),
         )
 
-    def terminated(self, now: Moment) -> Bool[Array, ""]:
-        return now.qpos[5] < -self.deepest
+    def terminated(self, moment: Moment) -> Bool[Array, ""]:
+        return moment.qpos[5] < -self.deepest

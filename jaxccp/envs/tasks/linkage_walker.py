@@ -29,24 +29,24 @@ class LinkageWalker(Task):
     max_contacts: int | None = None
     control_weight: float = 0.01
     steepest: float = 0.7
-    """In rad."""
+    """Largest inclination of the torso [rad]."""
     start_speed: float = 0.1
-    """Of the crank [rad/s]."""
+    """Largest speed of the crank at the start [rad/s]."""
 
     def start(self, key: Key, qpos: Float[Array, " nq"], qvel: Float[Array, " nv"]) -> Start:
         speed = uniform(key, qvel[3], self.start_speed)
         return Start(qpos, qvel.at[3].set(speed), jnp.zeros(0, qpos.dtype))
 
-    def observe(self, now: Moment) -> Float[Array, "8"]:
-        crank = now.qpos[3]
-        turned = jnp.stack([jnp.cos(crank), jnp.sin(crank)])
-        return jnp.concatenate([now.qpos[1:3], turned, now.qvel[:4]])
+    def observe(self, moment: Moment) -> Float[Array, "8"]:
+        crank = moment.qpos[3]
+        crank_direction = jnp.stack([jnp.cos(crank), jnp.sin(crank)])
+        return jnp.concatenate([moment.qpos[1:3], crank_direction, moment.qvel[:4]])
 
-    def rewards(self, before: Moment, now: Moment) -> tuple[Float[Array, ""], ...]:
+    def rewards(self, before: Moment, moment: Moment) -> tuple[Float[Array, ""], ...]:
         return (
-            (now.qpos[0] - before.qpos[0]) / self.ctrl_dt,
-            control_cost(now, self.control_weight),
+            (moment.qpos[0] - before.qpos[0]) / self.ctrl_dt,
+            control_cost(moment, self.control_weight),
         )
 
-    def terminated(self, now: Moment) -> Bool[Array, ""]:
-        return jnp.abs(now.qpos[2]) > self.steepest
+    def terminated(self, moment: Moment) -> Bool[Array, ""]:
+        return jnp.abs(moment.qpos[2]) > self.steepest

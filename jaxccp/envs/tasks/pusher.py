@@ -12,11 +12,11 @@ from jaxccp.math import safe
 from jaxccp.scene.draw import Key
 
 GOAL = (0.45, -0.05, -0.323)
-"""World [m]."""
+"""Position of the goal, world [m]."""
 NEAREST = 0.17
-"""A puck does not start nearer to the goal than this [m]."""
+"""Least distance of the puck from the goal at the start [m]."""
 DRAWS = 16
-"""Places tried: two of five are too near."""
+"""Number of positions drawn for a start: two of five are too near."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,14 +45,14 @@ class Pusher(Task):
         moving = uniform(speed, qvel, self.start_speed).at[7:].set(0.0)
         return Start(qpos.at[7:].set(puck), moving, jnp.asarray(GOAL, qpos.dtype))
 
-    def observe(self, now: Moment) -> Float[Array, "23"]:
-        places = (site(now, "tip"), site(now, "puck"), now.goal)
-        return jnp.concatenate([now.qpos[:7], now.qvel[:7], *places])
+    def observe(self, moment: Moment) -> Float[Array, "23"]:
+        places = (site(moment, "tip"), site(moment, "puck"), moment.goal)
+        return jnp.concatenate([moment.qpos[:7], moment.qvel[:7], *places])
 
-    def rewards(self, before: Moment, now: Moment) -> tuple[Float[Array, ""], ...]:
-        puck = site(now, "puck")
+    def rewards(self, before: Moment, moment: Moment) -> tuple[Float[Array, ""], ...]:
+        puck = site(moment, "puck")
         return (
-            -safe.norm(puck - now.goal),
-            -self.near_weight * safe.norm(puck - site(now, "tip")),
-            control_cost(now, self.control_weight),
+            -safe.norm(puck - moment.goal),
+            -self.near_weight * safe.norm(puck - site(moment, "tip")),
+            control_cost(moment, self.control_weight),
         )

@@ -32,31 +32,31 @@ class Quadruped(Task):
     upright_weight: float = 0.5
     control_weight: float = 0.02
     lowest: float = 0.18
-    """Torso, above the lowest ground [m]."""
+    """Least height of the torso above the lowest ground [m]."""
     start_noise: float = 0.05
-    """Of angles [rad] and rates [rad/s]."""
+    """Largest change of angles [rad] and rates [rad/s] at the start."""
 
     def start(self, key: Key, qpos: Float[Array, "19"], qvel: Float[Array, "18"]) -> Start:
         place, speed = jax.random.split(key)
         bent = qpos.at[7:].add(uniform(place, qpos[7:], self.start_noise))
         return Start(bent, uniform(speed, qvel, self.start_noise), jnp.zeros(0, qpos.dtype))
 
-    def observe(self, now: Moment) -> Float[Array, "33"]:
-        axes = _axes(now)
-        moving = (now.qvel[:3] @ axes, now.qvel[3:6])
-        return jnp.concatenate([axes[2], *moving, now.qpos[7:], now.qvel[6:]])
+    def observe(self, moment: Moment) -> Float[Array, "33"]:
+        axes = _axes(moment)
+        moving = (moment.qvel[:3] @ axes, moment.qvel[3:6])
+        return jnp.concatenate([axes[2], *moving, moment.qpos[7:], moment.qvel[6:]])
 
-    def rewards(self, before: Moment, now: Moment) -> tuple[Float[Array, ""], ...]:
+    def rewards(self, before: Moment, moment: Moment) -> tuple[Float[Array, ""], ...]:
         return (
-            (now.qpos[0] - before.qpos[0]) / self.ctrl_dt,
-            self.upright_weight * _axes(now)[2, 2],
-            control_cost(now, self.control_weight),
+            (moment.qpos[0] - before.qpos[0]) / self.ctrl_dt,
+            self.upright_weight * _axes(moment)[2, 2],
+            control_cost(moment, self.control_weight),
         )
 
-    def terminated(self, now: Moment) -> Bool[Array, ""]:
-        return (_axes(now)[2, 2] < 0.5) | (now.qpos[2] < self.lowest)
+    def terminated(self, moment: Moment) -> Bool[Array, ""]:
+        return (_axes(moment)[2, 2] < 0.5) | (moment.qpos[2] < self.lowest)
 
 
-def _axes(now: Moment) -> Float[Array, "3 3"]:
-    """The torso's axes in columns, world; the last row is up, in the torso's axes."""
-    return quaternion.to_matrix(now.qpos[3:7])
+def _axes(moment: Moment) -> Float[Array, "3 3"]:
+    """Return the torso's axes in columns, world; the last row is up, in the torso's axes."""
+    return quaternion.to_matrix(moment.qpos[3:7])

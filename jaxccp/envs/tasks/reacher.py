@@ -34,19 +34,25 @@ class Reacher(Task):
 
     def start(self, key: Key, qpos: Float[Array, "2"], qvel: Float[Array, "2"]) -> Start:
         place, speed, goal = jax.random.split(key, 3)
-        share, turn = jax.random.uniform(goal, (2,), qpos.dtype)
-        facing = 2 * np.pi * turn
-        away = self.reach * jnp.sqrt(share) * jnp.stack([jnp.cos(facing), jnp.sin(facing)])
+        share, angle_share = jax.random.uniform(goal, (2,), qpos.dtype)
+        angle = 2 * np.pi * angle_share
+        goal_position = self.reach * jnp.sqrt(share) * jnp.stack([jnp.cos(angle), jnp.sin(angle)])
         qpos = qpos + uniform(place, qpos, self.start_noise)
-        return Start(qpos, uniform(speed, qvel, self.start_speed), away)
+        return Start(qpos, uniform(speed, qvel, self.start_speed), goal_position)
 
-    def observe(self, now: Moment) -> Float[Array, "10"]:
-        parts = (jnp.cos(now.qpos), jnp.sin(now.qpos), now.goal, now.qvel, _missing(now))
+    def observe(self, moment: Moment) -> Float[Array, "10"]:
+        parts = (
+            jnp.cos(moment.qpos),
+            jnp.sin(moment.qpos),
+            moment.goal,
+            moment.qvel,
+            _missing(moment),
+        )
         return jnp.concatenate(parts)
 
-    def rewards(self, before: Moment, now: Moment) -> tuple[Float[Array, ""], ...]:
-        return -safe.norm(_missing(now)), control_cost(now, self.control_weight)
+    def rewards(self, before: Moment, moment: Moment) -> tuple[Float[Array, ""], ...]:
+        return -safe.norm(_missing(moment)), control_cost(moment, self.control_weight)
 
 
-def _missing(now: Moment) -> Float[Array, "2"]:
-    return site(now, "fingertip")[:2] - now.goal
+def _missing(moment: Moment) -> Float[Array, "2"]:
+    return site(moment, "fingertip")[:2] - moment.goal

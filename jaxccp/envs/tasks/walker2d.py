@@ -16,5 +16,5 @@ class Walker2d(Hopper):
     highest: float = 2.0
     steepest: float = 1.0
 
-    def terminated(self, now: Moment) -> Bool[Array, ""]:
-        return ~self.upright(now)
+    def terminated(self, moment: Moment) -> Bool[Array, ""]:
+        return ~self.upright(moment)

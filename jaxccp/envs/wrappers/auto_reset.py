@@ -1,4 +1,4 @@
-"""The next episode begins where the last one ends."""
+"""Automatic resets: the next episode begins in the step that ends the last one."""
 
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -9,14 +9,16 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from jaxccp.envs.env import EnvState
-from jaxccp.envs.wrappers.wrapper import Wrapper, kept
+from jaxccp.envs.wrappers.wrapper import Wrapper, with_info
 from jaxccp.math import trees
 from jaxccp.math.batching import anywhere
 from jaxccp.scene.draw import Key
 
-BEGUN = ("physics", "obs", "key", "info")
-"""What a new episode brings with it; all else is of the step that ended the old one."""
-KEPT = "auto_reset"
+EPISODE_FIELDS = ("physics", "obs", "key", "info")
+"""Fields of :class:`EnvState` that a new episode replaces; all others are of the step that ended
+the old one."""
+INFO_KEY = "auto_reset"
+"""Name of the wrapper's entry in ``info``."""
 
 
 @jax.tree_util.register_dataclass
@@ -25,12 +27,13 @@ class Reserve:
     """The start of the next episode, drawn in advance."""
 
     origin: Key
-    """From which, with its number, every episode is drawn: whatever else is in the batch."""
+    """Key from which, with its number, every episode is drawn, whatever else is in the batch."""
     episode: Int[Array, ""]
-    """Number of the present one."""
+    """Number of the running episode."""
     start: dict[str, Any]
+    """Fields of the next start."""
     spent: Bool[Array, ""]
-    """Whether ``start`` is already that of the present one."""
+    """Whether ``start`` is already that of the running episode."""
 
 
 @jax.tree_util.register_dataclass
@@ -51,21 +54,23 @@ class AutoReset(Wrapper):
     def reset(self, key: Key) -> EnvState:
         zero, no = jnp.zeros((), jnp.int32), jnp.zeros((), bool)
         state = self.env.reset(jax.random.fold_in(key, 0))
-        return kept(state, **{KEPT: Reserve(key, zero, self._start(key, zero + 1), no)})
+        return with_info(state, **{INFO_KEY: Reserve(key, zero, self._start(key, zero + 1), no)})
 
     def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
-        reserve: Reserve = state.info[KEPT]
-        own = {name: value for name, value in state.info.items() if name != KEPT}
-        after = self.env.step(replace(state, info=own), action)
+        reserve: Reserve = state.info[INFO_KEY]
+        inner_info = {name: value for name, value in state.info.items() if name != INFO_KEY}
+        after = self.env.step(replace(state, info=inner_info), action)
         done = lax.stop_gradient(after.done)
         reserve = self._ready(reserve, done & reserve.spent)
-        going_on = {name: getattr(after, name) for name in BEGUN}
+        going_on = {name: getattr(after, name) for name in EPISODE_FIELDS}
         after = replace(after, **trees.where(done, reserve.start, going_on))
         episode = reserve.episode + done
-        return kept(after, **{KEPT: replace(reserve, episode=episode, spent=reserve.spent | done)})
+        return with_info(
+            after, **{INFO_KEY: replace(reserve, episode=episode, spent=reserve.spent | done)}
+        )
 
     def _ready(self, reserve: Reserve, needed: Bool[Array, ""]) -> Reserve:
-        """Return the state with a start that is not spent, in all copies where any needs one."""
+        """Return the reserve with a start that is not spent, in all copies where any needs one."""
 
         def drawn() -> Reserve:
             start = self._start(reserve.origin, reserve.episode + 1)
@@ -76,4 +81,4 @@ class AutoReset(Wrapper):
 
     def _start(self, origin: Key, episode: Int[Array, ""]) -> dict[str, Any]:
         state = self.env.reset(jax.random.fold_in(origin, episode))
-        return {name: getattr(state, name) for name in BEGUN}
+        return {name: getattr(state, name) for name in EPISODE_FIELDS}

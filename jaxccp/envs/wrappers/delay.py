@@ -1,4 +1,4 @@
-"""Actions that act late."""
+"""Delays of actions."""
 
 from dataclasses import dataclass, field
 
@@ -8,14 +8,14 @@ from jaxtyping import Array, Float
 
 from jaxccp.envs.actions import as_action
 from jaxccp.envs.env import EnvState
-from jaxccp.envs.wrappers.wrapper import Wrapper, check_count, kept
+from jaxccp.envs.wrappers.wrapper import Wrapper, check_count, with_info
 from jaxccp.scene.draw import Key
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ActionDelay(Wrapper):
-    """Every action acts ``steps`` steps after it was given; before the first one, 0 does."""
+    """Delays every action by ``steps`` steps; before the first one, 0 acts."""
 
     steps: int = field(metadata={"static": True})
 
@@ -25,8 +25,10 @@ class ActionDelay(Wrapper):
 
     def reset(self, key: Key) -> EnvState:
         spec = self.action_spec
-        return kept(self.env.reset(key), pending=jnp.zeros((self.steps, *spec.shape), spec.dtype))
+        return with_info(
+            self.env.reset(key), pending=jnp.zeros((self.steps, *spec.shape), spec.dtype)
+        )
 
     def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
         line = jnp.concatenate([state.info["pending"], as_action(self.action_spec, action)[None]])
-        return kept(self.env.step(state, line[0]), pending=line[1:])
+        return with_info(self.env.step(state, line[0]), pending=line[1:])

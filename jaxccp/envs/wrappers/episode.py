@@ -8,7 +8,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 from jaxccp.envs.env import EnvState
-from jaxccp.envs.wrappers.wrapper import Wrapper, check_count, kept
+from jaxccp.envs.wrappers.wrapper import Wrapper, check_count, with_info
 from jaxccp.math import trees
 from jaxccp.scene.draw import Key
 
@@ -25,12 +25,14 @@ class EpisodeLimit(Wrapper):
         check_count(self, "limit", 1)
 
     def reset(self, key: Key) -> EnvState:
-        return kept(self.env.reset(key), steps=jnp.zeros((), jnp.int32))
+        return with_info(self.env.reset(key), steps=jnp.zeros((), jnp.int32))
 
     def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
         after = self.env.step(state, action)
         steps = state.info["steps"] + 1
-        return kept(replace(after, truncated=after.truncated | (steps >= self.limit)), steps=steps)
+        return with_info(
+            replace(after, truncated=after.truncated | (steps >= self.limit)), steps=steps
+        )
 
 
 @jax.tree_util.register_dataclass

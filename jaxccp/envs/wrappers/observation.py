@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from jaxccp.envs.env import EnvState
-from jaxccp.envs.wrappers.wrapper import Wrapper, check_count, kept, seen
+from jaxccp.envs.wrappers.wrapper import Wrapper, check_count, with_info, with_observation
 from jaxccp.math.array_input import Dimension, as_floats
 from jaxccp.scene.draw import Key
 
@@ -32,13 +32,13 @@ class ObservationNoise(Wrapper):
         if deviation.ndim:
             entries = Dimension("observations", len(noise))
             deviation = as_floats("deviation", deviation, [entries])
-        return seen(replace(state, key=key), state.obs + deviation * noise)
+        return with_observation(replace(state, key=key), state.obs + deviation * noise)
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ObservationDelay(Wrapper):
-    """Shows what was there ``steps`` steps ago; at first the start."""
+    """Delays every observation by ``steps`` steps; the start is shown until then."""
 
     steps: int = field(metadata={"static": True})
 
@@ -48,19 +48,19 @@ class ObservationDelay(Wrapper):
 
     def reset(self, key: Key) -> EnvState:
         state = self.env.reset(key)
-        return kept(state, on_the_way=jnp.tile(state.obs, (self.steps, 1)))
+        return with_info(state, on_the_way=jnp.tile(state.obs, (self.steps, 1)))
 
     def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
         after = self.env.step(state, action)
         line = jnp.concatenate([state.info["on_the_way"], after.obs[None]])
-        return kept(seen(after, line[0]), on_the_way=line[1:])
+        return with_info(with_observation(after, line[0]), on_the_way=line[1:])
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class FrameStack(Wrapper):
-    """Shows the last ``count`` observations side by side, the oldest first; at first the start in
-    the place of all."""
+    """Shows the last ``count`` observations side by side, the oldest first; at first copies of the
+    start."""
 
     count: int = field(metadata={"static": True})
 
@@ -77,4 +77,4 @@ class FrameStack(Wrapper):
         return self._stacked(after, jnp.concatenate([state.info["frames"][1:], after.obs[None]]))
 
     def _stacked(self, state: EnvState, frames: Float[Array, "k n"]) -> EnvState:
-        return kept(seen(state, frames.reshape(-1)), frames=frames)
+        return with_info(with_observation(state, frames.reshape(-1)), frames=frames)

@@ -1,4 +1,4 @@
-"""What all wrappers have in common."""
+"""The base class of wrappers."""
 
 from dataclasses import dataclass, replace
 from typing import ClassVar, TypeVar
@@ -17,14 +17,15 @@ _Self = TypeVar("_Self", bound="Wrapper")
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Wrapper:
-    """An environment made of another; by itself it changes nothing.
+    """An environment around another; by itself it changes nothing.
 
-    Whatever a wrapper keeps from step to step is in ``info``, under a name of its own.
+    Data that a wrapper keeps from step to step are in ``info``, under a name of its own.
     """
 
     outermost: ClassVar = False
-    """Whether no other may be around it."""
+    """Whether no other wrapper may be around it."""
     env: Env
+    """The wrapped environment."""
 
     def __post_init__(self) -> None:
         if getattr(self.env, "outermost", False):
@@ -59,19 +60,28 @@ class Wrapper:
         return self.env.step(state, action)
 
 
-def check_count(wrapper: Wrapper, name: str, least: int) -> None:
-    """Raise ``ValueError`` unless a setting of a wrapper is a whole number of at least that."""
-    given = getattr(wrapper, name)
-    if not isinstance(given, int) or given < least:
+def check_count(wrapper: Wrapper, name: str, minimum: int) -> None:
+    """Check that a setting of a wrapper is a whole number.
+
+    Args:
+        wrapper: the wrapper.
+        name: name of the setting.
+        minimum: least value.
+
+    Raises:
+        ValueError: it is not, or it is less.
+    """
+    value = getattr(wrapper, name)
+    if not isinstance(value, int) or value < minimum:
         what = f"{type(wrapper).__name__}: {name}"
-        raise ValueError(f"{what} must be a whole number of at least {least}, not {given!r}")
+        raise ValueError(f"{what} must be a whole number of at least {minimum}, not {value!r}")
 
 
-def kept(state: EnvState, **entries: object) -> EnvState:
-    """The state with entries of ``info``."""
+def with_info(state: EnvState, **entries: object) -> EnvState:
+    """Return the state with entries of ``info`` added or replaced."""
     return replace(state, info={**state.info, **entries})
 
 
-def seen(state: EnvState, obs: Float[Array, " n"]) -> EnvState:
-    """The state with another observation, of the state that the step led to."""
+def with_observation(state: EnvState, obs: Float[Array, " n"]) -> EnvState:
+    """Return the state with another observation of the state that the step led to."""
     return replace(state, obs=obs, final_obs=obs)

@@ -13,7 +13,7 @@ from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.includes import ROOTS
 from jaxccp.io.mjcf.source import Source
-from jaxccp.scene.frames import Frame, seen_from
+from jaxccp.scene.frames import Frame, relative_frame
 
 UNNAMED = "unnamed element "
 """Beginning of the names that elements without one have while a document is changed."""
@@ -141,7 +141,7 @@ def local(outer: Frame | None, pose: Frame) -> tuple[np.ndarray, np.ndarray]:
     """Return a pose relative to an outer frame; as it is where there is none."""
     if outer is None:
         return np.asarray(pose[0]), np.asarray(pose[1])
-    return seen_from(outer, pose)
+    return relative_frame(outer, pose)
 
 
 def set_numbers(element: Element, name: str, values: Float[np.ndarray, " k"] | float) -> None:

@@ -20,7 +20,7 @@ from jaxccp.io.mjcf.joints import BALL, FREE, HINGE, SLIDE
 from jaxccp.io.mjcf.rigid_parts import Inertial, divided, inertial_of_pseudo
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model.model import Model
-from jaxccp.scene.frames import seen_from, to_matrix, to_quaternion
+from jaxccp.scene.frames import relative_frame, to_matrix, to_quaternion
 from jaxccp.sensors.mujoco_coordinates import Coordinates
 
 COPIED = (
@@ -176,7 +176,7 @@ class FileNumbers:
             for index, row in ours.items():
                 body = int(holder[index])
                 poses = [
-                    seen_from(
+                    relative_frame(
                         (at.position[body], to_quaternion(at.rotation[body])),
                         (
                             np.asarray(getattr(mechanism.model, table).position, float)[row],

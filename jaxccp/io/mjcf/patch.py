@@ -9,7 +9,7 @@ import numpy as np
 from jaxccp.io.mjcf.document import Document, drop, local, sections, set_numbers
 from jaxccp.io.mjcf.file_numbers import Numbers, numbers_of
 from jaxccp.io.mjcf.joints import BALL, HINGE, SLIDE
-from jaxccp.scene.frames import IDENTITY, ORIGIN, seen_from
+from jaxccp.scene.frames import IDENTITY, ORIGIN, relative_frame
 
 ROUNDS = 5
 """How often a document is compiled and corrected at most: inertias depend on sizes and settings."""
@@ -106,7 +106,7 @@ class _Writer:
             # MuJoCo counts meshes from the principal axes of their volume.
             mesh = int(self.m.geom_dataid[place])
             inner = self.m.mesh_pos[mesh], self.m.mesh_quat[mesh]
-            pose = _product(pose, seen_from(inner, LEVEL))
+            pose = _product(pose, relative_frame(inner, LEVEL))
         position, quaternion = local(self.document.frame(element), pose)
         drop(element, *ORIENTATIONS, "fromto")
         self._set(element, "pos", position)
@@ -151,7 +151,7 @@ class _Writer:
                 value = target[column][index]
                 if outer is not None:
                     start = (outer[0] if name == "pos" else ORIGIN, outer[1])
-                    value = seen_from(start, (value, IDENTITY))[0]
+                    value = relative_frame(start, (value, IDENTITY))[0]
                 self._set(element, name, value)
         if self._differs("dof_damping", dof, dof) or self._differs("dof_dampingpoly", dof, dof):
             value = np.atleast_1d(target["dof_damping"][dof])
@@ -243,5 +243,5 @@ def _equal(a: Any, b: Any) -> bool:
 
 def _product(a: Any, b: Any) -> tuple[np.ndarray, np.ndarray]:
     """Return the pose b, given in the frame a, in that which a is given in."""
-    back = seen_from(a, LEVEL)
-    return seen_from(back, b)
+    back = relative_frame(a, LEVEL)
+    return relative_frame(back, b)

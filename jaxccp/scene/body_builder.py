@@ -1,0 +1,177 @@
+"""The part of the builder that adds bodies and their shapes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from jaxccp.model.family import Family
+from jaxccp.model.material import Material
+from jaxccp.model.shapes import ConvexMesh, HeightField, Plane, Shape
+from jaxccp.names import fresh, index
+from jaxccp.scene.body_tables import BodySpec
+from jaxccp.scene.check import finite_vector, inertia_matrix, positive, unit_quaternion
+from jaxccp.scene.frames import IDENTITY, ORIGIN
+from jaxccp.scene.pair_builder import PairBuilder
+from jaxccp.scene.shape_tables import ShapeSpec
+
+
+@dataclass
+class BodyBuilder(PairBuilder):
+    """Adds rigid bodies, families and shapes on them."""
+
+    _families: list[Family] = field(init=False, default_factory=list)
+
+    def add_body(
+        self,
+        mass: float,
+        inertia: Sequence[float] | np.ndarray,
+        position: Sequence[float] | np.ndarray = ORIGIN,
+        quaternion: Sequence[float] | np.ndarray = IDENTITY,
+        velocity: Sequence[float] | np.ndarray = ORIGIN,
+        angular_velocity: Sequence[float] | np.ndarray = ORIGIN,
+        name: str | None = None,
+    ) -> int:
+        """Add a free body and return its index.
+
+        Args:
+            mass: mass [kg], positive.
+            inertia: inertia about the centre of mass in body axes [kg m²]: three principal moments
+                or a symmetric positive definite 3 × 3 matrix that satisfies the triangle
+                inequality.
+            position: position of the centre of mass [m].
+            quaternion: orientation (w, x, y, z); normalised if its length is within 1e-3 of 1, else
+                an error.
+            velocity: velocity of the centre of mass, world [m/s].
+            angular_velocity: angular velocity, world axes [rad/s].
+            name: unique; ``body<i>`` when None.
+        """
+        label = name or f"body{len(self._bodies)}"
+        mass = positive(f"body {label!r}: mass [kg]", mass)
+        tensor = inertia_matrix(f"body {label!r}", inertia)
+        return self._add(
+            label, True, mass, tensor, position, quaternion, velocity, angular_velocity
+        )
+
+    def add_solid(self, shape: Shape, mass: float, material: Material | None = None, **pose) -> int:
+        """Add a free body that is one uniform solid, and return its index.
+
+        The body's frame is at the centre of mass, whatever the frame of a mesh's points. The shape
+        has the body's name.
+
+        Args:
+            shape: shape of the solid.
+            mass: mass [kg], positive.
+            material: material of its surface; the default material when None.
+            pose: position, quaternion, velocities and name, as :meth:`add_body` has them.
+        """
+        body = self.add_body(mass, shape.inertia(mass), **pose)
+        offset = -shape.centre if isinstance(shape, ConvexMesh) else ORIGIN
+        self.add_shape(body, shape, offset, material=material, name=self._bodies[body].name)
+        return body
+
+    def add_fixed(
+        self,
+        position: Sequence[float] | np.ndarray = ORIGIN,
+        quaternion: Sequence[float] | np.ndarray = IDENTITY,
+        name: str | None = None,
+    ) -> int:
+        """Add a body that never moves and return its index.
+
+        Args:
+            position: position of the body's frame [m].
+            quaternion: orientation of the body's frame, (w, x, y, z).
+            name: unique; ``body<i>`` when None.
+        """
+        label = name or f"body{len(self._bodies)}"
+        return self._add(label, False, 1.0, np.eye(3), position, quaternion, ORIGIN, ORIGIN)
+
+    def add_family(self, family: Family, name: str | None = None) -> list[int]:
+        """Add a family, which has velocities of its own, and return the indices of its frames.
+
+        Shapes, joints, tendons and sites can be put on frames as on bodies. Shapes on frames of the
+        same family do not touch each other.
+
+        Args:
+            family: such as a flexible body; see :class:`jaxccp.model.Family`.
+            name: unique; ``family<i>`` when None. The frames are ``name.0``, ``name.1``, …
+        """
+        label = name or f"family{len(self._families)}"
+        position, quaternion = map(np.asarray, family.poses(family.start().q))
+        first = len(self._bodies)
+        for i, (at, orientation) in enumerate(zip(position, quaternion, strict=True)):
+            frame = f"{label}.{i}"
+            self._add(frame, False, 1.0, np.eye(3), at, orientation, ORIGIN, ORIGIN)
+            self._bodies[-1].family = len(self._families)
+        self._families.append(family)
+        return list(range(first, len(self._bodies)))
+
+    def _add(self, name, free, mass, inertia, position, quaternion, velocity, spin) -> int:
+        label = f"body {name!r}"
+        fresh("body", name, self._body_names)
+        self._bodies.append(
+            BodySpec(
+                name,
+                free,
+                mass,
+                inertia,
+                finite_vector(f"{label}: position [m]", position, 3),
+                unit_quaternion(f"{label}: quaternion", quaternion),
+                finite_vector(f"{label}: velocity [m/s]", velocity, 3),
+                finite_vector(f"{label}: angular_velocity [rad/s]", spin, 3),
+            )
+        )
+        return len(self._bodies) - 1
+
+    def add_shape(
+        self,
+        body: int | str,
+        shape: Shape,
+        position: Sequence[float] | np.ndarray = ORIGIN,
+        quaternion: Sequence[float] | np.ndarray = IDENTITY,
+        material: Material | None = None,
+        group: int = 1,
+        mask: int = ~0,
+        name: str | None = None,
+    ) -> int:
+        """Attach a shape to a body and return the shape's index.
+
+        Two shapes may touch when ``group`` of each has a bit in common with ``mask`` of the other,
+        they belong to different bodies of which one is free, and the bodies are not excluded.
+
+        Args:
+            body: body by index or name.
+            shape: shape in a frame of its own.
+            position: origin of the shape's frame in the body's frame [m].
+            quaternion: orientation of the shape's frame in the body's frame, (w, x, y, z).
+            material: material of the surface; the default material when None.
+            group: bits of the groups that the shape belongs to.
+            mask: bits of the groups that it may touch.
+            name: unique; ``shape<i>`` when None.
+
+        Raises:
+            ValueError: the body does not exist, or a plane or height field is on one that moves.
+        """
+        shape_name = name or f"shape{len(self._shapes)}"
+        fresh("shape", shape_name, [spec.name for spec in self._shapes])
+        body = index(f"shape {shape_name!r}", "body", self._body_names, body)
+        carrier = self._bodies[body].name
+        if isinstance(shape, Plane | HeightField) and self._bodies[body].is_movable:
+            kind = shape.kind.replace("_", " ")
+            raise ValueError(
+                f"body {carrier!r}: a {kind} must be on a fixed body, such as the world, 0"
+            )
+        label = f"{shape.kind} on body {carrier!r}"
+        self._shapes.append(
+            ShapeSpec(
+                shape_name,
+                body,
+                shape,
+                finite_vector(f"{label}: position [m]", position, 3),
+                unit_quaternion(f"{label}: quaternion", quaternion),
+                material or Material(),
+                group,
+                mask,
+            )
+        )
+        return len(self._shapes) - 1
