@@ -78,7 +78,7 @@ class Task:
         raise NotImplementedError
 
     def observe(self, moment: Moment) -> Float[Array, " n"]:
-        """Return the observation."""
+        """Return the observation of an instant."""
         raise NotImplementedError
 
     def rewards(self, before: Moment, moment: Moment) -> tuple[Float[Array, ""], ...]:

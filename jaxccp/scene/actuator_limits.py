@@ -67,8 +67,8 @@ def split_limits(
         if feeding:
             raise ValueError(
                 f"axis {axis!r}: {', '.join(actuator_.name for actuator_ in sharing)} have a limit "
-                f"of their sum, which motors may have only, but the force of {', '.join(feeding)} depends "
-                "on the motion: limit each actuator instead"
+                f"of their sum, which motors may have only, but the force of {', '.join(feeding)} "
+                "depends on the motion: limit each actuator instead"
             )
         if sharing:
             sums[axis] = (lower, upper)

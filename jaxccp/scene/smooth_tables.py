@@ -140,7 +140,8 @@ def _check_surfaces(specs: Sequence[ShapeSpec], laws: SmoothLaws) -> None:
         linear = " or ".join(repr(name) for name, law in NORMAL.items() if law.linear)
         raise ValueError(
             f"shape {coefficients[0]!r} has SmoothCoefficients, which the law {laws.normal!r} "
-            f"does not take: build with smooth_laws=SmoothLaws(normal={linear}), or give a SmoothMaterial"
+            f"does not take: build with smooth_laws=SmoothLaws(normal={linear}), or give a "
+            "SmoothMaterial"
         )
 
 

@@ -27,7 +27,7 @@ from jaxccp.sensors.target import Finder, Sensor
 
 @dataclass(frozen=True, eq=False)
 class Plan(ByContent):
-    """What each of n sensors is about, found once; static."""
+    """Targets of n sensors, found once; static."""
 
     names: tuple[str, ...]
     """Name of each sensor."""

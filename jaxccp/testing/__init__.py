@@ -1,4 +1,4 @@
-"""Checks that a user can run on their own model: are its derivatives what its values say?"""
+"""Checks of a user's own model: do its derivatives agree with differences of its values?"""
 
 from jaxccp.testing.check import check_gradients
 from jaxccp.testing.explain import GradientExplanation, explain_gradient

@@ -1,4 +1,4 @@
-"""Derivatives of a motion in all that it depends on, against central differences."""
+"""Check of the derivatives of a motion against central differences."""
 
 from dataclasses import replace
 from functools import partial
@@ -16,22 +16,22 @@ from jaxccp.math.array_input import Floats
 from jaxccp.model import Model, State
 from jaxccp.model.state_input import checked_state
 from jaxccp.testing.differences import SWEEP, from_values
-from jaxccp.testing.gradient_report import GradientReport, judged
+from jaxccp.testing.gradient_report import GradientReport, judge_inputs
 from jaxccp.testing.inputs import Input, inputs_of
 from jaxccp.testing.modes import modes, shape_pairs
 from jaxccp.testing.motion import outcome, run
 from jaxccp.testing.setup import Setup
 
 TIGHT = Stop(atol=1e-13, max_iterations=2000)
-"""What differences are taken of: a solver's tolerance is divided by their step lengths."""
+"""Tolerance of motions for differences: a solver's tolerance is divided by their step lengths."""
 SOLVER = "newton"
-"""Which gets there, whatever the scene; where the stepper names none."""
+"""Solver that reaches it in any scene; used where the stepper names none."""
 ROLLING_SOLVER = "auto"
-"""The same where contacts resist spinning and rolling, which Newton does not take."""
+"""Solver where contacts resist spinning and rolling, which Newton does not take."""
 TOLERANCE = {64: 1e-6, 32: 1e-2}
-"""Relative errors from which on a derivative counts as wrong, by precision."""
+"""Relative error from which on a derivative counts as wrong, by precision."""
 BATCH = 64
-"""Changed motions that are run at once."""
+"""Number of changed motions that are run at once."""
 
 
 def check_gradients(
@@ -44,48 +44,50 @@ def check_gradients(
     inputs: tuple[str, ...] | None = None,
     precision: int = 64,
 ) -> GradientReport:
-    """Compare the derivatives of where a motion ends with central differences of it.
+    """Compare the derivatives of the end of a motion with central differences of it.
 
-    The outcome is the last state in tangent coordinates (:func:`jaxccp.difference`), poses by the
-    time that passes. Derivatives are in reverse mode. Differences are always of motions in double
-    precision, solved to 1e-13 m/s, over a sweep of step lengths that tells a kink from an error
-    (:mod:`jaxccp.testing.differences`). Three programs are compiled, and kept for
-    other numbers of the same model. Not under ``jit``.
+    The outcome is the last state in tangent coordinates (:func:`jaxccp.difference`), poses divided
+    by the time that passes. Derivatives are in reverse mode. Differences are always of motions in
+    double precision, solved to 1e-13 m/s, over a sweep of step lengths that tells a kink from an
+    error (:mod:`jaxccp.testing.differences`). Three programs are compiled, and kept for other
+    numbers of the same model. Not under ``jit``.
 
     Args:
-        model: what moves; with ``max_contacts`` where there are many shapes (see
+        model: the model; with ``max_contacts`` where there are many shapes (see
             :func:`jaxccp.fit_capacity`).
-        state: where it starts.
+        state: initial state.
         stepper: length of the step, law, solver. Its tolerance is used for derivatives in single
             precision only.
-        steps: how many.
-        controls: of each step; 0 when None.
+        steps: number of steps.
+        controls: control of each step and actuator; 0 when None.
         inputs: names of :data:`jaxccp.testing.INPUTS`; all that the model has when None.
         precision: 64, or 32 for derivatives in single precision.
 
     Raises:
-        ValueError: for arrays of other shapes, an unknown input, or a model whose state has no
-            tangent coordinates (:func:`jaxccp.retract`).
+        ValueError: arrays of other shapes, an unknown input, or a model whose state has no tangent
+            coordinates (:func:`jaxccp.retract`).
     """
-    surest = ROLLING_SOLVER if model.topology.rolls else SOLVER
-    tight = replace(stepper, stop=TIGHT, solver=stepper.solver or surest)
+    solver = ROLLING_SOLVER if model.topology.rolls else SOLVER
+    tight = replace(stepper, stop=TIGHT, solver=stepper.solver or solver)
     with jax.enable_x64(True):
         _, controls = checked_inputs(model, None, controls, jnp.float64, steps)
-        given = Setup.of(model, checked_state(model, state))
-        setup = (given.in_single() if precision == 32 else given).in_double()
-        wanted = inputs_of(setup, inputs)
+        unrounded = Setup.of(model, checked_state(model, state))
+        setup = (unrounded.in_single() if precision == 32 else unrounded).in_double()
+        checked = inputs_of(setup, inputs)
         if controls is None:
             controls = jnp.zeros((steps, len(model.topology.linkage.actuators)))
         _, origin, path = run(tight, setup, controls)
-        args = (setup, origin, controls, jnp.asarray(wanted.unit))
-        base, values = _swept(tight, wanted.parts, *args)
-        found = from_values(np.asarray(base), np.asarray(values))
-        exact = None if precision == 32 else _derivative(tight, wanted.parts, *args)
+        args = (setup, origin, controls, jnp.asarray(checked.unit))
+        base, values = _swept(tight, checked.parts, *args)
+        differences = from_values(np.asarray(base), np.asarray(values))
+        exact = None if precision == 32 else _derivative(tight, checked.parts, *args)
     if exact is None:
         with jax.enable_x64(False):
-            exact = _derivative(stepper, wanted.parts, *_single(args))
+            exact = _derivative(stepper, checked.parts, *_single(args))
     return GradientReport(
-        inputs=judged(wanted, np.asarray(exact, float).T, found, TOLERANCE[precision], precision),
+        inputs=judge_inputs(
+            checked, np.asarray(exact, float).T, differences, TOLERANCE[precision], precision
+        ),
         modes=modes(model, path),
         shapes=shape_pairs(model, path),
         unconverged=int(np.sum(np.asarray(path.report.solver.derivative) != 0)),
@@ -119,7 +121,7 @@ def _swept(
     controls: Array,
     unit: Array,
 ) -> tuple[Float[Array, " 2*nv"], Float[Array, "k 2 p 2*nv"]]:
-    """The outcome, and those at −s and +s of each number for each of k step lengths s."""
+    """Return the outcome, and those at −s and +s of each number for each of k step lengths s."""
     count = len(unit)
     offsets = jnp.asarray(SWEEP)[:, None, None, None] * jnp.asarray([-1.0, 1.0])[:, None, None]
     offsets = (offsets * jnp.eye(count)).reshape(-1, count)
@@ -127,10 +129,10 @@ def _swept(
     many = -(-(len(offsets) + 1) // BATCH) * BATCH
     rows = jnp.zeros((many, count)).at[: len(offsets)].set(offsets)
 
-    def one(theta: Array) -> Array:
+    def outcome_at(theta: Array) -> Array:
         return outcome(stepper, inputs, setup, origin, controls, unit * theta)
 
-    values = lax.map(one, rows, batch_size=BATCH)
+    values = lax.map(outcome_at, rows, batch_size=BATCH)
     swept = values[: len(offsets)].reshape(len(SWEEP), 2, count, -1)
     return values[len(offsets)], swept
 

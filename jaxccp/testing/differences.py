@@ -2,10 +2,10 @@
 
 Of a smooth function central differences D(s) = f' + O(s²), until rounding and the tolerance of
 solvers, divided by s, take over. Two lengths of ratio r give (r² D(s/r) − D(s)) / (r² − 1), which
-is right to fourth order (Richardson); where two such agree best is the value, and by how much
-they disagree is its uncertainty (Ridders, Adv. Eng. Software 4, 1982). At a kink central
-differences settle as well, on the mean of two slopes; what tells it is that differences to either
-side do not come together in proportion to s.
+is right to fourth order (Richardson); where two such agree best is the value, and their difference
+is its uncertainty (Ridders, Adv. Eng. Software 4, 1982). At a kink central differences converge as
+well, to the mean of two slopes; it shows in differences to either side, whose gap does not shrink
+in proportion to s.
 """
 
 from dataclasses import dataclass
@@ -14,11 +14,12 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 RATIO = 4.0
+"""Ratio of successive step lengths."""
 SWEEP = 1e-3 * RATIO ** -np.arange(7)
 """Step lengths, in the unit of each input: from 1e-3 to 2.4e-7."""
-SETTLED = 0.5
-"""Smooth one-sided differences come together by RATIO from one length to the next; at a kink not at
-all. Where the gap falls by less than this share it is a kink's."""
+KINK_RATIO = 0.5
+"""Ratio of successive gaps between one-sided differences above which there is a kink: for a smooth
+function the gap falls by RATIO from one length to the next, at a kink it does not."""
 
 
 @dataclass(frozen=True)
@@ -26,15 +27,17 @@ class Differences:
     """The derivative of each of n outcomes in each of p numbers, from values alone."""
 
     value: Float[np.ndarray, "p n"]
+    """The derivatives."""
     uncertainty: Float[np.ndarray, " p"]
-    """Largest over the outcomes of each row, as what ``value`` is in."""
+    """Largest uncertainty over the outcomes of each row, in the unit of ``value``."""
     left: Float[np.ndarray, "p n"]
-    """One-sided, at the length where they are best told apart from rounding."""
+    """Left-sided differences, at the length where they are best told apart from rounding."""
     right: Float[np.ndarray, "p n"]
+    """Right-sided differences, at the same length."""
     kink: Bool[np.ndarray, " p"]
-    """The slopes to the left and to the right differ, however short the step."""
+    """Whether the slopes to the left and to the right differ, however short the step."""
     length: Float[np.ndarray, " p"]
-    """The step length that ``value`` was taken at."""
+    """Step length of ``value``."""
 
 
 def from_values(
@@ -42,8 +45,13 @@ def from_values(
     values: Float[np.ndarray, "k 2 p n"],
     lengths: Float[np.ndarray, " k"] = SWEEP,
 ) -> Differences:
-    """Take differences of values at −s and +s of each number, for each of falling lengths s of
-    ratio ``RATIO``."""
+    """Take differences of values.
+
+    Args:
+        base: outcomes of the unchanged motion.
+        values: outcomes at −s and +s of each number, for each length s.
+        lengths: falling lengths s of ratio ``RATIO``.
+    """
     steps = lengths[:, None, None]
     left = (base - values[:, 0]) / steps
     right = (values[:, 1] - base) / steps
@@ -59,9 +67,11 @@ def from_values(
     value = extrapolated[best + 1, rows]
     # One-sided differences at three lengths around the best: rounding is small there.
     gap = _largest(right - left)
-    near, far = gap[best + 2, rows], gap[best + 1, rows]
+    short_gap, long_gap = gap[best + 2, rows], gap[best + 1, rows]
     size = np.maximum(_largest(value), np.finfo(float).tiny)
-    kink = (near > SETTLED * far) & (near > np.maximum(1e-4 * size, 30 * errors[best, rows]))
+    kink = (short_gap > KINK_RATIO * long_gap) & (
+        short_gap > np.maximum(1e-4 * size, 30 * errors[best, rows])
+    )
     return Differences(
         value=value,
         uncertainty=errors[best, rows],

@@ -1,4 +1,4 @@
-"""Why a derivative is what it is: what contacts do in every step, and how far to trust it."""
+"""Explanation of a derivative: what contacts do in every step, and how far to trust it."""
 
 from dataclasses import dataclass, replace
 from functools import partial
@@ -26,44 +26,49 @@ class GradientExplanation:
     """The linear system behind the derivative of each step; steps come first."""
 
     report: StepReport
-    """With ``contact_data``: which contacts are open, stick and slide; and the status of solves."""
+    """Reports with ``contact_data``: which contacts are open, stick and slide; and the status of
+    solves."""
     contact_margin: Float[Array, "steps c"]
-    """How near each contact is to another mode [m/s]: by how much its velocity, or its impulse per
-    mass that it feels, would have to change. At 0 there is a kink."""
+    """Distance of each contact from another mode [m/s]: the change of its velocity, or of its
+    impulse per effective mass, that leads there. At 0 there is a kink."""
     scalar_margin: Float[Array, "steps s"]
-    """The same of limits and other scalar rows with bounds: to hold no more, or to begin."""
+    """Distance of limits and other scalar rows with bounds from another mode [m/s]."""
     condition: Float[Array, " steps"]
-    """Of the system, without what redundant contacts leave open: by this factor errors of the
-    solution may be larger in the derivative."""
+    """Condition number of the system, without the null space of redundant contacts: errors of the
+    solution may be larger in the derivative by this factor."""
     undetermined: Int[Array, " steps"]
-    """Directions of impulses that redundant contacts leave open."""
+    """Dimension of the null space of redundant contacts."""
     adjoint_residual: Float[Array, " steps"]
     """Relative residual of the transposed system, solved as reverse mode does, for a right-hand
     side that has a solution."""
 
     def lines(self, bodies: tuple[str, ...]) -> list[str]:
-        """One for each step; ``bodies`` are the names in ``model.topology.bodies``."""
+        """Return one line of text for each step.
+
+        Args:
+            bodies: names of the bodies (``model.topology.bodies``).
+        """
         data, solver = self.report.contact_data, self.report.solver
         assert data is not None
         data = jax.tree.map(np.asarray, data)
-        found = []
+        lines_ = []
         for step in range(len(self.condition)):
             margins = np.where(data.live[step], np.asarray(self.contact_margin[step]), np.inf)
-            near = ""
+            nearest = ""
             if data.live[step].any():
                 contact = int(np.argmin(margins))
                 pair = "–".join(bodies[body] for body in data.bodies[step, contact])
                 mode = Mode(int(data.mode[step, contact])).name.lower()
-                near = f"; nearest to switching {pair}, {mode}, {margins[contact]:.1e} m/s"
+                nearest = f"; nearest to switching {pair}, {mode}, {margins[contact]:.1e} m/s"
             status = Status(int(solver.status[step])).name.lower()
             worth = DerivativeStatus(int(solver.derivative[step])).name.lower()
-            found.append(
+            lines_.append(
                 f"step {step}: {data.open[step]} open, {data.sticking[step]} sticking, "
-                f"{data.sliding[step]} sliding{near}; condition {self.condition[step]:.1e}, "
+                f"{data.sliding[step]} sliding{nearest}; condition {self.condition[step]:.1e}, "
                 f"{self.undetermined[step]} undetermined, adjoint residual "
                 f"{self.adjoint_residual[step]:.1e}; {status}, derivative {worth}"
             )
-        return found
+        return lines_
 
 
 @partial(jax.jit, static_argnames=("stepper", "steps"))
@@ -74,36 +79,37 @@ def explain_gradient(
     steps: int,
     controls: Float[Array, "steps nm"] | None = None,
 ) -> GradientExplanation:
-    """Step ``steps`` times, and say of every step what its derivative rests on.
+    """Step ``steps`` times, and explain the derivative of every step.
 
     Costs a dense singular value decomposition a step: for looking into a gradient that surprises,
     not for training. Impulses [N s] are compared with velocities by each row's step size ρ
     (docs/model.md, *Residual and status*).
 
     Args:
-        model: what moves.
-        state: where it starts.
-        stepper: as the one whose gradient is asked about.
-        steps: how many.
-        controls: of each step; 0 when None.
+        model: the model.
+        state: initial state.
+        stepper: the stepper whose gradient is in question.
+        steps: number of steps.
+        controls: control of each step and actuator; 0 when None.
     """
     if controls is None:
         actuators = len(model.topology.linkage.actuators)
         controls = jnp.zeros((steps, actuators), state.position.dtype)
-    seeing = replace(stepper, contact_data=True)
+    stepper_ = replace(stepper, contact_data=True)
 
-    def one(carry, control: Array):
-        step = assemble_step(seeing, model, carry, None, control)
-        solution, _ = solve_step(seeing, step)
-        after, report = seeing.advance(model, carry, None, control)
+    def explain_step(carry, control: Array):
+        step = assemble_step(stepper_, model, carry, None, control)
+        solution, _ = solve_step(stepper_, step)
+        after, report = stepper_.advance(model, carry, None, control)
         problem = step.system.problem
-        return after, GradientExplanation(report, *_facts(problem, solution, seeing.law))
+        return after, GradientExplanation(report, *_facts(problem, solution, stepper_.law))
 
-    return lax.scan(one, seeing.init(model, state), controls, length=steps)[1]
+    return lax.scan(explain_step, stepper_.init(model, state), controls, length=steps)[1]
 
 
 def _facts(problem: Problem, solution: Solution, law: Law) -> tuple[Array, ...]:
-    """Margins of contacts and scalar rows, condition, undetermined directions, residual."""
+    """Return margins of contacts and scalar rows, condition, undetermined directions and
+    residual."""
     cones, lam = problem.cones, solution.lam
     rho = problem.step_sizes()
     z = lam - rho * problem.corrected(problem.velocity(lam), law)
@@ -112,8 +118,8 @@ def _facts(problem: Problem, solution: Solution, law: Law) -> tuple[Array, ...]:
     normal, tangent = contacts[:, 0], safe.norm(contacts[:, 1:3])
     to_slip = jnp.abs(mu * normal - tangent) / slant
     to_lift = jnp.abs(normal + mu * tangent) / slant
-    held = normal > 0
-    margin = jnp.where(held & (mu * normal >= tangent), to_slip, jnp.minimum(to_slip, to_lift))
+    pressing = normal > 0
+    margin = jnp.where(pressing & (mu * normal >= tangent), to_slip, jnp.minimum(to_slip, to_lift))
     margin = jnp.where(normal + mu * tangent <= 0, to_lift, margin)
     scale, _ = cones.split(rho)
     bounds = jnp.minimum(jnp.abs(scalars - cones.lo / scale), jnp.abs(scalars - cones.hi / scale))
@@ -137,12 +143,12 @@ def _facts(problem: Problem, solution: Solution, law: Law) -> tuple[Array, ...]:
 
 
 def _adjoint_residual(system: FixedPointSystem, matrix: Array, law: Law) -> Array:
-    wanted = jnp.cos(jnp.arange(len(matrix), dtype=matrix.dtype))
-    right = matrix.T @ wanted
+    exact = jnp.cos(jnp.arange(len(matrix), dtype=matrix.dtype))
+    right = matrix.T @ exact
     error = jnp.zeros((), matrix.dtype)
 
     def solve(b: Array) -> Array:
         return solve_linear(system, b, error, symmetric=law == "ccp")
 
-    (found,) = jax.linear_transpose(solve, right)(right)
-    return safe.divide(safe.norm(matrix.T @ found - right), safe.norm(right))
+    (solution,) = jax.linear_transpose(solve, right)(right)
+    return safe.divide(safe.norm(matrix.T @ solution - right), safe.norm(right))

@@ -1,4 +1,4 @@
-"""What a check of gradients found, input by input."""
+"""Report of a check of gradients, input by input."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -11,46 +11,52 @@ from jaxccp.testing.differences import Differences
 from jaxccp.testing.inputs import Inputs
 
 Verdict = Literal["agrees", "wrong", "kink", "unresolved", "no effect", "non-finite"]
+"""Verdict on the derivative in one number."""
 
 UNCERTAIN = 3.0
-"""Times their uncertainty differences may be off."""
+"""Error of differences that is accepted, in units of their uncertainty."""
 ROUNDING = 50.0
-"""Machine epsilons of the largest derivative of all that any may be off by."""
+"""Error that any derivative may have, in machine epsilons of the largest of all."""
 NOTHING = 1e-3
-"""Times the tolerance, the share of the largest derivative of all, in natural units, below which
-one is none at all."""
-UNTOLD = 0.1
-"""The same for one that is not larger than its uncertainty."""
+"""Share of the largest derivative of all, times the tolerance, in natural units, below which a
+derivative counts as zero."""
+UNRESOLVED_SHARE = 0.1
+"""The same share for a derivative that is not larger than its uncertainty."""
 NOISE = 10.0
-"""The same for differences to one side of what is none."""
+"""The same share for one-sided differences of a derivative that counts as zero."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One number that the motion depends on."""
+    """Result for one number that the motion depends on."""
 
     label: str
+    """Name of the number."""
     verdict: Verdict
+    """Verdict on its derivative."""
     error: float
-    """Largest difference over the outcomes, by the largest derivative of any of them."""
+    """Largest error over the outcomes, relative to the largest derivative of any of them."""
 
 
 @dataclass(frozen=True)
 class InputReport:
-    """One input."""
+    """Results for one input."""
 
     name: str
+    """Name of the input."""
     entries: tuple[Entry, ...]
+    """Result for each of its numbers."""
 
     @property
     def error(self) -> float:
-        """Worst relative error of what is neither at a kink nor unresolved; NaN where all is."""
-        told = [e.error for e in self.entries if e.verdict in ("agrees", "wrong")]
-        return max(told, default=float("nan"))
+        """Worst relative error of entries that are neither at a kink nor unresolved; NaN where all
+        are."""
+        errors = [e.error for e in self.entries if e.verdict in ("agrees", "wrong")]
+        return max(errors, default=float("nan"))
 
     @property
     def verdicts(self) -> dict[Verdict, int]:
-        """How many entries have each verdict."""
+        """Number of entries with each verdict."""
         return dict(Counter(entry.verdict for entry in self.entries))
 
 
@@ -59,38 +65,42 @@ class GradientReport:
     """The derivatives of one motion against central differences."""
 
     inputs: tuple[InputReport, ...]
+    """Results for each input."""
     modes: dict[str, int]
-    """Steps in which each mode was met (:func:`jaxccp.testing.modes.modes`)."""
+    """Number of steps with each mode (:func:`jaxccp.testing.modes.modes`)."""
     shapes: tuple[str, ...]
-    """Kinds of shapes that pushed each other."""
+    """Kinds of shapes with contact forces between them."""
     unconverged: int
-    """Steps of the motion whose solve missed the tolerance: there derivatives mean nothing."""
+    """Number of steps whose solve missed the tolerance: there derivatives mean nothing."""
     steps: int
+    """Number of steps of the motion."""
     precision: int
+    """64 or 32 bits."""
     tolerance: float
+    """Relative error from which on a derivative counts as wrong."""
 
     @property
     def error(self) -> float:
-        """The worst of all inputs; NaN where none could be told."""
-        told = [one.error for one in self.inputs if np.isfinite(one.error)]
-        return max(told, default=float("nan"))
+        """Worst error of all inputs; NaN where none was resolved."""
+        errors = [input_.error for input_ in self.inputs if np.isfinite(input_.error)]
+        return max(errors, default=float("nan"))
 
     def count(self, verdict: Verdict) -> int:
-        """Entries of all inputs with this verdict."""
-        return sum(one.verdicts.get(verdict, 0) for one in self.inputs)
+        """Return the number of entries of all inputs with this verdict."""
+        return sum(input_.verdicts.get(verdict, 0) for input_ in self.inputs)
 
     @property
     def passed(self) -> bool:
-        """Whether nothing was wrong or not finite."""
+        """True if no derivative was wrong or not finite."""
         return not self.count("wrong") and not self.count("non-finite")
 
     def summary(self) -> dict[str, object]:
-        """The one object that ``jaxccp check-gradients --json`` prints last."""
-        numbers = {one.name: _number(one.error) for one in self.inputs}
+        """Return the object that ``jaxccp check-gradients --json`` prints last."""
+        numbers = {input_.name: _number(input_.error) for input_ in self.inputs}
         wrong = [
-            f"{one.name} {entry.label}: {entry.error:.1e}"
-            for one in self.inputs
-            for entry in one.entries
+            f"{input_.name} {entry.label}: {entry.error:.1e}"
+            for input_ in self.inputs
+            for entry in input_.entries
             if entry.verdict in ("wrong", "non-finite")
         ]
         return {
@@ -112,42 +122,51 @@ class GradientReport:
         }
 
 
-def judged(
+def judge_inputs(
     inputs: Inputs,
     exact: Float[np.ndarray, "p n"],
-    found: Differences,
+    differences: Differences,
     tolerance: float,
     precision: int,
 ) -> tuple[InputReport, ...]:
-    """Each entry of each input with its verdict.
+    """Return each input with the verdicts on its entries.
 
     ``agrees``: within the tolerance. ``kink``: slopes to the left and to the right differ.
     ``unresolved``: off by no more than the differences may be, or by the rounding of ``exact``.
     ``no effect``: both are zero as far as can be told. ``wrong``: anything else.
+
+    Args:
+        inputs: the inputs.
+        exact: derivatives to check.
+        differences: central differences.
+        tolerance: relative error from which on a derivative counts as wrong.
+        precision: 64 or 32 bits.
     """
-    size = np.max(np.abs(found.value), axis=1, initial=0.0)
+    size = np.max(np.abs(differences.value), axis=1, initial=0.0)
     tiny = np.finfo(float).tiny
-    gap = np.max(np.abs(exact - found.value), axis=1, initial=0.0)
+    gap = np.max(np.abs(exact - differences.value), axis=1, initial=0.0)
     error = gap / np.maximum(size, tiny)
     largest = np.max(np.where(np.isfinite(size), size, 0.0), initial=0.0)
-    felt = np.max(np.abs(exact), axis=1, initial=0.0)
-    most = np.maximum(size, felt)
-    told = np.where(most <= UNCERTAIN * found.uncertainty, UNTOLD, NOTHING)
-    nothing = most <= told * tolerance * largest
+    exact_size = np.max(np.abs(exact), axis=1, initial=0.0)
+    largest_size = np.maximum(size, exact_size)
+    share = np.where(largest_size <= UNCERTAIN * differences.uncertainty, UNRESOLVED_SHARE, NOTHING)
+    nothing = largest_size <= share * tolerance * largest
     verdict: np.ndarray = np.full(len(size), "wrong", dtype=object)
     rounding = ROUNDING * float(np.finfo(np.float32 if precision == 32 else float).eps)
-    verdict[gap <= UNCERTAIN * found.uncertainty + rounding * largest] = "unresolved"
+    verdict[gap <= UNCERTAIN * differences.uncertainty + rounding * largest] = "unresolved"
     verdict[error <= tolerance] = "agrees"
     verdict[nothing] = "no effect"
-    sides = np.max(np.maximum(np.abs(found.left), np.abs(found.right)), axis=1, initial=0.0)
-    verdict[found.kink & ~(nothing & (sides <= NOISE * tolerance * largest))] = "kink"
+    sides = np.max(
+        np.maximum(np.abs(differences.left), np.abs(differences.right)), axis=1, initial=0.0
+    )
+    verdict[differences.kink & ~(nothing & (sides <= NOISE * tolerance * largest))] = "kink"
     verdict[~np.isfinite(exact).all(axis=1)] = "non-finite"
     reports, at = [], 0
-    for one, labels in zip(inputs.parts, inputs.labels, strict=True):
-        part = slice(at, at + one.count)
+    for input_, labels in zip(inputs.parts, inputs.labels, strict=True):
+        part = slice(at, at + input_.count)
         rows = zip(labels, verdict[part], error[part], strict=True)
-        reports.append(InputReport(one.name, tuple(Entry(a, b, float(c)) for a, b, c in rows)))
-        at += one.count
+        reports.append(InputReport(input_.name, tuple(Entry(a, b, float(c)) for a, b, c in rows)))
+        at += input_.count
     return tuple(reports)
 
 

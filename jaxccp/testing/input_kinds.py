@@ -1,4 +1,4 @@
-"""Inputs that are found and changed each in its own way."""
+"""Inputs with special ways of finding and changing their numbers."""
 
 from dataclasses import replace
 
@@ -13,15 +13,15 @@ from jaxccp.model import Model
 from jaxccp.testing.setup import Setup, with_model
 
 Numbers = tuple[tuple[str, ...], np.ndarray, np.ndarray, np.ndarray]
-"""Label and unit of each entry; which numbers of the model they are; the entry of each."""
+"""Label and unit of each entry; indices of the model's numbers; the entry that changes each."""
 
 
 def _all(labels: tuple[str, ...], unit: np.ndarray) -> Numbers:
     return labels, unit, np.zeros(0, int), np.arange(len(labels))
 
 
-def _each(setup: Setup, parts: tuple[str, ...] = ()) -> tuple[str, ...]:
-    """List each part of each rigid body that moves."""
+def _body_labels(setup: Setup, parts: tuple[str, ...] = ()) -> tuple[str, ...]:
+    """Return a label for each part of each rigid body that moves."""
     topology = setup.model.topology
     bodies = [topology.bodies[body] for body in np.flatnonzero(topology.free)]
     return tuple(f"{b}.{p}" for b in bodies for p in parts) if parts else tuple(bodies)
@@ -32,7 +32,7 @@ def _free(setup: Setup) -> np.ndarray:
 
 
 def _lengths(setup: Setup) -> np.ndarray:
-    """The radius of gyration of each moving body [m], 1 of all others."""
+    """Return the radius of gyration of each moving body [m], 1 of all others."""
     bodies = setup.model.bodies
     trace = np.trace(np.asarray(bodies.inertia, float), axis1=1, axis2=2)
     gyration = np.sqrt(trace / (2 * np.maximum(np.asarray(bodies.mass, float), 1e-30)))
@@ -40,7 +40,7 @@ def _lengths(setup: Setup) -> np.ndarray:
 
 
 def poses(setup: Setup) -> Numbers:
-    """Shifts of a body in its length, angles in rad, slides in m."""
+    """Find the pose: shifts of a body in units of its length, angles in rad, slides in m."""
     names = tangent_names(setup.model)
     sizes = dict(zip(setup.model.topology.bodies, _lengths(setup), strict=True))
     shifts = [name.rpartition(".") for name in names]
@@ -62,9 +62,13 @@ def change_velocity(setup: Setup, entries: np.ndarray, x: Float[Array, " nv"]) -
 
 
 def activated(model: Model) -> tuple[str, ...]:
-    """Names of the actuators with activations."""
-    own, names = model.activations, model.topology.linkage.actuators
-    return () if own is None else tuple(names[actuator] for actuator in own.actuators)
+    """Return the names of the actuators with activations."""
+    activations_, names = model.activations, model.topology.linkage.actuators
+    return (
+        ()
+        if activations_ is None
+        else tuple(names[actuator] for actuator in activations_.actuators)
+    )
 
 
 def activations(setup: Setup) -> Numbers:
@@ -86,11 +90,12 @@ def change_control(setup: Setup, entries: np.ndarray, x: Float[Array, " nm"]) ->
 
 
 def forces(setup: Setup) -> Numbers:
-    """A force in what gives the body 1 m/s², a torque in that times its length."""
+    """Find the forces on bodies: in units of what gives a body 1 m/s², torques in that times its
+    length."""
     free = _free(setup)
     mass = np.asarray(setup.model.bodies.mass, float)[free]
     unit = np.repeat(np.stack([mass, mass * _lengths(setup)[free]], axis=1), 3, axis=1)
-    return _all(_each(setup, ("fx", "fy", "fz", "tx", "ty", "tz")), unit.ravel())
+    return _all(_body_labels(setup, ("fx", "fy", "fz", "tx", "ty", "tz")), unit.ravel())
 
 
 def change_force(setup: Setup, entries: np.ndarray, x: Float[Array, " 6*n"]) -> Setup:
@@ -98,7 +103,7 @@ def change_force(setup: Setup, entries: np.ndarray, x: Float[Array, " 6*n"]) -> 
 
 
 def masses(setup: Setup) -> Numbers:
-    return _all(_each(setup), np.ones(len(_free(setup))))
+    return _all(_body_labels(setup), np.ones(len(_free(setup))))
 
 
 def change_mass(setup: Setup, entries: np.ndarray, x: Float[Array, " n"]) -> Setup:
@@ -108,12 +113,18 @@ def change_mass(setup: Setup, entries: np.ndarray, x: Float[Array, " n"]) -> Set
 
 
 def inertias(setup: Setup) -> Numbers:
-    labels = _each(setup, ("xx", "yy", "zz", "xy", "xz", "yz"))
+    labels = _body_labels(setup, ("xx", "yy", "zz", "xy", "xz", "yz"))
     return _all(labels, np.ones(len(labels)))
 
 
 def change_inertia(setup: Setup, entries: np.ndarray, x: Float[Array, " 6*n"]) -> Setup:
-    """I becomes F I Fᵀ, F = 1 + half the symmetric matrix of the six changes."""
+    """Change I to F I Fᵀ, F = 1 + half the symmetric matrix of the six changes.
+
+    Args:
+        setup: the setup.
+        entries: not used.
+        x: six changes for each body.
+    """
     free, bodies = _free(setup), setup.model.bodies
     places = np.array([[0, 3, 4], [3, 1, 5], [4, 5, 2]])
     factor = jnp.eye(3, dtype=x.dtype) + 0.5 * x.reshape(-1, 6)[:, places]
@@ -122,19 +133,25 @@ def change_inertia(setup: Setup, entries: np.ndarray, x: Float[Array, " 6*n"]) -
 
 
 def centres(setup: Setup) -> Numbers:
-    labels = _each(setup, ("x", "y", "z"))
+    labels = _body_labels(setup, ("x", "y", "z"))
     return _all(labels, np.repeat(_lengths(setup)[_free(setup)], 3))
 
 
 def change_centre(setup: Setup, entries: np.ndarray, x: Float[Array, " 3*n"]) -> Setup:
     """Move centres of mass in body axes; shapes, anchors, sites and tendons stay where they are in
-    the world."""
+    the world.
+
+    Args:
+        setup: the setup.
+        entries: not used.
+        x: displacement of each body's centre [m].
+    """
     model, state, topology = setup.model, setup.state, setup.model.topology
     linkage = topology.linkage
-    moved = jnp.zeros_like(state.position).at[_free(setup)].set(x.reshape(-1, 3))
+    displacement = jnp.zeros_like(state.position).at[_free(setup)].set(x.reshape(-1, 3))
 
     def shifted(table, number: str, bodies: np.ndarray):
-        return replace(table, **{number: getattr(table, number) - moved[bodies]})
+        return replace(table, **{number: getattr(table, number) - displacement[bodies]})
 
     setup = with_model(
         setup,
@@ -143,14 +160,14 @@ def change_centre(setup: Setup, entries: np.ndarray, x: Float[Array, " 3*n"]) ->
         tendons=shifted(model.tendons, "point", linkage.routing.point_body),
         sites=shifted(model.sites, "position", np.array(model.sites.bodies, int)),
     )
-    arm = quaternion.rotate(state.quaternion, moved)
+    arm = quaternion.rotate(state.quaternion, displacement)
     velocity = state.velocity + cross(state.angular_velocity, arm)
     return replace(setup, state=replace(state, position=state.position + arm, velocity=velocity))
 
 
 def anchors(setup: Setup) -> Numbers:
-    """Find the anchors of each joint on both of its bodies, in body axes, in the lengths of the
-    bodies."""
+    """Find the anchors of each joint on both of its bodies, in body axes, in units of the bodies'
+    lengths."""
     linkage = setup.model.topology.linkage
     unit = np.repeat(_lengths(setup)[linkage.bodies].ravel(), 3)
     sides = ("first", "second")
@@ -173,7 +190,7 @@ def change_gravity(setup: Setup, entries: np.ndarray, x: Float[Array, "3"]) -> S
 
 
 def step(setup: Setup) -> Numbers:
-    """The length of a step, relative."""
+    """Find the length of a step, whose change is relative."""
     return _all(("h",), np.ones(1))
 
 

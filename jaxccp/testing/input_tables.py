@@ -15,25 +15,27 @@ class Table:
     """Relative changes of the numbers ``model.part.number`` that are neither 0 nor infinite."""
 
     part: str
+    """Name of the table in the model."""
     number: str
+    """Name of the number in the table."""
     shapes: tuple[str, ...] = ()
-    """Kinds of shapes whose numbers are meant; all when empty."""
+    """Kinds of shapes whose numbers count; all when empty."""
     together: bool = False
-    """Numbers that are equal change together."""
+    """Whether numbers that are equal change together."""
 
     def find(self, setup: Setup) -> Numbers:
         """Find the numbers of a model."""
         topology = setup.model.topology
         # A model may be without the table, or the table without the number.
-        held = getattr(getattr(setup.model, self.part), self.number, None)
-        values = np.asarray([] if held is None else held, float)
-        wanted = np.isfinite(values) & (values != 0)
+        numbers = getattr(getattr(setup.model, self.part), self.number, None)
+        values = np.asarray([] if numbers is None else numbers, float)
+        selected = np.isfinite(values) & (values != 0)
         if self.shapes:
             among = np.isin(topology.shapes, self.shapes)
-            wanted &= among.reshape(-1, *[1] * (values.ndim - 1))
-        entries = np.argwhere(wanted)
+            selected &= among.reshape(-1, *[1] * (values.ndim - 1))
+        entries = np.argwhere(selected)
         if self.together:
-            distinct, group = np.unique(values[wanted], return_inverse=True)
+            distinct, group = np.unique(values[selected], return_inverse=True)
             labels = tuple(f"{value:g}" for value in distinct)
         else:
             group = np.arange(len(entries))
@@ -42,7 +44,13 @@ class Table:
         return labels, np.ones(len(labels)), entries, group
 
     def apply(self, setup: Setup, entries: np.ndarray, x: Float[Array, " k"]) -> Setup:
-        """The setup with each of the numbers at ``entries`` changed by its share ``x``."""
+        """Return the setup with numbers changed.
+
+        Args:
+            setup: the setup.
+            entries: indices of the numbers.
+            x: relative change of each.
+        """
         table = getattr(setup.model, self.part)
         values = getattr(table, self.number)
         scaled = values.at[tuple(entries.T)].multiply(1 + x, unique_indices=True)
@@ -50,11 +58,11 @@ class Table:
 
     def _names(self, model: Model, count: int) -> tuple[str, ...]:
         linkage = model.topology.linkage
-        known = {
+        names = {
             "shapes": model.topology.shape_names,
             "smooth": model.topology.shape_names,
             "axes": (*linkage.axes, *linkage.routing.tendons),
             "actuators": linkage.actuators,
             "activations": activated(model),
         }[self.part]
-        return known if len(known) == count else tuple(map(str, range(count)))
+        return names if len(names) == count else tuple(map(str, range(count)))

@@ -1,8 +1,8 @@
-"""What a motion depends on: the inputs whose derivatives are checked, by name.
+"""Inputs of a motion, by name: the numbers whose derivatives are checked.
 
-An input is a vector of changes, zero at the motion as it is. Each entry is measured in a unit
-that is natural for it (a length in the size of its body, a mass in itself), so that one sequence
-of step lengths suits all.
+An input is a vector of changes, zero at the motion as it is. Each entry is measured in a unit that
+is natural for it (a length in the size of its body, a mass in itself), so that one sequence of step
+lengths suits all.
 """
 
 from collections.abc import Callable
@@ -24,15 +24,16 @@ class Input(ByContent):
     """Numbers of one kind that a motion depends on; static."""
 
     name: str
+    """Name of the input."""
     count: int
-    """The number of its entries."""
+    """Number of its entries."""
     entries: np.ndarray
-    """Which numbers of the model they are; empty where these are all of a kind."""
+    """Indices of the model's numbers; empty where these are all of a kind."""
     group: np.ndarray
-    """The entry that changes each of these numbers."""
+    """Entry that changes each of these numbers."""
 
     def apply(self, setup: Setup, x: Float[Array, " k"]) -> Setup:
-        """The setup with changes ``x``, in SI units or relative."""
+        """Return the setup with changes ``x``, in SI units or relative."""
         return INPUTS[self.name].apply(setup, self.entries, x[self.group])
 
 
@@ -41,17 +42,22 @@ class Inputs:
     """The inputs of a motion side by side."""
 
     parts: tuple[Input, ...]
+    """The inputs."""
     labels: tuple[tuple[str, ...], ...]
-    """Of the entries of each input."""
+    """Labels of the entries of each input."""
     unit: np.ndarray = field(repr=False)
     """A natural change of each of the p entries, in SI units; 1 where changes are relative."""
 
 
 def inputs_of(setup: Setup, names: tuple[str, ...] | None = None) -> Inputs:
-    """All inputs that the setup has, or those of ``names``.
+    """Return the inputs of a setup, all of them or those of ``names``.
+
+    Args:
+        setup: the setup.
+        names: names of :data:`INPUTS`, or None.
 
     Raises:
-        ValueError: for a name that is none of :data:`INPUTS`.
+        ValueError: a name is none of :data:`INPUTS`.
     """
     for name in names or ():
         if name not in INPUTS:
@@ -70,10 +76,12 @@ def inputs_of(setup: Setup, names: tuple[str, ...] | None = None) -> Inputs:
 
 @dataclass(frozen=True)
 class Kind:
-    """How the numbers of an input are found, and how they are changed."""
+    """Functions that find the numbers of an input, and that change them."""
 
     find: Callable[[Setup], Numbers]
+    """Finds the numbers of a setup."""
     apply: Callable[[Setup, np.ndarray, Array], Setup]
+    """Changes them."""
 
 
 def _table(part: str, number: str, **how) -> Kind:
@@ -125,15 +133,21 @@ INPUTS: dict[str, Kind] = {
     "gravity": Kind(kinds.gravity, kinds.change_gravity),
     "step": Kind(kinds.step, kinds.change_step),
 }
-"""Every input by name. Coefficients of surfaces that are equal change together: the smaller of
-two equal ones has a kink. Numbers that are 0 or infinite are no inputs: what they stand for is not
+"""Every input by name. Coefficients of surfaces that are equal change together: the smaller of two
+equal ones has a kink. Numbers that are 0 or infinite are no inputs: what they stand for is not
 there."""
 
 
-def changed(setup: Setup, parts: tuple[Input, ...], x: Float[Array, " p"]) -> Setup:
-    """The setup with all of its inputs changed by ``x``, in SI units or relative."""
+def change_inputs(setup: Setup, parts: tuple[Input, ...], x: Float[Array, " p"]) -> Setup:
+    """Return the setup with several inputs changed.
+
+    Args:
+        setup: the setup.
+        parts: the inputs.
+        x: changes of all their entries, in SI units or relative.
+    """
     at = 0
-    for one in parts:
-        setup = one.apply(setup, x[at : at + one.count])
-        at += one.count
+    for part in parts:
+        setup = part.apply(setup, x[at : at + part.count])
+        at += part.count
     return setup

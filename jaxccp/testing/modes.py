@@ -1,4 +1,4 @@
-"""Which modes a motion met: what its contacts and limits did, read from step reports."""
+"""Modes of contacts and limits that occur in a motion, read from its step reports."""
 
 import jax
 import numpy as np
@@ -8,72 +8,81 @@ from jaxccp.model import Linkage, Model, State
 from jaxccp.testing.motion import Path
 
 GAP = 1e-7
-"""A contact that pushes in the first step has been open before at a larger gap [m]."""
-TURN = 1e-3
-"""Faster than this, about an axis in the surface, a body rolls where it sticks [rad/s]."""
+"""Gap [m] above which a contact with a force in the first step counts as open before it."""
+ROLLING_RATE = 1e-3
+"""Angular velocity about an axis in the surface above which a sticking body rolls [rad/s]."""
 OPPOSED = -0.5
-"""Normals on one body at a smaller cosine hold it from two sides."""
-PUSH = 1e-10
-"""A limit that pushes by more acts [N s, N m s]."""
+"""Cosine between normals on one body below which contacts hold it from two sides."""
+MIN_IMPULSE = 1e-10
+"""Least impulse of a limit that acts [N s, N m s]."""
 
 
 def modes(model: Model, path: Path) -> dict[str, int]:
-    """The number of steps in which each mode was met, by its name.
+    """Return the number of steps with each mode, by its name.
 
     ``free``: nothing touches. ``stick``, ``slip``: of any contact. ``rolling``: a contact sticks
-    between bodies that turn against each other. ``impact``, ``separation``: a pair of bodies begins
-    or ceases to push. ``stick→slip``, ``slip→stick``: of a pair from one step to the next.
-    ``redundant``: contacts hold a body in more directions than it has. ``jammed``: from two
-    sides. ``limit``: one pushes. ``loop``, ``tendon``: the model has any.
+    between bodies that rotate against each other. ``impact``, ``separation``: contact forces
+    between a pair of bodies begin or end. ``stick→slip``, ``slip→stick``: of a pair from one step
+    to the next. ``redundant``: contacts constrain a body in more directions than it has.
+    ``jammed``: from two sides. ``limit``: one acts. ``loop``, ``tendon``: the model has any.
+
+    Args:
+        model: the model.
+        path: its motion.
     """
     data = path.report.contact_data
     assert data is not None
     data = jax.tree.map(np.asarray, data)
     count = len(path.state.time)
-    met = {"free": 0, "stick": 0, "slip": 0}
+    counts = {"free": 0, "stick": 0, "slip": 0}
     before: dict[tuple[int, int], bool] | None = None
     for step in range(count):
-        seen, now = _seen(model, data, path.state, step)
+        step_modes, pairs = _step_modes(model, data, path.state, step)
         if before is None:
             opened = {pair for pair, gap in _gaps(data, step).items() if gap > GAP}
-            before = {pair: slips for pair, slips in now.items() if pair not in opened}
-        seen |= {"impact"} if now.keys() - before.keys() else set()
-        seen |= {"separation"} if before.keys() - now.keys() else set()
-        kept = before.keys() & now.keys()
-        seen |= {"stick→slip" for pair in kept if now[pair] and not before[pair]}
-        seen |= {"slip→stick" for pair in kept if before[pair] and not now[pair]}
-        before = now
-        for mode in seen or {"free"}:
-            met[mode] = met.get(mode, 0) + 1
+            before = {pair: slips for pair, slips in pairs.items() if pair not in opened}
+        step_modes |= {"impact"} if pairs.keys() - before.keys() else set()
+        step_modes |= {"separation"} if before.keys() - pairs.keys() else set()
+        kept = before.keys() & pairs.keys()
+        step_modes |= {"stick→slip" for pair in kept if pairs[pair] and not before[pair]}
+        step_modes |= {"slip→stick" for pair in kept if before[pair] and not pairs[pair]}
+        before = pairs
+        for mode in step_modes or {"free"}:
+            counts[mode] = counts.get(mode, 0) + 1
     linkage = model.topology.linkage
-    limited = np.abs(np.asarray(path.scalars)[:, limit_rows(linkage)]) > PUSH
+    limited = np.abs(np.asarray(path.scalars)[:, limit_rows(linkage)]) > MIN_IMPULSE
     present = {
         "limit": int(limited.any(axis=1).sum()),
         "loop": count * bool(len(linkage.loops)),
         "tendon": count * bool(linkage.routing.tendons),
     }
-    return {mode: steps for mode, steps in (met | present).items() if steps}
+    return {mode: steps for mode, steps in (counts | present).items() if steps}
 
 
 def shape_pairs(model: Model, path: Path) -> tuple[str, ...]:
-    """Kinds of shapes on the bodies that pushed each other, such as ``box-plane``."""
+    """Return the kinds of shapes on bodies with contact forces between them, such as ``box-plane``.
+
+    Args:
+        model: the model.
+        path: its motion.
+    """
     topology, data = model.topology, path.report.contact_data
     assert data is not None
-    pushing = np.asarray(data.live & (data.mode != Mode.OPEN))
-    found: set[str] = set()
-    for pair in np.unique(np.asarray(data.bodies)[pushing], axis=0):
+    pressing = np.asarray(data.live & (data.mode != Mode.OPEN))
+    pairs: set[str] = set()
+    for pair in np.unique(np.asarray(data.bodies)[pressing], axis=0):
         kinds = [np.array(topology.shapes)[topology.shape_body == body] for body in pair]
-        found |= {"-".join(sorted((str(a), str(b)))) for a in kinds[0] for b in kinds[1]}
-    return tuple(sorted(found))
+        pairs |= {"-".join(sorted((str(a), str(b)))) for a in kinds[0] for b in kinds[1]}
+    return tuple(sorted(pairs))
 
 
 def limit_rows(linkage: Linkage) -> slice:
-    """The scalar rows of limits."""
+    """Return the indices of the scalar rows of limits."""
     first = linkage.forbidden + len(linkage.compliant)
     return slice(first, first + len(linkage.lower) + len(linkage.upper) + len(linkage.balls))
 
 
-def _pushing(data: ContactData, step: int) -> np.ndarray:
+def _pressing_contacts(data: ContactData, step: int) -> np.ndarray:
     return np.flatnonzero(np.asarray(data.live[step] & (data.mode[step] != Mode.OPEN)))
 
 
@@ -83,37 +92,41 @@ def _pair(data: ContactData, step: int, contact: int) -> tuple[int, int]:
 
 
 def _gaps(data: ContactData, step: int) -> dict[tuple[int, int], float]:
-    """The smallest gap of each pair of bodies that pushes."""
-    found: dict[tuple[int, int], float] = {}
-    for contact in _pushing(data, step):
+    """Return the smallest gap of each pair of bodies with contact forces."""
+    gaps: dict[tuple[int, int], float] = {}
+    for contact in _pressing_contacts(data, step):
         pair, gap = _pair(data, step, contact), float(data.gap[step][contact])
-        found[pair] = min(gap, found.get(pair, gap))
-    return found
+        gaps[pair] = min(gap, gaps.get(pair, gap))
+    return gaps
 
 
-def _seen(
+def _step_modes(
     model: Model, data: ContactData, states: State, step: int
 ) -> tuple[set[str], dict[tuple[int, int], bool]]:
-    """Modes of the contacts of one step, and of each pair of bodies that pushes if it slips."""
-    seen: set[str] = set()
+    """Return the modes of the contacts of one step, and for each pair of bodies whether it
+    slips."""
+    step_modes: set[str] = set()
     pairs: dict[tuple[int, int], bool] = {}
-    moves, spin = model.topology.moves, np.asarray(states.angular_velocity[step])
-    held: dict[int, int] = {}
+    movable, spin = model.topology.moves, np.asarray(states.angular_velocity[step])
+    row_counts: dict[int, int] = {}
     normals: dict[int, list[np.ndarray]] = {}
-    for contact in _pushing(data, step):
+    for contact in _pressing_contacts(data, step):
         pair, slips = _pair(data, step, contact), data.mode[step][contact] == Mode.SLIDING
         pairs[pair] = pairs.get(pair, False) or bool(slips)
-        seen.add("slip" if slips else "stick")
+        step_modes.add("slip" if slips else "stick")
         normal = np.asarray(data.normal[step][contact])
-        turn = spin[pair[1]] - spin[pair[0]]
-        if not slips and np.linalg.norm(turn - normal * (normal @ turn)) > TURN:
-            seen.add("rolling")
+        relative_spin = spin[pair[1]] - spin[pair[0]]
+        if (
+            not slips
+            and np.linalg.norm(relative_spin - normal * (normal @ relative_spin)) > ROLLING_RATE
+        ):
+            step_modes.add("rolling")
         for body, sense in zip(pair, (-1.0, 1.0), strict=True):
-            if moves[body]:
-                held[body] = held.get(body, 0) + (1 if slips else 3)
+            if movable[body]:
+                row_counts[body] = row_counts.get(body, 0) + (1 if slips else 3)
                 normals.setdefault(body, []).append(sense * normal)
-    if any(rows > 6 for rows in held.values()):
-        seen.add("redundant")
+    if any(rows > 6 for rows in row_counts.values()):
+        step_modes.add("redundant")
     if any((np.array(n) @ np.array(n).T).min() < OPPOSED for n in normals.values()):
-        seen.add("jammed")
-    return seen, pairs
+        step_modes.add("jammed")
+    return step_modes, pairs

@@ -1,4 +1,4 @@
-"""The motion that is differentiated, from changes of its inputs to where it ends."""
+"""The motion that is differentiated: a function from changes of its inputs to its end."""
 
 from copy import copy
 from dataclasses import dataclass, replace
@@ -13,38 +13,47 @@ from jaxccp.dynamics.step_report import StepReport
 from jaxccp.dynamics.steppers import SolvedStepper
 from jaxccp.dynamics.tangent import difference, tangent_names
 from jaxccp.model import State
-from jaxccp.testing.inputs import Input, changed
+from jaxccp.testing.inputs import Input, change_inputs
 from jaxccp.testing.setup import Setup
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Path:
-    """What is seen of a motion, step by step."""
+    """States and reports of a motion, step by step."""
 
     state: State
-    """After each step."""
+    """State after each step."""
     report: StepReport
-    """Of each step, with its contacts."""
+    """Report of each step, with its contacts."""
     scalars: Float[Array, "steps s"]
-    """Impulses of the scalar rows [N s]."""
+    """Impulses of the scalar rows [N s, N m s]."""
 
 
 @partial(jax.jit, static_argnames=("stepper",))
 def run(
     stepper: SolvedStepper, setup: Setup, controls: Float[Array, "steps nm"]
 ) -> tuple[State, State, Path]:
-    """The first and the last state of as many steps as there are controls, and what was between."""
-    longer = copy(replace(stepper, contact_data=True))
-    # Settings are checked when they are made; this length is not known before the program runs.
-    object.__setattr__(longer, "h", stepper.h * (1 + setup.stretch))
-    start = longer.init(setup.model, setup.start())
+    """Run a motion of as many steps as there are controls.
 
-    def one(carry, control: Array):
-        carry, report = longer.advance(setup.model, carry, setup.force, control + setup.control)
+    Args:
+        stepper: the stepper.
+        setup: model, initial state and forces.
+        controls: control of each step.
+
+    Returns:
+        The first and the last state, and the path.
+    """
+    stepper_ = copy(replace(stepper, contact_data=True))
+    # Settings are checked when they are made; this length is not known before the program runs.
+    object.__setattr__(stepper_, "h", stepper.h * (1 + setup.stretch))
+    start = stepper_.init(setup.model, setup.start())
+
+    def advance(carry, control: Array):
+        carry, report = stepper_.advance(setup.model, carry, setup.force, control + setup.control)
         return carry, Path(carry.state, report, carry.warm_start.scalars)
 
-    end, path = lax.scan(one, start, controls)
+    end, path = lax.scan(advance, start, controls)
     return start.state, end.state, path
 
 
@@ -56,10 +65,21 @@ def outcome(
     controls: Float[Array, "steps nm"],
     change: Float[Array, " p"],
 ) -> Float[Array, " 2*nv+ma"]:
-    """Return where the motion with changed inputs ends, as a change of ``origin`` in tangent
-    coordinates. Poses are divided by the time that the motion takes, so that all are velocities."""
-    setup = changed(setup, inputs, change)
+    """Return the end of a motion with changed inputs.
+
+    It is a change of ``origin`` in tangent coordinates. Poses are divided by the time that the
+    motion takes, so that all are velocities.
+
+    Args:
+        stepper: the stepper.
+        inputs: the inputs that change.
+        setup: the unchanged setup.
+        origin: state that the outcome is relative to.
+        controls: control of each step.
+        change: changes of all entries of the inputs.
+    """
+    setup = change_inputs(setup, inputs, change)
     _, end, _ = run(stepper, setup, controls)
-    way = difference(setup.model, origin, end)
-    pose, others = jnp.split(way, [len(tangent_names(setup.model))])
-    return jnp.concatenate([pose / (stepper.h * len(controls)), others])
+    change_ = difference(setup.model, origin, end)
+    pose, rest = jnp.split(change_, [len(tangent_names(setup.model))])
+    return jnp.concatenate([pose / (stepper.h * len(controls)), rest])

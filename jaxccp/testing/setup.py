@@ -1,4 +1,4 @@
-"""All that a motion starts from and is driven by, with its joints' coordinates beside it."""
+"""Setup of a motion: all that it starts from and is driven by."""
 
 from dataclasses import dataclass, replace
 
@@ -15,40 +15,48 @@ from jaxccp.model.state import Rotors
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Setup:
-    """A model and a state whose bodies are placed by :meth:`start` after all that is changed."""
+    """A model and a state whose bodies are placed by :meth:`start` after all changes."""
 
     model: Model
+    """The model."""
     state: State
+    """The state."""
     coordinate: Float[Array, " na"]
-    """Of the joints' axes [m, rad]; it stays as it is where anchors or centres of mass move."""
+    """Coordinates of the joints' axes [m, rad], kept where anchors or centres of mass move."""
     rate: Float[Array, " na"]
+    """Rates of the joints' axes [m/s, rad/s], kept too."""
     rotors: Float[Array, " k"]
-    """Rates of the rotors of axes and tendons; they stay as they are, too."""
+    """Rates of the rotors of axes and tendons [m/s, rad/s], kept too."""
     change: Float[Array, " 2*nv+ma"]
-    """Of the state, in tangent coordinates."""
+    """Change of the state in tangent coordinates."""
     force: Float[Array, "nb 6"]
-    """On each body in every step [N, N m]."""
+    """Force [N] and torque [N m] on each body in every step."""
     control: Float[Array, " nm"]
-    """Added to the controls of every step."""
+    """Addition to the controls of every step."""
     stretch: Float[Array, ""]
     """Relative change of the length of a step."""
 
     @staticmethod
     def of(model: Model, state: State) -> "Setup":
-        """The unchanged one."""
+        """Make the setup of a motion without changes.
+
+        Args:
+            model: the model.
+            state: its initial state.
+        """
         zero = jnp.zeros((), state.position.dtype)
         coordinate = rate = jnp.zeros_like(state.joint_positions)
-        linkage, turning = model.topology.linkage, state.rotors.rate
+        linkage, rotor_rates = model.topology.linkage, state.rotors.rate
         if linkage.linked:
             motion = joint_motion(model, state)
             coordinate, rate = motion.coordinate, motion.rate
-            turning = turning + rates(linkage, motion, state.twist - state.rotors.twist)
+            rotor_rates = rotor_rates + rates(linkage, motion, state.twist - state.rotors.twist)
         return Setup(
             model=model,
             state=state,
             coordinate=coordinate,
             rate=rate,
-            rotors=turning,
+            rotors=rotor_rates,
             change=jnp.zeros_like(difference(model, state, state)),
             force=jnp.zeros((len(model.topology.bodies), 6), zero.dtype),
             control=jnp.zeros(len(model.topology.linkage.actuators), zero.dtype),
@@ -56,7 +64,7 @@ class Setup:
         )
 
     def start(self) -> State:
-        """The state with its bodies placed by the joints, and then changed."""
+        """Return the state with its bodies placed by the joints, and then changed."""
         linkage = self.model.topology.linkage
         state = self.state
         if linkage.joints:
@@ -70,7 +78,7 @@ class Setup:
         return self._cast(jnp.float64)
 
     def in_single(self) -> "Setup":
-        """The nearest numbers in single precision."""
+        """Return the nearest numbers in single precision."""
         return self._cast(jnp.float32)
 
     def _cast(self, dtype: type) -> "Setup":

@@ -24,7 +24,7 @@ from jaxccp import (
 )
 from jaxccp.cli import app
 from jaxccp.testing import GradientReport, check_gradients
-from jaxccp.testing.inputs import changed, inputs_of
+from jaxccp.testing.inputs import change_inputs, inputs_of
 from jaxccp.testing.motion import run
 from jaxccp.testing.setup import Setup
 
@@ -134,7 +134,7 @@ def test_inputs_change_what_they_say() -> None:
             np.array_equal(a, b)
             for a, b in zip(jax.tree.leaves(setup), jax.tree.leaves(other), strict=True)
         ), one.name
-    still = changed(setup, inputs.parts, jnp.zeros(len(inputs.unit)))
+    still = change_inputs(setup, inputs.parts, jnp.zeros(len(inputs.unit)))
     for name in ("position", "quaternion", "velocity", "angular_velocity", "joint_positions"):
         found, expected = getattr(still.start(), name), getattr(state, name)
         np.testing.assert_allclose(found, expected, atol=1e-12)
@@ -145,7 +145,7 @@ def test_a_moved_centre_of_mass_moves_no_surface() -> None:
     model, state = ball(velocity=(1.5, 0.4, 0), angular_velocity=(0, 0, 2.0))
     setup = Setup.of(model, state)
     found = inputs_of(setup, ("centre_of_mass",))
-    moved = changed(setup, found.parts, jnp.asarray([0.03, 0.0, -0.01]))
+    moved = change_inputs(setup, found.parts, jnp.asarray([0.03, 0.0, -0.01]))
     after, shapes = moved.start(), moved.model.shapes
     np.testing.assert_allclose(after.position[1], [0.03, 0, 0.09], atol=1e-15)
     np.testing.assert_allclose(after.position[1] + shapes.position[1], [0, 0, 0.1], atol=1e-15)
@@ -156,7 +156,7 @@ def test_the_step_can_be_stretched() -> None:
     """A fall from rest by semi-implicit steps: z = −½ g n (n + 1) h²."""
     model, state = ball(z=5.0)
     setup = Setup.of(model, state)
-    longer = changed(setup, inputs_of(setup, ("step",)).parts, jnp.asarray([0.5]))
+    longer = change_inputs(setup, inputs_of(setup, ("step",)).parts, jnp.asarray([0.5]))
     _, end, _ = run(STEPPER, longer, jnp.zeros((4, 0)))
     fallen = 0.5 * 9.81 * 4 * 5 * (1.5 * H) ** 2
     np.testing.assert_allclose(end.position[1, 2], 5 - fallen, rtol=1e-14)

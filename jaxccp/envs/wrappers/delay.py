@@ -1,4 +1,4 @@
-"""Delays of actions."""
+"""Delays between an action and its effect."""
 
 from dataclasses import dataclass, field
 
