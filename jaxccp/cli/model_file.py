@@ -1,4 +1,4 @@
-"""What ``jaxccp simulate`` reads for a model file, and writes of its motion."""
+"""Model files of ``jaxccp simulate``: initial state, controls and the motion that is written."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,18 +12,18 @@ from jaxccp.cli.commands.scene_argument import FileOptions
 from jaxccp.cli.simulation import Run
 from jaxccp.io import InputError, Loaded, load, write_npz
 from jaxccp.io.arrays import Arrays
-from jaxccp.io.mjcf.loop_closing import settled
+from jaxccp.io.mjcf.loop_closing import close_state_loops
 from jaxccp.model import State
 
 
 @dataclass(frozen=True)
 class Opened:
-    """A model file with its initial state and the control that holds throughout."""
+    """A model file with its initial state and its constant control."""
 
     loaded: Loaded
     state: State
     control: Float[Array, " nm"] | None
-    """Of the keyframe that the motion starts from, if any."""
+    """Controls of the keyframe that the motion starts from; None without a keyframe."""
 
     def controls(self, steps: int) -> Float[Array, "steps nm"] | None:
         """Return the control of each step; None where all are 0."""
@@ -34,6 +34,10 @@ class Opened:
 
 def open_model(path: Path, options: FileOptions) -> Opened:
     """Read a model file and its initial state.
+
+    Args:
+        path: the model file.
+        options: how it is read, and where the motion starts.
 
     Raises:
         InputError: a file is missing, damaged or does not fit the other, or there is no such
@@ -64,7 +68,7 @@ def open_model(path: Path, options: FileOptions) -> Opened:
     state = move(loaded.model, loaded.state, jnp.asarray(qpos, float), jnp.asarray(qvel, float))
     state = loaded.layout.with_activation(state, jnp.asarray(act, float))
     try:
-        state, was_open = settled(loaded.model, state)
+        state, was_open = close_state_loops(loaded.model, state)
     except ValueError as error:
         raise InputError(options.init, str(error), "see the model's equality constraints") from None
     if was_open is not None:
@@ -81,7 +85,7 @@ def read_controls(ctrl: Path, loaded: Loaded, steps: int) -> Float[Array, "steps
     Args:
         ctrl: the npz file, with MuJoCo's controls as ``ctrl`` (steps, nu).
         loaded: the model.
-        steps: how many rows there must be.
+        steps: number of rows that the controls must have.
 
     Raises:
         InputError: the file is missing or damaged, or its controls do not fit the model or the
@@ -99,8 +103,18 @@ def read_controls(ctrl: Path, loaded: Loaded, steps: int) -> Float[Array, "steps
 
 
 def write_motion(out: Path, source: str, loaded: Loaded, run: Run) -> dict[str, str]:
-    """Write time, qpos, qvel and, if there is any, act, the initial state first, and the model
-    file's path."""
+    """Write a motion in MuJoCo's coordinates to an npz file, the initial state first.
+
+    Args:
+        out: the npz file; it gets time, qpos, qvel, act if there are activations, and the path of
+            the model file.
+        source: path of the model file.
+        loaded: the model file.
+        run: the motion.
+
+    Returns:
+        The file that was written, as ``trajectory``.
+    """
     qpos, qvel = jax.jit(jax.vmap(lambda s: loaded.layout.coordinates(loaded.model, s)))(run.states)
     motion = {"time": run.recording.time, "qpos": np.asarray(qpos), "qvel": np.asarray(qvel)}
     if loaded.layout.places.na:

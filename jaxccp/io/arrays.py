@@ -10,7 +10,6 @@ from jaxccp.io.errors import InputError
 SYMMETRY = 1e-4
 """Largest asymmetry accepted of a symmetric matrix, relative to its largest entry."""
 
-
 ZIP, NPY = b"PK", b"\x93N"
 """The first bytes of npz files, and of those of a single array."""
 
@@ -27,7 +26,7 @@ def holds(path: Path, *fields: str) -> bool:
 
 
 class Arrays:
-    """The arrays of one npz file, read when asked for. Every fault is an :class:`InputError`."""
+    """Read the arrays of one npz file on demand and check each of them."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -65,25 +64,43 @@ class Arrays:
         return tuple(self._archive.files)
 
     def fault(self, field: str, problem: str, mend: str) -> InputError:
-        """The error that ``field`` of this file has ``problem``."""
+        """Return the error to raise for an array of this file.
+
+        Args:
+            field: name of the array.
+            problem: what is wrong with it.
+            mend: what the user should do.
+        """
         return InputError(self.path, problem, mend, field)
 
     def require(self, *fields: str) -> None:
-        """Refuse the file unless it holds all of ``fields``; the message lists those missing."""
+        """Check that the file has all of ``fields``.
+
+        Raises:
+            InputError: arrays are missing; the message lists them.
+        """
         missing = [field for field in fields if field not in self]
         if missing:
             names = ", ".join(missing)
             raise InputError(self.path, f"missing {names}", f"the layout needs {', '.join(fields)}")
 
     def text(self, field: str) -> str:
-        """A string scalar."""
+        """Return an array that holds a single string.
+
+        Raises:
+            InputError: it is missing, or is not one string.
+        """
         value = self._load(field)
         if value.dtype.kind != "U" or value.size != 1:
             raise self.fault(field, f"is {_describe(value)}, not a string", "store one string")
         return str(value.reshape(-1)[0])
 
     def texts(self, field: str) -> tuple[str, ...]:
-        """A list of strings."""
+        """Return a one-dimensional array of strings.
+
+        Raises:
+            InputError: it is missing, or is no list of strings.
+        """
         value = self._load(field)
         if value.dtype.kind != "U" or value.ndim != 1:
             raise self.fault(
@@ -92,7 +109,7 @@ class Arrays:
         return tuple(map(str, value))
 
     def shape(self, field: str) -> tuple[int, ...]:
-        """The shape of an array."""
+        """Return the shape of an array."""
         return self._load(field).shape
 
     def kind(self, field: str) -> str:
@@ -111,13 +128,30 @@ class Arrays:
         return value
 
     def floats(self, field: str, *shape: int | None) -> np.ndarray:
-        """A finite float64 array; None in ``shape`` is any length."""
+        """Return a float64 array of finite numbers.
+
+        Args:
+            field: name of the array.
+            shape: its shape; None stands for any length.
+
+        Raises:
+            InputError: it is missing, of another shape, or not of finite real numbers.
+        """
         value = self._numbers(field, shape)
         self._refuse(field, value, ~np.isfinite(value), "NaN or infinite", "store finite numbers")
         return value
 
     def bounds(self, lower: str, upper: str, *shape: int | None) -> tuple[np.ndarray, np.ndarray]:
-        """Two float64 arrays, the first at most the second; infinities are allowed."""
+        """Return lower and upper bounds as float64 arrays of one shape; bounds may be infinite.
+
+        Args:
+            lower: name of the array of lower bounds.
+            upper: name of the array of upper bounds.
+            shape: the shape of both; None stands for any length.
+
+        Raises:
+            InputError: an array is missing or of another shape, or a lower bound exceeds its upper.
+        """
         lo = self._numbers(lower, shape)
         hi = self._numbers(upper, lo.shape)
         self._refuse(lower, lo, np.isnan(lo) | (lo == np.inf), "NaN or +inf", "-inf is no bound")
@@ -140,7 +174,15 @@ class Arrays:
             raise self.fault(field, problem, mend)
 
     def not_negative(self, field: str, *shape: int | None) -> np.ndarray:
-        """Finite floats, none below zero."""
+        """Return a float64 array of finite numbers ≥ 0.
+
+        Args:
+            field: name of the array.
+            shape: its shape; None stands for any length.
+
+        Raises:
+            InputError: it is missing, of another shape, or has a number that is not finite and ≥ 0.
+        """
         value = self.floats(field, *shape)
         bad = np.argwhere(value < 0)
         if len(bad):
@@ -150,7 +192,11 @@ class Arrays:
         return value
 
     def integers(self, field: str, *shape: int | None) -> np.ndarray:
-        """An int64 array."""
+        """Return an int64 array; arguments as of :meth:`floats`.
+
+        Raises:
+            InputError: it is missing, of another shape, or not of integers.
+        """
         value = self._load(field)
         if value.dtype.kind not in "iu":
             raise self.fault(field, f"is {_describe(value)}", "store integers")
@@ -158,7 +204,15 @@ class Arrays:
         return value.astype(np.int64)
 
     def csr(self, prefix: str) -> tuple[tuple[int, int], np.ndarray, np.ndarray, np.ndarray]:
-        """A CSR matrix ``prefix_data, _indices, _indptr, _shape`` as (shape, row, column, data)."""
+        """Return a CSR matrix as its shape and the row, column and value of each stored entry.
+
+        Args:
+            prefix: beginning of the names of the arrays ``…_data``, ``…_indices``, ``…_indptr`` and
+                ``…_shape``.
+
+        Raises:
+            InputError: an array is missing, or they are no CSR matrix.
+        """
         shape = self.integers(f"{prefix}_shape", 2)
         data = self.floats(f"{prefix}_data", None)
         column = self.integers(f"{prefix}_indices", len(data))
@@ -176,7 +230,17 @@ class Arrays:
         return (int(shape[0]), int(shape[1])), row, column, data
 
     def symmetric(self, field: str, matrix: np.ndarray, transpose: np.ndarray) -> np.ndarray:
-        """The symmetric part of ``matrix``, refused if its other part is beyond rounding."""
+        """Return the symmetric part ½ (A + Aᵀ) of a matrix A.
+
+        Args:
+            field: name of the array that errors refer to.
+            matrix: A, in any layout.
+            transpose: Aᵀ in the same layout.
+
+        Raises:
+            InputError: an entry of A differs from that of Aᵀ by more than :data:`SYMMETRY` of the
+                largest entry.
+        """
         largest = np.max(np.abs(matrix), initial=0.0)
         difference = np.max(np.abs(matrix - transpose), initial=0.0)
         if difference > SYMMETRY * largest:
@@ -200,12 +264,14 @@ class Arrays:
 
     def _check_shape(self, field: str, value: np.ndarray, shape: tuple[int | None, ...]) -> None:
         fits = value.ndim == len(shape) and all(
-            wanted in (None, length) for wanted, length in zip(shape, value.shape, strict=True)
+            expected in (None, length) for expected, length in zip(shape, value.shape, strict=True)
         )
         if not fits:
-            wanted = ", ".join("any" if n is None else str(n) for n in shape)
+            expected = ", ".join("any" if n is None else str(n) for n in shape)
             raise self.fault(
-                field, f"has shape {value.shape}, not ({wanted})", "correct it or the other arrays"
+                field,
+                f"has shape {value.shape}, not ({expected})",
+                "correct it or the other arrays",
             )
 
 

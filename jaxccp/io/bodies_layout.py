@@ -20,13 +20,22 @@ from jax.typing import DTypeLike
 from jaxccp.ccp import BodyDelassus, Cones, Problem
 from jaxccp.ccp.cones.rolling import arms
 from jaxccp.io.arrays import Arrays
-from jaxccp.io.named import NamedProblem, named
+from jaxccp.io.named import NamedProblem, make_named_problem
 from jaxccp.io.row_bodies import paired_rows
 
 EQUALITY, INEQUALITY, NORMAL, SPIN = 0, 1, 2, 5
 
 
 def read_bodies(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
+    """Read a problem of the layout "bodies".
+
+    Args:
+        arrays: the file.
+        dtype: of the problem's arrays.
+
+    Raises:
+        InputError: an array is missing, of the wrong shape, or describes no such problem.
+    """
     jacobian = ("D_data", "D_indices", "D_indptr", "D_shape")
     arrays.require(*jacobian, "Minv_blocks", "E", "r", "mode", "contact_row", "mu")
     mode = arrays.integers("mode", None)
@@ -56,8 +65,8 @@ def read_bodies(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
             arms(jnp.asarray(whitened[len(scalars) :, :2].reshape(contacts, width, 12)))
         )
         unit[len(scalars) :].reshape(contacts, width)[:, 3:] = lengths[:, None]
-        each = [arrays.not_negative(name, contacts) / lengths for name in ("spinning", "rolling")]
-        coefficients = jnp.asarray(np.stack(each, axis=1), dtype)
+        scaled = [arrays.not_negative(name, contacts) / lengths for name in ("spinning", "rolling")]
+        coefficients = jnp.asarray(np.stack(scaled, axis=1), dtype)
     whitened, r, compliance = (
         whitened * unit[:, None, None],
         r[order] * unit,
@@ -86,7 +95,7 @@ def read_bodies(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
         rolling=coefficients,
     )
     problem = Problem(delassus, jnp.asarray(r - n_shift, dtype), cones)
-    return named(arrays, problem, r, order, shift, n_shift, unit)
+    return make_named_problem(arrays, problem, r, order, shift, n_shift, unit)
 
 
 def _check_modes(arrays: Arrays, mode: np.ndarray, normals: np.ndarray, width: int) -> None:
@@ -99,12 +108,12 @@ def _check_modes(arrays: Arrays, mode: np.ndarray, normals: np.ndarray, width: i
         raise arrays.fault(
             "contact_row", "does not list the rows of mode 2", "one row and one mu per contact"
         )
-    others = np.arange(1, width)
-    kinds = np.tile(NORMAL + others, len(normals))
-    found = np.flatnonzero(mode > NORMAL)
+    offsets = np.arange(1, width)
+    kinds = np.tile(NORMAL + offsets, len(normals))
+    following = np.flatnonzero(mode > NORMAL)
     if not (
-        np.array_equal(found, np.sort((normals[:, None] + others).reshape(-1)))
-        and np.array_equal(mode[found], kinds)
+        np.array_equal(following, np.sort((normals[:, None] + offsets).reshape(-1)))
+        and np.array_equal(mode[following], kinds)
     ):
         rows = ", ".join(str(NORMAL + row) for row in range(width))
         raise arrays.fault(
@@ -113,7 +122,7 @@ def _check_modes(arrays: Arrays, mode: np.ndarray, normals: np.ndarray, width: i
 
 
 def _square_roots(arrays: Arrays, inverse_mass: np.ndarray) -> np.ndarray:
-    """L with L Lᵀ = M⁻¹ of each body; by eigenvectors, as M⁻¹ may be singular."""
+    """Return L with L Lᵀ = M⁻¹ of each body; by eigenvectors, as M⁻¹ may be singular."""
     symmetric = arrays.symmetric("Minv_blocks", inverse_mass, inverse_mass.transpose(0, 2, 1))
     values, vectors = np.linalg.eigh(symmetric)
     bad = np.flatnonzero(values.min(axis=1) < -1e-9 * np.abs(values).max(axis=1))

@@ -12,10 +12,19 @@ from jax.typing import DTypeLike
 
 from jaxccp.ccp import Band, BlockSparseDelassus, Cones, Problem
 from jaxccp.io.arrays import Arrays
-from jaxccp.io.named import NamedProblem, named
+from jaxccp.io.named import NamedProblem, make_named_problem
 
 
 def read_delassus(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
+    """Read a problem of the layout "delassus".
+
+    Args:
+        arrays: the file.
+        dtype: of the problem's arrays.
+
+    Raises:
+        InputError: an array is missing, of the wrong shape, or describes no such problem.
+    """
     fields = ("W_data", "W_indices", "W_indptr", "W_shape", "q", "mu")
     arrays.require(*fields)
     mu = arrays.not_negative("mu", None)
@@ -48,7 +57,7 @@ def read_delassus(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
     cones = Cones(jnp.zeros(0, dtype), jnp.zeros(0, dtype), jnp.asarray(mu, dtype))
     problem = Problem(delassus, jnp.asarray(r, dtype), cones)
     zero = np.zeros(rows)
-    return named(arrays, problem, r, np.arange(rows), zero, zero, 1.0 + zero)
+    return make_named_problem(arrays, problem, r, np.arange(rows), zero, zero, 1.0 + zero)
 
 
 def _check_diagonal(arrays: Arrays, blocks: np.ndarray, keys: np.ndarray) -> None:

@@ -1,4 +1,4 @@
-"""A contact problem read from a file, and how its multipliers stand there."""
+"""A contact problem read from a file, and the map from its multipliers to the file's."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,30 +11,32 @@ from jaxccp.io.arrays import Arrays
 
 @dataclass(frozen=True)
 class NamedProblem:
-    """A problem of n rows and how its multipliers stand in the file it came from."""
+    """A problem of n rows, and the order, shift and units of its multipliers in its file."""
 
     name: str
     path: Path
     problem: Problem
     order: np.ndarray
-    """(n,) row of the file of each row of the problem (scalar rows first, then contacts)."""
+    """Row of the file of each row of the problem (scalar rows first, then contacts), (n,)."""
     cohesion: np.ndarray
-    """(n,) what the problem's multipliers exceed the file's by [N·s], in the problem's order."""
+    """By how much the problem's multipliers exceed the file's [N·s], (n,), in the problem's
+    order."""
     unit: np.ndarray
-    """(n,) what the problem's multipliers are multiplied by to be in the file's units."""
+    """Factors that convert the problem's multipliers to the file's units, (n,)."""
     objective: float
-    """What the file's objective ½ λᵀNλ + rᵀλ exceeds the problem's by [J]."""
+    """By how much the file's objective ½ λᵀNλ + rᵀλ exceeds the problem's [J]."""
     scale: float
     """max ‖r_c‖ over the file's row blocks [m/s]; relative residuals refer to it."""
 
     def file_multipliers(self, lam: np.ndarray) -> np.ndarray:
-        """Multipliers of the problem (n,) [N·s] as the file's, in its row order."""
+        """Convert multipliers of the problem [N·s], (n,), to the units and row order of the
+        file."""
         out = np.empty(lam.shape)
         out[self.order] = self.unit * (np.asarray(lam, np.float64) - self.cohesion)
         return out
 
 
-def named(
+def make_named_problem(
     arrays: Arrays,
     problem: Problem,
     r: np.ndarray,
@@ -43,7 +45,20 @@ def named(
     n_shift: np.ndarray,
     unit: np.ndarray,
 ) -> NamedProblem:
-    """``r``: the file's, in the problem's order and units; ``n_shift``: N ``shift``."""
+    """Return a problem with the name that its file gives it and the scale of its residuals.
+
+    Args:
+        arrays: the file.
+        problem: the problem, in multipliers x = λ + a, with the file's λ and the shift a.
+        r: free velocities of the file's problem [m/s], (n,), in the problem's order and units.
+        order: row of the file of each row of the problem, (n,).
+        shift: a [N·s], (n,), in the problem's order and units.
+        n_shift: N a [m/s], (n,).
+        unit: factors that convert the problem's multipliers to the file's units, (n,).
+
+    Raises:
+        InputError: the file's ``name`` cannot be the name of a file.
+    """
     scalars = problem.cones.lo.shape[0]
     blocks = [
         np.abs(r[:scalars]),

@@ -18,11 +18,15 @@ LAYOUTS = {
     "system": read_system,
     "velocities": read_velocities,
 }
-"""By what the file's ``layout`` says."""
+"""Function that reads a layout, by the file's array ``layout``."""
 
 
 def read_problem(path: str | Path, dtype: DTypeLike | None = None) -> NamedProblem:
-    """Read one problem; numbers become ``dtype`` (JAX's default float when None).
+    """Read one contact problem.
+
+    Args:
+        path: an npz file.
+        dtype: of the problem's arrays; JAX's default float when None.
 
     Raises:
         InputError: the file is missing, damaged, incomplete or describes no such problem.
@@ -30,6 +34,6 @@ def read_problem(path: str | Path, dtype: DTypeLike | None = None) -> NamedProbl
     with Arrays(path) as arrays:
         layout = arrays.text("layout")
         if layout not in LAYOUTS:
-            known = " or ".join(map(repr, LAYOUTS))
-            raise arrays.fault("layout", f"{layout!r} is unknown", f"use {known}")
+            names = " or ".join(map(repr, LAYOUTS))
+            raise arrays.fault("layout", f"{layout!r} is unknown", f"use {names}")
         return LAYOUTS[layout](arrays, jnp.zeros((), dtype).dtype)

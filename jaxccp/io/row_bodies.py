@@ -1,4 +1,4 @@
-"""Rows of a stored Jacobian by the bodies that they touch."""
+"""Rows of a stored Jacobian as small blocks, one for each body that a row acts on."""
 
 import numpy as np
 
@@ -8,11 +8,23 @@ from jaxccp.io.arrays import Arrays
 def paired_rows(
     arrays: Arrays, prefix: str, bodies: int, order: np.ndarray, block: np.ndarray, scalars: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Rows (n, k, 6) of the CSR matrix ``prefix`` and the bodies (blocks, k) of each row block.
+    """Return the rows of a Jacobian as k blocks of six columns, and the bodies of these blocks.
 
-    ``bodies``: how many there are, six columns each; one more stands for "none". ``order``: file
-    row of each row; ``block``: its row block, those of ``scalars`` scalar rows first. Contacts
-    touch two bodies at most; k is 2 unless a scalar row touches more.
+    A contact acts on two bodies at most; k is 2 unless a scalar row acts on more.
+
+    Args:
+        arrays: the file.
+        prefix: name of the CSR matrix in the file, (n, 6 nb).
+        bodies: number nb of bodies; the index nb stands for "none".
+        order: row of the file of each row, (n,).
+        block: row block of each row, (n,); scalar rows come first, one to a block.
+        scalars: number of scalar rows.
+
+    Returns:
+        The blocks (n, k, 6) and the bodies (number of row blocks, k).
+
+    Raises:
+        InputError: the matrix is of another size, or a contact acts on more than two bodies.
     """
     shape, row, column, data = arrays.csr(prefix)
     if shape != (len(order), 6 * bodies):
@@ -38,8 +50,8 @@ def paired_rows(
         )
     blocks = int(block[-1]) + 1 if len(block) else 0
     width = max(2, int(slot.max(initial=0)) + 1)
-    touched = np.full((blocks, width), bodies)
-    touched[pair_block, slot] = pair_body
+    block_bodies = np.full((blocks, width), bodies)
+    block_bodies[pair_block, slot] = pair_body
     rows = np.zeros((len(order), width, 6))
     np.add.at(rows, (row, slot[np.searchsorted(pairs, key)], column % 6), data)
-    return rows, touched
+    return rows, block_bodies

@@ -20,11 +20,20 @@ from jax.typing import DTypeLike
 from jaxccp.ccp import BodyDelassus, Cones, CoupledDelassus, Delassus, Problem
 from jaxccp.ccp.cones import SECTIONS, ConeType
 from jaxccp.io.arrays import Arrays
-from jaxccp.io.named import NamedProblem, named
+from jaxccp.io.named import NamedProblem, make_named_problem
 from jaxccp.io.row_bodies import paired_rows
 
 
 def read_system(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
+    """Read a problem of the layout "system".
+
+    Args:
+        arrays: the file.
+        dtype: of the problem's arrays.
+
+    Raises:
+        InputError: an array is missing, of the wrong shape, or describes no such problem.
+    """
     lo, hi = arrays.bounds("lo", "hi", None)
     mu = arrays.not_negative("mu", None)
     s, c = len(lo), len(mu)
@@ -70,20 +79,28 @@ def read_system(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
     coefficients = None if rolling is None else jnp.asarray(rolling, dtype)
     cones = Cones(*bounds, jnp.asarray(mu, dtype), friction, coefficients)
     problem = Problem(delassus, jnp.asarray(r, dtype), cones)
-    return named(arrays, problem, r, np.arange(n), np.zeros(n), np.zeros(n), np.ones(n))
+    return make_named_problem(
+        arrays, problem, r, np.arange(n), np.zeros(n), np.zeros(n), np.ones(n)
+    )
 
 
 def friction_of(arrays: Arrays) -> ConeType:
+    """Return the shape of the friction cones that a file names; "cone" if it names none.
+
+    Raises:
+        InputError: there is no such shape.
+    """
     name = arrays.text("friction") if "friction" in arrays else "cone"
-    for known in SECTIONS:
-        if name == known:
-            return known
+    for section in SECTIONS:
+        if name == section:
+            return section
     names = ", ".join(map(repr, SECTIONS))
     raise arrays.fault("friction", f"{name!r} is unknown", f"use one of {names}")
 
 
 def _mass(arrays: Arrays, nb: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """The diagonal blocks of H (nb, 6, 6), and all of it where there are others."""
+    """Return the diagonal blocks of H (nb, 6, 6) and None, or if there are others no blocks and
+    H."""
     shape, row, column, data = arrays.csr("H")
     if shape != (6 * nb, 6 * nb):
         raise arrays.fault("H_shape", f"is {shape}", f"f needs ({6 * nb}, {6 * nb})")
@@ -98,6 +115,15 @@ def _mass(arrays: Arrays, nb: int) -> tuple[np.ndarray, np.ndarray | None]:
 
 
 def lower_factor(arrays: Arrays, matrix: np.ndarray) -> np.ndarray:
+    """Return the lower Cholesky factor L of the file's H = L Lᵀ.
+
+    Args:
+        arrays: the file, for the error.
+        matrix: H, or a batch of its blocks.
+
+    Raises:
+        InputError: H is not positive definite.
+    """
     try:
         return np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:

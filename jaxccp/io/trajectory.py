@@ -24,33 +24,43 @@ from jaxccp.model import State
 
 LAYOUT = "trajectory"
 UNIT = 1e-3
-"""Largest deviation of a quaternion's length from 1."""
+"""Largest deviation of a quaternion's length from 1 that is accepted."""
 
 
 @dataclass(frozen=True)
 class Recording:
-    """The arrays of the file; "*b" is empty or one batch axis."""
+    """The arrays of a recorded motion of nb bodies; "*b" is empty or one batch axis."""
 
     bodies: tuple[str, ...]
+    """Names of the bodies, the fixed world first."""
     time: np.ndarray
+    """Time of each sample [s], (n+1,)."""
     position: np.ndarray
-    """[*b n+1 nb 3]"""
+    """Centres of mass in world axes [m], (*b, n+1, nb, 3)."""
     quaternion: np.ndarray
+    """Orientations of the bodies, (w, x, y, z) of length 1, (*b, n+1, nb, 4)."""
     velocity: np.ndarray
+    """Velocities of the centres of mass in world axes [m/s], (*b, n+1, nb, 3)."""
     angular_velocity: np.ndarray
+    """Angular velocities of the bodies in world axes [rad/s], (*b, n+1, nb, 3)."""
     energy: np.ndarray
-    """[*b n+1]"""
+    """Energy of the model at each sample [J], (*b, n+1)."""
     contacts: np.ndarray
-    """[*b n]"""
+    """Largest number of contacts, hard and smooth, between two samples, (*b, n)."""
     iterations: np.ndarray
+    """Number of the solver's iterations between two samples, (*b, n)."""
     status: np.ndarray
+    """Worst :class:`jaxccp.Status` of the solver between two samples, (*b, n)."""
     overflow: np.ndarray
+    """Whether contacts exceeded the model's capacity between two samples, (*b, n)."""
     residual_ccp: np.ndarray
+    """Largest residual of the convex problem between two samples [m/s], (*b, n)."""
     residual_ncp: np.ndarray
+    """Largest residual of the problem with Coulomb's law between two samples [m/s], (*b, n)."""
 
     @property
     def finite(self) -> bool:
-        """Whether every number of the motion is."""
+        """Tell whether all positions, quaternions and velocities are finite."""
         motion = (self.position, self.quaternion, self.velocity, self.angular_velocity)
         return all(np.isfinite(array).all() for array in motion)
 
@@ -58,13 +68,14 @@ class Recording:
 def record(
     bodies: tuple[str, ...], initial: State, trajectory: Trajectory, energy: jax.Array
 ) -> Recording:
-    """A rollout as a recording.
+    """Return a rollout as a recording.
 
     Args:
         bodies: names, ``model.topology.bodies``.
         initial: the state it started from.
-        trajectory: n records, with the batch axis of ``initial`` (if any) before their own.
-        energy: (*b, n+1) [J], of the initial state and each record.
+        trajectory: n samples, with the batch axis of ``initial`` (if any) before the axis of
+            samples.
+        energy: energy of the initial state and of each sample [J], (*b, n+1).
     """
     axis = np.ndim(initial.time)
 
@@ -99,7 +110,12 @@ def _of_steps(report: StepReport) -> dict[str, np.ndarray]:
 
 
 def save_trajectory(path: str | Path, recording: Recording, source: str = "") -> None:
-    """Write the file, whole or not at all; ``source`` is the built-in scene that it is of.
+    """Write a recording to an npz file, completely or not at all.
+
+    Args:
+        path: the file.
+        recording: the motion.
+        source: name of the built-in scene whose motion it is, empty for any other model.
 
     Raises:
         InputError: the folder cannot be made or written to.
@@ -114,7 +130,7 @@ def save_trajectory(path: str | Path, recording: Recording, source: str = "") ->
 
 
 def load_trajectory(path: str | Path) -> Recording:
-    """Read the file; floats become float64.
+    """Read a recording from an npz file; floats become float64.
 
     Raises:
         InputError: the file is missing, damaged, incomplete or describes no motion.

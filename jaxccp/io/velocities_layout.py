@@ -14,11 +14,20 @@ from jax.typing import DTypeLike
 
 from jaxccp.ccp import Cones, Problem, WhitenedDelassus
 from jaxccp.io.arrays import Arrays
-from jaxccp.io.named import NamedProblem, named
+from jaxccp.io.named import NamedProblem, make_named_problem
 from jaxccp.io.system_layout import friction_of, lower_factor
 
 
 def read_velocities(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
+    """Read a problem of the layout "velocities".
+
+    Args:
+        arrays: the file.
+        dtype: of the problem's arrays.
+
+    Raises:
+        InputError: an array is missing, of the wrong shape, or describes no such problem.
+    """
     lo, hi = arrays.bounds("lo", "hi", None)
     mu, f = arrays.not_negative("mu", None), arrays.floats("f", None)
     rolling = arrays.not_negative("rolling", len(mu), 2) if "rolling" in arrays else None
@@ -33,7 +42,9 @@ def read_velocities(arrays: Arrays, dtype: DTypeLike) -> NamedProblem:
     cones = Cones(*bounds, jnp.asarray(mu, dtype), friction_of(arrays), coefficients)
     delassus = WhitenedDelassus(jnp.asarray(whitened, dtype), jnp.asarray(compliance, dtype))
     problem = Problem(delassus, jnp.asarray(r, dtype), cones)
-    return named(arrays, problem, r, np.arange(n), np.zeros(n), np.zeros(n), np.ones(n))
+    return make_named_problem(
+        arrays, problem, r, np.arange(n), np.zeros(n), np.zeros(n), np.ones(n)
+    )
 
 
 def _dense(arrays: Arrays, name: str, expected: tuple[int, int]) -> np.ndarray:

@@ -21,7 +21,7 @@ COLUMNS = {
     "actuator_dampingpoly": "a damping that depends on the rate",
     "actuator_delay": "a delay",
 }
-"""What actuators may have and ours have not, unless it is zero."""
+"""Columns that must be 0, and what they describe: actuators of this package have no such effect."""
 
 
 def add_actuators(
@@ -31,21 +31,35 @@ def add_actuators(
     tendons: dict[int, str],
     report: ImportReport,
 ) -> np.ndarray:
-    """Add the actuators; the file's number of each of ours."""
-    if source.off("ACTUATION"):
+    """Add the file's actuators to a builder.
+
+    Args:
+        source: the compiled file.
+        builder: is added to.
+        axes: names of the axes of the file's joints.
+        tendons: names of the tendons that were added, by the file's number.
+        report: collects the actuators that are left out.
+
+    Returns:
+        The file's number of each actuator that was added.
+
+    Raises:
+        InputError: an actuator has numbers that none can have.
+    """
+    if source.is_disabled("ACTUATION"):
         return np.zeros(0, np.int32)
     added = []
     for index in range(len(source.m.actuator_trntype)):
         label = source.label("actuator", index)
         try:
-            found = _actuator(source, axes, tendons, index)
+            made = _actuator(source, axes, tendons, index)
         except ValueError as error:
-            said = str(error).removeprefix("Actuator: ")
-            raise InputError(source.path, f"{label}: {said}", "correct it") from None
-        if isinstance(found, str):
-            report.ignore(label, found)
+            message = str(error).removeprefix("Actuator: ")
+            raise InputError(source.path, f"{label}: {message}", "correct it") from None
+        if isinstance(made, str):
+            report.ignore(label, made)
             continue
-        actuator, axis = found
+        actuator, axis = made
         if actuator.activation is not None and source.column("actuator_actearly")[index]:
             report.approximate(label, "acts by the activation at the start of a step, not its end")
         if _disabled(source, index):
@@ -79,7 +93,7 @@ def _limit_sums(source: Source, builder: ModelBuilder, axes: Axes, tendons: dict
 def _actuator(
     source: Source, axes: Axes, tendons: dict[int, str], index: int
 ) -> tuple[Actuator, str] | str:
-    """Ours and the axis it drives, or what is not supported."""
+    """Return an actuator and the name of the axis or tendon it drives, or what is not supported."""
     m, mujoco = source.m, source.mujoco
     trn, gains, biases = mujoco.mjtTrn, mujoco.mjtGain, mujoco.mjtBias
     drives = int(m.actuator_trntype[index])
@@ -115,17 +129,18 @@ def _actuator(
     if drives == int(trn.mjTRN_TENDON):
         limits = _range(m.actuator_forcelimited[index], m.actuator_forcerange[index])
         gear = float(m.actuator_gear[index, 0])
-        actuator, along = _affine(source, index, gain, bias, gear, limits), tendons[target]
+        actuator, driven = _affine(source, index, gain, bias, gear, limits), tendons[target]
     else:
-        found = _along(source, axes, index, gain, bias)
-        if isinstance(found, str):
-            return found
-        actuator, along = found
-    return replace(actuator, activation=activation), along
+        made = _joint_actuator(source, axes, index, gain, bias)
+        if isinstance(made, str):
+            return made
+        actuator, driven = made
+    return replace(actuator, activation=activation), driven
 
 
 def _activation(source: Source, index: int) -> Activation | str | None:
-    """What acts in place of the control, None for the control itself, or what is not supported."""
+    """Return the activation that replaces the control, None without one, or what is not
+    supported."""
     m = source.m
     kind = source.mujoco.mjtDyn(m.actuator_dyntype[index]).name.removeprefix("mjDYN_")
     if kind == "NONE":
@@ -139,38 +154,40 @@ def _activation(source: Source, index: int) -> Activation | str | None:
     return Activation(FILTERS[kind], constant, limits)
 
 
-def _along(
+def _joint_actuator(
     source: Source, axes: Axes, index: int, gain: np.ndarray, bias: np.ndarray
 ) -> tuple[Actuator, str] | str:
+    """Return the actuator of a joint and the name of the axis it drives, or what is not
+    supported."""
     m = source.m
     joint = m.actuator_trnid[index, 0]
     dof = m.jnt_dofadr[joint]
     single = m.jnt_type[joint] in (HINGE, SLIDE)
     gears = m.actuator_gear[index]
-    acting = np.zeros(1, int) if single else np.flatnonzero(gears)
+    components = np.zeros(1, int) if single else np.flatnonzero(gears)
     if not axes.names[dof]:
         return (
             "nodes of flexible bodies cannot be driven"
             if single
             else "a free joint cannot be driven"
         )
-    if len(acting) != 1:
+    if len(components) != 1:
         return "a joint of several axes can be driven along one of them only"
     if not single and m.actuator_trntype[index] != int(source.mujoco.mjtTrn.mjTRN_JOINT):
         return "a ball can be driven in its own axes only"
-    gear = float(gears[acting[0]])
+    gear = float(gears[components[0]])
     limits = _range(m.actuator_forcelimited[index], m.actuator_forcerange[index])
     if single:
-        # Their x is the gear times the file's coordinate, ours times that from qpos0.
+        # MuJoCo's actuator length counts the joint from 0, that of this package from qpos0.
         bias[0] += bias[1] * gear * m.qpos0[m.jnt_qposadr[joint]]
-    return _affine(source, index, gain, bias, gear, limits), axes.names[dof + acting[0]]
+    return _affine(source, index, gain, bias, gear, limits), axes.names[dof + components[0]]
 
 
 def _affine(
     source: Source, index: int, gain: np.ndarray, bias: np.ndarray, gear: float, limits: Range
 ) -> Actuator:
     m = source.m
-    limited = m.actuator_ctrllimited[index] and not source.off("CLAMPCTRL")
+    limited = m.actuator_ctrllimited[index] and not source.is_disabled("CLAMPCTRL")
     controls = _range(limited, m.actuator_ctrlrange[index])
     numbers = (float(gain[0]), float(bias[0]), float(-bias[1]), float(-bias[2]))
     return Actuator(*numbers, gear, limits, controls)

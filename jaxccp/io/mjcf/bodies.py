@@ -12,42 +12,68 @@ from jaxccp.scene.builder import ModelBuilder
 from jaxccp.scene.frames import to_matrix, to_quaternion
 
 NOWHERE = -1
-"""Our body where one of the file's is none of ours: a node inside a flexible body."""
+"""Index for a body of the file that the model does not have: a node inside a flexible body."""
 
 
 @dataclass(frozen=True)
 class Frames:
-    """Frames say where the file's bodies are in ours; ours have the axes of the topmost of those in
-    them."""
+    """Place the n bodies of the file in the bodies of the model.
+
+    A body of the model consists of the file's bodies that are welded together, and has the axes of
+    the topmost of them.
+    """
 
     body: Int[np.ndarray, " n"]
-    """Ours, of each of the file's; ``NOWHERE`` if none."""
+    """Index of the model's body that each of the file's belongs to; ``NOWHERE`` if none."""
     position: Float[np.ndarray, "n 3"]
-    """Of the file's frame, from our centre of mass in our axes [m]."""
+    """Origin of the file's body frame, from the centre of mass and in the axes of the model's body
+    [m]."""
     rotation: Float[np.ndarray, "n 3 3"]
+    """Rotation from the axes of the file's body to those of the model's."""
     labels: tuple[str, ...]
-    """What to call them in messages."""
+    """Labels of the file's bodies in messages."""
 
     def point(self, body: int, local: np.ndarray) -> np.ndarray:
-        """A point given in the file's frame of a body, in our body's."""
+        """Convert a point from the frame of a body of the file to that of the model's body [m]."""
         return self.position[body] + self.rotation[body] @ local
 
     def pose(self, body: int, local: np.ndarray, quaternion: np.ndarray) -> tuple:
-        """Position and quaternion of a frame given in the file's frame of a body, in our body's.
+        """Convert a frame from the frame of a body of the file to that of the model's body.
 
-        Raises ``ValueError`` for one that is not finite.
+        Args:
+            body: the file's number of the body.
+            local: origin of the frame in the file's body [m], (3,).
+            quaternion: orientation of the frame in the file's body, (4,).
+
+        Returns:
+            Position [m] and quaternion in the model's body.
+
+        Raises:
+            ValueError: the frame is not finite.
         """
         if not np.isfinite([*local, *quaternion]).all():
             raise ValueError(
                 f"a frame in {self.labels[body]} is not finite, but at {local}, {quaternion}"
             )
-        facing = to_quaternion(self.rotation[body] @ to_matrix(quaternion))
-        return self.point(body, local), facing
+        orientation = to_quaternion(self.rotation[body] @ to_matrix(quaternion))
+        return self.point(body, local), orientation
 
 
 def add_bodies(source: Source, builder: ModelBuilder, nodes: Bool[np.ndarray, " n"]) -> Frames:
-    """Add the bodies where they are at ``qpos0``, but for those that are ``nodes`` of flexible
-    bodies: they are ``NOWHERE`` as yet."""
+    """Add the file's bodies to a builder, in their poses at ``qpos0``.
+
+    Args:
+        source: the compiled file.
+        builder: is added to.
+        nodes: which of the file's n bodies are nodes of flexible bodies; they are not added, and
+            are ``NOWHERE`` in the result.
+
+    Returns:
+        Where the file's bodies are in those of the model.
+
+    Raises:
+        InputError: no body can move, or a mass, inertia or pose is not finite.
+    """
     m, mujoco = source.m, source.mujoco
     top, captured = np.asarray(m.body_weldid), captured_bodies(source)
     if not np.any(~np.isin(top, captured) & (top > 0)):
@@ -72,11 +98,11 @@ def add_bodies(source: Source, builder: ModelBuilder, nodes: Bool[np.ndarray, " 
         parts = np.flatnonzero(top == first)
         if first in captured:
             # Nothing weighs on what does not move: its frame is the file's.
-            name, turned = source.name("body", first) or None, rotation[first].copy()
-            here = position[first].copy()
-            body[parts] = builder.add_fixed(here, to_quaternion(turned), name)
-            position[parts] = (position[parts] - here) @ turned
-            rotation[parts] = turned.T @ rotation[parts]
+            name, axes = source.name("body", first) or None, rotation[first].copy()
+            origin = position[first].copy()
+            body[parts] = builder.add_fixed(origin, to_quaternion(axes), name)
+            position[parts] = (position[parts] - origin) @ axes
+            rotation[parts] = axes.T @ rotation[parts]
             continue
         axes = rotation[first].copy()
         mass = m.body_mass[parts]
@@ -98,10 +124,10 @@ def add_bodies(source: Source, builder: ModelBuilder, nodes: Bool[np.ndarray, " 
 
 
 def captured_bodies(source: Source) -> np.ndarray:
-    """Bodies of the file that motion capture places, in the order of their poses."""
+    """Return the file's bodies that motion capture places, in the order of their poses."""
     number = np.asarray(source.m.body_mocapid)
-    own = np.flatnonzero(number >= 0)
-    return own[np.argsort(number[own])]
+    captured = np.flatnonzero(number >= 0)
+    return captured[np.argsort(number[captured])]
 
 
 def subtree(source: Source, root: int) -> Bool[np.ndarray, " n"]:
@@ -119,10 +145,17 @@ def inertia_about(
     moments: Float[np.ndarray, "n 3"],
     centres: Float[np.ndarray, "n 3"],
 ) -> Float[np.ndarray, "3 3"]:
-    """Return the inertia of several bodies about a common point [kg m²], by their principal axes
-    (columns) and moments; all are in the same axes."""
+    """Return the inertia of n bodies about a common point [kg m²].
+
+    Args:
+        point: the point [m].
+        mass: masses [kg].
+        axes: principal axes of each body's inertia, in columns.
+        moments: principal moments about each body's centre of mass [kg m²].
+        centres: centres of mass [m].
+    """
     total = np.zeros((3, 3))
-    for weight, facing, own, arm in zip(mass, axes, moments, centres - point, strict=True):
+    for weight, principal, moment, arm in zip(mass, axes, moments, centres - point, strict=True):
         shift = (arm @ arm) * np.eye(3) - np.outer(arm, arm)
-        total += (facing * own) @ facing.T + weight * shift
+        total += (principal * moment) @ principal.T + weight * shift
     return 0.5 * (total + total.T)

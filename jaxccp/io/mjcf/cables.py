@@ -21,11 +21,11 @@ PLUGIN = "mujoco.elasticity.cable"
 BALL = 1
 """MuJoCo's type of a ball joint."""
 Springs = dict[int, tuple[float, float, float]]
-"""Stiffness about x, y and z [N m/rad] by the file's number of a joint."""
+"""Stiffness about x, y and z of a ball joint [N m/rad], by the file's number of the joint."""
 
 
 def is_link(source: Source, body: int) -> bool:
-    """Whether a body is a link of a cable."""
+    """Tell whether a body is a link of a cable."""
     m = source.m
     if not len(m.body_plugin) or m.body_plugin[body] < 0:
         return False
@@ -36,7 +36,7 @@ def read_cables(source: Source, report: ImportReport) -> Springs:
     """Return the springs of all cables; links that bend otherwise are noted with their reason."""
     m = source.m
     springs: Springs = {}
-    if source.off("PASSIVE", "SPRING"):
+    if source.is_disabled("PASSIVE", "SPRING"):
         return springs
     for body in range(1, m.nbody):
         parent = int(m.body_parentid[body])
@@ -76,7 +76,7 @@ def read_cables(source: Source, report: ImportReport) -> Springs:
 
 
 def _moments(source: Source, geom: int) -> tuple[float, float, float] | None:
-    """Torsion constant and second moments about y and z [m⁴] of a link's section."""
+    """Return the torsion constant and second moments about y and z of a link's section [m⁴]."""
     m, kinds = source.m, source.mujoco.mjtGeom
     kind, size = int(m.geom_type[geom]), np.asarray(m.geom_size[geom], float)
     if kind in (int(kinds.mjGEOM_CAPSULE), int(kinds.mjGEOM_CYLINDER)):

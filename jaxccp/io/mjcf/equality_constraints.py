@@ -8,7 +8,7 @@ from jaxccp.io.mjcf.bodies import NOWHERE, Frames
 from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.joints import Axes
 from jaxccp.io.mjcf.source import Source
-from jaxccp.io.mjcf.tendons import follower
+from jaxccp.io.mjcf.tendons import joint_coupling
 from jaxccp.model.joints import Fixed, Spherical
 from jaxccp.scene.builder import ModelBuilder
 from jaxccp.scene.frames import IDENTITY
@@ -16,7 +16,7 @@ from jaxccp.scene.loop_closure import CLOSURE_TOLERANCE
 
 Frame = tuple[np.ndarray, np.ndarray]
 TORQUE_SCALE = 10
-"""Column of a weld's data: by how much its torques count against its forces."""
+"""Column of a weld's data that scales its torques relative to its forces."""
 
 
 def add_equalities(
@@ -27,11 +27,25 @@ def add_equalities(
     nodes: Bool[np.ndarray, " n"],
     report: ImportReport,
 ) -> None:
-    """Add those that are active from the start: connections and welds as joints that close loops,
-    which leave bodies the coordinates that the file gives them; of ``nodes`` of flexible bodies,
-    those of the surface can be connected."""
+    """Add the equality constraints that are active from the start.
+
+    Connections and welds become joints that close loops, which leave bodies the coordinates that
+    the file gives them; constraints between joints become tendons.
+
+    Args:
+        source: the compiled file.
+        builder: is added to.
+        frames: where the file's bodies are in those of the model.
+        axes: names of the axes of the file's joints.
+        nodes: which of the file's bodies are nodes of flexible bodies; those on the surface can be
+            connected.
+        report: collects the constraints that are left out.
+
+    Raises:
+        InputError: a constraint connects bodies that cannot move against each other.
+    """
     m, types = source.m, source.mujoco.mjtEq
-    if source.off("EQUALITY", "CONSTRAINT"):
+    if source.is_disabled("EQUALITY", "CONSTRAINT"):
         return
     coupling, tendon = int(types.mjEQ_JOINT), int(types.mjEQ_TENDON)
     connect, weld = int(types.mjEQ_CONNECT), int(types.mjEQ_WELD)
@@ -43,7 +57,7 @@ def add_equalities(
         if kind == tendon:
             continue  # a property of the tendon
         if kind == coupling:
-            made = follower(source, axes, index)
+            made = joint_coupling(source, axes, index)
             if isinstance(made, str):
                 report.ignore(label, made)
             else:
@@ -60,9 +74,9 @@ def add_equalities(
         if refused:
             report.ignore(label, *refused)
             continue
-        moves = [int(m.body_weldid[body]) for body in bodies]
-        if moves[0] == moves[1]:
-            _still(source, label, ends, rigid)
+        welded = [int(m.body_weldid[body]) for body in bodies]
+        if welded[0] == welded[1]:
+            _check_closure(source, label, ends, rigid)
             continue
         builder.add_joint(
             Fixed() if rigid else Spherical(),
@@ -78,7 +92,7 @@ def add_equalities(
 def _node(
     frames: Frames, nodes: Bool[np.ndarray, " n"], bodies: tuple[int, int], rigid: bool
 ) -> tuple[str, str] | None:
-    """Why a node of a flexible body cannot be held so."""
+    """Return why a node of a flexible body cannot be constrained, and a remedy; None if it can."""
     for body in bodies:
         if frames.body[body] == NOWHERE:
             return f"{frames.labels[body]} is a node inside a body", "hold one of its surface"
@@ -94,7 +108,8 @@ def _name(source: Source, index: int) -> str:
 def _ends(
     source: Source, frames: Frames, index: int, weld: bool
 ) -> tuple[tuple[int, int], tuple[Frame, Frame]]:
-    """Bodies of the file, and the frames in ours that coincide (of a connection, their origins)."""
+    """Return the file's two bodies, and the frames in the model's that the constraint keeps
+    together (of a connection, only their origins)."""
     m = source.m
     first, second = int(m.eq_obj1id[index]), int(m.eq_obj2id[index])
     if m.eq_objtype[index] == int(source.mujoco.mjtObj.mjOBJ_SITE):
@@ -102,10 +117,10 @@ def _ends(
         sites = [(m.site_pos[site], m.site_quat[site]) for site in (first, second)]
         return bodies, _in_bodies(frames, bodies, sites)
     data = m.eq_data[index]
-    turned = data[6:10] / np.linalg.norm(data[6:10]) if weld else np.array(IDENTITY)
+    rotation = data[6:10] / np.linalg.norm(data[6:10]) if weld else np.array(IDENTITY)
     # A connection has its point in the first body first, a weld in the second.
     points = (data[3:6], data[0:3]) if weld else (data[0:3], data[3:6])
-    local = [(points[0], turned), (points[1], np.array(IDENTITY))]
+    local = [(points[0], rotation), (points[1], np.array(IDENTITY))]
     return (first, second), _in_bodies(frames, (first, second), local)
 
 
@@ -114,11 +129,11 @@ def _in_bodies(frames: Frames, bodies: tuple[int, int], local: list) -> tuple[Fr
     return first, second
 
 
-def _still(source: Source, label: str, ends: tuple[Frame, Frame], rigid: bool) -> None:
-    """Refuse to connect what cannot move against each other, unless it is connected already."""
+def _check_closure(source: Source, label: str, ends: tuple[Frame, Frame], rigid: bool) -> None:
+    """Check that a constraint between bodies that cannot move against each other is closed."""
     gap = np.linalg.norm(ends[0][0] - ends[1][0])
-    turned = 1.0 - abs(ends[0][1] @ ends[1][1]) if rigid else 0.0
-    if gap > CLOSURE_TOLERANCE or turned > CLOSURE_TOLERANCE**2:
+    misalignment = 1.0 - abs(ends[0][1] @ ends[1][1]) if rigid else 0.0
+    if gap > CLOSURE_TOLERANCE or misalignment > CLOSURE_TOLERANCE**2:
         raise InputError(
             source.path,
             f"{label}: its bodies cannot move against each other and are {gap:.3g} m apart there",

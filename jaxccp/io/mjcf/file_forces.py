@@ -54,8 +54,8 @@ class Comparison:
             name: of its column.
             rows: of the table.
         """
-        columns = [getattr(getattr(one, table), name) for one in (self.before, self.after)]
-        old, new = (np.asarray(one, float)[rows] for one in columns)
+        columns = [getattr(getattr(model, table), name) for model in (self.before, self.after)]
+        old, new = (np.asarray(column, float)[rows] for column in columns)
         return None if equal(old, new, columns[0].dtype).all() else new
 
 
@@ -142,7 +142,7 @@ def write_actuators(out: Numbers, source: Source, elements: Elements, models: Co
         terms = ("offset", "stiffness", "damping", "gear")
         if any(models.number("actuators", name, row) is not None for name in terms):
             numbers = (after.offset, after.stiffness, after.damping, after.gear)
-            offset, stiffness, damping, gear = (float(one[row]) for one in numbers)
+            offset, stiffness, damping, gear = (float(column[row]) for column in numbers)
             joint = int(m.actuator_trnid[index, 0])
             tendon = int(m.actuator_trntype[index]) == int(source.mujoco.mjtTrn.mjTRN_TENDON)
             if not tendon and m.jnt_type[joint] in (HINGE, SLIDE):
@@ -155,8 +155,8 @@ def write_actuators(out: Numbers, source: Source, elements: Elements, models: Co
         ):
             if (value := models.number("actuators", name, row)) is not None:
                 out[column][index] = value
-    known = models.before.activations
-    for place, row in enumerate(known.actuators if known is not None else ()):
+    activations = models.before.activations
+    for place, row in enumerate(activations.actuators if activations is not None else ()):
         value = models.number("activations", "time_constant", place)
         if value is not None:
             out["actuator_dynprm"][elements.driven[row], 0] = value

@@ -1,10 +1,17 @@
-"""What nodes of flexible bodies touch, and with what friction."""
+"""Contacts of the nodes of flexible bodies: spheres, the pairs that may touch, and friction."""
+
+from itertools import product
 
 import numpy as np
 
 from jaxccp.collision.pairs import lookup
 from jaxccp.io.mjcf.flex_families import FlexFamily
-from jaxccp.io.mjcf.friction import Surface, combined, differs, surface
+from jaxccp.io.mjcf.friction import (
+    Surface,
+    combine_friction,
+    needs_pair_friction,
+    surface_material,
+)
 from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model.shapes import Sphere
@@ -13,51 +20,52 @@ from jaxccp.scene.builder import ModelBuilder
 Pair = tuple[int, int]
 
 
-def met_geoms(source: Source, flexible: list[FlexFamily]) -> list[Pair]:
-    """Flexible bodies, by their place in the list, and the geoms that MuJoCo lets them touch."""
+def touchable_geoms(source: Source, flexible: list[FlexFamily]) -> list[Pair]:
+    """Return the pairs of a flexible body, by its place in the list, and a geom that may touch."""
     m = source.m
-    if source.off("CONTACT", "CONSTRAINT"):
+    if source.is_disabled("CONTACT", "CONSTRAINT"):
         return []
     kinds = np.asarray(m.geom_contype), np.asarray(m.geom_conaffinity)
-    found = []
-    for place, one in enumerate(flexible):
-        own = m.flex_contype[one.flex.index], m.flex_conaffinity[one.flex.index]
-        meets = (own[0] & kinds[1]) | (own[1] & kinds[0])
-        found += [(place, int(geom)) for geom in np.flatnonzero(meets)]
-    return found
+    pairs = []
+    for place, family in enumerate(flexible):
+        index = family.flex.index
+        compatible = (m.flex_contype[index] & kinds[1]) | (m.flex_conaffinity[index] & kinds[0])
+        pairs += [(place, int(geom)) for geom in np.flatnonzero(compatible)]
+    return pairs
 
 
 def add_nodes(
     source: Source,
     builder: ModelBuilder,
     flexible: list[FlexFamily],
-    meets: list[Pair],
+    geom_pairs: list[Pair],
     geoms: dict[int, tuple[int, str]],
     report: ImportReport,
 ) -> list[Pair]:
-    """Give nodes that move their spheres, and return the pairs of shapes that may touch.
+    """Add spheres at the nodes that move, and return the pairs of shapes that may touch.
 
     Args:
         source: the file.
-        builder: with the geoms' shapes.
+        builder: has the geoms' shapes, and is added to.
         flexible: the flexible bodies.
-        meets: of :func:`met_geoms`.
-        geoms: our shape of each geom that has one, and its kind.
-        report: is told of geoms whose kind has no contact with spheres.
+        geom_pairs: as :func:`touchable_geoms` returns them.
+        geoms: the model's shape of each geom that has one, and its kind.
+        report: collects the geoms whose kind has no contact with spheres.
     """
-    others = _meeting(source, flexible)
-    needed = {place for place, _ in meets} | {place for pair in others for place in pair}
+    flex_pairs = _touchable_flexes(source, flexible)
+    needed = {place for place, _ in geom_pairs}
+    needed |= {place for pair in flex_pairs for place in pair}
     spheres = {place: _spheres(source, builder, flexible[place]) for place in sorted(needed)}
     pairs: list[Pair] = []
 
-    def touch(a: Surface, b: Surface, shapes: list[Pair]) -> None:
-        friction = combined(source, a, b)
-        if differs(source, friction, a, b):
+    def add_pairs(a: Surface, b: Surface, shapes: list[Pair]) -> None:
+        friction = combine_friction(source, a, b)
+        if needs_pair_friction(source, friction, a, b):
             for pair in shapes:
                 builder.set_pair_friction(*pair, *friction)
         pairs.extend(shapes)
 
-    for place, geom in meets:
+    for place, geom in geom_pairs:
         if geom not in geoms:
             continue
         flex, (shape, kind) = flexible[place].flex, geoms[geom]
@@ -67,33 +75,36 @@ def add_nodes(
             what = f"no contact with a {kind}, {source.label('geom', geom)}"
             report.ignore(flex.label, what, "exclude the pair")
             continue
-        touch(("flex", flex.index), ("geom", geom), [(one, shape) for one in spheres[place]])
-    for a, b in others:
-        both = [(one, other) for one in spheres[a] for other in spheres[b]]
-        touch(("flex", flexible[a].flex.index), ("flex", flexible[b].flex.index), both)
+        shapes = [(sphere, shape) for sphere in spheres[place]]
+        add_pairs(("flex", flex.index), ("geom", geom), shapes)
+    for a, b in flex_pairs:
+        both = list(product(spheres[a], spheres[b]))
+        add_pairs(("flex", flexible[a].flex.index), ("flex", flexible[b].flex.index), both)
     return pairs
 
 
-def _spheres(source: Source, builder: ModelBuilder, one: FlexFamily) -> list[int]:
-    index = one.flex.index
-    made = surface(source, ("flex", index))
+def _spheres(source: Source, builder: ModelBuilder, family: FlexFamily) -> list[int]:
+    """Add a sphere at each node that moves, and return their shapes."""
+    index = family.flex.index
+    material = surface_material(source, ("flex", index))
     ball = Sphere(float(source.m.flex_radius[index]))
     return [
-        builder.add_shape(frame, ball, material=made)
-        for node, frame in zip(one.nodes, one.frames, strict=True)
-        if not one.flex.held[node]
+        builder.add_shape(frame, ball, material=material)
+        for node, frame in zip(family.nodes, family.frames, strict=True)
+        if not family.flex.fixed[node]
     ]
 
 
-def _meeting(source: Source, flexible: list[FlexFamily]) -> list[Pair]:
-    """Pairs of flexible bodies, by their places, that MuJoCo lets touch."""
-    m, off = source.m, source.off("CONTACT", "CONSTRAINT")
-    found = []
-    for b, other in enumerate(flexible):
-        for a, one in enumerate(flexible[:b]):
-            i, j = one.flex.index, other.flex.index
-            there = m.flex_contype[i] & m.flex_conaffinity[j]
-            back = m.flex_contype[j] & m.flex_conaffinity[i]
-            if (there or back) and not off:
-                found.append((a, b))
-    return found
+def _touchable_flexes(source: Source, flexible: list[FlexFamily]) -> list[Pair]:
+    """Return the pairs of flexible bodies, by their places, that may touch."""
+    if source.is_disabled("CONTACT", "CONSTRAINT"):
+        return []
+    m, pairs = source.m, []
+    for b, second in enumerate(flexible):
+        for a, first in enumerate(flexible[:b]):
+            i, j = first.flex.index, second.flex.index
+            forward = m.flex_contype[i] & m.flex_conaffinity[j]
+            backward = m.flex_contype[j] & m.flex_conaffinity[i]
+            if forward or backward:
+                pairs.append((a, b))
+    return pairs

@@ -25,23 +25,32 @@ LAW = "st-venant-kirchhoff"
 
 @dataclass(frozen=True)
 class FlexFamily:
-    """A flexible body of a file as a family of ours."""
+    """A flexible body of a file, and the family of the model that represents it."""
 
     flex: Flex
     family: NodalFamily
     frames: tuple[int, ...]
-    """Our bodies that its visible nodes are."""
+    """The model's bodies at the family's visible nodes."""
 
     @property
     def nodes(self) -> Int[np.ndarray, " nf"]:
-        """The node of each of these."""
+        """Return the node of each of these bodies."""
         return self.family.layout.frames
 
 
 def add_flexes(
     source: Source, builder: ModelBuilder, frames: Frames, flexes: list[Flex]
 ) -> list[FlexFamily]:
-    """Add them as families, in their order, and say in ``frames`` where their nodes are.
+    """Add flexible bodies to a builder as families.
+
+    Args:
+        source: the compiled file.
+        builder: is added to.
+        frames: where the file's bodies are in those of the model; the nodes are entered here.
+        flexes: the flexible bodies.
+
+    Returns:
+        The families, in the order of ``flexes``.
 
     Raises:
         InputError: a mesh, or a number, is none that a body can have.
@@ -50,19 +59,19 @@ def add_flexes(
     for flex in flexes:
         try:
             family = _family(source, flex)
-            own = builder.add_family(family, flex.name)
+            bodies = builder.add_family(family, flex.name)
         except ValueError as error:
             raise InputError(source.path, str(error), "correct the file") from None
-        for node, frame in zip(family.layout.frames, own, strict=True):
-            if not flex.held[node]:
+        for node, frame in zip(family.layout.frames, bodies, strict=True):
+            if not flex.fixed[node]:
                 frames.body[flex.body[node]] = frame
-        made.append(FlexFamily(flex, family, tuple(own)))
+        made.append(FlexFamily(flex, family, tuple(bodies)))
     return made
 
 
 def _family(source: Source, flex: Flex) -> NodalFamily:
-    """The family with the file's numbers, and what its moduli are in MuJoCo."""
-    family = _of_file(source, flex)
+    """Return the family of a flexible body, with the moduli that MuJoCo's forces have."""
+    family = _nominal_family(source, flex)
     elements = family.elements
     if not isinstance(elements, Tetrahedra | Membrane):
         return family
@@ -70,22 +79,24 @@ def _family(source: Source, flex: Flex) -> NodalFamily:
     return replace(family, elements=replace(elements, young=young, poisson=poisson))
 
 
-def _of_file(source: Source, flex: Flex) -> NodalFamily:
-    m, given, index, what = source.m, source.element("flex", flex.index), flex.index, flex.label
-    held = np.flatnonzero(flex.held)
+def _nominal_family(source: Source, flex: Flex) -> NodalFamily:
+    """Return the family of a flexible body, with the numbers of the file."""
+    m, index, what = source.m, flex.index, flex.label
+    specification = source.element("flex", index)
+    fixed = np.flatnonzero(flex.fixed)
     damping = float(m.flex_damping[index])
     if flex.dimension == 1:
         springs = float(m.flex_edgestiffness[index]), float(m.flex_edgedamping[index])
-        return spring_net(flex.position, flex.element, flex.mass, *springs, held, what)
-    young, poisson = float(given.young), float(given.poisson)
+        return spring_net(flex.position, flex.element, flex.mass, *springs, fixed, what)
+    young, poisson = float(specification.young), float(specification.poisson)
     if flex.dimension == 2:
-        numbers = young, poisson, float(given.thickness), damping
-        return membrane(flex.position, flex.element, flex.mass, *numbers, held, what)
+        numbers = young, poisson, float(specification.thickness), damping
+        return membrane(flex.position, flex.element, flex.mass, *numbers, fixed, what)
     element = _outside_out(flex)
     solid = soft_solid(
-        flex.position, element, young, poisson, 1.0, damping, LAW, fixed=held, what=what
+        flex.position, element, young, poisson, 1.0, damping, LAW, fixed=fixed, what=what
     )
-    # What nodes have of the elements' volume decides which density gives them the file's mass.
+    # Each element's density is that with which its nodes get the file's mass.
     share = np.zeros(len(flex.mass))
     np.add.at(share, element, 0.25 * volumes(flex.position, element)[:, None])
     density = jnp.asarray((flex.mass / share)[element], float)
@@ -93,7 +104,8 @@ def _of_file(source: Source, flex: Flex) -> NodalFamily:
 
 
 def _outside_out(flex: Flex) -> Int[np.ndarray, "e 4"]:
-    """Elements in the order of nodes that gives them a positive volume; to MuJoCo both are one."""
+    """Return the elements with their nodes in the order of positive volume; MuJoCo allows
+    either."""
     inverted = volumes(flex.position, flex.element) < 0
     element = flex.element.copy()
     element[inverted] = element[inverted][:, [1, 0, 2, 3]]

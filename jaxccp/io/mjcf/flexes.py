@@ -11,11 +11,11 @@ from jaxccp.io.mjcf.source import Source
 SLIDE = 2
 """MuJoCo's type of a joint that slides."""
 BENDING, STRETCHING, BOTH = 1, 2, 3
-"""What of a sheet's elasticity acts (``elastic2d``)."""
-ACTING = ("dof_damping", "dof_armature", "dof_frictionloss")
-"""What acts along joints that move nodes and is not taken over unless it is zero."""
+"""MuJoCo's values of ``elastic2d``: the kinds of elasticity that a sheet has."""
+JOINT_FORCES = ("dof_damping", "dof_armature", "dof_frictionloss")
+"""Columns that must be 0 for the joints of nodes, since families do not have such forces."""
 Refusal = tuple[str, str]
-"""What is not supported, and what to do about it."""
+"""Why a flexible body is not supported, and a remedy."""
 
 
 @dataclass(frozen=True)
@@ -25,76 +25,80 @@ class Flex:
     index: int
     """The file's number."""
     label: str
+    """Label in messages."""
     name: str
     body: Int[np.ndarray, " n"]
     """The file's body of each node."""
     position: Float[np.ndarray, "n 3"]
-    """Of each node at ``qpos0``, world [m]."""
+    """Position of each node at ``qpos0``, in world axes [m]."""
     element: Int[np.ndarray, "e k"]
-    """Nodes of each element, two of a line, three of a sheet, four of a solid."""
-    held: Bool[np.ndarray, " n"]
+    """Nodes of each element: two of a line, three of a sheet, four of a solid."""
+    fixed: Bool[np.ndarray, " n"]
     """Whether a node is fixed."""
     mass: Float[np.ndarray, " n"]
-    """Of each node [kg]; of those that are fixed, which have none, the mean of the others."""
+    """Mass of each node [kg]; for fixed nodes, which have none in the file, the mean of the
+    others."""
 
     @property
     def dimension(self) -> int:
+        """Dimension of the elements: 1, 2 or 3."""
         return self.element.shape[1] - 1
 
 
 def node_bodies(source: Source) -> Bool[np.ndarray, " nb"]:
-    """Which of the file's bodies are nothing but nodes of flexible bodies: they only slide against
-    what is fixed, and carry nothing."""
+    """Return the mask of the file's bodies that are only nodes of flexible bodies: they slide
+    against the world, and have no geoms, sites or child bodies."""
     m = source.m
     named = np.concatenate([m.flex_vertbodyid, m.flex_nodebodyid])
-    found = np.zeros(m.nbody, bool)
-    found[named[named > 0]] = True
+    nodes = np.zeros(m.nbody, bool)
+    nodes[named[named > 0]] = True
     slides = np.zeros(m.nbody, int)
     np.add.at(slides, m.jnt_bodyid, np.where(np.asarray(m.jnt_type) == SLIDE, 1, 100))
     fixed = np.asarray(m.body_weldid)[m.body_parentid] == 0
-    found &= (slides > 0) & (slides < 100) & fixed & (np.asarray(m.body_geomnum) == 0)
-    found[m.site_bodyid] = False
-    found[np.asarray(m.body_parentid)[1:]] = False
-    return found
+    nodes &= (slides > 0) & (slides < 100) & fixed & (np.asarray(m.body_geomnum) == 0)
+    nodes[m.site_bodyid] = False
+    nodes[np.asarray(m.body_parentid)[1:]] = False
+    return nodes
 
 
 def read_flexes(source: Source, report: ImportReport) -> list[Flex]:
-    """Return those that can be simulated; the others are noted with their reason."""
+    """Return the flexible bodies that can be simulated; the report gets the others, with
+    reasons."""
     m, mujoco = source.m, source.mujoco
     if not m.nflex:
         return []
     data = mujoco.MjData(m)
     mujoco.mj_kinematics(m, data)
     nodes = node_bodies(source)
-    found = []
+    flexes = []
     for index in range(m.nflex):
         label = f"flexible body {source.name('flex', index) or index!r}"
         refused = _moving(source, index, nodes) or _elasticity(source, index)
         if refused:
             report.ignore(label, *refused)
             continue
-        found.append(_flex(source, index, label, data))
+        flexes.append(_flex(source, index, label, data))
         _note_approximations(source, index, label, report)
-    return found
+    return flexes
 
 
 def _flex(source: Source, index: int, label: str, data) -> Flex:
     m = source.m
-    own = slice(m.flex_vertadr[index], m.flex_vertadr[index] + m.flex_vertnum[index])
-    body, offset = np.array(m.flex_vertbodyid[own]), np.array(m.flex_vert[own])
-    turned = np.asarray(data.xmat).reshape(-1, 3, 3)[body]
-    position = np.asarray(data.xpos)[body] + np.einsum("nij,nj->ni", turned, offset)
+    vertices = slice(m.flex_vertadr[index], m.flex_vertadr[index] + m.flex_vertnum[index])
+    body, offset = np.array(m.flex_vertbodyid[vertices]), np.array(m.flex_vert[vertices])
+    rotation = np.asarray(data.xmat).reshape(-1, 3, 3)[body]
+    position = np.asarray(data.xpos)[body] + np.einsum("nij,nj->ni", rotation, offset)
     width, start = int(m.flex_dim[index]) + 1, int(m.flex_elemdataadr[index])
     element = np.array(m.flex_elem[start : start + width * m.flex_elemnum[index]])
-    held = np.asarray(m.body_weldid)[body] == 0
-    mass = np.where(held, 0.0, np.asarray(m.body_mass)[body])
-    mass = np.where(held, mass.sum() / max(np.sum(~held), 1), mass)
+    fixed = np.asarray(m.body_weldid)[body] == 0
+    mass = np.where(fixed, 0.0, np.asarray(m.body_mass)[body])
+    mass = np.where(fixed, mass.sum() / max(np.sum(~fixed), 1), mass)
     name = source.name("flex", index) or f"flex{index}"
-    return Flex(index, label, name, body, position, element.reshape(-1, width), held, mass)
+    return Flex(index, label, name, body, position, element.reshape(-1, width), fixed, mass)
 
 
 def _moving(source: Source, index: int, nodes: Bool[np.ndarray, " nb"]) -> Refusal | None:
-    """Why nodes do not move as ours do."""
+    """Return why the nodes cannot be those of a family, and a remedy; None if they can."""
     m = source.m
     if m.flex_rigid[index]:
         return "it is rigid", "make it a geom of type mesh"
@@ -113,22 +117,22 @@ def _moving(source: Source, index: int, nodes: Bool[np.ndarray, " nb"]) -> Refus
                 "pin nodes to what is fixed, let the others be free, and connect what they carry "
                 "by ModelBuilder.add_joint",
             )
-        if np.abs(axes - np.eye(3)).max() > 1e-9 or not _straight(source, int(body)):
+        if np.abs(axes - np.eye(3)).max() > 1e-9 or not _is_axis_aligned(source, int(body)):
             return f"{where}, whose axes are not the world's", "turn the flexcomp, not its parent"
         dofs = np.asarray(m.jnt_dofadr)[joints]
-        acts = [name for name in ACTING if np.any(np.asarray(getattr(m, name))[dofs])]
+        forces = [name for name in JOINT_FORCES if np.any(np.asarray(getattr(m, name))[dofs])]
         if np.any(m.jnt_stiffness[joints]):
-            acts.append("jnt_stiffness")
+            forces.append("jnt_stiffness")
         if np.any(m.jnt_limited[joints]):
-            acts.append("jnt_limited")
-        if acts:
-            what = " and ".join(name.split("_")[1] for name in acts)
+            forces.append("jnt_limited")
+        if forces:
+            what = " and ".join(name.split("_")[1] for name in forces)
             return f"{where}, whose joints have {what}", "give its elements damping instead"
     return None
 
 
-def _straight(source: Source, body: int) -> bool:
-    """Whether a body is turned as the world is."""
+def _is_axis_aligned(source: Source, body: int) -> bool:
+    """Tell whether a body's axes are parallel to the world's."""
     m = source.m
     while body:
         if abs(abs(m.body_quat[body][0]) - 1.0) > 1e-12:
@@ -138,9 +142,9 @@ def _straight(source: Source, body: int) -> bool:
 
 
 def _elasticity(source: Source, index: int) -> Refusal | None:
-    """Why its law is none of ours."""
-    m, given = source.m, source.element("flex", index)
-    dimension, young = int(m.flex_dim[index]), given.young > 0
+    """Return why the elasticity is not supported, and a remedy; None if it is."""
+    m, specification = source.m, source.element("flex", index)
+    dimension, young = int(m.flex_dim[index]), specification.young > 0
     if dimension == 1:
         if young:
             return "lines that resist bending are not supported", "make it a composite cable"
@@ -149,12 +153,12 @@ def _elasticity(source: Source, index: int) -> Refusal | None:
         return None
     if not young:
         return "it has no elasticity", 'give it <elasticity young="…"/>'
-    if dimension == 2 and given.elastic2d in (BENDING, BOTH):
+    if dimension == 2 and specification.elastic2d in (BENDING, BOTH):
         return (
             "sheets that resist bending are not supported",
             'give it elastic2d="stretch", or build it by ModelBuilder.add_shell',
         )
-    if dimension == 2 and given.elastic2d != STRETCHING:
+    if dimension == 2 and specification.elastic2d != STRETCHING:
         return "its elasticity does not act", 'give it elastic2d="stretch"'
     if m.flex_edgedamping[index]:
         return "edges with damping beside elasticity are not supported", "give elasticity damping"

@@ -9,17 +9,28 @@ from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model.fluid import Fluid
 
-LEAST = 1e-15
+MIN_INERTIA = 1e-15
 """MuJoCo's smallest mass and inertia (mjMINVAL)."""
 
 
 def read_fluid(
     source: Source, frames: Frames, nodes: Bool[np.ndarray, " n"], report: ImportReport
 ) -> Fluid | None:
-    """MuJoCo's inertia model: each body is resisted as the box that has its inertia, but for
-    ``nodes`` of flexible bodies."""
+    """Return the fluid of MuJoCo's inertia model: it resists each body as the box of its inertia.
+
+    Args:
+        source: the compiled file.
+        frames: where the file's bodies are in those of the model.
+        nodes: which of the file's bodies are nodes of flexible bodies, which it does not resist.
+        report: collects the fluid forces that are left out.
+
+    Returns:
+        The fluid; None where there is none, or the file disables passive forces.
+    """
     m = source.m
-    passive = not (source.off("SPRING") and source.off("DAMPER"))  # both: no passive force at all
+    passive = not (
+        source.is_disabled("SPRING") and source.is_disabled("DAMPER")
+    )  # both: no passive force at all
     if not (passive and (m.opt.density or m.opt.viscosity)):
         return None
     numbers = np.ravel(m.geom_fluid)
@@ -31,11 +42,11 @@ def read_fluid(
         )
     if nodes.any():
         report.ignore("fluid", "it does not resist flexible bodies")
-    massive = np.asarray(m.body_mass) > LEAST
+    massive = np.asarray(m.body_mass) > MIN_INERTIA
     parts = np.flatnonzero((np.asarray(m.body_weldid) > 0) & massive & ~nodes)
     poses = [frames.pose(int(part), m.body_ipos[part], m.body_iquat[part]) for part in parts]
     inertia = np.asarray(m.body_inertia)[parts]
-    squares = np.maximum(inertia.sum(axis=1, keepdims=True) - 2.0 * inertia, LEAST)
+    squares = np.maximum(inertia.sum(axis=1, keepdims=True) - 2.0 * inertia, MIN_INERTIA)
     half = 0.5 * np.sqrt(6.0 * squares / np.asarray(m.body_mass)[parts, None])
     return Fluid(
         jnp.asarray(m.opt.density, float),

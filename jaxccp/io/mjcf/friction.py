@@ -1,4 +1,4 @@
-"""Friction of surfaces, and what MuJoCo makes of that of two."""
+"""Friction coefficients of surfaces, and how MuJoCo combines those of two."""
 
 from collections.abc import Iterable
 from typing import Literal
@@ -11,47 +11,63 @@ from jaxccp.model.material import Material
 Friction = tuple[float, float, float]
 """Coefficients of sliding, spinning [m] and rolling [m]."""
 Surface = tuple[Literal["geom", "flex"], int]
-"""What has a surface, by its kind and the file's number."""
-SAME = 1e-9
-"""Difference of friction coefficients that is none."""
+"""A geom or a flexible body, by its kind and the file's number."""
+TOLERANCE = 1e-9
+"""Largest difference of friction coefficients that count as equal."""
 
 
-def acting(condim: int, friction: Iterable[float]) -> Friction:
-    """Return those of the coefficients (sliding, spinning, rolling) that ``condim`` lets act."""
+def active_coefficients(condim: int, friction: Iterable[float]) -> Friction:
+    """Return the coefficients (sliding, spinning, rolling), 0 for those that ``condim``
+    excludes."""
     slide, spin, roll = (float(x) for x in friction)
     return slide if condim > 1 else 0.0, spin if condim > 3 else 0.0, roll if condim > 4 else 0.0
 
 
-def surface(source: Source, one: Surface) -> Material:
-    """Coefficients of a surface; it is up to a pair whether it slides without friction."""
-    condim, friction, _ = _numbers(source, one)
-    _, spin, roll = acting(condim, friction)
+def surface_material(source: Source, surface: Surface) -> Material:
+    """Return the material of a surface, with its sliding friction even if its ``condim`` is 1: a
+    pair decides whether it slides without friction."""
+    condim, friction, _ = _numbers(source, surface)
+    _, spin, roll = active_coefficients(condim, friction)
     return Material(float(friction[0]), spinning=spin, rolling=roll)
 
 
-def combined(source: Source, a: Surface, b: Surface) -> Friction:
-    """MuJoCo's coefficients of two surfaces: of the one with priority, or the larger ones."""
-    one, other = _numbers(source, a), _numbers(source, b)
-    if one[2] != other[2]:
-        condim, friction, _ = one if one[2] > other[2] else other
-        return acting(condim, friction)
-    return acting(max(one[0], other[0]), np.maximum(one[1], other[1]))
+def combine_friction(source: Source, a: Surface, b: Surface) -> Friction:
+    """Return MuJoCo's coefficients of a pair: those of the surface with priority, or the larger
+    ones.
+
+    Args:
+        source: the compiled file.
+        a: one surface.
+        b: the other.
+    """
+    first, second = _numbers(source, a), _numbers(source, b)
+    if first[2] != second[2]:
+        condim, friction, _ = first if first[2] > second[2] else second
+        return active_coefficients(condim, friction)
+    return active_coefficients(max(first[0], second[0]), np.maximum(first[1], second[1]))
 
 
-def differs(source: Source, friction: Friction, a: Surface, b: Surface) -> bool:
-    """Whether a pair's coefficients are others than the larger ones of its two surfaces."""
-    one, other = surface(source, a), surface(source, b)
+def needs_pair_friction(source: Source, friction: Friction, a: Surface, b: Surface) -> bool:
+    """Tell whether a pair's coefficients differ from the larger ones of its two materials.
+
+    Args:
+        source: the compiled file.
+        friction: coefficients of the pair.
+        a: one surface.
+        b: the other.
+    """
+    first, second = surface_material(source, a), surface_material(source, b)
     larger = (
-        max(one.friction, other.friction),
-        max(one.spinning, other.spinning),
-        max(one.rolling, other.rolling),
+        max(first.friction, second.friction),
+        max(first.spinning, second.spinning),
+        max(first.rolling, second.rolling),
     )
-    return bool(np.abs(np.subtract(friction, larger)).max() > SAME)
+    return bool(np.abs(np.subtract(friction, larger)).max() > TOLERANCE)
 
 
-def _numbers(source: Source, one: Surface) -> tuple[int, np.ndarray, int]:
-    """``condim``, friction and priority."""
-    kind, index = one
+def _numbers(source: Source, surface: Surface) -> tuple[int, np.ndarray, int]:
+    """Return ``condim``, friction coefficients and priority of a surface."""
+    kind, index = surface
     condim, friction, priority = (
         getattr(source.m, f"{kind}_{what}")[index] for what in ("condim", "friction", "priority")
     )

@@ -1,4 +1,4 @@
-"""Shapes, and which of them may touch which."""
+"""Geoms of a file as shapes, and the pairs of them that may touch."""
 
 import re
 from dataclasses import asdict, replace
@@ -9,9 +9,15 @@ import numpy as np
 from jaxccp.collision.pairs import lookup
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.bodies import Frames
-from jaxccp.io.mjcf.flex_contacts import add_nodes, met_geoms
+from jaxccp.io.mjcf.flex_contacts import add_nodes, touchable_geoms
 from jaxccp.io.mjcf.flex_families import FlexFamily
-from jaxccp.io.mjcf.friction import Friction, acting, combined, differs, surface
+from jaxccp.io.mjcf.friction import (
+    Friction,
+    active_coefficients,
+    combine_friction,
+    needs_pair_friction,
+    surface_material,
+)
 from jaxccp.io.mjcf.hulls import thinned
 from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.rigidity import note_pairs, note_springs
@@ -31,7 +37,7 @@ from jaxccp.model.shapes import (
 from jaxccp.scene.builder import ModelBuilder
 
 COLUMNS = {"geom_adhesion": "adhesion", "geom_surfacevel": "a moving surface"}
-"""What surfaces may have and ours have not, unless it is zero."""
+"""Columns that must be 0, and what they describe: surfaces of this package have no such effect."""
 
 
 def add_geoms(
@@ -42,13 +48,28 @@ def add_geoms(
     soft: bool,
     report: ImportReport,
 ) -> dict[int, int]:
-    """Add the geoms, and say which may touch each other and the flexible bodies; of meshes and
-    height fields only those that may, since others would only be seen and take room. ``soft``: with
-    compliance. Returns our shape of each geom that has one."""
+    """Add the geoms to a builder, and the pairs that may touch, flexible bodies included.
+
+    Meshes and height fields that touch nothing are left out, since they would only take memory.
+
+    Args:
+        source: the compiled file.
+        builder: is added to.
+        frames: where the file's bodies are in those of the model.
+        flexible: the flexible bodies.
+        soft: whether contacts get the file's compliance.
+        report: collects what is left out or differs.
+
+    Returns:
+        The model's shape of each geom that has one.
+
+    Raises:
+        InputError: a geom has numbers that no shape can have.
+    """
     pairs = _pairs(source, report)
     softened = softness(source, pairs, report) if soft else {}
-    meets = met_geoms(source, flexible)
-    touching = {geom for pair in pairs for geom in pair} | {geom for _, geom in meets}
+    flex_pairs = touchable_geoms(source, flexible)
+    touching = {geom for pair in pairs for geom in pair} | {geom for _, geom in flex_pairs}
     note_springs(source, touching, soft, report)
     note_pairs(source, report)
     shapes: dict[int, int] = {}
@@ -63,22 +84,23 @@ def add_geoms(
             continue
         body = int(source.m.geom_bodyid[geom])
         try:
-            position, facing = frames.pose(body, source.m.geom_pos[geom], source.m.geom_quat[geom])
-            made = surface(source, ("geom", geom))
+            local = source.m.geom_pos[geom], source.m.geom_quat[geom]
+            position, orientation = frames.pose(body, *local)
+            material = surface_material(source, ("geom", geom))
             if geom in softened:
-                made = replace(made, **asdict(softened[geom]))
+                material = replace(material, **asdict(softened[geom]))
             name = source.m.geom(geom).name
             if re.fullmatch(r"shape\d+", name):
                 name = ""  # as shapes without one are called
             shapes[geom] = builder.add_shape(
-                int(frames.body[body]), shape, position, facing, made, name=name or None
+                int(frames.body[body]), shape, position, orientation, material, name=name or None
             )
         except ValueError as error:
             raise InputError(source.path, f"{label}: {_of_file(error)}", "correct it") from None
         kinds[geom] = shape.kind
         if geom in touching:
             _approximated(source, geom, report)
-    chosen = []
+    shape_pairs = []
     for (a, b), friction in pairs.items():
         if a not in shapes or b not in shapes:
             continue
@@ -88,63 +110,63 @@ def add_geoms(
             what = f"no contact with a {kinds[b]}, {source.label('geom', b)}"
             report.ignore(source.label("geom", a), what, "exclude the pair")
             continue
-        chosen.append((shapes[a], shapes[b]))
-        if differs(source, friction, ("geom", a), ("geom", b)):
+        shape_pairs.append((shapes[a], shapes[b]))
+        if needs_pair_friction(source, friction, ("geom", a), ("geom", b)):
             builder.set_pair_friction(shapes[a], shapes[b], *friction)
-    reached = {geom: (shape, kinds[geom]) for geom, shape in shapes.items()}
-    chosen += add_nodes(source, builder, flexible, meets, reached, report)
-    builder.collide_only(chosen)
+    shape_kinds = {geom: (shape, kinds[geom]) for geom, shape in shapes.items()}
+    shape_pairs += add_nodes(source, builder, flexible, flex_pairs, shape_kinds, report)
+    builder.collide_only(shape_pairs)
     return shapes
 
 
 def _simple(source: Source, geom: int) -> bool:
-    """Whether a geom is of a kind that a few numbers say all about."""
+    """Tell whether a geom's kind is described by a few numbers, without a table of points."""
     kinds = source.mujoco.mjtGeom
     tables = kinds.mjGEOM_HFIELD, kinds.mjGEOM_MESH, kinds.mjGEOM_SDF
     return int(source.m.geom_type[geom]) not in map(int, tables)
 
 
 def _pairs(source: Source, report: ImportReport) -> dict[tuple[int, int], Friction]:
-    """Pairs of geoms that MuJoCo would let touch, with their friction coefficients."""
+    """Return the pairs of geoms that may touch, with their friction coefficients."""
     m = source.m
-    if source.off("CONTACT", "CONSTRAINT"):
+    if source.is_disabled("CONTACT", "CONSTRAINT"):
         return {}
     listed: dict[tuple[int, int], Friction] = {}
     for pair in range(m.npair):
         a, b = sorted((int(m.pair_geom1[pair]), int(m.pair_geom2[pair])))
-        if _moves(source, a, b):
-            slide, across, spin, roll, other = m.pair_friction[pair]
-            if slide != across or roll != other:
+        if _can_move(source, a, b):
+            slide, slide2, spin, roll, roll2 = m.pair_friction[pair]
+            if slide != slide2 or roll != roll2:
                 label = source.label("geom", a)
                 report.approximate(
                     label,
                     f"friction against {source.label('geom', b)} is the same in all directions",
                 )
-            listed[a, b] = acting(m.pair_dim[pair], (slide, spin, roll))
+            listed[a, b] = active_coefficients(m.pair_dim[pair], (slide, spin, roll))
     excluded = {(int(s) >> 16, int(s) & 0xFFFF) for s in m.exclude_signature}
-    takes_part = np.flatnonzero(np.asarray(m.geom_contype) | np.asarray(m.geom_conaffinity))
-    for a, b in combinations((int(geom) for geom in takes_part), 2):
+    collidable = np.flatnonzero(np.asarray(m.geom_contype) | np.asarray(m.geom_conaffinity))
+    for a, b in combinations((int(geom) for geom in collidable), 2):
         bodies = int(m.geom_bodyid[a]), int(m.geom_bodyid[b])
-        meets = (m.geom_contype[a] & m.geom_conaffinity[b]) or (
+        compatible = (m.geom_contype[a] & m.geom_conaffinity[b]) or (
             m.geom_contype[b] & m.geom_conaffinity[a]
         )
-        apart = bodies not in excluded and bodies[::-1] not in excluded
-        if meets and apart and _moves(source, a, b) and not _related(source, *bodies):
-            listed.setdefault((a, b), combined(source, ("geom", a), ("geom", b)))
+        allowed = bodies not in excluded and bodies[::-1] not in excluded
+        if compatible and allowed and _can_move(source, a, b) and not _related(source, *bodies):
+            listed.setdefault((a, b), combine_friction(source, ("geom", a), ("geom", b)))
     return listed
 
 
-def _moves(source: Source, a: int, b: int) -> bool:
-    """Whether two geoms can move against each other, and one of them by itself."""
+def _can_move(source: Source, a: int, b: int) -> bool:
+    """Tell whether two geoms can move relative to each other, at least one of them by forces."""
     m = source.m
-    one, other = (int(m.body_weldid[m.geom_bodyid[geom]]) for geom in (a, b))
-    return one != other and any(top and m.body_mocapid[top] < 0 for top in (one, other))
+    tops = [int(m.body_weldid[m.geom_bodyid[geom]]) for geom in (a, b)]
+    return tops[0] != tops[1] and any(top and m.body_mocapid[top] < 0 for top in tops)
 
 
 def _related(source: Source, a: int, b: int) -> bool:
-    """Whether one body is the parent of the other, the world being nobody's."""
+    """Tell whether one body is the parent of the other; the world counts as no parent."""
     m = source.m
-    if source.off("FILTERPARENT"):
+    if source.is_disabled("FILTERPARENT"):
         return False
     tops = m.body_weldid[a], m.body_weldid[b]
     parents = [m.body_weldid[m.body_parentid[top]] for top in tops]
@@ -168,7 +190,7 @@ def _approximated(source: Source, geom: int, report: ImportReport) -> None:
 
 
 def _shape(source: Source, geom: int, report: ImportReport) -> Shape | str:
-    """Ours, or what is not supported."""
+    """Return the shape of a geom, or what is not supported."""
     m, kinds = source.m, source.mujoco.mjtGeom
     kind, size = int(m.geom_type[geom]), tuple(float(x) for x in m.geom_size[geom])
     try:
@@ -195,21 +217,21 @@ def _shape(source: Source, geom: int, report: ImportReport) -> Shape | str:
 
 
 def _of_file(error: ValueError) -> str:
-    """The message without the name of the class that it is about, which the file knows not."""
+    """Return the message without the name of the class, which the file does not have."""
     return re.sub(r"^[A-Z]\w+: ", "", str(error))
 
 
 def _points(source: Source, geom: int, report: ImportReport) -> np.ndarray:
     m, mesh = source.m, source.m.geom_dataid[geom]
     start = m.mesh_vertadr[mesh]
-    kept, corners, beyond = thinned(
+    kept, corners, distance = thinned(
         np.array(m.mesh_vert[start : start + m.mesh_vertnum[mesh]], float)
     )
     if corners:
         report.approximate(
             source.label("geom", geom),
             f"the hull of its mesh has {corners} vertices, of which {len(kept)} are kept: it is "
-            f"{beyond:.2g} m smaller at most",
+            f"{distance:.2g} m smaller at most",
         )
     return kept
 

@@ -33,13 +33,14 @@ def thinned(points: Float[np.ndarray, "n 3"]) -> tuple[Float[np.ndarray, "m 3"],
     outermost = np.argmax(_directions(MOST) @ (corners / np.ptp(corners, axis=0)).T, axis=1)
     kept = corners[np.unique(outermost)]
     faces = ConvexHull(kept).equations
-    beyond = (corners @ faces[:, :3].T + faces[:, 3]).max()
-    return kept, len(corners), float(beyond)
+    distance = (corners @ faces[:, :3].T + faces[:, 3]).max()
+    return kept, len(corners), float(distance)
 
 
 def _directions(count: int) -> Float[np.ndarray, "n 3"]:
-    """Unit vectors along a spiral from pole to pole, each with the same share of the sphere."""
+    """Return unit vectors along a spiral from pole to pole, each with the same share of the
+    sphere."""
     z = 1.0 - (2.0 * np.arange(count) + 1.0) / count
-    turn = np.pi * (3.0 - np.sqrt(5.0)) * np.arange(count)
+    angle = np.pi * (3.0 - np.sqrt(5.0)) * np.arange(count)
     radius = np.sqrt(1.0 - z**2)
-    return np.stack([radius * np.cos(turn), radius * np.sin(turn), z], axis=1)
+    return np.stack([radius * np.cos(angle), radius * np.sin(angle), z], axis=1)

@@ -1,4 +1,4 @@
-"""What of a model file is not taken over."""
+"""The elements of a model file that are left out or act differently."""
 
 from pathlib import Path
 
@@ -8,8 +8,9 @@ from jaxccp.io.errors import InputError
 class UnsupportedError(InputError):
     """A model file has elements that this package does not simulate."""
 
-    def __init__(self, source: str | Path, found: list[str]) -> None:
-        listed = "".join(f"\n  {line}" for line in found)
+    def __init__(self, source: str | Path, elements: list[str]) -> None:
+        """List the elements, one line each."""
+        listed = "".join(f"\n  {line}" for line in elements)
         super().__init__(
             source,
             f"holds what is not supported:{listed}\n",
@@ -19,24 +20,30 @@ class UnsupportedError(InputError):
 
 
 class ImportReport:
-    """Collects what is left out, so that all of it is told at once."""
+    """Collect what is left out or differs, so that one message can name all of it."""
 
     def __init__(self) -> None:
         self.ignored: list[str] = []
-        """Elements that have no effect here."""
+        """Elements that are left out, one line each."""
         self.approximated: list[str] = []
-        """Elements whose effect differs."""
+        """Elements whose effect differs from MuJoCo's, one line each."""
 
     def ignore(self, label: str, what: str, instead: str = "") -> None:
-        """Note an element and, where there is one, what to use in its place."""
+        """Note an element that is left out.
+
+        Args:
+            label: names the element.
+            what: why it is left out.
+            instead: what to use in its place, if there is anything.
+        """
         self.ignored.append(f"{label}: {what}" + (f"; {instead}" if instead else ""))
 
     def approximate(self, label: str, what: str) -> None:
         """Note how an element's effect differs from MuJoCo's."""
         self.approximated.append(f"{label}: {what}")
 
-    def settle(self, source: str | Path, allow_unsupported: bool) -> None:
-        """Raise for what was left out, unless that is allowed.
+    def refuse_ignored(self, source: str | Path, allow_unsupported: bool) -> None:
+        """Raise an error if elements were left out, unless that is allowed.
 
         Raises:
             UnsupportedError: naming every element.

@@ -1,4 +1,4 @@
-"""Where elements of included files stand: MuJoCo knows their lines no more and calls them 0."""
+"""Find the lines of elements in included files, for which MuJoCo's messages have line 0."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,7 +7,7 @@ from xml.parsers import expat
 from jaxccp.io.mjcf.origin import Origin
 
 ROOTS = ("mujoco", "mujocoinclude")
-"""Elements that say nothing but that a file is a model's."""
+"""Root elements of a model's files."""
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class Element:
     """One element of an included file."""
 
     file: str
-    """As the including file names it."""
+    """Path as the including file has it."""
     line: int
     tag: str
     attributes: dict[str, str]
@@ -36,11 +36,11 @@ def _read(text: bytes, name: str, folder: Path, elements: list[Element], read: s
 
     def start(tag: str, attributes: dict[str, str]) -> None:
         if tag == "include":
-            other = attributes.get("file", "")
-            target = (folder / other).resolve()
+            path = attributes.get("file", "")
+            target = (folder / path).resolve()
             if target not in read and target.is_file():
                 read.add(target)
-                _read(target.read_bytes(), other, folder, elements, read)
+                _read(target.read_bytes(), path, folder, elements, read)
         elif name and tag not in ROOTS:
             elements.append(Element(name, parser.CurrentLineNumber, tag, attributes))
 
@@ -52,13 +52,14 @@ def _read(text: bytes, name: str, folder: Path, elements: list[Element], read: s
 
 
 def place(elements: list[Element], tags: tuple[str, ...], name: str, attribute: str = "") -> str:
-    """File and line of the one element that fits, else the files it can be in; empty if in none.
+    """Return file and line of the only element that matches, else the files that it can be in,
+    joined by "or"; an empty string if there are none.
 
     Args:
         elements: of the included files.
-        tags: what it may be; none for anything.
-        name: that it has, if any.
-        attribute: that it has, if any is known.
+        tags: its possible tags; empty for any.
+        name: its name; empty if it has none.
+        attribute: name of an attribute that it has; empty for any.
     """
     fitting = [
         element

@@ -1,4 +1,5 @@
-"""Joints: all those of one body are one joint with several axes; a free body mostly needs none."""
+"""Joints of a file: those of one body become one joint with several axes; free bodies mostly need
+none."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -20,21 +21,22 @@ from jaxccp.scene.joint_tables import axis_names
 FREE, BALL, SLIDE, HINGE = range(4)
 """MuJoCo's types of joints."""
 WIDTH = {FREE: 6, BALL: 3, SLIDE: 1, HINGE: 1}
-"""Degrees of freedom."""
+"""Number of degrees of freedom, by MuJoCo's type."""
 COLUMNS = {
     "jnt_springyield": "a spring that yields",
     "jnt_stiffnesspoly": "a stiffness that depends on the coordinate",
     "jnt_actgravcomp": "gravity compensation by actuators",
 }
-"""What acts along a joint and is not taken over unless it is zero."""
+"""Columns that must be 0, and what they describe: joints of this package have no such effect."""
 
 
 @dataclass(frozen=True)
 class Axes:
-    """Axes say where the file's joints are in ours."""
+    """The axes of the model that stand for the file's joints."""
 
     names: tuple[str, ...]
-    """Axes of ours, by degree of freedom of the file's; empty for bodies that are simply free."""
+    """Name of the model's axis of each of the file's degrees of freedom; empty where a body is free
+    without a joint."""
 
 
 def add_joints(
@@ -45,53 +47,65 @@ def add_joints(
     cables: Springs,
     report: ImportReport,
 ) -> Axes:
-    """Add the joints of all bodies but ``nodes`` of flexible ones; ``cables`` has what bends and
-    twists the balls between the links of cables."""
+    """Add the file's joints to a builder.
+
+    Args:
+        source: the compiled file.
+        builder: is added to.
+        frames: where the file's bodies are in those of the model.
+        nodes: which of the file's bodies are nodes of flexible bodies, whose joints are skipped.
+        cables: stiffness of the balls between links of cables.
+        report: collects what is left out.
+
+    Raises:
+        InputError: a joint has numbers that none can have.
+    """
     m = source.m
     names = [""] * m.nv
-    taken: set[str] = set()
+    used: set[str] = set()
     _note_unsupported(source, report)
     for body in np.flatnonzero((np.asarray(m.body_jntnum) > 0) & ~nodes):
-        own = np.arange(m.body_jntnum[body]) + m.body_jntadr[body]
-        if m.jnt_type[own[0]] == FREE and not _acts(source, own[0]):
+        joints = np.arange(m.body_jntnum[body]) + m.body_jntadr[body]
+        if m.jnt_type[joints[0]] == FREE and not _has_forces(source, joints[0]):
             continue
-        name = _unique(_name(source, int(body), own), taken)
-        taken.add(name)
-        start = m.jnt_dofadr[own[0]]
-        for axis in _axis_names(source, own, name):
+        name = _unique(_name(source, int(body), joints), used)
+        used.add(name)
+        start = m.jnt_dofadr[joints[0]]
+        for axis in _axis_names(source, joints, name):
             names[start] = _unique(axis, names)
             start += 1
-        its = tuple(names[m.jnt_dofadr[own[0]] : start])
-        _add(source, builder, frames, int(body), own, (name, its), cables)
+        its = tuple(names[m.jnt_dofadr[joints[0]] : start])
+        _add(source, builder, frames, int(body), joints, (name, its), cables)
     return Axes(tuple(names))
 
 
-def _unique(name: str, taken: Collection[str]) -> str:
-    while name in taken:
+def _unique(name: str, used: Collection[str]) -> str:
+    while name in used:
         name += "+"
     return name
 
 
-def _name(source: Source, body: int, own: np.ndarray) -> str:
-    """One joint has its own name, several together have the body's."""
-    kind, index = ("joint", int(own[0])) if len(own) == 1 else ("body", body)
+def _name(source: Source, body: int, joints: np.ndarray) -> str:
+    """Return the name of a body's joint in the model: the file's of a single one, else the
+    body's."""
+    kind, index = ("joint", int(joints[0])) if len(joints) == 1 else ("body", body)
     return source.name(kind, index) or f"{kind}{index}"
 
 
-def _axis_names(source: Source, own: np.ndarray, name: str) -> list[str]:
-    """Return the names of the axes of a body's joints: those of the file's joints.
+def _axis_names(source: Source, joints: np.ndarray, name: str) -> list[str]:
+    """Return the names of the axes of a body's joints.
 
     Args:
         source: the compiled file.
-        own: the file's joints of the body.
-        name: of our joint, which stands for them; those without a name are numbered after it.
+        joints: the file's joints of the body; their axes are named for them.
+        name: of the model's joint; axes of joints without a name are numbered after it.
     """
-    widths = [WIDTH[int(source.m.jnt_type[joint])] for joint in own]
+    widths = [WIDTH[int(source.m.jnt_type[joint])] for joint in joints]
     numbered = axis_names(name, sum(widths))
     names: list[str] = []
-    for joint, width in zip(own, widths, strict=True):
-        given = source.name("joint", int(joint))
-        names += axis_names(given, width) if given else numbered[len(names) :][:width]
+    for joint, width in zip(joints, widths, strict=True):
+        label = source.name("joint", int(joint))
+        names += axis_names(label, width) if label else numbered[len(names) :][:width]
     return names
 
 
@@ -100,26 +114,26 @@ def _add(
     builder: ModelBuilder,
     frames: Frames,
     body: int,
-    own: np.ndarray,
+    joints: np.ndarray,
     names: tuple[str, tuple[str, ...]],
     cables: Springs,
 ) -> None:
-    """Add the joints of one body as one; ``names`` are that of it and those of its axes."""
+    """Add the joints of one body as one; ``names`` are the names of it and of its axes."""
     m = source.m
-    origin, axes = _origin(source, own), []
-    for joint in own:
+    origin, axes = _origin(source, joints), []
+    for joint in joints:
         try:
             axes += _axes(source, int(joint), origin, cables.get(int(joint)))
         except ValueError as error:
             label = source.label("joint", int(joint))
             raise InputError(source.path, f"{label}: {error}", "correct it") from None
     parent = int(m.body_parentid[body])
-    if m.jnt_type[own[0]] == FREE:
-        pose = m.qpos0[m.jnt_qposadr[own[0]] :]
+    if m.jnt_type[joints[0]] == FREE:
+        pose = m.qpos0[m.jnt_qposadr[joints[0]] :]
         start = pose[:3], pose[3:7]
     else:
-        turned = m.body_quat[body]
-        start = frames.pose(parent, m.body_pos[body] + to_matrix(turned) @ origin, turned)
+        rotation = m.body_quat[body]
+        start = frames.pose(parent, m.body_pos[body] + to_matrix(rotation) @ origin, rotation)
     try:
         builder.add_joint(
             Compound(tuple(axes)),
@@ -136,7 +150,7 @@ def _add(
 
 
 def _note_unsupported(source: Source, report: ImportReport) -> None:
-    """Note what acts along joints in ways that ours do not know."""
+    """Note the effects along joints that joints of this package do not have."""
     m = source.m
     for joint in range(m.njnt):
         dof = m.jnt_dofadr[joint]
@@ -147,25 +161,25 @@ def _note_unsupported(source: Source, report: ImportReport) -> None:
                 report.ignore(source.label("joint", joint), f"{what} is not supported")
 
 
-def _acts(source: Source, joint: int) -> bool:
-    """Whether anything acts along a free joint."""
+def _has_forces(source: Source, joint: int) -> bool:
+    """Tell whether a free joint has armature, damping, dry friction or stiffness."""
     m, dof = source.m, source.m.jnt_dofadr[joint]
-    along = (m.dof_armature[dof], m.dof_damping[dof], m.dof_frictionloss[dof])
+    columns = (m.dof_armature[dof], m.dof_damping[dof], m.dof_frictionloss[dof])
     rated = any(damping_polynomial(source, "dof_dampingpoly", dof))
-    return bool(np.any(along) or m.jnt_stiffness[joint] or rated)
+    return bool(np.any(columns) or m.jnt_stiffness[joint] or rated)
 
 
-def _origin(source: Source, own: np.ndarray) -> np.ndarray:
-    """Return where the frame of the joints of one body is in the body's: where its ball is, if
-    any."""
-    balls = [joint for joint in own if source.m.jnt_type[joint] == BALL]
+def _origin(source: Source, joints: np.ndarray) -> np.ndarray:
+    """Return the origin of the joints' common frame in the body's: its ball's centre, if it has a
+    ball, else 0 [m]."""
+    balls = [joint for joint in joints if source.m.jnt_type[joint] == BALL]
     return np.array(source.m.jnt_pos[balls[0]]) if balls else np.zeros(3)
 
 
 def _axes(
     source: Source, joint: int, origin: np.ndarray, springs: tuple[float, float, float] | None
 ) -> list[Axis]:
-    """Axes of one of the file's joints; ``springs`` are those of a cable [N m/rad]."""
+    """Return the axes of one of the file's joints; ``springs``: a cable's stiffness [N m/rad]."""
     m, kind, common = source.m, source.m.jnt_type[joint], _common(source, joint)
     if kind == FREE:
         # The joint's frame is turned as the body is at first; the slides are the world's axes.
@@ -176,39 +190,41 @@ def _axes(
         if springs is None:
             return [Ball(limits=limits, **common)]
         stiffness = common.pop("stiffness")
-        about = tuple(stiffness + own for own in springs)
+        about = tuple(stiffness + spring for spring in springs)
         return [Ball(limits=limits, stiffnesses=about, **common)]
     return [_single(source, joint, origin, common)]
 
 
 def _ball_limits(source: Source, joint: int) -> tuple[float, float] | None:
-    """Zero and the largest angle."""
+    """Return the limits of a ball's angle [rad], 0 and the largest; None without a limit."""
     m = source.m
-    if not m.jnt_limited[joint] or source.off("LIMIT", "CONSTRAINT"):
+    if not m.jnt_limited[joint] or source.is_disabled("LIMIT", "CONSTRAINT"):
         return None
-    return 0.0, within(m.jnt_range[joint], float(m.jnt_margin[joint]))[1]
+    return 0.0, limits_inside(m.jnt_range[joint], float(m.jnt_margin[joint]))[1]
 
 
 def _common(source: Source, joint: int) -> dict[str, Any]:
-    """What acts along every axis of a joint."""
+    """Return the forces that all axes of a joint have, as keywords of an axis."""
     m, dof = source.m, source.m.jnt_dofadr[joint]
     return {
-        "stiffness": 0.0 if source.off("SPRING", "PASSIVE") else float(m.jnt_stiffness[joint]),
-        "damping": 0.0 if source.off("DAMPER", "PASSIVE") else float(m.dof_damping[dof]),
+        "stiffness": 0.0
+        if source.is_disabled("SPRING", "PASSIVE")
+        else float(m.jnt_stiffness[joint]),
+        "damping": 0.0 if source.is_disabled("DAMPER", "PASSIVE") else float(m.dof_damping[dof]),
         "damping_polynomial": damping_polynomial(source, "dof_dampingpoly", dof),
         "armature": float(m.dof_armature[dof]),
         "friction": 0.0
-        if source.off("FRICTIONLOSS", "CONSTRAINT")
+        if source.is_disabled("FRICTIONLOSS", "CONSTRAINT")
         else float(m.dof_frictionloss[dof]),
     }
 
 
 def _single(source: Source, joint: int, origin: np.ndarray, common: dict[str, Any]) -> Axis:
-    """A hinge or slide; its coordinate is the file's less that at ``qpos0``."""
+    """Return a hinge or slide; its coordinate is the file's minus ``qpos0``."""
     m, at = source.m, source.m.jnt_qposadr[joint]
     limits = None
-    if m.jnt_limited[joint] and not source.off("LIMIT", "CONSTRAINT"):
-        limits = within(m.jnt_range[joint] - m.qpos0[at], float(m.jnt_margin[joint]))
+    if m.jnt_limited[joint] and not source.is_disabled("LIMIT", "CONSTRAINT"):
+        limits = limits_inside(m.jnt_range[joint] - m.qpos0[at], float(m.jnt_margin[joint]))
     make = Slide if m.jnt_type[joint] == SLIDE else Hinge
     return make(
         tuple(m.jnt_axis[joint]),
@@ -228,18 +244,26 @@ def damping_polynomial(source: Source, column: str, index: int) -> tuple[float, 
         index: of the degree of freedom, or the tendon.
     """
     values = source.column(column)
-    if not len(values) or source.off("DAMPER", "PASSIVE"):
+    if not len(values) or source.is_disabled("DAMPER", "PASSIVE"):
         return 0.0, 0.0
     first, second = (float(value) for value in values[index])
     return first, second
 
 
-def within(between: np.ndarray, margin: float) -> tuple[float, float]:
-    """Limits that a range and its margin leave."""
-    lower, upper = float(between[0]) + margin, float(between[1]) - margin
+def limits_inside(bounds: np.ndarray, margin: float) -> tuple[float, float]:
+    """Return the limits at a margin inside of a range.
+
+    Args:
+        bounds: lower and upper end of the range.
+        margin: distance of the limits from its ends.
+
+    Raises:
+        ValueError: the range has no room for both margins.
+    """
+    lower, upper = float(bounds[0]) + margin, float(bounds[1]) - margin
     if not lower < upper:
         raise ValueError(
-            f"range {between} with margin {margin} leaves no room to move: widen it, or fix what "
+            f"range {bounds} with margin {margin} leaves no room to move: widen it, or fix what "
             "cannot move"
         )
     return lower, upper

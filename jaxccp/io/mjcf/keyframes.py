@@ -1,4 +1,4 @@
-"""Keyframes: named states."""
+"""Keyframes: the states that a file names."""
 
 from dataclasses import dataclass, replace
 
@@ -16,17 +16,22 @@ from jaxccp.sensors import Coordinates
 
 @dataclass(frozen=True)
 class Keyframe:
-    """Coordinates, rates and controls in MuJoCo's layout."""
+    """Coordinates, rates, activations and controls of a keyframe, in MuJoCo's layout."""
 
     time: float
-    """[s]"""
+    """Time [s]."""
     qpos: Float[np.ndarray, " nq"]
+    """Coordinates."""
     qvel: Float[np.ndarray, " nv"]
+    """Rates of the coordinates."""
     ctrl: Float[np.ndarray, " nu"]
+    """Controls of the actuators."""
     act: Float[np.ndarray, " na"]
+    """Activations of the actuators."""
     mpos: Float[np.ndarray, "n 3"]
-    """Of the bodies of motion capture [m]."""
+    """Positions of the n bodies of motion capture [m]."""
     mquat: Float[np.ndarray, "n 4"]
+    """Quaternions of the bodies of motion capture."""
 
 
 def keyframes(source: Source) -> dict[str, Keyframe]:

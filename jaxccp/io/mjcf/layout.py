@@ -1,4 +1,4 @@
-"""Where the file's coordinates are in ours."""
+"""The layout of the file's coordinates and controls."""
 
 from dataclasses import replace
 
@@ -24,9 +24,16 @@ def layout(
     flexible: list[FlexFamily],
     model: Model,
 ) -> Coordinates:
-    """Return the model's coordinates and controls, counted as the file does; ``actuators`` has the
-    file's number of each of ours, and the coordinates of ``nodes`` are those of ``flexible``
-    bodies."""
+    """Return the layout of the model's coordinates and controls in the file's order.
+
+    Args:
+        source: the compiled file.
+        frames: where the file's bodies are in those of the model.
+        actuators: the file's number of each actuator of the model.
+        nodes: which of the file's bodies are nodes of flexible bodies.
+        flexible: the flexible bodies, in the order of the model's families.
+        model: the model that was built.
+    """
     m = source.m
     address = source.column("actuator_ctrladr")
     control = np.asarray(address[actuators], np.int32) if len(address) else actuators
@@ -38,7 +45,7 @@ def layout(
     rigid = np.ones(m.nq, bool), np.ones(m.nv, bool)
     for kept, address in zip(rigid, (m.jnt_qposadr, m.jnt_dofadr), strict=True):
         kept[np.asarray(address)[joints]] = False
-    places = _moved(ours.places, *map(np.flatnonzero, rigid))
+    places = _with_addresses(ours.places, *map(np.flatnonzero, rigid))
     body = m.jnt_bodyid[np.searchsorted(m.jnt_qposadr, places.free[0])]
     return replace(
         ours,
@@ -61,8 +68,8 @@ def layout(
     )
 
 
-def _moved(places: Places, q: Int[np.ndarray, " nq"], v: Int[np.ndarray, " nv"]) -> Places:
-    """Places with the addresses of coordinates and rates taken from these tables."""
+def _with_addresses(places: Places, q: Int[np.ndarray, " nq"], v: Int[np.ndarray, " nv"]) -> Places:
+    """Return the places with addresses of coordinates and rates looked up in tables q and v."""
     tables = {
         name: np.stack([q[table[0]], v[table[1]], table[2]]).astype(np.int32)
         for name, table in (
@@ -75,13 +82,14 @@ def _moved(places: Places, q: Int[np.ndarray, " nq"], v: Int[np.ndarray, " nv"])
 
 
 def _nodes(source: Source, flexible: list[FlexFamily]) -> Int[np.ndarray, "4 n"]:
-    """Family, coordinate, rate and place in the family's velocities of what nodes slide along."""
+    """Return, for each slide of a node, its family, the file's addresses in ``qpos`` and ``qvel``,
+    and its place in the family's velocities."""
     m, rows = source.m, []
-    for place, one in enumerate(flexible):
-        for node in np.flatnonzero(~one.flex.held):
-            first = int(m.body_jntadr[one.flex.body[node]])
+    for place, family in enumerate(flexible):
+        for node in np.flatnonzero(~family.flex.fixed):
+            first = int(m.body_jntadr[family.flex.body[node]])
             for axis in range(3):
-                number = int(one.family.layout.number[3 * node + axis])
+                number = int(family.family.layout.number[3 * node + axis])
                 at = int(m.jnt_qposadr[first + axis]), int(m.jnt_dofadr[first + axis])
                 rows.append((place, *at, number))
     return np.array(rows, np.int32).reshape(-1, 4).T

@@ -1,4 +1,4 @@
-"""From a model file to a model, its initial state and the layout of its coordinates."""
+"""Load a model file: the model, its initial state, its coordinates, sensors and keyframes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -16,10 +16,10 @@ from jaxccp.io.mjcf.keyframes import (
     note_open_keyframes,
 )
 from jaxccp.io.mjcf.layout import layout
-from jaxccp.io.mjcf.loop_closing import settled
+from jaxccp.io.mjcf.loop_closing import close_state_loops
 from jaxccp.io.mjcf.origin import Origin
 from jaxccp.io.mjcf.packages import check_packages
-from jaxccp.io.mjcf.read_sensors import Names, sensors
+from jaxccp.io.mjcf.read_sensors import ElementNames, read_sensors
 from jaxccp.io.mjcf.source import Source
 from jaxccp.io.mjcf.unsupported import note_unsupported
 from jaxccp.io.mjcf.urdf import UrdfOptions
@@ -32,7 +32,7 @@ from jaxccp.sensors import Coordinates, Sensors
 
 @dataclass(frozen=True)
 class Reading:
-    """A reading has what it takes to read a file once more, as it was read."""
+    """The source and options that a file was read with, so that it can be read again."""
 
     origin: Origin
     options: UrdfOptions
@@ -47,18 +47,19 @@ class Loaded:
     """What was read: "MJCF file arm.xml", "URDF string", "MjSpec 'arm'" and the like."""
     model: Model
     state: State
-    """At the file's ``qpos0``, or as near to it as loops are closed; at rest."""
+    """The state at the file's ``qpos0``, or the nearest one in which loops are closed; at rest."""
     layout: Coordinates
-    """Between our states and MuJoCo's coordinates."""
+    """Converts between states of the model and MuJoCo's coordinates."""
     sensors: Sensors
     keyframes: dict[str, Keyframe]
-    """By name, or number where the file gives none."""
+    """The file's keyframes by name, or by number where they have none."""
     timestep: float
-    """Length of a step that the file has, MuJoCo's default where it says nothing [s]."""
+    """The file's time step, MuJoCo's default where it has none [s]."""
     ignored: tuple[str, ...]
-    """What is left out; empty unless that was allowed."""
+    """Elements that are left out, one line each; empty unless that was allowed."""
     approximated: tuple[str, ...]
-    """What acts otherwise than in MuJoCo, or is assumed since a URDF does not say it."""
+    """Elements that act differently than in MuJoCo, and what is assumed that a URDF does not
+    have."""
     reading: Reading = field(repr=False)
     """How the file was read."""
 
@@ -68,16 +69,23 @@ class Loaded:
         return self.model.sites
 
     def keyframe(self, name: str) -> State:
-        """The state of a keyframe, or the one nearest to it in which loops are closed;
-        ``approximated`` has the keyframes that leave any open.
+        """Return the state of a keyframe, or the nearest one in which loops are closed.
 
-        Raises ``ValueError`` for a name the file does not have, or if nothing closes the loops.
+        ``approximated`` lists the keyframes that leave loops open.
+
+        Args:
+            name: of the keyframe.
+
+        Raises:
+            ValueError: the file has no such keyframe, or its loops cannot be closed.
         """
         if name not in self.keyframes:
-            known = ", ".join(self.keyframes) or "none"
-            raise ValueError(f"no keyframe named {name!r}; the file has {known}")
+            names = ", ".join(self.keyframes) or "none"
+            raise ValueError(f"no keyframe named {name!r}; the file has {names}")
         key = self.keyframes[name]
-        return settled(self.model, keyframe_state(self.model, self.state, self.layout, key))[0]
+        return close_state_loops(
+            self.model, keyframe_state(self.model, self.state, self.layout, key)
+        )[0]
 
 
 def load(
@@ -117,16 +125,16 @@ def load(
     report = ImportReport()
     source = Source(model, options, report)
     reading = Reading(source.origin, options, softness)
-    report.settle(source.path, allow_unsupported)
-    gravity = [0.0, 0.0, 0.0] if source.off("GRAVITY") else source.m.opt.gravity
+    report.refuse_ignored(source.path, allow_unsupported)
+    gravity = [0.0, 0.0, 0.0] if source.is_disabled("GRAVITY") else source.m.opt.gravity
     builder = ModelBuilder(gravity=gravity, combination=Combination(friction="max"))
     try:
         parts = add_elements(source, builder, softness, report)
         note_unsupported(source, report)
         fluid = read_fluid(source, parts.frames, parts.nodes, report)
-        report.settle(source.path, allow_unsupported)
+        report.refuse_ignored(source.path, allow_unsupported)
         built, state = builder.build_open(max_contacts)
-        state, was_open = settled(built, state)
+        state, was_open = close_state_loops(built, state)
         if was_open is not None:
             report.approximate(
                 was_open.what, f"{was_open.error:.3g} m or rad open at qpos0; closed in the state"
@@ -134,8 +142,10 @@ def load(
         places = layout(source, parts.frames, parts.driven, parts.nodes, parts.flexible, built)
         keys = keyframes(source)
         note_open_keyframes(built, state, places, keys, report)
-        named = Names(parts.frames, parts.axes, parts.tendons, parts.driven.tolist(), parts.shapes)
-        sensing = sensors(source, named, places, built)
+        names = ElementNames(
+            parts.frames, parts.axes, parts.tendons, parts.driven.tolist(), parts.shapes
+        )
+        sensors = read_sensors(source, names, places, built)
     except InputError:
         raise
     except ValueError as error:
@@ -145,7 +155,7 @@ def load(
         replace(built, fluid=fluid),
         state,
         places,
-        sensing,
+        sensors,
         keys,
         float(source.m.opt.timestep),
         tuple(report.ignored),

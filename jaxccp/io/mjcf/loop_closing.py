@@ -1,4 +1,5 @@
-"""States that a file has open: MuJoCo pulls them closed while it runs, here they start closed."""
+"""Closing the loops of a file's states: MuJoCo closes them during simulation, this package
+before."""
 
 from dataclasses import replace
 
@@ -10,24 +11,31 @@ from jaxccp.model.state import State
 from jaxccp.scene.loop_closure import LoopClosureError, with_joint_positions
 
 ITERATIONS = 30
+"""Newton iterations that close loops."""
 
 
-def settled(model: Model, state: State) -> tuple[State, LoopClosureError | None]:
-    """The state with the coordinates its poses have, its bodies moved the least so that all joints
-    are closed if they are not; and what was open.
+def close_state_loops(model: Model, state: State) -> tuple[State, LoopClosureError | None]:
+    """Return a state with all joints closed, and joint coordinates that agree with its poses.
+
+    Args:
+        model: the model.
+        state: a state; if it leaves joints open, its bodies are moved as little as closes them.
+
+    Returns:
+        The state, and the error of what was open; None if nothing was.
 
     Raises:
-        LoopClosureError: nothing closes them.
+        LoopClosureError: the joints cannot be closed.
     """
     try:
         return with_joint_positions(model, state), None
     except LoopClosureError as error:
-        found = error
-    # Contacts have no say in it.
-    alone = replace(model, topology=replace(model.topology, pairs=()))
-    moved = jax.jit(close_loops, static_argnums=2)(alone, state, ITERATIONS)
+        was_open = error
+    # Contacts have no influence on it.
+    contactless = replace(model, topology=replace(model.topology, pairs=()))
+    projected = jax.jit(close_loops, static_argnums=2)(contactless, state, ITERATIONS)
     try:
-        return with_joint_positions(model, moved), found
+        return with_joint_positions(model, projected), was_open
     except LoopClosureError as error:
         raise LoopClosureError(
             error.what,

@@ -1,91 +1,109 @@
-"""Sensors of a file, as ours."""
+"""The sensors of a file."""
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from jaxccp.io.mjcf.bodies import NOWHERE, Frames, subtree
-from jaxccp.io.mjcf.counted import Counted, Unread
 from jaxccp.io.mjcf.joints import Axes
+from jaxccp.io.mjcf.sensor_scopes import ScopeFinder, UnreadableSensor
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model.model import Model
 from jaxccp.model.sites import Site
 from jaxccp.sensors import KINDS, Coordinates, Sensor, Sensors, attach_sensors
 
 OURS = ("joint", "body")
-"""What only sensors of ours are about; those of MuJoCo with the same names mean something else."""
+"""Objects that only this package's sensors are about; MuJoCo's of the same names are about
+others."""
 
 
 def sensed_tendons(source: Source) -> set[int]:
-    """Tendons that a sensor is about."""
+    """Return the file's numbers of the tendons that have a sensor."""
     m = source.m
     return {int(i) for i in m.sensor_objid[m.sensor_objtype == _object(source, "TENDON")]}
 
 
 @dataclass(frozen=True)
-class Names:
-    """What elements of the file are called here."""
+class ElementNames:
+    """The names and numbers in the model of the file's elements."""
 
     frames: Frames
+    """Where the file's bodies are in those of the model."""
     axes: Axes
+    """Names of the axes of the file's joints."""
     tendons: dict[int, str]
+    """Names of the model's tendons, by the file's number."""
     actuators: list[int]
-    """The file's number of each of ours."""
+    """The file's number of each actuator of the model."""
     shapes: dict[int, int]
-    """Our shape of each geom that has one."""
+    """The model's shape of each geom that has one."""
 
 
-def sensors(source: Source, names: Names, layout: Coordinates, model: Model) -> Sensors:
-    """Return those sensors of the file that can be read."""
+def read_sensors(source: Source, names: ElementNames, layout: Coordinates, model: Model) -> Sensors:
+    """Return the sensors of the file; those that cannot be read are listed in ``unreadable``.
+
+    Args:
+        source: the compiled file.
+        names: what its elements are in the model.
+        layout: of the file's coordinates.
+        model: the model that was built.
+    """
     finder = _Finder(source, names, model)
-    found: dict[str, Sensor] = {}
+    sensors: dict[str, Sensor] = {}
     unreadable: list[str] = []
     for sensor in range(source.m.nsensor):
         name = source.name("sensor", sensor) or f"sensor {sensor}"
-        while name in found:
+        while name in sensors:
             name += "+"
         try:
-            found[name] = finder.find(sensor)
-        except Unread as error:
+            sensors[name] = finder.find(sensor)
+        except UnreadableSensor as error:
             unreadable.append(f"{source.label('sensor', sensor)}: {error.args[0]}")
-    made = attach_sensors(model, found, layout, source.m.opt.magnetic)
+    made = attach_sensors(model, sensors, layout, source.m.opt.magnetic)
     return replace(made, unreadable=tuple(unreadable))
 
 
 class _Finder:
-    """What sensors are about, by our names; raises ``Unread`` for what is not there."""
+    """Find the elements of the model that the file's sensors are about."""
 
-    def __init__(self, source: Source, names: Names, model: Model) -> None:
+    def __init__(self, source: Source, names: ElementNames, model: Model) -> None:
         self.source, self.model = source, model
         self.places, self.axes = names.frames, names.axes
         self.tendons, self.actuators = names.tendons, names.actuators
-        self.counted = Counted(source, names.frames, names.shapes, model)
+        self.scopes = ScopeFinder(source, names.frames, names.shapes, model)
 
     def find(self, sensor: int) -> Sensor:
-        """One of the file's sensors."""
+        """Return one of the file's sensors.
+
+        Args:
+            sensor: the file's number of the sensor.
+
+        Raises:
+            UnreadableSensor: its kind, or what it is about, is not supported.
+        """
         m = self.source.m
         kind = self.source.mujoco.mjtSensor(m.sensor_type[sensor]).name
         kind = kind.removeprefix("mjSENS_").lower()
         kind = {"touch": "zonetouch"}.get(kind, kind)
         if kind not in KINDS or KINDS[kind].about in OURS:
-            raise Unread(f"sensors of type {kind} are not read")
+            raise UnreadableSensor(f"sensors of type {kind} are not read")
         delay = self.source.column("sensor_delay")
         if len(delay) and delay[sensor]:
-            raise Unread("a delay is not supported")
+            raise UnreadableSensor("a delay is not supported")
         bounds, target = self._bounds(sensor), int(m.sensor_objid[sensor])
         linkage = self.model.topology.linkage
         match KINDS[kind].about:
             case "axis":
                 name = self.axes.names[m.jnt_dofadr[target]]
                 if not name:
-                    raise Unread("slides of nodes of flexible bodies are not read")
+                    raise UnreadableSensor("slides of nodes of flexible bodies are not read")
                 return Sensor(kind, name, bounds=bounds)
             case "ball":
                 axis = linkage.axis(self.axes.names[m.jnt_dofadr[target]])
                 return Sensor(kind, linkage.joints[linkage.owner[axis]], bounds=bounds)
             case "tendon":
                 if target not in self.tendons:
-                    raise Unread("its tendon is not supported")
+                    raise UnreadableSensor("its tendon is not supported")
                 return Sensor(kind, self.tendons[target], bounds=bounds)
             case "actuator":
                 return Sensor(kind, linkage.actuators[self._actuator(kind, target)], bounds=bounds)
@@ -106,44 +124,47 @@ class _Finder:
     def _counting(self, kind: str, sensor: int, bounds: tuple[float, float]) -> Sensor:
         m = self.source.m
         if kind == "contact":
-            counts, site = self.counted.meeting(sensor)
+            counts, site = self.scopes.meeting(sensor)
             if site < 0:
                 return Sensor(kind, Site(0), bounds=bounds, counts=counts)
         else:
             site = int(m.sensor_objid[sensor])
             if m.sensor_objtype[sensor] != _object(self.source, "SITE"):
-                raise Unread("rays of cameras are not read")
-            counts = getattr(self.counted, kind)(sensor)
+                raise UnreadableSensor("rays of cameras are not read")
+            counts = getattr(self.scopes, kind)(sensor)
         frame = self._site(m.site_bodyid[site], m.site_pos[site], m.site_quat[site])
         return Sensor(kind, frame, bounds=bounds, counts=counts)
 
     def _actuator(self, kind: str, target: int) -> int:
         m = self.source.m
         if target not in self.actuators:
-            raise Unread("its actuator is not supported")
+            raise UnreadableSensor("its actuator is not supported")
         tendon = m.actuator_trntype[target] == int(self.source.mujoco.mjtTrn.mjTRN_TENDON)
         if (
             kind == "actuatorfrc"
             and not tendon
             and m.jnt_actfrclimited[m.actuator_trnid[target, 0]]
         ):
-            raise Unread("its joint limits what the actuator's force becomes")
+            raise UnreadableSensor("its joint limits what the actuator's force becomes")
         return self.actuators.index(target)
 
     def _group(self, root: int) -> list[int]:
-        """Bodies from ``root`` on, which must be whole ones of ours."""
+        """Return the model's bodies in the subtree of ``root``, which must have no parts of
+        bodies."""
         m = self.source.m
         within = subtree(self.source, root)
         welded = np.asarray(m.body_weldid)
-        whole = root == 0 or welded[root] == root
-        if not whole or np.any(m.body_mass[within & (welded == 0)]):
-            raise Unread("bodies that cannot move by themselves are no subtree of their own")
+        complete = root == 0 or welded[root] == root
+        if not complete or np.any(m.body_mass[within & (welded == 0)]):
+            raise UnreadableSensor(
+                "bodies that cannot move by themselves are no subtree of their own"
+            )
         group = self.places.body[within & (welded > 0)]
         carried = self.model.topology.carried[group]
         if np.any(group == NOWHERE) or np.any(carried):
-            raise Unread("masses of flexible bodies are not counted")
+            raise UnreadableSensor("masses of flexible bodies are not counted")
         if not len(group):
-            raise Unread("nothing moves in its subtree")
+            raise UnreadableSensor("nothing moves in its subtree")
         return group.tolist()
 
     def _frame(self, kind: int, index: int) -> Site:
@@ -156,16 +177,17 @@ class _Finder:
             return self._site(m.geom_bodyid[index], m.geom_pos[index], m.geom_quat[index])
         if kind == _object(self.source, "SITE"):
             return self._site(m.site_bodyid[index], m.site_pos[index], m.site_quat[index])
-        raise Unread("frames of cameras are not read")
+        raise UnreadableSensor("frames of cameras are not read")
 
     def _site(self, body: int, position: np.ndarray, quaternion: np.ndarray) -> Site:
         if self.places.body[body] == NOWHERE:
-            raise Unread("nodes inside flexible bodies are not seen")
+            raise UnreadableSensor("nodes inside flexible bodies are not seen")
         pose = self.places.pose(body, position, quaternion)
         return Site(int(self.places.body[body]), *pose)
 
     def _bounds(self, sensor: int) -> tuple[float, float]:
-        """What a cutoff leaves: of values that are positive anyway the upper bound alone."""
+        """Return the bounds of a sensor's cutoff; values that are never negative have only the
+        upper."""
         m, types = self.source.m, self.source.mujoco.mjtDataType
         cutoff, kind = float(m.sensor_cutoff[sensor]), m.sensor_datatype[sensor]
         real, positive = int(types.mjDATATYPE_REAL), int(types.mjDATATYPE_POSITIVE)

@@ -6,7 +6,14 @@ from jaxccp.scene.builder import ModelBuilder
 
 
 def add_sites(source: Source, builder: ModelBuilder, frames: Frames) -> None:
-    """Add them in the file's order; those without a name are ``site 3`` and the like."""
+    """Add the file's sites to a builder, in their order; those without a name are ``site 3`` and so
+    on.
+
+    Args:
+        source: the compiled file.
+        builder: is added to.
+        frames: where the file's bodies are in those of the model.
+    """
     m = source.m
     for site in range(m.nsite):
         body = int(m.site_bodyid[site])

@@ -29,7 +29,7 @@ def note_springs(source: Source, touching: set[int], softened: bool, report: Imp
         report: where the lists are.
     """
     m = source.m
-    acting = {
+    elements = {
         "geom": sorted(touching),
         "pair": range(m.npair),
         "joint": np.flatnonzero(m.jnt_limited),
@@ -37,7 +37,7 @@ def note_springs(source: Source, touching: set[int], softened: bool, report: Imp
         "equality": np.flatnonzero(m.eq_active0),
     }
     for kind, (column, what) in COLUMNS.items():
-        for index in acting[kind]:
+        for index in elements[kind]:
             first, second = (float(x) for x in getattr(m, column)[index])
             soft = softened and what == "contact"
             text = f"solref {first:g} {second:g}: "

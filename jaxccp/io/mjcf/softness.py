@@ -19,60 +19,67 @@ import numpy as np
 from jaxccp.io.mjcf.import_report import ImportReport
 from jaxccp.io.mjcf.source import Source
 
-LEAST, MOST = 1e-4, 0.9999
+MIN_IMPEDANCE, MAX_IMPEDANCE = 1e-4, 0.9999
 """MuJoCo's bounds of an impedance (mjMINIMP, mjMAXIMP)."""
-ALIKE = 0.1
-"""Relative difference of compliances that is not worth telling."""
+TOLERANCE = 0.1
+"""Relative difference of compliances that is reported as an approximation."""
 
 
 @dataclass(frozen=True)
 class Softness:
-    """The softness of a pair or a surface."""
+    """Compliance and damping time of a pair or a surface."""
 
     compliance: float
-    """[m/N]; of a pair per inverse weight [m kg/N]."""
+    """Compliance of a surface [m/N]; of a pair per inverse weight [m kg/N]."""
     damping: float
-    """[s]"""
+    """Damping time [s]."""
 
 
 def softness(
     source: Source, pairs: dict[tuple[int, int], tuple], report: ImportReport
 ) -> dict[int, Softness]:
-    """Return the softness of every geom that may touch, so that compliances and damping times of
-    the two in a contact add up to MuJoCo's: exactly against the first geom it may touch that cannot
-    move, or the first at all."""
+    """Return the softness of every geom that may touch.
+
+    Compliances and damping times of the two geoms in a contact add up to MuJoCo's: exactly against
+    the first geom it may touch that cannot move, or against the first of all if there is none.
+
+    Args:
+        source: the compiled file.
+        pairs: the pairs of geoms that may touch.
+        report: collects the pairs whose softness differs from MuJoCo's.
+    """
     m = source.m
     weight = np.asarray(m.body_invweight0)[m.geom_bodyid, 0]
     of_pairs = {pair: _of_pair(source, *pair) for pair in pairs}
-    chosen: dict[int, Softness] = {}
-    for still in (True, False):
+    of_geoms: dict[int, Softness] = {}
+    for immovable in (True, False):
         for pair, soft in of_pairs.items():
-            for geom, other in (pair, pair[::-1]):
-                if not still or weight[other] == 0:
-                    chosen.setdefault(geom, soft)
-    found = {
+            for geom, partner in (pair, pair[::-1]):
+                if not immovable or weight[partner] == 0:
+                    of_geoms.setdefault(geom, soft)
+    scaled = {
         geom: Softness(soft.compliance * float(weight[geom]), 0.5 * soft.damping)
-        for geom, soft in chosen.items()
+        for geom, soft in of_geoms.items()
     }
     differ = 0
     for (a, b), soft in of_pairs.items():
-        wanted = soft.compliance * (weight[a] + weight[b])
-        differ += abs(found[a].compliance + found[b].compliance - wanted) > ALIKE * wanted
+        target = soft.compliance * (weight[a] + weight[b])
+        differ += abs(scaled[a].compliance + scaled[b].compliance - target) > TOLERANCE * target
     if differ:
         report.approximate(
             "softness", f"of {differ} of {len(pairs)} pairs of geoms is that of other pairs"
         )
-    return found
+    return scaled
 
 
 def _of_pair(source: Source, a: int, b: int) -> Softness:
     """Return the softness of a pair per inverse weight of both bodies."""
     m = source.m
     solref, solimp, dimension, friction = _mixed(source, a, b)
-    d, most = np.clip(solimp[:2], LEAST, MOST)
+    d, most = np.clip(solimp[:2], MIN_IMPEDANCE, MAX_IMPEDANCE)
     if solref[0] > 0:
-        least = 0.0 if source.off("REFSAFE") else 2.0 * m.opt.timestep
-        time = max(float(solref[0]), least)
+        shortest = 0.0 if source.is_disabled("REFSAFE") else 2.0 * m.opt.timestep
+        time = max(float(solref[0]), shortest)
         stiffness, rate = d / (most * time * solref[1]) ** 2, 2.0 / (most * time)
     else:
         stiffness, rate = -solref[0] * d / most**2, -solref[1] / most
@@ -84,7 +91,7 @@ def _of_pair(source: Source, a: int, b: int) -> Softness:
 
 
 def _mixed(source: Source, a: int, b: int) -> tuple[np.ndarray, np.ndarray, int, float]:
-    """``solref``, ``solimp``, ``condim`` and sliding friction of a pair of geoms."""
+    """Return ``solref``, ``solimp``, ``condim`` and sliding friction of a pair of geoms."""
     m = source.m
     for pair in range(m.npair):
         if {int(m.pair_geom1[pair]), int(m.pair_geom2[pair])} == {a, b}:
@@ -92,9 +99,9 @@ def _mixed(source: Source, a: int, b: int) -> tuple[np.ndarray, np.ndarray, int,
             return *numbers, int(m.pair_dim[pair]), float(m.pair_friction[pair, 0])
     priority = int(m.geom_priority[a] - m.geom_priority[b])
     if priority:
-        one = a if priority > 0 else b
-        numbers = m.geom_solref[one], m.geom_solimp[one]
-        return *numbers, int(m.geom_condim[one]), float(m.geom_friction[one, 0])
+        geom = a if priority > 0 else b
+        numbers = m.geom_solref[geom], m.geom_solimp[geom]
+        return *numbers, int(m.geom_condim[geom]), float(m.geom_friction[geom, 0])
     shares = np.maximum(np.asarray(m.geom_solmix)[[a, b]], source.mujoco.mjMINVAL)
     shares = shares / shares.sum()
     refs = np.asarray(m.geom_solref)[[a, b]]

@@ -30,11 +30,11 @@ LISTS = {
     "key": "keys",
     "flex": "flexes",
 }
-"""Kinds of elements and what the specification calls their lists."""
+"""Names of the lists of MuJoCo's specification, by kind of element."""
 TAGS = {"body": ("body",), "joint": ("joint", "freejoint"), "geom": ("geom",), "site": ("site",)}
-"""Kinds of elements and what files call them, where that is not many things."""
-NOWHERE = re.compile(r"(Element (?:name )?'([^']*)'.*), line 0\b")
-"""What MuJoCo says of an element that stands in an included file."""
+"""Tags of elements in files, by kind; kinds with many tags are left out."""
+WITHOUT_LINE = re.compile(r"(Element (?:name )?'([^']*)'.*), line 0\b")
+"""MuJoCo's message about an element of an included file."""
 ATTRIBUTE = re.compile(r"attribute: '([^']*)'")
 
 
@@ -57,7 +57,7 @@ class Source:
         self.mujoco = _mujoco(model)
         self.origin = origin_of(model, self.mujoco)
         self.path = self.origin.label
-        """What messages start with."""
+        """Label of the source that messages begin with."""
         options.check(self.origin)
         with self.translated(report):
             self._spec = self._specified(model, options, report)
@@ -94,8 +94,12 @@ class Source:
         except InputError:
             raise
         except (ValueError, TypeError, mujoco.FatalError, mujoco.UnexpectedError) as error:
-            said = self._placed("; ".join(filter(None, map(str.strip, str(error).splitlines()))))
-            raise InputError(self.path, f"MuJoCo cannot compile it: {said}", "correct it") from None
+            message = self._with_location(
+                "; ".join(filter(None, map(str.strip, str(error).splitlines())))
+            )
+            raise InputError(
+                self.path, f"MuJoCo cannot compile it: {message}", "correct it"
+            ) from None
         finally:
             mujoco.set_mju_user_warning(before)
 
@@ -103,9 +107,9 @@ class Source:
     def _included(self) -> list[Element]:
         return included(self.origin)
 
-    def _placed(self, said: str) -> str:
-        """MuJoCo's message with the included file in place of line 0."""
-        attribute = ATTRIBUTE.search(said)
+    def _with_location(self, message: str) -> str:
+        """Return MuJoCo's message with the included file in place of line 0."""
+        attribute = ATTRIBUTE.search(message)
 
         def put(match: re.Match) -> str:
             what, name = match.groups()
@@ -118,7 +122,7 @@ class Source:
             )
             return f"{what}, in {where}" if where else what
 
-        return NOWHERE.sub(put, said)
+        return WITHOUT_LINE.sub(put, message)
 
     @cached_property
     def _elements(self) -> dict[str, dict[int, Any]]:
@@ -154,7 +158,7 @@ class Source:
         return self._spec.to_xml()
 
     def plugin(self, instance: int) -> tuple[str, dict[str, str]]:
-        """Name and settings of an instance of a plugin.
+        """Return the name and settings of an instance of a plugin.
 
         Raises:
             InputError: the model was given compiled, without its specification.
@@ -168,7 +172,7 @@ class Source:
         return "", {}
 
     def name(self, kind: str, index: int) -> str:
-        """Name of an element, empty if it has none."""
+        """Return the name of an element, empty if it has none."""
         if self._spec is None:
             return self.mujoco.mj_id2name(self.m, self._type(kind), index) or ""
         element = self._elements[kind].get(index)
@@ -178,8 +182,9 @@ class Source:
         return getattr(self.mujoco.mjtObj, f"mjOBJ_{kind.upper()}")
 
     def label(self, kind: str, index: int) -> str:
-        """``joint 'hip' (line 12)`` or ``(legs.xml, line 12)``, as far as known; elements without
-        a name have a number, and geoms without a line their body."""
+        """Return a label of an element for messages, such as ``joint 'hip' (line 12)`` or
+        ``joint 'hip' (legs.xml, line 12)``; without a name it has its number, and geoms without a
+        line have their body."""
         element = self._elements[kind].get(index)
         name = self.name(kind, index)
         what = f"{kind} {name!r}" if name else f"{kind} {index}"
@@ -191,14 +196,15 @@ class Source:
         return f"{what} ({where})" if where else what
 
     def column(self, name: str) -> np.ndarray:
-        """A field of the compiled model; zeros where this version of MuJoCo lacks it."""
+        """Return a field of the compiled model, empty if this version of MuJoCo does not have
+        it."""
         return np.asarray(getattr(self.m, name, np.zeros(0)))
 
-    def off(self, *flags: str) -> bool:
-        """Whether the file disables any of these (``GRAVITY``, ``CONTACT``, …)."""
+    def is_disabled(self, *flags: str) -> bool:
+        """Tell whether the file disables any of these flags (``GRAVITY``, ``CONTACT``, …)."""
         bits = self.mujoco.mjtDisableBit
-        known = (getattr(bits, f"mjDSBL_{flag}", 0) for flag in flags)
-        return any(self.m.opt.disableflags & int(bit) for bit in known)
+        masks = (getattr(bits, f"mjDSBL_{flag}", 0) for flag in flags)
+        return any(self.m.opt.disableflags & int(mask) for mask in masks)
 
 
 def _mujoco(model: Any) -> ModuleType:

@@ -1,11 +1,11 @@
-"""Tendons that do something, and equality constraints between joints."""
+"""Tendons of a file that have an effect, and equality constraints between joints."""
 
 import numpy as np
 
 from jaxccp.io.errors import InputError
 from jaxccp.io.mjcf.bodies import Frames
 from jaxccp.io.mjcf.import_report import ImportReport
-from jaxccp.io.mjcf.joints import HINGE, SLIDE, Axes, damping_polynomial, within
+from jaxccp.io.mjcf.joints import HINGE, SLIDE, Axes, damping_polynomial, limits_inside
 from jaxccp.io.mjcf.source import Source
 from jaxccp.model.tendons import Coupling, TendonPath
 from jaxccp.scene.builder import ModelBuilder
@@ -18,12 +18,12 @@ FORCES = (
     "tendon_frictionloss",
     "tendon_armature",
 )
-"""What acts along a tendon and is taken over."""
+"""Columns of the forces and limits of a tendon that are read."""
 COLUMNS = {
     "tendon_springyield": "a spring that yields",
     "tendon_stiffnesspoly": "a stiffness that depends on the length",
 }
-"""What is not, unless it is zero."""
+"""Columns that must be 0, and what they describe: tendons of this package have no such effect."""
 
 
 def add_tendons(
@@ -34,15 +34,30 @@ def add_tendons(
     sensed: set[int],
     report: ImportReport,
 ) -> dict[int, str]:
-    """Add the tendons that anything acts along, and those sensed; their names by their number."""
+    """Add the file's tendons that have an effect or a sensor to a builder.
+
+    Args:
+        source: the compiled file.
+        builder: is added to.
+        frames: where the file's bodies are in those of the model.
+        axes: names of the axes of the file's joints.
+        sensed: the file's numbers of tendons with a sensor.
+        report: collects the tendons that are left out.
+
+    Returns:
+        The names of the tendons that were added, by the file's number.
+
+    Raises:
+        InputError: a tendon has numbers that none can have.
+    """
     m = source.m
     trn = int(source.mujoco.mjtTrn.mjTRN_TENDON)
     pulled = {int(m.actuator_trnid[i, 0]) for i in np.flatnonzero(m.actuator_trntype == trn)}
     bilateral = _bilateral_lengths(source, report)
     names: dict[int, str] = {}
     for tendon in range(m.ntendon):
-        acts = tendon in pulled or tendon in bilateral or _acts(source, tendon)
-        if not (acts or tendon in sensed):
+        effective = tendon in pulled or tendon in bilateral or _has_forces(source, tendon)
+        if not (effective or tendon in sensed):
             continue
         label = source.label("tendon", tendon)
         for column, what in COLUMNS.items():
@@ -54,7 +69,7 @@ def add_tendons(
         except ValueError as error:
             raise InputError(source.path, f"{label}: {error}", "correct it") from None
         if isinstance(made, str):
-            if acts:
+            if effective:
                 report.ignore(label, made)
             continue
         name = source.name("tendon", tendon) or f"tendon{tendon}"
@@ -65,16 +80,16 @@ def add_tendons(
     return names
 
 
-def _acts(source: Source, tendon: int) -> bool:
-    """Whether anything but actuators and equality constraints acts along a tendon."""
+def _has_forces(source: Source, tendon: int) -> bool:
+    """Tell whether a tendon has forces or limits itself, actuators and constraints aside."""
     return any(np.any(source.column(name)[tendon : tendon + 1]) for name in (*FORCES, *COLUMNS))
 
 
 def _bilateral_lengths(source: Source, report: ImportReport) -> dict[int, float]:
-    """Tendons that an equality constraint keeps at a length, and that length."""
-    m, found = source.m, {}
-    if source.off("EQUALITY", "CONSTRAINT"):
-        return found
+    """Return the lengths that equality constraints keep tendons at, by the tendon's number."""
+    m, lengths = source.m, {}
+    if source.is_disabled("EQUALITY", "CONSTRAINT"):
+        return lengths
     kind = int(source.mujoco.mjtEq.mjEQ_TENDON)
     for index in np.flatnonzero((m.eq_type == kind) & (m.eq_active0 != 0)):
         tendon = int(m.eq_obj1id[index])
@@ -82,14 +97,14 @@ def _bilateral_lengths(source: Source, report: ImportReport) -> dict[int, float]
             label = source.label("equality", int(index))
             report.ignore(label, "a tendon that follows another is not supported")
         else:
-            found[tendon] = float(m.tendon_length0[tendon] + m.eq_data[index, 0])
-    return found
+            lengths[tendon] = float(m.tendon_length0[tendon] + m.eq_data[index, 0])
+    return lengths
 
 
 def _tendon(
     source: Source, frames: Frames, axes: Axes, tendon: int, length: float | None
 ) -> Coupling | TendonPath | str:
-    """Ours, or what is not supported."""
+    """Return a tendon, kept at a length if there is one, or what is not supported."""
     m, wraps = source.m, source.mujoco.mjtWrap
     run = slice(m.tendon_adr[tendon], m.tendon_adr[tendon] + m.tendon_num[tendon])
     kinds, ids, factors = m.wrap_type[run], m.wrap_objid[run], m.wrap_prm[run]
@@ -98,17 +113,21 @@ def _tendon(
         return "a spring with a dead band is not supported"
     forces = {
         "length": length,
-        "stiffness": 0.0 if source.off("SPRING", "PASSIVE") else float(m.tendon_stiffness[tendon]),
+        "stiffness": 0.0
+        if source.is_disabled("SPRING", "PASSIVE")
+        else float(m.tendon_stiffness[tendon]),
         "rest": float(spring[0]),
-        "damping": 0.0 if source.off("DAMPER", "PASSIVE") else float(m.tendon_damping[tendon]),
+        "damping": 0.0
+        if source.is_disabled("DAMPER", "PASSIVE")
+        else float(m.tendon_damping[tendon]),
         "damping_polynomial": damping_polynomial(source, "tendon_dampingpoly", tendon),
         "armature": float(source.column("tendon_armature")[tendon : tendon + 1].sum()),
         "friction": 0.0
-        if source.off("FRICTIONLOSS", "CONSTRAINT")
+        if source.is_disabled("FRICTIONLOSS", "CONSTRAINT")
         else float(m.tendon_frictionloss[tendon]),
     }
-    if m.tendon_limited[tendon] and not source.off("LIMIT", "CONSTRAINT"):
-        forces["limits"] = within(m.tendon_range[tendon], float(m.tendon_margin[tendon]))
+    if m.tendon_limited[tendon] and not source.is_disabled("LIMIT", "CONSTRAINT"):
+        forces["limits"] = limits_inside(m.tendon_range[tendon], float(m.tendon_margin[tendon]))
     if np.all(kinds == int(wraps.mjWRAP_JOINT)):
         terms = _terms(source, axes, ids, factors)
         return terms if isinstance(terms, str) else Coupling(terms, **forces)
@@ -121,7 +140,8 @@ def _tendon(
 def _terms(
     source: Source, axes: Axes, joints: np.ndarray, factors: np.ndarray
 ) -> dict[str, tuple[float, float]] | str:
-    """The length in our coordinates, which are zero where the file's are ``qpos0``."""
+    """Return the polynomials of a tendon's length in the model's coordinates, which are 0 at
+    ``qpos0``."""
     m = source.m
     terms: dict[str, tuple[float, float]] = {}
     for joint, factor in zip(joints, factors, strict=True):
@@ -141,8 +161,17 @@ def _point(source: Source, frames: Frames, site: int) -> tuple[int, np.ndarray]:
     return int(frames.body[body]), frames.point(body, source.m.site_pos[site])
 
 
-def follower(source: Source, axes: Axes, index: int) -> Coupling | str:
-    """The joint of an equality constraint, y = p(x) from ``qpos0``, or what is not supported."""
+def joint_coupling(source: Source, axes: Axes, index: int) -> Coupling | str:
+    """Return the coupling of an equality constraint between joints, y = p(x) from ``qpos0``.
+
+    Args:
+        source: the compiled file.
+        axes: names of the axes of the file's joints.
+        index: the file's number of the constraint.
+
+    Returns:
+        The coupling, or what is not supported.
+    """
     m = source.m
     joints = [int(joint) for joint in (m.eq_obj1id[index], m.eq_obj2id[index]) if joint >= 0]
     if any(m.jnt_type[joint] not in (SLIDE, HINGE) for joint in joints):

@@ -1,4 +1,4 @@
-"""Elements of which nothing is taken over."""
+"""Elements of a file that are always left out."""
 
 from jaxccp.io.mjcf.cables import is_link
 from jaxccp.io.mjcf.import_report import ImportReport
@@ -6,9 +6,9 @@ from jaxccp.io.mjcf.source import Source
 
 
 def note_unsupported(source: Source, report: ImportReport) -> None:
-    """Note all of these."""
+    """Note the elements of a file that are always left out."""
     _bodies(source, report)
-    _others(source, report)
+    _options(source, report)
 
 
 def _bodies(source: Source, report: ImportReport) -> None:
@@ -21,7 +21,7 @@ def _bodies(source: Source, report: ImportReport) -> None:
             report.ignore(label, "plugins are not supported")
 
 
-def _others(source: Source, report: ImportReport) -> None:
+def _options(source: Source, report: ImportReport) -> None:
     m = source.m
     if m.opt.enableflags & int(source.mujoco.mjtEnableBit.mjENBL_OVERRIDE):
         report.ignore("option", "overriding contact parameters is not supported")

@@ -35,8 +35,8 @@ def mend_inertias(spec: Any, report: ImportReport) -> None:
             _mend(spec, body, report if top is not None else ImportReport())
         if top is not None:
             rigid.setdefault(top.name, _Rigid(top)).parts.append(body)
-    for one in rigid.values():
-        _complete(one, report)
+    for link in rigid.values():
+        _complete(link, report)
 
 
 @dataclass(frozen=True)

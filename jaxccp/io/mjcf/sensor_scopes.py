@@ -1,4 +1,4 @@
-"""Which shapes and bodies of ours a file's sensors count."""
+"""The shapes and bodies of the model that the sensors of a file count, see or carry."""
 
 import numpy as np
 from jaxtyping import Bool
@@ -15,78 +15,109 @@ CHOICES = ("none", "mindist", "maxforce", "netforce")
 """What contact sensors do with many contacts, by MuJoCo's numbers."""
 
 
-class Unread(Exception):
-    """Why a sensor cannot be read."""
+class UnreadableSensor(Exception):
+    """A sensor of the file that cannot be read; the message says why."""
 
 
-class Counted:
-    """Finds them; the file's bodies may be parts of ours."""
+class ScopeFinder:
+    """Find the scopes of a file's sensors; the file's bodies may be parts of the model's."""
 
     def __init__(
         self, source: Source, frames: Frames, shapes: dict[int, int], model: Model
     ) -> None:
+        """Prepare the search.
+
+        Args:
+            source: the compiled file.
+            frames: where the file's bodies are in those of the model.
+            shapes: the model's shape of each geom that has one.
+            model: the model.
+        """
         self.source, self.frames, self.shapes, self.model = source, frames, shapes, model
 
     def rangefinder(self, sensor: int) -> SensorScope:
-        """A range finder does not see the geoms of its body."""
+        """Return the shapes that a range finder does not see: its body's, and transparent ones.
+
+        Args:
+            sensor: the file's number of the sensor.
+
+        Raises:
+            UnreadableSensor: it shows more than the length of its ray.
+        """
         m = self.source.m
         if m.sensor_dim[sensor] != 1:
-            raise Unread("of rays only the length is read")
+            raise UnreadableSensor("of rays only the length is read")
         body = m.site_bodyid[m.sensor_objid[sensor]]
         hidden = self._on(np.arange(m.nbody) == body) | self._transparent()
         return SensorScope(hidden, self._no_bodies())
 
     def zonetouch(self, sensor: int) -> SensorScope:
-        """A touch sensor feels the contacts of its body's geoms in its site's shape."""
+        """Return the shapes of a touch sensor's body, and its site's shape, where contacts
+        count."""
         m = self.source.m
         site = int(m.sensor_objid[sensor])
-        own = self._on(np.arange(m.nbody) == m.site_bodyid[site])
-        return SensorScope(own, self._no_bodies(), self._zone(site))
+        shapes = self._on(np.arange(m.nbody) == m.site_bodyid[site])
+        return SensorScope(shapes, self._no_bodies(), self._zone(site))
 
     def force(self, sensor: int) -> SensorScope:
-        """What hangs on the parent of the site's body by it."""
+        """Return the bodies and shapes that a force sensor carries: the subtree of its site's body.
+
+        Args:
+            sensor: the file's number of the sensor.
+
+        Raises:
+            UnreadableSensor: the subtree has nodes of flexible bodies, or carries their mass.
+        """
         m, body = self.source.m, int(self.source.m.site_bodyid[self.source.m.sensor_objid[sensor]])
         within = subtree(self.source, body)
         ours, top = self.frames.body, int(m.body_weldid[body])
         if np.any(ours[within] == NOWHERE) or self.model.topology.carried[ours[within]].any():
-            raise Unread("masses of flexible bodies are not counted")
-        whole = self._no_bodies()
-        whole[ours[within]] = True
-        whole &= self.model.topology.free
+            raise UnreadableSensor("masses of flexible bodies are not counted")
+        carried = self._no_bodies()
+        carried[ours[within]] = True
+        carried &= self.model.topology.free
         shapes = self._on(within)
         if top == body:
-            return SensorScope(shapes, whole)
-        whole[ours[body]] = False
+            return SensorScope(shapes, carried)
+        carried[ours[body]] = False
         parts = np.flatnonzero(within & (ours == ours[body]))
-        return SensorScope(shapes, whole, None, int(ours[body]), *self._mass(parts))
+        return SensorScope(shapes, carried, None, int(ours[body]), *self._mass(parts))
 
     torque = force
 
     def meeting(self, sensor: int) -> tuple[ContactSelection, int]:
-        """What a contact sensor shows, and its site or −1."""
+        """Return which contacts a contact sensor finds and what it shows of them, and its site or
+        −1.
+
+        Args:
+            sensor: the file's number of the sensor.
+
+        Raises:
+            UnreadableSensor: it shows numbers, or has a site of a shape, that are not supported.
+        """
         m = self.source.m
         bits, choice, count = (int(number) for number in m.sensor_intprm[sensor][:3])
         names = self.source.mujoco.mjtConDataField.__members__
-        wanted = [
+        fields = [
             name.removeprefix("mjCONDATA_").lower()
             for name, bit in names.items()
             if name.startswith("mjCONDATA_") and bits & (1 << int(bit))
         ]
-        for name in wanted:
+        for name in fields:
             if name not in FIELDS:
-                raise Unread(f"{name} of contacts is not read")
+                raise UnreadableSensor(f"{name} of contacts is not read")
         of = int(m.sensor_objtype[sensor]), int(m.sensor_objid[sensor])
         against = int(m.sensor_reftype[sensor]), int(m.sensor_refid[sensor])
         site = of[1] if of[0] == int(self.source.mujoco.mjtObj.mjOBJ_SITE) else -1
-        first = None if site >= 0 else self._chosen(*of)
+        first = None if site >= 0 else self._selected(*of)
         zone = self._zone(site) if site >= 0 else None
         made = ContactSelection(
-            first, self._chosen(*against), zone, tuple(wanted), CHOICES[choice], count
+            first, self._selected(*against), zone, tuple(fields), CHOICES[choice], count
         )
         return made, site
 
-    def _chosen(self, kind: int, index: int) -> Bool[np.ndarray, " ng"] | None:
-        """Shapes of a geom, a body or a subtree."""
+    def _selected(self, kind: int, index: int) -> Bool[np.ndarray, " ng"] | None:
+        """Return the mask of the shapes of a geom, a body or a subtree; None for all shapes."""
         m, kinds = self.source.m, self.source.mujoco.mjtObj
         if index < 0:
             return None
@@ -106,14 +137,14 @@ class Counted:
         return np.zeros(len(self.model.topology.shapes), bool)
 
     def _on(self, bodies: np.ndarray) -> Bool[np.ndarray, " ng"]:
-        """Shapes on some of the file's bodies."""
+        """Return the mask of the shapes on the file's bodies of a mask."""
         mask = self._no_shapes()
         for geom, shape in self.shapes.items():
             mask[shape] = bodies[self.source.m.geom_bodyid[geom]]
         return mask
 
     def _transparent(self) -> Bool[np.ndarray, " ng"]:
-        """Shapes of geoms that rays go through, since they cannot be seen."""
+        """Return the mask of the shapes of transparent geoms, which rays pass through."""
         m, mask = self.source.m, self._no_shapes()
         for geom, shape in self.shapes.items():
             material = m.geom_matid[geom]
@@ -132,16 +163,17 @@ class Counted:
             int(kinds.mjGEOM_ELLIPSOID): Ellipsoid((x, y or x, z or x)),
         }
         if kind not in made:
-            raise Unread(f"a site of shape {kinds(kind).name.lower()} is not read")
+            raise UnreadableSensor(f"a site of shape {kinds(kind).name.lower()} is not read")
         return made[kind]
 
     def _mass(self, parts: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
-        """Mass, centre and inertia about it of some of the file's bodies, in our body's axes."""
+        """Return mass [kg], centre of mass [m] and inertia about it [kg m²] of some of the file's
+        bodies together, in the axes of the model's body."""
         m, frames = self.source.m, self.frames
         mass = np.asarray(m.body_mass)[parts]
         centres = np.array([frames.point(part, m.body_ipos[part]) for part in parts])
         total = float(mass.sum())
         centre = mass @ centres / max(total, np.finfo(float).tiny)
-        turned = np.array([to_matrix(m.body_iquat[part]) for part in parts])
-        axes = frames.rotation[parts] @ turned
+        principal = np.array([to_matrix(m.body_iquat[part]) for part in parts])
+        axes = frames.rotation[parts] @ principal
         return total, centre, inertia_about(centre, mass, axes, m.body_inertia[parts], centres)
