@@ -20,8 +20,8 @@ app.command("solve")(commands.solve)
 app.command("view")(commands.view)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(requested: bool) -> None:
+    if requested:
         from jaxccp import __version__
 
         typer.echo(f"jaxccp {__version__}")

@@ -1,18 +1,18 @@
 """Advise options of the command line where steps were not solved to their tolerance."""
 
-STIFF_SOLVERS = ("auto", "newton", "admm", "gradient-newton")
-"""Solvers that stiff problems need, such as those of masses in a ratio of 1e5."""
+ROBUST_SOLVERS = ("auto", "newton", "admm", "gradient-newton")
+"""Solvers that converge on ill-conditioned problems, such as masses in a ratio of 1e5."""
 
 
 def advice(unsolved: float, precision: int, solver: str) -> str:
-    """Return options to try, empty where every step was solved.
+    """Return a sentence with options to try, empty if every step was solved.
 
     Of a box of 0.01 kg under one of 1000 kg, Coulomb's law, APGD leaves 80 % of the steps unsolved
     in either precision and creeps by millimetres; ``auto``, ``newton`` and ``admm`` solve all of
     them in double precision, and single precision leaves them at 4e-4 m/s.
 
     Args:
-        unsolved: share of the steps that were not.
+        unsolved: share of the steps that were not solved to their tolerance.
         precision: bits of floating-point numbers.
         solver: name of the solver.
     """
@@ -21,7 +21,7 @@ def advice(unsolved: float, precision: int, solver: str) -> str:
     options = []
     if precision == 32:
         options.append("--precision 64")
-    if solver not in STIFF_SOLVERS:
+    if solver not in ROBUST_SOLVERS:
         options.append("--solver auto")
     if options:
         return "try " + " ".join(options)

@@ -33,8 +33,8 @@ def keep_programs(cache: str | None) -> None:
     if cache == OFF:
         jax.config.update("jax_compilation_cache_dir", None)
         return
-    given = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
-    if cache or given is None:
+    configured = jax.config.jax_compilation_cache_dir  # pyright: ignore[reportAttributeAccessIssue]
+    if cache or configured is None:
         folder = Path(cache) if cache else user_cache_path("jaxccp") / "programs"
         try:
             folder.mkdir(parents=True, exist_ok=True)

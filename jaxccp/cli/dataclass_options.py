@@ -16,21 +16,21 @@ from typing import Annotated, Any
 import typer
 
 TYPES: dict[str, type] = {"float": float, "int": int, "str": str}
-"""Types of fields that an option can have, and …"""
+"""Types of fields that become an option of the same type, by annotation."""
 SERIES: dict[str, type] = {"tuple[str, ...]": str, "float | tuple[float, ...]": float}
-"""… those of which it has several parts with commas, with the type of the parts."""
+"""Types of fields whose option has parts separated by commas, and the type of the parts."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting has the facts about a field that an option needs."""
+    """A field of a dataclass, as its option needs it."""
 
     name: str
     type: type
     part: builtins.type | None
     """Type of the parts of a field that may be a tuple."""
     default: str
-    """What the source says."""
+    """Source code of the default value, empty if there is none."""
     help: str
 
     def value(self, option: Any) -> Any:
@@ -72,7 +72,9 @@ def settings_of(reference: str) -> dict[str, Setting]:
     """
     path, name = source_of(reference)
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    (body,) = (one.body for one in tree.body if isinstance(one, ast.ClassDef) and one.name == name)
+    (body,) = (
+        node.body for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name
+    )
     out = {}
     for place, node in enumerate(body):
         if not (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)):
@@ -104,20 +106,18 @@ def with_options(
         panel: heading of the options.
         without: fields that have an option of another kind.
     """
-    known: dict[str, dict[str, Setting]] = {}
+    options: dict[str, dict[str, Setting]] = {}
     for label, reference in tables.items():
         for name, setting in settings_of(reference).items():
             if name not in without:
-                known.setdefault(name, {})[label] = setting
+                options.setdefault(name, {})[label] = setting
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         signature = inspect.signature(command)
-        parameters = [
-            one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD
-        ]
-        for name, settings in known.items():
+        parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        for name, settings in options.items():
             first, *_ = settings.values()
-            defaults = {one.default: None for one in settings.values() if one.default}
+            defaults = {setting.default: None for setting in settings.values() if setting.default}
             option = typer.Option(
                 f"--{name.replace('_', '-')}",
                 help=_help(settings, len(tables) > 1),
@@ -130,16 +130,16 @@ def with_options(
                     name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation
                 )
             )
-        (rest,) = (one for one in signature.parameters.values() if one.kind is one.VAR_KEYWORD)
+        (rest,) = (p for p in signature.parameters.values() if p.kind is p.VAR_KEYWORD)
         command.__signature__ = signature.replace(parameters=[*parameters, rest])  # type: ignore[attr-defined]
-        command.__annotations__ |= {one.name: one.annotation for one in parameters}
+        command.__annotations__ |= {p.name: p.annotation for p in parameters}
         return command
 
     return decorate
 
 
 def _help(settings: Mapping[str, Setting], labelled: bool) -> str:
-    """Return what several dataclasses say of a field, each after its name."""
+    """Return the help of a field, with the names of the dataclasses before each of their texts."""
     texts: dict[str, list[str]] = {}
     for label, setting in settings.items():
         texts.setdefault(setting.help, []).append(label)
@@ -151,7 +151,7 @@ def _help(settings: Mapping[str, Setting], labelled: bool) -> str:
 def finished(command: Callable[..., None]) -> Callable[..., None]:
     """Return the command without its keyword arguments of any name, as Typer wants it."""
     signature = inspect.signature(command)
-    parameters = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    parameters = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
     return command

@@ -62,23 +62,23 @@ def config_of(request: ModelRequest, saved: Mapping[str, Any] | None = None) -> 
     if request.config is not None:
         source, folder = request.config, request.config.parent
         table |= _toml(request.config)
-    known = ("model", "data", "parameters", "residual", "settings", "method", "read", "cases")
-    _check_keys(source, "", table, (*known, "holdout", "seed", "restarts", "resume"))
+    keys = ("model", "data", "parameters", "residual", "settings", "method", "read", "cases")
+    _check_keys(source, "", table, (*keys, "holdout", "seed", "restarts", "resume"))
     for key in ("settings", "method", "read", "restarts"):
         if not isinstance(table.get(key, {}), Mapping):
             raise InputError(source, "is no table", f"write [{key}] above its fields", key)
-    common = {key: table[key] for key in known if key in table}
+    common = {key: table[key] for key in keys if key in table}
     entries = common.pop("cases", None) or [{}]
-    cases = tuple(_case(source, folder, common | dict(one), request) for one in entries)
+    cases = tuple(_case(source, folder, common | dict(entry), request) for entry in entries)
     if request.parameters is None:
         entries = table.get("parameters", [])
         if not isinstance(entries, list):
             raise InputError(source, "is no list", "give paths or tables", "parameters")
-        parameters = tuple(_parameter(source, one) for one in entries)
+        parameters = tuple(_parameter(source, entry) for entry in entries)
     else:
         parameters = paths_of(request.parameters)
     method = {**table.get("method", {}), **request.method}
-    _check_keys(source, "method", method, [one.name for one in fields(Method)])
+    _check_keys(source, "method", method, [field.name for field in fields(Method)])
     seed = int(table.get("seed", 0) if request.seed is None else request.seed)
     drawn = {**table.get("restarts", {}), **request.restarts}
     restarts = built(source, "restarts", Restarts, {"seed": seed} | drawn) if drawn else None
@@ -111,11 +111,11 @@ def _case(
     keys = ("model", "data", "read", "residual", "settings", "method", "parameters")
     _check_keys(source, "cases", table, keys)
     model = request.model or (folder / table["model"] if "model" in table else None)
-    data = [str(one) for one in request.data]
+    data = [str(path) for path in request.data]
     if not data:
         entries = table.get("data", [])
         entries = [entries] if isinstance(entries, str) else entries
-        data = [str(folder / one) for one in entries]
+        data = [str(folder / entry) for entry in entries]
     if model is None or not data:
         raise InputError(
             source, f"names no {'model' if model is None else 'data'}", "give MODEL and DATA"
@@ -168,19 +168,19 @@ def _parameter(source: Path | str, entry: Any) -> Parameter | str:
     if isinstance(entry, str):
         return paths_of(entry)[0]
     if isinstance(entry, Mapping):
-        names = [one.name for one in fields(Parameter) if one.name != "apply"]
+        names = [field.name for field in fields(Parameter) if field.name != "apply"]
         _check_keys(source, "parameters", entry, names)
     made = built(source, "parameters", Parameter, entry)
     return made
 
 
-def _check_keys(source: Path | str, label: str, table: Mapping[str, Any], known: Any) -> None:
+def _check_keys(source: Path | str, label: str, table: Mapping[str, Any], names: Any) -> None:
     for key in table:
-        if key not in known:
+        if key not in names:
             raise InputError(
                 source,
                 f"there is no {key!r}",
-                f"there are {', '.join(known)}{suggestion(key, known)}",
+                f"there are {', '.join(names)}{suggestion(key, names)}",
                 label,
             )
 
@@ -200,7 +200,7 @@ def built(source: Path | str, label: str, cls: type, table: Any) -> Any:
     if not isinstance(table, Mapping):
         raise InputError(source, f"{table!r} is no table", "give fields and values", label)
     hints = get_type_hints(cls)
-    _check_keys(source, label, table, [one.name for one in fields(cls)])
+    _check_keys(source, label, table, [field.name for field in fields(cls)])
     values = {}
     for key, value in table.items():
         value = tuple(value) if isinstance(value, list) else value
@@ -216,7 +216,7 @@ def built(source: Path | str, label: str, cls: type, table: Any) -> Any:
 def _fits(value: Any, hint: Any) -> bool:
     """Return whether a value can be that of a field."""
     if get_origin(hint) is UnionType:
-        return any(_fits(value, one) for one in get_args(hint))
+        return any(_fits(value, option) for option in get_args(hint))
     if hint is float:
         return isinstance(value, float | int) and not isinstance(value, bool)
     if hint is int:
@@ -238,10 +238,10 @@ def residual_of(source: Path | str, case: CaseConfig, loaded: Any) -> Any:
     """
     module, _, name = RESIDUALS[case.residual].partition(":")
     cls = getattr(import_module(module), name)
-    known = {one.name for one in fields(cls)}
+    names = {field.name for field in fields(cls)}
     settings = {key: value for key, value in case.settings.items() if key not in STEPPING}
     stepping = {key: case.settings[key] for key in STEPPING if key in case.settings}
-    if stepping and "stepper" in known:
+    if stepping and "stepper" in names:
         choice = stepping.get("stepper", "euler")
         if choice not in STEPPERS:
             _check_keys(source, "settings", {choice: None}, STEPPERS)
@@ -251,7 +251,7 @@ def residual_of(source: Path | str, case: CaseConfig, loaded: Any) -> Any:
         )
     elif stepping:
         settings |= stepping
-    if "sensors" in known:
+    if "sensors" in names:
         settings["sensors"] = loaded.sensors
     return built(source, case.residual, cls, settings)
 
@@ -259,13 +259,13 @@ def residual_of(source: Path | str, case: CaseConfig, loaded: Any) -> Any:
 def as_table(config: Config) -> dict[str, Any]:
     """Return what is needed to evaluate a fit, ready for JSON: parameters, residual, settings."""
     (first, *_) = config.cases
-    blank = {one.name: one.default for one in fields(Parameter)}
+    blank = {field.name: field.default for field in fields(Parameter)}
     parameters = []
-    for one in config.parameters:
-        if isinstance(one, str):
-            parameters.append(one)
+    for parameter in config.parameters:
+        if isinstance(parameter, str):
+            parameters.append(parameter)
             continue
-        entry = {key: getattr(one, key) for key in blank if key != "apply"}
+        entry = {key: getattr(parameter, key) for key in blank if key != "apply"}
         parameters.append({k: v for k, v in entry.items() if k == "path" or v != blank[k]})
     return {
         "parameters": parameters,

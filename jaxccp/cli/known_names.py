@@ -1,4 +1,5 @@
-"""What commands offer by name, known without importing JAX; a test holds it to the registries."""
+"""Names that commands offer, listed so that help needs no JAX; a test compares them with the
+registries."""
 
 from typing import Literal
 
@@ -20,14 +21,15 @@ SOLVERS: dict[str, tuple[ConeType, ...]] = {
     "psor": ALL,
     "sipgs": ("cone", "pyramid"),
 }
-"""Those of ``jaxccp.ccp.SOLVERS`` and the friction cones each takes: none, no contacts."""
+"""Names of ``jaxccp.ccp.SOLVERS`` and the friction cones each supports; without any it takes no
+contacts."""
 
 SmoothStepping = Literal["explicit", "implicit"]
 
 STEPPERS = ("euler", "projected", "hht", "newmark", "trapezoidal", "generalised-alpha", "rk4")
-"""Those of ``jaxccp.dynamics.steppers.STEPPERS``."""
+"""Names of ``jaxccp.dynamics.steppers.STEPPERS``."""
 SOFTENING = ("euler", "projected")
-"""Those of them that can be implicit in smooth contact."""
+"""Steppers that can be implicit in smooth contact."""
 SCENES = (
     "cube-toss",
     "stack",
@@ -38,9 +40,9 @@ SCENES = (
     "beam",
     "cloth-on-sphere",
 )
-"""Those of ``jaxccp.scene.library``."""
+"""Names of the scenes of ``jaxccp.scene.library``."""
 UrdfActuators = Literal["position", "torque"]
-"""That of ``jaxccp.io.mjcf.urdf_actuators``."""
+"""The type of the same name in ``jaxccp.io.mjcf.urdf_actuators``."""
 MODEL_FILES = (".xml", ".mjcf", ".urdf")
 
 PARAMETERS = (
@@ -57,7 +59,7 @@ PARAMETERS = (
     "damping",
     "gravity",
 )
-"""Those of ``jaxccp.identify.cube``."""
+"""Names of the parameters of ``jaxccp.identify.cube``."""
 IDENTIFIED = (
     "friction",
     "impact_friction",
@@ -68,7 +70,7 @@ IDENTIFIED = (
     "ground_height",
     "gravity",
 )
-"""The parameters identified unless told otherwise."""
+"""The parameters that are identified by default."""
 
 INPUTS = (
     "pose",
@@ -111,7 +113,7 @@ INPUTS = (
     "gravity",
     "step",
 )
-"""Those of ``jaxccp.testing.INPUTS``: what derivatives are checked in."""
+"""Names of ``jaxccp.testing.INPUTS``: quantities that derivatives are checked in."""
 
 RESIDUALS = {
     "simulate": "jaxccp.identify.simulate:Simulate",

@@ -17,7 +17,7 @@ WRITTEN = (".npz", ".png", ".json")
 
 
 class Exit(IntEnum):
-    """What a command says by its exit code; usage errors are 2 as well."""
+    """Exit codes of commands; usage errors are 2 as well."""
 
     DONE = 0
     NOT_CONVERGED = 1
@@ -25,13 +25,27 @@ class Exit(IntEnum):
 
 
 def refuse(message: str) -> NoReturn:
-    """Say on stderr what is wrong with a file, and exit with code 2."""
+    """Write an error to stderr and exit with code 2.
+
+    Args:
+        message: what is wrong with the input.
+
+    Raises:
+        typer.Exit: always.
+    """
     typer.echo(f"Error: {message}", err=True)
     raise typer.Exit(Exit.BAD_INPUT)
 
 
-def one_of(choices: Collection[Any]) -> Callable[[Any], Any]:
-    """Option callback that refuses what is not in ``choices``."""
+def choice_of(choices: Collection[Any]) -> Callable[[Any], Any]:
+    """Return an option callback that accepts only some values.
+
+    Args:
+        choices: the values.
+
+    Raises:
+        typer.BadParameter: the callback gets another value.
+    """
 
     def check(value: Any) -> Any:
         if value not in choices:
@@ -42,39 +56,52 @@ def one_of(choices: Collection[Any]) -> Callable[[Any], Any]:
 
 
 def contact_solver(value: str | None) -> str | None:
-    """Option callback that refuses what cannot solve contacts with round friction cones."""
+    """Check, as an option callback, that a solver takes contacts with round friction cones.
+
+    Raises:
+        typer.BadParameter: there is no such solver, or it does not.
+    """
     if value is None or value in CONTACT_SOLVERS:
         return value
     if value in SOLVERS:
-        takes = " or ".join(SOLVERS[value])
-        what = f"friction {takes}, not cone" if takes else "no contacts"
+        cones = " or ".join(SOLVERS[value])
+        what = f"friction {cones}, not cone" if cones else "no contacts"
         raise typer.BadParameter(f"{value} takes {what}; choose of {', '.join(CONTACT_SOLVERS)}")
     raise typer.BadParameter(unknown(value, CONTACT_SOLVERS))
 
 
 def not_negative(value: float) -> float:
-    """Option callback that refuses negative, infinite and NaN numbers."""
+    """Check, as an option callback, that a number is finite and ≥ 0.
+
+    Raises:
+        typer.BadParameter: it is not.
+    """
     if not (math.isfinite(value) and value >= 0):
         raise typer.BadParameter(f"{value} is not a finite number ≥ 0")
     return value
 
 
 def positive(value: float) -> float:
-    """Option callback that refuses what is not a finite number above zero."""
+    """Check, as an option callback, that a number is finite and > 0.
+
+    Raises:
+        typer.BadParameter: it is not.
+    """
     if not (math.isfinite(value) and value > 0):
         raise typer.BadParameter(f"{value} is not a finite number > 0")
     return value
 
 
 def present(path: Path) -> Path:
-    """Refuse a file that is not there."""
+    """Check that a file exists; exit with code 2 otherwise."""
     if not path.exists():
         refuse(f"{path}: no such file; check the path")
     return path
 
 
 def folder(param: typer.CallbackParam, out: Path | None) -> Path | None:
-    """Option callback that refuses what cannot become a folder with files in it."""
+    """Check, as an option callback, that a folder is or can be made and written to; exit with code
+    2 otherwise."""
     if out is None:
         return out
     option = param.opts[0]
@@ -93,7 +120,7 @@ SOLVER_HELP = "Algorithm for the cone problem."
 
 SolverOption = Annotated[
     str,
-    typer.Option(metavar=f"[{'|'.join(SOLVERS)}]", callback=one_of(SOLVERS), help=SOLVER_HELP),
+    typer.Option(metavar=f"[{'|'.join(SOLVERS)}]", callback=choice_of(SOLVERS), help=SOLVER_HELP),
 ]
 ContactSolverOption = Annotated[
     str,
@@ -105,7 +132,7 @@ LawOption = Annotated[
     Law,
     typer.Option(
         metavar=f"[{'|'.join(get_args(Law))}]",
-        callback=one_of(get_args(Law)),
+        callback=choice_of(get_args(Law)),
         help="ccp: the convex problem; ncp: Coulomb's law, without the CCP's lift while sliding.",
     ),
 ]
@@ -113,7 +140,7 @@ StepperOption = Annotated[
     str,
     typer.Option(
         metavar=f"[{'|'.join(STEPPERS)}]",
-        callback=one_of(STEPPERS),
+        callback=choice_of(STEPPERS),
         help="euler: Euler implicit linearized; projected: the same, and positions are projected, "
         "so that joints stay closed and overlap goes without velocity.",
     ),
@@ -122,7 +149,7 @@ SmoothContactOption = Annotated[
     SmoothStepping,
     typer.Option(
         metavar=f"[{'|'.join(get_args(SmoothStepping))}]",
-        callback=one_of(get_args(SmoothStepping)),
+        callback=choice_of(get_args(SmoothStepping)),
         help="Penalty forces of smooth contacts: those at the start of a step, or linear in the "
         "velocities at its end, which is stable at any step (euler and projected).",
     ),
@@ -131,7 +158,7 @@ FrictionOption = Annotated[
     ConeType,
     typer.Option(
         metavar=f"[{'|'.join(get_args(ConeType))}]",
-        callback=one_of(get_args(ConeType)),
+        callback=choice_of(get_args(ConeType)),
         help="Shape of the friction cones: round, or the square or octagon around it, with two "
         "sides along each tangent.",
     ),
@@ -139,7 +166,7 @@ FrictionOption = Annotated[
 PrecisionOption = Annotated[
     int,
     typer.Option(
-        metavar="[32|64]", callback=one_of((32, 64)), help="Bits of the floating-point numbers."
+        metavar="[32|64]", callback=choice_of((32, 64)), help="Bits of the floating-point numbers."
     ),
 ]
 CacheOption = Annotated[

@@ -1,4 +1,4 @@
-"""How far a fit has come: a bar on a terminal, lines in a file or a pipe; on stderr either way."""
+"""Progress of a fit on stderr: a bar on a terminal, lines in a file or a pipe."""
 
 import time
 from collections.abc import Iterator
@@ -10,15 +10,19 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 LINES = 10
-"""Lines in a pipe for the iterations of one stage."""
+"""Number of lines that the iterations of one stage get in a pipe."""
 
 
 class Follower(Protocol):
-    """Is told what is being done."""
+    """An object that shows the progress of a fit."""
 
-    def stage(self, name: str) -> None: ...
+    def stage(self, name: str) -> None:
+        """Show that a stage begins."""
+        ...
 
-    def iteration(self, index: int, loss: float) -> None: ...
+    def iteration(self, index: int, loss: float) -> None:
+        """Show that an iteration, counted from 0, ended at a loss."""
+        ...
 
 
 class _Bar:
@@ -51,14 +55,14 @@ class _Lines:
 
 @contextmanager
 def following(iterations: int, stages: int) -> Iterator[Follower]:
-    """Follow a fit of so many stages with so many iterations each.
+    """Show the progress of a fit while the context lasts.
 
     Args:
-        iterations: of each stage; they are counted from 0 in every one.
-        stages: how many there are.
+        iterations: number of iterations of each stage.
+        stages: number of stages.
 
     Yields:
-        The one to tell.
+        The object to call at every stage and iteration.
     """
     console = Console(stderr=True)
     if not console.is_terminal:

@@ -36,7 +36,26 @@ def check_gradients_command(
     options: FileOptions,
     as_json: bool,
 ) -> None:
-    """Check and report; the options are those of the command."""
+    """Compare derivatives with differences, and report.
+
+    Args:
+        scene: name of a built-in scene, or path of a model file.
+        from_file: whether ``scene`` is a model file.
+        steps: number of steps of the motion.
+        inputs: names of the quantities to differentiate in; all that the model has when None.
+        dt: length of a step [s]; the model file's or that of scenes when None.
+        solver: name of the solver; the stepper's default when None.
+        stepper: name of the stepper.
+        law: contact law, "ccp" or "ncp".
+        precision: bits of the floating-point numbers of the derivatives.
+        seed: of the scene's random initial state.
+        options: how a model file is read, and where the motion starts.
+        as_json: whether JSON is printed, not a table.
+
+    Raises:
+        typer.Exit: with code 1 if a derivative is wrong or a step did not converge, with code 2 for
+            bad input.
+    """
     with bad_input_exits(), jax.enable_x64(True):
         controls = None
         if from_file:
@@ -49,35 +68,35 @@ def check_gradients_command(
         method = STEPPERS[stepper](dt, law, solver)
         if model.topology.max_contacts is None:
             model = fit_capacity(model, state, method, steps, controls=controls)
-        found = check(model, state, method, steps, controls, inputs=inputs, precision=precision)
+        report = check(model, state, method, steps, controls, inputs=inputs, precision=precision)
     settings = {"scene": scene, "stepper": stepper, "law": law, "dt": dt}
     if as_json:
-        typer.echo(json.dumps(settings | found.summary()))
+        typer.echo(json.dumps(settings | report.summary()))
     else:
         title = f"{scene}, {stepper}, law {law}, {steps} steps of {1e3 * dt:g} ms"
-        Console().print(_table(found, title))
-        typer.echo(_line(found))
-    if not found.passed or found.unconverged:
+        Console().print(_table(report, title))
+        typer.echo(_line(report))
+    if not report.passed or report.unconverged:
         raise typer.Exit(Exit.NOT_CONVERGED)
 
 
-def _table(found: GradientReport, title: str) -> Table:
+def _table(report: GradientReport, title: str) -> Table:
     table = Table(title=title)
     for column in ("input", "worst error", "entries"):
         table.add_column(column, justify="left" if column == "input" else "right")
-    for one in found.inputs:
-        counts = ", ".join(f"{count} {verdict}" for verdict, count in one.verdicts.items())
-        table.add_row(one.name, _error(one.error), counts)
+    for entry in report.inputs:
+        counts = ", ".join(f"{count} {verdict}" for verdict, count in entry.verdicts.items())
+        table.add_row(entry.name, _error(entry.error), counts)
     return table
 
 
-def _line(found: GradientReport) -> str:
-    errors = ", ".join(f"{one.name} {_error(one.error)}" for one in found.inputs)
-    modes = ", ".join(f"{mode} {steps}" for mode, steps in found.modes.items())
+def _line(report: GradientReport) -> str:
+    errors = ", ".join(f"{entry.name} {_error(entry.error)}" for entry in report.inputs)
+    modes = ", ".join(f"{mode} {steps}" for mode, steps in report.modes.items())
     return (
-        f"worst {_error(found.error)}: {errors}; steps of modes: {modes}; {found.count('wrong')} "
-        f"wrong, {found.count('kink')} at kinks, {found.count('unresolved')} unresolved, "
-        f"{found.count('non-finite')} not finite; {found.unconverged} steps not converged"
+        f"worst {_error(report.error)}: {errors}; steps of modes: {modes}; {report.count('wrong')} "
+        f"wrong, {report.count('kink')} at kinks, {report.count('unresolved')} unresolved, "
+        f"{report.count('non-finite')} not finite; {report.unconverged} steps not converged"
     )
 
 

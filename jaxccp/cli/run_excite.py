@@ -28,26 +28,30 @@ def excite_command(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Plan a motion, write its file and say what it tells.
+    """Plan a motion that identifies parameters, write it to a file and report.
 
     Args:
-        model: file of the model.
-        parameters: paths between commas.
-        limits: as :meth:`jaxccp.identify.Limits.read` has them.
-        settings: fields of the design.
-        fit: file of an earlier fit.
-        out: file of the trajectory.
-        as_json: print JSON, not tables.
+        model: the model file.
+        parameters: paths of the parameters, separated by commas.
+        limits: limits of the motion, as :meth:`jaxccp.identify.Limits.read` takes them.
+        settings: values of the fields of :class:`jaxccp.identify.Design`.
+        fit: file of an earlier fit whose values and standard errors count as known.
+        out: file that the trajectory is written to.
+        as_json: whether JSON is printed, not tables.
+
+    Raises:
+        typer.Exit: with code 1 if the motion exceeds a limit, with code 2 for bad input.
     """
     with bad_input_exits(), jax.enable_x64(True):
         mechanism = load(model)
-        chosen = [parameter_of(one) for one in paths_of(parameters)]
-        known = None
+        unknowns = [parameter_of(path) for path in paths_of(parameters)]
+        earlier = None
         if fit is not None:
-            known = read_known(fit)
-            chosen = [replace(one, prior=None) for one in chosen]  # in the fit's errors already
+            earlier = read_known(fit)
+            # The priors are in the errors of the earlier fit already.
+            unknowns = [replace(unknown, prior=None) for unknown in unknowns]
         try:
-            motion = excite(mechanism, chosen, Limits.read(limits), Design(**settings), known)
+            motion = excite(mechanism, unknowns, Limits.read(limits), Design(**settings), earlier)
         except ValueError as error:
             refuse(str(error))
         files = {} if out is None else {"trajectory": str(motion.save(out))}
@@ -60,7 +64,7 @@ def excite_command(
 
 
 def _as_json(motion: Excitation) -> dict[str, Any]:
-    """Return what a motion tells, ready for JSON; null stands for what is infinite."""
+    """Return the report of a motion as values of JSON; infinite numbers are null."""
     return {
         "criterion": motion.criterion,
         "score": {"random": finite(motion.scores[0]), "optimal": finite(motion.scores[1])},
@@ -70,12 +74,12 @@ def _as_json(motion: Excitation) -> dict[str, Any]:
         },
         "limits": [
             {
-                "what": one.what,
-                "value": one.value,
-                "limits": [finite(end) for end in one.limits],
-                "kept": one.kept,
+                "what": use.what,
+                "value": use.value,
+                "limits": [finite(end) for end in use.limits],
+                "kept": use.kept,
             }
-            for one in motion.uses
+            for use in motion.uses
         ],
-        "weakest": [str(one) for one in motion.weaknesses],
+        "weakest": [str(weakness) for weakness in motion.weaknesses],
     }

@@ -29,41 +29,52 @@ DATA = resources.files("jaxccp.identify") / "data"
 
 @dataclass(frozen=True)
 class CubeRequest:
-    """What is asked for of tosses of the cube."""
+    """Arguments and options for tosses of the cube."""
 
     data: Path | None
-    """File of tosses; None: those that are part of the package."""
+    """File of tosses; None stands for those that are part of the package."""
     evaluate: Path | None
+    """File of identified parameters to evaluate in place of fitting."""
     settings: CubeSettings
+    """Parameters and simulation of the cube."""
     horizons: tuple[int, ...]
+    """Lengths of the simulations of successive fits, in samples."""
     method: dict[str, Any]
-    """Fields of the iteration's settings."""
+    """Values of the fields of the iteration's settings."""
     holdout: float
+    """Share of the tosses that is not fitted."""
     seed: int
+    """Seed of the random choice of these tosses."""
     precision: int
+    """Bits of floating-point numbers."""
     out: Path | None
+    """Folder to write to; nothing is written when None."""
     as_json: bool
+    """Whether JSON is printed, not tables."""
 
 
 def identify_cube(request: CubeRequest) -> None:
-    """Identify or evaluate, report and write.
+    """Identify or evaluate parameters of the cube, report and write.
 
     Args:
         request: arguments and options of the command.
+
+    Raises:
+        typer.Exit: with code 1 if the fit is not finite, with code 2 for bad input.
     """
     with bad_input_exits(), jax.enable_x64(request.precision == 64):
         tosses = demo_tosses() if request.data is None else read_tosses(request.data)
         if request.evaluate is not None:
             settings, values = read_parameters(request.evaluate)
-            found = TossErrors(tosses, settings).compare(values)
-            report = found.summary() | {"law": settings.law, "tosses": len(tosses)}
-            _show(report, request.as_json, _errors_table(found, "tosses"))
+            comparison = TossErrors(tosses, settings).compare(values)
+            report = comparison.summary() | {"law": settings.law, "tosses": len(tosses)}
+            _show(report, request.as_json, _errors_table(comparison, "tosses"))
             return
         truth = true_values() if request.data is None else {}
-        one, report = _identified(request, tosses, truth)
-        tables = _table(one, truth), _errors_table(one.after, "tosses not fitted")
+        identified, report = _identified(request, tosses, truth)
+        tables = _table(identified, truth), _errors_table(identified.after, "tosses not fitted")
         _show(report, request.as_json, *tables)
-    if not np.isfinite(one.found.fit.values).all():
+    if not np.isfinite(identified.found.fit.values).all():
         raise typer.Exit(Exit.NOT_CONVERGED)
 
 
@@ -74,7 +85,7 @@ def demo_tosses() -> list[Recording]:
 
 
 def true_values() -> dict[str, float]:
-    """Return what the synthetic tosses were made with, by parameter."""
+    """Return the values of the parameters that the synthetic tosses were made with, by name."""
     with resources.as_file(DATA / "truth.json") as path:
         settings, values = read_parameters(path)
     return dict(zip(settings.names, values.tolist(), strict=True))
@@ -83,7 +94,7 @@ def true_values() -> dict[str, float]:
 def _identified(
     request: CubeRequest, tosses: list[Recording], truth: dict[str, float]
 ) -> tuple[Identified, dict[str, Any]]:
-    """Return the identification and its report; write both where that is asked for."""
+    """Return the identification and its report, and write both if a folder is given."""
     if len(tosses) < 2:
         what = "one toss cannot be both fitted and held out"
         raise InputError("tosses", what, "record at least two")
@@ -92,7 +103,7 @@ def _identified(
     with following(method.iterations, len(request.horizons)) as follower:
         follower.stage(f"fitting over {', '.join(map(str, request.horizons))} samples")
         try:
-            found = fit_cube(
+            fitted_cube = fit_cube(
                 fitted,
                 settings,
                 request.horizons,
@@ -103,34 +114,34 @@ def _identified(
             raise InputError("tosses", str(error), "see jaxccp identify --help") from None
         follower.stage("errors on held-out tosses")
         errors = TossErrors(held_out, settings)
-        initial = found.fit.problem.column("initial")
-        before, after = (errors.compare(values) for values in (initial, found.fit.values))
-        one = Identified(settings, found, fitted, held_out, errors, before, after)
-        report = as_json(one, truth)
+        initial = fitted_cube.fit.problem.column("initial")
+        before, after = (errors.compare(values) for values in (initial, fitted_cube.fit.values))
+        identified = Identified(settings, fitted_cube, fitted, held_out, errors, before, after)
+        report = as_json(identified, truth)
         if request.out is not None:
             follower.stage("drawing")
-            report |= _write(request.out, one, truth, report)
-    return one, report
+            report |= _write(request.out, identified, truth, report)
+    return identified, report
 
 
 def _write(
-    out: Path, one: Identified, truth: dict[str, float], report: dict[str, Any]
+    out: Path, identified: Identified, truth: dict[str, float], report: dict[str, Any]
 ) -> dict[str, str]:
     """Write parameters, the page about the fit and a picture, and return the files."""
     text = json.dumps(report, indent=2).encode()
     write_file(out / "params.json", lambda file: file.write(text))
-    one.found.fit.report(out)
+    identified.found.fit.report(out)
     files = {"params": str(out / "params.json"), "page": str(out / "report.html")}
     if importlib.util.find_spec("matplotlib") is None:
         typer.echo("No picture: it needs matplotlib, pip install 'jaxccp[viz]'", err=True)
         return files
-    figure = picture(one, truth)
+    figure = picture(identified, truth)
     write_file(out / "identify.png", lambda file: figure.savefig(file, format="png"))
     return files | {"picture": str(out / "identify.png")}
 
 
-def _show(report: dict[str, Any], json_wanted: bool, *tables: Table) -> None:
-    if json_wanted:
+def _show(report: dict[str, Any], print_json: bool, *tables: Table) -> None:
+    if print_json:
         typer.echo(json.dumps(report))
         return
     for table in tables:
@@ -140,16 +151,15 @@ def _show(report: dict[str, Any], json_wanted: bool, *tables: Table) -> None:
             typer.echo(f"{name}: {report[name]}")
 
 
-def _table(one: Identified, truth: dict[str, float]) -> Table:
+def _table(identified: Identified, truth: dict[str, float]) -> Table:
     """Return a table of the parameters."""
-    table = Table(title=f"Identified from {len(one.fitted)} tosses, law {one.settings.law}")
+    settings, values = identified.settings, identified.found.fit.values
+    table = Table(title=f"Identified from {len(identified.fitted)} tosses, law {settings.law}")
     table.add_column("parameter")
     table.add_column("unit")
     for title in ("initial", "identified", "standard error", *(("true",) if truth else ())):
         table.add_column(title, justify="right")
-    rows = zip(
-        one.settings.names, one.initial, one.found.fit.values, one.standard_error, strict=True
-    )
+    rows = zip(settings.names, identified.initial, values, identified.standard_error, strict=True)
     for name, start, value, error in rows:
         spread = f"{error:.2g}" if np.isfinite(error) else "not told by the data"
         cells = [f"{start:.5g}", f"{value:.5g}", spread]
@@ -158,15 +168,15 @@ def _table(one: Identified, truth: dict[str, float]) -> Table:
     return table
 
 
-def _errors_table(found: Comparison, what: str) -> Table:
+def _errors_table(comparison: Comparison, what: str) -> Table:
     """Return a table of errors of prediction."""
-    table = Table(title=f"Errors of {len(found.whole.position)} {what}")
+    table = Table(title=f"Errors of {len(comparison.whole.position)} {what}")
     table.add_column("rolled out for")
     for error, unit in (("position", "widths"), ("rotation", "°")):
         for average in ("mean", "median"):
             table.add_column(escape(f"{error},\n{average} [{unit}]"), justify="right")
-    rows = {"the whole toss": found.whole} | {
-        f"{samples} samples": errors for samples, errors in found.horizons.items()
+    rows = {"the whole toss": comparison.whole} | {
+        f"{samples} samples": errors for samples, errors in comparison.horizons.items()
     }
     for name, errors in rows.items():
         cells = zip(errors.summary().values(), (4, 4, 2, 2), strict=True)

@@ -30,17 +30,23 @@ FIT_FILE = "fit.json"
 
 @dataclass(frozen=True)
 class Opened:
-    """A case with the recordings that are fitted, and those that are held out."""
+    """A case, divided into recordings that are fitted and recordings that test the fit."""
 
     fitted: Case
-    held: Case | None
+    """The case with the recordings that are fitted."""
+    test: Case | None
+    """The case with the others; None if all are fitted."""
 
 
 def identify_model_command(request: ModelRequest) -> None:
-    """Identify or evaluate, report and write.
+    """Identify or evaluate the parameters of a model, report and write.
 
     Args:
         request: arguments and options of the command.
+
+    Raises:
+        InputError: neither the command nor its configuration names parameters.
+        typer.Exit: with code 1 if the fit is not finite, with code 2 for bad input.
     """
     with bad_input_exits(), jax.enable_x64(request.precision == 64):
         if request.evaluate is not None:
@@ -54,11 +60,12 @@ def identify_model_command(request: ModelRequest) -> None:
         opened = [_opened(request, config, place) for place in range(len(config.cases))]
         with _usage():
             problem = Problem(
-                [one.fitted for one in opened],
+                [case.fitted for case in opened],
                 parameters=config.parameters,
                 method=Method(**config.method),
             )
-        _say(problem.warnings, [one for case in problem.cases for one in case.recordings])
+        recordings = [recording for case in problem.cases for recording in case.recordings]
+        _say(problem.warnings, recordings)
         stages = len(problem.shorter) + 1
         stages *= config.restarts.descents if config.restarts else 1
         with following(problem.method.iterations, stages) as follower:
@@ -77,7 +84,7 @@ def identify_model_command(request: ModelRequest) -> None:
 
 @contextmanager
 def _usage() -> Iterator[None]:
-    """Turn what a user's arguments make impossible into a message."""
+    """Print errors of a user's arguments, and exit with code 2."""
     try:
         yield
     except ValueError as error:
@@ -94,27 +101,23 @@ def _opened(request: ModelRequest, config: Config, place: int) -> Opened:
     if config.holdout == 0 or request.evaluate is not None:
         return Opened(Case(loaded, recordings, residual), None)
     with _usage():
-        fitted, held = split(recordings, config.holdout, config.seed)
-    return Opened(Case(loaded, fitted, residual), Case(loaded, held, residual))
+        fitted, test = split(recordings, config.holdout, config.seed)
+    return Opened(Case(loaded, fitted, residual), Case(loaded, test, residual))
 
 
 def _say(warnings: Sequence[str], recordings: Sequence[Recording]) -> None:
     """Write warnings and the readers' notes to stderr."""
     for line in warnings:
         typer.echo(f"Warning: {line}", err=True)
-    notes = {
-        f"{Path(one.source).name or one.name}: {note}": None
-        for one in recordings
-        for note in one.notes
-    }
-    for line in notes:
+    labels = [(Path(r.source).name or r.name, r.notes) for r in recordings]
+    for line in dict.fromkeys(f"{label}: {note}" for label, notes in labels for note in notes):
         typer.echo(f"Note: {line}", err=True)
 
 
 def _fitted(
     problem: Problem, opened: Sequence[Opened], config: Config, follower: Follower
 ) -> tuple[Fit, list[tuple[Evaluation, Evaluation]]]:
-    """Return the fit, and of each case errors on what was held out, before and after."""
+    """Return the fit, and each case's errors on its test recordings before and after the fit."""
     follower.stage("fitting")
     try:
         fit = problem.fit(
@@ -131,9 +134,9 @@ def _fitted(
     initial = dict(zip(fit.names, problem.column("initial").tolist(), strict=True))
     values = dict(zip(fit.names, fit.values.tolist(), strict=True))
     evaluations = []
-    for one in opened:
+    for case in opened:
         with _usage():
-            predictor = Predictor(one.held or one.fitted, problem.parameters)
+            predictor = Predictor(case.test or case.fitted, problem.parameters)
         evaluations.append((predictor.evaluate(initial), predictor.evaluate(values)))
     return fit, evaluations
 
@@ -145,16 +148,10 @@ def _report(
     config: Config,
     warnings: Sequence[str],
 ) -> dict[str, Any]:
-    """Return all that is found, ready for JSON."""
+    """Return the report of a fit as values of JSON."""
     half = fit.uncertainty.interval()
-    rows = zip(
-        fit.names,
-        fit.values,
-        fit.uncertainty.standard_error,
-        half,
-        fit.problem.column("initial"),
-        strict=True,
-    )
+    columns = fit.values, fit.uncertainty.standard_error, half, fit.problem.column("initial")
+    rows = zip(fit.names, *columns, strict=True)
     return {
         "parameters": {
             name: {
@@ -172,18 +169,18 @@ def _report(
         "cases": [
             {
                 "model": str(case.model),
-                "fitted": [r.name for r in one.fitted.recordings],
-                "held_out": [r.name for r in one.held.recordings] if one.held else [],
+                "fitted": [r.name for r in parts.fitted.recordings],
+                "held_out": [r.name for r in parts.test.recordings] if parts.test else [],
                 "before": before.summary(),
                 "after": after.summary(),
             }
-            for case, one, (before, after) in zip(config.cases, opened, evaluations, strict=True)
+            for case, parts, (before, after) in zip(config.cases, opened, evaluations, strict=True)
         ],
     }
 
 
 def _write(folder: Path, fit: Fit, report: dict[str, Any], config: Config) -> dict[str, str]:
-    """Write ``fit.json`` with what evaluates it, beside what the fit itself reports."""
+    """Write the fit's own report, and add the settings that evaluate it to ``fit.json``."""
     fit.report(folder)
     path = folder / FIT_FILE
     content = json.loads(path.read_text())
@@ -203,11 +200,12 @@ def _evaluate(request: ModelRequest, path: Path) -> None:
             predictor = Predictor(case, config.parameters)
         _check_values(path, values, predictor, case.recordings)
         _say((), case.recordings)
-        found = predictor.evaluate(values)
+        evaluation = predictor.evaluate(values)
         model = str(config.cases[place].model)
-        recordings = [one.name for one in case.recordings]
-        reports.append({"model": model, "recordings": recordings, **found.summary()})
-        tables.append(_errors_table(f"Errors of prediction, recordings: {len(recordings)}", found))
+        recordings = [recording.name for recording in case.recordings]
+        reports.append({"model": model, "recordings": recordings, **evaluation.summary()})
+        title = f"Errors of prediction, recordings: {len(recordings)}"
+        tables.append(_errors_table(title, evaluation))
     if request.as_json:
         typer.echo(json.dumps({"cases": reports}))
     else:
@@ -215,13 +213,13 @@ def _evaluate(request: ModelRequest, path: Path) -> None:
 
 
 def _read_fit(path: Path) -> tuple[dict[str, Any], dict[str, float]]:
-    """Return how a fit is evaluated, and the values of its parameters."""
+    """Return the settings that evaluate a fit, and the values of its parameters."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         entries = content["parameters"]
         if isinstance(entries, list):
-            entries = {one["name"]: one for one in entries}
-        values = {name: float(one["value"]) for name, one in entries.items()}
+            entries = {entry["name"]: entry for entry in entries}
+        values = {name: float(entry["value"]) for name, entry in entries.items()}
         saved = dict(content.get("problem", {}))
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise InputError(path, f"is no fit of a model ({error!r})", "give a fit.json") from None
@@ -231,10 +229,10 @@ def _read_fit(path: Path) -> tuple[dict[str, Any], dict[str, float]]:
 def _check_values(
     path: Path, values: Mapping[str, float], predictor: Predictor, recordings: Sequence[Recording]
 ) -> None:
-    """Refuse a fit that has values of other parameters than those that are evaluated."""
-    known = {scalar.name for scalar in predictor.evaluator.parameters.scalars}
+    """Check that a fit has only values of parameters that are evaluated."""
+    names = {scalar.name for scalar in predictor.evaluator.parameters.scalars}
     for name in values:
-        if name not in known and name.split(" of ")[0] not in known:
+        if name not in names and name.split(" of ")[0] not in names:
             raise InputError(
                 path, f"has {name!r}, which is no parameter", "give --parameters or --config too"
             )
@@ -268,10 +266,10 @@ def _print(
     table.add_column("parameter", no_wrap=True)
     for head in ("initial", "identified", "± 95 %"):
         table.add_column(head, justify="right")
-    for name, one in report["parameters"].items():
-        wide = "not told" if one["interval_95"] is None else f"{one['interval_95']:.2g}"
-        value = "not finite" if one["value"] is None else f"{one['value']:.5g}"
-        table.add_row(escape(name), f"{one['initial']:.5g}", value, wide)
+    for name, entry in report["parameters"].items():
+        wide = "not told" if entry["interval_95"] is None else f"{entry['interval_95']:.2g}"
+        value = "not finite" if entry["value"] is None else f"{entry['value']:.5g}"
+        table.add_row(escape(name), f"{entry['initial']:.5g}", value, wide)
     console.print(table)
     for before, after in evaluations:
         title = f"Errors of prediction of {report['errors_on']}"

@@ -9,6 +9,7 @@ from pathlib import Path
 import jax
 import numpy as np
 import typer
+from jaxtyping import Array, Float
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -27,7 +28,7 @@ from jaxccp.dynamics.capacity import run_with_capacity
 from jaxccp.dynamics.steppers import STEPPERS, SolvedStepper
 from jaxccp.dynamics.steppers.settings import Settings
 from jaxccp.io import save_trajectory, write_file, write_system
-from jaxccp.model import Model
+from jaxccp.model import Model, State
 from jaxccp.scene.library import SCENES, batch
 
 UNCONVERGED = 0.01
@@ -53,7 +54,30 @@ def simulate_command(
     export: Path | None,
     as_json: bool,
 ) -> None:
-    """Simulate, report and write; the options are those of the command."""
+    """Simulate a scene or a model file, report and write.
+
+    Args:
+        scene: name of a built-in scene, or path of a model file.
+        from_file: whether ``scene`` is a model file.
+        dt: length of a step [s]; the model file's or that of scenes when None.
+        duration: simulated time [s].
+        stepper: name of the stepper.
+        smooth_contact: whether smooth contact is explicit or implicit.
+        solver: name of the solver; the stepper's default when None.
+        law: contact law, "ccp" or "ncp".
+        precision: bits of floating-point numbers.
+        copies: number of random copies of a scene that are simulated at once.
+        seed: of the scene's random initial state.
+        out: folder for the trajectory and picture; not written when None.
+        options: how a model file is read, and where the motion starts.
+        ctrl: npz file with the controls of each step; the keyframe's, or 0, when None.
+        export: folder for the matrices of the last step; not written when None.
+        as_json: whether JSON is printed, not a table.
+
+    Raises:
+        typer.Exit: with code 1 if steps did not converge, overflowed or are not finite, with code 2
+            for bad input.
+    """
     with bad_input_exits(), jax.enable_x64(precision == 64):
         opened = open_model(Path(scene), options) if from_file else None
         loaded = controls = None
@@ -69,18 +93,7 @@ def simulate_command(
         else:
             model, state = batch(SCENES[scene], jax.random.key(seed), copies)
         method = _method(model, stepper, smooth_contact, h, law, solver)
-        with _progress() as progress:
-            task = progress.add_task(f"{scene}: compiling", total=1.0)
-
-            def advance(fraction: float) -> None:
-                progress.update(task, description=scene, advance=fraction)
-
-            def tried(fitted: Model) -> tuple[Run, jax.Array]:
-                progress.reset(task, description=f"{scene}: compiling")
-                found = run_scene(fitted, state, method, steps, advance, controls)
-                return found, found.recording.contacts.max()
-
-            run, model = run_with_capacity(model, state, tried)
+        run, model = _run(scene, model, state, method, steps, controls)
         settings = {"scene": scene, "stepper": stepper}
         settings |= {"solver": name_of(method.algorithm(model)), "law": law}
         if model.topology.smooth is not None:
@@ -110,11 +123,34 @@ def simulate_command(
         raise typer.Exit(Exit.NOT_CONVERGED)
 
 
+def _run(
+    scene: str,
+    model: Model,
+    state: State,
+    method: SolvedStepper,
+    steps: int,
+    controls: Float[Array, "steps nm"] | None,
+) -> tuple[Run, Model]:
+    """Simulate with room for all contacts of the motion, and show the progress on stderr."""
+    with _progress() as progress:
+        task = progress.add_task(f"{scene}: compiling", total=1.0)
+
+        def advance(fraction: float) -> None:
+            progress.update(task, description=scene, advance=fraction)
+
+        def run_fitted(fitted: Model) -> tuple[Run, jax.Array]:
+            progress.reset(task, description=f"{scene}: compiling")
+            run = run_scene(fitted, state, method, steps, advance, controls)
+            return run, run.recording.contacts.max()
+
+        return run_with_capacity(model, state, run_fitted)
+
+
 def _method(
     model: Model, name: str, smooth_contact: SmoothStepping, dt: float, law: Law, solver: str | None
 ) -> SolvedStepper:
-    """The stepper of this name; refuses to be implicit in contacts that it cannot be, or that are
-    not there."""
+    """Return the stepper of a name; exit with code 2 if it cannot be implicit in smooth contact, or
+    the model has none."""
     stepper = STEPPERS[name](dt, law, solver, Stop())
     if smooth_contact == "explicit":
         return stepper
@@ -167,12 +203,12 @@ def _export(folder: Path, model: Model, run: Run, stepper: SolvedStepper) -> dic
 
 
 def _trouble(report: dict) -> bool:
-    missed = 1.0 - report["status"]["converged"]
-    return missed > UNCONVERGED or report["overflow"] or not report["finite"]
+    unsolved = 1.0 - report["status"]["converged"]
+    return unsolved > UNCONVERGED or report["overflow"] or not report["finite"]
 
 
 def _without_infinities(report: dict) -> dict:
-    """NaN and infinity, which JSON lacks, become null."""
+    """Return a report with null for NaN and infinity, which JSON does not have."""
     lacking = {k for k, v in report.items() if isinstance(v, float) and not math.isfinite(v)}
     return {k: None if k in lacking else v for k, v in report.items()}
 
@@ -182,7 +218,7 @@ def _table(report: dict) -> Table:
     table = Table(title=title)
     table.add_column("")
     table.add_column("", justify="right", overflow="fold")
-    missed = 1.0 - report["status"]["converged"]
+    unsolved = 1.0 - report["status"]["converged"]
     of_file = f" ({report['dt_of']})" if report["dt_of"] == "model file" else ""
     rows = {
         "steps": f"{report['steps']} of {1e3 * report['dt']:g} ms{of_file}, "
@@ -194,7 +230,7 @@ def _table(report: dict) -> Table:
         "iterations per step": f"{report['iterations_mean']:.1f}",
         "worst residual, ccp": f"{report['residual_ccp']:.2e} m/s",
         "worst residual, ncp": f"{report['residual_ncp']:.2e} m/s",
-        "not converged": f"{100 * missed:.2f} %",
+        "not converged": f"{100 * unsolved:.2f} %",
         "energy": f"{report['energy_start']:.4g} → {report['energy_end']:.4g} J",
     }
     if report["advice"]:

@@ -26,22 +26,36 @@ from jaxccp.io import InputError, NamedProblem, read_problem, write_npz
 
 @dataclass(frozen=True)
 class Report:
-    """One line of output. Residuals are those of the chosen law."""
+    """The report of one problem; residuals are those of the chosen law."""
 
     name: str
+    """Name of the problem."""
     solver: str
+    """Name of the solver."""
     law: str
+    """Contact law, "ccp" or "ncp"."""
     friction: str
+    """Shape of the friction cones."""
     status: str
+    """Name of the solver's status in lower case."""
     iterations: int
+    """Number of iterations."""
     residual_max: float
+    """Largest residual over contacts and scalar rows [m/s]."""
     residual_rms: float
+    """Root-mean-square residual over contacts and scalar rows [m/s]."""
     residual_rel: float
+    """Largest residual divided by max ‖r_c‖."""
     objective: float
+    """Objective ½ λᵀNλ + rᵀλ of the file's problem [J]."""
     solve_s: float
+    """Time of solving [s]."""
     compile_s: float
+    """Time of compiling [s], 0 where an earlier file had the same shape."""
     n_contacts: int
+    """Number of contacts."""
     n_rows: int
+    """Number of rows."""
 
 
 def solve_command(
@@ -57,7 +71,23 @@ def solve_command(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Solve, report and write; the options are those of the command."""
+    """Solve problems of files, report and write.
+
+    Args:
+        files: npz files of the problems.
+        solver: name of the solver.
+        law: contact law, "ccp" or "ncp".
+        friction: shape of the friction cones.
+        atol: absolute tolerance of the residual [m/s].
+        rtol: tolerance relative to max ‖r_c‖.
+        max_iterations: limit of iterations.
+        precision: bits of floating-point numbers.
+        out: folder for the multipliers; not written when None.
+        as_json: whether JSON is printed, not a table.
+
+    Raises:
+        typer.Exit: with code 1 if a problem did not converge, with code 2 for bad input.
+    """
     with bad_input_exits(), jax.enable_x64(precision == 64):
         problems = [
             _shaped(read_problem(file, np.dtype(f"float{precision}")), friction) for file in files
@@ -69,7 +99,7 @@ def solve_command(
         run = _Runner(ccp.SOLVERS[solver](), law, max_iterations)
         reports = []
         for problem in problems:
-            report, lam = _solve_one(problem, run, solver, law, atol + rtol * problem.scale)
+            report, lam = _solve_problem(problem, run, solver, law, atol + rtol * problem.scale)
             if out is not None:
                 write_npz(out / f"{problem.name}.npz", lam=problem.file_multipliers(lam))
             if as_json:
@@ -95,20 +125,20 @@ def _check_solver(solver: str, law: ccp.Law, item: NamedProblem) -> None:
 
 
 def _check_names(problems: list[NamedProblem]) -> None:
-    seen: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for problem in problems:
-        if problem.name in seen:
+        if problem.name in paths:
             raise InputError(
                 problem.path,
-                f"{problem.name!r} is also the name of {seen[problem.name]}",
+                f"{problem.name!r} is also the name of {paths[problem.name]}",
                 "both would be written to the same file of --out: solve one of them",
                 field="name",
             )
-        seen[problem.name] = problem.path
+        paths[problem.name] = problem.path
 
 
 class _Runner:
-    """Solves problems, compiling once for each shape."""
+    """A solver of problems that compiles once for each shape of problem."""
 
     def __init__(self, solver: ccp.Solver, law: ccp.Law, max_iterations: int) -> None:
         def run(problem: ccp.Problem, tolerance: jax.Array) -> ccp.Solution:
@@ -120,7 +150,7 @@ class _Runner:
         self._compiled: dict[Hashable, jax.stages.Compiled] = {}
 
     def __call__(self, problem: ccp.Problem, tolerance: float) -> tuple[ccp.Solution, float, float]:
-        """The solution, the seconds spent on it, and the seconds spent compiling."""
+        """Return the solution, the time of solving [s] and the time of compiling [s]."""
         arguments = (problem, jnp.asarray(tolerance, problem.r.dtype))
         leaves, structure = jax.tree.flatten(arguments)
         shape = (structure, *((leaf.shape, leaf.dtype) for leaf in leaves))
@@ -132,7 +162,7 @@ class _Runner:
         return solution, time.perf_counter() - ready, ready - start
 
 
-def _solve_one(
+def _solve_problem(
     item: NamedProblem, run: _Runner, solver: str, law: ccp.Law, tolerance: float
 ) -> tuple[Report, np.ndarray]:
     solution, solve_s, compile_s = run(item.problem, tolerance)
@@ -160,7 +190,7 @@ def _solve_one(
 
 
 def _json(report: Report) -> str:
-    """One JSON object; NaN and infinity, which JSON lacks, become null."""
+    """Return a report as JSON with null for NaN and infinity, which JSON does not have."""
     values = asdict(report)
     lacking = {k for k, v in values.items() if isinstance(v, float) and not math.isfinite(v)}
     return json.dumps({k: None if k in lacking else v for k, v in values.items()})

@@ -31,13 +31,17 @@ FRAMES = 25
 
 @dataclass(frozen=True)
 class Motion:
-    """Poses at n instants."""
+    """Poses of a model's nb bodies at n instants."""
 
     model: Model
     time: np.ndarray
+    """Times [s], (n,)."""
     position: np.ndarray
+    """Centres of mass in world axes [m], (n, nb, 3)."""
     quaternion: np.ndarray
+    """Orientations of the bodies, (n, nb, 4)."""
     contacts: ContactData | None
+    """Contacts of the steps between the instants; None of a recorded motion."""
 
 
 def view_command(
@@ -57,7 +61,27 @@ def view_command(
     seed: int,
     options: FileOptions,
 ) -> None:
-    """Find the motion and show it; the options are those of the command."""
+    """Simulate or read a motion, and show it or write it as a page or film.
+
+    Args:
+        target: name of a scene, path of a model file, or path of a motion.
+        motion: whether ``target`` is a motion.
+        page: HTML file to write; not written when None.
+        film: film to write; not written when None.
+        port: port of the viewer.
+        host: address of the viewer.
+        speed: played time per time.
+        follow: name of the body that the camera follows; none when None.
+        source: scene or model file of a motion; the one that its file names when None.
+        copy: which copy of a motion of many is shown.
+        dt: length of a step [s]; the model file's or that of scenes when None.
+        duration: simulated time [s].
+        seed: of the scene's random initial state.
+        options: how a model file is read, and where the motion starts.
+
+    Raises:
+        typer.Exit: with code 2 for bad input, or if the packages for viewing are not installed.
+    """
     if importlib.util.find_spec("viser") is None or importlib.util.find_spec("matplotlib") is None:
         refuse("viewing needs viser and matplotlib: pip install 'jaxccp[viz]'")
     if film is not None:
@@ -76,13 +100,13 @@ def view_command(
             except ValueError as error:
                 refuse(str(error))
         if motion:
-            found = _recorded(Path(target), model, state, opened, copy)
+            path = _recorded(Path(target), model, state, opened, copy)
         else:
-            found = _simulated(model, state, dt, duration, opened)
+            path = _simulated(model, state, dt, duration, opened)
         if film is not None:
-            _film(found, target, film, speed, follow)
+            _film(path, target, film, speed, follow)
         if film is None or page is not None:
-            _show(found, target, page, (host, port), speed, follow)
+            _show(path, target, page, (host, port), speed, follow)
 
 
 def _show(
@@ -161,7 +185,7 @@ def _simulated(
 
 
 def _whose(path: Path, source: str | None) -> str:
-    """The scene or model file that a recorded motion is of."""
+    """Return the scene or model file of a recorded motion; exit with code 2 if there is none."""
     with Arrays(path) as arrays:
         if source is None:
             source = arrays.text("source") if "source" in arrays else ""
@@ -172,7 +196,7 @@ def _whose(path: Path, source: str | None) -> str:
 
 
 def _recorded(path: Path, model: Model, state: State, opened: Opened | None, copy: int) -> Motion:
-    """A motion from disk: of a model file in MuJoCo's coordinates, of all else as poses."""
+    """Read a motion: of a model file from MuJoCo's coordinates, of a scene from poses."""
     if opened is not None:
         loaded = opened.loaded
         with Arrays(path) as arrays:

@@ -1,4 +1,4 @@
-"""Runs a simulation in timed parts, and sums up how it went."""
+"""Run a simulation in timed parts, and summarise it."""
 
 import time
 from collections.abc import Callable
@@ -29,26 +29,29 @@ from jaxccp.model import Model, State
 from jaxccp.scene import contact_capacity
 
 PARTS = 50
-"""Compiled calls a simulation is made of, so that progress can be shown."""
+"""Number of compiled calls of a simulation, so that progress can be shown between them."""
 SAMPLES = 100
-"""Samples kept of each copy in a batch, at least; of a single run every step is."""
+"""Smallest number of samples of each copy in a batch; a single run keeps every step."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """A simulation and its cost."""
+    """A simulation and the time that it took."""
 
     recording: Recording
+    """The motion."""
     steps: int
-    """Taken by each copy."""
+    """Number of steps of each copy."""
     every: int
-    """Steps between samples."""
+    """Number of steps between samples."""
     compile_s: float
+    """Time of compiling [s]."""
     run_s: float
+    """Time of running [s]."""
     steps_per_s: float
-    """Of all copies together, compilation apart."""
+    """Steps of all copies together per second of running [1/s]."""
     states: State
-    """Initial one first; copies before time."""
+    """States of the samples, the initial one first; the axis of copies precedes that of time."""
 
 
 def simulate(
@@ -59,9 +62,15 @@ def simulate(
     advance: Callable[[float], object],
     controls: Float[Array, "steps nm"] | None = None,
 ) -> Run:
-    """Step ``state`` ``steps`` times; ``advance`` is told each finished fraction.
+    """Simulate a model, or copies of it on a leading axis of the state.
 
-    Copies stand on a leading axis of the state; all have the same controls.
+    Args:
+        model: the model.
+        state: initial state, with or without an axis of copies.
+        stepper: takes the steps.
+        steps: number of steps.
+        advance: is called with each finished fraction of the whole.
+        controls: controls of each step, the same for all copies; 0 when None.
     """
     copies = len(state.time) if state.time.ndim else 0
     every = _interval(steps) if copies else 1
@@ -80,14 +89,14 @@ def simulate(
     if controls is not None:
         padded = jnp.zeros((count * length * every, controls.shape[1]), controls.dtype)
         inputs = list(padded.at[:steps].set(controls).reshape(count, length * every, -1))
-    whole = jax.vmap(part, in_axes=(0, None)) if copies else part
+    batched = jax.vmap(part, in_axes=(0, None)) if copies else part
     begin = time.perf_counter()
     carry = jax.jit(jax.vmap(start) if copies else start)(state)
-    compiled = jax.jit(whole).lower(carry, inputs[0]).compile()
+    compiled = jax.jit(batched).lower(carry, inputs[0]).compile()
     ready = time.perf_counter()
     trajectories = []
-    for each in inputs:
-        carry, trajectory = compiled(carry, each)
+    for control in inputs:
+        carry, trajectory = compiled(carry, control)
         trajectories.append(jax.tree.map(np.asarray, trajectory))
         advance(1.0 / count)
     run_s = time.perf_counter() - ready
@@ -98,7 +107,7 @@ def simulate(
         return np.take(np.concatenate(leaves, axis), np.arange(records), axis)
 
     trajectory = jax.tree.map(joined, *trajectories)
-    taken = count * length * every * max(copies, 1)
+    total = count * length * every * max(copies, 1)
     states = jax.tree.map(
         lambda first, rest: jnp.concatenate([jnp.expand_dims(first, axis), rest], axis),
         state,
@@ -110,13 +119,13 @@ def simulate(
         every,
         ready - begin,
         run_s,
-        taken / run_s,
+        total / run_s,
         states,
     )
 
 
 def _interval(steps: int) -> int:
-    """Largest divisor of ``steps`` that leaves at least ``SAMPLES`` samples, or 1."""
+    """Return the largest divisor of ``steps`` that leaves at least ``SAMPLES`` samples, or 1."""
     return max(d for d in range(1, max(1, steps // SAMPLES) + 1) if steps % d == 0)
 
 
@@ -126,10 +135,16 @@ def _energies(model: Model, states: State, axis: int) -> jax.Array:
 
 
 def last_system(model: Model, run: Run, stepper: SolvedStepper) -> Descriptor | ReducedDescriptor:
-    """The matrices of the step after the last sample, of the first copy: over twists of the bodies,
-    or over reduced coordinates where there are families or the step is implicit in smooth contact.
+    """Return the matrices of the step after the last sample, of the first copy.
 
-    They are of Euler's step, whatever the stepper. Contacts remember nothing of the steps before.
+    They are those of Euler's step, whatever the stepper, and its contacts have no history. They
+    are over twists of the bodies, or over reduced coordinates where there are families or the step
+    is implicit in smooth contact.
+
+    Args:
+        model: the model.
+        run: its simulation.
+        stepper: took the steps.
     """
     last = (0, -1) if run.recording.position.ndim == 4 else -1
     state = jax.tree.map(lambda leaf: leaf[last], run.states)
@@ -143,12 +158,17 @@ def last_system(model: Model, run: Run, stepper: SolvedStepper) -> Descriptor | 
     def system(state: State) -> Descriptor | ReducedDescriptor:
         return describe_step(euler, model, euler.init(model, state))
 
-    found = system(state)
-    return found.active() if isinstance(found, Descriptor) else found
+    descriptor = system(state)
+    return descriptor.active() if isinstance(descriptor, Descriptor) else descriptor
 
 
 def summary(model: Model, run: Run) -> dict[str, object]:
-    """What the command reports of a run; energies are means over the copies."""
+    """Return the report of a run; energies are means over the copies.
+
+    Args:
+        model: the model.
+        run: its simulation.
+    """
     recording = run.recording
     status = recording.status
     shares = {s.name.lower(): float(np.mean(status == s)) for s in Status}

@@ -83,5 +83,5 @@ def excite(
     keep_programs(cache)
     from jaxccp.cli.run_excite import excite_command
 
-    given = {name: value for name, value in settings.items() if value is not None}
-    excite_command(model, parameters, limits, given, fit, out, as_json)
+    values = {name: value for name, value in settings.items() if value is not None}
+    excite_command(model, parameters, limits, values, fit, out, as_json)

@@ -16,14 +16,14 @@ from jaxccp.cli.options import (
     LawOption,
     PrecisionOption,
     StepperOption,
+    choice_of,
     folder,
-    one_of,
     present,
 )
 
 
 def _residual(name: str | None) -> str | None:
-    return None if name is None else one_of(RESIDUALS)(name)
+    return None if name is None else choice_of(RESIDUALS)(name)
 
 
 MODEL_PANEL = "Any model"
@@ -152,7 +152,7 @@ def identify(
         ),
     ] = None,
     cache: CacheOption = None,
-    json_wanted: JsonOption = False,
+    as_json: JsonOption = False,
     **settings: Any,
 ) -> None:
     """Identify parameters of a model from recordings, or of a cube and the ground from tosses.
@@ -173,7 +173,7 @@ def identify(
     from jaxccp.cli.cache import keep_programs
 
     if config is None and not (paths and is_model(str(paths[0]))):
-        chosen = cube_parameters(context.params, set_by_user, settings)
+        names_of_cube = cube_parameters(context.params, set_by_user, settings)
         keep_programs(cache)
         from jaxccp.ccp import SOLVERS
         from jaxccp.cli.run_identify import CubeRequest, identify_cube
@@ -182,14 +182,14 @@ def identify(
         request = CubeRequest(
             data=paths[0] if paths else None,
             evaluate=evaluate,
-            settings=CubeSettings(chosen, law, stepper, solver=SOLVERS[solver]()),
+            settings=CubeSettings(names_of_cube, law, stepper, solver=SOLVERS[solver]()),
             horizons=tuple(map(int, horizons.split(","))),
             method=values_of(settings, (METHOD,)) | {"iterations": iterations},
             holdout=holdout,
             seed=seed,
             precision=precision,
             out=out,
-            as_json=json_wanted,
+            as_json=as_json,
         )
         identify_cube(request)
         return

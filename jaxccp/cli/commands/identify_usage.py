@@ -1,4 +1,4 @@
-"""Which options of ``jaxccp identify`` go together, and what is asked for by them."""
+"""Check that the options of ``jaxccp identify`` go together, and make the request."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -18,7 +18,16 @@ CUBE_ONLY = ("demo", "horizons")
 def cube_parameters(
     options: dict[str, Any], set_by_user: set[str], settings: dict[str, Any]
 ) -> tuple[str, ...]:
-    """Return the parameters of the cube; refuse options that go with model files."""
+    """Return the names of the cube's parameters that are identified.
+
+    Args:
+        options: values of the options by name.
+        set_by_user: names of the options that were written, not left to their defaults.
+        settings: values of the options made of dataclasses.
+
+    Raises:
+        typer.BadParameter: options go with model files, or contradict each other.
+    """
     method = values_of(settings, (METHOD,))
     for name in ("residual", "restarts", "resume", *settings):
         if name in set_by_user and name not in method:
@@ -34,7 +43,16 @@ def cube_parameters(
 def model_request(
     options: dict[str, Any], set_by_user: set[str], settings: dict[str, Any]
 ) -> ModelRequest:
-    """Return what is asked for of a model; refuse options that go with tosses of the cube."""
+    """Return the request to identify a model.
+
+    Args:
+        options: values of the options by name.
+        set_by_user: names of the options that were written, not left to their defaults.
+        settings: values of the options made of dataclasses.
+
+    Raises:
+        typer.BadParameter: options go with tosses of the cube, or recordings are missing.
+    """
     for name in CUBE_ONLY:
         if name in set_by_user:
             raise typer.BadParameter("goes with tosses of the cube", param_hint=_option(name))
@@ -42,9 +60,9 @@ def model_request(
     has_model = bool(paths) and is_model(str(paths[0]))
     if has_model and len(paths) < 2 and options["config"] is None:
         raise typer.BadParameter("give recordings of the model too", param_hint="DATA")
-    chosen = {name: options[name] for name in set_by_user & set(options)}
+    written = {name: options[name] for name in set_by_user & set(options)}
     method = values_of(settings, (METHOD,)) | {
-        name: chosen[name] for name in ("iterations",) if name in chosen
+        name: written[name] for name in ("iterations",) if name in written
     }
     number = {} if options["restarts"] is None else {"descents": options["restarts"]}
     return ModelRequest(
@@ -58,12 +76,12 @@ def model_request(
         method=method,
         restarts=values_of(settings, (RESTARTS,)) | number,
         resume=options["resume"],
-        stepping={name: chosen[name] for name in ("law", "stepper", "solver") if name in chosen},
-        holdout=chosen.get("holdout"),
-        seed=chosen.get("seed"),
+        stepping={name: written[name] for name in ("law", "stepper", "solver") if name in written},
+        holdout=written.get("holdout"),
+        seed=written.get("seed"),
         precision=options["precision"],
         out=options["out"],
-        as_json=options["json_wanted"],
+        as_json=options["as_json"],
     )
 
 
@@ -74,13 +92,13 @@ def is_set(context: typer.Context, name: str) -> bool:
 
 
 def _option(name: str) -> str:
-    """Return what an option is called on the command line."""
+    """Return an option as it is written on the command line."""
     return "--" + name.replace("_", "-")
 
 
 def values_of(settings: dict[str, Any], references: Iterable[str]) -> dict[str, Any]:
     """Return the values of the options for fields of some classes."""
-    fields = {name: one for ref in references for name, one in settings_of(ref).items()}
+    fields = {name: field for ref in references for name, field in settings_of(ref).items()}
     return {
         name: fields[name].value(value)
         for name, value in settings.items()

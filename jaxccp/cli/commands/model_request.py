@@ -7,7 +7,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class ModelRequest:
-    """Arguments and options that are given; None and empty where a configuration may say more."""
+    """Arguments and options of the command; None and empty ones can be in its configuration
+    file."""
 
     model: Path | None = None
     data: tuple[Path, ...] = ()

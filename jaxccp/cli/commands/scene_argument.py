@@ -7,19 +7,30 @@ from typing import Annotated, get_args
 import typer
 
 from jaxccp.cli.known_names import MODEL_FILES, SCENES, UrdfActuators
-from jaxccp.cli.options import CONTACT_SOLVERS, contact_solver, one_of, positive, present, unknown
+from jaxccp.cli.options import (
+    CONTACT_SOLVERS,
+    choice_of,
+    contact_solver,
+    positive,
+    present,
+    unknown,
+)
 
 SCENE_STEP = 1e-3
-"""Length of a step of scenes, unless --dt says otherwise [s]."""
+"""Default length of a step of scenes [s]."""
 
 
 def is_model(scene: str) -> bool:
-    """Whether a scene is a model file."""
+    """Tell whether a scene is a model file, by its ending."""
     return Path(scene).suffix.lower() in MODEL_FILES
 
 
 def scene_or_model(value: str) -> str:
-    """Refuse what is neither a built-in scene nor a model file."""
+    """Check, as an option callback, that a value is a built-in scene or an existing model file.
+
+    Raises:
+        typer.BadParameter: it is neither.
+    """
     if is_model(value):
         present(Path(value))
         return value
@@ -33,8 +44,17 @@ def scene_or_model(value: str) -> str:
     raise typer.BadParameter(f"{unknown(value, SCENES)} A model file ends in .xml, .mjcf or .urdf.")
 
 
-def of_files(name: str, value: object, from_file: bool) -> None:
-    """Refuse an option that goes with model files for a built-in scene, and a missing file."""
+def check_file_option(name: str, value: object, from_file: bool) -> None:
+    """Check an option that goes with model files only.
+
+    Args:
+        name: of the option.
+        value: of the option; a path must exist.
+        from_file: whether the command is given a model file.
+
+    Raises:
+        typer.BadParameter: it is set for a built-in scene.
+    """
     if value and not from_file:
         raise typer.BadParameter("goes with model files, not scenes", param_hint=name)
     if isinstance(value, Path):
@@ -46,11 +66,17 @@ class FileOptions:
     """Options of a command for a model file: how it is read, and where the motion starts."""
 
     keyframe: str | None = None
+    """Keyframe to start from."""
     init: Path | None = None
+    """File of the initial coordinates and rates."""
     packages: dict[str, Path] = field(default_factory=dict)
+    """Folders of a URDF's packages, by name."""
     floating: bool = False
+    """Whether a URDF's root link moves freely."""
     actuators: UrdfActuators | None = None
+    """Actuators of a URDF's joints."""
     allow_unsupported: bool = False
+    """Whether elements that cannot be simulated are left out."""
 
     def check(self, from_file: bool, motion: bool = False) -> "FileOptions":
         """Return these options; refuse them for a built-in scene, and those that contradict.
@@ -62,12 +88,12 @@ class FileOptions:
         Raises:
             typer.BadParameter: names the option.
         """
-        of_files("--keyframe", self.keyframe, from_file)
-        of_files("--init", self.init, from_file)
-        of_files("--package", self.packages, from_file)
-        of_files("--floating", self.floating, from_file)
-        of_files("--actuators", self.actuators, from_file)
-        of_files("--allow-unsupported", self.allow_unsupported, from_file)
+        check_file_option("--keyframe", self.keyframe, from_file)
+        check_file_option("--init", self.init, from_file)
+        check_file_option("--package", self.packages, from_file)
+        check_file_option("--floating", self.floating, from_file)
+        check_file_option("--actuators", self.actuators, from_file)
+        check_file_option("--allow-unsupported", self.allow_unsupported, from_file)
         if self.keyframe is not None and self.init is not None:
             raise typer.BadParameter("does not go with --init", param_hint="--keyframe")
         if self.keyframe is not None and motion:
@@ -109,7 +135,7 @@ def _step(value: float | None) -> float | None:
 
 
 def _actuators(value: str | None) -> str | None:
-    return None if value is None else one_of(get_args(UrdfActuators))(value)
+    return None if value is None else choice_of(get_args(UrdfActuators))(value)
 
 
 SceneArgument = Annotated[

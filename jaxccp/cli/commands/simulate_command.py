@@ -18,8 +18,8 @@ from jaxccp.cli.commands.scene_argument import (
     SolverOrDefaultOption,
     StepOption,
     UnsupportedOption,
+    check_file_option,
     is_model,
-    of_files,
     packages_of,
     step_count,
 )
@@ -102,7 +102,7 @@ def simulate(
     from_file = is_model(scene)
     if from_file and copies > 1:
         raise typer.BadParameter("a model file is simulated once", param_hint="--batch")
-    of_files("--ctrl", ctrl, from_file)
+    check_file_option("--ctrl", ctrl, from_file)
     options = FileOptions(
         keyframe, init, packages_of(package), floating, actuators, allow_unsupported
     ).check(from_file)

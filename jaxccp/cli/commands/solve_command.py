@@ -69,10 +69,10 @@ def solve(
     All files are read before the first is solved. Exit code: 0 all converged, 1 some did not
     (all are reported and written), 2 bad input or usage (nothing is solved or written).
     """
-    takes = SOLVERS[solver]
-    if takes and friction not in takes:
+    cones = SOLVERS[solver]
+    if cones and friction not in cones:
         raise typer.BadParameter(
-            f"{solver} takes friction {' or '.join(takes)}, not {friction}", param_hint="--solver"
+            f"{solver} takes friction {' or '.join(cones)}, not {friction}", param_hint="--solver"
         )
     for file in files:
         present(file)
