@@ -14,14 +14,14 @@ from jaxccp.viz.replay import Replay
 from jaxccp.viz.surface import Surface, surface
 
 LOOPBACK = "127.0.0.1"
-"""Address that no other computer reaches."""
+"""Address that only programs on this computer reach."""
 RATE = 30.0
-"""Pictures a second."""
+"""Pictures per second [1/s]."""
 FORCE = 0.35
-"""Length of an arrow, as a share of the size of the scene, where a force is all bodies' weight."""
+"""Length of the arrow of a force equal to all bodies' weight, relative to the size of the scene."""
 ARROWS = (200, 60, 40)
 HEAD = 0.02
-"""Length of an arrow's head, as a share of the size of the scene; shorter arrows are left out."""
+"""Length of an arrow's head, relative to the size of the scene; shorter arrows are left out."""
 SPEEDS = ("0.1", "0.25", "0.5", "1", "2")
 NOBODY = "nobody"
 
@@ -37,7 +37,7 @@ class _Stage:
     size: float
 
     def show(self, index: int, forces: bool = True) -> None:
-        """Move all bodies to where they are at this instant, and arrows, if any are wanted."""
+        """Move all bodies to their poses at an instant, and show arrows of forces if asked for."""
         replay = self.replay
         for body, frame in self.frames.items():
             frame.position = replay.position[index, body]
@@ -52,11 +52,11 @@ class _Stage:
 
 
 def html(replay: Replay, speed: float = 1.0) -> str:
-    """A page that plays the motion, with all that it needs, for a browser without a network.
+    """Return an HTML page that plays a motion in a browser without a network.
 
     Args:
         replay: what is drawn.
-        speed: seconds of motion a second.
+        speed: played time per time.
     """
     with redirect_stdout(io.StringIO()):  # viser tells of a server that nobody is to visit
         server = viser.ViserServer(host=LOOPBACK, port=0, verbose=False)
@@ -88,24 +88,24 @@ def serve(replay: Replay, port: int, follow: str | None = None, host: str = LOOP
     playing = server.gui.add_checkbox("play", True)
     clock = server.gui.add_slider("time [s]", 0.0, max(last, 1e-6), max(last, 1e-6) / 1000, 0.0)
     speed = server.gui.add_dropdown("speed", SPEEDS, initial_value="1")
-    movers = [name for name, moves in zip(replay.bodies, replay.moves, strict=True) if moves]
-    chosen = server.gui.add_dropdown("follow", (NOBODY, *movers), initial_value=follow or NOBODY)
+    movers = [name for name, movable in zip(replay.bodies, replay.movable, strict=True) if movable]
+    followed = server.gui.add_dropdown("follow", (NOBODY, *movers), initial_value=follow or NOBODY)
     forces = server.gui.add_checkbox("contact forces", stage.arrows is not None)
-    before, seen, shown = time.perf_counter(), None, True
+    before, last_index, arrows_shown = time.perf_counter(), None, True
     while True:
-        now = time.perf_counter()
+        instant = time.perf_counter()
         if playing.value:
-            later = clock.value + (now - before) * float(speed.value)
+            later = clock.value + (instant - before) * float(speed.value)
             clock.value = later if later <= last else 0.0
-        before = now
+        before = instant
         index = int(replay.nearest(np.array([clock.value]))[0])
-        if index != seen or forces.value != shown:
+        if index != last_index or forces.value != arrows_shown:
             stage.show(index, forces.value)
-            shown = forces.value
-        if chosen.value != NOBODY and seen is not None:
-            body = replay.bodies.index(chosen.value)
-            _shift(server, replay.position[index, body] - replay.position[seen, body])
-        seen = index
+            arrows_shown = forces.value
+        if followed.value != NOBODY and last_index is not None:
+            body = replay.bodies.index(followed.value)
+            _shift(server, replay.position[index, body] - replay.position[last_index, body])
+        last_index = index
         time.sleep(1.0 / RATE)
 
 
@@ -164,35 +164,35 @@ def _place(replay: Replay, body: int) -> str:
 
 
 def _extent(replay: Replay) -> tuple[np.ndarray, float]:
-    """Centre and size of what moves, at all times [m]."""
+    """Return centre and size of a box around all bodies that move, at all instants [m]."""
     reach = np.zeros(len(replay.bodies))
     for solid in replay.solids:
-        far = float(np.linalg.norm(solid.vertices, axis=1).max())
-        reach[solid.body] = max(reach[solid.body], far)
-    moves = replay.moves if replay.moves.any() else np.ones_like(replay.moves)
-    low = (replay.position - reach[:, None])[:, moves].min(axis=(0, 1))
-    high = (replay.position + reach[:, None])[:, moves].max(axis=(0, 1))
+        radius = float(np.linalg.norm(solid.vertices, axis=1).max())
+        reach[solid.body] = max(reach[solid.body], radius)
+    shown = replay.movable if replay.movable.any() else np.ones_like(replay.movable)
+    low = (replay.position - reach[:, None])[:, shown].min(axis=(0, 1))
+    high = (replay.position + reach[:, None])[:, shown].max(axis=(0, 1))
     return 0.5 * (low + high), max(float(np.linalg.norm(high - low)), 1e-3)
 
 
 def _pictures(replay: Replay, speed: float) -> np.ndarray:
-    """The instants of a film, at :data:`RATE`."""
+    """Return the indices of the instants of a film with :data:`RATE` pictures a second."""
     step = speed / RATE
     span = replay.time[-1] - replay.time[0]
     return replay.nearest(replay.time[0] + step * np.arange(int(span / step) + 1))
 
 
 def _arrows(replay: Replay, index: int, size: float) -> np.ndarray:
-    """Start and end of every force that is long enough to be seen [k 2 3]."""
-    way = FORCE * size / replay.weight * replay.force[index]
-    long = np.linalg.norm(way, axis=1) > HEAD * size
+    """Return start and end of the arrow of each force that is large enough to be drawn [k 2 3]."""
+    arrow = FORCE * size / replay.weight * replay.force[index]
+    long = np.linalg.norm(arrow, axis=1) > HEAD * size
     point = replay.point[index][long]
-    return np.stack([point, point + way[long]], axis=1)
+    return np.stack([point, point + arrow[long]], axis=1)
 
 
-def _shift(server: viser.ViserServer, way: np.ndarray) -> None:
-    """Move every client's camera, and what it looks at, along."""
+def _shift(server: viser.ViserServer, displacement: np.ndarray) -> None:
+    """Move every client's camera and the point that it looks at."""
     for client in server.get_clients().values():
         with client.atomic():
-            client.camera.position = client.camera.position + way
-            client.camera.look_at = client.camera.look_at + way
+            client.camera.position = client.camera.position + displacement
+            client.camera.look_at = client.camera.look_at + displacement

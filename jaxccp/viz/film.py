@@ -15,7 +15,7 @@ from jaxccp.model import Model
 from jaxccp.viz.mesh import polygons, rotation
 from jaxccp.viz.palette import FIXED
 from jaxccp.viz.scene import Camera, draw_planes, draw_solids
-from jaxccp.viz.skin import shades
+from jaxccp.viz.skin import body_colours
 
 FILMS = (".gif", ".mp4")
 DPI = 100
@@ -25,19 +25,22 @@ Frame = UInt8[np.ndarray, "height width 3"]
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage says where the camera stands: it looks at a place, or goes along with a body."""
+    """The view of a film: a camera that looks at a fixed place, or follows a body."""
 
     model: Model
+    """The model that is drawn."""
     centre: Float[np.ndarray, "3"]
-    """What is in the middle of a frame [m]; of a body that is followed the height alone."""
+    """Point in the middle of a frame [m]; if a body is followed only its height counts."""
     reach: float
     """Half the height of a frame [m]."""
     follow: int | None = None
-    """Index of a body."""
+    """Index of the body that the camera follows; None if it stands still."""
     camera: Camera = VIEW
+    """Direction of view."""
     width: int = 480
-    """In pixels; even, as video has it."""
+    """Width of a frame in pixels; video needs an even number."""
     height: int = 360
+    """Height of a frame in pixels; video needs an even number."""
 
     @staticmethod
     def around(
@@ -46,26 +49,34 @@ class Stage:
         quaternion: Float[np.ndarray, "*n nb 4"],
         follow: int | None = None,
     ) -> "Stage":
-        """Choose the stage for a motion: all that moves stays in the frame, or all that is near the
-        body that is followed."""
+        """Return the view of a motion in which all that moves stays inside the frames.
+
+        Args:
+            model: the model that moves.
+            position: centres of mass of its bodies at all instants [m].
+            quaternion: orientations of its bodies at all instants.
+            follow: index of the body that the camera follows; it stands still when None.
+        """
         spot = np.zeros(3) if follow is None else position[..., follow : follow + 1, :]
-        seen = _corners(model, position - spot, quaternion)
-        centre = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
+        corners = _corners(model, position - spot, quaternion)
+        centre = 0.5 * (corners.min(axis=0) + corners.max(axis=0))
         if follow is not None:
             centre[:2] = 0.0
-        across = float(np.linalg.norm(seen - centre, axis=1).max())
+        across = float(np.linalg.norm(corners - centre, axis=1).max())
         if follow is not None:
             centre = centre + position[..., follow, :].reshape(-1, 3).mean(axis=0)
         return Stage(model, centre, max(1.05 * across, 1e-3), follow)
 
     @cached_property
     def _colours(self) -> dict[int, str]:
-        return dict.fromkeys(range(len(self.model.topology.bodies)), FIXED) | shades(self.model)
+        return dict.fromkeys(range(len(self.model.topology.bodies)), FIXED) | body_colours(
+            self.model
+        )
 
     def frame(
         self, position: Float[np.ndarray, "nb 3"], quaternion: Float[np.ndarray, "nb 4"]
     ) -> Frame:
-        """The bodies at one instant."""
+        """Return the picture of the bodies at one instant."""
         figure = Figure(figsize=(self.width / DPI, self.height / DPI), dpi=DPI)
         canvas = FigureCanvasAgg(figure)
         self.draw(figure, np.asarray(position, float), np.asarray(quaternion, float))
@@ -73,16 +84,22 @@ class Stage:
         return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
     def draw(self, figure: Figure, position: np.ndarray, quaternion: np.ndarray) -> None:
-        """Draw on a figure of this size, in place of what is on it."""
+        """Draw the bodies on a figure, in place of what is on it.
+
+        Args:
+            figure: a figure of the size of a frame.
+            position: centres of mass of the bodies [m], (nb, 3).
+            quaternion: orientations of the bodies, (nb, 4).
+        """
         figure.clear()
         axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
         centre = self.centre.copy()
         if self.follow is not None:
             centre[:2] = position[self.follow, :2]
         wide = self.reach * self.width / self.height
-        # As far as the camera sees the ground, or nearly.
-        far = 3.0 * max(wide, self.reach)
-        rim = np.array([[x, y, 0.0] for x in (-far, far) for y in (-far, far)])
+        # About as much of the ground as the camera sees.
+        extent = 3.0 * max(wide, self.reach)
+        rim = np.array([[x, y, 0.0] for x in (-extent, extent) for y in (-extent, extent)])
         draw_planes(axes, self.model, centre + rim, self.camera)
         draw_solids(axes, self.model, position, quaternion, self._colours, self.camera, zorder=2)
         x, y, _ = self.camera.project(centre)
@@ -91,7 +108,14 @@ class Stage:
 
 
 def check_film(file: Path) -> None:
-    """Raise ``ValueError`` unless :func:`write_film` can write a file of that name."""
+    """Check that :func:`write_film` can write a file.
+
+    Args:
+        file: the file.
+
+    Raises:
+        ValueError: its name has another ending, or the program ffmpeg is missing.
+    """
     kind = file.suffix.lower()
     if kind not in FILMS:
         raise ValueError(f"{file}: a film ends in {' or '.join(FILMS)}, not {kind!r}")
@@ -105,13 +129,13 @@ def write_film(
     poses: Iterable[tuple[Float[np.ndarray, "nb 3"], Float[np.ndarray, "nb 4"]]],
     rate: int = 25,
 ) -> None:
-    """A file that plays a motion: ``.gif``, or ``.mp4``, which needs the program ffmpeg.
+    """Write a film of a motion: ``.gif``, or ``.mp4``, which needs the program ffmpeg.
 
     Args:
-        file: to be written.
-        stage: where the camera stands.
+        file: the file to write.
+        stage: the view.
         poses: positions [m] and orientations of all bodies at each instant.
-        rate: of the frames [1/s].
+        rate: frames per second [1/s].
 
     Raises:
         ValueError: for another ending of the file's name, or where there is no ffmpeg.
@@ -129,13 +153,13 @@ def write_film(
 def _corners(
     model: Model, position: Float[np.ndarray, "*n nb 3"], quaternion: Float[np.ndarray, "*n nb 4"]
 ) -> Float[np.ndarray, "k 3"]:
-    """Boxes around the shapes of bodies that move, in all poses; the bodies' places where there are
-    none [m]."""
+    """Return the corners of boxes around the shapes of bodies that move, in all poses [m], and the
+    bodies' centres of mass."""
     shapes, topology = model.shapes, model.topology
-    moves = np.asarray(topology.moves)
-    found = [position[..., moves, :].reshape(-1, 3)]
+    movable = np.asarray(topology.moves)
+    corners = [position[..., movable, :].reshape(-1, 3)]
     for i, body in enumerate(topology.shape_body):
-        local = polygons(model, i) if moves[body] else None
+        local = polygons(model, i) if movable[body] else None
         if local is None:
             continue
         in_body = local.reshape(-1, 3) @ rotation(np.asarray(shapes.quaternion[i])).T
@@ -149,6 +173,6 @@ def _corners(
                 for z in (low[2], high[2])
             ]
         )
-        turned = np.einsum("...ij,kj->...ki", rotation(quaternion[..., body, :]), box)
-        found.append((turned + position[..., body, None, :]).reshape(-1, 3))
-    return np.concatenate(found)
+        rotated = np.einsum("...ij,kj->...ki", rotation(quaternion[..., body, :]), box)
+        corners.append((rotated + position[..., body, None, :]).reshape(-1, 3))
+    return np.concatenate(corners)

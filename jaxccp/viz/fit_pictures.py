@@ -103,16 +103,16 @@ def profiles_picture(profiles: Sequence[Profiled]) -> Figure:
     grid = figure.subplots(rows, columns, squeeze=False).reshape(-1)
     for axes in grid[len(profiles) :]:
         axes.set_visible(False)
-    for axes, one in zip(grid, profiles, strict=False):
-        axes.plot(one.values, one.rise, "o-", color=SIMULATED, ms=3, lw=1.3)
-        axes.axhline(one.threshold, color=MEASURED, lw=0.8, ls="--")
-        for end in one.interval:
+    for axes, profile in zip(grid, profiles, strict=False):
+        axes.plot(profile.values, profile.rise, "o-", color=SIMULATED, ms=3, lw=1.3)
+        axes.axhline(profile.threshold, color=MEASURED, lw=0.8, ls="--")
+        for end in profile.interval:
             if np.isfinite(end):
                 axes.axvline(end, color=MEASURED, lw=0.8, alpha=0.5)
-        axes.axvline(one.best, color=SIMULATED, lw=0.8, alpha=0.5)
-        axes.set_title(one.name, fontsize=8, loc="left")
+        axes.axvline(profile.best, color=SIMULATED, lw=0.8, alpha=0.5)
+        axes.set_title(profile.name, fontsize=8, loc="left")
         axes.set_ylabel("rise of the loss", fontsize=8)
-        axes.set_ylim(0.0, 1.6 * one.threshold)
+        axes.set_ylim(0.0, 1.6 * profile.threshold)
         _bare(axes)
     return figure
 

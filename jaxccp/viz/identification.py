@@ -87,30 +87,32 @@ def _draw_toss(axes: Sequence[Axes], toss: TossPicture) -> None:
         ("after", toss.after, AFTER, "-", 1.4),
     )
     for label, position, colour, style, width in curves:
-        along = (position[:, :2] - toss.measured[0, :2]) @ travel
-        path.plot(along, position[:, 2], style, color=colour, lw=width, label=label)
-    for position, turn, colour, style in (
+        travelled = (position[:, :2] - toss.measured[0, :2]) @ travel
+        path.plot(travelled, position[:, 2], style, color=colour, lw=width, label=label)
+    for position, angles, colour, style in (
         (toss.before, toss.angle_before, BEFORE, "--"),
         (toss.after, toss.angle_after, AFTER, "-"),
     ):
         away = 1e3 * np.linalg.norm(position - toss.measured, axis=1)
         distance.plot(toss.time, away, style, color=colour, lw=1.4)
-        angle.plot(toss.time, turn, style, color=colour, lw=1.4)
+        angle.plot(toss.time, angles, style, color=colour, lw=1.4)
     path.set(xlabel="along the toss [m]", ylabel="height [m]", title=toss.title)
     distance.set(xlabel="time [s]", ylabel="position error [mm]")
     angle.set(xlabel="time [s]", ylabel="orientation error [°]")
-    for each in axes:
-        _bare(each)
+    for panel in axes:
+        _bare(panel)
 
 
 def _draw_changes(axes: Axes, changes: Sequence[Change]) -> None:
     rows = np.arange(len(changes))
     labels = []
     for row, change in zip(rows, changes, strict=True):
-        moved = (change.after - change.before) / change.scale
+        change_scaled = (change.after - change.before) / change.scale
         spread = change.standard_error if np.isfinite(change.standard_error) else 0.0
-        axes.plot([0.0, moved], [row, row], color=AFTER, lw=1.0, alpha=0.4)
-        axes.errorbar(moved, row, xerr=2.0 * spread / change.scale, fmt="o", color=AFTER, ms=5)
+        axes.plot([0.0, change_scaled], [row, row], color=AFTER, lw=1.0, alpha=0.4)
+        axes.errorbar(
+            change_scaled, row, xerr=2.0 * spread / change.scale, fmt="o", color=AFTER, ms=5
+        )
         label = f"{change.name}  {change.before:.4g} → {change.after:.4g}"
         if change.truth is not None:
             aim = (change.truth - change.before) / change.scale

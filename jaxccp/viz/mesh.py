@@ -10,15 +10,15 @@ from jaxccp.model import Model
 Polygons = Float[np.ndarray, "k 4 3"]
 """Quadrilaterals, counter-clockwise seen from outside [m]."""
 
-AROUND = 20
+FACETS_AROUND = 20
 """The number of facets around an axis."""
-ALONG = 6
+FACETS_TO_POLE = 6
 """The number of facets from a pole to the equator."""
 CORNERS = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]], float)
 
 
 def box(size: np.ndarray, radius: float) -> Polygons:
-    """The six faces of a box; rounded edges are drawn sharp."""
+    """Return the six faces of a box; rounded edges are drawn sharp."""
     faces = []
     for axis in range(3):
         u, v = (axis + 1) % 3, (axis + 2) % 3
@@ -32,22 +32,22 @@ def box(size: np.ndarray, radius: float) -> Polygons:
 
 
 def capsule(size: np.ndarray, radius: float) -> Polygons:
-    """A surface of revolution about z; a sphere if the segment has length 0."""
-    angle = np.linspace(-np.pi / 2, np.pi / 2, 2 * ALONG + 1)
+    """Return a surface of revolution about z; a sphere if the segment has length 0."""
+    angle = np.linspace(-np.pi / 2, np.pi / 2, 2 * FACETS_TO_POLE + 1)
     height = radius * np.sin(angle)
-    lower, upper = height[: ALONG + 1] - size[2], height[ALONG:] + size[2]
+    lower, upper = height[: FACETS_TO_POLE + 1] - size[2], height[FACETS_TO_POLE:] + size[2]
     across = radius * np.cos(angle)
     if size[2] > 0:
-        profile = np.concatenate([across[: ALONG + 1], across[ALONG:]])
+        profile = np.concatenate([across[: FACETS_TO_POLE + 1], across[FACETS_TO_POLE:]])
         heights = np.concatenate([lower, upper])
     else:
         profile, heights = across, height
-    turn = np.linspace(0.0, 2 * np.pi, AROUND + 1)
+    angles = np.linspace(0.0, 2 * np.pi, FACETS_AROUND + 1)
     grid = np.stack(
         [
-            profile[:, None] * np.cos(turn),
-            profile[:, None] * np.sin(turn),
-            np.broadcast_to(heights[:, None], (len(heights), len(turn))),
+            profile[:, None] * np.cos(angles),
+            profile[:, None] * np.sin(angles),
+            np.broadcast_to(heights[:, None], (len(heights), len(angles))),
         ],
         axis=-1,
     )
@@ -56,26 +56,26 @@ def capsule(size: np.ndarray, radius: float) -> Polygons:
 
 
 def cylinder(size: np.ndarray, radius: float) -> Polygons:
-    """The side of a cylinder, and its caps as sectors of a disc, whose quadrilaterals have two
-    corners at the centre."""
-    turn = np.linspace(0.0, 2 * np.pi, AROUND + 1)
-    rim = radius * np.stack([np.cos(turn), np.sin(turn), 0 * turn], axis=1)
+    """Return the side of a cylinder, and its caps as sectors of a disc, whose quadrilaterals have
+    two corners at the centre."""
+    angles = np.linspace(0.0, 2 * np.pi, FACETS_AROUND + 1)
+    rim = radius * np.stack([np.cos(angles), np.sin(angles), 0 * angles], axis=1)
     up = np.array([0.0, 0.0, size[2]])
     low, high = rim - up, rim + up
     side = np.stack([low[:-1], low[1:], high[1:], high[:-1]], axis=1)
-    middle = np.broadcast_to(up, (AROUND, 3))
+    middle = np.broadcast_to(up, (FACETS_AROUND, 3))
     top = np.stack([middle, high[:-1], high[1:], middle], axis=1)
     bottom = np.stack([-middle, low[1:], low[:-1], -middle], axis=1)
     return np.concatenate([side, top, bottom])
 
 
 def ellipsoid(size: np.ndarray, radius: float) -> Polygons:
-    """A ball, scaled along its axes."""
+    """Return a ball, scaled along its axes."""
     return capsule(np.zeros(3), 1.0) * size
 
 
 def hull(vertices: Float[np.ndarray, "v 3"], faces: Int[np.ndarray, "f m"]) -> Polygons:
-    """The faces of a hull, each as a fan of quadrilaterals from its first vertex."""
+    """Return the faces of a hull, each as a fan of quadrilaterals from its first vertex."""
     fans = [
         (face[0], face[i], face[i + 1], face[min(i + 2, len(face) - 1)])
         for face in faces
@@ -87,13 +87,13 @@ def hull(vertices: Float[np.ndarray, "v 3"], faces: Int[np.ndarray, "f m"]) -> P
 
 
 def ground(heights: Float[np.ndarray, "r c"], size: np.ndarray) -> Polygons:
-    """The triangles of a height field, two for each cell."""
+    """Return the triangles of a height field, two for each cell."""
     rows, columns = heights.shape
     x, y = np.linspace(-size[0], size[0], columns), np.linspace(-size[1], size[1], rows)
     grid = np.stack([*np.meshgrid(x, y), heights * size[2]], axis=-1)
-    here, right, up, over = grid[:-1, :-1], grid[:-1, 1:], grid[1:, :-1], grid[1:, 1:]
-    lower = np.stack([here, right, up, up], axis=2)
-    upper = np.stack([over, up, right, right], axis=2)
+    first, right, above, opposite = grid[:-1, :-1], grid[:-1, 1:], grid[1:, :-1], grid[1:, 1:]
+    lower = np.stack([first, right, above, above], axis=2)
+    upper = np.stack([opposite, above, right, right], axis=2)
     return np.concatenate([lower, upper]).reshape(-1, 4, 3)
 
 

@@ -1,17 +1,17 @@
-"""Colours of pictures."""
+"""The colours that pictures use."""
 
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
 
 PALETTE = ("#d1603d", "#2f6690", "#5b8c5a", "#e0a030", "#7d5ba6", "#3aa6a0")
 NAMED = len(PALETTE)
-"""Largest number of bodies that have their own colours and lines in the legend."""
+"""Largest number of bodies that get colours of the palette and lines in the legend."""
 FIXED = "#b5b0a6"
 INK = "#333333"
 
 
 def colours(count: int) -> list[str]:
-    """One for each of ``count`` bodies."""
+    """Return ``count`` different colours."""
     if count <= NAMED:
         return list(PALETTE[:count])
     return [to_hex(colormaps["turbo"](0.08 + 0.84 * i / (count - 1))) for i in range(count)]

@@ -14,7 +14,7 @@ from jaxccp.io.trajectory import Recording
 from jaxccp.model import Model
 from jaxccp.viz.palette import FIXED, INK, NAMED, PALETTE
 from jaxccp.viz.scene import Camera, draw_paths, draw_planes, draw_solids
-from jaxccp.viz.skin import shades, things
+from jaxccp.viz.skin import body_colours, movable_groups
 
 GHOSTS = 8
 """The number of earlier poses that are drawn of a single body; of many bodies there are fewer."""
@@ -49,9 +49,9 @@ def _draw_scene(axes: Axes, model: Model, recording: Recording) -> None:
     paths = recording.position if batch else recording.position[None]
     position = np.asarray(paths[0], float)
     quaternion = np.asarray(recording.quaternion[0] if batch else recording.quaternion, float)
-    moves = np.asarray(model.topology.moves)
-    free, still = np.flatnonzero(moves).tolist(), np.flatnonzero(~moves).tolist()
-    moving, tints = things(model), shades(model)
+    movable = np.asarray(model.topology.moves)
+    free, still = np.flatnonzero(movable).tolist(), np.flatnonzero(~movable).tolist()
+    moving, tints = movable_groups(model), body_colours(model)
     rigid = np.flatnonzero(model.topology.free).tolist()
     names = [model.topology.bodies[thing[0]] for thing in moving]
     names[len(rigid) :] = [name.rsplit(".", 1)[0] for name in names[len(rigid) :]]
@@ -87,8 +87,8 @@ def _draw_scene(axes: Axes, model: Model, recording: Recording) -> None:
 
 
 def _camera(position: Float[np.ndarray, "n k 3"]) -> Camera:
-    """A camera that looks across the main horizontal direction of motion, from higher up where the
-    motion is flatter."""
+    """Return a camera that looks across the main horizontal direction of motion, from higher up
+    where the motion is flatter."""
     points = position.reshape(-1, 3)
     centred = points[:, :2] - points[:, :2].mean(axis=0)
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
@@ -102,15 +102,15 @@ def _camera(position: Float[np.ndarray, "n k 3"]) -> Camera:
 def _instants(
     position: Float[np.ndarray, "n k 3"], quaternion: Float[np.ndarray, "n k 4"], count: int
 ) -> Int[np.ndarray, " m"]:
-    """Samples between which the bodies move equally far, the first and the last among them."""
+    """Return samples between which the bodies move equally far, the first and last included."""
     travel = np.linalg.norm(np.diff(position, axis=0), axis=-1).max(axis=-1, initial=0.0)
     cosine = np.abs(np.sum(quaternion[1:] * quaternion[:-1], axis=-1))
-    turn = 2.0 * np.arccos(np.clip(cosine, 0.0, 1.0)).max(axis=-1, initial=0.0)
-    # A turn by one radian shows about as much as a move by a tenth of the whole extent.
+    angle = 2.0 * np.arccos(np.clip(cosine, 0.0, 1.0)).max(axis=-1, initial=0.0)
+    # A rotation by one radian is as visible as a displacement by a tenth of the whole extent.
     extent = np.linalg.norm(np.ptp(position.reshape(-1, 3), axis=0))
-    way = np.concatenate([[0.0], np.cumsum(travel + 0.1 * extent * turn)])
-    picked = np.searchsorted(way, np.linspace(0.0, way[-1], count))
-    return np.unique(np.concatenate([[0], picked[1:-1], [len(way) - 1]]))
+    distance = np.concatenate([[0.0], np.cumsum(travel + 0.1 * extent * angle)])
+    picked = np.searchsorted(distance, np.linspace(0.0, distance[-1], count))
+    return np.unique(np.concatenate([[0], picked[1:-1], [len(distance) - 1]]))
 
 
 def _draw_curves(figure: Figure, place: SubplotSpec, recording: Recording, law: Law) -> None:

@@ -9,7 +9,7 @@ from jaxccp.dynamics import ContactData
 from jaxccp.model import Model
 from jaxccp.viz.mesh import polygons, rotation
 from jaxccp.viz.palette import FIXED, PALETTE
-from jaxccp.viz.skin import Skin, skin, things
+from jaxccp.viz.skin import Skin, movable_groups, skin
 
 SHARP = ("box", "convex", "height_field", "cylinder")
 """Kinds whose facets are drawn flat."""
@@ -22,11 +22,11 @@ class Solid:
     name: str
     body: int
     vertices: Float[np.ndarray, "v 3"]
-    """[m]"""
+    """Corners of the triangles [m]."""
     triangles: Int[np.ndarray, "t 3"]
-    """Counter-clockwise seen from outside."""
+    """Vertices of each triangle, counter-clockwise from outside."""
     sharp: bool
-    """Whether edges between triangles are seen."""
+    """Whether triangles are shaded flat, so that their edges show."""
 
 
 @dataclass(frozen=True)
@@ -41,32 +41,38 @@ class Ground:
 
 @dataclass(frozen=True)
 class Replay:
-    """n instants of a motion of nb bodies, of one copy."""
+    """A motion of nb bodies at n instants, with all that a viewer draws of it."""
 
     bodies: tuple[str, ...]
-    moves: Bool[np.ndarray, " nb"]
+    """Names of the bodies."""
+    movable: Bool[np.ndarray, " nb"]
+    """Whether each body can move."""
     solids: tuple[Solid, ...]
+    """Shapes of the bodies, planes apart."""
     grounds: tuple[Ground, ...]
+    """Planes of the bodies."""
     colours: tuple[str, ...]
-    """Of each body."""
+    """Colour of each body."""
     skin: Skin
-    """Of all flexible bodies."""
+    """Patches of all flexible bodies."""
     time: Float[np.ndarray, " n"]
-    """[s]"""
+    """Time of each instant [s]."""
     position: Float[np.ndarray, "n nb 3"]
+    """Centres of mass in world axes [m]."""
     quaternion: Float[np.ndarray, "n nb 4"]
+    """Orientations of the bodies."""
     point: Float[np.ndarray, "n c 3"]
-    """Where contacts push [m]; c is 0 where forces are not known."""
+    """Contact points in world axes [m]; c is 0 if forces are not known."""
     force: Float[np.ndarray, "n c 3"]
-    """On their second bodies, 0 where nothing pushes [N]."""
+    """Contact forces on the second bodies in world axes [N], 0 where there is no contact."""
     weight: float
-    """Of all rigid bodies that move together [N], by which forces are drawn; the largest force
-    where none moves."""
+    """Weight of all free rigid bodies together, the unit of the arrows of forces [N]; the largest
+    force if there are none."""
 
     def nearest(self, times: Float[np.ndarray, " k"]) -> Int[np.ndarray, " k"]:
-        """The last instants before these times [s], or at them."""
-        found = np.searchsorted(self.time, np.asarray(times) + 1e-9, side="right") - 1
-        return np.clip(found, 0, len(self.time) - 1)
+        """Return the indices of the last instants at or before some times [s]."""
+        instants = np.searchsorted(self.time, np.asarray(times) + 1e-9, side="right") - 1
+        return np.clip(instants, 0, len(self.time) - 1)
 
 
 def replay(
@@ -76,15 +82,15 @@ def replay(
     quaternion: np.ndarray,
     contacts: ContactData | None = None,
 ) -> Replay:
-    """What is to be drawn of a motion.
+    """Return a motion as a viewer draws it.
 
     Args:
-        model: whose shapes are drawn.
-        time: of each instant [n], rising [s].
-        position: of all bodies [n nb 3].
-        quaternion: likewise [n nb 4].
-        contacts: of the step that led to each instant but the first [n - 1 c], if forces are to be
-            drawn: ``StepReport.contact_data``.
+        model: the model whose shapes are drawn.
+        time: times of the instants, rising [s], (n,).
+        position: centres of mass of the bodies [m], (n, nb, 3).
+        quaternion: orientations of the bodies, (n, nb, 4).
+        contacts: contacts of the step before each instant but the first, (n − 1, c), as
+            ``StepReport.contact_data`` has them; no forces are drawn when None.
 
     Raises:
         ValueError: the motion is of other bodies than the model's, or holds NaN or infinity.
@@ -100,9 +106,9 @@ def replay(
         raise ValueError("the motion holds NaN or infinite numbers: end it where they begin")
     point = force = np.zeros((len(time), 0, 3))
     if contacts is not None:
-        acts = np.asarray(contacts.live)[..., None]
-        point = _delayed(np.where(acts, contacts.point, 0.0))
-        force = _delayed(np.where(acts, contacts.force, 0.0))
+        live = np.asarray(contacts.live)[..., None]
+        point = _delayed(np.where(live, contacts.point, 0.0))
+        force = _delayed(np.where(live, contacts.force, 0.0))
     largest = float(np.linalg.norm(force, axis=-1).max(initial=0.0))
     mass = float(np.sum(np.where(topology.free, model.bodies.mass, 0.0)))
     weight = mass * float(np.linalg.norm(np.asarray(model.gravity)))
@@ -128,11 +134,11 @@ def _delayed(of_steps: np.ndarray) -> np.ndarray:
 
 
 def _colours(model: Model) -> tuple[str, ...]:
-    found = [FIXED] * len(model.topology.bodies)
-    for rank, bodies in enumerate(things(model)):
+    colours = [FIXED] * len(model.topology.bodies)
+    for rank, bodies in enumerate(movable_groups(model)):
         for body in bodies:
-            found[body] = PALETTE[rank % len(PALETTE)]
-    return tuple(found)
+            colours[body] = PALETTE[rank % len(PALETTE)]
+    return tuple(colours)
 
 
 def _name(model: Model, shape: int) -> str:
@@ -140,7 +146,7 @@ def _name(model: Model, shape: int) -> str:
 
 
 def _solids(model: Model) -> list[Solid]:
-    shapes, topology, found = model.shapes, model.topology, []
+    shapes, topology, solids = model.shapes, model.topology, []
     for i, kind in enumerate(topology.shapes):
         quads = polygons(model, i)
         if quads is None:
@@ -151,8 +157,8 @@ def _solids(model: Model) -> list[Solid]:
         triangles = (4 * np.arange(len(quads))[:, None, None] + halves).reshape(-1, 3)
         vertices, triangles = _welded(vertices, triangles)
         body = int(topology.shape_body[i])
-        found.append(Solid(_name(model, i), body, vertices, triangles, kind in SHARP))
-    return found
+        solids.append(Solid(_name(model, i), body, vertices, triangles, kind in SHARP))
+    return solids
 
 
 def _welded(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

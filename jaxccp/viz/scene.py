@@ -30,7 +30,7 @@ class Camera:
     elevation: float
 
     def project(self, points: Float[np.ndarray, "*k 3"]) -> Float[np.ndarray, "*k 3"]:
-        """Coordinates of points to the right, upwards, and towards the camera [m]."""
+        """Return the coordinates of points to the right, upwards and towards the camera [m]."""
         a, e = np.radians([self.azimuth, self.elevation])
         towards = np.array([np.cos(e) * np.cos(a), np.cos(e) * np.sin(a), np.sin(e)])
         right = np.array([-np.sin(a), np.cos(a), 0.0])
@@ -48,8 +48,21 @@ def draw_solids(
     alpha: float = 1.0,
     zorder: float,
 ) -> Float[np.ndarray, "k 3"]:
-    """Draw the bodies in ``colours`` at one pose of the system, and all flexible ones; returns the
-    points seen."""
+    """Draw rigid bodies as shaded solids at one pose of the system, and flexible ones as patches.
+
+    Args:
+        axes: to draw on.
+        model: the model.
+        position: centres of mass of its bodies [m].
+        quaternion: orientations of its bodies.
+        colours: colours by the index of the body; all others are left out.
+        camera: direction of view.
+        alpha: opacity, 1 for opaque.
+        zorder: of the collection; larger ones are drawn over smaller ones.
+
+    Returns:
+        The corners of all polygons drawn [m].
+    """
     shapes, topology = model.shapes, model.topology
     polygons, faces, edges = [], [], []
     for i, kind in enumerate(topology.shapes):
@@ -61,16 +74,16 @@ def draw_solids(
         in_body = in_body + np.asarray(shapes.position[i])
         world = in_body @ rotation(quaternion[body]).T + position[body]
         normal = normals(world)
-        seen = camera.project(normal)[:, 2] > 0
-        shade = 0.62 + 0.38 * np.clip(normal[seen] @ LIGHT, 0.0, 1.0)
+        front = camera.project(normal)[:, 2] > 0
+        shade = 0.62 + 0.38 * np.clip(normal[front] @ LIGHT, 0.0, 1.0)
         rgb = shade[:, None] * np.array(to_rgb(colours[body]))
-        polygons.append(world[seen])
+        polygons.append(world[front])
         faces.append(rgb)
         edges.append(rgb * (0.55 if kind in EDGED else 1.0))
     rigid = sum(map(len, polygons))
     world, rgb = patches(model, position, colours)
     if len(world):
-        # Thin ones are seen from both sides.
+        # Patches are visible from both sides.
         normal = normals(world)
         shade = 0.62 + 0.38 * np.abs(normal @ LIGHT)
         polygons.append(world)
@@ -144,6 +157,6 @@ def draw_planes(
 
 
 def _round_length(length: float) -> float:
-    """The smallest number 1, 2 or 5 times a power of ten that is not below ``length``."""
+    """Return the smallest number 1, 2 or 5 times a power of ten that is not below ``length``."""
     power = 10.0 ** np.floor(np.log10(max(length, 1e-6)))
     return float(next(step * power for step in (1, 2, 5, 10) if step * power >= length))

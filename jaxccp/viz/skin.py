@@ -1,4 +1,4 @@
-"""Flexible bodies as they are drawn: patches between nodes, coloured by how far they stretch."""
+"""Flexible bodies as patches between their nodes, coloured by their stretch."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from jaxccp.model import Model
 from jaxccp.viz.palette import colours
 
 STRETCHED = colormaps["coolwarm"]
-LEAST = 1e-3
-"""Stretch that is drawn in the darkest colours where there is none larger."""
+MIN_STRETCH = 1e-3
+"""Smallest stretch that is drawn in the darkest colours."""
 
 
 @dataclass(frozen=True)
@@ -22,61 +22,70 @@ class Skin:
     """k patches between bodies of a model."""
 
     corners: Int[np.ndarray, "k 4"]
-    """Bodies; of a triangle the last is there twice, of a line both ends are."""
-    around: Float[np.ndarray, " k"]
-    """Lengths around the patches at the start [m]."""
+    """Bodies at the corners; a triangle has its last twice, a line has both ends twice."""
+    perimeter: Float[np.ndarray, " k"]
+    """Perimeters of the patches at the start [m]."""
 
     def stretch(self, position: Float[np.ndarray, "nb 3"]) -> Float[np.ndarray, " k"]:
-        """Tell by which part of it a patch is longer around than at the start."""
-        return _around(position[self.corners]) / self.around - 1.0
+        """Return the relative change of the patches' perimeters since the start."""
+        return _perimeter(position[self.corners]) / self.perimeter - 1.0
 
 
 def skin(model: Model, bodies: Collection[int]) -> Skin:
-    """The patches of those families whose frames are among ``bodies``."""
-    corners, around = [np.zeros((0, 4), int)], [np.zeros(0)]
-    for family, which in zip(model.families, owned(model), strict=True):
-        own: Int[np.ndarray, "k 4"] = family.skin
-        if not len(own) or int(which[0]) not in bodies:
+    """Return the patches of the families whose frames are among ``bodies``."""
+    corners, perimeter = [np.zeros((0, 4), int)], [np.zeros(0)]
+    for family, which in zip(model.families, family_bodies(model), strict=True):
+        local: Int[np.ndarray, "k 4"] = family.skin
+        if not len(local) or int(which[0]) not in bodies:
             continue
         family = jax.tree.map(jnp.asarray, family)
         rest, _ = family.poses(family.start().q)
-        corners.append(which[own])
-        around.append(_around(np.asarray(rest, float)[own]))
-    return Skin(np.concatenate(corners), np.concatenate(around))
+        corners.append(which[local])
+        perimeter.append(_perimeter(np.asarray(rest, float)[local]))
+    return Skin(np.concatenate(corners), np.concatenate(perimeter))
 
 
 def patches(
     model: Model, position: Float[np.ndarray, "nb 3"], bodies: Collection[int]
 ) -> tuple[Float[np.ndarray, "k 4 3"], Float[np.ndarray, "k 3"]]:
-    """Corners of the patches of those families whose frames are among ``bodies`` [m], and a colour
-    of each: red where its edges are longer than at the start, blue where they are shorter."""
+    """Return the patches of flexible bodies at one pose of the system.
+
+    Args:
+        model: the model.
+        position: centres of mass of its bodies [m].
+        bodies: the families whose frames are among these are drawn.
+
+    Returns:
+        Corners of the patches [m], and their colours: red where edges are longer than at the start,
+        blue where they are shorter.
+    """
     shown = skin(model, bodies)
     stretch = shown.stretch(position)
-    largest = max(np.abs(stretch).max(initial=0.0), LEAST)
+    largest = max(np.abs(stretch).max(initial=0.0), MIN_STRETCH)
     return position[shown.corners], STRETCHED(0.5 + 0.5 * stretch / largest)[:, :3]
 
 
-def things(model: Model) -> list[list[int]]:
-    """The bodies that move, each alone; then those of each flexible body, which is one thing,
-    however many nodes it has."""
+def movable_groups(model: Model) -> list[list[int]]:
+    """Return the bodies that share a colour: each free rigid body alone, then all nodes of each
+    flexible body."""
     rigid = np.flatnonzero(model.topology.free).tolist()
-    return [[body] for body in rigid] + [which.tolist() for which in owned(model)]
+    return [[body] for body in rigid] + [which.tolist() for which in family_bodies(model)]
 
 
-def shades(model: Model) -> dict[int, str]:
-    """A colour of each body that moves, one for all nodes of a flexible one."""
-    every = things(model)
-    pairs = zip(every, colours(len(every)), strict=True)
+def body_colours(model: Model) -> dict[int, str]:
+    """Return the colour of each body that moves; all nodes of a flexible body have the same."""
+    groups = movable_groups(model)
+    pairs = zip(groups, colours(len(groups)), strict=True)
     return {body: colour for bodies, colour in pairs for body in bodies}
 
 
-def owned(model: Model) -> list[Int[np.ndarray, " nf"]]:
-    """The bodies that are the frames of each family."""
+def family_bodies(model: Model) -> list[Int[np.ndarray, " nf"]]:
+    """Return the bodies that are the frames of each family."""
     family = np.asarray(model.topology.family)
     return [np.flatnonzero(family == index) for index in range(len(model.families))]
 
 
-def _around(corners: Float[np.ndarray, "k 4 3"]) -> Float[np.ndarray, " k"]:
-    """Lengths around patches."""
+def _perimeter(corners: Float[np.ndarray, "k 4 3"]) -> Float[np.ndarray, " k"]:
+    """Return the perimeters of patches [m]."""
     edges = np.roll(corners, -1, axis=1) - corners
     return np.linalg.norm(edges, axis=2).sum(axis=1)

@@ -13,13 +13,13 @@ import viser
 from jaxtyping import Float, Int
 
 from jaxccp.viz.replay import Replay
-from jaxccp.viz.skin import LEAST, STRETCHED, Skin
+from jaxccp.viz.skin import MIN_STRETCH, STRETCHED, Skin
 
 SHADES = 15
 LINE = 0.006
-"""Thickness of lines, as a share of the size of the scene."""
+"""Thickness of lines, relative to the size of the scene."""
 COVERED = 0.95
-"""Part of all patches at all instants that have less than the darkest colours."""
+"""Quantile of the stretch of all patches at all instants that gets the darkest colours."""
 HALVES = np.array([[0, 1, 2], [0, 2, 3]])
 
 
@@ -28,24 +28,26 @@ class Surface:
     """The patches of all flexible bodies of a scene."""
 
     lines: Any
+    """Segments of viser's; None if there are no lines."""
     meshes: list[Any]
-    """Of each shade; none where there are lines alone."""
+    """Mesh of each shade; empty if there are only lines."""
     ends: Int[np.ndarray, "l 2"]
-    """Bodies."""
+    """Bodies at the ends of each line."""
     nodes: Int[np.ndarray, " v"]
-    """Bodies that are the vertices."""
+    """Bodies at the vertices."""
     triangles: Int[np.ndarray, "t 3"]
-    """Vertices, of halves of patches."""
+    """Vertices of each triangle, which is half of a patch."""
     patch: Int[np.ndarray, " t"]
-    """Of each triangle."""
+    """Patch of each triangle."""
     line: Int[np.ndarray, " l"]
     """Patches that are lines."""
     skin: Skin
+    """The patches."""
     largest: float
-    """Stretch from which on colours are the darkest."""
+    """Stretch of the darkest colours."""
 
     def show(self, position: Float[np.ndarray, "nb 3"]) -> None:
-        """Bend the patches as bodies are placed, and colour them."""
+        """Move the patches with the bodies, and colour them by their stretch."""
         stretch = self.skin.stretch(position) / self.largest
         part = 0.5 + 0.5 * np.clip(stretch, -1.0, 1.0)
         if self.lines is not None:
@@ -54,15 +56,24 @@ class Surface:
             self.lines.colors = np.repeat(colour, 2, axis=1).astype(np.uint8)
         shade = np.round(part[self.patch] * (SHADES - 1))
         for index, mesh in enumerate(self.meshes):
-            own = self.triangles[shade == index]
-            mesh.visible = bool(len(own))
-            if len(own):
+            faces = self.triangles[shade == index]
+            mesh.visible = bool(len(faces))
+            if len(faces):
                 mesh.vertices = position[self.nodes]
-                mesh.faces = own
+                mesh.faces = faces
 
 
 def surface(scene: viser.SceneApi, replay: Replay, size: float) -> Surface | None:
-    """Put the patches of a motion into a scene of that size [m]; None if there are none."""
+    """Add the patches of a motion to a scene.
+
+    Args:
+        scene: is added to.
+        replay: the motion.
+        size: of the scene [m].
+
+    Returns:
+        The patches; None if there are none.
+    """
     corners = replay.skin.corners
     if not len(corners):
         return None
@@ -86,12 +97,12 @@ def surface(scene: viser.SceneApi, replay: Replay, size: float) -> Surface | Non
             triangles,
             color=STRETCHED(index / (SHADES - 1))[:3],
             flat_shading=True,
-            # Thin ones are seen from both sides.
+            # Patches are visible from both sides.
             side="double",
         )
         for index in range(SHADES if len(flat) else 0)
     ]
-    # A short blow would leave all else without colour.
-    stretch = [np.abs(replay.skin.stretch(now)) for now in replay.position]
-    largest = max(float(np.quantile(stretch, COVERED)), LEAST)
+    # With the maximum, a short impact would leave all other instants without colour.
+    stretch = [np.abs(replay.skin.stretch(position)) for position in replay.position]
+    largest = max(float(np.quantile(stretch, COVERED)), MIN_STRETCH)
     return Surface(lines, meshes, ends, nodes, triangles, patch, line, replay.skin, largest)

@@ -11,7 +11,7 @@ from jaxccp.model import Sphere
 from jaxccp.scene import ModelBuilder
 from jaxccp.scene.library import SCENES
 from jaxccp.viz.mesh import normals
-from jaxccp.viz.skin import owned, patches
+from jaxccp.viz.skin import family_bodies, patches
 
 
 def enclosed(corners: np.ndarray) -> float:
@@ -29,7 +29,7 @@ def test_patches_of_blocks_enclose_them() -> None:
     )
     builder.add_family(brick, "brick")
     model, state = jax.device_get(builder.build())
-    solid, block = owned(model)
+    solid, block = family_bodies(model)
     for which in (solid, block):
         corners, _ = patches(model, state.position, which.tolist())
         spans = np.ptp(corners.reshape(-1, 3), axis=0)
@@ -55,7 +55,7 @@ def test_what_is_stretched_is_red() -> None:
 def test_shells_and_beams_of_the_scenes() -> None:
     for name, count in (("cloth-on-sphere", 16), ("beam", 6), ("cable", 16)):
         model, state = jax.device_get(SCENES[name](jax.random.key(0)))
-        corners, _ = patches(model, np.asarray(state.position), owned(model)[0].tolist())
+        corners, _ = patches(model, np.asarray(state.position), family_bodies(model)[0].tolist())
         assert len(corners) == count
         if name == "cloth-on-sphere":
             assert normals(corners)[:, 2].min() > 0.999

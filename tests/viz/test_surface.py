@@ -11,7 +11,7 @@ import pytest
 from jaxccp import box_of_tetrahedra
 from jaxccp.model import Model, State
 from jaxccp.scene import ModelBuilder
-from jaxccp.viz.skin import STRETCHED, owned
+from jaxccp.viz.skin import STRETCHED, family_bodies
 
 pytest.importorskip("viser")
 
@@ -37,7 +37,7 @@ def bodies() -> tuple[Model, State]:
 def stretching() -> Replay:
     """The cable's first element grows by a tenth of it, the second shrinks; the block grows."""
     model, state = bodies()
-    block, cable = owned(model)
+    block, cable = family_bodies(model)
     times = np.linspace(0.0, 0.2, 7)
     position = np.repeat(np.asarray(state.position)[None], len(times), axis=0)
     part = times / times[-1]
