@@ -106,7 +106,7 @@ def _half_rotation(
 def _differentiable(
     inertia: Float[Array, "nb 3 3"], start: Float[Array, "nb 3"], x: Float[Array, "nb 3"]
 ) -> Float[Array, "nb 3"]:
-    """``x``, as :func:`_half_turn` finds it, with the derivative that it has as a root."""
+    """``x``, as :func:`_half_rotation` finds it, with the derivative that it has as a root."""
     return x
 
 

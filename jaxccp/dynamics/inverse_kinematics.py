@@ -1,4 +1,4 @@
-"""Inverse kinematics: coordinates of joints that bring sites to where they are wanted."""
+"""Inverse kinematics: joint coordinates that bring sites and axes to their targets."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ from jaxccp.model.state import State
 from jaxccp.model.state_input import checked_state
 from jaxccp.names import index
 
-REDUCED, RAISED = 0.3, 4.0
+REDUCED, INCREASED = 0.3, 4.0
 """Factors of the damping after a step that lowers the error, and after one that does not."""
 HIGHEST = 1e6
 """Damping at which no step is left that lowers the error."""
@@ -87,8 +87,8 @@ def inverse_kinematics(
             "inverse_kinematics knows no closed loops: leave out the joints that close them, and "
             "close them afterwards by jaxccp.close_loops"
         )
-    wanted = {name: jnp.asarray(value, state.position.dtype) for name, value in sites.items()}
-    for name, value in wanted.items():
+    targets = {name: jnp.asarray(value, state.position.dtype) for name, value in sites.items()}
+    for name, value in targets.items():
         if value.shape not in ((3,), (7,)):
             raise ValueError(
                 f"the target of {name!r} must be a position (3 numbers) or a position and a "
@@ -99,12 +99,12 @@ def inverse_kinematics(
     axes = {topology.linkage.axis(name): value for name, value in (joints or {}).items()}
     still = np.zeros(len(names), bool)
     for name in fixed:
-        mask = np.array([one == name or one.rsplit(".", 1)[0] == name for one in names])
+        mask = np.array([entry == name or entry.rsplit(".", 1)[0] == name for entry in names])
         if not mask.any():
             index("the model", "velocity", names, name)
         still |= mask
     small = 1e-9 if state.position.dtype == jnp.float64 else 1e-5
-    task = _Task(model, wanted, axes, tuple((~still).tolist()))
+    task = _Task(model, targets, axes, tuple((~still).tolist()))
     stop = small if tolerance is None else tolerance
     return task.solve(state, damping, stop, max_iterations)
 
@@ -121,21 +121,22 @@ class _Task:
     """Mask of the velocities that may be other than zero [nv]."""
 
     def errors(self, state: State) -> Float[Array, " e"]:
-        """Return what is missing to each target [m, rad], rotations as vectors in world axes."""
+        """Return the remaining error of each target [m, rad], rotations as vectors in world
+        axes."""
         model, parts = self.model, []
         for name, target in self.sites.items():
             if name in model.sites.names:
                 place = model.sites.index(name)
-                position, facing = (part[place] for part in model.sites.poses(state))
+                position, orientation = (part[place] for part in model.sites.poses(state))
             else:
                 body = model.topology.body(name)
-                position, facing = state.position[body], state.quaternion[body]
+                position, orientation = state.position[body], state.quaternion[body]
             parts.append(target[:3] - position)
             if len(target) == 7:
-                turn = quaternion.multiply(
-                    quaternion.normalize(target[3:]), quaternion.conjugate(facing)
+                rotation = quaternion.multiply(
+                    quaternion.normalize(target[3:]), quaternion.conjugate(orientation)
                 )
-                parts.append(quaternion.log(turn))
+                parts.append(quaternion.log(rotation))
         if self.axes:
             coordinate = joint_motion(model, state).coordinate[np.array([*self.axes])]
             parts.append(jnp.stack([*map(jnp.asarray, self.axes.values())]) - coordinate)
@@ -186,46 +187,62 @@ class _Task:
         """
         error, jacobian = self.errors(state), self.jacobian(state)
         low, high = self.room(state)
-        way = _damped(jacobian, error, damping)
+        step = _damped(jacobian, error, damping)
         for _ in range(PASSES):
-            across = (way < low) | (way > high)
-            set_back = jnp.where(across, jnp.clip(way, low, high), 0.0)
+            across = (step < low) | (step > high)
+            set_back = jnp.where(across, jnp.clip(step, low, high), 0.0)
             inside = jacobian * ~across
-            way = set_back + _damped(inside, error - jacobian @ set_back, damping) * ~across
-        return jnp.clip(way, low, high), jnp.sum(error**2)
+            step = set_back + _damped(inside, error - jacobian @ set_back, damping) * ~across
+        return jnp.clip(step, low, high), jnp.sum(error**2)
 
-    def moved(self, state: State, way: Float[Array, " nv"]) -> State:
-        """Return a state whose pose is so far away; its rates stay."""
-        rest = jnp.zeros(len(way) + (0 if state.activation is None else len(state.activation)))
-        return retract(self.model, state, jnp.concatenate([way, rest.astype(way.dtype)]))
+    def displaced(self, state: State, displacement: Float[Array, " nv"]) -> State:
+        """Return the state with its pose displaced; its rates stay.
+
+        Args:
+            state: a pose.
+            displacement: in tangent coordinates [m, rad].
+        """
+        rest = jnp.zeros(
+            len(displacement) + (0 if state.activation is None else len(state.activation))
+        )
+        return retract(
+            self.model, state, jnp.concatenate([displacement, rest.astype(displacement.dtype)])
+        )
 
     def solve(
         self, state: State, damping: float, tolerance: float, limit: int
     ) -> InverseKinematics:
-        """Return the nearest pose that is found from a state; arguments as above."""
+        """Find the nearest pose, starting from a state.
+
+        Args:
+            state: the pose to start from.
+            damping: damping of the first step.
+            tolerance: error at which the targets count as reached [m, rad].
+            limit: largest number of steps.
+        """
 
         def going(carry: tuple) -> Bool[Array, ""]:
             _, square, damping, count = carry
             return (square > tolerance**2) & (count < limit) & (damping < HIGHEST)
 
-        def once(carry: tuple) -> tuple:
-            here, square, damping, count = carry
-            after = self.moved(here, task.step(here, damping)[0])
+        def iterate(carry: tuple) -> tuple:
+            current, square, damping, count = carry
+            after = self.displaced(current, task.step(current, damping)[0])
             lower = jnp.sum(task.errors(after) ** 2)
             better = lower < square
-            kept = jax.tree.map(lambda a, b: jnp.where(better, a, b), after, here)
-            damping = damping * jnp.where(better, REDUCED, RAISED)
+            kept = jax.tree.map(lambda a, b: jnp.where(better, a, b), after, current)
+            damping = damping * jnp.where(better, REDUCED, INCREASED)
             return kept, jnp.minimum(lower, square), damping, count + 1
 
         task: _Task = lax.stop_gradient(self)
         start = lax.stop_gradient(state)
         square = jnp.sum(task.errors(start) ** 2)
         carry = start, square, jnp.asarray(damping, square.dtype), jnp.int32(0)
-        found, square, _, count = lax.while_loop(going, once, carry)
+        pose, square, _, count = lax.while_loop(going, iterate, carry)
         # One more step moves nothing, but has the derivative of the pose with respect to all else.
-        way, _ = self.step(found, jnp.finfo(square.dtype).eps)
-        found = self.moved(found, way - lax.stop_gradient(way))
-        return InverseKinematics(found, jnp.sqrt(square), count, square <= tolerance**2)
+        correction, _ = self.step(pose, jnp.finfo(square.dtype).eps)
+        pose = self.displaced(pose, correction - lax.stop_gradient(correction))
+        return InverseKinematics(pose, jnp.sqrt(square), count, square <= tolerance**2)
 
 
 def _damped(

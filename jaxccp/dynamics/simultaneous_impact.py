@@ -15,7 +15,7 @@ from jaxccp.math import safe
 
 SolveStatus = tuple[Int[Array, ""], Int[Array, ""]]
 """Status of a solve (:class:`jaxccp.Status`), and of its derivative
-(:class:`jaxccp.DerivativeStatus`)."""
+(:class:`jaxccp.ccp.solution.DerivativeStatus`)."""
 
 
 def count_impacts(

@@ -32,7 +32,7 @@ class NewtonReport:
     status: Int[Array, ""]
     """A :class:`jaxccp.Status`."""
     derivative: Int[Array, ""]
-    """A :class:`jaxccp.DerivativeStatus`."""
+    """A :class:`jaxccp.ccp.solution.DerivativeStatus`."""
 
     def after(self, iterations: Int[Array, " k"]) -> "NewtonReport":
         """Return this report with the sum of the iterations of several."""
