@@ -7,8 +7,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-Owner = TypeVar("S")
-Table = TypeVar("T")
+Owner = TypeVar("Owner")
+Table = TypeVar("Table")
 
 
 def cached_table(table: Callable[[Owner], Table]) -> cached_property[Table]:

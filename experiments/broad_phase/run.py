@@ -82,7 +82,7 @@ def main() -> None:
                 start = time.process_time()
                 run()
                 best[name] = min(best[name], (time.process_time() - start) / DETECTIONS)
-        found = int(jax.jit(detect)(*models["cells"]).found)
+        found = int(jax.jit(detect)(*models["cells"]).total)
         slow, fast = (1e6 * best[name] for name in ("all-pairs", "cells"))
         compiled = " | ".join(f"{runs[name][1]:.1f}" for name in ("all-pairs", "cells"))
         lines.append(

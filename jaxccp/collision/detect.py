@@ -53,7 +53,7 @@ class Contacts:
     """Relaxation time of a compliant contact [s]."""
     feature: Int[Array, " c"]
     """Geometric feature that touches, which distinguishes the contacts of two shapes."""
-    found: Int[Array, ""]
+    total: Int[Array, ""]
     """Number of live contacts before the capacity was applied; more than c means overflow."""
     candidates: Int[Array, "g 2"]
     """Capacities that the broad phase of each group of ``Topology.searched`` needed, for pairs to
@@ -110,7 +110,7 @@ def detect(model: Model, state: State) -> Contacts:
     ]
     pairs = jnp.concatenate([jnp.zeros((0, 3), jnp.int32), *columns])
     live = manifold.distance < model.contact.margin
-    found = jnp.sum(live, dtype=jnp.int32)
+    total = jnp.sum(live, dtype=jnp.int32)
 
     capacity = topology.max_contacts
     if capacity is not None and capacity < len(live):
@@ -121,7 +121,7 @@ def detect(model: Model, state: State) -> Contacts:
         drift = drift[deepest]
     needed = [pairs.needed for pairs in candidates if pairs.needed is not None]
     room_needed = jnp.stack(needed) if needed else jnp.zeros((0, 2), jnp.int32)
-    return _contacts(model, manifold, pairs, live, found, room_needed, drift)
+    return _contacts(model, manifold, pairs, live, total, room_needed, drift)
 
 
 def _moving(
@@ -133,7 +133,7 @@ def _moving(
     if not model.topology.rebounds:
         manifold = _manifold(model, state, candidates)
         return manifold, jnp.zeros((len(manifold.distance), 12), manifold.distance.dtype)
-    movable = jnp.asarray(model.topology.moves)[:, None]
+    movable = jnp.asarray(model.topology.movable)[:, None]
     velocity = jnp.where(movable, state.velocity, 0.0)
     spin = jnp.where(movable, state.angular_velocity, 0.0)
     turning = 0.5 * quaternion.multiply(jnp.pad(spin, ((0, 0), (1, 0))), state.quaternion)
@@ -176,7 +176,7 @@ def _contacts(
     manifold: Manifold,
     pairs: Array,
     live: Array,
-    found: Array,
+    total: Array,
     room_needed: Array,
     drift: Array,
 ) -> Contacts:
@@ -187,7 +187,7 @@ def _contacts(
         manifold: gaps, points and normals.
         pairs: both shapes of each point, and the row in ``Shapes.pair_friction`` or -1.
         live: whether each point counts.
-        found: number of live points before the capacity was applied.
+        total: number of live points before the capacity was applied.
         room_needed: capacities that the broad phases needed.
         drift: derivatives of position and normal, as :func:`_moving` returns them.
     """
@@ -216,7 +216,7 @@ def _contacts(
         table.compliance[a] + table.compliance[b],
         table.damping[a] + table.damping[b],
         manifold.feature,
-        found,
+        total,
         room_needed,
         *jnp.split(drift, 4, axis=1),
     )

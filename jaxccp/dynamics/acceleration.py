@@ -145,7 +145,7 @@ def _constrained(
     """Solve M A = f + Jᵀλ with J A + J̇V + E λ = 0."""
     topology, motion = step.model.topology, step.motion
     linkage = topology.linkage
-    rows, rigid = _rows(step, change, twist), linkage.forbidden
+    rows, rigid = _rows(step, change, twist), linkage.n_bilateral
     solver = equalities(rows, rows.whitened(root), rigid, partition(topology).forest)
     drift = rows.residual(jnp.zeros_like(rows.bias), rigid)
     body = root.apply(solver.solve(root.transpose(total), drift)[0])
@@ -176,7 +176,7 @@ def _rows(step: Step, change: JointMotion, twist: Array) -> Rows:
     imposed = step.model.tendons.bilateral_acceleration(step.state.time)[tendons]
     drift = jnp.concatenate([drift, change.tendon.rate[tendons] - imposed, rates[rotors], zero])
     armature = jnp.concatenate([step.model.axes.armature[rotors], zero])
-    rigid = jnp.zeros(linkage.forbidden, drift.dtype)
+    rigid = jnp.zeros(linkage.n_bilateral, drift.dtype)
     stiffness, free = jnp.concatenate([rigid, armature]), jnp.full_like(drift, jnp.inf)
     rows = Rows.rigid(
         jacobian,

@@ -223,10 +223,10 @@ def _needs_of_state(model: Model, state: State) -> Int[Array, " k"]:
     def count_contacts(single: State) -> tuple[Array, Array, Array | None]:
         contacts = detect(model, single)
         if model.topology.smooth is None:
-            return contacts.found, contacts.candidates, None
+            return contacts.total, contacts.candidates, None
         smooth = smooth_contacts(model, single)
         candidates = jnp.concatenate([contacts.candidates, smooth.candidates])
-        return contacts.found, candidates, smooth.found
+        return contacts.total, candidates, smooth.total
 
     for _ in range(state.time.ndim):
         count_contacts = jax.vmap(count_contacts)

@@ -196,7 +196,7 @@ def contact_terms(
             without_impacts = contact_velocity(rolling, free_velocity[bodies]), bias
             is_closed = live & ~is_impact & (contacts.gap + h * u_free < 0) & (compliance == 0)
             simultaneous, delay = simultaneous_impacts(
-                is_closed, timed, delay, bodies, topology.moves
+                is_closed, timed, delay, bodies, topology.movable
             )
             timed = timed | simultaneous
         action = action_at_impact(state, contacts, timed, simultaneous, delay, free_velocity, h)

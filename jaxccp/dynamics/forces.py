@@ -44,7 +44,7 @@ def actuation(model: Model, state: State, step: Step | None) -> Float[Array, "nb
         state: not used.
         step: motion along the joints; None where nothing acts along them.
     """
-    has_actuation = model.topology.linkage.actuators or model.tendons.ruled
+    has_actuation = model.topology.linkage.actuators or model.tendons.has_force_laws
     return applied_wrenches(step) if step is not None and has_actuation else None
 
 
@@ -68,4 +68,4 @@ def total_force(
     """
     parts = [*(force_(model, state, step) for force_ in FORCES), force]
     total = reduce(jnp.add, (part for part in parts if part is not None))
-    return jnp.where(jnp.asarray(model.topology.moves)[:, None], total, 0.0)
+    return jnp.where(jnp.asarray(model.topology.movable)[:, None], total, 0.0)

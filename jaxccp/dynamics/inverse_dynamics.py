@@ -139,7 +139,7 @@ def site_jacobian(model: Model, state: State, name: str) -> Float[Array, "6 nv"]
 
 
 def _check_single_mass_matrix(model: Model, caller: str) -> None:
-    if model.topology.loose.any():
+    if model.topology.standalone.any():
         raise ValueError(
             f"{caller} knows no model with more than 100 degrees of freedom of rigid bodies: leave "
             "out the bodies that no joint places"

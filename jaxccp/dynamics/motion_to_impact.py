@@ -54,7 +54,7 @@ class MotionToImpact:
             twist_bias: rates of the twists of jointed bodies, or None to neglect them.
             rotating: mask of the bodies that rotate freely [nb]; None: those that no joint touches.
         """
-        rotating = model.topology.untouched if rotating is None else rotating
+        rotating = model.topology.unjointed if rotating is None else rotating
         spin = jnp.where(jnp.asarray(rotating)[:, None], free_velocity[:, 3:], 0.0)
         inertia = world_inertia(model, quaternion.to_matrix(state.quaternion))
         return MotionToImpact(h * action.delay, spin, inertia, contacts.bodies, twist_bias)

@@ -96,12 +96,12 @@ def step_report(
     invalid = jnp.maximum(statistics.derivative, DerivativeStatus.INVALID)
     derivative = jnp.where(finite, statistics.derivative, invalid)
     statistics = replace(statistics, status=status, derivative=derivative)
-    overflow = (contacts.found > contacts.gap.shape[0]) | crowded
+    overflow = (contacts.total > contacts.gap.shape[0]) | crowded
     if smooth is not None:
-        overflow = overflow | (smooth.contacts.found > smooth.contacts.gap.shape[0])
+        overflow = overflow | (smooth.contacts.total > smooth.contacts.gap.shape[0])
     return StepReport(
         statistics,
-        contacts.found,
+        contacts.total,
         candidates,
         overflow,
         recovery,
@@ -110,7 +110,7 @@ def step_report(
         contact_wrenches,
         contact_data,
         inverted=inverted_elements(model, after),
-        smooth_contacts=None if smooth is None else smooth.contacts.found,
+        smooth_contacts=None if smooth is None else smooth.contacts.total,
     )
 
 

@@ -168,7 +168,7 @@ def difference_by(
 
 def _root_and_free_bodies(topology: Topology) -> np.ndarray:
     """Return the roots, then the bodies outside the mass matrix."""
-    return np.concatenate([topology.dofs.roots, np.flatnonzero(topology.loose)])
+    return np.concatenate([topology.dofs.roots, np.flatnonzero(topology.standalone)])
 
 
 def _split(

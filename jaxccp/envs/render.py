@@ -31,7 +31,7 @@ class Renderer:
 
         start = jax.device_get(jax.jit(self.env.reset)(jax.random.key(0)).physics.state)
         model = self.env.model
-        first = int(np.flatnonzero(model.topology.moves)[0])
+        first = int(np.flatnonzero(model.topology.movable)[0])
         return Stage.around(model, start.position, start.quaternion, first)
 
     def __call__(self, state: EnvState) -> UInt8[np.ndarray, "h w 3"]:

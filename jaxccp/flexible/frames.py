@@ -41,7 +41,7 @@ class NodeMap(FrameMap):
         local = jnp.einsum("fwi,fi->fw", self.jacobian, wrench[self._frames])
         return jnp.zeros(self.count + 1, wrench.dtype).at[self.layout.columns].add(local)[:-1]
 
-    def along(
+    def project_rows(
         self, rows: Float[Array, "n k w 6"], bodies: Array | np.ndarray
     ) -> Float[Array, "n w nv"]:
         # One more frame, which nothing moves, stands for all other bodies.

@@ -106,7 +106,7 @@ def _mobility(subject: Subject) -> np.ndarray:
     model = subject.model
     linkage = model.topology.linkage
     out = np.full(len(linkage.axes), np.inf)
-    if model.topology.loose.any() or not len(linkage.axes):
+    if model.topology.standalone.any() or not len(linkage.axes):
         return out
     inverse = np.diag(np.linalg.pinv(np.asarray(mass_matrix(model, subject.state))))
     names = tangent_names(model)

@@ -43,7 +43,7 @@ def replay(fit: "Fit", curves: CaseCurves) -> dict[str, Any] | None:
     if not kinds & {"position", "pose"}:
         return None
     subject = problem.subject(fit.values, case)
-    moving = np.flatnonzero(np.asarray(subject.model.topology.moves))
+    moving = np.flatnonzero(np.asarray(subject.model.topology.movable))
     recordings = problem.plans[case].recordings[:MOST_RECORDINGS]
     frames = min(MOST_FRAMES, MOST_NUMBERS // (14 * max(len(moving), 1) * len(recordings)))
     motions = []
@@ -142,11 +142,11 @@ def _fixed(subject: Subject) -> list[dict[str, Any]]:
     """Return shapes that do not move, of those near enough, in the world."""
     model, state = subject.model, subject.state
     topology = model.topology
-    places_moving = np.asarray(state.position)[topology.moves]
+    places_moving = np.asarray(state.position)[topology.movable]
     middle = places_moving.mean(axis=0) if len(places_moving) else np.zeros(3)
     reach = REACH * max(float(np.ptp(places_moving, axis=0).max(initial=0.0)), 0.5)
     out = []
-    for shape in np.flatnonzero(~topology.moves[topology.shape_body]):
+    for shape in np.flatnonzero(~topology.movable[topology.shape_body]):
         body = topology.shape_body[shape]
         outline = _outline(model, int(shape))
         if outline is None:

@@ -21,8 +21,8 @@ class Dofs(ByContent):
     axes: np.ndarray
     """Index of each axis of the trees' joints [ma]; all other axes belong to joints that close
     loops."""
-    moves: np.ndarray
-    """Mask: the degree of freedom moves the body [nb nv]."""
+    supports: np.ndarray
+    """Mask: the degree of freedom moves the body, as one of its support (Featherstone) [nb nv]."""
     before: np.ndarray
     """Mask: the first degree of freedom moves the axis of the second, as one nearer to the root of
     its tree [nv nv]."""
@@ -31,8 +31,8 @@ class Dofs(ByContent):
     or all bodies that hang on a fixed body by the same joint."""
     floating: np.ndarray
     """Mask of the trees that have a free root [nt]."""
-    hangs: np.ndarray
-    """Mask: the body is carried by the joint, directly or through other joints [nj nb]."""
+    carries: np.ndarray
+    """Mask: the joint carries the body, directly or through other joints [nj nb]."""
     levels: np.ndarray
     """Joints of the trees by their distance from the root, so that no joint of a level carries
     another one of it; filled up with the number of joints [levels w]."""
@@ -43,7 +43,7 @@ class Dofs(ByContent):
     @property
     def count(self) -> int:
         """The number nv of degrees of freedom."""
-        return self.moves.shape[1]
+        return self.supports.shape[1]
 
     @cached_table
     def covers(self) -> np.ndarray:
@@ -51,27 +51,27 @@ class Dofs(ByContent):
 
         Of two that move the same bodies only the earlier one does so for the later one.
         """
-        moves = self.moves.T.astype(int)
-        covering = moves @ moves.T == np.sum(moves, axis=1)[:, None]
+        supports = self.supports.T.astype(int)
+        covering = supports @ supports.T == np.sum(supports, axis=1)[:, None]
         order = np.arange(self.count)
         return covering & (~covering.T | (order <= order[:, None]))
 
     @cached_table
     def child(self) -> np.ndarray:
         """The body that the axis of each degree of freedom places [nv]."""
-        count = np.sum(self.moves, axis=1)
-        return np.argmin(np.where(self.moves, count[:, None], count.max(initial=0) + 1), axis=0)
+        count = np.sum(self.supports, axis=1)
+        return np.argmin(np.where(self.supports, count[:, None], count.max(initial=0) + 1), axis=0)
 
     @cached_table
     def within(self) -> np.ndarray:
         """Mask: the second degree of freedom moves what the first one places, but not the axis of
         the first one; the two are of one joint, or one root [nv nv]."""
-        return self.moves[self.child] & ~self.before.T
+        return self.supports[self.child] & ~self.before.T
 
     @cached_table
     def first(self) -> np.ndarray:
         """The first body of the tree of each body, itself where it is in none [nb]."""
-        first = np.arange(self.moves.shape[0])
+        first = np.arange(self.supports.shape[0])
         for tree in self.trees:
             first = np.where(tree, np.argmax(tree), first)
         return first
@@ -127,16 +127,16 @@ def dofs(
         root_of[child] = root_of[parent]
     in_tree = np.isin(owner, order)
     axes = np.flatnonzero(in_tree)
-    moves = np.zeros((len(free), 6 * len(roots) + len(axes)), bool)
+    supports = np.zeros((len(free), 6 * len(roots) + len(axes)), bool)
     for body in np.flatnonzero(free):
         if root_of[body] >= 0:
-            moves[body, 6 * root_of[body] : 6 * root_of[body] + 6] = True
-        moves[body, 6 * len(roots) :] = np.isin(owner[axes], list(supporting_joints[body]))
-    hangs = np.array(
+            supports[body, 6 * root_of[body] : 6 * root_of[body] + 6] = True
+        supports[body, 6 * len(roots) :] = np.isin(owner[axes], list(supporting_joints[body]))
+    carries = np.array(
         [[joint in supporting for supporting in supporting_joints] for joint in range(len(bodies))],
         bool,
     )
-    hangs = hangs.reshape(len(bodies), len(free))
+    carries = carries.reshape(len(bodies), len(free))
     width = max(map(len, levels), default=0)
     table = np.full((len(levels), width), len(bodies))
     for row, joints in zip(table, levels, strict=True):
@@ -149,8 +149,8 @@ def dofs(
     hanging = (root_of < 0) & (top == np.unique(top[(root_of < 0) & placed])[:, None])
     trees = np.concatenate([floating, hanging])
     floats = np.arange(len(trees)) < len(floating)
-    before = _before(bodies, owner, all_forwards, ball, roots, axes, moves)
-    return Dofs(roots, axes, moves, before, trees, floats, hangs, table, all_forwards)
+    before = _before(bodies, owner, all_forwards, ball, roots, axes, supports)
+    return Dofs(roots, axes, supports, before, trees, floats, carries, table, all_forwards)
 
 
 def _before(
@@ -160,7 +160,7 @@ def _before(
     ball: np.ndarray,
     roots: np.ndarray,
     axes: np.ndarray,
-    moves: np.ndarray,
+    supports: np.ndarray,
 ) -> np.ndarray:
     """Return the mask: the first degree of freedom moves the axis of the second [nv nv].
 
@@ -168,13 +168,13 @@ def _before(
     that body within its joint; the three axes of a ball do not move each other. A root rotates
     about axes through its centre of mass, which only its velocity moves.
     """
-    count, first = moves.shape[1], 6 * len(roots)
+    count, first = supports.shape[1], 6 * len(roots)
     before = np.zeros((count, count), bool)
     for root in range(len(roots)):
         before[6 * root : 6 * root + 3, 6 * root + 3 : 6 * root + 6] = True
     joint = owner[axes]
     inboard = bodies[joint, np.where(forwards[joint], 0, 1)]
-    before[:, first:] = moves[inboard].T
+    before[:, first:] = supports[inboard].T
     order = np.where(forwards[joint], 1, -1) * axes
     within = (joint[:, None] == joint) & (order[:, None] < order)
     within &= ~(ball[axes][:, None] & ball[axes])

@@ -43,7 +43,7 @@ class FrameMap:
         likewise."""
         return jnp.einsum("biv,bi->v", self.jacobian, wrench)
 
-    def along(
+    def project_rows(
         self, rows: Float[Array, "n k w 6"], bodies: Array | np.ndarray
     ) -> Float[Array, "n w nv"]:
         """Return rows on the velocities, from rows on the twists of bodies.

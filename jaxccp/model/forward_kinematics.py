@@ -55,7 +55,7 @@ def forward_kinematics(
         return state
     # One array for all numbers: XLA's CPU compiler trips over a loop that slices many.
     numbers = _relative_motion(model, coordinate, rate)
-    moving = jnp.asarray(model.topology.moves)[:, None]
+    moving = jnp.asarray(model.topology.movable)[:, None]
     start = (
         state.position,
         state.quaternion,

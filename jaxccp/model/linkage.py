@@ -86,15 +86,16 @@ class Linkage(ByContent):
         return np.setdiff1d(np.arange(len(self.joints)), self.tree[0])
 
     @cached_table
-    def closing(self) -> np.ndarray:
+    def loop_rows(self) -> np.ndarray:
         """Bilateral scalar rows of joints that close loops and of tendons of given length; those of
         joints in trees are left out."""
-        tendons = np.arange(len(self.bilateral[0]), self.forbidden)
+        tendons = np.arange(len(self.bilateral[0]), self.n_bilateral)
         return np.concatenate([np.flatnonzero(np.isin(self.bilateral[0], self.loops)), tendons])
 
     @cached_table
-    def beside(self) -> np.ndarray:
-        """Scalar rows of joints that close loops and of tendons, beginning with ``closing``."""
+    def loop_and_tendon_rows(self) -> np.ndarray:
+        """Scalar rows of joints that close loops and of tendons; they begin with
+        :attr:`loop_rows`."""
         return np.flatnonzero(np.isin(self.row_owner, [*self.loops, len(self.joints)]))
 
     @property
@@ -103,7 +104,7 @@ class Linkage(ByContent):
         return bool(self.joints or self.routing.tendons)
 
     @property
-    def forbidden(self) -> int:
+    def n_bilateral(self) -> int:
         """The number of bilateral scalar rows: of joints, then of tendons whose length is given.
         They come before all others."""
         return len(self.bilateral[0]) + len(self.routing.bilateral)
@@ -149,10 +150,10 @@ class Linkage(ByContent):
         """Coordinate that each scalar row acts along; -1 for the constrained motions of joints."""
         limited = (self.lower, self.upper, self.balls)
         coordinates = (self.compliant, *limited, self.dry_friction, self.actuated[self.servos])
-        forbidden = np.full(len(self.bilateral[0]), -1)
-        return np.concatenate(
-            [forbidden, len(self.axes) + self.routing.bilateral, *coordinates]
-        ).astype(int)
+        none = np.full(len(self.bilateral[0]), -1)
+        return np.concatenate([none, len(self.axes) + self.routing.bilateral, *coordinates]).astype(
+            int
+        )
 
     @cached_table
     def equalities(self) -> np.ndarray:

@@ -90,12 +90,12 @@ class Topology(ByContent):
     """Degrees of freedom up to which all rigid bodies share one mass matrix."""
 
     @property
-    def moves(self) -> np.ndarray:
+    def movable(self) -> np.ndarray:
         """Mask of the bodies that move, rigid ones and frames of families [nb]."""
-        return self.free | self.carried
+        return self.free | self.family_frames
 
     @property
-    def carried(self) -> np.ndarray:
+    def family_frames(self) -> np.ndarray:
         """Mask of the bodies that are frames of a family [nb]."""
         return self.family >= 0
 
@@ -110,26 +110,26 @@ class Topology(ByContent):
         """Degrees of freedom in reduced coordinates."""
         linkage = self.linkage
         ball = np.array(linkage.motions, str) == "ball"
-        jointed = self.free & ~self.loose
+        jointed = self.free & ~self.standalone
         return dofs(linkage.bodies, linkage.owner, ball, linkage.tree, jointed)
 
     @cached_table
-    def untouched(self) -> np.ndarray:
+    def unjointed(self) -> np.ndarray:
         """Mask of the movable rigid bodies without any joint or tendon [nb]."""
-        touched = np.zeros(len(self.bodies), bool)
-        touched[self.linkage.bodies] = touched[self.linkage.routing.bodies] = True
-        return self.free & ~touched
+        jointed = np.zeros(len(self.bodies), bool)
+        jointed[self.linkage.bodies] = jointed[self.linkage.routing.bodies] = True
+        return self.free & ~jointed
 
     @cached_table
-    def loose(self) -> np.ndarray:
+    def standalone(self) -> np.ndarray:
         """Mask of the movable rigid bodies without any joint or tendon, where all rigid bodies
         together have more than :attr:`dense` degrees of freedom: their masses are kept apart from
         the mass matrix [nb]."""
-        loose = self.untouched
+        standalone = self.unjointed
         axes = int(np.isin(self.linkage.owner, self.linkage.tree[0]).sum())
         placed = len(self.linkage.tree[0])
         small = 6 * (int(self.free.sum()) - placed) + axes <= self.dense
-        return np.zeros_like(loose) if small else loose
+        return np.zeros_like(standalone) if small else standalone
 
     def body(self, name: str) -> int:
         """Return the index of a body by name."""

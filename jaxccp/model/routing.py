@@ -59,7 +59,7 @@ class Tendons:
     """Force laws: forces as functions of length, rate and time."""
 
     @property
-    def ruled(self) -> bool:
+    def has_force_laws(self) -> bool:
         """True if any tendon has a force law."""
         return bool(self.laws.groups)
 

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def spanning_tree(
-    bodies: np.ndarray, fixed: np.ndarray, carried: np.ndarray, closing: np.ndarray
+    bodies: np.ndarray, fixed: np.ndarray, family_frames: np.ndarray, loop_joints: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the joints of a spanning tree, in an order in which each places one more body.
 
@@ -15,14 +15,14 @@ def spanning_tree(
     Args:
         bodies: first and second body of each joint [nj 2].
         fixed: mask of the bodies that do not move [nb].
-        carried: mask of the bodies that are frames of a family and no joint places [nb].
-        closing: mask of the joints that close loops whatever they connect [nj].
+        family_frames: mask of the bodies that are frames of a family and no joint places [nb].
+        loop_joints: mask of the joints that close loops whatever they connect [nj].
 
     Returns:
         The joints of the tree, and whether each of them places its second body.
     """
     touching: dict[int, list[int]] = {}
-    for joint in _tree_joints(bodies, fixed, carried, closing):
+    for joint in _tree_joints(bodies, fixed, family_frames, loop_joints):
         for body in bodies[joint]:
             touching.setdefault(int(body), []).append(joint)
     placed = {int(body) for body in np.flatnonzero(fixed)}
@@ -47,7 +47,7 @@ def spanning_tree(
 
 
 def _tree_joints(
-    bodies: np.ndarray, fixed: np.ndarray, carried: np.ndarray, closing: np.ndarray
+    bodies: np.ndarray, fixed: np.ndarray, family_frames: np.ndarray, loop_joints: np.ndarray
 ) -> list[int]:
     """Return the joints that connect bodies which no earlier joints connect; all fixed bodies count
     as one."""
@@ -56,7 +56,7 @@ def _tree_joints(
     kept = []
     for joint, (first, second) in enumerate(bodies):
         a, b = group[first], group[second]
-        if a != b and not (closing[joint] or carried[first] or carried[second]):
+        if a != b and not (loop_joints[joint] or family_frames[first] or family_frames[second]):
             group[group == max(a, b)] = min(a, b)
             kept.append(joint)
     return kept

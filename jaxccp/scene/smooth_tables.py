@@ -182,7 +182,7 @@ def _frame_mass(topology: Topology, families: Sequence[Family]) -> Float[Array, 
             continue
         q = family.start().q
         directions = jnp.broadcast_to(jnp.eye(3, 6), (len(selected), 1, 3, 6))
-        rows = family.map(q, np.arange(len(frames)), len(frames)).along(
+        rows = family.map(q, np.arange(len(frames)), len(frames)).project_rows(
             directions, selected[:, None]
         )
         response = jnp.sum(family.root(q, 0.0).whiten(rows) ** 2, axis=(1, 2)) / 3

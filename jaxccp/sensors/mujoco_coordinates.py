@@ -165,7 +165,7 @@ class Coordinates:
             ValueError: ``qvel`` of another shape, or a model with flexible bodies.
         """
         topology, places = model.topology, self.places
-        if model.families or topology.loose.any():
+        if model.families or topology.standalone.any():
             raise ValueError("velocities: the model has flexible or many loose bodies")
         state = checked_state(model, state)
         tables = {"axis": places.single, "ball": places.ball, "body": places.free}

@@ -78,7 +78,7 @@ def shape_pairs(model: Model, path: Path) -> tuple[str, ...]:
 
 def limit_rows(linkage: Linkage) -> slice:
     """Return the indices of the scalar rows of limits."""
-    first = linkage.forbidden + len(linkage.compliant)
+    first = linkage.n_bilateral + len(linkage.compliant)
     return slice(first, first + len(linkage.lower) + len(linkage.upper) + len(linkage.balls))
 
 
@@ -107,7 +107,7 @@ def _step_modes(
     slips."""
     step_modes: set[str] = set()
     pairs: dict[tuple[int, int], bool] = {}
-    movable, spin = model.topology.moves, np.asarray(states.angular_velocity[step])
+    movable, spin = model.topology.movable, np.asarray(states.angular_velocity[step])
     row_counts: dict[int, int] = {}
     normals: dict[int, list[np.ndarray]] = {}
     for contact in _pressing_contacts(data, step):

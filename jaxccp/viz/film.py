@@ -156,7 +156,7 @@ def _corners(
     """Return the corners of boxes around the shapes of bodies that move, in all poses [m], and the
     bodies' centres of mass."""
     shapes, topology = model.shapes, model.topology
-    movable = np.asarray(topology.moves)
+    movable = np.asarray(topology.movable)
     corners = [position[..., movable, :].reshape(-1, 3)]
     for i, body in enumerate(topology.shape_body):
         local = polygons(model, i) if movable[body] else None

@@ -49,7 +49,7 @@ def _draw_scene(axes: Axes, model: Model, recording: Recording) -> None:
     paths = recording.position if batch else recording.position[None]
     position = np.asarray(paths[0], float)
     quaternion = np.asarray(recording.quaternion[0] if batch else recording.quaternion, float)
-    movable = np.asarray(model.topology.moves)
+    movable = np.asarray(model.topology.movable)
     free, still = np.flatnonzero(movable).tolist(), np.flatnonzero(~movable).tolist()
     moving, tints = movable_groups(model), body_colours(model)
     rigid = np.flatnonzero(model.topology.free).tolist()

@@ -114,7 +114,7 @@ def replay(
     weight = mass * float(np.linalg.norm(np.asarray(model.gravity)))
     return Replay(
         topology.bodies,
-        np.asarray(topology.moves),
+        np.asarray(topology.movable),
         tuple(_solids(model)),
         tuple(_grounds(model)),
         _colours(model),

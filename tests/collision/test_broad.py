@@ -89,7 +89,7 @@ def test_all_kinds_of_pairs_are_found(method: str) -> None:
     assert ((near.candidates[:, 0] > 0) == (method == "cells")).all()
     assert near.candidates[:, 1].any() and (near.candidates[:, 1] <= kept).all()
     expected, got = found(every), found(near)
-    assert near.found == every.found > 40 and set(got) == set(expected)
+    assert near.total == every.total > 40 and set(got) == set(expected)
     for name, value in expected.items():
         np.testing.assert_allclose(got[name], value, atol=1e-12)
     assert {0.11, 0.6} == {float(value[7]) for value in got.values()}
@@ -154,7 +154,7 @@ def test_as_many_as_by_brute_force(dtype: type) -> None:
         }
         one = jax.tree.map(lambda leaf, i=i: leaf[i], batch)
         tested, kept = one.candidates[0]
-        assert one.found <= kept <= min(tested, 1769) and tested <= 2000, i
+        assert one.total <= kept <= min(tested, 1769) and tested <= 2000, i
         pairs = {(a, b): value[0] for (a, b, _), value in found(one).items()}
         assert set(pairs) == set(expected), i
         for pair, gap in expected.items():

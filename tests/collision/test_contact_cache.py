@@ -139,7 +139,7 @@ def test_impulses_that_scatter_are_averaged_and_others_taken_as_they_are() -> No
 
 def test_the_strongest_stay_where_there_is_no_room_for_all() -> None:
     contacts, _ = some()
-    count = int(contacts.found)
+    count = int(contacts.total)
     impulse = jnp.where(contacts.live, jnp.arange(1.0, len(contacts.live) + 1), 1e9)[:, None]
     small = resized(some()[1], count // 2)
     warm_start = after_step(small, contacts, impulse * jnp.array([0.0, 0.0, 1.0]))

@@ -50,7 +50,7 @@ def contacts(capacity: int | None = None) -> Contacts:
 
 def test_live_contacts_are_those_within_the_margin() -> None:
     found = contacts()
-    assert found.found == 2 + 4
+    assert found.total == 2 + 4
     np.testing.assert_allclose(np.sort(found.gap[found.live]), [-0.002, *[-0.001] * 4, 0.01])
 
 
@@ -78,7 +78,7 @@ def test_surfaces_combine() -> None:
 
 def test_capacity_keeps_the_deepest() -> None:
     found = contacts(5)
-    assert found.gap.shape == (5,) and found.found == 6 and found.live.all()
+    assert found.gap.shape == (5,) and found.total == 6 and found.live.all()
     np.testing.assert_allclose(np.sort(found.gap), [-0.002, *[-0.001] * 4], atol=1e-15)
     every = contacts()
     at = {
@@ -135,7 +135,7 @@ def test_nothing_to_touch() -> None:
     builder.add_body(1.0, (1, 1, 1))
     model, state = builder.build()
     found = detect(model, state)
-    assert found.gap.shape == (0,) and found.found == 0
+    assert found.gap.shape == (0,) and found.total == 0
     warm_start = empty_warm_start(model.topology, state.position.dtype)
     assert warm_start.contacts.feature.shape == (0,)
     assert recall(warm_start, found).impulses.shape == (0, 3)

@@ -53,7 +53,7 @@ def step() -> tuple[
         compliance=soft,
         damping=100 * soft,
         feature=jnp.arange(4),
-        found=jnp.asarray(3),
+        total=jnp.asarray(3),
         candidates=jnp.zeros((0, 2), jnp.int32),
         position_rate=jnp.zeros((4, 3)),
         normal_rate=jnp.zeros((4, 3)),

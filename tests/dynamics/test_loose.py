@@ -54,7 +54,7 @@ def test_they_move_and_are_differentiated_as_with_one_mass_matrix(stepper) -> No
     for dense, loose, dofs in ((100, 0, 13), (6, 2, 1)):
         whole, state = built()
         model = replace(whole, topology=replace(whole.topology, dense=dense))
-        assert model.topology.loose.sum() == loose
+        assert model.topology.standalone.sum() == loose
         assert model.topology.dofs.count == dofs
 
         def end(push: Array, model: Model = model, state: State = state) -> tuple[Array, Array]:

@@ -135,7 +135,7 @@ def test_rows_and_wrenches_on_frames_are_those_of_the_dense_jacobian(moved):
     @jax.jit
     def both(q):
         maps = family.map(q, frames, bodies), Family.map(family, q, frames, bodies)
-        return [(m.along(rows, touched), m.pull(wrench), m.twists(v)) for m in maps]
+        return [(m.project_rows(rows, touched), m.pull(wrench), m.twists(v)) for m in maps]
 
     for sparse, dense in zip(*both(q), strict=True):
         np.testing.assert_allclose(sparse, dense, atol=1e-12)

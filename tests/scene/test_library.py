@@ -32,8 +32,8 @@ def test_starts_physically(copies: tuple[str, Model, State]) -> None:
     assert np.where(contacts.live, contacts.gap, 0.0).min(initial=0.0) > -1e-9
     if model.topology.smooth is not None:
         overlapping = jax.jit(jax.vmap(lambda state: smooth_contacts(model, state)))(states)
-        assert overlapping.found.max() == 0
-    assert contacts.found.max() <= contact_capacity(model)
+        assert overlapping.total.max() == 0
+    assert contacts.total.max() <= contact_capacity(model)
     np.testing.assert_allclose(np.linalg.norm(states.quaternion, axis=-1), 1.0, atol=1e-12)
 
 

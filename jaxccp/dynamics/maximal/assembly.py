@@ -67,7 +67,7 @@ def assemble(
     free_impulses = jnp.zeros(0, twist.dtype)
     if eliminate and motion is not None:
         parts = partition(topology)
-        bilateral, rigid = rows.select(parts.eliminated), topology.linkage.forbidden
+        bilateral, rigid = rows.select(parts.eliminated), topology.linkage.n_bilateral
         eliminated, free_velocity, free_impulses = _eliminate(
             bilateral, rigid, parts, root, free_velocity
         )
@@ -84,7 +84,10 @@ def assemble(
     if parts is not None:
         operator_rows = rows_at_impact.select(parts.rest)
         if rows_at_impact is not all_rows:
-            impact_rows, rigid = rows_at_impact.select(parts.eliminated), topology.linkage.forbidden
+            impact_rows, rigid = (
+                rows_at_impact.select(parts.eliminated),
+                topology.linkage.n_bilateral,
+            )
             impact_equalities = ImpactTimeEqualities.of(
                 impact_rows, rigid, parts.forest, root, root_at_impact
             )

@@ -44,7 +44,7 @@ def _partition(topology: Topology) -> Partition:
     owners = linkage.row_owner[eliminated]
     edges = []
     no_loops = np.zeros(len(linkage.bodies), bool)
-    tree = spanning_tree(linkage.bodies, ~topology.moves, topology.carried, no_loops)
+    tree = spanning_tree(linkage.bodies, ~topology.movable, topology.family_frames, no_loops)
     for joint, forwards in zip(*tree, strict=True):
         ends = linkage.bodies[joint]
         rows = np.flatnonzero(owners == joint)

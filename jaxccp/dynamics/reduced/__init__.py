@@ -17,7 +17,7 @@ def reducible(topology: Topology) -> bool:
     Args:
         topology: topology of the model.
     """
-    families = bool(topology.carried.any())
+    families = bool(topology.family_frames.any())
     return families or (bool(topology.linkage.joints) and 0 < topology.dofs.count <= DENSE)
 
 

@@ -136,7 +136,7 @@ def integrate_poses(
     topology, dofs = model.topology, model.topology.dofs
     sizes = [dofs.count, *(len(pairs.v) for pairs in state.families)]
     trees, *families, free_bodies = jnp.split(velocity, np.cumsum(sizes))
-    roots = np.concatenate([dofs.roots, np.flatnonzero(topology.loose)])
+    roots = np.concatenate([dofs.roots, np.flatnonzero(topology.standalone)])
     root_twists = jnp.concatenate([trees[: dofs.first_axis], free_bodies]).reshape(-1, 6)
     orientation, spin = state.quaternion[roots], root_twists[:, 3:]
     torque_free = rotate_freely(model.bodies.inertia[roots], orientation, spin, h)

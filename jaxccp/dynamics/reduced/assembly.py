@@ -72,7 +72,7 @@ def assemble(
     velocity = velocities.unwhiten(free_motion.whitened)
     free_twist = velocities.twists(velocity)
     free_bodies = None
-    if topology.loose.any():
+    if topology.standalone.any():
         free_bodies = FreeBodies.of(model, state, free_motion.momentum)
         free_twist = free_twist + free_bodies.free_velocity
         before = free_bodies.scatter(before, free_bodies.gather(state.twist))
@@ -189,10 +189,12 @@ def _solve_free_motion(
     momentum = mass.apply(state.twist) + h * total_force(model, state, step, force)
 
     all_rows = coordinate_rows(step)
-    compliant, rows = (all_rows.select(part - linkage.forbidden) for part in row_parts(topology))
+    compliant, rows = (all_rows.select(part - linkage.n_bilateral) for part in row_parts(topology))
     loop_and_tendon_rows = None
-    if len(linkage.beside):
-        loop_and_tendon_rows = scalar_rows(replace(step, reduced=None)).select(linkage.beside)
+    if len(linkage.loop_and_tendon_rows):
+        loop_and_tendon_rows = scalar_rows(replace(step, reduced=None)).select(
+            linkage.loop_and_tendon_rows
+        )
     matrix = effective_mass(screws_, state, mass, compliant)
     momentum_ = velocities.pull(momentum) - compliant.offset @ compliant.jacobian[:, 0]
     coupling = None
@@ -210,8 +212,8 @@ def _solve_free_motion(
     half_step_bias = 0.5 * h * momentum_rate(screws_, before, state.position, mass, rate, h)
     free = velocities.whiten(momentum_ - velocities.pull(half_step_bias))
     loop_constraints = None
-    if loop_and_tendon_rows is not None and len(linkage.closing):
-        rigid = loop_and_tendon_rows.select(np.arange(len(linkage.closing)))
+    if loop_and_tendon_rows is not None and len(linkage.loop_rows):
+        rigid = loop_and_tendon_rows.select(np.arange(len(linkage.loop_rows)))
         loop_constraints, free = solve_loops(model, state, rigid, velocities, free)
     return _FreeMotion(
         screws=screws_,

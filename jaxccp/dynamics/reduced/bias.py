@@ -69,7 +69,7 @@ def twist_rate(
     reference = lax.stop_gradient(position)[dofs.first]
     origin_rate = origin_rate + cross(axis_rate, reference[dofs.child] - screws.origin)
     fields = jnp.concatenate([origin_rate, axis_rate], axis=1)
-    linear, angular = jnp.split(jnp.asarray(dofs.moves, position.dtype) @ fields, 2, axis=1)
+    linear, angular = jnp.split(jnp.asarray(dofs.supports, position.dtype) @ fields, 2, axis=1)
     linear = linear + cross(angular, position - reference) + cross(twist[:, 3:], twist[:, :3])
     return jnp.concatenate([linear, angular], axis=1)
 
@@ -92,7 +92,7 @@ def jacobian_rate(
     field = field_at(origin_rate, axis_rate, position, screws.origin)
     zero = jnp.zeros_like(screws.linear)
     field = field + field_at(zero, screws.angular, twist[:, :3], zero)
-    movable = jnp.asarray(screws.dofs.moves, position.dtype)[:, None]
+    movable = jnp.asarray(screws.dofs.supports, position.dtype)[:, None]
     rotational = jnp.broadcast_to(axis_rate.T, field.shape)
     return movable * jnp.concatenate([field, rotational], axis=1)
 

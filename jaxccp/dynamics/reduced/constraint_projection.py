@@ -55,7 +55,7 @@ def correct_loop_errors(
         families=tuple(old + new for old, new in zip(outcome.families, families, strict=True)),
         twist=outcome.twist + system.velocities.twists(velocity),
         transport_velocity=transport(velocity),
-        scalars=outcome.scalars.at[system.topology.linkage.closing].add(impulses),
+        scalars=outcome.scalars.at[system.topology.linkage.loop_rows].add(impulses),
     )
 
 
@@ -81,4 +81,4 @@ def loop_errors_at(model: Model, motion: JointMotion, time: Float[Array, ""]) ->
     tendons = model.topology.linkage.routing.bilateral
     lengths = model.tendons.bilateral_length(time)
     errors = jnp.concatenate([motion.error, (motion.tendon.length - lengths)[tendons]])
-    return errors[model.topology.linkage.closing]
+    return errors[model.topology.linkage.loop_rows]

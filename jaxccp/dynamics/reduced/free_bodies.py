@@ -19,8 +19,8 @@ from jaxccp.model.state import State
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class FreeBodies:
-    """The bodies of a step that no joint touches (:attr:`jaxccp.model.Topology.loose`) where they
-    are too many for one mass matrix: only contacts act between them and all else."""
+    """The bodies of a step that no joint touches (:attr:`jaxccp.model.Topology.standalone`) where
+    they are too many for one mass matrix: only contacts act between them and all else."""
 
     root: InverseRoot
     """L of the free bodies; zero for all others."""
@@ -43,7 +43,7 @@ class FreeBodies:
         """
         topology = model.topology
         root_of_all = inverse_root(model, quaternion.to_matrix(state.quaternion))
-        mask = jnp.asarray(topology.loose, state.position.dtype)
+        mask = jnp.asarray(topology.standalone, state.position.dtype)
         root = InverseRoot(mask * root_of_all.linear, mask[:, None, None] * root_of_all.angular)
         return FreeBodies(root, root.apply(root.transpose(momentum)), None, None, topology)
 
@@ -89,7 +89,7 @@ class FreeBodies:
 
     def gather(self, twist: Float[Array, "nb 6"]) -> Float[Array, " l"]:
         """Return the twists of the free bodies among all, one after another."""
-        return twist[np.flatnonzero(self.topology.loose)].reshape(-1)
+        return twist[np.flatnonzero(self.topology.standalone)].reshape(-1)
 
     def scatter(self, twist: Float[Array, "nb 6"], velocity: Float[Array, " l"]) -> Array:
         """Return the twists of all bodies with those of the free ones replaced.
@@ -98,4 +98,4 @@ class FreeBodies:
             twist: twists of all bodies.
             velocity: twists of the free bodies, one after another.
         """
-        return twist.at[np.flatnonzero(self.topology.loose)].set(velocity.reshape(-1, 6))
+        return twist.at[np.flatnonzero(self.topology.standalone)].set(velocity.reshape(-1, 6))

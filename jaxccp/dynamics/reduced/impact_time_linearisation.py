@@ -88,7 +88,7 @@ class ImpactTimeLinearisation:
             bodies: the two bodies of each contact.
             time: time of each impact [s].
         """
-        change = self.map.along(time[:, None, None, None] * rows, bodies)
+        change = self.map.project_rows(time[:, None, None, None] * rows, bodies)
         return jnp.pad(change, ((0, 0), (0, 0), (0, len(self.mass_rate) - self.map.count)))
 
     def whiten_at_impact(

@@ -29,7 +29,7 @@ def mass_matrix(
         inertia: inertias, world axes [kg m²].
     """
     dofs, angular = screws.dofs, screws.angular
-    moved_by = jnp.asarray(dofs.moves.T, mass.dtype)
+    moved_by = jnp.asarray(dofs.supports.T, mass.dtype)
     share = moved_by * mass
     total = jnp.sum(share, axis=1)
     centre = (share @ position) / total[:, None]

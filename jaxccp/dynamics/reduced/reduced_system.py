@@ -100,7 +100,7 @@ class ReducedSystem:
         all_scalars = jnp.zeros(linkage.rows, lam.dtype).at[bounded].set(scalars)
         all_scalars = all_scalars.at[soft].set(-compliant_impulses)
         if self.loop_constraints is not None:
-            all_scalars = all_scalars.at[linkage.closing].set(self.loop_constraints.impulses(lam))
+            all_scalars = all_scalars.at[linkage.loop_rows].set(self.loop_constraints.impulses(lam))
         _trees, *families = self.velocities.split(velocity)
         return Outcome(
             twist,
@@ -118,7 +118,7 @@ class ReducedSystem:
         if self.loop_and_tendon_rows is None:
             return jnp.zeros_like(self.momentum)
         return self.loop_and_tendon_rows.wrenches(
-            scalars[self.topology.linkage.beside], len(self.momentum)
+            scalars[self.topology.linkage.loop_and_tendon_rows], len(self.momentum)
         )
 
     def twists(self, velocity: Float[Array, " nv+l"]) -> Float[Array, "nb 6"]:

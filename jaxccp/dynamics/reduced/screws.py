@@ -41,7 +41,7 @@ class Screws:
     def bodies(self, position: Float[Array, "nb 3"]) -> Float[Array, "nb 6 nv"]:
         """Return J: the twist of each body (linear, at ``position``, then angular; world) per
         rate."""
-        movable = jnp.asarray(self.dofs.moves, position.dtype)[:, None]
+        movable = jnp.asarray(self.dofs.supports, position.dtype)[:, None]
         angular = jnp.broadcast_to(self.angular.T, (len(position), *self.angular.T.shape))
         return movable * jnp.concatenate([self.at(position), angular], axis=1)
 

@@ -59,7 +59,7 @@ def tree_reactions(
         scalars: forces along all scalar rows [N, N m].
     """
     dofs = model.topology.dofs
-    descendants = jnp.asarray(dofs.hangs, needed.dtype)
+    descendants = jnp.asarray(dofs.carries, needed.dtype)
     force, torque = needed[:, :3], needed[:, 3:]
     origin = joint_frames(model, state)[1][:, 1]
     moment = descendants @ (torque + cross(state.position, force))
@@ -71,5 +71,8 @@ def tree_reactions(
     if not len(linkage.loops):
         return total
     assert loop_and_tendon_rows is not None
-    owner, force = linkage.row_owner[linkage.beside], scalars[linkage.beside]
+    owner, force = (
+        linkage.row_owner[linkage.loop_and_tendon_rows],
+        scalars[linkage.loop_and_tendon_rows],
+    )
     return total + wrenches_through_rows(model, state, loop_and_tendon_rows, owner, force, 1.0)

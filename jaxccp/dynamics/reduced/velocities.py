@@ -105,7 +105,7 @@ class Velocities:
             rows: rows over the twists of k bodies each.
             bodies: these bodies [n k].
         """
-        return concatenated([part.along(rows, bodies) for part in self.maps])
+        return concatenated([part.project_rows(rows, bodies) for part in self.maps])
 
     def whiten(self, rows: Float[Array, "*n nv"]) -> Float[Array, "*n nv"]:
         """Return rows times L; for momenta p this is Lᵀ p."""

@@ -28,8 +28,8 @@ def row_parts(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
     """Return the indices of the scalar rows that are in M̂, and of those that remain: with bounds,
     or between families."""
     linkage = topology.linkage
-    soft = linkage.equalities & ~linkage.rows_on(topology.carried)
-    not_bilateral = np.arange(linkage.rows) >= linkage.forbidden
+    soft = linkage.equalities & ~linkage.rows_on(topology.family_frames)
+    not_bilateral = np.arange(linkage.rows) >= linkage.n_bilateral
     return np.flatnonzero(soft & not_bilateral), np.flatnonzero(~soft & not_bilateral)
 
 

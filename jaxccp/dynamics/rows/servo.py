@@ -137,4 +137,4 @@ def applied_wrenches(step: Step) -> Float[Array, "nb 6"]:
         motors = step.body_wrenches(np.arange(len(total)), total)
     else:
         motors = step.body_wrenches(linkage.actuated, force)
-    return motors + law_wrenches(step) if step.model.tendons.ruled else motors
+    return motors + law_wrenches(step) if step.model.tendons.has_force_laws else motors

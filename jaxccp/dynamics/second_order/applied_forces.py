@@ -85,7 +85,7 @@ def applied_forces(
     if model.families or len(linkage.loops) or len(linkage.routing.point_body):
         carried_bias, coordinate_bias, constraint_bias = _rate_biases(model, state, velocity)
         twist_bias = jnp.where(
-            jnp.asarray(model.topology.carried)[:, None], carried_bias, twist_bias
+            jnp.asarray(model.topology.family_frames)[:, None], carried_bias, twist_bias
         )
     elif linkage.routing.tendons:
         coordinate_bias = jnp.zeros_like(model.axes.armature)
@@ -118,7 +118,7 @@ def applied_forces(
         [jnp.zeros(model.topology.dofs.count), *family_forces]
     )
     imposed = model.tendons.bilateral_acceleration(state.time)[linkage.routing.bilateral]
-    loops = len(linkage.closing) - len(imposed)
+    loops = len(linkage.loop_rows) - len(imposed)
     constraint_bias = constraint_bias.at[loops:].add(-imposed)
     unsupported = compliant_family_coordinates(model)
     if len(unsupported):
@@ -152,7 +152,7 @@ def _rate_biases(
         loop_rates = jnp.einsum("rbi,rbi->r", motion.bilateral, later.twist[pairs])
         tendon_rates = motion.tendon.rate[linkage.routing.bilateral]
         rates = jnp.concatenate([motion.rate, motion.tendon.rate])
-        return later.twist, rates, jnp.concatenate([loop_rates, tendon_rates])[linkage.closing]
+        return later.twist, rates, jnp.concatenate([loop_rates, tendon_rates])[linkage.loop_rows]
 
     return jax.jvp(rates_at, (jnp.zeros_like(state.time),), (jnp.ones_like(state.time),))[1]
 
@@ -173,5 +173,5 @@ def _coupling_bias(model: Model, motion: JointMotion) -> Float[Array, " nt"]:
 def compliant_family_coordinates(model: Model) -> np.ndarray:
     """Return the indices of compliant coordinates that frames of families move."""
     topology, linkage = model.topology, model.topology.linkage
-    on_families = linkage.rows_on(topology.carried)[linkage.forbidden :]
+    on_families = linkage.rows_on(topology.family_frames)[linkage.n_bilateral :]
     return linkage.compliant[on_families[: len(linkage.compliant)]]

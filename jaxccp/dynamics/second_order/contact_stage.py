@@ -43,7 +43,7 @@ def has_impulses(model: Model) -> bool:
 def bounded_rows(linkage: Linkage) -> np.ndarray:
     """Return the indices of the scalar rows of limits and dry friction, the only ones that are no
     smooth forces."""
-    first = linkage.forbidden + len(linkage.compliant)
+    first = linkage.n_bilateral + len(linkage.compliant)
     many = (linkage.lower, linkage.upper, linkage.balls, linkage.dry_friction)
     return first + np.arange(sum(map(len, many)))
 
@@ -103,7 +103,7 @@ class ContactStage:
         stiff_mobility = middle.mobility(soft) if has_soft_rows or model.families else mobility
         control = jnp.zeros_like(model.actuators.gear)
         step = Step(without_recovery(model), state, start.at.motion, h, control, middle.coordinates)
-        which = bounded_rows(topology.linkage) - topology.linkage.forbidden
+        which = bounded_rows(topology.linkage) - topology.linkage.n_bilateral
         rows = coordinate_rows(step).select(which)
         contacts, distant = detect_with_distant(with_rates, state, gradient)
         return ContactStage(start, contacts, distant, middle, mobility, stiff_mobility, rows, h)
@@ -116,7 +116,7 @@ class ContactStage:
             scalars: guess of the rows' impulses.
         """
         still = jnp.zeros_like(self.start.velocity)
-        closing = jnp.zeros(len(self.middle.model.topology.linkage.closing), still.dtype)
+        closing = jnp.zeros(len(self.middle.model.topology.linkage.loop_rows), still.dtype)
         return Impulses(scalars, world, still, still, still, closing)
 
     def problem(
@@ -131,7 +131,7 @@ class ContactStage:
         """
         model, contacts, rows, h = self.middle.model, self.contacts, self.rows, self.h
         bodies, rolls = contacts.bodies, model.topology.rolls
-        movable = jnp.asarray(model.topology.moves)[:, None]
+        movable = jnp.asarray(model.topology.movable)[:, None]
         before, after = (jnp.where(movable, at.twist, 0.0) for at in (self.start.at.state, end))
         acted_velocity = self.stiff_mobility.velocities.unwhiten(acting.whitened)
         free_twist = after - self.middle.jacobians.twists(acted_velocity)
@@ -233,7 +233,7 @@ class ContactStage:
         impact."""
         model, state = self.middle.model, self.middle.state
         inertia = world_inertia(model, quaternion.to_matrix(state.quaternion))
-        spin = jnp.where(jnp.asarray(model.topology.untouched)[:, None], free[:, 3:], 0.0)
+        spin = jnp.where(jnp.asarray(model.topology.unjointed)[:, None], free[:, 3:], 0.0)
         time = self.h * (action.delay - MIDDLE)
         return MotionToImpact(time, spin, inertia, self.contacts.bodies)
 

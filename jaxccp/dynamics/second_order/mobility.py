@@ -106,7 +106,7 @@ class Configuration:
         else:
             matrix = effective_mass(self.screws, state, mass, self._compliant(h))
         velocities = self.jacobians.with_mass_root(model, state, matrix, 0.0 if h is None else h)
-        if not len(model.topology.linkage.closing):
+        if not len(model.topology.linkage.loop_rows):
             return Mobility(velocities, None)
         return Mobility(velocities, loop_saddle(model, state, self.closing(), velocities))
 
@@ -131,7 +131,7 @@ class Configuration:
     def closing(self) -> Rows:
         """Return the rows that close loops and set tendon lengths, on the bodies; their bias has no
         meaning."""
-        return bilateral_rows(self.step(1.0)).select(self.model.topology.linkage.closing)
+        return bilateral_rows(self.step(1.0)).select(self.model.topology.linkage.loop_rows)
 
     def step(self, h: Array | float, control: Float[Array, " nm"] | None = None) -> Step:
         """Return the inputs of rows on the bodies, for a step of ``h`` [s]."""
@@ -146,5 +146,5 @@ class Configuration:
 
     def _compliant(self, h: Array | float) -> Rows:
         soft, _ = row_parts(self.model.topology)
-        first: int = self.model.topology.linkage.forbidden
+        first: int = self.model.topology.linkage.n_bilateral
         return coordinate_rows(self.reduced_step(h)).select(np.asarray(soft) - first)

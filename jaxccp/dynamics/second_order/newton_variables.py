@@ -42,7 +42,7 @@ class NewtonVariables:
         if not reaches or len(reaches) < len(model.families):
             return NewtonVariables(None)
         topology, pairs = model.topology, _pairs(model)
-        if (topology.carried[pairs].sum(axis=1) > 1).any():
+        if (topology.family_frames[pairs].sum(axis=1) > 1).any():
             # Frames that may be far apart in v meet in one equation.
             return NewtonVariables(None)
         coupled, first = [], 0
@@ -52,7 +52,7 @@ class NewtonVariables:
             frames = np.flatnonzero(topology.family == index)
             coupled.append(first + family.moving(np.flatnonzero(np.isin(frames, pairs))))
             first += len(family_state.v)
-        n_multipliers, trees = len(topology.linkage.closing), topology.dofs.count
+        n_multipliers, trees = len(topology.linkage.loop_rows), topology.dofs.count
         coupled = tuple(map(int, np.concatenate(coupled)))
         arrow = BorderedBand(n_multipliers + trees, first, max(reaches), coupled, n_multipliers)
         if not arrow.is_narrow:
@@ -107,5 +107,5 @@ def _pairs(model: Model) -> Int[np.ndarray, "k 2"]:
         pairs.append(np.array([*combinations(tendon, 2)], int).reshape(-1, 2))
     for group in topology.smooth.pairs if topology.smooth else ():
         bodies = topology.shape_body[np.stack([group.first, group.second], axis=1)]
-        pairs.append(bodies[topology.moves[bodies].all(axis=1)])
+        pairs.append(bodies[topology.movable[bodies].all(axis=1)])
     return np.concatenate(pairs)

@@ -106,7 +106,7 @@ def check_smooth(model: Model, stepper: str) -> None:
             move.
     """
     topology = model.topology
-    if topology.loose.any():
+    if topology.standalone.any():
         raise ValueError(
             f"{stepper} steps all bodies in one set of generalised velocities, of which this model "
             'has too many (more than 100 with bodies that nothing is joined to): take "euler" or '

@@ -146,7 +146,7 @@ def row_forces(
     if impulses is not None:
         loop_forces, bounded = loop_forces + impulses.loop_impulses / h, impulses.scalars / h
     bilateral_forces = (
-        jnp.zeros(linkage.forbidden, servos.dtype).at[linkage.closing].set(loop_forces)
+        jnp.zeros(linkage.n_bilateral, servos.dtype).at[linkage.loop_rows].set(loop_forces)
     )
     return jnp.concatenate([bilateral_forces, -resisting[compliant], bounded, servos])
 
@@ -177,9 +177,13 @@ def end_reactions(
         - wrench
     )
     loop_and_tendon_rows = None
-    if len(linkage.beside):
-        loop_and_tendon_rows = scalar_rows(end.at.step(1.0, control)).select(linkage.beside)
-        needed = needed - loop_and_tendon_rows.wrenches(scalars[linkage.beside], len(needed))
+    if len(linkage.loop_and_tendon_rows):
+        loop_and_tendon_rows = scalar_rows(end.at.step(1.0, control)).select(
+            linkage.loop_and_tendon_rows
+        )
+        needed = needed - loop_and_tendon_rows.wrenches(
+            scalars[linkage.loop_and_tendon_rows], len(needed)
+        )
     return tree_reactions(model, state, needed, loop_and_tendon_rows, scalars)
 
 

@@ -45,7 +45,7 @@ def project_state(
     after, statistics = project(model, state, 1, solver, stop, plain(gradient), True, h)
     after = integrate_configuration(model, after, jnp.zeros_like(velocity), velocity)
     linkage = model.topology.linkage
-    if not len(linkage.closing):
+    if not len(linkage.loop_rows):
         return after, velocity, statistics
     motion = tree_motion(model, after)
     mobility = Configuration.of(model, after, motion).mobility()
@@ -53,7 +53,7 @@ def project_state(
     pairs, tendons = linkage.bodies[linkage.bilateral[0]], linkage.routing.bilateral
     loop_rates = jnp.einsum("rbi,rbi->r", motion.bilateral, after.twist[pairs])
     rate = motion.tendon.rate[tendons] - model.tendons.bilateral_rate(after.time)[tendons]
-    rate_error = jnp.concatenate([loop_rates, rate])[linkage.closing]
+    rate_error = jnp.concatenate([loop_rates, rate])[linkage.loop_rows]
     zero = jnp.zeros_like(velocity)[:, None]
     change, _ = mobility.saddle.solve(zero, rate_error[:, None])
     velocity = velocity + mobility.velocities.unwhiten(change[:, 0])

@@ -108,7 +108,7 @@ def smooth_forces(
     assert smooth is not None and table is not None
     live = contacts.live & (contacts.gap < 0)
     contacts = replace(contacts, live=live)
-    movable = jnp.asarray(model.topology.moves)[:, None]
+    movable = jnp.asarray(model.topology.movable)[:, None]
     twist = jnp.where(movable, state.twist, 0.0)[contacts.bodies]
     action = action_at_start(state, contacts)
     relative = contact_velocity(contact_jacobian(action, rolls=True), twist)
@@ -189,7 +189,7 @@ def forces_at_end(
         h: length of the step [s].
     """
     assert forces.resistance is not None
-    movable = jnp.asarray(model.topology.moves)[:, None]
+    movable = jnp.asarray(model.topology.movable)[:, None]
     change = forces.resistance.change(jnp.where(movable, twist, 0.0)) / h
     force, torque = forces.force + change[:, :3], forces.torque
     if change.shape[1] > 3:

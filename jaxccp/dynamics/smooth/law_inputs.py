@@ -7,7 +7,7 @@ from jaxtyping import Array, Float
 from jaxccp.collision.detect import Contacts
 from jaxccp.math import safe
 from jaxccp.model.model import Model
-from jaxccp.model.smooth import SmoothSurfaces, Touch
+from jaxccp.model.smooth import SmoothContacts, SmoothSurfaces
 
 ROUND = ("sphere", "capsule")
 """Shapes with the curvature of their radius; all others are flat where they touch."""
@@ -15,7 +15,7 @@ ROUND = ("sphere", "capsule")
 
 def law_inputs(
     model: Model, table: SmoothSurfaces, contacts: Contacts, approach: Float[Array, " c"]
-) -> Touch:
+) -> SmoothContacts:
     """Return the inputs of the laws for each contact; slots without a contact get harmless numbers.
 
     Args:
@@ -25,7 +25,7 @@ def law_inputs(
         approach: speed at which the surfaces met [m/s].
     """
     topology, live = model.topology, contacts.live
-    free, carried = jnp.asarray(topology.free), jnp.asarray(topology.carried)
+    free, carried = jnp.asarray(topology.free), jnp.asarray(topology.family_frames)
     mass = jnp.where(carried, table.frame_mass, model.bodies.mass)
     inverse_mass = safe.divide(jnp.where(free | carried, 1.0, 0.0), mass)
     mobility = jnp.sum(inverse_mass[contacts.bodies], axis=1)
@@ -41,7 +41,7 @@ def law_inputs(
     plane = jnp.where(rigid, jnp.inf, young / (1 - poisson**2))
     shear = jnp.where(rigid, jnp.inf, young / (2 * (2 - poisson) * (1 + poisson)))
     coefficients = table.coefficients
-    return Touch(
+    return SmoothContacts(
         overlap=jnp.where(live, -contacts.gap, 1.0),
         mass=1 / jnp.where(live, mobility, 1.0),
         radius=effective,

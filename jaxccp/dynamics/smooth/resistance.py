@@ -11,7 +11,7 @@ from jaxccp.dynamics.contact_jacobian import contact_jacobian, rows_on_bodies
 from jaxccp.dynamics.impact import Action
 from jaxccp.math import safe
 from jaxccp.model.smooth.laws import Tangential
-from jaxccp.model.smooth.touch import NormalLaw, Touch
+from jaxccp.model.smooth.normal_law import NormalLaw, SmoothContacts
 
 SPIN, ROLL = slice(3, 4), slice(4, 6)
 """Entries of a contact's velocities about the normal, and about the tangents."""
@@ -76,7 +76,7 @@ def resistance(
 
 
 def slopes(
-    touch: Touch,
+    touch: SmoothContacts,
     law: NormalLaw,
     stretching: Tangential,
     overlap_fraction: Float[Array, " c"],

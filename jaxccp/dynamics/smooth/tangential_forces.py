@@ -5,8 +5,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from jaxccp.math import safe
-from jaxccp.model.smooth import Touch
-from jaxccp.model.smooth.touch import Coefficients
+from jaxccp.model.smooth import SmoothContacts
+from jaxccp.model.smooth.normal_law import Coefficients
 
 
 def transport_stretch(
@@ -56,7 +56,7 @@ def spring_friction(
 
 
 def rolling_torques(
-    touch: Touch,
+    touch: SmoothContacts,
     springs: Coefficients,
     relative: Float[Array, "c 3"],
     reach: Float[Array, "c 2"],

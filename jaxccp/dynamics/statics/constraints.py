@@ -46,7 +46,7 @@ def has_constraints(model: Model) -> bool:
         model: the model.
     """
     linkage = model.topology.linkage
-    return bool(len(linkage.closing)) or bool(linkage.rows_on(model.topology.carried).any())
+    return bool(len(linkage.loop_rows)) or bool(linkage.rows_on(model.topology.family_frames).any())
 
 
 def balance_forces(model: Model, state: State, multipliers: Float[Array, " m"]) -> Balance:

@@ -53,7 +53,7 @@ class _Constraints:
         if not constraints.has_constraints(model):
             return None
         h = jnp.asarray(FIRST_STEP, state.position.dtype)
-        force = jnp.zeros(len(model.topology.linkage.closing), h.dtype)
+        force = jnp.zeros(len(model.topology.linkage.loop_rows), h.dtype)
         shape, _ = jax.eval_shape(newton_step.factorise, model, state, force, h)
         return _Constraints(
             force, jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shape)

@@ -39,7 +39,7 @@ def check_conservative(model: Model, caller: str) -> None:
             family_state.q.shape != family_state.v.shape
             for family_state in (f.start() for f in model.families)
         ),
-        "more than 100 degrees of freedom of rigid bodies": topology.loose.any(),
+        "more than 100 degrees of freedom of rigid bodies": topology.standalone.any(),
     }
     present_causes = ", ".join(cause for cause, present in causes.items() if present)
     if present_causes:

@@ -236,7 +236,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
             self.h,
         )
         projected = None
-        if contact_result is not None or len(model.topology.linkage.closing):
+        if contact_result is not None or len(model.topology.linkage.loop_rows):
             after, velocity, projected = project_state(
                 model, after, velocity, h, self.algorithm(model), self.stop, self.gradient
             )

@@ -113,7 +113,7 @@ class RungeKutta4(ConeSettings, Stepper[ImpulseCarry]):
         velocity = start + velocity_change
         after = integrate_configuration(model, inputs_at(h), displacement, velocity)
         projected = None
-        if len(model.topology.linkage.closing):
+        if len(model.topology.linkage.loop_rows):
             after, velocity, projected = project_state(
                 model, after, velocity, h, self.algorithm(model), self.stop, self.gradient
             )

@@ -93,9 +93,9 @@ class ConeSettings:
         if self.solver is not None:
             return resolved(self.solver)
         topology = model.topology
-        if topology.loose.any():
+        if topology.standalone.any():
             return APGD()
-        if topology.linkage.linked or topology.carried.any():
+        if topology.linkage.linked or topology.family_frames.any():
             return GradientNewton()
         return STACK_SOLVER if count_stackable_bodies(topology) >= STACK_MIN_BODIES else APGD()
 
@@ -165,7 +165,7 @@ class Settings(ConeSettings):
         if self.smooth_contact == "explicit" or model.topology.smooth is None:
             return False
         topology = replace(model.topology, dense=MAX_IMPLICIT_DOFS)
-        if topology.loose.any() or topology.dofs.count > MAX_IMPLICIT_DOFS:
+        if topology.standalone.any() or topology.dofs.count > MAX_IMPLICIT_DOFS:
             raise ValueError(
                 f'smooth_contact="implicit" takes models of up to {MAX_IMPLICIT_DOFS} degrees of '
                 "freedom of rigid bodies: take fewer bodies, or smooth_contact="

@@ -90,7 +90,7 @@ def note_open_keyframes(
         keys: the keyframes by name.
         report: where they are noted.
     """
-    if not len(model.topology.linkage.closing):
+    if not len(model.topology.linkage.loop_rows):
         return
     for name, key in keys.items():
         try:

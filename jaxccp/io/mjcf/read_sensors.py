@@ -160,7 +160,7 @@ class _Finder:
                 "bodies that cannot move by themselves are no subtree of their own"
             )
         group = self.places.body[within & (welded > 0)]
-        carried = self.model.topology.carried[group]
+        carried = self.model.topology.family_frames[group]
         if np.any(group == NOWHERE) or np.any(carried):
             raise UnreadableSensor("masses of flexible bodies are not counted")
         if not len(group):

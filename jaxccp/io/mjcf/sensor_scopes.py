@@ -71,7 +71,7 @@ class ScopeFinder:
         m, body = self.source.m, int(self.source.m.site_bodyid[self.source.m.sensor_objid[sensor]])
         within = subtree(self.source, body)
         ours, top = self.frames.body, int(m.body_weldid[body])
-        if np.any(ours[within] == NOWHERE) or self.model.topology.carried[ours[within]].any():
+        if np.any(ours[within] == NOWHERE) or self.model.topology.family_frames[ours[within]].any():
             raise UnreadableSensor("masses of flexible bodies are not counted")
         carried = self._no_bodies()
         carried[ours[within]] = True

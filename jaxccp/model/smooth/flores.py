@@ -1,16 +1,16 @@
 """Hertz's spring with a dashpot in proportion to its force."""
 
 from jaxccp.model.smooth.hertz import hertz_coefficients
-from jaxccp.model.smooth.touch import Coefficients, NormalLaw, Touch
+from jaxccp.model.smooth.normal_law import Coefficients, NormalLaw, SmoothContacts
 
 
-def _coefficients(touch: Touch) -> Coefficients:
+def _coefficients(contacts: SmoothContacts) -> Coefficients:
     """Return the coefficients of f = k δ^{3/2} (1 + 8 (1 − e) / (5 e) δ̇ / δ̇₀) for surfaces that
     met at the speed δ̇₀, so that the force ends where the overlap does (Flores, Machado, Silva &
     Martins, Multibody Syst. Dyn. 25, 2011)."""
-    elastic = hertz_coefficients(touch, touch.radius)
-    hysteresis = 8 * (1 - touch.restitution) / (5 * touch.restitution * touch.approach)
-    damping = hysteresis * elastic.normal_stiffness * touch.overlap
+    elastic = hertz_coefficients(contacts, contacts.radius)
+    hysteresis = 8 * (1 - contacts.restitution) / (5 * contacts.restitution * contacts.approach)
+    damping = hysteresis * elastic.normal_stiffness * contacts.overlap
     return elastic._replace(normal_damping=damping)
 
 

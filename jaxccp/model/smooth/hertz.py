@@ -5,10 +5,12 @@ from math import sqrt
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-from jaxccp.model.smooth.touch import Coefficients, NormalLaw, Touch
+from jaxccp.model.smooth.normal_law import Coefficients, NormalLaw, SmoothContacts
 
 
-def hertz_coefficients(touch: Touch, radius: Float[Array, " c"] | float) -> Coefficients:
+def hertz_coefficients(
+    contacts: SmoothContacts, radius: Float[Array, " c"] | float
+) -> Coefficients:
     """Return the coefficients of Hertz's law f = (4/3) E* √R δ^{3/2} with Mindlin's shear
     stiffness.
 
@@ -17,18 +19,18 @@ def hertz_coefficients(touch: Touch, radius: Float[Array, " c"] | float) -> Coef
     Elliott, EPL 94, 2011).
 
     Args:
-        touch: the contacts.
+        contacts: the contacts of the surfaces.
         radius: effective radius of curvature of each contact [m].
     """
-    edge = jnp.sqrt(radius * touch.overlap)
-    normal, tangential = 2 * touch.young * edge, 8 * touch.shear * edge
-    damping = 2 * sqrt(5 / 6) * touch.damping_ratio
+    edge = jnp.sqrt(radius * contacts.overlap)
+    normal, tangential = 2 * contacts.young * edge, 8 * contacts.shear * edge
+    damping = 2 * sqrt(5 / 6) * contacts.damping_ratio
     return Coefficients(
         2 / 3 * normal,
-        damping * jnp.sqrt(normal * touch.mass),
+        damping * jnp.sqrt(normal * contacts.mass),
         tangential,
-        damping * jnp.sqrt(tangential * touch.mass),
+        damping * jnp.sqrt(tangential * contacts.mass),
     )
 
 
-hertz = NormalLaw(lambda touch: hertz_coefficients(touch, touch.radius))
+hertz = NormalLaw(lambda contacts: hertz_coefficients(contacts, contacts.radius))

@@ -2,19 +2,19 @@
 
 import jax.numpy as jnp
 
-from jaxccp.model.smooth.touch import Coefficients, NormalLaw, Touch
+from jaxccp.model.smooth.normal_law import Coefficients, NormalLaw, SmoothContacts
 
 
-def _coefficients(touch: Touch) -> Coefficients:
+def _coefficients(contacts: SmoothContacts) -> Coefficients:
     """Return, from moduli, the spring that at the characteristic speed v is squeezed as far as a
     Hertzian one of elastic energy ½ m* v²: k = K (m* v² / K)^⅕ with K = (16/15) √R* E*; the dashpot
     2 ζ √(m* k) rebounds with e (Machado, Moreira, Flores & Lankarani, Mech. Mach. Theory 53, 2012;
     Chrono's Hooke model)."""
-    if touch.coefficients is not None:
-        return Coefficients(*touch.coefficients.T)
-    scale = 16 / 15 * jnp.sqrt(touch.radius) * touch.young
-    k = scale * (touch.mass * touch.characteristic_speed**2 / scale) ** 0.2
-    g = 2 * touch.damping_ratio * jnp.sqrt(touch.mass * k)
+    if contacts.coefficients is not None:
+        return Coefficients(*contacts.coefficients.T)
+    scale = 16 / 15 * jnp.sqrt(contacts.radius) * contacts.young
+    k = scale * (contacts.mass * contacts.characteristic_speed**2 / scale) ** 0.2
+    g = 2 * contacts.damping_ratio * jnp.sqrt(contacts.mass * k)
     return Coefficients(k, g, k, g)
 
 

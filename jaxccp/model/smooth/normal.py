@@ -3,8 +3,8 @@
 from jaxccp.model.smooth.flores import flores
 from jaxccp.model.smooth.hertz import hertz
 from jaxccp.model.smooth.hooke import hooke
+from jaxccp.model.smooth.normal_law import NormalLaw
 from jaxccp.model.smooth.plain_coulomb import plain_coulomb
-from jaxccp.model.smooth.touch import NormalLaw
 
 NORMAL: dict[str, NormalLaw] = {
     "hooke": hooke,

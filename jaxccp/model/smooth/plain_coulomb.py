@@ -3,13 +3,13 @@
 import jax.numpy as jnp
 
 from jaxccp.model.smooth.hertz import hertz_coefficients
-from jaxccp.model.smooth.touch import Coefficients, NormalLaw, Touch
+from jaxccp.model.smooth.normal_law import Coefficients, NormalLaw, SmoothContacts
 
 
-def _coefficients(touch: Touch) -> Coefficients:
+def _coefficients(contacts: SmoothContacts) -> Coefficients:
     """Return the coefficients of a radius of 1 m (Chrono's PlainCoulomb model)."""
-    unit_radius = hertz_coefficients(touch, 1.0)
-    none = jnp.zeros_like(touch.overlap)
+    unit_radius = hertz_coefficients(contacts, 1.0)
+    none = jnp.zeros_like(contacts.overlap)
     return unit_radius._replace(tangential_stiffness=none, tangential_damping=none)
 
 

@@ -10,8 +10,8 @@ from jaxtyping import Array, Float
 
 
 @dataclass(frozen=True)
-class Touch:
-    """The c contacts of surfaces that overlap."""
+class SmoothContacts:
+    """The c smooth contacts of surfaces that overlap, as the laws of normal force take them."""
 
     overlap: Float[Array, " c"]
     """δ > 0 [m]."""
@@ -57,7 +57,7 @@ class Coefficients(NamedTuple):
 class NormalLaw(NamedTuple):
     """A law by which overlap becomes normal force."""
 
-    coefficients: Callable[[Touch], Coefficients]
+    coefficients: Callable[[SmoothContacts], Coefficients]
     """Returns the springs and dashpots of contacts."""
     linear: bool = False
     """Whether the law also takes surfaces whose coefficients are given."""
