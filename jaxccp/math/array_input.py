@@ -45,20 +45,21 @@ def as_floats(
     dtype: Any = None,
     remedies: Mapping[tuple[int, ...], str] | None = None,
 ) -> Float[Array, "..."]:
-    """Return ``value`` as a JAX array of floats that has the expected shape.
+    """Return ``value`` as a JAX array of floats, after checking its shape.
 
-    Shapes are static: the check works under ``jit``, ``vmap`` and ``grad`` and adds nothing to the
-    program.
+    The check uses the static shape only. It works under ``jit``, ``vmap`` and ``grad`` and adds
+    nothing to the compiled program.
 
     Args:
-        what: name of the argument, with which the message of an error begins.
+        what: name of the argument, with which an error message begins.
         value: an array, a NumPy array, a number or nested lists of numbers.
-        expected: the dimensions.
-        dtype: of the result, also of integers and booleans; None keeps that of floats.
-        remedies: what the message of an error says at its end, by the shape of the array.
+        expected: the expected dimensions.
+        dtype: dtype of the result. None keeps the dtype of a float array, and converts integers and
+            booleans to JAX's default float.
+        remedies: advice for the end of an error message, by the (wrong) shape of ``value``.
 
     Raises:
-        ValueError: another shape, or no real numbers.
+        ValueError: ``value`` has another shape, or its entries are not real numbers.
     """
     try:
         array = jnp.asarray(value)
@@ -83,20 +84,25 @@ def as_floats(
 
 
 def _parts(expected: Expected) -> tuple[bool, list[Dimension | int]]:
-    """Return whether leading dimensions are allowed, and the dimensions after them."""
+    """Return whether leading dimensions are allowed, and the list of the dimensions after them."""
     return ... in expected, [d for d in expected if not isinstance(d, EllipsisType)]
 
 
 def _ends_with(shape: tuple[int, ...], sizes: tuple[int, ...]) -> bool:
+    """Return whether the last entries of ``shape`` equal ``sizes``."""
     return len(shape) >= len(sizes) and shape[len(shape) - len(sizes) :] == sizes
 
 
 def _size(dimension: Dimension | int) -> int:
+    """Return the number of entries of a dimension."""
     return dimension if isinstance(dimension, int) else dimension.size
 
 
 def _described(expected: Expected) -> str:
-    """Return ``(bodies, 6) = (3, 6) for bodies world, crank, rod`` with a space in front."""
+    """Return the expected shape as text for an error message, with a leading space.
+
+    For example, it returns ``(bodies, 6) = (3, 6) for bodies world, crank, rod`` after the space.
+    """
     leading, dimensions = _parts(expected)
     labels = [str(d) if isinstance(d, int) else d.label for d in dimensions]
     sizes = [str(_size(d)) for d in dimensions]
@@ -107,9 +113,11 @@ def _described(expected: Expected) -> str:
 
 
 def _tuple(parts: Sequence[str]) -> str:
+    """Return the parts written as a Python tuple."""
     return f"({', '.join(parts)}{',' * (len(parts) == 1)})"
 
 
 def _listed(names: Sequence[str]) -> str:
+    """Return the first ``LISTED`` names, separated by commas, and the number of the others."""
     rest = len(names) - LISTED
     return ", ".join(names[:LISTED]) + (f", … and {rest} others" if rest > 0 else "")

@@ -18,22 +18,22 @@ SHORT = 32
 
 
 def when(flag: Bool[Array, ""], change: Callable[[], _Tree], otherwise: _Tree) -> _Tree:
-    """Return ``change()`` where ``flag`` is true, elsewhere ``otherwise``.
+    """Return ``change()`` if ``flag`` is true, else ``otherwise``.
 
-    Under ``vmap`` it is computed for the whole batch if any flag is true, and not at all if none
-    is.
+    Under ``vmap``, ``change`` is computed for the whole batch if any flag is true, and skipped if
+    all flags are false.
 
     Args:
-        flag: which of the two to return.
-        change: computes a pytree of the structure of ``otherwise``.
-        otherwise: the result where ``flag`` is false.
+        flag: whether to return the result of ``change``.
+        change: a function that returns a pytree with the structure of ``otherwise``.
+        otherwise: the result if ``flag`` is false.
     """
     return lax.cond(anywhere(flag), lambda: _select(flag, change(), otherwise), lambda: otherwise)
 
 
 @custom_vmap
 def anywhere(flag: Bool[Array, ""]) -> Bool[Array, ""]:
-    """Return the flag; under ``vmap``, whether it is set anywhere in the batch."""
+    """Return the flag; under ``vmap``, whether any flag of the batch is true."""
     return flag
 
 
@@ -45,8 +45,7 @@ def _(size: int, batched: list[bool], flag: Array) -> tuple[Array, bool]:
 
 @custom_vmap
 def _select(flag: Bool[Array, ""], yes: _Tree, no: _Tree) -> _Tree:
-    """Return ``yes``, as the branch is taken; over a batch ``no`` for those whose flag is not
-    set."""
+    """Return ``yes``. Under ``vmap``, return ``no`` for the copies whose flag is false."""
     del flag, no
     return yes
 
@@ -62,14 +61,15 @@ def _(size: int, batched: list, flag: Array, yes: _Tree, no: _Tree) -> tuple[_Tr
 def inner(a: Float[Array, " n"], b: Float[Array, " n"]) -> Float[Array, ""]:
     """Return the inner product aᵀ b.
 
-    Under ``vmap`` it is part of the loops around it, where a library would be called for each
-    vector of the batch.
+    Under ``vmap`` XLA fuses it with the operations around it. A batched ``jnp.dot`` would call a
+    library for each vector of the batch.
     """
     return cast(Array, _inner(a, b))
 
 
 @custom_vmap
 def _inner(a: Array, b: Array) -> Array:
+    """Return aᵀ b; its rule for ``vmap`` adds the products in partial sums of ``SHORT`` terms."""
     return a @ b
 
 

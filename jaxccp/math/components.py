@@ -8,19 +8,20 @@ from jaxtyping import Array, Float
 
 
 def components(x: Float[Array, "*b n"]) -> list[Float[Array, "*b"]]:
-    """Return the components of a vector.
+    """Return the n components of a vector along its last axis.
 
-    One operation, whose transpose is one, and n that drop its axis; indices are twice as many, and
-    three times in reverse.
+    One split and n squeezes make a smaller program than n indexing operations: about half the size,
+    and a third in reverse mode.
     """
     axis = x.ndim - 1
     return [lax.squeeze(part, (axis,)) for part in lax.split(x, (1,) * x.shape[-1], axis)]
 
 
 def from_components(parts: Sequence[Float[Array, "*b"]]) -> Float[Array, "*b n"]:
-    """Return the vector of these components, the inverse of :func:`components`.
+    """Return the vector with these components along its last axis, the inverse of
+    :func:`components`.
 
-    Joined along the first axis, one component is computed after the other; along the last, each
-    number of the vector would have to find out which it is.
+    The components are stacked along the first axis, which is then moved: XLA computes them one
+    after the other. Stacked along the last axis, they would cost a selection for each number.
     """
     return jnp.moveaxis(jnp.stack(parts), 0, -1)

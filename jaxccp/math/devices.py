@@ -52,14 +52,15 @@ def spread(
 ) -> _Result:
     """Return ``jax.vmap(function, (0, None))(batch, shared)``, computed on all devices.
 
-    Call it under ``jit``. CPU devices run their share in chunks, others run it whole. Where the
-    copies do not divide, the last one is repeated, and what comes of that is dropped.
+    Call it under ``jit``. CPU devices compute their part in chunks, other devices compute it at
+    once. If the number of copies is not divisible, the last copy is repeated and the additional
+    results are dropped.
 
     Args:
-        function: of one copy and of what all share.
+        function: function of one copy and of the shared arguments.
         batch: arrays whose leading axis has ``size`` copies, 1 or more.
         shared: arguments that all copies share.
-        size: the number of copies.
+        size: number of copies.
     """
     mesh = _mesh()
     share = -(-size // mesh.size)
@@ -85,15 +86,16 @@ def devices() -> int:
 
 
 def put_on_devices(batch: _Batch, shared: _Shared, size: int) -> tuple[_Batch, _Shared]:
-    """Return both arguments on the devices on which :func:`spread` needs them.
+    """Return both arguments, placed on the devices where :func:`spread` uses them.
 
-    Programs are compiled for the place of what they take: for what comes from elsewhere, such as
-    the last states of a batch and its first ones, they would be compiled again.
+    JAX compiles a program again if the placement of its arguments changes. Placing the arguments
+    first avoids this when a batch starts from new states and then continues from its own results.
 
     Args:
-        batch: arrays whose leading axis has ``size`` copies.
-        shared: arguments that all copies share.
-        size: the number of copies.
+        batch: arrays whose leading axis has ``size`` copies. If the devices cannot share them
+            evenly, every device gets all of them.
+        shared: arguments that all copies share; every device gets them.
+        size: number of copies.
     """
     mesh = _mesh()
     if mesh.size == 1:
@@ -106,8 +108,11 @@ def put_on_devices(batch: _Batch, shared: _Shared, size: int) -> tuple[_Batch, _
 
 
 def _mesh() -> Mesh:
-    """Return all devices of the default platform, those of other processes that ``jax.distributed``
-    connects included, or the one device that ``jax.default_device`` names."""
+    """Return the mesh of the devices that :func:`spread` uses.
+
+    These are all devices of the default platform, including those of other processes connected by
+    ``jax.distributed``. If ``jax.default_device`` names one device, it is that one only.
+    """
     default = jax.config.jax_default_device  # pyright: ignore[reportAttributeAccessIssue]
     named = default is None or isinstance(default, str)
     devices = jax.devices(default) if named else [default]
@@ -117,6 +122,15 @@ def _mesh() -> Mesh:
 def _in_chunks(
     function: Callable[[_Batch, _Shared], _Result], chunks: int, batch: _Batch, shared: _Shared
 ) -> _Result:
+    """Return ``jax.vmap(function, (0, None))(batch, shared)``, computed chunk by chunk.
+
+    Args:
+        function: function of one copy and of the shared arguments.
+        chunks: number of chunks; it divides the size of the batch.
+        batch: arrays whose leading axis has one entry for each copy.
+        shared: arguments that all copies share.
+    """
+
     def reshaped(tree: _Tree, by: int, *lead: int) -> _Tree:
         return jax.tree.map(lambda leaf: leaf.reshape(*lead, *leaf.shape[by:]), tree)
 

@@ -9,11 +9,11 @@ from jaxccp.math import safe
 
 @jax.custom_jvp
 def eigen(matrix: Float[Array, "n n"]) -> tuple[Float[Array, " n"], Float[Array, "n n"]]:
-    """Return the eigenvalues of a symmetric matrix, the lowest first, and its eigenvectors as
+    """Return the eigenvalues of a symmetric matrix in ascending order, and its eigenvectors as
     columns.
 
-    The derivatives are finite: vectors of equal values do not turn into one another, as they might
-    arbitrarily. The sum of equal values has its true derivative.
+    The derivatives are always finite. Eigenvectors of equal eigenvalues have no derivative along
+    each other, where it is undefined. The derivative of the sum of equal eigenvalues is exact.
     """
     values, vectors = jnp.linalg.eigh(matrix)
     return values, vectors

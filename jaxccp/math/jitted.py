@@ -9,9 +9,9 @@ _Function = TypeVar("_Function", bound=Callable)
 
 
 def jitted(function: _Function) -> _Function:
-    """Return ``jax.jit`` of a function, with the function's type.
+    """Return ``jax.jit(function)`` with the function's type.
 
-    Called outside of a compiled program, each of its operations would otherwise be compiled
-    separately.
+    A function that is called outside of ``jit`` is then compiled as one program. Otherwise each of
+    its operations would be compiled separately.
     """
     return cast(_Function, jax.jit(function))

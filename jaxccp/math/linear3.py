@@ -26,12 +26,12 @@ def cross_matrix(v: Float[Array, "*b 3"]) -> Float[Array, "*b 3 3"]:
 
 @jitted
 def inverse(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b 3 3"]:
-    """Return the inverse by the adjugate, for a well-conditioned ``a`` with entries of any
+    """Return the inverse of well-conditioned matrices by the adjugate, for entries of any
     magnitude.
 
-    The adjugate has products of two entries, the determinant of three, and its derivative of six,
-    which leave the range of float32 with the inertia of a 4 g die, or of a ship. So the matrix is
-    first divided by its largest entry.
+    The adjugate has products of two entries, the determinant products of three, and its derivative
+    products of six. They overflow or underflow in float32 for the inertia [kg m²] of a 4 g die or
+    of a ship. So the matrix is first divided by its largest entry.
     """
     size = jnp.max(jnp.abs(lax.stop_gradient(a)), axis=(-2, -1), keepdims=True)
     b = a / size
@@ -66,5 +66,6 @@ def inverse_root(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b 3 3"]:
 
 @jitted
 def determinant(a: Float[Array, "*b 3 3"]) -> Float[Array, "*b"]:
-    """Return det a, by products, so that its derivatives are finite where it is 0."""
+    """Return the determinant. It uses products only, so that its derivatives are finite where it is
+    0."""
     return jnp.sum(a[..., 0, :] * cross(a[..., 1, :], a[..., 2, :]), axis=-1)

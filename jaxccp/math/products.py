@@ -11,6 +11,6 @@ OPTION = "jax_default_matmul_precision"
 
 
 def keep_all_digits() -> None:
-    """Make JAX multiply with all digits, unless its user has chosen how it is to multiply."""
+    """Set JAX's default precision of matrix products to "highest", unless the user has set it."""
     if getattr(jax.config, OPTION) is None:
         jax.config.update(OPTION, "highest")

@@ -14,12 +14,12 @@ REFINEMENTS = 1
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Saddle:
-    """The system w − Aᵀ λ = p, A w = −r of m rows on v unknowns: the w nearest to p that obeys
-    them.
+    """The saddle-point system w − Aᵀ λ = p, A w = −r of m rows on v unknowns.
 
-    Rows may be redundant, as those of a planar loop in space are, which holds every body in its
-    plane twice. They then share λ with the smallest sum of squares, in units of ``scale``, and
-    contradictions between them move nothing.
+    Its solution w is the vector nearest to p with A w = −r. Rows may be redundant: those of a
+    planar loop constrain every body's motion out of the plane twice. Then λ is the solution with
+    the smallest Σ (scale λ)², and offsets r that contradict each other are met in the least-squares
+    sense, in units of ``scale``.
     """
 
     rows: Float[Array, "m v"]
@@ -31,11 +31,13 @@ class Saddle:
     def of(rows: Float[Array, "m v"], scale: Float[Array, " m"]) -> "Saddle":
         """Return the factorised system.
 
-        Rows are redundant where eigenvalues of A Aᵀ, in units of the squared scale, count as 0.
+        Each row is divided by its ``scale``. Rows are redundant where eigenvalues of A Aᵀ of these
+        rows are zero to within rounding (see :func:`pseudo_inverse`).
 
         Args:
             rows: A.
-            scale: length ≥ 0 of each row at which it is not redundant by itself.
+            scale: length ≥ 0 that each row has while it is not redundant; 0 leaves the row as it
+                is.
         """
         a = lax.stop_gradient(rows)
         unit = lax.stop_gradient(jnp.where(scale > 0, 1.0 / jnp.where(scale > 0, scale, 1.0), 1.0))
@@ -50,7 +52,8 @@ class Saddle:
     def solve(
         self, p: Float[Array, "v k"], r: Float[Array, "m k"]
     ) -> tuple[Float[Array, "v k"], Float[Array, "m k"]]:
-        """Return w and λ of k right-hand sides; differentiable in A too.
+        """Return w and λ for k right-hand sides. The result is differentiable, also with respect to
+        A.
 
         The derivative is another solve with the same factors, which are not differentiated.
 

@@ -11,8 +11,8 @@ from jaxccp.math import safe
 def solve(a: Float[Array, "n n"], b: Float[Array, "n m"]) -> Float[Array, "n m"]:
     """Return a⁻¹ b by Gauss–Jordan elimination without pivoting.
 
-    ``a`` must be symmetric positive definite, or nearly so. A pivot smaller than the rounding error
-    is replaced by that, so that a singular ``a`` gives no NaN.
+    ``a`` must be symmetric positive definite, or nearly so. A pivot below the rounding error, 100
+    eps max |a|, is raised to it, so that a singular ``a`` gives no NaN.
     """
     n = a.shape[0]
     size = lax.stop_gradient(jnp.max(jnp.abs(a), initial=0.0))
@@ -25,8 +25,10 @@ def solve(a: Float[Array, "n n"], b: Float[Array, "n m"]) -> Float[Array, "n m"]
 
 
 def plus_diagonal(a: Float[Array, "n n"], d: Float[Array, " n"]) -> Float[Array, "n n"]:
-    """Return a + diag(d) in n additions, where a sum of matrices has n² and computes ``d`` n times
-    over."""
+    """Return a + diag(d) in n additions.
+
+    A sum of two matrices would take n² additions, and XLA would compute ``d`` n times.
+    """
     at = np.arange(len(d))
     return a.at[at, at].add(d, unique_indices=True, indices_are_sorted=True)
 
@@ -35,9 +37,10 @@ def complete(a: Float[Array, "n k"]) -> Float[Array, "n n"]:
     """Return an orthogonal matrix whose first k columns span those of ``a``, by Householder
     reflections.
 
-    Where the last columns of ``a`` are zero, the columns of the result that complete the others
-    begin there. The completing columns jump where a pivot passes −0.6 of its column's length, which
-    axes along the frame's directions (0, ±1) do not come near; the space they span does not jump.
+    If the last columns of ``a`` are zero, the columns of the result from the first of them on
+    complete the others. The completing columns jump where a pivot passes −0.6 times the length of
+    its column, which does not happen near axes along the frame's directions (0, ±1). The space that
+    they span does not jump.
     """
     n, k = a.shape
     basis = jnp.eye(n, dtype=a.dtype)

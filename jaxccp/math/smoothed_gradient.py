@@ -29,10 +29,10 @@ class SmoothedGradient:
     gradient: Array
     """∇F(x), a pytree like x."""
     variance: Array
-    """Variance of each number of ``gradient``, from the scatter of the samples; a bias does not
-    show in it."""
+    """Variance of each number of ``gradient``, estimated from the samples; it does not include a
+    bias."""
     share: Float[Array, ""]
-    """α, the weight of the first-order estimate."""
+    """Weight α of the first-order estimate in ``gradient``."""
 
 
 def smoothed_gradient(
@@ -50,28 +50,30 @@ def smoothed_gradient(
     samples.
 
     Suh, Simchowitz, Zhang & Tedrake, "Do differentiable simulators give better policy gradients?"
-    (ICML 2022). The first-order estimate (Def. 2.4) is the mean of ∇f(x + σ w): wrong where f
-    jumps, and of large variance where f is steep. The zeroth-order one (Def. 2.3), the mean of (f(x
-    + σ w) − f(x)) w / σ, is right for any f, but its variance grows with the number of arguments.
-    The mixed one is α times the first plus 1 − α times the second, of separate samples (Def. 4.1),
-    with the α that makes the variance least among those for which the error is below ``accuracy``,
-    as far as the zeroth-order estimate can tell (eq. 4, Lemma 4.4); 0 if that is too uncertain. A
-    pure function; all samples are one batch, under ``vmap``.
+    (ICML 2022). The first-order estimate (Def. 2.4) is the mean of ∇f(x + σ w). It is biased where
+    f jumps, and has a large variance where f is steep. The zeroth-order estimate (Def. 2.3), the
+    mean of (f(x + σ w) − f(x)) w / σ, is unbiased for any f, but its variance grows with the number
+    of arguments. The mixed estimate is α times the first plus 1 − α times the second, from separate
+    samples (Def. 4.1). Its α gives the least variance for which the error stays below ``accuracy``,
+    as far as the zeroth-order samples can tell (eq. 4, Lemma 4.4). α is 0 if they are too
+    uncertain. A pure function; all samples are one batch under ``vmap``.
 
     Args:
-        loss: f, of one argument; of a rollout for instance.
+        loss: f, a function of one argument, such as the loss of a rollout.
         x: a pytree of arrays.
-        key: of JAX's random numbers.
+        key: random key of JAX.
         sigma: σ > 0, the standard deviation of the noise on every number of x.
-        samples: at least 2; of "mixed" as many of either kind.
+        samples: number of samples, at least 2; "mixed" draws this number for each of its two
+            estimates.
         estimator: "first", "zeroth" or "mixed".
-        accuracy: γ of "mixed", the largest error of the gradient that is accepted, a length. With
-            ``jnp.inf`` variance alone decides, and a loss with jumps may get their bias.
-        confidence: δ, the probability with which the error stays below ``accuracy``.
+        accuracy: γ of "mixed", the largest accepted error of the gradient, as a Euclidean norm.
+            With ``jnp.inf`` the variance alone decides, and the gradient of a loss with jumps may
+            be biased.
+        confidence: δ, the probability that the error stays below ``accuracy``.
 
     Raises:
-        ValueError: unknown ``estimator``, fewer than 2 samples, "mixed" without ``accuracy``, or a
-            ``loss`` that is no single number.
+        ValueError: ``estimator`` is unknown, ``samples`` is below 2, "mixed" has no ``accuracy``,
+            or ``loss`` does not return a single number.
     """
     if estimator not in get_args(Estimator):
         raise ValueError(f"estimator must be one of {get_args(Estimator)}, not {estimator!r}")
@@ -123,8 +125,18 @@ def _share(
     accuracy: float | Array,
     confidence: float,
 ) -> Float[Array, ""]:
-    """Return α of Lemma 4.4: σ₀² / (σ₁² + σ₀²), but at most (γ − ε) / B with the distance B of the
-    two means, and 0 where ε > γ."""
+    """Return the weight α of the first-order estimate (Lemma 4.4).
+
+    It is σ₀² / (σ₁² + σ₀²), at most (γ − ε) / B, and 0 if ε > γ. σ₁² and σ₀² are the variances of
+    the first-order and zeroth-order samples, B is the distance of their means, γ the accuracy, and
+    ε the uncertainty of the zeroth-order mean.
+
+    Args:
+        first: samples of the first-order estimate.
+        zeroth: samples of the zeroth-order estimate.
+        accuracy: γ.
+        confidence: probability δ that the zeroth-order mean is within ε of its expectation.
+    """
     scatter = [jnp.sum(jnp.var(part, axis=0, ddof=1)) for part in (first, zeroth)]
     total = scatter[0] + scatter[1]
     share = jnp.where(total > 0, safe.divide(scatter[1], total), 1.0)
@@ -137,10 +149,17 @@ def _share(
 def _uncertainty(
     samples: Float[Array, "n d"], scatter: Float[Array, ""], confidence: float
 ) -> Float[Array, ""]:
-    """Return ε, within which the mean is with this probability, by Bernstein's inequality for
-    vectors, (d + 1) exp(−n ε² / (2 σ² + 2 R ε / 3)) = 1 − δ (Tropp, Found. Comput. Math. 12, 2012,
-    Thm. 1.6), where the bounds σ² and R on the samples' variance and length are those of the
-    samples."""
+    """Return ε: the mean of the samples is within ε of its expectation with probability δ.
+
+    It solves Bernstein's inequality for vectors, (d + 1) exp(−n ε² / (2 σ² + 2 R ε / 3)) = 1 − δ
+    (Tropp, Found. Comput. Math. 12, 2012, Thm. 1.6). The variance σ² and the largest distance R
+    from the mean are estimated from the samples.
+
+    Args:
+        samples: n samples of d numbers.
+        scatter: σ², the sum of the variances of the d numbers.
+        confidence: δ.
+    """
     n, d = samples.shape
     odds = log((d + 1) / (1.0 - confidence))
     length = jnp.max(safe.norm(samples - jnp.mean(samples, axis=0)))

@@ -11,10 +11,11 @@ _Tree = TypeVar("_Tree")
 
 
 def where(flag: Bool[Array, "..."], yes: _Tree, no: _Tree) -> _Tree:
-    """Return the leaves of ``yes`` where ``flag`` holds, elsewhere those of ``no``.
+    """Return a pytree with the leaves of ``yes`` where ``flag`` is true, and those of ``no``
+    elsewhere.
 
     Args:
-        flag: broadcast against each leaf.
+        flag: flags, broadcast against each leaf.
         yes: a pytree of arrays.
         no: a pytree of the same structure.
     """
@@ -22,11 +23,11 @@ def where(flag: Bool[Array, "..."], yes: _Tree, no: _Tree) -> _Tree:
 
 
 def is_traced(tree: PyTree) -> bool:
-    """Return whether any leaf has no value yet, as under ``jit``, ``vmap`` or ``grad``."""
+    """Return whether any leaf is a tracer, as under ``jit``, ``vmap`` or ``grad``."""
     return any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(tree))
 
 
 def merged(first: _Tree, second: _Tree) -> _Tree:
-    """Return the leaves of ``first``, and those of ``second`` where it has None."""
+    """Return ``first`` with each None replaced by what ``second`` has in its place."""
     none = {"is_leaf": lambda leaf: leaf is None}
     return jax.tree.map(lambda a, b: b if a is None else a, first, second, **none)
