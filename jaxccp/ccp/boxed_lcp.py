@@ -64,7 +64,8 @@ class BoxedRows:
         return jnp.concatenate([jnp.zeros(self.scalars, x.dtype), total.reshape(-1)])
 
     def widths(self, side: Array, zeta: Array) -> Float[Array, " n"]:
-        """Return μ λ_n of tangents and 0 of other rows, which is linear in ζ.
+        """Return the half-width μ λ_n of each tangent's box, and 0 for other rows; it is linear in
+        ζ.
 
         Args:
             side: −1, 0 or 1 for each row: on its lower bound, free, on its upper bound.
@@ -115,9 +116,10 @@ class BoxedRows:
     def change(self, row: Array, bound: Array, side: Array) -> tuple[Array, Array]:
         """Return (f, b) with A = A' + b fᵀ, where ``row`` is free in A and on its ``bound`` in A'.
 
-        f · ζ is the distance to the bound, up to its sign and a constant. A normal row takes along
-        its tangents' bounds, on their ``side``. A tangent of a closed contact changes from one
-        bound to the other: A is then the matrix of the other one.
+        f · ζ is the distance to the bound, up to its sign and a constant. A change of a normal row
+        also changes the bounds of its tangents, on their ``side``. A tangent of a closed contact
+        changes from one bound to the other; then A is the matrix with the tangent on the other
+        bound.
 
         Args:
             row: index of the row that changes.

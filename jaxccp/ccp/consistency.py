@@ -1,4 +1,4 @@
-"""Rows that no impulse can move, and the velocities that the law demands of them."""
+"""Rows with a fixed velocity, and the velocities that the contact law allows on them."""
 
 from dataclasses import replace
 
@@ -9,13 +9,13 @@ from jaxccp.ccp.problem import Law, Problem
 
 
 def made_consistent(problem: Problem) -> Problem:
-    """Return ``problem`` with the velocities that no impulse can change replaced by the nearest
-    ones that the convex law admits.
+    """Return ``problem`` with inconsistent velocities replaced by the nearest consistent ones.
 
-    N is positive semidefinite, so that a zero on its diagonal is a row of zeros: there u = r. An
-    equality asks r = 0 of it, an inequality r ≥ 0, a contact r_n ≥ 0 and, without a tangent that
-    could move, r_n ≥ μ‖r_t‖. All other rows have the solutions they had, if they had any, under
-    Coulomb's law too: impulses in rows of zeros act on nothing.
+    N is positive semidefinite, so that a zero on its diagonal means a row of zeros. No impulse
+    changes the velocity u = r of such a row. The convex law requires r = 0 for an equality, r ≥ 0
+    for an inequality, r_n ≥ 0 for a contact, and r_n ≥ μ‖r_t‖ for a contact whose tangential rows
+    are zeros too. The solutions of all other rows stay the same, under Coulomb's law too, because
+    impulses in rows of zeros have no effect.
     """
     cones = problem.cones
     diagonal, blocks = cones.split(problem.delassus.diagonal())
@@ -31,8 +31,9 @@ def made_consistent(problem: Problem) -> Problem:
 
 
 def inconsistency(problem: Problem, consistent: Problem, law: Law) -> Float[Array, ""]:
-    """Return the largest velocity of a row of zeros that ``law`` forbids [m/s]; where it is
-    positive the problem has no solution.
+    """Return the largest amount [m/s] by which the velocity of a row of zeros violates ``law``.
+
+    The problem has no solution if it is positive.
 
     Args:
         problem: the problem as it was posed.
@@ -51,6 +52,13 @@ def inconsistency(problem: Problem, consistent: Problem, law: Law) -> Float[Arra
 def _fixed_rows_replaced(
     diagonal: Array, r: Float[Array, " k"], allowed: Float[Array, " k"]
 ) -> Array:
-    """Return ``r`` with ``allowed`` in rows of zeros; what is not finite stays, so that it is
-    noticed."""
+    """Return ``r`` with the entries of rows of zeros replaced by ``allowed``.
+
+    NaN and infinite entries stay, so that the solve reports them.
+
+    Args:
+        diagonal: diagonal of N at these rows.
+        r: velocities of the rows [m/s].
+        allowed: the nearest consistent velocities [m/s].
+    """
     return jnp.where((diagonal == 0) & jnp.isfinite(r), allowed, r)

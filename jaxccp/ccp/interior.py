@@ -52,14 +52,14 @@ class Point:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Frame:
-    """The scalings of Nesterov and Todd at a point, and what else its Newton step needs."""
+    """The scaling of Nesterov and Todd at a point, and the other data of its Newton step."""
 
     point: Point
     """The point."""
     u: Float[Array, " n"]
-    """N λ + r, De Saxcé's shift included where the law has one."""
+    """N λ + r [m/s], with De Saxcé's shift if the law has one."""
     from_unit: Float[Array, "c 3"]
-    """Diagonal of T⁻¹; 0 on tangents without friction, which are no part of the problem."""
+    """Diagonal of T⁻¹; 0 on tangents without friction, which the problem does not include."""
     scaling: Float[Array, "c 3 3"]
     """W of Nesterov and Todd."""
     unscaling: Float[Array, "c 3 3"]
@@ -77,11 +77,13 @@ class Frame:
 
     @property
     def right(self) -> BlockDiagonal:
-        """Block diagonal R: the system of the step is I + Rᵀ S N R, and dλ = R y."""
+        """Block diagonal R: a step solves (I + Rᵀ S N R) y = b with S = ∂ũ/∂u, and dλ = R y."""
         return BlockDiagonal(self.root, self.from_unit[:, :, None] * self.scaling)
 
 
 def _units(problem: Problem) -> tuple[Array, Array]:
+    """Return the diagonals of T and T⁻¹ of each contact; without friction 1 on the normal, 0 on
+    tangents."""
     mu = problem.cones.mu
     slick = mu == 0
     normal, rough = jnp.where(slick, 1.0, mu), jnp.where(slick, 0.0, jnp.ones_like(mu))
@@ -89,7 +91,7 @@ def _units(problem: Problem) -> tuple[Array, Array]:
 
 
 def start(problem: Problem, rho: Float[Array, " n"]) -> Point:
-    """Return a point on the axes of the cones, of the size that the velocities at λ = 0 suggest.
+    """Return a point on the axes of the cones, in units of the largest velocity at λ = 0.
 
     Args:
         problem: n rows.
@@ -116,6 +118,8 @@ def start(problem: Problem, rho: Float[Array, " n"]) -> Point:
 
 
 def _bounds(problem: Problem) -> tuple[Array, Array, Array, Array]:
+    """Return which scalar rows have a lower and an upper bound, and these bounds, 0 where there is
+    none."""
     lo, hi = problem.cones.lo, problem.cones.hi
     has_lo, has_hi = jnp.isfinite(lo), jnp.isfinite(hi)
     return has_lo, has_hi, jnp.where(has_lo, lo, 0.0), jnp.where(has_hi, hi, 0.0)
@@ -149,6 +153,7 @@ def frame(problem: Problem, rho: Float[Array, " n"], point: Point, u: Array) -> 
 
 
 def _apply(blocks: Float[Array, "c 3 3"], x: Float[Array, "c 3"]) -> Float[Array, "c 3"]:
+    """Return the products of each contact's block with its vector."""
     return jnp.einsum("cij,cj->ci", blocks, x)
 
 
@@ -158,15 +163,15 @@ class Aim:
     """Changes of complementarity that a step makes, to first order [J]."""
 
     below: Float[Array, " s"]
-    """Of (λ − lo) s⁻."""
+    """Change of (λ − lo) s⁻ in each scalar row."""
     above: Float[Array, " s"]
-    """Of (hi − λ) s⁺."""
+    """Change of (hi − λ) s⁺ in each scalar row."""
     cone: Float[Array, "c 3"]
-    """Of the contacts, in scaled coordinates."""
+    """Change of the Jordan product x ∘ slack of each contact, in scaled coordinates."""
 
 
 def predict(current: Frame) -> Aim:
-    """Return the affine predictor's complementarity target: a step to complementarity zero."""
+    """Return the target of the affine predictor: a step to zero complementarity."""
     point = current.point
     return Aim(
         -current.from_lo * point.below,
@@ -176,10 +181,10 @@ def predict(current: Frame) -> Aim:
 
 
 def correct(current: Frame, predicted: Point, length: Array) -> Aim:
-    """Return Mehrotra's target of complementarity: a centring step towards the central path with
-    the second-order term of the predictor.
+    """Return the target of Mehrotra's corrector: a step towards the central path that includes the
+    predictor's second-order term.
 
-    The centring parameter is the cube of the fraction of the gap that the predictor would leave.
+    The centring parameter is the cube of the ratio of the gaps after and before the predictor.
 
     Args:
         current: the scalings at the present point.
@@ -210,7 +215,7 @@ def correct(current: Frame, predicted: Point, length: Array) -> Aim:
 
 
 def right_hand_side(problem: Problem, current: Frame, aim: Aim) -> Float[Array, " n"]:
-    """Return the right-hand side of the linear system of a step, whose solution is y.
+    """Return the right-hand side b of the linear system of a step (see :attr:`Frame.right`).
 
     Args:
         problem: n rows.

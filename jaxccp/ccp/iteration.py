@@ -14,13 +14,14 @@ from jaxccp.math import safe
 from jaxccp.math.batching import anywhere, when
 
 INEXACTNESS, MIN_INEXACTNESS = 3.0, 0.01
-"""Under Coulomb's law the convex problem of the moment is solved until its residual is below this
-fraction of the law's own, then De Saxcé's shift is renewed: to begin with after every iteration,
-which on most problems takes half as many of them as waiting; where friction is high it may circle,
-so that the fraction shrinks down to the second number."""
+"""Start and smallest value of :attr:`_Loop.inexactness`. Under Coulomb's law the loop iterates on a
+convex problem with De Saxcé's shift fixed, and renews the shift when the residual of that problem
+is below this fraction of the residual of Coulomb's law. At first it renews the shift after every
+iteration, which needs half as many iterations on most problems. This may cycle if friction is high;
+then the fraction shrinks."""
 SHRINKAGE, PATIENCE = 1 / 3, 100
-"""The factor by which the fraction shrinks, and the number of renewals without a new best iterate
-after which it does."""
+"""Factor by which the fraction shrinks, and number of renewals without a new best iterate after
+which it shrinks."""
 
 
 @jax.tree_util.register_dataclass
@@ -33,13 +34,13 @@ class Progress:
     n_lam: Float[Array, " n"]
     """N λ [m/s]."""
     residual: Float[Array, ""]
-    """Residual of the best iterate, under the law asked for [m/s]."""
+    """Residual of the best iterate under the chosen law [m/s]."""
     iterations: Int[Array, ""]
     """Iterations so far."""
     finite: Bool[Array, ""]
     """Whether the last iterate was finite."""
     done: Bool[Array, ""]
-    """Whether the algorithm itself has nothing left to do."""
+    """Whether the algorithm reports that further iterations change nothing."""
     history: Float[Array, " k"]
     """Residuals of the start and of the first k − 1 iterations [m/s], inf where there are none
     yet."""
@@ -48,16 +49,17 @@ class Progress:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class _Loop:
-    """What the loop of one algorithm carries."""
+    """Loop state of one algorithm."""
 
     algorithm: Any
     """State of the algorithm."""
     shift: Float[Array, " c"]
     """De Saxcé's shift in the problem that the algorithm iterates on [m/s]."""
     inexactness: Float[Array, ""]
-    """Fraction of the law's residual at which the shift is renewed."""
+    """Ratio of the convex residual to the residual of Coulomb's law below which the shift is
+    renewed."""
     stale: Int[Array, ""]
-    """Renewals since the best iterate or the last change of ``inexactness``."""
+    """Number of renewals since the best iterate or the last change of ``inexactness``."""
     progress: Progress
     """Best iterate and counters."""
 
@@ -74,8 +76,8 @@ def iterate(
     """Iterate from ``guess`` until the residual is below the tolerance or the iteration limit is
     reached.
 
-    The algorithms of a sequence follow each other, each in a loop that starts at the best iterate
-    so far; one that is not needed costs nothing.
+    The algorithms of a sequence run one after the other, each in its own loop, which starts at the
+    best iterate so far. Algorithms after the one that solves the problem cost nothing.
 
     Args:
         problem: n rows.
@@ -108,8 +110,11 @@ def iterate(
 
 
 def _start(problem: Problem, rho: Array, guess: Array, law: Law, history: int) -> Progress:
-    """Return the progress before the first iteration, at the part of the guess that lowers the
-    objective."""
+    """Return the progress before the first iteration, at the projected guess times a factor in [0,
+    1].
+
+    The factor is 1 if the guess lowers the objective, else the factor that lowers it most.
+    """
     lam = problem.cones.project(jnp.where(jnp.isfinite(guess), guess, 0.0))
     n_lam = problem.delassus.apply(lam)
     finite = jnp.all(jnp.isfinite(n_lam)) & jnp.all(jnp.isfinite(problem.r))
@@ -201,10 +206,13 @@ def _law_residual(
 
 
 def _worst(problem: Problem, rho: Array, lam: Array, n_lam: Array) -> Array:
+    """Return the largest residual over the row blocks [m/s]."""
     return jnp.max(problem.residual(lam, n_lam + problem.r, rho), initial=0.0)
 
 
 def _recorded(history: Array, at: Array, residual: Array, going: Array | bool = True) -> Array:
+    """Return ``history`` with the residual of iteration ``at``, if ``going`` and if there is space
+    for it."""
     if not history.shape[0]:
         return history
     return history.at[jnp.where(going, at, len(history))].set(residual, mode="drop")

@@ -59,7 +59,7 @@ class Momentum:
         return Momentum(x, x, x, x, unit * jnp.inf, unit, jnp.asarray(paired), false)
 
     def advanced(self, y: Point, *, extrapolate: bool = True) -> "Momentum":
-        """Return the state after the step x ↦ ``y``.
+        """Return the state after the sweep that maps :attr:`x` to ``y``.
 
         Args:
             y: the result of the sweep from ``x``.

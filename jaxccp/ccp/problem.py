@@ -24,12 +24,13 @@ ROUNDINGS = 3.0
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Problem:
-    """Find λ with K ∋ λ ⟂ u = N λ + r ∈ K* (and −u in the normal cone of K on box rows)."""
+    """The problem to find λ with K ∋ λ ⟂ u = N λ + r ∈ K*; on box rows −u is in the normal cone of
+    K."""
 
     delassus: Delassus
     """The Delassus operator N [1/kg]."""
     r: Float[Array, " n"]
-    """Velocities of the rows at λ = 0, bias included [m/s]."""
+    """Velocities of the rows at λ = 0, including the bias [m/s]."""
     cones: Cones
     """K, the set of admissible multipliers."""
 
@@ -83,8 +84,10 @@ class Problem:
         return self._masses(jnp.concatenate([scalars, jnp.mean(contacts, axis=1)]))
 
     def normal_masses(self) -> Float[Array, " n"]:
-        """Return the effective mass 1 / N_ii of each row [kg], for a contact that of its normal
-        row; 1 where it is infinite."""
+        """Return the effective mass 1 / N_ii of each row [kg]; 1 where N_ii is 0.
+
+        All rows of a contact have that of its normal row.
+        """
         scalars, contacts = self.cones.split(self.delassus.diagonal())
         return self._masses(jnp.concatenate([scalars, contacts[:, 0]]))
 
@@ -156,7 +159,7 @@ class Problem:
         return ROUNDINGS * jnp.finfo(self.r.dtype).eps * lax.stop_gradient(largest)
 
     def scale(self) -> Float[Array, ""]:
-        """Return max ‖r_c‖ over the row blocks [m/s], which a relative tolerance multiplies."""
+        """Return the largest ‖r_c‖ over the row blocks [m/s], the unit of relative tolerances."""
         scalars, contacts = self.cones.split(self.r)
         blocks = jnp.concatenate([jnp.abs(scalars), safe.norm(contacts)])
         return jnp.max(blocks, initial=0.0)
@@ -170,7 +173,7 @@ def _residual(cones: Cones, lam: Array, u: Array, rho: Array) -> Array:
 
 
 def residuals(problem: Problem, lam: Float[Array, " n"], law: Law) -> Float[Array, " blocks"]:
-    """Return the residual of each row block under ``law`` [m/s], with N λ computed afresh.
+    """Return the residual of each row block under ``law`` [m/s]; N λ is computed anew.
 
     Args:
         problem: n rows.

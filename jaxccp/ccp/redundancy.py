@@ -1,18 +1,19 @@
-"""The unique load sharing of redundant contacts: that of vanishing compliance.
+"""The unique load sharing of redundant contacts: the one of vanishing compliance.
 
-Where contacts are redundant their loads are not determined, and where they slide as well, neither
-is the motion under Coulomb's law: friction turns a box on four corners as its weight is divided
-between them. Under the convex law it is the derivative of the motion that loads decide on: how much
-friction resists a change of the direction of sliding, and where. Bodies that are a little soft
-divide a load in one way. Let every row yield at ε/ρ times its impulse,
+The loads of redundant contacts are not determined. If these contacts slide, the motion under
+Coulomb's law is not determined either: friction turns a box on four corners, depending on how its
+weight is divided between them. Under the convex law the motion is determined, but its derivative
+depends on the loads: they determine how much friction resists a change of the direction of sliding,
+and where. Slightly compliant bodies divide a load in one way only. Give every row a compliance of
+ε/ρ,
 
     P(c):   K ∋ λ ⟂ ũ ∈ K*,   u = N λ + r + ε (λ − c) / ρ,
 
-solve P(0), and then P(λ) of each solution λ until N λ + r itself obeys the law. The penetration
-that P(0) allowed is taken back, and the loads keep the form λ = ρ J w that it gave them: the
-reaction of springs of stiffness ρ to a motion w of the bodies. So the limit depends neither on ε,
-as long as the same contacts carry, nor on a guess. The steps from P to P are those of the proximal
-point method (Rockafellar, SIAM J. Control Optim. 14, 1976).
+solve P(0), and then P(λ) of each solution λ until N λ + r itself satisfies the law. This removes
+the penetration that P(0) allowed. The loads keep the form λ = ρ J w that P(0) gave them: the
+reaction of springs of stiffness ρ to a motion w of the bodies. So the limit depends neither on a
+guess nor, as long as the same contacts carry loads, on ε. The steps from P to P are those of the
+proximal point method (Rockafellar, SIAM J. Control Optim. 14, 1976).
 """
 
 from dataclasses import dataclass, replace
@@ -30,31 +31,31 @@ from jaxccp.math import safe
 from jaxccp.math.batching import when
 
 COMPLIANCE, SINGLE_COMPLIANCE = 1e-3, 3e-2
-"""ε in double and in single precision. It divides the rounding of velocities into that of loads;
-each P(λ) multiplies what is left of it in velocities by it, or by ε / (1 + ε) and more where masses
-differ."""
+"""ε in double and in single precision. The rounding error of velocities is divided by ε in the
+loads. Each P(λ) multiplies the remaining velocity error by ε, or by ε / (1 + ε) and more where
+masses differ."""
 GRADIENT_PERIOD = 8
-"""Newton steps without a solution of P(c) after which gradient steps find what touches and
-slides."""
+"""Number of Newton steps without a solution of P(c) after which gradient steps find the active set:
+which contacts touch and which slide."""
 GRADIENTS = GradientNewton(steps=500)
 LIMIT = 60
-"""Newton steps in all."""
+"""Largest total number of Newton steps."""
 ROUNDING, ROUGH = 1.0, 30.0
-"""Residual at which P(c) is solved, in machine epsilons of the largest velocity times the root of
-the number of rows; and the factor on it where Newton's steps no longer gain anything."""
+"""Residual at which P(c) is solved, in machine epsilons of the largest velocity times the square
+root of the number of rows; and the factor on it where Newton's steps gain nothing more."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class LoadSharing:
-    """Multipliers of n rows on the way to the unique load sharing."""
+    """Loop state of the search for the unique load sharing of n rows."""
 
     lam: Float[Array, " n"]
     """λ [N s]."""
     n_lam: Float[Array, " n"]
     """N λ [m/s]."""
     checkpoint: Float[Array, " n"]
-    """λ before the last GRADIENT_PERIOD Newton steps at most."""
+    """λ from which gradient steps start again, at most ``GRADIENT_PERIOD`` Newton steps old."""
     centre: Float[Array, " n"]
     """c, the centre of the proximal problem P(c)."""
     residual: Float[Array, ""]
@@ -62,14 +63,16 @@ class LoadSharing:
     steps: Int[Array, ""]
     """Newton steps since ``checkpoint``."""
     iterations: Int[Array, ""]
-    """Newton steps in all."""
+    """Total number of Newton steps."""
     converged: Bool[Array, ""]
-    """Whether N λ + r itself obeys the law."""
+    """Whether N λ + r itself satisfies the law."""
 
 
 def can_share_loads(problem: Problem) -> bool:
-    """Return whether a problem has several contacts with round cones of three rows, the kind of
-    which loads can be shared."""
+    """Return whether load sharing is defined for the problem.
+
+    It is for two or more contacts with round cones and without rolling friction.
+    """
     cones = problem.cones
     return cones.mu.shape[0] > 1 and cones.cone_type == "cone" and cones.rolling is None
 
@@ -77,10 +80,10 @@ def can_share_loads(problem: Problem) -> bool:
 def loads_matter(
     problem: Problem, lam: Float[Array, " n"], u: Float[Array, " n"], tolerance: Float[Array, ""]
 ) -> Bool[Array, ""]:
-    """Return whether the motion or its derivative may depend on how loads are shared.
+    """Return whether the motion or its derivative may depend on the load sharing.
 
-    It may where more than two contacts carry loads and one of them slides; where all of them stick
-    it does not.
+    It may if more than two contacts carry loads and any of them slides. It does not if all of them
+    stick.
 
     Args:
         problem: n rows.
@@ -103,14 +106,16 @@ def share(
     enabled: Bool[Array, ""],
     law: Law,
 ) -> LoadSharing:
-    """Turn a solution into the one whose loads are shared as those of vanishing compliance.
+    """Return the solution with the load sharing of vanishing compliance, starting from any
+    solution.
 
     Args:
         problem: n rows, for which :func:`can_share_loads` holds.
-        lam: the solution.
-        n_lam: N λ of it.
-        tolerance: the residual is to be a tenth of it [m/s], or itself where rounding is near.
-        enabled: where it is false nothing is done.
+        lam: any solution [N s].
+        n_lam: its N λ [m/s].
+        tolerance: tolerance of the residual [m/s]. The search goes on to a tenth of it, or less far
+            if rounding is near.
+        enabled: whether to search at all.
         law: the law of the solution.
     """
     rho, eps = problem.step_sizes(), float(jnp.finfo(lam.dtype).eps)
@@ -166,16 +171,18 @@ def share(
 def can_open(
     problem: Problem, lam: Float[Array, " n"], tolerance: Float[Array, ""]
 ) -> Bool[Array, ""]:
-    """Return whether contacts that carry loads could open instead, all others unchanged.
+    """Return whether contacts that carry loads could open instead, with all other impulses
+    unchanged.
 
-    Where friction turns bodies into each other more than normal impulses part them (Painlevé), a
-    load brings its own surfaces together. Without such loads the contacts open; if that obeys
-    Coulomb's law it is another solution.
+    If friction turns bodies into each other faster than normal impulses separate them (Painlevé), a
+    load closes its own contact. Without these loads the contacts open. This is another solution if
+    it satisfies Coulomb's law.
 
     Args:
         problem: n rows.
         lam: a solution under Coulomb's law [N s].
-        tolerance: approach that counts, and residual at which Coulomb's law is obeyed [m/s].
+        tolerance: smallest closing velocity of such a contact, and largest residual of the other
+            solution [m/s].
     """
     cones, rho = problem.cones, problem.step_sizes()
     scalars, contacts = cones.split(lam)

@@ -21,7 +21,7 @@ from jaxccp.math import safe
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Scaling:
-    """A scaling S of the multipliers, the cones of a = S⁻¹ λ, and S N S."""
+    """A diagonal scaling S of the multipliers, the cones of a = S⁻¹ λ, and S N S."""
 
     s: Float[Array, " n"]
     """Diagonal of S [√kg]."""
@@ -41,7 +41,7 @@ class Scaling:
         return Scaling(s, scaled(problem.cones, s), problem.delassus.scaled(s))
 
     def point(self, lam: Float[Array, " n"], n_lam: Float[Array, " n"]) -> Float[Array, "2 n"]:
-        """Return scaled multipliers and velocities (S⁻¹ λ, S N λ).
+        """Return scaled multipliers and velocities (S⁻¹ λ, S N λ) [√J].
 
         Args:
             lam: λ [N s].
@@ -55,8 +55,9 @@ class Scaling:
 
 
 def row_scaling(problem: Problem, rho: Float[Array, " n"]) -> Scaling:
-    """Return the scaling of rows by the diagonal blocks of N; contacts with rolling friction get
-    one number each, √ρ.
+    """Return the scaling of each row by the diagonal blocks of N.
+
+    Contacts with rolling friction get one number each, √ρ.
 
     Args:
         problem: n rows.
@@ -83,15 +84,16 @@ def uniform(problem: Problem, rho: Float[Array, " n"]) -> Scaling:
 def scale(
     cones: Cones, scalars: Float[Array, " s"], blocks: Float[Array, "c 3 3"], coupled: bool = True
 ) -> Float[Array, " n"]:
-    """Return S of each row [√kg], with which the largest eigenvalue of each S N_cc S is at most 1.
+    """Return the diagonal S of a scaling [√kg] for which no block S N_cc S has an eigenvalue above
+    1.
 
     A block of zeros gets 1.
 
     Args:
         cones: K, whose cones stay circular.
-        scalars: the diagonal of N in scalar rows, or what bounds it.
-        blocks: the diagonal blocks of N of contacts, or what bounds them.
-        coupled: whether the coupling of a contact's normal with its tangents counts.
+        scalars: the diagonal of N in scalar rows, or upper bounds of it.
+        blocks: the diagonal blocks of N of contacts, or upper bounds of them.
+        coupled: whether to include the coupling of a contact's normal with its tangents.
     """
     single = jnp.where(scalars > 0, 1.0 / jnp.sqrt(jnp.where(scalars > 0, scalars, 1.0)), 1.0)
     trace = jnp.trace(blocks, axis1=1, axis2=2)

@@ -16,29 +16,33 @@ class Status(IntEnum):
     MAX_ITERATIONS = 1
     """Stopped at the iteration limit; the best iterate is returned with its residual."""
     STALLED = 2
-    """The algorithm had nothing left to do; the best iterate is returned with its residual."""
+    """The algorithm could make no further progress; the best iterate is returned with its residual.
+    """
     NON_FINITE = 3
-    """The problem holds NaN or inf, or the iteration left the floats; the best finite iterate
+    """The problem contains NaN or inf, or the iteration overflowed; the best finite iterate
     (possibly the start) is returned."""
     INFEASIBLE = 4
-    """A row that no impulse can move (zeros in N) has a velocity that the law forbids. The other
-    rows are solved as if it had none, as far as the iteration limit allows. Rows that contradict
-    each other are not found out: they end as MAX_ITERATIONS or STALLED."""
+    """A row that no impulse can move (a row of zeros in N) has a velocity that the law forbids. The
+    other rows are solved as if that row were consistent, within the iteration limit. Rows that
+    contradict each other are not detected: they end as MAX_ITERATIONS or STALLED."""
     NOT_UNIQUE = 5
-    """Converged, but not the only solution: under Coulomb's law contacts carry loads that push
-    their surfaces together, and could as well be open (Painlevé); or, with ``unique``, the shared
-    loads of vanishing compliance were not found."""
+    """Converged, but the solution may not be the only one. Either, under Coulomb's law, contacts
+    carry loads that push their surfaces together, and could also be open (Painlevé). Or, with
+    ``unique``, the load sharing of vanishing compliance was not found."""
 
 
 class DerivativeStatus(IntEnum):
-    """Validity of the derivative of a solution, known before anything is differentiated."""
+    """Whether the derivative of a solution is valid; it is known from the solve, before
+    differentiation."""
 
     VALID = 0
-    """As accurate as the solution."""
+    """The derivative is as accurate as the solution."""
     INVALID = 1
-    """The residual is above the tolerance: finite, but it may be anything."""
+    """The residual of the solution is above the tolerance; the derivative is finite, but means
+    nothing."""
     ZERO = 2
-    """The same, replaced by zero, as ``gradient="converged"`` asks for."""
+    """The residual of the solution is above the tolerance; the derivative is zero, as
+    ``gradient="converged"`` requests."""
 
 
 @jax.tree_util.register_dataclass
@@ -51,7 +55,7 @@ class Statistics:
     derivative: Int[Array, ""]
     """A :class:`DerivativeStatus`."""
     iterations: Int[Array, ""]
-    """Products with N in the main loop."""
+    """Total number of iterations, including the Newton steps of load sharing."""
     residual_ccp: Float[Array, ""]
     """Largest residual over the row blocks, convex law [m/s]."""
     residual_ncp: Float[Array, ""]
@@ -61,8 +65,8 @@ class Statistics:
     rms_ncp: Float[Array, ""]
     """Root mean square of the residuals over the row blocks, Coulomb's law [m/s]."""
     history: Float[Array, " k"]
-    """Largest residual under the chosen law [m/s] at the start and after each iteration, as many
-    as ``Stop.history`` asks for; inf where there were no more."""
+    """Largest residual under the chosen law [m/s] at the start and after each iteration. It has
+    ``Stop.history`` entries, inf after the last iteration."""
 
 
 @jax.tree_util.register_dataclass
@@ -81,16 +85,17 @@ class Solution:
 def raise_for_derivative(statistics: Statistics) -> None:
     """Raise an error if the derivative of any of these solves is invalid.
 
-    Not under ``jit`` or ``vmap``: return the report of a rollout, or the statistics of a solve,
-    from the function that you differentiate (``has_aux=True``) and pass it to this function.
+    It does not work under ``jit`` or ``vmap``. Return the report of a rollout, or the statistics of
+    a solve, from the function that you differentiate (``has_aux=True``), and pass it to this
+    function.
 
     Args:
-        statistics: of any number of solves, such as ``trajectory.report.solver``; the last axis of
-            a batch of rollouts is time.
+        statistics: statistics of any number of solves, such as ``trajectory.report.solver``; the
+            last axis of a batch of rollouts is time.
 
     Raises:
-        FloatingPointError: some derivative is invalid; the message names the first step, in a batch
-            its index, and the residuals.
+        FloatingPointError: some derivative is invalid. The message names the first step, the index
+            in the batch, and the residuals.
     """
     failed = np.asarray(statistics.derivative) != DerivativeStatus.VALID
     if not failed.any():

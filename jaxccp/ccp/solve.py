@@ -28,16 +28,17 @@ class Stop:
     """Stopping rule: residual ≤ atol + rtol · max‖r_c‖ [m/s], or the iteration limit."""
 
     atol: float | Float[Array, ""] | None = None
-    """Absolute tolerance [m/s]; None takes 1e-8 in float64 and 1e-5 in float32, or what rounding
-    leaves of a problem's velocities (:meth:`Problem.rounding`) where that is more: a servo 0.1 rad
-    away from its target asks for 50 rad/s in a step of 2 ms, of which single precision has seven
-    digits."""
+    """Absolute tolerance [m/s]. None takes 1e-8 in float64 and 1e-5 in float32, or the rounding
+    error of the problem's velocities (:meth:`Problem.rounding`) if that is larger. For example, a
+    servo 0.1 rad away from its target requires 50 rad/s in a step of 2 ms, of which float32 keeps
+    seven digits."""
     rtol: float | Float[Array, ""] = 0.0
     """Tolerance relative to max‖r_c‖."""
     max_iterations: int | Int[Array, ""] = 1000
     """Limit on the number of iterations."""
     history: int = 0
-    """Residuals to record: of the start and of the first ``history`` − 1 iterations."""
+    """Number of residuals to record: at the start and after the first ``history`` − 1 iterations.
+    """
 
     def tolerance(self, problem: Problem) -> Float[Array, ""]:
         """Return the residual at which ``problem`` counts as solved [m/s]."""
@@ -148,8 +149,7 @@ def stop_gradient_unless(valid: Bool[Array, ""], tree: _Tree) -> _Tree:
 def _with_shared_loads(
     problem: Problem, best: Progress, tolerance: Array, law: Law
 ) -> tuple[Progress, Array]:
-    """Return the best iterate with its loads shared, and whether that was done where it had to
-    be."""
+    """Return the best iterate with shared loads, and whether it has them or does not need them."""
     ambiguous = best.residual <= tolerance
     ambiguous &= loads_matter(problem, best.lam, best.n_lam + problem.r, tolerance)
     end = share(problem, best.lam, best.n_lam, tolerance, ambiguous, law)
@@ -171,6 +171,7 @@ def _statistics(
     unique: Array,
     derivative: Array,
 ) -> Statistics:
+    """Return the statistics of a solve, with the residuals of the best iterate under both laws."""
     rho = problem.step_sizes()
     u = best.n_lam + problem.r
     ccp = problem.residual(best.lam, u, rho)
@@ -209,4 +210,5 @@ def empty_statistics(dtype: jnp.dtype, stop: Stop) -> Statistics:
 
 
 def _rms(residual: Array) -> Array:
+    """Return the root mean square of the residuals, 0 if there are none."""
     return safe.norm(residual) / max(residual.shape[0], 1) ** 0.5

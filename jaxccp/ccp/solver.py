@@ -17,8 +17,9 @@ class Task:
     """A problem with the step sizes, tolerance and law that the driver has fixed for it."""
 
     problem: Problem
-    """Under Coulomb's law, and for an algorithm of the convex one, already De Saxcé-shifted; the
-    shift may differ from one step to the next."""
+    """The problem that the algorithm iterates on. If the chosen law is Coulomb's and the algorithm
+    solves only the convex law, r includes De Saxcé's shift, which may differ from one step to the
+    next."""
     rho: Float[Array, " n"]
     """Step sizes of the residual, ``problem.step_sizes()`` [kg]."""
     tolerance: Float[Array, ""]
@@ -26,7 +27,7 @@ class Task:
     data: Any
     """The result of :meth:`Solver.prepare`."""
     law: Law = field(metadata={"static": True})
-    """The law the algorithm has to solve itself."""
+    """The law that the algorithm itself has to solve."""
 
     def with_data(self, data: Any) -> "Task":
         """Return the same task with other ``data``."""
@@ -41,8 +42,8 @@ class Solver:
     """
 
     laws: ClassVar[tuple[Law, ...]] = ("ccp",)
-    """The laws that the algorithm solves by itself. Coulomb's is otherwise reached through De
-    Saxcé's fixed point."""
+    """The laws that the algorithm solves by itself. With others, the driver iterates on De Saxcé's
+    fixed point."""
     cone_types: ClassVar[tuple[ConeType, ...]] = ("cone", "pyramid", "octagon")
     """The shapes of friction cones that it can project on."""
     rolling: ClassVar[bool] = False
@@ -53,8 +54,7 @@ class Solver:
         return law in self.laws
 
     def resolve(self, problem: Problem, law: Law) -> "Solver":
-        """Return the algorithm that is to do the work: this one, unless it is a choice between
-        several.
+        """Return the algorithm for this problem: this one, unless it is a choice between several.
 
         Args:
             problem: n rows.
@@ -78,8 +78,11 @@ class Solver:
         return self
 
     def stages(self) -> tuple[tuple["Solver", int | None], ...]:
-        """Return the algorithms that follow each other where one leaves a problem unsolved, each
-        with its largest number of iterations: this one alone, without a limit."""
+        """Return the algorithms to run one after the other until the problem is solved, each with
+        its iteration limit.
+
+        The default is this algorithm alone, without a limit of its own.
+        """
         return ((self, None),)
 
     def prepare(self, problem: Problem, rho: Array) -> Any:

@@ -7,17 +7,20 @@ from jaxccp.ccp.solver import Solver
 
 @dataclass(frozen=True)
 class SolverSequence(Solver):
-    """``first`` for ``first_steps`` iterations, ``second`` until it has nothing left to do, then
-    ``last``."""
+    """A sequence of algorithms that run until the problem is solved.
+
+    ``first`` runs for ``first_steps`` iterations, ``second`` until it makes no further progress,
+    then ``last``.
+    """
 
     first: Solver
     """The first algorithm."""
     second: Solver
     """The second algorithm."""
     first_steps: int
-    """Iterations of ``first``; 0 begins with ``second``."""
+    """Number of iterations of ``first``; with 0, ``second`` begins."""
     last: Solver | None = None
-    """The last algorithm; None: ``first`` again."""
+    """The last algorithm; None takes ``first`` again."""
 
     def stages(self) -> tuple[tuple[Solver, int | None], ...]:
         begin = ((self.first, self.first_steps),) if self.first_steps else ()

@@ -35,16 +35,16 @@ class Violations:
     impulse: Worst
     """Distance of λ from K [N·s]."""
     complementarity: Worst
-    """|λ · u| of contacts and inequalities; of box rows, |u| times the distance to the bound that
-    its sign asks for [J]."""
+    """|λ · u| of contacts and inequalities. For box rows, |u| times the distance of λ to the bound
+    at which the sign of u is allowed [J]."""
 
 
 def violations(problem: Problem, lam: Float[Array, " n"], law: Law = "ccp") -> Violations:
     """Return the worst violation of each condition of ``law`` at multipliers ``lam``, in physical
     units.
 
-    Chrono's ``ComputeFeasabilityViolation``, for cones as well. Unlike the one residual that
-    solvers are judged by, this tells which condition fails.
+    It extends Chrono's ``ComputeFeasabilityViolation`` to cones. Unlike the single residual that
+    solvers stop by, it tells which condition fails.
 
     Args:
         problem: n rows.
@@ -75,6 +75,7 @@ def violations(problem: Problem, lam: Float[Array, " n"], law: Law = "ccp") -> V
 
 
 def _worst(scalars: Float[Array, " s"], contacts: Float[Array, " c"], width: int) -> Worst:
+    """Return the largest violation and its row."""
     s, c = scalars.shape[0], contacts.shape[0]
     rows = jnp.concatenate([jnp.full(1, -1), jnp.arange(s), s + width * jnp.arange(c)])
     values = jnp.concatenate([jnp.zeros(1, scalars.dtype), scalars, contacts])

@@ -23,14 +23,14 @@ from jaxccp.math.array_input import Dimension, as_floats
 from jaxccp.math.jitted import jitted
 
 ConeType = Literal["cone", "pyramid", "octagon"]
-"""What the tangential impulses are bounded by: a disc of radius μ λ_n, or the square or the
-regular octagon around it (:mod:`jaxccp.ccp.cones.pyramids`)."""
+"""Shape of the bound on a contact's tangential impulses: a disc of radius μ λ_n, or the square or
+the regular octagon around the disc (:mod:`jaxccp.ccp.cones.pyramids`)."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Cones:
-    """K = Π [lo_i, hi_i] × Π {‖λ_t‖ ≤ μ_c λ_n}."""
+    """The set K of admissible multipliers, K = Π [lo_i, hi_i] × Π {‖λ_t‖ ≤ μ_c λ_n}."""
 
     lo: Float[Array, " s"]
     """Lower bounds of the scalar rows [N·s], -inf where free."""
@@ -99,7 +99,7 @@ class Cones:
 
         Args:
             scalars: entries of the scalar rows.
-            contacts: entries of the contacts, a line each.
+            contacts: entries of the contacts, one line for each contact.
         """
         return jnp.concatenate([scalars, contacts.reshape(-1)])
 
@@ -141,10 +141,12 @@ class Cones:
         return ((x > self.lo) & (x < self.hi)).astype(x.dtype)
 
     def project_dual(self, x: Float[Array, " n"]) -> Float[Array, " n"]:
-        """Return the projection on the dual cone K* (Moreau: x + Π_K(-x)).
+        """Return the projection of a flat vector over rows on the dual cone K* (Moreau: x +
+        Π_K(-x)).
 
-        A bounded box row is not a cone; its recession cone's dual is used, so that the result is
-        the part of a velocity that complementarity allows on that row.
+        A box row with a finite bound on both sides is not a cone. Its recession cone {0} takes its
+        place; every velocity is in the dual of {0}, as complementarity allows every velocity on
+        such a row.
         """
         lo = jnp.where(jnp.isfinite(self.lo), 0.0, self.lo)
         hi = jnp.where(jnp.isfinite(self.hi), 0.0, self.hi)
@@ -176,8 +178,10 @@ def inequality(count: int, dtype: jnp.dtype | None = None) -> tuple[Array, Array
 
 @dataclass(frozen=True)
 class Section:
-    """The functions of a friction cone that solvers and derivatives need, each for all c
-    contacts."""
+    """The projection, De Saxcé's shift and their derivatives for one type of friction cone.
+
+    Each function takes the arrays of all c contacts.
+    """
 
     project: Callable[[Array, Array], Array]
     """(x, μ) ↦ the nearest point of the cone."""
@@ -190,6 +194,7 @@ class Section:
 
 
 def _polygon(sides: int) -> Section:
+    """Return the functions of the friction pyramid with 4 or 8 sides."""
     return Section(
         partial(pyramids.project, sides=sides),
         partial(pyramids.spectrum, sides=sides),
@@ -199,6 +204,7 @@ def _polygon(sides: int) -> Section:
 
 
 def _rolling(coefficients: Float[Array, "c 2"]) -> Section:
+    """Return the functions of cones with spinning and rolling friction."""
     return Section(
         partial(rolling.project, rolling=coefficients),
         partial(rolling.spectrum, rolling=coefficients),

@@ -33,10 +33,10 @@ def project_coulomb(x: Float[Array, "c 3"], mu: Float[Array, " c"]) -> Float[Arr
 
 
 def regions(normal: Array, length: Array, mu: Array) -> tuple[Array, Array]:
-    """Return masks of the points inside their cones, and of those in the polar cones [c, c].
+    """Return two masks [c, c]: the points inside their cones, and the points in the polar cones.
 
-    The latter project to the apex. With μ = 0 a cone is a ray, which has no inside, so that a
-    contact without friction never sticks.
+    Points in the polar cone project to the apex. With μ = 0 the cone is a ray without an inside, so
+    that a contact without friction never sticks.
 
     Args:
         normal: x_n of each point [c].
@@ -83,8 +83,8 @@ def coulomb_spectrum(
 def coulomb_slope(x: Float[Array, "c 3"], mu: Float[Array, " c"]) -> Float[Array, "c 2"]:
     """Return the derivative of μ‖u_t‖ in u_t at the solution λ = Π(x), x = λ − ρ ũ.
 
-    It is μ times the direction of sliding, and 0 where the contact sticks, where the direction of
-    u_t is that of rounding errors.
+    It is μ times the direction of sliding. It is 0 where the contact sticks: there the direction of
+    u_t is only rounding error.
 
     Args:
         x: λ − ρ ũ of each contact.

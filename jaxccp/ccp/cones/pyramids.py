@@ -34,14 +34,16 @@ class _Sector:
     on_edge: Float[Array, " c"]
     """λ_n of the projection on the edge's line."""
     inside: Bool[Array, " c"]
-    """Within the cone, which projects to itself; no face with μ = 0, where the cone is a ray."""
+    """Whether the point is within the cone, and so projects to itself; never with μ = 0, where the
+    cone is a ray."""
     face: Bool[Array, " c"]
-    """Projects to a face."""
+    """Whether the point projects to a face."""
     apex: Bool[Array, " c"]
-    """Projects to the apex."""
+    """Whether the point projects to the apex."""
 
 
 def _sector(x: Float[Array, "c 3"], mu: Float[Array, " c"], sides: int) -> _Sector:
+    """Return the sector of each point, and the part of the pyramid that the point projects to."""
     normal, tangent = x[:, 0], x[:, 1:]
     angles = 2 * pi * np.arange(sides) / sides
     sides_normals = jnp.asarray(np.stack([np.cos(angles), np.sin(angles)], axis=1), x.dtype)
@@ -88,9 +90,9 @@ def spectrum(
     """Return eigenvalues and eigenvectors (columns) of the Jacobian of :func:`project` at ``x``.
 
     The Jacobian is the orthogonal projection on the whole space (inside the pyramid), on a face, on
-    an edge or on 0 (at the apex). The eigenvectors are named as those of the round cone: along the
-    generator, across it and outward; the generator is the middle of the nearest side or, for points
-    that project to an edge, that edge.
+    an edge or on 0 (at the apex). The eigenvectors come in the order of the round cone's: along the
+    generator, across it and outward. The generator is the edge for points that project to an edge,
+    and the middle line of the nearest side for all others.
 
     Args:
         x: normal and tangential components of each impulse.
@@ -127,12 +129,12 @@ def support(tangent: Float[Array, "c 2"], sides: int) -> Float[Array, " c"]:
 
 
 def slip(x: Float[Array, "c 3"], mu: Float[Array, " c"], sides: int) -> Float[Array, "c 2"]:
-    """Return the derivative of :func:`support` at the velocity u_t of the solution λ = Π(x), x = λ
-    − ρ ũ.
+    """Return the derivative of :func:`support` in u_t at the solution λ = Π(x), x = λ − ρ ũ.
 
-    It is minus the vertex, or minus the normal of the side, that λ_t is on, and 0 where the contact
-    sticks. For λ_t on a side u_t is perpendicular to it, where the support function has a kink; but
-    the velocity along the side stays 0 there, so that only the derivative across it matters.
+    Where the contact slides, it is minus the vertex or minus the outward normal of the side that
+    λ_t is on. Where the contact sticks, it is 0. If λ_t is on a side, u_t is perpendicular to the
+    side and the support function has a kink there. But u_t along the side stays 0, so only the
+    derivative across the side matters.
 
     Args:
         x: λ − ρ ũ of each contact.

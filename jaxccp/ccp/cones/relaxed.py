@@ -21,15 +21,20 @@ from jaxccp.math import safe
 
 @dataclass(frozen=True)
 class RelaxedCones(Cones):
-    """Cones with rounded edges; Coulomb's shift μ‖u_t‖ is rounded likewise."""
+    """Cones with rounded edges; De Saxcé's shift μ‖u_t‖ is rounded too."""
 
     radius: Float[Array, " n"] = field(kw_only=True)
-    """S = m w of each row [N s], one value per contact."""
+    """Rounding radius S = m w of each row [N s]; all rows of a contact have the same."""
     speed: float = field(kw_only=True)
-    """w [m/s]."""
+    """Rounding speed w [m/s]."""
 
     @property
     def section(self) -> Section:
+        """Rounded projection, shift and derivatives of the contacts' cones.
+
+        Raises:
+            ValueError: the contacts have pyramids or rolling friction.
+        """
         if self.rolling is not None or self.cone_type != "cone":
             kind = self.cone_type if self.rolling is None else "rolling friction"
             raise ValueError(
@@ -78,7 +83,7 @@ def _slope_of(rounded: Array, root: Array) -> Array:
 
 
 def _values(x: Float[Array, "c 3"], mu: Array, radius: Array) -> tuple[Array, Array, Array, Array]:
-    """Return φ and its root at the first spectral value, and at μ times the second with the radius
+    """Return φ and √(x² + 4 S²) at the first spectral value, then at μ times the second with radius
     μ S."""
     length = safe.norm(x[:, 1:])
     first = _rounded(x[:, 0] + mu * length, radius)
@@ -86,8 +91,11 @@ def _values(x: Float[Array, "c 3"], mu: Array, radius: Array) -> tuple[Array, Ar
 
 
 def _across(x: Float[Array, "c 3"], mu: Array, radius: Array) -> Float[Array, " c"]:
-    """Return by how much the tangential part is shortened: the divided difference of φ over the two
-    spectral values, which is an eigenvalue of the Jacobian."""
+    """Return the factor of the tangential part under the rounded projection.
+
+    It is the divided difference of φ over the two spectral values, and an eigenvalue of the
+    Jacobian.
+    """
     first, root, second, second_root = _values(x, mu, radius)
     return safe.divide(mu * first + second, mu * root + second_root)
 
@@ -95,6 +103,7 @@ def _across(x: Float[Array, "c 3"], mu: Array, radius: Array) -> Float[Array, " 
 def _project(
     x: Float[Array, "c 3"], mu: Float[Array, " c"], radius: Float[Array, " c"]
 ) -> Float[Array, "c 3"]:
+    """Return the projection of each contact's impulse on its cone with rounded edges."""
     first, _, second, _ = _values(x, mu, radius)
     normal = (first + mu * second) / (1.0 + mu * mu)
     tangent = _across(x, mu, radius)[:, None] * x[:, 1:]
@@ -104,6 +113,7 @@ def _project(
 def _spectrum(
     x: Float[Array, "c 3"], mu: Float[Array, " c"], radius: Float[Array, " c"]
 ) -> tuple[Float[Array, "c 3"], Float[Array, "c 3 3"]]:
+    """Return eigenvalues and eigenvectors (columns) of the Jacobian of :func:`_project` at ``x``."""
     first, root, second, second_root = _values(x, mu, radius)
     ends = _slope_of(first, root), _slope_of(second, second_root)
     values = jnp.stack([ends[0], _across(x, mu, radius), ends[1]], axis=1)

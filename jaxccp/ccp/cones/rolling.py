@@ -25,28 +25,35 @@ SUBSETS = np.array(list(np.ndindex(2, 2, 2)), float)
 
 
 def arms(rows: Float[Array, "c 6 12"]) -> Float[Array, " c"]:
-    """Return the lengths ℓ with which whitened rows of rolling have the norm of those of the
-    tangents."""
+    """Return the length ℓ of each contact that makes ℓ times its whitened rolling rows as long as
+    its whitened tangential rows.
+
+    If either rows are zero, their length counts as 1.
+    """
     tangents, rolls = (jnp.sum(rows[:, part] ** 2, axis=(1, 2)) for part in (TANGENTS, ROLLS))
     mobile = (tangents > 0) & (rolls > 0)
     return jnp.sqrt(jnp.where(mobile, tangents, 1.0) / jnp.where(mobile, rolls, 1.0))
 
 
 def _groups(x: Float[Array, "c 5"]) -> tuple[Array, Array, Array]:
+    """Return the rows of sliding, spinning and rolling."""
     return x[:, :2], x[:, 2:3], x[:, 3:]
 
 
 def _lengths(x: Float[Array, "c 5"]) -> Float[Array, "c 3"]:
+    """Return the norms of the three groups of rows: sliding, spinning, rolling."""
     tangent, spin, roll = _groups(x)
     return jnp.stack([safe.norm(tangent), jnp.abs(spin[:, 0]), safe.norm(roll)], axis=1)
 
 
 def _spread(groups: Float[Array, "c 3"]) -> Float[Array, "c 5"]:
-    """Return a number for each row, from one for each of the three groups of rows."""
+    """Return one value for each of the five rows, from one for each group: sliding, spinning,
+    rolling."""
     return groups[:, np.array([0, 0, 1, 2, 2])]
 
 
 def _limits(mu: Float[Array, " c"], rolling: Float[Array, "c 2"]) -> Float[Array, "c 3"]:
+    """Return the coefficients (μ, σ, ρ) of sliding, spinning and rolling friction."""
     return jnp.concatenate([mu[:, None], rolling], axis=1)
 
 
@@ -93,6 +100,7 @@ def project(
 
 
 def _directions(x: Float[Array, "c 5"]) -> tuple[Array, Array, Array]:
+    """Return the unit vectors of the three groups; a fixed one where a group is zero."""
     tangent, spin, roll = _groups(x)
     first = jnp.asarray([1.0, 0.0], x.dtype)
     return (
@@ -107,9 +115,11 @@ def spectrum(
 ) -> tuple[Float[Array, "c 6"], Float[Array, "c 6 6"]]:
     """Return eigenvalues and eigenvectors (columns) of the Jacobian of :func:`project` at ``x``.
 
-    Let x̂ᵢ be the direction of group i and A the set of active bounds. The vector (1, kᵢ x̂ᵢ for i
-    in A) has eigenvalue 1. All vectors perpendicular to it in the span of e_n and these x̂ᵢ have 0.
-    Vectors of group i in A across x̂ᵢ have kᵢ n / aᵢ. All others have 1; at the apex all have 0.
+    Let aᵢ be the length and x̂ᵢ the direction of group i, n the normal impulse of the projection,
+    and A the set of active bounds. The vector (1, kᵢ x̂ᵢ for i in A) has eigenvalue 1. Vectors in
+    the span of e_n and these x̂ᵢ that are perpendicular to it have eigenvalue 0. Vectors of a group
+    i in A that are perpendicular to x̂ᵢ have eigenvalue kᵢ n / aᵢ. All other vectors have
+    eigenvalue 1. At the apex every eigenvalue is 0.
 
     Args:
         x: normal, two tangents, spin and two rolls of each impulse.

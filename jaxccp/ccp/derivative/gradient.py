@@ -10,27 +10,27 @@ from jaxccp.ccp.cones import Cones
 from jaxccp.ccp.cones.relaxed import RelaxedCones
 
 PlainGradient = Literal["always", "converged"]
-"""What a solve that has not converged gets: "always" the derivative that its best iterate would
-have if it were the solution; "converged" none, zero."""
+"""Derivative of a solve that has not converged: "always" takes the best iterate for the solution,
+"converged" gives zero."""
 
 
 @dataclass(frozen=True)
 class Relaxed:
     """The derivative of relaxed complementarity, at the solution of the hard problem.
 
-    Values stay what they are; in the derivative alone the projection on each cone is that with
-    rounded edges (:mod:`jaxccp.ccp.cones.relaxed`), so that contacts about to close, open or slide
-    have a part in it.
+    Values do not change. Only the derivative uses cones with rounded edges
+    (:mod:`jaxccp.ccp.cones.relaxed`), so that it includes contacts that are about to close, open or
+    slide.
     """
 
     speed: float
-    """w > 0 [m/s], for angular rows [rad/s]: the distance from its switching at which a row still
-    has a part. λ u = m w², with the effective mass m = 1 / N_nn of the row: a repulsion with the
-    potential −m w² log(gap), whatever the length of a step. The derivative tends to the plain one
-    as w → 0."""
+    """Rounding speed w > 0 [m/s], for angular rows [rad/s]: rows within about w of a change (open,
+    closed, sliding) contribute to the derivative. λ u = m w² with the effective mass m = 1 / N_nn
+    of the row, which is a repulsion with the potential −m w² log(gap) for steps of any length. The
+    derivative tends to the plain one as w → 0."""
     distance: float | None = None
-    """Gap up to which pairs of surfaces have a part in the derivative of a step [m]; None: that
-    within which contacts enter the problem, the model's margin."""
+    """Largest gap of the pairs of surfaces that contribute to the derivative of a step [m]; None:
+    the model's margin, within which contacts enter the problem."""
 
     def __post_init__(self) -> None:
         for name, unit, value in (("speed", "m/s", self.speed), ("distance", "m", self.distance)):
@@ -59,10 +59,10 @@ Gradient = PlainGradient | Relaxed
 
 
 def check_gradient(gradient: Gradient) -> None:
-    """Check that ``gradient`` is one of the settings.
+    """Check that ``gradient`` is "always", "converged" or a :class:`Relaxed`.
 
     Raises:
-        ValueError: it is none of them.
+        ValueError: it is something else.
     """
     if not isinstance(gradient, Relaxed) and gradient not in get_args(PlainGradient):
         raise ValueError(
@@ -71,10 +71,13 @@ def check_gradient(gradient: Gradient) -> None:
 
 
 def relaxation(gradient: Gradient) -> Relaxed | None:
-    """Return the relaxation that a setting asks for, None for the plain derivative."""
+    """Return ``gradient`` if it is a :class:`Relaxed`, else None."""
     return gradient if isinstance(gradient, Relaxed) else None
 
 
 def plain(gradient: Gradient) -> PlainGradient:
-    """Return the setting without relaxation, for problems of positions, whose rows are lengths."""
+    """Return "always" in place of a :class:`Relaxed`, and any other setting as it is.
+
+    Problems of positions use it: their rows are lengths, for which a rounding speed has no meaning.
+    """
     return "always" if isinstance(gradient, Relaxed) else gradient

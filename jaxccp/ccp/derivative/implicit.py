@@ -125,9 +125,11 @@ def _with_shared_loads(
     rhs: Array,
     solve: Callable[[FixedPointSystem, Array], Array],
 ) -> Array:
-    """Return x of A x = rhs with the part that A leaves open where loads are shared as those of
-    vanishing compliance are: λ/ρ = N y on rows that carry, so that there dλ/ρ = dN y − λ d(1/ρ) + N
-    dy."""
+    """Return x of A x = rhs, with its part in the kernel of A from load sharing by vanishing
+    compliance.
+
+    There λ/ρ = N y on rows that carry loads, and so dλ/ρ = dN y − λ d(1/ρ) + N dy.
+    """
     gain, rho = system.right, lax.stop_gradient(problem).step_sizes()
     y = gain.apply(solve(system, gain.apply(sheared.apply(lam / rho))))
 

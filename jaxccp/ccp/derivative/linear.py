@@ -23,7 +23,7 @@ REGULAR, REDUNDANT = 0.6, 0.4
 """Powers of the machine epsilon below which the ridge does not fall, without and with redundant
 rows."""
 LOST = 1e-3
-"""Relative residual of a guarded system from which on it counts as unsolved."""
+"""Relative residual above which a guarded system counts as unsolved."""
 
 Inverse = Callable[[Array], Array]
 
@@ -96,12 +96,13 @@ def solve_linear(
 
 
 def _ridge(error: Float[Array, ""], redundant: bool) -> Float[Array, ""]:
-    """Return what is added to A's diagonal before it is factorised; refinement takes it out again.
+    """Return the number added to A's diagonal before A is factorised; refinement removes its
+    effect.
 
-    Directions weaker than the error of A itself are left out: at a solve that has not converged the
-    rows of redundant contacts may contradict each other. And the ridge divides what rounding leaves
-    of such contradictions: the smaller it is, the more of them appears, and the more accurate weak
-    directions are.
+    It is at least the error of A, which suppresses directions weaker than that error: in a solve
+    that has not converged the rows of redundant contacts may contradict each other. What rounding
+    leaves of such contradictions is divided by the ridge. A smaller ridge amplifies them, but makes
+    weak directions more accurate.
     """
     power = REDUNDANT if redundant else REGULAR
     return jnp.maximum(error, float(jnp.finfo(error.dtype).eps ** power))
@@ -122,9 +123,10 @@ def _guarded(
     matvec: Callable[[Array], Array],
     b: Array,
 ) -> Array:
-    """Return the solution, or 0 where there is none.
+    """Return the solution of A x = b, or 0 if there is none.
 
-    The part of b outside of A's range is ignored: A takes it away.
+    The residual is multiplied by A before it is judged, so the part of b outside of A's range is
+    ignored.
     """
     x = solve(matvec, b)
     left = matvec(b - matvec(x))
@@ -132,6 +134,7 @@ def _guarded(
 
 
 def _iterative(symmetric: bool, matvec: Callable[[Array], Array], b: Array) -> Array:
+    """Return the solution by CG, or by BiCGSTAB if the matrix is not symmetric."""
     tolerance = float(50 * jnp.finfo(b.dtype).eps)
     method = cg if symmetric else bicgstab
     return method(matvec, b, tol=tolerance, maxiter=10 * b.shape[0])[0]

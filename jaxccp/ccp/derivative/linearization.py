@@ -16,16 +16,16 @@ from jaxccp.ccp.operators.blocks import BlockDiagonal
 def sliding(
     cones: Cones, z: Float[Array, " n"], steps: Float[Array, " n"]
 ) -> tuple[Float[Array, "c t"], Float[Array, "c t"]]:
-    """Return the derivative of De Saxcé's shift in u_t, and u_t; both 0 where contacts stick.
+    """Return the derivative of De Saxcé's shift in u_t, and u_t; both are 0 where contacts stick.
 
-    The t tangential rows of a contact are all but its first. The derivative of μ‖u_t‖ is μ times
-    the direction of sliding; under a pyramid the norm is its support function, and the direction
-    the vertex or side that friction is on.
+    All rows of a contact but the first are its t tangential rows. The derivative of μ‖u_t‖ is μ
+    times the direction of sliding. Under a pyramid the norm is the support function, and the
+    direction is the vertex or side that the friction is on.
 
-    Both are computed from z = λ − D ũ, not from u. At a solution that is the same. Near one only
-    this makes the row of the normal impulse exactly that of the normal velocity; redundant
-    contacts, whose rows depend on each other, would otherwise be distinguished by nothing but the
-    solver's error.
+    Both are computed from z = λ − D ũ, not from u. At a solution they are the same. Near a
+    solution, only z makes the row of the normal impulse exactly that of the normal velocity. With
+    u, the solver's error alone would distinguish redundant contacts, whose rows depend on each
+    other.
 
     Args:
         cones: K.

@@ -134,7 +134,7 @@ class BodyDelassus(SplitDelassus):
 
     @property
     def block_bodies(self) -> Int[Array, "b k"]:
-        """The bodies of each row block; ``bodies`` in place of one that cannot move or does not
+        """The bodies of each row block; ``bodies`` in place of a body that cannot move or does not
         exist."""
         width, none = self.scalar_bodies.shape[1], self.bodies
         scalars = jnp.any(self.scalar_rows.reshape(-1, width, 6) != 0, axis=2)

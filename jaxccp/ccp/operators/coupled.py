@@ -20,7 +20,7 @@ class CoupledDelassus(Delassus):
     """
 
     jacobian: BodyDelassus
-    """J as its rows, against velocities and not their whitened form, and E."""
+    """The rows of J and E; J acts on the velocities themselves, not on whitened ones."""
     factor: Float[Array, "6*nb 6*nb"]
     """C, lower triangular, with H = C Cᵀ."""
 

@@ -10,8 +10,8 @@ from jaxccp.ccp.operators.operator import Delassus
 from jaxccp.math.array_input import Dimension, as_floats
 
 LARGEST = 1500
-"""Number of rows up to which a dense matrix is made for the iterations, where single products cost
-more."""
+"""Largest number of rows of a dense matrix that is made for iterations; single products with it may
+cost more."""
 
 
 @jax.tree_util.register_dataclass

@@ -18,14 +18,14 @@ out."""
 class Delassus:
     """A symmetric positive semidefinite n × n operator: s scalar rows, then contacts of w rows.
 
-    A form of it is a frozen dataclass of arrays that has :attr:`rows`, :meth:`apply`,
-    :meth:`diagonal`, :meth:`blocks`, :meth:`dense` and :meth:`scaled`. All else follows from the
-    matrix, and may be overridden where the form allows something cheaper. Solvers use nothing but
-    what this class has.
+    Subclasses are frozen dataclasses of arrays that implement :attr:`rows`, :meth:`apply`,
+    :meth:`diagonal`, :meth:`blocks`, :meth:`dense` and :meth:`scaled`. The other methods have a
+    default based on the dense matrix; subclasses override them where they have something cheaper.
+    Solvers use only what this class defines.
     """
 
     band: Band | None = None
-    """Order of the contacts in which their blocks lie near the diagonal; None: not known."""
+    """Order of the contacts in which their blocks lie near the diagonal; None if unknown."""
 
     @property
     def rows(self) -> int:
@@ -33,10 +33,10 @@ class Delassus:
         raise NotImplementedError
 
     def checked(self, dtype: jnp.dtype) -> "Delassus":
-        """Return the operator as arrays of floats.
+        """Return the operator with arrays of floats.
 
         Args:
-            dtype: that of the result, where the operator's arrays are none of floats.
+            dtype: dtype of the result if the operator's arrays are not floats.
 
         Raises:
             ValueError: the shapes of its arrays do not fit one another.
@@ -48,13 +48,14 @@ class Delassus:
         raise NotImplementedError
 
     def diagonal(self) -> Float[Array, " n"]:
-        """Return the diagonal of the matrix."""
+        """Return the diagonal of the matrix [1/kg]."""
         raise NotImplementedError
 
     def blocks(
         self, scalars: int, width: int = 3
     ) -> tuple[Float[Array, " s"], Float[Array, "c w w"]]:
-        """Return the diagonal's entries of the scalar rows, and its blocks of contacts.
+        """Return the diagonal entries of the scalar rows, and the diagonal blocks of the contacts
+        [1/kg].
 
         Args:
             scalars: number of scalar rows.
@@ -63,7 +64,7 @@ class Delassus:
         raise NotImplementedError
 
     def dense(self) -> Float[Array, "n n"]:
-        """Return the dense matrix N."""
+        """Return the dense matrix N [1/kg]."""
         raise NotImplementedError
 
     def scaled(self, s: Float[Array, " n"]) -> "Delassus":
@@ -71,17 +72,16 @@ class Delassus:
         raise NotImplementedError
 
     def split(self) -> "SplitDelassus | None":
-        """Return the operator itself if it is kept as N = W Wᵀ + diag(E), else None."""
+        """Return the operator itself if it is stored as N = W Wᵀ + diag(E), else None."""
         return None
 
     def for_iterations(self) -> "Delassus":
-        """Return the form of the operator in which many products cost least."""
+        """Return the same operator in the form whose products are cheapest."""
         return self
 
     @property
     def factor_rows(self) -> int:
-        """Number of rows of the matrix that :meth:`factorised` factorises; 0 where it needs
-        none."""
+        """Number of rows of the matrix that :meth:`factorised` factorises; 0 if it factorises none."""
         return self.rows
 
     def factorised(
@@ -108,15 +108,16 @@ class Delassus:
         return dense_factors(matrix, symmetric)
 
     def coupled(self, scalars: int) -> NeighbourMax:
-        """Return the function that finds the largest number among the blocks coupled to each block
-        by N."""
+        """Return a function that gives each row block the largest number of the blocks coupled to
+        it by N."""
         pairs = couplings(self.dense(), scalars)
         return lambda x: jnp.max(jnp.where(pairs, x, 0), axis=1, initial=0)
 
     def bound(self, scalars: int) -> tuple[Float[Array, " s"], Float[Array, "c 3 3"]]:
-        """Return the diagonal of a block diagonal matrix that N does not exceed.
+        """Return the diagonal entries and blocks of a block diagonal matrix D with N ≤ D.
 
-        xᵢᵀNᵢⱼxⱼ + xⱼᵀNⱼᵢxᵢ ≤ xᵢᵀNᵢᵢxᵢ + xⱼᵀNⱼⱼxⱼ, N being positive semidefinite.
+        D takes each diagonal block of N times 1 plus the number of blocks coupled to it, because
+        xᵢᵀNᵢⱼxⱼ + xⱼᵀNⱼᵢxᵢ ≤ xᵢᵀNᵢᵢxᵢ + xⱼᵀNⱼⱼxⱼ for a positive semidefinite N.
         """
         single, blocks = self.blocks(scalars)
         count = 1 + jnp.sum(couplings(self.dense(), scalars), axis=1, dtype=blocks.dtype)
@@ -146,7 +147,7 @@ class SplitDelassus(Delassus):
 
 
 def couplings(matrix: Float[Array, "n n"], scalars: int) -> Bool[Array, "b b"]:
-    """Return whether any two different row blocks share a nonzero of the matrix.
+    """Return a mask of the pairs of different row blocks that N couples.
 
     Args:
         matrix: n rows.

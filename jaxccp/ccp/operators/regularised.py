@@ -14,7 +14,7 @@ from jaxccp.ccp.operators.operator import Delassus
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class RegularisedDelassus(Delassus):
-    """The operator N + diag(E) of any N."""
+    """The operator N + diag(E) for an operator N of any form."""
 
     rigid: Delassus
     """N, without the added compliance."""

@@ -15,11 +15,11 @@ from jaxccp.ccp.operators.operator import Delassus
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class SumDelassus(Delassus):
-    """The operator N = N₁ + N₂ + …, each over all rows, whose rows touch velocities of several
-    kinds.
+    """The operator N = N₁ + N₂ + …, each over all rows, for rows that act on several kinds of
+    velocities.
 
-    Such are the velocities of a robot and those of the many free bodies around it, whose masses are
-    kept apart. One of the parts has the compliance.
+    An example are the velocities of a robot and those of many free bodies around it, whose mass
+    matrices are stored separately. Only one of the parts has the compliance.
     """
 
     parts: tuple[Delassus, ...]

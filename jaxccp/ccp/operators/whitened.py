@@ -14,11 +14,11 @@ from jaxccp.math import small
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class WhitenedDelassus(SplitDelassus):
-    """The operator N = W Wᵀ + diag(E), W = J L with L Lᵀ = M⁻¹, for rows that may touch every
+    """The operator N = W Wᵀ + diag(E), W = J L with L Lᵀ = M⁻¹, for rows that may act on every
     velocity.
 
-    For a mechanism in reduced coordinates, with few velocities and contacts that depend on most of
-    them.
+    It suits mechanisms in reduced coordinates, which have few velocities and contacts that depend
+    on most of them.
     """
 
     whitened: Float[Array, "n v"]

@@ -29,16 +29,16 @@ SOLVERS: dict[str, type[Solver]] = {
     "psor": PSOR,
     "sipgs": SIPGS,
 }
-"""The algorithms by the name that the command line and the steppers take."""
+"""The algorithms by the names that the command line and the steppers accept."""
 
 
 def resolved(solver: Solver | str) -> Solver:
-    """Return the algorithm itself, or with its default settings the one of that name in
-    ``SOLVERS``.
+    """Return the algorithm itself, or the one named ``solver`` in ``SOLVERS`` with its default
+    settings.
 
     Raises:
         ValueError: no algorithm has that name.
-        TypeError: neither an algorithm nor a name, such as a class.
+        TypeError: ``solver`` is neither an instance of an algorithm nor a name.
     """
     if isinstance(solver, Solver):
         return solver

@@ -14,34 +14,36 @@ from jaxccp.ccp.solvers.psor import PSOR
 
 @dataclass(frozen=True)
 class Auto(Solver):
-    """Newton and a first-order method in sequence, by what a factorisation costs.
+    """APGD, then Newton, then a first-order method again, chosen by the cost of a factorisation.
 
     The matrix of a Newton step has six rows per body or one per row of the problem, whichever is
-    less. APGD begins, which on easy problems is done before Newton would have taken a step: for a
-    few steps where the matrix is small, for many where it is not. Where it is large, Newton is left
-    out. Under Coulomb's law PSOR comes last, which is slower and circles less. What the one cannot
-    solve the other mostly can: Newton fails where contacts jam, the others where masses differ
-    much. With spinning and rolling friction, which Newton and PSOR do not take, it is APGD and
-    ADMM.
+    less. APGD runs first: it solves easy problems faster than one Newton step. It runs for few
+    steps if the matrix is small, for many if it is large, and alone if the matrix is very large.
+    Under Coulomb's law PSOR runs last; it is slower, but cycles less often. The methods complement
+    each other: Newton fails where contacts jam, first-order methods where masses differ much.
+    Newton and PSOR do not accept spinning and rolling friction: these problems go to APGD (convex
+    law) or ADMM (Coulomb's law).
     """
 
     rolling: ClassVar[bool] = True
 
     small: int = 150
-    """Rows of the largest matrix with which Newton is not put off."""
+    """Largest number of rows of a small matrix."""
     brief: int = 25
-    """Steps of APGD before Newton's there."""
+    """Number of steps of APGD before Newton if the matrix is small."""
     middle: int = 450
-    """Rows of the matrix whose factorisations cost as much as ``patience`` steps."""
+    """Number of rows of a matrix whose factorisations cost as much as ``patience`` steps of APGD.
+    """
     patience: int = 2000
-    """Steps of APGD there and above; below they fall with the square of the number of rows."""
+    """Number of steps of APGD before Newton for matrices of ``middle`` rows and more; for smaller
+    ones it falls with the square of the number of rows."""
     largest: int = 1500
     """Rows of the largest matrix that is factorised, unless its band is narrow."""
     steps_per_tile_contact: int = 75
-    """Steps of APGD before Newton's where the band is narrow, for each contact across a tile of it
-    …"""
+    """Steps of APGD before Newton if the band is narrow, per contact across a tile of it."""
     steps_per_contact: int = 4
-    """… or for each contact at all, whichever are less."""
+    """Steps of APGD before Newton if the band is narrow, per contact of the problem; the smaller of
+    the two numbers of steps is taken."""
 
     def resolve(self, problem: Problem, law: Law) -> Solver:
         delassus = problem.delassus

@@ -26,9 +26,9 @@ class _State:
     count: Int[Array, ""]
     """Position in the cycle of short and long steps."""
     limit: Float[Array, ""]
-    """The amount by which the next objective may exceed the present one [J]."""
+    """Largest amount by which the next objective may exceed the present one [J]."""
     peak: Float[Array, ""]
-    """Largest objective since the best or the last renewal, above the present one [J]."""
+    """Largest objective since the best one or the last renewal, minus the present one [J]."""
     best: Float[Array, ""]
     """The lowest objective so far, minus the present one; ≤ 0 [J]."""
     stale: Int[Array, ""]

@@ -62,8 +62,8 @@ class CG(Solver):
         return state.lam, state.n_lam
 
     def done(self, task: Task, state: _State) -> Bool[Array, ""]:
-        """Return whether the direction is rounding error; the rows of a residual that is left
-        contradict each other.
+        """Return whether the search direction is only rounding error; a residual that remains then
+        comes from rows that contradict each other.
 
         Args:
             task: the problem.

@@ -148,8 +148,8 @@ class MINRES(Solver):
         return jnp.sqrt(task.rho) * state.x.rows, state.n_lam
 
     def done(self, task: Task, state: _State) -> Bool[Array, ""]:
-        """Return whether Krylov's space is exhausted; the rows of a residual that is left
-        contradict each other.
+        """Return whether the Krylov space is exhausted; a residual that remains then comes from
+        rows that contradict each other.
 
         Args:
             task: the problem.

@@ -52,7 +52,7 @@ class _State:
     stall_count: Int[Array, ""]
     """Proximal steps since the residual was last halved."""
     weight: Int[Array, ""]
-    """Index of the weight σ that was to be the next one then."""
+    """Index of the weight σ that was due when ``stall_count`` was last reset."""
     point: interior.Point
     """The interior point."""
     n_point: Float[Array, " n"]
@@ -223,13 +223,19 @@ class Newton(Solver):
         )
 
     def _weight(self, state: _State) -> Int[Array, ""]:
-        """Return the index of the weight of the next proximal step: a larger one after each
-        success, all in sequence where there is none."""
+        """Return the index of the weight σ of the next proximal step.
+
+        It changes to the next weight, in turn, after every ``patience`` steps that do not halve the
+        residual.
+        """
         return (state.weight + state.stall_count // self.patience) % COUNT
 
     def _restarted(self, task: Task, state: _State, failed: Array) -> _State:
-        """Return the state at the start, with De Saxcé's shift kept fixed in each step, where
-        ``failed``: this is slower, but the steps are those of a convex problem."""
+        """Return the state, restarted where ``failed`` with De Saxcé's shift kept fixed in each
+        step.
+
+        This is slower, but its steps are those of a convex problem.
+        """
         if task.law == "ccp":
             return replace(state, done=state.done | failed)
         point = interior.start(task.problem, task.rho)

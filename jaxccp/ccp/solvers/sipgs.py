@@ -18,27 +18,28 @@ from jaxccp.math import safe
 class SIPGS(GaussSeidel):
     """Sequential impulses on the velocities of the bodies, joints first, then contacts.
 
-    Each row's impulse is what its effective mass 1/(J M⁻¹ Jᵀ + E) makes of its velocity; the sum
-    of a row's impulses so far is clamped, and the bodies' velocities follow at once: Catto,
-    "Iterative dynamics with temporal coherence" (GDC 2005), after Moreau's time stepping, and
-    VEROSIM's SIPGS. Of a contact the normal goes first, then its tangents within what that
-    allows: the disc ‖λ_t‖ ≤ μ λ_n, or the box of VEROSIM with ``Cones(…, cone_type="pyramid")``.
-    That is Coulomb's law. Under the convex one, which does not separate so, a contact's three
-    rows go together as in PSOR.
+    A row's impulse changes by minus its velocity times its effective mass 1/(J M⁻¹ Jᵀ + E). The
+    accumulated impulse of each row is clamped, and the velocities of its bodies are updated at
+    once: Catto, "Iterative dynamics with temporal coherence" (GDC 2005), after Moreau's time
+    stepping, and VEROSIM's SIPGS. In a contact the normal is updated first. Then its tangents are
+    updated within the bound that the normal impulse sets: the disc ‖λ_t‖ ≤ μ λ_n, or the box of
+    VEROSIM with ``Cones(…, cone_type="pyramid")``. This is Coulomb's law. The convex law cannot be
+    separated like this, so the three rows of a contact are updated together as in PSOR.
 
-    Beyond the original: the true cone; whitened rows of twelve numbers in place of a 12 × 12 mass
-    matrix per contact; contacts that share no body at once; and the residual every solver stops
-    by, beside the original's criterion.
+    It differs from the original by the true cone; by whitened rows of twelve numbers in place of a
+    12 × 12 mass matrix per contact; by updating contacts that share no body at once; and by the
+    residual of all solvers as a stopping rule beside the original's criterion.
     """
 
     cone_types: ClassVar[tuple[ConeType, ...]] = ("cone", "pyramid")
     coupled: ClassVar[bool] = False
     extrapolates: ClassVar[tuple[Law, ...]] = ("ccp",)
-    """Under Coulomb's law, with normal and tangents apart, extrapolation may end in a cycle."""
+    """Only the convex law: under Coulomb's law, with normal and tangents updated apart,
+    extrapolation may end in a cycle."""
 
     impulse_tolerance: float = 0.0
-    """Also stop when a sweep's changes of impulses sum up to no more than this [N·s], VEROSIM's
-    criterion (0.1 there); 0 stops when a sweep changes nothing."""
+    """Also stop when the sum of the impulse changes of a sweep is at most this [N·s], VEROSIM's
+    criterion (0.1 there). With 0, stop when a sweep changes nothing."""
 
     def resolve(self, problem: Problem, law: Law) -> Solver:
         if problem.delassus.split() is None:
@@ -64,8 +65,8 @@ class SIPGS(GaussSeidel):
     def _limited(
         self, blocks: Blocks, tangent: Float[Array, "w 2"], limit: Float[Array, "w 1"]
     ) -> Float[Array, "w 2"]:
-        """Return the nearest point of the disc, or of the square, that the normal impulse
-        allows."""
+        """Return the nearest point to ``tangent`` in the disc, or in the square for pyramids, of
+        half-width ``limit``."""
         if blocks.cone_type == "pyramid":
             return jnp.clip(tangent, -limit, limit)
         length = safe.norm(tangent)[:, None]

@@ -26,7 +26,7 @@ class Schedule:
     order: Int[Array, " b"]
     """The block at each position."""
     bounds: Int[Array, " b+1"]
-    """Positions at which the chunks begin, then b from the last one's end on."""
+    """Position at which each chunk begins; b in the entries after the last chunk."""
     count: Int[Array, ""]
     """Number of chunks."""
     width: int = field(metadata={"static": True})
@@ -34,7 +34,7 @@ class Schedule:
 
 
 def sequential(blocks: int) -> Schedule:
-    """Return the schedule of every block in its own chunk, in the problem's order."""
+    """Return the schedule with one block in each chunk, in the problem's order."""
     return Schedule(jnp.arange(blocks), jnp.arange(blocks + 1), jnp.int32(blocks), 1)
 
 
@@ -56,11 +56,11 @@ def coloured(colours: Int[Array, " b"], width: int) -> Schedule:
 
 
 def colouring(delassus: Delassus, scalars: int) -> Int[Array, " b"]:
-    """Return a colour for each row block of N, never the same for two that are coupled.
+    """Return a colour for each row block of N; coupled blocks never have the same colour.
 
-    Colour by colour, a maximal set of uncoupled blocks is chosen by Luby's algorithm (SIAM J.
-    Comput. 15, 1986): of every neighbourhood the block that a fixed permutation puts last, again
-    and again among those not yet excluded.
+    Each colour takes a maximal set of uncoupled blocks by Luby's algorithm (SIAM J. Comput. 15,
+    1986). A fixed permutation ranks the blocks; a block that ranks last among its uncoloured
+    neighbours is chosen and excludes them, until no block is left.
 
     Args:
         delassus: N.

@@ -19,15 +19,19 @@ from jaxccp.ccp.sweeps.colouring import Schedule
 
 
 class RowProducts(Protocol):
-    """Products with S N S by blocks of three rows; ``x`` are multipliers S⁻¹ λ of a chunk (w ×
-    3)."""
+    """Products of S N S with multipliers, computed chunk by chunk during a sweep.
+
+    Blocks have three rows. ``x`` are the multipliers S⁻¹ λ of a chunk (w × 3). The carrier is the
+    array from which the products follow, and which each change of multipliers updates: the bodies'
+    velocities or all multipliers.
+    """
 
     def start(self, x: Float[Array, "b 3"]) -> Array:
-        """Return the carrier at the multipliers of all blocks."""
+        """Return the carrier for the multipliers of all blocks."""
         ...
 
     def velocity(self, carrier: Array, x: Array, start: Array, stop: Array) -> Float[Array, "w 3"]:
-        """Return S N λ of a chunk; any number after its last position.
+        """Return S N λ of a chunk; entries after its last position are arbitrary.
 
         Args:
             carrier: as :meth:`start` and :meth:`update` return it.
@@ -66,8 +70,10 @@ def rows(
 
 
 def arranged(x: Float[Array, " n"], schedule: Schedule, scalars: int) -> Float[Array, "b 3"]:
-    """Return the rows of the problem as blocks in the schedule's order, with zeros where there are
-    none.
+    """Return the rows of the problem as blocks of three, in the schedule's order.
+
+    A scalar row has zeros in the other two rows of its block, and ``width`` blocks of zeros follow
+    at the end, so that a chunk can be cut out at any position.
 
     Args:
         x: a flat vector over rows.
@@ -80,7 +86,7 @@ def arranged(x: Float[Array, " n"], schedule: Schedule, scalars: int) -> Float[A
 
 
 def cut(x: Array, start: Array, width: int) -> Array:
-    """Return ``width`` rows of ``x``.
+    """Return ``width`` rows of ``x`` from position ``start`` on.
 
     Args:
         x: an array.
@@ -93,8 +99,10 @@ def cut(x: Array, start: Array, width: int) -> Array:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class _BodyRows:
-    """Products by bodies; the carrier is their whitened velocities. Gather, six products a row and
-    body, add."""
+    """Products by bodies; the carrier is the bodies' whitened velocities.
+
+    A product takes six numbers of each body of a row, and adds to them after a change.
+    """
 
     rows: Float[Array, "b 3 6*k"]
     """S W of each block, six numbers for each of its bodies."""
@@ -180,15 +188,17 @@ def _dense_rows(delassus: Delassus, scale: Array, schedule: Schedule, scalars: i
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class _SparseRows:
-    """Products by blocks; the carrier is the multipliers. A chunk's entries, however many, come in
-    pieces."""
+    """Products by nonzero blocks; the carrier is the multipliers.
+
+    The blocks of a chunk are added in pieces of fixed size, because their number varies.
+    """
 
     entries: Float[Array, "e 3 3"]
     """Blocks of S N S."""
     row: Int[Array, " e"]
-    """Position of each entry's row block."""
+    """Position in the schedule of each block's rows."""
     column: Int[Array, " e"]
-    """Positions in the schedule; entries are sorted by ``row``."""
+    """Position in the schedule of each block's columns; blocks are sorted by ``row``."""
     first: Int[Array, " b"]
     """First entry of each position."""
     width: int = field(metadata={"static": True})

@@ -64,7 +64,7 @@ Update = Callable[[Blocks, Float[Array, "w 3"], Float[Array, "w 3"]], Float[Arra
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Sweep:
-    """The problem in the order and scaling of its sweeps."""
+    """A problem in the order and scaling of its sweeps."""
 
     schedule: Schedule
     """The order of the blocks."""
@@ -124,12 +124,12 @@ class Sweep:
 
 
 def prepare(problem: Problem, schedule: Schedule, scale: Float[Array, " n"]) -> Sweep:
-    """Return the sweep of a problem in multipliers S⁻¹ λ.
+    """Return the problem arranged for sweeps over its scaled multipliers S⁻¹ λ.
 
     Args:
         problem: n rows.
         schedule: the order of its blocks.
-        scale: the diagonal of S.
+        scale: the diagonal of S [√kg].
     """
     scalars, contacts = problem.cones.lo.shape[0], problem.cones.mu.shape[0]
     s = arranged(scale, schedule, scalars)
