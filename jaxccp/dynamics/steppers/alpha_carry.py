@@ -60,8 +60,7 @@ class Coefficients(NamedTuple):
         forces = (1.0 - self.alpha_f) * acceleration + self.alpha_f * start.acceleration
         after = (forces - self.alpha_m * before) / (1.0 - self.alpha_m)
         velocity = start.velocity + h * ((1.0 - self.gamma) * before + self.gamma * after)
-        mean = (0.5 - self.beta) * before + self.beta * after
-        displacement = h * start.velocity + h * h * mean
+        displacement = h * start.velocity + h * h * ((0.5 - self.beta) * before + self.beta * after)
         if impulses is not None:
             velocity = velocity + impulses.velocity
             displacement = displacement + h * impulses.transport
