@@ -19,11 +19,11 @@ Range = tuple[float, float]
 
 @dataclass(frozen=True)
 class Activation:
-    """An actuator acts by its activation a in place of its control u, as MuJoCo's ``dyntype``: ȧ =
-    u for an ``"integrator"``, ȧ = (u − a)/T for a filter.
+    """The activation a of an actuator, which replaces its control u as in MuJoCo's ``dyntype``.
 
-    A step of an Euler stepper adds h ȧ, or the exact change of a ``"filterexact"``; steppers of
-    second order take the exact path of all of them. The force of a step is that of its start.
+    An ``"integrator"`` follows ȧ = u, a filter ȧ = (u − a)/T. An Euler stepper adds h ȧ in each
+    step, or the exact change of a ``"filterexact"``; second-order steppers use the exact path of
+    all of them. The force of a step is computed from the activation at its start.
     """
 
     dynamics: Dynamics
@@ -50,14 +50,14 @@ class Activation:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Activations:
-    """The numbers of the ma activations of a model."""
+    """Data of the ma activations of a model."""
 
     time_constant: Float[Array, " ma"]
     """Time constants T of the filters [s]."""
     limits: Float[Array, "ma 2"]
     """Lowest and highest activation."""
     actuators: tuple[int, ...] = field(metadata={"static": True})
-    """The actuator that each activation belongs to, in ascending order."""
+    """Index of the actuator of each activation, in ascending order."""
     dynamics: tuple[Dynamics, ...] = field(metadata={"static": True})
     """The differential equation of each activation."""
 
@@ -90,13 +90,13 @@ class Activations:
         elapsed: Float[Array, ""] | float,
         exact: bool,
     ) -> Float[Array, " ma"]:
-        """Return the activations ``elapsed`` [s] later, at constant controls.
+        """Return the activations after a time, with constant controls.
 
         Args:
             activation: the activations at the start.
             control: the controls of their actuators, within their range.
-            elapsed: time that goes by [s].
-            exact: whether ``"filter"`` follows its exact path, too, instead of Euler's step.
+            elapsed: the time [s].
+            exact: whether ``"filter"`` also follows its exact path instead of Euler's step.
         """
         kinds = np.array(self.dynamics)
         missing, ratio = control - activation, elapsed / self.time_constant
@@ -112,14 +112,14 @@ def commands(
     state: State,
     control: Float[Array, " nm"],
 ) -> Float[Array, " nm"]:
-    """Return what the gain of each actuator multiplies: its activation, or its control within
+    """Return the input of each actuator's gain: its activation, or else its control within its
     limits.
 
     Args:
         actuators: the numbers of the actuators.
-        activations: those of the model, None where there are none.
-        state: has the activations.
-        control: of each actuator.
+        activations: the activations of the model, None if it has none.
+        state: the state with the values of the activations.
+        control: the control of each actuator.
 
     Raises:
         ValueError: the state has no activations, but the model has.
@@ -139,16 +139,17 @@ def later(
     elapsed: Float[Array, ""] | float,
     exact: bool = False,
 ) -> State:
-    """Return the state with its clock and activations ``elapsed`` [s] later, all else unchanged.
+    """Return the state with its time and activations advanced by ``elapsed``, and all else
+    unchanged.
 
     Args:
         actuators: the numbers of the actuators.
-        activations: those of the model, None where there are none.
+        activations: the activations of the model, None if it has none.
         state: the state at the start.
-        control: of each actuator, 0 when None.
-        elapsed: time that goes by [s].
-        exact: whether activations follow their exact path, else Euler's step unless they are
-            "filterexact".
+        control: the control of each actuator, 0 when None.
+        elapsed: the time [s].
+        exact: whether every activation follows its exact path. If not, only "filterexact" does, and
+            all others take Euler's step.
 
     Raises:
         ValueError: the state has no activations, but the model has.
@@ -164,6 +165,7 @@ def later(
 
 
 def _activation_of(activations: Activations, state: State) -> Float[Array, " ma"]:
+    """Return the values of the activations, or raise ``ValueError`` if the state has none."""
     if state.activation is None:
         raise ValueError(
             f"the model has {len(activations.actuators)} activations, but the state has none: "

@@ -14,9 +14,10 @@ class Actuator:
     """An actuator with the force gain · control + offset − stiffness · x − damping · ẋ, within
     ``force_limits``.
 
-    x is ``gear`` times the axis's coordinate, and the force along the axis is ``gear`` times that
-    of the actuator. The terms in x and ẋ are implicit (:mod:`jaxccp.dynamics.rows.servo`). In
-    MJCF's words: gain is ``gainprm[0]``; offset, −stiffness and −damping are ``biasprm``.
+    x is ``gear`` times the coordinate of its axis or tendon, and the force along that coordinate is
+    ``gear`` times the actuator's force. The terms in x and ẋ are implicit
+    (:mod:`jaxccp.dynamics.rows.servo`). In MJCF the gain is ``gainprm[0]``; offset, −stiffness and
+    −damping are ``biasprm``.
     """
 
     gain: float = 1.0
@@ -24,17 +25,17 @@ class Actuator:
     offset: float = 0.0
     """Constant part of the force [N, N m]."""
     stiffness: float = 0.0
-    """Force per x, against it [N/m, N m/rad]."""
+    """Stiffness of the spring against x [N/m, N m/rad]."""
     damping: float = 0.0
-    """Force per ẋ, against it [N s/m, N m s/rad]."""
+    """Damping coefficient against ẋ [N s/m, N m s/rad]."""
     gear: float = 1.0
     """Ratio of x to the axis's coordinate."""
     force_limits: Range = (-np.inf, np.inf)
     """Lowest and highest force [N, N m]."""
     control_limits: Range = (-np.inf, np.inf)
-    """Lowest and highest control; a control outside of them counts as the nearer one."""
+    """Lowest and highest control; controls outside are clamped to them."""
     activation: Activation | None = None
-    """A filter or integral of the control that acts in its place, if any."""
+    """A filter or integral of the control that replaces it, if any."""
 
     def __post_init__(self) -> None:
         name = type(self).__name__
@@ -78,8 +79,8 @@ def position_servo(
     force_limits: Range = (-np.inf, np.inf),
     control_limits: Range = (-np.inf, np.inf),
 ) -> Actuator:
-    """Return an actuator whose control is the coordinate that a spring and a damper pull towards
-    [m, rad].
+    """Return an actuator whose control is a target coordinate [m, rad], reached by a spring and a
+    damper.
 
     Args:
         stiffness: of the spring [N/m, N m/rad].
@@ -95,7 +96,7 @@ def velocity_servo(
     force_limits: Range = (-np.inf, np.inf),
     control_limits: Range = (-np.inf, np.inf),
 ) -> Actuator:
-    """Return an actuator whose control is the rate that a damper pulls towards [m/s, rad/s].
+    """Return an actuator whose control is a target velocity [m/s, rad/s], reached by a damper.
 
     Args:
         damping: force per difference of rates [N s/m, N m s/rad].
@@ -106,8 +107,7 @@ def velocity_servo(
 
 
 def columns(actuators: Sequence[Actuator]) -> dict[str, np.ndarray]:
-    """Return each number of :class:`Actuator`, by its name, as an array with one entry per
-    actuator."""
+    """Return each field of :class:`Actuator`, by name, as an array with one entry per actuator."""
     return {
         "gain": np.array([a.gain for a in actuators], float),
         "offset": np.array([a.offset for a in actuators], float),

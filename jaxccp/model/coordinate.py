@@ -9,38 +9,39 @@ from jaxccp.model.ranges import check_range
 
 @dataclass(frozen=True, kw_only=True)
 class Coordinate:
-    """The forces along a coordinate: [m, N] for a length, [rad, N m] for an angle.
+    """Limits, inertia and forces along one coordinate: [m, N] for a length, [rad, N m] for an
+    angle.
 
     Raises:
         ValueError: a number is one that no mechanism can have.
     """
 
     limits: tuple[float, float] | None = None
-    """Lowest and highest coordinate; infinite for none on that side."""
+    """Lowest and highest value of the coordinate; infinite if there is no limit."""
     stiffness: float = 0.0
     """Stiffness of a spring that pulls towards ``rest`` [N/m, N m/rad]."""
     rest: float = 0.0
     """Coordinate at which the spring is relaxed [m, rad]."""
     damping: float = 0.0
-    """Force per rate of the coordinate, against it [N s/m, N m s/rad]."""
+    """Damping coefficient against the rate of the coordinate [N s/m, N m s/rad]."""
     armature: float = 0.0
     """Inertia of a rotor, or mass, that moves at the rate of the coordinate [kg, kg m²]."""
     friction: float = 0.0
-    """Dry friction: the largest force with which it resists motion [N, N m]."""
+    """Dry friction: the largest force that resists motion along the coordinate [N, N m]."""
     stribeck_friction: float = 0.0
     """Excess of dry friction at rest over ``friction`` [N, N m]; it falls with the rate v as
     exp(−(v/v_s)²)."""
     stribeck_velocity: float = 0.01
     """The rate v_s over which that excess fades [m/s, rad/s]."""
     damping_polynomial: tuple[float, float] = (0.0, 0.0)
-    """Damping that grows with the rate v: d₁ [N s²/m²] and d₂ [N s³/m³] of the force
-    −(d + d₁|v| + d₂v²) v, d being ``damping``; MJCF's further numbers of ``damping``. In rad for m
-    and N m for N where the coordinate is an angle."""
+    """Coefficients d₁ [N s²/m²] and d₂ [N s³/m³] of damping that grows with the rate v: the force
+    is −(d + d₁|v| + d₂v²) v, where d is ``damping``. They are the further numbers of MJCF's
+    ``damping``. For an angle replace m by rad and N by N m."""
     power_damping: float = 0.0
-    """Force at a rate of 1 m/s (rad/s) of damping that grows with the power p of the rate,
-    −d_p |v|ᵖ⁻¹ v [N, N m]."""
+    """Coefficient d_p of damping that grows with the power p of the rate, −d_p |v|ᵖ⁻¹ v: the force
+    [N, N m] at a rate of 1 m/s (rad/s)."""
     damping_power: float = 1.0
-    """The exponent p > 0 of that damping."""
+    """Exponent p > 0 of that damping."""
 
     def __post_init__(self) -> None:
         name = type(self).__name__
@@ -66,4 +67,4 @@ class Coordinate:
 FORCES = tuple(field.name for field in fields(Coordinate) if field.name != "limits")
 """The fields of :class:`Coordinate` other than ``limits``."""
 COMPLIANT = ("stiffness", "damping", "armature", "power_damping")
-"""The fields that make a compliant row; ``damping_polynomial`` does so, too."""
+"""The fields that give a coordinate a compliant row; ``damping_polynomial`` does so too."""

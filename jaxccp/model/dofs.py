@@ -9,36 +9,38 @@ from jaxccp.content import ByContent, cached_table
 
 @dataclass(frozen=True, eq=False)
 class Dofs(ByContent):
-    """The nv degrees of freedom of a mechanism; static.
+    """The nv degrees of freedom of a mechanism in reduced coordinates; static.
 
-    Each root (a free body that no joint of a tree places) has six: the velocity of its centre of
-    mass, then its angular velocity, in world axes. After those of all roots come the axes of the
-    trees' joints in their order.
+    A root is a free body that is not the child of a tree joint; the child is the body of a joint
+    further from the root. Each root has six degrees of freedom: the velocity of its centre of mass,
+    then its angular velocity, in world axes. After all roots come the axes of the tree joints, in
+    the order of the joints.
     """
 
     roots: np.ndarray
-    """Index of each root [nr]."""
+    """Index of the body of each root [nr]."""
     axes: np.ndarray
-    """Index of each axis of the trees' joints [ma]; all other axes belong to joints that close
-    loops."""
+    """Index of each axis of the tree joints [ma]; all other axes belong to joints that close loops.
+    """
     supports: np.ndarray
-    """Mask: the degree of freedom moves the body, as one of its support (Featherstone) [nb nv]."""
+    """Mask: entry [b, i] is true if degree of freedom i moves body b (Featherstone's support) [nb
+    nv]."""
     before: np.ndarray
-    """Mask: the first degree of freedom moves the axis of the second, as one nearer to the root of
-    its tree [nv nv]."""
+    """Mask: entry [i, j] is true if degree of freedom i moves the axis of j, being nearer to the
+    root [nv nv]."""
     trees: np.ndarray
-    """Mask of the bodies of each tree [nt nb]. A tree is a free root with at least one body on it,
-    or all bodies that hang on a fixed body by the same joint."""
+    """Mask of the bodies of each tree [nt nb]. A tree is a free root with at least one child, or
+    all bodies in the subtree of one joint on a fixed body."""
     floating: np.ndarray
     """Mask of the trees that have a free root [nt]."""
     carries: np.ndarray
-    """Mask: the joint carries the body, directly or through other joints [nj nb]."""
+    """Mask: entry [j, b] is true if body b is in the subtree of joint j [nj nb]."""
     levels: np.ndarray
-    """Joints of the trees by their distance from the root, so that no joint of a level carries
-    another one of it; filled up with the number of joints [levels w]."""
+    """Tree joints by their distance from the root; no joint is in the subtree of another one of its
+    level. Padded with the number of joints [levels w]."""
     forwards: np.ndarray
-    """Mask of the joints that place their second body against their first [nj]; True for those
-    that close loops."""
+    """Mask of the joints whose child is their second body [nj]; True for joints that close loops.
+    """
 
     @property
     def count(self) -> int:
@@ -47,9 +49,9 @@ class Dofs(ByContent):
 
     @cached_table
     def covers(self) -> np.ndarray:
-        """Mask: the second degree of freedom moves every body that the first one moves [nv nv].
+        """Mask: entry [i, j] is true if degree of freedom j moves every body that i moves [nv nv].
 
-        Of two that move the same bodies only the earlier one does so for the later one.
+        If i and j move the same bodies, only the entry whose j is the earlier one is true.
         """
         supports = self.supports.T.astype(int)
         covering = supports @ supports.T == np.sum(supports, axis=1)[:, None]
@@ -58,19 +60,23 @@ class Dofs(ByContent):
 
     @cached_table
     def child(self) -> np.ndarray:
-        """The body that the axis of each degree of freedom places [nv]."""
+        """The child of each degree of freedom: the body that its axis moves directly [nv]."""
         count = np.sum(self.supports, axis=1)
         return np.argmin(np.where(self.supports, count[:, None], count.max(initial=0) + 1), axis=0)
 
     @cached_table
     def within(self) -> np.ndarray:
-        """Mask: the second degree of freedom moves what the first one places, but not the axis of
-        the first one; the two are of one joint, or one root [nv nv]."""
+        """Mask: entry [i, j] is true if degree of freedom j moves the child of i, but not the axis
+        of i [nv nv].
+
+        Then i and j belong to one joint or one root.
+        """
         return self.supports[self.child] & ~self.before.T
 
     @cached_table
     def first(self) -> np.ndarray:
-        """The first body of the tree of each body, itself where it is in none [nb]."""
+        """The lowest index of a body in the tree of each body; a body without a tree has its own
+        index [nb]."""
         first = np.arange(self.supports.shape[0])
         for tree in self.trees:
             first = np.where(tree, np.argmax(tree), first)
@@ -78,12 +84,13 @@ class Dofs(ByContent):
 
     @property
     def jointed(self) -> np.ndarray:
-        """Mask of the bodies that are in one of ``trees`` [nb]."""
+        """Mask of the bodies that are in a tree [nb]."""
         return np.any(self.trees, axis=0)
 
     @property
     def first_axis(self) -> int:
-        """Index of the first degree of freedom that is an axis, after those of the roots."""
+        """Index of the first degree of freedom that is an axis, which is 6 times the number of
+        roots."""
         return 6 * len(self.roots)
 
 
@@ -100,8 +107,8 @@ def dofs(
         bodies: first and second body of each joint [nj 2].
         owner: joint of each axis [na].
         ball: mask of the axes that belong to a ball [na].
-        tree: joints in an order in which each places one body, and whether that is its second, as
-            :func:`jaxccp.model.tree.spanning_tree` gives them.
+        tree: the tree joints, ordered from the root outwards, and whether the child of each is its
+            second body, as :func:`jaxccp.model.tree.spanning_tree` gives them.
         free: mask of the bodies that move [nb].
     """
     order, forwards = tree
@@ -162,11 +169,12 @@ def _before(
     axes: np.ndarray,
     supports: np.ndarray,
 ) -> np.ndarray:
-    """Return the mask: the first degree of freedom moves the axis of the second [nv nv].
+    """Return the mask whose entry [i, j] is true if degree of freedom i moves the axis of j [nv
+    nv].
 
-    An axis is moved by all that moves the inboard body of its joint, and by the axes between it and
-    that body within its joint; the three axes of a ball do not move each other. A root rotates
-    about axes through its centre of mass, which only its velocity moves.
+    An axis moves with its joint's inboard body, and with the axes between that body and it in the
+    same joint. The three axes of a ball do not move each other. The angular velocity of a root
+    turns about axes through its centre of mass, which only its linear velocity moves.
     """
     count, first = supports.shape[1], 6 * len(roots)
     before = np.zeros((count, count), bool)

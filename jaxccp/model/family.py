@@ -17,14 +17,17 @@ class FamilyState:
     q: Float[Array, " nq"]
     """Coordinates."""
     v: Float[Array, " nv"]
-    """Velocities, in whose number they may differ from the coordinates."""
+    """Velocities; their number may differ from that of the coordinates."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class FrameMap:
-    """The Jacobian J from velocities to twists of the bodies (linear, at the centre; angular;
-    world)."""
+    """The Jacobian J from nv velocities to the twists of nb bodies.
+
+    A twist is linear velocity [m/s], at the centre of mass, then angular velocity [rad/s], in world
+    axes.
+    """
 
     jacobian: Float[Array, "nb 6 nv"]
     """J of each body."""
@@ -35,21 +38,22 @@ class FrameMap:
         return self.jacobian.shape[-1]
 
     def twists(self, v: Float[Array, " nv"]) -> Float[Array, "nb 6"]:
-        """Return the twists J v of the bodies."""
+        """Return the twists J v of the bodies [m/s, rad/s]."""
         return jnp.einsum("biv,v->bi", self.jacobian, v)
 
     def pull(self, wrench: Float[Array, "nb 6"]) -> Float[Array, " nv"]:
-        """Return the generalised forces Jᵀ f of forces and torques on the bodies, or the momenta
-        likewise."""
+        """Return Jᵀ f: the generalised forces of wrenches on the bodies, or the generalised momenta
+        of their momenta."""
         return jnp.einsum("biv,bi->v", self.jacobian, wrench)
 
     def project_rows(
         self, rows: Float[Array, "n k w 6"], bodies: Array | np.ndarray
     ) -> Float[Array, "n w nv"]:
-        """Return rows on the velocities, from rows on the twists of bodies.
+        """Return the Jacobian rows of constraints in the nv velocities, from their rows in the
+        bodies' twists.
 
         Args:
-            rows: w rows on the twists of k bodies each.
+            rows: w rows of each of n constraints, for each of its k bodies.
             bodies: index of these bodies [n k].
         """
         count, sides, width, _ = rows.shape
@@ -79,18 +83,18 @@ class MassRoot:
         return rows @ self.inverse
 
     def velocities(self, whitened: Float[Array, " nv"]) -> Float[Array, " nv"]:
-        """Return the velocities L w of whitened velocities w."""
+        """Return the velocities L w for whitened velocities w."""
         return self.inverse @ whitened
 
 
 class Family:
-    """Velocities of one kind, and the frames that they carry: a frozen dataclass registered with
-    JAX, whose numbers are leaves and whose counts are static.
+    """Base class of a set of velocities that move frames, such as a flexible body.
 
-    To the rest of a model the frames are bodies: shapes, sites and joints are put on them, and
-    forces act on them. Free rigid bodies and trees of joints are built in; a family is everything
-    else, such as a flexible body. :meth:`jaxccp.ModelBuilder.add_family` puts it into a model. A
-    step solves M̂ v⁺ = :meth:`momentum` + impulses, and :meth:`advance` moves on with v⁺.
+    A family is a frozen dataclass registered with JAX; its numbers are leaves, its counts are
+    static. To the rest of a model its frames are bodies: they have shapes, sites and joints, and
+    forces act on them. Free rigid bodies and trees of joints are built in; everything else is a
+    family. :meth:`jaxccp.ModelBuilder.add_family` adds one to a model. A step solves M̂ v⁺ =
+    :meth:`momentum` + impulses, and :meth:`advance` integrates q with v⁺.
     """
 
     @property
@@ -100,19 +104,21 @@ class Family:
 
     @property
     def skin(self) -> Int[np.ndarray, "k 4"]:
-        """Frames between which surfaces are drawn, four for each patch, counter-clockwise seen from
-        outside; triangles name their last twice, lines go there and back."""
+        """Surface patches to draw, as four frames each, counter-clockwise seen from outside.
+
+        A triangle repeats its last frame. A line runs to its end and back.
+        """
         return np.zeros((0, 4), int)
 
     @property
     def reach(self) -> int | None:
-        """Half-bandwidth of the equation of motion: the largest distance in v of two coupled
-        velocities; None for any two."""
+        """Half-bandwidth of the equation of motion: the largest difference of the indices of two
+        coupled velocities; None for a full matrix."""
         return None
 
     def moving(self, frames: Int[np.ndarray, " k"]) -> Int[np.ndarray, " m"]:
-        """Return the indices of the velocities that move any of these frames; all, unless
-        overridden."""
+        """Return the indices of the velocities that move any of these frames; the default is
+        all."""
         return np.arange(len(self.start().v) if len(frames) else 0)
 
     def start(self) -> FamilyState:
@@ -124,14 +130,17 @@ class Family:
         raise NotImplementedError
 
     def jacobian(self, q: Float[Array, " nq"]) -> Float[Array, "nf nv 6"]:
-        """Return the twist of each frame (linear, at its origin, then angular; world) per
-        velocity."""
+        """Return the twist of each frame per unit of each velocity.
+
+        A twist is the linear velocity of the frame's origin, then its angular velocity, in world
+        axes.
+        """
         raise NotImplementedError
 
     def mass_matrix(self, q: Float[Array, " nq"], h: Array | float) -> Float[Array, "nv nv"]:
         """Return M̂ = M + h D + h² K of a step.
 
-        K = −∂f/∂q and D = −∂f/∂v of the forces that are to be implicit.
+        K = −∂f/∂q and D = −∂f/∂v, for the forces that the family treats implicitly.
 
         Args:
             q: coordinates.
@@ -146,9 +155,9 @@ class Family:
         gravity: Float[Array, "3"],
         h: Array | float,
     ) -> Float[Array, " nv"]:
-        """Return M v + h f(q, v), which equals M̂ v⁺ where nothing touches.
+        """Return M v + h f(q, v), which equals M̂ v⁺ without contacts and joints.
 
-        f are all forces of the family, gravity and velocity products included. Those that are
+        f are all forces of the family, including gravity and velocity products. Forces that are
         implicit in M̂ are evaluated at q and at v = 0.
 
         Args:
@@ -162,10 +171,11 @@ class Family:
     def forces(
         self, q: Float[Array, " nq"], v: Float[Array, " nv"], gravity: Float[Array, "3"]
     ) -> Float[Array, " nv"]:
-        """Return f(q, v), which equals M v̇ where nothing touches.
+        """Return f(q, v), which equals M v̇ without contacts and joints.
 
-        To be overridden where derivatives of :meth:`momentum` and :meth:`mass_matrix` are dear:
-        with p = M v + h f₀ and M̂ = M + h D + … it is f₀ − D v, which are derivatives at h = 0.
+        Override it where derivatives of :meth:`momentum` and :meth:`mass_matrix` are expensive. The
+        default takes the derivatives in h at h = 0 of :meth:`momentum` = M v + h f₀ and
+        :meth:`mass_matrix` = M + h D + …, which give f₀ − D v.
 
         Args:
             q: coordinates.
@@ -203,12 +213,12 @@ class Family:
         raise NotImplementedError
 
     def inverted(self, q: Float[Array, " nq"]) -> Bool[Array, " e"]:
-        """Return which of the elements that the family is made of, if any, are inside out."""
+        """Return a mask of the elements of the family that are inside out; empty if it has no
+        elements."""
         return jnp.zeros(0, bool)
 
     def map(self, q: Float[Array, " nq"], frames: np.ndarray, bodies: int) -> FrameMap:
-        """Return J over all bodies of a model. To be overridden where the dense matrix is too
-        large.
+        """Return J over all bodies of a model. Override it where the dense matrix is too large.
 
         Args:
             q: coordinates.
@@ -220,7 +230,7 @@ class Family:
         return FrameMap(padded.at[frames].set(jacobian))
 
     def root(self, q: Float[Array, " nq"], h: Array | float) -> MassRoot:
-        """Return the root L of M̂⁻¹. To be overridden where the dense matrix is too large.
+        """Return the root L of M̂⁻¹. Override it where the dense matrix is too large.
 
         Args:
             q: coordinates.
@@ -229,10 +239,10 @@ class Family:
         return MassRoot.of(self.mass_matrix(q, h))
 
     def tangent_root(self, q: Float[Array, " nq"], h: Array | float) -> MassRoot:
-        """Return the root L of M̂⁻¹ with K = −∂f/∂q itself where :meth:`root` takes another matrix
-        in its place and where it is positive definite, as in a stable equilibrium.
+        """Return the root L of M̂⁻¹ with the exact tangent stiffness K = −∂f/∂q.
 
-        Derivatives of an equilibrium need it.
+        Derivatives of an equilibrium need it. Override it if :meth:`root` uses another matrix for
+        K. The matrix must be positive definite, as in a stable equilibrium.
 
         Args:
             q: coordinates.

@@ -9,7 +9,8 @@ from jaxccp.model.state import State
 
 
 def with_frames(model: Model, state: State) -> State:
-    """Return the state with the poses and twists of all frames that follow from ``state.families``.
+    """Return the state with the poses and twists of all family frames computed from
+    ``state.families``.
 
     Args:
         model: has the families.

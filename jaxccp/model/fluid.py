@@ -9,7 +9,8 @@ from jaxtyping import Array, Float
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Fluid:
-    """A fluid that resists boxes on the bodies; see :func:`jaxccp.dynamics.drag.drag`."""
+    """A fluid that resists the motion of boxes on the bodies; see
+    :func:`jaxccp.dynamics.drag.drag`."""
 
     density: Float[Array, ""]
     """Density [kg/m³]."""
@@ -24,4 +25,4 @@ class Fluid:
     half_extents: Float[Array, "k 3"]
     """Half extents of each box along its axes [m]."""
     bodies: tuple[int, ...] = field(metadata={"static": True})
-    """The body that each box is fixed to."""
+    """Index of the body of each box."""

@@ -27,11 +27,12 @@ def forward_kinematics(
     coordinate: Float[Floats, " na"],
     rate: Float[Floats, " na"] | None = None,
 ) -> State:
-    """Return the state with given coordinates and rates of the joints: poses and twists follow from
-    them.
+    """Return the state with given coordinates and rates of the joints, and the resulting poses and
+    twists.
 
-    Joints that close a loop (those that :attr:`jaxccp.model.Linkage.tree` leaves out) are ignored:
-    their coordinates follow from the others', and they are closed only if those allow it.
+    Joints that close a loop (those outside of :attr:`jaxccp.model.Linkage.tree`) are ignored. Their
+    coordinates follow from the others, and the loop is closed only if the given coordinates allow
+    it.
 
     Args:
         model: na axes.
@@ -83,8 +84,11 @@ def forward_kinematics(
 def _relative_motion(
     model: Model, coordinate: Float[Array, " na"], rate: Float[Array, " na"]
 ) -> Float[Array, "nj 13"]:
-    """Return the motion of each joint's outboard body relative to its inboard body, in that one's
-    axes: orientation (4), position of the centre of mass, its velocity, and angular velocity."""
+    """Return the pose and velocity of each joint's outboard body relative to its inboard body.
+
+    The 13 numbers are the orientation (4), the position of the centre of mass [m], its velocity
+    [m/s], and the angular velocity [rad/s], in the inboard body's axes.
+    """
     linkage, dofs = model.topology.linkage, model.topology.dofs
     orientation, shift, columns = joint_chains(model, coordinate)
     twist = jnp.einsum("jik,jk->ji", columns, by_slot(rate, linkage.slots))
@@ -107,7 +111,8 @@ def _relative_motion(
 
 
 def _attach(bodies: tuple[Array, ...], level: tuple) -> tuple[tuple[Array, ...], None]:
-    """Place the outboard body of each joint of a level against its inboard body.
+    """Compute the pose and twist of the outboard body of each joint of a level from its inboard
+    body.
 
     Args:
         bodies: positions, orientations, velocities and angular velocities of all bodies.
@@ -133,13 +138,16 @@ def _attach(bodies: tuple[Array, ...], level: tuple) -> tuple[tuple[Array, ...],
 
 
 def _compose(a: Pose, b: Pose) -> Pose:
+    """Return the product of two poses: ``b`` is given in the frame ``a``."""
     return quaternion.multiply(a[0], b[0]), a[1] + quaternion.rotate(a[0], b[1])
 
 
 def _inverse(a: Pose) -> Pose:
+    """Return the inverse of a pose."""
     back = quaternion.conjugate(a[0])
     return back, -quaternion.rotate(back, a[1])
 
 
 def _either(first: Array, a: Pose, b: Pose) -> Pose:
+    """Return ``a`` where ``first`` is true, else ``b``."""
     return jnp.where(first, a[0], b[0]), jnp.where(first, a[1], b[1])

@@ -33,8 +33,8 @@ class Kinds:
         """Return the kinds of the axes in each slot.
 
         Args:
-            motions: kind of each axis.
-            slots: axis in each slot.
+            motions: kind of each of the na axes: "hinge", "slide" or "ball".
+            slots: axis in each slot of each joint, na in an empty slot.
         """
         names = np.array([*motions, ""])[slots]
         return Kinds(*(jnp.asarray(names == kind) for kind in ("hinge", "slide", "ball")))
@@ -118,7 +118,7 @@ def chain(
 
 
 def by_slot(table: Array, slots: np.ndarray) -> Array:
-    """Return the rows of a table over axes, arranged by joint and slot; 0 in a slot without an
+    """Return the rows of a table over axes, rearranged by joint and slot; 0 in a slot without an
     axis.
 
     Args:

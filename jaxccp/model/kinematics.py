@@ -26,8 +26,9 @@ NEWTON_STEPS = 5
 class JointMotion:
     """The motion of all joints and tendons at a state.
 
-    A row has one part for each of the joint's two bodies. Times these bodies' twists (linear,
-    angular; world axes) and summed, it gives a rate of the second body relative to the first.
+    A row has two parts of six numbers, one for each of the joint's bodies. The product with the
+    twists of these bodies (linear, angular; world axes) is a rate of the second body relative to
+    the first.
     """
 
     coordinate: Float[Array, " na"]
@@ -35,9 +36,10 @@ class JointMotion:
     rate: Float[Array, " na"]
     """Rate of each axis [m/s, rad/s]."""
     axis: Float[Array, "na 2 6"]
-    """Rows whose rates are ``rate``."""
+    """Rows of the axes: their products with the twists are ``rate``."""
     bilateral: Float[Array, "m 2 6"]
-    """Rows of the motions that the joints constrain, whose rates are 0."""
+    """Rows of the constrained motions: their products with the twists are 0 in a motion that the
+    joints allow."""
     error: Float[Array, " m"]
     """Violation of the joints along each of the constrained motions [m, rad]."""
     tendon: TendonMotion
@@ -49,11 +51,12 @@ def joint_motion(model: Model, state: State) -> JointMotion:
     """Return coordinates, rates and rows of all joints and tendons, computed from the poses of the
     bodies.
 
-    The second body's frame G in the first one's is modelled as the product of exponentials G(q) = Π
-    exp(ξ_k q_k) over the joint's axes (Brockett 1984; Murray, Li & Sastry 1994, ch. 3). With S(q)
-    its Jacobian in the second body's joint frame and e the twist from G(q) to G, q is where Sᵀe =
-    0: the coordinates are the nearest possible, and what is left of e is the error of the joint.
-    The twists that it constrains are the orthogonal complement of S.
+    The pose of the second body's joint frame in the first one's is modelled as the product of
+    exponentials G(q) = Π exp(ξ_k q_k) over the joint's axes (Brockett 1984; Murray, Li & Sastry
+    1994, ch. 3). Let G be the actual pose, e the twist from G(q) to G, and S(q) the Jacobian of
+    G(q) in the second body's joint frame. The coordinates q solve Sᵀe = 0: G(q) is as near to G as
+    possible, and the remaining e is the error of the joint. The orthogonal complement of S are the
+    constrained motions.
 
     Args:
         model: the joints and tendons.
@@ -78,8 +81,8 @@ def tree_motion(model: Model, state: State) -> JointMotion:
     """Return the motion of joints in reduced coordinates, whose coordinates are
     ``state.joint_positions``.
 
-    Joints that close loops are the exception: only they are searched for and have rows of
-    constraint, which are zero for all others, since those cannot open.
+    Joints that close loops are computed as in :func:`joint_motion`. All other joints cannot come
+    apart: their rows of constrained motions are 0.
 
     Args:
         model: the joints and tendons.
@@ -141,8 +144,8 @@ def _with_tendons(
 
 
 def joint_frames(model: Model, state: State) -> Pose:
-    """Return the orientations [nj 2 4] and origins [nj 2 3] [m] of joints' frames on both bodies in
-    the world.
+    """Return the joint frames on both bodies of each joint, in the world: orientations [nj 2 4] and
+    origins [nj 2 3] [m].
 
     Args:
         model: the joints.
@@ -164,13 +167,13 @@ class _JointSolution:
     axis: Float[Array, "*n k 6"]
     """Rows that give the rates."""
     bilateral: Float[Array, "*n 6 6"]
-    """Rows of the constrained motions, behind those of the free ones."""
+    """Rows of the constrained motions, after those of the axes."""
     error: Float[Array, "*n 6"]
     """Violation along each of these rows [m, rad]."""
 
 
 def _search(model: Model, state: State, joints: np.ndarray) -> _JointSolution:
-    """Search the coordinates of these joints from the poses of their bodies."""
+    """Compute the coordinates of these joints from the poses of their bodies by Newton's method."""
     slots, axes = model.topology.linkage.slots[joints], model.axes
     orientation, origin = (part[joints] for part in joint_frames(model, state))
     back = quaternion.conjugate(orientation[:, 0])
@@ -242,7 +245,7 @@ def _motion(
 
 
 def _gram(columns: Float[Array, "6 k"], used: Bool[Array, " k"]) -> Float[Array, "k k"]:
-    """Return SᵀS, with the rows of the identity in slots without an axis."""
+    """Return SᵀS, with rows and columns of the identity for slots without an axis."""
     identity = jnp.eye(used.shape[0], dtype=columns.dtype)
     return jnp.where(used[:, None] & used, columns.T @ columns, identity)
 

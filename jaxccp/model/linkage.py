@@ -14,9 +14,9 @@ from jaxccp.names import index
 
 @dataclass(frozen=True, eq=False)
 class Linkage(ByContent):
-    """The static facts of joints, tendons and actuators: what they connect, and their scalar rows.
+    """The static data of joints, tendons and actuators: what they connect, and their scalar rows.
 
-    A coordinate is that of an axis or of a tendon: the na axes come first, then the nt tendons.
+    A coordinate belongs to an axis or to a tendon: first come the na axes, then the nt tendons.
     """
 
     joints: tuple[str, ...]
@@ -24,15 +24,15 @@ class Linkage(ByContent):
     bodies: np.ndarray
     """First and second body of each joint [nj 2]."""
     tree: tuple[np.ndarray, np.ndarray]
-    """Joints of a spanning tree in an order in which each places one more body, and whether that is
-    its second one. Joints that are not in it close loops."""
+    """The tree joints (those of a spanning tree), ordered from the root outwards, and whether the
+    child of each is its second body. All other joints close loops."""
     axes: tuple[str, ...]
     """Name of each axis: the joint's if it has one axis, else ``joint.0``, ``joint.1``, …; a ball
     has three."""
     motions: tuple[Motion, ...]
     """Kind of each axis [na]."""
     slots: np.ndarray
-    """Axes of each joint in their order, filled up with na [nj most]."""
+    """Axes of each joint in their order, padded with na [nj most]."""
     routing: Routing
     """The tendons."""
     compliant: np.ndarray
@@ -42,7 +42,8 @@ class Linkage(ByContent):
     upper: np.ndarray
     """Coordinates with an upper limit."""
     balls: np.ndarray
-    """First axis of each ball with a limit; the limit of its angle is this axis's upper one."""
+    """First axis of each ball with a limit. The upper limit of this axis is the limit of the ball's
+    angle."""
     dry_friction: np.ndarray
     """Coordinates with dry friction."""
     stribeck: bool
@@ -54,28 +55,31 @@ class Linkage(ByContent):
     actuated: np.ndarray
     """Coordinate that each actuator acts along [nm]."""
     servos: np.ndarray
-    """Actuators whose force depends on the motion."""
+    """Index of each actuator whose force depends on the motion."""
     bounded: np.ndarray
     """Mask of the servos whose force has a limit."""
     summed: np.ndarray
-    """Coordinates along which the sum of all actuators has a limit, tendons first."""
+    """Coordinates along which the sum of all actuator forces has a limit, tendons first."""
 
     @cached_table
     def place(self) -> tuple[np.ndarray, np.ndarray]:
-        """The joint that each axis belongs to, and its slot there [na, na]."""
+        """The joint of each axis, and the slot of the axis in that joint [na, na]."""
         joints, places = np.nonzero(self.slots < len(self.axes))
         order = np.argsort(self.slots[joints, places])
         return joints[order], places[order]
 
     @property
     def owner(self) -> np.ndarray:
-        """The joint that each axis belongs to [na]."""
+        """The joint of each axis [na]."""
         return self.place[0]
 
     @cached_table
     def bilateral(self) -> tuple[np.ndarray, np.ndarray]:
-        """Joint of each constrained motion, and its number among the six of the joint, of which the
-        first belong to the axes; there are 6 nj − na."""
+        """The constrained motions of all joints: the joint of each, and its number, each [6 nj −
+        na].
+
+        A joint with k axes has the constrained motions k to 5.
+        """
         free = np.sum(self.slots < len(self.axes), axis=1)
         joints, columns = np.nonzero(np.arange(6) >= free[:, None])
         return joints, columns
@@ -87,15 +91,15 @@ class Linkage(ByContent):
 
     @cached_table
     def loop_rows(self) -> np.ndarray:
-        """Bilateral scalar rows of joints that close loops and of tendons of given length; those of
-        joints in trees are left out."""
+        """Bilateral scalar rows of joints that close loops and of tendons with an imposed
+        length."""
         tendons = np.arange(len(self.bilateral[0]), self.n_bilateral)
         return np.concatenate([np.flatnonzero(np.isin(self.bilateral[0], self.loops)), tendons])
 
     @cached_table
     def loop_and_tendon_rows(self) -> np.ndarray:
-        """Scalar rows of joints that close loops and of tendons; they begin with
-        :attr:`loop_rows`."""
+        """All scalar rows of joints that close loops and of tendons; :attr:`loop_rows` come
+        first."""
         return np.flatnonzero(np.isin(self.row_owner, [*self.loops, len(self.joints)]))
 
     @property
@@ -105,8 +109,8 @@ class Linkage(ByContent):
 
     @property
     def n_bilateral(self) -> int:
-        """The number of bilateral scalar rows: of joints, then of tendons whose length is given.
-        They come before all others."""
+        """The number of bilateral scalar rows, which come before all others: those of joints, then
+        those of tendons with an imposed length."""
         return len(self.bilateral[0]) + len(self.routing.bilateral)
 
     @property
@@ -130,14 +134,15 @@ class Linkage(ByContent):
         return np.where(tendon < 0, len(self.routing.tendons), tendon)
 
     def rows_on(self, bodies: np.ndarray) -> np.ndarray:
-        """Return the mask of the scalar rows that act on any of the masked bodies."""
+        """Return a mask of the scalar rows that act on any of the bodies in the mask ``bodies``."""
         joints = np.append(np.any(bodies[self.bodies], axis=1), False)
         tendons = np.append(np.any(bodies[self.routing.bodies], axis=1), False)
         return joints[self.row_owner] | tendons[self.row_tendon]
 
     @cached_table
     def row_sense(self) -> np.ndarray:
-        """1 for each scalar row whose velocity is q̇, -1 for upper limits, where it is −q̇."""
+        """1 for each scalar row whose velocity is q̇, and −1 for upper limits, whose velocity is
+        −q̇."""
         first = len(self.bilateral[0]) + sum(
             map(len, (self.routing.bilateral, self.compliant, self.lower))
         )
@@ -200,8 +205,10 @@ class Joints:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Axes:
-    """Geometry of the na axes, and the forces along all coordinates: the axes', then the nt
-    tendons'. For these numbers and their units see :class:`jaxccp.model.coordinate.Coordinate`."""
+    """Geometry of the na axes, and the forces along all coordinates: the axes, then the nt tendons.
+
+    :class:`jaxccp.model.coordinate.Coordinate` describes these numbers and their units.
+    """
 
     direction: Float[Array, "na 3"]
     """Unit vector along each axis, in the joint's frame."""
@@ -210,7 +217,7 @@ class Axes:
     lower: Float[Array, " na+nt"]
     """Lower limits."""
     upper: Float[Array, " na+nt"]
-    """Upper limits; of the three axes of a ball the first has the limit of its angle [rad]."""
+    """Upper limits. For a ball, the limit of its angle [rad] is in the entry of its first axis."""
     stiffness: Float[Array, " na+nt"]
     """Stiffnesses of springs [N/m, N m/rad]."""
     rest: Float[Array, " na+nt"]
@@ -220,7 +227,7 @@ class Axes:
     armature: Float[Array, " na+nt"]
     """Inertias of the rotors [kg, kg m²]."""
     friction: Float[Array, " na+nt"]
-    """Dry friction at speed [N, N m]."""
+    """Dry friction at high rates [N, N m]."""
     stribeck_friction: Float[Array, " na+nt"]
     """Excess of dry friction at rest [N, N m]."""
     stribeck_velocity: Float[Array, " na+nt"]
@@ -232,23 +239,23 @@ class Axes:
     damping_power: Float[Array, " na+nt"]
     """Exponents of that damping."""
     actuator_limits: Float[Array, "k 2"]
-    """Lowest and highest sum of actuators' forces along the coordinates :attr:`Linkage.summed`:
-    along an axis with their gears, along a tendon without [N, N m]."""
+    """Lowest and highest sum of the actuator forces along the coordinates :attr:`Linkage.summed`
+    [N, N m]. Along an axis the forces include their gears, along a tendon they do not."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Actuators:
-    """The numbers of the nm actuators; see :class:`jaxccp.model.actuator.Actuator`."""
+    """Data of the nm actuators; see :class:`jaxccp.model.actuator.Actuator`."""
 
     gain: Float[Array, " nm"]
     """Forces per unit of control."""
     offset: Float[Array, " nm"]
     """Constant parts of the forces [N, N m]."""
     stiffness: Float[Array, " nm"]
-    """Forces per coordinate, against it [N/m, N m/rad]."""
+    """Stiffnesses of the springs against the actuators' coordinates [N/m, N m/rad]."""
     damping: Float[Array, " nm"]
-    """Forces per rate, against it [N s/m, N m s/rad]."""
+    """Damping coefficients against the rates of these coordinates [N s/m, N m s/rad]."""
     gear: Float[Array, " nm"]
     """Ratios of the actuators' coordinates to those of the axes or tendons."""
     force_limits: Float[Array, "nm 2"]

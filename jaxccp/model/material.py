@@ -14,7 +14,7 @@ Rule = Literal["min", "max", "mean", "geometric"]
 
 @dataclass(frozen=True)
 class Material:
-    """The properties of a surface on which contact depends."""
+    """Surface properties that determine contact."""
 
     friction: float = 0.6
     """Coulomb coefficient μ."""
@@ -25,15 +25,15 @@ class Material:
     damping: float = 0.0
     """Relaxation time α of a compliant contact [s]: its dashpot is α / compliance [N·s/m]."""
     impact_friction: float = 1.0
-    """Coulomb coefficient in an impact, relative to ``friction``, the one of lasting contact. They
-    differ where the coefficient falls with pressure."""
+    """Coulomb coefficient in an impact, divided by ``friction``, the coefficient in lasting
+    contact. They differ if the coefficient falls with pressure."""
     spinning: float = 0.0
     """Largest torque about the normal by which a contact resists spinning, per normal force [m]."""
     rolling: float = 0.0
     """Largest torque about a tangent by which a contact resists rolling, per normal force [m]."""
     smooth: SmoothMaterial | SmoothCoefficients | None = None
-    """The elasticity of a compliant surface, whose contacts, with hard surfaces too, are penalty
-    forces (docs/smooth_contact.md). None: it is hard."""
+    """Elasticity of a compliant surface. Its contacts, also those with hard surfaces, are penalty
+    forces (docs/smooth_contact.md). None makes the surface hard."""
 
     def __post_init__(self) -> None:
         for f in fields(self):
@@ -57,7 +57,7 @@ class Material:
 
 @dataclass(frozen=True)
 class Combination:
-    """The rules by which the coefficients of two materials become those of their contact.
+    """The rules that combine the coefficients of two materials in a contact.
 
     Compliances and damping times always add. The default (the smaller value, for both) is Chrono's.
     """

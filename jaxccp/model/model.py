@@ -20,10 +20,10 @@ from jaxccp.model.smooth import SmoothSurfaces, SmoothTopology
 from jaxccp.names import index
 
 ImpactTimes = Literal["bounces", "all"]
-"""Whether the impacts with restitution act at their times, or those without as well."""
+"""Which impacts act at their time of impact within a step: those with restitution, or all."""
 
 DENSE = 100
-"""Degrees of freedom up to which a model has a single dense mass matrix."""
+"""Largest number of degrees of freedom for which a model has a single dense mass matrix."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,26 +31,26 @@ class PairGroup(ByContent):
     """The pairs of shapes that one collision kernel handles."""
 
     kinds: tuple[str, str]
-    """The kinds of the first pair's shapes, by which the kernel is looked up. A kernel that handles
-    several kinds has pairs of other kinds in the group as well."""
+    """The kinds of the first pair's shapes, by which the kernel is looked up. If the kernel handles
+    several kinds, other pairs of the group may have other kinds."""
     first: np.ndarray
     """Index of the first shape of each pair."""
     second: np.ndarray
     """Index of the second shape of each pair."""
     pair_friction: np.ndarray
-    """Row in ``Shapes.pair_friction`` of each pair that has one, else -1."""
+    """Row of each pair in ``Shapes.pair_friction``, -1 if it has none."""
     broad: str = "all-pairs"
-    """Name of the broad phase, that of :data:`jaxccp.collision.broad.BROAD`."""
+    """Name of the broad phase, one of :data:`jaxccp.collision.broad.BROAD`."""
     room: tuple[int, int] | None = None
-    """Capacity for pairs that the broad phase tests, and for those that go on to the kernel. None:
-    for all, so that there is nothing to search."""
+    """Capacity for pairs that the broad phase tests, and for pairs that it passes to the kernel.
+    None: every pair is passed to the kernel, without a search."""
 
 
 @dataclass(frozen=True, eq=False)
 class Topology(ByContent):
-    """The static facts of a model, which can be neither differentiated nor batched.
+    """The static data of a model, which can be neither differentiated nor batched.
 
-    Topologies compare by content, so that a model built again compiles nothing.
+    Topologies compare by content, so that a model built again is not compiled again.
     """
 
     bodies: tuple[str, ...]
@@ -58,8 +58,7 @@ class Topology(ByContent):
     free: np.ndarray
     """Mask of the rigid bodies that move [nb]."""
     family: np.ndarray
-    """Index in ``Model.families`` of the family that carries a body as one of its frames, else -1
-    [nb]."""
+    """Index in ``Model.families`` of the family whose frame the body is, else -1 [nb]."""
     shape_names: tuple[str, ...]
     """Name of each shape."""
     shapes: tuple[str, ...]
@@ -70,13 +69,13 @@ class Topology(ByContent):
     """Row of each shape in the table of its kind, such as ``Shapes.hulls``; 0 for kinds that have
     no table [ng]."""
     pairs: tuple[PairGroup, ...]
-    """The pairs of shapes that may touch, both of them hard, grouped by kernel."""
+    """The pairs of hard shapes that may touch, grouped by kernel."""
     combination: Combination
-    """How the coefficients of two surfaces become those of their contact."""
+    """Rules that combine the coefficients of two surfaces."""
     rolls: bool
-    """Whether hard contacts resist spinning and rolling: they then have six rows."""
+    """Whether hard contacts resist spinning and rolling; if so they have six rows."""
     rebounds: bool
-    """Whether impulses may act at their time of impact: any surface had restitution when the model
+    """Whether impulses may act at their time of impact: some surface had restitution when the model
     was built, or ``impact_times`` is "all"."""
     impact_times: ImpactTimes
     """Which impacts act at their time; all others act at the start of their step."""
@@ -87,7 +86,7 @@ class Topology(ByContent):
     smooth: SmoothTopology | None = None
     """The pairs of shapes with penalty forces between them, if any."""
     dense: int = DENSE
-    """Degrees of freedom up to which all rigid bodies share one mass matrix."""
+    """Largest number of degrees of freedom for which all rigid bodies share one mass matrix."""
 
     @property
     def movable(self) -> np.ndarray:
@@ -122,9 +121,9 @@ class Topology(ByContent):
 
     @cached_table
     def standalone(self) -> np.ndarray:
-        """Mask of the movable rigid bodies without any joint or tendon, where all rigid bodies
-        together have more than :attr:`dense` degrees of freedom: their masses are kept apart from
-        the mass matrix [nb]."""
+        """Mask of the movable rigid bodies without any joint or tendon, if all rigid bodies
+        together have more than :attr:`dense` degrees of freedom. These bodies are not part of the
+        dense mass matrix [nb]."""
         standalone = self.unjointed
         axes = int(np.isin(self.linkage.owner, self.linkage.tree[0]).sum())
         placed = len(self.linkage.tree[0])
@@ -143,7 +142,7 @@ class Topology(ByContent):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Bodies:
-    """Inertial properties of the bodies; those of fixed bodies are placeholders."""
+    """Inertial properties of the bodies; the numbers of fixed bodies have no effect."""
 
     mass: Float[Array, " nb"]
     """Mass [kg]."""
@@ -157,9 +156,9 @@ class Hull:
     """Convex polyhedra, one per row of the leading axes, padded to the size of the largest."""
 
     vertices: Float[Array, "*n v 3"]
-    """Vertices, before they are scaled by the shape's size [m]; filled up with the first vertex."""
+    """Vertices, before they are scaled by the shape's size [m]; padded with the first vertex."""
     faces: Int[Array, "*n f m"]
-    """Vertices of each face, counter-clockwise seen from outside. A face is filled up with its last
+    """Vertices of each face, counter-clockwise seen from outside. A face is padded with its last
     vertex, a polyhedron with its first face."""
 
 
@@ -171,17 +170,17 @@ class HeightGrid:
     heights: Float[Array, "*n r c"]
     """Heights, before they are scaled by the shape's size [m]."""
     rows: Int[Array, "*n"]
-    """The number of rows that the height field has, without those that fill it up."""
+    """The number of rows of the height field, without padding."""
     columns: Int[Array, "*n"]
-    """The number of columns that it has."""
+    """The number of columns of the height field, without padding."""
     window: int = field(metadata={"static": True})
-    """The number of cells along each axis that one shape may touch at once."""
+    """The largest number of cells along each axis that one shape may touch at once."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Shapes:
-    """Collision geometry and surfaces, one row per shape."""
+    """Collision geometry and surface properties, one row per shape."""
 
     position: Float[Array, "ng 3"]
     """Origin of the shape's frame in its body's frame [m]."""
@@ -190,13 +189,14 @@ class Shapes:
     size: Float[Array, "ng 3"]
     """Dimensions of the shape, with a meaning that depends on its kind [m]."""
     radius: Float[Array, " ng"]
-    """Radius of the ball swept over the shape's core [m]."""
+    """Radius of the ball that is swept over the shape's core [m]; the core has the dimensions
+    ``size``."""
     friction: Float[Array, " ng"]
     """Coulomb coefficient."""
     restitution: Float[Array, " ng"]
     """Ratio of separation to approach speed."""
     impact_friction: Float[Array, " ng"]
-    """Coulomb coefficient in an impact, relative to ``friction``."""
+    """Coulomb coefficient in an impact, divided by ``friction``."""
     compliance: Float[Array, " ng"]
     """Normal displacement per force [m/N]."""
     damping: Float[Array, " ng"]
@@ -204,23 +204,23 @@ class Shapes:
     rolling: Float[Array, "ng 2"]
     """Coefficients of spinning and rolling friction [m]."""
     pair_friction: Float[Array, "k 3"]
-    """Coefficients of friction, spinning and rolling friction [m] of the k pairs that have their
-    own; all other pairs combine those of their shapes."""
+    """Coefficients of friction, and of spinning and rolling friction [m], of the k pairs with their
+    own values. All other pairs combine the values of their shapes."""
     hulls: Hull
-    """The different convex meshes; ``Topology.row`` has the row of each shape."""
+    """The distinct convex meshes; ``Topology.row`` gives the row of each shape."""
     grids: HeightGrid
-    """The different height fields; ``Topology.row`` has the row of each shape."""
+    """The distinct height fields; ``Topology.row`` gives the row of each shape."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ContactSettings:
-    """Numbers that govern contact in every stepper."""
+    """Settings of contact that all steppers share."""
 
     margin: Float[Array, ""]
     """Gap below which a contact enters the problem [m]."""
     recovery_speed: Float[Array, ""]
-    """Largest speed at which ``EulerImplicitLinearized`` undoes penetration [m/s]."""
+    """Largest speed at which ``EulerImplicitLinearized`` removes penetration [m/s]."""
     min_bounce_speed: Float[Array, ""]
     """Approach speed below which restitution is 0 [m/s]."""
 
@@ -245,11 +245,11 @@ class Model:
     gravity: Float[Array, "3"]
     """Acceleration by gravity [m/s²]."""
     contact: ContactSettings
-    """Numbers that govern contact."""
+    """Settings of contact."""
     sites: Sites
     """Named frames on the bodies."""
     topology: Topology = field(metadata={"static": True})
-    """The static facts."""
+    """The static data."""
     fluid: Fluid | None = None
     """A fluid around the bodies, if any."""
     families: tuple[Family, ...] = ()

@@ -9,13 +9,13 @@ def check_range(what: str, bounds: Any, strict: bool = False, remedy: str = "") 
     """Check that a range consists of a lower and an upper number.
 
     Args:
-        what: name of the quantity, with which the message of an error begins.
-        bounds: what the user has passed.
-        strict: whether the two must differ.
-        remedy: end of the message of an error.
+        what: name of the quantity, with which an error message begins.
+        bounds: the value that the user has passed.
+        strict: whether the two numbers must differ.
+        remedy: end of the error message.
 
     Raises:
-        ValueError: not two numbers, or the lower one is above the upper one.
+        ValueError: it is not two numbers, or the lower one is above the upper one.
     """
     pair = np.asarray(bounds, float)
     if pair.shape != (2,) or not (pair[0] < pair[1] if strict else pair[0] <= pair[1]):

@@ -15,10 +15,10 @@ from jaxccp.model.tendons.functions import Functions, imposed
 
 @dataclass(frozen=True, eq=False)
 class Routing(ByContent):
-    """The static facts of nt tendons: the axes, points and bodies that they act on.
+    """The static data of nt tendons: the axes, points and bodies that they connect.
 
-    Each tendon has w slots for the free bodies that it acts on. Forces on fixed bodies go into one
-    more slot, w, which is not read.
+    Each tendon has w slots for the free bodies that it acts on. The slot number w stands for any
+    fixed body; forces in it are dropped.
     """
 
     tendons: tuple[str, ...]
@@ -26,7 +26,7 @@ class Routing(ByContent):
     bodies: np.ndarray
     """Body in each slot, 0 in a slot without one [nt w]."""
     bilateral: np.ndarray
-    """Tendons whose length is given, as a constant or as a function of time."""
+    """Tendons with an imposed length, a constant or a function of time."""
     terms: np.ndarray
     """Tendon and axis of each term of a coupling [m 2]."""
     term_slots: np.ndarray
@@ -42,9 +42,9 @@ class Routing(ByContent):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Tendons:
-    """The numbers of tendons; see :class:`jaxccp.model.tendons.Tendon`.
+    """Data of the tendons; see :class:`jaxccp.model.tendons.Tendon`.
 
-    Stiffness and the other forces along them are in ``Model.axes``.
+    Stiffness and the other forces along tendons are in ``Model.axes``.
     """
 
     polynomial: Float[Array, "m d"]
@@ -52,9 +52,9 @@ class Tendons:
     point: Float[Array, "p 3"]
     """Each point of a path, from its body's centre of mass, in body axes [m]."""
     length: Float[Array, " nt"]
-    """The length that is given as a constant [m, rad]; 0 for all other tendons."""
+    """Imposed constant length [m, rad]; 0 for all other tendons."""
     motions: Functions
-    """Lengths that are given as functions of time."""
+    """Imposed lengths that are functions of time."""
     laws: Functions
     """Force laws: forces as functions of length, rate and time."""
 
@@ -64,15 +64,15 @@ class Tendons:
         return bool(self.laws.groups)
 
     def bilateral_length(self, time: Float[Array, ""]) -> Float[Array, " nt"]:
-        """Return the given length of each tendon at a time [m, rad]; 0 for those that are free."""
+        """Return the imposed length of each tendon at a time [m, rad]; 0 for free tendons."""
         return imposed(self.motions, self.length, time)
 
     def bilateral_rate(self, time: Float[Array, ""]) -> Float[Array, " nt"]:
-        """Return the time derivative of each given length [m/s, rad/s]."""
+        """Return the time derivative of each imposed length [m/s, rad/s]."""
         return jax.jvp(self.bilateral_length, (time,), (jnp.ones_like(time),))[1]
 
     def bilateral_acceleration(self, time: Float[Array, ""]) -> Float[Array, " nt"]:
-        """Return the second time derivative of each given length [m/s², rad/s²]."""
+        """Return the second time derivative of each imposed length [m/s², rad/s²]."""
         return jax.jvp(self.bilateral_rate, (time,), (jnp.ones_like(time),))[1]
 
 
@@ -98,8 +98,9 @@ def tendon_motion(
     pose: tuple[Float[Array, "nb 3"], Float[Array, "nb 4"]],
     twist: Float[Array, "nb 6"],
 ) -> TendonMotion:
-    """Return lengths, rates and rows of tendons: Σ p_k(q_k) of couplings, Σ ‖x_{i+1} − x_i‖ of
-    paths.
+    """Return lengths, rates and rows of tendons.
+
+    The length of a coupling is Σ p_k(q_k), that of a path Σ ‖x_{i+1} − x_i‖.
 
     Args:
         routing: the axes, points and bodies of the tendons.
@@ -134,10 +135,11 @@ def tendon_motion(
 
 
 def polynomial(coefficients: Float[Array, "m d"], x: Float[Array, " m"]) -> tuple[Array, Array]:
-    """Return the values and derivatives of polynomials at ``x``, by Horner's scheme.
+    """Return the values and first derivatives of m polynomials, each at its own x, by Horner's
+    scheme.
 
     Args:
-        coefficients: of each polynomial, lowest degree first.
+        coefficients: coefficients of each polynomial, lowest degree first.
         x: argument of each polynomial.
     """
     value = slope = jnp.zeros_like(x)

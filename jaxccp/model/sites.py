@@ -16,7 +16,7 @@ from jaxccp.names import index
 
 @dataclass(frozen=True)
 class Site:
-    """A frame on a body."""
+    """A frame that is fixed to a body."""
 
     body: int | str
     """Index or name of the body."""
@@ -44,7 +44,7 @@ class FrameMotion:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Sites:
-    """A table of frames on bodies; names are empty where nothing refers to the frames by name."""
+    """A table of named frames on bodies; ``names`` is empty if no name is needed."""
 
     position: Float[Array, "n 3"]
     """Origins in the body's axes, from its centre of mass [m]."""
@@ -57,10 +57,10 @@ class Sites:
 
     @staticmethod
     def of(frames: Sequence[Site], names: Iterable[str]) -> "Sites":
-        """Return the table of checked frames, whose bodies are indices, in JAX's default precision.
+        """Return the table of the given frames, in JAX's default precision.
 
         Args:
-            frames: the sites.
+            frames: the sites, already checked, with indices as their ``body``.
             names: name of each site.
         """
         return Sites(
@@ -104,7 +104,8 @@ class Sites:
         return position, quaternion.multiply(orientation, self.quaternion)
 
     def velocities(self, state: State) -> tuple[Float[Array, "n 3"], Float[Array, "n 3"]]:
-        """Return linear [m/s] and angular velocities [rad/s] of the sites in world axes."""
+        """Return the linear velocity of each site's origin [m/s] and its angular velocity [rad/s],
+        in world axes."""
         spin = state.angular_velocity[self._body]
         return state.velocity[self._body] + cross(spin, self._arm(state)), spin
 
@@ -128,6 +129,7 @@ class Sites:
 
     @property
     def _body(self) -> np.ndarray:
+        """Index of each site's body, as an array."""
         return np.array(self.bodies, np.int32)
 
     def _arm(self, state: State) -> Float[Array, "n 3"]:

@@ -12,23 +12,25 @@ from jaxccp.model.family import FamilyState
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Rotors:
-    """Rates of the rotors (``armature``) of axes and tendons.
+    """Rates of the rotors (``armature``) along axes and tendons.
 
-    They are the solution of the last step. After it the bodies move on, and the same twists give
-    slightly different rates, although no force has acted on the rotors.
+    They are part of the solution of the last step. The step then moves the bodies, and the same
+    twists give slightly different rates of the coordinates although no force has acted on the
+    rotors. So the rates are stored.
     """
 
     rate: Float[Array, " k"]
     """Rate of each axis, then of each tendon, at the end of the last step [m/s, rad/s]."""
     twist: Float[Array, "nb 6"]
-    """Twist of each body at the end of the last step. Whatever changes the twists before the next
-    step changes the rates accordingly."""
+    """Twist of each body at the end of the last step. If the twists change before the next step,
+    the rotor rates change accordingly."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class State:
-    """Poses and twists of all bodies, the fixed ones included: all that the motion depends on."""
+    """Poses and twists of all bodies, including the fixed ones, and all else that the motion
+    depends on."""
 
     position: Float[Array, "nb 3"]
     """Centre of mass of each body, world [m]."""
@@ -41,13 +43,13 @@ class State:
     time: Float[Array, ""]
     """Time [s]."""
     joint_positions: Float[Array, " na"]
-    """Coordinate of each axis at the last step [m, rad]; the angle of a hinge counts whole
-    revolutions. In maximal coordinates the poses decide, and this is only the start of the search
-    for the coordinates."""
+    """Coordinate of each axis at the last step [m, rad]; the angle of a hinge includes whole
+    revolutions. In maximal coordinates the poses determine the coordinates, and this is only the
+    initial guess of their computation."""
     rotors: Rotors
     """Rates of the rotors along axes and tendons."""
     families: tuple[FamilyState, ...] = ()
-    """States of the model's families; the poses and twists of their frames follow from them."""
+    """States of the model's families, which determine the poses and twists of their frames."""
     activation: Float[Array, " ma"] | None = None
     """Activations of the actuators that have one (:class:`jaxccp.model.activation.Activations`);
     None where there are none."""

@@ -13,7 +13,8 @@ from jaxccp.model.state import Rotors, State
 
 
 def checked_state(model: Model, state: State, batched: bool = False, what: str = "state") -> State:
-    """Return a state whose entries are JAX arrays of floats, of the shapes that a model's have.
+    """Return a state whose entries are JAX arrays of floats, with the shapes that the model
+    requires.
 
     Args:
         model: that the state belongs to.

@@ -1,4 +1,4 @@
-"""Models in which numbers take effect that were 0, or infinite, when the models were built."""
+"""Models in which numbers can take effect that were 0, or infinite, when the model was built."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,40 +12,43 @@ from jaxccp.model.linkage import Linkage
 from jaxccp.model.model import Model, PairGroup
 
 Indices = Sequence[int] | np.ndarray | None
-"""Entries along the first dimension of a number of the model; None for all that can act."""
+"""Indices along the first dimension of a number of the model; None for all that can have an
+effect."""
 
 
 def with_structure(model: Model, numbers: Mapping[str, Indices]) -> Model:
-    """Return the model with the rows in its topology that the named numbers need, all of its
-    numbers being what they were.
+    """Return the model with all rows in its topology that the given numbers need; the numbers stay
+    the same.
 
-    A number of a model is a leaf of its pytree, but whether there is a row for it was decided from
-    its value when the model was built; where there is none, another value does nothing, and the
-    derivative is 0. This is decided so, and follows here:
+    A number of a model is a leaf of its pytree, but the builder creates a row for it only if its
+    value needs one. Without a row, a change of the number has no effect, and its derivative is 0.
+    This function adds these rows:
 
     - ``axes``: ``stiffness``, ``damping``, ``armature``, ``damping_polynomial``, ``power_damping``
-      and ``damping_power`` make compliant rows, of which the last three make damping depend on the
-      rate; ``friction``, ``stribeck_friction`` and ``stribeck_velocity`` rows of dry friction;
-      ``lower`` and ``upper`` rows of limits. Entries are the axes, then the tendons.
+      and ``damping_power`` make compliant rows (the last three also make damping depend on the
+      rate). ``friction``, ``stribeck_friction`` and ``stribeck_velocity`` make rows of dry
+      friction. ``lower`` and ``upper`` make rows of limits. Entries are the axes, then the tendons.
     - ``actuators``: ``stiffness`` and ``damping`` make a motor a servo; ``force_limits`` bound the
       row of a servo.
-    - ``shapes``: ``rolling`` and ``pair_friction`` give contacts six rows; ``restitution`` gives
-      impacts their times, those of the whole model (``impact_times`` "all") where it is 0 now: the
-      motion with restitution that tends to 0 is that of impacts at their times.
+    - ``shapes``: ``rolling`` and ``pair_friction`` give contacts six rows. ``restitution`` makes
+      impacts act at their times. If a restitution is 0 now, this applies to all impacts of the
+      model (``impact_times`` "all"), because that is the limit of the motion as restitution tends
+      to 0.
 
-    A state stays valid. What a stepper carries does not: start again from its state.
+    A state of the model stays valid. The data that a stepper carries from step to step do not:
+    start again from the state.
 
-    What cannot follow raises an error, or keeps what it was built with: masses of fixed bodies;
-    lengths of tendons that are not held; filters and fluids that there are not; which surfaces are
-    smooth and by which laws; which pairs may touch, and the room for their contacts; the part of
-    a height field that a shape may touch, chosen for its size when the model was built.
+    Some things do not change; they raise an error, or stay as built: masses of fixed bodies;
+    lengths of free tendons; missing filters and fluids; which surfaces are smooth, and their laws;
+    which pairs may touch, and the capacity for their contacts; the part of a height field that a
+    shape may touch, which depends on the shape's size when the model was built.
 
     Args:
-        model: a model whose numbers are known, that is none that is traced.
+        model: a model with known numbers, outside of ``jit``, ``vmap`` and ``grad``.
         numbers: entries by path, such as ``{"axes.damping": [0, 2], "shapes.rolling": None}``.
 
     Raises:
-        ValueError: the model does not have such a number or entry, or it can never act.
+        ValueError: the model has no such number or entry, or the entry can never have an effect.
     """
     asked = _Asked({path: _checked(model, path, at) for path, at in numbers.items()})
     topology = model.topology
@@ -71,14 +74,15 @@ def with_structure(model: Model, numbers: Mapping[str, Indices]) -> Model:
 
 
 def effective_entries(model: Model, path: str) -> Bool[np.ndarray, " n"]:
-    """Return which entries of a number have an effect, or can get one by :func:`with_structure`.
+    """Return a mask of the entries of a number that have an effect, or can get one by
+    :func:`with_structure`.
 
     Args:
-        model: has the number.
-        path: of the number, such as ``"axes.damping"``.
+        model: the model with the number.
+        path: path of the number, such as ``"axes.damping"``.
 
     Raises:
-        ValueError: the model does not have it.
+        ValueError: the model has no such number.
     """
     count = np.shape(_number(model, path))[:1]
     rule = RULES.get(path)
@@ -87,21 +91,22 @@ def effective_entries(model: Model, path: str) -> Bool[np.ndarray, " n"]:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule for the entries of a number that can have an effect at all."""
+    """A rule that says which entries of a number can have an effect."""
 
     mask: Callable[[Model], Bool[np.ndarray, " n"]]
     """Returns the mask of these entries for a model."""
     reason: str
-    """End of the message about an entry that can have none."""
+    """End of the error message for an entry that cannot."""
 
 
 def _members(groups: Sequence[PairGroup]) -> np.ndarray:
-    """Return the shapes in pairs that may touch."""
+    """Return the indices of the shapes in any pair of the groups, in ascending order."""
     pairs = [np.concatenate([group.first, group.second]) for group in groups]
     return np.unique(np.concatenate([np.zeros(0, np.int32), *pairs]))
 
 
 def _touching(model: Model, hard: bool, smooth: bool) -> Bool[np.ndarray, " ng"]:
+    """Return the mask of the shapes in hard or smooth pairs that may touch."""
     topology = model.topology
     groups = [*(topology.pairs if hard else ())]
     if smooth and topology.smooth is not None:
@@ -116,17 +121,21 @@ def _ball(linkage: Linkage) -> Bool[np.ndarray, " k"]:
 
 
 def _upper(model: Model) -> Bool[np.ndarray, " k"]:
+    """Return the mask of the coordinates with an upper limit: all but the second and third axis of
+    a ball."""
     ball = _ball(model.topology.linkage)
     return ~ball | ((np.cumsum(ball) - 1) % 3 == 0)
 
 
 def _tendon_lengths(model: Model) -> Bool[np.ndarray, " nt"]:
+    """Return the mask of the tendons whose imposed length is a constant."""
     routing = model.topology.linkage.routing
     tendons = np.arange(len(routing.tendons))
     return np.isin(tendons, routing.bilateral) & ~np.isin(tendons, model.tendons.motions.index)
 
 
 def _filters(model: Model) -> Bool[np.ndarray, " ma"]:
+    """Return the mask of the activations that are filters, and so have a time constant."""
     assert model.activations is not None
     return np.array([kind != "integrator" for kind in model.activations.dynamics])
 
@@ -162,33 +171,34 @@ RULES: dict[str, Rule] = {
     ),
     "activations.time_constant": Rule(_filters, "is of an integrator, which has none"),
 }
-"""The rules of the numbers of which some entries may never have an effect."""
+"""Rules for the numbers with entries that can never have an effect."""
 ABSENT = {
     "activations": "no actuator has an activation: build one with Actuator(activation=…)",
     "fluid": "there is no fluid: give it one by dataclasses.replace(model, fluid=Fluid(…))",
     "smooth": "no surface is smooth: build one with Material(smooth=…)",
 }
-"""Parts that a model may be without."""
+"""Parts of a model that may be missing, with the error message for each."""
 
 
 class _Asked:
-    """The entries that the user asks for, by path."""
+    """The requested entries, by the path of their number."""
 
     def __init__(self, numbers: Mapping[str, np.ndarray]) -> None:
         self.numbers = numbers
 
     def entries(self, *paths: str) -> np.ndarray:
-        """Return the entries of any of these numbers."""
+        """Return the requested entries of all numbers in ``paths`` together."""
         none = [np.zeros(0, np.int32)]
         indices = [self.numbers[path] for path in paths if path in self.numbers]
         return np.unique(np.concatenate(none + indices))
 
     def of(self, part: str, *names: str) -> np.ndarray:
-        """Return the entries of any of the numbers ``part.name``."""
+        """Return the requested entries of all numbers ``part.name`` together."""
         return self.entries(*(f"{part}.{name}" for name in names))
 
 
 def _linkage(model: Model, asked: _Asked) -> Linkage:
+    """Return the linkage with the rows of the requested entries."""
     linkage = model.topology.linkage
     ball = _ball(linkage)
     rated = asked.of("axes", "damping_polynomial", "power_damping", "damping_power")

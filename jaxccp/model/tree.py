@@ -6,11 +6,12 @@ import numpy as np
 def spanning_tree(
     bodies: np.ndarray, fixed: np.ndarray, family_frames: np.ndarray, loop_joints: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the joints of a spanning tree, in an order in which each places one more body.
+    """Return the joints of a spanning tree, ordered from the fixed bodies outwards.
 
-    Of the joints in a loop the last one is left out (Kruskal 1956). The order is from the fixed
-    bodies outwards. A group of bodies that is connected to no fixed one begins with a body that is
-    no joint's second, or else with the body of the lowest index.
+    Of the joints in a loop the last one is left out (Kruskal 1956). Each joint in the order
+    connects one more body, its child. A group of bodies that is not connected to a fixed body
+    starts from a body that is not the second body of any joint, or else from the body with the
+    lowest index.
 
     Args:
         bodies: first and second body of each joint [nj 2].
@@ -49,8 +50,8 @@ def spanning_tree(
 def _tree_joints(
     bodies: np.ndarray, fixed: np.ndarray, family_frames: np.ndarray, loop_joints: np.ndarray
 ) -> list[int]:
-    """Return the joints that connect bodies which no earlier joints connect; all fixed bodies count
-    as one."""
+    """Return the joints that connect bodies not yet connected by earlier joints; all fixed bodies
+    count as one."""
     group = np.arange(len(fixed))
     group[np.flatnonzero(fixed)] = -1
     kept = []

@@ -113,7 +113,8 @@ def _project(
 def _spectrum(
     x: Float[Array, "c 3"], mu: Float[Array, " c"], radius: Float[Array, " c"]
 ) -> tuple[Float[Array, "c 3"], Float[Array, "c 3 3"]]:
-    """Return eigenvalues and eigenvectors (columns) of the Jacobian of :func:`_project` at ``x``."""
+    """Return eigenvalues and eigenvectors (columns) of the Jacobian of :func:`_project` at
+    ``x``."""
     first, root, second, second_root = _values(x, mu, radius)
     ends = _slope_of(first, root), _slope_of(second, second_root)
     values = jnp.stack([ends[0], _across(x, mu, radius), ends[1]], axis=1)

@@ -81,7 +81,8 @@ class Delassus:
 
     @property
     def factor_rows(self) -> int:
-        """Number of rows of the matrix that :meth:`factorised` factorises; 0 if it factorises none."""
+        """Number of rows of the matrix that :meth:`factorised` factorises; 0 if it factorises
+        none."""
         return self.rows
 
     def factorised(

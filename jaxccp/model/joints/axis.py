@@ -67,9 +67,9 @@ class Ball(Axis):
     motion = "ball"
 
     stiffnesses: tuple[float, float, float] | None = None
-    """Stiffness about x, y and z of the second body's joint frame [N m/rad], in place of
-    ``stiffness``: the torque there is −k_i φ_i of the rotation vector φ, which is the slope of ½ Σ
-    k_i φ_i² to the second order in φ where the three differ."""
+    """Stiffness about x, y and z of the second body's joint frame [N m/rad]; it replaces
+    ``stiffness``. The torque about axis i is −k_i φ_i of the rotation vector φ. If the three
+    differ, it equals the gradient of ½ Σ k_i φ_i² only to second order in φ."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -10,8 +10,7 @@ from jaxccp.model.joints.joint import expect
 
 @dataclass(frozen=True)
 class Compound:
-    """A joint of any axes, one after the other, as when a model file gives a body several
-    joints."""
+    """A joint of any axes in series, as when a model file gives a body several joints."""
 
     kind: ClassVar[str] = "compound"
 

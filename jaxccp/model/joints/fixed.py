@@ -8,7 +8,7 @@ from jaxccp.model.joints.axis import Axis
 
 @dataclass(frozen=True)
 class Fixed:
-    """A joint that fixes the bodies to each other; where it closes a loop, MJCF's ``weld``."""
+    """A joint that fixes the bodies to each other; it is MJCF's ``weld`` if it closes a loop."""
 
     kind: ClassVar[str] = "fixed"
 

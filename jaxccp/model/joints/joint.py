@@ -9,10 +9,11 @@ from jaxccp.model.joints.axis import Axis
 
 
 class Joint(Protocol):
-    """A joint by which the second body moves against the first as its axes allow, one after the
-    other.
+    """A joint between two bodies, described by its axes in their order from the first body to the
+    second.
 
-    Each axis moves all that come after it; directions and points are those at coordinates 0.
+    Each axis moves all later axes and the second body. Directions and points are given at
+    coordinates 0.
     """
 
     kind: ClassVar[str]
@@ -28,7 +29,7 @@ def freedoms(joint: Joint) -> int:
 
 
 def check(label: str, joint: Joint) -> None:
-    """Check that the axes make up a joint.
+    """Check that the axes form a joint: at most six, and independent.
 
     Args:
         label: what the message of the error begins with.

@@ -6,8 +6,8 @@ from jaxccp.model.joints.axis import Axis, Ball
 
 
 class Spherical(Ball):
-    """A joint that keeps a point in common and leaves all rotation free; where it closes a loop,
-    MJCF's ``connect``."""
+    """A joint that keeps one point of both bodies together and leaves rotation free; it is MJCF's
+    ``connect`` if it closes a loop."""
 
     kind: ClassVar[str] = "spherical"
 

@@ -10,7 +10,7 @@ from jaxccp.model.shapes.shape import require_positive
 
 @dataclass(frozen=True)
 class Box:
-    """A box of the given outer half extents along x, y, z of its frame."""
+    """A box with outer half extents along x, y, z of its frame, and optionally rounded edges."""
 
     half_extents: tuple[float, float, float]
     """Outer half extents [m]."""
@@ -39,7 +39,6 @@ class Box:
         return self.rounding
 
     def inertia(self, mass: float) -> np.ndarray:
-        """Return the inertia of the sharp box about its centre [kg m²]: the rounding is taken to be
-        small."""
+        """Return the inertia of the box about its centre, without its rounding [kg m²]."""
         square = np.square(self.half_extents)
         return mass / 3.0 * np.diag(square.sum() - square)

@@ -10,7 +10,7 @@ from jaxccp.model.shapes.shape import require_positive
 
 @dataclass(frozen=True)
 class Capsule:
-    """A segment of length 2 ``half_length`` along z of its frame, swept by a ball."""
+    """A ball swept along a segment of length 2 ``half_length`` on the z axis of its frame."""
 
     radius: float
     """Radius of the ball [m]."""

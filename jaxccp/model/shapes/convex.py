@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from scipy.spatial import ConvexHull
 
 _COPLANAR = 1e-6
-"""Two triangles are one face if the sine of their angle and their distance, relative to the
-extent of the points, are below this."""
+"""Two triangles belong to one face if the sine of the angle between them, and their distance
+relative to the extent of the points, are below this."""
 _FLAT = 1e-4
 """Smallest thickness of a hull, relative to its extent."""
 
@@ -27,9 +27,9 @@ class ConvexMesh(ByContent):
     """The convex hull of points in its frame [m], which need not be centred.
 
     ``centre`` is the centre of mass of the uniform solid. :meth:`jaxccp.ModelBuilder.add_solid`
-    puts it where the body's frame is; attached to a body by hand, the shape's frame goes to
-    ``-centre`` if the body is that solid. Hulls of many points (over a hundred or so) work, but
-    every step costs in proportion: simplify such a mesh first.
+    places it at the origin of the body's frame. If you add the shape to a body yourself and the
+    body is that solid, place the shape's frame at ``-centre``. The cost of a step grows in
+    proportion to the number of points: simplify meshes of more than a hundred or so first.
     """
 
     points: ArrayLike
@@ -90,7 +90,8 @@ class ConvexMesh(ByContent):
 
     @classmethod
     def read(cls, path: str | PathLike) -> "ConvexMesh":
-        """Return the hull of the mesh in a file, ``a.stl`` or ``a.obj``, through trimesh or mujoco.
+        """Return the hull of the mesh in a file, ``a.stl`` or ``a.obj``; trimesh or mujoco reads
+        it.
 
         Args:
             path: of a file whose lengths are in m; of one in mm take ``ConvexMesh(1e-3 *

@@ -10,7 +10,7 @@ from jaxccp.model.shapes.shape import require_positive
 
 @dataclass(frozen=True)
 class Ellipsoid:
-    """An ellipsoid of the given semi-axes along x, y, z of its frame."""
+    """An ellipsoid with semi-axes along x, y, z of its frame."""
 
     semi_axes: tuple[float, float, float]
     """Semi-axes [m]."""

@@ -14,8 +14,8 @@ from jaxccp.model.shapes.shape import require_positive
 class HeightField(ByContent):
     """Ground over a grid in the x-y plane of its frame, solid below; for fixed bodies.
 
-    ``heights`` has rows along y and columns along x, from -``half_extents`` to +``half_extents``,
-    and is multiplied by ``elevation``. Each cell between four points is two triangles.
+    ``heights`` has rows along y and columns along x, from -``half_extents`` to +``half_extents``;
+    it is multiplied by ``elevation``. Each cell between four points consists of two triangles.
     """
 
     heights: ArrayLike

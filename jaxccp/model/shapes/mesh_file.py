@@ -40,7 +40,7 @@ def by_trimesh(path: Path) -> Float[np.ndarray, "n 3"]:
 def by_mujoco(path: Path) -> Float[np.ndarray, "n 3"]:
     """Return the vertices of a file of binary STL or OBJ.
 
-    MuJoCo moves vertices to the solid's principal axes; this moves them back.
+    MuJoCo moves vertices to the solid's principal axes; this function moves them back.
     """
     mujoco: Any = import_module("mujoco")  # whose parts checkers do not see
     spec = mujoco.MjSpec()

@@ -8,7 +8,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Plane:
-    """The half-space z ≤ 0 of its frame; for fixed bodies, since its mass is unbounded."""
+    """The half-space z ≤ 0 of its frame; for fixed bodies only, since its mass is infinite."""
 
     kind: ClassVar[str] = "plane"
 

@@ -7,7 +7,7 @@ from jaxtyping import Float
 
 
 class Shape(Protocol):
-    """A geometric primitive in the axes of its frame; it validates itself when it is made."""
+    """A geometric primitive in the axes of its frame; its constructor checks it."""
 
     kind: ClassVar[str]
     """Name in the registry and in the table of pairs."""
@@ -23,7 +23,8 @@ class Shape(Protocol):
         ...
 
     def inertia(self, mass: float) -> Float[np.ndarray, "3 3"]:
-        """Return the inertia about the centre of the uniform solid of that mass [kg m²]."""
+        """Return the inertia about the centre of mass of the uniform solid with that mass [kg
+        m²]."""
         ...
 
 

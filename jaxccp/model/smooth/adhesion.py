@@ -7,7 +7,7 @@ from jaxtyping import Array, Float
 
 
 def constant(strength: Float[Array, " c"], radius: Float[Array, " c"]) -> Float[Array, " c"]:
-    """Return ``strength`` as the force [N], whatever the curvature.
+    """Return ``strength`` itself as the force [N], for any curvature.
 
     Args:
         strength: the force of each contact [N].
@@ -43,5 +43,5 @@ ADHESION: dict[str, Callable[[Array, Array], Array]] = {
     "dmt": dmt,
     "perko": perko,
 }
-"""The laws by name: forces [N] of strength and effective radius [m]; a new one is a function and a
-line here."""
+"""The laws of adhesion by name: functions from strength and effective radius [m] to the force [N].
+To add a law, write a function and add it here."""

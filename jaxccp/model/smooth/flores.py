@@ -5,9 +5,12 @@ from jaxccp.model.smooth.normal_law import Coefficients, NormalLaw, SmoothContac
 
 
 def _coefficients(contacts: SmoothContacts) -> Coefficients:
-    """Return the coefficients of f = k δ^{3/2} (1 + 8 (1 − e) / (5 e) δ̇ / δ̇₀) for surfaces that
-    met at the speed δ̇₀, so that the force ends where the overlap does (Flores, Machado, Silva &
-    Martins, Multibody Syst. Dyn. 25, 2011)."""
+    """Return the coefficients of f = k δ^{3/2} (1 + 8 (1 − e) / (5 e) δ̇ / δ̇₀), for surfaces that
+    met at the speed δ̇₀.
+
+    The force vanishes when the overlap does (Flores, Machado, Silva & Martins, Multibody Syst. Dyn.
+    25, 2011).
+    """
     elastic = hertz_coefficients(contacts, contacts.radius)
     hysteresis = 8 * (1 - contacts.restitution) / (5 * contacts.restitution * contacts.approach)
     damping = hysteresis * elastic.normal_stiffness * contacts.overlap

@@ -15,8 +15,8 @@ def hertz_coefficients(
     stiffness.
 
     S_n = 2 E* √(R δ), k_n = ⅔ S_n, and S_t = k_t = 8 G* √(R δ). The dashpots 2 √(5/6) ζ √(S m*)
-    rebound with e from every speed (Tsuji, Tanaka & Ishida, Powder Technol. 71, 1992; Antypov &
-    Elliott, EPL 94, 2011).
+    give the coefficient of restitution e at every impact speed (Tsuji, Tanaka & Ishida, Powder
+    Technol. 71, 1992; Antypov & Elliott, EPL 94, 2011).
 
     Args:
         contacts: the contacts of the surfaces.

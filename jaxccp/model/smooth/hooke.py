@@ -6,10 +6,13 @@ from jaxccp.model.smooth.normal_law import Coefficients, NormalLaw, SmoothContac
 
 
 def _coefficients(contacts: SmoothContacts) -> Coefficients:
-    """Return, from moduli, the spring that at the characteristic speed v is squeezed as far as a
-    Hertzian one of elastic energy ½ m* v²: k = K (m* v² / K)^⅕ with K = (16/15) √R* E*; the dashpot
-    2 ζ √(m* k) rebounds with e (Machado, Moreira, Flores & Lankarani, Mech. Mach. Theory 53, 2012;
-    Chrono's Hooke model)."""
+    """Return a linear spring and dashpot fitted to the moduli.
+
+    In an impact with the elastic energy ½ m* v² of the characteristic speed v, the spring has the
+    same largest overlap as Hertz's law: k = K (m* v² / K)^⅕ with K = (16/15) √R* E*. The dashpot 2
+    ζ √(m* k) gives the coefficient of restitution e (Machado, Moreira, Flores & Lankarani, Mech.
+    Mach. Theory 53, 2012; Chrono's Hooke model). Surfaces with given coefficients use those.
+    """
     if contacts.coefficients is not None:
         return Coefficients(*contacts.coefficients.T)
     scale = 16 / 15 * jnp.sqrt(contacts.radius) * contacts.young

@@ -21,18 +21,18 @@ Tangential = Literal["none", "one-step", "multi-step"]
 
 @dataclass(frozen=True)
 class SmoothLaws:
-    """The laws of all smooth contacts of a model; they are common to all surfaces."""
+    """The laws of all smooth contacts of a model; all surfaces share them."""
 
     normal: str = "hertz"
-    """One of :data:`jaxccp.model.smooth.NORMAL`, the law by which overlap becomes force."""
+    """Name of the normal force law, one of :data:`jaxccp.model.smooth.NORMAL`."""
     tangential: Tangential = "multi-step"
-    """The displacement that stretches the tangential spring: none, so that friction is the
-    dashpot's alone; the slip of one step; or the slip of all steps since the surfaces met, so that
-    they can stick on a slope."""
+    """Displacement of the tangential spring: none (friction comes from the dashpot alone), the slip
+    of one step, or the slip of all steps since the surfaces met (they can then stick on a
+    slope)."""
     adhesion: str = "constant"
-    """One of :data:`jaxccp.model.smooth.ADHESION`."""
+    """Name of the law of adhesion, one of :data:`jaxccp.model.smooth.ADHESION`."""
     characteristic_speed: float = 1.0
-    """Speed of impacts for which the law "hooke" chooses its spring [m/s]."""
+    """Speed of impacts to which the law "hooke" fits its spring [m/s]."""
     flat_radius: float = 0.1
     """Effective radius of curvature of a contact of two flat surfaces [m]."""
 
@@ -52,14 +52,14 @@ class SmoothLaws:
 
 @dataclass(frozen=True, eq=False)
 class SmoothTopology(ByContent):
-    """The static facts of a model's smooth contacts."""
+    """The static data of a model's smooth contacts."""
 
     pairs: tuple[PairGroup, ...]
-    """The pairs of shapes of which one or both are smooth, grouped by kernel."""
+    """The pairs of shapes with at least one smooth shape, grouped by kernel."""
     normal: str
     """Name of the law of normal force."""
     tangential: Tangential
-    """What stretches the tangential spring."""
+    """Displacement of the tangential spring, as in :class:`SmoothLaws`."""
     adhesion: str
     """Name of the law of adhesion."""
     rolls: bool
@@ -71,22 +71,21 @@ class SmoothTopology(ByContent):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class SmoothSurfaces:
-    """The numbers of a model's smooth contacts, one row per shape; hard shapes are infinitely
-    stiff."""
+    """Data of a model's smooth contacts, one row per shape; hard shapes are infinitely stiff."""
 
     young_modulus: Float[Array, " ng"]
     """Young's modulus [Pa]."""
     poisson_ratio: Float[Array, " ng"]
     """Poisson's ratio."""
     coefficients: Float[Array, "ng 4"] | None
-    """Springs and dashpots, in the order of :class:`jaxccp.SmoothCoefficients`; None in a model of
-    moduli."""
+    """Springs and dashpots, in the order of :class:`jaxccp.SmoothCoefficients`; None in a model
+    whose surfaces have moduli."""
     adhesion: Float[Array, " ng"]
-    """Strength of adhesion; that of a contact is the smaller one."""
+    """Strength of adhesion of each surface; a contact has the smaller one of its two."""
     frame_mass: Float[Array, " nb"]
-    """Effective mass at the start of the frames of families that smooth shapes are on [kg]; 0 for
-    all other bodies."""
+    """Effective mass at time 0 of the family frames that have smooth shapes [kg]; 0 for all other
+    bodies."""
     characteristic_speed: Float[Array, ""]
-    """Speed of impacts for which the law "hooke" chooses its spring [m/s]."""
+    """Speed of impacts to which the law "hooke" fits its spring [m/s]."""
     flat_radius: Float[Array, ""]
     """Effective radius of curvature of a contact of two flat surfaces [m]."""

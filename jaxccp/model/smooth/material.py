@@ -8,20 +8,20 @@ import numpy as np
 
 @dataclass(frozen=True)
 class SmoothMaterial:
-    """Moduli of a compliant surface, from which springs and dashpots follow.
+    """Elastic moduli of a compliant surface, from which springs and dashpots are computed.
 
-    Given as ``jaxccp.Material(smooth=…)``; restitution, friction, spinning and rolling friction are
-    those of the :class:`jaxccp.Material`.
+    Pass it as ``jaxccp.Material(smooth=…)``. Restitution, friction, spinning and rolling friction
+    are those of the :class:`jaxccp.Material`.
     """
 
     young_modulus: float = 2e5
-    """Young's modulus [Pa]. Softer than any real material, so that steps may be long; Chrono's
-    default."""
+    """Young's modulus [Pa]. The default is Chrono's, softer than any real material to allow long
+    steps."""
     poisson_ratio: float = 0.3
     """Poisson's ratio."""
     adhesion: float = 0.0
-    """Strength of the model's law of adhesion (:data:`jaxccp.model.smooth.ADHESION`): a force [N],
-    a work of adhesion [J/m²], or a cleanliness."""
+    """Strength in the model's law of adhesion (:data:`jaxccp.model.smooth.ADHESION`): a force [N],
+    a work of adhesion [J/m²], or a cleanliness number (for "constant", "dmt" and "perko")."""
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.young_modulus) and self.young_modulus > 0):
@@ -38,9 +38,9 @@ class SmoothMaterial:
 
 @dataclass(frozen=True)
 class SmoothCoefficients:
-    """Springs and dashpots of a surface, given directly; of the law "hooke" only.
+    """Springs and dashpots of a surface, given directly, for the law "hooke" only.
 
-    Those of two surfaces act in series: 1/k = 1/k₁ + 1/k₂, and likewise dashpots.
+    The springs of two surfaces act in series, 1/k = 1/k₁ + 1/k₂, and so do the dashpots.
     """
 
     normal_stiffness: float

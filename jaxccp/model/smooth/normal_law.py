@@ -11,7 +11,7 @@ from jaxtyping import Array, Float
 
 @dataclass(frozen=True)
 class SmoothContacts:
-    """The c smooth contacts of surfaces that overlap, as the laws of normal force take them."""
+    """The c overlapping smooth contacts, as input of a normal force law."""
 
     overlap: Float[Array, " c"]
     """δ > 0 [m]."""
@@ -24,7 +24,7 @@ class SmoothContacts:
     approach: Float[Array, " c"]
     """Speed at which the surfaces met [m/s]."""
     characteristic_speed: Float[Array, ""]
-    """Speed of an impact for which a linear spring is fitted to the moduli [m/s]."""
+    """Speed of an impact to which a linear spring is fitted [m/s]."""
     young: Float[Array, " c"]
     """E*, 1/E* = Σ (1 − ν²) / E [Pa]."""
     shear: Float[Array, " c"]
@@ -34,7 +34,8 @@ class SmoothContacts:
 
     @property
     def damping_ratio(self) -> Float[Array, " c"]:
-        """ζ = −ln e / √(ln² e + π²) of the linear oscillator that rebounds with e."""
+        """ζ = −ln e / √(ln² e + π²), the damping ratio of the linear oscillator with restitution
+        e."""
         smallest = jnp.finfo(self.restitution.dtype).eps
         log = jnp.log(jnp.where(self.restitution > smallest, self.restitution, smallest))
         return -log / jnp.sqrt(log**2 + pi**2)
@@ -55,12 +56,13 @@ class Coefficients(NamedTuple):
 
 
 class NormalLaw(NamedTuple):
-    """A law by which overlap becomes normal force."""
+    """A law that gives the normal force of an overlap."""
 
     coefficients: Callable[[SmoothContacts], Coefficients]
     """Returns the springs and dashpots of contacts."""
     linear: bool = False
-    """Whether the law also takes surfaces whose coefficients are given."""
+    """Whether the law accepts surfaces with given coefficients
+    (:class:`jaxccp.SmoothCoefficients`)."""
     by_speed: bool = False
     """Whether friction is a function of the slip speed alone, so that there is no tangential
     spring."""

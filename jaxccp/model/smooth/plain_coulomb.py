@@ -1,4 +1,5 @@
-"""Hertz's force whatever the curvature, and friction by the slip speed alone."""
+"""Hertz's force for a fixed radius of curvature, with friction that depends on the slip speed
+only."""
 
 import jax.numpy as jnp
 
@@ -7,7 +8,8 @@ from jaxccp.model.smooth.normal_law import Coefficients, NormalLaw, SmoothContac
 
 
 def _coefficients(contacts: SmoothContacts) -> Coefficients:
-    """Return the coefficients of a radius of 1 m (Chrono's PlainCoulomb model)."""
+    """Return the coefficients of Hertz's law for a radius of 1 m, without a tangential spring
+    (Chrono's PlainCoulomb model)."""
     unit_radius = hertz_coefficients(contacts, 1.0)
     none = jnp.zeros_like(contacts.overlap)
     return unit_radius._replace(tangential_stiffness=none, tangential_damping=none)

@@ -13,12 +13,13 @@ from jaxccp.model.tendons.tendon import Tendon
 class Coupling(Tendon):
     """A tendon of length Σ p_k(q_k) over axes k, with polynomials p_k of their coordinates.
 
-    Kept at a ``length`` it couples the axes. It is MJCF's ``tendon/fixed``, and its
-    ``equality/joint`` y = p(x) as {y: 1, x: −p} kept at 0.
+    With an imposed ``length`` it couples the axes. It corresponds to MJCF's ``tendon/fixed``; with
+    {y: 1, x: −p} and length 0 it corresponds to ``equality/joint`` y = p(x).
     """
 
     terms: Mapping[str, float | Sequence[float]]
-    """For each axis, by its name, a factor or coefficients of a polynomial, lowest degree first."""
+    """A factor, or the coefficients of a polynomial with the lowest degree first, by the name of
+    each axis."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

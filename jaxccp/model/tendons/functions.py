@@ -18,7 +18,7 @@ Motion = Callable[[Array], Array]
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Functions:
-    """Functions that some of the tendons have.
+    """The user's functions of some of the tendons.
 
     Functions that differ only in their parameters form a group, which is evaluated at once under
     ``vmap``. Parameters are numbers of the model and can be differentiated.
@@ -27,7 +27,7 @@ class Functions:
     groups: tuple[Callable, ...] = ()
     """One function for each group; its parameters have a leading axis over the group's tendons."""
     tendons: tuple[tuple[int, ...], ...] = field(default=(), metadata={"static": True})
-    """The tendons of each group."""
+    """Indices of the tendons of each group."""
 
     @property
     def index(self) -> np.ndarray:
@@ -35,7 +35,7 @@ class Functions:
         return np.array(sorted(i for group in self.tendons for i in group), np.int32)
 
     def put(self, into: Array, evaluate: Callable, *tables: Array) -> Array:
-        """Return ``into`` with the rows of all tendons that have a function replaced.
+        """Return ``into`` with a new row for each tendon that has a function.
 
         Args:
             into: a table with one row per tendon.
@@ -51,8 +51,11 @@ class Functions:
 
 
 def grouped(functions: Mapping[int, Callable]) -> Functions:
-    """Return functions, given by tendon, in groups; parameters in JAX's current default
-    precision."""
+    """Return the given functions in groups; their parameters get JAX's current default precision.
+
+    Args:
+        functions: the function of each tendon that has one, by the tendon's index.
+    """
     leaves, trees, groups = {}, {}, {}
     for tendon, function in functions.items():
         values, tree = jax.tree.flatten(as_pytree(function))
@@ -81,12 +84,12 @@ def as_pytree(function: Callable) -> Callable:
 
 
 def check_function(label: str, function: object, arguments: int) -> None:
-    """Check a function that a user gives, by tracing it.
+    """Check a function from the user by tracing it.
 
     Args:
-        label: what the message of the error begins with.
-        function: what the user has given.
-        arguments: how many scalars it has to take.
+        label: beginning of the error message.
+        function: the value that the user has given.
+        arguments: the number of scalars that it must accept.
 
     Raises:
         ValueError: it cannot be called, JAX cannot trace it, or it does not return one number.
@@ -130,12 +133,12 @@ def force_and_slopes(
 def imposed(
     motions: Functions, length: Float[Array, " nt"], time: Float[Array, ""]
 ) -> Float[Array, " nt"]:
-    """Return the given lengths of tendons: functions of time at ``time``, constants where there is
-    none.
+    """Return the imposed lengths of tendons [m, rad] at a time; constants for tendons without a
+    function.
 
     Args:
         motions: lengths of some tendons as functions of time.
         length: the constant of each tendon [m, rad].
-        time: [s].
+        time: the time [s].
     """
     return motions.put(length, lambda motion: jnp.asarray(motion(time)))

@@ -8,16 +8,16 @@ import numpy as np
 from jaxccp.model.tendons.tendon import Tendon
 
 Place = tuple[int | str, Sequence[float] | np.ndarray]
-"""A body by index or name, and a point in its axes from its centre of mass [m]."""
+"""A body, by index or name, and a point in its axes, from its centre of mass [m]."""
 
 
 @dataclass(frozen=True)
 class TendonPath(Tendon):
     """A tendon whose length is that of straight lines from point to point [m].
 
-    With a given ``length`` it is a rod, with an upper limit a rope. It is MJCF's ``tendon/spatial``
-    through sites, without wrapping. A line between two points that coincide has no direction and
-    transmits no force.
+    With an imposed ``length`` it is a rod, with an upper limit a rope. It corresponds to MJCF's
+    ``tendon/spatial`` through sites, without wrapping. A line between two points that coincide has
+    no direction and transmits no force.
     """
 
     points: Sequence[Place]

@@ -10,15 +10,18 @@ from jaxccp.model.tendons.functions import ForceLaw, Motion, check_function
 
 @dataclass(frozen=True, kw_only=True)
 class Tendon(Coordinate):
-    """A coordinate that depends on several bodies; it has the same forces as a joint's axis."""
+    """Base class of tendons: a coordinate that depends on several bodies.
+
+    It has the same limits and forces as the axis of a joint.
+    """
 
     length: float | Motion | None = None
     """The imposed length of the tendon [m, rad]: a constant, or a function of time that JAX can
     trace. None leaves it free."""
     law: ForceLaw | None = None
-    """Force along the tendon [N, N m], positive where it lengthens it, as a function of length,
-    rate and time that JAX can trace. It adds to ``stiffness`` and ``damping``, and is as implicit
-    as they are where it resists motion. Parameters that are bound by ``jax.tree_util.Partial`` are
+    """Force along the tendon [N, N m], positive if it lengthens the tendon, as a function of
+    length, rate and time that JAX can trace. It is added to ``stiffness`` and ``damping``, and is
+    implicit as they are where it resists motion. Parameters bound by ``jax.tree_util.Partial`` are
     numbers of the model."""
 
     def __post_init__(self) -> None:
