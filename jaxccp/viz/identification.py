@@ -49,7 +49,7 @@ def identification_picture(
     changes: Sequence[Change],
     title: str,
 ) -> Figure:
-    """A figure of tosses, losses and parameters.
+    """Return a figure of tosses, losses and parameters.
 
     Each toss has a row with its path from the side, its error of position and its error of
     orientation. Below are the losses and the changes of the parameters.

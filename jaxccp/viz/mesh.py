@@ -110,7 +110,8 @@ EDGED = ("box", "convex")
 
 
 def polygons(model: Model, shape: int) -> Polygons | None:
-    """The polygons of a model's shape, by index, in the shape's frame [m]; None for a plane."""
+    """Return the polygons of a model's shape, by index, in the shape's frame [m]; None for a
+    plane."""
     shapes, kind, row = model.shapes, model.topology.shapes[shape], model.topology.row[shape]
     size = np.asarray(shapes.size[shape])
     if kind == "convex":

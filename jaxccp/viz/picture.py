@@ -23,7 +23,7 @@ PATHS = 64
 
 
 def picture(model: Model, recording: Recording, law: Law, title: str) -> Figure:
-    """A figure of the bodies, beside curves of energy, contacts and residual over time.
+    """Return a figure of the bodies, beside curves of energy, contacts and residual over time.
 
     The bodies are drawn at instants between which they move equally far. Of a batch the bodies of
     the first copy and the paths of others are drawn; curves are the median over the copies, with

@@ -115,9 +115,9 @@ class FileNumbers:
         places = self.loaded.layout.places.free[2]
         shift[places] = np.asarray(changed.layout.centre) - np.asarray(self.loaded.layout.centre)
         for body, joint in self.joints.items():
-            ours = int(self.elements.frames.body[body])
+            model_body = int(self.elements.frames.body[body])
             before, after = self.loaded.model.joints.anchor, changed.model.joints.anchor
-            shift[ours] = np.asarray(before)[joint, 1] - np.asarray(after)[joint, 1]
+            shift[model_body] = np.asarray(before)[joint, 1] - np.asarray(after)[joint, 1]
         return np.where(np.abs(shift) > 1e-15, shift, 0.0)
 
     def _inertias(self, out: Numbers, changed: Mechanism, shift: np.ndarray) -> None:
@@ -168,12 +168,12 @@ class FileNumbers:
                 column = ("jnt_axis", "jnt_pos")[place]
                 rows = out[column][first : first + count]
                 rows[:] = np.where(self.same(old, new), rows, new)
-        for kind, table, ours in (
+        for kind, table, table_rows in (
             ("geom", "shapes", self.elements.shapes),
             ("site", "sites", {site: site for site in range(m.nsite)}),
         ):
             holder = getattr(m, f"{kind}_bodyid")
-            for index, row in ours.items():
+            for index, row in table_rows.items():
                 body = int(holder[index])
                 poses = [
                     relative_frame(

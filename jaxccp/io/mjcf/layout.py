@@ -40,15 +40,15 @@ def layout(
     activated = np.asarray(m.actuator_actadr)[actuators]
     activation = np.asarray(activated[activated >= 0], np.int32)
     captured = np.asarray(frames.body[captured_bodies(source)], np.int32)
-    ours = mujoco_coordinates(model)
+    model_layout = mujoco_coordinates(model)
     joints = nodes[m.jnt_bodyid]
     rigid = np.ones(m.nq, bool), np.ones(m.nv, bool)
     for kept, address in zip(rigid, (m.jnt_qposadr, m.jnt_dofadr), strict=True):
         kept[np.asarray(address)[joints]] = False
-    places = _with_addresses(ours.places, *map(np.flatnonzero, rigid))
+    places = _with_addresses(model_layout.places, *map(np.flatnonzero, rigid))
     body = m.jnt_bodyid[np.searchsorted(m.jnt_qposadr, places.free[0])]
     return replace(
-        ours,
+        model_layout,
         reference=jnp.asarray(m.qpos0[places.single[0]], float),
         ball_reference=jnp.asarray(m.qpos0[address_range(places.ball[0], 4)], float),
         centre=jnp.asarray(-frames.position[body], float).reshape(-1, 3),

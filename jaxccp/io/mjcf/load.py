@@ -44,7 +44,7 @@ class Loaded:
     """A model file, ready to be simulated."""
 
     source: str
-    """What was read: "MJCF file arm.xml", "URDF string", "MjSpec 'arm'" and the like."""
+    """Label of what was read: "MJCF file arm.xml", "URDF string", "MjSpec 'arm'" and the like."""
     model: Model
     state: State
     """The state at the file's ``qpos0``, or the nearest one in which loops are closed; at rest."""
@@ -61,7 +61,7 @@ class Loaded:
     """Elements that act differently than in MuJoCo, and what is assumed that a URDF does not
     have."""
     reading: Reading = field(repr=False)
-    """How the file was read."""
+    """Source and options to read the file again."""
 
     @property
     def sites(self) -> Sites:

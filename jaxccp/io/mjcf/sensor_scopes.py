@@ -70,18 +70,21 @@ class ScopeFinder:
         """
         m, body = self.source.m, int(self.source.m.site_bodyid[self.source.m.sensor_objid[sensor]])
         within = subtree(self.source, body)
-        ours, top = self.frames.body, int(m.body_weldid[body])
-        if np.any(ours[within] == NOWHERE) or self.model.topology.family_frames[ours[within]].any():
+        model_body, top = self.frames.body, int(m.body_weldid[body])
+        if (
+            np.any(model_body[within] == NOWHERE)
+            or self.model.topology.family_frames[model_body[within]].any()
+        ):
             raise UnreadableSensor("masses of flexible bodies are not counted")
         carried = self._no_bodies()
-        carried[ours[within]] = True
+        carried[model_body[within]] = True
         carried &= self.model.topology.free
         shapes = self._on(within)
         if top == body:
             return SensorScope(shapes, carried)
-        carried[ours[body]] = False
-        parts = np.flatnonzero(within & (ours == ours[body]))
-        return SensorScope(shapes, carried, None, int(ours[body]), *self._mass(parts))
+        carried[model_body[body]] = False
+        parts = np.flatnonzero(within & (model_body == model_body[body]))
+        return SensorScope(shapes, carried, None, int(model_body[body]), *self._mass(parts))
 
     torque = force
 

@@ -78,7 +78,7 @@ class Source:
 
     @contextmanager
     def translated(self, report: ImportReport) -> Iterator[None]:
-        """Raise MuJoCo's errors in our words, and list its warnings, which it would write to a
+        """Raise MuJoCo's errors as ``InputError``, and list its warnings, which it would write to a
         file.
 
         Raises:
