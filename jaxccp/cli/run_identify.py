@@ -74,7 +74,7 @@ def identify_cube(request: CubeRequest) -> None:
         identified, report = _identified(request, tosses, truth)
         tables = _table(identified, truth), _errors_table(identified.after, "tosses not fitted")
         _show(report, request.as_json, *tables)
-    if not np.isfinite(identified.found.fit.values).all():
+    if not np.isfinite(identified.cube_fit.fit.values).all():
         raise typer.Exit(Exit.NOT_CONVERGED)
 
 
@@ -130,7 +130,7 @@ def _write(
     """Write parameters, the page about the fit and a picture, and return the files."""
     text = json.dumps(report, indent=2).encode()
     write_file(out / "params.json", lambda file: file.write(text))
-    identified.found.fit.report(out)
+    identified.cube_fit.fit.report(out)
     files = {"params": str(out / "params.json"), "page": str(out / "report.html")}
     if importlib.util.find_spec("matplotlib") is None:
         typer.echo("No picture: it needs matplotlib, pip install 'jaxccp[viz]'", err=True)
@@ -153,7 +153,7 @@ def _show(report: dict[str, Any], print_json: bool, *tables: Table) -> None:
 
 def _table(identified: Identified, truth: dict[str, float]) -> Table:
     """Return a table of the parameters."""
-    settings, values = identified.settings, identified.found.fit.values
+    settings, values = identified.settings, identified.cube_fit.fit.values
     table = Table(title=f"Identified from {len(identified.fitted)} tosses, law {settings.law}")
     table.add_column("parameter")
     table.add_column("unit")

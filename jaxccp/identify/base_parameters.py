@@ -28,12 +28,12 @@ class BaseParameter:
 
     def __str__(self) -> str:
         """Return the combination as a sum."""
-        others = [
+        terms = [
             f" {'-' if factor < 0 else '+'} {abs(factor):.4g} {name}"
             for name, factor in self.coefficients.items()
             if name != self.name
         ]
-        return self.name + "".join(others)
+        return self.name + "".join(terms)
 
 
 def base_parameters(
@@ -57,8 +57,8 @@ def base_parameters(
     """
     values, vectors = np.linalg.eigh(information * np.outer(scale, scale))
     values = np.where(values > 1e-2 * RANK**2 * max(values.max(), 1e-300), values, 0.0)
-    found = qr(np.sqrt(values)[:, None] * vectors.T, mode="r", pivoting=True)
-    triangle, order = np.asarray(found[0]), np.asarray(found[-1]).tolist()
+    factors_qr = qr(np.sqrt(values)[:, None] * vectors.T, mode="r", pivoting=True)
+    triangle, order = np.asarray(factors_qr[0]), np.asarray(factors_qr[-1]).tolist()
     pivots = np.abs(np.diag(triangle))
     rank = int(np.sum(pivots > RANK * max(pivots[0], 1e-300)))
     first = triangle[:rank, :rank]

@@ -45,5 +45,5 @@ class Case:
 
 def subject_of(mechanism: Mechanism, recordings: Sequence[Recording]) -> Subject:
     """Return a mechanism with ideal channels of the recordings."""
-    channels = tuple(dict.fromkeys(c.name for one in recordings for c in one.channels))
+    channels = tuple(dict.fromkeys(c.name for recording in recordings for c in recording.channels))
     return Subject.of(mechanism.model, mechanism.layout, mechanism.state, channels)

@@ -28,12 +28,12 @@ def features(
         sensed: values of the model's sensors by channel, where any are observed.
     """
     parts = [state.joint_positions]
-    frames = [one.place for one in observations if one.kind == "pose"]
+    frames = [o.place for o in observations if o.kind == "pose"]
     if frames:
         motion = subject.model.sites.motion(state)
-        at, facing = motion.position[np.array(frames)], motion.quaternion[np.array(frames)]
-        parts.append(jnp.concatenate([at, facing], axis=1).reshape(-1))
-    parts += [sensed[one.channel] for one in observations if one.kind == "sensor"]
+        at, orientation = motion.position[np.array(frames)], motion.quaternion[np.array(frames)]
+        parts.append(jnp.concatenate([at, orientation], axis=1).reshape(-1))
+    parts += [sensed[o.channel] for o in observations if o.kind == "sensor"]
     return jnp.concatenate(parts)
 
 
@@ -59,22 +59,27 @@ def channel_values(
     single = subject.layout.places.single
     reference = jnp.zeros(axes, table.dtype).at[single[2]].set(subject.layout.reference)
     columns, place = [], axes
-    for one in observations:
-        row = channels.names.index(one.channel)
+    for observation in observations:
+        row = channels.names.index(observation.channel)
         when = at - channels.delay[row] / h
-        if one.kind == "position":
-            value = interpolated(table[:, one.place], when)[:, None] + reference[one.place]
-        elif one.kind == "rate":
-            before, after = (interpolated(table[:, one.place], when + k) for k in (-0.5, 0.5))
+        if observation.kind == "position":
+            value = (
+                interpolated(table[:, observation.place], when)[:, None]
+                + reference[observation.place]
+            )
+        elif observation.kind == "rate":
+            before, after = (
+                interpolated(table[:, observation.place], when + k) for k in (-0.5, 0.5)
+            )
             value = (after - before)[:, None] / h * subject.time_scale
-        elif one.kind == "pose":
+        elif observation.kind == "pose":
             value = interpolated(table[:, place : place + 7], when)
             value = value.at[:, 3:].set(quaternion.normalize(value[:, 3:]))
             place += 7
         else:
-            value = interpolated(table[:, place : place + one.size], when)
-            place += one.size
-        if one.kind != "pose":
+            value = interpolated(table[:, place : place + observation.size], when)
+            place += observation.size
+        if observation.kind != "pose":
             value = channels.scale[row] * value + channels.offset[row]
         columns.append(value)
     return jnp.concatenate(columns, axis=1)
@@ -91,14 +96,14 @@ def errors(
         observations: what is observed.
     """
     columns, place = [], 0
-    for one in observations:
-        size = 3 if one.kind == "pose" else one.size
+    for observation in observations:
+        size = 3 if observation.kind == "pose" else observation.size
         columns.append(shown[:, place : place + size] - observed[:, place : place + size])
         place += size
-        if one.kind == "pose":
+        if observation.kind == "pose":
             back = quaternion.conjugate(observed[:, place : place + 4])
-            turn = quaternion.multiply(back, shown[:, place : place + 4])
-            columns.append(quaternion.log(turn))
+            rotation = quaternion.multiply(back, shown[:, place : place + 4])
+            columns.append(quaternion.log(rotation))
             place += 4
     return jnp.concatenate(columns, axis=1)
 

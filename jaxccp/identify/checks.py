@@ -28,10 +28,10 @@ def check(mechanism: Mechanism, recordings: Sequence[Recording]) -> tuple[str, .
     """
     refuse(mechanism, recordings)
     lines: list[str] = []
-    for one in recordings:
-        lines += _missing(one)
-        lines += _time_unit(one)
-        lines += check_rates(one)
+    for recording in recordings:
+        lines += _missing(recording)
+        lines += _time_unit(recording)
+        lines += check_rates(recording)
     lines += check_poses(mechanism, recordings)
     units = check_positions(mechanism, recordings)
     lines += units or check_order(mechanism, recordings)
@@ -49,11 +49,13 @@ def refuse(mechanism: Mechanism, recordings: Sequence[Recording]) -> None:
         ValueError: as :func:`check`.
     """
     check_names(mechanism, recordings)
-    for one in recordings:
-        if not any(np.isfinite(channel.values).any() for channel in one.channels):
-            raise ValueError(f"recording {one.name!r} has no samples at all: every channel is NaN")
-        for channel in one.of_kind("pose"):
-            _check_orientations(one, channel)
+    for recording in recordings:
+        if not any(np.isfinite(channel.values).any() for channel in recording.channels):
+            raise ValueError(
+                f"recording {recording.name!r} has no samples at all: every channel is NaN"
+            )
+        for channel in recording.of_kind("pose"):
+            _check_orientations(recording, channel)
 
 
 def check_names(mechanism: Mechanism, recordings: Sequence[Recording]) -> None:
@@ -77,14 +79,14 @@ def check_names(mechanism: Mechanism, recordings: Sequence[Recording]) -> None:
     }
     if sensors is not None:
         tables["sensors"] = ("sensor", sensors.names)
-    for one in recordings:
-        for channel in one.channels:
+    for recording in recordings:
+        for channel in recording.channels:
             what, names = tables.get(KINDS[channel.kind].targets, ("", (channel.target,)))
             if channel.target not in names:
-                known = f"there are {', '.join(names)}" if names else "there is none"
+                available = f"there are {', '.join(names)}" if names else "there is none"
                 raise ValueError(
-                    f"recording {one.name!r}: {channel.name}: the model has no {what} "
-                    f"{channel.target!r}; {known}{suggestion(channel.target, names)}"
+                    f"recording {recording.name!r}: {channel.name}: the model has no {what} "
+                    f"{channel.target!r}; {available}{suggestion(channel.target, names)}"
                 )
 
 
@@ -111,34 +113,34 @@ def compared(batch: Any) -> int | None:
     return None if weight is None else int(np.count_nonzero(np.asarray(weight)))
 
 
-def _missing(one: Recording) -> list[str]:
+def _missing(recording: Recording) -> list[str]:
     """Return a warning about channels without samples."""
-    empty = [c.name for c in one.channels if not np.isfinite(c.values).any()]
+    empty = [c.name for c in recording.channels if not np.isfinite(c.values).any()]
     if not empty:
         return []
     return [
-        f"recording {one.name!r}: all samples of {', '.join(empty)} are NaN: they tell nothing, "
-        "and cannot drive a simulation; leave them out if that is not meant (leave_out=)"
+        f"recording {recording.name!r}: all samples of {', '.join(empty)} are NaN: they tell "
+        "nothing, and cannot drive a simulation; leave them out if that is not meant (leave_out=)"
     ]
 
 
-def _time_unit(one: Recording) -> list[str]:
+def _time_unit(recording: Recording) -> list[str]:
     """Return a warning about samples that are far apart."""
-    step = float(np.median(np.diff(one.time)))
+    step = float(np.median(np.diff(recording.time)))
     if step < LONG_STEP:
         return []
     return [
-        f"recording {one.name!r}: samples are {step:g} s apart: if time is in ms or another unit, "
-        'scale it: scale={"time": 1e-3}'
+        f"recording {recording.name!r}: samples are {step:g} s apart: if time is in ms or another "
+        'unit, scale it: scale={"time": 1e-3}'
     ]
 
 
-def _check_orientations(one: Recording, channel: Channel) -> None:
+def _check_orientations(recording: Recording, channel: Channel) -> None:
     """Refuse quaternions that are far from unit length."""
     length = np.linalg.norm(channel.values[:, 3:], axis=1)
     length = length[np.isfinite(length)]
     if len(length) and abs(float(np.median(length)) - 1.0) > 0.1:
         raise ValueError(
-            f"recording {one.name!r}: {channel.name}: the quaternions have length "
+            f"recording {recording.name!r}: {channel.name}: the quaternions have length "
             f"{np.median(length):.3g}, not 1: a sample is x y z, then the quaternion w x y z"
         )

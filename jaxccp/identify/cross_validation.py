@@ -136,16 +136,18 @@ def cross_validate(
     """
     objective = problem.objective
     stages = [
-        (one, [folds_of(part.plan.batch, folds, seed) for part in one.evaluators])
-        for one in (*problem.shorter, objective)
+        (stage, [folds_of(part.plan.batch, folds, seed) for part in stage.evaluators])
+        for stage in (*problem.shorter, objective)
     ]
     groups = stages[-1][1]
     bounds = problem.column("lower"), problem.column("upper")
     results, values = [], []
     for fold in range(folds):
         theta = problem.column("initial")
-        for one, parts in stages:
-            theta = minimise(_without(one, fold, parts), theta, bounds, problem.method).point.theta
+        for stage, parts in stages:
+            theta = minimise(
+                _without(stage, fold, parts), theta, bounds, problem.method
+            ).point.theta
         results.append(
             tuple(
                 _errors(objective, case, theta, np.flatnonzero(group == fold))
@@ -165,7 +167,7 @@ def _without(objective: Objective, fold: int, groups: list[np.ndarray]) -> Objec
         fold: that is left out.
         groups: of each case, the fold of each segment.
     """
-    return objective.over(
+    return objective.with_evaluators(
         [
             _restricted(evaluator, np.flatnonzero(group != fold))
             for evaluator, group in zip(objective.evaluators, groups, strict=True)
@@ -177,7 +179,7 @@ def _restricted(evaluator: Evaluator, which: np.ndarray) -> Evaluator:
     """Return an evaluator of some of the segments, with the same programs."""
     plan = copy.copy(evaluator.plan)
     plan.batch = Part(evaluator.plan.batch, which)  # type: ignore[misc]
-    return evaluator.over(plan)
+    return evaluator.with_plan(plan)
 
 
 def _errors(objective: Objective, case: int, theta: np.ndarray, which: np.ndarray) -> Evaluation:
@@ -203,11 +205,11 @@ class Comparison:
             f"{'model':24s} {'error':>9s} {'± s.e.':>9s} {'less the best':>14s} {'± s.e.':>9s}"
         ]
         best = self.models[self.best]
-        for name, one in sorted(self.models.items(), key=lambda item: item[1].mean):
-            gap = one.errors - best.errors if np.isfinite(best.mean) else np.zeros(1)
+        for name, model in sorted(self.models.items(), key=lambda item: item[1].mean):
+            gap = model.errors - best.errors if np.isfinite(best.mean) else np.zeros(1)
             spread = np.std(gap, ddof=1) / np.sqrt(len(gap)) if np.isfinite(gap).all() else np.inf
             lines.append(
-                f"{name:24s} {one.mean:9.4g} {one.standard_error:9.2g} "
+                f"{name:24s} {model.mean:9.4g} {model.standard_error:9.2g} "
                 f"{float(np.mean(gap)):14.4g} {spread:9.2g}"
             )
         return "\n".join(lines)
@@ -223,9 +225,9 @@ def compare(problems: Mapping[str, "Problem"], folds: int = 5) -> Comparison:
     Raises:
         ValueError: the problems differ in what they compare.
     """
-    sizes = {name: [len(p.batch) for p in one.plans] for name, one in problems.items()}
+    sizes = {name: [len(p.batch) for p in problem.plans] for name, problem in problems.items()}
     if len({tuple(size) for size in sizes.values()}) > 1:
         raise ValueError(
             f"the problems have {sizes} segments: give them the same recordings and segments"
         )
-    return Comparison({name: cross_validate(one, folds) for name, one in problems.items()})
+    return Comparison({name: cross_validate(problem, folds) for name, problem in problems.items()})

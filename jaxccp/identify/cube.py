@@ -67,9 +67,9 @@ def _tilt(axis: int) -> Parameter:
 
     def apply(subject: Subject, angle: Array) -> Subject:
         shapes = subject.model.shapes
-        turn = quaternion.exp(angle * jnp.eye(3, dtype=angle.dtype)[axis])
-        turned = quaternion.multiply(turn, shapes.quaternion[0])
-        shapes = replace(shapes, quaternion=shapes.quaternion.at[0].set(turned))
+        rotation = quaternion.exp(angle * jnp.eye(3, dtype=angle.dtype)[axis])
+        orientation = quaternion.multiply(rotation, shapes.quaternion[0])
+        shapes = replace(shapes, quaternion=shapes.quaternion.at[0].set(orientation))
         return replace(subject, model=replace(subject.model, shapes=shapes))
 
     name = f"ground_tilt_{'xy'[axis]}"
@@ -177,7 +177,7 @@ def read_tosses(path: Path | str) -> list[Recording]:
         InputError: the file is damaged, or has another layout.
     """
     tosses = read(path, Cube.nominal(), noise={"pose": NOISE}, lever=WIDTH / 2)
-    short = min(tosses, key=lambda one: len(one.time))
+    short = min(tosses, key=lambda toss: len(toss.time))
     if len(short.time) < FIRST + 2:
         what = f"toss {short.name!r} has {len(short.time)} samples"
         raise InputError(path, what, f"each toss needs at least {FIRST + 2}: leave it out")
@@ -217,10 +217,12 @@ def fit_cube(
         method: settings of the iteration.
         progress: called with the number and the loss of every step.
     """
-    longest = max(len(one.time) for one in tosses) - FIRST - 1
+    longest = max(len(toss.time) for toss in tosses) - FIRST - 1
     stages = {min(number, longest): number for number in reversed(horizons)}
     residual = settings.residual(interval(tosses), sorted(stages))
     problem = Problem(Cube.nominal(), tosses, settings.parameters, residual, method)
     fit = problem.fit(lambda step, loss, _: progress(step, loss))
-    found = (*fit.shorter, fit.descent)
-    return CubeFit(fit, {stages[key]: one for key, one in zip(sorted(stages), found, strict=True)})
+    descents = (*fit.shorter, fit.descent)
+    return CubeFit(
+        fit, {stages[key]: descent for key, descent in zip(sorted(stages), descents, strict=True)}
+    )

@@ -84,7 +84,7 @@ class TossErrors:
             tosses: that are predicted.
             settings: the parameters whose values are given later, and how tosses are simulated.
         """
-        lengths = np.array([len(one.time) for one in tosses])
+        lengths = np.array([len(toss.time) for toss in tosses])
         # One program for tosses of up to 128 samples, one for up to 256 …: a batch goes on to the
         # end of its longest toss.
         room = 2 ** np.maximum(np.ceil(np.log2(lengths)), 7).astype(int)
@@ -104,24 +104,26 @@ class TossErrors:
     def _short(self) -> Predictor:
         """Return the predictor from starts all along the tosses."""
         tosses, settings = self._settings
-        longest = max(len(one.time) for one in tosses) - FIRST - 1
+        longest = max(len(toss.time) for toss in tosses) - FIRST - 1
         step = HORIZONS[0] * interval(tosses)
         return _predictor(tosses, settings, min(HORIZONS[-1], longest), every=step, least=step)
 
     def tosses(self, values: Float[np.ndarray, " p"]) -> list[Deviations]:
         """Return the deviations of whole tosses, from their second sample to their end."""
-        found = []
+        deviations = []
         for predictor in self._whole:
             group = _deviations(predictor, values)
             parts = (group.shift, group.angle, group.present)
-            found += [Deviations(*(x[k : k + 1] for x in parts)) for k in range(len(group.angle))]
-        return [found[k] for k in self._back]
+            deviations += [
+                Deviations(*(x[k : k + 1] for x in parts)) for k in range(len(group.angle))
+            ]
+        return [deviations[k] for k in self._back]
 
     def whole(self, values: Float[np.ndarray, " p"]) -> Errors:
         """Return the errors of whole tosses."""
-        means = [one.means() for one in self.tosses(values)]
-        position = np.concatenate([one.position for one in means])
-        return Errors(position, np.concatenate([one.rotation for one in means]))
+        means = [deviations.means() for deviations in self.tosses(values)]
+        position = np.concatenate([mean.position for mean in means])
+        return Errors(position, np.concatenate([mean.rotation for mean in means]))
 
     def compare(self, values: Float[np.ndarray, " p"]) -> Comparison:
         """Return the errors over whole tosses and over short horizons."""

@@ -29,11 +29,15 @@ class Identified:
     """An identification of the cube, and its errors on tosses that were not fitted."""
 
     settings: CubeSettings
-    found: CubeFit
+    """Parameters and simulation of the cube."""
+    cube_fit: CubeFit
+    """The fit."""
     fitted: Sequence[Recording]
+    """Tosses that were fitted."""
     held_out: Sequence[Recording]
+    """Tosses that were not fitted."""
     errors: TossErrors
-    """Of the tosses held out."""
+    """Evaluates errors of prediction of the tosses that were not fitted."""
     before: Comparison
     """Errors of prediction with the initial values."""
     after: Comparison
@@ -42,25 +46,31 @@ class Identified:
     @property
     def initial(self) -> Float[np.ndarray, " p"]:
         """Return the value of each parameter before the fit."""
-        return self.found.fit.problem.column("initial")
+        return self.cube_fit.fit.problem.column("initial")
 
     @property
     def standard_error(self) -> Float[np.ndarray, " p"]:
         """Return the standard error of each parameter; infinite where the tosses do not tell it."""
-        return self.found.fit.uncertainty.standard_error
+        return self.cube_fit.fit.uncertainty.standard_error
 
 
-def as_json(one: Identified, truth: Mapping[str, float] = MappingProxyType({})) -> dict:
+def as_json(identified: Identified, truth: Mapping[str, float] = MappingProxyType({})) -> dict:
     """Return parameters with standard errors, errors of prediction before and after, and settings,
     ready for JSON.
 
     Args:
-        one: the identification.
+        identified: the identification.
         truth: true values of those parameters of which they are known, by name; they are under
             ``true`` of their parameters.
     """
-    settings = one.settings
-    rows = zip(settings.names, one.found.fit.values, one.standard_error, one.initial, strict=True)
+    settings = identified.settings
+    rows = zip(
+        settings.names,
+        identified.cube_fit.fit.values,
+        identified.standard_error,
+        identified.initial,
+        strict=True,
+    )
     return {
         "parameters": {
             name: {
@@ -75,11 +85,11 @@ def as_json(one: Identified, truth: Mapping[str, float] = MappingProxyType({})) 
         "law": settings.law,
         "substeps": settings.substeps,
         "stepper": settings.stepper,
-        "before": one.before.summary(),
-        "after": one.after.summary(),
-        "tosses_fitted": len(one.fitted),
-        "tosses_held_out": len(one.held_out),
-        "held_out_ids": [_identity(toss) for toss in one.held_out],
+        "before": identified.before.summary(),
+        "after": identified.after.summary(),
+        "tosses_fitted": len(identified.fitted),
+        "tosses_held_out": len(identified.held_out),
+        "held_out_ids": [_identity(toss) for toss in identified.held_out],
         "stages": [
             {
                 "horizon": horizon,
@@ -87,7 +97,7 @@ def as_json(one: Identified, truth: Mapping[str, float] = MappingProxyType({})) 
                 "loss_first": float(stage.losses[0]),
                 "loss_last": float(stage.losses[-1]),
             }
-            for horizon, stage in one.found.stages.items()
+            for horizon, stage in identified.cube_fit.stages.items()
         ],
     }
 
@@ -118,30 +128,30 @@ def read_parameters(path: Path) -> tuple[CubeSettings, Float[np.ndarray, " p"]]:
     except ValueError as error:
         raise InputError(path, str(error), "correct it") from None
     for name, value in values.items():
-        one = PARAMETERS[name]
-        if not one.lower <= value <= one.upper:
-            what = f"{name} = {value:g} lies outside {one.lower:g} … {one.upper:g}"
+        parameter = PARAMETERS[name]
+        if not parameter.lower <= value <= parameter.upper:
+            what = f"{name} = {value:g} lies outside {parameter.lower:g} … {parameter.upper:g}"
             raise InputError(path, what, "correct it", "parameters")
     return settings, np.array(list(values.values()))
 
 
-def picture(one: Identified, truth: Mapping[str, float] = MappingProxyType({})) -> "Figure":
+def picture(identified: Identified, truth: Mapping[str, float] = MappingProxyType({})) -> "Figure":
     """Return a figure of held-out tosses that are typical of the errors after the fit, of the
     losses and of the parameters. It needs matplotlib.
 
     Args:
-        one: the identification.
+        identified: the identification.
         truth: true values of those parameters of which they are known, by name.
     """
     from jaxccp.viz import Change, TossPicture, identification_picture
 
-    rank = np.argsort(one.after.whole.position)
+    rank = np.argsort(identified.after.whole.position)
     shares = np.linspace(0.15, 0.85, min(PICTURED, len(rank)))
-    fit = one.found.fit
-    both = [one.errors.tosses(values) for values in (one.initial, fit.values)]
+    fit = identified.cube_fit.fit
+    both = [identified.errors.tosses(values) for values in (identified.initial, fit.values)]
     shown = []
     for index in rank[(shares * len(rank)).astype(int)]:
-        toss, before, after = one.held_out[index], *(part[index] for part in both)
+        toss, before, after = identified.held_out[index], *(part[index] for part in both)
         count = len(toss.time) - FIRST - 1
         measured = np.asarray(toss.of_kind("pose")[0].values)[FIRST + 1 :, :3]
         shown.append(
@@ -155,13 +165,24 @@ def picture(one: Identified, truth: Mapping[str, float] = MappingProxyType({})) 
                 np.degrees(after.angle[0, :count]),
             )
         )
-    losses = {f"{h} samples": np.array(stage.losses) for h, stage in one.found.stages.items()}
+    losses = {
+        f"{h} samples": np.array(stage.losses) for h, stage in identified.cube_fit.stages.items()
+    }
     scale = fit.problem.column("scale")
-    rows = zip(one.settings.names, one.initial, fit.values, one.standard_error, scale, strict=True)
+    rows = zip(
+        identified.settings.names,
+        identified.initial,
+        fit.values,
+        identified.standard_error,
+        scale,
+        strict=True,
+    )
     changes = [
         Change(name, float(start), float(value), float(error), float(width), truth.get(name))
         for name, start, value, error, width in rows
     ]
-    law = one.settings.law
-    title = f"Identified from {len(one.fitted)} tosses, law {law}: measured against simulated"
+    law = identified.settings.law
+    title = (
+        f"Identified from {len(identified.fitted)} tosses, law {law}: measured against simulated"
+    )
     return identification_picture(shown, losses, changes, title)

@@ -42,7 +42,7 @@ def descend(
     first, stages = 0, (*problem.shorter, problem.objective)
     if resume is not None and resume.exists():
         theta, first = _read(resume, problem.names, len(stages))
-    bounds, found = (problem.column("lower"), problem.column("upper")), []
+    bounds, descents = (problem.column("lower"), problem.column("upper")), []
     for number in range(first, len(stages)):
 
         def after(iteration: int, loss: float, theta: np.ndarray, stage: int = number) -> None:
@@ -50,9 +50,9 @@ def descend(
                 _write(resume, problem.names, stage, theta)
             progress(iteration, loss, theta)
 
-        found.append(minimise(stages[number], theta, bounds, problem.method, after))
-        theta = found[-1].point.theta
-    return tuple(found)
+        descents.append(minimise(stages[number], theta, bounds, problem.method, after))
+        theta = descents[-1].point.theta
+    return tuple(descents)
 
 
 def restarted(
@@ -68,23 +68,23 @@ def restarted(
         restarts: how starts are chosen.
     """
     evaluators = problem.objective.evaluators
-    found = []
+    results = []
     for start in restarts.begin(problem, theta):
         stages = descend(problem, start, progress)
         descent = stages[-1]
-        deviations = [(one.weight, one.gaps) for one in evaluators]
+        deviations = [(evaluator.weight, evaluator.gaps) for evaluator in evaluators]
         # Each descent has estimated deviations of its own; with those told losses compare.
-        for one in evaluators:
-            one.forget()
+        for evaluator in evaluators:
+            evaluator.forget()
         end = problem.objective.at(descent.point.theta, descent.point.starts)
         lost = sum(int(np.sum(~terms.usable)) for terms in end.terms)
-        found.append(((lost, end.loss), stages, deviations))
-    least, best, deviations = min(found, key=lambda one: one[0])
+        results.append(((lost, end.loss), stages, deviations))
+    lowest, best, deviations = min(results, key=lambda result: result[0])
     for evaluator, (weight, gaps) in zip(evaluators, deviations, strict=True):
         evaluator.weight, evaluator.gaps = weight, gaps
-    same = sum(key <= (least[0], least[1] * (1.0 + SAME)) for key, _, _ in found)
+    same = sum(key <= (lowest[0], lowest[1] * (1.0 + SAME)) for key, _, _ in results)
     note = (
-        f"{same} of {len(found)} descents, from the best of {restarts.draws} draws, ended at the "
+        f"{same} of {len(results)} descents, from the best of {restarts.draws} draws, ended at the "
         "least loss."
     )
     return best, note
@@ -100,7 +100,7 @@ def _read(path: Path, names: tuple[str, ...], stages: int) -> tuple[np.ndarray, 
     """Return parameters and the number of the length of simulations from a file."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        values = {name: float(one["value"]) for name, one in content["parameters"].items()}
+        values = {name: float(entry["value"]) for name, entry in content["parameters"].items()}
         stage = int(content["stage"])
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         what = f"cannot be resumed from ({error!r})"

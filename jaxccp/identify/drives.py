@@ -52,8 +52,10 @@ def with_drives(
         "control_limits": infinite,
     }
     longer = {
-        name: jnp.concatenate([getattr(actuators, name), jnp.asarray(more, actuators.gain.dtype)])
-        for name, more in added.items()
+        name: jnp.concatenate(
+            [getattr(actuators, name), jnp.asarray(sources, actuators.gain.dtype)]
+        )
+        for name, sources in added.items()
     }
     following = count + np.flatnonzero(servo)
     linkage = replace(
@@ -78,11 +80,11 @@ def without_actuators(subject: Subject, axes: Sequence[str]) -> Subject:
     """
     model = subject.model
     linkage, actuators = model.topology.linkage, model.actuators
-    acts = ~np.isin(linkage.actuated, [linkage.axis(name) for name in axes])
-    if acts.all():
+    free_actuators = ~np.isin(linkage.actuated, [linkage.axis(name) for name in axes])
+    if free_actuators.all():
         return subject
     silent = {
-        name: jnp.where(acts, getattr(actuators, name), 0.0)
+        name: jnp.where(free_actuators, getattr(actuators, name), 0.0)
         for name in ("gain", "offset", "stiffness", "damping")
     }
     return replace(subject, model=replace(model, actuators=replace(actuators, **silent)))
@@ -91,8 +93,8 @@ def without_actuators(subject: Subject, axes: Sequence[str]) -> Subject:
 def _reference(subject: Subject, axes: np.ndarray) -> Float[Array, " n"]:
     """Return the file's coordinate of each axis where the model's is zero."""
     places = subject.layout.places.single
-    known = jnp.zeros(len(subject.model.topology.linkage.axes), subject.layout.reference.dtype)
-    return known.at[places[2]].set(subject.layout.reference)[axes]
+    values = jnp.zeros(len(subject.model.topology.linkage.axes), subject.layout.reference.dtype)
+    return values.at[places[2]].set(subject.layout.reference)[axes]
 
 
 def with_frames(subject: Subject, frames: tuple[str, ...]) -> tuple[Subject, np.ndarray]:
@@ -121,10 +123,10 @@ def with_frames(subject: Subject, frames: tuple[str, ...]) -> tuple[Subject, np.
         position = jnp.concatenate(
             [sites.position, jnp.stack(positions).astype(sites.position.dtype)]
         )
-        facing = jnp.zeros((len(bodies), 4), sites.quaternion.dtype).at[:, 0].set(1.0)
+        orientation = jnp.zeros((len(bodies), 4), sites.quaternion.dtype).at[:, 0].set(1.0)
         sites = Sites(
             position,
-            jnp.concatenate([sites.quaternion, facing]),
+            jnp.concatenate([sites.quaternion, orientation]),
             (*sites.names, *(f"frame:{topology.bodies[body]}" for body in bodies)),
             (*sites.bodies, *bodies),
         )

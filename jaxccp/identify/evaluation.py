@@ -13,7 +13,7 @@ from jaxccp.identify.joint_parameters import parameter_of
 from jaxccp.identify.normal_equations import Evaluator, Plan
 from jaxccp.identify.parameter import ParameterSet
 from jaxccp.identify.recording import KINDS, Recording
-from jaxccp.identify.structure import acting
+from jaxccp.identify.structure import with_required_rows
 
 
 @dataclass(frozen=True)
@@ -77,10 +77,10 @@ class Predictor:
         """
         refuse(case.mechanism, case.recordings)
         subject = subject_of(case.mechanism, case.recordings)
-        known = ParameterSet([parameter_of(one) for one in parameters], subject)
-        plan = case.residual.plan(acting(subject, known), case.recordings)
+        parameter_set = ParameterSet([parameter_of(parameter) for parameter in parameters], subject)
+        plan = case.residual.plan(with_required_rows(subject, parameter_set), case.recordings)
         self.recordings = tuple(case.recordings)
-        self.evaluator = Evaluator(plan, known, np.inf)
+        self.evaluator = Evaluator(plan, parameter_set, np.inf)
 
     def evaluate(self, values: Mapping[str, float]) -> Evaluation:
         """Return the errors for some values.
@@ -92,7 +92,10 @@ class Predictor:
         """
         scalars = self.evaluator.parameters.scalars
         table = np.array(
-            [[_value(values, scalar, one.name) for scalar in scalars] for one in self.recordings]
+            [
+                [_value(values, scalar, recording.name) for scalar in scalars]
+                for recording in self.recordings
+            ]
         )
         rows = table[np.asarray(self.evaluator.plan.batch.recording)]
         return evaluation(self.evaluator, rows)
@@ -105,8 +108,8 @@ def _value(values: Mapping[str, float], scalar: Any, recording: str) -> float:
     name = f"{scalar.name} of {recording}"
     if name in values:
         return values[name]
-    known = [x for other, x in values.items() if other.startswith(f"{scalar.name} of ")]
-    return float(np.mean(known)) if known else scalar.initial
+    values_of_sequences = [x for name, x in values.items() if name.startswith(f"{scalar.name} of ")]
+    return float(np.mean(values_of_sequences)) if values_of_sequences else scalar.initial
 
 
 def evaluation(
@@ -164,16 +167,16 @@ def _columns(plan: Plan, width: int) -> tuple[list[str], dict[str, str], list[li
     label, units, columns = [], {}, []
     place = 0
     # Components of one error are no channels.
-    channels = () if getattr(plan, "one_spread", False) else getattr(plan, "observations", ())
-    for one in channels:
-        part = list(range(place, place + one.size))
-        place += one.size
-        if one.kind == "pose":
+    channels = () if getattr(plan, "common_deviation", False) else getattr(plan, "observations", ())
+    for observation in channels:
+        part = list(range(place, place + observation.size))
+        place += observation.size
+        if observation.kind == "pose":
             parts = {".position": (part[:3], "m"), ".orientation": (part[3:], "rad")}
         else:
-            parts = {"": (part, _unit(plan, one))}
+            parts = {"": (part, _unit(plan, observation))}
         for suffix, (which, unit) in parts.items():
-            name = one.channel + suffix
+            name = observation.channel + suffix
             label.append(name)
             units[name] = unit
             columns.append(which)
@@ -184,13 +187,17 @@ def _columns(plan: Plan, width: int) -> tuple[list[str], dict[str, str], list[li
     return label, units, columns
 
 
-def _unit(plan: Plan, one: Any) -> str:
+def _unit(plan: Plan, observation: Any) -> str:
     """Return the unit of what an axis's channel shows: that of a hinge or of a slide."""
-    unit = KINDS[one.kind].unit
-    if KINDS[one.kind].targets != "axes":
+    unit = KINDS[observation.kind].unit
+    if KINDS[observation.kind].targets != "axes":
         return unit
     slide, hinge = unit.split(", ")
-    return hinge if plan.subject.model.topology.linkage.motions[one.place] == "hinge" else slide
+    return (
+        hinge
+        if plan.subject.model.topology.linkage.motions[observation.place] == "hinge"
+        else slide
+    )
 
 
 def split(
@@ -216,14 +223,14 @@ def split(
         count = min(max(1, round(share * len(recordings))), len(recordings) - 1)
         excluded_numbers = set(random.permutation(len(recordings))[:count].tolist())
         return (
-            [one for k, one in enumerate(recordings) if k not in excluded_numbers],
-            [one for k, one in enumerate(recordings) if k in excluded_numbers],
+            [recording for k, recording in enumerate(recordings) if k not in excluded_numbers],
+            [recording for k, recording in enumerate(recordings) if k in excluded_numbers],
         )
-    (one,) = recordings
-    blocks = max(2, round(1.0 / min(share, 1.0 - share)), 10 if len(one.time) >= 200 else 2)
-    edges = np.linspace(0, len(one.time), blocks + 1).astype(int)
+    (recording,) = recordings
+    blocks = max(2, round(1.0 / min(share, 1.0 - share)), 10 if len(recording.time) >= 200 else 2)
+    edges = np.linspace(0, len(recording.time), blocks + 1).astype(int)
     if np.min(np.diff(edges)) < 4:
-        raise ValueError(f"recording {one.name!r} is too short to hold a part of it out")
+        raise ValueError(f"recording {recording.name!r} is too short to hold a part of it out")
     count = min(max(1, round(share * blocks)), blocks - 1)
     excluded = np.zeros(blocks, bool)
     excluded[random.permutation(blocks)[:count]] = True
@@ -231,7 +238,7 @@ def split(
     begin = 0
     for block in range(1, blocks + 1):
         if block == blocks or excluded[block] != excluded[begin]:
-            name = f"{one.name} from {one.time[edges[begin]]:g} s"
-            parts[int(excluded[begin])].append(one.part(edges[begin], edges[block], name))
+            name = f"{recording.name} from {recording.time[edges[begin]]:g} s"
+            parts[int(excluded[begin])].append(recording.part(edges[begin], edges[block], name))
             begin = block
     return parts

@@ -26,13 +26,14 @@ EXCESS = 1e-6
 
 @dataclass(frozen=True)
 class Known:
-    """A prior holds what is known of parameters before the motion is recorded."""
+    """Knowledge of parameters before a motion is recorded: values, information and noise."""
 
     values: dict[str, float] = field(default_factory=dict)
     """Values by name, in place of the parameters' own."""
     information: Float[np.ndarray, "P P"] | None = None
-    """Information of earlier recordings, without priors, of parameters ``names``."""
+    """Information of earlier recordings about the parameters ``names``, without priors."""
     names: tuple[str, ...] = ()
+    """Names of the parameters that ``information`` is about."""
     noise: dict[str, float] = field(default_factory=dict)
     """Standard deviation of torques by joint, in place of the design's [N, N m]."""
     spacing: float | None = None
@@ -46,12 +47,12 @@ class Known:
         kept = [k for k, name in enumerate(self.names) if name in names]
         rest = [k for k in range(len(self.names)) if k not in kept]
         full = self.information
-        found = full[np.ix_(kept, kept)]
+        block = full[np.ix_(kept, kept)]
         if rest:
             border, corner = full[np.ix_(kept, rest)], full[np.ix_(rest, rest)]
-            found = found - border @ np.linalg.pinv(corner, hermitian=True) @ border.T
+            block = block - border @ np.linalg.pinv(corner, hermitian=True) @ border.T
         rows = [list(names).index(self.names[k]) for k in kept]
-        out[np.ix_(rows, rows)] = found
+        out[np.ix_(rows, rows)] = block
         return out
 
 
@@ -102,9 +103,17 @@ def search_of(
     design: Design | None = None,
     known: Known | None = None,
 ) -> Search:
-    """Return the search of :func:`excite`, whose arguments these are."""
+    """Return the search of :func:`excite`.
+
+    Args:
+        mechanism: of hinges and slides on a fixed base.
+        parameters: parameters that are to be identified.
+        limits: of the motion.
+        design: settings.
+        known: what earlier recordings tell of the parameters.
+    """
     design, known, limits = design or Design(), known or Known(), limits or Limits()
-    program = Program(mechanism, [parameter_of(one) for one in parameters], design)
+    program = Program(mechanism, [parameter_of(parameter) for parameter in parameters], design)
     ends = joint_limits(limits, mechanism, program.joints)
     return Search(program, design, Frame.of(ends, limits.clearance), known)
 
@@ -121,13 +130,13 @@ def known_of(fit: "Fit", case: int = 0) -> Known:
     noise = {}
     weight = getattr(plan.batch.take(np.arange(len(plan.batch))), "weight", None)
     observations = getattr(plan, "observations", ())
-    if weight is not None and all(one.kind == "torque" for one in observations):
+    if weight is not None and all(o.kind == "torque" for o in observations):
         largest = np.asarray(weight).reshape(-1, len(observations)).max(axis=0)
         largest = largest * objective.evaluators[case].weight
         axes = plan.subject.model.topology.linkage.axes
         noise = {
-            axes[one.place]: 1.0 / float(value)
-            for one, value in zip(observations, largest, strict=True)
+            axes[observation.place]: 1.0 / float(value)
+            for observation, value in zip(observations, largest, strict=True)
             if value > 0
         }
     values = dict(zip(fit.names, fit.values.tolist(), strict=True))

@@ -15,10 +15,10 @@ from jaxccp.model.model import Model
 from jaxccp.model.state import State
 from jaxccp.names import suggestion
 
-Given = float | tuple[float, float]
+LimitValue = float | tuple[float, float]
 QUANTITIES = ("position", "rate", "acceleration", "torque")
 """Kinds of limits of a joint, in order."""
-FAR = 1e3
+MAX_DISTANCE = 1e3
 """Distance up to which shapes are looked at [m]."""
 
 
@@ -30,13 +30,13 @@ class Limits:
     model's actuators, rates and accelerations none.
     """
 
-    position: Mapping[str, Given] | Given | None = None
+    position: Mapping[str, LimitValue] | LimitValue | None = None
     """Recorded coordinates [m, rad]."""
-    rate: Mapping[str, Given] | Given | None = None
+    rate: Mapping[str, LimitValue] | LimitValue | None = None
     """Rates [m/s, rad/s]."""
-    acceleration: Mapping[str, Given] | Given | None = None
+    acceleration: Mapping[str, LimitValue] | LimitValue | None = None
     """Accelerations [m/s², rad/s²]."""
-    torque: Mapping[str, Given] | Given | None = None
+    torque: Mapping[str, LimitValue] | LimitValue | None = None
     """Forces and torques along the axes that the motion needs [N, N m]."""
     clearance: float = 0.0
     """Least distance of shapes that may touch [m]; below 0, they may overlap by so much."""
@@ -51,8 +51,8 @@ class Limits:
         Raises:
             ValueError: a part has another form, or a kind is not known.
         """
-        kinds = [one.name for one in fields(Limits)]
-        found: dict[str, dict[str, Given]] = {}
+        kinds = [field.name for field in fields(Limits)]
+        limits: dict[str, dict[str, LimitValue]] = {}
         clearance = 0.0
         for part in filter(None, (piece.strip() for piece in text.split(","))):
             left, _, right = part.partition("=")
@@ -73,8 +73,8 @@ class Limits:
                 clearance = numbers[0]
             else:
                 value = numbers[0] if len(numbers) == 1 else (numbers[0], numbers[1])
-                found.setdefault(kind, {})[joint or "*"] = value
-        return replace(Limits(clearance=clearance), **found)
+                limits.setdefault(kind, {})[joint or "*"] = value
+        return replace(Limits(clearance=clearance), **limits)
 
 
 def joint_limits(
@@ -92,12 +92,14 @@ def joint_limits(
             highest, or a joint may move as fast as it likes or anywhere.
     """
     out = np.full((4, 2, len(joints)), np.inf) * np.array([-1.0, 1.0])[:, None]
-    known = limits_of(mechanism)
-    out[0] = np.array([known[name][:2] for name in joints]).T
+    model_limits = limits_of(mechanism)
+    out[0] = np.array([model_limits[name][:2] for name in joints]).T
     out[3] = _actuator_limits(mechanism, joints)
     for place, kind in enumerate(QUANTITIES):
-        given = getattr(limits, kind)
-        entries = given if isinstance(given, Mapping) else {} if given is None else {"*": given}
+        setting = getattr(limits, kind)
+        entries = (
+            setting if isinstance(setting, Mapping) else {} if setting is None else {"*": setting}
+        )
         for pattern, value in entries.items():
             matching = [k for k, name in enumerate(joints) if fnmatchcase(name, pattern)]
             if not matching:
@@ -110,7 +112,7 @@ def joint_limits(
             out[place][:, matching] = np.array([[low], [high]])
     for number, name in enumerate(joints):
         if not np.isfinite(out[0, :, number]).all():
-            if not known[name][2]:
+            if not model_limits[name][2]:
                 raise ValueError(f"joint {name!r} can slide anywhere: limit its position")
             out[0, :, number] = np.where(
                 np.isfinite(out[0, :, number]), out[0, :, number], [-np.pi, np.pi]
@@ -138,9 +140,9 @@ def _actuator_limits(mechanism: Mechanism, joints: Sequence[str]) -> Float[np.nd
     sums = dict(zip(linkage.summed.tolist(), np.asarray(model.axes.actuator_limits), strict=True))
     for place, name in enumerate(joints):
         axis = linkage.axis(name)
-        acting = np.flatnonzero(linkage.actuated == axis)
-        if len(acting):
-            out[:, place] = ends[:, acting].sum(axis=1)
+        drivers = np.flatnonzero(linkage.actuated == axis)
+        if len(drivers):
+            out[:, place] = ends[:, drivers].sum(axis=1)
         if axis in sums:
             out[0, place] = max(out[0, place], float(sums[axis][0]))
             out[1, place] = min(out[1, place], float(sums[axis][1]))
@@ -154,7 +156,7 @@ def distances(model: Model, state: State) -> tuple[Float[Array, " c"], Float[Arr
         model: whose shapes they are.
         state: poses of its bodies.
     """
-    wide = replace(model, contact=replace(model.contact, margin=jnp.asarray(FAR)))
+    wide = replace(model, contact=replace(model.contact, margin=jnp.asarray(MAX_DISTANCE)))
     wide = replace(wide, topology=replace(model.topology, max_contacts=None))
     contacts = detect(wide, state)
-    return jnp.where(contacts.live, contacts.gap, FAR), contacts.shapes
+    return jnp.where(contacts.live, contacts.gap, MAX_DISTANCE), contacts.shapes

@@ -16,7 +16,7 @@ from jaxccp.identify.inverse_dynamics import InverseDynamics
 from jaxccp.identify.inverse_plan import InversePlan, Samples
 from jaxccp.identify.parameter import Parameter, ParameterSet
 from jaxccp.identify.recording import recording
-from jaxccp.identify.structure import acting
+from jaxccp.identify.structure import with_required_rows
 
 LENGTH = 0.05
 """Distance within which a clearance counts like a whole limit [m]."""
@@ -42,8 +42,8 @@ class Frame:
         """
         finite = np.asarray(np.isfinite(limits).all(axis=1))
         low, high = np.moveaxis(np.where(finite[:, None], limits, 0.0), 1, 0)
-        one_sided = np.abs(limits).min(axis=1)
-        half = np.where(finite, 0.5 * (high - low), one_sided)
+        smaller_end = np.abs(limits).min(axis=1)
+        half = np.where(finite, 0.5 * (high - low), smaller_end)
         return Frame(0.5 * (low + high), half, clearance)
 
 
@@ -68,7 +68,7 @@ class Program:
         log = recording(time, "planned", position=still, torque=still)
         subject = subject_of(mechanism, [log])
         self.parameters = ParameterSet(parameters, subject)
-        subject = acting(subject, self.parameters)
+        subject = with_required_rows(subject, self.parameters)
         settings = InverseDynamics(cutoff=design.cutoff, moving=design.moving, trim=0.0)
         self.plan: InversePlan = settings.plan(subject, [log])
         self.touching = bool(subject.model.topology.pairs)
@@ -84,17 +84,17 @@ class Program:
     def torques(self, theta: Float[Array, " P"], motion: Float[Array, "s n 3"]) -> Array:
         """Return the torques that a motion needs [N, N m], [s n]."""
 
-        def one(position: Array) -> Array:
+        def torque(position: Array) -> Array:
             return self._compared(theta, position, jnp.zeros(len(self.joints)))[1]
 
-        return jax.vmap(one)(motion)
+        return jax.vmap(torque)(motion)
 
     def regressor(
         self, theta: Float[Array, " P"], motion: Float[Array, "s n 3"]
     ) -> Float[Array, "s n P"]:
         """Return the derivatives of torques by the parameters, each in its scale."""
 
-        def one(position: Array) -> Array:
+        def derivatives(position: Array) -> Array:
             zero = jnp.zeros(len(self.joints))
             level, need = self._compared(theta, position, zero)
             slope = self._compared(theta, position, zero + 1.0)[0] - level
@@ -106,7 +106,7 @@ class Program:
 
             return jax.jacfwd(missing)(jnp.zeros(len(self.scale)))
 
-        return jax.vmap(one)(motion)
+        return jax.vmap(derivatives)(motion)
 
     def information(
         self,
@@ -128,12 +128,12 @@ class Program:
         """Return the distances of all shapes that may touch [m], and which shapes they are."""
         subject = self.plan.subject
 
-        def one(position: Array) -> tuple[Array, Array]:
+        def sample_distances(position: Array) -> tuple[Array, Array]:
             level = position[:, 0]
             state = subject.layout.state(subject.model, subject.state, level, jnp.zeros_like(level))
             return distances(subject.model, state)
 
-        return jax.vmap(one)(motion)
+        return jax.vmap(sample_distances)(motion)
 
     def _compared(self, theta: Array, position: Array, torque: Array) -> tuple[Array, Array]:
         """Return measured and needed torques of one sample, in the order of the joints."""

@@ -89,7 +89,7 @@ class Excitation:
     @property
     def within_limits(self) -> bool:
         """Return whether no limit is exceeded."""
-        return all(one.kept for one in self.uses)
+        return all(use.kept for use in self.uses)
 
     def recording(self, name: str = "planned") -> Recording:
         """Return the motion as a recording of positions, rates and torques.
@@ -147,10 +147,10 @@ class Excitation:
         for name, before, after in zip(self.names, self.before, self.after, strict=True):
             lines.append(f"{name:48s} {before:11.3g} {after:11.3g}")
         lines.append(f"{'greatest use of limits':48s} {'value':>11s} {'limits':>23s}")
-        for one in self.uses:
-            ends = f"{one.limits[0]:.4g} … {one.limits[1]:.4g}"
-            beyond = "" if one.kept else "  EXCEEDED"
-            lines.append(f"{one.what:48s} {one.value:11.4g} {ends:>23s}{beyond}")
+        for use in self.uses:
+            ends = f"{use.limits[0]:.4g} … {use.limits[1]:.4g}"
+            mark = "" if use.kept else "  EXCEEDED"
+            lines.append(f"{use.what:48s} {use.value:11.4g} {ends:>23s}{mark}")
         return "\n".join([*lines, *map(str, self.weaknesses)])
 
 
@@ -166,7 +166,7 @@ def result_of(search: "Search", x: Float[np.ndarray, " k"], first: float) -> Exc
     time = np.linspace(0.0, design.duration, search.recorded + 1)
     samples = search.samples(x, time)
     torque = np.asarray(samples.torque)
-    told = search.exact_information(x)
+    gained = search.exact_information(x)
     position, rate, acceleration = np.moveaxis(np.asarray(samples.motion), 2, 0)
     control, start = _drive(search, position, rate, torque)
     return Excitation(
@@ -178,11 +178,11 @@ def result_of(search: "Search", x: Float[np.ndarray, " k"], first: float) -> Exc
         torque,
         program.names,
         _deviation(search.before, program.scale),
-        _deviation(search.before + told, program.scale),
+        _deviation(search.before + gained, program.scale),
         design.criterion,
         (first, search.score(search.information(x))),
         _uses(search, x),
-        _weaknesses(search, told),
+        _weaknesses(search, gained),
         control,
         start,
     )
@@ -194,10 +194,10 @@ def _deviation(matrix: np.ndarray, scale: np.ndarray) -> Float[np.ndarray, " P"]
     return np.where(undetermined(matrix), np.inf, scale * np.sqrt(np.maximum(inverse, 0.0)))
 
 
-def _weaknesses(search: "Search", told: np.ndarray) -> tuple[Weakness, ...]:
+def _weaknesses(search: "Search", gained: np.ndarray) -> tuple[Weakness, ...]:
     """Return the combinations that are told worst before the motion, or, where nothing is known
     before, those that are told worst by it."""
-    before, after = search.before, search.before + told
+    before, after = search.before, search.before + gained
     values, vectors = np.linalg.eigh(before if before.any() else after)
     floor = 1e-12 * max(float(values.max()), 1e-300)
     out = []
@@ -221,7 +221,7 @@ def _uses(search: "Search", x: np.ndarray) -> tuple[Use, ...]:
     program, frame = search.program, search.frame
     samples = search.samples(x, search.fine())
     values = [*np.moveaxis(np.asarray(samples.motion), 2, 0), np.asarray(samples.torque)]
-    found = []
+    uses = []
     for row, kind in enumerate(QUANTITIES):
         for k, joint in enumerate(program.joints):
             middle, half = frame.middle[row, k], frame.half[row, k]
@@ -231,14 +231,14 @@ def _uses(search: "Search", x: np.ndarray) -> tuple[Use, ...]:
             worst = float(series[np.argmax(np.abs(series - middle))])
             ends = float(middle - half), float(middle + half)
             kept = bool(abs(worst - middle) <= half * (1.0 + ROUNDING))
-            found.append(Use(f"{kind} of {joint}", worst, ends, kept))
+            uses.append(Use(f"{kind} of {joint}", worst, ends, kept))
     if program.touching:
         sample = int(np.argmin(samples.gap))
         which = " and ".join(program.owners[k] for k in samples.pair[sample])
-        least = float(samples.gap[sample])
-        kept = least >= frame.clearance - ROUNDING
-        found.append(Use(f"distance of {which}", least, (frame.clearance, np.inf), kept))
-    return tuple(found)
+        smallest = float(samples.gap[sample])
+        kept = smallest >= frame.clearance - ROUNDING
+        uses.append(Use(f"distance of {which}", smallest, (frame.clearance, np.inf), kept))
+    return tuple(uses)
 
 
 def _drive(
@@ -264,9 +264,9 @@ def _drive(
     reference = np.asarray(layout.reference, float)[by_rate]
     length = gear * (position - reference)[:, order]
     force = torque[:, order] / gear + stiffness * length + damping * gear * rate[:, order]
-    each = (force - offset) / gain
+    controls = (force - offset) / gain
     control = np.zeros((len(torque) - 1, layout.places.nu))
-    control[:, np.asarray(layout.places.control)] = 0.5 * (each[:-1] + each[1:])
+    control[:, np.asarray(layout.places.control)] = 0.5 * (controls[:-1] + controls[1:])
     rest, _ = layout.coordinates(subject.model, subject.state)
     start = np.array(rest, float)
     start[places[0][by_rate]] = position[0]

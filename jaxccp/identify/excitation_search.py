@@ -83,10 +83,10 @@ class Search:
         """Return a motion at any times, by parts of one size for which programs are compiled."""
         parts = []
         for begin in range(0, len(times), self.count):
-            here = times[begin : begin + self.count]
-            full = np.pad(here, (0, self.count - len(here)))
-            found = self._run(x, self.basis.at(full))
-            parts.append([np.asarray(leaf)[: len(here)] for leaf in found])
+            chunk = times[begin : begin + self.count]
+            full = np.pad(chunk, (0, self.count - len(chunk)))
+            part = self._run(x, self.basis.at(full))
+            parts.append([np.asarray(leaf)[: len(chunk)] for leaf in part])
         return Samples(*(np.concatenate(leaves) for leaves in zip(*parts, strict=True)))
 
     def fine(self) -> Float[np.ndarray, " s"]:
@@ -109,17 +109,17 @@ class Search:
         times = np.linspace(0.0, self.design.duration, self.recorded, endpoint=False)
         total = np.zeros_like(self.before)
         for begin in range(0, len(times), self.count):
-            here = times[begin : begin + self.count]
-            room = self.count - len(here)
-            basis = self.basis.at(np.pad(here, (0, room)))
-            total += self._tell(x, basis, np.pad(np.ones(len(here)), (0, room)), False)
+            chunk = times[begin : begin + self.count]
+            room = self.count - len(chunk)
+            basis = self.basis.at(np.pad(chunk, (0, room)))
+            total += self._tell(x, basis, np.pad(np.ones(len(chunk)), (0, room)), False)
         return total
 
     def best_random(self) -> tuple[np.ndarray, float]:
         """Return the best of some random motions within 0.95 of their limits, and its criterion;
         and settle which directions any motion tells."""
         random = np.random.default_rng(self.design.seed)
-        basis, found = self.basis.at(self.grid), []
+        basis, starts = self.basis.at(self.grid), []
         for _ in range(self.design.starts):
             x = random.normal(size=self.unit.shape)
             x[:, 0] = random.uniform(-0.3, 0.3, len(x))
@@ -128,14 +128,14 @@ class Search:
                 if use <= 0.95:
                     break
                 x = x * max(0.7, min(0.93 / use, 0.97))
-            found.append(x.ravel())
-        told = [self.information(x) for x in found]
-        total = sum(told) + len(told) * self.before
+            starts.append(x.ravel())
+        gains = [self.information(x) for x in starts]
+        total = sum(gains) + len(gains) * self.before
         values, vectors = np.linalg.eigh(total)
         self.kept = vectors[:, values > NULL * max(values.max(), 1e-300)]
-        scores = np.array([self.score(one) for one in told])
+        scores = np.array([self.score(gain) for gain in gains])
         best = int(np.argmin(np.where(np.isfinite(scores), scores, np.inf)))
-        return found[best], float(scores[best])
+        return starts[best], float(scores[best])
 
     def score(self, information: np.ndarray) -> float:
         """Return the criterion of a motion's information with what is known before."""
@@ -163,7 +163,7 @@ class Search:
         def slope(x: np.ndarray) -> np.ndarray:
             return -np.asarray(self._room(x)[0], float)[rows]
 
-        found = minimize(
+        result = minimize(
             self.loss,
             x,
             jac=True,
@@ -171,7 +171,7 @@ class Search:
             constraints={"type": "ineq", "fun": room, "jac": slope},
             options={"maxiter": self.design.iterations, "ftol": 1e-5},
         )
-        return found.x if np.isfinite(found.x).all() else x
+        return result.x if np.isfinite(result.x).all() else x
 
     def drawn_back(self, x: np.ndarray, inside: np.ndarray) -> np.ndarray:
         """Return the motion furthest from one within limits towards another one that keeps them; if
@@ -186,9 +186,9 @@ class Search:
             share = 0.5 * (low + high)
             kept = self.greatest_use(inside + share * (x - inside)) <= 1.0
             low, high = (share, high) if kept else (low, share)
-        found = inside + low * (x - inside)
-        scores = [self.score(self.information(one)) for one in (found, inside)]
-        return found if scores[0] < scores[1] else inside
+        kept_motion = inside + low * (x - inside)
+        scores = [self.score(self.information(motion)) for motion in (kept_motion, inside)]
+        return kept_motion if scores[0] < scores[1] else inside
 
     def _motion(self, x: Array, basis: Float[Floats, "3 s m"]) -> Float[Array, "s n 3"]:
         """Return positions, rates and accelerations of all joints."""
@@ -209,8 +209,8 @@ class Search:
             use = jnp.concatenate([use, none[:, None]], axis=1)
             return Samples(motion, torque, use, none, jnp.zeros((len(motion), 2), int))
         gaps, shapes = self.program.gaps(motion)
-        near = smooth_maximum(1.0 + (self.frame.clearance - gaps.T) / LENGTH, SHARPNESS)
-        use = jnp.concatenate([use, near[:, None]], axis=1)
+        proximity = smooth_maximum(1.0 + (self.frame.clearance - gaps.T) / LENGTH, SHARPNESS)
+        use = jnp.concatenate([use, proximity[:, None]], axis=1)
         closest = jnp.argmin(gaps, axis=1)
         pair = jnp.take_along_axis(shapes, closest[:, None, None], axis=1)[:, 0]
         return Samples(motion, torque, use, jnp.min(gaps, axis=1), pair)
@@ -226,14 +226,14 @@ class Search:
     ) -> Float[Array, "P P"]:
         """Return the information of samples that count ``every`` times each."""
         motion = self._motion(x, basis)
-        rate, least = motion[:, :, 1], self.design.moving
-        soft = rate**2 / (rate**2 + least**2)
-        moves = jnp.where(smooth, soft, jnp.abs(rate) > least)
-        weight = moves * self.precision * every[:, None]
+        rate, slow = motion[:, :, 1], self.design.moving
+        soft = rate**2 / (rate**2 + slow**2)
+        moving = jnp.where(smooth, soft, jnp.abs(rate) > slow)
+        weight = moving * self.precision * every[:, None]
         return self.program.information(jnp.asarray(self.theta), motion, weight)
 
     def _criterion(self, x: Array, kept: Float[Array, "P k"]) -> Float[Array, ""]:
         """Return the criterion of a motion."""
         every = jnp.full(self.count, self.recorded / self.count)
-        told = self._information(x, self.basis.at(self.grid), every, jnp.asarray(True))
-        return criterion_of(kept.T @ (told + self.before) @ kept, self.design.criterion)
+        gained = self._information(x, self.basis.at(self.grid), every, jnp.asarray(True))
+        return criterion_of(kept.T @ (gained + self.before) @ kept, self.design.criterion)

@@ -88,9 +88,9 @@ class Fit:
             case: number of the case whose mechanism they are of.
         """
         fitted = self.problem.cases[case]
-        other = Case(fitted.mechanism, recordings, residual or fitted.residual)
+        test_case = Case(fitted.mechanism, recordings, residual or fitted.residual)
         values = dict(zip(self.names, self.values.tolist(), strict=True))
-        return Predictor(other, self.problem.parameters).evaluate(values)
+        return Predictor(test_case, self.problem.parameters).evaluate(values)
 
     def profile(self, name: str, level: float = 0.95, points: int = 16) -> Profile:
         """Return how the loss grows with one parameter while all others are fitted anew, and the

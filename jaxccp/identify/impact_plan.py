@@ -45,7 +45,7 @@ class ImpactPlan:
 
     unknowns = 0
     """No impact has unknowns besides the parameters."""
-    one_spread = True
+    common_deviation = True
     """Whether the numbers that are compared are components of one error, whose spread is common."""
 
     def __init__(
@@ -70,7 +70,7 @@ class ImpactPlan:
         self.observations = tuple(
             Observation(f'rate["{name}"]', "rate", linkage.axis(name), 1) for name in targets
         )
-        samples = [self._samples(one) for one in recordings]
+        samples = [self._samples(recording) for recording in recordings]
         position, before, after = (
             jnp.asarray(np.stack(part)) for part in zip(*samples, strict=True)
         )
@@ -109,7 +109,7 @@ class ImpactPlan:
     @property
     def start_times(self) -> Float[np.ndarray, " n"]:
         """Return the end of each recording [s]: an impact's rates after are its last sample."""
-        return np.array([one.time[-1] for one in self.recordings])
+        return np.array([recording.time[-1] for recording in self.recordings])
 
     def curves(
         self, subject: Subject, segment: ImpactPairs, change: Float[Array, " 0"]
@@ -188,18 +188,20 @@ class ImpactPlan:
         leaving = jnp.max(jnp.abs(rows[2])) / jnp.max(jnp.abs(rows[:2]))
         return root / size, gap, leaving
 
-    def _samples(self, one: Recording) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _samples(self, recording: Recording) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the coordinates and rates before, and the rates after."""
-        label = f"recording {one.name!r}"
-        if len(one.time) != 2:
+        label = f"recording {recording.name!r}"
+        if len(recording.time) != 2:
             raise ValueError(
-                f"{label} has {len(one.time)} samples: an impact has two, before and after it"
+                f"{label} has {len(recording.time)} samples: an impact has two, before and after it"
             )
-        missing = [name for name in (*self._positions, *self.columns) if name not in one.index]
+        missing = [
+            name for name in (*self._positions, *self.columns) if name not in recording.index
+        ]
         if missing:
             raise ValueError(f"{label} has no {missing[0]}: impacts need positions and rates")
-        position = np.array([one[name].values[0, 0] for name in self._positions])
-        rates = np.array([one[name].values[:, 0] for name in self.columns])
+        position = np.array([recording[name].values[0, 0] for name in self._positions])
+        rates = np.array([recording[name].values[:, 0] for name in self.columns])
         if not (np.isfinite(position).all() and np.isfinite(rates).all()):
             raise ValueError(f"{label}: a sample is missing (NaN)")
         return position, rates[:, 0], rates[:, 1]

@@ -30,12 +30,12 @@ the limit of the triangle inequality are thickened by this, so that all directio
 def factor(x: Float[Array, "10"]) -> Float[Array, "4 4"]:
     """Return the upper triangular matrix U(x)."""
     alpha, d1, d2, d3, s12, s13, s23, t1, t2, t3 = x
-    zero, one = jnp.zeros_like(alpha), jnp.ones_like(alpha)
+    zero, unity = jnp.zeros_like(alpha), jnp.ones_like(alpha)
     rows = [
         [jnp.exp(d1), s12, s13, t1],
         [zero, jnp.exp(d2), s23, t2],
         [zero, zero, jnp.exp(d3), t3],
-        [zero, zero, zero, one],
+        [zero, zero, zero, unity],
     ]
     return jnp.exp(alpha) * jnp.stack([jnp.stack(row) for row in rows])
 

@@ -65,7 +65,7 @@ class InputTable:
             table: of a segment.
         """
         channels, out, start = subject.channels, {}, 0
-        steps, each = jnp.arange(self.steps + 1), ROWS / subject.time_scale
+        steps, rows_per_step = jnp.arange(self.steps + 1), ROWS / subject.time_scale
         # A leapfrog's first step begins with the segment.
         before = jnp.where(steps > 0, 0.5, 0.0) if self.leaps else 0.0
         after = 0.5 if self.leaps else 1.0
@@ -73,9 +73,11 @@ class InputTable:
         for name in self.roles.inputs:
             width = 6 if name in self.roles.wrenches else 1
             rows, row = table[:, start : start + width], channels.names.index(name)
-            when = each * steps + ROWS * (self.margin - channels.delay[row] / self.h)
-            if name in self.roles.held:
-                value = averaged(rows, when - each * before, when + each * after, most)
+            when = rows_per_step * steps + ROWS * (self.margin - channels.delay[row] / self.h)
+            if name in self.roles.stepwise:
+                value = averaged(
+                    rows, when - rows_per_step * before, when + rows_per_step * after, most
+                )
             else:
                 value = interpolated(rows, when)
             out[name] = (value - channels.offset[row]) / channels.scale[row]
@@ -107,9 +109,9 @@ def averaged(
 
     first, last = cell(begin), cell(end)
     which = first[:, None] + jnp.arange(most)
-    whole = jnp.sum(jnp.where(spread(which < last[:, None]), value(which), 0.0), axis=1)
+    total = jnp.sum(jnp.where(spread(which < last[:, None]), value(which), 0.0), axis=1)
     rest = spread(end - last) * value(last) - spread(begin - first) * value(first)
-    return (whole + rest) / spread(end - begin)
+    return (total + rest) / spread(end - begin)
 
 
 def _sampled(
@@ -131,11 +133,11 @@ def _sampled(
         if channel.interpolation == "linear":
             columns.append(np.interp(times, at, values))
         else:
-            columns.append(_mean_held(at, values, times, spacing))
+            columns.append(_step_means(at, values, times, spacing))
     return np.stack(columns, axis=1)
 
 
-def _mean_held(
+def _step_means(
     at: Float[np.ndarray, " s"],
     values: Float[np.ndarray, " s"],
     times: Float[np.ndarray, " k"],
@@ -144,8 +146,8 @@ def _mean_held(
     """Return means, from each time to the next, of values that are held from sample to sample."""
     room = 1.0 + np.abs(times).max() + spacing
     edges = np.concatenate([[at[0] - room], at, [at[-1] + room]])
-    held = np.concatenate([values[:1], values])
-    integral = np.concatenate([[0.0], np.cumsum(held * np.diff(edges))])
+    constants = np.concatenate([values[:1], values])
+    integral = np.concatenate([[0.0], np.cumsum(constants * np.diff(edges))])
     return (
         np.interp(times + spacing, edges, integral) - np.interp(times, edges, integral)
     ) / spacing

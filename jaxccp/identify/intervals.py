@@ -49,14 +49,14 @@ class Identifiability:
     @property
     def untold(self) -> tuple[Direction, ...]:
         """Combinations that the recordings tell less well than the parameters' own scales."""
-        return tuple(one for one in self.directions if one.deviation > 1.0)
+        return tuple(direction for direction in self.directions if direction.deviation > 1.0)
 
     def __str__(self) -> str:
         """Return a table, and the combinations that are not told in words."""
         lines = [f"{'parameter':48s} {'deviation':>11s} {'others known':>13s}"]
         for name, all_free, alone in zip(self.names, self.deviation, self.alone, strict=True):
             lines.append(f"{name:48s} {all_free:11.3g} {alone:13.3g}")
-        lines += [one.text for one in self.untold] or ["all combinations are told"]
+        lines += [direction.text for direction in self.untold] or ["all combinations are told"]
         return "\n".join(lines)
 
 
@@ -116,9 +116,9 @@ def direction_text(
     """
     parts = np.flatnonzero(np.abs(vector) > NAMED * np.abs(vector).max())
     parts = parts[np.argsort(-np.abs(vector[parts]))]
-    told = "not told" if not np.isfinite(spread) else f"told to {spread:.2g} scales only"
+    precision = "not told" if not np.isfinite(spread) else f"told to {spread:.2g} scales only"
     if len(parts) == 1:
-        return f"{names[parts[0]]} is {told}"
+        return f"{names[parts[0]]} is {precision}"
     if len(parts) == 2:
         relative = vector[parts] * scale[parts] / np.where(theta[parts] == 0, np.inf, theta[parts])
         if np.all(relative != 0) and 0.8 < abs(relative[0] / relative[1]) < 1.25:
@@ -126,11 +126,11 @@ def direction_text(
             which = "ratio" if what == "product" else "common factor"
             return (
                 f"{names[parts[0]]} and {names[parts[1]]} are told only as a {what}: "
-                f"their {which} is {told}"
+                f"their {which} is {precision}"
             )
     terms = " ".join(f"{vector[i]:+.2f} {names[i]}" for i in parts[:6])
-    more = f" and {len(parts) - 6} more" if len(parts) > 6 else ""
-    return f"{terms}{more} (in scales) is {told}"
+    rest = f" and {len(parts) - 6} more" if len(parts) > 6 else ""
+    return f"{terms}{rest} (in scales) is {precision}"
 
 
 def undetermined(matrix: Float[np.ndarray, "P P"]) -> Bool[np.ndarray, " P"]:
@@ -175,18 +175,20 @@ def uncertainty(objective: Objective, point: Point) -> Uncertainty:
         batch, terms = evaluator.plan.batch, point.terms[case]
         rows = objective.rows(case)
         p = rows.shape[1]
-        each = np.zeros((len(batch), len(point.theta)))
+        scores_of_segments = np.zeros((len(batch), len(point.theta)))
         place = np.arange(len(batch))[:, None], rows
-        np.add.at(each, place, terms.gradient[:, :p])
+        np.add.at(scores_of_segments, place, terms.gradient[:, :p])
         for i in np.flatnonzero(batch.joined & terms.usable):
             weight = evaluator.gaps.weight(int(i))
             gap = weight * (point.starts[case][i + 1] - terms.end[i])
             slope = -weight[:, None] * terms.end_jacobian[i][:, :p]
-            np.add.at(each[i], rows[i], slope.T @ gap)
+            np.add.at(scores_of_segments[i], rows[i], slope.T @ gap)
         cluster, active = batch.recording, terms.usable
         if len(np.unique(cluster[active])) < CLUSTERS:
             cluster = np.arange(len(batch))
-        scores += [each[cluster == one].sum(axis=0) for one in np.unique(cluster[active])]
+        scores += [
+            scores_of_segments[cluster == index].sum(axis=0) for index in np.unique(cluster[active])
+        ]
     count = len(scores)
     spread = np.array(scores).T @ np.array(scores) * count / max(count - 1, 1)
     spread = spread + np.diag(objective.precision)

@@ -87,10 +87,10 @@ class InversePlan:
             for place in self.compared
         )
         parts, owners = [], []
-        for number, one in enumerate(recordings):
-            found = self._filtered(one)
-            parts.append(found)
-            owners += [number] * len(found.time)
+        for number, recording in enumerate(recordings):
+            samples = self._filtered(recording)
+            parts.append(samples)
+            owners += [number] * len(samples.time)
         stacked = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *parts)
         self.batch = Batch.without_starts(stacked, np.array(owners))
 
@@ -170,20 +170,20 @@ class InversePlan:
         measured, need = jax.vmap(lambda sample: self.torque(subject, sample))(segment)
         return segment.weight * (need - measured), change
 
-    def _filtered(self, one: Recording) -> Samples:
+    def _filtered(self, recording: Recording) -> Samples:
         """Return the segments of a recording."""
-        settings, time = self.settings, one.time
+        settings, time = self.settings, recording.time
         spacing = settings.spacing
         rate = (len(time) - 1) / (time[-1] - time[0])
         stride = max(1, round(spacing * rate))
         begin = np.searchsorted(time, time[0] + settings.trim)
         end = np.searchsorted(time, time[-1] - settings.trim)
-        chosen = np.arange(begin, end, stride)
-        if len(chosen) < 2 or len(time) < 30:
+        selected = np.arange(begin, end, stride)
+        if len(selected) < 2 or len(time) < 30:
             raise ValueError(
-                f"recording {one.name!r} of {time[-1] - time[0]:.3g} s and {len(time)} samples is "
-                f"too short for a filter of {settings.cutoff:g} Hz and {settings.trim:g} s left "
-                "out at both ends"
+                f"recording {recording.name!r} of {time[-1] - time[0]:.3g} s and {len(time)} "
+                f"samples is too short for a filter of {settings.cutoff:g} Hz and "
+                f"{settings.trim:g} s left out at both ends"
             )
 
         def series(values: np.ndarray) -> Float[np.ndarray, "s k 3"]:
@@ -191,38 +191,40 @@ class InversePlan:
             first = np.gradient(level, even, axis=0)
             second = np.gradient(first, even, axis=0)
             parts = [
-                np.stack([np.interp(time[chosen], even, column) for column in part.T], axis=1)
+                np.stack([np.interp(time[selected], even, column) for column in part.T], axis=1)
                 for part in (level, first, second)
             ]
             return np.stack(parts, axis=2)
 
-        known = [
-            one[name]
-            if (name := f'position["{joint}"]') in one.index
-            else one[f'motion["{joint}"]']
+        channels = [
+            recording[name]
+            if (name := f'position["{joint}"]') in recording.index
+            else recording[f'motion["{joint}"]']
             for joint in self._joints
         ]
-        position = series(np.concatenate([c.values for c in known], axis=1))
-        empty = np.zeros((len(chosen), 0, 3))
+        position = series(np.concatenate([c.values for c in channels], axis=1))
+        empty = np.zeros((len(selected), 0, 3))
         torque = control = empty
-        good = np.ones((len(chosen), len(self.compared)), bool)
+        good = np.ones((len(selected), len(self.compared)), bool)
         if self.torques:
-            values = np.concatenate([one[name].values for name in self.torques], axis=1)
-            torque, good = series(values), np.isfinite(values[chosen])
+            values = np.concatenate([recording[name].values for name in self.torques], axis=1)
+            torque, good = series(values), np.isfinite(values[selected])
         else:
-            control = series(np.concatenate([one[name].values for name in self.controls], axis=1))
-        moves = np.abs(position[:, self.compared, 1]) > settings.moving
-        weight = np.where(good & moves, 1.0 / self._deviation(torque, good), 0.0)
-        parts = (position, torque, control, weight, time[chosen])
+            control = series(
+                np.concatenate([recording[name].values for name in self.controls], axis=1)
+            )
+        moving = np.abs(position[:, self.compared, 1]) > settings.moving
+        weight = np.where(good & moving, 1.0 / self._deviation(torque, good), 0.0)
+        parts = (position, torque, control, weight, time[selected])
         return Samples(*(jnp.asarray(part[:, None]) for part in parts))
 
     def _deviation(self, torque: np.ndarray, good: np.ndarray) -> Float[np.ndarray, " o"]:
         """Return what torques are taken to be uncertain by before errors tell [N m]."""
         if not self.torques:
             return np.full(len(self.compared), 1e-3)
-        told = [self.recordings[0][name].noise for name in self.torques]
+        stated = [self.recordings[0][name].noise for name in self.torques]
         spread = [
             1e-2 * max(float(np.std(column[fine])), 1e-6) if fine.any() else 1.0
             for column, fine in zip(torque[:, :, 0].T, good.T, strict=True)
         ]
-        return np.array([t or s for t, s in zip(told, spread, strict=True)])
+        return np.array([t or s for t, s in zip(stated, spread, strict=True)])

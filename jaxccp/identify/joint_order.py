@@ -70,7 +70,10 @@ def _by_limits(mechanism: Mechanism, recordings: Sequence[Recording]) -> list[st
     if len(names) < 2:
         return []
     cost = np.array(
-        [[excess(reach[one] or (0.0, 0.0), *limits[other][:2]) for other in names] for one in names]
+        [
+            [excess(reach[name] or (0.0, 0.0), *limits[joint][:2]) for joint in names]
+            for name in names
+        ]
     )
     cost += 1e-6 * (1.0 - np.eye(len(names)))  # of equal orders the recorded one
     rows, best = linear_sum_assignment(cost)
@@ -98,13 +101,13 @@ def _by_torque(
     edge = len(level) // 20
     rows = np.linspace(edge, len(level) - 1 - edge, SAMPLES).astype(int)
     level, rate, acceleration, torque = (x[rows] for x in (level, rate, acceleration, torque))
-    known = np.flatnonzero(np.isfinite(torque).sum(axis=0) > SAMPLES // 2)
+    recorded = np.flatnonzero(np.isfinite(torque).sum(axis=0) > SAMPLES // 2)
     orders = list(_orders(len(names)))
     back = [np.argsort(order) for order in orders]
     needed = _needed(mechanism, level, rate, acceleration, orders)
-    if not np.isfinite(needed).all() or not len(known):
+    if not np.isfinite(needed).all() or not len(recorded):
         return []
-    ratio = _ratio(torque[:, known], needed[0][:, known])
+    ratio = _ratio(torque[:, recorded], needed[0][:, recorded])
     if not 1 / UNITS < ratio < UNITS:
         return [
             f"measured torques are {ratio:.2g} times those that the model's inertia and gravity "
@@ -114,11 +117,13 @@ def _by_torque(
         [
             np.mean(
                 [
-                    _unexplained(torque[:, i], *(x[:, i] for x in (one[:, k], acceleration, rate)))
-                    for i in known
+                    _unexplained(
+                        torque[:, i], *(x[:, i] for x in (torque_needed[:, k], acceleration, rate))
+                    )
+                    for i in recorded
                 ]
             )
-            for one, k in ((needed[p], back[p]) for p in range(len(orders)))
+            for torque_needed, k in ((needed[p], back[p]) for p in range(len(orders)))
         ]
     )
     # Torques in another order than positions.
@@ -128,16 +133,16 @@ def _by_torque(
                 _unexplained(torque[:, i], needed[0][:, j], acceleration[:, j], rate[:, j])
                 for j in range(len(names))
             ]
-            for i in known
+            for i in recorded
         ]
     )
-    matched, other = linear_sum_assignment(mixed)
-    straight = mixed[np.arange(len(known)), known].mean()
+    matched, columns = linear_sum_assignment(mixed)
+    straight = mixed[np.arange(len(recorded)), recorded].mean()
     best = int(np.argmin(score))
-    crossed = mixed[matched, other].mean()
+    crossed = mixed[matched, columns].mean()
     if crossed < min(BETTER * straight, straight - CLEAR) and crossed <= score[best]:
         what, order = "torques", np.arange(len(names))
-        order[known[matched]] = other
+        order[recorded[matched]] = columns
     elif score[best] < min(BETTER * score[0], score[0] - CLEAR):
         what, order = "positions and torques", back[best]
     else:
@@ -193,10 +198,10 @@ def _needed(
 def _torques(
     model: Model, layout: Coordinates, state: State, qpos: Array, qvel: Array, qacc: Array
 ) -> Float[Array, "s nv"]:
-    def one(q: Array, v: Array, a: Array) -> Array:
+    def torque(q: Array, v: Array, a: Array) -> Array:
         return inverse_dynamics(model, layout.state(model, state, q, v), a)
 
-    return jax.vmap(one)(qpos, qvel, qacc)
+    return jax.vmap(torque)(qpos, qvel, qacc)
 
 
 def _ratio(torque: Float[np.ndarray, "s n"], needed: Float[np.ndarray, "s n"]) -> float:
@@ -234,4 +239,4 @@ def _unexplained(
 def _words(names: Sequence[str], order: np.ndarray) -> str:
     """Return which recorded channel looks like which joint's."""
     pairs = [(names[i], names[int(k)]) for i, k in enumerate(order) if int(k) != i]
-    return ", ".join(f"{one!r} looks like {other!r}" for one, other in pairs)
+    return ", ".join(f"{name!r} looks like {joint!r}" for name, joint in pairs)

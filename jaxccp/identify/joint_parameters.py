@@ -13,9 +13,13 @@ impact_friction stribeck_friction damping_polynomial power_damping"""
 """Numbers that cannot be negative."""
 
 
-def parameter_of(one: Parameter | str) -> Parameter:
+def parameter_of(parameter: Parameter | str) -> Parameter:
     """Return a parameter, of a path one with the model's value that is positive if it has to be."""
-    return Parameter(one, lower=_lower_bound(one)) if isinstance(one, str) else one
+    return (
+        Parameter(parameter, lower=_lower_bound(parameter))
+        if isinstance(parameter, str)
+        else parameter
+    )
 
 
 def _lower_bound(path: str) -> float:
@@ -30,12 +34,12 @@ def joint(
     """Return the scalars of all cases, those of one name once, and where each recording's are."""
     scalars: dict[str, Scalar] = {}
     index: list[list[np.ndarray]] = []
-    for known, case in zip(sets, cases, strict=True):
+    for parameters, case in zip(sets, cases, strict=True):
         places = []
-        for one in case.recordings:
+        for recording in case.recordings:
             row = []
-            for scalar in known.scalars:
-                name = f"{scalar.name} of {one.name}" if scalar.per_sequence else scalar.name
+            for scalar in parameters.scalars:
+                name = f"{scalar.name} of {recording.name}" if scalar.per_sequence else scalar.name
                 scalars.setdefault(name, replace(scalar, name=name))
                 row.append(list(scalars).index(name))
             places.append(np.array(row))

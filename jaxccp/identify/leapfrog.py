@@ -59,14 +59,14 @@ class Centring:
         servo &= on < count
         np.add.at(damping, on[servo], (gear**2 * np.asarray(actuators.damping))[servo])
         inverse = np.where(servo, mobility[np.where(servo, on, 0)], np.inf) if count else gear
-        own = np.asarray(actuators.damping), h * np.asarray(actuators.stiffness)
+        coefficients = np.asarray(actuators.damping), h * np.asarray(actuators.stiffness)
         soft = ~np.isin(np.arange(len(on)), linkage.servos[linkage.bounded])
         with np.errstate(invalid="ignore"):
-            servos = servo & (h * own[1] * gear**2 * inverse <= STABLE)
+            servos = servo & (h * coefficients[1] * gear**2 * inverse <= STABLE)
             return Centring(
                 np.isin(np.arange(count), linkage.compliant)
                 & (h * h * stiffness * mobility <= STABLE),
-                servos & (soft | (own[0] > YIELDING * own[1])),
+                servos & (soft | (coefficients[0] > YIELDING * coefficients[1])),
                 0.5 * h * damping * mobility <= STABLE,
             )
 
@@ -85,9 +85,9 @@ class Centring:
         if not count:
             return model
         damping = axes.damping[:count]
-        here = servos[linkage.actuated[servos] < count]
-        on = linkage.actuated[here]
-        all_damping = damping.at[on].add(actuators.gear[here] ** 2 * actuators.damping[here])
+        on_axes = servos[linkage.actuated[servos] < count]
+        on = linkage.actuated[on_axes]
+        all_damping = damping.at[on].add(actuators.gear[on_axes] ** 2 * actuators.damping[on_axes])
         inertia = jnp.where(self.dampers, 0.5 * h * all_damping, 0.0)
         less = jnp.where(self.springs, h * axes.stiffness[:count], 0.0)
         axes = replace(
@@ -95,8 +95,8 @@ class Centring:
             damping=axes.damping.at[:count].add(-less),
             armature=axes.armature.at[:count].add(-inertia),
         )
-        held = jnp.where(self.servos, h * actuators.stiffness, 0.0)
-        actuators = replace(actuators, damping=actuators.damping - held)
+        stiffness = jnp.where(self.servos, h * actuators.stiffness, 0.0)
+        actuators = replace(actuators, damping=actuators.damping - stiffness)
         return replace(model, axes=axes, actuators=actuators)
 
 

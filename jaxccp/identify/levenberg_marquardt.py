@@ -67,7 +67,8 @@ def minimise(
     """
     if starts is None:
         starts = tuple(
-            np.zeros((len(one.plan.batch), one.plan.unknowns)) for one in objective.evaluators
+            np.zeros((len(evaluator.plan.batch), evaluator.plan.unknowns))
+            for evaluator in objective.evaluators
         )
     point = objective.at(theta, starts)
     if not any(terms.usable.any() for terms in point.terms):
@@ -90,12 +91,12 @@ def minimise(
             step[free] = -solve(reduced.corner[np.ix_(free, free)], reduced.gradient[free])
         candidate = np.clip(point.theta + step, *bounds)
         step = candidate - point.theta
-        moved = reduced.starts(step)
+        steps = reduced.starts(step)
         change, begin = [], 0
-        for one in point.starts:
-            change.append(one + moved[begin : begin + len(one), : one.shape[1]])
-            begin += len(one)
-        promised = _promise(point.chains, step, moved)
+        for start in point.starts:
+            change.append(start + steps[begin : begin + len(start), : start.shape[1]])
+            begin += len(start)
+        promised = _promise(point.chains, step, steps)
         trial = objective.at(candidate, tuple(change))
         evaluations += 1
         lost = sum(int(t.usable.sum()) for t in point.terms) - sum(
@@ -129,8 +130,8 @@ def minimise(
 def _overestimates_noise(objective: Objective, point: Point) -> bool:
     """Return whether the errors of some channel, or gaps, have become much less than their standard
     deviation, as it was estimated, so that they count for less than they tell."""
-    each = zip(objective.evaluators, point.terms, point.starts, strict=True)
-    for evaluator, terms, starts in each:
+    parts = zip(objective.evaluators, point.terms, point.starts, strict=True)
+    for evaluator, terms, starts in parts:
         if evaluator.gaps.overestimated(evaluator.gaps.square(starts, terms.end, terms.usable)):
             return True
         square, count = terms.square.sum(axis=0), np.maximum(terms.count.sum(axis=0), 1.0)
@@ -141,8 +142,8 @@ def _overestimates_noise(objective: Objective, point: Point) -> bool:
 
 def _renewed(objective: Objective, point: Point) -> Point:
     """Return the same point with standard deviations of channels estimated from its errors."""
-    each = zip(objective.evaluators, point.terms, point.starts, strict=True)
-    for evaluator, terms, starts in each:
+    parts = zip(objective.evaluators, point.terms, point.starts, strict=True)
+    for evaluator, terms, starts in parts:
         evaluator.reweight(terms, starts)
     return objective.at(point.theta, point.starts)
 

@@ -15,7 +15,7 @@ def span(recordings: Sequence[Recording], name: str) -> tuple[float, float] | No
         recordings: that may have it.
         name: of the channel.
     """
-    parts = [one[name].values for one in recordings if name in one.index]
+    parts = [recording[name].values for recording in recordings if name in recording.index]
     parts = [part[np.isfinite(part)] for part in parts]
     parts = [part for part in parts if len(part)]
     if not parts:

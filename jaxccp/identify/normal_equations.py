@@ -165,16 +165,16 @@ class Evaluator:
         self.observed = shape[1]
         self.forget()
 
-    def over(self, plan: Plan) -> "Evaluator":
+    def with_plan(self, plan: Plan) -> "Evaluator":
         """Return an evaluator of other segments, with the same programs.
 
         Args:
             plan: a copy of this one's with another batch.
         """
-        other = copy.copy(self)
-        other.plan = plan
-        other.forget()
-        return other
+        copied = copy.copy(self)
+        copied.plan = plan
+        copied.forget()
+        return copied
 
     def forget(self) -> None:
         """Take the standard deviations that were told, of what the plan compares."""
@@ -197,8 +197,8 @@ class Evaluator:
 
     def chunks(self, values: np.ndarray, change: np.ndarray):
         """Yield the arguments of each chunk and how many of its segments count."""
-        count, known, size = len(values), len(self.plan.batch), self.chunk
-        if count > known:
+        count, segments, size = len(values), len(self.plan.batch), self.chunk
+        if count > segments:
             size = min(-(-count // cores()), BATCH)
         for begin in range(0, count, size):
             which = np.arange(begin, begin + size) % count
@@ -206,7 +206,7 @@ class Evaluator:
                 (
                     jnp.asarray(values[which]),
                     jnp.asarray(change[which]),
-                    self.plan.batch.take(which % known),
+                    self.plan.batch.take(which % segments),
                     jnp.asarray(self.weight),
                 ),
                 min(size, count - begin),
@@ -221,8 +221,8 @@ class Evaluator:
         """
         chunks, kept = zip(*self.chunks(values, change), strict=True)
         parts = [
-            {name: np.asarray(x, float)[:count] for name, x in found.items()}
-            for found, count in zip(self._terms.map(chunks), kept, strict=True)
+            {name: np.asarray(x, float)[:count] for name, x in result.items()}
+            for result, count in zip(self._terms.map(chunks), kept, strict=True)
         ]
         all_parts = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         finite = np.ones(len(self.plan.batch), bool)
@@ -247,13 +247,13 @@ class Evaluator:
         """Return the weighted residuals of all segments; of more rows than there are segments, each
         as many is about all of them."""
         chunks, kept = zip(*self.chunks(values, change), strict=True)
-        found = self._residual.map(chunks)
-        return np.concatenate([part[0][:count] for part, count in zip(found, kept, strict=True)])
+        parts = self._residual.map(chunks)
+        return np.concatenate([part[0][:count] for part, count in zip(parts, kept, strict=True)])
 
     def reweight(self, terms: Terms, starts: Float[np.ndarray, "n x"]) -> None:
         """Take the root mean square of each observed number's errors, where it is more than its
         standard deviation, as standard deviation from here on: what the model cannot express
-        counts as noise. Components of one error (``one_spread`` of a plan) have a common one.
+        counts as noise. Components of one error (``common_deviation`` of a plan) have a common one.
         The same goes for gaps between joined segments.
 
         Args:
@@ -262,7 +262,7 @@ class Evaluator:
         """
         usable = terms.usable
         square, count = terms.square[usable].sum(axis=0), terms.count[usable].sum(axis=0)
-        if getattr(self.plan, "one_spread", False):
+        if getattr(self.plan, "common_deviation", False):
             square, count = np.full_like(square, square.sum()), np.full_like(count, count.sum())
         spread = np.sqrt(square / np.maximum(count, 1.0)) / self.weight
         self.weight = 1.0 / np.maximum(spread, 1.0)

@@ -45,11 +45,11 @@ class Objective:
         self.evaluators, self.index = tuple(evaluators), tuple(index)
         self.initial, self.precision = initial, np.where(np.isfinite(prior), prior, np.inf) ** -2.0
 
-    def over(self, evaluators: Sequence[Evaluator]) -> "Objective":
+    def with_evaluators(self, evaluators: Sequence[Evaluator]) -> "Objective":
         """Return the loss of other segments of the same cases, with the same priors."""
-        other = copy.copy(self)
-        other.evaluators = tuple(evaluators)
-        return other
+        copied = copy.copy(self)
+        copied.evaluators = tuple(evaluators)
+        return copied
 
     def values(self, case: int, theta: Float[np.ndarray, " P"]) -> Float[np.ndarray, "n p"]:
         """Return the parameters of each segment of a case."""
@@ -66,15 +66,15 @@ class Objective:
         loss = 0.5 * float(self.precision @ away**2)
         corner, slope = np.diag(self.precision), self.precision * away
         blocks = []
-        found = []
+        terms_of_cases = []
         for case, evaluator in enumerate(self.evaluators):
             terms = evaluator.terms(self.values(case, theta), starts[case])
-            found.append(terms)
+            terms_of_cases.append(terms)
             added, block = self._case(case, terms, starts[case], len(theta))
             loss += added
             corner, slope = corner + block.corner, slope + block.corner_gradient
             blocks.append(block)
-        return Point(theta, starts, loss, tuple(found), _joined(blocks, corner, slope))
+        return Point(theta, starts, loss, tuple(terms_of_cases), _joined(blocks, corner, slope))
 
     def _case(self, case: int, terms: Terms, start: np.ndarray, size: int) -> tuple[float, Chains]:
         batch = self.evaluators[case].plan.batch
@@ -125,10 +125,10 @@ def _joined(blocks: Sequence[Chains], corner: np.ndarray, slope: np.ndarray) -> 
 
     shaft = []
     for block in blocks:
-        more = wide(block.shaft, (1, 2))
+        padded = wide(block.shaft, (1, 2))
         for k in range(block.shaft.shape[1], width):
-            more[:, k, k] = 1.0
-        shaft.append(more)
+            padded[:, k, k] = 1.0
+        shaft.append(padded)
     return Chains(
         np.concatenate(shaft),
         np.concatenate([wide(block.coupling, (1, 2)) for block in blocks]),

@@ -99,10 +99,10 @@ class ParameterSet:
         """
         scalars: list[Scalar] = []
         groups: list[_Group] = []
-        for one in parameters:
-            for group in _groups(one, subject, len(scalars), scalars):
+        for parameter in parameters:
+            for group in _groups(parameter, subject, len(scalars), scalars):
                 groups.append(group)
-        names = [one.name for one in scalars]
+        names = [scalar.name for scalar in scalars]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"parameters are listed twice: {', '.join(twice)}")
@@ -115,7 +115,7 @@ class ParameterSet:
     @property
     def names(self) -> tuple[str, ...]:
         """Name of each number."""
-        return tuple(one.name for one in self.scalars)
+        return tuple(scalar.name for scalar in self.scalars)
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
@@ -132,20 +132,20 @@ class ParameterSet:
         Returns:
             The bounds by row of the table, of those rows that parameters set.
         """
-        found: dict[int | None, tuple[float, float]] = {}
+        bounds: dict[int | None, tuple[float, float]] = {}
         for group in self._groups:
-            for one, sign in group.leaves:
-                if (one.root, one.leaf) != (root, leaf):
+            for target, sign in group.leaves:
+                if (target.root, target.leaf) != (root, leaf):
                     continue
-                unit = float(one.get(self._nominal)) if group.factor else sign
+                unit = float(target.get(self._nominal)) if group.factor else sign
                 scalar = self.scalars[group.start]
                 ends = sorted((unit * scalar.lower, unit * scalar.upper))
-                found[one.row] = ends[0], ends[1]
-        return found
+                bounds[target.row] = ends[0], ends[1]
+        return bounds
 
     def column(self, name: str) -> Float[np.ndarray, " p"]:
         """Return one field of all scalars, such as ``lower``."""
-        return np.array([getattr(one, name) for one in self.scalars])
+        return np.array([getattr(scalar, name) for scalar in self.scalars])
 
     def __len__(self) -> int:
         return len(self.scalars)
@@ -163,9 +163,9 @@ class ParameterSet:
                 parts.append(inertial.physical(group.nominal, value))
             else:
                 for leaf, sign in group.leaves:
-                    known = leaf.get(self._nominal)
+                    nominal = leaf.get(self._nominal)
                     changed = (
-                        known * value[0] if group.factor else sign * value.reshape(known.shape)
+                        nominal * value[0] if group.factor else sign * value.reshape(nominal.shape)
                     )
                     subject = leaf.set(subject, changed)
         if not bodies:
@@ -174,78 +174,82 @@ class ParameterSet:
         return inertial.with_inertias(subject, np.array(bodies), mass, shift, inertia)
 
 
-def _groups(one: Parameter, subject: Subject, start: int, scalars: list[Scalar]) -> list[_Group]:
+def _groups(
+    parameter: Parameter, subject: Subject, start: int, scalars: list[Scalar]
+) -> list[_Group]:
     """Return the groups of a parameter, and add its scalars to those known."""
-    if one.apply is not None:
-        name = one.path if isinstance(one.path, str) else one.path[0]
-        scalars.append(_scalar(one, name, float(one.initial or 0.0)))
-        return [_Group(start, 1, apply=one.apply)]
-    paths = (one.path,) if isinstance(one.path, str) else one.path
-    found = [
+    if parameter.apply is not None:
+        name = parameter.path if isinstance(parameter.path, str) else parameter.path[0]
+        scalars.append(_scalar(parameter, name, float(parameter.initial or 0.0)))
+        return [_Group(start, 1, apply=parameter.apply)]
+    paths = (parameter.path,) if isinstance(parameter.path, str) else parameter.path
+    all_leaves = [
         (leaf, -1.0 if path.startswith("-") else 1.0)
         for path in paths
         for leaf in resolve(subject, path.removeprefix("-"), VIRTUAL)
     ]
-    together = one.shared or not isinstance(one.path, str)
-    if any(leaf.leaf == "inertial" for leaf, _ in found):
-        return _inertial_groups(one, subject, found, together, scalars)
+    together = parameter.shared or not isinstance(parameter.path, str)
+    if any(leaf.leaf == "inertial" for leaf, _ in all_leaves):
+        return _inertial_groups(parameter, subject, all_leaves, together, scalars)
     groups = []
-    for leaves in [found] if together else [[each] for each in found]:
+    for leaves in [all_leaves] if together else [[entry] for entry in all_leaves]:
         first, sign = leaves[0]
-        known = np.asarray(first.get(subject), float)
-        count = 1 if one.factor else known.size
-        values = np.ones(1) if one.factor else sign * known.reshape(-1)
+        nominal = np.asarray(first.get(subject), float)
+        count = 1 if parameter.factor else nominal.size
+        values = np.ones(1) if parameter.factor else sign * nominal.reshape(-1)
         begin = len(scalars)
         for index, value in enumerate(values):
             name = first.path + (f"[{index}]" if count > 1 else "")
             if len(leaves) > 1:
                 name += f" (and {len(leaves) - 1} alike)"
-            scalars.append(_scalar(one, name, float(value)))
-        groups.append(_Group(begin, count, tuple(leaves), one.factor))
+            scalars.append(_scalar(parameter, name, float(value)))
+        groups.append(_Group(begin, count, tuple(leaves), parameter.factor))
     return groups
 
 
 def _inertial_groups(
-    one: Parameter,
+    parameter: Parameter,
     subject: Subject,
-    found: list[tuple[Leaf, float]],
+    leaves: list[tuple[Leaf, float]],
     together: bool,
     scalars: list[Scalar],
 ) -> list[_Group]:
     topology = subject.model.topology
-    bodies = [leaf.row for leaf, _ in found if leaf.row is not None and topology.free[leaf.row]]
+    bodies = [leaf.row for leaf, _ in leaves if leaf.row is not None and topology.free[leaf.row]]
     if not bodies:
-        raise ValueError(f"{one.path}: all bodies it names are fixed")
+        raise ValueError(f"{parameter.path}: all bodies it names are fixed")
     components = range(10)
-    if found[0][0].component is not None:
-        raise ValueError(f"{one.path}: the ten numbers of inertial are identified together")
-    one = replace(one, initial=0.0, scale=one.scale or one.prior or 0.1)
+    if leaves[0][0].component is not None:
+        raise ValueError(f"{parameter.path}: the ten numbers of inertial are identified together")
+    parameter = replace(parameter, initial=0.0, scale=parameter.scale or parameter.prior or 0.1)
     groups = []
     for place, body in enumerate(bodies):
         begin = len(scalars) if place == 0 or not together else groups[0].start
         if begin == len(scalars):
             for part in components:
                 name = f'bodies["{topology.bodies[body]}"].inertial.{inertial.LABELS[part]}'
-                scalars.append(_scalar(one, name, 0.0))
+                scalars.append(_scalar(parameter, name, 0.0))
         nominal = inertial.nominal_factor(subject.model, body)
         groups.append(_Group(begin, 10, body=body, nominal=nominal))
     return groups
 
 
-def _scalar(one: Parameter, name: str, known: float) -> Scalar:
-    initial = known if one.initial is None else one.initial
-    if not one.lower <= initial <= one.upper:
+def _scalar(parameter: Parameter, name: str, nominal: float) -> Scalar:
+    initial = nominal if parameter.initial is None else parameter.initial
+    if not parameter.lower <= initial <= parameter.upper:
         raise ValueError(
-            f"{name}: the model's value {initial:g} lies outside {one.lower:g} … {one.upper:g}: "
-            "give initial="
+            f"{name}: the model's value {initial:g} lies outside {parameter.lower:g} … "
+            f"{parameter.upper:g}: give initial="
         )
     if not np.isfinite(initial):
         raise ValueError(f"{name} is {initial}: give initial= a finite value to start from")
-    width = one.upper - one.lower
-    scale = one.scale or one.prior or (0.1 * width if np.isfinite(width) else 0.0)
+    width = parameter.upper - parameter.lower
+    scale = parameter.scale or parameter.prior or (0.1 * width if np.isfinite(width) else 0.0)
     scale = scale or 0.1 * abs(initial) or 0.1
-    prior = np.inf if one.prior is None else one.prior
-    return Scalar(name, initial, one.lower, one.upper, prior, scale, one.per_sequence)
+    prior = np.inf if parameter.prior is None else parameter.prior
+    return Scalar(
+        name, initial, parameter.lower, parameter.upper, prior, scale, parameter.per_sequence
+    )
 
 
 def inertial_of(name: str = "*", prior: float | None = 0.3) -> Parameter:

@@ -108,16 +108,16 @@ def resolve(subject: Subject, path: str, virtual: Sequence[tuple[str, str]] = ()
     holder = subject if root in ("channels", "time_scale") else subject.model
     table = getattr(holder, root)
     if is_dataclass(table):
-        known = [
-            one.name
-            for one in fields(table)
-            if isinstance(getattr(table, one.name), jax.Array | np.ndarray)
+        names = [
+            field.name
+            for field in fields(table)
+            if isinstance(getattr(table, field.name), jax.Array | np.ndarray)
         ]
-        known += [name for where, name in virtual if where == root]
-        if leaf not in known:
+        names += [name for where, name in virtual if where == root]
+        if leaf not in names:
             what = f"{root} have no {leaf!r}" if leaf else f"{root} need a number's name"
             raise ValueError(
-                f"{path}: {what}; there are {', '.join(known)}{suggestion(leaf, known)}"
+                f"{path}: {what}; there are {', '.join(names)}{suggestion(leaf, names)}"
             )
     elif leaf:
         raise ValueError(f"{path}: {root} is one array and has no {leaf!r}")
@@ -132,8 +132,8 @@ def resolve(subject: Subject, path: str, virtual: Sequence[tuple[str, str]] = ()
         Leaf(_label(root, tables[root], row, leaf, component), root, leaf, row, component)
         for row in rows
     ]
-    for one in leaves:
-        _check_component(subject, one, virtual)
+    for target in leaves:
+        _check_component(subject, target, virtual)
     return leaves
 
 
@@ -156,14 +156,14 @@ def _rows(path: str, match: re.Match[str], names: tuple[str, ...] | None) -> Seq
         )
     if match["name"] in names:  # a name may hold brackets or stars of its own
         return [names.index(match["name"])]
-    found = [row for row, name in enumerate(names) if fnmatchcase(name, match["name"])]
-    if not found:
-        known = f"there are {', '.join(names)}" if names else "there are none"
+    rows = [row for row, name in enumerate(names) if fnmatchcase(name, match["name"])]
+    if not rows:
+        available = f"there are {', '.join(names)}" if names else "there are none"
         raise ValueError(
             f"{path}: none of the {match['root']} is called {match['name']!r}; "
-            f"{known}{suggestion(match['name'], names)}"
+            f"{available}{suggestion(match['name'], names)}"
         )
-    return found
+    return rows
 
 
 def _label(

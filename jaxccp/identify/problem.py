@@ -22,7 +22,7 @@ from jaxccp.identify.parameter import Parameter, ParameterSet
 from jaxccp.identify.recording import Recording
 from jaxccp.identify.remarks import remarks
 from jaxccp.identify.restarts import Restarts
-from jaxccp.identify.structure import acting
+from jaxccp.identify.structure import with_required_rows
 from jaxccp.identify.subject import Subject
 
 
@@ -64,16 +64,16 @@ class Problem:
                 raise ValueError("there are no recordings to identify from")
             refuse(case.mechanism, case.recordings)
             subject = subject_of(case.mechanism, case.recordings)
-            known = ParameterSet(self.parameters, subject)
-            subject = acting(subject, known)
-            self.sets.append(known)
+            parameter_set = ParameterSet(self.parameters, subject)
+            subject = with_required_rows(subject, parameter_set)
+            self.sets.append(parameter_set)
             self.plans.append(case.residual.plan(subject, case.recordings))
         self.scalars, self.index = joint(self.sets, self.cases)
-        self.names = tuple(one.name for one in self.scalars)
+        self.names = tuple(scalar.name for scalar in self.scalars)
         numbers = [compared(plan.batch) for plan in self.plans]
         if None not in numbers:
-            free = sum(not np.isfinite(one.prior) for one in self.scalars)
-            check_count(sum(one or 0 for one in numbers), free)
+            free = sum(not np.isfinite(scalar.prior) for scalar in self.scalars)
+            check_count(sum(number or 0 for number in numbers), free)
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
@@ -83,14 +83,14 @@ class Problem:
 
     def column(self, name: str) -> Float[np.ndarray, " P"]:
         """Return one field of all scalars, such as ``lower``."""
-        return np.array([getattr(one, name) for one in self.scalars], float)
+        return np.array([getattr(scalar, name) for scalar in self.scalars], float)
 
     @cached_property
     def objective(self) -> Objective:
         """The loss of all cases."""
         evaluators = [
-            Evaluator(plan, known, self.method.threshold)
-            for plan, known in zip(self.plans, self.sets, strict=True)
+            Evaluator(plan, parameter_set, self.method.threshold)
+            for plan, parameter_set in zip(self.plans, self.sets, strict=True)
         ]
         return Objective(evaluators, self.index, self.column("initial"), self.column("prior"))
 
@@ -101,16 +101,20 @@ class Problem:
         Cases with fewer lengths than others keep their own in the first ones.
         """
         rows = []
-        for known in self.objective.evaluators:
-            row = [known]
-            for plan in reversed(getattr(known.plan, "shorter", tuple)()):
-                alike = plan.subject is known.plan.subject  # a copy, with other samples
-                fresh = None if alike else Evaluator(plan, known.parameters, known.threshold)
-                row.insert(0, fresh or known.over(plan))
+        for evaluator in self.objective.evaluators:
+            row = [evaluator]
+            for plan in reversed(getattr(evaluator.plan, "shorter", tuple)()):
+                same_subject = plan.subject is evaluator.plan.subject  # a copy, with other samples
+                fresh = (
+                    None
+                    if same_subject
+                    else Evaluator(plan, evaluator.parameters, evaluator.threshold)
+                )
+                row.insert(0, fresh or evaluator.with_plan(plan))
             rows.append(row)
         count = max(map(len, rows))
         stages = zip(*([row[0]] * (count - len(row)) + row for row in rows), strict=True)
-        return tuple(self.objective.over(stage) for stage in list(stages)[:-1])
+        return tuple(self.objective.with_evaluators(stage) for stage in list(stages)[:-1])
 
     def identifiability(self, theta: Float[np.ndarray, " P"] | None = None) -> Identifiability:
         """Return what these recordings can tell, before any fit: by the derivatives at ``theta``,
@@ -139,10 +143,10 @@ class Problem:
             ValueError: ``initial`` has an unknown name, or there are restarts as well as a file.
             InputError: the file is of another fit.
         """
-        theta, known = self.column("initial"), ", ".join(self.names)
+        theta, names = self.column("initial"), ", ".join(self.names)
         for name, value in (initial or {}).items():
             if name not in self.names:
-                raise ValueError(f"there is no parameter {name!r}; there are {known}")
+                raise ValueError(f"there is no parameter {name!r}; there are {names}")
             theta[self.names.index(name)] = value
         if restarts is None:
             stages = descend(self, theta, progress, None if resume is None else Path(resume))

@@ -87,50 +87,52 @@ def profile(fit: "Fit", name: str, level: float = 0.95, points: int = 16) -> Pro
     error = float(fit.uncertainty.standard_error[place])
     matrix = fit.point.chains.reduced(0.0).corner
     simple = float(solve(matrix, np.eye(len(matrix))[place])[place])
-    told = bool(np.isfinite(error) and error > 0 and simple > 0)
-    inflation = max(error**2 / simple, 1.0) if told else 1.0
+    determined = bool(np.isfinite(error) and error > 0 and simple > 0)
+    inflation = max(error**2 / simple, 1.0) if determined else 1.0
     threshold = 0.5 * float(stats.chi2.ppf(level, 1)) * inflation
-    stride = STRIDE * np.sqrt(2.0 * threshold * (simple if told else np.inf))
+    stride = STRIDE * np.sqrt(2.0 * threshold * (simple if determined else np.inf))
     if not np.isfinite(stride):
         stride = 0.25 * float(fit.problem.column("scale")[place])
     refit = _Refit(fit, place, threshold)
     low, high = (_side(refit, sign, stride, points) for sign in (-1, 1))
     rows = [*reversed(low.rows), (fit.values[place], 0.0, fit.values), *high.rows]
     values, rise, parameters = zip(*rows, strict=True)
-    found = np.array(values), np.array(rise), np.stack(parameters)
+    curve = np.array(values), np.array(rise), np.stack(parameters)
     notes = [*low.notes, *high.notes]
-    deepest = int(np.argmin(found[1]))
-    if found[1][deepest] < -LOWER * threshold:
+    deepest = int(np.argmin(curve[1]))
+    if curve[1][deepest] < -LOWER * threshold:
         notes.append(
-            f"the loss is lower by {-found[1][deepest]:.3g} at {found[0][deepest]:.5g}: the fit is "
+            f"the loss is lower by {-curve[1][deepest]:.3g} at {curve[0][deepest]:.5g}: the fit is "
             "no minimum, start it anew from there"
         )
     ends = low.end, high.end
-    return Profile(name, fit[name], *found, threshold, level, ends, tuple(notes))
+    return Profile(name, fit[name], *curve, threshold, level, ends, tuple(notes))
 
 
 class _Refit:
     """Fits with one parameter held."""
 
     def __init__(self, fit: "Fit", place: int, threshold: float) -> None:
-        problem, known = fit.problem, fit.problem.objective
+        problem, objective = fit.problem, fit.problem.objective
         self.name, self.place, self.threshold = fit.names[place], place, threshold
         self.best = fit.point
         self.bounds = problem.column("lower"), problem.column("upper")
-        self.objective = known.over([_FixedNoise(one) for one in known.evaluators])
+        self.objective = objective.with_evaluators(
+            [_FixedNoise(evaluator) for evaluator in objective.evaluators]
+        )
         tolerance = 1e-3 * threshold / max(abs(fit.point.loss), 1e-12)
         self.method = replace(problem.method, reweight=0, tolerance=min(tolerance, 1e-2))
 
-    def at(self, value: float, near: Point) -> Point | None:
+    def at(self, value: float, start: Point) -> Point | None:
         """Return the minimum over all other parameters; None where fewer segments are finite than
         at the fit, so that losses do not compare."""
         lower, upper = (bound.copy() for bound in self.bounds)
         lower[self.place] = upper[self.place] = value
-        theta = near.theta.copy()
+        theta = start.theta.copy()
         theta[self.place] = value
         try:
             descent = minimise(
-                self.objective, theta, (lower, upper), self.method, starts=near.starts
+                self.objective, theta, (lower, upper), self.method, starts=start.starts
             )
         except FloatingPointError:
             return None
@@ -155,22 +157,22 @@ class _Side:
 def _side(refit: _Refit, sign: int, stride: float, points: int) -> _Side:
     """Return the profile to one side of the fit, until the loss has risen by the threshold."""
     bound = float(refit.bounds[0 if sign < 0 else 1][refit.place])
-    near, root, rows = refit.best, 0.0, []
+    start, root, rows = refit.best, 0.0, []
     for _ in range(points):
-        value = float(near.theta[refit.place])
+        value = float(start.theta[refit.place])
         if sign * (bound - value) <= 0:
             return _Side(rows, bound, (f"its bound {bound:.5g} ends the interval, not the loss",))
         value = sign * min(sign * (value + sign * stride), sign * bound)
-        point = refit.at(value, near)
+        point = refit.at(value, start)
         if point is None:
-            note = f"beyond {float(near.theta[refit.place]):.5g} segments are not finite"
+            note = f"beyond {float(start.theta[refit.place]):.5g} segments are not finite"
             return _Side(rows, sign * np.inf, (note,))
         rows.append((value, point.loss - refit.best.loss, point.theta))
         reached = refit.root(point)
         if reached >= 1.0:
-            return _crossing(refit, sign, rows, (near, root), (point, reached))
+            return _crossing(refit, sign, rows, (start, root), (point, reached))
         stride *= float(np.clip(STRIDE / max(reached - root, 1e-9), 0.5, 3.0))
-        near, root = point, reached
+        start, root = point, reached
     note = (
         f"the recordings do not bound it {'below' if sign < 0 else 'above'}: at {value:.5g} the "
         f"loss has risen by {100 * root**2:.2g} % of the threshold"
@@ -188,7 +190,7 @@ def _crossing(
     """Return a side whose end lies between two of its values, by false position in the root of the
     loss, which is linear in the parameter where the loss is quadratic."""
     for _ in range(4):
-        start, stop = (float(one[0].theta[refit.place]) for one in (inside, outside))
+        start, stop = (float(bracket[0].theta[refit.place]) for bracket in (inside, outside))
         share = (1.0 - inside[1]) / (outside[1] - inside[1])
         end = start + share * (stop - start)
         if min(abs(inside[1] - 1.0), abs(outside[1] - 1.0)) < CLOSE:

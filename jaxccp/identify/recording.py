@@ -119,7 +119,7 @@ class Recording:
 
     def of_kind(self, kind: str) -> list[Channel]:
         """Return the channels of one kind."""
-        return [one for one in self.channels if one.kind == kind]
+        return [channel for channel in self.channels if channel.kind == kind]
 
     def part(self, begin: int, end: int, name: str | None = None) -> "Recording":
         """Return some samples as a recording of its own.
@@ -180,7 +180,7 @@ def recording(
                     f"{label}: the quaternion changes sign {flips} times, which is the same "
                     "orientation and does no harm"
                 )
-    left = [one for one in noise if one not in signals]
+    left = [name for name in noise if name not in signals]
     if left:
         raise ValueError(f"recording {name!r}: noise is given for {left[0]}, which is not recorded")
     return Recording(
@@ -188,7 +188,7 @@ def recording(
     )
 
 
-def _sign_flips(facing: Float[np.ndarray, "s 4"]) -> int:
+def _sign_flips(orientation: Float[np.ndarray, "s 4"]) -> int:
     """Return how often quaternions jump to the opposite sign of the same orientation."""
-    measured = facing[np.isfinite(facing).all(axis=1)]
+    measured = orientation[np.isfinite(orientation).all(axis=1)]
     return int(np.sum(np.sum(measured[1:] * measured[:-1], axis=1) < 0))

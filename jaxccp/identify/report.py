@@ -43,8 +43,8 @@ def write_report(
     folder = Path(folder)
     written, sentences = [], []
     names: list[str] = []
-    for case, one in enumerate(fit.problem.cases):
-        mechanism = one.mechanism
+    for case, fitted_case in enumerate(fit.problem.cases):
+        mechanism = fitted_case.mechanism
         if not isinstance(mechanism, Loaded) or mechanism.reading.origin.kind != "file":
             continue
         stem = Path(mechanism.reading.origin.label).stem

@@ -111,14 +111,14 @@ def read_known(path: Path | str) -> Known:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
         entries = content["parameters"]
         errors = [entries[name]["standard_error"] for name in values]
-        told = [k for k, error in enumerate(errors) if error]
-        rows = np.array(content["correlation"], float)[np.ix_(told, told)]
+        determined = [k for k, error in enumerate(errors) if error]
+        rows = np.array(content["correlation"], float)[np.ix_(determined, determined)]
     except (ValueError, TypeError, KeyError, IndexError) as error:
         what = f"has no errors and correlations of a fit ({error!r})"
         raise InputError(Path(path), what, "name the fit.json of a report") from None
-    deviation = np.array([errors[k] for k in told], float)
+    deviation = np.array([errors[k] for k in determined], float)
     inverse = np.linalg.pinv(np.nan_to_num(rows), hermitian=True)
-    names = tuple(list(values)[k] for k in told)
+    names = tuple(list(values)[k] for k in determined)
     return Known(values, inverse / np.outer(deviation, deviation), names)
 
 

@@ -30,32 +30,33 @@ def next_as_json(
         profiles: that were computed.
         motion: to record next, if one was planned.
     """
-    known = fit.identifiability
+    identifiability = fit.identifiability
     return {
         "base_parameters": [
-            {"combination": str(one), "deviation": finite(one.deviation)} for one in known.base
+            {"combination": str(base), "deviation": finite(base.deviation)}
+            for base in identifiability.base
         ],
         "weakest": [
-            {"text": one.text, "deviation": finite(one.deviation)}
-            for one in known.directions[:WEAKEST]
-            if one.deviation > WEAK
+            {"text": direction.text, "deviation": finite(direction.deviation)}
+            for direction in identifiability.directions[:WEAKEST]
+            if direction.deviation > WEAK
         ],
         "profiles": [
             {
-                "name": one.name,
-                "values": one.values.tolist(),
-                "rise": one.rise.tolist(),
-                "threshold": one.threshold,
-                "level": one.level,
-                "interval": [finite(end) for end in one.interval],
-                "text": str(one),
+                "name": profile.name,
+                "values": profile.values.tolist(),
+                "rise": profile.rise.tolist(),
+                "threshold": profile.threshold,
+                "level": profile.level,
+                "interval": [finite(end) for end in profile.interval],
+                "text": str(profile),
             }
-            for one in profiles
+            for profile in profiles
         ],
         "next": None
         if motion is None
         else {
-            "weakest": [str(one) for one in motion.weaknesses],
+            "weakest": [str(weakness) for weakness in motion.weaknesses],
             "parameters": {
                 name: {"before": finite(before), "after": finite(after)}
                 for name, before, after in zip(
@@ -63,8 +64,8 @@ def next_as_json(
                 )
             },
             "limits": [
-                {"what": one.what, "value": one.value, "limits": [finite(x) for x in one.limits]}
-                for one in motion.uses
+                {"what": use.what, "value": use.value, "limits": [finite(x) for x in use.limits]}
+                for use in motion.uses
             ],
         },
     }
@@ -75,7 +76,7 @@ def base_section(content: dict[str, Any]) -> str:
     base = content["base_parameters"]
     if len(base) == len(content["parameters"]):
         return ""
-    lines = "".join(f"<li>{escape(one['combination'])}</li>" for one in base)
+    lines = "".join(f"<li>{escape(entry['combination'])}</li>" for entry in base)
     return (
         f"<p>{len(base)} combinations of the {len(content['parameters'])} parameters are "
         f"determined (base parameters, to first order):</p><ul>{lines}</ul>"
@@ -84,7 +85,7 @@ def base_section(content: dict[str, Any]) -> str:
 
 def profile_section(content: dict[str, Any]) -> str:
     """Return the intervals of the profiles in words."""
-    lines = "".join(f"<li>{escape(one['text'])}</li>" for one in content["profiles"])
+    lines = "".join(f"<li>{escape(entry['text'])}</li>" for entry in content["profiles"])
     return f"<ul>{lines}</ul>" if lines else ""
 
 
@@ -98,7 +99,7 @@ def next_section(content: dict[str, Any]) -> str:
                 f"<p>Every combination of parameters is told to better than {WEAK:g} of its scale: "
                 "nothing needs to be recorded for their sake.</p>"
             )
-        lines = "".join(f"<li>{escape(one['text'])}</li>" for one in weak)
+        lines = "".join(f"<li>{escape(entry['text'])}</li>" for entry in weak)
         return (
             "<p>These combinations are told worst, so that motions which change the residuals "
             f"along them are worth recording:</p><ul>{lines}</ul><p>For arms <code>"
@@ -106,16 +107,16 @@ def next_section(content: dict[str, Any]) -> str:
             "needs a prior, another channel, or one parameter less.</p>"
         )
     rows = "".join(
-        f'<tr><td class="name">{escape(name)}</td><td>{_number(one["before"])}</td>'
-        f"<td>{_number(one['after'])}</td></tr>"
-        for name, one in planned["parameters"].items()
+        f'<tr><td class="name">{escape(name)}</td><td>{_number(entry["before"])}</td>'
+        f"<td>{_number(entry['after'])}</td></tr>"
+        for name, entry in planned["parameters"].items()
     )
     limits = "".join(
-        f'<tr><td class="name">{escape(one["what"])}</td><td>{one["value"]:.4g}</td>'
-        f"<td>{_number(one['limits'][0], '−∞')} … {_number(one['limits'][1])}</td></tr>"
-        for one in planned["limits"]
+        f'<tr><td class="name">{escape(entry["what"])}</td><td>{entry["value"]:.4g}</td>'
+        f"<td>{_number(entry['limits'][0], '−∞')} … {_number(entry['limits'][1])}</td></tr>"
+        for entry in planned["limits"]
     )
-    lines = "".join(f"<li>{escape(one)}</li>" for one in planned["weakest"])
+    lines = "".join(f"<li>{escape(entry)}</li>" for entry in planned["weakest"])
     return (
         "<p>The motion that was planned, and the standard errors predicted with it recorded:</p>"
         '<div class="scroll"><table><tr><th>parameter</th><th>now</th><th>with it</th></tr>'

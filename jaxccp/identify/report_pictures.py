@@ -62,27 +62,27 @@ def pictures(
         out["next"] = _image(figure, "the motion to record next")
     several = len(curves) > 1
     drawn, residuals = [], []
-    for one in curves:
-        recordings, before = fit.problem.plans[one.case].recordings, len(drawn)
+    for case_curves in curves:
+        recordings, before = fit.problem.plans[case_curves.case].recordings, len(drawn)
         for number in range(min(DRAWN, len(recordings))):
-            panels = _panels(one, number)[: fit_pictures.MOST_PANELS]
+            panels = _panels(case_curves, number)[: fit_pictures.MOST_PANELS]
             if panels and max(map(len, panels[0].time)) > 1:
                 label = f"recording {recordings[number].name}"
-                label = f"case {one.case}, {label}" if several else label
+                label = f"case {case_curves.case}, {label}" if several else label
                 picture = _image(fit_pictures.curves_picture(panels), label)
                 opened = "" if drawn else " open"
                 drawn.append(
                     f"<details{opened}><summary>{escape(label)}</summary>{picture}</details>"
                 )
-        panels = _panels(one, None)[: fit_pictures.MOST_PANELS]
+        panels = _panels(case_curves, None)[: fit_pictures.MOST_PANELS]
         if len(drawn) > before:
             residuals.append(_image(fit_pictures.residuals_picture(panels), "residuals over time"))
         else:  # one sample of each recording, such as after an impact
             picture = _image(fit_pictures.agreement_picture(panels), "simulated over measured")
             drawn.append(picture)
-        labels = [column.label for column in one.columns]
-        if len(one.segments) > 1:
-            figure = fit_pictures.segments_picture(labels, _by_segment(one))
+        labels = [column.label for column in case_curves.columns]
+        if len(case_curves.segments) > 1:
+            figure = fit_pictures.segments_picture(labels, _by_segment(case_curves))
             residuals.append(_image(figure, "errors of segments by channel"))
     out["curves"], out["residuals"] = "\n".join(drawn), "\n".join(residuals)
     return out
@@ -91,8 +91,8 @@ def pictures(
 def _by_segment(curves: CaseCurves) -> np.ndarray:
     """Return the root mean square error of each segment and number; NaN without samples."""
     rows = []
-    for one in curves.segments:
-        square = (one.simulated - one.measured) ** 2
+    for segment in curves.segments:
+        square = (segment.simulated - segment.measured) ** 2
         present = np.isfinite(square)
         total = np.where(present, square, 0.0).sum(axis=0)
         count = present.sum(axis=0)
@@ -104,22 +104,22 @@ def _panels(curves: CaseCurves, recording: int | None) -> list["Panel"]:
     """Return the panels of one recording, or of all of them."""
     from jaxccp.viz.fit_pictures import Panel
 
-    segments = [one for one in curves.segments if recording in (None, one.recording)]
-    total = sum(len(one.time) for one in segments)
+    segments = [segment for segment in curves.segments if recording in (None, segment.recording)]
+    total = sum(len(segment.time) for segment in segments)
     stride = max(1, -(-total // MOST_SAMPLES))
     panels = []
     for place, column in enumerate(curves.columns):
         lines = [
             [
                 np.asarray(part)[::stride]
-                for part in (one.time, one.measured[:, place], one.simulated[:, place])
+                for part in (segment.time, segment.measured[:, place], segment.simulated[:, place])
             ]
-            for one in segments
-            if len(one.time)
+            for segment in segments
+            if len(segment.time)
         ]
         if lines and max(len(line[0]) for line in lines) == 1:
-            whole = np.concatenate([np.stack(line) for line in lines], axis=1)
-            lines = [list(whole[:, np.argsort(whole[0], kind="stable")])]
+            joined = np.concatenate([np.stack(line) for line in lines], axis=1)
+            lines = [list(joined[:, np.argsort(joined[0], kind="stable")])]
         if lines:
             time, measured, simulated = zip(*lines, strict=True)
             panels.append(Panel(column.label, column.unit, time, measured, simulated))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 EDGE = 1e-3
 """Share of a normal prior that is left out at either end."""
-APART = 0.05
+MIN_DISTANCE = 0.05
 """Difference in some parameter, as a share of its distribution, between starts that are descended
 from."""
 WIDE = 10.0
@@ -65,7 +65,7 @@ class Restarts:
         unit = qmc.LatinHypercube(len(initial), rng=self.seed).random(self.draws)
         unit[0] = space.unit(initial)
         if self.generations:
-            found = differential_evolution(
+            result = differential_evolution(
                 lambda members: losses(objective, space.theta(members.T)),
                 [(0.0, 1.0)] * len(initial),
                 init=unit,  # type: ignore[arg-type]
@@ -76,12 +76,12 @@ class Restarts:
                 updating="deferred",
                 tol=0.0,
             )
-            unit, loss = found.population, found.population_energies
+            unit, loss = result.population, result.population_energies
         else:
             loss = losses(objective, space.theta(unit))
         kept: list[np.ndarray] = []
         for place in np.argsort(loss, kind="stable"):
-            distinct = all(np.max(np.abs(unit[place] - one)) > APART for one in kept)
+            distinct = all(np.max(np.abs(unit[place] - start)) > MIN_DISTANCE for start in kept)
             if np.isfinite(loss[place]) and distinct and len(kept) < self.descents:
                 kept.append(unit[place])
         if not kept:
@@ -121,8 +121,8 @@ class _Space:
 
     def _ends(self) -> tuple[Float[np.ndarray, " P"], Float[np.ndarray, " P"]]:
         ends = []
-        for bound, other in ((self.lower, 0.0), (self.upper, 1.0)):
-            end = np.where(self.normal, other, bound)
+        for bound, quantile in ((self.lower, 0.0), (self.upper, 1.0)):
+            end = np.where(self.normal, quantile, bound)
             ends.append(np.where(self.log, np.log(np.where(self.log, end, 1.0)), end))
         return ends[0], ends[1]
 
@@ -145,17 +145,17 @@ def losses(
     total = 0.5 * np.sum(objective.precision * (theta - objective.initial) ** 2, axis=1)
     for case, evaluator in enumerate(objective.evaluators):
         batch = evaluator.plan.batch
-        values = np.concatenate([objective.values(case, one) for one in theta])
+        values = np.concatenate([objective.values(case, start) for start in theta])
         weight, evaluator.weight = evaluator.weight, np.ones(evaluator.observed)
         try:
             errors = evaluator.residuals(values, np.zeros((len(values), evaluator.plan.unknowns)))
         finally:
             evaluator.weight = weight
         square = np.sum(errors**2, axis=2) / evaluator.threshold**2
-        each = evaluator.threshold**2 * np.sum(np.sqrt(1.0 + square) - 1.0, axis=1)
-        each = each.reshape(len(theta), len(batch))
-        good = np.isfinite(each)
-        worst = np.max(each, where=good, initial=0.0)
-        total = total + np.where(good, each, worst).sum(axis=1)
+        losses = evaluator.threshold**2 * np.sum(np.sqrt(1.0 + square) - 1.0, axis=1)
+        losses = losses.reshape(len(theta), len(batch))
+        good = np.isfinite(losses)
+        worst = np.max(losses, where=good, initial=0.0)
+        total = total + np.where(good, losses, worst).sum(axis=1)
         total[~good.any(axis=1)] = np.inf
     return total

@@ -93,8 +93,8 @@ def segment(
         observations: what is compared.
         most: samples that there is room for.
     """
-    least, begin, end = between
-    inside = np.flatnonzero((recording.time >= least) & (recording.time < end))
+    first, begin, end = between
+    inside = np.flatnonzero((recording.time >= first) & (recording.time < end))
     samples, weights = [], []
     for what in observations:
         channel = recording[what.channel]

@@ -57,8 +57,8 @@ class Simulate:
             raise ValueError(f'start must be "unknown" or "measured", not {self.start!r}')
         if self.continuity is not None and self.start == "measured":
             raise ValueError('continuity joins unknown starts: take start="unknown"')
-        apart = abs((self.every or self.duration) - self.duration)
-        if self.continuity is not None and apart > 1e-9:
+        difference = abs((self.every or self.duration) - self.duration)
+        if self.continuity is not None and difference > 1e-9:
             raise ValueError("continuity joins segments that follow each other: leave out every")
 
     @property

@@ -24,7 +24,7 @@ class Roles:
     """Names of channels of positions that axes are made to follow."""
     wrenches: tuple[str, ...]
     """Names of channels of wrenches on bodies."""
-    held: tuple[str, ...]
+    stepwise: tuple[str, ...]
     """Names of channels that keep a sample's value until the next one."""
     watched: tuple[Channel, ...]
     """Channels of the first recording that are compared."""
@@ -51,24 +51,24 @@ class Roles:
         """
         first = recordings[0]
         names = _common_channels(recordings)
-        known = [first[name] for name in names]
-        kinds = {channel.kind for channel in known}
+        channels = [first[name] for name in names]
+        kinds = {channel.kind for channel in channels}
         if inputs is None:
             forced = kinds & {"torque", "motion", "wrench"}
             inputs = tuple(forced) if forced else ("control",)
 
         def driving(kind: str) -> tuple[str, ...]:
-            return tuple(c.name for c in known if c.kind == kind and kind in inputs)
+            return tuple(c.name for c in channels if c.kind == kind and kind in inputs)
 
-        watched = tuple(c for c in known if c.kind in observe and c.kind in OBSERVED)
+        watched = tuple(c for c in channels if c.kind in observe and c.kind in OBSERVED)
         if not watched:
             raise ValueError(
                 f"recording {first.name!r} has nothing that a simulation predicts "
                 f"({', '.join(observe)}); it has {', '.join(names)}"
             )
         driven = driving("control"), driving("torque"), driving("motion"), driving("wrench")
-        held = tuple(c.name for c in known if c.interpolation == "hold")
-        return Roles(*driven, held, watched)
+        stepwise = tuple(c.name for c in channels if c.interpolation == "hold")
+        return Roles(*driven, stepwise, watched)
 
 
 def steps_of(length: float, h: float, subject: Subject, joined: bool) -> int:
@@ -124,18 +124,18 @@ def margin_of(steps: int, h: float, subject: Subject, inputs: Sequence[str]) -> 
 
 
 def _common_channels(recordings: Sequence[Recording]) -> list[str]:
-    names = [one.name for one in recordings[0].channels]
-    for other in recordings[1:]:
-        if set(other.index) != set(names):
-            missing = sorted(set(names) ^ set(other.index))
+    names = [channel.name for channel in recordings[0].channels]
+    for recording in recordings[1:]:
+        if set(recording.index) != set(names):
+            missing = sorted(set(names) ^ set(recording.index))
             raise ValueError(
-                f"recordings {recordings[0].name!r} and {other.name!r} differ in {missing[0]}: "
+                f"recordings {recordings[0].name!r} and {recording.name!r} differ in {missing[0]}: "
                 "fit them as models of their own, or fill missing channels with NaN"
             )
         for name in names:
-            if other[name].interpolation != recordings[0][name].interpolation:
+            if recording[name].interpolation != recordings[0][name].interpolation:
                 raise ValueError(
-                    f"recordings {recordings[0].name!r} and {other.name!r} differ in the "
+                    f"recordings {recordings[0].name!r} and {recording.name!r} differ in the "
                     f"interpolation of {name}: give it the same"
                 )
     return names

@@ -41,7 +41,7 @@ class SimulationPlan:
         self.subject = subject
         qpos, qvel = map(np.asarray, subject.layout.coordinates(subject.model, subject.state))
         rest = qpos, qvel
-        self._starts = [Guess(subject, one, settings.cutoff, rest) for one in recordings]
+        self._starts = [Guess(subject, r, settings.cutoff, rest) for r in recordings]
         self._frames = tuple(c.target for c in roles.watched if c.kind == "pose")
         self.observations = self._observations()
         joined = settings.continuity is not None
@@ -118,7 +118,7 @@ class SimulationPlan:
         # Steps leapfrog: velocities are those of half a step before the poses. So the first step is
         # a trial that tells by how much the start's are to be set back. (In the loop, since a step
         # is dear to trace.)
-        def one(carry: tuple[Carry, State], inputs: tuple[Array, ...]) -> tuple:
+        def advance(carry: tuple[Carry, State], inputs: tuple[Array, ...]) -> tuple:
             number, *forces = inputs
             after, _ = stepper.advance(model, carry[0], *forces)
             first = number == 0
@@ -128,7 +128,7 @@ class SimulationPlan:
 
         numbers = jnp.arange(self.steps + 2)
         inputs = jax.tree.map(lambda leaf: jnp.concatenate([leaf[:1], leaf]), inputs)
-        (final, last), table = lax.scan(one, (carry, begin), (numbers, *inputs))
+        (final, last), table = lax.scan(advance, (carry, begin), (numbers, *inputs))
         shown = channel_values(subject, table, segment.time, self.observations, self.settings.h)
         end = layout.coordinates(model, last)
         after = layout.coordinates(model, final.state)
@@ -163,15 +163,17 @@ class SimulationPlan:
         """
         shown = self.predict(self.driven(subject), segment, change)[0]
         present, parts, place = segment.weight > 0, [], 0
-        for one in self.observations:
-            parts.append(present[:, place : place + one.size])
-            if one.kind == "pose":
+        for observation in self.observations:
+            parts.append(present[:, place : place + observation.size])
+            if observation.kind == "pose":
                 # Errors of orientation are three numbers, quaternions four.
                 parts.append(present[:, place + 5 : place + 6])
-            place += one.size
+            place += observation.size
         return segment.time, segment.observed, shown, jnp.concatenate(parts, axis=1)
 
-    def begins(self, recording: Recording, length: float, every: float) -> Float[np.ndarray, " n"]:
+    def segment_starts(
+        self, recording: Recording, length: float, every: float
+    ) -> Float[np.ndarray, " n"]:
         """Return the times at which segments of a recording start [s].
 
         Args:
@@ -201,7 +203,7 @@ class SimulationPlan:
 
     def _features(self, subject: Subject, state: State) -> Float[Array, " f"]:
         """Return the numbers of a state that observations are interpolated from."""
-        watched = [one.channel for one in self.observations if one.kind == "sensor"]
+        watched = [o.channel for o in self.observations if o.kind == "sensor"]
         sensed = {}
         if watched:
             if self.settings.sensors is None:
@@ -233,8 +235,8 @@ class SimulationPlan:
         length, every = self.settings.duration, self.settings.every
         return [
             (number, float(begin))
-            for number, one in enumerate(self.recordings)
-            for begin in self.begins(one, length, every or length)
+            for number, recording in enumerate(self.recordings)
+            for begin in self.segment_starts(recording, length, every or length)
         ]
 
     def _cut(self) -> Batch:
@@ -264,15 +266,15 @@ class SimulationPlan:
         following = [parts[i + 1] if joins[i] else parts[i] for i in range(len(parts))]
         segments = replace(
             segments,
-            next_qpos=jnp.stack([one.qpos for one in following]),
-            next_qvel=jnp.stack([one.qvel for one in following]),
+            next_qpos=jnp.stack([segment.qpos for segment in following]),
+            next_qvel=jnp.stack([segment.qvel for segment in following]),
         )
         deviation = np.zeros((len(rows), 0))
         if self.unknowns:
             share = self.settings.start_rate_deviation
-            known = [
-                start_deviation(self.subject, one, start, share)
-                for one, start in zip(self.recordings, self._starts, strict=True)
+            deviations = [
+                start_deviation(self.subject, recording, start, share)
+                for recording, start in zip(self.recordings, self._starts, strict=True)
             ]
-            deviation = np.stack([known[number] for number, _ in rows])
+            deviation = np.stack([deviations[number] for number, _ in rows])
         return Batch(segments, owners, deviation, joins)

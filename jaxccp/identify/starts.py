@@ -36,8 +36,8 @@ def displaced(
     qpos = qpos.at[plain[0]].add(shift[plain[1]])
     if len(turns[0]):
         start = quaternion.normalize(qpos[turns[0]])
-        turned = quaternion.multiply(start, quaternion.exp(shift[turns[1]]))
-        qpos = qpos.at[turns[0]].set(turned)
+        rotated = quaternion.multiply(start, quaternion.exp(shift[turns[1]]))
+        qpos = qpos.at[turns[0]].set(rotated)
     return qpos, qvel + faster
 
 
@@ -57,8 +57,8 @@ def displacement(
     shift = jnp.zeros_like(origin[1]).at[plain[1]].set(end[0][plain[0]] - origin[0][plain[0]])
     if len(turns[0]):
         back = quaternion.conjugate(quaternion.normalize(origin[0][turns[0]]))
-        turned = quaternion.log(quaternion.multiply(back, end[0][turns[0]]))
-        shift = shift.at[turns[1]].set(turned)
+        rotation = quaternion.log(quaternion.multiply(back, end[0][turns[0]]))
+        shift = shift.at[turns[1]].set(rotation)
     return jnp.concatenate([shift, end[1] - origin[1]])
 
 
@@ -67,11 +67,11 @@ def _positions(
 ) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
     """Return places in ``qpos`` and ``qvel`` of numbers that add up, then of rotations."""
     free = places.free
-    along = np.concatenate([places.single[0], address_range(free[0], 3).reshape(-1)])
+    linear = np.concatenate([places.single[0], address_range(free[0], 3).reshape(-1)])
     rates = np.concatenate([places.single[1], address_range(free[1], 3).reshape(-1)])
     turns = np.concatenate([address_range(places.ball[0], 4), address_range(free[0] + 3, 4)])
     spins = np.concatenate([address_range(places.ball[1], 3), address_range(free[1] + 3, 3)])
-    return (along.astype(int), rates.astype(int)), (turns.astype(int), spins.astype(int))
+    return (linear.astype(int), rates.astype(int)), (turns.astype(int), spins.astype(int))
 
 
 def filled(values: Float[np.ndarray, "s k"]) -> Float[np.ndarray, "s k"]:
@@ -147,12 +147,12 @@ class Guess:
         self.qpos, self.qvel = np.tile(qpos, (count, 1)), np.tile(qvel, (count, 1))
         self.known = np.zeros(places.nv, bool)
         axes = {topology.linkage.axes[axis]: place for place, axis in enumerate(places.single[2])}
-        known = [*recording.of_kind("motion"), *recording.of_kind("position")]
-        known = [channel for channel in known if channel.target in axes]
-        if known:
-            samples = np.concatenate([channel.values for channel in known], axis=1)
+        channels = [*recording.of_kind("motion"), *recording.of_kind("position")]
+        channels = [channel for channel in channels if channel.target in axes]
+        if channels:
+            samples = np.concatenate([channel.values for channel in channels], axis=1)
             levels, slopes = smoothed(time, samples, cutoff)
-            for column, channel in enumerate(known):
+            for column, channel in enumerate(channels):
                 at, speed = places.single[:2, axes[channel.target]]
                 self.qpos[:, at], self.qvel[:, speed] = levels[:, column], slopes[:, column]
                 self.known[speed] = True
@@ -162,10 +162,10 @@ class Guess:
                 continue
             at, speed, _ = places.free[:, bodies[channel.target]]
             level, rate = smoothed(time, channel.values[:, :3], cutoff)
-            facing = continuous(filled(channel.values[:, 3:]))
+            orientation = continuous(filled(channel.values[:, 3:]))
             self.qpos[:, at : at + 3], self.qvel[:, speed : speed + 3] = level, rate
-            self.qpos[:, at + 3 : at + 7] = facing
-            self.qvel[:, speed + 3 : speed + 6] = body_rates(time, facing)
+            self.qpos[:, at + 3 : at + 7] = orientation
+            self.qvel[:, speed + 3 : speed + 6] = body_rates(time, orientation)
             self.known[speed : speed + 6] = True
         for channel in recording.of_kind("rate"):
             if channel.target in axes and not recording.index.get(f'position["{channel.target}"]'):
@@ -181,23 +181,23 @@ class Guess:
         return qpos, qvel
 
 
-def continuous(facing: Float[np.ndarray, "s 4"]) -> Float[np.ndarray, "s 4"]:
+def continuous(orientation: Float[np.ndarray, "s 4"]) -> Float[np.ndarray, "s 4"]:
     """Return quaternions of unit length whose sign does not jump from sample to sample."""
-    unit = facing / np.maximum(np.linalg.norm(facing, axis=1, keepdims=True), 1e-12)
+    unit = orientation / np.maximum(np.linalg.norm(orientation, axis=1, keepdims=True), 1e-12)
     flips = np.sum(unit[1:] * unit[:-1], axis=1) < 0
     sign = np.concatenate([[1.0], np.where(np.cumsum(flips) % 2, -1.0, 1.0)])
     return unit * sign[:, None]
 
 
 def body_rates(
-    time: Float[np.ndarray, " s"], facing: Float[np.ndarray, "s 4"]
+    time: Float[np.ndarray, " s"], orientation: Float[np.ndarray, "s 4"]
 ) -> Float[np.ndarray, "s 3"]:
     """Return angular velocities [rad/s] in the axes of the body: the rotation from the
     sample before to the one after, over the time between them."""
     place = np.arange(len(time))
     before, after = np.maximum(place - 1, 0), np.minimum(place + 1, len(time) - 1)
-    start = Rotation.from_quat(facing[before], scalar_first=True)
-    end = Rotation.from_quat(facing[after], scalar_first=True)
+    start = Rotation.from_quat(orientation[before], scalar_first=True)
+    end = Rotation.from_quat(orientation[after], scalar_first=True)
     return (start.inv() * end).as_rotvec() / (time[after] - time[before])[:, None]
 
 

@@ -1,4 +1,4 @@
-"""Add what parameters need that the model was built without: rows, and room for delays."""
+"""Add the rows and the room for delays that parameters need and the model was built without."""
 
 from dataclasses import replace
 
@@ -10,7 +10,7 @@ TABLES = ("axes", "actuators", "shapes")
 """Tables of the model whose numbers may need rows."""
 
 
-def acting(subject: Subject, parameters: ParameterSet) -> Subject:
+def with_required_rows(subject: Subject, parameters: ParameterSet) -> Subject:
     """Return the subject with the rows that make every parameter act, whatever the value was that
     the model was built with, and with the bounds of delays and of the time scale.
 
@@ -32,7 +32,7 @@ def _with_times(subject: Subject, parameters: ParameterSet) -> Subject:
     """Return the subject with the bounds of delays and of the time scale."""
     channels = subject.channels
     late = parameters.bounds("channels", "delay")
-    delays = tuple(late.get(row, known) for row, known in enumerate(channels.delay_bounds))
+    delays = tuple(late.get(row, bounds) for row, bounds in enumerate(channels.delay_bounds))
     scale = parameters.bounds("time_scale").get(None, subject.time_scale_bounds)
     return replace(
         subject, channels=replace(channels, delay_bounds=delays), time_scale_bounds=scale

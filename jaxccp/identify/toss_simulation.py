@@ -41,14 +41,22 @@ class TossSimulation(Simulate):
 class TossPlan(SimulationPlan):
     """The segments of recorded tosses, and their residuals."""
 
-    one_spread = True
+    common_deviation = True
 
-    def begins(self, recording: Recording, length: float, every: float) -> Float[np.ndarray, " n"]:
-        """Return the times at which segments of a recording start [s]; arguments as above."""
+    def segment_starts(
+        self, recording: Recording, length: float, every: float
+    ) -> Float[np.ndarray, " n"]:
+        """Return the times at which segments of a recording start [s].
+
+        Args:
+            recording: the recording.
+            length: of a segment [s].
+            every: least time from start to start [s].
+        """
         time = recording.time
         smooth = smooth_samples(recording, np.asarray(self.subject.model.gravity))
-        least = getattr(self.settings, "least", None) or length
-        smooth &= time + least < time[-1] + 1e-9
+        shortest = getattr(self.settings, "least", None) or length
+        smooth &= time + shortest < time[-1] + 1e-9
         starts = [FIRST]
         while len(later := np.flatnonzero(smooth & (time >= time[starts[-1]] + every - 1e-9))):
             starts.append(int(later[0]))
@@ -70,8 +78,8 @@ def smooth_samples(
     for pose in recording.of_kind("pose"):
         samples = filled(np.asarray(pose.values, float))
         velocity = np.diff(samples[:, :3], axis=0) / interval
-        facing = Rotation.from_quat(samples[:, 3:], scalar_first=True)
-        spin = (facing[1:] * facing[:-1].inv()).as_rotvec() / interval
+        orientation = Rotation.from_quat(samples[:, 3:], scalar_first=True)
+        spin = (orientation[1:] * orientation[:-1].inv()).as_rotvec() / interval
         change = np.diff(velocity, axis=0)
         from_flight = np.linalg.norm(change - gravity * interval[1:], axis=1)
         from_rest = np.linalg.norm(change, axis=1)

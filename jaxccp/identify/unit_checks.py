@@ -18,14 +18,14 @@ TRAVEL = 2000.0
 """Travel of a body over its radius of gyration from which it looks like millimetres."""
 
 
-def check_rates(one: Recording) -> list[str]:
+def check_rates(recording: Recording) -> list[str]:
     """Return warnings about rates that are not those of the positions beside them."""
     lines = []
-    for rate in one.of_kind("rate"):
-        if f'position["{rate.target}"]' not in one.index:
+    for rate in recording.of_kind("rate"):
+        if f'position["{rate.target}"]' not in recording.index:
             continue
-        position = one[f'position["{rate.target}"]']
-        slope = np.gradient(position.values[:, 0], one.time)
+        position = recording[f'position["{rate.target}"]']
+        slope = np.gradient(position.values[:, 0], recording.time)
         pair = np.stack([slope, rate.values[:, 0]])
         pair = pair[:, np.isfinite(pair).all(axis=0)]
         if pair.shape[1] < 10 or not (pair.std(axis=1) > 0).all():
@@ -33,7 +33,7 @@ def check_rates(one: Recording) -> list[str]:
         if abs(np.corrcoef(pair)[0, 1]) < 0.5:
             continue
         ratio = float(pair[0] @ pair[1] / (pair[1] @ pair[1]))
-        where = f"recording {one.name!r}: the slope of {position.name} is {ratio:.3g} times "
+        where = f"recording {recording.name!r}: the slope of {position.name} is {ratio:.3g} times "
         where += rate.name
         for what, factor in FACTORS.items():
             if 0.8 < abs(ratio) / factor < 1.25 or 0.8 < abs(ratio) * factor < 1.25:
@@ -83,7 +83,9 @@ def _fits_scaled(
 def _root_mean_square_rate(recordings: Sequence[Recording], name: str) -> float:
     """Return the root mean square of a position's slope."""
     slopes = [
-        np.gradient(one[name].values[:, 0], one.time) for one in recordings if name in one.index
+        np.gradient(recording[name].values[:, 0], recording.time)
+        for recording in recordings
+        if name in recording.index
     ]
     return float(np.sqrt(np.nanmean(np.concatenate(slopes) ** 2)))
 
@@ -91,8 +93,8 @@ def _root_mean_square_rate(recordings: Sequence[Recording], name: str) -> float:
 def check_poses(mechanism: Mechanism, recordings: Sequence[Recording]) -> list[str]:
     """Return warnings about bodies that travel too far for their size."""
     model, lines = mechanism.model, []
-    for one in recordings:
-        for channel in one.of_kind("pose"):
+    for recording in recordings:
+        for channel in recording.of_kind("pose"):
             if channel.target not in model.topology.bodies:
                 continue
             body = model.topology.bodies.index(channel.target)
@@ -100,9 +102,9 @@ def check_poses(mechanism: Mechanism, recordings: Sequence[Recording]) -> list[s
             travel = _travel_of(channel)
             if size > 0 and travel > TRAVEL * size and travel > 20.0:
                 lines.append(
-                    f"recording {one.name!r}: {channel.name} travels {travel:.4g} m, the body's "
-                    f"radius of gyration is {size:.2g} m: if positions are in millimetres, divide "
-                    "them by 1000"
+                    f"recording {recording.name!r}: {channel.name} travels {travel:.4g} m, the "
+                    f"body's radius of gyration is {size:.2g} m: if positions are in millimetres, "
+                    "divide them by 1000"
                 )
     return lines
 

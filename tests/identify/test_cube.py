@@ -151,7 +151,7 @@ def test_tosses_of_too_few_samples_are_refused(tmp_path: Path):
 
 @pytest.mark.slow
 def test_the_truth_is_found_within_its_standard_errors(identified: Identified):
-    fit, error = identified.found.fit, identified.standard_error
+    fit, error = identified.cube_fit.fit, identified.standard_error
     assert np.all(np.isfinite(error))
     # Errors that are estimated from so few tosses follow Student's t; once in a thousand sets of
     # tosses one of the parameters is farther off.
@@ -164,7 +164,7 @@ def test_the_truth_is_found_within_its_standard_errors(identified: Identified):
 
 @pytest.mark.slow
 def test_gradients_of_the_loss_match_central_differences(identified: Identified):
-    problem: Problem = identified.found.fit.problem
+    problem: Problem = identified.cube_fit.fit.problem
     (known,), scale = problem.objective.evaluators, problem.column("scale")
     truth, tosses = np.array(list(TRUTH.values())), np.arange(8)
     step = np.diag(1e-3 * scale)
@@ -172,7 +172,7 @@ def test_gradients_of_the_loss_match_central_differences(identified: Identified)
     # All values of the parameters in one batch, toss by toss.
     plan = copy.copy(known.plan)
     plan.batch = Part(known.plan.batch, np.tile(tosses, len(values)))  # type: ignore[misc]
-    evaluator = known.over(plan)
+    evaluator = known.with_plan(plan)
     evaluator.weight = np.full(evaluator.observed, 1e-2)
     rows = np.repeat(values, len(tosses), axis=0)
     terms = evaluator.terms(rows, np.zeros((len(rows), 0)))
@@ -195,7 +195,7 @@ def test_the_report_holds_everything_and_can_be_read_back(identified: Identified
     path.write_text(json.dumps(report))
     settings, values = read_parameters(path)
     assert settings == SETTINGS
-    np.testing.assert_array_equal(values, identified.found.fit.values)
+    np.testing.assert_array_equal(values, identified.cube_fit.fit.values)
     told = as_json(identified, {"friction": 0.22})["parameters"]
     assert [name for name in told if "true" in told[name]] == ["friction"]
     picture(identified, TRUTH).savefig(tmp_path / "identify.png")

@@ -70,7 +70,9 @@ def test_a_fit_goes_on_where_it_stopped(rough: Problem, tmp_path: Path):
     residual = Simulate(segment=(0.25, 2.9), h=1e-2, start="measured", every=np.inf)
     problem = spring(residual, **BOUNDS)
     known = rough.objective  # compiled, and the same
-    problem.__dict__["objective"] = known.over([known.evaluators[0].over(problem.plans[0])])
+    problem.__dict__["objective"] = known.with_evaluators(
+        [known.evaluators[0].with_plan(problem.plans[0])]
+    )
     file = tmp_path / "progress.json"
     begins: list[int] = []
 

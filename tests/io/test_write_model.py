@@ -13,7 +13,7 @@ from jaxccp import accelerations, load
 from jaxccp.identify import Parameter, inertial_of
 from jaxccp.identify.case import subject_of
 from jaxccp.identify.parameter import ParameterSet
-from jaxccp.identify.structure import acting
+from jaxccp.identify.structure import with_required_rows
 from jaxccp.io import InputError
 from jaxccp.io.mjcf.rigid_parts import divided, inertial_of_pseudo, pseudo_inertia
 from jaxccp.io.mjcf.write import write_model
@@ -31,7 +31,7 @@ def changed(loaded, paths, seed=0):
     """Return the subject with all of these numbers other than loaded, and all inertias."""
     subject, random = subject_of(loaded, []), np.random.default_rng(seed)
     known = ParameterSet([inertial_of("*"), *map(Parameter, paths)], subject)
-    subject = acting(subject, known)
+    subject = with_required_rows(subject, known)
     initial = known.column("initial")
     step = random.uniform(0.02, 0.1, len(initial))
     return known.apply(subject, jnp.asarray(initial + np.where(initial == 0, step, initial * step)))

@@ -81,7 +81,7 @@ def read(
     out = []
     for path in _files(paths):
         tables = _format(path).read(path, reading)
-        recordings = [one for table in tables for one in recordings_of(table, reading)]
+        recordings = [recording for table in tables for recording in recordings_of(table, reading)]
         if mechanism is not None:
             try:
                 check_names(mechanism, recordings)
@@ -97,17 +97,17 @@ def read(
 def _files(paths: str | Path | Sequence[str | Path]) -> list[Path]:
     """Return the files of paths and patterns, those of a pattern sorted."""
     out: list[Path] = []
-    for one in [paths] if isinstance(paths, str | Path) else paths:
-        path = Path(one).expanduser()
+    for entry in [paths] if isinstance(paths, str | Path) else paths:
+        path = Path(entry).expanduser()
         if path.exists():
             out.append(path)
         elif has_magic(str(path)):
             files = sorted(glob(str(path), recursive=True))
             if not files:
-                raise InputError(one, "no file matches the pattern", "check the folder")
+                raise InputError(entry, "no file matches the pattern", "check the folder")
             out += map(Path, files)
         else:
-            raise InputError(one, "no such file", "check the path")
+            raise InputError(entry, "no such file", "check the path")
     if not out:
         raise InputError("recordings", "no files are named", "name one at least")
     return out
@@ -115,28 +115,30 @@ def _files(paths: str | Path | Sequence[str | Path]) -> list[Path]:
 
 def _format(path: Path) -> Format:
     """Return the format of a file."""
-    for one in FORMATS.values():
-        if one.accepts(path):
-            return one
+    for format in FORMATS.values():
+        if format.accepts(path):
+            return format
     raise InputError(path, "has no format that is known", f"those are {', '.join(FORMATS)}")
 
 
 def _check_used(levels: Mapping[str, float], what: str, recordings: Sequence[Recording]) -> None:
     """Raise InputError for a level or factor of something that no file has."""
-    known = {name for one in recordings for c in one.channels for name in (c.name, c.kind)}
+    names = {
+        name for recording in recordings for c in recording.channels for name in (c.name, c.kind)
+    }
     for name in levels:
         is_column = what == "scale" and name not in KINDS and '"' not in name
-        if name not in known and not is_column:
-            mend = f"there are {', '.join(sorted(known))}{suggestion(name, known)}"
+        if name not in names and not is_column:
+            mend = f"there are {', '.join(sorted(names))}{suggestion(name, names)}"
             raise InputError(what, f"no file has {name!r}", mend)
 
 
 def _with_unique_names(recordings: list[Recording]) -> list[Recording]:
     """Return recordings whose names differ: those of files of one name get their folder's."""
-    count = Counter(one.name for one in recordings)
+    count = Counter(recording.name for recording in recordings)
     return [
-        one
-        if count[one.name] == 1
-        else replace(one, name=f"{Path(one.source).parent.name}/{one.name}")
-        for one in recordings
+        recording
+        if count[recording.name] == 1
+        else replace(recording, name=f"{Path(recording.source).parent.name}/{recording.name}")
+        for recording in recordings
     ]

@@ -55,8 +55,8 @@ def read(path: Path, reading: Reading) -> list[Table]:
                     names[column],
                 )
             values[place, column] = number
-    told = {meaning: name for name, meaning in reading.columns.items() if meaning in (TIME, RUN)}
-    clock = told.get(TIME) or next((name for name in CLOCKS if name in names), None)
+    named = {meaning: name for name, meaning in reading.columns.items() if meaning in (TIME, RUN)}
+    clock = named.get(TIME) or next((name for name in CLOCKS if name in names), None)
     if clock is None or clock not in names:
         raise InputError(
             path,
@@ -64,7 +64,7 @@ def read(path: Path, reading: Reading) -> list[Table]:
             "name it time, or say which it is: columns={'stamp': 'time'}",
         )
     starts = np.zeros(1, int)
-    if (run := told.get(RUN)) is not None:
+    if (run := named.get(RUN)) is not None:
         if run not in names:
             raise InputError(path, f"has no column {run!r}", f"it has {', '.join(names)}")
         changes = np.flatnonzero(np.diff(values[:, names.index(run)]) != 0) + 1

@@ -46,7 +46,8 @@ def of_coordinates(
         if qvel is not None:
             columns.append(Column(f"qvel[{rate}]", qvel[:, rate], "qvel", target))
     columns = [
-        Column(one.name, one.values, one.group, one.target, _KIND[one.group]) for one in columns
+        Column(column.name, column.values, column.group, column.target, _KIND[column.group])
+        for column in columns
     ]
     for coordinate, _, body in places.free.T:
         target = topology.bodies[body]

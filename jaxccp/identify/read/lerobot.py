@@ -37,15 +37,19 @@ def read(path: Path, reading: Reading) -> list[Table]:
     try:
         features = json.loads((path / "meta" / "info.json").read_text())["features"]
         files = sorted((path / "data").rglob("*.parquet"))
-        wanted = ["timestamp", "episode_index", *(name for name in FIELDS if name in features)]
-        parts = [parquet.read_table(file, columns=wanted) for file in files]
+        stored_names = [
+            "timestamp",
+            "episode_index",
+            *(name for name in FIELDS if name in features),
+        ]
+        parts = [parquet.read_table(file, columns=stored_names) for file in files]
     except Exception as error:  # json and arrow raise their own kinds
         raise InputError(path, f"cannot be read ({error!r})", "give a whole data set") from None
     if not parts:
         raise InputError(path, "has no parquet files in data/", "download them too")
     stored = {
         name: np.concatenate([np.array(part[name].to_pylist(), float) for part in parts])
-        for name in wanted
+        for name in stored_names
     }
     episode = stored["episode_index"].astype(int)
     order = np.lexsort((stored["timestamp"], episode))
@@ -77,4 +81,4 @@ def _joints(feature: dict[str, Any], path: Path, name: str) -> list[str]:
         names = next(iter(names.values()), None)
     if not names:
         raise InputError(path, "does not name its joints", "give joints=", name)
-    return [str(one).removesuffix(".pos") for one in names]
+    return [str(name).removesuffix(".pos") for name in names]

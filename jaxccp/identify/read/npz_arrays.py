@@ -55,8 +55,8 @@ def read(path: Path, reading: Reading) -> list[Table]:
                 continue
             values = arrays.numbers(name)
             kind = JOINTS.get(name)
-            told = any(column.split("[")[0] == name for column in reading.columns)
-            if values.ndim != 2 or (kind is None and not told):
+            listed = any(column.split("[")[0] == name for column in reading.columns)
+            if values.ndim != 2 or (kind is None and not listed):
                 columns.append(Column(name, values))
                 continue
             if joints is None:

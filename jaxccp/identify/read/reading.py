@@ -59,14 +59,14 @@ class Reading:
         """
         linkage = self.model(path, f"commanded positions of {axis}").model.topology.linkage
         place = linkage.axis(axis)
-        along = [int(k) for k in linkage.servos if linkage.actuated[k] == place]
-        if not along:
+        servos = [int(k) for k in linkage.servos if linkage.actuated[k] == place]
+        if not servos:
             raise InputError(
                 path,
                 f"has commanded positions of {axis}, which no position actuator drives",
                 "leave them out (columns={'q_cmd': None}), or read them as motion",
             )
-        return linkage.actuators[along[0]]
+        return linkage.actuators[servos[0]]
 
 
 @dataclass(frozen=True)
@@ -108,13 +108,13 @@ def recordings_of(table: Table, reading: Reading) -> list[Recording]:
     Raises:
         InputError: no column is a channel, or two are the same one.
     """
-    known = {name for one in table.columns for name in (one.name, one.group) if name}
+    names = {name for column in table.columns for name in (column.name, column.group) if name}
     for name in reading.columns:
-        if name not in known and reading.columns[name] not in (TIME, RUN):
+        if name not in names and reading.columns[name] not in (TIME, RUN):
             raise InputError(
                 table.path,
                 f"has no column {name!r}",
-                f"it has {', '.join(sorted(known))}{suggestion(name, known)}",
+                f"it has {', '.join(sorted(names))}{suggestion(name, names)}",
             )
     signals: dict[str, dict[str, dict[int | None, np.ndarray]]] = {}
     unread = []
@@ -136,7 +136,7 @@ def recordings_of(table: Table, reading: Reading) -> list[Recording]:
     if not signals:
         raise InputError(
             table.path,
-            f"has no column that is a channel among {', '.join(sorted(known)) or 'none'}",
+            f"has no column that is a channel among {', '.join(sorted(names)) or 'none'}",
             "name columns as channels, like position.elbow, or say what they are: "
             "columns={'q1': 'position[\"elbow\"]'}",
         )
@@ -237,7 +237,7 @@ def _split(
             for kind, targets in signals.items()
         }
         try:
-            one = recording(
+            read_recording = recording(
                 table.time[begin:end],
                 name,
                 noise=noise,
@@ -247,6 +247,6 @@ def _split(
             )
         except ValueError as error:
             raise InputError(table.path, str(error), "correct the file or the columns") from None
-        object.__setattr__(one, "notes", (*one.notes, *notes))
-        out.append(one)
+        object.__setattr__(read_recording, "notes", (*read_recording.notes, *notes))
+        out.append(read_recording)
     return out

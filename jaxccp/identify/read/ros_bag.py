@@ -43,9 +43,11 @@ def read(path: Path, reading: Reading) -> list[Table]:
     messages: list[Any] = []
     try:
         with anyreader.AnyReader([path], default_typestore=types) as bag:
-            topics = {one.topic for one in bag.connections if one.msgtype == TYPE}
+            topics = {
+                connection.topic for connection in bag.connections if connection.msgtype == TYPE
+            }
             topic = _topic(path, topics, reading.topic)
-            links = [one for one in bag.connections if one.topic == topic]
+            links = [connection for connection in bag.connections if connection.topic == topic]
             for link, logged, raw in bag.messages(connections=links):
                 message = bag.deserialize(raw, link.msgtype)
                 stamp = message.header.stamp
@@ -74,17 +76,17 @@ def read(path: Path, reading: Reading) -> list[Table]:
     return [Table(path, path.stem, time, tuple(columns))]
 
 
-def _topic(path: Path, topics: set[str], wanted: str | None) -> str:
+def _topic(path: Path, topics: set[str], topic: str | None) -> str:
     """Return the topic that is read."""
-    known = ", ".join(sorted(topics))
+    names = ", ".join(sorted(topics))
     if not topics:
         raise InputError(path, f"has no messages of {TYPE}", "record the topic joint_states")
-    if wanted is None and len(topics) == 1:
+    if topic is None and len(topics) == 1:
         return next(iter(topics))
-    if wanted is None:
-        raise InputError(path, f"has joint states of {known}", "choose one of them: topic=")
-    if wanted not in topics:
+    if topic is None:
+        raise InputError(path, f"has joint states of {names}", "choose one of them: topic=")
+    if topic not in topics:
         raise InputError(
-            path, f"has no joint states of {wanted!r}", known + suggestion(wanted, topics)
+            path, f"has no joint states of {topic!r}", names + suggestion(topic, topics)
         )
-    return wanted
+    return topic
