@@ -1,7 +1,5 @@
 """Inverse kinematics against MuJoCo's forward kinematics and closed forms."""
 
-import importlib.util
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,8 +8,7 @@ import pytest
 from jaxccp import inverse_kinematics, load
 from jaxccp.dynamics import InverseKinematics
 
-mujoco = importlib.import_module("mujoco") if importlib.util.find_spec("mujoco") else None
-pytestmark = pytest.mark.skipif(mujoco is None, reason="models are read by mujoco")
+mujoco = pytest.importorskip("mujoco")
 
 ARM = """<mujoco><worldbody><body name="a"><joint name="j1" axis="0 0 1"/>
   <geom type="capsule" fromto="0 0 0 .4 0 0" size=".02"/>
