@@ -15,15 +15,17 @@ from jaxccp.model.family import MassRoot
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class BandRoot(MassRoot):
-    """The root L = C⁻ᵀ with M̂ = C Cᵀ block bidiagonal: its products take O(k t²) for k tiles of t
-    × t."""
+    """The root L = C⁻ᵀ of M̂⁻¹, where M̂ = C Cᵀ with a block bidiagonal C.
+
+    A product takes O(k t²) for k tiles of t × t.
+    """
 
     inverse: Float[Array, "k t t"]
     """Inverses of the tiles on the diagonal of C."""
     lower: Float[Array, "k t t"]
     """The tiles of C left of the diagonal."""
     count: int = field(metadata={"static": True})
-    """Number nv of velocities, at most k t; the matrix is filled up with the identity."""
+    """Number nv of velocities, at most k t; the matrix is padded with the identity."""
 
     @staticmethod
     def of_tiles(tiles: Float[Array, "k t 2*t"], count: int) -> "BandRoot":

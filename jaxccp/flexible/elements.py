@@ -12,38 +12,41 @@ from jaxccp.flexible.law import Law
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Points:
-    """Integration points of the elements: p points of each of e elements."""
+    """Integration points of the elements: p points in each of e elements."""
 
     gradients: Float[Array, "e p m k"]
-    """G: y = G x are the m gradients of the position, from the k vector coordinates of the element.
-    The energy of an element is a function of them alone."""
+    """G of each point: y = G x are the m gradients of the position, from the k vector coordinates x
+    of the element. The energy depends on x through y only."""
     weights: Float[Array, "e p"]
-    """Volume of each point in the reference [m³]; or its length or area, where the law's densities
-    are per length or area."""
+    """Reference volume of each point [m³]. It is a length or an area if the law's densities are per
+    length or area."""
     law: Law
-    """The law at each point; its numbers have the leading axes e, p."""
+    """The material law at each point; its numbers have the leading axes e, p."""
 
 
 class Elements:
     """Base class of elements: a frozen dataclass registered with JAX, whose numbers (lengths,
     moduli, …) are leaves.
 
-    Points and masses are computed from them in every step, so that a number that is replaced, or
-    differentiated with respect to, has its full effect.
+    Every step computes points and masses anew from these numbers. So a changed number takes full
+    effect, and derivatives with respect to it are complete.
     """
 
     def points(self) -> Points:
-        """Return the integration points and the laws there."""
+        """Return the integration points of the elements, with the material law at each."""
         raise NotImplementedError
 
     def masses(self) -> Float[Array, "e k k"]:
-        """Return the mass matrices, one number for each block of 3 × 3, which is it times identity
-        [kg]."""
+        """Return the mass matrices of the elements [kg].
+
+        Each entry stands for a block of 3 × 3, the entry times the identity.
+        """
         raise NotImplementedError
 
 
 def gradients(points: Points, x: Float[Array, "e k 3"]) -> Float[Array, "e p m 3"]:
-    """Return the gradients y of all points, or their rates from the rate of x.
+    """Return the gradients y at all points from vector coordinates, or the rates of y from their
+    rates.
 
     Args:
         points: integration points.
@@ -102,16 +105,21 @@ def damping_forces(
 
 
 def _gathered(points: Points, slope: Float[Array, "e p m 3"]) -> Float[Array, "e k 3"]:
-    """Return ∫ Gᵀ s over each element."""
+    """Return ∫ Gᵀ s over each element, a generalised force.
+
+    Args:
+        points: integration points.
+        slope: the derivative s of a density with respect to y at each point.
+    """
     return jnp.einsum("epmk,ep,epmc->ekc", points.gradients, points.weights, slope)
 
 
 def quadratic(points: Points, density: Float[Array, "e p m 3 m 3"]) -> Float[Array, "e k 3 k 3"]:
-    """Return ∫ Gᵀ H G over each element.
+    """Return ∫ Gᵀ H G over each element, a stiffness, damping or mass matrix.
 
     Args:
         points: integration points.
-        density: the matrices H of the points.
+        density: the matrix H of each point.
     """
     g, w = points.gradients, points.weights
     half = jnp.einsum("ep,epmcnd,epnl->epmcld", w, density, g)
@@ -119,8 +127,7 @@ def quadratic(points: Points, density: Float[Array, "e p m 3 m 3"]) -> Float[Arr
 
 
 def smallest_ratios(points: Points, x: Float[Array, "e k 3"]) -> Float[Array, " e"]:
-    """Return the smallest ratio of volume to that of the reference among the points of each
-    element.
+    """Return the smallest value of :meth:`Law.ratio` among the points of each element.
 
     Args:
         points: integration points.

@@ -17,12 +17,12 @@ from jaxccp.model.family import FrameMap
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class NodeMap(FrameMap):
-    """The Jacobian of frames that few velocities move: its columns for these alone."""
+    """The Jacobian of frames, stored as the few columns that are not zero for each frame."""
 
     jacobian: Float[Array, "nf w 6"]
-    """Twist of each frame per velocity that moves it."""
+    """Twist of each frame per unit of each velocity that moves it."""
     layout: Layout = field(metadata={"static": True})
-    """Has the velocities that move each frame."""
+    """The layout, with the velocities that move each frame."""
     frames: tuple[int, ...] = field(metadata={"static": True})
     """Index of each frame among the bodies."""
     bodies: int = field(metadata={"static": True})
@@ -78,10 +78,11 @@ def positions(layout: Layout, x: Float[Array, "n 3"]) -> Float[Array, "nf 3"]:
 def orientations(
     layout: Layout, reference: Float[Array, "n 3"], x: Float[Array, "n 3"]
 ) -> Float[Array, "nf 4"]:
-    """Return the orientations of the frames.
+    """Return the orientations of the frames, as quaternions (w, x, y, z).
 
-    A frame along a single gradient has come from the identity by the smallest rotation to the
-    gradient's direction in the reference, and from there to its present direction.
+    A frame with a single gradient is rotated twice from the identity by the smallest rotation: to
+    the direction of the gradient in the reference configuration, and from there to its present
+    direction.
 
     Args:
         layout: that of the body.
@@ -144,15 +145,18 @@ def node_map(layout: Layout, x: Float[Array, "n 3"], frames: np.ndarray, bodies:
 
 
 def _angular(spin: Float[Array, "nf w 3"]) -> Float[Array, "nf w 6"]:
+    """Return twists without linear velocity."""
     return jnp.pad(spin, ((0, 0), (0, 0), (3, 0)))
 
 
 def _unit(v: Float[Array, "*n 3"]) -> Float[Array, "*n 3"]:
+    """Return unit vectors along ``v``; the x axis if ``v`` is zero."""
     return safe.normalize(v, jnp.asarray([1.0, 0.0, 0.0], v.dtype))
 
 
 def _smallest_rotation(a: Float[Array, "n 3"], b: Float[Array, "n 3"]) -> Float[Array, "n 4"]:
-    """Return the smallest rotation from unit vectors to others; between opposite ones any by π."""
+    """Return the smallest rotation from the unit vectors ``a`` to ``b``; for opposite ones, a
+    rotation by π about some axis."""
     scalar = 1.0 + jnp.sum(a * b, axis=-1, keepdims=True)
     opposite = scalar < 1e-12
     helper = jnp.where(jnp.abs(a[:, :1]) < 0.8, jnp.eye(3, dtype=a.dtype)[0], jnp.eye(3)[1])
@@ -161,8 +165,10 @@ def _smallest_rotation(a: Float[Array, "n 3"], b: Float[Array, "n 3"]) -> Float[
 
 
 def _gram_schmidt(axes: tuple[int, ...], slopes: Float[Array, "2 3"]) -> Float[Array, "3 3"]:
-    """Return a rotation matrix by Gram and Schmidt: the column of the first axis is along the first
-    slope."""
+    """Return a rotation matrix from two vectors by the Gram–Schmidt process.
+
+    The first vector gives the column of the first axis exactly.
+    """
     first, second = axes
     a = _unit(slopes[0])
     b = _unit(slopes[1] - (a @ slopes[1]) * a)
@@ -172,7 +178,7 @@ def _gram_schmidt(axes: tuple[int, ...], slopes: Float[Array, "2 3"]) -> Float[A
 
 
 def _spins(axes: tuple[int, ...], slopes: Float[Array, "2 3"]) -> Float[Array, "6 3"]:
-    """Return the angular velocity for each component of the slopes' rate."""
+    """Return the angular velocity [rad/s] per unit rate of each component of the two slopes."""
     rotation = _gram_schmidt(axes, slopes)
     rate = jax.jacfwd(lambda pair: _gram_schmidt(axes, pair))(slopes)
     skew = jnp.einsum("ijab,kj->abik", rate, rotation)

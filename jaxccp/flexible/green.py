@@ -14,8 +14,10 @@ from jaxccp.math.linear3 import cross
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class GreenLaw(StrainLaw):
-    """The law of Green's strains ε = ½ (Fᵀ F − 1), the shear components doubled; y are the columns
-    of F."""
+    """The elastic law ½ εᵀ C ε of Green's strains ε = ½ (Fᵀ F − 1) with doubled shear components.
+
+    y are the columns of the deformation gradient F.
+    """
 
     moduli: Float[Array, "6 6"]
     """C [Pa]."""

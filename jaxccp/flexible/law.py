@@ -6,12 +6,12 @@ from jaxtyping import Array, Float
 
 
 class Law:
-    """The law of a point, registered with JAX; that of elements has numbers for all their points.
+    """Base class of material laws at a point, registered with JAX.
 
-    ``y`` are gradients of the position there, m vectors: of a solid those along the three
-    directions of the reference (the columns of its deformation gradient), of a cable the first and
-    the second along its axis. "Per volume" is per length or area where the weights of the points
-    are lengths or areas.
+    The law of a set of elements has numbers for all their points. ``y`` are m gradients of the
+    position at the point. In a solid they are the gradients along the three reference directions
+    (the columns of the deformation gradient); in a cable the first and second derivatives along its
+    axis. "Per volume" means per length or area if the weights of the points are lengths or areas.
     """
 
     def density(self, y: Float[Array, "m 3"]) -> Float[Array, ""]:
@@ -19,9 +19,9 @@ class Law:
         raise NotImplementedError
 
     def dissipation(self, y: Float[Array, "m 3"], rate: Float[Array, "m 3"]) -> Float[Array, ""]:
-        """Return Rayleigh's function per volume, half the power lost [W/m³].
+        """Return Rayleigh's dissipation function per volume, half the dissipated power [W/m³].
 
-        It is a quadratic form of ``rate`` that is never negative.
+        It is a nonnegative quadratic form of ``rate``.
 
         Args:
             y: gradients of the position.
@@ -30,12 +30,16 @@ class Law:
         raise NotImplementedError
 
     def convex(self, y: Float[Array, "m 3"]) -> Float[Array, "m 3 m 3"]:
-        """Return a positive semidefinite stand-in for the second derivative of :meth:`density`."""
+        """Return a positive semidefinite approximation of the second derivative of
+        :meth:`density`."""
         raise NotImplementedError
 
     def ratio(self, y: Float[Array, "m 3"]) -> Float[Array, ""]:
-        """Return the ratio of volume, or length, to that of the reference; the element is inverted
-        below 0."""
+        """Return the ratio of volume, or of length, to that of the reference, up to a positive
+        factor.
+
+        The element is inverted where it is not positive.
+        """
         raise NotImplementedError
 
     def stiffness(self, y: Float[Array, "m 3"]) -> Float[Array, "m 3 m 3"]:
@@ -56,12 +60,12 @@ class Law:
         return jax.hessian(type(self).dissipation, argnums=2)(self, y, jnp.zeros_like(y))
 
     def at(self, y: Float[Array, "e p m 3"], what: str, *arguments: Array) -> Array:
-        """Return the results of a method at all points of all elements, whose laws this is.
+        """Return the results of a method at all points of all elements.
 
         Args:
             y: gradients of the position.
             what: name of the method.
-            *arguments: its further arguments.
+            *arguments: further arguments of the method, at all points.
         """
         method = getattr(type(self), what)
         return jax.vmap(jax.vmap(method))(self, y, *arguments)
@@ -72,13 +76,13 @@ class Law:
 
 
 class StrainLaw(Law):
-    """The energy ½ εᵀ C ε of strains ε(y), with Kelvin and Voigt's damping: C (ε + α ε̇) is the
-    stress."""
+    """The elastic law ½ εᵀ C ε of strains ε(y), with Kelvin and Voigt's damping: the stress is C (ε
+    + α ε̇)."""
 
     moduli: Float[Array, "s s"]
-    """C, positive semidefinite."""
+    """Moduli C, positive semidefinite."""
     retardation: Float[Array, ""]
-    """α [s]."""
+    """Retardation time α [s]."""
 
     def strain(self, y: Float[Array, "m 3"]) -> Float[Array, " s"]:
         """Return the strains ε at gradients y."""
@@ -93,8 +97,8 @@ class StrainLaw(Law):
         return 0.5 * self.retardation * faster @ self.moduli @ faster
 
     def convex(self, y: Float[Array, "m 3"]) -> Float[Array, "m 3 m 3"]:
-        """Return the convex stiffness ∂ε/∂yᵀ C ∂ε/∂y, that of constant slopes of the strains (Gauss
-        and Newton's)."""
+        """Return the stiffness ∂ε/∂yᵀ C ∂ε/∂y without the second derivatives of the strains
+        (Gauss–Newton)."""
         slope = jax.jacfwd(self.strain)(y)
         flat = slope.reshape(len(slope), -1)
         # Sums of products: a library's products of such small matrices take twice as long.

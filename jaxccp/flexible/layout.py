@@ -8,46 +8,52 @@ import numpy as np
 from jaxccp.content import ByContent, cached_table
 
 MIN_TILES, MIN_TILE = 3, 12
-"""Number of tiles below which a matrix is factorised as a whole, and smallest width of a tile;
-smaller ones cost as much."""
+"""Smallest number of tiles for which a matrix is factorised by tiles, and smallest width of a tile;
+narrower tiles cost the same."""
 
 
 @dataclass(frozen=True, eq=False)
 class Layout(ByContent):
-    """The layout of n vector coordinates: positions of nodes, and gradients there."""
+    """The layout of n vector coordinates, which are positions of nodes and derivatives of the
+    position there.
+
+    A vector coordinate has three components. Those that are not fixed are the family's coordinates
+    q; their rates are the velocities v.
+    """
 
     rows: np.ndarray
-    """Vector coordinates that each element joins [e k], of the n."""
+    """Indices of the vector coordinates of each element [e k]."""
     fixed: np.ndarray
-    """Mask of the components that never change [n 3]."""
+    """Mask of the components that are fixed [n 3]."""
     positions: np.ndarray
-    """Mask of the vector coordinates that are positions [n]; the others do not change where the
-    body is translated."""
+    """Mask of the vector coordinates that are positions [n]; a translation of the body does not
+    change the others."""
     frames: np.ndarray
-    """The position of each frame [nf], a row of the n."""
+    """Index of the vector coordinate that is the position of each frame [nf]."""
     slopes: tuple[tuple[int, np.ndarray], ...] = ()
-    """The gradients that rotate the frames, two at most: the frames' axis (0, 1, 2) that is along
-    the gradient, exactly for the first, and for each frame the row of the n. Without, frames keep
-    their orientation."""
+    """The gradients that rotate the frames, two at most. Each is an axis of the frames (0, 1, 2),
+    and for each frame the index of the vector coordinate that the axis follows: the first axis
+    exactly, the second as far as they are perpendicular. Without gradients, frames keep their
+    orientation."""
     order: np.ndarray | None = None
-    """The order of the n in the velocities, so that those that an element joins are near one
-    another; as they are numbered when None."""
+    """Order of the n vector coordinates in the velocities, which puts those of an element near one
+    another. None keeps their numbering."""
 
     between: tuple[np.ndarray, np.ndarray] | None = None
-    """Additional frames of constant orientation: the vector coordinates [m k] of which the position
-    of each is a weighted sum, and the weights [m k]."""
+    """Additional frames of constant orientation. The position of each is a weighted sum: the
+    indices of its vector coordinates [m k], and their weights [m k]."""
 
     skin: np.ndarray | None = None
-    """Frames of the patches by which the body is drawn [k 4]; as :attr:`jaxccp.Family.skin`."""
+    """Frames of the patches to draw [k 4], as in :attr:`jaxccp.Family.skin`."""
 
     @property
     def count(self) -> int:
-        """Number of frames of the body."""
+        """Number nf + m of frames of the body."""
         return len(self.frames) + (0 if self.between is None else len(self.between[0]))
 
     @cached_table
     def free(self) -> np.ndarray:
-        """Component that each velocity moves, counted row by row [nv]."""
+        """Component of each velocity, as an index into the flattened n × 3 components [nv]."""
         every = np.arange(self.fixed.size).reshape(self.fixed.shape)
         if self.order is not None:
             every = every[self.order]
@@ -55,7 +61,7 @@ class Layout(ByContent):
 
     @cached_table
     def columns(self) -> np.ndarray:
-        """The velocities that move each frame [nf w]; nv for one that is fixed."""
+        """Indices of the velocities that move each frame [nf w]; nv for fixed components."""
         rows = np.stack([self.frames, *(rows for _, rows in self.slopes)], axis=1)
         parts = [self._numbers(rows)]
         if self.between is not None:
@@ -71,40 +77,42 @@ class Layout(ByContent):
 
     @cached_table
     def element_columns(self) -> np.ndarray:
-        """The velocity of each component of each element's coordinates [e 3k]; nv for a fixed
-        one."""
+        """Index of the velocity of each component of each element's vector coordinates [e 3k]; nv
+        for fixed components."""
         return self._numbers(self.rows)
 
     def _numbers(self, rows: np.ndarray) -> np.ndarray:
+        """Return the velocities of all components of the given vector coordinates."""
         components = 3 * rows[:, :, None] + np.arange(3)
         return self.number[components.reshape(len(rows), -1)]
 
     @cached_table
     def number(self) -> np.ndarray:
-        """The velocity of each component [3n]; nv for one that is fixed."""
+        """Index of the velocity of each component [3n]; nv for fixed components."""
         table = np.full(self.fixed.size, len(self.free))
         table[self.free] = np.arange(len(self.free))
         return table
 
     @cached_table
     def reach(self) -> int:
-        """Largest distance of two velocities of an element."""
+        """Half-bandwidth: the largest difference of the indices of two velocities of one
+        element."""
         used = [columns[columns < len(self.free)] for columns in self.element_columns]
         return max(int(np.ptp(columns)) if len(columns) else 0 for columns in used)
 
     @cached_table
     def tiles(self) -> tuple[int, int]:
-        """Number and width of the tiles in which all matrices are block tridiagonal; one tile where
-        the band is not narrow."""
+        """Number and width of the tiles in which all matrices are block tridiagonal; a single tile
+        if the band is not narrow."""
         count, width = len(self.free), max(self.reach, MIN_TILE)
         return (-(-count // width), width) if count >= MIN_TILES * width else (1, count)
 
     @cached_table
     def tile_entries(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Tile, row and column [e 3k 3k] of each entry of the elements' matrices.
+        """Tile, row and column of each entry of the elements' matrices, each [e 3k 3k].
 
-        A tile is that left of the diagonal and that on it, side by side; its number is beyond the
-        last for entries that are in none.
+        Each row of tiles is stored as the tile left of the diagonal and the tile on it, side by
+        side. Entries outside have a tile number beyond the last.
         """
         number, width = self.tiles
         row, column = np.broadcast_arrays(

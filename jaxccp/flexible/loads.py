@@ -19,9 +19,9 @@ def with_point_load(
     """Return the family with a force on a point of an element.
 
     Args:
-        family: of continuum elements.
+        family: a body of continuum elements.
         element: index of the element.
-        place: the point, in the element's cube (−1, 1)³.
+        place: the point, in the parent element (−1, 1)³.
         force: constant force [N], world axes.
     """
     elements = family.elements
@@ -36,12 +36,12 @@ def with_surface_load(
     """Return the family with a traction on a face of some elements.
 
     Args:
-        family: of continuum elements.
-        faces: indices of the elements that are loaded.
-        axis: along which the face is an end of the element: 0, 1, 2.
-        side: which end: −1 or 1.
-        traction: force per area of the reference [N/m²], world axes; the same on all faces, and
-            constant in direction.
+        family: a body of continuum elements.
+        faces: indices of the loaded elements.
+        axis: axis of the element across the loaded face: 0, 1, 2.
+        side: end of the axis: −1 or 1.
+        traction: force per area of the reference configuration [N/m²], world axes; the same on all
+            faces, and constant in direction.
     """
     elements = family.elements
     assert isinstance(elements, ContinuumElements)
@@ -50,11 +50,11 @@ def with_surface_load(
 
 
 def with_load(family: NodalFamily, rows: np.ndarray, force: Float[Array, "*k 3"]) -> NodalFamily:
-    """Return the family with constant forces added on vector coordinates.
+    """Return the family with constant generalised forces added to vector coordinates.
 
     Args:
         family: any body of elements.
         rows: indices of the vector coordinates.
-        force: generalised force on each [N].
+        force: generalised force on each: [N] on positions, [N m] on first derivatives.
     """
     return replace(family, load=family.load.at[rows].add(force))

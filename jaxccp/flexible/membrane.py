@@ -16,17 +16,21 @@ from jaxccp.math import safe
 from jaxccp.math.linear3 import cross
 
 FLAT = 1e-6
-"""Twice an element's area over the square of its longest edge, below which it is a line."""
+"""Twice an element's area over the square of its longest edge, below which the element counts as
+degenerate."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class MembraneLaw(StrainLaw):
-    """The law of y, the slopes along two perpendicular directions of the sheet: ½ εᵀ C ε per area
-    of Green's strains (xx, yy, 2 xy), with C of plane stress times the thickness."""
+    """The elastic law ½ εᵀ C ε per area of a sheet in plane stress, with Green's strains (xx, yy, 2
+    xy).
+
+    y are the derivatives of the position along two perpendicular directions of the sheet.
+    """
 
     moduli: Float[Array, "3 3"]
-    """C of plane stress times the thickness [N/m]."""
+    """Moduli C of plane stress times the thickness [N/m]."""
     retardation: Float[Array, ""]
     """α of Kelvin and Voigt's damping [s]."""
 
@@ -44,7 +48,7 @@ class Membrane(Elements):
     """Triangles of constant strain in a sheet."""
 
     rest: Float[Array, "e 3 3"]
-    """Corners of each triangle where nothing is strained [m]."""
+    """Corners of each triangle in the unstrained configuration [m]."""
     young: Float[Array, ""]
     """Young's modulus [Pa]."""
     poisson: Float[Array, ""]
@@ -54,7 +58,7 @@ class Membrane(Elements):
     retardation: Float[Array, ""]
     """α of Kelvin and Voigt's damping [s]."""
     mass: Float[Array, "e 3"]
-    """Share of each triangle in the masses of its three nodes [kg]."""
+    """Mass that each triangle adds to each of its three nodes [kg]."""
 
     def points(self) -> Points:
         first, second = (self.rest[:, i] - self.rest[:, 0] for i in (1, 2))
@@ -97,7 +101,8 @@ def membrane(
     fixed: Iterable[int] = (),
     what: str = "membrane",
 ) -> NodalFamily:
-    """Return a sheet without strain in the given positions of its nodes; its frames are the nodes.
+    """Return a sheet that is unstrained at the given positions of its nodes; its frames are the
+    nodes.
 
     Args:
         nodes: positions at time 0, world [m].

@@ -59,7 +59,7 @@ def rotated(moduli: Float[Array, "6 6"], angle: Array | float) -> Float[Array, "
 
 
 def strain_matrix(change: Float[Array, "3 3"]) -> Float[Array, "6 6"]:
-    """Return the matrix of ε → B ε Bᵀ on the six components of a strain."""
+    """Return the matrix of ε → B ε Bᵀ for the six components of a strain."""
     identity = jnp.eye(6, dtype=change.dtype)
     return jax.vmap(lambda e: _voigt(change @ _tensor(e) @ change.T), out_axes=1)(identity)
 
@@ -67,8 +67,8 @@ def strain_matrix(change: Float[Array, "3 3"]) -> Float[Array, "6 6"]:
 def of_section(
     young: Array | float, poisson: Array | float, shear_factors: Float[Array, "2"]
 ) -> Float[Array, "2 6 6"]:
-    """Return the moduli of a beam: those of its section without Poisson's ratio, and what Poisson's
-    ratio adds on the axis.
+    """Return the moduli of a beam: first those of its section without Poisson's coupling, then
+    those that Poisson's ratio adds on the axis.
 
     Args:
         young: modulus E [Pa].

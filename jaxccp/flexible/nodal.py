@@ -18,25 +18,24 @@ from jaxccp.model.family import Family, FamilyState
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class NodalFamily(Family):
-    """A family of n vector coordinates x, whose components that are not fixed are q, with rates v:
-    M v̇ = −∂U/∂x − ∂R/∂v + M g + load.
+    """A body of elements on nodes, with n vector coordinates x: M v̇ = −∂U/∂x − ∂R/∂v + M g + load.
 
-    A step is implicit in the elastic forces and in the damping: M̂ = M + h D + h² K with the exact
-    K of the elements where that leaves M̂ positive definite. Where it does not, as in a column that
-    buckles within a step, K is the positive semidefinite one (:meth:`Law.convex`): the motion is of
-    the same order, and damped more.
+    The components of x that are not fixed are q, their rates v. A step is implicit in elastic and
+    damping forces: M̂ = M + h D + h² K. K is the exact stiffness if M̂ is then positive definite.
+    If not, as in a column that buckles within a step, K is :meth:`Law.convex`: equally accurate,
+    but more damped.
     """
 
     elements: Elements
     """The elements, all of one kind."""
     position: Float[Array, "n 3"]
-    """Vector coordinates at time 0, and of fixed components at all times."""
+    """Vector coordinates at time 0; fixed components keep these values."""
     velocity: Float[Array, "n 3"]
-    """Their rates at time 0; 0 for fixed components."""
+    """Rates of the vector coordinates at time 0; 0 for fixed components."""
     load: Float[Array, "n 3"]
-    """Constant generalised forces, such as those of loads on points and surfaces [N]."""
+    """Constant generalised forces: [N] on positions, [N m] on first derivatives."""
     layout: Layout = field(metadata={"static": True})
-    """The static facts."""
+    """The static data."""
 
     @property
     def frames(self) -> int:
@@ -59,7 +58,7 @@ class NodalFamily(Family):
         return FamilyState(self.position.reshape(-1)[free], self.velocity.reshape(-1)[free])
 
     def coordinates(self, q: Float[Array, " nv"]) -> Float[Array, "n 3"]:
-        """Return all vector coordinates x, the fixed ones included."""
+        """Return all vector coordinates x, including the fixed ones."""
         flat = self.position.reshape(-1).astype(q.dtype).at[self.layout.free].set(q)
         return flat.reshape(-1, 3)
 
@@ -89,11 +88,12 @@ class NodalFamily(Family):
         return jnp.sum(integrals.dissipations(self._points, self._of_elements(q), rate))
 
     def inverted(self, q: Float[Array, " nv"]) -> Bool[Array, " e"]:
-        """Return which elements have a point whose volume is not positive, or not a number."""
+        """Return a mask of the elements with a point whose volume is not positive, or not a
+        number."""
         return ~(integrals.smallest_ratios(self._points, self._of_elements(q)) > 0)
 
     def force(self, q: Float[Array, " nv"], gravity: Float[Array, "3"]) -> Float[Array, " nv"]:
-        """Return the generalised elastic forces, gravity and loads; not those of damping."""
+        """Return the sum of the generalised elastic forces, gravity and loads, without damping."""
         elastic = integrals.elastic_forces(self._points, self._of_elements(q))
         return self._gathered(elastic) + self._weight(gravity, q.dtype)
 
@@ -105,7 +105,7 @@ class NodalFamily(Family):
         return self.force(q, gravity) + self._gathered(damping)
 
     def stiffness(self, q: Float[Array, " nv"]) -> Float[Array, "nv nv"]:
-        """Return K = −∂f/∂q, which may be indefinite where the body is strained."""
+        """Return K = −∂f/∂q of the elastic forces f; it may be indefinite in a strained body."""
         points = self._points
         y = integrals.gradients(points, self._of_elements(q))
         return self._assembled(integrals.quadratic(points, points.law.at(y, "stiffness")))
@@ -115,7 +115,7 @@ class NodalFamily(Family):
         return self._assembled(self._mass_blocks(self._masses))
 
     def apply_mass(self, v: Float[Array, " nv"]) -> Float[Array, " nv"]:
-        """Return the momenta M v."""
+        """Return the generalised momenta M v."""
         rates = self.rates(v)[self.layout.rows]
         return self._gathered(jnp.einsum("ekl,elc->ekc", self._masses, rates))
 
@@ -130,27 +130,28 @@ class NodalFamily(Family):
 
     @property
     def _points(self) -> integrals.Points:
+        """The integration points, in the precision of the family."""
         return jax.tree.map(self._cast, self.elements.points())
 
     @property
     def _masses(self) -> Float[Array, "e k k"]:
+        """The elements' mass matrices, in the precision of the family."""
         return self._cast(self.elements.masses())
 
     def _cast(self, numbers: Array) -> Array:
-        """Return numbers in the precision of the family; integration rules are in float64 where
-        that is enabled."""
+        """Return numbers in the family's precision; integration rules may be in float64."""
         return numbers.astype(self.position.dtype)
 
     def factorise(self, parts: Float[Array, "e k 3 k 3"]) -> BandRoot:
-        """Return the root of the inverse of the sum of the elements' matrices."""
+        """Return the root of the inverse of the sum of the elements' matrices ``parts``."""
         return BandRoot.of_tiles(self._tiles(parts), len(self.layout.free))
 
     def _definite(self, q: Float[Array, " nv"], h: Array | float) -> Float[Array, "e k 3 k 3"]:
-        """Return the elements' parts of M̂, with the stiffness for which it is positive
-        definite."""
+        """Return the elements' parts of M̂, with the stiffness that makes it positive definite."""
         return self.implicit(q, h, self._rooted(q, h)[1])
 
     def _rooted(self, q: Float[Array, " nv"], h: Array | float) -> tuple[BandRoot, Bool[Array, ""]]:
+        """Return the root of M̂⁻¹, and whether it uses the convex stiffness."""
         if _is_zero(h):
             return self.factorise(self._mass_blocks(self._masses)), jnp.asarray(False)
         return _checked_root(self, q, jnp.asarray(h, q.dtype))
@@ -158,12 +159,12 @@ class NodalFamily(Family):
     def implicit(
         self, q: Float[Array, " nv"], h: Array | float, convex: Bool[Array, ""]
     ) -> Float[Array, "e k 3 k 3"]:
-        """Return the elements' parts of M̂, with their exact stiffness or with the convex one.
+        """Return the elements' parts of M̂, with the exact or the convex stiffness.
 
         Args:
             q: coordinates.
             h: length of the step [s].
-            convex: whether the stiffness is the convex one.
+            convex: whether to use the convex stiffness.
         """
         parts = self.with_stiffness(q, h, "stiffness")
         return jax.lax.cond(convex, lambda: self.with_stiffness(q, h, "convex"), lambda: parts)
@@ -176,7 +177,7 @@ class NodalFamily(Family):
         Args:
             q: coordinates.
             h: length of the step [s].
-            which: name of the law's method.
+            which: name of the law's method that gives the stiffness: "stiffness" or "convex".
         """
         if _is_zero(h):
             return self._mass_blocks(self._masses)
@@ -209,16 +210,17 @@ class NodalFamily(Family):
         return kinetic, self.elastic_energy(q) + potential - jnp.sum(self.load * x)
 
     def _weight(self, gravity: Float[Array, "3"], dtype) -> Float[Array, " nv"]:
-        """Return M g and loads: gravity accelerates positions alone, as in a translation."""
+        """Return the forces of gravity, which accelerates positions only, and loads."""
         down = jnp.where(self.layout.positions[:, None], gravity, 0.0).astype(dtype)
         weight = jnp.einsum("ekl,elc->ekc", self._masses, down[self.layout.rows])
         return self._gathered(weight) + self.load.reshape(-1)[self.layout.free]
 
     def _of_elements(self, q: Float[Array, " nv"]) -> Float[Array, "e k 3"]:
+        """Return the vector coordinates of each element."""
         return self.coordinates(q)[self.layout.rows]
 
     def _gathered(self, parts: Float[Array, "e k 3"]) -> Float[Array, " nv"]:
-        """Return the sum of the elements' vectors, without fixed components."""
+        """Return the sum of the elements' vectors, for the components that are not fixed."""
         full = jnp.zeros(self.position.shape, parts.dtype).at[self.layout.rows].add(parts)
         return full.reshape(-1)[self.layout.free]
 
@@ -227,21 +229,21 @@ class NodalFamily(Family):
         return jnp.einsum("ekl,cd->ekcld", mass, jnp.eye(3, dtype=mass.dtype))
 
     def _assembled(self, parts: Float[Array, "e k 3 k 3"]) -> Float[Array, "nv nv"]:
-        """Return the sum of the elements' matrices, without fixed components."""
+        """Return the sum of the elements' matrices, for the components that are not fixed."""
         count, indices = len(self.layout.free), self.layout.element_columns
         entries = parts.reshape(*indices.shape, indices.shape[1])
         full = jnp.zeros((count + 1, count + 1), parts.dtype)
         return full.at[indices[:, :, None], indices[:, None, :]].add(entries)[:count, :count]
 
     def _tiles(self, parts: Float[Array, "e k 3 k 3"]) -> Float[Array, "k t 2*t"]:
-        """Return the same matrix as tiles left of the diagonal and on it."""
+        """Return the assembled matrix as tiles left of the diagonal and on it."""
         (number, width), indices = self.layout.tiles, self.layout.tile_entries
         full = jnp.zeros((number + 1, width, 2 * width), parts.dtype)
         return full.at[indices].add(parts.reshape(indices[0].shape))[:number]
 
 
 def _is_zero(h: Array | float) -> bool:
-    """Return whether a step is known before tracing to have no length: M̂ is then M."""
+    """Return whether the step length is known to be 0 before tracing; then M̂ = M."""
     return isinstance(h, int | float) and h == 0
 
 
@@ -249,11 +251,11 @@ def _is_zero(h: Array | float) -> bool:
 def _checked_root(
     family: NodalFamily, q: Float[Array, " nv"], h: Float[Array, ""]
 ) -> tuple[BandRoot, Bool[Array, ""]]:
-    """Return the root of M̂⁻¹ with the exact K of the elements, or with the convex one where M̂ is
-    not definite; and whether it is not.
+    """Return the root of M̂⁻¹ and whether it uses the convex stiffness, as :class:`NodalFamily`
+    does.
 
-    A loop, unlike a branch, does nothing in a batch of which no copy needs it. The choice of K is
-    known before the derivative is taken, which would otherwise be NaN.
+    A loop, unlike a branch, costs nothing in a batch in which no copy needs it. K is chosen before
+    differentiation, which would otherwise give NaN.
     """
     false = jnp.asarray(False)
 

@@ -10,8 +10,8 @@ from jaxccp.flexible.layout import Layout
 
 
 def lengthwise(points: Float[np.ndarray, "n 3"]) -> np.ndarray:
-    """Return the order of nodes from end to end [n], in which elements join near ones: layer by
-    layer in a grid."""
+    """Return an order of the nodes from end to end [n], in which the nodes of an element are near
+    each other: layer by layer in a grid."""
     spread = points - points.mean(axis=0)
     _values, axes = np.linalg.eigh(spread.T @ spread)
     principal = spread @ axes
@@ -23,7 +23,7 @@ def lengthwise(points: Float[np.ndarray, "n 3"]) -> np.ndarray:
 def point_layout(
     points: Float[np.ndarray, "n 3"], rows: np.ndarray, fixed: Iterable[int], skin: np.ndarray
 ) -> Layout:
-    """Return the layout of a body all of whose nodes are frames.
+    """Return the layout of a body whose nodes are all frames.
 
     Args:
         points: positions of the nodes [m].
@@ -41,8 +41,8 @@ def point_layout(
 def element_masses(
     what: str, rows: np.ndarray, mass: Float[np.ndarray, " n"]
 ) -> Float[Array, "e k"]:
-    """Return the share of each element in the masses of its nodes [kg], which are divided equally
-    [e k].
+    """Return the mass that each element adds to each of its nodes [kg] [e k]; the mass of a node is
+    divided equally among its elements.
 
     Args:
         what: what the message of an error begins with.

@@ -16,9 +16,10 @@ def with_points(
     """Return the body with ``m`` additional frames, after those of its nodes.
 
     Args:
-        family: a body without such points.
-        rows: the vector coordinates of which each point is a sum, rows of ``family.position``.
-        weights: their weights in it.
+        family: a body without additional frames.
+        rows: indices of the vector coordinates in the sum that gives each frame's position, rows of
+            ``family.position``.
+        weights: weights in this sum.
     """
     return replace(family, layout=replace(family.layout, between=(rows, weights)))
 
@@ -26,12 +27,13 @@ def with_points(
 def with_points_on_cable(
     family: NodalFamily, lengths: Float[np.ndarray, " e"], count: int
 ) -> NodalFamily:
-    """Return a cable with points evenly between neighbouring nodes, on the cubics of its elements.
+    """Return a cable with additional frames, evenly spaced between neighbouring nodes on its centre
+    line.
 
     Args:
         family: a cable.
-        lengths: of its elements [m].
-        count: number of points between two nodes.
+        lengths: length of each element [m].
+        count: number of frames between two nodes.
     """
     at = np.arange(1, count + 1) / (count + 1)
     first, last = np.arange(len(lengths)), np.arange(1, len(lengths) + 1)
@@ -52,8 +54,10 @@ def with_points_on_cable(
 
 
 def with_points_on_shell(family: NodalFamily, elements: tuple[int, int], count: int) -> NodalFamily:
-    """Return a shell with a lattice of points in its middle surface, on the polynomials of its
-    elements: ``count`` evenly between neighbouring nodes of an edge, and as far apart within.
+    """Return a shell with a lattice of additional frames in its middle surface.
+
+    There are ``count`` frames, evenly spaced, between neighbouring nodes along an edge; the
+    interior of the elements has the same spacing.
 
     Args:
         family: a shell of :func:`jaxccp.flexible.ancf.box`.
@@ -80,8 +84,8 @@ def with_points_on_shell(family: NodalFamily, elements: tuple[int, int], count: 
 
 
 def with_points_on_edges(family: NodalFamily, triangles: Int[np.ndarray, "f 3"]) -> NodalFamily:
-    """Return a body of tetrahedra or triangles with a point in the middle of each edge of its
-    surface.
+    """Return a body of tetrahedra or triangles with an additional frame in the middle of each
+    surface edge.
 
     Args:
         family: the body.

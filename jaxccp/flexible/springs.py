@@ -18,12 +18,15 @@ from jaxccp.math import safe
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class SpringLaw(StrainLaw):
-    """The law of y = (r_x,): ½ k L ε² per length, with ε = |r_x| − 1 and the length L at rest."""
+    """The elastic law of a linear spring: the energy per length is ½ k L ε², with ε = |r_x| − 1.
+
+    y = (r_x,) is the derivative of the position along the spring, and L its length at rest.
+    """
 
     moduli: Float[Array, "1 1"]
-    """k L [N]."""
+    """Stiffness times rest length, k L [N]."""
     resistance: Float[Array, "1 1"]
-    """The dashpot's c L [N s]."""
+    """Damping coefficient times rest length, c L [N s]."""
 
     def strain(self, y: Float[Array, "1 3"]) -> Float[Array, "1"]:
         return safe.norm(y) - 1.0
@@ -48,11 +51,11 @@ class Springs(Elements):
     length: Float[Array, " e"]
     """Length of each spring at rest [m]."""
     rigidity: Float[Array, ""]
-    """Stiffness k of each [N/m]."""
+    """Stiffness k of each spring [N/m]."""
     resistance: Float[Array, ""]
-    """Coefficient c of each dashpot [N s/m]."""
+    """Damping coefficient c of each dashpot [N s/m]."""
     mass: Float[Array, "e 2"]
-    """Share of each spring in the masses of its two nodes [kg]."""
+    """Mass that each spring adds to each of its two nodes [kg]."""
 
     def points(self) -> Points:
         count = len(self.length)
@@ -74,8 +77,8 @@ def spring_net(
     fixed: Iterable[int] = (),
     what: str = "springs",
 ) -> NodalFamily:
-    """Return point masses with springs, relaxed in the given positions of the nodes; its frames are
-    the nodes.
+    """Return point masses connected by springs that are relaxed at the given positions; its frames
+    are the nodes.
 
     Args:
         nodes: positions at time 0, world [m].

@@ -16,7 +16,7 @@ from jaxccp.flexible.nodal import NodalFamily
 FACES = ("x0", "x1", "y0", "y1", "z0", "z1")
 """Names of the two faces of a body at the ends of each axis."""
 Map = Callable[[Float[Array, "3"]], Float[Array, "3"]]
-"""A function of a point [m]."""
+"""A function from a point [m] to a point [m]."""
 
 
 def box(
@@ -35,21 +35,23 @@ def box(
 ) -> NodalFamily:
     """Return a body of equal elements, differentiable in all its numbers.
 
-    Straight, it reaches from 0 to ``size`` along the axes along which there are several nodes, and
-    lies evenly about 0 along the others.
+    Along axes with several nodes, the straight body extends from 0 to ``size``. Along the other
+    axes it extends from −``size``/2 to ``size``/2.
 
     Args:
-        shape: of the elements.
-        size: of the whole body [m].
+        shape: the type of the elements.
+        size: size of the whole body [m].
         counts: number of elements along x, y, z.
         moduli: as in :class:`ContinuumElements`.
         density: mass per volume [kg/m³].
-        retardation: α of the damping [s].
-        layers: shares of the thickness.
+        retardation: α of Kelvin and Voigt's damping [s].
+        layers: thickness of each layer as a fraction of the whole, from below.
         clamped: faces (:data:`FACES`) whose nodes keep all their vector coordinates.
         pinned: faces whose nodes keep their positions.
-        place: maps points of the reference to their positions at time 0, without strain.
-        curve: maps points of the straight body to the reference; applied before ``place``.
+        place: function from points of the reference configuration to their positions at time 0; it
+            must not strain the body.
+        curve: function from points of the straight body to the reference configuration; applied
+            before ``place``.
     """
     rows, lattice = _mesh(shape, counts)
     number = len(shape.derivatives)
@@ -86,10 +88,10 @@ def box(
 
 @lru_cache
 def _mesh(shape: Shape, counts: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the vector coordinates of each element [e k], and the positions of the nodes in halves
-    of an element [N 3].
+    """Return the vector coordinates of each element [e k], and the positions of the nodes in units
+    of half an element [N 3].
 
-    Nodes follow one another along the shorter sides first, so that matrices are narrow bands.
+    The nodes are numbered along the shorter sides first, so that matrices have a narrow band.
     """
     corners = np.stack(np.meshgrid(*map(np.arange, counts), indexing="ij"), axis=-1).reshape(-1, 3)
     positions = (2 * corners[:, None] + 1 + np.array(shape.nodes)).round().astype(int)
@@ -102,8 +104,11 @@ def _mesh(shape: Shape, counts: tuple[int, int, int]) -> tuple[np.ndarray, np.nd
 
 
 def _skin(shape: Shape, nodes: np.ndarray) -> np.ndarray:
-    """Return patches between the corners of each element [k 4], from its ``nodes`` [e m]: of a beam
-    the axis, of a shell the middle, of a block its faces."""
+    """Return the patches to draw [k 4]: the axis of a beam, the middle surface of a shell, the
+    faces of a block.
+
+    A patch connects corners of one element; ``nodes`` [e m] are the nodes of the elements.
+    """
     positions = np.array(shape.nodes)
     across = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
     if np.ptp(positions[:, 1]) == 0:
@@ -126,7 +131,10 @@ def _skin(shape: Shape, nodes: np.ndarray) -> np.ndarray:
 
 
 def _expanded(shape: Shape, place: Map, point: Float[Array, "3"]) -> Float[Array, "d 3"]:
-    """Return the position of a point of the straight body, and the derivatives that a node has."""
+    """Return the vector coordinates of a node at a point of the straight body.
+
+    They are the image of the point under ``place``, and the derivatives of ``place`` there.
+    """
     parts = []
     for derivative in shape.derivatives:
         function = place
@@ -142,7 +150,7 @@ def _directional_derivative(function: Map, direction: np.ndarray) -> Map:
 
 
 def _on(faces: Collection[str], lattice: np.ndarray, counts: tuple[int, int, int]) -> np.ndarray:
-    """Return whether each node is on any of the faces [N]."""
+    """Return a mask of the nodes on any of the faces [N]."""
     on_face = np.zeros(len(lattice), bool)
     for face in faces:
         axis = "xyz".index(face[0])

@@ -16,17 +16,20 @@ from jaxccp.math import safe
 from jaxccp.math.linear3 import cross
 
 STRETCHING, BENDING = (np.polynomial.legendre.leggauss(count) for count in (5, 3))
-"""Gauss's points and weights for the energies of stretching and of bending."""
+"""Gauss points and weights for the energies of stretching and of bending."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class CableLaw(StrainLaw):
-    """The law of y = (r_x, r_xx): ½ E A ε² + ½ E I κ² per length, with ε = ½ (r_x² − 1) and κ = r_x
-    × r_xx / |r_x|³."""
+    """The elastic law of a cable: the energy per length is ½ E A ε² + ½ E I κ².
+
+    y = (r_x, r_xx) are the first and second derivatives of the position along the cable, ε = ½
+    (r_x² − 1) and κ = r_x × r_xx / |r_x|³.
+    """
 
     moduli: Float[Array, "4 4"]
-    """Diagonal matrix of E A [N], then three times E I [N m²]."""
+    """Diagonal matrix of E A [N], then E I [N m²] three times."""
     retardation: Float[Array, ""]
     """α of Kelvin and Voigt's damping [s]."""
 
@@ -43,7 +46,7 @@ class CableLaw(StrainLaw):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class CableElements(Elements):
-    """Elements of a cable that is straight where nothing is strained."""
+    """Elements of a thin cable (ANCF) whose unstrained shape is straight."""
 
     length: Float[Array, " e"]
     """Length of each element [m]."""
@@ -84,8 +87,11 @@ class CableElements(Elements):
 
 
 def hermite(s: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return Hermite's cubics of values and slopes at −1 and 1, and their two derivatives, at s [p
-    4]."""
+    """Return Hermite's cubic polynomials and their first and second derivatives at points s, each
+    [p 4].
+
+    The four polynomials belong to the value and slope at −1, and the value and slope at 1.
+    """
     ends = np.array([-1.0, 1.0])
     powers = np.arange(4)
     values = ends[:, None] ** powers

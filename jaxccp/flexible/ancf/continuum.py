@@ -25,25 +25,27 @@ from jaxccp.math.linear3 import cross
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ContinuumElements(Elements):
-    """Elements of solids with Green's strains in all three directions."""
+    """ANCF elements of beams, shells and solids, with Green's strains in all three directions."""
 
     reference: Float[Array, "e k 3"]
-    """Vector coordinates where nothing is strained."""
+    """Vector coordinates of the unstrained (reference) configuration: positions [m] and their
+    derivatives."""
     size: Float[Array, "e 3"]
-    """Length, width and thickness in the reference, to which the derivatives at the nodes refer
-    [m]."""
+    """Length, width and thickness of each element in the reference configuration [m]. The
+    derivatives at the nodes are taken along these lengths."""
     moduli: Float[Array, "s 6 6"]
-    """C of each layer from below; of beams those of :func:`jaxccp.flexible.moduli.of_section`.
-    The axes are those of the element: x along it, y in its plane, as far as the reference is
-    straight."""
+    """Moduli C of each layer from below [Pa]; for beams, those of
+    :func:`jaxccp.flexible.moduli.of_section`. Their axes are the element's: x along its first
+    direction, y in its plane. In a curved reference configuration they follow the element's
+    curve."""
     density: Float[Array, ""]
-    """Mass per volume of the reference [kg/m³]."""
+    """Mass per volume of the reference configuration [kg/m³]."""
     retardation: Float[Array, ""]
     """α of Kelvin and Voigt's damping [s]."""
     shape: Shape = field(metadata={"static": True})
     """Shape functions of the elements."""
     layers: tuple[float, ...] = field(metadata={"static": True}, default=(1.0,))
-    """Share of the thickness of each layer, from below."""
+    """Thickness of each layer as a fraction of the whole, from below."""
 
     def points(self) -> Points:
         if self.shape.enhanced:
@@ -58,8 +60,8 @@ class ContinuumElements(Elements):
         return Points(gradients, volume, law)
 
     def volumes(self) -> Float[Array, "e p"]:
-        """Return the reference volume of each integration point [m³]; not positive where the
-        reference is inside out."""
+        """Return the reference volume of each integration point [m³]; it is not positive if the
+        reference configuration is inside out."""
         cube_points, weights, _which = self._rule()
         return weights * jnp.linalg.det(self._slopes(cube_points)[1])
 
@@ -71,19 +73,25 @@ class ContinuumElements(Elements):
         return self.density * jnp.einsum("ep,epk,epl->ekl", volume, values, values)
 
     def weights(self, point: Float[np.ndarray, "3"]) -> Float[Array, "e k"]:
-        """Return the generalised force on each vector coordinate of a unit force at a point.
+        """Return the weight of each vector coordinate in the position of a point of the element.
+
+        These are the shape functions. A force [N] at the point, times the weights, gives its
+        generalised forces.
 
         Args:
-            point: the point, in the element's cube (−1, 1)³.
+            point: the point, in the parent element (−1, 1)³.
         """
         return self._scale() * self.shape.values(np.asarray(point)[None])
 
     def face_weights(self, axis: int, side: int) -> Float[Array, "e k"]:
-        """Return the generalised force on each vector coordinate of a unit traction on a face [m²].
+        """Return the integral of the weight of each vector coordinate over a face of the element.
+
+        A traction [N/m²] on the face, times the integrals, gives its generalised forces. The
+        integrals have the unit m² for positions, m³ for first derivatives.
 
         Args:
-            axis: along which the face is an end of the element: 0, 1, 2.
-            side: which end: −1 or 1.
+            axis: axis across the face: 0, 1, 2.
+            side: end of the axis: −1 or 1.
         """
         degrees = self.shape.exponents.max(0) * (np.arange(3) != axis)
         cube_points, weights = gauss_rule(degrees + 2 * (np.arange(3) != axis))
@@ -94,8 +102,8 @@ class ContinuumElements(Elements):
         return self._scale() * jnp.einsum("ep,pk->ek", area, self.shape.values(cube_points))
 
     def _rule(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the integration points in the cube, their weights, and the index of the moduli of
-        each."""
+        """Return the integration points in the parent element, their weights, and the index of each
+        point's moduli."""
         rules = self.shape.rules(self.layers)
         cube_points, weights = (np.concatenate(part) for part in zip(*rules, strict=True))
         return (
@@ -107,7 +115,8 @@ class ContinuumElements(Elements):
         )
 
     def _single_point(self) -> Points:
-        """Return each element as one point, whose law is that of all its coordinates."""
+        """Return each element as a single integration point, with a law of all its vector
+        coordinates."""
         points, weights, which = self._rule()
         count = len(points)
         samples, interpolation = sampled(self.shape, points)
@@ -145,28 +154,28 @@ class ContinuumElements(Elements):
         return Points(identity, weight[:, None], law)
 
     def _scale(self) -> Float[Array, "e k"]:
-        """Return the factors on the shape functions, whose derivatives are by the cube's
-        coordinates."""
+        """Return factors on the shape functions, from derivatives in the parent element to
+        derivatives along lengths."""
         return jnp.prod((0.5 * self.size[:, None, :]) ** self.shape.orders, axis=2)
 
     def _slopes(
         self, cube_points: np.ndarray
     ) -> tuple[Float[Array, "e p k 3"], Float[Array, "e p 3 3"]]:
-        """Return the slopes of the shape functions by the cube's coordinates, and of the
-        reference's positions."""
+        """Return derivatives with respect to the parent element's coordinates: of the shape
+        functions, and of the reference positions."""
         slopes = self._scale()[:, None, :, None] * self.shape.slopes(cube_points)
         return slopes, jnp.einsum("epkj,ekc->epcj", slopes, self.reference)
 
 
 def _axis_derivatives(jacobian: Float[Array, "e p 3 3"]) -> Float[Array, "e p 3 3"]:
-    """Return the derivatives of the cube's coordinates along each of the element's axes, the
-    columns."""
+    """Return the derivatives of the parent element's coordinates along each axis of the element, as
+    columns [1/m]."""
     return jnp.einsum("epjm,epmn->epjn", linear3.inverse(jacobian), _axes(jacobian))
 
 
 def _axes(jacobian: Float[Array, "e p 3 3"]) -> Float[Array, "e p 3 3"]:
-    """Return the axes of the element in the reference, as columns: x along it, z across its
-    plane."""
+    """Return the axes of the element in the reference configuration, as columns: x along it, z
+    normal to its plane."""
     first_tangent, second_tangent = jacobian[..., 0], jacobian[..., 1]
     x = first_tangent / jnp.linalg.norm(first_tangent, axis=-1, keepdims=True)
     z = cross(first_tangent, second_tangent)

@@ -20,20 +20,24 @@ COMPONENTS = ("xx", "yy", "zz", "yz", "xz", "xy")
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class EnhancedLaw(StrainLaw):
-    """The law of a whole element: ½ sᵀ Ĉ s, with its k vector coordinates y and Green's strains s
-    by the cube's coordinates at some points. Ĉ interpolates assumed strains and has the enhanced
-    strains where the energy is least."""
+    """The elastic law of a whole element with assumed or enhanced strains: the energy is ½ sᵀ Ĉ s.
+
+    y are the k vector coordinates of the element, and s Green's strains in the parent element's
+    coordinates, at several points. Ĉ contains the interpolation of assumed strains, and the
+    enhanced strains at which the energy is least.
+    """
 
     moduli: Float[Array, "s s"]
-    """Ĉ over the volume of the element."""
+    """Ĉ, divided by the volume of the element."""
     retardation: Float[Array, ""]
     """α of Kelvin and Voigt's damping [s]."""
     gradients: Float[Array, "p 3 k"]
-    """Gradients of the shape functions by the cube's coordinates, at the points."""
+    """Derivatives of the shape functions with respect to the parent element's coordinates, at the
+    points."""
     metric: Float[Array, "p 6"]
-    """Products of the reference's gradients there."""
+    """Inner products of the gradients in the reference configuration, at the points."""
     which: tuple[int, ...] = field(metadata={"static": True})
-    """Indices of the strains s among all six at all points."""
+    """Indices of the strains s among the six strains of all points."""
 
     def strain(self, y: Float[Array, "k 3"]) -> Float[Array, " s"]:
         slope = jnp.einsum("pik,kc->pic", self.gradients, y)
@@ -52,24 +56,27 @@ class EnhancedLaw(StrainLaw):
         return self.convex(y) + jnp.einsum("kl,cd->kcld", geometric, jnp.eye(3, dtype=y.dtype))
 
     def ratio(self, y: Float[Array, "k 3"]) -> Float[Array, ""]:
-        """Return the smallest volume ratio of the points, times the cube of a length."""
+        """Return the smallest volume ratio of the points, times the positive volume factor of the
+        reference."""
         slope = jnp.einsum("pik,kc->pic", self.gradients, y)
         volume = jnp.einsum("pc,pc->p", slope[:, 0], cross(slope[:, 1], slope[:, 2]))
         return jnp.min(volume)
 
 
 def products_of(slope: Float[Array, "*p 3 c"]) -> Float[Array, "*p 6"]:
-    """Return the products of the gradients along the three axes with one another."""
+    """Return the inner products of the gradients along the three axes, in the order of
+    ``COMPONENTS``."""
     return jnp.einsum("...ic,...ic->...i", slope[..., PAIRS[:, 0], :], slope[..., PAIRS[:, 1], :])
 
 
 def sampled(shape: Shape, points: Float[np.ndarray, "p 3"]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the points at which strains are evaluated [q 3], the integration points before those
-    of assumed strains, and the matrix from all strains of these to the strains of the integration
-    points [6p 6q].
+    """Return the points at which strains are evaluated [q 3], and the interpolation matrix [6p 6q].
+
+    The points are the p integration points, then the points of the assumed strains. The matrix
+    gives all strains at the integration points from all strains at these points.
 
     Args:
-        shape: that of the element.
+        shape: the type of the element.
         points: integration points.
     """
     assumed = {part: np.array(samples, float) for part, samples in shape.assumed}
@@ -89,10 +96,11 @@ def sampled(shape: Shape, points: Float[np.ndarray, "p 3"]) -> tuple[np.ndarray,
 
 
 def enhanced_modes(shape: Shape, points: Float[np.ndarray, "p 3"]) -> Float[np.ndarray, "p 6 m"]:
-    """Return the added strains by the cube's coordinates, each linear along an axis.
+    """Return the m enhanced strains at the integration points, in the parent element's coordinates;
+    each is linear along an axis.
 
     Args:
-        shape: that of the element.
+        shape: the type of the element.
         points: integration points.
     """
     full = np.zeros((len(points), 6, len(shape.enhanced)))
@@ -107,10 +115,10 @@ def condensed(
     moduli: Float[Array, "6 6"],
     volume: Float[Array, " p"],
 ) -> Float[Array, "s s"]:
-    """Return ∫ Sᵀ C S − Lᵀ A⁻¹ L with A = ∫ Gᵀ C G and L = ∫ Gᵀ C S.
+    """Return the condensed stiffness ∫ Sᵀ C S − Lᵀ A⁻¹ L with A = ∫ Gᵀ C G and L = ∫ Gᵀ C S.
 
-    It is the energy of strains S s + G a where a makes it least (Simo & Rifai, IJNME 29, 1990),
-    which is exact since the energy is quadratic in a.
+    It gives the energy of strains S s + G a for the a with the least energy (Simo & Rifai, IJNME
+    29, 1990). This is exact, because the energy is quadratic in a.
 
     Args:
         strains: S at each point.
@@ -126,7 +134,8 @@ def condensed(
 
 
 def strain_transformation(axes: Float[Array, "*p 3 3"]) -> Float[Array, "*p 6 6"]:
-    """Return the matrix from strains by the cube's coordinates to those along an element's axes.
+    """Return the matrix from strains in the parent element's coordinates to strains along an
+    element's axes.
 
     Args:
         axes: the slopes of the cube's coordinates along the axes, as columns.

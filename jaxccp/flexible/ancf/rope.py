@@ -22,17 +22,18 @@ def rope(
     clamped: Collection[int] = (),
     pinned: Collection[int] = (),
 ) -> NodalFamily:
-    """Return a cable as long as the distances of its nodes, differentiable in all its numbers.
+    """Return a cable through given nodes, differentiable in all its numbers.
 
-    Without load it would be straight; between nodes that are not in line it is bent.
+    Its unstrained shape is straight, with lengths equal to the distances of the nodes. If the nodes
+    are not on a line, the cable is bent at time 0.
 
     Args:
         nodes: positions at time 0 [m].
-        area: of the section [m²].
-        second_moment: of the section's area [m⁴].
+        area: area of the section [m²].
+        second_moment: second moment of area of the section [m⁴].
         young: Young's modulus [Pa].
         density: mass per volume [kg/m³].
-        retardation: α of the damping [s].
+        retardation: α of Kelvin and Voigt's damping [s].
         clamped: nodes whose position and direction are fixed.
         pinned: nodes whose position is fixed.
     """

@@ -9,36 +9,39 @@ from jaxtyping import Float
 from jaxccp.content import ByContent, cached_table
 
 Rule = tuple[Float[np.ndarray, "p 3"], Float[np.ndarray, " p"]]
-"""Points and weights of an integral over the cube (−1, 1)³."""
+"""Points and weights of an integral over the parent element (−1, 1)³."""
 
 
 @dataclass(frozen=True, eq=False)
 class Shape(ByContent):
-    """An element on the cube (−1, 1)³: at each node the position and derivatives of it are vector
-    coordinates, in that order node by node."""
+    """A type of ANCF element, with nodes and shape functions on the parent element (−1, 1)³.
+
+    Its vector coordinates are the position of each node and derivatives of the position there, in
+    this order, node by node.
+    """
 
     name: str
     """Name in the registry."""
     monomials: str
-    """Monomials of the shape functions, such as ``"1 x xy x2"``: as many as there are vector
-    coordinates."""
+    """Monomials of the shape functions, such as ``"1 x xy x2"``; one for each vector coordinate."""
     nodes: tuple[tuple[float, float, float], ...]
-    """Positions of the nodes in the cube."""
+    """Positions of the nodes in the parent element."""
     derivatives: tuple[str, ...]
-    """Vector coordinates of each node: ``""`` the position, ``"x"``, ``"zz"``, … its derivatives by
-    lengths in the reference."""
+    """Vector coordinates of each node: ``""`` is the position; ``"x"``, ``"zz"``, … are its
+    derivatives along lengths in the reference configuration."""
     section: bool = False
-    """Whether it is a beam: coupling by Poisson's ratio is then evaluated on the axis only, lest it
-    locks."""
+    """Whether it is a beam. A beam evaluates Poisson's coupling on its axis only, to avoid locking.
+    """
     gauss: int | None = None
-    """Number of points of Gauss's rule along each axis; as many as make Green's strains exact when
-    None."""
+    """Number of Gauss points along each axis. None: the number that integrates Green's strains
+    exactly."""
     assumed: tuple[tuple[str, tuple[tuple[float, float, float], ...]], ...] = ()
-    """Strains (``"zz"``, ``"yz"``, …) by the cube's coordinates that are evaluated at some points
-    of the cube, and interpolated between them."""
+    """Assumed strains (``"zz"``, ``"yz"``, …) in the parent element's coordinates, each with the
+    points at which it is evaluated; it is interpolated between them."""
     enhanced: tuple[tuple[str, str], ...] = ()
-    """Strains that are added where they lower the energy, and the axis along which each is linear:
-    ``("xx", "x")``, …; without, the strains are those of the shape functions."""
+    """Enhanced strains, each with the axis along which it is linear: ``("xx", "x")``, …. They take
+    the values that minimise the energy. Without them, strains follow from the shape functions
+    alone."""
 
     @cached_table
     def exponents(self) -> np.ndarray:
@@ -49,7 +52,7 @@ class Shape(ByContent):
 
     @cached_table
     def orders(self) -> np.ndarray:
-        """Order of each vector coordinate as a derivative by x, y, z [k 3]."""
+        """Order of the derivative that each vector coordinate is, in x, y and z [k 3]."""
         counts = [[part.count(axis) for axis in "xyz"] for part in self.derivatives]
         return np.array(counts * len(self.nodes))
 
@@ -69,13 +72,13 @@ class Shape(ByContent):
         return np.linalg.inv(np.array(rows))
 
     def values(self, points: Float[np.ndarray, "p 3"]) -> Float[np.ndarray, "p k"]:
-        """Return the shape functions at points of the cube, derivatives being by the cube's
+        """Return the k shape functions at points of the parent element, for derivatives in its
         coordinates."""
         return self._monomials(points, (0, 0, 0)) @ self._basis
 
     def slopes(self, points: Float[np.ndarray, "p 3"]) -> Float[np.ndarray, "p k 3"]:
-        """Return the derivatives of the shape functions by the cube's coordinates at points of the
-        cube."""
+        """Return the derivatives of the shape functions with respect to the parent element's
+        coordinates, at points of it."""
         parts = [self._monomials(points, order) @ self._basis for order in np.eye(3, dtype=int)]
         return np.stack(parts, axis=-1)
 
@@ -84,12 +87,13 @@ class Shape(ByContent):
         return gauss_rule(2 * self.exponents.max(0))
 
     def rules(self, layers: tuple[float, ...] = (1.0,)) -> tuple[Rule, ...]:
-        """Return integration rules that are exact for the energy of Green's strains where the
-        reference is straight: one of each layer; of beams one for the section, then one for the
-        axis.
+        """Return integration rules that are exact for the energy of Green's strains if the
+        reference is straight.
+
+        There is one rule for each layer. A beam has one for its section, then one for its axis.
 
         Args:
-            layers: shares of the thickness from below.
+            layers: thickness of each layer as a fraction of the whole, from below.
         """
         unit = np.eye(3, dtype=int)[:, None]
         slopes = np.where(
@@ -109,6 +113,8 @@ class Shape(ByContent):
         )
 
     def _monomials(self, points: np.ndarray, order) -> np.ndarray:
+        """Return a derivative of the monomials at points of the parent element, of given order in
+        x, y and z."""
         factor = np.ones(len(self.exponents))
         for axis, times in enumerate(order):
             for i in range(times):
@@ -118,12 +124,13 @@ class Shape(ByContent):
 
 
 def _power(monomial: str, axis: str) -> int:
+    """Return the exponent of x, y or z in a monomial."""
     _before, symbol, after = monomial.partition(axis)
     return int(after[0]) if symbol and after[:1].isdigit() else len(symbol)
 
 
 def gauss_rule(degrees: np.ndarray) -> Rule:
-    """Return Gauss's rule that is exact for monomials of these degrees in x, y, z."""
+    """Return the Gauss rule in (−1, 1)³ that is exact for monomials of these degrees in x, y, z."""
     lines = [np.polynomial.legendre.leggauss(int(degree) // 2 + 1) for degree in degrees]
     points = np.array(list(product(*(abscissae for abscissae, _ in lines))))
     weights = np.array(

@@ -13,8 +13,9 @@ _MIRRORED = np.array([[1, 0, 5, 3], [2, 0, 3, 6], [4, 0, 6, 5], [7, 3, 5, 6], [0
 def box_of_tetrahedra(
     half_extents: Sequence[float] | np.ndarray, cells: Sequence[int]
 ) -> tuple[Float[np.ndarray, "n 3"], Int[np.ndarray, "e 4"]]:
-    """Return points [m] and elements of a box about the origin: five in each of its cells, mirrored
-    from cell to cell so that faces fit.
+    """Return points [m] and elements of a box about the origin.
+
+    Each cell has five tetrahedra, mirrored from cell to cell so that faces match.
 
     Args:
         half_extents: half the edges along x, y and z [m].

@@ -16,26 +16,28 @@ from jaxccp.math.batching import anywhere
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Hyperelastic(Law):
-    """An isotropic law that is Hooke's where F = I, with energy 0 there. ``y`` are the columns of
-    the deformation gradient F."""
+    """Base class of isotropic laws that are Hooke's law at F = I, with energy 0 there.
+
+    ``y`` are the columns of the deformation gradient F.
+    """
 
     mu: Float[Array, ""]
     """Lamé's second constant, the shear modulus [Pa]."""
     lam: Float[Array, ""]
     """Lamé's first constant [Pa]."""
     retardation: Float[Array, ""]
-    """α [s] of Kelvin and Voigt's damping, which is α times the stiffness that steps are implicit
-    in."""
+    """Retardation time α of Kelvin and Voigt's damping [s]: the viscosity is α times the stiffness
+    that implicit steps use."""
 
     def dissipation(self, y: Float[Array, "3 3"], rate: Float[Array, "3 3"]) -> Float[Array, ""]:
         return 0.5 * jnp.einsum("mi,minj,nj->", rate, self.viscosity(y), rate)
 
     def convex(self, y: Float[Array, "3 3"]) -> Float[Array, "3 3 3 3"]:
-        """Return (Q H Q)₊: the second derivative H on all changes of F but rotations, without its
-        negative eigenvalues.
+        """Return (Q H Q)₊: the second derivative H projected to changes of F without rotation, then
+        without its negative eigenvalues.
 
-        A rotation costs no energy, but rotates the stress, so that H alone would take angular
-        momentum out of a step that is implicit in it; this is 0 on every rotation.
+        A rotation does not change the energy, but it rotates the stress, so that a step implicit in
+        H itself would lose angular momentum. This stiffness is 0 for every rotation.
         """
         spin = -linear3.cross_matrix(y).reshape(9, 3)
         square = jnp.sum(y * y)

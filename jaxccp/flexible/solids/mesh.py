@@ -4,8 +4,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 FLAT = 1e-6
-"""Volume of an element, as a fraction of that of a regular one with its longest edge, below which
-it is flat."""
+"""Smallest allowed volume of an element, as a fraction of that of a regular one with its longest
+edge."""
 FACES = np.array([[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]])
 """Nodes of the face opposite to each node, counter-clockwise seen from outside."""
 
@@ -13,7 +13,7 @@ FACES = np.array([[1, 2, 3], [0, 3, 2], [0, 1, 3], [0, 2, 1]])
 def checked_mesh(
     what: str, points: object, tetrahedra: object
 ) -> tuple[Float[np.ndarray, "n 3"], Int[np.ndarray, "e 4"]]:
-    """Return points [m] and elements as arrays, after checking that the mesh is sound.
+    """Return points [m] and elements as arrays, after checking the mesh.
 
     Args:
         what: what the message of an error begins with, such as the file.
@@ -73,6 +73,8 @@ def boundary(what: str, tetrahedra: Int[np.ndarray, "e 4"]) -> Int[np.ndarray, "
 
 
 def _arrays(what: str, points: object, tetrahedra: object) -> tuple[np.ndarray, np.ndarray]:
+    """Return points and elements as arrays, or raise ``ValueError`` if their shapes or indices are
+    wrong."""
     points, tetrahedra = np.array(points, float), np.array(tetrahedra)
     if points.ndim != 2 or points.shape[1] != 3 or not np.isfinite(points).all():
         raise ValueError(f"{what}: points must be n × 3 finite numbers, not {points.shape}")
@@ -92,6 +94,7 @@ def _arrays(what: str, points: object, tetrahedra: object) -> tuple[np.ndarray, 
 
 
 def _reject_volumes(what: str, points: np.ndarray, tetrahedra: np.ndarray) -> None:
+    """Raise ``ValueError`` if an element is inverted or flat."""
     corners = points[tetrahedra]
     edge = np.linalg.norm(corners[:, :, None] - corners[:, None], axis=-1).max(axis=(1, 2))
     volume = volumes(points, tetrahedra)
@@ -111,6 +114,7 @@ def _reject_volumes(what: str, points: np.ndarray, tetrahedra: np.ndarray) -> No
 
 
 def _reject_parts(what: str, nodes: int, tetrahedra: np.ndarray) -> None:
+    """Raise ``ValueError`` if the elements are not connected through common nodes."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components
 
@@ -126,5 +130,6 @@ def _reject_parts(what: str, nodes: int, tetrahedra: np.ndarray) -> None:
 
 
 def _listed(what: str, indices: np.ndarray) -> str:
+    """Return the first five indices as text, as the subject of a sentence."""
     some = ", ".join(map(str, indices[:5])) + (", …" if len(indices) > 5 else "")
     return f"{what} {some} is" if len(indices) == 1 else f"{what}s {some} are"

@@ -10,11 +10,11 @@ from jaxtyping import Float, Int
 from jaxccp.flexible.solids.mesh import checked_mesh
 
 BELOW = ("vertex", "line", "triangle")
-"""Cells that mark points, edges and faces of the tetrahedra, and are no part of the solid."""
+"""Types of cells that mark points, edges and faces of the mesh; they are not part of the solid."""
 
 
 def read_tetrahedra(path: Path | str) -> tuple[Float[np.ndarray, "n 3"], Int[np.ndarray, "e 4"]]:
-    """Return points and elements as they are in a file of any format of meshio (Gmsh, VTK, Abaqus,
+    """Return points and elements of a file, unchanged, in any format of meshio (Gmsh, VTK, Abaqus,
     Medit, …).
 
     Raises:

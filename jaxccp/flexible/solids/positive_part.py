@@ -9,10 +9,10 @@ from jaxccp.math import safe
 
 @jax.custom_jvp
 def positive_part(matrix: Float[Array, "n n"]) -> Float[Array, "n n"]:
-    """Return the nearest positive semidefinite matrix, with negative eigenvalues set to 0.
+    """Return the nearest positive semidefinite matrix: negative eigenvalues are set to 0.
 
     The derivative is that of the matrix function (Daleckii & Krein, 1965; Higham, Functions of
-    Matrices, 3.11), which repeated eigenvalues do not harm.
+    Matrices, 3.11), which is defined for repeated eigenvalues too.
     """
     values, vectors = jnp.linalg.eigh(matrix)
     return (vectors * jnp.maximum(values, 0.0)) @ vectors.T

@@ -9,18 +9,18 @@ from jaxccp.math import linear3, quaternion
 from jaxccp.math.linear3 import cross
 
 SQUARINGS = 12
-"""Number of squarings of Horn's matrix: more change nothing where σ₂ + σ₃ > 0.03."""
+"""Number of squarings of Horn's matrix; more have no effect if σ₂ + σ₃ > 0.03."""
 
 
 @jax.custom_jvp
 def rotation(gradient: Float[Array, "3 3"]) -> Float[Array, "3 3"]:
-    """Return R of the polar decomposition F = R S: of all rotations that with the largest tr(RᵀF).
+    """Return R of the polar decomposition F = R S: the rotation with the largest tr(RᵀF).
 
-    As a quaternion it is the eigenvector to the largest eigenvalue of a symmetric 4 × 4 matrix
-    (Horn, J. Opt. Soc. Am. A 4, 1987), so that it is a rotation, and no reflection, where F is
-    inverted. Squaring the matrix leaves that eigenvector, which a Newton step completes to
-    rounding. Where two rotations are equally near (σ₂ + σ₃ = 0, an inverted F) it is one between
-    them, and its derivative 0 in the direction from one to the other.
+    As a quaternion, R is the eigenvector of the largest eigenvalue of a symmetric 4 × 4 matrix
+    (Horn, J. Opt. Soc. Am. A 4, 1987). So R is a rotation, not a reflection, even if F is inverted.
+    Repeated squaring of the matrix gives this eigenvector, and a Newton step refines it to rounding
+    error. If two rotations are equally near (σ₂ + σ₃ = 0, an inverted F), R is between them, and
+    its derivative is 0 in the direction from one to the other.
     """
     trace = jnp.trace(gradient)
     twice = _axial(gradient)
@@ -36,6 +36,7 @@ def rotation(gradient: Float[Array, "3 3"]) -> Float[Array, "3 3"]:
 
 
 def _squared(_count: int, matrix: Float[Array, "4 4"]) -> Float[Array, "4 4"]:
+    """Return the square of the matrix, after dividing the matrix by its trace."""
     matrix = matrix / jnp.trace(matrix)
     # A sum of products, which XLA makes one loop of over all elements; of small products many.
     return jnp.sum(matrix[:, :, None] * matrix, axis=1)
@@ -66,7 +67,7 @@ def _rotation_vector(
 
 
 def _axial(matrix: Float[Array, "3 3"]) -> Float[Array, "3"]:
-    """Return the w with [w]× = A − Aᵀ."""
+    """Return the vector w with [w]× = A − Aᵀ."""
     skew = matrix - matrix.T
     return jnp.stack([skew[2, 1], skew[0, 2], skew[1, 0]])
 

@@ -23,10 +23,10 @@ ORIGIN = (0.0, 0.0, 0.0)
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class SoftSolid(NodalFamily):
-    """A solid whose steps are implicit in the positive semidefinite K of its law.
+    """A solid of tetrahedra whose steps use the positive semidefinite stiffness of its law.
 
-    That K is 0 on motions without deformation, so that a step without contact conserves linear and
-    angular momentum to rounding.
+    That stiffness is 0 for motions without deformation, so a step without contact conserves linear
+    and angular momentum to rounding error.
     """
 
     elements: Tetrahedra
@@ -51,7 +51,7 @@ def soft_solid(
     fixed: Iterable[int] = (),
     what: str = "soft solid",
 ) -> SoftSolid:
-    """Return a solid of linear tetrahedra, without strain in the given positions of its points.
+    """Return a solid of linear tetrahedra that is unstrained at the given positions of its points.
 
     Its frames are the nodes of its surface, in their order.
 
@@ -115,6 +115,7 @@ def soft_solid(
 def _reject_numbers(
     what: str, young: float, poisson: float, density: float, damping: float
 ) -> None:
+    """Raise ``ValueError`` if a material number is out of range."""
     for name, value in (("young [Pa]", young), ("density [kg/m³]", density)):
         if not (np.isfinite(value) and value > 0):
             raise ValueError(f"{what}: {name} must be positive and finite, not {value!r}")
@@ -128,6 +129,7 @@ def _reject_numbers(
 
 
 def _nodes(what: str, indices: Iterable[int], count: int) -> np.ndarray:
+    """Return node indices as an array, or raise ``ValueError`` if one is out of range."""
     nodes = np.array(list(indices), int)
     outside = nodes[(nodes < 0) | (nodes >= count)]
     if len(outside):

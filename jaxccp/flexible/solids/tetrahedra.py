@@ -19,7 +19,7 @@ class Tetrahedra(Elements):
     node (lumped): the matrix M is diagonal; mass and centre of mass are exact."""
 
     rest: Float[Array, "n 3"]
-    """Positions of the nodes where nothing is strained [m]."""
+    """Positions of the nodes in the unstrained configuration [m]."""
     young: Float[Array, ""]
     """Young's modulus [Pa]."""
     poisson: Float[Array, ""]
@@ -30,7 +30,7 @@ class Tetrahedra(Elements):
     retardation: Float[Array, ""]
     """α of Kelvin and Voigt's damping [s]."""
     layout: Layout = field(metadata={"static": True})
-    """Has the nodes of each element."""
+    """The layout, with the nodes of each element."""
     law: str = field(metadata={"static": True})
     """Name in :data:`jaxccp.flexible.solids.laws.LAWS`."""
 
@@ -43,13 +43,15 @@ class Tetrahedra(Elements):
         return Points(slopes[:, None], volume[:, None], LAWS[self.law](*constants))
 
     def masses(self) -> Float[Array, "e 4 4"]:
-        """Return the lumped mass matrices [kg], with a quarter of the mass at each node."""
+        """Return the lumped mass matrices [kg]: the diagonal has a quarter of the element's mass
+        for each node."""
         _slopes, volume = self._shapes()
         quarter = 0.25 * self.density * jnp.broadcast_to(volume[:, None], (len(volume), 4))
         return quarter[:, :, None] * jnp.eye(4, dtype=volume.dtype)
 
     def _shapes(self) -> tuple[Float[Array, "e 3 4"], Float[Array, " e"]]:
-        """Return the slopes of the shape functions along the three directions, and volumes [m³]."""
+        """Return the derivatives of the shape functions along the three axes [1/m], and the volumes
+        [m³]."""
         corner = self.rest[self.layout.rows]
         edges = corner[:, 1:] - corner[:, :1]
         inverse = linear3.inverse(edges)

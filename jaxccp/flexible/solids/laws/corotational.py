@@ -26,8 +26,8 @@ class Corotational(Hyperelastic):
         return self.mu * jnp.sum(strain**2) + 0.5 * self.lam * jnp.trace(strain) ** 2
 
     def stiffness(self, y: Float[Array, "3 3"]) -> Float[Array, "3 3 3 3"]:
-        """Return the stiffness by the stress, in which the slope of R has cancelled: one derivative
-        instead of two."""
+        """Return the stiffness as one derivative of the stress, in which the derivative of R has
+        cancelled."""
 
         def stress(y: Array) -> Array:
             nearest = rotation(y)

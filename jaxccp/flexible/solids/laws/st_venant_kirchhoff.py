@@ -15,8 +15,8 @@ class StVenantKirchhoff(Hyperelastic):
     """The energy Ψ = μ tr E² + λ/2 (tr E)² of Green's strain E = ½ (Fᵀ F − 1): MuJoCo's law of
     flexes.
 
-    Smooth and finite for every F. It yields where it is pressed to less than 0.58 of its length,
-    and does not distinguish an inverted element from one that is not: what is inside out stays so.
+    Smooth and finite for every F. It softens when compressed to less than 0.58 of its length. It
+    does not distinguish inverted elements from others, so an inverted element stays inverted.
     """
 
     def density(self, y: Float[Array, "3 3"]) -> Float[Array, ""]:
@@ -24,8 +24,7 @@ class StVenantKirchhoff(Hyperelastic):
         return self.mu * jnp.sum(strain**2) + 0.5 * self.lam * jnp.trace(strain) ** 2
 
     def stiffness(self, y: Float[Array, "3 3"]) -> Float[Array, "3 3 3 3"]:
-        """Return the stiffness by the stress F S, S = 2 μ E + λ tr(E) 1: one derivative instead of
-        two."""
+        """Return the stiffness as one derivative of the stress F S, S = 2 μ E + λ tr(E) 1."""
         eye = jnp.eye(3, dtype=y.dtype)
 
         def stress(y: Array) -> Array:
