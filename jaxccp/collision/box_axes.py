@@ -21,7 +21,7 @@ def face_gaps(
     half_a: Float[Array, "3"],
     half_b: Float[Array, "3"],
 ) -> tuple[Float[Array, "3"], Float[Array, "3"]]:
-    """Return the gaps [m] along the normals of a's faces and of b's.
+    """Return the gaps [m] between the boxes along the face normals of a, then of b.
 
     Args:
         offset: centre of b in a's frame [m].
@@ -41,9 +41,10 @@ def edge_gaps(
     half_a: Float[Array, "3"],
     half_b: Float[Array, "3"],
 ) -> Float[Array, "3 3"]:
-    """Return the gaps [m] along edge i of a × edge j of b; -1e6 where these are parallel.
+    """Return the gaps [m] along the cross products of edge i of a and edge j of b; -1e6 for
+    parallel edges.
 
-    With e_i × f_j = (0, -R_(i+2)j, R_(i+1)j) on a's axes i, i + 1, i + 2 and likewise on b's.
+    With e_i × f_j = (0, -R_(i+2)j, R_(i+1)j) on a's axes i, i + 1, i + 2, and likewise on b's axes.
 
     Args:
         offset: centre of b in a's frame [m].

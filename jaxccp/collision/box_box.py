@@ -14,27 +14,30 @@ from jaxccp.math import trees
 
 # Per smallest half extent of the two boxes:
 _ALLOWANCE = 1.0137e-3
-"""Enlargement of the face that clips: a ratio that nobody would build two boxes in."""
+"""Enlargement of the reference face for clipping. It is an odd number, so that two boxes are
+unlikely to have exactly this ratio."""
 _PREFER_LOWER = 1e-3
-"""A face of the lower box is the reference until one of the other is better by this."""
+"""The reference face belongs to the lower box until a face of the other box has a gap larger by
+this."""
 _DOWN = (-0.36, -0.48, -0.8)
-"""Direction (world) that decides which box is the lower one, so that it does not depend on which of
-them is called a. It slants, so that boxes side by side have a lower one too."""
+"""Direction (world) that determines which box is the lower one, independent of their order in the
+pair. It is slanted, so that one of two boxes side by side is the lower one too."""
 _PREFER_FACE = 5e-3
-"""A polygon is kept until a single point is better by this …"""
+"""A polygon is kept until the gap at a single point is smaller by this …"""
 _PREFER_FACE_RELATIVE = 1e-2
-"""… plus this share of the gap or depth itself."""
+"""… plus this fraction of the gap or depth itself."""
 
 
 def box_box(a: Geometry, b: Geometry) -> Manifold:
-    """Return up to eight points between faces, else one.
+    """Return up to eight contacts between two faces, else one between vertices or edges.
 
-    The axis of largest gap, or least penetration, of the separating-axis test selects what touches.
-    Separated cores also have their exact closest points, which take over where the polygon does not
-    reach them (boxes diagonally apart, edges crossing). A polygon is kept until a single point is
-    better by 0.5 % of the smallest half extent plus 1 % of the distance, so a resting box keeps its
-    points; hence the least distance of separated boxes is never below the exact one and at most
-    that much above it.
+    The separating-axis test selects the axis with the largest gap or the smallest penetration, and
+    with it the touching features. For separated cores the exact closest points are computed too;
+    they replace the polygon where it does not contain them (boxes diagonally apart, edges
+    crossing). The polygon is kept until a single point is nearer by 0.5 % of the smallest half
+    extent plus 1 % of the distance, so that a resting box keeps its points. So the smallest
+    distance of separated boxes is never below the exact one, and above it by this tolerance at
+    most.
 
     Args:
         a: the first box.

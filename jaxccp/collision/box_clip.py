@@ -37,13 +37,13 @@ class Polygon(NamedTuple):
     live: Bool[Array, "8"]
     """Whether each point exists."""
     feature: Int[Array, "8"]
-    """Name of each point: a vertex of a or b, or a crossing of edges."""
+    """Number of the feature at each point: a vertex of a or b, or a crossing of edges."""
     frame: Float[Array, "3 3"]
     """The face's axes (as columns), z outward, in the reference box's frame."""
     level: Float[Array, ""]
     """Height of the face over the reference box's centre [m]."""
     overlaps: Bool[Array, ""]
-    """False if the faces do not overlap; the lowest vertex alone then is the polygon."""
+    """Whether the faces overlap; if not, the lowest vertex is the only point of the polygon."""
 
 
 def clip_faces(
@@ -55,7 +55,8 @@ def clip_faces(
     allowance: Float[Array, ""],
     incident_is_b: Bool[Array, ""],
 ) -> Polygon:
-    """Clip the most nearly antiparallel face of the incident box to the reference box's face.
+    """Clip a face of the incident box to the reference face; it is the face most nearly
+    antiparallel to it.
 
     Args:
         offset: the incident box's centre in the reference box's frame [m].
@@ -130,13 +131,17 @@ def _cross(
     width: Float[Array, "2"],
     allowance: Float[Array, ""],
 ) -> tuple[Float[Array, "8 3"], Bool[Array, "4"], Bool[Array, "8"]]:
-    """Return where the incident face's edges begin and end to be over the rectangle ``|x| <=
-    width``.
+    """Return the first and the last point of each edge of the incident face over the rectangle
+    ``|x| <= width``.
 
-    Each edge is ``middle + t span``, -1 <= t <= 1: two along u, then two along v, and of each its
-    first and its last point. A vertex belongs to its edge along u. Returns the points, which of the
-    first four are vertices, and which points exist. The allowance decides what exists; crossings
-    are placed on the true border.
+    Each edge is ``middle + t span``, -1 <= t <= 1: two along u, then two along v. The two points of
+    an edge follow each other. A vertex of the face is a point of its edge along u only. Points
+    exist within the rectangle enlarged by the allowance; crossings lie on the border of the
+    rectangle itself.
+
+    Returns:
+        The points, a mask of the first four (those on the edges along u) that are vertices, and a
+            mask of the points that exist.
     """
     signs = jnp.array([-1.0, 1.0], centre.dtype)
     middle = centre + signs[:, None] * spans[::-1, None]  # [span, edge, xyz]
@@ -175,8 +180,8 @@ def _cover(
     width: Float[Array, "2"],
     allowance: Float[Array, ""],
 ) -> tuple[Float[Array, "4 3"], Bool[Array, "4"]]:
-    """Return the points of the incident face over the rectangle's corners, and whether they are
-    within it."""
+    """Return the points of the incident plane over the rectangle's corners, and a mask of the
+    points that are within the incident face."""
     quad = jnp.array([[-1, -1], [1, -1], [-1, 1], [1, 1]], centre.dtype)
     area = u[0] * v[1] - u[1] * v[0]
     real = jnp.abs(area) > allowance**2

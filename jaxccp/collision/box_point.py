@@ -28,7 +28,7 @@ class PointPair(NamedTuple):
     normal: Float[Array, "3"]
     """Unit normal from a to b."""
     feature: Int[Array, ""]
-    """Name of the vertex or of the pair of edges."""
+    """Number of the feature: a vertex or a pair of edges."""
 
 
 def crossing_edges(
@@ -39,7 +39,7 @@ def crossing_edges(
     pair: Int[Array, ""],
     fallback: Float[Array, "3"],
 ) -> PointPair:
-    """Return the closest points of the edges that face each other along one of the nine edge axes.
+    """Return the closest points of the two facing edges on one of the nine edge axes.
 
     Args:
         offset: centre of b in a's frame [m].
@@ -47,7 +47,7 @@ def crossing_edges(
         half_a: half extents of a [m].
         half_b: half extents of b [m].
         pair: 3 i + j for a's edges i and b's edges j.
-        fallback: the normal where these are parallel.
+        fallback: the normal if these edges are parallel.
     """
     is_axis_a, is_axis_b = jnp.arange(3) == pair // 3, jnp.arange(3) == pair % 3
     edge_a = is_axis_a.astype(half_a.dtype)
@@ -77,15 +77,15 @@ def closest_points(
 ) -> PointPair:
     """Return the closest points of two disjoint boxes.
 
-    They are a vertex of one and any point of the other, or points of two edges.
+    They are a vertex of one box and a point of the other, or points on an edge of each.
 
     Args:
         offset: centre of b in a's frame [m].
         axes: axes of b (as columns) in a's frame.
         half_a: half extents of a [m].
         half_b: half extents of b [m].
-        edges: the candidate of two edges, on the edge axis of largest gap.
-        fallback: the normal where the boxes touch.
+        edges: the closest points of two edges, for the edge axis with the largest gap.
+        fallback: the normal if the boxes touch.
     """
     corners = jnp.asarray(CORNERS, half_a.dtype)
 

@@ -13,22 +13,23 @@ from jaxccp.collision.manifold import Geometry, Manifold, between, direction, ke
 from jaxccp.collision.segments import closest_on_segments
 
 _SPREAD = 0.01
-"""Sideways offset from the closest pair within which a second point is sought, per radius."""
+"""Sideways distance from the closest pair within which a second point is searched, in radii."""
 _CROSSED = 0.1
 """Sine of the angle above which two capsules touch in a single point."""
 _MERGE = 1e-3
-"""Points closer together than this, per radius, are one."""
+"""Distance below which two points are merged, in radii."""
 _LOWER = 1e-5
-"""Distance by which a middle point must be closer than the end points to count, per radius."""
+"""A middle point is a contact only if its distance is smaller than at the end points by this, in
+radii."""
 
 
 def capsule_capsule(a: Geometry, b: Geometry) -> Manifold:
-    """Return two points where the segments run nearly parallel, else one at their closest points.
+    """Return two contacts where the segments are nearly parallel, else one at their closest points.
 
-    At an angle θ the points of a at offsets ±x from the closest one are x sin θ off b's line; the
-    two contacts sit where that is ``_SPREAD`` radii, or at the ends of the overlap. So they wander
-    continuously from the ends of the overlap (parallel) to the crossing point. The gap is exact
-    when θ >= asin 0.1 or the closest point is an end, else 5e-5 (r_a + r_b) too large at most.
+    At an angle θ, the points of a at offsets ±x from the closest one are x sin θ off b's line. The
+    two contacts are where that is ``_SPREAD`` radii, or at the ends of the overlap. So they move
+    continuously from the ends of the overlap (parallel) to the crossing point. The gap is exact if
+    θ >= asin 0.1 or the closest point is an end; else it is too large by 5e-5 (r_a + r_b) at most.
 
     Args:
         a: the first capsule.
@@ -62,11 +63,11 @@ def capsule_capsule(a: Geometry, b: Geometry) -> Manifold:
 
 
 def capsule_box(a: Geometry, b: Geometry) -> Manifold:
-    """Return the ends of the stretch of the capsule over a face or along an edge, and the closest
-    point.
+    """Return contacts at both ends of the part of a capsule over a face or along an edge, and at
+    the closest point.
 
-    The closest point counts only where it is closer than both ends (a capsule across an edge). A
-    segment that pierces the core leaves by the face of least penetration.
+    The closest point is a contact only if it is closer than both ends (a capsule across an edge). A
+    segment that pierces the core is pushed out of the face with the smallest penetration.
 
     Args:
         a: the capsule.
@@ -132,9 +133,10 @@ def _closest(
 ) -> Float[Array, ""]:
     """Return the parameter in [-reach, reach] of the segment's point closest to the box.
 
-    Half the squared distance is convex and piecewise quadratic in s; its pieces end where the
-    segment crosses the box's slabs. Its slope there brackets the minimum in one piece, which is
-    then solved exactly. Of a whole interval of minima it gives the middle.
+    Half the squared distance is convex and piecewise quadratic in the parameter; its pieces end
+    where the segment crosses the box's slabs. The slopes at these ends give the piece that contains
+    the minimum, which is then solved exactly. If a whole interval is minimal, the result is its
+    middle.
     """
     first, last = _slabs(start, axis, half)
     knots = jnp.clip(jnp.concatenate([first, last, -reach[None], reach[None]]), -reach, reach)

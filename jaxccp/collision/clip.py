@@ -11,7 +11,7 @@ from jaxccp.math.contact_frame import contact_frame
 from jaxccp.math.linear3 import cross
 
 POINTS = 8
-"""Number of points kept: the lowest, and the outermost in directions all around."""
+"""Number of points kept: the lowest, and the outermost in several directions."""
 _ANGLES = 0.13 + np.arange(POINTS - 1) * 2 * np.pi / (POINTS - 1)
 """Angles of these directions [rad]: not along the edges of a rectangle, where corners tie."""
 
@@ -24,7 +24,7 @@ class Overlap(NamedTuple):
     live: Bool[Array, " k"]
     """Whether each point is a vertex of the clipped polygon."""
     number: Int[Array, " k"]
-    """Number of each candidate."""
+    """Number of each candidate, its feature."""
 
 
 def clip(
@@ -34,10 +34,10 @@ def clip(
     incident_normal: Float[Array, "3"],
     allowance: Float[Array, ""],
 ) -> Overlap:
-    """Return candidates for the vertices of ``incident`` cut to the prism over ``reference``.
+    """Return candidates for the vertices of ``incident`` clipped to the prism over ``reference``.
 
-    Both polygons are padded by repeating their last point; the incident one may be a segment.
-    Crossings are placed on the true border.
+    Both polygons are padded by repeating their last point; the incident one may be a segment. The
+    allowance enlarges the prism, but crossings lie on its original border.
 
     Args:
         reference: points of the clipping polygon.
@@ -99,17 +99,19 @@ def spanning(
     first_direction: Float[Array, "3"],
     steepness: float,
 ) -> tuple[Int[Array, " p"], Bool[Array, " p"]]:
-    """Return the indices of the lowest point and of the outermost ones in directions across
-    ``normal``, and whether each counts, every point once.
+    """Return the indices of the lowest point and of the outermost points in p − 1 directions, and a
+    mask that is true for the first occurrence of each point.
+
+    The directions are perpendicular to ``normal``.
 
     Args:
-        points: candidates.
-        live: which of them exist.
-        height: height of each over the surface [m].
+        points: candidates [m].
+        live: mask of the candidates that exist.
+        height: height of each candidate over the surface [m].
         normal: normal of the surface.
-        first_direction: where the directions begin.
-        steepness: distance that a point must be further out than another to be taken in its place,
-            per height above it.
+        first_direction: the first of the directions, projected on the surface.
+        steepness: a point that is higher than another by 1 m replaces it only if it is further out
+            by this [m].
     """
     t1 = direction(
         first_direction - jnp.dot(first_direction, normal) * normal, contact_frame(normal)[1]

@@ -13,35 +13,33 @@ from jaxccp.collision.detect import Contacts, slots
 from jaxccp.model.model import Topology
 
 PER_SHAPE = 8
-"""Number of impulses kept for each shape, in a model without a capacity for contacts."""
+"""Number of impulses stored for each shape, in a model without a capacity for contacts."""
 
 MIN_SHARE, CHANGE = 0.1, 0.5
-"""The next solve starts from a mean over the last steps, in which the last one has this share.
-
-The error that a solve leaves in the velocities is taken back by the next one, by an impulse that is
-off by as much the other way. So at rest impulses scatter about the lasting one, and the mean is
-nearer to it than the last of them: ten boxes at rest take 2.3 iterations of APGD a step for 16.4
-(float32, to 1e-4 m/s). To begin with the share is larger, 2 / (n + 2) after n steps, since the
-first solves are the worst. An impulse that differs from the mean by more than the second number, as
-a fraction of itself, is no scatter: the contact landed, opened or took a blow, and the mean begins
-anew.
-"""
+"""Weight of the last step in the mean from which the next solve starts, and relative change at
+which the mean restarts. The next solve corrects the velocity error of a solve by an impulse error
+in the opposite direction. So at rest impulses scatter about the lasting one, and their mean is
+nearer to it than the last one: ten boxes at rest take 2.3 iterations of APGD a step instead of 16.4
+(float32, to 1e-4 m/s). At first the weight is larger, 2 / (n + 2) after n steps, because the first
+solves are the least accurate. An impulse that differs from the mean by more than the second number,
+as a fraction of itself, is not scatter: the contact landed, opened or was hit. The mean then
+restarts."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class WarmStart:
-    """Means of the last steps' impulses, from which the next solve starts; no part of the
-    mechanics."""
+    """Means of the impulses of the last steps, from which the next solve starts; they do not affect
+    the mechanics."""
 
     contacts: ContactMemory
-    """For each contact the impulse in world coordinates [N·s], so that a change of tangent frame
-    does not matter, with spinning and rolling friction the angular impulse [N·m·s], and the number
-    of steps of the mean."""
+    """For each contact the mean impulse in world axes [N·s], which does not depend on the tangents;
+    with spinning and rolling friction also the angular impulse [N·m·s]; and the number of steps in
+    the mean."""
     scalars: Float[Array, " s"]
     """Impulses of the scalar rows: joints and forces along their axes [N·s, N·m·s]."""
     scalar_steps: Float[Array, " s"]
-    """Number of steps of each of these means."""
+    """Number of steps in each of these means."""
 
     @property
     def impulses(self) -> Float[Array, "c w"]:
@@ -50,8 +48,8 @@ class WarmStart:
 
 
 def cache_size(topology: Topology) -> int:
-    """Return the number of contact impulses that a stepper of the model keeps: one for each contact
-    that it has capacity for."""
+    """Return the number of contact impulses that a stepper of the model stores, its capacity for
+    contacts."""
     limit = topology.max_contacts
     return min(slots(topology), PER_SHAPE * len(topology.shapes) if limit is None else limit)
 
@@ -69,7 +67,7 @@ def empty_warm_start(topology: Topology, dtype: jnp.dtype) -> WarmStart:
 
 
 def recall(warm_start: WarmStart, contacts: Contacts) -> WarmStart:
-    """Return the means of the contacts of a step: zero for a contact that is new.
+    """Return the stored means for the contacts of a step; zero for new contacts.
 
     Args:
         warm_start: the means after the last step.
@@ -81,7 +79,7 @@ def recall(warm_start: WarmStart, contacts: Contacts) -> WarmStart:
 def remember(
     recalled: WarmStart, impulses: Float[Array, "c w"], scalars: Float[Array, " s"], count: int
 ) -> WarmStart:
-    """Return the warm start of the next step, which has no derivative.
+    """Return the warm start for the next step, without derivatives.
 
     Args:
         recalled: the means of this step's contacts, as :func:`recall` returned them.
@@ -101,7 +99,13 @@ def remember(
 def _mean(
     before: Float[Array, "k w"], steps: Float[Array, " k"], last: Float[Array, "k w"]
 ) -> tuple[Float[Array, "k w"], Float[Array, " k"]]:
-    """Return the means with the impulses of another step, and the numbers of their steps."""
+    """Return the means updated with the impulses of one more step, and their numbers of steps.
+
+    Args:
+        before: the means so far.
+        steps: the number of steps in each.
+        last: the impulses of the step.
+    """
     change = last - before
     scatter, most = (jnp.sum(x[:, :3] ** 2, axis=1) for x in (change, CHANGE * last))
     steps = jnp.where(scatter <= most, steps, 0.0)
@@ -110,8 +114,8 @@ def _mean(
 
 
 def resized(warm_start: WarmStart, count: int) -> WarmStart:
-    """Return the warm start with room for ``count`` contacts; if there are more, it keeps the
-    strongest.
+    """Return the warm start with capacity for ``count`` contacts; it keeps the strongest contacts
+    if there are more.
 
     Args:
         warm_start: the means.

@@ -10,21 +10,25 @@ from jaxtyping import Array, Bool, Float, Int, Num
 from jaxccp.collision.detect import Contacts
 
 PAIRWISE_LIMIT = 500
-"""Number of contacts up to which comparing all with all is faster than sorting them: at 368 it
-takes 94 µs and sorting 148 µs, at 1000 820 µs and 450 µs (one core, float32)."""
+"""Largest number of contacts for which comparing all with all is faster than sorting: 368 contacts
+take 94 µs, and 148 µs with sorting; 1000 take 820 µs, and 450 µs with sorting (one core,
+float32)."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ContactMemory:
-    """Numbers of each contact. A contact is the same one if its shapes and its feature are."""
+    """Numbers stored for each contact from step to step.
+
+    Contacts of two steps are the same contact if their shapes and their feature are the same.
+    """
 
     shapes: Int[Array, "c 2"]
-    """First and second shape of each contact, -1 where there was none."""
+    """First and second shape of each contact, -1 in an empty entry."""
     feature: Int[Array, " c"]
-    """Geometric feature that touched, -1 where there was no contact."""
+    """Geometric feature of each contact, -1 in an empty entry."""
     values: Float[Array, "c w"]
-    """w numbers of each contact."""
+    """The w numbers of each contact."""
 
     @staticmethod
     def empty(count: int, width: int, dtype: jnp.dtype) -> "ContactMemory":
@@ -42,10 +46,10 @@ class ContactMemory:
 
     @staticmethod
     def of(contacts: Contacts, values: Float[Array, "c w"]) -> "ContactMemory":
-        """Return the memory of a step's contacts.
+        """Return a memory with the contacts of a step.
 
         Args:
-            contacts: those of the step.
+            contacts: the contacts of the step.
             values: w numbers of each.
         """
         live = contacts.live
@@ -56,7 +60,8 @@ class ContactMemory:
         )
 
     def at(self, contacts: Contacts) -> "ContactMemory":
-        """Return the memory of other contacts: zero for a contact that is new or not live."""
+        """Return a memory with other contacts and their stored numbers; zeros for new contacts and
+        for padding."""
         stored = jnp.concatenate([self.shapes, self.feature[:, None]], axis=1)
         queried = jnp.concatenate([contacts.shapes, contacts.feature[:, None]], axis=1)
         if not len(stored) or not len(queried):
@@ -68,8 +73,8 @@ class ContactMemory:
         return self.of(contacts, jnp.where(same[:, None], self.values[row], 0.0))
 
     def resized(self, count: int, strength: Num[Array, " c"]) -> "ContactMemory":
-        """Return the memory with room for ``count`` contacts; if there are more, it keeps the
-        strongest.
+        """Return the memory with capacity for ``count`` contacts; it keeps the strongest contacts
+        if there are more.
 
         Args:
             count: number of contacts to keep.
@@ -87,8 +92,11 @@ class ContactMemory:
 
 
 def _compared(stored: Int[Array, "m 3"], queried: Int[Array, "c 3"]) -> tuple[Array, Array]:
-    """Return the row of ``stored`` that equals each row of ``queried``, and whether there is one,
-    by comparing all with all."""
+    """Return the index of the row of ``stored`` that equals each row of ``queried``, and whether
+    there is one.
+
+    It compares all rows with all.
+    """
     same: Bool[Array, "c m"] = jnp.all(queried[:, None] == stored, axis=2)
     row = jnp.max(jnp.where(same, jnp.arange(len(stored), dtype=jnp.int32), -1), axis=1)
     return jnp.maximum(row, 0), row >= 0
@@ -110,7 +118,7 @@ def _searched(stored: Int[Array, "m 3"], queried: Int[Array, "c 3"]) -> tuple[Ar
 
 
 def _ordered(a: Int[Array, "c 3"], b: Int[Array, "c 3"]) -> Bool[Array, " c"]:
-    """Return whether a ≤ b, where the first column that differs decides."""
+    """Return whether a ≤ b in lexicographic order."""
     return (a[:, 0] < b[:, 0]) | (
         (a[:, 0] == b[:, 0]) & ((a[:, 1] < b[:, 1]) | ((a[:, 1] == b[:, 1]) & (a[:, 2] <= b[:, 2])))
     )

@@ -17,7 +17,7 @@ from jaxccp.collision.separation import Separation, separate
 _GRID = np.array([g for g in product((-1, 0, 1), repeat=3) if any(g)], float)
 _STARTS = _GRID / np.linalg.norm(_GRID, axis=1, keepdims=True)
 _SINGLE = 1 << 20
-"""Number from which features are points of least gap."""
+"""Smallest feature number of contacts at points of least gap."""
 
 # As for two boxes, per extent of the smaller shape:
 _ALLOWANCE = 1.0137e-3
@@ -25,14 +25,16 @@ _PREFER_A = 1e-3
 _PREFER_FACE = 5e-3
 _PREFER_FACE_RELATIVE = 1e-2
 _LOWER = 1e-5
-"""Distance by which the point of least gap must be closer than a polygon to count, per extent."""
+"""The point of least gap is a contact only if its gap is smaller than the polygon's by this, per
+extent."""
 _TIED = 1e-3
-"""Height to within which vertices tie with the outermost, per extent; the first of them names the
-contact."""
+"""Vertices within this height of the outermost one tie with it, per extent. The first of them gives
+the contact its feature number."""
 
 
 def point_contact(a: Geometry, b: Geometry) -> Manifold:
-    """Return the contact of shapes that touch in one point, one of them being round all over.
+    """Return the contact of two shapes that touch at one point, because one of them is smooth
+    everywhere.
 
     Args:
         a: the first shape.
@@ -45,10 +47,10 @@ def point_contact(a: Geometry, b: Geometry) -> Manifold:
 def face_contact(a: Geometry, b: Geometry) -> Manifold:
     """Return up to ``POINTS`` + 1 contacts of shapes with faces or straight sides.
 
-    The most nearly antiparallel faces are clipped, the one clearly better as the direction of
-    separation being the reference. Their polygon is kept until the point of least gap is better by
-    0.5 % of the smaller shape's extent plus 1 % of the gap; that point joins it as soon as it is
-    closer at all.
+    Two faces that are most nearly antiparallel are clipped. The reference is the face whose normal
+    is clearly the better direction of separation. The polygon is kept until the point of least gap
+    is closer by 0.5 % of the smaller shape's extent plus 1 % of the gap. The point of least gap is
+    added to the polygon if it is closer at all.
 
     Args:
         a: the first shape.
@@ -59,8 +61,9 @@ def face_contact(a: Geometry, b: Geometry) -> Manifold:
 
 
 def face_manifold(pair: Core, separation: Separation) -> Manifold:
-    """Return the contacts of the polygon of two faces and, last, of the point of least gap; those
-    that do not count are empty.
+    """Return the contacts of the polygon of two faces, then of the point of least gap.
+
+    Slots of contacts that are not used are empty.
 
     Args:
         pair: the two shapes, stacked.
@@ -106,22 +109,25 @@ def face_manifold(pair: Core, separation: Separation) -> Manifold:
 
 
 class _Polygon(NamedTuple):
+    """The overlap of two faces, as pairs of points, one on each face."""
+
     normal: Float[Array, "3"]
     """Normal of the reference face."""
     lower_points: Float[Array, "p 3"]
-    """Points on the reference face, …"""
+    """Points on the reference face [m]."""
     above: Float[Array, "p 3"]
-    """… and on the face of the other shape above them."""
+    """Points on the other shape's face, each above its point of ``lower_points`` [m]."""
     live: Bool[Array, " p"]
     """Whether each point exists."""
     number: Int[Array, " p"]
-    """Number of each point, below ``count``."""
+    """Feature number of each point, below ``count``."""
     count: int
     """Number of candidates."""
 
 
 def _polygon(faces: Face, by_b: Bool[Array, ""], allowance: Float[Array, ""]) -> _Polygon:
-    """Clip one of two faces to the other, the first or b's being the reference."""
+    """Clip one of two faces to the other. The first is the reference, or b's if ``by_b`` is
+    true."""
 
     def either(x: Array, y: Array) -> Array:
         return jnp.where(by_b, y, x)
@@ -145,10 +151,11 @@ def _polygon(faces: Face, by_b: Bool[Array, ""], allowance: Float[Array, ""]) ->
 
 
 def nearest(pair: Core, a: Geometry, b: Geometry) -> Separation:
-    """Return the points of least gap, in a's frame, searched from the best of many directions.
+    """Return the points of least gap in a's frame.
 
-    Overlapping shapes may have several directions in which they separate; the search finds the best
-    one nearby, and starts from the normals of all faces and 26 directions around each shape.
+    Overlapping shapes may have several local directions of separation. The search finds the local
+    optimum near its start. It starts from the best among all face normals and 26 directions around
+    each shape.
 
     Args:
         pair: the two shapes, stacked, in a's frame.
@@ -166,7 +173,7 @@ def nearest(pair: Core, a: Geometry, b: Geometry) -> Separation:
 
 
 def _from_a(a: Geometry, b: Geometry) -> Core:
-    """Return both shapes in a's frame."""
+    """Return the cores of both shapes in a's frame, stacked."""
     assert a.core is not None and b.core is not None
     offset = jnp.einsum("ji,j->i", a.rotation, b.position - a.position)
     rotation = jnp.einsum("ji,jk->ik", a.rotation, b.rotation)
@@ -174,8 +181,8 @@ def _from_a(a: Geometry, b: Geometry) -> Core:
 
 
 def point_manifold(pair: Core, separation: Separation) -> Manifold:
-    """Return the contact at the points of least gap, named after the vertices they are at or
-    between.
+    """Return the contact at the points of least gap; its feature number comes from the vertices
+    there.
 
     Args:
         pair: the two shapes, stacked.

@@ -13,42 +13,44 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 SMOOTH, ROUND, FACETED = range(3)
-"""Styles: touching in one point only; with caps and straight sides around an axis; with faces."""
+"""Styles of shapes: touching at one point only; with caps and straight sides around an axis; with
+faces."""
 SIDES = np.array([[1.0], [-1.0]])
-"""Signs by which the normal leads out of the first shape and of the second."""
+"""Signs of the normal that points out of the first shape and out of the second."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Core:
-    """A convex shape: conv(points) + sweep · (unit ball) + radius · (unit ball)."""
+    """A convex shape: the Minkowski sum conv(points) + sweep · (unit ball) + radius · (unit
+    ball)."""
 
     points: Float[Array, "v 3"]
-    """Points whose hull it is [m]."""
+    """Points whose convex hull is the first part [m]."""
     real: Bool[Array, " v"]
-    """Whether each point is one of the shape; padding repeats another."""
+    """Mask of the points that are not padding; padding repeats another point."""
     sweep: Float[Array, "3 3"]
-    """Columns: semi-axes of the ellipsoid, zero where it is flat [m]."""
+    """Semi-axes of the ellipsoid, as columns; zero along directions in which it is flat [m]."""
     radius: Float[Array, ""]
     """Radius of the ball [m]."""
     style: Int[Array, ""]
     """One of SMOOTH, ROUND and FACETED."""
     faces: Int[Array, "f m"]
-    """Points of each face, where there are faces, as :class:`jaxccp.model.Hull` has them."""
+    """Points of each face of a faceted shape, as in :class:`jaxccp.model.Hull`."""
 
     def transformed(self, offset: Float[Array, "3"], rotation: Float[Array, "3 3"]) -> "Core":
-        """Return the shape in a frame in which its present frame has this origin and these axes.
+        """Return the shape in another frame.
 
         Args:
-            offset: the origin [m].
-            rotation: the axes, as columns.
+            offset: origin of its present frame in the other frame [m].
+            rotation: axes of its present frame in the other frame, as columns.
         """
         points = offset + jnp.einsum("ij,vj->vi", rotation, self.points)
         return replace(self, points=points, sweep=rotation @ self.sweep)
 
     def reach(self, normal: Float[Array, "*n 3"]) -> Float[Array, "*n"]:
-        """Return the support function: the largest coordinate of a point of the shape along
-        ``normal``."""
+        """Return the support function [m]: the largest coordinate along ``normal`` of any point of
+        the shape."""
         vertex_reach = jnp.max(jnp.einsum("...i,vi->...v", normal, self.points), axis=-1)
         across = jnp.einsum("...i,ij->...j", normal, self.sweep)
         square = jnp.sum(across * across, axis=-1)
@@ -78,7 +80,7 @@ class Core:
 
 
 def extent(core: Core) -> Float[Array, ""]:
-    """Return a length near the radius of a shape [m]."""
+    """Return a characteristic length of a shape, similar to its radius [m]."""
     count = jnp.sum(core.real, dtype=core.points.dtype)
     middle = jnp.sum(jnp.where(core.real[:, None], core.points, 0.0), axis=0) / count
     span = jnp.sqrt(jnp.max(jnp.sum((core.points - middle) ** 2, axis=1)))
@@ -91,7 +93,7 @@ def smaller_extent(pair: Core) -> Float[Array, ""]:
 
 
 def stacked(a: Core, b: Core) -> Core:
-    """Return two shapes, padded to the size of either, with a leading axis of 2."""
+    """Return two shapes with a leading axis of 2, padded to the same size."""
     pairs = zip((len(a.points), *a.faces.shape), (len(b.points), *b.faces.shape), strict=True)
     size = [max(pair) for pair in pairs]
     return jax.tree.map(lambda x, y: jnp.stack([x, y]), a.padded(*size), b.padded(*size))

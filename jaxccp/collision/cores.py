@@ -56,6 +56,7 @@ def _core(shape: Geometry, points, semi_axes=None, radius=None, *, style, faces=
 
 
 def _ends(shape: Geometry) -> Float[Array, "2 3"]:
+    """Return the ends of a segment of half length ``size[2]`` on z."""
     return jnp.array([[0, 0, -1], [0, 0, 1]], shape.size.dtype) * shape.size[2]
 
 
@@ -67,14 +68,14 @@ CORES: dict[str, Callable[[Geometry], Core]] = {
     "ellipsoid": _ellipsoid,
     "convex": _convex,
 }
-"""The cores by kind of shape, in the shape's frame."""
+"""The function that gives the core of each kind of shape, in the shape's frame."""
 
 
 def core_table(shapes: Sequence[tuple[str, Geometry]]) -> Core:
-    """Return the cores of batches of shapes in one table, padded to one size.
+    """Return the cores of several batches of shapes in one table, padded to the same size.
 
     Args:
-        shapes: batches, each with the kind of its shapes.
+        shapes: the batches; each has the kind of its shapes, and the shapes.
     """
     cores = [jax.vmap(CORES[kind])(batch) for kind, batch in shapes]
     sizes = [(core.points.shape[1], *core.faces.shape[1:]) for core in cores]

@@ -11,5 +11,5 @@ BOX_FACES = np.array(_FACES, np.int32)
 
 _ANGLES = np.arange(6) * np.pi / 3
 RIM = np.stack([np.cos(_ANGLES), np.sin(_ANGLES), 0 * _ANGLES], axis=1)
-"""Points that stand for the rim of a cylinder's cap, fixed to it: following the tilt instead,
-their derivative would be unbounded where it stands upright."""
+"""Points that represent the rim of a cylinder's cap, fixed to it. If they moved with the tilt
+instead, their derivative would be unbounded at an upright cylinder."""

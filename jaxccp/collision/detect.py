@@ -25,24 +25,24 @@ from jaxccp.model.state import State
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Contacts:
-    """The c contacts of a step; those not ``live`` are padding."""
+    """The c contact slots of a step; slots that are not ``live`` are padding."""
 
     live: Bool[Array, " c"]
-    """Whether each contact exists."""
+    """Mask of the slots with a contact."""
     gap: Float[Array, " c"]
     """Signed distance [m], negative when penetrating."""
     position: Float[Array, "c 3"]
     """Point midway between the two surfaces, world [m]."""
     frame: Float[Array, "c 3 3"]
-    """Rows: normal from the first body to the second, two tangents (world)."""
+    """Rows: unit normal from the first body to the second, and two tangents (world)."""
     shapes: Int[Array, "c 2"]
-    """First and second shape of each contact, which together with the feature identify it."""
+    """First and second shape of each contact; with the feature they identify it."""
     bodies: Int[Array, "c 2"]
     """Bodies of the two shapes."""
     friction: Float[Array, " c"]
-    """Coulomb coefficient."""
+    """Coulomb coefficient in lasting contact."""
     impact_friction: Float[Array, " c"]
-    """Coulomb coefficient while the contact is an impact."""
+    """Coulomb coefficient in an impact."""
     restitution: Float[Array, " c"]
     """Ratio of separation to approach speed."""
     rolling: Float[Array, "c 2"]
@@ -52,39 +52,43 @@ class Contacts:
     damping: Float[Array, " c"]
     """Relaxation time of a compliant contact [s]."""
     feature: Int[Array, " c"]
-    """Geometric feature that touches, which distinguishes the contacts of two shapes."""
+    """Number of the touching feature (vertex, edge or face); it distinguishes the contacts of two
+    shapes."""
     total: Int[Array, ""]
     """Number of live contacts before the capacity was applied; more than c means overflow."""
     candidates: Int[Array, "g 2"]
     """Capacities that the broad phase of each group of ``Topology.searched`` needed, for pairs to
-    test and for pairs to hand on; 0 where there is room for all."""
+    test and for pairs to pass on; 0 if the capacity holds all pairs."""
     position_rate: Float[Array, "c 3"]
-    """Velocity of ``position`` as the bodies move with their present velocities [m/s]; zero in a
-    model without rebounds."""
+    """Velocity of ``position`` at the present velocities of the bodies [m/s]; zero in a model
+    without rebounds."""
     normal_rate: Float[Array, "c 3"]
-    """Rate of the normal as the bodies move with their present velocities [1/s]; likewise."""
+    """Rate of the normal at the present velocities of the bodies [1/s]; zero in a model without
+    rebounds."""
     position_acceleration: Float[Array, "c 3"]
-    """Second derivative of ``position`` at constant velocities [m/s²]; likewise."""
+    """Second derivative of ``position`` at constant velocities of the bodies [m/s²]; zero in a
+    model without rebounds."""
     normal_acceleration: Float[Array, "c 3"]
-    """Second derivative of the normal [1/s²]; likewise."""
+    """Second derivative of the normal at constant velocities of the bodies [1/s²]; zero in a model
+    without rebounds."""
 
     def slide(self, time: Float[Array, " c"]) -> Float[Array, "c 3"]:
-        """Return the mean velocity of ``position`` over a time from now on [m/s].
+        """Return the mean velocity of ``position`` over the next ``time`` seconds [m/s].
 
         Args:
-            time: of each contact [s].
+            time: length of the interval of each contact [s].
         """
         return self.position_rate + 0.5 * time[:, None] * self.position_acceleration
 
 
 def slots(topology: Topology | SmoothTopology) -> int:
-    """Return the number of candidate contact points over all pairs."""
+    """Return the number of candidate contact points of all hard pairs, or of all smooth pairs."""
     return sum(len(group.first) * PAIRS[group.kinds].points for group in topology.pairs)
 
 
 def count_stackable_bodies(topology: Topology) -> int:
-    """Return the number of free bodies that may stand on another: that touch a free one at several
-    points."""
+    """Return the number of free bodies that can be part of a stack: their contacts with other free
+    bodies have several points."""
     stackable: set[int] = set()
     for group in topology.pairs:
         bodies = topology.shape_body[np.stack([group.first, group.second])]
@@ -95,7 +99,8 @@ def count_stackable_bodies(topology: Topology) -> int:
 
 @jitted
 def detect(model: Model, state: State) -> Contacts:
-    """Return all contacts closer than the margin, the deepest first where there is a capacity.
+    """Return all contacts with a gap below the margin. If there is a capacity, the deepest come
+    first.
 
     Args:
         model: the shapes.
@@ -127,9 +132,11 @@ def detect(model: Model, state: State) -> Contacts:
 def _moving(
     model: Model, state: State, candidates: Sequence[Candidates]
 ) -> tuple[Manifold, Float[Array, "k 12"]]:
-    """Return every candidate point, and the first two time derivatives of its position and its
-    normal (position', normal', position'', normal'') at constant velocities of the bodies, which
-    only rebounds need and which are zero in a model without."""
+    """Return every candidate point, and the first two time derivatives of its position and normal.
+
+    The derivatives (position', normal', position'', normal'') are those at constant velocities of
+    the bodies. Only rebounds need them; they are zero in a model without rebounds.
+    """
     if not model.topology.rebounds:
         manifold = _manifold(model, state, candidates)
         return manifold, jnp.zeros((len(manifold.distance), 12), manifold.distance.dtype)
@@ -242,8 +249,8 @@ def _narrow(model: Model, placed: Geometry, group: PairGroup, candidates: Candid
 
 
 def _columns(group: PairGroup, candidates: Candidates) -> Int[Array, "c 3"]:
-    """Return both shapes of every candidate point, and its row in ``Shapes.pair_friction`` or
-    -1."""
+    """Return the two shapes of every candidate point, and its row in ``Shapes.pair_friction`` (-1
+    if none)."""
     columns = np.stack([group.first, group.second, group.pair_friction], axis=1).astype(np.int32)
     rows, points = _table_rows(columns, candidates), PAIRS[group.kinds].points
     repeat = np.repeat if isinstance(rows, np.ndarray) else jnp.repeat
@@ -251,7 +258,8 @@ def _columns(group: PairGroup, candidates: Candidates) -> Int[Array, "c 3"]:
 
 
 def _table_rows(table: np.ndarray, candidates: Candidates) -> Array | np.ndarray:
-    """Return the candidates' rows of a table of the group; constants where the candidates are."""
+    """Return the candidates' rows of a table of the group; as a NumPy array if the candidates are
+    constant."""
     return (
         table[candidates.row]
         if isinstance(candidates.row, np.ndarray)
@@ -260,5 +268,6 @@ def _table_rows(table: np.ndarray, candidates: Candidates) -> Array | np.ndarray
 
 
 def _no_manifold(dtype: jnp.dtype) -> Manifold:
+    """Return a manifold without slots."""
     point = jnp.zeros((0, 3), dtype)
     return Manifold(jnp.zeros(0, dtype), point, point, jnp.zeros(0, jnp.int32))

@@ -16,7 +16,7 @@ from jaxccp.math.linear3 import cross
 _CAP = 0.7
 """Cosine of the angle to the axis above which a cylinder touches with its cap."""
 _STRIP = 0.02
-"""Half width of the strip of a round side that counts as flat, per radius."""
+"""Half width of the strip on a round side that is treated as a flat face, in radii."""
 
 
 class Face(NamedTuple):
@@ -27,9 +27,10 @@ class Face(NamedTuple):
     normal: Float[Array, "3"]
     """Outward unit normal."""
     line: Bool[Array, ""]
-    """Whether only the first two points, a segment, touch; the polygon is a strip around it."""
+    """Whether only the segment of the first two points touches; the polygon is then a strip around
+    it."""
     number: Int[Array, ""]
-    """Number of the face, for the names of contacts."""
+    """Number of the face, for the feature numbers of contacts."""
 
 
 def face_normals(points: Float[Array, "v 3"], faces: Int[Array, "f m"]) -> Float[Array, "f 3"]:
@@ -48,7 +49,7 @@ def face_normals(points: Float[Array, "v 3"], faces: Int[Array, "f m"]) -> Float
 
 
 def face_towards(core: Core, towards: Float[Array, "3"]) -> Face:
-    """Return the face, cap or straight side whose normal is most nearly in a direction.
+    """Return the face, cap or straight side whose normal is nearest to a direction.
 
     Args:
         core: the shape.
@@ -66,6 +67,7 @@ def face_towards(core: Core, towards: Float[Array, "3"]) -> Face:
 
 
 def _face(core: Core, towards: Float[Array, "3"]) -> Face:
+    """Return the face of a faceted shape whose normal is nearest to a direction."""
     normals = face_normals(core.points, core.faces)
     # Of faces tied to within rounding the first, so that noise cannot make the choice flicker.
     alignment = normals @ towards
@@ -75,7 +77,13 @@ def _face(core: Core, towards: Float[Array, "3"]) -> Face:
 
 
 def _cap_or_side(core: Core, towards: Float[Array, "3"]) -> Face:
-    """Return the cap of a cylinder, or the line along the side of a cylinder or capsule."""
+    """Return the part of a cylinder or capsule that faces a direction: a cap, or a strip along the
+    side.
+
+    Args:
+        core: the shape, with its axis between its first and last point.
+        towards: the unit direction.
+    """
     first, last = core.points[0], core.points[-1]
     square = jnp.max(jnp.sum(core.sweep**2, axis=0))
     capped = square > 0
@@ -105,8 +113,7 @@ def _cap_or_side(core: Core, towards: Float[Array, "3"]) -> Face:
 
 
 def segment(face: Face) -> Float[Array, "m 3"]:
-    """Return the points of a face as they touch another: its strip shrunk to the line in its
-    middle."""
+    """Return the points of a face; a strip is reduced to the segment in its middle."""
     p = face.points
     low, high = (p[0] + p[3]) / 2, (p[1] + p[2]) / 2
     line = jnp.concatenate([low[None], jnp.broadcast_to(high, (len(p) - 1, 3))])

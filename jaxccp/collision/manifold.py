@@ -10,7 +10,8 @@ from jaxccp.collision.core import Core
 from jaxccp.model.model import HeightGrid, Hull
 
 NO_CONTACT = 1e6
-"""Distance [m] of an empty slot: finite, so that nothing downstream meets an infinity."""
+"""Distance [m] of an empty slot. It is finite, so that later computations do not produce
+infinities."""
 
 
 @jax.tree_util.register_dataclass
@@ -32,7 +33,7 @@ class Geometry:
     grid: HeightGrid | None = None
     """The grid of a height field."""
     core: Core | None = None
-    """The convex core in the shape's frame, for the kernels that serve all convex shapes."""
+    """The convex core in the shape's frame, for kernels that handle all convex shapes."""
 
     @property
     def axis(self) -> Float[Array, "3"]:
@@ -48,19 +49,18 @@ class Manifold:
     distance: Float[Array, " k"]
     """Signed gap [m]: positive apart, negative penetrating."""
     position: Float[Array, "k 3"]
-    """Midway between the two surface points [m, world]."""
+    """Point midway between the two surface points [m, world]."""
     normal: Float[Array, "k 3"]
-    """Unit, from a to b [world]."""
+    """Unit normal from a to b [world]."""
     feature: Int[Array, " k"]
-    """Names of the touching vertices, edges or faces: unique among the live slots of a pair."""
+    """Number of the touching vertex, edge or face; unique among the used slots of a pair."""
 
 
 def direction(v: Float[Array, "*k 3"], fallback: Float[Array, "3"]) -> Float[Array, "*k 3"]:
-    """Return unit vectors along ``v``, or ``fallback`` where ``v`` is shorter than arithmetic
-    resolves.
+    """Return unit vectors along ``v``, or ``fallback`` if ``v`` is shorter than machine epsilon
+    [m].
 
-    The threshold of machine epsilon [m], not zero, keeps second derivatives (∝ ‖v‖⁻²) finite in
-    float32 too.
+    This threshold, not zero, keeps second derivatives (∝ ‖v‖⁻²) finite in float32 too.
     """
     epsilon = jnp.finfo(v.dtype).eps
     long = jnp.sum(v * v, axis=-1, keepdims=True) > epsilon**2
@@ -77,7 +77,8 @@ def between(
     radius_b: Float[Array, ""],
     feature: Int[Array, " k"],
 ) -> Manifold:
-    """Return the contacts between balls around core points, measured along given normals.
+    """Return the contacts between balls around pairs of core points, with distances along given
+    normals.
 
     Args:
         core_a: points of the first core [m].
@@ -85,7 +86,7 @@ def between(
         normal: unit normals from the first to the second.
         radius_a: radius of the first balls [m].
         radius_b: radius of the second balls [m].
-        feature: names of the contacts.
+        feature: feature numbers of the contacts.
     """
     distance = jnp.einsum("ki,ki->k", core_b - core_a, normal) - radius_a - radius_b
     position = (core_a + core_b + (radius_a - radius_b) * normal) / 2
@@ -111,8 +112,7 @@ def to_world(
 
 
 def keep(manifold: Manifold, live: Bool[Array, " k"]) -> Manifold:
-    """Return the manifold with the slots emptied that are not ``live``; they are finite and have
-    derivative 0.
+    """Return the manifold with only its ``live`` slots; the others become empty, with derivative 0.
 
     Args:
         manifold: contacts of a pair.

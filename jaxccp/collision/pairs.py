@@ -23,14 +23,16 @@ from jaxccp.collision.terrain_sphere import terrain_sphere
 
 
 class Pair(NamedTuple):
-    """The kernel of two kinds of shapes, and the size of its result."""
+    """The collision kernel for two kinds of shapes, and the size of its result."""
 
     kernel: Callable[[Geometry, Geometry], Manifold]
-    """Contacts of one pair of shapes, in the key's order; ``vmap`` it over pairs."""
+    """Function that returns the contacts of one pair of shapes, in the order of the key; use
+    ``vmap`` for several pairs."""
     points: int
-    """Number of contact slots of the manifold it returns."""
+    """Number of contact slots of its manifold."""
     shared: bool = False
-    """Whether the kernel reads convex shapes' ``core`` only: all kinds go through it at once."""
+    """Whether the kernel reads only the ``core`` of convex shapes. All kinds then share one batch.
+    """
 
 
 _POINT = Pair(point_contact, 1, shared=True)
@@ -68,7 +70,7 @@ PAIRS: dict[tuple[str, str], Pair] = {
     **{("height_field", kind): _TERRAIN for kind in CORES},
     ("height_field", "sphere"): Pair(terrain_sphere, POINTS),
 }
-"""Kernels by the kinds (a, b) they take, each unordered pair once."""
+"""Kernels by the kinds (a, b) of the shapes; each unordered pair of kinds is listed once."""
 
 
 def lookup(kind_a: str, kind_b: str) -> tuple[Pair, bool]:

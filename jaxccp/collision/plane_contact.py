@@ -11,29 +11,29 @@ from jaxccp.collision.corners import CORNERS, RIM
 from jaxccp.collision.manifold import Geometry, Manifold, between, direction, keep
 
 _STEEPNESS = 20.0
-"""Distance that a vertex higher than another by 1 must be further out to be kept in its place."""
+"""A vertex that is higher than another by 1 m replaces it only if it is further out by this [m]."""
 
 
 def plane_sphere(a: Geometry, b: Geometry) -> Manifold:
-    """Return one point, below the sphere's centre."""
+    """Return one contact, below the sphere's centre."""
     return _vertices(a, b, b.position[None])
 
 
 def plane_capsule(a: Geometry, b: Geometry) -> Manifold:
-    """Return two points, below the ends of the segment."""
+    """Return two contacts, one below each end of the segment."""
     ends = jnp.array([-1.0, 1.0], b.size.dtype)[:, None] * b.size[2] * b.axis
     return _vertices(a, b, b.position + ends)
 
 
 def plane_box(a: Geometry, b: Geometry) -> Manifold:
-    """Return eight points, below the corners (of the core, where the box is rounded)."""
+    """Return eight contacts, one below each corner; for a rounded box, each corner of its core."""
     corners = jnp.asarray(CORNERS, b.size.dtype) * (b.size - b.radius)
     return _vertices(a, b, b.position + jnp.einsum("ij,kj->ki", b.rotation, corners))
 
 
 def plane_cylinder(a: Geometry, b: Geometry) -> Manifold:
-    """Return six points of the lower cap's rim, fixed to it, and the lowest point of either
-    cap's."""
+    """Return six contacts at fixed points of the lower cap's rim, and one at the lowest point of
+    each cap."""
     radius, half = b.radius, b.size[2]
     down = -jnp.einsum("ij,i->j", b.rotation, a.axis)
     x, _, z = jnp.eye(3, dtype=down.dtype)
@@ -47,14 +47,14 @@ def plane_cylinder(a: Geometry, b: Geometry) -> Manifold:
 
 
 def plane_ellipsoid(a: Geometry, b: Geometry) -> Manifold:
-    """Return the lowest point of the ellipsoid."""
+    """Return one contact at the lowest point of the ellipsoid."""
     down = -jnp.einsum("ij,i->j", b.rotation, a.axis) * b.size
     lowest = b.size * direction(down, jnp.zeros(3, down.dtype))
     return _vertices(a, b, (b.position + b.rotation @ lowest)[None])
 
 
 def plane_convex(a: Geometry, b: Geometry) -> Manifold:
-    """Return the lowest vertex, and those furthest out all around among the low ones."""
+    """Return contacts at the lowest vertex and at the outermost of the low vertices."""
     assert b.hull is not None
     vertices = jnp.einsum("ij,vj->vi", b.rotation, b.hull.vertices * b.size)
     every = jnp.ones(len(vertices), bool)
@@ -65,8 +65,11 @@ def plane_convex(a: Geometry, b: Geometry) -> Manifold:
 
 
 def _vertices(a: Geometry, b: Geometry, vertices: Float[Array, "k 3"]) -> Manifold:
-    """Return the contacts below vertices, one of which has the distance of a convex core from a
-    half-space."""
+    """Return one contact below each vertex.
+
+    If the vertices include all of a convex core, the smallest distance is that of the core from the
+    half-space.
+    """
     height = jnp.einsum("ki,i->k", vertices - a.position, a.axis)
     normal = jnp.broadcast_to(a.axis, vertices.shape)
     feature = jnp.arange(len(vertices), dtype=jnp.int32)

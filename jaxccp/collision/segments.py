@@ -6,8 +6,8 @@ from jaxtyping import Array, Float
 from jaxccp.math.linear3 import cross
 
 _PARALLEL = 1024
-"""Sine below which segments are parallel, in machine epsilons. A rebound's third derivatives, in
-float32 too, contain its eighth power."""
+"""Sine below which segments count as parallel, in machine epsilons. The third derivatives of a
+rebound, also in float32, contain its eighth power."""
 
 
 def closest_on_segments(
@@ -17,11 +17,11 @@ def closest_on_segments(
     half_a: Float[Array, ""],
     half_b: Float[Array, ""],
 ) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, "3"]]:
-    """Return the offsets s, t from the segments' centres to their closest points, and ``axis_a ×
-    axis_b``.
+    """Return the offsets s, t [m] from the segments' centres to their closest points, and ``axis_a
+    × axis_b``.
 
-    Ericson, Real-Time Collision Detection, 2005, §5.1.9: the lines' closest point, clamped on a,
-    then on b, then on a again. Of parallel segments it gives one closest pair.
+    Ericson, Real-Time Collision Detection, 2005, §5.1.9: the closest point of the lines, clamped on
+    a, then on b, then on a again. For parallel segments it gives one of the closest pairs.
 
     Args:
         between_centres: vector from a's centre to b's [m].

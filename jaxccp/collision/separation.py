@@ -24,17 +24,17 @@ from jaxccp.math.contact_frame import contact_frame
 _FIRST = 0.1
 """Initial temperature, per extent of the smaller shape."""
 _LAST = 1e-8
-"""Final temperature, …"""
+"""Final temperature, per extent of the smaller shape, …"""
 _RESOLVED = 0.6
 """… but no less than four times machine epsilon to this power."""
 _COOLING = 0.4
 """Factor on the temperature of an iteration, once Newton has followed the last change."""
 _CLOSE = 0.3
-"""Newton decrement, per temperature, at which it has."""
+"""Newton decrement, in units of the temperature, below which Newton has followed."""
 _FINAL_ITERATIONS = 5
-"""Iterations from there on at the final temperature."""
+"""Number of iterations at the final temperature after that."""
 _ITERATIONS = 60
-"""Limit on their number; some 25 are usual in float64, 12 in float32."""
+"""Limit on the total number of iterations; some 25 are usual in float64, 12 in float32."""
 _STRIDES = tuple(0.4**k for k in range(8))
 """Fractions of a Newton step that are tried."""
 _MAX_ROTATION = 0.5
@@ -42,7 +42,7 @@ _MAX_ROTATION = 0.5
 
 
 class Separation(NamedTuple):
-    """The direction of largest separation of two shapes, and their points on it."""
+    """The direction in which two shapes are furthest apart, and their touching points along it."""
 
     normal: Float[Array, "3"]
     """Unit normal from the first shape to the second."""
@@ -64,10 +64,10 @@ class _Support(NamedTuple):
 
 
 def separate(pair: Core, start: Float[Array, "3"]) -> Separation:
-    """Return the touching points along the direction of largest separation.
+    """Return the direction of largest separation of two shapes, and their touching points along it.
 
-    Found at a temperature above zero, the points lie inside the shapes by that much: some 1e-8 of
-    the smaller one's extent in float64, 1e-4 in float32.
+    The final temperature is above zero, so the points lie slightly inside the shapes: by some 1e-8
+    of the smaller shape's extent in float64, 1e-4 in float32.
 
     Args:
         pair: the two shapes, stacked.
@@ -77,55 +77,63 @@ def separate(pair: Core, start: Float[Array, "3"]) -> Separation:
     return _differentiable(pair, *jax.lax.stop_gradient(solution))
 
 
-def _support(core: Core, normal: Float[Array, "3"], heat: Float[Array, ""]) -> _Support:
-    """Return the support of the shape without its ball, which has the same one in every
-    direction."""
+def _support(core: Core, normal: Float[Array, "3"], temperature: Float[Array, ""]) -> _Support:
+    """Return the support function of the shape without its ball, which adds the same in every
+    direction.
+
+    Args:
+        core: the shape.
+        normal: unit direction.
+        temperature: temperature of the rounding [m].
+    """
     height = jnp.einsum("vi,i->v", core.points, normal)
     top = jnp.max(height)
-    e = jnp.where(core.real, jnp.exp((height - top) / heat), 0.0)
+    e = jnp.where(core.real, jnp.exp((height - top) / temperature), 0.0)
     total = jnp.sum(e)
     weights = e / total
     mean = jnp.einsum("v,vi->i", weights, core.points)
     spread = core.points - mean
     covariance = jnp.einsum("v,vi,vj->ij", weights, spread, spread)
     across = jnp.einsum("i,ij->j", normal, core.sweep)
-    length = jnp.sqrt(jnp.sum(across * across) + heat * heat)
+    length = jnp.sqrt(jnp.sum(across * across) + temperature * temperature)
     y = across / length
     sweep_curvature = (
         core.sweep @ core.sweep.T - jnp.outer(core.sweep @ y, core.sweep @ y)
     ) / length
-    value = top + heat * jnp.log(total) + length
-    drift = -jnp.einsum("v,vi->i", weights * (height - top) / heat, spread)
-    drift -= core.sweep @ y * (heat / length) ** 2
-    return _Support(value, mean + core.sweep @ y, drift, covariance / heat + sweep_curvature)
+    value = top + temperature * jnp.log(total) + length
+    drift = -jnp.einsum("v,vi->i", weights * (height - top) / temperature, spread)
+    drift -= core.sweep @ y * (temperature / length) ** 2
+    return _Support(value, mean + core.sweep @ y, drift, covariance / temperature + sweep_curvature)
 
 
-def _supports(pair: Core, normal: Float[Array, "3"], heat: Float[Array, ""]) -> _Support:
-    """Return the supports of the first shape along ``normal`` and of the second against it."""
+def _supports(pair: Core, normal: Float[Array, "3"], temperature: Float[Array, ""]) -> _Support:
+    """Return the support functions of the first shape along ``normal`` and of the second along
+    ``-normal``."""
     outward = jnp.asarray(SIDES, normal.dtype) * normal
-    return jax.vmap(_support, (0, 0, None))(pair, outward, heat)
+    return jax.vmap(_support, (0, 0, None))(pair, outward, temperature)
 
 
 class _Newton(NamedTuple):
-    """The Hessian of -s at a direction, diagonalised."""
+    """The Hessian of -s on the sphere at a direction, diagonalised."""
 
     support: _Support
     """The supports of both shapes."""
     axes: Float[Array, "2 3"]
-    """Tangents of the sphere along which the Hessian of -s is diagonal. Where an edge touches
-    one entry is 1/τ times the other; solved with in any other axes, the two would mix by rounding
-    and multiply it by 1/τ."""
+    """Tangents of the sphere along which the Hessian of -s is diagonal. If an edge touches, one
+    entry is 1/τ times the other; in other axes rounding would mix the two, multiplied by 1/τ."""
     stiffness: Float[Array, "2"]
-    """The diagonal, positive: where s is not concave it goes uphill all the same."""
+    """The diagonal, made positive, so that a step increases s even where s is not concave."""
 
     def solve(self, slope: Float[Array, "3"]) -> Float[Array, "3"]:
+        """Return the Newton step on the sphere for the gradient ``slope`` of s."""
         return ((self.axes @ slope) / self.stiffness) @ self.axes
 
 
 def _newton(
-    pair: Core, normal: Float[Array, "3"], heat: Float[Array, ""], floor: Float[Array, ""]
+    pair: Core, normal: Float[Array, "3"], temperature: Float[Array, ""], floor: Float[Array, ""]
 ) -> _Newton:
-    support = _supports(pair, normal, heat)
+    """Return the Hessian of -s at ``normal``, with a diagonal of at least ``floor``."""
+    support = _supports(pair, normal, temperature)
     tangents = contact_frame(normal)[1:]
     lever = jnp.dot(normal, support.point[1] - support.point[0])
     hessian = tangents @ (support.curvature[0] + support.curvature[1]) @ tangents.T
@@ -142,61 +150,65 @@ def _newton(
 
 
 def _search(pair: Core, start: Float[Array, "3"]) -> tuple[Float[Array, "3"], Float[Array, ""]]:
-    """Return the direction, and the temperature at which it is stationary."""
+    """Return the direction of largest s, and the final temperature of the search."""
     info = jnp.finfo(start.dtype)
     scale = smaller_extent(pair) + info.eps
     last = scale * max(_LAST, 4 * float(info.eps) ** _RESOLVED)
     floor = info.eps**0.5 * scale
     strides = jnp.array(_STRIDES, start.dtype)
 
-    def score(normal: Array, heat: Array) -> Array:
-        return -jnp.sum(_supports(pair, normal, heat).value)
+    def score(normal: Array, temperature: Array) -> Array:
+        return -jnp.sum(_supports(pair, normal, temperature).value)
 
     def limited(step: Array) -> Array:
         return step * jnp.minimum(1.0, _MAX_ROTATION / jnp.sqrt(jnp.sum(step * step) + info.tiny))
 
     def body(carry: tuple[Array, Array, Array, Array]) -> tuple[Array, Array, Array, Array]:
-        normal, heat, final_count, k = carry
-        newton = _newton(pair, normal, heat, floor)
+        normal, temperature, final_count, k = carry
+        newton = _newton(pair, normal, temperature, floor)
         slope = newton.support.point[1] - newton.support.point[0]
         step = newton.solve(slope)
-        followed = jnp.dot(step, slope) < _CLOSE * heat
+        followed = jnp.dot(step, slope) < _CLOSE * temperature
         candidates = _unit(normal + strides[:, None] * limited(step))
         candidates = jnp.concatenate([candidates, normal[None]])
-        best = jnp.argmax(jax.vmap(score, (0, None))(candidates, heat))
+        best = jnp.argmax(jax.vmap(score, (0, None))(candidates, temperature))
         # Near the optimum rounding hides what a step gains, and Newton needs no help.
         best = candidates[jnp.where(followed, 0, best)]
         # Cooler by a factor; the tangent of the path of optima leads ahead.
-        cooler = jnp.where(followed, jnp.maximum(heat * _COOLING, last), heat)
+        cooler = jnp.where(followed, jnp.maximum(temperature * _COOLING, last), temperature)
         tangent = newton.solve(newton.support.drift[1] - newton.support.drift[0])
-        ahead = _unit(best + limited((cooler / heat - 1) * tangent))
-        return ahead, cooler, final_count + (followed & (heat <= last)), k + 1
+        ahead = _unit(best + limited((cooler / temperature - 1) * tangent))
+        return ahead, cooler, final_count + (followed & (temperature <= last)), k + 1
 
     def going(carry: tuple[Array, Array, Array, Array]) -> Array:
         return (carry[2] < _FINAL_ITERATIONS) & (carry[3] < _ITERATIONS)
 
     zero = jnp.zeros((), jnp.int32)
     begin = (start, _FIRST * scale, zero, zero)
-    normal, heat, *_ = jax.lax.while_loop(going, body, begin)
-    return normal, heat
+    normal, temperature, *_ = jax.lax.while_loop(going, body, begin)
+    return normal, temperature
 
 
 def _unit(v: Float[Array, "*n 3"]) -> Float[Array, "*n 3"]:
+    """Return unit vectors along ``v``."""
     return v / jnp.linalg.norm(v, axis=-1, keepdims=True)
 
 
-def _differentiable(pair: Core, normal: Float[Array, "3"], heat: Float[Array, ""]) -> Separation:
-    """Return a Newton step of direction and weights together, from a solution whose derivative is
-    cut.
+def _differentiable(
+    pair: Core, normal: Float[Array, "3"], temperature: Float[Array, ""]
+) -> Separation:
+    """Return one Newton step of direction and weights together, from a solution without
+    derivatives.
 
-    By the implicit function theorem the derivative of the step is that of the solution. Weights are
-    updated linearly, not computed anew from the direction, where rounding would be multiplied by
-    1/τ.
+    By the implicit function theorem the derivative of this step is that of the solution. Weights
+    are updated linearly. To compute them anew from the direction would multiply rounding by 1/τ.
     """
     eps = jnp.finfo(normal.dtype).eps
     floor = eps**0.75 * (smaller_extent(pair) + eps)
-    solution = jax.lax.stop_gradient(_newton(jax.lax.stop_gradient(pair), normal, heat, floor))
-    support = _supports(pair, normal, heat)
+    solution = jax.lax.stop_gradient(
+        _newton(jax.lax.stop_gradient(pair), normal, temperature, floor)
+    )
+    support = _supports(pair, normal, temperature)
     rotation = solution.solve(support.point[1] - support.point[0])
     out = jnp.asarray(SIDES, normal.dtype)
     on = support.point + out * jnp.einsum("sij,j->si", solution.support.curvature, rotation)

@@ -17,7 +17,7 @@ from jaxccp.model.state import State
 
 
 def place_shapes(model: Model, state: State) -> Geometry:
-    """Return every shape in the world, one row each.
+    """Return the geometry of every shape in the world, one row each.
 
     Args:
         model: the shapes.
@@ -36,10 +36,10 @@ def place_shapes(model: Model, state: State) -> Geometry:
 
 
 def take_shapes(placed: Geometry, index: Int[Array | np.ndarray, " k"]) -> Geometry:
-    """Return the rows of the shapes with these indices.
+    """Return the geometry of the shapes with these indices.
 
     Args:
-        placed: shapes in the world.
+        placed: geometry of all shapes in the world.
         index: indices of k shapes.
     """
     return jax.tree.map(lambda leaf: leaf[jnp.asarray(index, jnp.int32)], placed)
@@ -48,7 +48,7 @@ def take_shapes(placed: Geometry, index: Int[Array | np.ndarray, " k"]) -> Geome
 def shapes_of_kind(
     model: Model, kind: str, placed: Geometry, index: Int[Array | np.ndarray, " k"]
 ) -> Geometry:
-    """Return the shapes with these indices, all of one kind, with the hull or grid of that kind.
+    """Return the geometry of these shapes, all of one kind, with the hull or grid of that kind.
 
     Args:
         model: has the hulls and grids.

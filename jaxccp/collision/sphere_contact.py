@@ -7,23 +7,27 @@ from jaxccp.collision.manifold import Geometry, Manifold, between, direction
 
 
 def sphere_sphere(a: Geometry, b: Geometry) -> Manifold:
-    """Return the contact of two spheres along the line of centres; concentric ones separate along
+    """Return the contact of two spheres along the line of centres; for concentric spheres, along
     the world's z."""
     up = jnp.array([0.0, 0.0, 1.0], a.position.dtype)
     return _point(a, b, a.position, b.position, direction(b.position - a.position, up))
 
 
 def sphere_capsule(a: Geometry, b: Geometry) -> Manifold:
-    """Return the contact of a sphere with the nearest point of the capsule's segment; a centre on
-    the segment separates along the capsule's x."""
+    """Return the contact of a sphere with the nearest point of the capsule's segment.
+
+    If the sphere's centre is on the segment, the normal is along the capsule's x.
+    """
     coordinate = jnp.dot(a.position - b.position, b.axis)
     nearest = b.position + jnp.clip(coordinate, -b.size[2], b.size[2]) * b.axis
     return _point(a, b, a.position, nearest, direction(nearest - a.position, b.rotation[:, 0]))
 
 
 def sphere_box(a: Geometry, b: Geometry) -> Manifold:
-    """Return the contact of a sphere with the nearest point of the box's core; a centre inside it
-    leaves by the nearest face."""
+    """Return the contact of a sphere with the nearest point of the box's core.
+
+    A centre inside the core is pushed out of the nearest face.
+    """
     centre = jnp.einsum("ji,j->i", b.rotation, a.position - b.position)
     surface, outward = point_box(centre, b.size - b.radius)
     return _point(a, b, a.position, b.position + b.rotation @ surface, -(b.rotation @ outward))
@@ -35,8 +39,8 @@ def point_box(
     """Return the surface point of the box ``|x| <= half`` nearest to ``point``, and the outward
     normal there.
 
-    From inside both belong to the face of least penetration. Of faces tied to within rounding the
-    first axis wins, so that noise cannot make the choice flicker.
+    For a point inside, both belong to the face with the smallest penetration. If faces tie to
+    within rounding, the first axis is chosen, so that noise cannot change the choice.
 
     Args:
         point: a point in the box's frame [m].

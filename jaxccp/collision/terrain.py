@@ -23,7 +23,8 @@ from jaxccp.math.linear3 import cross
 from jaxccp.model.model import HeightGrid
 
 _STEEPNESS = 20.0
-"""Distance that a point with a larger gap than another's by 1 must be further out to replace it."""
+"""A point with a gap larger than another's by 1 m replaces it only if it is further out by this
+[m]."""
 _CORNERS = np.array([[[1, 1], [1, 2], [2, 1]], [[2, 2], [2, 1], [1, 2]]])
 """Corners (row, column) of a cell's two triangles in its 4 × 4 patch, counter-clockwise from
 above."""
@@ -31,12 +32,12 @@ _PATCH = np.stack(np.meshgrid(range(4), range(4), indexing="ij"), axis=-1).resha
 _STEPS = ((0, 1), (0, -1), (1, 0), (-1, 0), (1, -1), (-1, 1))
 _ADJACENT = (_PATCH[:, None, None] - _CORNERS)[..., None, :] == np.array(_STEPS)
 _NEIGHBOURS = _ADJACENT.all(axis=-1).any(axis=-1).transpose(1, 0, 2)
-"""Whether an edge joins a point of the patch to a corner of each triangle [triangle, point,
+"""Whether an edge connects a point of the patch to a corner of each triangle [triangle, point,
 corner]."""
 INSIDE = 1e-3
-"""Barycentric coordinate from which a corner takes part in a contact."""
+"""Barycentric coordinate above which a corner is part of the touching feature."""
 _BELOW = 1e-3
-"""Sine of the angle by which a neighbour may rise above a contact's tangent plane."""
+"""Sine of the angle by which a neighbour may rise above the tangent plane of a contact."""
 
 
 def terrain(a: Geometry, b: Geometry) -> Manifold:
@@ -60,15 +61,15 @@ def terrain(a: Geometry, b: Geometry) -> Manifold:
 def triangle_contacts(
     a: Geometry, centre: Float[Array, "3"], touch: Callable[..., Manifold]
 ) -> Manifold:
-    """Return the lowest contacts of a shape with the triangles near a point, and the outermost low
-    ones.
+    """Return the lowest contacts of a shape with the triangles near a point, and the outermost of
+    the low contacts.
 
     Args:
         a: the height field.
         centre: the point in the field's frame [m].
-        touch: returns the contacts of the shape with a triangle, given the patch of points around
-            its cell, which of them exist, the number of the cell and which of its two triangles it
-            is.
+        touch: function that returns the contacts of the shape with a triangle. Its arguments are
+            the patch of points around the triangle's cell, the mask of the points that exist, the
+            number of the cell, and which of the cell's two triangles it is.
     """
     patches, exist, cells = _window(a, centre)
     triangles = jax.vmap(jax.vmap(touch, (None, None, None, 0)), (0, 0, 0, None))
@@ -85,8 +86,8 @@ def triangle_contacts(
 def _window(
     a: Geometry, centre: Float[Array, "3"]
 ) -> tuple[Float[Array, "c 16 3"], Bool[Array, "c 16"], Int[Array, " c"]]:
-    """Return patches of 4 × 4 points around the cells near a point, which points exist, and cell
-    numbers."""
+    """Return the patch of 4 × 4 points around each cell near a point, a mask of the points that
+    exist, and the numbers of the cells."""
     grid = a.grid
     assert isinstance(grid, HeightGrid)
     count = jnp.stack([grid.rows, grid.columns])
@@ -112,13 +113,13 @@ def _triangle(
     cell: Int[Array, ""],
     triangle: Int[Array, ""],
 ) -> Manifold:
-    """Return the contacts of one triangle.
+    """Return the contacts of a shape with one triangle.
 
-    The shape's lowest point along the triangle's normal counts where it is over the triangle,
-    however deep: no other is closer, and the normal is the triangle's, where that of two near
-    points has lost the digits they share. Else the point of least gap counts where it is one of the
-    whole surface, not only of this triangle: where no neighbouring point rises above its tangent
-    plane.
+    If the shape's lowest point along the triangle's normal is over the triangle, it is a contact at
+    any depth: no other point is closer. Its normal is the triangle's, because the difference of two
+    near points would lose digits. Otherwise the point of least gap is a contact if it is the
+    nearest point of the whole surface, not only of this triangle: no neighbouring point rises above
+    its tangent plane.
     """
     corners, normal, real = triangle_geometry(patch, exists, triangle)
     down = jax.lax.stop_gradient(4 * extent(core) + jnp.max(jnp.abs(corners - corners[0])))
@@ -171,14 +172,14 @@ def triangle_geometry(
 
 
 def _lowest(core: Core, normal: Float[Array, "3"]) -> Float[Array, "3"]:
-    """Return a point of a shape that is furthest against a normal."""
+    """Return the shape's lowest point along a normal."""
     vertex = core.points[jnp.argmin(core.points @ normal)]
     skin = core.sweep @ direction(core.sweep.T @ normal, jnp.zeros(3, normal.dtype))
     return vertex - skin - core.radius * normal
 
 
 def barycentric(corners: Float[Array, "3 3"], point: Float[Array, "3"]) -> Float[Array, "3"]:
-    """Return the barycentric coordinates of a point, projected on x and y.
+    """Return the barycentric coordinates of a point in a triangle, both projected on the x-y plane.
 
     Args:
         corners: corners of a triangle.
@@ -198,12 +199,12 @@ def is_surface_minimum(
     separation: Separation,
     triangle: Int[Array, ""],
 ) -> Bool[Array, ""]:
-    """Return whether a point of least gap lies on the surface and no neighbour rises above its
+    """Return whether a point of least gap is on the surface, and no neighbour rises above its
     tangent plane.
 
     Args:
         patch: points around a cell.
-        exists: which of them are part of the field.
+        exists: mask of the points that are part of the field.
         corners: corners of the triangle.
         separation: the points of least gap of the triangle and a shape.
         triangle: 0 or 1, the triangle of the cell.

@@ -42,8 +42,11 @@ def _triangle(
     cell: Int[Array, ""],
     triangle: Int[Array, ""],
 ) -> Manifold:
-    """Return the contact of one triangle: where its nearest point is that of the whole surface, or
-    where it is above the sphere's lowest point along its normal."""
+    """Return the contact of a sphere with one triangle.
+
+    It exists if the nearest point of the triangle is that of the whole surface, or if the sphere's
+    lowest point along the triangle's normal is over the triangle.
+    """
     corners, normal, real = triangle_geometry(patch, exists, triangle)
     height = jnp.dot(centre - corners[0], normal)
     nearest = _nearest(corners, normal, height, centre)
@@ -66,7 +69,7 @@ def _nearest(
     height: Float[Array, ""],
     centre: Float[Array, "3"],
 ) -> Float[Array, "3"]:
-    """Return the nearest point of a triangle: beneath the centre along the normal, or on one of the
+    """Return the nearest point of a triangle: below the centre along the normal, or on one of the
     edges."""
     sides = jnp.roll(corners, -1, axis=0) - corners
     parameter = jnp.sum((centre - corners) * sides, axis=1) / jnp.sum(sides**2, axis=1)

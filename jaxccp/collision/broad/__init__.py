@@ -17,18 +17,18 @@ BROAD: dict[str, Callable[[Model, Geometry, PairGroup], Candidates]] = {
     "overlaps": overlaps,
     "cells": cells,
 }
-"""The methods by name; those that search take pairs of convex shapes on bodies that move."""
+"""The methods by name. Methods that search accept pairs of convex shapes on moving bodies only."""
 CELLS_MIN_POINTS = 20_000
-"""Number of points of the pairs of one kernel from which on cells are searched: of balls, which
-have one a pair, they then take two thirds of the time of all pairs, and two seconds longer to
-compile (experiments/broad_phase). A point of other kernels costs more than that of balls."""
+"""Smallest number of candidate points of one kernel for which cells are searched. For spheres,
+which have one point per pair, cells then take two thirds of the time of all pairs, and two seconds
+longer to compile (experiments/broad_phase). A point of any other kernel costs more."""
 BOXES_MIN_POINTS = 200
-"""Number of points from which on boxes are compared before a kernel that finds several a pair:
-detection in a stack of ten boxes, 360 points, then takes half the time."""
+"""Smallest number of candidate points for which boxes are compared before a kernel with several
+points per pair. In a stack of ten boxes, 360 points, detection then takes half the time."""
 
 
 def choose_broad_phase(name: str, points: int, pairs: int) -> str:
-    """Return the name of the method for the pairs of a kernel.
+    """Return the name of the broad-phase method for the pairs of a kernel.
 
     Args:
         name: a method, or ``"auto"``, which decides by the other arguments.

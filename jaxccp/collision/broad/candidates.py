@@ -14,22 +14,25 @@ from jaxccp.model.model import Model
 
 
 class Candidates(NamedTuple):
-    """The pairs of a group that go to its kernel; integers, so without derivatives."""
+    """The pairs of a group that the broad phase passes to the kernel; integers, so without
+    derivatives."""
 
     row: Int[Array | np.ndarray, " k"]
     """Row of each candidate in the group's table of pairs."""
     real: Bool[Array, " k"] | None
-    """Whether each candidate is one, not padding; None where all are."""
+    """Mask of the candidates that are pairs, not padding; None if there is no padding."""
     needed: Int[Array, "2"] | None
-    """Number of pairs to test, and of pairs to hand on: with less capacity some were left out. Zero
-    where there is room for all, None for a method that searches nothing."""
+    """Capacities that the broad phase needed, for pairs to test and for pairs to pass on; with
+    less, some pairs were left out. Zero if the capacity holds all pairs, None for a method without
+    a search."""
 
 
 def boxes(
     model: Model, placed: Geometry, members: np.ndarray
 ) -> tuple[Float[Array, "n 3"], Float[Array, "n 3"]]:
-    """Return centres and half extents of the boxes along the world's axes around convex shapes,
-    half the margin included: two shapes within the margin have boxes that overlap.
+    """Return centres and half extents of the axis-aligned bounding boxes of convex shapes [m].
+
+    The boxes include half the margin: the boxes of two shapes within the margin overlap.
 
     Args:
         model: the shapes.
@@ -50,12 +53,16 @@ def boxes(
 def packed(
     mask: Bool[Array, " k"], row: Int[Array | np.ndarray, " k"], room: int
 ) -> tuple[Int[Array, " room"], Bool[Array, " room"], Int[Array, ""]]:
-    """Return the rows where ``mask`` holds, which of the capacity they fill, and how many they are.
+    """Return the rows for which ``mask`` is true, at the front of a table of fixed capacity.
 
     Args:
-        mask: whether each row is kept.
+        mask: whether to keep each row.
         row: the rows.
         room: capacity of the result.
+
+    Returns:
+        The rows, padded with 0; a mask of the entries that are not padding; and the number of rows
+            kept, which may exceed the capacity.
     """
     total = jnp.cumsum(mask, dtype=jnp.int32)
     to = jnp.where(mask, total - 1, room)
@@ -64,11 +71,13 @@ def packed(
 
 
 def _in_world(model: Model, kind: str, placed: Geometry, index: np.ndarray):
+    """Return the cores of these shapes, all of one kind, in the world."""
     shapes = shapes_of_kind(model, kind, placed, index)
     core = jax.vmap(CORES[kind])(shapes)
     return jax.vmap(lambda c, s: c.transformed(s.position, s.rotation))(core, shapes)
 
 
 def _ends(core) -> tuple[Array, Array]:
+    """Return the lowest and the highest coordinate of a core along the x, y and z axes."""
     axes = jnp.eye(3, dtype=core.points.dtype)
     return -core.reach(-axes), core.reach(axes)

@@ -13,21 +13,21 @@ from jaxccp.model.model import Model, PairGroup
 BITS = 10
 """Number of bits of a cell's number along each axis: three fit into an int32."""
 COLUMNS = np.array([[0, 0], [0, 1], [1, -1], [1, 0], [1, 1]])
-"""The column of cells of a shape and half of those around it: the other halves are the
-neighbours'."""
+"""Offsets to a shape's own column of cells and to half of the columns around it; the neighbours
+cover the other half."""
 
 
 def cells(model: Model, placed: Geometry, group: PairGroup) -> Candidates:
     """Return the pairs whose boxes overlap, with a fixed capacity.
 
     A cell list (Allen & Tildesley, Computer Simulation of Liquids, 1987, section 5.3) without
-    lists: with the shapes sorted by cell, those of three cells on top of one another are neighbours
-    in the order, and bisection finds where they begin and end. In n shapes of about one size this
-    takes O(n log n). A shape much larger than the others makes all cells as large.
+    lists. The shapes are sorted by cell, so that those of three cells on top of one another follow
+    each other, and bisection finds the first and the last of them. For n shapes of similar size
+    this takes O(n log n). The largest shape determines the size of all cells.
 
-    Cells repeat every 2¹⁰ along x and y; along z the lowest and the highest reach on without end.
-    So no cell is missed however far apart shapes are: some are shared by shapes far from one
-    another, which their boxes then distinguish.
+    Along x and y the numbers of cells repeat every 2¹⁰; along z the lowest and the highest cell
+    have no end. So shapes may be any distance apart: distant shapes can share a cell, but their
+    boxes then do not overlap.
 
     Args:
         model: the shapes.
@@ -63,8 +63,13 @@ def cells(model: Model, placed: Geometry, group: PairGroup) -> Candidates:
 def _neighbours(
     centre: Float[Array, "n 3"], half: Float[Array, "n 3"]
 ) -> tuple[Int[Array, " n"], Int[Array, " m"], Int[Array, " m"]]:
-    """Return the order of the shapes by cell, and of each of them in that order for each of
-    ``COLUMNS`` where in the order its neighbours begin, and how many they are."""
+    """Return the order of the shapes by cell, and the neighbours of each shape as ranges in that
+    order.
+
+    Returns:
+        The order; then, for each shape in that order and each of ``COLUMNS``, the position of the
+            first neighbour and the number of neighbours, flattened.
+    """
     number, edge = 1 << BITS, 2.001 * jnp.max(half)
     height = centre[:, 2] - jnp.median(centre[:, 2])
     z = jnp.clip(jnp.floor(height / edge) + number / 2, 1, number - 2).astype(jnp.int32)
@@ -83,16 +88,18 @@ def _neighbours(
 
 
 def _key(xy: Int[Array, "*n 2"], z: Int[Array, "*n"]) -> Int[Array, "*n"]:
+    """Return one integer for each cell, which increases with z in a column."""
     return (xy[..., 0] << 2 * BITS) + (xy[..., 1] << BITS) + z
 
 
 def _before(table: Int[Array, " n"], value: Int[Array, "*k"]) -> Int[Array, "*k"]:
-    """Return how many of the sorted ``table`` are less than each value."""
+    """Return the number of entries of the sorted ``table`` below each value."""
     return jnp.searchsorted(table, value, method="scan_unrolled").astype(jnp.int32)
 
 
 def _rows(group: PairGroup, members: np.ndarray) -> Int[np.ndarray, "n n"]:
-    """Return the row of the group's table in which two of the members are a pair, else -1."""
+    """Return, for each two members, the row of their pair in the group's table, -1 if they are no
+    pair."""
     a, b = (np.searchsorted(members, side) for side in (group.first, group.second))
     rows = np.full((len(members), len(members)), -1, np.int32)
     rows[a, b] = rows[b, a] = np.arange(len(a))

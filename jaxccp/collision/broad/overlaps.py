@@ -13,8 +13,8 @@ from jaxccp.model.model import Model, PairGroup
 def overlaps(model: Model, placed: Geometry, group: PairGroup) -> Candidates:
     """Return the pairs whose boxes overlap, with a fixed capacity.
 
-    It takes O(n²) in n shapes, but little for a pair: for kernels that cost much more than that, as
-    those of boxes and hulls do.
+    It takes O(n²) for n shapes, but little time for a pair. It suits kernels that cost much more
+    than a comparison of boxes, such as those of boxes and hulls.
 
     Args:
         model: the shapes.
