@@ -220,7 +220,7 @@ def right_hand_side(problem: Problem, current: Frame, aim: Aim) -> Float[Array, 
     Args:
         problem: n rows.
         current: the scalings at the present point.
-        aim: the changes of complementarity that the step is to make.
+        aim: the desired changes of complementarity.
     """
     scalars, contacts = problem.cones.split(current.u)
     missing = -scalars + current.point.below - current.point.above

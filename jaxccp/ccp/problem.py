@@ -1,4 +1,4 @@
-"""The cone complementarity problem, and the residual by which every solver is judged."""
+"""The cone complementarity problem, and the residual that all solvers stop by."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -60,7 +60,7 @@ class Problem:
             lam: the multipliers.
 
         Raises:
-            ValueError: their number differs from that of the rows.
+            ValueError: the number of multipliers differs from the number of rows.
         """
         return as_floats(what, lam, [Dimension("rows", self.cones.rows)], self.r.dtype)
 
@@ -140,7 +140,7 @@ class Problem:
     ) -> Float[Array, " blocks"]:
         """Return ‖λ_c − Π_K(λ_c − ρ_c u_c)‖ / ρ_c of each scalar row, then of each contact [m/s].
 
-        ``u`` is an argument, so that a solver that has N λ at hand pays nothing for it.
+        ``u`` is an argument, so that a solver that knows N λ need not compute it again.
 
         Args:
             lam: multipliers [N·s].

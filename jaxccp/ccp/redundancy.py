@@ -88,8 +88,8 @@ def loads_matter(
     Args:
         problem: n rows.
         lam: a solution [N s].
-        u: its velocities [m/s].
-        tolerance: tolerance of the residual [m/s]; ten times that counts as sliding.
+        u: velocities of that solution [m/s].
+        tolerance: tolerance of the residual [m/s]; contacts faster than ten times that slide.
     """
     _, impulses = problem.cones.split(lam)
     _, velocities = problem.cones.split(u)

@@ -65,35 +65,35 @@ def solve(
 ) -> Solution:
     """Solve a cone complementarity problem; differentiable in every number of ``problem``.
 
-    Works under ``jit``, ``vmap`` and both modes of differentiation, to any order; the derivative is
-    implicit (:mod:`jaxccp.ccp.derivative`), so it depends neither on the solver nor on the guess
-    (where redundant contacts slide: with ``unique``), and is as accurate as the solution. Numerical
+    It works under ``jit``, ``vmap`` and both modes of differentiation, to any order. The derivative
+    is implicit (:mod:`jaxccp.ccp.derivative`) and as accurate as the solution. It depends neither
+    on the solver nor on the guess; if redundant contacts slide, this requires ``unique``. Numerical
     trouble is reported in ``statistics``, never raised.
 
     Args:
         problem: n rows.
         solver: any algorithm of :mod:`jaxccp.ccp.solvers`, or its name there; APGD when None.
-        guess: multipliers to start from [N·s], of which the fraction that lowers the objective is
-            used.
+        guess: multipliers to start from [N·s]. They are multiplied by a factor in [0, 1] so that
+            they lower the objective.
         law: ``"ccp"`` (convex) or ``"ncp"`` (Coulomb's law, by De Saxcé's fixed point).
         stop: tolerance and iteration limit.
-        gradient: ``"converged"`` makes the derivative of a solution zero where its residual is
-            above the tolerance, or where the linear system of the derivative cannot be solved; a
-            :class:`jaxccp.Relaxed` gives the derivative of relaxed complementarity, in which
-            contacts that are about to change have a part.
-        distant: contacts that are left out of the problem, so that their impulses are zero, and
-            have a part in the derivative alone.
-        unique: among the solutions that redundant contacts may have where they slide, take the one
-            of vanishing compliance (:mod:`jaxccp.ccp.redundancy`), which depends on neither solver
-            nor guess: of the velocities and their derivative under Coulomb's law, of the derivative
-            alone under the convex one. Does nothing with pyramids or rolling friction.
+        gradient: ``"converged"`` makes the derivative of a solution zero if its residual is above
+            the tolerance, or if the linear system of the derivative cannot be solved. A
+            :class:`jaxccp.Relaxed` gives the derivative of relaxed complementarity, which includes
+            contacts that are about to change. ``"always"`` does neither.
+        distant: mask of contacts that are left out of the problem, with zero impulse, and only
+            contribute to the derivative.
+        unique: if redundant contacts slide, choose the load sharing of vanishing compliance
+            (:mod:`jaxccp.ccp.redundancy`), which depends on neither solver nor guess. It determines
+            the velocities and their derivative under Coulomb's law, and the derivative alone under
+            the convex law. It has no effect with pyramids or rolling friction.
 
     Returns:
         Multipliers, velocities of the rows, and statistics.
 
     Raises:
         ValueError: unknown law, solver or gradient, shapes that do not fit one another, or a solver
-            that cannot take this problem.
+            that does not accept this problem.
         TypeError: ``solver`` is neither an instance nor a name.
     """
     check_gradient(gradient)
@@ -118,7 +118,7 @@ def solve(
     unique = unique and can_share_loads(problem)
     shared = jnp.asarray(True)
     if unique:
-        # As it is kept, not as many products cost least: few factorisations are all that is done.
+        # The stored form: load sharing needs few factorisations, not many products.
         stored = replace(solvable, delassus=lax.stop_gradient(problem.delassus))
         best, shared = _with_shared_loads(stored, best, tolerance, law)
     feasible = inconsistency(frozen, solvable, law) <= tolerance
@@ -200,7 +200,7 @@ def empty_statistics(dtype: jnp.dtype, stop: Stop) -> Statistics:
     """Return the statistics of a problem without rows, which is solved at once.
 
     Args:
-        dtype: of the residuals.
+        dtype: dtype of the residuals.
         stop: stopping rule, which has the length of the history.
     """
     zero = jnp.zeros((), dtype)

@@ -123,7 +123,7 @@ class Solver:
         raise NotImplementedError
 
     def done(self, task: Task, state: Any) -> Bool[Array, ""]:
-        """Return whether further steps would change nothing, whatever the residual.
+        """Return whether further steps would change nothing, for any residual.
 
         Args:
             task: the problem and its prepared data.

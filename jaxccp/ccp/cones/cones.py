@@ -159,7 +159,7 @@ def equality(count: int, dtype: jnp.dtype | None = None) -> tuple[Array, Array]:
 
     Args:
         count: number of rows.
-        dtype: of the bounds.
+        dtype: dtype of the bounds.
     """
     bound = jnp.full((count,), jnp.inf, dtype)
     return -bound, bound
@@ -170,7 +170,7 @@ def inequality(count: int, dtype: jnp.dtype | None = None) -> tuple[Array, Array
 
     Args:
         count: number of rows.
-        dtype: of the bounds.
+        dtype: dtype of the bounds.
     """
     bound = jnp.full((count,), jnp.inf, dtype)
     return jnp.zeros_like(bound), bound

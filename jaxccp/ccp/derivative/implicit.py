@@ -1,4 +1,4 @@
-"""The implicit derivative of a solution: one linear solve, whatever algorithm found it.
+"""The implicit derivative of a solution: one linear solve, for any algorithm.
 
 A solution is a fixed point λ = Π_K(λ − D ũ) with D = diag(ρ) and ũ = N λ + r (plus μ‖u_t‖ e_n
 under Coulomb's law). With J the symmetric Jacobian of the projection there, g its derivative in

@@ -52,7 +52,7 @@ class FixedPointSystem:
         """Return the factors of A + ridge · I.
 
         Args:
-            ridge: what is added to the diagonal.
+            ridge: number added to the diagonal.
             symmetric: whether the matrix is symmetric positive definite.
         """
         terms = self.left, self.right, self.complement

@@ -75,7 +75,7 @@ def jacobian_functions(
     Args:
         cones: K.
         z: λ − D ũ [N·s].
-        *functions: of the eigenvalues, element by element.
+        *functions: functions applied to each eigenvalue.
     """
     scalars, contacts = cones.split(z)
     free = cones.scalar_slopes(scalars)

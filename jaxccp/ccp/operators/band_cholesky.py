@@ -55,7 +55,7 @@ def factorised(tiles: Float[Array, "3 k t t"], band: Band) -> Cholesky:
     """Return the factors of a matrix in k steps of O(t³); they are NaN where it is not definite.
 
     Args:
-        tiles: its tiles (:meth:`Band.tiles`), of which those right of the diagonal are not read.
+        tiles: tiles of the matrix (:meth:`Band.tiles`); those right of the diagonal are ignored.
         band: order of the contacts.
     """
     left, diagonal, _ = tiles
@@ -68,8 +68,8 @@ def eliminated(
     """Return C⁻¹ and B of a matrix.
 
     Args:
-        left: its tiles left of the diagonal.
-        diagonal: its tiles on the diagonal.
+        left: tiles left of the diagonal.
+        diagonal: tiles on the diagonal.
     """
 
     def eliminate(before: Array, tile: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array]]:

@@ -78,7 +78,7 @@ def factorised(tiles: Float[Array, "3 k t t"], band: Order) -> LU:
     O(t³).
 
     Args:
-        tiles: its tiles left of the diagonal, on it and right of it.
+        tiles: tiles left of the diagonal, on it and right of it.
         band: order of the unknowns.
     """
     lower, middle, upper = tiles

@@ -52,7 +52,7 @@ class BlockSparseDelassus(Delassus):
             left: L.
             right: R.
             complement: C.
-            ridge: what is added to the diagonal.
+            ridge: number added to the diagonal.
             symmetric: whether the matrix is symmetric positive definite.
         """
         if self.band is None:

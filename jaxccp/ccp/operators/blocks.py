@@ -82,7 +82,7 @@ def identity(scalars: int, contacts: int, dtype: jnp.dtype, width: int = 3) -> B
     Args:
         scalars: number of scalar rows.
         contacts: number of contacts.
-        dtype: of its entries.
+        dtype: dtype of the entries.
         width: rows of a contact.
     """
     eye = jnp.broadcast_to(jnp.eye(width, dtype=dtype), (contacts, width, width))

@@ -121,7 +121,7 @@ class BodyDelassus(SplitDelassus):
             left: L.
             right: R.
             complement: C.
-            ridge: what is added to the diagonal.
+            ridge: number added to the diagonal.
             symmetric: whether the matrix is symmetric positive definite.
         """
         if 6 * self.bodies > self.rows:

@@ -1,4 +1,4 @@
-"""Factors of small dense matrices, which solve a linear system again and again."""
+"""Factors of small dense matrices, for many solves of a linear system."""
 
 from dataclasses import dataclass
 from typing import Protocol

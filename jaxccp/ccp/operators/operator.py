@@ -99,7 +99,7 @@ class Delassus:
             left: L.
             right: R.
             complement: C.
-            ridge: what is added to the diagonal.
+            ridge: number added to the diagonal.
             symmetric: whether L = Rᵀ and the matrix is positive definite; the factors are NaN where
                 it is not.
         """

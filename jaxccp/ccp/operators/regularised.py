@@ -62,7 +62,7 @@ class RegularisedDelassus(Delassus):
             left: L.
             right: R.
             complement: C.
-            ridge: what is added to the diagonal.
+            ridge: number added to the diagonal.
             symmetric: whether the matrix is symmetric positive definite.
         """
         added = left @ diagonal(self.compliance, left.scalars.shape[0], left.width) @ right

@@ -1,4 +1,4 @@
-"""The Delassus operator as the sum of what several kinds of velocities contribute to it."""
+"""The Delassus operator as a sum of contributions of several kinds of velocities."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

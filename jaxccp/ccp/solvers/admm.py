@@ -16,32 +16,34 @@ from jaxccp.ccp.solver import Solver, Task
 from jaxccp.math.batching import when
 
 WINDOW = 10
-"""Iterations over which convergence is judged before σ changes; grows with every change."""
+"""Number of iterations after which σ may change; it grows with every change."""
 GROWTH = 1.1
 """Factor on the window at every change of σ."""
 PROGRESS = 0.8
-"""A window that brings the steps down by more than this factor leaves σ alone."""
+"""σ stays the same if the steps of a window are shorter than those of the window before by this
+factor."""
 MIDDLE = 0.55
-"""Where σ is judged too small or too large when there is no progress."""
+"""Without such progress, σ grows if the ratio ‖x − z‖ / ‖z⁺ − z‖ of a window is above this, and
+shrinks if it is below."""
 LOWEST = 40
-"""Windows with the smallest σ after which it is made ten times larger: there the rounding of N z,
-which comes back divided by σ, can keep z from converging."""
+"""Number of windows with the smallest σ after which the smallest σ grows tenfold: the rounding
+error of N z, divided by a small σ, can prevent convergence of z."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class _Penalty:
-    """The penalty σ and the sums by which it is judged; lengths are those of D^-½ times an impulse,
-    [√J]."""
+    """The penalty σ and the sums that determine its changes. Lengths are those of D^-½ times an
+    impulse [√J]."""
 
     sigma: Float[Array, ""]
-    """σ."""
+    """The penalty σ."""
     gap: Float[Array, ""]
     """Sum of ‖x − z‖² over the window."""
     step_square: Float[Array, ""]
     """Sum of the squared steps of z over the window."""
     before: Float[Array, ""]
-    """Both sums in the window before, inf if σ was another."""
+    """Sum of both in the window before; inf if σ has changed since."""
     count: Int[Array, ""]
     """Iterations in this window."""
     window: Float[Array, ""]
@@ -53,7 +55,7 @@ class _Penalty:
     floor: Float[Array, ""]
     """Smallest σ."""
     low: Int[Array, ""]
-    """Windows with the smallest σ."""
+    """Number of windows with the smallest σ."""
 
 
 @jax.tree_util.register_dataclass
@@ -75,25 +77,26 @@ class _State:
 
 @dataclass(frozen=True)
 class ADMM(Solver):
-    """Operator splitting: x minimises the quadratic, z projects it on K, v pulls them together.
+    """Operator splitting: x minimises the quadratic, z is its projection on K, and v makes them
+    agree.
 
     Boyd et al., Found. Trends Mach. Learn. 3 (2011); for contact Tasora, Mangoni, Benatti &
-    Garziera, IJNME 122 (2021), and Carpentier, Le Lidec & Montaut, RSS 2024. With D = diag ρ and
-    u = N z + r,
+    Garziera, IJNME 122 (2021), and Carpentier, Le Lidec & Montaut, RSS 2024. With D = diag ρ and u
+    = N z + r,
 
         δ = −(N + σ D⁻¹)⁻¹ (u − v),    z⁺ = Π_K(z + α δ − D v / σ),
         v⁺ = v − σ D⁻¹ (z + α δ − z⁺).
 
-    Under Coulomb's law u includes De Saxcé's correction, which follows the velocities v.
-    As δ vanishes at the solution, so does the error of the factors. One product with N and one
-    solve per iteration; factors, over the bodies or the rows, whichever are fewer, are renewed
-    with σ.
+    Under Coulomb's law u includes De Saxcé's correction, computed from the velocities v. δ vanishes
+    at the solution, and with it the error of the factors. An iteration takes one product with N and
+    one solve. The factors, over the bodies or over the rows, whichever are fewer, are renewed when
+    σ changes.
 
-    The penalty follows ‖x − z⁺‖ / ‖z⁺ − z‖. Where directions that N hardly moves hold up
-    convergence this is (α − 1)/α whatever the problem, and σ is too large; well above 1, the
-    active set is changing and σ too small. On the reference problems it takes a third of the
-    iterations of balanced relative residuals, and reaches those that the spectral rule of
-    Carpentier et al. does not.
+    The penalty depends on the ratio ‖x − z⁺‖ / ‖z⁺ − z‖. If convergence is slow in directions in
+    which N is small, the ratio is (α − 1)/α for any problem, and σ is too large. If the ratio is
+    well above 1, the active set is changing, and σ is too small. On the reference problems this
+    rule takes a third of the iterations of balanced relative residuals. It also solves problems
+    that the spectral rule of Carpentier et al. does not.
     """
 
     laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
@@ -102,12 +105,13 @@ class ADMM(Solver):
     relaxation: float = 1.6
     """α, between 1 and 2."""
     lag: float = 0.3
-    """Fraction of its change by which De Saxcé's shift follows the present velocities v; at 1 it
-    circles where μ is 3."""
+    """Fraction of the difference by which De Saxcé's shift moves towards that of the present
+    velocities v; with 1 it cycles at μ = 3."""
     first: float = 0.1
-    """σ to begin with; the eigenvalues of D N lie between 0 and some 7."""
+    """Initial σ; the eigenvalues of D N lie between 0 and about 7."""
     largest: int = 1500
-    """Rows of the largest matrix that is factorised, unless its band is narrow; CG above."""
+    """Largest number of rows of a matrix that is factorised; CG solves larger ones, unless their
+    band is narrow."""
     cap: float = 10.0
     """Largest σ."""
     accuracy: float = 0.1
@@ -163,6 +167,8 @@ class ADMM(Solver):
         return root * state.factor.solve(root * b)
 
     def _iterate(self, task: Task, sigma: Array, b: Array) -> Array:
+        """Return δ by CG."""
+
         def apply(y: Array) -> Array:
             return task.data.apply(y) + sigma * y
 
@@ -187,6 +193,8 @@ class ADMM(Solver):
         return _State(z, problem.delassus.apply(z), v, shift, penalty, factor)
 
     def _judge(self, penalty: _Penalty, gap: Array, step_square: Array) -> _Penalty:
+        """Return the penalty after an iteration, with σ changed if its window is full and the ratio
+        requires it."""
         gap, step_square, count = (
             penalty.gap + gap,
             penalty.step_square + step_square,

@@ -37,25 +37,25 @@ class APGD(Solver):
     """Nesterov's accelerated projected gradient method with adaptive restart.
 
     Mazhar, Heyn, Negrut & Tasora, "Using Nesterov's method to accelerate multibody dynamics with
-    friction and contact", ACM TOG 34(3), 2015, algorithm 1, with four changes. The multipliers are
-    scaled row by row (:mod:`~jaxccp.ccp.scaling`), which keeps the cones and removes most of the
-    spread of masses. Backtracking is a state of the one loop and tests dᵀN d ≤ L dᵀd on the step d
-    itself: the difference of objectives it equals drowns in rounding near the solution. The restart
-    is that of O'Donoghue & Candès, Found. Comput. Math. 15 (2015), when the extrapolation points
-    against the step.
-    One product with N per iteration; N y is a combination of products already made.
+    friction and contact", ACM TOG 34(3), 2015, algorithm 1, with four changes. (1) The multipliers
+    are scaled row by row (:mod:`~jaxccp.ccp.scaling`), which keeps the cones and removes most of
+    the spread of masses. (2) Backtracking is part of the single loop. (3) It tests dᵀN d ≤ L dᵀd
+    for the step d itself, because the equivalent difference of objectives is lost in rounding near
+    the solution. (4) The restart is that of O'Donoghue & Candès, Found. Comput. Math. 15 (2015):
+    when the extrapolation points against the step. An iteration takes one product with N; N y is a
+    combination of earlier products.
     """
 
     rolling: ClassVar[bool] = True
 
     preconditioned: bool = True
-    """Whether multipliers are scaled; false is the paper's method."""
+    """Whether to scale the multipliers; the paper's method does not."""
     power_iterations: int = 2
     """Products spent on the first estimate of the Lipschitz constant."""
     shrink: float = 0.98
     """Factor on L after an accepted step, so that it can adapt downwards."""
     max_rejections: int = 20
-    """Consecutive halvings of the step after which it is accepted all the same."""
+    """Number of consecutive rejected steps after which a step is accepted anyway."""
 
     def prepare(self, problem: Problem, rho: Array) -> Scaling:
         if self.preconditioned:

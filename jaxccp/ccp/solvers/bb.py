@@ -37,20 +37,21 @@ class _State:
 
 @dataclass(frozen=True)
 class BarzilaiBorwein(Solver):
-    """Projected gradient with spectral steps and a non-monotone line search.
+    """Projected gradient with spectral (Barzilai–Borwein) steps and a non-monotone line search.
 
-    Birgin, Martínez & Raydan, SIAM J. Optim. 10 (2000), algorithm SPG2, with the reference value
-    of Dai & Fletcher, Numer. Math. 100 (2005), section 4, which refuses nothing while the
-    objective makes progress. The objective is quadratic: its change along a step follows from
-    products at hand, so that differences of rounded objectives never decide, and when a full
-    step is refused the best fraction is known. Multipliers are scaled row by row, as in APGD.
+    Birgin, Martínez & Raydan, SIAM J. Optim. 10 (2000), algorithm SPG2, with the reference value of
+    Dai & Fletcher, Numer. Math. 100 (2005), section 4, which accepts every step while the objective
+    makes progress. The objective is quadratic: its change along a step follows from products that
+    are already computed. So the line search does not depend on differences of rounded objectives,
+    and the best fraction of a rejected step is known. Multipliers are scaled row by row, as in
+    APGD.
 
-    With s the step and y = N s, both scaled, the long quotient is sᵀs / sᵀy. The short one is
-    sᵀy / yᵀ J y, J the Jacobian of the projection: directions that the cone takes away do not
-    shorten it (Crisci, Porta, Ruggiero & Zanni, SIAM J. Optim. 30 (2020), for bounds). Of the
-    steps most are short; the long one comes after 1, 3, 7, 15 and 31 of them, then again.
-    Taking both in turn needs two to ten times the iterations on stacks of boxes.
-    One product with N per iteration, and one iteration in 63 without a step, for the rounding.
+    With s the step and y = N s, both scaled, the long step length is sᵀs / sᵀy. The short one is
+    sᵀy / yᵀ J y, with J the Jacobian of the projection, so that directions removed by the cone do
+    not shorten it (Crisci, Porta, Ruggiero & Zanni, SIAM J. Optim. 30 (2020), for bounds). Most
+    steps are short; a long one follows after 1, 3, 7, 15 and 31 of them, then again. Alternating
+    the two takes two to ten times the iterations on stacks of boxes. An iteration takes one product
+    with N. One iteration in 63 makes no step, to remove rounding error.
     """
 
     rolling: ClassVar[bool] = True

@@ -31,11 +31,11 @@ class _State:
 
 @dataclass(frozen=True)
 class CG(Solver):
-    """Conjugate gradients for N λ + r = 0, problems of equality rows only, with diagonal
+    """Conjugate gradients for N λ + r = 0, for problems of equality rows only, with diagonal
     preconditioning.
 
-    Hestenes & Stiefel, J. Res. NBS 49 (1952). N may be singular if r is in its range, as redundant
-    joints make it. Rows with bounds and contacts are refused.
+    Hestenes & Stiefel, J. Res. NBS 49 (1952). N may be singular, as with redundant joints, if r is
+    in its range. It does not accept contacts or rows with bounds.
     """
 
     laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")

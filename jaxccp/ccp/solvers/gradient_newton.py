@@ -48,19 +48,19 @@ class _State:
 class GradientNewton(Solver):
     """Nesterov's projected gradient method, four steps an iteration, and semismooth Newton steps.
 
-    The gradient steps are those of :class:`~jaxccp.ccp.APGD`, without its line search: the largest
-    eigenvalue comes from ``power_iterations`` products, and grows where the last step of an
-    iteration curves more. In float64 every ``period``-th iteration is Newton's step on the fixed
-    point λ = Π_K(λ − ρ ũ), with the matrix of the implicit derivative; it is accepted where it
-    lowers the residual, and then repeated until it no longer does. So easy problems are done before
-    the first Newton step, stiff ones once the gradient has found what touches and slides, and none
-    takes much longer than by gradients alone. Copies under ``vmap`` count alike, so that their
-    Newton steps coincide.
+    The gradient steps are those of :class:`~jaxccp.ccp.APGD` without its line search. The largest
+    eigenvalue is estimated by ``power_iterations`` products, and grows if the last step of an
+    iteration has a larger curvature. In float64 every ``period``-th iteration is a Newton step on
+    the fixed point λ = Π_K(λ − ρ ũ), with the matrix of the implicit derivative. The step is
+    accepted if it lowers the residual, and repeated until it no longer does. So easy problems are
+    solved before the first Newton step, stiff ones once the gradient steps have found the active
+    set, and no problem takes much longer than with gradients alone. Copies under ``vmap`` count
+    iterations together, so that their Newton steps coincide.
 
-    There is no Newton step in float32, where redundant contacts turn rounding into impulses of
-    contacts against each other, which the gradient takes thousands of steps to undo; with ``eager``
-    there is, and it comes first. That suits stacks of boxes, of which gradients leave the sway, a
-    tolerance's worth a step, until it has to be solved in hundreds of iterations.
+    In float32 there is no Newton step by default, because redundant contacts turn rounding into
+    opposing impulses, which gradient steps take thousands of iterations to remove. With ``eager``
+    there is, and it comes first. This suits stacks of boxes: gradient steps leave a small sway in
+    each time step, up to the tolerance, until it takes hundreds of iterations to remove.
 
     Under Coulomb's law De Saxcé's shift is renewed at every gradient, and its derivative is part of
     Newton's system.
@@ -72,14 +72,14 @@ class GradientNewton(Solver):
     steps: int = 4
     """Gradient steps an iteration, between two tests of the residual."""
     period: int = 8
-    """Number of iterations from one Newton step to the next; one costs as much as 5 to 12 of
-    them."""
+    """Number of iterations from one Newton step to the next; a Newton step costs as much as 5 to 12
+    iterations."""
     eager: bool = False
-    """Whether the Newton step comes first, and in single precision, too."""
+    """Whether the Newton step comes first, and is used in single precision too."""
     decrease: float = 0.5
     """Factor by which a Newton step must lower the residual to be accepted."""
     largest: int = 1500
-    """Rows of the largest matrix that is factorised, unless its band is narrow."""
+    """Largest number of rows of a matrix that is factorised, unless its band is narrow."""
     power_iterations: int = 8
     """Products spent on the first estimate of the largest eigenvalue."""
 

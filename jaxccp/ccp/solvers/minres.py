@@ -62,16 +62,17 @@ class _State:
 
 @dataclass(frozen=True)
 class MINRES(Solver):
-    """MINRES on the saddle system of velocities and multipliers, for problems of equality rows
-    only.
+    """MINRES on the saddle-point system of velocities and multipliers, for problems of equality
+    rows only.
 
         [ −I  Wᵀ ] [ y ]   [  0 ]
         [  W  E  ] [ λ ] = [ −r ]
 
-    with the whitened velocity changes y = Wᵀ λ; N = W Wᵀ + E never appears, so that the condition
-    number is the root of what CG sees. Paige & Saunders, SIAM J. Numer. Anal. 12 (1975), in the
-    form of Elman, Silvester & Wathen, *Finite Elements and Fast Iterative Solvers*, algorithm 2.4;
-    rows scaled by the root of their diagonal. Rows with bounds and contacts are refused.
+    y = Wᵀ λ are the changes of the whitened velocities. N = W Wᵀ + E is never formed, so the
+    condition number is the square root of that for CG. Paige & Saunders, SIAM J. Numer. Anal. 12
+    (1975), in the form of Elman, Silvester & Wathen, *Finite Elements and Fast Iterative Solvers*,
+    algorithm 2.4; rows are scaled by the square root of their diagonal. It does not accept contacts
+    or rows with bounds.
     """
 
     laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")

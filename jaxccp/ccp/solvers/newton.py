@@ -71,28 +71,30 @@ class _State:
 
 @dataclass(frozen=True)
 class Newton(Solver):
-    """Interior-point steps until the active set is nearly right, then proximal semismooth Newton.
+    """Interior-point steps until the active set is nearly right, then proximal semismooth Newton
+    steps.
 
-    A cold start needs some 10 to 20 interior steps (:mod:`jaxccp.ccp.interior`) however stiff the
-    problem is, but the residual only falls with the root of the gap where contacts are on the verge
-    of sliding or opening. The second phase is Newton's method on the augmented Lagrangian's fixed
-    point λ = Π_K(λ − σ ρ ũ) with a large σ (Alart & Curnier, CMAME 92, 1991; regularised as the
-    proximal point method, Rockafellar 1976): quadratic once near, where a warm start often is
-    already. Each step of either kind costs one factorisation, over the bodies or over the rows,
-    whichever are fewer. Coulomb's law is in the system itself: ũ = u + μ‖u_t‖ e_n with its
-    derivative, as Acary, Armand, Nguyen & Shpakovych have it (2023) for the interior points.
+    A cold start needs some 10 to 20 interior steps (:mod:`jaxccp.ccp.interior`), even for stiff
+    problems. But if contacts are about to slide or open, the residual only falls with the square
+    root of the gap. The second phase is Newton's method on the fixed point of the augmented
+    Lagrangian, λ = Π_K(λ − σ ρ ũ), with a large σ (Alart & Curnier, CMAME 92, 1991; regularised as
+    the proximal point method, Rockafellar 1976). It converges quadratically near the solution,
+    where a warm start often begins. Each step of either kind costs one factorisation, over the
+    bodies or over the rows, whichever are fewer. The system includes Coulomb's law: ũ = u + μ‖u_t‖
+    e_n with its derivative, as in Acary, Armand, Nguyen & Shpakovych (2023) for the interior steps.
     """
 
     laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
     cone_types: ClassVar[tuple[ConeType, ...]] = ("cone",)
 
     attempt: float = 1e-4
-    """Residual over max‖r_c‖ at which the proximal phase is first tried."""
+    """Residual, as a fraction of max‖r_c‖, at which the proximal phase is first tried."""
     retry: float = 0.03
-    """Factor on that after every failure: a proximal step that does not halve the residual."""
+    """Factor on ``attempt`` after every failure, a proximal step that does not halve the residual.
+    """
     patience: int = 5
-    """Number of such steps for each weight of the proximal phase where interior steps are
-    blocked."""
+    """Number of failures with each weight of the proximal phase, while interior steps are blocked.
+    """
 
     def prepare(self, problem: Problem, rho: Array) -> Delassus:
         delassus = problem.delassus

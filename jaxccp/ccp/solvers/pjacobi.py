@@ -29,15 +29,15 @@ class PJacobi(Solver):
 
         λ_c ← σ Π_K(λ_c − ω S² ũ_c) + (1 − σ) λ_c
 
-    for all blocks from the same velocities: Chrono's PJACOBI, with its ω and σ ("sharpness").
-    Chrono's users must find an ω below 1 that does not diverge, as all blocks of a body act on it
-    at once. Here S takes each body's inverse mass times the number of its blocks, as if every block
-    had a part of the body to itself (mass splitting: Tonge, Benevolenski & Voroshilov, ACM TOG
-    31(4), 2012). N is at most that, by Cauchy–Schwarz, so ω = 1 always descends; other forms of N
-    take N_cc times the number of blocks coupled to c.
+    All blocks use the same velocities. ω and σ ("sharpness") are those of Chrono's PJACOBI. There
+    the user must find an ω below 1 that does not diverge, because all blocks of a body act on it at
+    once. Here S is computed from each body's inverse mass times the number of its blocks, as if
+    every block had its own part of the body (mass splitting: Tonge, Benevolenski & Voroshilov, ACM
+    TOG 31(4), 2012). N is at most that, by Cauchy–Schwarz, so ω = 1 always descends. Other forms of
+    N use N_cc times 1 plus the number of blocks coupled to c.
 
     Steps are extrapolated (:class:`~jaxccp.ccp.momentum.Momentum`) unless ``momentum`` is false.
-    Coulomb's law takes De Saxcé's correction at the present velocities.
+    Under Coulomb's law ũ includes De Saxcé's correction from the present velocities.
     """
 
     laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")

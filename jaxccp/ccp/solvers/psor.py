@@ -15,14 +15,14 @@ class PSOR(GaussSeidel):
 
         λ_c ← σ Π_K(λ_c − ω S² ũ_c) + (1 − σ) λ_c
 
-    with the velocities that the blocks before it have left: Tasora & Anitescu, "A matrix-free
-    cone complementarity approach", CMAME 200 (2011), and Chrono's PSOR, whose ω and σ
-    ("sharpness") these are. S² is what a contact weighs against its normal and its tangents, and
-    the projection is the nearest point in that metric (:mod:`~jaxccp.ccp.scaling`);
-    Chrono's one number for all three rows takes twice the sweeps. Under Coulomb's law ũ has De
-    Saxcé's correction at the contact's own velocity: the nonsmooth Gauss–Seidel method of Jean,
-    CMAME 177 (1999). The box ±μ λ_n of the normal impulse of the moment, which Chrono has for
-    friction, is ``Cones(…, cone_type="pyramid")`` under that law.
+    ũ_c includes the changes of all blocks before it: Tasora & Anitescu, "A matrix-free cone
+    complementarity approach", CMAME 200 (2011). ω and σ ("sharpness") are those of Chrono's PSOR.
+    S² scales a contact's normal and its tangents differently, and the projection is the nearest
+    point in that metric (:mod:`~jaxccp.ccp.scaling`); with one number for all three rows, as in
+    Chrono, it takes twice the sweeps. Under Coulomb's law ũ includes De Saxcé's correction from the
+    contact's own velocity: the nonsmooth Gauss–Seidel method of Jean, CMAME 177 (1999). For
+    friction in the box ±μ λ_n of the present normal impulse, as in Chrono, use ``Cones(…,
+    cone_type="pyramid")`` under Coulomb's law.
     """
 
     omega: float = 1.0

@@ -61,7 +61,7 @@ class GaussSeidel(Solver):
             law: the law of contact.
             blocks: cones and bounds of w blocks.
             x: their multipliers, scaled so that a step of 1 suits each row.
-            u: their velocities, scaled likewise.
+            u: velocities of these blocks, scaled in the same way.
         """
         raise NotImplementedError
 

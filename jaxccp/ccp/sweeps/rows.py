@@ -36,8 +36,8 @@ class RowProducts(Protocol):
         Args:
             carrier: as :meth:`start` and :meth:`update` return it.
             x: multipliers of the chunk.
-            start: its first position.
-            stop: the position after its last.
+            start: first position of the chunk.
+            stop: position after the last one of the chunk.
         """
         ...
 
@@ -90,7 +90,7 @@ def cut(x: Array, start: Array, width: int) -> Array:
 
     Args:
         x: an array.
-        start: its first row that is wanted.
+        start: first row of the result.
         width: number of rows.
     """
     return lax.dynamic_slice_in_dim(x, start, width)
