@@ -66,7 +66,7 @@ class Activations:
         """Gather the activations of all actuators, in JAX's default precision.
 
         Args:
-            activations: that of each actuator, None for an actuator without.
+            activations: the activation of each actuator, None if it has none.
 
         Returns:
             The table, or None where no actuator has an activation.

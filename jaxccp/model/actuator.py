@@ -83,8 +83,8 @@ def position_servo(
     damper.
 
     Args:
-        stiffness: of the spring [N/m, N m/rad].
-        damping: of the damper, which resists the rate of the coordinate [N s/m, N m s/rad].
+        stiffness: stiffness of the spring [N/m, N m/rad].
+        damping: damping coefficient against the rate of the coordinate [N s/m, N m s/rad].
         force_limits: lowest and highest force [N, N m].
         control_limits: lowest and highest control [m, rad].
     """

@@ -13,7 +13,7 @@ class Coordinate:
     angle.
 
     Raises:
-        ValueError: a number is one that no mechanism can have.
+        ValueError: a number is out of range.
     """
 
     limits: tuple[float, float] | None = None

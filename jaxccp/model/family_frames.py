@@ -13,8 +13,8 @@ def with_frames(model: Model, state: State) -> State:
     ``state.families``.
 
     Args:
-        model: has the families.
-        state: of which the families count.
+        model: the model with the families.
+        state: a state; only its ``families`` are used.
     """
     for index, (family, family_state) in enumerate(
         zip(model.families, state.families, strict=True)

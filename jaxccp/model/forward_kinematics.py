@@ -35,17 +35,17 @@ def forward_kinematics(
     it.
 
     Args:
-        model: na axes.
-        state: has the poses and twists of the roots, the free bodies that no joint of a tree
-            places; they are kept.
-        coordinate: of each axis [m, rad]; the three of a ball are its rotation vector.
-        rate: of each axis [m/s, rad/s]; 0 when None.
+        model: a model with na axes.
+        state: the state with the poses and twists of the roots
+            (:attr:`jaxccp.model.dofs.Dofs.roots`), which stay the same.
+        coordinate: coordinate of each axis [m, rad]; a ball has three, its rotation vector.
+        rate: rate of each axis [m/s, rad/s]; 0 when None.
 
     Returns:
         ``state`` with new poses, twists and coordinates.
 
     Raises:
-        ValueError: arrays of other shapes.
+        ValueError: an array has another shape.
     """
     linkage, dofs = model.topology.linkage, model.topology.dofs
     state, axes = checked_state(model, state), Dimension.named("axes", linkage.axes)

@@ -47,8 +47,8 @@ def joint_chains(
     joint.
 
     Args:
-        model: has nj joints with at most k axes each, na in all.
-        coordinate: of each axis [m, rad].
+        model: a model of nj joints with at most k axes each, and na axes in total.
+        coordinate: coordinate of each axis [m, rad].
 
     Returns:
         The frames' orientations (w, x, y, z) and positions [m], and for each axis the twist

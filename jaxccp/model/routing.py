@@ -105,10 +105,10 @@ def tendon_motion(
     Args:
         routing: the axes, points and bodies of the tendons.
         tendons: their numbers.
-        coordinate: of each axis [m, rad].
+        coordinate: coordinate of each axis [m, rad].
         axis: Jacobian of each axis's coordinate, by the twists of its joint's two bodies.
         pose: positions of the bodies' centres of mass [m] and orientations.
-        twist: of each body (linear, angular; world axes).
+        twist: twist of each body (linear, angular; world axes).
     """
     count, width = routing.bodies.shape
     length = jnp.zeros(count, coordinate.dtype)

@@ -23,7 +23,7 @@ def checked_state(model: Model, state: State, batched: bool = False, what: str =
         what: name of the argument, with which the message of an error begins.
 
     Raises:
-        ValueError: an entry has another shape, as that of another model's state has.
+        ValueError: an entry has another shape, such as that of another model's state.
     """
     topology = model.topology
     linkage = topology.linkage

@@ -16,11 +16,11 @@ def spanning_tree(
     Args:
         bodies: first and second body of each joint [nj 2].
         fixed: mask of the bodies that do not move [nb].
-        family_frames: mask of the bodies that are frames of a family and no joint places [nb].
-        loop_joints: mask of the joints that close loops whatever they connect [nj].
+        family_frames: mask of the family frames, whose joints are never part of the tree [nb].
+        loop_joints: mask of the joints that are never part of the tree [nj].
 
     Returns:
-        The joints of the tree, and whether each of them places its second body.
+        The joints of the tree, and whether the child of each is its second body.
     """
     touching: dict[int, list[int]] = {}
     for joint in _tree_joints(bodies, fixed, family_frames, loop_joints):

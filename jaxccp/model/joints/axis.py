@@ -16,7 +16,7 @@ class Axis(Coordinate):
     """An axis of a joint and the forces along it: [m, N] for a slide, [rad, N m] for a hinge.
 
     Raises:
-        ValueError: a number is one that no axis can have.
+        ValueError: a number is out of range.
     """
 
     motion: ClassVar[Motion]
@@ -59,9 +59,9 @@ class Slide(Axis):
 class Ball(Axis):
     """Three degrees of freedom: rotation about any axis through the joint's origin.
 
-    Its coordinates are the rotation vector [rad], its rates the angular velocity, both in the
-    second body's joint frame. ``limits`` are (0, the largest angle), about whatever axis. ``axis``
-    and ``point`` have no meaning here.
+    Its coordinates are the rotation vector [rad], its rates the angular velocity [rad/s], both in
+    the second body's joint frame. ``limits`` are (0, the largest angle of rotation). ``axis`` and
+    ``point`` have no effect.
     """
 
     motion = "ball"

@@ -32,8 +32,8 @@ def check(label: str, joint: Joint) -> None:
     """Check that the axes form a joint: at most six, and independent.
 
     Args:
-        label: what the message of the error begins with.
-        joint: its axes.
+        label: beginning of the error message.
+        joint: the joint.
 
     Raises:
         ValueError: more than six degrees of freedom, axes that depend on each other, or a ball with
@@ -64,12 +64,12 @@ def expect(label: str, kind: type[Axis], *axes: Axis) -> None:
     """Check that all axes are of one kind.
 
     Args:
-        label: what the message of the error begins with.
+        label: beginning of the error message.
         kind: their class.
         *axes: the axes.
 
     Raises:
-        ValueError: an axis is of another class.
+        ValueError: an axis is of another kind.
     """
     for axis in axes:
         if not isinstance(axis, kind):
@@ -84,12 +84,12 @@ def perpendicular(label: str, a: Axis, b: Axis) -> None:
     """Check that two axes are at right angles.
 
     Args:
-        label: what the message of the error begins with.
+        label: beginning of the error message.
         a: the first axis.
         b: the second axis.
 
     Raises:
-        ValueError: they are not.
+        ValueError: the axes are not at right angles.
     """
     if abs(a.direction @ b.direction) > 1e-6:
         raise ValueError(f"{label}: the axes {a.axis} and {b.axis} must be at right angles")

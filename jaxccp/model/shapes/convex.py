@@ -94,13 +94,13 @@ class ConvexMesh(ByContent):
         it.
 
         Args:
-            path: of a file whose lengths are in m; of one in mm take ``ConvexMesh(1e-3 *
+            path: path of a file with lengths in m. For lengths in mm use ``ConvexMesh(1e-3 *
                 ConvexMesh.read(path).vertices)``.
 
         Raises:
             FileNotFoundError: there is no such file.
             ImportError: neither trimesh nor mujoco is installed.
-            ValueError: the file is no mesh, or the mesh has no thickness.
+            ValueError: the file is not a mesh, or the mesh has no thickness.
         """
         return cls(read_points(Path(path)))
 
@@ -123,7 +123,7 @@ def _polygons(points: np.ndarray, hull: "ConvexHull", extent: float) -> list[np.
 
     Args:
         points: [n 3] [m].
-        hull: of these points.
+        hull: the hull of these points.
         extent: diagonal of the points' bounding box [m].
     """
     from scipy.sparse import coo_array

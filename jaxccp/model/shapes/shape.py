@@ -37,7 +37,7 @@ def require_positive(shape: str, name: str, value: float) -> None:
         value: the length [m].
 
     Raises:
-        ValueError: it is not positive or not finite.
+        ValueError: the length is not positive or not finite.
     """
     if not (np.isfinite(value) and value > 0):
         raise ValueError(f"{shape}: {name} must be a positive length in metres, not {value!r}")

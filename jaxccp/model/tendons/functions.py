@@ -92,7 +92,7 @@ def check_function(label: str, function: object, arguments: int) -> None:
         arguments: the number of scalars that it must accept.
 
     Raises:
-        ValueError: it cannot be called, JAX cannot trace it, or it does not return one number.
+        ValueError: the function cannot be called or traced, or does not return a single number.
     """
     if not callable(function):
         raise ValueError(f"{label} must be a function, not {function!r}")
@@ -115,8 +115,8 @@ def force_and_slopes(
 
     Args:
         laws: force laws of some tendons; all others have force 0.
-        length: of each tendon [m, rad].
-        rate: of each tendon [m/s, rad/s].
+        length: length of each tendon [m, rad].
+        rate: rate of each tendon's length [m/s, rad/s].
         time: [s].
     """
 
