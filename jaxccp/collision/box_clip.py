@@ -55,18 +55,20 @@ def clip_faces(
     allowance: Float[Array, ""],
     incident_is_b: Bool[Array, ""],
 ) -> Polygon:
-    """Clip a face of the incident box to the reference face; it is the face most nearly
-    antiparallel to it.
+    """Clip a face of the incident box to a face of the reference box.
+
+    The incident face is the one most nearly antiparallel to the reference face.
 
     Args:
         offset: the incident box's centre in the reference box's frame [m].
         axes: the incident box's axes (as columns) in that frame.
         half_reference: half extents of the reference box [m].
         half_incident: half extents of the incident box [m].
-        face: axis of the reference face, which is the one of the two towards the incident box.
-        allowance: length by which the rectangle counts as larger all around [m], so that faces that
-            share a border keep their vertices whatever the rounding.
-        incident_is_b: whether the incident box is b, for the names of the points.
+        face: axis across the reference face. Of the two faces across it, the one towards the
+            incident box is the reference face.
+        allowance: margin by which the reference face is enlarged on all sides [m], so that faces
+            with a common border keep their vertices in spite of rounding.
+        incident_is_b: whether the incident box is b, for the feature numbers of the points.
     """
     dtype = offset.dtype
     permutations = jnp.asarray(_PERMUTATIONS, dtype)

@@ -41,11 +41,11 @@ def clip(
 
     Args:
         reference: points of the clipping polygon.
-        normal: its normal.
+        normal: unit normal of the reference.
         incident: points of the clipped polygon.
-        incident_normal: its normal.
-        allowance: length by which the reference counts as larger all around [m], so that polygons
-            that share a border keep their vertices whatever the rounding.
+        incident_normal: unit normal of the incident polygon.
+        allowance: margin by which the reference is enlarged on all sides [m], so that polygons with
+            a common border keep their vertices in spite of rounding.
     """
     m, n = len(reference), len(incident)
     # Outward distances from the reference's edges; none from those that padding makes.

@@ -58,8 +58,8 @@ def empty_warm_start(topology: Topology, dtype: jnp.dtype) -> WarmStart:
     """Return the warm start of a system that has not been stepped.
 
     Args:
-        topology: that of the model.
-        dtype: of the impulses.
+        topology: the topology of the model.
+        dtype: dtype of the impulses.
     """
     rows = jnp.zeros(topology.linkage.rows, dtype)
     width = 7 if topology.rolls else 4
@@ -71,7 +71,7 @@ def recall(warm_start: WarmStart, contacts: Contacts) -> WarmStart:
 
     Args:
         warm_start: the means after the last step.
-        contacts: those of this step.
+        contacts: the contacts of this step.
     """
     return replace(warm_start, contacts=warm_start.contacts.at(contacts))
 

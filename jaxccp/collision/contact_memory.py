@@ -36,8 +36,8 @@ class ContactMemory:
 
         Args:
             count: number of contacts.
-            width: numbers of each.
-            dtype: of the numbers.
+            width: number of values of each contact.
+            dtype: dtype of the numbers.
         """
         none = jnp.full(count, -1, jnp.int32)
         return ContactMemory(
@@ -78,7 +78,7 @@ class ContactMemory:
 
         Args:
             count: number of contacts to keep.
-            strength: of each contact, 0 or more.
+            strength: a number ≥ 0 for each contact; the contacts with the largest are kept.
         """
         missing = count - len(self.feature)
         if missing < 0:

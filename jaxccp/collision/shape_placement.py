@@ -51,7 +51,7 @@ def shapes_of_kind(
     """Return the geometry of these shapes, all of one kind, with the hull or grid of that kind.
 
     Args:
-        model: has the hulls and grids.
+        model: the model with the hulls and grids.
         kind: kind of all of them.
         placed: all shapes in the world.
         index: indices of k shapes.

@@ -157,7 +157,7 @@ def triangle_geometry(
 
     Args:
         patch: points around a cell.
-        exists: which of them are part of the field.
+        exists: mask of the points that are part of the field.
         triangle: 0 or 1, the triangle of the cell.
     """
     corner_index = jnp.asarray(_CORNERS @ np.array([4, 1]), jnp.int32)[triangle]

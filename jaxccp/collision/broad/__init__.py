@@ -36,7 +36,7 @@ def choose_broad_phase(name: str, points: int, pairs: int) -> str:
         pairs: number of pairs of moving shapes.
 
     Raises:
-        ValueError: there is no such method.
+        ValueError: no method has that name.
     """
     if name == "auto":
         if points >= CELLS_MIN_POINTS:
