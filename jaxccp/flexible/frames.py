@@ -65,8 +65,8 @@ def positions(layout: Layout, x: Float[Array, "n 3"]) -> Float[Array, "nf 3"]:
     """Return the positions of the frames [m].
 
     Args:
-        layout: that of the body.
-        x: its vector coordinates.
+        layout: the layout of the body.
+        x: vector coordinates of the body.
     """
     if layout.between is None:
         return x[layout.frames]
@@ -85,7 +85,7 @@ def orientations(
     direction.
 
     Args:
-        layout: that of the body.
+        layout: the layout of the body.
         reference: vector coordinates of the reference.
         x: vector coordinates.
     """
@@ -115,8 +115,8 @@ def node_map(layout: Layout, x: Float[Array, "n 3"], frames: np.ndarray, bodies:
     """Return the Jacobian of the frames.
 
     Args:
-        layout: that of the body.
-        x: its vector coordinates.
+        layout: the layout of the body.
+        x: vector coordinates of the body.
         frames: index of each frame among the bodies.
         bodies: number of bodies.
     """

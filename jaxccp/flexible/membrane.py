@@ -107,13 +107,13 @@ def membrane(
     Args:
         nodes: positions at time 0, world [m].
         triangles: the nodes of each element [e 3].
-        mass: of each node [kg].
+        mass: mass of each node [kg].
         young: Young's modulus [Pa].
         poisson: Poisson's ratio, above −1 and below 1.
-        thickness: of the sheet [m].
+        thickness: thickness of the sheet [m].
         damping: α of Kelvin and Voigt's law [s]: the stress is C (ε + α ε̇).
         fixed: nodes that never move.
-        what: what the message of an error begins with.
+        what: beginning of error messages.
 
     Raises:
         ValueError: triangles without area, numbers that are not physical, or nodes of no element.

@@ -48,7 +48,7 @@ def rotated(moduli: Float[Array, "6 6"], angle: Array | float) -> Float[Array, "
 
     Args:
         moduli: in the axes of the ply.
-        angle: of rotation [rad].
+        angle: angle of the rotation [rad].
     """
     c, s = jnp.cos(angle), jnp.sin(angle)
     o, i = jnp.zeros_like(c), jnp.ones_like(c)

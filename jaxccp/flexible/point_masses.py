@@ -45,9 +45,9 @@ def element_masses(
     divided equally among its elements.
 
     Args:
-        what: what the message of an error begins with.
+        what: beginning of error messages.
         rows: nodes of each element.
-        mass: of each node [kg].
+        mass: mass of each node [kg].
 
     Raises:
         ValueError: a mass is not positive, or a node is in no element.

@@ -83,11 +83,11 @@ def spring_net(
     Args:
         nodes: positions at time 0, world [m].
         pairs: the two nodes of each spring [e 2].
-        mass: of each node [kg].
-        stiffness: of each spring [N/m].
-        damping: of each dashpot parallel to a spring [N s/m].
+        mass: mass of each node [kg].
+        stiffness: stiffness of each spring [N/m].
+        damping: coefficient of the dashpot parallel to each spring [N s/m].
         fixed: nodes that never move.
-        what: what the message of an error begins with.
+        what: beginning of error messages.
 
     Raises:
         ValueError: springs without length or stiffness, masses that are not positive, negative

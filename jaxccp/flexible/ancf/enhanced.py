@@ -124,7 +124,7 @@ def condensed(
         strains: S at each point.
         added: G at each point.
         moduli: C.
-        volume: of each point [m³].
+        volume: volume of each point [m³].
     """
     stress = jnp.einsum("p,ab,pbs->pas", volume, moduli, strains)
     square_strains = jnp.einsum("par,pas->rs", strains, stress)

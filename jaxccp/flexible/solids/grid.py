@@ -22,7 +22,7 @@ def box_of_tetrahedra(
         cells: number of cells along x, y and z.
 
     Raises:
-        ValueError: an edge or a number that is not positive.
+        ValueError: an extent or a number of cells is not positive.
     """
     half, count = np.array(half_extents, float), np.array(cells)
     if half.shape != (3,) or not (np.isfinite(half).all() and (half > 0).all()):

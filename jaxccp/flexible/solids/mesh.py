@@ -16,13 +16,14 @@ def checked_mesh(
     """Return points [m] and elements as arrays, after checking the mesh.
 
     Args:
-        what: what the message of an error begins with, such as the file.
-        points: [n 3], of the nodes.
-        tetrahedra: [e 4], the nodes of each; seen from the last, the others are counter-clockwise.
+        what: beginning of error messages, such as the name of the file.
+        points: positions of the nodes [n 3] [m].
+        tetrahedra: nodes of each element [e 4]; seen from the last, the others are
+            counter-clockwise.
 
     Raises:
-        ValueError: arrays of other shapes; indices out of range; elements that are inverted, flat
-            or there twice; nodes of no element; parts that are not connected.
+        ValueError: an array has another shape; an index is out of range; an element is inverted,
+            flat or listed twice; a node is in no element; or the elements are not connected.
     """
     points, tetrahedra = _arrays(what, points, tetrahedra)
     _reject_volumes(what, points, tetrahedra)
@@ -41,7 +42,7 @@ def volumes(points: Float[np.ndarray, "n 3"], tetrahedra: Int[np.ndarray, "e 4"]
     """Return the volume of each element [m³], negative where it is inverted.
 
     Args:
-        points: of the nodes [m].
+        points: positions of the nodes [m].
         tetrahedra: nodes of each element.
     """
     edges = points[tetrahedra[:, 1:]] - points[tetrahedra[:, :1]]
@@ -52,11 +53,11 @@ def boundary(what: str, tetrahedra: Int[np.ndarray, "e 4"]) -> Int[np.ndarray, "
     """Return the triangles of the surface, counter-clockwise seen from outside.
 
     Args:
-        what: what the message of an error begins with.
+        what: beginning of error messages.
         tetrahedra: nodes of each element.
 
     Raises:
-        ValueError: more than two elements have a face in common, so that some overlap.
+        ValueError: more than two elements share a face, so some of them overlap.
     """
     faces = tetrahedra[:, FACES].reshape(-1, 3)
     _, first, which, count = np.unique(

@@ -20,8 +20,8 @@ def read_tetrahedra(path: Path | str) -> tuple[Float[np.ndarray, "n 3"], Int[np.
     Raises:
         FileNotFoundError: there is no such file.
         ImportError: meshio is not installed.
-        ValueError: meshio cannot read it; there are no tetrahedra, or other solids beside them; or
-            the mesh is not sound (:func:`jaxccp.flexible.solids.mesh.checked_mesh`).
+        ValueError: meshio cannot read the file; it has no tetrahedra, or other solid cells too; or
+            the mesh is invalid (:func:`jaxccp.flexible.solids.mesh.checked_mesh`).
     """
     path = Path(path)
     if not path.is_file():

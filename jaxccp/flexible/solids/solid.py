@@ -56,7 +56,7 @@ def soft_solid(
     Its frames are the nodes of its surface, in their order.
 
     Args:
-        points: of the nodes, world [m].
+        points: positions of the nodes, world [m].
         tetrahedra: nodes of each element [e 4]; seen from the last, the others counter-clockwise.
         young: Young's modulus [Pa], positive.
         poisson: ratio of Poisson, above −1 and below ½.
@@ -64,9 +64,9 @@ def soft_solid(
         damping: α of Kelvin and Voigt's law [s], not negative: the viscous stress is α times the
             rate of the elastic one.
         law: name of one of :data:`jaxccp.flexible.solids.laws.LAWS`.
-        velocity: of all nodes, or of each [n 3], world [m/s].
+        velocity: velocity of all nodes [3], or of each [n 3], world [m/s].
         fixed: nodes that never move.
-        what: what the message of an error begins with.
+        what: beginning of error messages.
 
     Raises:
         ValueError: numbers that are not physical, an unknown law or node, or a mesh that

@@ -15,8 +15,11 @@ from jaxccp.math import linear3
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Tetrahedra(Elements):
-    """Elements in which the deformation gradient is constant, with a quarter of their mass at each
-    node (lumped): the matrix M is diagonal; mass and centre of mass are exact."""
+    """Linear tetrahedra, with constant deformation gradient and lumped mass.
+
+    Each node has a quarter of an element's mass, so that the mass matrix is diagonal. Mass and
+    centre of mass are exact.
+    """
 
     rest: Float[Array, "n 3"]
     """Positions of the nodes in the unstrained configuration [m]."""
@@ -25,7 +28,7 @@ class Tetrahedra(Elements):
     poisson: Float[Array, ""]
     """Poisson's ratio."""
     density: Float[Array, "*corners"]
-    """Mass per volume of the reference [kg/m³]: one number, or one of each corner of each element
+    """Mass per volume of the reference [kg/m³]: one number, or one for each corner of each element
     [e 4]."""
     retardation: Float[Array, ""]
     """α of Kelvin and Voigt's damping [s]."""
