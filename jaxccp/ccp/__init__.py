@@ -1,6 +1,6 @@
-"""Cone complementarity problems K ∋ λ ⟂ N λ + r ∈ K*, solved and differentiated.
+"""Cone complementarity problems K ∋ λ ⟂ N λ + r ∈ K*, their solution and its derivative.
 
-Usable without the rest of the package by anyone with an N, an r and cones.
+This package needs no bodies, only N, r and cones, and can be used alone.
 """
 
 from jaxccp.ccp.cones import Cones, equality, inequality

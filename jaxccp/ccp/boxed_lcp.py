@@ -1,12 +1,12 @@
-"""The boxed LCP with friction index: rows with bounds, some of which move with another row.
+"""The boxed LCP with friction index: rows with bounds, some of which depend on another row.
 
 −w_i ≤ λ_i ≤ w_i with w_i = h_i + μ_i λ_n for a tangent of a contact with normal row n ("findex" in
-ODE), lo_i ≤ λ_i ≤ hi_i for other rows; u_i is 0 between the bounds, ≥ 0 on the lower and ≤ 0 on
-the upper one. With h = 0 this is Coulomb's law with a friction pyramid; and the convex law, with
-u_n − μ (|u_t1| + |u_t2|) in place of u_n.
+ODE), lo_i ≤ λ_i ≤ hi_i for other rows; u_i is 0 between the bounds, ≥ 0 on the lower and ≤ 0 on the
+upper bound. With h = 0 this is Coulomb's law with a friction pyramid. It is the convex law if u_n −
+μ (|u_t1| + |u_t2|) replaces u_n.
 
-λ and u are both read off ζ = λ − u (the u_n just said), given the ``side`` each row is on: −1 its
-lower bound, 0 free, 1 its upper one. There N λ + r = u is a linear equation A ζ = const.
+λ and u (with this u_n) both follow from ζ = λ − u and the ``side`` of each row: −1 on its lower
+bound, 0 free, 1 on its upper bound. For given sides N λ + r = u is a linear equation A ζ = const.
 """
 
 from dataclasses import dataclass, field
@@ -155,7 +155,7 @@ class BoxedRows:
         sign = jnp.stack([jnp.where(side < 0, -1, 1), jnp.where(side > 0, -1, 1)])
         has_width = (self.mu > 0) & ((side[self.normal] == 0) | (self.lift > 0))
         has_width = has_width | (self.hi > self.lo) | (self.tangential & (h > 0))
-        # A contact opens only once its friction is on its bounds, which shrink to nothing there.
+        # A contact opens only after its friction is on its bounds, which shrink to 0 there.
         sticks = self.onto_normals(((side == 0) & (self.mu > 0)).astype(zeta.dtype)) > 0
         watched = has_width & ~((side == 0) & sticks) & jnp.stack([side <= 0, side >= 0])
         return sign * inside, -sign * inward, watched

@@ -41,7 +41,7 @@ def inconsistency(problem: Problem, consistent: Problem, law: Law) -> Float[Arra
         law: the law of contact.
     """
     change = consistent.r - problem.r
-    if law == "ncp":  # sliding lifts nothing
+    if law == "ncp":  # under Coulomb's law sliding does not require r_n > 0
         scalars, contacts = problem.cones.split(change)
         closing = -problem.cones.split(problem.r)[1][:, :1]
         contacts = jnp.minimum(contacts, jnp.maximum(closing, 0.0))

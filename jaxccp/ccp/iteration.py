@@ -1,4 +1,5 @@
-"""The one loop of every algorithm: stages, stopping, best iterate, Coulomb's law, history."""
+"""The loop that runs every algorithm: stages, stopping rule, best iterate, Coulomb's law,
+history."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -95,7 +96,7 @@ def iterate(
     progress = _start(problem, rho, guess, law, history)
     for number, (member, steps) in enumerate(solver.stages()):
         last = limit if steps is None else jnp.minimum(progress.iterations + steps, limit)
-        # An algorithm that knows only the convex law is led to Coulomb's by De Saxcé's fixed point.
+        # An algorithm of the convex law reaches Coulomb's by De Saxcé's fixed point.
         task = Task(problem, rho, tolerance, None, law if member.solves(law) else "ccp")
 
         def run_stage(
@@ -118,7 +119,7 @@ def _start(problem: Problem, rho: Array, guess: Array, law: Law, history: int) -
     lam = problem.cones.project(jnp.where(jnp.isfinite(guess), guess, 0.0))
     n_lam = problem.delassus.apply(lam)
     finite = jnp.all(jnp.isfinite(n_lam)) & jnp.all(jnp.isfinite(problem.r))
-    # A guess from another contact situation can be worse than none at all; a part of it is not.
+    # A guess from other contacts can be worse than zero; the right fraction of it is not.
     curvature, slope = lam @ n_lam, problem.r @ lam
     share = jnp.clip(safe.divide(-slope, curvature), 0.0, 1.0)
     share = jnp.where(0.5 * curvature + slope < 0, 1.0, share)
@@ -159,7 +160,7 @@ def _run_stage(solver: Solver, task: Task, law: Law, last: Array, start: Progres
         lam, n_lam = solver.candidate(now, algorithm)
         residual, shift = _law_residual(problem, rho, lam, n_lam, law)
         done = solver.done(now, algorithm)
-        # Of a batch some are done before others: theirs is what they had then.
+        # In a batch some copies finish before others; these keep their results.
         going = running(loop)
         better = going & (residual < before.residual)
         inexactness, stale = loop.inexactness, jnp.where(better, 0, loop.stale)
@@ -182,7 +183,7 @@ def _run_stage(solver: Solver, task: Task, law: Law, last: Array, start: Progres
         )
         return _Loop(algorithm, shift, inexactness, stale, progress)
 
-    # Without a guess, u is the velocity of free flight, which says nothing about sliding.
+    # Without a guess, u is the velocity of free flight, which does not predict sliding.
     _, shift = _law_residual(problem, rho, start.lam, start.n_lam, law)
     shift = jnp.where(jnp.any(start.lam != 0), shift, 0.0)
     initial = _Loop(

@@ -1,4 +1,4 @@
-"""The requirement that solvers of linear systems make on a problem: equality rows only."""
+"""The check that a problem has equality rows only, for solvers of linear systems."""
 
 import jax
 import numpy as np

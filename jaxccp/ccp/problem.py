@@ -167,6 +167,7 @@ class Problem:
 
 @jitted
 def _residual(cones: Cones, lam: Array, u: Array, rho: Array) -> Array:
+    """Return the residual of each row block; see :meth:`Problem.residual`."""
     gap = (lam - cones.project(lam - rho * u)) / rho
     scalars, contacts = cones.split(gap)
     return jnp.concatenate([jnp.abs(scalars), safe.norm(contacts)])

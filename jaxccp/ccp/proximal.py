@@ -1,8 +1,9 @@
 """A semismooth Newton step of the proximal point method, for use near the solution.
 
-Newton's method on the augmented Lagrangian's fixed point λ = Π_K(λ − σ ρ ũ) with a large σ (Alart &
-Curnier, CMAME 92, 1991; regularised as the proximal point method, Rockafellar, SIAM J. Control
-Optim. 14, 1976): quadratic once near. Velocities are those of impulses η, which need not be in K.
+Newton's method on the fixed point of the augmented Lagrangian, λ = Π_K(λ − σ ρ ũ), with a large σ
+(Alart & Curnier, CMAME 92, 1991; regularised as the proximal point method, Rockafellar, SIAM J.
+Control Optim. 14, 1976). It converges quadratically near the solution. Velocities are computed from
+impulses η, which need not be in K.
 """
 
 from dataclasses import dataclass

@@ -1,9 +1,11 @@
-"""Multipliers in units that make a unit step safe and nearly exact, contact by contact.
+"""Scaled multipliers, for which a projected step of length 1 is safe and nearly exact in each
+contact.
 
-With λ = S a, S diagonal and equal for both tangents, a circular cone stays one: ‖a_t‖ ≤ μ' a_n
+With λ = S a, S diagonal and equal for both tangents, a circular cone stays circular: ‖a_t‖ ≤ μ' a_n
 with μ' = μ S_n / S_t; a pyramid stays a pyramid. De Saxcé's shift of S u is μ' ‖(S u)_t‖, so
-Coulomb's law keeps its form too. A sphere's block of N, whose tangents move 3.5 times as easily
-as its normal, becomes the identity, and one projected step solves the contact.
+Coulomb's law keeps its form too. For example, a sphere's block of N is 3.5 times as large for its
+tangents as for its normal. Scaling makes it the identity, and one projected step solves the
+contact.
 """
 
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""The one way to every algorithm: problem in, solution and statistics out."""
+"""The function that solves a problem with any algorithm."""
 
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -110,7 +110,7 @@ def solve(
     start = jnp.zeros_like(problem.r) if guess is None else problem.multipliers("guess", guess)
     start = lax.stop_gradient(start)
     algorithm = resolved("apgd" if solver is None else solver).resolve(frozen, law)
-    # One row that nothing can satisfy must not decide which iterate is the best for all others.
+    # A row that cannot be satisfied must not determine which iterate is the best for all others.
     solvable = made_consistent(frozen)
     stop = stop or Stop()
     tolerance, limit = stop.tolerance(solvable), jnp.asarray(stop.max_iterations, jnp.int32)
@@ -177,7 +177,7 @@ def _statistics(
     ccp = problem.residual(best.lam, u, rho)
     shifted = problem.shifted(problem.de_saxce(u))
     ncp = shifted.residual(best.lam, best.n_lam + shifted.r, rho)
-    # The loop's own number: evaluated once more it may round to the other side of the tolerance.
+    # The residual of the loop: computed again, it may round to the other side of the tolerance.
     solved = best.residual <= tolerance
     stopped = jnp.where(best.done, Status.STALLED, Status.MAX_ITERATIONS)
     converged = jnp.where(unique, Status.CONVERGED, Status.NOT_UNIQUE)

@@ -1,4 +1,4 @@
-"""A sequence of algorithms on one problem, each where the one before it makes no progress."""
+"""A sequence of algorithms on one problem; each starts when the one before makes no progress."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The distance of multipliers from a solution, condition by condition, and the row where it is
+"""Violation of each condition of a solution by given multipliers, and the row where it is
 largest."""
 
 from dataclasses import dataclass
@@ -56,7 +56,7 @@ def violations(problem: Problem, lam: Float[Array, " n"], law: Law = "ccp") -> V
     (scalar, contact), (x, impulse) = cones.split(u), cones.split(lam)
     below, above = jnp.isfinite(cones.lo), jnp.isfinite(cones.hi)
     up, down = jnp.maximum(scalar, 0.0), jnp.maximum(-scalar, 0.0)
-    # A speed > 0 must have pushed the multiplier to its lower bound, < 0 to its upper one.
+    # A velocity > 0 requires λ on its lower bound, a velocity < 0 requires λ on its upper bound.
     unbounded = jnp.maximum(jnp.where(below, 0.0, up), jnp.where(above, 0.0, down))
     free = ~below & ~above
     room_below = jnp.where(below, x - jnp.where(below, cones.lo, 0.0), 0.0)

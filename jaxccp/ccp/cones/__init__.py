@@ -1,4 +1,4 @@
-"""The sets of admissible multipliers, their projections and the derivatives of these."""
+"""The sets of admissible multipliers, projections on them, and derivatives of the projections."""
 
 from jaxccp.ccp.cones.cones import (
     SECTIONS,

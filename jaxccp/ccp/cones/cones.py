@@ -132,7 +132,7 @@ class Cones:
         """Return the Euclidean projection on K of a flat vector over rows."""
         scalars, contacts = self.split(x)
         projected = self.section.project(contacts, self.mu)
-        # Not a clip: where both bounds are the same, its derivative is the mean of theirs.
+        # Not a clip: for equal bounds its derivative would be the mean of both.
         inside = jnp.where(scalars < self.lo, self.lo, scalars)
         return self.join(jnp.where(scalars > self.hi, self.hi, inside), projected)
 

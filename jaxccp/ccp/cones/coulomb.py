@@ -1,4 +1,4 @@
-"""The Coulomb cone ‖λ_t‖ ≤ μ λ_n of a contact: its projection and the derivatives of that."""
+"""The projection on the Coulomb cone ‖λ_t‖ ≤ μ λ_n of a contact, and its derivatives."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float

@@ -1,13 +1,13 @@
 """Polyhedral friction cones: the disc ‖λ_t‖ ≤ μ λ_n replaced by a regular polygon around it.
 
 The polygon with 4 or 8 sides circumscribes the disc: a_k · λ_t ≤ μ λ_n for unit normals a_k at
-angles 2πk/sides. So cone ⊂ octagon ⊂ pyramid, friction along the tangents is Coulomb's, and
-elsewhere it exceeds it by at most 1/cos(π/sides): 8.2 % and 41 %. The pyramid, |λ_t1| ≤ μ λ_n and
-|λ_t2| ≤ μ λ_n, is the friction of ODE and VEROSIM.
+angles 2πk/sides. So cone ⊂ octagon ⊂ pyramid. Friction along the tangents is Coulomb's; in other
+directions it is larger, by a factor of at most 1/cos(π/sides): by 8.2 % for the octagon, 41 % for
+the pyramid. The pyramid, |λ_t1| ≤ μ λ_n and |λ_t2| ≤ μ λ_n, is the friction of ODE and VEROSIM.
 
-Everything is symmetric in the lines that bound the sectors of angle π/sides, each between the
-middle of a side and a vertex. A point's projection lies in its own sector, and there the cone has
-one face, one edge and the apex: nothing is enumerated beyond the nearest side.
+A sector of angle π/sides lies between the middle of a side and a vertex. By symmetry a point's
+projection lies in the sector of the point. There the cone has one face, one edge and the apex, so
+only the nearest side must be found.
 """
 
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ def project(x: Float[Array, "c 3"], mu: Float[Array, " c"], sides: int) -> Float
         [sector.on_edge[:, None], (sector.steep * sector.on_edge)[:, None] * sector.vertex], axis=1
     )
     off_face = jnp.where(sector.apex[:, None], 0.0, edge)
-    # On the axis with μ = 0 all edges are equally near, and the derivative in μ is none of theirs.
+    # On the axis with μ = 0 all edges are equally near; no edge gives the derivative in μ.
     kept = sector.inside | ((x[:, 0] >= 0) & jnp.all(tangent == 0, axis=1))
     return jnp.where(kept[:, None], x, jnp.where(sector.face[:, None], face, off_face))
 

@@ -1,11 +1,12 @@
-"""Projections on the cones with their edges rounded, as far as a radius S [N s] of each row.
+"""Projections on cones with rounded edges; each row has a rounding radius S [N s].
 
-For λ ≥ 0 the projection is φ(z) = (z + √(z² + 4 S²)) / 2. With z = λ − ρ u the fixed point
-λ = φ(z) says λ u = S² / ρ, complementarity relaxed as on the central path of interior-point methods
-(Chen & Mangasarian, Comput. Optim. Appl. 5, 1996). On a friction cone φ acts on the spectral values
-z_n + μ‖z_t‖ and z_n − ‖z_t‖/μ (Zhou & Chen, J. Nonlinear Convex Anal. 14, 2013), which for μ = 1 is
-the same in the Jordan algebra of the second-order cone (Fukushima, Luo & Tseng, SIAM J. Optim. 12,
-2001). Jacobians are symmetric, with the eigenvectors of the plain ones and eigenvalues in (0, 1).
+For λ ≥ 0 the projection is φ(z) = (z + √(z² + 4 S²)) / 2. With z = λ − ρ u the fixed point λ = φ(z)
+means λ u = S² / ρ, which is relaxed complementarity as on the central path of interior-point
+methods (Chen & Mangasarian, Comput. Optim. Appl. 5, 1996). On a friction cone φ is applied to the
+spectral values z_n + μ‖z_t‖ and z_n − ‖z_t‖/μ (Zhou & Chen, J. Nonlinear Convex Anal. 14, 2013).
+For μ = 1 this is φ in the Jordan algebra of the second-order cone (Fukushima, Luo & Tseng, SIAM J.
+Optim. 12, 2001). Jacobians are symmetric, with the eigenvectors of the Jacobians without rounding,
+and eigenvalues in (0, 1).
 """
 
 from dataclasses import dataclass, field

@@ -77,7 +77,7 @@ def _active(
 
     normal = jnp.max(root(jnp.asarray(SUBSETS, x.dtype)[:, None]), axis=0)
     active = (lengths > limits * jnp.maximum(normal, 0.0)[:, None]) | (limits == 0)
-    # Once more by the subset itself: where others tie with it their derivatives differ.
+    # Compute the root of the active subset itself: subsets that tie have other derivatives.
     return active, root(active.astype(x.dtype))
 
 
@@ -133,7 +133,7 @@ def spectrum(
         [jnp.ones_like(mu)[:, None], jnp.where(active, limits, 0.0)], axis=1
     )
     g = generator / safe.norm(generator)[:, None]
-    # A reflection that takes ± e₀ to g: orthonormal, and e_i itself where the bound i is not met.
+    # A reflection that maps ± e₀ to g: orthonormal, and e_i itself if bound i is not active.
     first = jnp.eye(4, dtype=x.dtype)[0]
     complement = jnp.eye(4, dtype=x.dtype)[:, 1:] - (
         (g + first)[:, :, None] * (g[:, None, 1:] / (1.0 + g[:, :1, None]))

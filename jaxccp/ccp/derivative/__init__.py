@@ -1,4 +1,4 @@
-"""The derivative of a solution, as that of a fixed point and not of the iterations to it."""
+"""The derivative of a solution by the implicit function theorem, not through the iterations."""
 
 from jaxccp.ccp.derivative.gradient import Gradient, PlainGradient, Relaxed, plain
 from jaxccp.ccp.derivative.implicit import IMPULSES, attach

@@ -68,7 +68,7 @@ def _attach_jvp(
 ):
     problem, lam = primals
     d_problem, _ = tangents
-    # Through attach again, so that second derivatives see how λ moves with the problem.
+    # Through attach again, so that second derivatives include the change of λ.
     lam = attach(law, problem, lam, guarded, relaxed, unique)
     frozen = lax.stop_gradient(problem)
     rho = frozen.step_sizes() if relaxed is None else frozen.normal_masses()
@@ -77,7 +77,7 @@ def _attach_jvp(
         return cones if relaxed is None else relaxed.of(cones, rho)
 
     cones = rounded(problem.cones)
-    # Under the convex law loads are shared already, and how they change moves nothing.
+    # Under the convex law λ has its shared loads already; their change has no effect on velocities.
     unique = unique and law == "ncp" and relaxed is None
     velocity, d_velocity = jax.jvp(lambda p: p.velocity(lam), (problem,), (d_problem,))
     velocity = problem.corrected(velocity, law)
@@ -94,8 +94,8 @@ def _attach_jvp(
     _, g = jax.jvp(lambda k: rounded(k).project(z), *primal_and_tangent)
     complement, gain = projection_blocks(cones, z, rho)
     if unique:
-        # In units in which what redundant rows yield is as long as x: the kernel's part of x that
-        # is least is then the one of vanishing compliance.
+        # Scaled so that x is as long as the displacement of its rows under compliance: the smallest
+        # part of x in the kernel is then that of vanishing compliance.
         slides = jnp.any(slope != 0, axis=1)
         unit = jnp.where(slides, jnp.sqrt(1.0 + cones.mu * cones.mu), 1.0)
         unit = cones.spread(jnp.ones_like(cones.lo), lax.stop_gradient(unit))
@@ -137,7 +137,7 @@ def _with_shared_loads(
         return p.delassus.apply(y) - lam / p.step_sizes()
 
     _, d_error = jax.jvp(deflection_error, (problem,), (d_problem,))
-    # Any x that has the right part in the kernel's stead will do; A makes good for the rest of it.
+    # Any x with the right part in the kernel of A will do; the solve corrects the rest.
     local = system.complement.plus(system.left.scaled(1.0 / rho) @ gain, 0.0)
     inverse = jax.tree.map(lambda x: jnp.where(jnp.isfinite(x), x, 0.0), local.inverse())
     open_part = inverse.apply(gain.apply(sheared.apply(d_error - g / rho)))

@@ -87,6 +87,7 @@ def jacobian_functions(
 
 
 def _root(values: Array) -> Array:
+    """Return square roots of the values, with 0 for rounding errors below 0."""
     positive = values > 0
     return jnp.where(positive, jnp.sqrt(jnp.where(positive, values, 1.0)), 0.0)
 

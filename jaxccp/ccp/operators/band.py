@@ -1,9 +1,9 @@
-"""Block-sparse matrices whose blocks lie near the diagonal once the contacts are ordered for it.
+"""Block-sparse matrices whose blocks lie near the diagonal if the contacts are reordered.
 
-Piles and stacks are graphs without shortcuts: of 39 recorded problems 34 have all couplings within
-17 contacts in the order of reverse Cuthill–McKee (Cuthill & McKee, ACM 1969; George, 1971), so that
-their factors cost a fraction of those of the full matrix. In tiles as wide as the band the matrix
-is block tridiagonal: :mod:`jaxccp.ccp.operators.band_cholesky` and
+Piles and stacks are graphs without shortcuts. In 34 of 39 recorded problems all couplings are
+within 17 contacts in the reverse Cuthill–McKee order (Cuthill & McKee, ACM 1969; George, 1971), so
+that factors cost a fraction of those of the full matrix. In tiles of the width of the band the
+matrix is block tridiagonal: :mod:`jaxccp.ccp.operators.band_cholesky` and
 :mod:`jaxccp.ccp.operators.band_lu` eliminate one tile after another.
 """
 
@@ -53,7 +53,7 @@ class Band:
         """
         if contacts < MIN_TILES * MIN_TILE:
             return None
-        # Here, for scipy takes a good part of the time to import all else.
+        # Imported here, because scipy takes long to import.
         from scipy.sparse import csr_matrix
         from scipy.sparse.csgraph import reverse_cuthill_mckee
 
@@ -81,12 +81,13 @@ class Band:
         return self.block.shape[-1]
 
     def ordered(self, x: Float[Array, " n"]) -> Float[Array, "k 3*t"]:
-        """Return the parts of a vector in the tiles, the last one filled up with zeros."""
+        """Return a vector cut into tiles in the band's order; the last tile is padded with
+        zeros."""
         filled = jnp.concatenate([x.reshape(-1, 3), jnp.zeros((1, 3), x.dtype)])
         return filled[self.contact].reshape(self.block.shape[1], -1)
 
     def restored(self, tiles: Float[Array, "k 3*t"]) -> Float[Array, " n"]:
-        """Return the vector of which ``tiles`` are the parts, the inverse of :meth:`ordered`."""
+        """Return the vector from its ``tiles``, the inverse of :meth:`ordered`."""
         return tiles.reshape(-1, 3)[self.position].reshape(-1)
 
     def tiles(
@@ -99,7 +100,7 @@ class Band:
             entries: blocks of the matrix, at the rows and columns of :meth:`of`.
             diagonal: blocks to add on the diagonal.
         """
-        # Looked up, as scattering costs more than the factors: XLA places one block at a time.
+        # A gather, because a scatter costs more than the factors: XLA writes one block at a time.
         count, tile = self.block.shape[1], self.tile
         filled = jnp.concatenate([entries, jnp.zeros((1, 3, 3), entries.dtype)])
         corner = jnp.concatenate([diagonal, jnp.eye(3, dtype=entries.dtype)[None]])[self.contact]

@@ -15,11 +15,11 @@ class Order(Protocol):
     :class:`jaxccp.ccp.operators.band.Band`."""
 
     def ordered(self, x: Float[Array, " n"]) -> Float[Array, "k t"]:
-        """Return the parts of a vector in the tiles, the last one filled up with zeros."""
+        """Return a vector cut into tiles; the last tile is padded with zeros."""
         ...
 
     def restored(self, tiles: Float[Array, "k t"]) -> Float[Array, " n"]:
-        """Return the vector of which ``tiles`` are the parts."""
+        """Return the vector from its ``tiles``, the inverse of :meth:`ordered`."""
         ...
 
 
@@ -83,7 +83,7 @@ def factorised(tiles: Float[Array, "3 k t t"], band: Order) -> LU:
     """
     lower, middle, upper = tiles
     identity = jnp.eye(middle.shape[-1], dtype=middle.dtype)
-    # A row of tiles more than there are, with the identity: the last tile, too, has a next one.
+    # One more row of tiles, with the identity, so that the last tile has a next one too.
     after = jnp.concatenate([jnp.zeros_like(identity), identity, jnp.zeros_like(identity)], axis=1)
     following = jnp.concatenate([lower, middle, upper], axis=2)
     following = jnp.concatenate([following[1:], after[None]])

@@ -63,7 +63,7 @@ class BlockSparseDelassus(Delassus):
         return (band_cholesky if symmetric else band_lu).factorised(tiles, self.band)
 
     def apply(self, lam: Float[Array, " n"]) -> Float[Array, " n"]:
-        # Blocks along the last axis: XLA makes one loop of this, and of a batched product many.
+        # Blocks along the last axis: XLA compiles one loop, but many for a batched product.
         multipliers = lam.reshape(-1, 3)[self.column].T
         products = jnp.sum(jnp.moveaxis(self.entries, 0, 2) * multipliers, axis=1)
         return jax.ops.segment_sum(

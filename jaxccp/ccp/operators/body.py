@@ -1,4 +1,5 @@
-"""The Delassus operator of free bodies, by the rows of the Jacobian of the bodies they touch."""
+"""The Delassus operator of free bodies, stored as the Jacobian rows of the bodies that they act
+on."""
 
 from dataclasses import dataclass, field, replace
 
@@ -79,7 +80,7 @@ class BodyDelassus(SplitDelassus):
         return jnp.swapaxes(total, 1, 2).reshape(6 * self.bodies, -1)
 
     def diagonal(self) -> Float[Array, " n"]:
-        # Rows of one body on both sides would couple; distinct bodies never do.
+        # Only a row with the same body on both sides would add products between its two parts.
         contacts = self.contact_rows.reshape(-1, 12)
         squares = (jnp.sum(rows * rows, axis=1) for rows in (self.scalar_rows, contacts))
         return jnp.concatenate([*squares]) + self.compliance

@@ -1,4 +1,4 @@
-"""The Delassus operator N = J H⁻¹ Jᵀ + E of bodies that a matrix H couples."""
+"""The Delassus operator N = J H⁻¹ Jᵀ + E of bodies whose mass matrix H is not block diagonal."""
 
 from dataclasses import dataclass
 

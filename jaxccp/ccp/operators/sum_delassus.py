@@ -30,6 +30,7 @@ class SumDelassus(Delassus):
         return self.parts[0].rows
 
     def _sum(self, of: Callable[[Delassus], Array]) -> Array:
+        """Return the sum of a function over the parts."""
         return reduce(add, map(of, self.parts))
 
     def apply(self, lam: Float[Array, " n"]) -> Float[Array, " n"]:

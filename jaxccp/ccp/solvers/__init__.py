@@ -1,4 +1,4 @@
-"""The algorithms, one file each; a new one is a file and a line here."""
+"""The algorithms, one file each. To add one, write a file and add it here."""
 
 from jaxccp.ccp.solver import Solver
 from jaxccp.ccp.solvers.admm import ADMM

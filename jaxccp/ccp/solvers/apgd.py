@@ -68,6 +68,7 @@ class APGD(Solver):
         return _State(start, start, start, unit, lipschitz, jnp.int32(0))
 
     def _gradient(self, task: Task, y: Float[Array, "2 n"]) -> Array:
+        """Return the gradient of the objective at ``y`` in scaled multipliers."""
         return y[1] + task.data.s * task.problem.r
 
     def _estimate(self, task: Task, x: Array) -> Array:
@@ -108,7 +109,7 @@ class APGD(Solver):
         """Return whether the step is short enough, and L of the next one."""
         d, n_d = trial - state.y
         curvature, square = inner(d, n_d), inner(d, d)
-        # N d is a difference of products; its rounding must not refuse a good step.
+        # N d is a difference of products; its rounding error must not reject a good step.
         rounding = inner(jnp.abs(d), jnp.abs(trial[1]) + jnp.abs(state.y[1]))
         rounding = 4 * jnp.finfo(d.dtype).eps * rounding
         fits = curvature <= state.lipschitz * square + rounding

@@ -83,8 +83,8 @@ class BarzilaiBorwein(Solver):
         renewal = state.count == RENEWAL
         trial: Array = jnp.where(renewal, x, scaling.cones.project(target))
         d = trial - x
-        # The product of the difference, not the difference of products, whose rounding near the
-        # solution would swamp the quotients.
+        # Take the product of the difference. The difference of products would be rounding error
+        # near the solution.
         product: Array = scaling.delassus.apply(jnp.where(renewal, x, d))
         n_d = jnp.where(renewal, 0.0, product)
         slope, curvature = gradient @ d, jnp.maximum(d @ n_d, 0.0)

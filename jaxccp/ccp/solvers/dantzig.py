@@ -142,7 +142,7 @@ class Dantzig(Solver):
 
     def step(self, task: Task, state: _State) -> _State:
         rows, n = self._rows(task), task.rho.shape[0]
-        # The path's rounding would be magnified from step to step, the inverse's is not.
+        # Rounding of the path would grow from step to step; rounding of the inverse does not.
         path = state.path / jnp.max(jnp.abs(state.path))
         deviation = rows.apply(state.side, path[:n]) + path[n] * state.cover
         path = path - state.inverse @ deviation
@@ -151,7 +151,9 @@ class Dantzig(Solver):
 
         row, bound = event % n, jnp.where(event < n, -1, 1)
         side, was = state.side, state.side[row]
-        if task.law == "ncp":  # a contact that closes slides off the vertex its velocity picks
+        if (
+            task.law == "ncp"
+        ):  # a closing contact slides away from the vertex that its velocity selects
             picks = rows.tangential & (rows.normal == row) & (rows.mu > 0) & (was != 0)
             side = jnp.where(picks, jnp.where(zeta < 0, -1, 1), side)
         f, b = rows.change(row, bound, side)
@@ -209,7 +211,7 @@ def _next(rows: BoxedRows, state: _State, path: Array) -> tuple[Array, Array, Ar
     gap, watched = jnp.maximum(gap, 0.0), watched & (speed > eps**0.7)
     speed = jnp.where(watched, speed, 1.0)
     length = jnp.where(watched, gap / speed, jnp.inf)
-    # Of events that rounding cannot tell apart, the one with the largest pivot (Harris).
+    # Among events that are equal to within rounding, take the one with the largest pivot (Harris).
     rounding = 10 * eps * (jnp.max(jnp.abs(zeta), initial=0.0) + state.t)
     first = jnp.min(jnp.where(watched, (gap + rounding) / speed, jnp.inf), initial=jnp.inf)
     event = jnp.argmax(jnp.where(watched & (length <= first), speed, 0.0))

@@ -96,7 +96,7 @@ class GradientNewton(Solver):
         gradient."""
 
         apply = task.data.delassus.apply
-        # Rows are scaled so that the eigenvalue is not far from 1, and its powers are numbers.
+        # Rows are scaled so that the eigenvalue is near 1, and its powers do not overflow.
         last = lax.fori_loop(1, self.power_iterations, lambda _, x: apply(x), x / _length(x))
         return _length(apply(last)) / _length(last)
 
@@ -106,7 +106,7 @@ class GradientNewton(Solver):
         newton_turn = (state.count + (not self.eager)) % self.period == 0
         after = lax.cond(newton_turn, lambda: state, lambda: self.gradient_steps(task, state))
         after = when(newton_turn | state.promising, lambda: self._newton_step(task, state), after)
-        # One number for all copies of a batch, whose turns are one branch.
+        # All copies of a batch have the same count, so that they share one branch.
         return replace(after, count=state.count + 1)
 
     def _factorises(self, problem: Problem) -> bool:
@@ -129,7 +129,7 @@ class GradientNewton(Solver):
             state.lipschitz,
         )
 
-        # A quotient of each row would be a loop of its own in the compiled program.
+        # A division in each row would be an additional loop in the compiled program.
         length = 1 / bound
 
         def gradient_step(_: int, iterate: tuple[Array, ...]) -> tuple[Array, ...]:
@@ -147,7 +147,7 @@ class GradientNewton(Solver):
             return after, further, momentum, y, n_y
 
         initial = (state.x, state.y, state.momentum, state.y, state.n_x)
-        # Written out: a loop copies what it carries, and counts, which takes half as long again.
+        # Unrolled: a loop copies its state and counts, which takes 50 % longer.
         x, y, momentum, start, n_start = lax.fori_loop(
             0, self.steps, gradient_step, initial, unroll=True
         )
@@ -155,7 +155,7 @@ class GradientNewton(Solver):
         d = x - start
         square = inner(d, d)
         curvature = inner(d, n_x - n_start) / jnp.where(square > 0, square, 1.0)
-        # Differences of products are rounding near the solution.
+        # Differences of products are only rounding error near the solution.
         reliable = square > jnp.finfo(d.dtype).eps * inner(x, x)
         lipschitz = jnp.where(reliable, jnp.maximum(bound, curvature), bound)
         return _State(x, n_x, y, momentum, lipschitz, state.count, state.best, jnp.asarray(False))

@@ -161,14 +161,14 @@ class Newton(Solver):
         d = interior.step(problem, frame, aim, solve(interior.right_hand_side(problem, frame, aim)))
         t = jnp.minimum(1.0, BACKOFF * interior.length(frame, d))
         point = frame.point.plus(t, d)
-        # Where there is no solution the impulses grow until only rounding is left of velocities.
+        # If there is no solution, impulses grow until velocities are only rounding error.
         limit = MAX_ROUNDING / jnp.finfo(point.lam.dtype).eps * problem.scale() * task.rho
         finite = jnp.all(jnp.abs(point.lam) <= limit) & jnp.all(jnp.isfinite(point.slack))
         point = trees.where(finite, point, frame.point)
         n_point = problem.delassus.apply(point.lam)
         residual = _residual(task, point.lam, n_point)
         stuck = jnp.where(finite & (t > SHORT_STEP), 0, state.stuck + 1)
-        # Where rounding has spoilt the last points, the finish begins at one before them.
+        # If rounding has spoilt the last points, the proximal phase starts from an earlier one.
         better = (residual <= MAX_RESIDUAL_RATIO * state.best) | (residual <= state.attempt)
         anchor = jnp.where(better, point.lam, state.anchor)
         n_anchor = jnp.where(better, n_point, state.n_anchor)
@@ -201,10 +201,10 @@ class Newton(Solver):
         residual = _residual(task, lam, n_lam)
         better = residual <= 0.5 * state.best
         stall_count = jnp.where(better, 0, state.stall_count + 1)
-        # While there is a way inside, that takes less than what may be lost here.
+        # While interior steps progress, they cost less than proximal steps that may fail.
         failed = stall_count >= jnp.where(state.stuck > 0, COUNT * self.patience, 1)
         weight = jnp.where(better, jnp.minimum(self._weight(state) + 1, COUNT - 1), state.weight)
-        # New multipliers where they are better; another weight begins at the old ones again.
+        # Keep new multipliers if they are better; another weight starts again from the old ones.
         restart = better | (stall_count % self.patience == 0) | ~jnp.isfinite(residual)
         anchor = jnp.where(better, lam, state.anchor)
         n_anchor = jnp.where(better, n_lam, state.n_anchor)
@@ -227,8 +227,8 @@ class Newton(Solver):
     def _weight(self, state: _State) -> Int[Array, ""]:
         """Return the index of the weight σ of the next proximal step.
 
-        It changes to the next weight, in turn, after every ``patience`` steps that do not halve the
-        residual.
+        Each step that halves the residual is followed by the next larger weight. Without such steps
+        the weights take turns, ``patience`` steps each.
         """
         return (state.weight + state.stall_count // self.patience) % COUNT
 

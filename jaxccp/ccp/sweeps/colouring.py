@@ -1,6 +1,6 @@
-"""Colours of the row blocks, so that blocks of one colour may be updated at the same time.
+"""Colours of the row blocks; blocks of one colour may be updated at the same time.
 
-Two blocks (a scalar row or a contact is one) are coupled where their block of N is not zero.
+A block is a scalar row or a contact. Two blocks are coupled if their block of N is not zero.
 """
 
 from dataclasses import dataclass, field

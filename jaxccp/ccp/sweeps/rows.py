@@ -1,7 +1,7 @@
 """Products with the rows of N in the order of a schedule, updated during a sweep.
 
-For each form of N there is a carrier of the sweep's progress, and a cost per chunk that does not
-grow with the problem where the form allows that.
+For each form of N there is a carrier, an array that a chunk's changes update. The cost per chunk
+does not depend on the size of the problem, if the form of N allows that.
 """
 
 from dataclasses import dataclass, field
@@ -139,7 +139,7 @@ def _body_rows(delassus: BodyDelassus, scale: Array, schedule: Schedule, scalars
     contacts = jnp.pad(delassus.contact_rows, ((0, 0), (0, 0), (0, padding)))
     every = jnp.concatenate([jnp.pad(single, ((0, 0), (0, 2), (0, 0))), contacts])
     every = jnp.pad(every[schedule.order], ((0, width), (0, 0), (0, 0)))
-    # What cannot move may stand in a chunk any number of times, its rows being zero.
+    # A body that cannot move may occur in a chunk any number of times: its rows are zero.
     block_bodies = jnp.pad(
         delassus.block_bodies[schedule.order],
         ((0, width), (0, 0)),

@@ -1,9 +1,9 @@
-"""Gauss–Seidel sweeps over the row blocks of N, chunk by chunk, which PSOR and SIPGS share.
+"""Gauss–Seidel sweeps over the row blocks of N, chunk by chunk, for PSOR and SIPGS.
 
-A block is a scalar row, padded to three rows with zeros, or a contact. Blocks stand in the order of
-a :class:`~jaxccp.ccp.sweeps.colouring.Schedule`, in which a chunk of uncoupled blocks is
-contiguous, with padding for the last chunk behind them, and everything is in the scaled multipliers
-of :mod:`~jaxccp.ccp.scaling`.
+A block is a scalar row, padded to three rows with zeros, or a contact. Blocks are in the order of a
+:class:`~jaxccp.ccp.sweeps.colouring.Schedule`. A chunk of uncoupled blocks is contiguous in it,
+with padding after the last block. All numbers are in the scaled multipliers of
+:mod:`~jaxccp.ccp.scaling`.
 """
 
 from collections.abc import Callable
