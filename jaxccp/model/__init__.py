@@ -1,4 +1,4 @@
-"""Bodies, shapes, materials, joints and the state; knows no solver."""
+"""Bodies, shapes, materials, joints and the state of a model; this package contains no solver."""
 
 from jaxccp.model.activation import Activation, Activations
 from jaxccp.model.actuator import Actuator, motor, position_servo, velocity_servo

@@ -1,4 +1,5 @@
-"""Families: generalised velocities of any kind, with the interface by which they move and touch."""
+"""Families: sets of generalised velocities of any kind, and their interface to steps and
+contacts."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The frames that families carry, as bodies of the model."""
+"""The frames of families, which are bodies of the model."""
 
 from dataclasses import replace
 

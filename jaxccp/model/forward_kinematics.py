@@ -54,7 +54,7 @@ def forward_kinematics(
     rate = as_floats("rate", rate, [axes], coordinate.dtype)
     if not linkage.joints:
         return state
-    # One array for all numbers: XLA's CPU compiler trips over a loop that slices many.
+    # One array for all numbers: XLA's CPU compiler fails with a loop that slices many.
     numbers = _relative_motion(model, coordinate, rate)
     moving = jnp.asarray(model.topology.movable)[:, None]
     start = (
@@ -63,7 +63,7 @@ def forward_kinematics(
         jnp.where(moving, state.velocity, 0.0),
         jnp.where(moving, state.angular_velocity, 0.0),
     )
-    # Places that a level does not use have a joint and bodies that there are not: dropped.
+    # Padding of a level has indices out of range, which are dropped.
     nowhere = len(model.topology.free)
     order = np.where(dofs.forwards[:, None], linkage.bodies, linkage.bodies[:, ::-1])
     ends = jnp.asarray([*order, (nowhere, nowhere)], jnp.int32)[dofs.levels]
@@ -93,7 +93,7 @@ def _relative_motion(
     orientation, shift, columns = joint_chains(model, coordinate)
     twist = jnp.einsum("jik,jk->ji", columns, by_slot(rate, linkage.slots))
     first, second = ((model.joints.frame[:, side], model.joints.anchor[:, side]) for side in (0, 1))
-    # The twist of the second body against the first is given at its joint frame, in its axes.
+    # The twist is that of the second body's joint frame relative to the first body, in its axes.
     joint_frame = _compose(first, (orientation, shift))
     pose = _compose(joint_frame, _inverse(second))
     if not dofs.forwards.all():

@@ -98,7 +98,7 @@ def chain(
     )
     product = quaternion.left_matrix(axis_quaternion)
 
-    # What comes after each axis, from the last one back.
+    # The product of all motions after each axis, from the last axis back.
     orientation = jnp.zeros_like(ball).at[0].set(1.0)
     rotation, shift = jnp.eye(3, dtype=ball.dtype), jnp.zeros_like(ball[1:])
     rotations, shifts = [], []

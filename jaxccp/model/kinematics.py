@@ -230,7 +230,7 @@ def _motion(
         return lax.fori_loop(0, NEWTON_STEPS, newton, q)
 
     def tangent(linear, y: Array) -> Array:
-        # The inverse itself, so that what is done to y can be transposed.
+        # The inverse itself, so that the operation on y can be transposed.
         return small.solve(jax.vmap(linear, out_axes=1)(identity), identity) @ y
 
     q = lax.custom_root(residual, initial, search, tangent) if count else initial

@@ -1,4 +1,4 @@
-"""Tables of joints, axes and actuators: numbers that can be differentiated, and static facts."""
+"""Tables of joints, axes and actuators: numbers that can be differentiated, and static data."""
 
 from dataclasses import dataclass
 

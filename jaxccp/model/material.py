@@ -77,6 +77,7 @@ class Combination:
 
 
 def _geometric(a: Array, b: Array) -> Array:
+    """Return the geometric mean, with derivative 0 where it is 0."""
     product = a * b
     return jnp.where(product > 0, jnp.sqrt(jnp.where(product > 0, product, 1.0)), 0.0)
 

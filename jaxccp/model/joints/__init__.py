@@ -1,4 +1,4 @@
-"""Kinds of joints, one file each; a new one is a file and a line here."""
+"""Kinds of joints, one file each. To add one, write a file and add it here."""
 
 from jaxccp.model.joints.axis import Axis, Ball, Hinge, Slide
 from jaxccp.model.joints.compound import Compound

@@ -51,7 +51,7 @@ class ConvexMesh(ByContent):
                 f"ConvexMesh: takes points of shape (n, 3), not a path; to read a file: "
                 f"ConvexMesh.read({fspath(self.points)!r})"
             )
-        # Here, for scipy takes a good part of the time to import all else.
+        # Imported here, because scipy takes long to import.
         from scipy.spatial import ConvexHull, QhullError
 
         points = np.asarray(self.points, float)

@@ -1,4 +1,4 @@
-"""Points of a mesh in a file, through whichever library that reads meshes is installed."""
+"""Points of a mesh in a file, read by trimesh or mujoco, whichever is installed."""
 
 from importlib import import_module
 from pathlib import Path
@@ -42,10 +42,10 @@ def by_mujoco(path: Path) -> Float[np.ndarray, "n 3"]:
 
     MuJoCo moves vertices to the solid's principal axes; this function moves them back.
     """
-    mujoco: Any = import_module("mujoco")  # whose parts checkers do not see
+    mujoco: Any = import_module("mujoco")  # optional, and not typed
     spec = mujoco.MjSpec()
     mesh = spec.add_mesh(name="mesh", file=str(path.resolve()))
-    # Of the hull, as here; else surfaces that are not closed are refused.
+    # Inertia of the hull, as here. Otherwise MuJoCo rejects surfaces that are not closed.
     mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX
     spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname="mesh")
     model = spec.compile()

@@ -1,4 +1,4 @@
-"""Compliant surfaces: their numbers, and the laws by which overlap becomes force."""
+"""Compliant surfaces: their properties, and the laws that give the force of an overlap."""
 
 from jaxccp.model.smooth.adhesion import ADHESION
 from jaxccp.model.smooth.laws import SmoothLaws, SmoothSurfaces, SmoothTopology

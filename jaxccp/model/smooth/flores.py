@@ -1,4 +1,4 @@
-"""Hertz's spring with a dashpot in proportion to its force."""
+"""Hertz's spring with a dashpot proportional to its force."""
 
 from jaxccp.model.smooth.hertz import hertz_coefficients
 from jaxccp.model.smooth.normal_law import Coefficients, NormalLaw, SmoothContacts

@@ -1,4 +1,4 @@
-"""The laws of a model's smooth contacts, the pairs of shapes they hold for, and their numbers."""
+"""The laws of a model's smooth contacts, their pairs of shapes, and their numbers."""
 
 from __future__ import annotations
 

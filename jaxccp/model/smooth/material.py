@@ -1,5 +1,4 @@
-"""The elasticity and damping of smooth surfaces, in addition to the friction and restitution of
-all."""
+"""The elasticity and damping of smooth surfaces; other properties are in the material."""
 
 from dataclasses import dataclass, fields
 
@@ -62,5 +61,6 @@ class SmoothCoefficients:
 
 
 def _check(what: str, name: str, value: float) -> None:
+    """Raise ``ValueError`` if a number is negative or not finite."""
     if not (np.isfinite(value) and value >= 0):
         raise ValueError(f"{what}: {name} must be finite and ≥ 0, not {value!r}")

@@ -1,4 +1,4 @@
-"""The laws of normal force by name; a new one is a file and a line here."""
+"""The laws of normal force by name. To add one, write a file and add it here."""
 
 from jaxccp.model.smooth.flores import flores
 from jaxccp.model.smooth.hertz import hertz

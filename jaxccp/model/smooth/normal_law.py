@@ -1,4 +1,4 @@
-"""The arguments and the result of a law of normal force."""
+"""The input and output of a law of normal force."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
