@@ -48,7 +48,7 @@ def box_box(a: Geometry, b: Geometry) -> Manifold:
     half_a, half_b = a.size - a.radius, b.size - b.radius
     boxes = offset, rotation, half_a, half_b
 
-    # What touches is chosen, not differentiated.
+    # The choice of the touching features has no derivative.
     fixed = jax.lax.stop_gradient(boxes)
     scale = jax.lax.stop_gradient(jnp.minimum(jnp.min(a.size), jnp.min(b.size)))
     gaps_a, gaps_b = face_gaps(*fixed)

@@ -1,10 +1,10 @@
 """The contact polygon of two box faces: the incident face clipped to the reference face.
 
-Sutherland and Hodgman's result (CACM 1974) without its sequence: the vertices of the intersection
-of two convex quadrilaterals are vertices of one inside the other and crossings of their edges.
-Each edge of the incident face gives its first and its last point inside the reference rectangle
-(Liang and Barsky, ACM TOG 1984), and each corner of the rectangle may lie in the incident face:
-12 candidates, of which at most 8 exist.
+The result is that of Sutherland and Hodgman (CACM 1974), computed without a sequence of clips: the
+vertices of the intersection of two convex quadrilaterals are vertices of one inside the other, and
+crossings of their edges. Each edge of the incident face gives its first and its last point inside
+the reference rectangle (Liang and Barsky, ACM TOG 1984), and each corner of the rectangle may lie
+in the incident face. Of these 12 candidates at most 8 exist.
 """
 
 from functools import partial
@@ -73,7 +73,7 @@ def clip_faces(
     dtype = offset.dtype
     permutations = jnp.asarray(_PERMUTATIONS, dtype)
 
-    # Frame of the reference face. Its handedness is of no account.
+    # Frame of the reference face. It may be left-handed.
     permutation = permutations[face]
     rows = jnp.concatenate([axes.T, offset[None], half_reference[None]]) @ permutation
     side = jnp.where(rows[3, 2] < 0, -1.0, 1.0).astype(dtype)
@@ -94,7 +94,7 @@ def clip_faces(
     points = jnp.concatenate([on_edges, at_corners, lowest[None]])
     live = jnp.concatenate([reached, covered, ~overlaps[None]])
 
-    # Names. The vertices of the incident face are the first four candidates.
+    # Feature numbers. The vertices of the incident face are the first four candidates.
     tables = jnp.asarray(_NUMBERS.reshape(3, 2, 4), jnp.int32)
     box = 8 * incident_is_b.astype(jnp.int32)
     side_in = towards.astype(jnp.int32)
@@ -111,8 +111,8 @@ def clip_faces(
         ]
     ).astype(jnp.int32)
 
-    # Move the live ones, which are 8 at most, to the front: by products, before which all numbers
-    # are computed once, not again for each place that might take them.
+    # Move the points that exist, 8 at most, to the front by matrix products: XLA then computes each
+    # number once, not once for each slot.
     earlier = jnp.asarray(np.tri(13, k=-1, dtype=bool))
     rank = jnp.sum(earlier & live, axis=1, dtype=jnp.int32)
     pick = (rank == jnp.arange(8)[:, None]) & live
@@ -143,7 +143,7 @@ def _cross(
 
     Returns:
         The points, a mask of the first four (those on the edges along u) that are vertices, and a
-            mask of the points that exist.
+        mask of the points that exist.
     """
     signs = jnp.array([-1.0, 1.0], centre.dtype)
     middle = centre + signs[:, None] * spans[::-1, None]  # [span, edge, xyz]
@@ -193,7 +193,7 @@ def _cover(
         x, y = corners[:, 0] - centre[0], corners[:, 1] - centre[1]
         return (x * v[1] - y * v[0]) * inverse, (y * u[0] - x * u[1]) * inverse
 
-    # Within is judged at the enlarged corners, which closes the polygon that ``_cross`` leaves.
+    # The test uses the enlarged corners, which closes the polygon of ``_cross``.
     s, t = coordinates(quad * (width + allowance))
     covered = (jnp.abs(s) < 1) & (jnp.abs(t) < 1) & real
     s, t = coordinates(quad * width)

@@ -1,7 +1,7 @@
-"""The single points at which two boxes touch: of crossing edges, or closest of disjoint boxes.
+"""The single contact of two boxes: at crossing edges, or at the closest points of disjoint boxes.
 
-Everywhere ``offset`` is the centre of b and ``axes`` its axes (as columns), in a's frame. Vertices
-are features 0-7 of a and 8-15 of b, numbered as in ``CORNERS``.
+In all functions ``offset`` is the centre of b and ``axes`` its axes (as columns), in a's frame.
+Vertices are features 0-7 of a and 8-15 of b, numbered as in ``CORNERS``.
 """
 
 from typing import NamedTuple
@@ -100,7 +100,7 @@ def closest_points(
     a = jnp.argmin(square_a)
     nearest_on_b_in_a = offset + jnp.sum(axes * nearest_on_b[a], axis=1)
 
-    # Where they tie to within rounding: a vertex, whose derivative is the cleaner, of b.
+    # If they tie to within rounding: a vertex, which has the more accurate derivative, of b.
     tie = 1 - 64 * jnp.finfo(half_a.dtype).eps
     by_b = tie * square_b[b] <= square_a[a]
     by_edge = jnp.sum((edges.on_b - edges.on_a) ** 2) < tie * jnp.minimum(square_b[b], square_a[a])

@@ -1,8 +1,7 @@
-"""Contacts of a capsule with capsules and boxes: several where it lies flat, so that it does not
-tilt.
+"""Contacts of a capsule with capsules and boxes: several if it lies flat, so that it does not tilt.
 
-Each point is the exact contact of one ball of the capsule's segment with the other shape, so all of
-them are true constraints wherever they sit; only their places are a choice.
+Each point is the exact contact of one ball of the capsule's segment with the other shape. So all
+points are true constraints wherever they are; only their positions are a choice.
 """
 
 import jax.numpy as jnp
@@ -42,7 +41,7 @@ def capsule_capsule(a: Geometry, b: Geometry) -> Manifold:
     on_a, on_b = jnp.dot(a.axis, r), jnp.dot(b.axis, r)
 
     radius = a.radius + b.radius
-    # From where on the points are ends in any case: no smaller sine, whose powers overflow.
+    # Below this sine the points are the ends anyway; powers of a smaller one would overflow.
     min_sine = 1 / (1 / _CROSSED + 2 * lax.stop_gradient(half_a / (_SPREAD * radius)))
     sine = jnp.sqrt(jnp.maximum(jnp.sum(common * common), min_sine * min_sine))
     spread = _SPREAD * radius * jnp.maximum(1 / sine - 1 / _CROSSED, 0.0)
@@ -82,15 +81,15 @@ def capsule_box(a: Geometry, b: Geometry) -> Manifold:
     excess = point - jnp.clip(point, -half, half)
     tiny = jnp.finfo(half.dtype).eps
     outside = jnp.sum(excess * excess) > tiny**2
-    # Which face: the one the closest point sticks out of most, or that of least penetration.
+    # The face that the closest point is furthest outside of, or that with the least penetration.
     piercing = jnp.abs(start) - jnp.abs(axis) * a.size[2] - half
     score = jnp.where(outside, jnp.abs(excess), piercing)
     face = jnp.arange(3) == jnp.argmax(score >= jnp.max(score) - 8 * tiny * jnp.max(half))
     sign = jnp.where(jnp.where(outside, point, start) < 0, -1.0, 1.0).astype(half.dtype)
     outward = jnp.where(face, sign, 0.0)
 
-    # The stretch over that face; where the closest point is beside the face, the allowance grows
-    # with its offset, so that a capsule along an edge keeps both ends and nothing jumps.
+    # The part over that face. If the closest point is outside the face's outline, the allowance
+    # grows with its offset, so that a capsule along an edge keeps both ends without a jump.
     first, last = _slabs(start, axis, half + 2 * jnp.abs(excess))
     first = jnp.max(jnp.where(face, -a.size[2], jnp.maximum(first, -a.size[2])))
     last = jnp.min(jnp.where(face, a.size[2], jnp.minimum(last, a.size[2])))
@@ -146,7 +145,8 @@ def _closest(
     falling = jnp.max(jnp.where(slopes <= 0, knots, -reach))
     middle = (rising + falling) / 2
 
-    # Strictly between falling and rising the same slabs are overstepped, and s is smooth.
+    # Where the slope changes sign strictly between two ends, the active slabs do not change there,
+    # and s is smooth.
     probe = start + middle * axis
     outside_slab = jnp.abs(probe) > half
     bound = jnp.where(probe < 0, -half, half)

@@ -1,4 +1,5 @@
-"""The points of one convex polygon over another, and the choice of a few that span them."""
+"""The clipping of one convex polygon to another, and the choice of a few points that span the
+result."""
 
 from typing import NamedTuple
 
@@ -48,7 +49,8 @@ def clip(
             a common border keep their vertices in spite of rounding.
     """
     m, n = len(reference), len(incident)
-    # Outward distances from the reference's edges; none from those that padding makes.
+    # Outward distances from the reference's edges; padding adds edges without length, which are
+    # left out.
     run = jnp.roll(reference, -1, axis=0) - reference
     outward = direction(cross(run, normal), jnp.zeros(3, normal.dtype))
     height = jnp.einsum("ki,ki->k", outward, reference)
@@ -121,7 +123,7 @@ def spanning(
     above_lowest = jnp.where(live, height - jnp.min(jnp.where(live, height, NO_CONTACT)), 0.0)
     score = jnp.concatenate([-above_lowest[None], out @ points.T - steepness * above_lowest])
     score = jnp.where(live, score, -jnp.inf)
-    # Ties to within rounding go to the first, so that noise cannot make the choice flicker.
+    # If points tie to within rounding, take the first, so that noise cannot change the choice.
     best = jnp.max(score, axis=1, keepdims=True)
     slack = 64 * jnp.finfo(normal.dtype).eps * jnp.max(jnp.where(live[:, None], jnp.abs(points), 0))
     selected = jnp.argmax(score >= best - slack, axis=1)

@@ -1,5 +1,4 @@
-"""Warm starts of the next solve: the impulse of every contact, found again by shapes and
-feature."""
+"""Warm starts: the impulses of every contact, stored for the next solve by shapes and feature."""
 
 from dataclasses import dataclass, replace
 

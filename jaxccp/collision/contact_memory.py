@@ -1,4 +1,4 @@
-"""Numbers kept for every contact from step to step, found again by shapes and feature."""
+"""Numbers stored for every contact from step to step, and looked up by shapes and feature."""
 
 from dataclasses import dataclass
 

@@ -75,11 +75,11 @@ def face_manifold(pair: Core, separation: Separation) -> Manifold:
     point = point_manifold(pair, separation)
     gap = jax.lax.stop_gradient(point.distance[0])
 
-    # How far the shapes are apart along either face's normal.
+    # Gaps of the shapes along either face's normal.
     candidates = out[:, :, None] * (out * faces.normal)[None]
     gaps = -jnp.sum(jax.vmap(Core.reach)(*jax.lax.stop_gradient((pair, candidates))), axis=0)
     by_b = gaps[1] > gaps[0] + _PREFER_A * scale
-    # A strip is the face of a round side, whose normal is that of the gap: no face of its own.
+    # A strip on a round side always has the normal of the gap, so it is no evidence for a face.
     strip = faces.line[0] & ~faces.line[1]
     by_b |= strip & (gaps[1] > gaps[0] - _PREFER_FACE * scale)
 

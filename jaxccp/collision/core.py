@@ -1,8 +1,8 @@
 """Convex shapes in one form: the hull of some points, swept by an ellipsoid and by a ball.
 
 A box or a hull is its vertices, a capsule two points and a ball, an ellipsoid one point and an
-ellipsoid, a cylinder two points and a disc (an ellipsoid flat along z). Support points and their
-derivatives then have one formula for all of them, and padded to one size, one program.
+ellipsoid, a cylinder two points and a disc (an ellipsoid flat along z). So support points and their
+derivatives have one formula for all of them. Padded to one size, all shapes share one program.
 """
 
 from dataclasses import dataclass, replace

@@ -44,6 +44,10 @@ def _convex(shape: Geometry) -> Core:
 
 
 def _core(shape: Geometry, points, semi_axes=None, radius=None, *, style, faces=None, real=None):
+    """Return the core with these parts.
+
+    Without ``radius`` it has the shape's; other parts that are not given are empty.
+    """
     none = jnp.zeros(3, shape.size.dtype)
     return Core(
         points,

@@ -1,5 +1,5 @@
-"""The face, cap or side of a shape towards a direction, as a polygon that manifolds are clipped
-from."""
+"""The face, cap or side of a shape in a direction, as a polygon from which manifolds are
+clipped."""
 
 from typing import NamedTuple
 
@@ -69,7 +69,7 @@ def face_towards(core: Core, towards: Float[Array, "3"]) -> Face:
 def _face(core: Core, towards: Float[Array, "3"]) -> Face:
     """Return the face of a faceted shape whose normal is nearest to a direction."""
     normals = face_normals(core.points, core.faces)
-    # Of faces tied to within rounding the first, so that noise cannot make the choice flicker.
+    # If faces tie to within rounding, take the first, so that noise cannot change the choice.
     alignment = normals @ towards
     number = jnp.argmax(alignment >= jnp.max(alignment) - 64 * jnp.finfo(alignment.dtype).eps)
     number = number.astype(jnp.int32)

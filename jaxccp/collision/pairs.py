@@ -1,4 +1,4 @@
-"""The table of shape pairs: a new pair is one kernel and one line here."""
+"""The table of shape pairs. To add a pair, write a kernel and add a line here."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -2,14 +2,14 @@
 
 The gap of two convex shapes is the largest value over all unit n of
 
-    s(n) = -h_a(n) - h_b(-n),        h: support functions, n from a to b,
+    s(n) = -h_a(n) - h_b(-n),        h: support functions, n from a to b.
 
-both apart (the Euclidean distance) and overlapping (minus the least translation that parts them).
-Apart it has one maximum. s has kinks where n changes the vertices it meets; rounding them by a
-temperature τ (softmax in place of max, an ellipsoid's |Sᵀn| as its length with τ) makes Newton's
-method on the sphere work, and driving τ to zero, as interior point methods do, leads to the exact
-answer without ever deciding which vertices, edges or faces touch: the softmax weights become the
-barycentric coordinates of the touching points.
+It is the Euclidean distance of separated shapes, and minus the smallest translation that separates
+overlapping shapes. For separated shapes s has one maximum. s has kinks where n changes the touching
+vertices. A temperature τ rounds them (a softmax in place of max, and τ added in quadrature to an
+ellipsoid's length |Sᵀn|), so that Newton's method on the sphere works. As τ goes to zero, as in
+interior-point methods, the result becomes exact. The method never decides which vertices, edges or
+faces touch: the softmax weights become the barycentric coordinates of the touching points.
 """
 
 from typing import NamedTuple
@@ -172,9 +172,9 @@ def _search(pair: Core, start: Float[Array, "3"]) -> tuple[Float[Array, "3"], Fl
         candidates = _unit(normal + strides[:, None] * limited(step))
         candidates = jnp.concatenate([candidates, normal[None]])
         best = jnp.argmax(jax.vmap(score, (0, None))(candidates, temperature))
-        # Near the optimum rounding hides what a step gains, and Newton needs no help.
+        # Near the optimum rounding hides the gain of a step, and a full Newton step is right.
         best = candidates[jnp.where(followed, 0, best)]
-        # Cooler by a factor; the tangent of the path of optima leads ahead.
+        # Lower the temperature; move along the tangent of the path of optima.
         cooler = jnp.where(followed, jnp.maximum(temperature * _COOLING, last), temperature)
         tangent = newton.solve(newton.support.drift[1] - newton.support.drift[0])
         ahead = _unit(best + limited((cooler / temperature - 1) * tangent))

@@ -65,5 +65,6 @@ def _point(
     core_b: Float[Array, "3"],
     normal: Float[Array, "3"],
 ) -> Manifold:
+    """Return the single contact between the balls around two core points, along ``normal``."""
     feature = jnp.zeros(1, jnp.int32)
     return between(core_a[None], core_b[None], normal[None], a.radius, b.radius, feature)

@@ -1,8 +1,8 @@
-"""Contacts of a height field with convex shapes: one prism for each triangle beneath the shape.
+"""Contacts of a height field with convex shapes: one prism for each triangle below the shape.
 
-The field is solid below its surface: each cell is two triangles, whose common edge leads from
-(row + 1, column) to (row, column + 1), as MuJoCo has it. The cells are those of a window around
-the shape, whose size the builder chooses for the largest one.
+The field is solid below its surface. Each cell has two triangles; their common edge goes from (row
++ 1, column) to (row, column + 1), as in MuJoCo. The cells are those of a window around the shape;
+the builder chooses its size for the largest shape.
 """
 
 from collections.abc import Callable
@@ -145,7 +145,7 @@ def _triangle(
     manifold = face_manifold(pair, point)
     is_last = np.arange(len(manifold.distance)) == len(manifold.distance) - 1
     live = (manifold.distance < NO_CONTACT) & real & (~is_last | is_minimum | is_above)
-    # Eleven bits tell the points of a triangle apart, the twelfth its point of least gap.
+    # Eleven bits distinguish the points of a triangle, the twelfth marks its point of least gap.
     name = manifold.feature % (1 << 11) + (is_last << 11) + ((2 * cell + triangle) << 12)
     return keep(replace(manifold, feature=name.astype(jnp.int32)), live)
 

@@ -1,6 +1,7 @@
-"""Contacts of a height field with a sphere, by the nearest point of each triangle.
+"""Contacts of a height field with a sphere, from the nearest point of each triangle.
 
-They are those of :func:`jaxccp.collision.terrain.terrain`, which searches for that point.
+They are the contacts of :func:`jaxccp.collision.terrain.terrain`, which finds that point by a
+search.
 """
 
 import jax.numpy as jnp

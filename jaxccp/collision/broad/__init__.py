@@ -1,4 +1,4 @@
-"""Broad phases: the pairs of a group that are near enough to be candidates for contact.
+"""Broad phases: methods that find the pairs of a group that are near enough to touch.
 
 A method is one file with one function and one line in ``BROAD``.
 """

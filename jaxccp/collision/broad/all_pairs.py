@@ -1,4 +1,4 @@
-"""The absence of a broad phase: every pair goes to its kernel."""
+"""No broad phase: every pair is passed to its kernel."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The result of a broad phase, and the boxes around shapes that broad phases compare."""
+"""The result of a broad phase, and the bounding boxes that broad phases compare."""
 
 from typing import NamedTuple
 
@@ -62,7 +62,7 @@ def packed(
 
     Returns:
         The rows, padded with 0; a mask of the entries that are not padding; and the number of rows
-            kept, which may exceed the capacity.
+        kept, which may exceed the capacity.
     """
     total = jnp.cumsum(mask, dtype=jnp.int32)
     to = jnp.where(mask, total - 1, room)

@@ -1,4 +1,4 @@
-"""Shapes sorted into cubic cells as large as the largest of them: only neighbours may touch."""
+"""Shapes sorted into cubic cells of the size of the largest shape: only neighbours may touch."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -43,7 +43,8 @@ def cells(model: Model, placed: Geometry, group: PairGroup) -> Candidates:
 
     last = jnp.cumsum(count, dtype=jnp.int32)
     place = jnp.arange(tested, dtype=jnp.int32)
-    # Ranges one after the other: which one a place is in is how many have ended before.
+    # The ranges follow each other: the range of an entry is the number of ranges that end before
+    # it.
     ended = jnp.zeros(tested, jnp.int32).at[last].add(1, mode="drop")
     span = jnp.minimum(jnp.cumsum(ended, dtype=jnp.int32), len(last) - 1)
     shape_index, neighbour_index = span // len(COLUMNS), place + (begin - last + count)[span]
@@ -68,7 +69,7 @@ def _neighbours(
 
     Returns:
         The order; then, for each shape in that order and each of ``COLUMNS``, the position of the
-            first neighbour and the number of neighbours, flattened.
+        first neighbour and the number of neighbours, flattened.
     """
     number, edge = 1 << BITS, 2.001 * jnp.max(half)
     height = centre[:, 2] - jnp.median(centre[:, 2])
@@ -80,7 +81,7 @@ def _neighbours(
     xy, z = xy[order], z[order]
     key = _key(xy, z)
     column = _key((xy[:, None] + COLUMNS) % number, z[:, None])
-    # Those of its own cell that come before it count it among theirs.
+    # Earlier shapes of the same cell have it among their neighbours already.
     ahead = jnp.arange(1, len(order) + 1, dtype=jnp.int32)
     begin = _before(key, column - 1).at[:, 0].set(ahead)
     count = _before(key, column + 2) - begin

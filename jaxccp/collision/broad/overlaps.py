@@ -1,4 +1,4 @@
-"""A comparison of every two boxes along the world's axes: pairs that overlap go to the kernel."""
+"""A comparison of all pairs of axis-aligned bounding boxes: overlapping pairs go to the kernel."""
 
 import jax.numpy as jnp
 import numpy as np
