@@ -1,4 +1,4 @@
-"""The root of the inverse of a mass matrix that is a narrow band, as that of a long chain of
+"""The root of the inverse of a mass matrix with a narrow band, such as that of a long chain of
 elements."""
 
 from dataclasses import dataclass, field
@@ -60,6 +60,7 @@ class BandRoot(MassRoot):
         return self._swept(backward, whitened, reverse=True)
 
     def _swept(self, step, rows: Float[Array, "*n nv"], reverse: bool = False):
+        """Return ``rows`` after a scan over the tiles with ``step``, forwards or in reverse."""
         number, width = self.inverse.shape[:2]
         flat = rows.reshape(-1, self.count)
         filled = jnp.pad(flat, ((0, 0), (0, number * width - self.count)))

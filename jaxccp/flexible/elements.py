@@ -1,4 +1,4 @@
-"""Elements of one kind: their integration points, masses and law."""
+"""Elements of one kind: their integration points, masses and material law."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Frames at nodes: their orientations, and their twists by the velocities of the vector
+"""Frames at nodes: their orientations, and their twists from the velocities of the vector
 coordinates."""
 
 from dataclasses import dataclass, field

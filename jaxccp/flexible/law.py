@@ -1,4 +1,5 @@
-"""The interface of a material's energy and dissipation at a point, and laws of strains."""
+"""The interface of material laws, which give energy and dissipation at a point, and laws of
+strains."""
 
 import jax
 import jax.numpy as jnp
@@ -107,7 +108,7 @@ class StrainLaw(Law):
         return outer.reshape(*y.shape, *y.shape)
 
     def stiffness(self, y: Float[Array, "m 3"]) -> Float[Array, "m 3 m 3"]:
-        # The convex one is that of the viscosity, too, and is computed once for both.
+        # The viscosity uses the convex stiffness too; XLA computes it once for both.
         stress = self.moduli @ self.strain(y)
         return self.convex(y) + jax.hessian(lambda y: stress @ self.strain(y))(y)
 

@@ -1,4 +1,4 @@
-"""The static facts of a body of elements: its fixed coordinates, and the coordinates of its
+"""The static data of a body of elements: its fixed coordinates, and the coordinates of its
 frames."""
 
 from dataclasses import dataclass

@@ -89,11 +89,13 @@ def rectangle_shear_factor(poisson: Array | float) -> Array | float:
 
 
 def _tensor(strain: Float[Array, "6"]) -> Float[Array, "3 3"]:
+    """Return the 3 × 3 tensor of the six components of a strain."""
     half = strain * jnp.asarray([1.0, 1.0, 1.0, 0.5, 0.5, 0.5])
     i, j = PAIRS.T
     return jnp.zeros((3, 3)).at[i, j].set(half).at[j, i].set(half)
 
 
 def _voigt(strain: Float[Array, "3 3"]) -> Float[Array, "6"]:
+    """Return the six components of a 3 × 3 strain tensor."""
     i, j = PAIRS.T
     return strain[i, j] * jnp.asarray([1.0, 1.0, 1.0, 2.0, 2.0, 2.0])

@@ -1,4 +1,4 @@
-"""Bodies whose vector coordinates are positions of nodes alone, with their mass at the nodes."""
+"""Bodies whose vector coordinates are only the positions of their nodes, with lumped masses."""
 
 from collections.abc import Iterable
 
@@ -15,7 +15,7 @@ def lengthwise(points: Float[np.ndarray, "n 3"]) -> np.ndarray:
     spread = points - points.mean(axis=0)
     _values, axes = np.linalg.eigh(spread.T @ spread)
     principal = spread @ axes
-    # Rounded, so that the nodes of a layer are in one order in all of them; flat in some direction.
+    # Rounded, so that all layers have their nodes in the same order. The body may be flat.
     extent = np.maximum(np.ptp(principal, axis=0), 1e-9 * np.ptp(principal))
     return np.lexsort(np.round(principal / extent, 9).T)
 

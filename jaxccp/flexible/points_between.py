@@ -70,7 +70,7 @@ def with_points_on_shell(family: NodalFamily, elements: tuple[int, int], count: 
     steps = (len(np.unique(nodes[:, 0])) - 1) * (count + 1)
     sides = [np.arange(steps * number + 1) for number in elements]
     lattice = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, 2)
-    # A point of two elements is on one polynomial of both: either will do.
+    # A point of two elements has the same polynomial in both, so either can be used.
     cell: np.ndarray = np.minimum(lattice // steps, np.array(elements) - 1)
     place = 2.0 * (lattice - steps * cell) / steps - 1.0
     new = ~(place[:, None] == nodes).all(axis=2).any(axis=1)

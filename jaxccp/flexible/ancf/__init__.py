@@ -1,4 +1,4 @@
-"""Elements of the absolute nodal coordinate formulation: nodes have gradients of the position."""
+"""Elements of the absolute nodal coordinate formulation (ANCF): nodes have position gradients."""
 
 from jaxccp.flexible.ancf.beam_3243 import BEAM_3243
 from jaxccp.flexible.ancf.beam_3333 import BEAM_3333

@@ -116,7 +116,7 @@ def _skin(shape: Shape, nodes: np.ndarray) -> np.ndarray:
     elif np.ptp(positions[:, 2]) == 0:
         faces = [across]
     else:
-        # Turned the same way round, seen from outside, on both sides of each axis.
+        # Counter-clockwise seen from outside, on both sides of each axis.
         faces = [
             np.roll(np.insert(across[::side], 2, side, axis=1), axis + 1, axis=1)
             for axis in range(3)

@@ -1,5 +1,5 @@
-"""A trilinear brick of eight nodes without gradients, to which nine strains are added (Andelfinger
-& Ramm, IJNME 36, 1993), so that it bends."""
+"""A trilinear brick of eight nodes without gradients, with nine enhanced strains, so that it does
+not lock in bending (Andelfinger & Ramm, IJNME 36, 1993)."""
 
 from jaxccp.flexible.ancf.shape import Shape
 

@@ -66,7 +66,7 @@ class CableElements(Elements):
         stretches = np.arange(len(abscissae)) < len(STRETCHING[0])
         _values, first, second = hermite(abscissae)
         half = 0.5 * self.length[:, None, None]
-        # Of the four functions on (−1, 1), those of slopes are in units of half the length.
+        # The two functions of slopes on (−1, 1) are in units of half the length.
         scale = jnp.where(np.array([0, 1, 0, 1]), half, 1.0)
         gradients = jnp.stack([first * scale / half, second * scale / half**2], axis=2)
         rigidity = jnp.stack([self.young * self.area, *3 * [self.young * self.second_moment]])

@@ -1,4 +1,4 @@
-"""Beams, shells and bricks with gradients at their nodes: one class of elements, of many shapes."""
+"""Beams, shells and bricks with gradients at their nodes: one class for elements of many shapes."""
 
 from dataclasses import dataclass, field
 
@@ -125,11 +125,11 @@ class ContinuumElements(Elements):
         slopes, jacobian = self._slopes(samples)
         volume = self.volumes()
         strains = strain_transformation(_axis_derivatives(jacobian[:, :count])) @ interpolation
-        # Of the geometry in the middle, so that strains that are the same everywhere add nothing.
+        # Uses the geometry in the middle, so that uniform strains have no enhanced part.
         middle = self._slopes(np.zeros((1, 3)))[1]
         axes = jnp.einsum("eqjm,epmn->epjn", linear3.inverse(middle), _axes(jacobian[:, :count]))
         added = strain_transformation(axes) @ enhanced_modes(self.shape, points)
-        # Modes may have any size; all alike they leave an element's equations well conditioned.
+        # Modes may have any magnitude; equal magnitudes give well-conditioned equations.
         added = added / jnp.max(jnp.abs(added), axis=(1, 2), keepdims=True)
         added = added * (weights / volume)[..., None, None]
         moduli = sum(

@@ -1,5 +1,5 @@
-"""Elements whose strains differ from those of their shape functions: some are interpolated between
-few points (assumed), others are added where they lower the energy (enhanced)."""
+"""Elements with assumed strains, which are interpolated between few points, or enhanced strains,
+which are added to minimise the energy."""
 
 from dataclasses import dataclass, field
 
@@ -88,7 +88,7 @@ def sampled(shape: Shape, points: Float[np.ndarray, "p 3"]) -> tuple[np.ndarray,
             full[np.arange(count), i, np.arange(count), i] = 1.0
             continue
         knots = assumed[component]
-        # Linear along the axes along which the knots lie apart from one another.
+        # Linear along the axes along which the points of the assumed strain differ.
         weights = np.where(knots == 0, 1.0, 0.5 * (1.0 + points[:, None] * knots)).prod(axis=2)
         full[:, i, begin : begin + len(knots), i] = weights
         begin += len(knots)

@@ -1,4 +1,4 @@
-"""Cables along given nodes, of the elements of :mod:`jaxccp.flexible.ancf.cable`."""
+"""Cables along given nodes, made of the elements of :mod:`jaxccp.flexible.ancf.cable`."""
 
 from collections.abc import Collection
 

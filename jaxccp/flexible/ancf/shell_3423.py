@@ -1,6 +1,8 @@
-"""A bilinear shell of four nodes with the gradient across it, whose strains across are assumed and
-to which five strains are added (Yamashita, Valkeapää, Jayakumar & Sugiyama, J. Comput. Nonlinear
-Dynamics 10, 2015), so that it locks neither in shear nor in thickness."""
+"""A bilinear shell of four nodes with the gradient across it.
+
+It has assumed transverse strains and five enhanced strains, so that it locks neither in shear nor
+in thickness (Yamashita, Valkeapää, Jayakumar & Sugiyama, J. Comput. Nonlinear Dynamics 10, 2015).
+"""
 
 from jaxccp.flexible.ancf.shape import Shape
 

@@ -1,5 +1,5 @@
 """A thick shell of four nodes with all three gradients (Mikkola & Shabana, Multibody System
-Dynamics 9, 2003). It locks in bending where Poisson's ratio is not 0."""
+Dynamics 9, 2003). It locks in bending if Poisson's ratio is not 0."""
 
 from jaxccp.flexible.ancf.shape import Shape
 

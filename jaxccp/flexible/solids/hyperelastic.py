@@ -42,13 +42,14 @@ class Hyperelastic(Law):
         spin = -linear3.cross_matrix(y).reshape(9, 3)
         square = jnp.sum(y * y)
         eye = jnp.eye(3, dtype=y.dtype)
-        # Singular where all is on a line: the rotations about it change nothing.
+        # Singular if F maps to a line: a rotation about the line does not change F.
         regularisation = float(jnp.finfo(y.dtype).eps) * (square + 1.0)
         gram = linear3.inverse((square + regularisation) * eye - y.T @ y)
         eye_9 = jnp.eye(9, dtype=y.dtype)
         rest = eye_9 - spin @ gram @ spin.T
         matrix = rest @ self.stiffness(y).reshape(9, 9) @ rest
-        # Mostly it is definite, which Cholesky's factors tell for less than eigenvalues cost.
+        # Usually the matrix is definite; a Cholesky factorisation tests this at less cost than
+        # eigenvalues.
         size = lax.stop_gradient(jnp.trace(matrix))
         factor = jnp.linalg.cholesky(lax.stop_gradient(matrix + size * (eye_9 - rest)))
         indefinite = ~jnp.all(jnp.isfinite(factor))

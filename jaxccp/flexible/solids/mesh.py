@@ -1,4 +1,4 @@
-"""Meshes of tetrahedra: checks of their soundness, and their surface."""
+"""Meshes of tetrahedra: checks that they are valid, and their surface."""
 
 import numpy as np
 from jaxtyping import Float, Int

@@ -32,7 +32,7 @@ def read_tetrahedra(path: Path | str) -> tuple[Float[np.ndarray, "n 3"], Int[np.
         raise ImportError("reading tetrahedra needs meshio: pip install 'jaxccp[mesh]'") from error
     try:
         mesh = meshio.read(path)
-    # Some of its readers end the program where they find nothing that they know.
+    # Some of meshio's readers end the program if they do not know the contents.
     except (Exception, SystemExit) as error:
         raise ValueError(f"{path}: meshio cannot read it as a mesh: {error}") from error
     unsupported = sorted({block.type for block in mesh.cells} - {"tetra", *BELOW})

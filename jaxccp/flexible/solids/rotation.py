@@ -38,7 +38,8 @@ def rotation(gradient: Float[Array, "3 3"]) -> Float[Array, "3 3"]:
 def _squared(_count: int, matrix: Float[Array, "4 4"]) -> Float[Array, "4 4"]:
     """Return the square of the matrix, after dividing the matrix by its trace."""
     matrix = matrix / jnp.trace(matrix)
-    # A sum of products, which XLA makes one loop of over all elements; of small products many.
+    # A sum of products: XLA compiles one loop over all elements, but many for small matrix
+    # products.
     return jnp.sum(matrix[:, :, None] * matrix, axis=1)
 
 

@@ -1,4 +1,4 @@
-"""Laws of elastic solids by name; each is a file and a line here."""
+"""Laws of elastic solids by name. To add one, write a file and add it here."""
 
 from jaxccp.flexible.solids.hyperelastic import Hyperelastic
 from jaxccp.flexible.solids.laws.corotational import Corotational

@@ -21,7 +21,7 @@ class Corotational(Hyperelastic):
     """
 
     def density(self, y: Float[Array, "3 3"]) -> Float[Array, ""]:
-        # Of Fᵀ instead of F: the stretch is another, its invariants are the same.
+        # Uses Fᵀ instead of F: its stretch tensor differs, but has the same invariants.
         strain = rotation(y).T @ y - jnp.eye(3, dtype=y.dtype)
         return self.mu * jnp.sum(strain**2) + 0.5 * self.lam * jnp.trace(strain) ** 2
 

@@ -25,6 +25,6 @@ class NeoHookean(Hyperelastic):
         a, b = 4.0 / 3.0 * self.mu, self.lam + 5.0 / 6.0 * self.mu
         square = jnp.sum(y**2)
         grown = linear3.determinant(y) - 1.0
-        # b/2 (J − c)², without what does not change, is this.
+        # b/2 (J − c)² without its constant.
         bulk = 0.5 * b * grown**2 - 0.75 * a * grown
         return 0.5 * a * (square - 3.0 - jnp.log(0.25 * (square + 1.0))) + bulk
