@@ -1,4 +1,4 @@
-"""Quaternions, guarded norms and tangent frames; knows nothing of bodies or contacts."""
+"""Quaternions, guarded norms, tangent frames and other mathematics without bodies or contacts."""
 
 from jaxccp.math.products import keep_all_digits
 

@@ -82,5 +82,5 @@ def _(size: int, batched: list[bool], a: Array, b: Array) -> tuple[Array, bool]:
     rest = count * length - terms.shape[-1]
     terms = jnp.pad(terms, [(0, 0)] * (terms.ndim - 1) + [(0, rest)])
     parts = jnp.sum(terms.reshape(*terms.shape[:-1], count, length), axis=-1)
-    # Added one by one: a sum would be a loop of its own.
+    # Added one by one: a sum would be an additional loop.
     return sum((parts[..., i] for i in range(1, count)), parts[..., 0]), True

@@ -1,4 +1,4 @@
-"""Vectors split into their components, and joined again."""
+"""Splitting of vectors into their components, and the inverse."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""A function of one copy, run for a batch: on all devices, in chunks that fit their caches."""
+"""A function of one copy, mapped over a batch: on all devices, in chunks that fit their caches."""
 
 import os
 from collections.abc import Callable
@@ -73,7 +73,7 @@ def spread(
             mesh=mesh,
             in_specs=(COPIES, SHARED),
             out_specs=COPIES,
-            check_vma=False,  # loops begin with constants: devices differ only at their end
+            check_vma=False,  # loops start from constants, which are equal on all devices, unlike their results
         )
     spare = mesh.size * share - size
     results = run(jax.tree.map(lambda leaf: _with_last(leaf, spare), batch), shared)
@@ -135,7 +135,7 @@ def _in_chunks(
         return jax.tree.map(lambda leaf: leaf.reshape(*lead, *leaf.shape[by:]), tree)
 
     size = len(jax.tree.leaves(batch)[0])
-    if size == 1:  # a product with a batch of one matrix takes six times that with a matrix
+    if size == 1:  # a product with a batch of one matrix takes six times as long as with the matrix
         return reshaped(function(reshaped(batch, 1), shared), 0, 1)
     batched = jax.vmap(lambda copy: function(copy, shared))
     if chunks == 1:

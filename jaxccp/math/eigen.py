@@ -1,4 +1,4 @@
-"""Eigenvalues and eigenvectors of symmetric matrices, of which some may be equal."""
+"""Eigenvalues and eigenvectors of symmetric matrices; eigenvalues may be equal."""
 
 import jax
 import jax.numpy as jnp

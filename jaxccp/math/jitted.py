@@ -1,4 +1,4 @@
-"""Compilation of functions that users also call by themselves."""
+"""Compilation of functions that users also call outside of ``jit``."""
 
 from collections.abc import Callable
 from typing import TypeVar, cast

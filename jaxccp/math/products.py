@@ -1,8 +1,8 @@
-"""Products of single-precision numbers in single precision, on every device.
+"""Matrix products of float32 numbers in float32, on every device.
 
-XLA multiplies matrices of float32 with 11 bits on GPUs (TF32) and with 8 on TPUs (bfloat16) unless
-told otherwise. That is enough for layers of a network, but a place 1 m from the origin may be off
-by half a millimetre, or by four.
+By default XLA multiplies float32 matrices with 11 bits on GPUs (TF32) and with 8 on TPUs
+(bfloat16). That suffices for layers of a neural network, but a position 1 m from the origin may
+have an error of half a millimetre, or of four.
 """
 
 import jax

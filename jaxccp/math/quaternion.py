@@ -22,7 +22,8 @@ PRODUCT = np.array(
 @jitted
 def multiply(p: Float[Array, "*b 4"], q: Float[Array, "*b 4"]) -> Float[Array, "*b 4"]:
     """Return the Hamilton product: the rotation ``q`` followed by ``p``."""
-    # By components: XLA makes one loop of this, and of its transpose, but many of cross products.
+    # By components: XLA compiles one loop for this and for its transpose, but many for cross
+    # products.
     a, b, c, d = components(p)
     w, x, y, z = components(q)
     parts = (

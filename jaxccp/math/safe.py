@@ -1,4 +1,4 @@
-"""Norms and quotients whose values and derivatives stay finite where the plain ones do not."""
+"""Norms and quotients with finite values and derivatives where the plain functions have none."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
