@@ -35,7 +35,7 @@ def closest_on_segments(
     common = cross(axis_a, axis_b)
     square = jnp.sum(common * common)
     crossed = square > (_PARALLEL * jnp.finfo(r.dtype).eps) ** 2
-    # (r × u_b)·(u_a × u_b) is r·u_a - (u_a·u_b) r·u_b without the cancellation of nearly parallel segments.
+    # (r × u_b)·(u_a × u_b) is r·u_a - (u_a·u_b) r·u_b without cancellation near parallel.
     line = jnp.dot(cross(r, axis_b), common) / jnp.where(crossed, square, 1.0)
     s = jnp.clip(jnp.where(crossed, line, 0.0), -half_a, half_a)
     t = jnp.clip(cosine * s - jnp.dot(axis_b, r), -half_b, half_b)

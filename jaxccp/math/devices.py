@@ -73,7 +73,7 @@ def spread(
             mesh=mesh,
             in_specs=(COPIES, SHARED),
             out_specs=COPIES,
-            check_vma=False,  # loops start from constants, which are equal on all devices, unlike their results
+            check_vma=False,  # loops start from constants, equal on all devices
         )
     spare = mesh.size * share - size
     results = run(jax.tree.map(lambda leaf: _with_last(leaf, spare), batch), shared)
