@@ -11,10 +11,12 @@ from jaxtyping import Array, Bool, Float
 from jaxccp.math import trees
 
 Point = Any
-"""A pytree whose first leaf is the scaled multipliers, and others linear images of them."""
+"""A pytree of arrays. The first leaf is the scaled multipliers; the others are linear functions of
+them."""
 
 RUNAWAY = 100.0
-"""Growth of the step over the shortest one at which the iteration falls back to the best point."""
+"""Ratio of a step to the shortest step so far above which the iteration falls back to the best
+point."""
 
 
 @jax.tree_util.register_dataclass
@@ -23,17 +25,18 @@ class Momentum:
     """State of an extrapolated iteration.
 
     O'Donoghue & Candès, Found. Comput. Math. 15 (2015): the extrapolation restarts when it points
-    against the step T(x) − x. That is sound for gradient steps, and for pairs of a forward and a
+    against the step T(x) − x. This is sound for gradient steps, and for pairs of a forward and a
     backward Gauss–Seidel sweep, which are a gradient step in some norm (Li, Sun & Toh, SIAM J.
-    Optim. 28, 2018); a forward sweep has complex eigenvalues, which extrapolation can amplify, but
-    seldom does, and costs half as much. So sweeps run forward until the step is a hundred times the
-    shortest so far; from then on they run in pairs, from the point of the shortest step.
+    Optim. 28, 2018). A forward sweep alone has complex eigenvalues. Extrapolation can amplify them,
+    but seldom does, and a forward sweep costs half as much. So sweeps run forward until a step is a
+    hundred times the shortest so far. From then on they run in pairs, from the point of the
+    shortest step.
     """
 
     x: Point
     """The point where the next sweep starts."""
     origin: Point
-    """The point where the present pair of sweeps started, ``x`` outside of pairs."""
+    """The point where the present pair of sweeps started; ``x`` if sweeps do not run in pairs."""
     y: Point
     """The last point from which the iteration was extrapolated."""
     best: Point

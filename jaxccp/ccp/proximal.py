@@ -22,8 +22,9 @@ from jaxccp.math import safe
 
 WEIGHTS = (1e4, 1e6, 1e8)
 SINGLE_WEIGHTS = (1e1, 1e2, 1e3)
-"""σ: the larger it is, the faster the convergence near the solution, and the nearer one has to be.
-It multiplies the rounding of velocities into that of impulses."""
+"""Weights σ in single precision, above in double precision. A larger σ converges faster near the
+solution, but from a smaller neighbourhood. Rounding errors of velocities are multiplied by it in
+the impulses."""
 SEARCHES = 10
 """Steps of the line search."""
 
@@ -31,7 +32,7 @@ SEARCHES = 10
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Frame:
-    """The linearisation at multipliers λ and impulses η that a Newton step needs."""
+    """The linearisation at multipliers λ and impulses η for a Newton step."""
 
     eta: Float[Array, " n"]
     """η [N s]."""
@@ -40,9 +41,9 @@ class Frame:
     shear: BlockDiagonal
     """S = ∂ũ/∂u."""
     large: Float[Array, " n"]
-    """b: the error Π_K(z) − η is G b + a."""
+    """b, where the error Π_K(z) − η is G b + a."""
     small: Float[Array, " n"]
-    """a, the part of that error where J is small."""
+    """a, the part of that error in directions in which J is small."""
     z: Float[Array, " n"]
     """λ − σ ρ ũ."""
     steps: Float[Array, " n"]
@@ -98,10 +99,11 @@ def step(problem: Problem, current: Frame, solve: Inverse) -> Float[Array, " n"]
 def length(
     problem: Problem, current: Frame, d: Float[Array, " n"], n_d: Float[Array, " n"]
 ) -> Float[Array, ""]:
-    """Return the fraction of the step d in [0, 1] at which the convex law's augmented Lagrangian is
-    least.
+    """Return the fraction of the step d in [0, 1] that minimises the convex law's augmented
+    Lagrangian.
 
-    It is the root of the slope along d, which increases; by bisection and false position in turn.
+    It is the root of the slope along d, which increases, found by alternating bisection and false
+    position.
 
     Args:
         problem: n rows.

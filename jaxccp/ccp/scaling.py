@@ -74,11 +74,11 @@ def row_scaling(problem: Problem, rho: Float[Array, " n"]) -> Scaling:
 
 
 def uniform(problem: Problem, rho: Float[Array, " n"]) -> Scaling:
-    """Return the scaling of all rows by one number.
+    """Return the scaling of all rows by the same number, √ of the largest step size.
 
     Args:
         problem: n rows.
-        rho: step size of each row [kg], of which the largest counts.
+        rho: step size of each row [kg].
     """
     return Scaling.by(jnp.full_like(rho, jnp.sqrt(jnp.max(rho, initial=0.0))), problem)
 
@@ -86,10 +86,10 @@ def uniform(problem: Problem, rho: Float[Array, " n"]) -> Scaling:
 def scale(
     cones: Cones, scalars: Float[Array, " s"], blocks: Float[Array, "c 3 3"], coupled: bool = True
 ) -> Float[Array, " n"]:
-    """Return the diagonal S of a scaling [√kg] for which no block S N_cc S has an eigenvalue above
-    1.
+    """Return the diagonal S of a scaling [√kg] with S N_cc S ≤ I in each block, up to rounding.
 
-    A block of zeros gets 1.
+    A block of zeros gets 1. Without ``coupled`` the bound holds for the normal and the tangents
+    separately.
 
     Args:
         cones: K, whose cones stay circular.

@@ -17,7 +17,7 @@ class Cholesky:
     """Factors L Lᵀ of a block tridiagonal matrix of k × k tiles, with tiles C on the diagonal of L
     and B below it (Golub & Van Loan, Matrix Computations, 4.5.1).
 
-    C⁻¹ is kept in the place of C, since products are quicker than substitutions.
+    C⁻¹ is stored instead of C, because products are faster than substitutions.
     """
 
     inverse: Float[Array, "k t t"]

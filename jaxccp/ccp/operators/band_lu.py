@@ -28,15 +28,15 @@ class Order(Protocol):
 class LU:
     """Factors of a block tridiagonal matrix of k × k tiles, by elimination with partial pivoting.
 
-    Of the rows of a tile and of the next one, t pivot rows determine the unknowns of the tile; the
-    rest goes on to the next tile (Golub & Van Loan, Matrix Computations, 4.3.3 for bands of single
-    numbers). What multiplies a vector is kept as a matrix, since products are quicker than
-    substitutions.
+    Of the rows of a tile and of the next one, t pivot rows determine the unknowns of the tile. The
+    other rows are passed on to the next tile (Golub & Van Loan, Matrix Computations, 4.3.3 for
+    bands of single numbers). Factors are stored as inverse matrices, because products are faster
+    than substitutions.
     """
 
     rows: Float[Array, "k 2*t 2*t"]
-    """Maps the remaining rows and the next tile's rows to the pivot rows and the rows that
-    remain."""
+    """Maps the remaining rows and the next tile's rows to the pivot rows and the new remaining
+    rows."""
     inverse: Float[Array, "k t t"]
     """Maps the pivot rows to the unknowns of the tile."""
     coupling: Float[Array, "k t 2*t"]

@@ -58,8 +58,8 @@ class BlockDiagonal:
         """Return the inverse matrix, block by block.
 
         Args:
-            definite: whether the blocks are symmetric positive definite. Then their inverses are
-                so, too, whatever their condition, to rounding of their largest entry.
+            definite: whether the blocks are symmetric positive definite. Their computed inverses
+                are then positive definite too, for any condition number.
         """
         if definite:
             root = linear3.inverse_root if self.width == 3 else _inverse_root
@@ -71,7 +71,7 @@ class BlockDiagonal:
 
 
 def _inverse_root(a: Float[Array, "c w w"]) -> Float[Array, "c w w"]:
-    """Return K with K Kᵀ = a⁻¹."""
+    """Return a matrix K with K Kᵀ = a⁻¹ for each block."""
     identity = jnp.broadcast_to(jnp.eye(a.shape[-1], dtype=a.dtype), a.shape)
     return jnp.swapaxes(solve_triangular(jnp.linalg.cholesky(a), identity, lower=True), 1, 2)
 

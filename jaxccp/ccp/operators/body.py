@@ -15,12 +15,13 @@ from jaxccp.ccp.operators.operator import NeighbourMax, SplitDelassus
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class BodyDelassus(SplitDelassus):
-    """Matrix-free N = W Wᵀ + diag(E), W = J L with L Lᵀ = M⁻¹, each contact touching two bodies.
+    """Matrix-free N = W Wᵀ + diag(E), W = J L with L Lᵀ = M⁻¹, where each contact acts on two
+    bodies.
 
-    A product is one gather and one scatter-add of six numbers per contact and body. Rows are
-    stored against the square root of the inverse mass, so no inverse mass is applied inside.
-    The bodies of a row are different ones, or its part for one of them is zero; k is 2 unless there
-    are scalar rows that touch more.
+    A product is one gather and one scatter-add of six numbers per contact and body. The rows are
+    stored multiplied by the square root of the inverse mass, so products need no mass matrix. The
+    bodies of a row are different, or its part for one of them is zero. k is 2, or more if scalar
+    rows act on more bodies.
     """
 
     scalar_rows: Float[Array, "s 6*k"]
@@ -41,7 +42,7 @@ class BodyDelassus(SplitDelassus):
         return self.compliance.shape[-1]
 
     def impulse(self, lam: Float[Array, " n"]) -> Float[Array, "nb 6"]:
-        """Return Wᵀ λ, what the multipliers add to the whitened velocities of the bodies."""
+        """Return Wᵀ λ, the change of the bodies' whitened velocities by the multipliers."""
         s = self.scalar_rows.shape[0]
         total = jnp.zeros((self.bodies, 6), lam.dtype)
         if s:
@@ -54,7 +55,7 @@ class BodyDelassus(SplitDelassus):
         return total
 
     def velocity(self, whitened: Float[Array, "nb 6"]) -> Float[Array, " n"]:
-        """Return W applied to whitened velocities of the bodies: the velocities of the rows."""
+        """Return the velocities of the rows, W times the whitened velocities of the bodies."""
         c = self.contact_rows.shape[0]
         scalar = whitened[self.scalar_bodies].reshape(self.scalar_rows.shape)
         contact = whitened[self.contact_bodies].reshape(c, 12)
@@ -145,8 +146,8 @@ class BodyDelassus(SplitDelassus):
         return jnp.concatenate([jnp.where(scalars, self.scalar_bodies, none), contacts])
 
     def coupled(self, scalars: int) -> NeighbourMax:
-        """Return the largest number among blocks that share a moving body; fixed bodies couple
-        nothing."""
+        """Return the largest number among the blocks that share a moving body; fixed bodies do not
+        couple blocks."""
         block_bodies = self.block_bodies
 
         def through_bodies(x: Array) -> Array:
@@ -156,8 +157,8 @@ class BodyDelassus(SplitDelassus):
         return through_bodies
 
     def bound(self, scalars: int) -> tuple[Float[Array, " s"], Float[Array, "c 3 3"]]:
-        """Return a block diagonal bound of N, by splitting each body's mass between the blocks that
-        touch it."""
+        """Return a block diagonal bound of N, from each body's mass divided among the blocks that
+        act on it."""
         dtype, block_bodies = self.compliance.dtype, self.block_bodies
         count = (
             jnp.zeros(self.bodies + 1, dtype).at[block_bodies.reshape(-1)].add(1.0)[block_bodies]
@@ -175,10 +176,10 @@ class BodyDelassus(SplitDelassus):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class BodyFactors:
-    """Factors of C + L N R with N = W Wᵀ + E, of which W has at most six columns per body.
+    """Factors of C + L N R with N = W Wᵀ + E, where W has at most six columns per body.
 
-    (T + U Vᵀ)⁻¹ = T⁻¹ − T⁻¹ U (I + Vᵀ T⁻¹ U)⁻¹ Vᵀ T⁻¹ with T = C + L E R, U = L W, Vᵀ = Wᵀ R:
-    a factorisation of size 6 × bodies instead of 3 × contacts.
+    (T + U Vᵀ)⁻¹ = T⁻¹ − T⁻¹ U (I + Vᵀ T⁻¹ U)⁻¹ Vᵀ T⁻¹ with T = C + L E R, U = L W, Vᵀ = Wᵀ R: this
+    factorises a matrix of size 6 × bodies instead of 3 × contacts.
     """
 
     delassus: BodyDelassus

@@ -11,8 +11,8 @@ from jaxccp.ccp.operators.blocks import BlockDiagonal
 from jaxccp.ccp.operators.factors import Factors, dense_factors
 
 NeighbourMax = Callable[[Int[Array, " b"]], Int[Array, " b"]]
-"""Maps x ≥ 0 of each block to the largest x among the blocks coupled to it; its own may be left
-out."""
+"""Function from a number ≥ 0 of each block to the largest number among the blocks coupled to it; it
+may include the block itself or not."""
 
 
 class Delassus:
@@ -126,14 +126,14 @@ class Delassus:
 
 
 class SplitDelassus(Delassus):
-    """Base class of the operators kept as the factors of N = W Wᵀ + diag(E); W = J L with L Lᵀ =
+    """Base class of operators stored as the factors of N = W Wᵀ + diag(E); W = J L with L Lᵀ =
     M̂⁻¹."""
 
     compliance: Float[Array, " n"]
     """E [m/(s · N·s)], ≥ 0, one per row."""
 
     def impulse(self, lam: Float[Array, " n"]) -> Float[Array, "..."]:
-        """Return Wᵀ λ, what the multipliers add to the whitened velocities."""
+        """Return Wᵀ λ, the change of the whitened velocities by the multipliers."""
         raise NotImplementedError
 
     def velocity(self, whitened: Float[Array, "..."]) -> Float[Array, " n"]:

@@ -44,7 +44,7 @@ class _State:
     cover: Float[Array, " n"]
     """The covering vector d."""
     h: Float[Array, " n"]
-    """Half-widths of tangents' boxes that do not move; 0 unless one-shot."""
+    """Constant half-widths of the tangents' boxes; 0 unless "one-shot"."""
     lam: Float[Array, " n"]
     """λ in K, in the problem's units [N s]."""
     n_lam: Float[Array, " n"]
@@ -57,24 +57,24 @@ class _State:
 class Dantzig(Solver):
     """Principal pivoting for the boxed LCP with friction index (:mod:`jaxccp.ccp.boxed_lcp`).
 
-    Follows the solutions of N λ + r + t d = u from a t at which all contacts are open down to
-    t = 0. The path is piecewise linear; a step follows one piece to the row that next reaches or
-    leaves a bound and updates the inverse by rank one. Bounds move with the normal impulses along
-    the path, which therefore ends in an exact solution of Coulomb's law (convex law) with a
-    friction pyramid. With d inside the dual cone it cannot run off to infinity if the problem has
-    admissible velocities, and takes finitely many pivots, d being generic.
+    It follows the solutions of N λ + r + t d = u from a t at which all contacts are open down to t
+    = 0. The path is piecewise linear. A step follows one piece to the next row that reaches or
+    leaves a bound, and updates the inverse by rank one. Bounds change with the normal impulses
+    along the path, so that the path ends in an exact solution with a friction pyramid, of Coulomb's
+    law or the convex law. With d inside the dual cone the path stays finite if the problem has
+    admissible velocities, and a generic d gives finitely many pivots.
 
-    Dantzig's and Cottle's method as in ODE's ``dxSolveLCP`` drives one row after the other to its
-    solution and needs bounds that do not move. ``bounds="one-shot"`` is ODE's answer: solve
-    without friction, then once more with bounds fixed at μ times the normal impulses found. Where
-    friction changes them the result is not a solution, and the residual says so.
+    The method of Dantzig and Cottle in ODE's ``dxSolveLCP`` solves one row after the other, and
+    requires constant bounds. ``bounds="one-shot"`` is ODE's remedy: solve without friction, then
+    once more with bounds fixed at μ times these normal impulses. If friction changes the normal
+    impulses, the result is not a solution, and its residual shows it.
 
     Lemke, Manage. Sci. 11 (1965); Cottle & Dantzig, Linear Algebra Appl. 1 (1968); Cao & Ferris,
-    Math. Program. 73 (1996), for paths with bounds; Stewart & Trinkle, IJNME 39 (1996) and
-    Anitescu & Potra, Nonlinear Dyn. 14 (1997), for friction and the choice of d.
+    Math. Program. 73 (1996), for paths with bounds; Stewart & Trinkle, IJNME 39 (1996) and Anitescu
+    & Potra, Nonlinear Dyn. 14 (1997), for friction and the choice of d.
 
-    The matrix is dense and an iteration costs O(n²): for up to some hundred rows. A guess that is
-    not already a solution is not used.
+    The matrix is dense and an iteration costs O(n²), which suits up to some hundred rows. A guess
+    has no effect unless it is already a solution.
     """
 
     laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
@@ -203,8 +203,11 @@ class Dantzig(Solver):
 
 
 def _next(rows: BoxedRows, state: _State, path: Array) -> tuple[Array, Array, Array, Array]:
-    """Return what ends this piece of the path: the event, its distance, whether t = 0 is reached
-    before, and whether nothing ends it."""
+    """Return the end of this piece of the path.
+
+    Returns:
+        The event, its distance, whether t = 0 is reached first, and whether the piece has no end.
+    """
     zeta, n = state.zeta, state.side.shape[0]
     eps = float(jnp.finfo(zeta.dtype).eps)
     gap, speed, watched = rows.margins(state.h, state.side, zeta, path[:n])

@@ -21,12 +21,13 @@ from jaxccp.math import safe, trees
 COUNT = len(proximal.WEIGHTS)
 """Number of weights σ of the proximal phase."""
 SHORT_STEP = 1e-2
-"""Length below which an interior step counts as blocked."""
+"""Step length below which an interior step counts as blocked."""
 MAX_ROUNDING = 1e-2
-"""Largest rounding of a velocity N λ, in max‖r_c‖, with which an interior point is accepted."""
+"""Largest rounding error of a velocity N λ with which an interior point is accepted, as a fraction
+of max‖r_c‖."""
 MAX_RESIDUAL_RATIO = 100.0
-"""Ratio of residuals to the best one above which the proximal phase does not start at an interior
-point."""
+"""Largest ratio of an interior point's residual to the best one with which the proximal phase
+starts from that point."""
 BACKOFF = 0.99
 """Fraction of the way to the boundary that an interior step takes."""
 
@@ -39,14 +40,14 @@ class _State:
     n_lam: Float[Array, " n"]
     """N λ [m/s]."""
     eta: Float[Array, " n"]
-    """The iterate η of the proximal phase: velocities are those of impulses η, which need not be in
-    K."""
+    """Iterate η of the proximal phase [N s], which need not be in K; velocities are computed from
+    it."""
     n_eta: Float[Array, " n"]
     """N η [m/s]."""
     anchor: Float[Array, " n"]
     """The multipliers of the proximal phase, its best iterate."""
     n_anchor: Float[Array, " n"]
-    """N times those."""
+    """N times ``anchor`` [m/s]."""
     best: Float[Array, ""]
     """Residual of ``anchor`` [m/s]."""
     stall_count: Int[Array, ""]

@@ -31,10 +31,10 @@ class SweepState:
 
 @dataclass(frozen=True)
 class GaussSeidel(Solver):
-    """Base class of the methods that sweep over the row blocks by :meth:`update`, extrapolated on
-    request.
+    """Base class of Gauss–Seidel methods over the row blocks, with optional extrapolation.
 
-    An iteration is one sweep. Up to ``width`` blocks that share no moving body are updated at once.
+    An iteration is one sweep. Subclasses define :meth:`update`. Up to ``width`` blocks that share
+    no moving body are updated at once.
     """
 
     laws: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
@@ -42,10 +42,10 @@ class GaussSeidel(Solver):
     momentum: bool = True
     """Whether to extrapolate from sweep to sweep (:mod:`~jaxccp.ccp.momentum`)."""
     symmetric: bool = False
-    """Whether every second sweep runs backward from the start on."""
+    """Whether every second sweep runs backward from the beginning."""
     width: int | None = None
-    """Largest number of blocks updated at once; None goes by the size of the problem. 1 takes the
-    problem's order, which is also the better choice under ``vmap``."""
+    """Largest number of blocks updated at once; None chooses it by the size of the problem. 1 keeps
+    the problem's order, and is the better choice under ``vmap``."""
 
     extrapolates: ClassVar[tuple[Law, ...]] = ("ccp", "ncp")
     """The laws under which ``momentum`` has an effect."""
