@@ -1,0 +1,149 @@
+"""Identify the articulated elbow from tosses drawn at random, and measure the model on others.
+
+    python -m experiments.elbow_tosses.run DATA.npz [--draws 3] [--fitted 12] [--judged 40]
+
+DATA.npz: recorded tosses of two boxes joined by a hinge (poses of the first, angles), some of which
+are fitted over 20 samples and then 40 from starts all along the tosses. Errors, over 20 and 40
+samples and whole tosses that were not fitted, stand beside those of the nominal model in both
+engines and of MuJoCo fitted by ``mujoco.sysid`` (``pip install 'jaxccp[sysid]'``) over the same
+segments of 40 samples. Writes results.json, results.md and elbow.png; a run that was stopped goes
+on with the draws that are missing. Float64.
+"""
+
+import argparse
+import importlib
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import jax
+import numpy as np
+from jaxtyping import Float
+
+from experiments.elbow_tosses.report import page
+from experiments.elbow_tosses.task import (
+    EVERY,
+    HERE,
+    HORIZONS,
+    MODEL,
+    PARAMETERS,
+    Judge,
+    Starts,
+    interval,
+    means,
+    read,
+    residual,
+)
+from jaxccp import load
+from jaxccp.identify import Method, Problem, Recording
+
+RESULTS = HERE / "results.json"
+
+
+def main() -> None:
+    """Run the draws that are missing and write the results."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--draws", type=int, default=3)
+    parser.add_argument("--fitted", type=int, default=12)
+    parser.add_argument("--judged", type=int, default=40)
+    options = parser.parse_args()
+    jax.config.update("jax_enable_x64", True)
+    tosses = read(options.data)
+    draws = json.loads(RESULTS.read_text()) if RESULTS.exists() else []
+    for seed in range(len(draws), options.draws):
+        order = np.random.default_rng(seed).permutation(len(tosses))
+        fitted = [tosses[k] for k in order[: options.fitted]]
+        judged = [tosses[k] for k in order[options.fitted :][: options.judged]]
+        draws.append({"seed": seed, "fitted": len(fitted)} | draw(fitted, judged))
+        RESULTS.write_text(json.dumps(draws) + "\n", encoding="utf-8")
+    page(draws)
+
+
+def draw(fitted: list[Recording], judged: list[Recording]) -> dict:
+    """Return the parameters found in some tosses, and the errors of all models on others.
+
+    Args:
+        fitted: tosses to fit.
+        judged: tosses to predict.
+    """
+    begin = time.process_time()
+    fit = problem(fitted).fit(lambda step, loss, _: print(f"step {step}: loss {loss:.1f}"))
+    out: dict = {
+        "cpu_seconds": round(time.process_time() - begin, 1),
+        "evaluations": fit.descent.evaluations,
+        "notes": list(fit.notes),
+        "parameters": {
+            name: {"value": float(value), "standard_error": float(error)}
+            for name, value, error in zip(
+                fit.names, fit.values, fit.uncertainty.standard_error, strict=True
+            )
+        },
+        "errors": {},
+    }
+    initial = np.array([float(one.initial) for one in PARAMETERS])
+    short, whole = Starts(tuple(judged), False), Starts(tuple(judged), True)
+    judges = {False: Judge(short), True: Judge(whole)}
+    for name, values in (("nominal", initial), ("identified", fit.values)):
+        found = {key: judge.distances(values) for key, judge in judges.items()}
+        out["errors"][name] = entry(judges, found)
+    out |= _peer(fitted, {False: short, True: whole}, judges, out["errors"])
+    return out
+
+
+def problem(tosses: list[Recording]) -> Problem:
+    """Return the identification from segments of some tosses, short ones first.
+
+    Args:
+        tosses: the recordings.
+    """
+    dt = interval(tosses)
+    settings = replace(
+        residual(dt, HORIZONS[-1], EVERY * dt, EVERY * dt),
+        segment=tuple(samples * dt for samples in HORIZONS),
+    )
+    method = Method(iterations=12, tolerance=1e-3)
+    return Problem(load(str(MODEL)), tosses, PARAMETERS, settings, method)
+
+
+def entry(
+    judges: dict[bool, Judge], distances: dict[bool, Float[np.ndarray, "b s"]]
+) -> dict[str, list[float]]:
+    """Return the errors of every start by the samples predicted, ready for JSON.
+
+    Args:
+        judges: of segments, and of whole tosses.
+        distances: of each, at every sample.
+    """
+    out = {
+        str(n): means(distances[False], judges[False].present, n).round(5).tolist()
+        for n in HORIZONS
+    }
+    return out | {"whole": means(distances[True], judges[True].present, None).round(5).tolist()}
+
+
+def _peer(
+    fitted: list[Recording],
+    starts: dict[bool, Starts],
+    judges: dict[bool, Judge],
+    errors: dict,
+) -> dict:
+    """Add MuJoCo's errors, and return how its parameters were found."""
+    if not hasattr(importlib.import_module("mujoco.sysid"), "optimize"):
+        print("mujoco.sysid is left out: it needs pip install 'jaxccp[sysid]'")
+        return {}
+    from experiments.elbow_tosses.peer import distances, fit, nominal
+
+    segments = Starts(tuple(fitted), False)
+    begin = time.process_time()
+    values, evaluations = fit(Judge(segments), segments)
+    seconds = round(time.process_time() - begin, 1)
+    for name, one in (("MuJoCo, nominal", nominal()), ("MuJoCo, fitted", values)):
+        found = {key: distances(judges[key], starts[key], one) for key in judges}
+        errors[name] = entry(judges, found)
+    return {"peer": {"cpu_seconds": seconds, "evaluations": evaluations, "values": values}}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+"""Tosses of two boxes joined by a hinge: recordings, parameters, simulations and errors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float
+from scipy.spatial.transform import Rotation
+
+import jaxccp
+from jaxccp import APGD, EulerImplicitLinearized, Stop
+from jaxccp.identify import Parameter, Recording, recording
+from jaxccp.identify.case import Case
+from jaxccp.identify.evaluation import Predictor
+from jaxccp.identify.toss_simulation import FIRST, TossSimulation
+
+HERE = Path(__file__).parent
+MODEL = HERE / "elbow.xml"
+LENGTH = 0.1
+"""Length of each box [m], in which errors are measured."""
+NOISE = 1e-4
+"""Standard deviation of positions, and of orientations over half a length [m]; what the model
+cannot express counts as more."""
+SUBSTEPS = 4
+"""Steps between two samples."""
+HORIZONS = (20, 40)
+"""Samples that are predicted from starts all along the tosses."""
+EVERY = 20
+"""Samples from start to start."""
+
+
+def read(path: Path) -> list[Recording]:
+    """Return the tosses of a file without those in which the tracker jumped.
+
+    Args:
+        path: of ``elbow_tosses.npz``.
+    """
+    data = np.load(path)
+    ends, dt = np.cumsum(data["lengths"]), float(data["dt"])
+    out = []
+    for name, jump, end, count in zip(
+        data["ids"], data["jump"], ends, data["lengths"], strict=True
+    ):
+        if jump:
+            continue
+        q = np.asarray(data["q"][end - count : end], float)
+        first, second = poses(q[:, :7], angle := np.unwrap(q[:, 7]))
+        out.append(
+            recording(
+                dt * np.arange(count),
+                f"toss {name}",
+                noise={"pose": NOISE},
+                lever=LENGTH / 2,
+                pose={"first": first, "second": second},
+                position={"elbow": angle},
+            )
+        )
+    return out
+
+
+def poses(
+    first: Float[np.ndarray, "s 7"], angle: Float[np.ndarray, " s"]
+) -> tuple[Float[np.ndarray, "s 7"], Float[np.ndarray, "s 7"]]:
+    """Return the poses of the centres of both boxes: positions [m], quaternions.
+
+    Args:
+        first: pose of the first box.
+        angle: of the hinge [rad].
+    """
+    facing = Rotation.from_quat(first[:, 3:], scalar_first=True)
+    turned = facing * Rotation.from_rotvec(angle[:, None] * np.array([0.0, 1.0, 0.0]))
+    centre = first[:, :3] + facing.apply([-0.035, 0.06, 0.0]) + turned.apply([0.035, 0.0, 0.0])
+    second = np.concatenate([centre, turned.as_quat(scalar_first=True)], axis=1)
+    return np.concatenate([first[:, :3], facing.as_quat(scalar_first=True)], axis=1), second
+
+
+def _surface(leaf: str, initial: float, lower: float, upper: float, scale: float) -> Parameter:
+    """Return a parameter that boxes and ground share, so that it is that of the contact."""
+    return Parameter(f"shapes[*].{leaf}", initial, lower, upper, shared=True, scale=scale)
+
+
+def _factor(path: str | tuple[str, ...], scale: float) -> Parameter:
+    return Parameter(path, 1.0, 0.5, 2.0, factor=True, scale=scale)
+
+
+PARAMETERS = (
+    _surface("friction", 0.3, 0.01, 1.5, 0.05),
+    _surface("restitution", 0.1, 0.001, 0.95, 0.05),
+    _surface("impact_friction", 1.0, 0.1, 3.0, 0.1),
+    _factor('bodies["second"].mass', 0.05),
+    _factor('bodies["first"].inertia', 0.05),
+    _factor('bodies["second"].inertia', 0.05),
+    Parameter('axes["elbow"].damping', 1e-4, 0.0, 0.1, scale=1e-4),
+    Parameter('axes["elbow"].friction', 1e-3, 0.0, 0.1, scale=1e-3),
+    Parameter('shapes["ground"].position[2]', 0.0, -0.01, 0.01, scale=5e-4),
+    Parameter("gravity", 1.0, 0.9, 1.1, factor=True, scale=0.01),
+)
+"""The first mass is not among them: poses depend only on ratios of other numbers to it."""
+
+
+def residual(
+    dt: float, samples: int, every: float = np.inf, least: float | None = None
+) -> TossSimulation:
+    """Return simulations of tosses from measured starts, compared with poses.
+
+    Args:
+        dt: time between samples [s].
+        samples: to be predicted from each start.
+        every: time from start to start [s]; infinite for one start a toss.
+        least: time that is recorded after any start but the first one [s].
+    """
+    stop = Stop(atol=1e-6, max_iterations=300)
+    stepper = EulerImplicitLinearized(dt / SUBSTEPS, "ncp", APGD(), stop)
+    return TossSimulation(
+        samples * dt,
+        dt / SUBSTEPS,
+        "measured",
+        None,
+        np.inf,
+        every=every,
+        observe=("pose",),
+        stepper=stepper,
+        least=least,
+    )
+
+
+def interval(tosses: Sequence[Recording]) -> float:
+    """Return the time between samples [s]."""
+    return float(tosses[0].time[1] - tosses[0].time[0])
+
+
+@dataclass(frozen=True)
+class Starts:
+    """Segments that are predicted: of some tosses, from starts all along them or from their first.
+
+    ``whole`` has one start a toss and goes on to its end.
+    """
+
+    tosses: tuple[Recording, ...]
+    whole: bool
+
+    @property
+    def samples(self) -> int:
+        """Return the number of samples after each start."""
+        return len(self.tosses[0].time) - FIRST - 1 if self.whole else HORIZONS[-1]
+
+    def case(self) -> Case:
+        """Return the model with the simulations of these segments."""
+        dt = interval(self.tosses)
+        every = np.inf if self.whole else EVERY * dt
+        simulation = residual(dt, self.samples, every, None if self.whole else EVERY * dt)
+        return Case(jaxccp.load(str(MODEL)), self.tosses, simulation)
+
+
+class Judge:
+    """Computes errors of prediction for any parameters; compiled once."""
+
+    def __init__(self, starts: Starts) -> None:
+        """Prepare the simulations.
+
+        Args:
+            starts: that are predicted from.
+        """
+        self._predictor = Predictor(starts.case(), PARAMETERS)
+        self.batch = self._predictor.evaluator.plan.batch
+        rows = self.batch.take(np.arange(len(self.batch)))
+        self.present = np.asarray(rows.weight)[:, 1:, 0] > 0
+
+    def distances(self, values: Float[np.ndarray, " p"]) -> Float[np.ndarray, "b s"]:
+        """Return the mean distance of both boxes from where they were recorded, at each sample
+        after the starts [lengths].
+
+        Args:
+            values: of the parameters.
+        """
+        evaluator, count = self._predictor.evaluator, len(self.batch)
+        rows = np.tile(np.asarray(values, float), (count, 1))
+        errors = evaluator.residuals(rows, jnp.zeros((count, 0)))[:, 1:] * NOISE
+        away = np.linalg.norm(errors.reshape(*errors.shape[:2], 2, 6)[..., :3], axis=3)
+        return away.mean(axis=2) / LENGTH
+
+
+def means(
+    distances: Float[np.ndarray, "b s"], present: Float[np.ndarray, "b s"], samples: int | None
+) -> Float[np.ndarray, " b"]:
+    """Return the mean over so many samples after each start that has as many; over all that were
+    recorded when None.
+
+    Args:
+        distances: at each sample.
+        present: whether it was recorded.
+        samples: how many.
+    """
+    used = present[:, :samples]
+    rows = used.any(axis=1) if samples is None else used.all(axis=1)
+    return (distances[:, :samples] * used).sum(axis=1)[rows] / used.sum(axis=1)[rows]
