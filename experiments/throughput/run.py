@@ -30,7 +30,7 @@ import numpy as np
 
 from experiments.throughput.scenes import ROBOTS, scene
 from jaxccp import EulerImplicitLinearized, Stop, fit_capacity, load, rollout_batch
-from jaxccp.math.devices import placed
+from jaxccp.math.devices import put_on_devices
 
 mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
 mjx: Any = importlib.import_module("mujoco.mjx")
@@ -129,13 +129,13 @@ def ours(path: Path, batch: int) -> Row:
     def many(state, command):
         return rollout_batch(fitted, state, stepper, WARM, None, command)
 
-    (state, command), _ = placed((state, command), None, batch)
+    (state, command), _ = put_on_devices((state, command), None, batch)
     program, spent, fusions = compiled(many, state, command)
     end, path_ = jax.block_until_ready(program(state, command))
     now = [end]
 
     def run(_: int) -> None:
-        start = placed(now[0], None, batch)[0]
+        start = put_on_devices(now[0], None, batch)[0]
         now[0], _path = jax.block_until_ready(program(start, command))
 
     speed = fastest(run, batch)
