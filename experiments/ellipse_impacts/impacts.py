@@ -9,7 +9,7 @@ from jaxccp.identify import Recording, recording
 
 MASS, INERTIA = 0.0364, 3.885e-4 * 0.0364
 """Of the ellipse as the model is built [kg, kg m²]; the norm of errors has this inertia."""
-AXES = "ellipse.0", "ellipse.1", "ellipse.2"
+AXES = "x", "y", "theta"
 """x, y and theta of the file."""
 FLOOR = """<joint name="floor" axis="0 1 0" pos="0 0 .05" armature="7e-3"/>
   <inertial pos="0 0 .05" mass="1e-6" diaginertia="1e-9 1e-9 1e-9"/>"""

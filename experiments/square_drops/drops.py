@@ -11,7 +11,7 @@ from jaxccp.identify import Recording, recording
 SIDE, MASS = 0.06, 0.05
 """Length of a side [m] and mass [kg]; nothing depends on the mass, which is not known."""
 GRAVITY = 9.81
-AXES = "square.0", "square.1", "square.2"
+AXES = "x", "y", "theta"
 FIT = 6
 """Samples of flight before and after an impact that its velocities are fitted to."""
 KICK = 0.35

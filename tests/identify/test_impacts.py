@@ -12,7 +12,7 @@ import jaxccp
 from jaxccp.identify import Impacts, Method, Parameter, Problem, impact_laws, law_number, recording
 from jaxccp.identify.impact_laws import LAWS, ImpactContact, impact_law
 
-AXES = "body.0", "body.1", "body.2"
+AXES = "x", "y", "theta"
 SEMI_AXES = np.array([0.035, 0.025])
 MASS, INERTIA = 0.04, 1.6e-5
 RIG = """<mujoco><compiler angle="radian"/><worldbody>
