@@ -69,7 +69,8 @@ def draw(fitted: list[Recording], judged: list[Recording]) -> dict:
         judged: tosses to predict.
     """
     begin = time.process_time()
-    fit = problem(fitted).fit(lambda step, loss, _: print(f"step {step}: loss {loss:.1f}"))
+    task = problem(fitted)
+    fit = task.fit(lambda step, loss, _: print(f"step {step}: loss {loss:.1f}"))
     out: dict = {
         "cpu_seconds": round(time.process_time() - begin, 1),
         "evaluations": fit.descent.evaluations,
@@ -82,7 +83,7 @@ def draw(fitted: list[Recording], judged: list[Recording]) -> dict:
         },
         "errors": {},
     }
-    initial = np.array([float(one.initial) for one in PARAMETERS])
+    initial = task.column("initial")
     short, whole = Starts(tuple(judged), False), Starts(tuple(judged), True)
     judges = {False: Judge(short), True: Judge(whole)}
     for name, values in (("nominal", initial), ("identified", fit.values)):

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 from scipy.spatial.transform import Rotation
@@ -177,7 +176,7 @@ class Judge:
         """
         evaluator, count = self._predictor.evaluator, len(self.batch)
         rows = np.tile(np.asarray(values, float), (count, 1))
-        errors = evaluator.residuals(rows, jnp.zeros((count, 0)))[:, 1:] * NOISE
+        errors = evaluator.residuals(rows, np.zeros((count, 0)))[:, 1:] * NOISE
         away = np.linalg.norm(errors.reshape(*errors.shape[:2], 2, 6)[..., :3], axis=3)
         return away.mean(axis=2) / LENGTH
 
