@@ -163,23 +163,21 @@ class _Task:
         if not len(linkage.axes):
             return low, high
         coordinate = joint_motion(self.model, state).coordinate
-        for limited, limit, sign in (
-            (linkage.lower, self.model.axes.lower, -1),
-            (linkage.upper, self.model.axes.upper, 1),
-        ):
+
+        def places(limited: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             axes = np.intersect1d(limited[limited < len(linkage.axes)], dofs.axes)
-            places = dofs.first_axis + np.searchsorted(dofs.axes, axes)
-            gap = limit[axes] - coordinate[axes]
-            if sign < 0:
-                low = low.at[places].set(jnp.minimum(gap, 0.0))
-            else:
-                high = high.at[places].set(jnp.maximum(gap, 0.0))
+            return axes, dofs.first_axis + np.searchsorted(dofs.axes, axes)
+
+        axes, columns = places(linkage.lower)
+        back = self.model.axes.lower[axes] - coordinate[axes]
+        low = low.at[columns].set(jnp.minimum(back, 0.0))
+        axes, columns = places(linkage.upper)
+        forth = self.model.axes.upper[axes] - coordinate[axes]
+        high = high.at[columns].set(jnp.maximum(forth, 0.0))
         return low, high
 
-    def step(
-        self, state: State, damping: Array | float
-    ) -> tuple[Float[Array, " nv"], Float[Array, ""]]:
-        """Return the damped step from a state, and the sum of squares of the errors there.
+    def step(self, state: State, damping: Array | float) -> Float[Array, " nv"]:
+        """Return the damped step from a state.
 
         Args:
             state: a pose.
@@ -193,7 +191,7 @@ class _Task:
             set_back = jnp.where(across, jnp.clip(step, low, high), 0.0)
             inside = jacobian * ~across
             step = set_back + _damped(inside, error - jacobian @ set_back, damping) * ~across
-        return jnp.clip(step, low, high), jnp.sum(error**2)
+        return jnp.clip(step, low, high)
 
     def displaced(self, state: State, displacement: Float[Array, " nv"]) -> State:
         """Return the state with its pose displaced; its rates stay.
@@ -227,7 +225,7 @@ class _Task:
 
         def iterate(carry: tuple) -> tuple:
             current, square, damping, count = carry
-            after = self.displaced(current, task.step(current, damping)[0])
+            after = self.displaced(current, task.step(current, damping))
             lower = jnp.sum(task.errors(after) ** 2)
             better = lower < square
             kept = jax.tree.map(lambda a, b: jnp.where(better, a, b), after, current)
@@ -240,7 +238,7 @@ class _Task:
         carry = start, square, jnp.asarray(damping, square.dtype), jnp.int32(0)
         pose, square, _, count = lax.while_loop(going, iterate, carry)
         # One more step moves nothing, but has the derivative of the pose with respect to all else.
-        correction, _ = self.step(pose, float(jnp.finfo(square.dtype).eps))
+        correction = self.step(pose, float(jnp.finfo(square.dtype).eps))
         pose = self.displaced(pose, correction - lax.stop_gradient(correction))
         return InverseKinematics(pose, jnp.sqrt(square), count, square <= tolerance**2)
 

@@ -104,13 +104,10 @@ class Problem:
         for evaluator in self.objective.evaluators:
             row = [evaluator]
             for plan in reversed(getattr(evaluator.plan, "shorter", tuple)()):
-                same_subject = plan.subject is evaluator.plan.subject  # a copy, with other samples
-                fresh = (
-                    None
-                    if same_subject
-                    else Evaluator(plan, evaluator.parameters, evaluator.threshold)
-                )
-                row.insert(0, fresh or evaluator.with_plan(plan))
+                if plan.subject is evaluator.plan.subject:  # a copy, with other samples
+                    row.insert(0, evaluator.with_plan(plan))
+                else:
+                    row.insert(0, Evaluator(plan, evaluator.parameters, evaluator.threshold))
             rows.append(row)
         count = max(map(len, rows))
         stages = zip(*([row[0]] * (count - len(row)) + row for row in rows), strict=True)
