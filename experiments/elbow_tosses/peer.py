@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from jaxtyping import Float
 
-from experiments.elbow_tosses.task import LENGTH, MODEL, SUBSTEPS, Judge, Starts, interval
+from experiments.elbow_tosses.task import LENGTH, MODEL, SUBSTEPS, Judge, Starts
+from jaxccp.identify.cube import interval
 
 mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
 

@@ -30,13 +30,13 @@ from experiments.elbow_tosses.task import (
     PARAMETERS,
     Judge,
     Starts,
-    interval,
     means,
     read,
     residual,
 )
 from jaxccp import load
 from jaxccp.identify import Method, Problem, Recording
+from jaxccp.identify.cube import interval
 
 RESULTS = HERE / "results.json"
 

@@ -1,6 +1,5 @@
 """Tosses of two boxes joined by a hinge: recordings, parameters, simulations and errors."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import jaxccp
 from jaxccp import APGD, EulerImplicitLinearized, Stop
 from jaxccp.identify import Parameter, Recording, recording
 from jaxccp.identify.case import Case
+from jaxccp.identify.cube import interval
 from jaxccp.identify.evaluation import Predictor
 from jaxccp.identify.toss_simulation import FIRST, TossSimulation
 
@@ -123,11 +123,6 @@ def residual(
         stepper=stepper,
         least=least,
     )
-
-
-def interval(tosses: Sequence[Recording]) -> float:
-    """Return the time between samples [s]."""
-    return float(tosses[0].time[1] - tosses[0].time[0])
 
 
 @dataclass(frozen=True)
