@@ -1,12 +1,15 @@
 """The same tosses in MuJoCo: errors with any parameters, and a fit by ``mujoco.sysid``."""
 
 import importlib
+from functools import partial
 from typing import Any
 
 import numpy as np
 from jaxtyping import Float
+from scipy.spatial.transform import Rotation
 
 from experiments.elbow_tosses.task import LENGTH, MODEL, SUBSTEPS, Judge, Starts
+from experiments.sysid_comparison.mujoco_sysid import Motion, MujocoSysid, Number
 from jaxccp.identify.cube import interval
 
 mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
@@ -26,12 +29,12 @@ VALUES = {
 """Initial, least and greatest value of each parameter; masses and inertias as factors."""
 
 
-def write(spec: Any, name: str, value: float) -> None:
+def write(name: str, spec: Any, value: float) -> None:
     """Write the value of a parameter into a specification.
 
     Args:
-        spec: of the nominal model.
         name: of the parameter.
+        spec: of the nominal model.
         value: of it.
     """
     geoms = [spec.geom(geom) for geom in ("ground", "first", "second")]
@@ -66,7 +69,7 @@ def distances(judge: Judge, starts: Starts, values: dict[str, float]) -> Float[n
     """
     spec = mujoco.MjSpec.from_file(str(MODEL))
     for name, value in values.items():
-        write(spec, name, value)
+        write(name, spec, value)
     spec.option.timestep = interval(starts.tosses) / SUBSTEPS
     model = spec.compile()
     data = mujoco.MjData(model)
@@ -92,49 +95,33 @@ def fit(judge: Judge, starts: Starts) -> tuple[dict[str, float], int]:
         judge: whose starts and samples are taken.
         starts: that it was made of.
     """
-    sysid: Any = importlib.import_module("mujoco.sysid")
     spec = mujoco.MjSpec.from_file(str(MODEL))
     dt = interval(starts.tosses)
     spec.option.timestep = dt / SUBSTEPS
-    for body in ("first", "second"):
-        for axis in ("pos", "quat"):
-            kind = getattr(mujoco.mjtSensor, f"mjSENS_FRAME{axis.upper()}")
-            spec.add_sensor(
-                name=f"{body} {axis}", type=kind, objtype=mujoco.mjtObj.mjOBJ_XBODY, objname=body
-            )
-    model = spec.compile()
-    known = sysid.ParameterDict()
-    for name, (value, low, high) in VALUES.items():
-
-        def put(spec: Any, parameter: Any, name=name) -> None:
-            write(spec, name, float(parameter.value[0]))
-
-        known.add(sysid.Parameter(name, value, low, high, modifier=put))
-    rows = judge.batch.take(np.arange(len(judge.batch)))
-    full = [k for k in range(len(judge.batch)) if judge.present[k].all()]
-    measured, initial, commands = [], [], []
-    names = [f"{body} {axis}" for body in ("first", "second") for axis in ("pos", "quat")]
-    for k in full:
-        samples = np.asarray(rows.observed[k])
-        time = dt * np.arange(len(samples))
-        initial.append(sysid.create_initial_state(model, rows.qpos[k], rows.qvel[k]))
-        commands.append(sysid.TimeSeries(time, np.zeros((len(time), 0)), {}))
-        measured.append(
-            sysid.TimeSeries.from_names(
-                time, samples, model, [(name, sysid.SignalType.MjSensor) for name in names]
+    numbers = [Number(name, *values, write=partial(write, name)) for name, values in VALUES.items()]
+    rows, motions = judge.batch.take(np.arange(len(judge.batch))), []
+    for k in np.flatnonzero(judge.present.all(axis=1)):
+        poses = np.asarray(rows.observed[k]).reshape(-1, 2, 7)
+        first, second = (
+            Rotation.from_quat(poses[:, body, 3:], scalar_first=True) for body in (0, 1)
+        )
+        angle = np.unwrap((first.inv() * second).as_rotvec()[:, 1])
+        angle += 2 * np.pi * round((rows.qpos[k][7] - angle[0]) / (2 * np.pi))
+        time = dt * np.arange(len(poses))
+        samples = np.concatenate([poses[:, 0], angle[:, None]], axis=1)
+        motions.append(
+            Motion(
+                f"segment {k}",
+                time,
+                np.asarray(rows.qpos[k]),
+                np.zeros((len(time), 0)),
+                samples,
+                np.asarray(rows.qvel[k]),
             )
         )
-    sequences = sysid.ModelSequences(
-        "elbow", spec, [f"segment {k}" for k in full], initial, commands, measured
-    )
-    compare, count = sysid.build_residual_fn(models_sequences=[sequences]), [0]
-
-    def counted(x: Float[np.ndarray, "..."], parameters: Any) -> tuple:
-        count[0] += 1 if x.ndim == 1 else x.shape[1]
-        return compare(x, parameters)
-
-    found, _ = sysid.optimize(known, counted, verbose=False)
-    return dict(zip(VALUES, map(float, found.as_vector()), strict=True)), count[0]
+    task = MujocoSysid(spec, numbers, motions, ("first", "elbow"))
+    found, _ = task.fit()
+    return dict(zip(VALUES, map(float, found), strict=True)), task.evaluations
 
 
 def nominal() -> dict[str, float]:

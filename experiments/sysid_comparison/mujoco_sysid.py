@@ -25,7 +25,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Motion:
-    """A recording of coordinates, from rest."""
+    """A recording of coordinates."""
 
     name: str
     time: Float[np.ndarray, " s"]
@@ -34,6 +34,8 @@ class Motion:
     control: Float[np.ndarray, "s nu"]
     """Commands, each held until the next sample."""
     samples: Float[np.ndarray, "s k"]
+    velocity: Float[np.ndarray, " nv"] | None = None
+    """Velocity that the simulation starts with; rest when None."""
 
 
 class MujocoSysid:
@@ -74,7 +76,12 @@ class MujocoSysid:
             "model",
             spec,
             [one.name for one in motions],
-            [sysid.create_initial_state(model, one.start, rest) for one in motions],
+            [
+                sysid.create_initial_state(
+                    model, one.start, rest if one.velocity is None else one.velocity
+                )
+                for one in motions
+            ],
             [_held(one, h, commands) for one in motions],
             [sysid.TimeSeries.from_names(one.time, one.samples, model, names) for one in motions],
             allow_missing_sensors=True,
