@@ -88,9 +88,10 @@ def accelerations(
 
 
 def mean_acceleration(before: State, after: State) -> Float[Array, "nb 6"]:
-    """Return the mean acceleration of each body between two states.
+    """Return the mean acceleration of each body between two states [m/s², rad/s²].
 
-    Over a step it includes contacts, limits and dry friction, whose forces are impulses.
+    Unlike :func:`accelerations` it includes contacts, limits and dry friction, whose impulses
+    change the velocities within a step.
 
     Args:
         before: the earlier state.
@@ -142,7 +143,7 @@ def coordinate_wrenches(step: Step) -> Float[Array, "nb 6"]:
 def _constrained(
     step: Step, root: InverseRoot, total: Array, change: JointMotion, twist: Array
 ) -> Acceleration:
-    """Solve M A = f + Jᵀλ with J A + J̇V + E λ = 0."""
+    """Solve M A = f + Jᵀλ with J A + J̇V + E λ = 0 for the accelerations A of the bodies."""
     topology, motion = step.model.topology, step.motion
     linkage = topology.linkage
     rows, rigid = _rows(step, change, twist), linkage.n_bilateral
@@ -154,10 +155,11 @@ def _constrained(
 
 
 def _rows(step: Step, change: JointMotion, twist: Array) -> Rows:
-    """Return the rows that a step eliminates, in their order: J, rotor inertias as α, J̇V as bias.
+    """Return the equality rows of a step in their order: J, with J̇V as bias and the rotor inertias
+    as α.
 
-    Rows of springs and dampers stand for rotors here, and rows of servos do nothing: springs,
-    dampers and servos act explicitly.
+    The rows of springs and dampers hold the rotor inertia alone, and the rows of servos have no
+    effect: springs, dampers and servos are applied forces here.
     """
     linkage, motion = step.model.topology.linkage, step.motion
     tendons, rotors = linkage.routing.bilateral, linkage.compliant

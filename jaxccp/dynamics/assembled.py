@@ -11,7 +11,7 @@ from jaxccp.dynamics.reduced_descriptor import ReducedDescriptor
 
 @dataclass(frozen=True)
 class Coo:
-    """A sparse matrix as its non-zero entries, sorted by row, each place once."""
+    """A sparse matrix in coordinate format, sorted by row; no entry occurs twice."""
 
     row: Int[np.ndarray, " e"]
     column: Int[np.ndarray, " e"]
@@ -32,7 +32,8 @@ class Coo:
 
 
 def coo(row: np.ndarray, column: np.ndarray, data: np.ndarray, shape: tuple[int, int]) -> Coo:
-    """Build a sparse matrix from entries in any order, adding those at the same place.
+    """Build a sparse matrix from entries in any order; entries at the same row and column are
+    added.
 
     Args:
         row: row of each entry; entries with -1 are left out.
@@ -82,7 +83,7 @@ class Matrices:
 
 
 def matrices(descriptor: Descriptor | ReducedDescriptor) -> Matrices:
-    """Assemble a descriptor's blocks as sparse matrices, in its precision.
+    """Assemble a descriptor's blocks as sparse matrices, in the descriptor's precision.
 
     Args:
         descriptor: its variables are the twists of the free bodies, or the generalised velocities.
@@ -124,13 +125,14 @@ def matrices(descriptor: Descriptor | ReducedDescriptor) -> Matrices:
 
 
 def _entries(matrix: Array) -> Coo:
-    """Return a dense matrix by its non-zero entries."""
+    """Return the non-zero entries of a dense matrix: rows, columns and values."""
     dense = np.asarray(matrix)
     row, column = np.nonzero(dense)
     return coo(row, column, dense[row, column], (dense.shape[0], dense.shape[1]))
 
 
 def _places(first: np.ndarray, bodies: np.ndarray) -> np.ndarray:
-    """Return the variables of k bodies each (m × 6k), -1 for those of fixed bodies."""
+    """Return the indices of the velocities of k bodies for each of m rows [m 6k]; -1 for a fixed
+    body."""
     start = first[bodies][:, :, None]
     return np.where(start < 0, -1, start + np.arange(6)).reshape(len(bodies), 6 * bodies.shape[1])

@@ -23,19 +23,21 @@ MIN_CAPACITY = 8
 SPARE = 1.25
 """Ratio of capacity to need."""
 NEIGHBOURS = (16, 8)
-"""Pairs to test and to hand on, per shape, that the first look at a state has room for."""
+"""Initial capacities for pairs, per shape: pairs to test, and pairs to return."""
 
 _Result = TypeVar("_Result")
 _Room = Int[np.ndarray, " k"]
-"""Capacities: hard contacts, then the pairs each broad phase tests and hands on, then smooth
-contacts where a model can have any."""
+"""The capacities of a model as one array: hard contacts; then, for each broad phase, the number of
+pairs that it tests and the number that it returns; then smooth contacts, if the model can have any.
+"""
 _log = logging.getLogger(__name__)
 _learned: WeakKeyDictionary[Topology, np.ndarray] = WeakKeyDictionary()
-"""Capacities that earlier runs needed, by the topology of the model without capacities."""
+"""Capacities that were enough for earlier runs of the same topology."""
 
 
 def with_capacity(model: Model, contacts: int | None) -> Model:
-    """Return the model with room for that many hard and that many smooth contacts in one step.
+    """Return the model with a capacity of ``contacts`` hard and ``contacts`` smooth contacts in one
+    step.
 
     Args:
         model: the model.
@@ -54,12 +56,16 @@ def capacity_needed(
     candidates: Int[Array, "*n g 2"],
     smooth: Int[Array, "*n"] | None,
 ) -> Int[Array, " k"]:
-    """Return the capacities that steps needed.
+    """Return the capacities with which none of these steps would have overflowed.
 
     Args:
         contacts: ``StepReport.contacts`` of the steps.
         candidates: ``StepReport.candidates`` of the steps.
         smooth: ``StepReport.smooth_contacts`` of the steps; None where there are none.
+
+    Returns:
+        Number of hard contacts; then, for each of the g broad phases, the number of pairs to test
+            and to return; then the number of smooth contacts, if ``smooth`` is given.
     """
     pairs = jnp.max(candidates, axis=tuple(range(candidates.ndim - 2)))
     most = [] if smooth is None else [jnp.max(smooth)[None]]
@@ -69,10 +75,11 @@ def capacity_needed(
 def run_with_capacity(
     model: Model, state: State, run: Callable[[Model], tuple[_Result, Int[Array, " k"]]]
 ) -> tuple[_Result, Model]:
-    """Run a function with the capacities that it turns out to need.
+    """Run a function with enough capacity for contacts, repeated with a larger one as long as it
+    overflows.
 
-    The problem of a step, and so its cost, has the size of the capacities, and most candidates
-    never touch. Runs that overflow are repeated with larger ones, and the log says so.
+    The capacities are the size of a step's problem, and so of its cost; most candidate contacts
+    never touch. Each repetition is written to the log.
 
     Args:
         model: not traced; the capacities that it has are kept.
@@ -102,7 +109,7 @@ def run_with_capacity(
 
 
 def trim_capacity(model: Model, needed: _Room) -> Model:
-    """Reduce the capacities of a model to what a run needed, and a quarter more.
+    """Return the model with capacities a quarter above what a run needed.
 
     Args:
         model: the model that was given to :func:`run_with_capacity`, which may have doubled
@@ -117,7 +124,7 @@ def trim_capacity(model: Model, needed: _Room) -> Model:
 
 
 def _undecided(model: Model) -> Bool[np.ndarray, " k"]:
-    """Tell which capacities the model leaves open."""
+    """Return the mask of the capacities that the model does not set, in the order of :data:`_Room`."""
     topology = model.topology
     kinds = (topology,) if topology.smooth is None else (topology, topology.smooth)
     contacts, *smooth = (kind.max_contacts is None and slots(kind) > MIN_CAPACITY for kind in kinds)
@@ -126,8 +133,7 @@ def _undecided(model: Model) -> Bool[np.ndarray, " k"]:
 
 
 def with_start_capacity(model: Model, state: State) -> Model:
-    """Return the model with the capacities that a state needs, and a quarter more, where it has
-    none.
+    """Return the model with its unset capacities set to a quarter more than a state needs.
 
     Args:
         model: the model.
@@ -137,8 +143,7 @@ def with_start_capacity(model: Model, state: State) -> Model:
 
 
 def _starting_room(model: Model, state: State) -> _Room:
-    """Return the capacities that the contacts and near shapes at the start need, and a quarter
-    more."""
+    """Return a quarter more than the capacities that contacts and near shapes need at the start."""
     free = _undecided(model)
     shapes = [len(np.unique([*g.first, *g.second])) for g in model.topology.searched]
     smooth_room = [] if model.topology.smooth is None else [1]
@@ -153,7 +158,7 @@ def _starting_room(model: Model, state: State) -> _Room:
 
 
 def _with_room(model: Model, room: _Room) -> Model:
-    """Return the model with these capacities where it leaves them open."""
+    """Return the model with its unset capacities set to ``room``."""
     topology, pairs = model.topology, iter(room[_pairs(model)].reshape(-1, 2).tolist())
     smooth = topology.smooth
 
@@ -192,7 +197,7 @@ def _with_contacts(model: Model, hard: int | None, smooth: int | None) -> Model:
 
 
 def _pairs(model: Model) -> slice:
-    """Return which entries of a :data:`_Room` count pairs of near shapes."""
+    """Return the slice of the capacities (:data:`_Room`) that are for pairs of near shapes."""
     return slice(1, 1 + 2 * len(model.topology.searched))
 
 
@@ -218,7 +223,7 @@ def _rounded_capacity(needed: _Room) -> _Room:
 
 @jax.jit
 def _needs_of_state(model: Model, state: State) -> Int[Array, " k"]:
-    """Return the capacities that the state needs, or the one of a batch that needs most."""
+    """Return the capacities that a state needs; of a batch, the largest of each."""
 
     def count_contacts(single: State) -> tuple[Array, Array, Array | None]:
         contacts = detect(model, single)

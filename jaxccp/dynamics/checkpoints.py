@@ -17,13 +17,13 @@ from jaxccp.scene import contact_capacity
 keep_impulses = partial(
     jax.checkpoint, policy=jax.checkpoint_policies.save_only_these_names(IMPULSES, TURNS)
 )
-"""Checkpoint a step: reverse mode computes it again, all but what iterations find, which it stores:
-the impulses, and how far bodies turn."""
+"""Checkpoint a step: reverse mode stores the results of its iterations, the impulses and the
+rotations of the bodies, and recomputes everything else."""
 
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """Plan of the states and impulses that reverse mode stores; it computes the others again."""
+    """Plan of the states and impulses that reverse mode stores; everything else is recomputed."""
 
     segment: int | None = None
     """Number of steps between stored states, a divisor or a multiple of the steps of a record;
@@ -40,11 +40,11 @@ def checkpoints(
     every: int,
     memory: int | None,
 ) -> Checkpoints:
-    """Return the cheapest plan that needs no more than ``memory`` bytes.
+    """Return the plan that recomputes least within ``memory`` bytes.
 
-    With every state stored, reverse mode repeats each step once, without its solve. Else it first
-    runs forward again from one stored state to the next (Griewank & Walther, ACM TOMS 26, 2000, one
-    level), and where impulses are not stored either, it solves again.
+    If every state is stored, reverse mode repeats each step once, without solving its problem.
+    Otherwise it first runs forward from one stored state to the next (Griewank & Walther, ACM TOMS
+    26, 2000, one level); unless impulses are stored, it also solves the problems again.
 
     Args:
         model: the model.
@@ -86,6 +86,6 @@ def _divisors(number: int) -> list[int]:
 
 
 def _rows(model: Model) -> int:
-    """Return the largest number of rows that the problem of a step has."""
+    """Return the largest possible number of rows in the problem of a step."""
     topology = model.topology
     return topology.linkage.rows + (6 if topology.rolls else 3) * contact_capacity(model)

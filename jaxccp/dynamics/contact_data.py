@@ -17,7 +17,7 @@ from jaxccp.dynamics.smooth import SmoothForces
 
 
 class Mode(IntEnum):
-    """Mode of a contact, an integer in the result so that it batches."""
+    """Mode of a contact, as an integer, so that results can be batched."""
 
     OPEN = 0
     """The contact is within the margin and has no force."""
@@ -32,9 +32,9 @@ class Mode(IntEnum):
 class ContactData:
     """The contacts of one step in arrays of fixed length c; stacks over time and batches.
 
-    Where ``live`` is False the slot holds no contact, its force is 0 and all else in it means
-    nothing. Hard contacts come first, ``jaxccp.Model.topology.max_contacts`` where that is set,
-    then smooth ones.
+    Unless ``live``, a slot holds no contact: its force is 0 and the other entries are undefined.
+    Hard contacts come first, ``jaxccp.Model.topology.max_contacts`` of them if that is set, then
+    smooth ones.
     """
 
     live: Bool[Array, " c"]
@@ -46,16 +46,16 @@ class ContactData:
     gap: Float[Array, " c"]
     """Signed distance at the start of the step [m], negative when penetrating."""
     point: Float[Array, "c 3"]
-    """Point where the force acts, world [m]; of a bounce at its time of impact."""
+    """Point at which the force acts, world [m]; for a bounce, at the time of impact."""
     normal: Float[Array, "c 3"]
-    """Unit normal from the first body to the second, world; of a bounce at its time of impact."""
+    """Unit normal from the first body to the second, world; for a bounce, at the time of impact."""
     force: Float[Array, "c 3"]
     """Force on the second body, friction included, world axes, mean over the step [N]."""
     torque: Float[Array, "c 3"]
     """Torque of spinning and rolling friction on the second body, world axes, mean over the step [N
     m]."""
     mode: Int[Array, " c"]
-    """What the contact does (:class:`Mode`), as far as the solver's tolerance tells."""
+    """Open, sticking or sliding (:class:`Mode`), judged to the solver's tolerance."""
 
     @property
     def open(self) -> Int[Array, ""]:
@@ -73,12 +73,13 @@ class ContactData:
         return self._count(Mode.SLIDING)
 
     def _count(self, mode: Mode) -> Int[Array, ""]:
-        """Count over the contacts of each step, whatever axes come before."""
+        """Return the number of contacts in a mode, for each step of any batch."""
         return jnp.sum(self.live & (self.mode == mode), axis=-1, dtype=jnp.int32)
 
 
 class SolvedSystem(Protocol):
-    """The parts of a step's system that contact data are made from."""
+    """The part of a step's system, in maximal or in reduced coordinates, that :func:`contact_data`
+    reads."""
 
     @property
     def problem(self) -> Problem: ...

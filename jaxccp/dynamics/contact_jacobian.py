@@ -10,8 +10,10 @@ from jaxccp.math.linear3 import cross
 
 
 def contact_jacobian(action: Action, rolls: bool) -> tuple[Array, Array]:
-    """Return the linear [c w 3] and angular [c 2 w 3] parts of the rows on the second body; the
-    first body's are their negatives.
+    """Return the linear [c w 3] and angular [c 2 w 3] parts J_l and J_a of the rows of contacts.
+
+    The rows are (J_l, J_a[:, 1]) on the twist of the second body, and −(J_l, J_a[:, 0]) on that of
+    the first.
 
     Args:
         action: frames and levers of the contacts.
@@ -28,8 +30,7 @@ def contact_jacobian(action: Action, rolls: bool) -> tuple[Array, Array]:
 def contact_velocity(
     jacobian: tuple[Array, Array], twists: Float[Array, "c 2 6"]
 ) -> Float[Array, "c w"]:
-    """Return the relative velocity of the second surface against the first, in the contact frame
-    [m/s].
+    """Return the velocity of the second surface relative to the first, in the contact frame [m/s].
 
     Args:
         jacobian: linear and angular parts of the rows (:func:`contact_jacobian`).
@@ -42,7 +43,7 @@ def contact_velocity(
 
 
 def rows_on_bodies(jacobian: tuple[Array, Array]) -> Float[Array, "c 2 w 6"]:
-    """Return the rows of contacts over the twists of their two bodies."""
+    """Return the rows of contacts with respect to the twists of their two bodies."""
     linear, angular = jacobian
     sign = jnp.asarray([-1.0, 1.0], linear.dtype)[:, None, None]
     parts = jnp.concatenate([jnp.broadcast_to(linear[:, None], angular.shape), angular], axis=-1)
@@ -52,7 +53,7 @@ def rows_on_bodies(jacobian: tuple[Array, Array]) -> Float[Array, "c 2 w 6"]:
 def whiten_contacts(
     root: InverseRoot, contacts: Contacts, jacobian: tuple[Array, Array]
 ) -> Float[Array, "c w 12"]:
-    """Return the rows of contacts times L, for the first and the second body side by side.
+    """Return W = J L of contacts, the columns of the first body beside those of the second.
 
     Args:
         root: L.

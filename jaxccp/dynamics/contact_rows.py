@@ -37,8 +37,8 @@ class ContactUnits:
     """Length by which the rows of spinning and rolling friction are multiplied [m]."""
 
     def to_world(self, blocks: Float[Array, "c w"]) -> Float[Array, "c w"]:
-        """Return the impulses of multipliers in world axes: linear, then angular where contacts
-        roll."""
+        """Return the impulses of multipliers in world axes [N s]; if contacts roll, then the
+        angular ones [N m s]."""
         local = self._units(blocks) * self._split(blocks)
         return jnp.einsum("cij,cki->ckj", self.frame, local).reshape(blocks.shape)
 
@@ -48,7 +48,7 @@ class ContactUnits:
         return (local / self._units(impulse)).reshape(impulse.shape)
 
     def row_units(self, width: int) -> Float[Array, "c w"]:
-        """Return the factor of each row: 1, or the rolling length for rows of spinning and
+        """Return the factor of each row: 1, or the rolling length [m] for rows of spinning and
         rolling."""
         return jnp.where(np.arange(width) < 3, 1.0, self.rolling_length[:, None])
 
@@ -65,7 +65,7 @@ class ContactRows:
     """The rows of contacts in the problem of a step: c contacts of width w, over k velocities."""
 
     whitened: Float[Array, "c w k"]
-    """W = J L; zero where a contact is not live."""
+    """W = J L; zero in slots without a contact."""
     r: Float[Array, " c*w"]
     """r: velocities of the rows without contact impulses, with bias [m/s]."""
     compliance: Float[Array, " c*w"]
@@ -81,20 +81,20 @@ class ContactRows:
 
 @dataclass(frozen=True)
 class ContactTerms:
-    """The terms of the c contacts of a step in its problem, before their rows are whitened."""
+    """The terms of c contacts in a step's problem, before their Jacobians are whitened."""
 
     live: Bool[Array, " c"]
     """Whether the slot holds a contact."""
     action: Action
     """When and where the contacts' impulses act."""
     jacobian: tuple[Float[Array, "c w 3"], Float[Array, "c 2 w 3"]]
-    """Linear and angular parts (:func:`contact_jacobian`) in the axes that bodies have at the start
-    of the step; bodies turn until their time of impact."""
+    """Linear and angular parts (:func:`contact_jacobian`), for the body axes at the start of the
+    step; bodies rotate until their time of impact."""
     impulse_jacobian: tuple[Float[Array, "c w 3"], Float[Array, "c 2 w 3"]] | None
-    """The same parts in world axes, whose transpose maps impulses to bodies; None where it is
-    ``jacobian``."""
+    """The same parts in world axes at the time of impact: the transpose maps impulses to momenta of
+    bodies. None: the same as ``jacobian``."""
     velocity: Float[Array, "c w"]
-    """Velocity of the second surface against the first without contact [m/s]."""
+    """Velocity of the second surface relative to the first without contact impulses [m/s]."""
     bias: Float[Array, " c"]
     """Bias of the normal row [m/s]."""
     compliance: Float[Array, " c"]
@@ -237,11 +237,11 @@ def contact_terms(
 def contact_bias(model: Model, contacts: Contacts, h: Array | float) -> tuple[Array, Array]:
     """Return the normal-row bias b [m/s] and compliance E [1/kg] of each contact.
 
-    A gap may close within the step (b = Φ/h); penetration is undone at the recovery speed at most.
-    A compliant contact is the implicit spring and dashpot of Chrono's NSC materials, E =
-    c/(h(h+α)), b = Φ/(h+α) (Tasora & Anitescu, Meccanica 2013), unclamped, since a clamp would cap
-    its force; its dashpot does not act before the surfaces meet. A contact that bounces separates
-    at e times its approach speed (Newton).
+    A gap Φ may close within the step: b = Φ/h. Penetration is undone at the recovery speed at most.
+    A compliant contact is the implicit spring and dashpot of Chrono's NSC materials, E = c/(h(h+α))
+    and b = Φ/(h+α) (Tasora & Anitescu, Meccanica 2013). Its b has no upper limit, since that would
+    limit its force, and its dashpot does not act before the surfaces meet. A contact that bounces
+    separates at e times its approach speed (Newton).
 
     Args:
         model: its contact settings hold the recovery speed.

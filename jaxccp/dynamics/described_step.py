@@ -19,9 +19,9 @@ def describe_step(
 ) -> Descriptor | ReducedDescriptor:
     """Return the blocks H, J, E, f and b of the step that ``stepper.advance`` would take.
 
-    Forces of smooth contacts are in f; where the stepper is implicit in them, H has their h R + h²
-    K beside those of families, over all velocities at once. For blocks over twists of bodies, take
-    a stepper with ``eliminate=False``.
+    f includes the forces of smooth contacts. If the stepper is implicit in them, H includes their h
+    R + h² K, over all velocities at once. Use a stepper with ``eliminate=False`` for blocks over
+    the twists of bodies.
 
     Args:
         stepper: an Euler stepper.

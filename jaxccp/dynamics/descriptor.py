@@ -31,8 +31,9 @@ from jaxccp.model.model import Model
 class KRMBlocks:
     """Stiffness, damping and mass matrices between pairs of bodies: bushings, beams, added mass.
 
-    Each is symmetric and positive semidefinite over (linear, angular) of the first body, then of
-    the second, world axes. Their forces at the present pose are applied forces of the step.
+    Each is symmetric and positive semidefinite, over (linear, angular) of the first body, then of
+    the second, world axes. They only add to H: the forces of these elements at the present pose are
+    given to the step as applied forces.
     """
 
     bodies: Int[Array, "k 2"]
@@ -63,20 +64,20 @@ class Descriptor:
     """The blocks of one step's problem; products with them never assemble a matrix."""
 
     mass: Float[Array, "nb 6 6"]
-    """M of each body; the identity for fixed ones."""
+    """Mass matrix of each body, linear then angular; the identity for fixed bodies."""
     pairs: Int[Array, "k 2"]
     """The two bodies of each coupling block."""
     coupling: Float[Array, "k 12 12"]
-    """Blocks that H has besides M, between pairs of bodies; zero on fixed bodies."""
+    """Blocks that H has besides the masses, between pairs of bodies; zero for fixed bodies."""
     jacobian: BodyDelassus
-    """J as its rows, not whitened, zero on fixed bodies; and E."""
+    """J and E: the rows on the bodies, not whitened, zero for fixed bodies."""
     force: Float[Array, "nb 6"]
-    """f: momenta without contact, M V + h (applied forces) [N s, N m s]."""
+    """f: momenta without constraint impulses, M V + h (applied forces) [N s, N m s]."""
     bias: Float[Array, " n"]
     """b [m/s]."""
     cones: Cones
     free: tuple[bool, ...] = field(metadata={"static": True})
-    """Which bodies are free."""
+    """Mask of the bodies that are not fixed."""
 
     @property
     def offsets(self) -> Offsets:
@@ -84,7 +85,7 @@ class Descriptor:
         return Offsets(self.free, self.cones.rows)
 
     def matrix(self) -> Float[Array, "6*nb 6*nb"]:
-        """Return H over all bodies as a dense matrix, the identity on fixed ones."""
+        """Return H over all bodies as a dense matrix; the identity for fixed bodies."""
         nb = len(self.free)
         every = jnp.arange(nb)
         tiles = jnp.zeros((nb, nb, 6, 6), self.mass.dtype).at[every, every].set(self.mass)
@@ -93,9 +94,10 @@ class Descriptor:
         return jnp.swapaxes(tiles, 1, 2).reshape(6 * nb, 6 * nb)
 
     def problem(self) -> Problem:
-        """Return the Schur complement: the problem in the multipliers alone, by a Cholesky of H.
+        """Return the problem in the multipliers alone, the Schur complement by a Cholesky
+        factorisation of H.
 
-        Without K/R/M blocks ``MaximalSystem.problem`` is the same and cheaper.
+        Without K/R/M blocks ``MaximalSystem.problem`` is the same and costs less.
         """
         delassus = CoupledDelassus(self.jacobian, jnp.linalg.cholesky(self.matrix()))
         r = self.jacobian.velocity(delassus.velocities(self.force)) + self.bias
@@ -125,11 +127,11 @@ class Descriptor:
         return self.offsets.join(v, -self.cones.project(-l))
 
     def active(self) -> "Descriptor":
-        """Return the descriptor without the contact slots that are not in use: they have no
-        Jacobian, no compliance and b ∈ K*.
+        """Return the descriptor without the slots that hold no contact: those with no Jacobian, no
+        compliance and b ∈ K*.
 
         Their impulse is zero and they act on nothing. The shapes of the result depend on the
-        numbers, so this is not for ``jit``.
+        numbers, so this does not work under ``jit``.
         """
         _, compliance = self.cones.split(self.jacobian.compliance)
         scalars, bias = self.cones.split(self.bias)

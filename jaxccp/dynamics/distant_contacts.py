@@ -14,7 +14,7 @@ from jaxccp.model.state import State
 def detect_with_distant(
     model: Model, state: State, gradient: Gradient
 ) -> tuple[Contacts, Bool[Array, " c"] | None]:
-    """Detect the contacts of a step, and those at a distance that only its derivative sees.
+    """Detect the contacts of a step and, for a derivative that sees them, contacts at a distance.
 
     Args:
         model: the model.

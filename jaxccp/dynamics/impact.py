@@ -19,32 +19,35 @@ from jaxccp.model.state import State
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Action:
-    """Time, frame and levers at which the impulses of c contacts act: the start of the step, or the
-    time of impact."""
+    """Times, contact frames and levers of the impulses of c contacts, which act at the start of the
+    step or at the time of impact."""
 
     delay: Float[Array, " c"]
     """Fraction of the step that passes before each impulse."""
     frame: Float[Array, "c 3 3"]
-    """``Contacts.frame`` at that time."""
+    """``Contacts.frame`` (normal and two tangents) at the time of the impulse."""
     lever: Float[Array, "c 2 3"]
-    """Vectors from the centres of mass of the two bodies to the contact point, at that time [m]."""
+    """Vectors from the centres of mass of the two bodies to the contact point at the time of the
+    impulse [m]."""
     timed: Bool[Array, " c"]
-    """Which contacts are impacts that act at their own time, or are simultaneous with one."""
+    """Whether a contact acts after its delay: it is an impact, or simultaneous with one."""
     simultaneous: Bool[Array, " c"]
-    """Which of these are closed already, and respond to an impact on one of their bodies."""
+    """Whether a contact in ``timed`` is closed at the start, and responds to an impact on one of
+    its bodies."""
     late: bool = field(metadata={"static": True})
     """Whether any impulse may act after the start."""
     default_delay: float = field(default=0.0, metadata={"static": True})
-    """Delay of impulses that no impact causes."""
+    """Fraction of the step before impulses of scalar rows and of contacts that no impact affects.
+    """
 
     def weight_by_remaining_time(
         self, problem: Problem, lam: Float[Array, " n"]
     ) -> Float[Array, " n"]:
-        """Return each impulse times the fraction of the step that it has to move bodies.
+        """Return each impulse times the fraction of the step that is left when it acts.
 
-        A contact that is closed already, or a limit, responds to an impact when that happens: a
-        row's delay is the mean of the impacts' delays, weighted by what each changes of the row's
-        velocity.
+        Impacts act at their own time. Other contacts and limits respond to impacts: the delay of
+        such a row is the mean of the impacts' delays, weighted by the change of the row's velocity
+        that each impact causes.
 
         Args:
             problem: the step's problem.
@@ -65,8 +68,7 @@ class Action:
         return problem.cones.join(scalars, (1.0 - delay)[:, None] * blocks)
 
     def weight_by_lever_time(self, problem: Problem, lam: Float[Array, " n"]) -> Float[Array, " n"]:
-        """Return each impulse times the fraction of the step after the time at which its lever is
-        taken.
+        """Return each impulse times the fraction of the step that is left when its lever is taken.
 
         Args:
             problem: the step's problem.
@@ -77,13 +79,14 @@ class Action:
 
 
 NEGLIGIBLE = 1e-6
-"""Largest change of a row's velocity [m/s] that does not count as an effect of impacts."""
+"""Change of a row's velocity [m/s] up to which a row counts as unaffected by impacts."""
 
 
 def _mean(late: Array, total: Array, default: float) -> Array:
-    """Return late / total between 0 and 1; ``default`` where the total is negligible.
+    """Return late / total, clipped to [0, 1]; ``default`` where the total is negligible.
 
-    All are taken in units of the largest, so that no square leaves the range of float32.
+    Both are divided by the larger of ``total`` and :data:`NEGLIGIBLE`, so that no square leaves the
+    range of float32.
     """
     unit = lax.stop_gradient(jnp.maximum(jnp.abs(total), NEGLIGIBLE))
     late, total, floor = late / unit, total / unit, (NEGLIGIBLE / unit) ** 2
@@ -91,7 +94,7 @@ def _mean(late: Array, total: Array, default: float) -> Array:
 
 
 def action_at_start(state: State, contacts: Contacts) -> Action:
-    """Return the action of contacts whose impulses act at the start of the step.
+    """Return the action of contacts if all impulses act at the start of the step.
 
     Args:
         state: the state at the start.
@@ -111,11 +114,11 @@ def action_at_impact(
     free_velocity: Float[Array, "nb 6"],
     h: Float[Array, ""] | float,
 ) -> Action:
-    """Return the action of contacts of which some act at their time of impact.
+    """Return the action of contacts if some of them act at their time of impact.
 
-    Until then the bodies fly freely: centres of mass move exactly as the stepper moves them, so
-    that impulses at the levers conserve angular momentum; gap, contact point and normal move as
-    their first two derivatives have it.
+    Until then the bodies fly freely. Centres of mass move exactly as the stepper moves them, so
+    that impulses at the levers conserve angular momentum; gap, contact point and normal follow
+    their first two time derivatives.
 
     Args:
         state: the state at the start of the step.
@@ -142,9 +145,10 @@ def gap_acceleration(
 ) -> Float[Array, " c"]:
     """Return the second derivative of each gap while the bodies keep their twists [m/s²].
 
-    A gap's rate is n · (v_b − v_a), v of the material points that touch. As these points slide over
-    the bodies, with the contact's velocity less that of the centre, ω × that is what v changes by.
-    Terms of the order of the gap are neglected: the points of both surfaces count as one.
+    A gap's rate is n · (v_b − v_a) for the velocities v of the material points that touch. The
+    contact point slides over both bodies; v then changes by ω × (velocity of the contact point −
+    velocity of the centre of mass). Terms of the order of the gap are neglected: the nearest points
+    of both surfaces count as one.
 
     Args:
         contacts: gaps, normals and their rates.
@@ -159,8 +163,8 @@ def gap_acceleration(
 
 
 GRAZE = 0.1
-"""Smallest fraction of its speed at the start of the step that a closing gap is taken to have left
-when it closes, also where it would lose more or turn back before."""
+"""Lower bound on the speed of a gap when it closes, as a fraction of its speed at the start of the
+step; it also holds if the gap would slow down further or open again."""
 
 
 def impact_delay(
@@ -170,11 +174,12 @@ def impact_delay(
     normal_acceleration: Float[Array, " c"],
     h: Float[Array, ""] | float,
 ) -> Float[Array, " c"]:
-    """Return the fraction τ/h of the step after which gaps close; 0 where nothing hits.
+    """Return the fraction τ/h of the step after which each gap closes; 0 for contacts that are no
+    impacts.
 
-    It may exceed 1, for a gap that would be closed by the end of the step at constant speed. Left
-    to the next step, such an impact would be one of bodies that this step has slowed down so that
-    they do not penetrate.
+    It may exceed 1 for a gap that closes within the step at constant speed only. In the next step
+    such an impact would come too late: by then this step has slowed the bodies down, so that they
+    do not penetrate.
 
     Args:
         gap: Φ [m].
@@ -198,8 +203,8 @@ def newton_impact_law(
 ) -> tuple[Float[Array, "c w"], Float[Array, " c"]]:
     """Apply Newton's law at the time of impact: contacts separate at e times their approach speed.
 
-    Until then forces have acted for part of the step, and they act on for the rest. What they add
-    after the impact is no part of the velocities in its law.
+    Forces act before the impact and after it. The law does not see the velocities that they add
+    after the impact.
 
     Args:
         action: the contacts' times of impact.
@@ -208,9 +213,9 @@ def newton_impact_law(
         before: velocities of the rows at its start [m/s].
 
     Returns:
-        Velocities that the impact's tangential rows see, ``velocity`` where there is none, and the
-            bias
-        of the normal rows of impacts.
+        Velocities that the rows of contacts see: without the part after the impact for the
+            tangential rows of impacts, else ``velocity`` [m/s].
+        Bias of the normal rows of impacts [m/s].
     """
     after_impact = (1.0 - action.delay)[:, None] * (velocity - before)
     approach = jnp.where(action.simultaneous, 0.0, (velocity - after_impact)[:, 0])
@@ -228,8 +233,7 @@ def find_impacts(
     normal_acceleration: Float[Array, " c"],
     h: Float[Array, ""] | float,
 ) -> Bool[Array, " c"]:
-    """Tell which contacts are impacts: those that would close within the step, and faster than the
-    minimum bounce speed.
+    """Return the mask of contacts that close within the step, faster than the minimum bounce speed.
 
     Args:
         model: its contact settings hold the minimum bounce speed.

@@ -18,18 +18,18 @@ from jaxccp.model.state_input import checked_state
 
 NEWTON_STEPS = 3
 TURNS = "jaxccp_turns"
-"""Checkpoint name of how far the bodies turn in a step, three numbers a body."""
+"""Checkpoint name of the rotations of the bodies in a step, three numbers for each body."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class InverseRoot:
-    """L with L Lᵀ = M⁻¹, block diagonal; zero for fixed bodies."""
+    """L with L Lᵀ = M⁻¹ for the masses M of all bodies: block diagonal, zero for fixed bodies."""
 
     linear: Float[Array, " nb"]
     """1/√m [kg^-½]."""
     angular: Float[Array, "nb 3 3"]
-    """R K with K Kᵀ = I⁻¹ in body axes, R the orientation."""
+    """R K [kg^-½ m⁻¹] with K Kᵀ = I⁻¹ in body axes and the rotation matrix R of the body."""
 
     def apply(self, whitened: Float[Array, "nb 6"]) -> Float[Array, "nb 6"]:
         """Return L w: the twists (linear, angular; world) of whitened velocities."""
@@ -43,7 +43,7 @@ class InverseRoot:
 
 
 def inverse_root(model: Model, rotation: Float[Array, "nb 3 3"]) -> InverseRoot:
-    """Return L at the given orientations.
+    """Return L with L Lᵀ = M⁻¹ for the masses of all bodies at these orientations.
 
     Args:
         model: gives masses and inertias.
@@ -86,10 +86,11 @@ def rotate_freely(
 def _half_rotation(
     inertia: Float[Array, "nb 3 3"], start: Float[Array, "nb 3"]
 ) -> Float[Array, "nb 3"]:
-    """x = (h/2) Ω̄ from I x + x × I x = I s, s = (h/2) Ω: (Π + Π⁺)/2 = I Ω̄ rewritten.
+    """Solve I x + x × I x = I s for x = (h/2) Ω̄, where s = (h/2) Ω: (Π + Π⁺)/2 = I Ω̄ rewritten.
 
-    Each of Newton's steps squares the error, of which a turn s begins with s²; a last one takes
-    the slope of the one before. At half a radian the error is 1e-7 then, at a quarter rounding.
+    Newton's method starts with an error of order s². Each step squares the error, and a last one
+    reuses the slope of the step before. The error is then 1e-7 for half a radian, and rounding for
+    a quarter.
     """
     inertia, start = lax.stop_gradient((inertia, start))
     x, target, inverse = start, _times(inertia, start), None
@@ -106,7 +107,7 @@ def _half_rotation(
 def _differentiable(
     inertia: Float[Array, "nb 3 3"], start: Float[Array, "nb 3"], x: Float[Array, "nb 3"]
 ) -> Float[Array, "nb 3"]:
-    """``x``, as :func:`_half_rotation` finds it, with the derivative that it has as a root."""
+    """Return the ``x`` of :func:`_half_rotation` with the derivative of a root of its equation."""
     return x
 
 
@@ -121,7 +122,7 @@ def _differentiable_jvp(primals: tuple[Array, Array, Array], tangents: tuple[Arr
 
 
 def _slope(inertia: Float[Array, "nb 3 3"], x: Float[Array, "nb 3"]) -> Float[Array, "nb 3 3"]:
-    """The derivative of I x + x × I x in x."""
+    """Return the derivative of I x + x × I x with respect to x."""
     rotation_part = linear3.cross_matrix(x) @ inertia
     return inertia + rotation_part - linear3.cross_matrix(_times(inertia, x))
 
@@ -131,7 +132,7 @@ def _times(a: Float[Array, "nb 3 3"], v: Float[Array, "nb 3"]) -> Float[Array, "
 
 
 def world_inertia(model: Model, rotation: Float[Array, "nb 3 3"]) -> Float[Array, "nb 3 3"]:
-    """Return R I Rᵀ of every body [kg m²].
+    """Return R I Rᵀ of every body, about its centre of mass, world axes [kg m²].
 
     Args:
         model: gives the inertias in body axes.
@@ -146,8 +147,10 @@ def carry_spin(
     after: Float[Array, "nb 4"],
     spin: Float[Array, "nb 3"],
 ) -> Float[Array, "nb 3"]:
-    """Return the angular velocities that keep the angular momenta as orientations change; the
-    difference is the gyroscopic torque's.
+    """Return the angular velocities after a change of orientation that keeps the angular momenta
+    [rad/s].
+
+    The change of the angular velocities is the effect of the gyroscopic torque.
 
     Args:
         model: gives the inertias.
@@ -162,7 +165,7 @@ def carry_spin(
 def spin_of(
     model: Model, orientation: Float[Array, "nb 4"], momentum: Float[Array, "nb 3"]
 ) -> Float[Array, "nb 3"]:
-    """Return the angular velocities of bodies with given angular momenta [rad/s].
+    """Return the angular velocities of bodies with given angular momenta, world axes [rad/s].
 
     Args:
         model: gives the inertias.
@@ -175,8 +178,8 @@ def spin_of(
 
 @jitted
 def momentum(model: Model, state: State) -> tuple[Float[Array, "3"], Float[Array, "3"]]:
-    """Return the total linear [N s] and angular [N m s] momentum of the free bodies, about the
-    world origin."""
+    """Return the total linear [N s] and angular [N m s] momentum of all rigid bodies that are not
+    fixed, about the world origin."""
     state = checked_state(model, state)
     free = jnp.asarray(model.topology.free, state.position.dtype)
     linear = (free * model.bodies.mass)[:, None] * state.velocity
@@ -187,7 +190,8 @@ def momentum(model: Model, state: State) -> tuple[Float[Array, "3"], Float[Array
 
 @jitted
 def energy(model: Model, state: State) -> Float[Array, ""]:
-    """Return kinetic plus potential energy [J]."""
+    """Return the total energy of a model [J]: kinetic energy, and potential energy of gravity,
+    springs and flexible bodies."""
     state = checked_state(model, state)
     return kinetic_energy(model, state) + potential_energy(model, state)
 
@@ -216,8 +220,11 @@ def _family_energies(model: Model, state: State) -> list[tuple[Array, Array]]:
 
 
 def potential_energy(model: Model, state: State) -> Float[Array, ""]:
-    """Return the potential energy of the bodies in the field of gravity and of the springs along
-    axes and tendons [J]; force laws have none that is known."""
+    """Return the potential energy of rigid bodies in the field of gravity, and of springs along
+    axes and tendons [J].
+
+    Force laws do not count: their potential is not known.
+    """
     potential = weight_energy(model, state) + family_energy(model, state)
     if not len(model.topology.linkage.compliant):
         return potential
@@ -225,7 +232,7 @@ def potential_energy(model: Model, state: State) -> Float[Array, ""]:
 
 
 def family_energy(model: Model, state: State) -> Float[Array, ""]:
-    """Return the potential energy of the families [J]."""
+    """Return the potential energy of the flexible bodies (families) [J]."""
     return sum(
         (energies[1] for energies in _family_energies(model, state)),
         jnp.zeros((), state.time.dtype),

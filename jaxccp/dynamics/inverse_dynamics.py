@@ -31,7 +31,7 @@ from jaxccp.names import index
 def mass_matrix(model: Model, state: State) -> Float[Array, "nv nv"]:
     """Return the mass matrix of a mechanism, with the inertia of its rotors (MuJoCo's ``qM``).
 
-    Mechanisms with closed loops have that of their spanning tree.
+    A mechanism with closed loops has the mass matrix of its spanning tree.
 
     Args:
         model: has nv degrees of freedom, named by :func:`jaxccp.tangent_names`.
@@ -57,11 +57,13 @@ def inverse_dynamics(
     control: Float[Floats, " nm"] | None = None,
     force: Float[Floats, "nb 6"] | None = None,
 ) -> Float[Array, " nv"]:
-    """Return the generalised forces that an acceleration needs besides those that act [N, N m].
+    """Return the generalised forces that an acceleration needs in addition to the forces that act
+    [N, N m].
 
     Gravity, the fluid, springs, dampers, rotors, actuators and applied forces act, as in
-    :func:`jaxccp.accelerations`, whose result needs nothing besides them. Contacts, limits, dry
-    friction and closed loops do not act. This is MuJoCo's ``qfrc_inverse`` without constraints.
+    :func:`jaxccp.accelerations`; the accelerations of that function need no additional force.
+    Contacts, limits, dry friction and closed loops do not act. This is MuJoCo's ``qfrc_inverse``
+    without constraints.
 
     Args:
         model: has nv degrees of freedom, named by :func:`jaxccp.tangent_names`.
@@ -109,8 +111,8 @@ def sliding_friction(
 
 @partial(jax.jit, static_argnames=("name",))
 def site_jacobian(model: Model, state: State, name: str) -> Float[Array, "6 nv"]:
-    """Return the velocity of a site, linear [m/s] then angular [rad/s] in world axes, for unit
-    velocities (MuJoCo's ``mj_jacSite``).
+    """Return the Jacobian of a site (MuJoCo's ``mj_jacSite``): its velocity, linear [m/s] then
+    angular [rad/s] in world axes, for a unit value of each generalised velocity.
 
     Args:
         model: has nv degrees of freedom, named by :func:`jaxccp.tangent_names`.
@@ -118,8 +120,7 @@ def site_jacobian(model: Model, state: State, name: str) -> Float[Array, "6 nv"]
         name: name of a site, or of a body, whose centre of mass is meant then.
 
     Raises:
-        ValueError: the model has neither a site nor a body of that name, or as
-            :func:`mass_matrix`.
+        ValueError: the model has neither a site nor a body of that name, or as :func:`mass_matrix`.
     """
     state = checked_state(model, state)
     _check_single_mass_matrix(model, "site_jacobian")

@@ -22,9 +22,10 @@ from jaxccp.names import index
 REDUCED, INCREASED = 0.3, 4.0
 """Factors of the damping after a step that lowers the error, and after one that does not."""
 HIGHEST = 1e6
-"""Damping at which no step is left that lowers the error."""
+"""Damping above which the search ends: no step lowers the error."""
 PASSES = 2
-"""Times that axes which a step would take across a limit are left out of it."""
+"""Number of times that a step is computed again without the axes that it would take across a limit.
+"""
 
 
 @jax.tree_util.register_dataclass
@@ -33,14 +34,14 @@ class InverseKinematics:
     """The result of :func:`inverse_kinematics`."""
 
     state: State
-    """The pose that was found, at rest."""
+    """The pose that was found; its velocities are zero."""
     error: Float[Array, ""]
-    """Root of the sum of squares of what is left of the targets' errors [m, rad]."""
+    """Root of the sum of squares of the remaining errors of the targets [m, rad]."""
     iterations: Int[Array, ""]
     """Number of steps tried."""
     converged: Bool[Array, ""]
-    """Whether the error is within the tolerance. It is not where the targets are out of reach; then
-    the state is the nearest that was found."""
+    """Whether the error is within the tolerance. If the targets are out of reach it is not; the
+    state is then the nearest one found."""
 
 
 def inverse_kinematics(
@@ -54,14 +55,16 @@ def inverse_kinematics(
     tolerance: float | None = None,
     max_iterations: int = 200,
 ) -> InverseKinematics:
-    """Find the pose in which sites and joints are where they are wanted, by damped least squares.
+    """Find a pose in which sites and joints are at their targets, by damped least squares.
 
-    Steps minimise the squares of all errors, in metres and radians, and of the step times the
-    damping, which follows Levenberg and Marquardt (Sugihara, IEEE Trans. Robotics 27, 2011, on its
-    use near singular poses). Axes stay within their limits: one that a step would take across is
-    set to its limit and left out of the step. Works under ``jit`` and ``vmap``. Derivatives with
-    respect to targets and model are those of the solution, of the shortest change where several
-    would do, and right where the targets are reached.
+    Each step minimises the sum of squares of all errors, in metres and radians, plus the square of
+    the step times the damping. The damping follows Levenberg and Marquardt (Sugihara, IEEE Trans.
+    Robotics 27, 2011, on its use near singular poses). Axes stay within their limits: an axis that
+    a step would take across its limit is set to the limit and left out of that step.
+
+    It works under ``jit`` and ``vmap``. Derivatives with respect to targets and model are those of
+    the solution; if several changes of the pose would do, they are those of the shortest one. They
+    are right if the targets are reached.
 
     Args:
         model: nv degrees of freedom, named by :func:`jaxccp.tangent_names`; no closed loops.
@@ -72,8 +75,8 @@ def inverse_kinematics(
         fixed: names of velocities (:func:`jaxccp.tangent_names`) or of free bodies that do not
             move.
         damping: of the first step, relative to the largest diagonal entry of its matrix.
-        tolerance: error at which the targets count as reached [m, rad]; 1e-9 in float64 and 1e-5
-            in float32 when None.
+        tolerance: error at which the targets count as reached [m, rad]; 1e-9 in float64 and 1e-5 in
+            float32 when None.
         max_iterations: number of steps that are tried at most.
 
     Raises:
@@ -143,7 +146,8 @@ class _Task:
         return jnp.concatenate(parts)
 
     def jacobian(self, state: State) -> Float[Array, "e nv"]:
-        """Return the change of the sites and axes with the velocities."""
+        """Return the Jacobian of the targets' coordinates with respect to the velocities, zero in
+        the columns of velocities that are not ``free``."""
         parts = [
             site_jacobian(self.model, state, name)[: 3 if len(target) == 3 else 6]
             for name, target in self.sites.items()
@@ -156,7 +160,8 @@ class _Task:
         return jnp.concatenate(parts) * jnp.array(self.free)
 
     def room(self, state: State) -> tuple[Float[Array, " nv"], Float[Array, " nv"]]:
-        """Return how far each velocity may go back and forth before its axis is at a limit."""
+        """Return how far each velocity's coordinate can move down (≤ 0) and up (≥ 0) to its limits
+        [m, rad]."""
         dofs, linkage = self.model.topology.dofs, self.model.topology.linkage
         low = jnp.full(len(self.free), -jnp.inf, state.position.dtype)
         high = -low
@@ -194,7 +199,7 @@ class _Task:
         return jnp.clip(step, low, high)
 
     def displaced(self, state: State, displacement: Float[Array, " nv"]) -> State:
-        """Return the state with its pose displaced; its rates stay.
+        """Return the state with its pose displaced and its joint rates unchanged.
 
         Args:
             state: a pose.
@@ -210,7 +215,7 @@ class _Task:
     def solve(
         self, state: State, damping: float, tolerance: float, limit: int
     ) -> InverseKinematics:
-        """Find the nearest pose, starting from a state.
+        """Return the pose with the smallest error that is found from a state, with its report.
 
         Args:
             state: the pose to start from.

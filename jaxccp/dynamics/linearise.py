@@ -49,11 +49,13 @@ def linearise(
     stepper: SolvedStepper,
     force: Float[Floats, "nb 6"] | None = None,
 ) -> Linearisation:
-    """Linearise one step of ``stepper``, contacts and limits included; ``vmap`` it over states.
+    """Linearise one step of ``stepper``, contacts and limits included; use ``vmap`` for several
+    states.
 
-    One step and a forward derivative for each column, all of which share the solve and the factors
-    of its derivative. Where a contact or a limit is at the border between two regimes A and B are
-    those of one of them (docs/derivative.md). Rates of rotors are taken to be those of their axes.
+    It costs one step and a forward derivative for each column; all columns share the solve and the
+    factors of its derivative. At the border between two regimes of a contact or a limit, A and B
+    are those of one regime (docs/derivative.md). The rates of rotors are taken to be those of their
+    axes.
 
     Args:
         model: nv degrees of freedom, nm actuators, ma of them with activations.

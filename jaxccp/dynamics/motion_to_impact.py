@@ -16,8 +16,8 @@ from jaxccp.model.state import State
 
 @dataclass(frozen=True)
 class MotionToImpact:
-    """Motion of bodies until they are hit, to first order: free bodies rotate, and the twists of
-    those on joints change on account of the joints."""
+    """Motion of bodies until their impact, to first order: free bodies rotate, and joints change
+    the twists of jointed bodies."""
 
     time: Float[Array, " c"]
     """Time until each contact's impact [s]."""
@@ -42,7 +42,7 @@ class MotionToImpact:
         twist_bias: Float[Array, "nb 6"] | None = None,
         rotating: np.ndarray | None = None,
     ) -> "MotionToImpact":
-        """Make the motion of a step without contact.
+        """Return the motion of a step until its impacts, without contact.
 
         Args:
             model: the model.
@@ -60,8 +60,11 @@ class MotionToImpact:
         return MotionToImpact(h * action.delay, spin, inertia, contacts.bodies, twist_bias)
 
     def twists_at_impact(self, twist: Float[Array, "nb 6"]) -> Float[Array, "c 2 6"]:
-        """Return the twists of the contacts' bodies at the impact, their momenta being those of
-        ``twist`` at the start of the step: d(I⁻¹L)/dt = ω × I⁻¹L − I⁻¹(ω × L)."""
+        """Return the twists at the impact for the momenta that ``twist`` has at the start of the
+        step.
+
+        d(I⁻¹L)/dt = ω × I⁻¹L − I⁻¹(ω × L).
+        """
         momentum = jnp.einsum("bij,bj->bi", self.inertia, twist[:, 3:])
         lost = linear3.inverse(self.inertia) @ linear3.cross(self.spin, momentum)[:, :, None]
         rate = linear3.cross(self.spin, twist[:, 3:]) - lost[:, :, 0]
@@ -71,6 +74,7 @@ class MotionToImpact:
         return twist[self.bodies] + self.time[:, None, None] * change[self.bodies]
 
     def rows_at_start(self, rows: Float[Array, "c 2 w 3"]) -> Float[Array, "c 2 w 3"]:
-        """Return angular parts of rows, rotated with the bodies back to the start of the step."""
+        """Return angular parts of rows, rotated back with the bodies from the impact to the start
+        of the step."""
         rotation = self.time[:, None, None] * self.spin[self.bodies]
         return rows - linear3.cross(rotation[:, :, None], rows)

@@ -10,25 +10,25 @@ from jaxtyping import Array, Float, Int
 
 @dataclass(frozen=True)
 class Offsets:
-    """Offsets of variables and constraints: gather into global vectors, scatter out of them.
+    """Offsets of the bodies' velocities and of the rows in the vectors of the whole system.
 
-    Fixed bodies have no variables. The rows of constraints are those of the problem, scalar rows
-    first (:meth:`jaxccp.ccp.Cones.split` takes them apart), behind the variables.
+    Fixed bodies have no variables. Variables come first, then the rows in the order of the problem,
+    scalar rows first (see :meth:`jaxccp.ccp.Cones.split`).
     """
 
     free: tuple[bool, ...]
-    """Which bodies are free."""
+    """Mask of the bodies that are not fixed."""
     rows: int
     """Number of rows."""
 
     @property
     def variables(self) -> int:
-        """Number of variables, six per free body."""
+        """Number of variables: six for each body that is not fixed."""
         return 6 * sum(self.free)
 
     @property
     def bodies(self) -> Int[np.ndarray, " nb"]:
-        """First variable of each body, -1 for fixed ones."""
+        """Index of the first variable of each body; -1 for fixed bodies."""
         free = np.asarray(self.free, bool)
         return np.where(free, 6 * (np.cumsum(free) - 1), -1)
 
@@ -37,7 +37,8 @@ class Offsets:
         return per_body[np.flatnonzero(self.free)].reshape(-1)
 
     def scatter(self, variables: Float[Array, " v"]) -> Float[Array, "nb 6"]:
-        """Invert :meth:`gather`; fixed bodies get zeros."""
+        """Return the variables as one line per body, the inverse of :meth:`gather`; fixed bodies
+        get zeros."""
         per_body = jnp.zeros((len(self.free), 6), variables.dtype)
         return per_body.at[np.flatnonzero(self.free)].set(variables.reshape(-1, 6))
 

@@ -7,24 +7,28 @@ from jaxtyping import Array, Float
 
 @dataclass(frozen=True)
 class Outcome:
-    """Velocities and impulses of a step. The twist and the transport velocity differ where a
-    bouncing contact acts late in the step: the body first flies on."""
+    """Velocities and impulses of a step.
+
+    The twist and the transport velocity differ if a bouncing contact acts late in the step: the
+    body keeps its old velocity until then.
+    """
 
     twist: Float[Array, "nb 6"]
     """Twists of the bodies after the impulses [m/s, rad/s]."""
     transport_velocity: Float[Array, "nb 6"] | Float[Array, " nv"]
-    """Velocities that carry the poses over the step: twists, or velocities of degrees of
+    """Velocities that move the poses over the step: twists of bodies, or velocities of degrees of
     freedom."""
     scalars: Float[Array, " s"]
     """Impulses of all scalar rows, the eliminated ones included [N s, N m s]."""
     contacts: Float[Array, "c w"]
-    """Impulses of the contacts in world axes: linear, then angular where contacts roll."""
+    """Impulses of the contacts in world axes [N s]; if contacts roll, then the angular ones [N m
+    s]."""
     lever_velocity: Float[Array, " nv"] | None = None
-    """Velocities that would carry the poses had each impulse the delay at which its lever is taken;
-    None where all impulses act at the start, and in maximal coordinates."""
+    """Transport velocity if each impulse had the delay at which its lever is taken; None if all
+    impulses act at the start, and in maximal coordinates."""
     families: tuple[Float[Array, " nv"], ...] = ()
     """Velocities of the model's families after the impulses."""
     late_momentum_change: Float[Array, "nb 6"] | None = None
-    """Momentum of jointed bodies after late impulses, less M V of ``twist`` with M and axes of the
-    start of the step [N s, N m s]: both have turned until the impact. None where this is not looked
-    at."""
+    """Momentum of jointed bodies after late impulses, less M V of ``twist`` with mass and axes at
+    the start of the step [N s, N m s]; both change until the impact. None if no impulse is late, in
+    models with loops, and in maximal coordinates."""

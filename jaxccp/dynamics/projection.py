@@ -34,13 +34,12 @@ def project(
     reduces: bool = False,
     h: Float[Array, ""] | float = 1e-3,
 ) -> tuple[State, Statistics]:
-    """Move the bodies the least, by mass, so that constraints on their positions are met.
+    """Move the bodies as little as possible, by mass, so that constraints on their positions hold.
 
-    Joints and tendons of given length are closed, limits kept and rigid contacts not in
-    penetration; velocities stay the same. One iteration is the step of length 1 s that bodies at
-    rest would take if no force acted, all errors being undone at once: its velocities are the
-    displacements, its tolerance is in m, and the next one undoes what they miss to first order
-    (Gauss–Newton).
+    Joints and tendons of given length are closed, limits hold and rigid contacts do not penetrate;
+    velocities are unchanged. One iteration is a step of length 1 s of bodies at rest without forces
+    that undoes all errors at once: its velocities are the displacements, and its tolerance is in m.
+    The next iteration undoes the errors that remain (Gauss–Newton).
 
     Args:
         model: the model.
@@ -86,11 +85,11 @@ def project(
 
 
 def close_loops(model: Model, state: State, iterations: int = 10) -> State:
-    """Return the state nearest to ``state``, by mass, in which loops are closed and limits kept.
+    """Return the state nearest to ``state``, by mass, in which loops are closed and limits hold.
 
-    For use after :func:`jaxccp.forward_kinematics`, which leaves the joints that close loops open:
-    coordinates of all axes give way. Velocities stay the same; the next step makes them such that
-    loops stay closed.
+    Use it after :func:`jaxccp.forward_kinematics`, which ignores the joints that close loops; the
+    coordinates of all axes may change. Velocities are unchanged; the next step makes them
+    consistent with the loops.
 
     Args:
         model: the model.
@@ -103,7 +102,7 @@ def close_loops(model: Model, state: State, iterations: int = 10) -> State:
 
 
 def _displace_bodies(model: Model, state: State, displacement: Float[Array, "nb 6"]) -> State:
-    """Return the state with every body displaced by itself."""
+    """Return the state with every body displaced independently of joints."""
     free = jnp.asarray(model.topology.free)[:, None]
     orientation = quaternion.multiply(quaternion.exp(displacement[:, 3:]), state.quaternion)
     return replace(
@@ -114,8 +113,8 @@ def _displace_bodies(model: Model, state: State, displacement: Float[Array, "nb 
 
 
 def _without_forces(model: Model, h: Float[Array, ""] | float) -> Model:
-    """Return the model without forces: joints, tendons of given length, limits and contacts
-    remain."""
+    """Return the model without forces, but with its joints, tendons of given length, limits and
+    contacts."""
     axes, actuators = model.axes, model.actuators
     zero = jnp.zeros_like(axes.stiffness)
     zero_actuators = jnp.zeros_like(actuators.gain)
@@ -150,7 +149,7 @@ def _without_forces(model: Model, h: Float[Array, ""] | float) -> Model:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class _UnforcedFamily(Family):
-    """A family at rest on which no force acts, as stiff as in a step of ``h``."""
+    """A family at rest without forces, with the stiffness that it has in a step of length ``h``."""
 
     family: Family
     h: Float[Array, ""]
@@ -167,7 +166,8 @@ class _UnforcedFamily(Family):
 
 
 def _at_rest(state: State) -> State:
-    """Return the state at rest, 1 s earlier, so that the step of 1 s ends at its own time."""
+    """Return the state at rest, its time 1 s earlier: the step of 1 s then ends at the time of
+    ``state``."""
     velocity, spin, rotors = jax.tree.map(
         jnp.zeros_like, (state.velocity, state.angular_velocity, state.rotors)
     )
@@ -176,8 +176,8 @@ def _at_rest(state: State) -> State:
 
 
 def _frictionless(contacts: Contacts) -> Contacts:
-    """Return contacts without friction and rebound; compliant contacts are left out, since they are
-    meant to be in penetration."""
+    """Return contacts without friction and restitution; compliant contacts are left out, since they
+    need penetration to carry load."""
 
     def none(x: Array) -> Array:
         return jnp.zeros_like(x)

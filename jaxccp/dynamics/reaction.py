@@ -22,9 +22,9 @@ def row_reactions(
 ) -> Float[Array, "nj 6"]:
     """Return the force [N] and torque [N m] of each joint on its second body, mean over a step.
 
-    They are in world axes, about the origin of the joint's frame on that body, and include
-    everything that acts through the joint and is a row: constraints, springs, limits, dry friction
-    and servos, but no motors.
+    They are in world axes, about the origin of the joint's frame on that body. They include all
+    rows of the joint: constraints, springs, limits, dry friction and servos. Motors are applied
+    forces and do not count.
 
     Args:
         model: the model.
@@ -44,7 +44,8 @@ def wrenches_through_rows(
     lam: Float[Array, " s"],
     h: Float[Array, ""] | float,
 ) -> Float[Array, "nj 6"]:
-    """Return the wrench that rows transmit through each joint (:func:`row_reactions`).
+    """Return the force [N] and torque [N m] that rows transmit through each joint to its second
+    body, as :func:`row_reactions` defines them.
 
     Args:
         model: the model.
@@ -74,9 +75,9 @@ def tendon_forces(
 ) -> Float[Array, " nt"]:
     """Return the force along each tendon [N, N m], mean over a step.
 
-    It is positive where it acts to make the tendon's coordinate larger, and includes everything
-    that acts along the tendon but motors: constraints, springs, force laws, limits, dry friction
-    and servos.
+    It is positive if it acts to lengthen the tendon. It includes all rows of the tendon:
+    constraints, springs, force laws, limits, dry friction and servos. Motors are applied forces and
+    do not count.
 
     Args:
         model: the model.
@@ -104,10 +105,9 @@ def contact_wrenches(
     impulses: Float[Array, "c w"],
     h: Float[Array, ""] | float,
 ) -> Float[Array, "nb 6"]:
-    """Return the force [N] and torque [N m] of all contacts together on each body, mean over a
-    step.
+    """Return the total force [N] and torque [N m] of all contacts on each body, mean over a step.
 
-    They are in world axes, about the centre of mass; fixed bodies have theirs too.
+    They are in world axes, about the centre of mass, and are given for fixed bodies, too.
 
     Args:
         state: poses of the bodies.

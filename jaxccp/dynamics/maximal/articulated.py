@@ -29,25 +29,26 @@ from jaxccp.dynamics.maximal.forest import Forest
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Articulated:
-    """Factors of the equality rows along trees, by step and place of the forest."""
+    """Factors of the equality rows along trees, by step and place of the forest
+    (:class:`jaxccp.dynamics.maximal.forest.Forest`)."""
 
     transfer: Float[Array, "steps w 6 6"]
-    """T: the body's velocity per velocity of its parent."""
+    """T: velocity of the body per velocity of its parent."""
     mobility: Float[Array, "steps w 6 6"]
-    """G: the body's velocity per momentum, its parent being fixed."""
+    """G: velocity of the body per momentum, if its parent is fixed."""
     spread: Float[Array, "steps w 6 k"]
-    """B: the body's velocity per velocity error of its rows."""
+    """B: velocity of the body per velocity error of its rows."""
     stiffness: Float[Array, "steps w k k"]
     """D⁻¹: impulses per velocity error of the rows."""
     parent_rows: Float[Array, "steps w k 6"]
-    """S_p: the rows on the parent."""
+    """S_p: part of the rows on the parent."""
     forest: Forest = field(metadata={"static": True})
-    """Order in which bodies are worked through."""
+    """Order in which the bodies are processed."""
 
     def solve(
         self, free_velocity: Float[Array, "nb 6"], r: Float[Array, " m"]
     ) -> tuple[Float[Array, "nb 6"], Float[Array, " m"]]:
-        """Return w and λ with w − Wᵀ λ = w_free and W w + E λ = −``r``, over the rows of the trees.
+        """Solve w − Wᵀ λ = w_free and W w + E λ = −``r`` for w and λ, over the rows of the trees.
 
         Args:
             free_velocity: w_free, whitened velocity of each body without these rows.
@@ -82,7 +83,8 @@ class Articulated:
         return free_velocity.at[forest.bodies].set(velocity, mode="drop"), lam
 
     def _inwards(self, body_force: Array, joint_force: Array) -> Array:
-        """Return the momentum of every body with its descendants [steps w 6]."""
+        """Return the momentum that each body receives together with its descendants, leaves first
+        [steps w 6]."""
         width = body_force.shape[1]
 
         def step(total: Array, at: tuple[Array, ...]) -> tuple[Array, Array]:
@@ -97,7 +99,7 @@ class Articulated:
         )[1]
 
     def _outwards(self, free: Array) -> Array:
-        """Return the velocities of the bodies [steps w 6]."""
+        """Return the whitened velocity of the body at each place, roots first [steps w 6]."""
 
         def step(velocity: Array, at: tuple[Array, ...]) -> tuple[Array, Array]:
             start, free, transfer, parents = at
@@ -168,8 +170,8 @@ def _scan_forest(
     tables: tuple[Array, ...],
     reverse: bool = False,
 ) -> tuple[Array, Any]:
-    """Scan the steps of the forest; ``step`` takes its first place, its parts of the tables, its
-    parents."""
+    """Scan over the steps of the forest; ``step`` receives the index of its first place, its slices
+    of the tables, and its parents."""
     steps, width = forest.bodies.shape
     start = jnp.arange(steps) * width
     parents = jnp.asarray(forest.parents)

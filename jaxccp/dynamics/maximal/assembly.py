@@ -140,8 +140,8 @@ def assemble(
 def _eliminate(
     rows: Rows, rigid: int, parts: Partition, root: InverseRoot, free_velocity: Array
 ) -> tuple[Equalities, Array, Array]:
-    """Return the factors of equality rows, the velocities at which they hold, and their impulses
-    then."""
+    """Return the factors of equality rows, the velocities that satisfy the rows, and the impulses
+    for that."""
     factors = equalities(rows, rows.whitened(root), rigid, parts.forest)
     rest = jnp.zeros_like(free_velocity)
     change, lam = factors.solve(rest, rows.residual(rows.velocity(free_velocity), rigid))
@@ -157,7 +157,7 @@ def _rows_at_impact(
     h: Array | float,
     control: Array | None,
 ) -> tuple[Rows, InverseRoot]:
-    """Return the scalar rows and L when mechanisms are hit."""
+    """Return the scalar rows and L at the time at which each mechanism is hit."""
     hit = state_at_impact(model.topology, state, contacts, action, free_velocity, h)
     rows, _ = _scalar_rows(model, hit, h, joint_motion(model, hit), control)
     return rows, inverse_root(model, quaternion.to_matrix(hit.quaternion))
@@ -170,7 +170,8 @@ def _scalar_rows(
     motion: JointMotion | None,
     control: Array | None,
 ) -> tuple[Rows, Step | None]:
-    """Return the scalar rows, and the inputs they are made from where there are joints."""
+    """Return the scalar rows and the inputs that they are made from; no inputs for a model without
+    joints."""
     dtype, linkage = state.position.dtype, model.topology.linkage
     if motion is None:
         none = jnp.zeros(0, dtype)

@@ -15,13 +15,13 @@ from jaxccp.dynamics.maximal.equalities import Equalities
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class EliminatedDelassus(Delassus):
-    """Delassus operator N = W P Wᵀ + diag(E) under eliminated equality rows b.
+    """Delassus operator N = W P Wᵀ + diag(E) of the remaining rows if equality rows b hold.
 
-    P = 1 − W_bᵀ (W_b W_bᵀ + E_b)⁻¹ W_b. A product is two passes along the trees of bodies.
+    P = 1 − W_bᵀ (W_b W_bᵀ + E_b)⁻¹ W_b. A product takes two passes along the trees of bodies.
     """
 
     rest: BodyDelassus
-    """The remaining rows, on bodies without constraints."""
+    """The remaining rows on bodies without joints."""
     equalities: Equalities
     """The eliminated rows and their factors."""
 
@@ -52,7 +52,8 @@ class EliminatedDelassus(Delassus):
         return scalar_diagonal + rest.compliance[:scalars], blocks + compliance
 
     def _diagonal_blocks(self, rows: Float[Array, "b w 6*k"], bodies: Int[Array, "b k"]) -> Array:
-        """Return the diagonal block of W P Wᵀ of each block of rows, by a product with each row."""
+        """Return the diagonal blocks of W P Wᵀ, one for each block of rows, by a product with each
+        row."""
         equalities = lax.stop_gradient(self.equalities)
         no_residual = jnp.zeros_like(equalities.compliance)
 

@@ -24,14 +24,14 @@ Pair = tuple[Array, Array]
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class LoopFactors:
-    """Factors of the l rows that close loops, on trees that are solved for already."""
+    """Factors of the l rows that close loops, under the rows of the trees."""
 
     velocity_response: Float[Array, "l nb 6"]
-    """Whitened velocities by a unit impulse of each row."""
+    """Whitened velocities per unit impulse of each row."""
     tree_multipliers: Float[Array, "l m"]
-    """Multipliers of the trees' rows by a unit impulse of each row."""
+    """Multipliers of the trees' rows per unit impulse of each row."""
     inverse: Float[Array, "l l"]
-    """Impulses of the loop rows per velocity error of each."""
+    """Impulses of the loop rows per velocity error."""
 
 
 @jax.tree_util.register_dataclass
@@ -39,13 +39,13 @@ class LoopFactors:
 class Equalities:
     """Rows W w + E λ + r = 0 on whitened velocities w = w_free + Wᵀ λ, and their factors.
 
-    Rows so compliant that they hardly constrain a body, α = 1/E being small, are λ = −α W w − α r
-    and have no unknowns: α may be 0, and has its derivative there.
+    A row so compliant that it hardly constrains a body, with small α = 1/E, is λ = −α W w − α r and
+    has no unknown. So α may be 0, with the right derivative there.
 
-    Those of the forest are eliminated along it; those that close loops, few as a rule, by the
-    pseudo-inverse of what is then left of W W ᵀ + E, since they may be redundant: a planar loop in
-    space constrains every body to its plane twice. The load that redundant rows share is then the
-    smallest possible, and contradictions between them move nothing.
+    Rows of the forest are eliminated along it. The rows that close loops are usually few; they use
+    the pseudo-inverse of the remaining W Wᵀ + E, because they may be redundant: a planar loop in
+    space constrains every body to its plane twice. Redundant rows then share the load with the
+    smallest impulses, and contradictory rows move nothing.
     """
 
     rows: Float[Array, "m 6*k"]
@@ -55,22 +55,22 @@ class Equalities:
     stiffness: Float[Array, " m"]
     """α of compliant rows."""
     compliance: Float[Array, " m"]
-    """E of rows that have unknowns; 1 in the place of the others."""
+    """E of rows that have unknowns; 1 for the others."""
     unknown: Bool[Array, " m"]
-    """Which rows have unknowns."""
+    """Mask of the rows that have unknowns."""
     trees: Articulated
     """Factors of the rows along trees."""
     loops: LoopFactors | None
-    """Factors of the rows that close loops; None where there are none."""
+    """Factors of the rows that close loops; None if there are none."""
     rigid: int = field(metadata={"static": True})
     """Number of rows without compliance, which come first."""
 
     def solve(self, free_velocity: Float[Array, "nb 6"], r: Float[Array, " m"]) -> Pair:
-        """Solve for whitened velocities w and multipliers λ; differentiable in all of them.
+        """Solve for whitened velocities w and multipliers λ, with derivatives in all of them.
 
-        w − Wᵀ λ = w_free, W w = −``r`` for rigid rows, and λ = −α W w − ``r`` for compliant ones.
-        The factors only serve to solve a linear system, whose derivative is another solve; they are
-        not differentiated.
+        w − Wᵀ λ = w_free; W w = −``r`` for rigid rows, and λ = −α W w − ``r`` for compliant ones.
+        The derivative of the linear system is another solve with the same factors; the factors
+        themselves are not differentiated.
 
         Args:
             free_velocity: w_free, whitened velocity of each body without these rows.
@@ -117,7 +117,7 @@ class Equalities:
         return _spread(self.rows * lam[:, None], self.bodies, self.trees.forest.total[0])
 
     def _direct(self, b: Pair) -> Pair:
-        """Return w and −λ by the factors."""
+        """Return w and −λ, computed with the factors."""
         free_velocity, r = b[0], jnp.where(self.unknown, -b[1], 0.0)
         w, lam = self.trees.solve(free_velocity, r)
         if self.loops is not None:
@@ -164,7 +164,7 @@ def equalities(
 
 
 def _loop_factors(table: tuple[Array, Array, Array], trees: Articulated) -> LoopFactors | None:
-    """Factorise the rows that close loops; None where there are none."""
+    """Factorise the rows that close loops; None if there are none."""
     loop_rows = trees.forest.loop_rows
     if not loop_rows.size:
         return None
@@ -184,6 +184,6 @@ def _loop_factors(table: tuple[Array, Array, Array], trees: Articulated) -> Loop
 
 
 def _spread(parts: Float[Array, "m 6*k"], pairs: Array, bodies: int) -> Float[Array, "nb 6"]:
-    """Sum over the bodies what rows have for k bodies each."""
+    """Return the sum over each body of its parts in rows on k bodies each."""
     total = jnp.zeros((bodies, 6), parts.dtype)
     return total.at[pairs.reshape(-1)].add(parts.reshape(-1, 6))

@@ -10,24 +10,24 @@ from jaxccp.content import ByContent
 
 @dataclass(frozen=True, eq=False)
 class Forest(ByContent):
-    """Trees of bodies as steps from the roots outwards; no body of a step is the child of another
-    in it.
+    """Trees of bodies in steps from the roots outwards; a body and its parent are in different
+    steps.
 
-    Steps are the levels of the trees, wide ones cut: there are at most twice as many steps as
+    Steps are the levels of the trees; wide levels are cut. There are at most twice as many steps as
     levels, and at most twice as many places as bodies and levels. A place holds one body or is
-    empty; all tables are by step and place within it.
+    empty. All tables are indexed by step and place within the step.
     """
 
     bodies: np.ndarray
-    """Body at each place, the number of bodies where empty [steps w]."""
+    """Body at each place; the number of bodies at empty places [steps w]."""
     parents: np.ndarray
-    """Place of each body's parent, counted through all steps; the number of places for a body that
-    is a root or whose parent is fixed [steps w]."""
+    """Place of each body's parent, numbered through all steps; the number of places if the body is
+    a root or its parent is fixed [steps w]."""
     rows: np.ndarray
     """Equality rows between each body and its parent, padded with the number of rows [steps w
     k]."""
     second: np.ndarray
-    """Whether the body is the second one of its rows [steps w]."""
+    """Whether the body is the second body of its rows [steps w]."""
     loop_rows: np.ndarray
     """Rows that are in no tree: those that close loops."""
     total: tuple[int, int]
@@ -39,7 +39,8 @@ class Forest(ByContent):
         return self.bodies.size
 
     def parent_bodies(self) -> np.ndarray:
-        """Return the parent of the body at each place, the number of bodies for none [steps w]."""
+        """Return the parent of the body at each place; the number of bodies if it has none [steps
+        w]."""
         return np.append(self.bodies.reshape(-1), self.total[0])[self.parents]
 
 
@@ -47,7 +48,7 @@ class Forest(ByContent):
 class Edge:
     """Equality rows that connect a body to its parent.
 
-    They resist motion in all directions or comply: on their own they are never redundant.
+    The rows of one edge are never redundant on their own.
     """
 
     body: int
@@ -55,7 +56,7 @@ class Edge:
     parent: int
     """The parent."""
     second: bool
-    """Whether ``body`` is the second one of the rows."""
+    """Whether ``body`` is the second body of the rows."""
     rows: np.ndarray
     """Indices of the rows."""
 

@@ -22,19 +22,19 @@ from jaxccp.model.state import State
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ImpactTimeEqualities:
-    """The eliminated rows at the time at which mechanisms are hit."""
+    """The eliminated equality rows at the time at which each mechanism is hit."""
 
     response: Equalities
-    """The rows and their factors, whitened at the orientations at the impact."""
+    """The rows at the impact and their factors, whitened at the orientations at the impact."""
     impulse_map: Equalities
-    """The same rows whitened at the orientations at the start of the step, which map their impulses
-    to the momenta of bodies."""
+    """The rows at the impact, whitened at the orientations at the start of the step; they map
+    impulses to the momenta of bodies."""
 
     @staticmethod
     def of(
         rows: Rows, rigid: int, forest: Forest, root: InverseRoot, root_at_impact: InverseRoot
     ) -> "ImpactTimeEqualities":
-        """Factorise the rows at the impact.
+        """Factorise the equality rows at the impact.
 
         Args:
             rows: rows at the poses at the impact.
@@ -49,8 +49,8 @@ class ImpactTimeEqualities:
     def velocity_change(
         self, row_impulse: Float[Array, "nb 6"], impulse: Float[Array, "nb 6"]
     ) -> tuple[Float[Array, "nb 6"], Float[Array, " m"]]:
-        """Return the whitened velocities that impulses add under the constraints, and the impulses
-        of these.
+        """Return the whitened velocities that impulses add under the equality rows, and the
+        multipliers of these rows.
 
         Args:
             row_impulse: whitened impulses as the rows at the impact see them.
@@ -61,10 +61,10 @@ class ImpactTimeEqualities:
 
 
 def mechanisms(topology: Topology) -> np.ndarray:
-    """Return the mechanism of each body [nb].
+    """Return the mechanism of each body, as the index of its first moving body [nb].
 
-    It is the first of all moving bodies that joints and tendons connect, directly or through
-    others, and the body itself where none does.
+    Bodies that joints or tendons connect, directly or through others, are one mechanism. A body
+    without any is its own.
     """
     linkage = topology.linkage
     first = np.arange(len(topology.bodies))
@@ -83,12 +83,12 @@ def state_at_impact(
     free_velocity: Float[Array, "nb 6"],
     h: Float[Array, ""] | float,
 ) -> State:
-    """Return the state with all bodies moved to the time at which their mechanism is hit.
+    """Return the state with each mechanism moved to the time at which it is hit.
 
-    That is the mean time of the impacts on it, and the start of the step where there are none. An
-    impulse λ on a mechanism at the time τ causes impulses along the rows that joints have then.
-    With those of the start of the step velocities would jump by an error of the order of h as an
-    impact moves through the step, once per h of time.
+    That time is the mean over the impacts on the mechanism, and the start of the step without any.
+    An impulse λ on a mechanism at the time τ causes impulses along the rows of its joints at that
+    time. With the rows at the start of the step velocities would jump by an error of order h each
+    time an impact moves from one step to the next.
 
     Args:
         topology: bodies and joints.

@@ -25,27 +25,28 @@ class MaximalSystem:
     """One step's problem in maximal coordinates, and how its solution acts on the bodies."""
 
     problem: Problem
-    """The problem of the remaining rows where equalities have been eliminated, else of all rows."""
+    """The problem of the rows that are not eliminated; of all rows if none are."""
     r_without_impacts: Float[Array, " n"] | None
-    """The problem's r without impacts [m/s]; None where no closed contact is simultaneous with
-    one."""
+    """The problem's r without impacts [m/s]; None if no closed contact is simultaneous with an
+    impact."""
     delassus: BodyDelassus
-    """The same rows on bodies without constraints."""
+    """Delassus operator of the problem's rows on bodies without joints."""
     impulse_map: BodyDelassus
-    """The same rows as they map impulses to the bodies, which rotate until their time of impact."""
+    """The same rows as a map from impulses to the bodies, which rotate until their time of impact.
+    """
     equalities: Equalities | None
-    """The eliminated rows at the start of the step; None where none are eliminated."""
+    """The eliminated rows at the start of the step; None if none are eliminated."""
     impact_equalities: ImpactTimeEqualities | None
-    """The eliminated rows when mechanisms are hit; None where no impulse acts late."""
+    """The eliminated rows at the time of impact; None if no impulse acts late."""
     root: InverseRoot
     """L of the bodies at the start of the step."""
     free_velocity: Float[Array, "nb 6"]
-    """V + h M⁻¹ f: twists (linear, angular; world) without contact, at which the eliminated rows
-    hold."""
+    """V + h M⁻¹ f: twists (linear, angular; world) without contact; they satisfy the eliminated
+    rows."""
     rows: Rows
     """All scalar rows."""
     free_impulses: Float[Array, " m"]
-    """Multipliers of the eliminated rows for ``free_velocity``."""
+    """Multipliers of the eliminated rows at ``free_velocity``."""
     action: Action
     """When and where the contacts' impulses act."""
     units: ContactUnits
@@ -55,10 +56,10 @@ class MaximalSystem:
     h: Float[Array, ""] | float
     """Length of the step [s]."""
     partition: Partition | None = field(metadata={"static": True})
-    """Which rows are eliminated; None: none."""
+    """Partition into eliminated and remaining rows; None if no rows are eliminated."""
 
     def after(self, lam: Float[Array, " n"]) -> Outcome:
-        """Return the outcome of the impulses ``lam``."""
+        """Return velocities and impulses of the step for the multipliers ``lam`` of its problem."""
         scalars, blocks = self.problem.cones.split(lam)
         if self.action.late:
             early, lever_change = (
@@ -92,13 +93,13 @@ class MaximalSystem:
         transport_change: Float[Array, "nb 6"],
         lever_change: Float[Array, "nb 6"],
     ) -> Float[Array, "nb 6"]:
-        """Return the correction of twists where a body is hit more than once in a step.
+        """Return the correction of the twists of bodies that are hit more than once in a step.
 
-        Levers know nothing of how far an earlier impulse moves a body before a later one, nor of
-        the delay of a simultaneous contact. Orbital momentum changes by h m (Δc × Δv + v ×
-        (Δc_lever − Δc)) on that account, for the free velocity v, the velocities Δv that impulses
-        add, and Δc that they add to those that carry the poses; the spin makes up for it, but where
-        a joint says how a body may spin.
+        Levers do not include the displacement of a body by an earlier impulse, nor the delay of a
+        simultaneous contact. Orbital momentum therefore changes by h m (Δc × Δv + v × (Δc_lever −
+        Δc)). Here v is the free velocity, Δv is the velocity that impulses add, Δc the part of Δv
+        that moves the poses, and Δc_lever the same with the levers' delays. The angular velocity of
+        the body compensates for it, unless a joint determines the angular velocity.
         """
         root = jnp.where(self.root.linear > 0, self.root.linear, 1.0)[:, None]
         free = self.free_velocity[:, :3] / root
@@ -110,7 +111,7 @@ class MaximalSystem:
         return self.root.apply(self.root.transpose(jnp.pad(missing, ((0, 0), (3, 0)))))
 
     def _velocity_change(self, lam: Float[Array, " n"]) -> tuple[Array, Array]:
-        """Return the whitened velocities that impulses add, and the impulses of the eliminated
+        """Return the whitened velocities that impulses add, and the multipliers of the eliminated
         rows."""
         change = self.impulse_map.impulse(lam)
         no_residual = jnp.zeros_like(self.free_impulses)
@@ -121,7 +122,7 @@ class MaximalSystem:
         return self.impact_equalities.velocity_change(self.delassus.impulse(lam), change)
 
     def guess(self, scalars: Float[Array, " s"], world: Float[Array, "c w"]) -> Float[Array, " n"]:
-        """Return the multipliers of given impulses.
+        """Return the multipliers of the problem for given impulses, to start a solve.
 
         Args:
             scalars: impulses of all scalar rows.

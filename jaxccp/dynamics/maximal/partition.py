@@ -20,18 +20,19 @@ class Partition(ByContent):
     rest: np.ndarray
     """Indices of the rows with bounds."""
     forest: Forest
-    """Trees along which the eliminated rows are solved."""
+    """Trees along which the eliminated rows are factorised and solved."""
 
 
 _partitions: WeakKeyDictionary[Topology, Partition] = WeakKeyDictionary()
 
 
 def partition(topology: Topology) -> Partition:
-    """Return the partition of a model's rows; it is computed once for each topology.
+    """Return the partition of a model's rows into eliminated and remaining ones; cached by
+    topology.
 
-    Equality rows lie along spanning trees of all joints, and those of the other joints close loops.
-    A joint that closes a loop for the coordinates is here in a tree if it is the only one that
-    connects its bodies.
+    The eliminated rows are the equality rows: along spanning trees of all joints, the other joints
+    closing loops. These spanning trees are not always those of the joint coordinates: a joint that
+    the model declares to close a loop is in a tree here if it is the only joint between its bodies.
     """
     if topology not in _partitions:
         _partitions[topology] = _partition(topology)

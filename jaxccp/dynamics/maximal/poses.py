@@ -17,7 +17,7 @@ from jaxccp.model.state import State
 
 
 def advance(model: Model, state: State, system: MaximalSystem, outcome: Outcome) -> State:
-    """Return the state with the velocities after the step, and the poses to which they lead.
+    """Return the state after the step: its velocities, and the poses to which they lead.
 
     Args:
         model: the model.
@@ -46,8 +46,9 @@ def correct_joint_errors(
     """Correct the velocities so that joints are closed and tendons have their length after the
     step.
 
-    Impulses act along the present rows, and each correction leaves h ω of the errors of the one
-    before (SHAKE, Ryckaert, Ciccotti & Berendsen, J. Comput. Phys. 23, 1977).
+    Impulses act along the rows at the start of the step. Each correction reduces the errors by a
+    factor of about h ω, ω being the angular velocity (SHAKE, Ryckaert, Ciccotti & Berendsen, J.
+    Comput. Phys. 23, 1977).
 
     Args:
         model: the model.
