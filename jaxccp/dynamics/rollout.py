@@ -23,7 +23,7 @@ from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 CHUNKS = 50
-"""Number of parts in which a rollout with a progress bar is run."""
+"""Number of parts that a rollout with a progress bar is divided into."""
 
 
 @jax.tree_util.register_dataclass
@@ -32,9 +32,10 @@ class Trajectory:
     """Recorded states and reports, time on the first axis."""
 
     state: State
-    """State at the end of each record."""
+    """State at the end of each record; time is the first axis of every array."""
     report: StepReport
-    """Report of the steps of each record: sums of iterations, worst residual and status."""
+    """Report of the steps of each record: sums of iterations, worst residuals and statuses
+    (:func:`jaxccp.dynamics.step_report.merge`)."""
 
 
 def rollout(
@@ -50,11 +51,12 @@ def rollout(
     progress: bool = False,
     check: bool = False,
 ) -> tuple[Start, Trajectory]:
-    """Step ``steps`` times and record every ``every``-th state (not the initial one).
+    """Simulate ``steps`` steps and record every ``every``-th state; the initial state is not
+    recorded.
 
-    Called outside of ``jit``, ``vmap`` and ``grad``, with a model that has no ``max_contacts``, it
-    finds the capacity for contacts that the run needs, and for pairs of near shapes where there are
-    many shapes (:func:`fit_capacity`).
+    If it is called outside ``jit``, ``vmap`` and ``grad``, for a model that does not set
+    ``max_contacts``, it finds the capacities that the run needs, for contacts and, with many
+    shapes, for pairs of near shapes (:func:`fit_capacity`).
 
     Args:
         model: what to simulate; for a batch there is :func:`jaxccp.rollout_batch`.
@@ -115,22 +117,23 @@ def fit_capacity(
     forces: Float[Floats, "*batch steps nb 6"] | None = None,
     controls: Float[Floats, "*batch steps nm"] | None = None,
 ) -> Model:
-    """Return the model with the capacities that a trial run needs, and a quarter more.
+    """Return the model with its capacities set to a quarter more than a trial run needs.
 
-    They are for contacts, and for pairs of near shapes where there are many shapes. Use it for what
-    is then run under ``jit``, ``vmap`` or ``grad``, where nothing can be repeated: the cost of a
-    step is that of its capacities. ``StepReport.overflow`` says if they should have been larger.
+    The capacities are those for contacts and, with many shapes, for pairs of near shapes; the cost
+    of a step grows with them. Use it before ``jit``, ``vmap`` or ``grad``, where a run cannot be
+    repeated with larger capacities. ``StepReport.overflow`` tells whether they were too small.
 
     Args:
-        model: without ``max_contacts``.
-        state: where to start, with any leading axes, which forces and controls then have too.
-        stepper: see :mod:`jaxccp.dynamics.steppers`.
-        steps: number of steps of the trial.
-        forces: as :func:`rollout` takes them.
-        controls: as :func:`rollout` takes them.
+        model: the model; capacities that it sets are kept.
+        state: the initial state; it may have leading axes, which forces and controls then have,
+            too.
+        stepper: the stepper (:mod:`jaxccp.dynamics.steppers`).
+        steps: number of steps of the trial run.
+        forces: as in :func:`rollout`.
+        controls: as in :func:`rollout`.
 
     Raises:
-        ValueError: arrays of other shapes.
+        ValueError: an array has another shape.
     """
     state = checked_start(model, state, batched=True)
     dtype = state.position.dtype
@@ -214,8 +217,8 @@ def _with_bar(
 
 
 def _chunks(records: int) -> Iterator[tuple[int, int]]:
-    """Yield starts and lengths; all have one length but the last, so that two programs are
-    compiled."""
+    """Yield start and length of each chunk; all but the last have the same length, so only two
+    programs are compiled."""
     length = max(1, records // CHUNKS)
     for start in range(0, records, length):
         yield start, min(length, records - start)

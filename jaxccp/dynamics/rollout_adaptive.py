@@ -21,16 +21,17 @@ from jaxccp.model.state_input import checked_state
 
 
 class AdaptiveStatus(IntEnum):
-    """Status of a run, an integer in the result so that it batches."""
+    """Status of an adaptive run, as an integer, so that results can be batched."""
 
     DONE = 0
-    """The run has come to its end, every step within the tolerance."""
+    """The run reached its end, and every step met the tolerance."""
     MIN_STEP = 1
-    """Steps of the least length were taken although they missed the tolerance, as at impacts."""
+    """The run reached its end, but some steps of the minimum length missed the tolerance, as at
+    impacts."""
     MAX_STEPS = 2
-    """The run has come to the limit of steps before its end."""
+    """The run reached the maximum number of steps before its end."""
     FAILED = 3
-    """A step of the least length was not solved, or not finite."""
+    """A step of the minimum length was not solved, or its result was not finite."""
 
 
 @jax.tree_util.register_dataclass

@@ -34,13 +34,16 @@ def rollout_batch(
     memory: int | None = None,
     check: bool = False,
 ) -> tuple[Start, Trajectory]:
-    """Run :func:`jaxccp.rollout` for a batch, copies on the leading axis, on all of JAX's devices.
+    """Run :func:`jaxccp.rollout` for a batch on all of JAX's devices, the batch being the first
+    axis.
 
-    Arrays with a leading axis more than a rollout takes belong to each copy, all others are shared.
-    Each device runs its share of the copies; a CPU device, of which :func:`jaxccp.use_all_cores`
-    makes one per core, in chunks that fit its caches. Works under ``jit`` and ``grad``, and finds
-    the capacity for contacts as :func:`jaxccp.rollout` does. Batched by ``vmap`` instead, all
-    copies run at once on one device, and wait for the slowest of them.
+    Arrays with one axis more than a rollout takes differ between the copies; all others are shared.
+    Each device runs its part of the batch. A CPU device (:func:`jaxccp.use_all_cores` makes one for
+    each core) runs it in chunks that fit its caches. Under ``vmap``, in contrast, all copies run at
+    once on one device, and each step takes as long as that of the slowest copy.
+
+    It works under ``jit`` and ``grad``, and finds the capacity for contacts as
+    :func:`jaxccp.rollout` does.
 
     Args:
         model: what to simulate.
@@ -96,7 +99,7 @@ def _run(
     every: int,
     memory: int | None,
 ) -> tuple[tuple[Any, Trajectory], Array]:
-    """Run the batch and return the capacities that it needed, the same on every process."""
+    """Run the batch; also return the capacities that it needed, the maximum over all processes."""
     share = None if memory is None else memory // -(-size // devices())
 
     def run_copy(batched: _Arguments, shared: _Arguments) -> tuple[State | Carry, Trajectory]:
@@ -116,8 +119,8 @@ def _state(start: State | Carry) -> State:
 def _split_batched(
     arguments: _Arguments, model_axes: PyTree[int | None]
 ) -> tuple[_Arguments, _Arguments]:
-    """Split the arguments into arrays of each copy and shared ones, with None in the place of the
-    other."""
+    """Split the arguments into arrays that have a batch axis and shared ones, with None in place of
+    the other kind."""
     model, state, inputs = arguments
     axes = jax.tree.broadcast(model_axes, model, is_leaf=lambda axis: axis is None)
     if any(axis != 0 for axis in jax.tree.leaves(axes)):
@@ -140,7 +143,7 @@ def _split_batched(
 
 
 def _size(batched: _Arguments) -> int:
-    """Return the number of copies."""
+    """Return the size of the batch."""
     model, state, (forces, controls) = batched
     parts = {"model": model, "state": state, "forces": forces, "controls": controls}
     sizes = {

@@ -21,7 +21,7 @@ SolveStatus = tuple[Int[Array, ""], Int[Array, ""]]
 def count_impacts(
     timed: Bool[Array, " c"], delay: Float[Array, " c"], groups: Int[Array, "c 2"], count: int
 ) -> Float[Array, "g 2"]:
-    """Count the impacts on each group of bodies, and sum their delays.
+    """Return the number of impacts on each group of bodies and the sum of their delays.
 
     Args:
         timed: which contacts are impacts.
@@ -44,7 +44,8 @@ def simultaneous_impacts(
     bodies: Int[Array, "c 2"],
     movable: np.ndarray,
 ) -> tuple[Bool[Array, " c"], Float[Array, " c"]]:
-    """Tell which closed contacts respond to an impact on one of their bodies, and when.
+    """Return the mask of the closed contacts that respond to an impact on one of their bodies, and
+    when they do.
 
     Args:
         closed: contacts that are closed at the start of the step.
@@ -70,12 +71,12 @@ def impulses_before_impact(
     action: Action,
     solve: Callable[[Problem], Solution],
 ) -> tuple[Float[Array, " n"], SolveStatus]:
-    """Return the impulses [N s] of simultaneous contacts before the impact, and the status of their
-    solve.
+    """Return the impulses [N s] that simultaneous contacts have before the impact, and the status
+    of their solve.
 
-    Such contacts slide another way before the impact than after it, so that friction has no single
-    direction over the step. Their impulses in a step without impacts are therefore found first, and
-    count for the fraction of the step before the impact.
+    The impact changes the direction in which such contacts slide, so that their friction has no
+    single direction over the step. Therefore a problem without the impacts is solved first; its
+    impulses count for the fraction of the step before the impact.
 
     Args:
         problem: the problem of the whole step.
@@ -102,7 +103,7 @@ def impulses_before_impact(
 def add_impulses_before_impact(
     solution: Solution, earlier: Float[Array, " n"], earlier_status: SolveStatus
 ) -> Solution:
-    """Add the impulses before the impact to the solution of the rest of the step.
+    """Add the impulses before the impact to the solution of the step.
 
     Args:
         solution: solution of the problem in which ``earlier`` has acted.

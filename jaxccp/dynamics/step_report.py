@@ -24,39 +24,43 @@ class StepReport:
     solver: Statistics
     """Statistics of the cone solves."""
     contacts: Int[Array, ""]
-    """Hard contacts within the margin, those beyond the capacity included."""
+    """Number of hard contacts within the margin, including those beyond the capacity."""
     candidates: Int[Array, "g 2"]
-    """Pairs of shapes that the broad phase of each group of ``Topology.searched`` needed room for,
-    to test and to hand on; 0 where there was room for all."""
+    """Number of pairs of shapes that each broad phase of ``Topology.searched`` needed room for, to
+    test and to return; 0 if it has room for all pairs."""
     overflow: Bool[Array, ""]
-    """Whether there were more contacts than the model has room for, and the shallowest were left
-    out; or more pairs of near shapes, and some were left out that may touch."""
+    """Whether a capacity was too small: the shallowest contacts were dropped, or some pairs of near
+    shapes were not tested for contact."""
     recovery: Float[Array, ""]
-    """Largest speed at which the step undid penetration of rigid contacts [m/s], 0 where there was
-    none. Bodies may depart with it, up to ``recovery_speed``: a kinetic energy that no force gave
-    them. Where it matters, take ``EulerImplicitProjected``, under which it is 0, or start without
-    overlap (:func:`jaxccp.close_loops`), or build the model with a smaller ``recovery_speed``."""
+    """Largest speed at which the step undid penetration of rigid contacts [m/s]; 0 without
+    penetration.
+
+    Bodies may separate at up to this speed, which is at most ``recovery_speed``, with kinetic
+    energy that no force gave them. To avoid it, use ``EulerImplicitProjected``, where it is 0; or
+    start without overlap (:func:`jaxccp.close_loops`); or build the model with a smaller
+    ``recovery_speed``.
+    """
     reactions: Float[Array, "nj 6"]
     """Force [N] and torque [N m] of each joint on its second body, world axes, about the joint's
     origin on it, mean over the step (:func:`jaxccp.dynamics.reaction.row_reactions`)."""
     tendon_forces: Float[Array, " nt"]
-    """Force along each tendon [N, N m], mean over the step, positive where it acts to make the
-    tendon's coordinate larger: a rope that pulls has a negative one
+    """Force along each tendon [N, N m], mean over the step; positive if it acts to lengthen the
+    tendon, so that a rope that pulls has a negative force
     (:func:`jaxccp.dynamics.reaction.tendon_forces`)."""
     contact_wrenches: Float[Array, "nb 6"]
     """Force [N] and torque [N m] of all contacts on each body, world axes, about its centre of
     mass, mean over the step (:func:`jaxccp.dynamics.reaction.contact_wrenches`)."""
     contact_data: ContactData | None = None
-    """Every contact, for a stepper with ``contact_data=True``; of the last step where a record is
-    of several."""
+    """Every contact, if the stepper has ``contact_data=True``; in a record of several steps, that
+    of the last one."""
     inverted: Int[Array, ""] | None = None
-    """Number of elements of flexible bodies that are inside out at the end of the step, whose
-    forces mean nothing; None where there are no such bodies."""
+    """Number of inverted elements of flexible bodies at the end of the step, whose forces are
+    meaningless; None without such bodies."""
     smooth_contacts: Int[Array, ""] | None = None
-    """Smooth contacts that overlap, those beyond the capacity included; None in a model that can
-    have none."""
+    """Number of overlapping smooth contacts, including those beyond the capacity; None if the model
+    can have none."""
     newton: NewtonReport | None = None
-    """Report of the Newton iterations of a stepper that has any."""
+    """Report of the Newton iterations, for a stepper that has them."""
 
 
 def step_report(
@@ -115,7 +119,7 @@ def step_report(
 
 
 def inverted_elements(model: Model, state: State) -> Int[Array, ""] | None:
-    """Count the elements of the model's families that are inside out; None without families.
+    """Count the inverted elements of the model's families; None without families.
 
     Args:
         model: the model.
@@ -129,7 +133,8 @@ def inverted_elements(model: Model, state: State) -> Int[Array, ""] | None:
 
 
 def with_solve(report: StepReport, statistics: Statistics) -> StepReport:
-    """Add one more solve of the same step to its report; residuals remain those of the first.
+    """Add the statistics of one more solve of the same step to its report; the residuals remain
+    those of the first solve.
 
     Args:
         report: the report.
@@ -146,9 +151,10 @@ def with_solve(report: StepReport, statistics: Statistics) -> StepReport:
 
 
 def merge(reports: StepReport) -> StepReport:
-    """Merge reports of several steps (leading axis).
+    """Merge the reports of several steps, along the first axis, into one.
 
-    Iterations add, forces are their mean, contacts are those of the last, all else is the worst.
+    Iterations are summed and forces averaged; the contacts are those of the last step. For
+    everything else the worst value counts.
     """
     last = jax.tree.map(lambda leaf: leaf[-1], reports.contact_data)
     reports = replace(reports, contact_data=None)
@@ -176,7 +182,7 @@ def merge(reports: StepReport) -> StepReport:
 
 
 def raise_for_overflow(model: Model, reports: StepReport) -> None:
-    """Check that steps had room for all contacts.
+    """Raise an error if a step had more contacts or near pairs than the model has room for.
 
     Args:
         model: the model.
@@ -206,6 +212,7 @@ def raise_for_overflow(model: Model, reports: StepReport) -> None:
 
 
 def _room(model: Model) -> Int[np.ndarray, "g 2"]:
-    """Return the pairs that each broad phase has room for; one that has room for all needs none."""
+    """Return the capacities of each broad phase for pairs, to test and to return; 0 if it has room
+    for all pairs."""
     rooms = [group.room or (0, 0) for group in model.topology.searched]
     return np.array(rooms, np.int32).reshape(-1, 2)

@@ -11,8 +11,7 @@ from jaxccp.model.state_input import checked_state
 
 
 class Carry(Protocol):
-    """Result of one step that the next one starts from: the state, and whatever else a stepper
-    needs."""
+    """State passed on from one step to the next, with anything else that the stepper needs."""
 
     @property
     def state(self) -> State: ...
@@ -24,7 +23,8 @@ Start = TypeVar("Start", bound=State | Carry)
 
 
 def checked_start(model: Model, start: Start, batched: bool = False) -> Start:
-    """Return a state as arrays of floats, a carry as it is.
+    """Return a state with its entries checked and converted to arrays of floats; return a carry
+    unchanged.
 
     Args:
         model: the model of the state.
@@ -41,10 +41,10 @@ def checked_start(model: Model, start: Start, batched: bool = False) -> Start:
 
 
 class Stepper(Protocol[CarryT]):
-    """A time stepper: hashable settings with ``init`` and ``advance``; ``step`` is given.
+    """A time stepper: hashable settings and the methods ``init`` and ``advance``.
 
-    ``carry = stepper.init(model, state)`` and ``carry, report = stepper.advance(model, carry)``,
-    any number of times; ``carry.state`` is the state.
+    Use ``carry = stepper.init(model, state)``, then ``carry, report = stepper.advance(model,
+    carry)`` any number of times; ``carry.state`` is the state.
     """
 
     @property
@@ -53,7 +53,7 @@ class Stepper(Protocol[CarryT]):
         ...
 
     def init(self, model: Model, state: State | CarryT) -> CarryT:
-        """Return the carry that a sequence of steps starts from, or goes on from.
+        """Return the carry for the first step of a sequence; given a carry, continue its sequence.
 
         Args:
             model: the model.
@@ -91,8 +91,8 @@ class Stepper(Protocol[CarryT]):
     ) -> tuple[State, StepReport]:
         """Take a single step.
 
-        A loop should use :meth:`init` and :meth:`advance` instead, each of which starts from the
-        impulses of the one before.
+        In a loop use :meth:`init` and :meth:`advance` instead: they start each solve from the
+        impulses of the step before.
 
         Args:
             model: the model.

@@ -35,10 +35,8 @@ SIX = ("x", "y", "z", "rx", "ry", "rz")
 
 
 def tangent_names(model: Model) -> tuple[str, ...]:
-    """Return the names of the nv velocities.
-
-    They are ``trunk.x`` … ``trunk.rz`` of a body, the axis's name of an axis, a number of a family.
-    """
+    """Return the names of the nv velocities: ``trunk.x`` … ``trunk.rz`` for a body, the name of an
+    axis, a number for a family."""
     topology = model.topology
     six = [
         f"{topology.bodies[body]}.{part}"
@@ -54,7 +52,7 @@ def tangent_names(model: Model) -> tuple[str, ...]:
 
 @jitted
 def retract(model: Model, state: State, change: Float[Floats, " 2*nv+ma"]) -> State:
-    """Return the state with a change added; differentiable in both.
+    """Return the state with its pose and velocities changed; differentiable in both arguments.
 
     Args:
         model: nv degrees of freedom (:func:`tangent_names`), ma activations.
@@ -111,10 +109,10 @@ def retract(model: Model, state: State, change: Float[Floats, " 2*nv+ma"]) -> St
 
 @jitted
 def difference(model: Model, origin: State, state: State) -> Float[Array, " 2*nv+ma"]:
-    """Return the change that leads from ``origin`` to ``state``.
+    """Return the change from ``origin`` to ``state``, the inverse of :func:`retract`.
 
     ``retract(model, origin, change)`` has the poses and velocities of ``state``. Rotations of more
-    than half a revolution between the two are found for hinges only.
+    than half a revolution are only recovered for hinges.
 
     Args:
         model: nv degrees of freedom.
@@ -134,7 +132,7 @@ def difference(model: Model, origin: State, state: State) -> Float[Array, " 2*nv
 def difference_by(
     motion: Callable[[Model, State], JointMotion], model: Model, origin: State, state: State
 ) -> Float[Array, " 2*nv+ma"]:
-    """Return :func:`difference`, with joint coordinates found by ``motion``.
+    """Return :func:`difference`, with joint coordinates computed by ``motion``.
 
     Args:
         motion: :func:`jaxccp.model.kinematics.tree_motion` where ``joint_positions`` are known to
@@ -167,7 +165,7 @@ def difference_by(
 
 
 def _root_and_free_bodies(topology: Topology) -> np.ndarray:
-    """Return the roots, then the bodies outside the mass matrix."""
+    """Return the indices of the roots, followed by those of the bodies outside the mass matrix."""
     return np.concatenate([topology.dofs.roots, np.flatnonzero(topology.standalone)])
 
 

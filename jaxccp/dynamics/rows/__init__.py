@@ -16,22 +16,23 @@ from jaxccp.dynamics.rows.tendon_length import tendon
 BILATERAL = (bilateral, tendon)
 """Families of equality rows that forbid motion: joints and tendons of given length."""
 COORDINATE = (spring, lower, upper, ball, friction, servo)
-"""Families of rows along coordinates, in the order of the multipliers, after the bilateral ones.
-Their number is :attr:`jaxccp.model.linkage.Linkage.rows`."""
+"""Families of rows along coordinates, in the order of the multipliers, which follow those of
+:data:`BILATERAL`. The number of all rows is :attr:`jaxccp.model.linkage.Linkage.rows`."""
 
 
 def scalar_rows(step: Step) -> Rows:
-    """Return the rows of all families."""
+    """Return the rows of all families: those of :data:`BILATERAL`, then those of
+    :data:`COORDINATE`."""
     return _joined(step, BILATERAL + COORDINATE)
 
 
 def bilateral_rows(step: Step) -> Rows:
-    """Return the rows of the families that forbid motion."""
+    """Return the rows of joints and of tendons of given length."""
     return _joined(step, BILATERAL)
 
 
 def coordinate_rows(step: Step) -> Rows:
-    """Return the rows of the families that act along coordinates and forbid no motion."""
+    """Return the rows along axes and tendons: springs, limits, dry friction and servos."""
     return _joined(step, COORDINATE)
 
 

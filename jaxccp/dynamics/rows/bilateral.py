@@ -6,7 +6,8 @@ from jaxccp.dynamics.rows.row import Rows, Step
 
 
 def bilateral(step: Step) -> Rows:
-    """Return rows u = J V⁺ + Φ/h = 0: joints are closed at the end of the step, to first order."""
+    """Return rows u = J V⁺ + Φ/h = 0: the errors Φ of joints vanish at the end of the step, to
+    first order."""
     linkage = step.model.topology.linkage
     joints = linkage.bilateral[0]
     error = step.motion.error

@@ -11,12 +11,13 @@ SLOWEST = 1e-6
 
 
 def damping_coefficients(axes: Axes, rate: Float[Array, " k"]) -> tuple[Array, Array]:
-    """Return d(v) of the force −d(v) v at the rates v, and c ≥ d(v) for a step.
+    """Return the damping coefficient d(v) of the force −d(v) v at the rates v, and its
+    linearisation c ≥ d(v).
 
-    d(v) = d + d₁|v| + d₂v² + d_p (v² + ε²)^((p − 1)/2), with the coefficients ``damping``,
-    ``damping_polynomial`` and ``power_damping``, the exponent p ``damping_power`` and
-    ε = :data:`SLOWEST`. c is the slope ∂(d v)/∂v, but of a power p < 1 the secant d(v): the slope
-    would overshoot.
+    d(v) = d + d₁|v| + d₂v² + d_p (v² + ε²)^((p − 1)/2) with the coefficients ``damping``,
+    ``damping_polynomial`` and ``power_damping``, the exponent p = ``damping_power`` and ε =
+    :data:`SLOWEST`. c is the slope ∂(d v)/∂v, which would overshoot for a power p < 1; there it is
+    the secant d(v).
 
     Args:
         axes: the forces along k coordinates.
@@ -33,11 +34,12 @@ def damping_coefficients(axes: Axes, rate: Float[Array, " k"]) -> tuple[Array, A
 
 
 def linear_damping(step: Step) -> tuple[Array, Array | None]:
-    """Return c and s of the damping force s − c v⁺ at the new rates v⁺ of all coordinates, which is
-    implicit and therefore stable in steps of any length; s is None where damping is constant.
+    """Return c and s of the damping force s − c v⁺ along all axes, then all tendons, at the new
+    rates v⁺.
 
-    The force is linearised at the rates before the step (Rosenbrock–Euler), with c of
-    :func:`damping_coefficients`.
+    The force is linearised at the rates before the step (Rosenbrock–Euler), with the c of
+    :func:`damping_coefficients`. It is implicit, so it is stable for any step. s is None if damping
+    is constant.
     """
     axes = step.model.axes
     if not step.model.topology.linkage.rate_damping:

@@ -7,7 +7,7 @@ from jaxccp.dynamics.rows.row import Rows, Step
 
 
 def friction(step: Step) -> Rows:
-    """Return rows with |λ| ≤ h f; an axis moves only where λ is at a bound."""
+    """Return rows with |λ| ≤ h f; an axis moves only while λ is at a bound."""
     index = step.model.topology.linkage.dry_friction
     most = step.h * friction_level(step)[index]
     zero = jnp.zeros_like(most)
@@ -15,9 +15,12 @@ def friction(step: Step) -> Rows:
 
 
 def friction_level(step: Step) -> Float[Array, " k"]:
-    """Return the largest dry friction f(v) [N, N m] of all coordinates, at the rates v before the
-    step: f + f_s exp(−(v/v_s)²), with Stribeck's excess f_s of ``stribeck_friction`` and the rate
-    v_s ``stribeck_velocity`` over which it fades."""
+    """Return the largest dry friction f(v) of all axes, then all tendons, at the rates v before the
+    step [N, N m].
+
+    f(v) = f + f_s exp(−(v/v_s)²) with Stribeck's excess f_s = ``stribeck_friction``, which fades
+    over the rate v_s = ``stribeck_velocity``.
+    """
     axes = step.model.axes
     if not step.model.topology.linkage.stribeck:
         return axes.friction

@@ -11,7 +11,8 @@ from jaxccp.model.tendons.functions import force_and_slopes
 
 @dataclass(frozen=True)
 class LinearLaw:
-    """F(l, l̇) of all axes, then of all tendons, as ``force`` − damping l̇⁺ − h stiffness l̇⁺."""
+    """The force law F(l, l̇) of tendons linearised as ``force`` − damping l̇⁺ − h stiffness l̇⁺,
+    with zeros for all axes before them."""
 
     force: Float[Array, " k"]
     """Force at rate l̇⁺ = 0 [N, N m]."""
@@ -22,11 +23,12 @@ class LinearLaw:
 
 
 def linear_law(step: Step) -> LinearLaw:
-    """Linearise F at l + h l̇⁺, l̇⁺ and the end of the step (Rosenbrock–Euler).
+    """Linearise the force laws F(l, l̇, t) of tendons at the state before the step and the time
+    after it (Rosenbrock–Euler).
 
-    Slopes that resist, −∂F/∂l and −∂F/∂l̇ where they are positive, are implicit and belong into the
-    row of the spring (:func:`jaxccp.dynamics.rows.spring.spring`); others, such as a negative
-    stiffness, are explicit.
+    Resisting slopes, that is positive −∂F/∂l and −∂F/∂l̇, are implicit: they become stiffness and
+    damping in the row of the spring (:func:`jaxccp.dynamics.rows.spring.spring`). Others, such as a
+    negative stiffness, are left out, so the force does not depend on the new rate through them.
     """
     tendon = step.motion.tendon
     force_and_slope = force_and_slopes(
@@ -43,7 +45,7 @@ def linear_law(step: Step) -> LinearLaw:
 
 
 def law_wrenches(step: Step) -> Float[Array, "nb 6"]:
-    """Return the wrenches of force laws on the bodies [N, N m], world, without their implicit
-    parts."""
+    """Return the wrenches of force laws on the bodies without their implicit part, world axes [N, N
+    m]."""
     index = len(step.model.topology.linkage.axes) + step.model.tendons.laws.index
     return step.body_wrenches(index, linear_law(step).force[index])

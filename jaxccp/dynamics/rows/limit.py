@@ -9,7 +9,7 @@ from jaxccp.math import safe
 
 
 def lower(step: Step) -> Rows:
-    """Return rows λ ≥ 0 ⟂ q̇⁺ + (q − lower)/h ≥ 0."""
+    """Return rows λ ≥ 0 ⟂ q̇⁺ + (q − lower)/h ≥ 0, one for each coordinate with a lower limit."""
     index = step.model.topology.linkage.lower
     gap = step.coordinate[index] - step.model.axes.lower[index]
     jacobian, bodies = step.jacobian(index)
@@ -17,7 +17,7 @@ def lower(step: Step) -> Rows:
 
 
 def upper(step: Step) -> Rows:
-    """Return rows λ ≥ 0 ⟂ −q̇⁺ + (upper − q)/h ≥ 0."""
+    """Return rows λ ≥ 0 ⟂ −q̇⁺ + (upper − q)/h ≥ 0, one for each coordinate with an upper limit."""
     index = step.model.topology.linkage.upper
     gap = step.model.axes.upper[index] - step.coordinate[index]
     jacobian, bodies = step.jacobian(index)
@@ -25,10 +25,10 @@ def upper(step: Step) -> Rows:
 
 
 def ball(step: Step) -> Rows:
-    """Return rows λ ≥ 0 ⟂ −θ̇⁺ + (upper − θ)/h ≥ 0 for the angle θ = ‖q‖ of each ball.
+    """Return rows λ ≥ 0 ⟂ −θ̇⁺ + (upper − θ)/h ≥ 0 for the angle θ = ‖q‖ of each ball joint.
 
-    The rates are the angular velocity, and θ̇ = q · q̇ / θ. At θ = 0, where no direction is the one
-    in which it grows, the row has any: the limit is far.
+    The rates are the angular velocity, and θ̇ = q · q̇ / θ. At θ = 0 this has no direction; there
+    the row takes an arbitrary one, since the limit is far.
     """
     first = step.model.topology.linkage.balls
     index = first[:, None] + np.arange(3)
@@ -40,8 +40,11 @@ def ball(step: Step) -> Rows:
 
 
 def _limit(step: Step, gap: Array, jacobian: Array, bodies: Array) -> Rows:
-    """Return the row of a gap, which may close within the step; an excess is undone at the recovery
-    speed at most. The row of an infinite limit does nothing: nothing moves it, and it opens."""
+    """Return the row of a gap: the gap may close within the step, and an excess is undone at the
+    recovery speed at most.
+
+    A coordinate with an infinite limit gets a row without a Jacobian that is always open.
+    """
     limited = jnp.isfinite(gap)
     gap = jnp.where(limited, gap, 1.0)
     bias = jnp.maximum(gap / step.h, -step.model.contact.recovery_speed)

@@ -14,7 +14,7 @@ from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 VANISHING = 1e-15
-"""Value of α in 1/α where it is 0 [kg, kg m²]; 1/α² is finite in float32."""
+"""Value used for α in 1/α if α is 0 [kg, kg m²]; its 1/α² is finite in float32."""
 
 
 @jax.tree_util.register_dataclass
@@ -22,28 +22,28 @@ VANISHING = 1e-15
 class Rows:
     """Scalar rows over k bodies each: lo ≤ λ ≤ hi, u = J V⁺ + bias + compliance λ.
 
-    Compliant rows without bounds are λ = −α J V⁺ − offset as well, with α = 1/E and the offset α b,
-    which are smooth where α is 0.
+    A compliant row without bounds is also λ = −α J V⁺ − offset, with α = 1/compliance and offset =
+    α bias; this form is smooth at α = 0.
     """
 
     jacobian: Float[Array, "s k w"]
-    """J: over the bodies' twists (linear, angular; world), w = 6, zero for absent bodies; or over
-    all velocities of a mechanism in reduced coordinates, w = nv and k = 1."""
+    """J. In maximal coordinates, over the bodies' twists (linear, angular; world): w = 6, zero for
+    absent bodies. In reduced coordinates, over all velocities of a mechanism: w = nv and k = 1."""
     bodies: Int[Array, "s k"]
-    """Bodies of each row: along joints the first and the second; 0 where absent and in reduced
-    coordinates."""
+    """Bodies of each row; for rows of joints the first and the second body. 0 for absent bodies and
+    in reduced coordinates."""
     bias: Float[Array, " s"]
     """b [m/s, rad/s]."""
     compliance: Float[Array, " s"]
     """Diagonal of E."""
     lo: Float[Array, " s"]
-    """Least impulse [N s, N m s]."""
+    """Smallest impulse [N s, N m s]."""
     hi: Float[Array, " s"]
     """Largest impulse [N s, N m s]."""
     stiffness: Float[Array, " s"]
-    """α [kg, kg m²] of compliant rows, else 0."""
+    """α of compliant rows [kg, kg m²]; 0 for others."""
     offset: Float[Array, " s"]
-    """α b [N s, N m s] of compliant rows, else 0."""
+    """α b of compliant rows [N s, N m s]; 0 for others."""
 
     @staticmethod
     def rigid(jacobian: Array, bodies: Array, bias: Array, lo: Array, hi: Array) -> "Rows":
@@ -63,9 +63,9 @@ class Rows:
     def compliant(
         jacobian: Array, bodies: Array, stiffness: Array, offset: Array, lo: Array, hi: Array
     ) -> "Rows":
-        """Return rows with λ = −α J V⁺ − offset between their bounds.
+        """Return rows with λ = −α J V⁺ − offset within their bounds.
 
-        A row whose α is 0 does next to nothing, yet with the right derivative in α.
+        A row with α = 0 has almost no effect, but the right derivative in α.
 
         Args:
             jacobian: J of n rows.
@@ -87,7 +87,7 @@ class Rows:
         return jnp.einsum("sbi,sbi->s", self.jacobian, twist[self.bodies])
 
     def residual(self, velocity: Float[Array, " s"], rigid: int) -> Float[Array, " s"]:
-        """Return u = J V + b of rigid rows, and α J V + offset of compliant ones.
+        """Return u = J V + b for rigid rows, and α J V + offset for compliant ones.
 
         Args:
             velocity: J V.
@@ -97,7 +97,7 @@ class Rows:
         return jnp.concatenate([(velocity + self.bias)[:rigid], soft[rigid:]])
 
     def wrenches(self, force: Float[Array, " s"], count: int) -> Float[Array, "nb 6"]:
-        """Return Jᵀ λ on the bodies, world axes.
+        """Return Jᵀ λ on the bodies: impulses or forces along the rows as wrenches, world axes.
 
         Args:
             force: forces or impulses along the rows.
@@ -108,13 +108,13 @@ class Rows:
         return total.at[self.bodies.reshape(-1)].add(parts.reshape(-1, 6))
 
     def widened(self, width: int) -> "Rows":
-        """Return the same rows with room for ``width`` bodies each."""
+        """Return the same rows, padded to ``width`` bodies each."""
         padding = width - self.bodies.shape[1]
         jacobian = jnp.pad(self.jacobian, ((0, 0), (0, padding), (0, 0)))
         return replace(self, jacobian=jacobian, bodies=jnp.pad(self.bodies, ((0, 0), (0, padding))))
 
     def whitened(self, root: InverseRoot) -> Float[Array, "s 6*k"]:
-        """Return J L, the bodies side by side."""
+        """Return W = J L, the columns of all bodies of a row side by side."""
         linear = root.linear[self.bodies][..., None] * self.jacobian[..., :3]
         angular = jnp.einsum("sbi,sbij->sbj", self.jacobian[..., 3:], root.angular[self.bodies])
         whitened = jnp.concatenate([linear, angular], axis=-1)
@@ -152,7 +152,7 @@ def rates(linkage: Linkage, motion: JointMotion, twist: Float[Array, "nb 6"]) ->
 
 @dataclass(frozen=True)
 class Step:
-    """Inputs from which families make their rows in one step."""
+    """The inputs from which each family makes its rows for one step."""
 
     model: Model
     """The model."""
@@ -186,8 +186,9 @@ class Step:
     def rotor_rate(self) -> Float[Array, " k"]:
         """Rates of the rotors before the step [m/s, rad/s].
 
-        They are not J V: between steps J and V change by as much as a force does in one, with the
-        poses and by the gyroscopic torque, and no force has acted on the rotors for that.
+        They differ from J V: between two steps the poses change J, and the gyroscopic torque
+        changes V. Neither exerts a force on the rotors, yet the change of J V is as large as that
+        by a force in one step.
         """
         rotors = self.state.rotors
         change = self.state.twist - rotors.twist

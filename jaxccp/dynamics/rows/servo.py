@@ -14,14 +14,14 @@ from jaxccp.model.routing import polynomial
 
 
 def servo(step: Step) -> Rows:
-    """Return rows of the force F − k x⁺ − d ẋ⁺ in [f_lo, f_hi], F = gain · control + offset, x =
-    gear · q.
+    """Return rows of the force F − k x⁺ − d ẋ⁺ in [f_lo, f_hi], with F = gain · control + offset
+    and x = gear · q.
 
-    As the spring (:func:`jaxccp.dynamics.rows.spring.spring`), with the box h f_lo ≤ λ ≤ h f_hi: α
-    = h d + h² k, E = 1/α, b = −h (F − k x)/α. Inside the box λ is the implicit servo's impulse, at
-    a bound the axis lags behind the servo's target. Where α is 0 nothing depends on the new rate:
-    the force is an applied one (:func:`applied_wrenches`), and the row, with what the box leaves to
-    it, is there for the derivative in α.
+    They are rows like those of springs (:func:`jaxccp.dynamics.rows.spring.spring`) in the box h
+    f_lo ≤ λ ≤ h f_hi: α = h d + h² k, E = 1/α, b = −h (F − k x)/α. Inside the box λ is the impulse
+    of the implicit servo; at a bound the axis lags behind the target of the servo. With α = 0 the
+    force does not depend on the new rate: then it is an applied force (:func:`applied_wrenches`).
+    The row keeps the rest of the box, and is there for the derivative in α.
     """
     linkage, h = step.model.topology.linkage, step.h
     actuators = jax.tree.map(lambda leaf: leaf[linkage.servos], step.model.actuators)
@@ -43,19 +43,20 @@ def servo(step: Step) -> Rows:
 
 
 def _impulse_limits(force_limits: Float[Array, "2 n"], h: Array | float) -> Float[Array, "2 n"]:
-    """Return h f, infinite where f is, there without the derivative 0 · ∞ in h."""
+    """Return h f. Where f is infinite the result is infinite, too, and has no derivative in h,
+    which would be 0 · ∞."""
     bounded = jnp.isfinite(force_limits)
     return jnp.where(bounded, h * jnp.where(bounded, force_limits, 0.0), force_limits)
 
 
 def rate_independent(actuators: Actuators) -> Bool[Array, " nm"]:
-    """Tell which actuators have forces that do not depend on the motion, although their model has
-    rows for them."""
+    """Return the mask of actuators whose force does not depend on the motion, although the model
+    has rows for them."""
     return (actuators.stiffness == 0) & (actuators.damping == 0)
 
 
 def _static_force(step: Step) -> Float[Array, " nm"]:
-    """Return the force of each actuator at rate 0 and without limits [N, N m]."""
+    """Return the force of each actuator at rate 0, not limited [N, N m]."""
     actuators, axes = step.model.actuators, step.model.topology.linkage.actuated
     return _command(step) - actuators.stiffness * (actuators.gear * step.coordinate[axes])
 
@@ -73,7 +74,8 @@ def explicit_forces(step: Step) -> Float[Array, " nm"]:
 
 
 def actuator_forces(step: Step) -> Float[Array, " nm"]:
-    """Return the force of each actuator at the start of the step, before its gear [N, N m]."""
+    """Return the force of each actuator at the start of the step, before it is multiplied by the
+    gear [N, N m]."""
     actuators, axes = step.model.actuators, step.model.topology.linkage.actuated
     speed = actuators.gear * step.rate[axes]
     force = _static_force(step) - actuators.damping * speed
@@ -82,10 +84,10 @@ def actuator_forces(step: Step) -> Float[Array, " nm"]:
 
 
 def coordinate_forces(step: Step, force: Float[Array, " nm"]) -> Float[Array, " k"]:
-    """Return the sum of actuators' forces along all axes, then all tendons [N, N m].
+    """Return the sum of the actuators' forces along each axis, then each tendon [N, N m].
 
-    Sums along axes stay within their limits. A limit includes the forces of actuators on couplings,
-    as MuJoCo's ``actuatorfrcrange`` does; an excess is taken off along the axis.
+    Sums along axes are kept within the axes' limits. As in MuJoCo's ``actuatorfrcrange``, a limit
+    includes the forces of actuators on tendons; the excess is subtracted along the axis.
 
     Args:
         step: the model and its motion.
@@ -108,7 +110,7 @@ def coordinate_forces(step: Step, force: Float[Array, " nm"]) -> Float[Array, " 
 
 
 def _within_tendon_limits(step: Step, force: Float[Array, " nm"]) -> Float[Array, " nm"]:
-    """Return actuators' forces before their gears, scaled where their sum along a tendon exceeds
+    """Return actuators' forces before their gears, scaled down if their sum along a tendon exceeds
     its limits [N, N m]."""
     linkage = step.model.topology.linkage
     limited = np.flatnonzero(linkage.summed >= len(linkage.axes))
@@ -123,7 +125,7 @@ def _within_tendon_limits(step: Step, force: Float[Array, " nm"]) -> Float[Array
 
 
 def applied_wrenches(step: Step) -> Float[Array, "nb 6"]:
-    """Return the wrenches on the bodies (world) of actuators without feedback, and of force laws
+    """Return the wrenches on the bodies of actuators without feedback and of force laws, world axes
     [N, N m]."""
     linkage, actuators = step.model.topology.linkage, step.model.actuators
     force = explicit_forces(step)

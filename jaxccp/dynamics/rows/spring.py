@@ -12,11 +12,11 @@ def spring(step: Step) -> Rows:
 
     The force −k (q⁺ − rest) − d q̇⁺ − a (q̇⁺ − q̇⁻)/h with q⁺ = q + h q̇⁺ gives the impulse
 
-        λ = −α q̇⁺ + a q̇⁻ − h k (q − rest),      α = a + h d + h² k,
+        λ = −α q̇⁺ + a q̇⁻ − h k (q − rest),    α = a + h d + h² k,
 
-    which is u = q̇⁺ + b + E λ = 0 with E = 1/α and b = −(a q̇⁻ − h k (q − rest))/α. Damping that
+    or the row u = q̇⁺ + b + E λ = 0 with E = 1/α and b = −(a q̇⁻ − h k (q − rest))/α. Damping that
     depends on the rate is linearised (:func:`jaxccp.dynamics.rows.damping.linear_damping`). A force
-    law adds its own slopes to k and d of α; the rest of it is an applied force.
+    law adds its slopes to k and d; the rest of it is an applied force.
     """
     axes, h = step.model.axes, step.h
     index = step.model.topology.linkage.compliant

@@ -7,7 +7,10 @@ from jaxccp.dynamics.rows.row import Rows, Step
 
 def tendon(step: Step) -> Rows:
     """Return rows u = J V⁺ + (l − length)/h = 0: tendons have their length at the end of the step,
-    to first order; an imposed length is that of this time."""
+    to first order.
+
+    An imposed length is taken at the time of the end of the step.
+    """
     linkage = step.model.topology.linkage
     index = linkage.routing.bilateral
     jacobian, bodies = step.jacobian(len(linkage.axes) + index)

@@ -37,15 +37,15 @@ class AppliedForces:
     twist_bias: Float[Array, "nb 6"]
     """J̇ v of the bodies; world [m/s², rad/s²]."""
     gyroscopic: Float[Array, "nb 6"]
-    """Gyroscopic torques ω × I ω [N m], after three zeros each."""
+    """Three zeros, then the gyroscopic torque ω × I ω of each body [N m]."""
     coordinate_bias: Float[Array, " k"]
     """Accelerations of all axes, then of all tendons, at v̇ = 0 [m/s², rad/s²]."""
     constraint_bias: Float[Array, " m"]
-    """Accelerations along the loop and tendon rows at v̇ = 0, less imposed ones [m/s², rad/s²]."""
+    """Accelerations along the loop and tendon rows at v̇ = 0, minus imposed ones [m/s², rad/s²]."""
     smooth: SmoothForces | None
-    """Forces of smooth contacts; None where there can be none."""
+    """Forces of smooth contacts; None if the model can have none."""
     applied: Float[Array, "nb 6"] | None
-    """Applied forces, those of smooth contacts among them; world [N, N m]."""
+    """Applied forces and those of smooth contacts; world axes [N, N m]."""
 
 
 def applied_forces(
@@ -142,7 +142,7 @@ def applied_forces(
 def _rate_biases(
     model: Model, state: State, velocity: Float[Array, " nv"]
 ) -> tuple[Float[Array, "nb 6"], Float[Array, " k"], Float[Array, " m"]]:
-    """Return J̇ v of the bodies, of all axes and tendons, and of the rows that close loops."""
+    """Return J̇ v of the bodies, of all axes and tendons, and of the loop and tendon rows."""
     linkage = model.topology.linkage
     pairs = linkage.bodies[linkage.bilateral[0]]
 
@@ -158,7 +158,7 @@ def _rate_biases(
 
 
 def _coupling_bias(model: Model, motion: JointMotion) -> Float[Array, " nt"]:
-    """Return J̇ v of tendons that only couple axes; the poses of bodies do not matter for these."""
+    """Return J̇ v of the tendons that couple axes only; it does not depend on the poses of bodies."""
     routing = model.topology.linkage.routing
     tendon, axis = routing.terms.T
     rate = motion.rate[axis]
@@ -171,7 +171,8 @@ def _coupling_bias(model: Model, motion: JointMotion) -> Float[Array, " nt"]:
 
 
 def compliant_family_coordinates(model: Model) -> np.ndarray:
-    """Return the indices of compliant coordinates that frames of families move."""
+    """Return the indices of the coordinates with a spring, damper or rotor that frames of families
+    move."""
     topology, linkage = model.topology, model.topology.linkage
     on_families = linkage.rows_on(topology.family_frames)[linkage.n_bilateral :]
     return linkage.compliant[on_families[: len(linkage.compliant)]]

@@ -22,7 +22,7 @@ ones being no cheaper."""
 @jax.tree_util.register_static
 @dataclass(frozen=True)
 class Chain:
-    """Tiles of n unknowns, the last being padded."""
+    """Tiles of a vector of n unknowns; the last tile is padded."""
 
     count: int
     """Number of unknowns."""
@@ -31,26 +31,26 @@ class Chain:
 
     @property
     def tiles(self) -> int:
-        """Number of tiles, the padded one included."""
+        """Number of tiles, including the padded one."""
         return -(-self.count // self.tile)
 
     def ordered(self, x: Float[Array, " n"]) -> Float[Array, "k t"]:
-        """Return the parts of a vector in the tiles."""
+        """Return a vector as its parts in the tiles."""
         return jnp.pad(x, (0, self.tiles * self.tile - self.count)).reshape(-1, self.tile)
 
     def restored(self, tiles: Float[Array, "k t"]) -> Float[Array, " n"]:
-        """Return the vector of these parts."""
+        """Return the vector with these parts, the inverse of :meth:`ordered`."""
         return tiles.reshape(-1)[: self.count]
 
 
 @dataclass(frozen=True)
 class BorderedBand:
-    """Structure of a square matrix with a full border before a band.
+    """Structure of a square matrix with full border rows and columns before a band.
 
-    An entry of the band is zero where its row and column are more than ``reach`` apart. The first
-    of the border may be ``multipliers`` of rows that are redundant. Where all others are
-    eliminated, the matrix of multipliers would then be singular: a small shift is added to it, so
-    that they stay where they are, and solutions are right only to that.
+    An entry of the band is zero if its row and column are more than ``reach`` apart. The first
+    columns of the border may belong to ``multipliers`` of redundant rows. Their Schur complement
+    would be singular. A small shift is added to it: redundant multipliers then do not change, and
+    solutions are exact up to the shift.
     """
 
     border: int
@@ -60,20 +60,21 @@ class BorderedBand:
     reach: int
     """Half width of the band."""
     coupled: tuple[int, ...] = ()
-    """Columns of the band at which the border's rows are not zero, which should be few."""
+    """Columns of the band at which the border's rows are not zero; they should be few."""
     multipliers: int = 0
     """Number of multipliers of redundant rows."""
 
     @property
     def is_narrow(self) -> bool:
-        """Tells whether the band is narrow enough to be worth its factors."""
+        """Tell whether the band is so narrow that its factors cost less than those of a dense
+        matrix."""
         return self.chain >= MIN_TILES * max(self.reach, MIN_TILE)
 
     def factorise(self, product: Product, like: Float[Array, " n"]) -> Factors:
         """Factorise the matrix of a linear function.
 
-        The band is found from 2 reach + 1 products: columns that no row has both of are taken
-        together (Curtis, Powell & Reid, IMA J. Appl. Math. 13, 1974).
+        The band is found from 2 reach + 1 products: columns that share no row are combined in one
+        (Curtis, Powell & Reid, IMA J. Appl. Math. 13, 1974).
 
         Args:
             product: the function.
@@ -118,12 +119,13 @@ class BorderedBand:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class BorderedBandFactors:
-    """Factors: the band is eliminated first, which leaves a full matrix of the border."""
+    """Factors of a bordered band matrix: the band is eliminated first, which leaves a dense matrix
+    of the border."""
 
     band: band_lu.LU
     """Factors of the band."""
     across: Float[Array, "f n"]
-    """Solutions of the band for each column of the border."""
+    """Solution of the band for each column of the border."""
     rows: Float[Array, "f m"]
     """The border's rows at their coupled columns."""
     inverse: Float[Array, "f f"]

@@ -19,8 +19,8 @@ from jaxccp.model.state import State
 def integrate_configuration(
     model: Model, state: State, displacement: Float[Array, " nv"], velocity: Float[Array, " nv"]
 ) -> State:
-    """Return the state displaced from ``state``, with given velocities; its clock and rotors are
-    kept.
+    """Return the state at a displacement from ``state``, with given velocities; time and rotor
+    rates are unchanged.
 
     Args:
         model: nv degrees of freedom, in the order of a step in reduced coordinates: of roots and

@@ -32,7 +32,7 @@ from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 MIDDLE = 0.5
-"""Fraction of the step after which impulses act that no impact causes."""
+"""Fraction of the step after which impulses act, except for those of impacts."""
 
 
 def has_impulses(model: Model) -> bool:
@@ -41,8 +41,8 @@ def has_impulses(model: Model) -> bool:
 
 
 def bounded_rows(linkage: Linkage) -> np.ndarray:
-    """Return the indices of the scalar rows of limits and dry friction, the only ones that are no
-    smooth forces."""
+    """Return the indices of the scalar rows of limits and dry friction; all other rows are smooth
+    forces."""
     first = linkage.n_bilateral + len(linkage.compliant)
     many = (linkage.lower, linkage.upper, linkage.balls, linkage.dry_friction)
     return first + np.arange(sum(map(len, many)))
@@ -50,10 +50,11 @@ def bounded_rows(linkage: Linkage) -> np.ndarray:
 
 @dataclass(frozen=True)
 class ContactStage:
-    """Contacts and rows of one step, on the generalised velocities at its middle.
+    """Contacts, limits and dry friction of one step, over the generalised velocities in its middle.
 
-    Lasting impulses act in the middle of the step, at the Jacobian there, those of impacts when
-    they happen; laws are for velocities and geometry at its end.
+    Impulses of lasting contacts act in the middle of the step, with the Jacobian there, and those
+    of impacts when they happen. The contact law holds for the velocities and the geometry at the
+    end of the step.
     """
 
     start: SmoothMotion
@@ -61,13 +62,13 @@ class ContactStage:
     contacts: Contacts
     """Contacts at the start of the step."""
     distant: Bool[Array, " c"] | None
-    """Which of them only the derivative sees; None: none."""
+    """Mask of the contacts that only the derivative sees; None if there are none."""
     middle: Configuration
     """Configuration in the middle of the step."""
     mobility: Mobility
     """Mobility of M."""
     stiff_mobility: Mobility
-    """Mobility of M + h D + h² K, by which velocities respond to impulses."""
+    """Mobility of M + h D + h² K, with which velocities respond to impulses."""
     rows: Rows
     """Rows of limits and dry friction."""
     h: Array | float
@@ -82,7 +83,7 @@ class ContactStage:
         soft: Array | float,
         gradient: Gradient,
     ) -> "ContactStage":
-        """Find the contacts and rows of a step.
+        """Find the contacts and the rows of a step.
 
         Args:
             model: the model.
@@ -109,7 +110,7 @@ class ContactStage:
         return ContactStage(start, contacts, distant, middle, mobility, stiff_mobility, rows, h)
 
     def no_impulses(self, world: Float[Array, "c w"], scalars: Float[Array, " s"]) -> Impulses:
-        """Return zero impulses with a guess for the solve.
+        """Return guesses of the impulses, with zero for the velocities that they add.
 
         Args:
             world: guess of the contacts' impulses, world axes.
@@ -200,8 +201,7 @@ class ContactStage:
     def _actions(
         self, before: Float[Array, "nb 6"], free: Float[Array, "nb 6"]
     ) -> tuple[Bool[Array, " c"], Action, Action]:
-        """Tell which contacts are impacts, and return the actions at their time and at the end of
-        the step.
+        """Find the impacts; return the actions at the time of impact and at the end of the step.
 
         Args:
             before: twists of the bodies at the start of the step.
@@ -229,7 +229,7 @@ class ContactStage:
         return is_impact, action, last
 
     def _rotation_to_impact(self, action: Action, free: Float[Array, "nb 6"]) -> MotionToImpact:
-        """Return the rotation of bodies without joints from the middle of the step to each
+        """Return the rotation of bodies without joints between the middle of the step and each
         impact."""
         model, state = self.middle.model, self.middle.state
         inertia = world_inertia(model, quaternion.to_matrix(state.quaternion))
@@ -239,16 +239,18 @@ class ContactStage:
 
 
 def _closing_bias(bias: Float[Array, " n"], before: Float[Array, " n"]) -> Float[Array, " n"]:
-    """Return the bias of rows with an open gap Φ, where Φ/h of ``bias`` is positive.
+    """Return the bias of rows that lets an open gap Φ close under the mean of the velocities before
+    and after the step.
 
-    The gap closes under the mean of the velocities ``before`` and after the step, but not to part
-    with speed.
+    The change only concerns rows with an open gap, for which ``bias`` is Φ/h > 0. It never leads to
+    a separating velocity.
     """
     return jnp.where(bias > 0, jnp.maximum(bias, 2.0 * bias + before), bias)
 
 
 def without_recovery(model: Model) -> Model:
-    """Return a model in which penetration is undone by projection, not through velocities."""
+    """Return the model with a recovery speed of 0: projection undoes penetration, not the
+    velocities."""
     still = jnp.zeros_like(model.contact.recovery_speed)
     return replace(model, contact=replace(model.contact, recovery_speed=still))
 
@@ -261,8 +263,8 @@ def _action_after(
     flight: Float[Array, "nb 6"],
     h: Array | float,
 ) -> Action:
-    """Return the action of contacts once a fraction ``delay`` of the step has passed; lasting
-    impulses act in its middle."""
+    """Return the action of contacts after a fraction ``delay`` of the step; lasting impulses act in
+    the middle."""
     time = (h * delay)[:, None]
     start = action_at_start(state, contacts)
     normal = contacts.frame[:, 0] + time * contacts.normal_rate

@@ -16,7 +16,7 @@ from jaxccp.dynamics.second_order.mobility import Mobility
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Impulses:
-    """Impulses of the rows of a step, and the velocities they add."""
+    """Impulses along the rows of a step, and the velocities that they add."""
 
     scalars: Float[Array, " s"]
     """Impulses along the rows of limits and dry friction [N s, N m s]."""
@@ -27,15 +27,16 @@ class Impulses:
     velocity: Float[Array, " nv"]
     """M⁻¹ Jᵀ λ [m/s, rad/s]."""
     transport: Float[Array, " nv"]
-    """M⁻¹ Jᵀ of each impulse times the fraction of the step that it has to move bodies."""
+    """M⁻¹ Jᵀ times each impulse times the fraction of the step that is left when it acts [m/s,
+    rad/s]."""
     loop_impulses: Float[Array, " m"]
-    """Impulses along the loop and tendon rows in response."""
+    """Reaction impulses along the loop and tendon rows [N s, N m s]."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ContactStageProblem:
-    """The cone problem of a step, and the effect of its multipliers."""
+    """The cone problem of a step, and the velocities that its multipliers add."""
 
     mobility: Mobility
     """Mobility of M."""
@@ -51,11 +52,11 @@ class ContactStageProblem:
     """Length of the step [s]."""
 
     def guess(self, impulses: Impulses) -> Float[Array, " n"]:
-        """Return the multipliers of impulses."""
+        """Return the multipliers of given impulses, to start a solve."""
         return self.problem.cones.join(impulses.scalars, self.units.to_local(impulses.contacts))
 
     def impulses(self, lam: Float[Array, " n"]) -> Impulses:
-        """Return the impulses of multipliers."""
+        """Return the impulses and velocities of given multipliers."""
         scalars, blocks = self.problem.cones.split(lam)
         delassus, saddle = self.problem.delassus, self.mobility.saddle
         assert isinstance(delassus, WhitenedDelassus)

@@ -26,8 +26,8 @@ from jaxccp.model.state import State
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Mobility:
-    """L Lᵀ, the inverse of a mass matrix, on motions that loops and tendons of given length
-    allow."""
+    """The map M⁻¹ = L Lᵀ from forces to accelerations, with loops and tendons of given length as
+    constraints."""
 
     velocities: Velocities
     """J of the bodies, and L."""
@@ -37,7 +37,7 @@ class Mobility:
     def accelerations(
         self, force: Float[Array, " nv"], drift: Float[Array, " m"]
     ) -> tuple[Float[Array, " nv"], Float[Array, " m"]]:
-        """Return v̇ and λ with M v̇ = f + Aᵀ λ and A v̇ + drift = 0.
+        """Solve M v̇ = f + Aᵀ λ and A v̇ + drift = 0 for v̇ and λ.
 
         Args:
             force: f [N, N m].
@@ -50,10 +50,10 @@ class Mobility:
         return self.velocities.unwhiten(velocities[:, 0]), multipliers[:, 0]
 
     def whiten(self, rows: Float[Array, "n nv"]) -> Float[Array, "n nv"]:
-        """Return rows J on the velocities as W = J L P, P being the projection on what the loops
-        leave.
+        """Return W = J L P of rows J on the velocities, P being the projection on the motions that
+        the loops allow.
 
-        W Wᵀ is J M⁻¹ Jᵀ under the loops, and velocities gained by impulses λ are L Wᵀ λ.
+        W Wᵀ is J M⁻¹ Jᵀ under the loop constraints, and impulses λ add the velocities L Wᵀ λ.
         """
         whitened = self.velocities.whiten(rows)
         if self.saddle is None:
@@ -75,7 +75,7 @@ class Configuration:
     screws: Screws
     """Screws of the degrees of freedom."""
     jacobians: Velocities
-    """J of the bodies; L in a :class:`Mobility` only."""
+    """J of the bodies; L is only set in the ``velocities`` of a :class:`Mobility`."""
     coordinates: Float[Array, "k nv"]
     """Rates of all axes, then of all tendons, per velocity."""
     mass: BodyMass
@@ -83,8 +83,7 @@ class Configuration:
 
     @staticmethod
     def of(model: Model, state: State, motion: JointMotion) -> "Configuration":
-        """Make the configuration of a state whose joints are where its ``joint_positions`` have
-        them.
+        """Return the configuration of a state whose poses agree with its ``joint_positions``.
 
         Args:
             model: the model.
@@ -98,8 +97,10 @@ class Configuration:
         return Configuration(model, state, motion, trees, jacobians, coordinates, mass)
 
     def mobility(self, h: Array | float | None = None) -> Mobility:
-        """Return the mobility of M, or of M + h D + h² K for a length ``h`` [s], with the springs,
-        dampers and servos along coordinates and those of families."""
+        """Return the mobility of M, or that of M + h D + h² K for a step of ``h`` [s].
+
+        D and K are those of springs, dampers and servos along coordinates, and those of families.
+        """
         model, state, mass = self.model, self.state, self.mass
         if h is None:
             matrix = self.inertia()
@@ -111,7 +112,7 @@ class Configuration:
         return Mobility(velocities, loop_saddle(model, state, self.closing(), velocities))
 
     def inertia(self) -> Float[Array, "n n"]:
-        """Return M of the trees, rotors included."""
+        """Return the mass matrix of the trees, including rotors."""
         model, mass = self.model, self.mass
         matrix = mass_matrix(self.screws, self.state.position, mass.mass, mass.inertia)
         compliant = model.topology.linkage.compliant
@@ -119,7 +120,7 @@ class Configuration:
         return matrix + rates_.T @ (model.axes.armature[compliant, None] * rates_)
 
     def momenta(self, velocity: Float[Array, " nv"]) -> Float[Array, " nv"]:
-        """Return M v of any velocities; of accelerations, too."""
+        """Return M v for velocities v [N s, N m s], or M v̇ for accelerations."""
         trees, *families = self.jacobians.split(velocity)
         weightless = jnp.zeros_like(self.model.gravity)
         pairs = zip(self.model.families, self.state.families, families, strict=True)
@@ -129,18 +130,17 @@ class Configuration:
         return concatenated([self.inertia() @ trees, *family_momenta])
 
     def closing(self) -> Rows:
-        """Return the rows that close loops and set tendon lengths, on the bodies; their bias has no
-        meaning."""
+        """Return the loop and tendon rows on the bodies; their bias is not meaningful."""
         return bilateral_rows(self.step(1.0)).select(self.model.topology.linkage.loop_rows)
 
     def step(self, h: Array | float, control: Float[Array, " nm"] | None = None) -> Step:
-        """Return the inputs of rows on the bodies, for a step of ``h`` [s]."""
+        """Return the inputs of rows over the bodies, for a step of ``h`` [s]."""
         if control is None:
             control = jnp.zeros_like(self.model.actuators.gear)
         return Step(self.model, self.state, self.motion, h, control)
 
     def reduced_step(self, h: Array | float) -> Step:
-        """Return the inputs of rows on the generalised velocities, for a step of ``h`` [s]."""
+        """Return the inputs of rows over the generalised velocities, for a step of ``h`` [s]."""
         control = jnp.zeros_like(self.model.actuators.gear)
         return Step(self.model, self.state, self.motion, h, control, self.coordinates)
 

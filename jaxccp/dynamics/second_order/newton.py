@@ -16,7 +16,7 @@ from jaxccp.ccp.solution import DerivativeStatus, Status
 MAX_ITERATIONS = 30
 """Largest number of iterations."""
 MAX_CONTRACTION = 0.2
-"""Ratio of a residual to the one before above which the Jacobian is taken anew."""
+"""Ratio of two successive residuals above which the Jacobian is computed again."""
 
 
 @jax.tree_util.register_dataclass
@@ -27,15 +27,15 @@ class NewtonReport:
     iterations: Int[Array, ""]
     """Number of iterations."""
     residual: Float[Array, ""]
-    """Largest entry of what Newton's method would still change [m/s², rad/s²]: the error of the
-    accelerations, also along motions so stiff that the equations cannot be met as closely."""
+    """Largest entry of the next change that Newton's method would make [m/s², rad/s²]: the error of
+    the accelerations. Very stiff motions have a lower bound on it by rounding."""
     status: Int[Array, ""]
     """A :class:`jaxccp.Status`."""
     derivative: Int[Array, ""]
     """A :class:`jaxccp.ccp.solution.DerivativeStatus`."""
 
     def after(self, iterations: Int[Array, " k"]) -> "NewtonReport":
-        """Return this report with the sum of the iterations of several."""
+        """Return this report with the total number of iterations of several solves."""
         return replace(self, iterations=jnp.sum(iterations, dtype=jnp.int32))
 
 
@@ -48,7 +48,7 @@ class _Iterate:
     worst: Float[Array, ""]
     shrinks: Bool[Array, ""]
     rounded: Bool[Array, ""]
-    """Whether the rest is rounding: a Jacobian taken anew did not shrink it."""
+    """Whether the remaining change is rounding: a new Jacobian did not reduce it."""
     count: Int[Array, ""]
 
 
@@ -60,17 +60,18 @@ def find_root(
     factorised: Callable[[Callable, Float[Array, " n"]], Factors],
     first: int = 0,
 ) -> tuple[Float[Array, " n"], NewtonReport]:
-    """Return x where residual(x) vanishes, by Newton's method.
+    """Return the root x of ``residual``, by Newton's method.
 
-    It stops where it would change x, from its entry ``first`` on, by no more than the tolerance.
-    The exact Jacobian is taken where a step begins, and once more where iterations with it shrink
-    the change by less than :data:`MAX_CONTRACTION`. At least one iteration is taken, so that what
-    stops at the tolerance is far below it. Stiff equations may not resolve as much: a change up to
-    ``rounding`` that not even a new Jacobian shrinks counts as solved.
+    It stops when the next change of x, from its entry ``first`` on, is within the tolerance. The
+    Jacobian is exact at the start of a step; it is computed again if an iteration reduces the
+    change by less than :data:`MAX_CONTRACTION`. There is at least one iteration, so the result is
+    far more accurate than the tolerance. Rounding may keep stiff equations above the tolerance: a
+    change up to ``rounding`` that a new Jacobian does not reduce counts as converged.
 
     The derivative is that of the root, in forward and reverse mode: one linear solve with the
-    Jacobian there (``lax.custom_root``), whatever the iterations were. Where there are multipliers,
-    before ``first``, they are slightly inexact, and the linear solve is refined once.
+    Jacobian there (``lax.custom_root``), whatever the iterations were. With multipliers, the
+    entries before ``first``, the factors are slightly inexact, and the linear solve is refined
+    once.
 
     Args:
         residual: the function.

@@ -18,21 +18,23 @@ from jaxccp.model.state import State
 
 @dataclass(frozen=True)
 class NewtonVariables:
-    """Accelerations v̇ [m/s², rad/s²], to equal those of the forces at the end of the step.
+    """The unknowns of Newton's method in a step: the accelerations v̇ at its end [m/s², rad/s²].
 
-    M⁻¹ makes all of that depend on all. For a long chain of elements the equations are therefore M
-    v̇ = f + Aᵀ λ and A v̇ = −drift instead, in which velocities depend on their neighbours alone;
-    the forces λ along loop and tendon rows are unknowns there, before v̇.
+    They solve v̇ = M⁻¹ f, with f at the end of the step; M⁻¹ couples all bodies. For a long chain
+    of elements the equations are therefore M v̇ = f + Aᵀ λ and A v̇ = −drift, in which each body
+    depends on its neighbours alone. The unknowns are then the forces λ along loop and tendon rows,
+    followed by v̇.
     """
 
     jacobian: BorderedBand | None
-    """Structure of the Jacobian of these equations; None where there is no chain."""
+    """Structure of the Jacobian; None unless the model is a chain."""
     multipliers: int = 0
     """Number of forces λ [N, N m]."""
 
     @staticmethod
     def of(model: Model, state: State) -> "NewtonVariables":
-        """Choose the variables of a model by which of its bodies act on each other.
+        """Return the variables for a model: chain equations if all families are chains and the band
+        is narrow.
 
         Args:
             model: the model.
@@ -60,13 +62,13 @@ class NewtonVariables:
         return NewtonVariables(arrow, n_multipliers)
 
     def start(self, motion: SmoothMotion) -> Float[Array, " n"]:
-        """Return the variables at the start of the step."""
+        """Return the values of the variables at the start of the step."""
         if self.jacobian is None:
             return motion.acceleration
         return jnp.concatenate([motion.loop_forces, motion.acceleration])
 
     def residual(self, x: Float[Array, " n"], end: AppliedForces) -> Float[Array, " n"]:
-        """Return the residual of the equations.
+        """Return the residual of the equations for the variables ``x``.
 
         Args:
             x: the variables.
@@ -86,7 +88,7 @@ class NewtonVariables:
         return jnp.concatenate([row_accelerations + end.constraint_bias, residual_])
 
     def factorise(self, product: Product, like: Float[Array, " n"]) -> Factors:
-        """Factorise the Jacobian of the equations.
+        """Factorise the Jacobian of the residual.
 
         Args:
             product: its product with a vector.
@@ -99,8 +101,7 @@ class NewtonVariables:
 
 
 def _pairs(model: Model) -> Int[np.ndarray, "k 2"]:
-    """Return the pairs of bodies between which forces of joints, tendons and smooth contacts may
-    act."""
+    """Return the pairs of bodies between which joints, tendons or smooth contacts may exert forces."""
     topology, linkage = model.topology, model.topology.linkage
     pairs = [linkage.bodies]
     for tendon in linkage.routing.bodies:

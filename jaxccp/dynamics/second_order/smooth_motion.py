@@ -21,7 +21,8 @@ from jaxccp.model.state import State
 
 @dataclass(frozen=True)
 class SmoothMotion(AppliedForces):
-    """Accelerations of a model at a state, and the forces on it; ``at`` has the root of M, too."""
+    """Accelerations of a model at a state, and the forces that cause them; ``at`` has the root of
+    M, too."""
 
     acceleration: Float[Array, " nv"]
     """v̇ [m/s², rad/s²]."""
@@ -44,9 +45,9 @@ def smooth_motion(
     """Solve the equations of smooth motion at a state.
 
     M(q) v̇ = Σ J_bᵀ (f_b − M_b J̇_b v − ω × I ω) + f_families − a Jᵀ_r J̇_r v + Aᵀ λ, with A v̇ + Ȧ
-    v = l̈ of loops and of tendons of imposed length l. M has the bodies', the families' and the
-    rotors' inertia a; J̇ v is the derivative of J v along the motion. Gravity, the fluid, springs,
-    dampers, force laws, actuators (servos up to their limits of force) and applied forces act.
+    v = l̈ for loops and for tendons of imposed length l. M includes the inertia of bodies, families
+    and rotors (a); J̇ v is the derivative of J v along the motion. Gravity, the fluid, springs,
+    dampers, force laws, actuators (servos within their force limits) and applied forces act.
 
     Args:
         model: nv degrees of freedom in reduced coordinates.
@@ -60,7 +61,7 @@ def smooth_motion(
 
 
 def solve_motion(forces: AppliedForces) -> SmoothMotion:
-    """Return the motion of a model under given forces."""
+    """Return the accelerations of a model under given forces."""
     mobility = forces.at.mobility()
     acceleration, closing = mobility.accelerations(forces.generalised_force, forces.constraint_bias)
     fields: dict[str, Any] = vars(forces) | {
@@ -78,10 +79,10 @@ def solve_motion(forces: AppliedForces) -> SmoothMotion:
 def advance_memory(
     model: Model, state: State, memory: ContactMemory | None, elapsed: Array | float
 ) -> ContactMemory | None:
-    """Return the memory of smooth contacts after a time at the slip of ``state``.
+    """Return the memory of smooth contacts after a time with the slip velocities of ``state``.
 
-    Half a step with this slip and half with that of its end make springs across contacts of second
-    order.
+    A step that uses its initial slip for one half and its final slip for the other makes tangential
+    springs second order.
 
     Args:
         model: the model.

@@ -37,9 +37,9 @@ class ContactResult:
     stage: ContactStage
     """The contacts and rows of the step."""
     guesses: WarmStart
-    """Impulses from which the solve has started."""
+    """Impulses from which the solves started."""
     problem: ContactStageProblem
-    """The last cone problem."""
+    """The cone problem of the last sweep."""
     solution: Solution
     """Its solution."""
     impulses: Impulses
@@ -57,8 +57,8 @@ def report_smooth_step(
 ) -> tuple[StepReport, Float[Array, " s"]]:
     """Return the report of a step, and the forces along all scalar rows [N, N m].
 
-    Reactions and forces of tendons are those at the end of the step; those of contacts, limits and
-    dry friction are added as their mean over it.
+    Reactions and tendon forces are those at the end of the step, plus the mean over the step of the
+    part due to contacts, limits and dry friction.
 
     Args:
         settings: the stepper.
@@ -204,12 +204,12 @@ def end_tendon_forces(
 
 
 def with_rotors(end: SmoothMotion) -> State:
-    """Return the state of ``end`` with rotors at the rates of their axes."""
+    """Return the state of ``end`` with each rotor at the rate of its axis."""
     state = end.at.state
     rate = rates(end.at.model.topology.linkage, end.at.motion, state.twist)
     return replace(state, rotors=Rotors(rate, state.twist))
 
 
 def end_memory(end: SmoothMotion) -> ContactMemory | None:
-    """Return the memory of smooth contacts at the end of a step."""
+    """Return the memory of smooth contacts at the end of a step; None if the laws need none."""
     return None if end.smooth is None else end.smooth.memory

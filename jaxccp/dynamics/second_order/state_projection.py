@@ -24,11 +24,11 @@ def project_state(
     stop: Stop,
     gradient: Gradient,
 ) -> tuple[State, Float[Array, " nv"], Statistics]:
-    """Project a state and its velocities on the constraints after a step.
+    """Project the poses and the velocities of a state on the constraints, after a step.
 
-    Bodies move the least, by mass, so that loops and tendons of given length are closed, limits
-    kept and rigid contacts not in penetration; velocities become the nearest that the loops allow
-    (Eich, SIAM J. Numer. Anal. 30, 1993).
+    Bodies move as little as possible, by mass, so that loops and tendons of given length are
+    closed, limits hold and rigid contacts do not penetrate. Velocities become the nearest ones that
+    the loops allow (Eich, SIAM J. Numer. Anal. 30, 1993).
 
     Args:
         model: the model.

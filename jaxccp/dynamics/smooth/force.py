@@ -34,7 +34,7 @@ from jaxccp.model.smooth import ADHESION, NORMAL
 from jaxccp.model.state import State
 
 SLOPE = 5.0
-"""Steepness of friction in the slip speed [s/m]: μ f_n tanh(SLOPE v)."""
+"""Steepness of regularised friction μ f_n tanh(SLOPE v) in the slip speed v [s/m]."""
 
 
 @jax.tree_util.register_dataclass
@@ -43,7 +43,7 @@ class SmoothForces:
     """Forces of smooth contacts at one instant."""
 
     contacts: Contacts
-    """The contacts; those that overlap are ``live``."""
+    """The contacts; ``live`` marks those that overlap."""
     force: Float[Array, "c 3"]
     """Force on the second body, friction included, world axes [N]."""
     torque: Float[Array, "c 3"]
@@ -51,17 +51,17 @@ class SmoothForces:
     slides: Bool[Array, " c"]
     """Whether friction is at its bound."""
     wrenches: Float[Array, "nb 6"]
-    """Force [N] and torque [N m] on each body, world axes, about its centre of mass; on fixed
-    bodies too."""
+    """Force [N] and torque [N m] on each body, fixed ones included, world axes, about its centre of
+    mass."""
     memory: ContactMemory | None
-    """Memory for the next step; None where the laws need none."""
+    """Memory for the next step; None if the laws need none."""
     resistance: Resistance | None = None
-    """Decrease of the forces with the velocities after an implicit step; None for an explicit
-    one."""
+    """Dependence of the forces on the velocities after an implicit step; None for an explicit step.
+    """
 
 
 def smooth_contacts(model: Model, state: State) -> Contacts:
-    """Return all overlapping pairs of points of a model with ``topology.smooth``.
+    """Return the overlapping smooth contacts at a state, in a fixed number of slots.
 
     Args:
         model: where it has a capacity, the deepest come first.
@@ -179,7 +179,7 @@ def forces_at_end(
     twist: Float[Array, "nb 6"],
     h: Float[Array, ""] | float,
 ) -> SmoothForces:
-    """Return the forces of a step that is implicit in them, mean over the step.
+    """Return the mean forces of a step that is implicit in them.
 
     Args:
         model: the model.
@@ -203,11 +203,11 @@ def forces_at_end(
 def _overlap_fraction(
     overlap: Float[Array, " c"], closing: Float[Array, " c"], elapsed: Float[Array, ""] | float
 ) -> Float[Array, " c"]:
-    """Return the part of a step in which surfaces overlap: δ / (h |δ̇|) where they meet or part in
-    it, else 1.
+    """Return the fraction of the step in which surfaces overlap: δ / (h |δ̇|) if they meet or part
+    in it, else 1.
 
-    Dashpots and adhesion, which begin with a jump, would else act for whole steps: then the
-    derivative of the sum over steps would not be that of the motion, however short the steps.
+    Dashpots and adhesion start with a jump. If they acted for whole steps, the derivative of the
+    sum over steps would not be that of the motion, however short the steps.
     """
     travel = elapsed * jnp.abs(closing)
     brief = travel > overlap

@@ -10,13 +10,14 @@ from jaxccp.model.model import Model
 from jaxccp.model.smooth import SmoothContacts, SmoothSurfaces
 
 ROUND = ("sphere", "capsule")
-"""Shapes with the curvature of their radius; all others are flat where they touch."""
+"""Types of shapes whose curvature is 1/radius; all others count as flat."""
 
 
 def law_inputs(
     model: Model, table: SmoothSurfaces, contacts: Contacts, approach: Float[Array, " c"]
 ) -> SmoothContacts:
-    """Return the inputs of the laws for each contact; slots without a contact get harmless numbers.
+    """Return the inputs of the contact laws for each contact; slots without a contact get harmless
+    numbers.
 
     Args:
         model: masses and shapes.
@@ -57,7 +58,7 @@ def law_inputs(
 
 
 def shape_values(column: Array, contacts: Contacts, fill: float = 1.0) -> tuple[Array, Array]:
-    """Return the numbers of the first and of the second shape of each contact.
+    """Return an entry of ``column`` for the first and for the second shape of each contact.
 
     Args:
         column: number of each shape.

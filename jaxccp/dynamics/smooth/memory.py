@@ -9,13 +9,12 @@ from jaxccp.model.model import Model
 from jaxccp.model.smooth import NORMAL, SmoothTopology
 
 WIDTH = 5
-"""Length of a contact's entry: stretch of the spring across the normal (world) [m], its stiffness
-[N/m], and the speed at which the surfaces met [m/s]."""
+"""Number of values per contact: tangential stretch of the spring (world) [m], its stiffness [N/m],
+and the speed at which the surfaces met [m/s]."""
 
 
 def empty_memory(model: Model) -> ContactMemory | None:
-    """Return the memory of a system that has not been stepped; None where the laws have nothing to
-    remember."""
+    """Return the memory of a model that has not been stepped; None if the laws need none."""
     smooth = model.topology.smooth
     if smooth is None or not _remembers(smooth):
         return None
@@ -23,7 +22,7 @@ def empty_memory(model: Model) -> ContactMemory | None:
 
 
 def recall(memory: ContactMemory | None, contacts: Contacts) -> Float[Array, "c 5"]:
-    """Return the entry of each contact; zero for one that is new.
+    """Return the values stored for each contact; zeros for a new contact.
 
     Args:
         memory: the memory, or None.
@@ -50,9 +49,9 @@ def remember(
 
 
 def resized_memory(memory: ContactMemory | None, model: Model) -> ContactMemory | None:
-    """Return the memory with the capacity for contacts that the model has.
+    """Return the memory with the model's capacity for contacts; an empty one if ``memory`` is None.
 
-    Contacts that a step of the model would not see are left out.
+    Entries of contacts beyond the capacity are dropped.
 
     Args:
         memory: the memory, or None.
@@ -69,7 +68,7 @@ def _of_size(memory: ContactMemory, count: int) -> ContactMemory:
 
 
 def smooth_capacity(model: Model) -> int:
-    """The largest number of smooth contacts that a step of the model has room for."""
+    """Return the largest number of smooth contacts in one step of the model."""
     smooth = model.topology.smooth
     if smooth is None:
         return 0

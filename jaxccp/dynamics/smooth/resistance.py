@@ -14,21 +14,23 @@ from jaxccp.model.smooth.laws import Tangential
 from jaxccp.model.smooth.normal_law import NormalLaw, SmoothContacts
 
 SPIN, ROLL = slice(3, 4), slice(4, 6)
-"""Entries of a contact's velocities about the normal, and about the tangents."""
+"""Velocity components of a contact: index of the one about the normal, and slice of those about the
+tangents."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Resistance:
-    """Impulses λ = h f + h R u⁻ − B u⁺, B = h R + h² K, of contacts over an implicit step h.
+    """Impulses λ = h f + h R u⁻ − B u⁺ of smooth contacts in an implicit step h, with B = h R + h²
+    K.
 
-    f is their force at its start, u the relative velocity then and at its end; along the normal,
-    the two tangents and, where contacts roll, about these. R = −∂f/∂u and K = −∂f/∂x are diagonal
-    and not negative.
+    f is the force at the start of the step; u⁻ and u⁺ are the relative velocities at its start and
+    end, along the normal and the two tangents and, if contacts roll, about them. R = −∂f/∂u and K =
+    −∂f/∂x are diagonal and not negative.
     """
 
     rows: Float[Array, "c 2 w 6"]
-    """Rows of u over the twists of the two bodies."""
+    """Rows of u over the twists of the two bodies of each contact."""
     bodies: Int[Array, "c 2"]
     """The two bodies of each contact."""
     velocity_slope: Float[Array, "c w"]
@@ -39,7 +41,7 @@ class Resistance:
     """Rows: normal and two tangents, world."""
 
     def change(self, twist: Float[Array, "nb 6"]) -> Float[Array, "c w"]:
-        """Return λ − h f in world axes, linear, then angular [N s, N m s].
+        """Return λ − h f in world axes [N s]; if contacts roll, then the angular part [N m s].
 
         Args:
             twist: twists of the bodies at the end of the step, zero for fixed bodies.
@@ -58,7 +60,7 @@ def resistance(
     slopes_: tuple[Float[Array, "c w"], Float[Array, "c w"]],
     h: Float[Array, ""] | float,
 ) -> Resistance:
-    """Return the resistance of contacts.
+    """Return the dependence of contact forces on the velocities after an implicit step.
 
     Args:
         contacts: the contacts.
@@ -85,11 +87,12 @@ def slopes(
     force: Float[Array, "c w"],
     h: Float[Array, ""] | float,
 ) -> tuple[Float[Array, "c w"], Float[Array, "c w"]]:
-    """Return R and K of contacts: those of springs and dashpots.
+    """Return the damping R [N s/m, N m s] and the stiffness K [N/m, N m] of contacts, along and
+    about their axes.
 
-    The normal stiffness is the slope of the law at this overlap. Friction that slides on through
-    the step is constant. Friction that would reverse the slip, and resistance to spinning and
-    rolling, keep the ratio of force and velocity, so that they vanish where that does.
+    The normal stiffness is the slope of the law at this overlap. Friction is constant if the
+    contact slides on through the step. If it would reverse the slip, friction keeps the ratio of
+    force and velocity, so that both vanish together; so does resistance to spinning and rolling.
 
     Args:
         touch: overlap, mass and materials of the contacts.

@@ -15,9 +15,9 @@ def transport_stretch(
     rotation: Float[Array, " c"],
     stiffness: Float[Array, " c"],
 ) -> Float[Array, "c 2"]:
-    """Return the stretch of the step before in the tangents of this one.
+    """Return the stretch of the last step in the tangent directions of this step [m].
 
-    Where the stiffness has grown, the spring keeps its force, not its stretch, since pressing does
+    If the stiffness has grown, the spring keeps its force, not its stretch, since compression does
     no work on it (Thornton, Cummins & Cleary, Powder Technol. 233, 2013).
 
     Args:
@@ -38,10 +38,11 @@ def spring_friction(
     slip: Float[Array, "c 2"],
     bound: Float[Array, " c"],
 ) -> tuple[Float[Array, "c 2"], Float[Array, "c 2"], Bool[Array, " c"]]:
-    """Return the friction of a spring and a dashpot, its stretch, and whether surfaces slide.
+    """Return the friction force of a tangential spring and dashpot, the new stretch, and the mask
+    of contacts that slide.
 
-    The spring's force is bounded by itself, then that of spring and dashpot together: whatever the
-    slip, both then never do more work than the spring has stored.
+    First the force of the spring is limited to ``bound``, then that of spring and dashpot together.
+    Thus they never do more work than the spring has stored, whatever the slip.
 
     Args:
         springs: coefficients of the contacts.
@@ -64,8 +65,8 @@ def rolling_torques(
 ) -> Float[Array, "c 3"]:
     """Return the torques against spinning and rolling [N m].
 
-    They are of critical dashpots 2 √(m* k_n) at the lever R*, bounded by a coefficient times the
-    force.
+    They are those of critical dashpots 2 √(m* k_n) with the lever R*, limited to a coefficient
+    times the normal force.
 
     Args:
         touch: masses and radii of the contacts.
@@ -85,7 +86,7 @@ def rolling_torques(
 def _limited(
     vector: Float[Array, "c k"], bound: Float[Array, " c"]
 ) -> tuple[Float[Array, "c k"], Bool[Array, " c"]]:
-    """Return the vector, no longer than ``bound``, and whether it would be."""
+    """Return the vector, shortened to ``bound`` if it is longer, and whether it was."""
     length = safe.norm(vector)
     exceeds = length > bound
     scale = jnp.where(exceeds, bound / jnp.where(exceeds, length, 1.0), 1.0)
@@ -93,7 +94,7 @@ def _limited(
 
 
 def regularised_slip(slope: float, slip: Float[Array, "c 2"], speed: Float[Array, " c"]) -> Array:
-    """Return tanh(slope v) v / ‖v‖, smooth at rest.
+    """Return tanh(slope ‖v‖) v / ‖v‖ for slip velocities v; it is smooth at v = 0.
 
     Args:
         slope: steepness [s/m].

@@ -23,7 +23,7 @@ from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 VANISHING = 0.1
-"""Smallest length of a row, relative to the longest one."""
+"""Smallest length of a row that is used, relative to the longest row."""
 
 
 @jax.tree_util.register_dataclass
@@ -34,13 +34,13 @@ class Balance:
     potential: Float[Array, ""]
     """Potential energy U [J]."""
     force: Float[Array, " nv"]
-    """f + Aᵀ λ [N, N m]."""
+    """Generalised forces f + Aᵀ λ [N, N m]."""
     error: Float[Array, " m"]
-    """φ [m, rad]."""
+    """Errors φ of the constraints [m, rad]."""
 
 
 def has_constraints(model: Model) -> bool:
-    """Tell whether a model has constraints, or springs on frames of families.
+    """Tell whether a model has constraints, or springs between frames of families.
 
     Args:
         model: the model.
@@ -97,7 +97,7 @@ def _balance(
 
 
 def _family_forces(model: Model, state: State) -> Float[Array, " nv"]:
-    """Return the families' own forces, with zeros for the trees."""
+    """Return the forces of the families, with zeros for the trees."""
     tree = jnp.zeros(model.topology.dofs.count, state.position.dtype)
     family_parts = [
         forces.family_force(model, *pair) for pair in forces.family_states(model, state)
@@ -117,10 +117,9 @@ def whitened_saddle(rows: Float[Array, "m nv"], whitened: Float[Array, "m nv"]) 
 
 
 def row_lengths(length: Float[Array, " m"]) -> Float[Array, " m"]:
-    """Return the lengths by which rows are measured.
+    """Return the lengths by which rows are scaled, at least :data:`VANISHING` times the longest.
 
-    A row that hardly anything moves in this pose must not count for more than it does elsewhere, so
-    none is shorter than :data:`VANISHING` of the longest.
+    Otherwise a row that hardly changes with this pose would count for more than in other poses.
 
     Args:
         length: norm of each row.
@@ -131,7 +130,7 @@ def row_lengths(length: Float[Array, " m"]) -> Float[Array, " m"]:
 def linearise_constraints(
     model: Model, state: State, root: Float[Array, "nv nv"]
 ) -> tuple[Float[Array, "nv nv"], Saddle]:
-    """Return the stiffness at rest and the factorised constraint rows.
+    """Return the stiffness matrix at rest and the factors of the constraint rows.
 
     Args:
         model: the model.
@@ -159,7 +158,7 @@ def linearise_constraints(
 def rotor_inertia(model: Model, state: State) -> Float[Array, "nv nv"]:
     """Return the mass matrix of rotors along tendons and along axes that close loops.
 
-    All other rotors are in the mass matrix of the trees.
+    The mass matrix of the trees includes all other rotors.
 
     Args:
         model: the model.

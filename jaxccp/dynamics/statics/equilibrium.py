@@ -25,16 +25,15 @@ shorter."""
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Equilibrium:
-    """A pose in which a model rests, and how well it was found; under ``vmap`` it has batch
-    axes."""
+    """An equilibrium of a model, and how accurate it is; under ``vmap`` it has batch axes."""
 
     state: State
     """The state, with velocities 0; differentiable in the model."""
     status: Int[Array, ""]
-    """A :class:`jaxccp.ccp.solution.Status`: CONVERGED, MAX_ITERATIONS, STALLED where no step made
-    the potential energy smaller, or NON_FINITE where the start has none."""
+    """A :class:`jaxccp.ccp.solution.Status`: CONVERGED, MAX_ITERATIONS, STALLED if no step lowered
+    the potential energy, or NON_FINITE if the energy of the start is not finite."""
     step: Float[Array, ""]
-    """Largest change of any coordinate that Newton's method would make next [m, rad]."""
+    """Largest change of any coordinate in the next step of Newton's method [m, rad]."""
     iterations: Int[Array, ""]
     """Number of Newton steps."""
 
@@ -66,7 +65,7 @@ class _Search:
     state: State
     potential: Float[Array, ""]
     force: Float[Array, ""]
-    """Norm of all generalised forces, which have several units: it tells rest from rounding."""
+    """Norm of all generalised forces in mixed units; it distinguishes rest from rounding."""
     constraints: _Constraints | None
     h: Float[Array, ""]
     step: Float[Array, ""]
@@ -80,7 +79,7 @@ class _Trial(NamedTuple):
     """The search after the change."""
     lowers_merit: Bool[Array, ""]
     work: Float[Array, ""]
-    """Work of the forces along the change, of which half is to be gained [J]."""
+    """Work of the forces along the change [J]; the energy should fall by half of it."""
     potential: Float[Array, ""]
     """Potential energy before the change [J]."""
 
@@ -89,17 +88,19 @@ class _Trial(NamedTuple):
 def equilibrium(
     model: Model, state: State, tolerance: float | None = None, max_iterations: int = 1000
 ) -> Equilibrium:
-    """Find the equilibrium to which Newton's method leads from ``state``.
+    """Find an equilibrium of a model, starting from ``state``.
 
-    The model may have trees, families, closed loops, tendons that are springs or have given length,
-    and joints on frames. Each iteration is the implicit step of time h that the model would take
-    from rest, (M + h² K) Δ = h² f, with h longer after one that lowers the potential energy and
-    shorter after one that does not, up to where M no longer counts and it is Newton's
-    (pseudo-transient continuation: Kelley & Keyes, SIAM J. Numer. Anal. 35, 1998). Derivatives are
-    those of the equilibrium f = 0 by the implicit function theorem. Contacts and limits of joints
-    do not act. Constraints have multipliers, and one dense matrix of all velocities
-    (:mod:`jaxccp.dynamics.statics.constraints`). A pose at which a loop could go on in two ways,
-    such as a stretched one, has no derivative.
+    The model may have trees, families, closed loops, tendons with springs or of given length, and
+    joints on frames of families. Contacts and limits of joints do not act.
+
+    Each iteration is an implicit step of time h from rest, (M + h² K) Δ = h² f. h grows after a
+    step that lowers the potential energy and shrinks after any other, until M no longer matters and
+    the step is Newton's (pseudo-transient continuation: Kelley & Keyes, SIAM J. Numer. Anal. 35,
+    1998). Constraints have multipliers and use one dense matrix of all velocities
+    (:mod:`jaxccp.dynamics.statics.constraints`).
+
+    Derivatives are those of the equilibrium f = 0, by the implicit function theorem. They do not
+    exist at a pose from which a loop can move in two ways, such as a fully stretched one.
 
     Args:
         model: gravity, springs and the families' own forces act on it.
@@ -218,10 +219,10 @@ def _norm(model: Model, state: State) -> Float[Array, ""]:
 def _step(
     model: Model, force_model: Model, state: State, h: Float[Array, ""], tangent: bool = False
 ) -> Float[Array, " nv"]:
-    """Return the change Δ of a step of time h under the forces of ``force_model``.
+    """Return the change Δ of the pose in a step of time h under the forces of ``force_model``.
 
-    It is NaN where M + h² K of the trees is not positive definite. With ``tangent`` families have
-    their own K, else the one that keeps steps stable.
+    It is NaN if M + h² K of the trees is not positive definite. With ``tangent`` K is the exact
+    stiffness of the families, otherwise the positive definite one of their steps.
     """
     tree, *family_forces = forces.generalised_forces(force_model, state)
     parts = [tree]

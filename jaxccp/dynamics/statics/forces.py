@@ -21,7 +21,7 @@ from jaxccp.model.state import State
 
 
 def check_conservative(model: Model, caller: str) -> None:
-    """Check that the model's forces at rest derive from a potential.
+    """Check that all of the model's forces at rest have a potential.
 
     Args:
         model: the model.
@@ -50,7 +50,7 @@ def check_conservative(model: Model, caller: str) -> None:
 
 
 def rest_state(model: Model, state: State) -> State:
-    """Return the state at rest, with the joint coordinates that the poses have.
+    """Return the state with zero velocities and the joint coordinates of its poses.
 
     Args:
         model: the model.
@@ -66,7 +66,7 @@ def rest_state(model: Model, state: State) -> State:
 
 
 def displace(model: Model, state: State, displacement: Float[Array, " nv"]) -> State:
-    """Return a state at rest with its pose changed, as :func:`jaxccp.retract` changes it.
+    """Return the state at rest with its pose displaced (:func:`jaxccp.retract`).
 
     Args:
         model: nv degrees of freedom.
@@ -101,8 +101,8 @@ def energy_rounding_error(
 ) -> Float[Array, ""]:
     """Return the rounding error of the potential energy [J].
 
-    It has two parts: that of the sum, and that of the families' coordinates, whose smallest changes
-    strain what is stiff.
+    It is that of the sum, plus the energy by which rounding of the families' coordinates strains
+    their stiff elements.
 
     Args:
         model: the model.
@@ -150,7 +150,8 @@ def family_force(model: Model, family: Family, family_state: FamilyState) -> Flo
 
 
 def stiffnesses(model: Model, state: State) -> tuple[Array, ...]:
-    """Return the stiffness matrices −∂f/∂z of the trees and of each family.
+    """Return the stiffness matrix −∂f/∂z of the trees, then that of each family, z being the pose
+    in tangent coordinates.
 
     Args:
         model: the model.
@@ -180,7 +181,7 @@ def family_stiffness(
 
 
 def masses(model: Model, state: State) -> tuple[Array, ...]:
-    """Return the mass matrices of the trees and of each family.
+    """Return the mass matrix of the trees, then that of each family.
 
     Args:
         model: the model.
@@ -221,8 +222,8 @@ def _zero_displacement(model: Model, state: State) -> Float[Array, " n"]:
 
 
 def _tree_force(model: Model, state: State, z: Array | None = None) -> Float[Array, " n"]:
-    """Return minus the gradient of the potential energy in the trees' coordinates, displaced by
-    ``z``."""
+    """Return minus the gradient of the potential energy with respect to the trees' coordinates, at
+    a displacement ``z``."""
     rigid = replace(model, families=())
     alone = replace(state, families=())
     zero = _zero_displacement(model, state)
@@ -234,7 +235,7 @@ def _tree_force(model: Model, state: State, z: Array | None = None) -> Float[Arr
 
 
 def family_states(model: Model, state: State) -> list[tuple[Family, FamilyState]]:
-    """Return each family with its state.
+    """Return the pairs of families and their states.
 
     Args:
         model: the model.

@@ -20,33 +20,33 @@ from jaxccp.model.state_input import checked_state
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Modes:
-    """The linear modes of a model, the lowest frequencies first."""
+    """The linear vibration modes of a model, in the order of their frequencies."""
 
     square: Float[Array, " n"]
-    """Square of each angular frequency [rad²/s²]; negative where the equilibrium is not stable. The
-    last are infinite, as many as there are velocities that closed loops, tendons of given length
-    and joints on frames of families take away."""
+    """Square of each angular frequency [rad²/s²]; negative if the equilibrium is unstable. The last
+    ones are infinite, one for each velocity that closed loops, tendons of given length and joints
+    on frames of families remove."""
     shape: Float[Array, "n nv"]
-    """Changes of the pose in tangent coordinates (:func:`jaxccp.tangent_names`), with unit
-    generalised mass, φᵀ M φ = 1; 0 where the frequency is infinite."""
+    """Shapes in tangent coordinates (:func:`jaxccp.tangent_names`) with unit modal mass, φᵀ M φ =
+    1; 0 if the frequency is infinite."""
     rounding_error: Float[Array, ""]
-    """Rounding error of the squares [rad²/s²], on account of the highest one. In float32 the slow
-    modes of slender bodies may lie below it."""
+    """Rounding error of the squares [rad²/s²], caused by the highest one. In float32 the slow modes
+    of slender bodies may be below it."""
 
     @property
     def frequency(self) -> Float[Array, " n"]:
-        """Frequency of each mode [Hz]; NaN where the equilibrium is not stable."""
+        """Frequency of each mode [Hz]; NaN for an unstable one."""
         return jnp.sqrt(self.square) / (2 * jnp.pi)
 
 
 @partial(jax.jit, static_argnames=("count",))
 def modes(model: Model, state: State, count: int | None = None) -> Modes:
-    """Return the undamped vibrations of a model about an equilibrium.
+    """Return the undamped vibration modes of a model about an equilibrium.
 
     They solve K φ = ω² M φ over trees and families, with A φ = 0 for the rows A of constraints:
-    closed loops, tendons of given length and joints on frames of families. K has the curvature of
-    these rows under their constraint forces, as that of a pendulum. Derivatives of the shapes are
-    finite, also where frequencies are equal: such shapes do not turn into one another.
+    closed loops, tendons of given length and joints on frames of families. K includes the curvature
+    of these constraints times their forces, as for a pendulum. Derivatives of the shapes are finite
+    even if frequencies are equal: such shapes are not mixed with each other.
 
     Args:
         model: its contacts do not act.
@@ -87,8 +87,8 @@ def modes(model: Model, state: State, count: int | None = None) -> Modes:
 def _constrained_eigen(
     matrix: Float[Array, "nv nv"], saddle: Saddle
 ) -> tuple[Float[Array, " nv"], Float[Array, "nv nv"], Float[Array, ""]]:
-    """Return eigenvalues and vectors on what the rows leave, then infinite values with zero
-    vectors; and the size that rounding errors are relative to."""
+    """Return eigenvalues and eigenvectors under the rows, padded with infinite values and zero
+    vectors; also the scale of their rounding errors."""
     identity = jnp.eye(len(matrix), dtype=matrix.dtype)
     free, _ = saddle.solve(identity, jnp.zeros_like(saddle.rows))
     within = free @ matrix @ free

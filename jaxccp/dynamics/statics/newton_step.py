@@ -28,26 +28,27 @@ from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 CORRECTIONS = 2
-"""Number of corrections of the constraint errors that a step leaves, which else would have to be
-short for them."""
+"""Number of corrections of the constraint errors after a step; without them steps would have to be
+short."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class NewtonFactors:
-    """H and A of one pose, factorised, in coordinates y = unit z in which entries are around 1."""
+    """Factors of H and A at one pose, in scaled coordinates y = unit z, in which entries are around
+    1."""
 
     unit: Float[Array, " nv"]
-    """Square root of a stiffness of each coordinate."""
+    """Scale of each coordinate: the square root of its stiffness."""
     matrix: Float[Array, "nv nv"]
     """H in the coordinates y."""
     root: Float[Array, "nv nv"]
-    """Cholesky factor of P H P + (1 − P), P being the projection on what the rows leave; NaN where
-    H allows motions there that lower the energy without end."""
+    """Cholesky factor of P H P + (1 − P), P being the projection on the motions that the rows
+    allow; NaN if H is not positive definite on them."""
     saddle: Saddle
     """Factors of A."""
     weight: Float[Array, " m"]
-    """Square root of a stiffness like that of what each row acts on."""
+    """Scale of each row: the square root of the stiffness of the coordinates that it depends on."""
 
     def step(self, balance: Balance) -> tuple[Float[Array, " nv"], Float[Array, " m"]]:
         """Return the change Δ of the pose and the change δ of the multipliers.
@@ -63,7 +64,7 @@ class NewtonFactors:
         return change / self.unit, -less
 
     def close_constraints(self, model: Model, state: State) -> State:
-        """Move the state so that its constraint errors vanish to first order.
+        """Return the state moved so that its constraint errors vanish to first order.
 
         Args:
             model: the model.
@@ -81,7 +82,7 @@ class NewtonFactors:
     def lowers_merit(
         self, before: Balance, after: Balance, multipliers: Float[Array, " m"]
     ) -> Array:
-        """Tell whether a step has lowered U − λ φ + ½ (weight φ)², or has halved all forces.
+        """Tell whether a step lowered U − λ φ + ½ (weight φ)², or halved all forces.
 
         Args:
             before: balance at the start of the step.
@@ -106,8 +107,8 @@ def factorise(
 ) -> tuple[NewtonFactors, Balance]:
     """Factorise the matrices of a step of time h.
 
-    K is the families' own where H is then positive definite along what the rows leave, which it may
-    be by its constraint forces; elsewhere it is the one that keeps steps stable.
+    The stiffness of the families is the exact one if H is then positive definite on the motions
+    that the rows allow; otherwise it is the positive definite one of their steps.
 
     Args:
         model: the model.
