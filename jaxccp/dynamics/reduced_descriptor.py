@@ -24,10 +24,9 @@ from jaxccp.model.family import MassRoot
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class FactoredDelassus(WhitenedDelassus):
-    """Delassus operator N = J H⁻¹ Jᵀ + E by the factor of H.
+    """Delassus operator N = J H⁻¹ Jᵀ + E, given by the factor of H.
 
-    Rows and velocities stay apart in all iterations, so that solvers of the saddle system Z see
-    both.
+    Iterations keep rows and velocities separate, so that solvers of the saddle system Z see both.
     """
 
     def for_iterations(self) -> Delassus:
@@ -44,7 +43,7 @@ class ReducedDescriptor:
     """
 
     factor: Float[Array, "nv nv"]
-    """C, lower triangular, with H = C Cᵀ; of blocks for the trees and for each family, unless
+    """C, lower triangular, with H = C Cᵀ. It has blocks for the trees and for each family, unless
     smooth contacts couple them."""
     jacobian: Float[Array, "n nv"]
     """J."""
@@ -63,7 +62,8 @@ class ReducedDescriptor:
         return self.factor @ self.factor.T
 
     def problem(self) -> Problem:
-        """Return the Schur complement N = J H⁻¹ Jᵀ + E, r = J H⁻¹ f + b, by the factor of H."""
+        """Return the Schur complement N = J H⁻¹ Jᵀ + E, r = J H⁻¹ f + b, computed with the factor
+        of H."""
         whitened = solve_triangular(self.factor, self.jacobian.T, lower=True).T
         free = solve_triangular(self.factor, self.force, lower=True)
         r = whitened @ free + self.bias

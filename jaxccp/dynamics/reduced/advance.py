@@ -21,7 +21,7 @@ from jaxccp.model.state import State
 
 
 def with_joint_coordinates(model: Model, state: State) -> State:
-    """Return the state with the joint coordinates that its poses have.
+    """Return the state with its joint coordinates computed from the poses of its bodies.
 
     Args:
         model: the model.
@@ -31,12 +31,13 @@ def with_joint_coordinates(model: Model, state: State) -> State:
 
 
 def advance(model: Model, state: State, system: ReducedSystem, outcome: Outcome) -> State:
-    """Return the state with the velocities after the step, and the poses to which they lead.
+    """Return the state after the step: its velocities, and the poses to which they lead.
 
-    Where all bodies fly straight on, momentum about any point is conserved; bodies on joints do
-    not, to third order. A tree that floats is therefore shifted as a whole, so that its centre of
-    mass moves with its momentum, and turns as a whole a little faster or slower, by the angular
-    momentum that the paths of its bodies would cost; less so where a step is no small angle.
+    If all bodies moved straight on, momentum about any point would be conserved. Jointed bodies do
+    not, and the error is of third order. A floating tree is therefore shifted as a whole, so that
+    its centre of mass moves with its momentum. Its rotation also becomes a little faster or slower
+    as a whole, by the angular momentum that the paths of its bodies would lose; the correction is
+    smaller in steps of large angles.
 
     Args:
         model: the model.
@@ -80,8 +81,11 @@ def advance(model: Model, state: State, system: ReducedSystem, outcome: Outcome)
 def _late_angular_momentum(
     model: Model, system: ReducedSystem, outcome: Outcome
 ) -> Float[Array, "nb 3"]:
-    """Return the angular momentum [N m s] that levers leave out where a body without joints is hit
-    more than once in a step: see :meth:`jaxccp.dynamics.maximal.MaximalSystem.after`."""
+    """Return the angular momentum [N m s] that levers omit if a body without joints is hit more
+    than once in a step.
+
+    See :meth:`jaxccp.dynamics.maximal.MaximalSystem.after`.
+    """
     free = system.free()
     change = (outcome.twist - system.twists(free))[:, :3]
     transport_change = system.twists(outcome.transport_velocity - free)[:, :3]
@@ -96,10 +100,10 @@ def _late_angular_momentum(
 def _conserving_shift(
     model: Model, state: State, position_error: Float[Array, "nb 3"], velocity: Float[Array, "nb 3"]
 ) -> tuple[Float[Array, "nb 3"], Float[Array, "nb 6"]]:
-    """Return the shift of the bodies of floating trees [m], and the twists to add to theirs.
+    """Return the shift of the bodies of floating trees [m], and the twists to add to them.
 
-    With both, the difference ``position_error`` between straight flight and the new poses costs no
-    momentum.
+    Together they compensate for the change of momentum by ``position_error``, the difference
+    between straight flight and the new poses.
     """
     dtype = position_error.dtype
     dofs = model.topology.dofs
@@ -121,11 +125,11 @@ def _conserving_shift(
 def integrate_poses(
     model: Model, state: State, velocity: Float[Array, " nv+l"], h: Float[Array, ""] | float
 ) -> State:
-    """Return the state with the poses to which constant velocities lead.
+    """Return the state with the poses after a time of constant velocities.
 
-    Roots move on, and rotate freely where they have no joints, else at their angular velocity;
-    joint coordinates grow by their rates, a ball's orientation by its angular velocity, and forward
-    kinematics places all other bodies.
+    Centres of mass of roots move in a straight line. Roots with joints rotate at their angular
+    velocity, others rotate torque-free. Joint coordinates grow by their rates, and the orientations
+    of balls by their angular velocities. Forward kinematics places all other bodies.
 
     Args:
         model: the model.
@@ -160,7 +164,7 @@ def integrate_poses(
 def add_joint_coordinates(
     model: Model, q: Float[Array, " na"], change: Float[Array, " na"]
 ) -> Float[Array, " na"]:
-    """Return q + change; for balls the rotation vectors of exp(q) exp(change).
+    """Return q + change; for balls the rotation vector of exp(q) exp(change).
 
     Args:
         model: the model.
@@ -173,7 +177,7 @@ def add_joint_coordinates(
 def coordinate_change(
     model: Model, q: Float[Array, " na"], after: Float[Array, " na"]
 ) -> Float[Array, " na"]:
-    """Return after − q; for balls the rotation vectors of exp(q)⁻¹ exp(after).
+    """Return after − q; for balls the rotation vector of exp(q)⁻¹ exp(after).
 
     Args:
         model: the model.
@@ -194,7 +198,7 @@ def _composed(
     second: Float[Array, " na"],
     compose: Callable[[Array, Array], Array],
 ) -> Float[Array, " na"]:
-    """Return ``componentwise``, with the rotation vectors of balls composed as orientations."""
+    """Return ``componentwise``, but for balls the rotation vectors of composed orientations."""
     balls = np.flatnonzero(np.array(model.topology.linkage.motions) == "ball").reshape(-1, 3)
     if not len(balls):
         return componentwise

@@ -48,11 +48,12 @@ def assemble(
 ) -> ReducedSystem:
     """Assemble the problem of one step in reduced coordinates.
 
-    Velocities without impulses are M̂⁻¹ (Σ J_bᵀ (P_b + h f_b − ½ h g_b) − Σ J_rᵀ α_r b_r). Bodies
-    come with their momenta P, those in the middle of the last step, whose spin it has carried over
-    to the new orientations; they go with M_b J_b v + ½ h g_b, the middle of this step, g being the
-    rate of their velocity-product momentum. That is a leapfrog on positions, to second order the
-    one of SHAKE (Ryckaert, Ciccotti & Berendsen, J. Comput. Phys. 23, 1977).
+    Velocities without impulses are M̂⁻¹ (Σ J_bᵀ (P_b + h f_b − ½ h g_b) − Σ J_rᵀ α_r b_r), where g
+    is the rate of the velocity-product momentum. The momenta P of the bodies at the start are those
+    in the middle of the last step, whose spin has been transported to the new orientations. After
+    the step they are M_b J_b v + ½ h g_b, those in the middle of this step. To second order this is
+    a leapfrog scheme on positions, that of SHAKE (Ryckaert, Ciccotti & Berendsen, J. Comput. Phys.
+    23, 1977).
 
     Args:
         model: the model.
@@ -144,7 +145,7 @@ def assemble(
 
 @dataclass(frozen=True)
 class _FreeMotion:
-    """Motion of a step without impulses of the remaining rows."""
+    """Motion of a step without impulses of the rows that remain in the problem."""
 
     screws: Screws
     velocities: Velocities
@@ -152,15 +153,15 @@ class _FreeMotion:
     whitened: Float[Array, " nv"]
     """L⁻¹ v of the velocities v at the end of the step."""
     before: Float[Array, "nb 6"]
-    """Twists of the bodies at its start."""
+    """Twists of the bodies at the start of the step."""
     mass: BodyMass
     momentum: Float[Array, "nb 6"]
-    """Momenta at the start, plus those of all forces that are no row [N s, N m s]."""
+    """Momenta at the start, plus those of all forces that are not rows [N s, N m s]."""
     half_step_bias: Float[Array, "nb 6"]
     compliant: Rows
     """Rows that are in M̂."""
     rows: Rows
-    """Rows that remain."""
+    """Rows that remain in the problem."""
     loop_and_tendon_rows: Rows | None
     loop_constraints: LoopConstraints | None
 
@@ -241,8 +242,8 @@ def _whiten_contact_rows(
 ) -> Float[Array, "c w k"]:
     """Return the whitened rows of contacts over all velocities, then over free bodies.
 
-    ``time`` is that of each impact [s]. With one of the ``roots`` of M̂(τ)⁻¹ M̂ these are the rows of
-    N, with two of them those that map impulses to velocities.
+    ``time`` is the time of each impact [s]. With one of the ``roots`` of M̂(τ)⁻¹ M̂ the result is
+    the rows of N, with two of them the rows that map impulses to velocities.
     """
     sides = rows_on_bodies(jacobian)
     rows = velocities.project_rows(sides, contacts.bodies)

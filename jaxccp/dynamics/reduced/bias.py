@@ -11,9 +11,12 @@ from jaxccp.math.linear3 import cross
 from jaxccp.model.dofs import Dofs
 
 SMALL_ANGLE = 0.5
-"""Angle that a body turns in a step [rad] above which velocity-product terms of its tree are
-reduced: velocities no longer tell where it is on its curve, and energy might grow without end.
-Without these terms it shrinks."""
+"""Rotation of a body in a step [rad] above which the velocity-product terms of its tree are
+reduced.
+
+In larger steps these terms are inaccurate, and energy might grow without bound; without them it
+shrinks.
+"""
 
 
 def momentum_rate(
@@ -24,10 +27,11 @@ def momentum_rate(
     velocity: Float[Array, " nv"],
     h: Float[Array, ""] | float,
 ) -> Float[Array, "nb 6"]:
-    """Return Ṗ of jointed bodies at constant velocities: M J̇ v and the gyroscopic torque [N, N m].
+    """Return the rate of jointed bodies' momenta at constant velocities, M J̇ v and the gyroscopic
+    torque [N, N m].
 
-    It is reduced where a body turns by more than :data:`SMALL_ANGLE` in the step, and zero for
-    bodies that are a tree of their own: they rotate as free bodies do.
+    It is reduced if a body of the tree rotates by more than :data:`SMALL_ANGLE` in the step. It is
+    zero for a body that is a tree on its own, which rotates as a free body does.
 
     Args:
         screws: the degrees of freedom.
@@ -53,8 +57,8 @@ def twist_rate(
 ) -> Float[Array, "nb 6"]:
     """Return J̇ v of jointed bodies [m/s², rad/s²].
 
-    The fields of a tree's axes add up once they are given at one place, which may be any: the
-    centre of one of its bodies, near which positions have few digits to lose.
+    The velocity fields of a tree's axes are summed at a common point. Any point would do; the
+    centre of one of the tree's bodies keeps the rounding errors small.
 
     Args:
         screws: the degrees of freedom.
@@ -105,9 +109,9 @@ def _axis_rates(
 ) -> tuple[Array, Array]:
     """Return the rates of ``screws.angular``, and of ``screws.linear`` at a fixed point.
 
-    The axis of a degree of freedom moves with what carries it, so that its velocity field changes
-    by the cross product of the carrier's twist and its own (Featherstone, Rigid Body Dynamics
-    Algorithms, 2008, section 2.9).
+    The body that carries an axis moves it: the rate of the axis's velocity field is the cross
+    product of the carrier's twist and the field (Featherstone, Rigid Body Dynamics Algorithms,
+    2008, section 2.9).
     """
     child, within = screws.dofs.child, jnp.asarray(screws.dofs.within, velocity.dtype)
     # The twist of what the axis moves, less what is not its carrier's: axes through one point.
@@ -122,9 +126,9 @@ def _axis_rates(
 def small_angle_weight(
     dofs: Dofs, spin: Float[Array, "nb 3"], h: Float[Array, ""] | float
 ) -> Float[Array, " nt"]:
-    """Return, for each tree, the weight of its velocity-product terms.
+    """Return the weight of each tree's velocity-product terms, in (0, 1].
 
-    It is 1 but where one of the tree's bodies turns by more than :data:`SMALL_ANGLE` in a step.
+    It is less than 1 if a body of the tree rotates by more than :data:`SMALL_ANGLE` in the step.
 
     Args:
         dofs: tell the bodies of each tree.

@@ -19,8 +19,9 @@ def correct_loop_errors(
 ) -> Outcome:
     """Correct the velocities so that loops are closed and tendons have their length after the step.
 
-    Impulses act along the present rows, and each correction leaves h ω of the errors of the one
-    before (SHAKE, Ryckaert, Ciccotti & Berendsen, J. Comput. Phys. 23, 1977).
+    Impulses act along the rows at the start of the step. Each correction reduces the errors by a
+    factor of about h ω, ω being the angular velocity (SHAKE, Ryckaert, Ciccotti & Berendsen, J.
+    Comput. Phys. 23, 1977).
 
     Args:
         model: the model.

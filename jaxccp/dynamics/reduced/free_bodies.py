@@ -19,22 +19,22 @@ from jaxccp.model.state import State
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class FreeBodies:
-    """The bodies of a step that no joint touches (:attr:`jaxccp.model.Topology.standalone`) where
-    they are too many for one mass matrix: only contacts act between them and all else."""
+    """Bodies without joints (:attr:`jaxccp.model.Topology.standalone`), if they are too many for
+    one mass matrix; they only interact through contacts."""
 
     root: InverseRoot
-    """L of the free bodies; zero for all others."""
+    """L of these bodies; zero for all others."""
     free_velocity: Float[Array, "nb 6"]
-    """Twists of the free bodies without impulses; zero for all others."""
+    """Twists of these bodies without impulses; zero for all others."""
     delassus: BodyDelassus | None
-    """Contribution to N of these bodies; None until there are rows."""
+    """Their part of N; None before :meth:`with_contacts`."""
     impulse_map: BodyDelassus | None
-    """The same rows as they map impulses to the bodies; None until there are rows."""
+    """The same rows as a map from impulses to the bodies; None before :meth:`with_contacts`."""
     topology: Topology = field(metadata={"static": True})
 
     @staticmethod
     def of(model: Model, state: State, momentum: Float[Array, "nb 6"]) -> "FreeBodies":
-        """Make the free bodies of a step, without rows yet.
+        """Return the free bodies of a step, without rows yet.
 
         Args:
             model: the model.
@@ -48,7 +48,7 @@ class FreeBodies:
         return FreeBodies(root, root.apply(root.transpose(momentum)), None, None, topology)
 
     def whiten(self, contacts: Contacts, jacobian: tuple[Array, Array]) -> Float[Array, "c w 12"]:
-        """Return the rows of contacts on free bodies, times L.
+        """Return W = J L of contacts on free bodies.
 
         Args:
             contacts: tell the bodies of each.
@@ -63,7 +63,7 @@ class FreeBodies:
         contact_rows: Float[Array, "c w 12"],
         impulse_rows: Float[Array, "c w 12"],
     ) -> "FreeBodies":
-        """Return the free bodies with rows of contacts; scalar rows do not touch them.
+        """Return the free bodies with the rows of contacts; scalar rows do not act on them.
 
         Args:
             scalars: number of scalar rows.
@@ -83,16 +83,16 @@ class FreeBodies:
         return replace(self, delassus=delassus, impulse_map=impulse_map)
 
     def after(self, lam: Float[Array, " n"]) -> Float[Array, " l"]:
-        """Return the free bodies' twists after the impulses ``lam``, one after another."""
+        """Return the twists of the free bodies after the impulses ``lam``, in one vector."""
         assert self.impulse_map is not None
         return self.gather(self.free_velocity + self.root.apply(self.impulse_map.impulse(lam)))
 
     def gather(self, twist: Float[Array, "nb 6"]) -> Float[Array, " l"]:
-        """Return the twists of the free bodies among all, one after another."""
+        """Return the twists of the free bodies out of those of all bodies, in one vector."""
         return twist[np.flatnonzero(self.topology.standalone)].reshape(-1)
 
     def scatter(self, twist: Float[Array, "nb 6"], velocity: Float[Array, " l"]) -> Array:
-        """Return the twists of all bodies with those of the free ones replaced.
+        """Return the twists of all bodies, with those of the free bodies replaced.
 
         Args:
             twist: twists of all bodies.

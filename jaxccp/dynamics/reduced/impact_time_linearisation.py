@@ -17,17 +17,16 @@ from jaxccp.model.family import FrameMap
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ImpactTimeLinearisation:
-    """Rates, along the velocities without contact, of all that an impulse on jointed bodies depends
-    on.
+    """Rates of J and M̂ at the velocities without contact, to map impulses that act within a step.
 
     An impulse λ at the time τ adds M̂(τ)⁻¹ J(τ)ᵀ λ to the velocities, where J(τ) = J + τ J̇ and
-    M̂(τ) = M̂ + τ Ṁ. With L Lᵀ = M̂⁻¹ and S = Lᵀ Ṁ L, the root of M̂(τ)⁻¹ is L (1 − ½ τ S), all to
-    first order in τ, which is what derivatives through an impact take. What an impulse adds to the
-    momenta of bodies, M_b(τ) J_b(τ) Δv, they carry on to the end of the step.
+    M̂(τ) = M̂ + τ Ṁ. With L Lᵀ = M̂⁻¹ and S = Lᵀ Ṁ L, the root of M̂(τ)⁻¹ is L (1 − ½ τ S). All of
+    this is to first order in τ, which suffices for derivatives through an impact. The momenta
+    M_b(τ) J_b(τ) Δv that an impulse adds to the bodies last until the end of the step.
     """
 
     map: FrameMap
-    """J̇, zero for bodies that no joint moves."""
+    """J̇, zero for bodies without joints."""
     mass_rate: Float[Array, "nv nv"]
     """S = Lᵀ Ṁ L."""
     spin: Float[Array, "nb 3"]
@@ -42,9 +41,9 @@ class ImpactTimeLinearisation:
         velocity: Float[Array, " nv"],
         h: Float[Array, ""] | float,
     ) -> "ImpactTimeLinearisation":
-        """Linearise at the velocities that a step has without contact.
+        """Return the rates at the velocities that a step has without contact.
 
-        Rates are reduced where bodies turn by more than
+        They are reduced if bodies rotate by more than
         :data:`jaxccp.dynamics.reduced.bias.SMALL_ANGLE` in the step.
 
         Args:
@@ -74,14 +73,14 @@ class ImpactTimeLinearisation:
         )
 
     def twist_rate(self, velocity: Float[Array, " nv"]) -> Float[Array, "nb 6"]:
-        """Return J̇ v, the rates of the bodies' twists at constant velocities."""
+        """Return J̇ v, the rates of the bodies' twists at constant velocities [m/s², rad/s²]."""
         return self.map.twists(velocity[: self.map.count])
 
     def project_row_change(
         self, rows: Float[Array, "c 2 w 6"], bodies: Int[Array, "c 2"], time: Float[Array, " c"]
     ) -> Float[Array, "c w nv"]:
-        """Return the change of contact rows over the velocities from the start of the step to their
-        impact.
+        """Return the change of contact rows over the velocities between the start of the step and
+        their impact.
 
         Args:
             rows: rows over the twists of their two bodies.
@@ -105,8 +104,8 @@ class ImpactTimeLinearisation:
     def late_momentum_change(
         self, mass: BodyMass, twist: Float[Array, "nb 6"], late: Float[Array, " nv"]
     ) -> Float[Array, "nb 6"]:
-        """Return the momenta that late impulses add to bodies, less those they would add at the
-        start.
+        """Return the momenta that late impulses add to bodies, minus those that they would add at
+        the start of the step [N s, N m s].
 
         Args:
             mass: mass operator of the bodies.
@@ -120,8 +119,8 @@ class ImpactTimeLinearisation:
 def _momentum_rate(
     mass: BodyMass, spin: Float[Array, "nb 3"], rate: Float[Array, "nb 6"], twist: Array
 ) -> Float[Array, "nb 6"]:
-    """Return d(M_b J_b)/dt v = M_b J̇_b v + Ṁ_b J_b v, with ω × I − I (ω ×) in Ṁ_b, from J̇ v and J
-    v."""
+    """Return d(M_b J_b)/dt v = M_b J̇_b v + Ṁ_b J_b v from J̇ v and J v; Ṁ_b contains ω × I − I (ω
+    ×)."""
     rotation_part = jnp.pad(cross(spin, twist[:, 3:]), ((0, 0), (3, 0)))
     inertia_rate = cross(spin, mass.apply(twist)[:, 3:])
     return mass.apply(rate - rotation_part) + jnp.pad(inertia_rate, ((0, 0), (3, 0)))

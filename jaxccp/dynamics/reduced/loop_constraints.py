@@ -19,19 +19,19 @@ from jaxccp.model.state import State
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class LoopConstraints:
-    """Rows A of whitened velocities w with A w + b = 0, and their impulses."""
+    """Equality rows A w + b = 0 on whitened velocities w, and their impulses."""
 
     saddle: Saddle
     """Factors of A."""
     free_impulses: Float[Array, " m"]
-    """Impulses of the rows where no others act."""
+    """Impulses of these rows if no other rows act."""
     response: Float[Array, "m n"]
-    """Impulses of the rows per impulse of each other row."""
+    """Impulses of these rows per unit impulse of each other row."""
 
     def project_rows(
         self, whitened: Float[Array, "n v"]
     ) -> tuple["LoopConstraints", Float[Array, "n v"]]:
-        """Project other rows on the motions that these leave.
+        """Project other rows on the motions that these rows allow.
 
         Args:
             whitened: the other rows W.
@@ -44,7 +44,7 @@ class LoopConstraints:
         return replace(self, response=response), projected.T
 
     def impulses(self, lam: Float[Array, " n"]) -> Float[Array, " m"]:
-        """Return the impulses of these rows for impulses ``lam`` of the others."""
+        """Return the impulses of these rows for impulses ``lam`` of the other rows."""
         return self.free_impulses + self.response @ lam
 
 
@@ -55,7 +55,7 @@ def solve_loops(
     velocities: Velocities,
     free: Float[Array, " nv"],
 ) -> tuple[LoopConstraints, Float[Array, " nv"]]:
-    """Solve for the velocities nearest to free ones at which loop rows hold.
+    """Find the velocities nearest to the free ones, by mass, at which the loop rows hold.
 
     Args:
         model: the model.
@@ -74,7 +74,7 @@ def solve_loops(
 
 
 def loop_saddle(model: Model, state: State, rows: Rows, velocities: Velocities) -> Saddle:
-    """Factorise rows of loops, each relative to its size on bodies without other constraints.
+    """Factorise the loop rows, each scaled by its size on bodies without constraints.
 
     Args:
         model: the model.

@@ -26,31 +26,32 @@ from jaxccp.model.model import Topology
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ReducedSystem:
-    """One step's problem on the velocities v of the degrees of freedom, and how its solution acts.
+    """The problem of one step over the velocities v of the degrees of freedom, and the effect of
+    its solution.
 
     M̂ = Σ_b J_bᵀ M_b J_b + Σ α_r J_rᵀ J_r over bodies b and compliant rows r without bounds
-    (springs, dampers, rotors, servos without a limit of force), which need no multiplier then. With
-    M̂ = C Cᵀ and L = C⁻ᵀ the remaining rows are W = J L, and N = W Wᵀ + E.
+    (springs, dampers, rotors, servos without a force limit), which then need no multiplier. With M̂
+    = C Cᵀ and L = C⁻ᵀ the remaining rows are W = J L, and N = W Wᵀ + E.
     """
 
     problem: Problem
     """The problem of the remaining rows."""
     r_without_impacts: Float[Array, " n"] | None
-    """The problem's r without impacts [m/s]; None where no closed contact is simultaneous with
-    one."""
+    """The problem's r without impacts [m/s]; None if no closed contact is simultaneous with an
+    impact."""
     impulse_map: WhitenedDelassus
-    """W and E as they map impulses to the velocities: bodies rotate until their time of impact."""
+    """W and E as a map from impulses to velocities: bodies rotate until their time of impact."""
     velocities: Velocities
     """Velocities of the trees, then of each family: J and L."""
     whitened_free: Float[Array, " nv"]
-    """L⁻¹ v of the velocities v without impulses of rows."""
+    """L⁻¹ v of the velocities v without impulses of the remaining rows."""
     free_bodies: FreeBodies | None
-    """Bodies whose masses are in no matrix, if any."""
+    """Bodies outside the mass matrix, if any."""
     mass: BodyMass
     """Mass operator of the bodies."""
     momentum: Float[Array, "nb 6"]
-    """Momenta of the bodies before the step, plus those of all forces that are no row and no joint:
-    gravity, fluid, motors and applied forces [N s, N m s]."""
+    """Momenta of the bodies before the step, plus those of all forces that are neither rows nor
+    joint reactions: gravity, fluid, motors and applied forces [N s, N m s]."""
     half_step_bias: Float[Array, "nb 6"]
     """Velocity-product momentum of jointed bodies over half a step [N s, N m s]."""
     action: Action
@@ -66,16 +67,16 @@ class ReducedSystem:
     loop_and_tendon_rows: Rows | None
     """Scalar rows of joints that close loops and of tendons, on the bodies."""
     impact_linearisation: ImpactTimeLinearisation | None
-    """Motion of the trees until they are hit; None where nothing hits them late, or where there are
-    loops, which then are hit as they are at the start of the step."""
+    """Motion of the trees until they are hit. None if no impulse on them is late, or if there are
+    loops; then J and M̂ are those at the start of the step."""
     loop_constraints: LoopConstraints | None
-    """Equality rows of loops and tendons, solved for beforehand; all else is at the velocities they
-    leave."""
+    """Loop and tendon rows, which are eliminated: the velocities of all other rows satisfy them.
+    None if there are none."""
     topology: Topology = field(metadata={"static": True})
     """Topology of the model."""
 
     def after(self, lam: Float[Array, " n"]) -> Outcome:
-        """Return the outcome of the impulses ``lam``."""
+        """Return velocities and impulses of the step for the multipliers ``lam`` of its problem."""
         scalars, blocks = self.problem.cones.split(lam)
         velocity = transport_velocity = self._velocity(lam)
         lever_velocity = late_momentum = None
@@ -113,7 +114,7 @@ class ReducedSystem:
         )
 
     def loop_and_tendon_wrenches(self, scalars: Float[Array, " s"]) -> Float[Array, "nb 6"]:
-        """Return the impulses on the bodies of loop and tendon rows, from those of all scalar
+        """Return the impulses on the bodies of loop and tendon rows, given those along all scalar
         rows."""
         if self.loop_and_tendon_rows is None:
             return jnp.zeros_like(self.momentum)
@@ -122,7 +123,8 @@ class ReducedSystem:
         )
 
     def twists(self, velocity: Float[Array, " nv+l"]) -> Float[Array, "nb 6"]:
-        """Return the twists of bodies at velocities of trees, families and then free bodies."""
+        """Return the twists of all bodies; ``velocity`` has those of trees, families, then free
+        bodies."""
         count = self.velocities.count
         twist = self.velocities.twists(velocity[:count])
         return (
@@ -130,7 +132,8 @@ class ReducedSystem:
         )
 
     def free(self) -> Float[Array, " nv+l"]:
-        """Return the velocities without impulses."""
+        """Return the velocities without impulses of the remaining rows, those of free bodies
+        last."""
         velocity = self.velocities.unwhiten(self.whitened_free)
         if self.free_bodies is None:
             return velocity
@@ -144,7 +147,7 @@ class ReducedSystem:
         return jnp.concatenate([velocity, self.free_bodies.after(lam)])
 
     def guess(self, scalars: Float[Array, " s"], world: Float[Array, "c w"]) -> Float[Array, " n"]:
-        """Return the multipliers of given impulses.
+        """Return the multipliers of the problem for given impulses, to start a solve.
 
         Args:
             scalars: impulses of all scalar rows.

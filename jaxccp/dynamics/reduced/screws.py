@@ -35,7 +35,8 @@ class Screws:
     """Tells which bodies each degree of freedom moves."""
 
     def at(self, points: Float[Array, "n 3"]) -> Float[Array, "n 3 nv"]:
-        """Return the velocity of each point per rate, as if every degree of freedom moved it."""
+        """Return the velocity of each point for a unit rate of each degree of freedom, whether or
+        not it moves that point."""
         return field_at(self.linear, self.angular, points, self.origin)
 
     def bodies(self, position: Float[Array, "nb 3"]) -> Float[Array, "nb 6 nv"]:
@@ -54,7 +55,7 @@ def field_at(
 ) -> Float[Array, "n 3 nv"]:
     """Return linear + angular × (p − origin) of each degree of freedom, at each point p.
 
-    Written out, with the degrees of freedom side by side, it is one loop of a compiled program.
+    It is written out with the degrees of freedom as the last axis, so that it compiles to one loop.
 
     Args:
         linear: velocity of each degree of freedom at its origin.

@@ -24,7 +24,7 @@ def joint_reactions(
     """Return the force [N] and torque [N m] of each joint on its second body, mean over a step,
     world axes.
 
-    They are defined as in :func:`jaxccp.dynamics.reaction.row_reactions`.
+    :func:`jaxccp.dynamics.reaction.row_reactions` defines them.
 
     Args:
         model: the model.

@@ -16,7 +16,8 @@ from jaxccp.model.state import State
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Velocities:
-    """v = (v_trees, v_family0, …): J has columns for each part, M̂ and its root L have blocks.
+    """Velocities v = (v_trees, v_family0, …) with J, which has columns for each part, and the root
+    L of M̂⁻¹, which has blocks.
 
     Only rows couple the parts.
     """
@@ -24,11 +25,11 @@ class Velocities:
     maps: tuple[FrameMap, ...]
     """Columns of J for each part."""
     roots: tuple[MassRoot, ...] = ()
-    """Blocks of L, or one for all where contacts couple the parts."""
+    """Blocks of L; a single block if smooth contacts couple the parts."""
 
     @staticmethod
     def of(model: Model, state: State, trees: FrameMap) -> "Velocities":
-        """Make the velocities of a model, without L yet.
+        """Return the velocities of a model, with J and without L.
 
         Args:
             model: the model.
@@ -108,21 +109,21 @@ class Velocities:
         return concatenated([part.project_rows(rows, bodies) for part in self.maps])
 
     def whiten(self, rows: Float[Array, "*n nv"]) -> Float[Array, "*n nv"]:
-        """Return rows times L; for momenta p this is Lᵀ p."""
+        """Return rows J as J L; for momenta p this is Lᵀ p."""
         if len(self.roots) == 1:
             return self.roots[0].whiten(rows)
         parts = zip(self.roots, self.split(rows), strict=True)
         return concatenated([root.whiten(part) for root, part in parts])
 
     def unwhiten(self, whitened: Float[Array, " nv"]) -> Float[Array, " nv"]:
-        """Return velocities L w from whitened ones."""
+        """Return the velocities L w of whitened ones."""
         if len(self.roots) == 1:
             return self.roots[0].velocities(whitened)
         parts = zip(self.roots, self.split(whitened), strict=True)
         return concatenated([root.velocities(part) for root, part in parts])
 
     def family_momenta(self, model: Model, state: State, h: Array | float) -> Float[Array, " nv"]:
-        """Return M̂ v⁺ of the families without impulses, and 0 of the trees [N s].
+        """Return M̂ v⁺ of the families for motion without impulses, and 0 for the trees [N s].
 
         Args:
             model: gives gravity.

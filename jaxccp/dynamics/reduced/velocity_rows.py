@@ -25,8 +25,8 @@ def rows_of_contacts(
 
 
 def row_parts(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices of the scalar rows that are in M̂, and of those that remain: with bounds,
-    or between families."""
+    """Return the indices of the scalar rows that are in M̂, and of those that remain in the
+    problem: rows with bounds or between families."""
     linkage = topology.linkage
     soft = linkage.equalities & ~linkage.rows_on(topology.family_frames)
     not_bilateral = np.arange(linkage.rows) >= linkage.n_bilateral
@@ -36,7 +36,7 @@ def row_parts(topology: Topology) -> tuple[np.ndarray, np.ndarray]:
 def coordinate_rates(
     model: Model, motion: JointMotion, velocities: Velocities
 ) -> Float[Array, "k nv"]:
-    """Return the rates of all axes, then of all tendons, per velocity.
+    """Return the Jacobian of all axes, then of all tendons: their rates per unit velocity.
 
     Args:
         model: the model.

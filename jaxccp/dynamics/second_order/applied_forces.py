@@ -158,7 +158,8 @@ def _rate_biases(
 
 
 def _coupling_bias(model: Model, motion: JointMotion) -> Float[Array, " nt"]:
-    """Return J̇ v of the tendons that couple axes only; it does not depend on the poses of bodies."""
+    """Return J̇ v of the tendons that couple axes only; it does not depend on the poses of
+    bodies."""
     routing = model.topology.linkage.routing
     tendon, axis = routing.terms.T
     rate = motion.rate[axis]

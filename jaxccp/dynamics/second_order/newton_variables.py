@@ -101,7 +101,8 @@ class NewtonVariables:
 
 
 def _pairs(model: Model) -> Int[np.ndarray, "k 2"]:
-    """Return the pairs of bodies between which joints, tendons or smooth contacts may exert forces."""
+    """Return the pairs of bodies between which joints, tendons or smooth contacts may exert
+    forces."""
     topology, linkage = model.topology, model.topology.linkage
     pairs = [linkage.bodies]
     for tendon in linkage.routing.bodies:
