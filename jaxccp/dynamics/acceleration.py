@@ -58,7 +58,7 @@ def accelerations(
         force: applied force [N] and torque [N m] on each body, world axes.
 
     Raises:
-        ValueError: arrays of other shapes.
+        ValueError: an array has another shape.
 
     The rows J of joints and of tendons with imposed length L, differentiated once more, read J A =
     L̈ − J̇V; J̇V is the derivative of JV along the motion. A rotor of inertia a is a row as well,

@@ -86,7 +86,8 @@ def matrices(descriptor: Descriptor | ReducedDescriptor) -> Matrices:
     """Assemble a descriptor's blocks as sparse matrices, in the descriptor's precision.
 
     Args:
-        descriptor: its variables are the twists of the free bodies, or the generalised velocities.
+        descriptor: a descriptor over the twists of bodies that are not fixed, or over generalised
+            velocities.
     """
     if isinstance(descriptor, ReducedDescriptor):
         return Matrices(

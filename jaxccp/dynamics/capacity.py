@@ -82,8 +82,8 @@ def run_with_capacity(
     never touch. Each repetition is written to the log.
 
     Args:
-        model: not traced; the capacities that it has are kept.
-        state: where the run starts, with any leading axes.
+        model: the model, not traced; capacities that it sets are kept.
+        state: initial state of the run, with any leading axes.
         run: takes a model, and returns its result and the capacities needed
             (:func:`capacity_needed`).
 
@@ -114,7 +114,7 @@ def trim_capacity(model: Model, needed: _Room) -> Model:
     Args:
         model: the model that was given to :func:`run_with_capacity`, which may have doubled
             capacities until they were enough.
-        needed: what that run needed.
+        needed: capacities that the run needed.
     """
     free = _undecided(model)
     if not free.any():
@@ -138,7 +138,7 @@ def with_start_capacity(model: Model, state: State) -> Model:
 
     Args:
         model: the model.
-        state: its contacts and near shapes are counted; may have leading axes.
+        state: state in which contacts and near shapes are counted; it may have leading axes.
     """
     return _with_room(model, _starting_room(model, state))
 

@@ -48,7 +48,7 @@ def checkpoints(
 
     Args:
         model: the model.
-        state: where the run starts: a state or a carry.
+        state: initial state of the run, or a carry.
         stepper: the stepper.
         records: number of records.
         every: steps per record.

@@ -100,7 +100,7 @@ def contact_data(
     """Return the contacts of a step as data.
 
     Args:
-        contacts: as given to :func:`jaxccp.dynamics.maximal.assemble`.
+        contacts: the contacts given to :func:`jaxccp.dynamics.maximal.assemble`.
         system: the step's problem.
         solution: the solution of that problem.
         impulses: the contacts' impulses in world axes, of that solution.

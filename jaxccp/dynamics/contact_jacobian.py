@@ -57,7 +57,7 @@ def whiten_contacts(
 
     Args:
         root: L.
-        contacts: tell the two bodies of each.
+        contacts: the contacts.
         jacobian: linear and angular parts of the rows (:func:`contact_jacobian`).
     """
     linear, angular = jacobian

@@ -113,7 +113,7 @@ class ContactTerms:
         """Return the rows of the contacts.
 
         Args:
-            whitened: their whitened Jacobian.
+            whitened: whitened Jacobian of the contacts.
             rolls: whether there is spinning and rolling friction.
         """
         whitened = jnp.where(self.live[:, None, None], whitened, 0.0)
@@ -244,7 +244,7 @@ def contact_bias(model: Model, contacts: Contacts, h: Array | float) -> tuple[Ar
     separates at e times its approach speed (Newton).
 
     Args:
-        model: its contact settings hold the recovery speed.
+        model: the model, with the recovery speed in its contact settings.
         contacts: gaps, compliances and damping times.
         h: length of the step [s].
     """

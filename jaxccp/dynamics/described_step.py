@@ -26,11 +26,11 @@ def describe_step(
     Args:
         stepper: an Euler stepper.
         model: the model.
-        carry: where the step starts.
+        carry: carry at the start of the step.
         force: applied force [N] and torque [N m] on each body, world axes.
         control: control of each actuator, 0 when None.
 
     Raises:
-        ValueError: what :func:`jaxccp.dynamics.describe` refuses.
+        ValueError: see :func:`jaxccp.dynamics.describe`.
     """
     return describe(model, assemble_step(stepper, model, carry, force, control).system)

@@ -175,17 +175,17 @@ def describe(
     """Return the blocks of a step's problem, in global axes and physical units.
 
     Args:
-        model: what ``system`` was assembled from.
-        system: :func:`jaxccp.dynamics.maximal.assemble`'s with ``eliminate=False``, the forces of
-            ``blocks`` at the present pose being among the applied ones; or that of
-            :func:`jaxccp.dynamics.reduced.assemble`, whose blocks are over the velocities of trees
-            and families, with the stiffness and the damping of these in H.
+        model: the model from which ``system`` was assembled.
+        system: the result of :func:`jaxccp.dynamics.maximal.assemble` with ``eliminate=False``,
+            with the forces of ``blocks`` at the present pose among its applied forces; or that of
+            :func:`jaxccp.dynamics.reduced.assemble`, over the velocities of trees and families,
+            with the families' stiffness and damping in H.
         blocks: K/R/M blocks; H is then M + c_K K + c_R R + c_M M.
         weights: c_K, c_R, c_M: (h², h, 1) for a step of Euler implicit linearised of length h.
 
     Raises:
-        ValueError: some rows of the system are eliminated already, there are blocks for a reduced
-            system, or what :func:`jaxccp.dynamics.reduced_descriptor.describe_reduced` refuses.
+        ValueError: the system has eliminated rows, ``blocks`` are given for a reduced system, or
+            :func:`jaxccp.dynamics.reduced_descriptor.describe_reduced` raises.
     """
     if isinstance(system, ReducedSystem):
         if blocks is not None:

@@ -16,9 +16,9 @@ def gravity(model: Model, state: State, step: Step | None) -> Float[Array, "nb 6
     """Return gravity's wrench on each body [N, N m].
 
     Args:
-        model: gives masses and gravity.
-        state: not used.
-        step: not used.
+        model: the model, with masses and gravity.
+        state: unused.
+        step: unused.
     """
     acceleration = jnp.concatenate([model.gravity, jnp.zeros_like(model.gravity)])
     mass = jnp.where(jnp.asarray(model.topology.free), model.bodies.mass, 0.0)
@@ -29,9 +29,9 @@ def fluid(model: Model, state: State, step: Step | None) -> Float[Array, "nb 6"]
     """Return the fluid's wrench on each body [N, N m], or None without a fluid.
 
     Args:
-        model: gives the fluid.
+        model: the model, with its fluid.
         state: poses and velocities.
-        step: not used.
+        step: unused.
     """
     return None if model.fluid is None else drag(model.fluid, state)
 
@@ -40,8 +40,8 @@ def actuation(model: Model, state: State, step: Step | None) -> Float[Array, "nb
     """Return the wrench of motors without feedback and of force laws on each body, or None.
 
     Args:
-        model: tells whether it has actuators or force laws.
-        state: not used.
+        model: the model.
+        state: unused.
         step: motion along the joints; None where nothing acts along them.
     """
     has_actuation = model.topology.linkage.actuators or model.tendons.has_force_laws

@@ -51,7 +51,7 @@ class Action:
 
         Args:
             problem: the step's problem.
-            lam: its multipliers.
+            lam: multipliers of that problem.
         """
         scalars, blocks = problem.cones.split(lam)
         hits = jnp.where(self.timed[:, None], blocks, 0.0)
@@ -72,7 +72,7 @@ class Action:
 
         Args:
             problem: the step's problem.
-            lam: its multipliers.
+            lam: multipliers of that problem.
         """
         scalars, blocks = problem.cones.split(lam)
         return problem.cones.join(scalars, (1.0 - self.delay)[:, None] * blocks)
@@ -123,8 +123,9 @@ def action_at_impact(
     Args:
         state: the state at the start of the step.
         contacts: the contacts there.
-        timed: which contacts act after their delay.
-        simultaneous: which of these are closed already, and respond to an impact.
+        timed: mask of the contacts that act after their delay.
+        simultaneous: mask of those in ``timed`` that are closed at the start and respond to an
+            impact.
         delay: fraction of the step before each impulse (:func:`impact_delay`).
         free_velocity: twists of the bodies without contact.
         h: length of the step [s].
@@ -183,7 +184,7 @@ def impact_delay(
 
     Args:
         gap: Φ [m].
-        hits: which contacts are impacts.
+        hits: mask of the contacts that are impacts.
         closing: closing speed c [m/s].
         normal_acceleration: Φ'' [m/s²] (:func:`gap_acceleration`); τ solves Φ − c τ + Φ'' τ²/2 = 0.
         h: length of the step [s].
@@ -236,7 +237,7 @@ def find_impacts(
     """Return the mask of contacts that close within the step, faster than the minimum bounce speed.
 
     Args:
-        model: its contact settings hold the minimum bounce speed.
+        model: the model, with the minimum bounce speed in its contact settings.
         contacts: the contacts at the start of the step.
         u_before: normal velocities before the step [m/s].
         u_free: normal velocities without contact [m/s].

@@ -46,7 +46,7 @@ def inverse_root(model: Model, rotation: Float[Array, "nb 3 3"]) -> InverseRoot:
     """Return L with L Lᵀ = M⁻¹ for the masses of all bodies at these orientations.
 
     Args:
-        model: gives masses and inertias.
+        model: the model, with masses and inertias.
         rotation: orientation of each body.
     """
     free = jnp.asarray(model.topology.free, model.bodies.mass.dtype)
@@ -135,7 +135,7 @@ def world_inertia(model: Model, rotation: Float[Array, "nb 3 3"]) -> Float[Array
     """Return R I Rᵀ of every body, about its centre of mass, world axes [kg m²].
 
     Args:
-        model: gives the inertias in body axes.
+        model: the model, with inertias in body axes.
         rotation: R.
     """
     return jnp.einsum("bij,bjk,blk->bil", rotation, model.bodies.inertia, rotation)
@@ -153,7 +153,7 @@ def carry_spin(
     The change of the angular velocities is the effect of the gyroscopic torque.
 
     Args:
-        model: gives the inertias.
+        model: the model, with inertias.
         before: orientations at the start.
         after: orientations at the end.
         spin: angular velocities at the start [rad/s].
@@ -168,7 +168,7 @@ def spin_of(
     """Return the angular velocities of bodies with given angular momenta, world axes [rad/s].
 
     Args:
-        model: gives the inertias.
+        model: the model, with inertias.
         orientation: orientations of the bodies.
         momentum: angular momenta about the centres of mass, world axes [N m s].
     """

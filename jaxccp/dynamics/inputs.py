@@ -31,7 +31,7 @@ def checked_inputs(
         batched: whether there may be leading axes before the time axis.
 
     Raises:
-        ValueError: another shape, such as that of the other one.
+        ValueError: an array has another shape, such as ``force`` given as ``control``.
     """
     bodies = Dimension.named("bodies", model.topology.bodies)
     actuators = Dimension.named("actuators", model.topology.linkage.actuators)

@@ -34,7 +34,7 @@ def mass_matrix(model: Model, state: State) -> Float[Array, "nv nv"]:
     A mechanism with closed loops has the mass matrix of its spanning tree.
 
     Args:
-        model: has nv degrees of freedom, named by :func:`jaxccp.tangent_names`.
+        model: a model with nv degrees of freedom, named by :func:`jaxccp.tangent_names`.
         state: the pose.
 
     Raises:
@@ -66,7 +66,7 @@ def inverse_dynamics(
     without constraints.
 
     Args:
-        model: has nv degrees of freedom, named by :func:`jaxccp.tangent_names`.
+        model: a model with nv degrees of freedom, named by :func:`jaxccp.tangent_names`.
         state: pose and velocities.
         acceleration: rates of the nv velocities [m/s², rad/s²].
         control: control of each actuator, 0 when None.
@@ -91,13 +91,13 @@ def sliding_friction(
     """Return the generalised forces of dry friction along moving axes and tendons [N, N m].
 
     Args:
-        model: has nv degrees of freedom, named by :func:`jaxccp.tangent_names`.
+        model: a model with nv degrees of freedom, named by :func:`jaxccp.tangent_names`.
         state: pose and velocities.
         slow: rate over which friction grows to its full size, as tanh(rate / slow) [m/s, rad/s]; at
             0 it has its full size at any rate but 0, and none there.
 
     Raises:
-        ValueError: as :func:`mass_matrix`.
+        ValueError: see :func:`mass_matrix`.
     """
     state = checked_state(model, state)
     _check_single_mass_matrix(model, "sliding_friction")
@@ -115,7 +115,7 @@ def site_jacobian(model: Model, state: State, name: str) -> Float[Array, "6 nv"]
     angular [rad/s] in world axes, for a unit value of each generalised velocity.
 
     Args:
-        model: has nv degrees of freedom, named by :func:`jaxccp.tangent_names`.
+        model: a model with nv degrees of freedom, named by :func:`jaxccp.tangent_names`.
         state: the pose.
         name: name of a site, or of a body, whose centre of mass is meant then.
 

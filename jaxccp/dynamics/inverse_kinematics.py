@@ -74,9 +74,10 @@ def inverse_kinematics(
         joints: wanted coordinates of axes by name [m, rad].
         fixed: names of velocities (:func:`jaxccp.tangent_names`) or of free bodies that do not
             move.
-        damping: of the first step, relative to the largest diagonal entry of its matrix.
-        tolerance: error at which the targets count as reached [m, rad]; 1e-9 in float64 and 1e-5 in
-            float32 when None.
+        damping: damping of the first step, relative to the largest diagonal entry of its matrix J
+            Jᵀ.
+        tolerance: error at which the targets count as reached [m, rad]; None: 1e-9 in float64 and
+            1e-5 in float32.
         max_iterations: number of steps that are tried at most.
 
     Raises:
@@ -203,7 +204,7 @@ class _Task:
 
         Args:
             state: a pose.
-            displacement: in tangent coordinates [m, rad].
+            displacement: displacement in tangent coordinates [m, rad].
         """
         rest = jnp.zeros(
             len(displacement) + (0 if state.activation is None else len(state.activation))
@@ -254,8 +255,8 @@ def _damped(
     """Return the least-squares solution with a penalty on its length.
 
     Args:
-        jacobian: of the errors.
-        error: to be made up for.
+        jacobian: Jacobian of the targets' coordinates.
+        error: error that the step is to remove.
         damping: relative to the largest diagonal entry of J Jᵀ.
     """
     square = jacobian @ jacobian.T

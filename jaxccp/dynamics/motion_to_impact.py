@@ -48,7 +48,7 @@ class MotionToImpact:
             model: the model.
             state: the state at the start of the step.
             contacts: the contacts there.
-            action: their times of impact.
+            action: times of impact of the contacts.
             free_velocity: twists of the bodies without contact.
             h: length of the step [s].
             twist_bias: rates of the twists of jointed bodies, or None to neglect them.

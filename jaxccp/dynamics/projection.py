@@ -46,8 +46,8 @@ def project(
         state: the state to project.
         iterations: number of iterations.
         solver: algorithm for the cone problem, "auto" when None.
-        stop: when it stops.
-        gradient: which derivative a solve that has not converged has.
+        stop: stopping criterion of the solver.
+        gradient: derivative of a solve that has not converged.
         reduces: whether to move along the joint coordinates of trees.
         h: elastic bodies are as hard to deform as in a step of this length [s], M + h² K.
 
@@ -93,7 +93,7 @@ def close_loops(model: Model, state: State, iterations: int = 10) -> State:
 
     Args:
         model: the model.
-        state: where to start.
+        state: the initial state.
         iterations: number of Gauss–Newton iterations.
     """
     reduces, state = reduced.reducible(model.topology), checked_state(model, state)

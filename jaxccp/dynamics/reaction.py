@@ -29,8 +29,8 @@ def row_reactions(
     Args:
         model: the model.
         state: poses of the bodies.
-        rows: all scalar rows on the bodies.
-        lam: their impulses [N s, N m s].
+        rows: the scalar rows of the model, on the bodies.
+        lam: impulses of the rows [N s, N m s].
         h: length of the step [s].
     """
     return wrenches_through_rows(model, state, rows, model.topology.linkage.row_owner, lam, h)
@@ -111,9 +111,9 @@ def contact_wrenches(
 
     Args:
         state: poses of the bodies.
-        contacts: tell the bodies of each contact.
-        lever: from the two centres of mass to each contact (:class:`jaxccp.dynamics.impact.Action`)
-            [m].
+        contacts: the contacts.
+        lever: vectors from the two centres of mass to each contact
+            (:class:`jaxccp.dynamics.impact.Action`) [m].
         impulses: impulses on the contacts' second bodies: linear, then angular where contacts roll.
         h: length of the step [s].
     """

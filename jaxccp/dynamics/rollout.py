@@ -59,10 +59,10 @@ def rollout(
     shapes, for pairs of near shapes (:func:`fit_capacity`).
 
     Args:
-        model: what to simulate; for a batch there is :func:`jaxccp.rollout_batch`.
-        state: where to start: a state, or the carry that ``stepper.init`` or an earlier rollout has
-            returned, from which a run goes on as if it had not been interrupted.
-        stepper: see :mod:`jaxccp.dynamics.steppers`.
+        model: the model; for a batch of models use :func:`jaxccp.rollout_batch`.
+        state: the initial state, or a carry from ``stepper.init`` or an earlier rollout; the run
+            continues from a carry as if it had not been interrupted.
+        stepper: the stepper (:mod:`jaxccp.dynamics.steppers`).
         steps: number of steps, a multiple of ``every``.
         forces: applied force [N] and torque [N m] of each step and body, world axes.
         controls: control of each step and actuator; 0 when None.

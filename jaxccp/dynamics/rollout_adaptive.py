@@ -73,9 +73,8 @@ def rollout_adaptive(
     and ``jit`` work, reverse mode does not.
 
     Args:
-        model: as for :func:`jaxccp.rollout`, with room for its contacts
-            (:func:`jaxccp.fit_capacity`).
-        state: where to start.
+        model: the model, with enough capacity for contacts (:func:`jaxccp.fit_capacity`).
+        state: the initial state.
         duration: length of the run [s].
         tolerance: largest error of the pose in one step [m, rad].
         stepper: any; its ``h`` is the longest step.
@@ -85,7 +84,7 @@ def rollout_adaptive(
         control: control of each actuator; 0 when None.
 
     Raises:
-        ValueError: arrays of other shapes.
+        ValueError: an array has another shape.
     """
     state = checked_state(model, state)
     dtype = state.time.dtype

@@ -46,17 +46,17 @@ def rollout_batch(
     :func:`jaxccp.rollout` does.
 
     Args:
-        model: what to simulate.
-        state: where to start: states, or the carries that an earlier call has returned.
-        stepper: see :mod:`jaxccp.dynamics.steppers`.
+        model: the model.
+        state: the initial states, or the carries of an earlier call.
+        stepper: the stepper (:mod:`jaxccp.dynamics.steppers`).
         steps: number of steps, a multiple of ``every``.
         forces: applied force [N] and torque [N m] of each step and body, world axes.
         controls: control of each step and actuator; 0 when None.
-        model_axes: which of the model's arrays have a leading axis of copies: a model, or the top
-            of one, with 0 there and None elsewhere, as ``in_axes`` of ``jax.vmap``.
+        model_axes: 0 for arrays of the model with a leading batch axis and None for the others: a
+            model, or a prefix of one, as for ``in_axes`` of ``jax.vmap``.
         every: steps per record.
-        memory: as :func:`jaxccp.rollout` has it, of all copies on one device.
-        check: as :func:`jaxccp.rollout` has it.
+        memory: bytes for all copies on one device, otherwise as in :func:`jaxccp.rollout`.
+        check: as in :func:`jaxccp.rollout`.
 
     Returns:
         The last state of each copy, and its trajectory of ``steps / every`` records: copies before

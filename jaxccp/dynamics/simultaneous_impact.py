@@ -24,7 +24,7 @@ def count_impacts(
     """Return the number of impacts on each group of bodies and the sum of their delays.
 
     Args:
-        timed: which contacts are impacts.
+        timed: mask of the contacts that are impacts.
         delay: fraction of the step before each impact.
         groups: the two groups of bodies that each contact is between.
         count: number of groups.
@@ -81,7 +81,7 @@ def impulses_before_impact(
     Args:
         problem: the problem of the whole step.
         r_without_impacts: r of the problem without impacts [m/s].
-        action: tells which contacts are simultaneous, and when.
+        action: the action, with the simultaneous contacts and their delays.
         solve: solves a problem; only called where a contact is simultaneous.
     """
 

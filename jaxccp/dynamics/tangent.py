@@ -56,7 +56,7 @@ def retract(model: Model, state: State, change: Float[Floats, " 2*nv+ma"]) -> St
 
     Args:
         model: nv degrees of freedom (:func:`tangent_names`), ma activations.
-        state: where to start.
+        state: the initial state.
         change: change of the pose [m, rad], of the velocities [m/s, rad/s], then of activations.
 
     Returns:
@@ -116,14 +116,14 @@ def difference(model: Model, origin: State, state: State) -> Float[Array, " 2*nv
 
     Args:
         model: nv degrees of freedom.
-        origin: where the change starts.
-        state: where it ends.
+        origin: the state at which the change starts.
+        state: the state at which it ends.
 
     Returns:
         Change of the pose [m, rad], of the velocities [m/s, rad/s], then of activations.
 
     Raises:
-        ValueError: as :func:`retract`.
+        ValueError: see :func:`retract`.
     """
     origin = checked_state(model, origin, what="origin")
     return difference_by(joint_motion, model, origin, checked_state(model, state))
@@ -135,11 +135,12 @@ def difference_by(
     """Return :func:`difference`, with joint coordinates computed by ``motion``.
 
     Args:
-        motion: :func:`jaxccp.model.kinematics.tree_motion` where ``joint_positions`` are known to
-            be those of the poses, which spares the search; else ``joint_motion``.
+        motion: :func:`jaxccp.model.kinematics.tree_motion` if the poses are known to agree with
+            ``joint_positions``, else ``joint_motion``, which computes the coordinates from the
+            poses.
         model: nv degrees of freedom.
-        origin: where the change starts.
-        state: where it ends.
+        origin: the state at which the change starts.
+        state: the state at which it ends.
     """
     topology = model.topology
     _check(model, origin)

@@ -118,7 +118,7 @@ def articulate(
     Args:
         rows: whitened rows W.
         compliance: E of each row.
-        forest: tells which rows connect which bodies.
+        forest: the forest, with the rows between each body and its parent.
     """
     eye = jnp.eye(6, dtype=rows.dtype)
     table = jnp.concatenate([rows, jnp.zeros_like(rows, shape=(1, rows.shape[1]))])[forest.rows]

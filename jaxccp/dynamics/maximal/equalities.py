@@ -139,7 +139,7 @@ def equalities(
         rows: the rows; the first of them are rigid, the others compliant.
         whitened: W of these rows.
         rigid: number of rigid rows.
-        forest: tells which rows connect which bodies.
+        forest: the forest, with the rows between each body and its parent.
     """
     alpha, bodies = rows.stiffness, rows.bodies
     is_rigid = jnp.arange(len(alpha)) < rigid

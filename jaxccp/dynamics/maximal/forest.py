@@ -68,7 +68,7 @@ def forest(edges: Sequence[Edge], rooted: Sequence[int], rows: int, movable: np.
         edges: parents before children, each body being the child of at most one.
         rooted: bodies without a parent.
         rows: number of equality rows.
-        movable: which bodies can move.
+        movable: mask of the bodies that can move.
     """
     count = len(movable)
     depth = {body: 0 for body in rooted}

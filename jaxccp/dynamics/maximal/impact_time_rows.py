@@ -94,7 +94,7 @@ def state_at_impact(
         topology: bodies and joints.
         state: the state at the start of the step.
         contacts: the contacts there.
-        action: their times of impact.
+        action: times of impact of the contacts.
         free_velocity: twists at which bodies move until then.
         h: length of the step [s].
     """

@@ -23,7 +23,7 @@ def advance(model: Model, state: State, system: MaximalSystem, outcome: Outcome)
         model: the model.
         state: the state before the step.
         system: the step's system.
-        outcome: what its impulses lead to.
+        outcome: velocities and impulses of the step.
     """
     twist, transport_velocity, h = outcome.twist, outcome.transport_velocity, system.h
     free = jnp.asarray(model.topology.free)[:, None]
@@ -54,7 +54,7 @@ def correct_joint_errors(
         model: the model.
         state: the state before the step.
         system: the step's system.
-        outcome: what its impulses lead to.
+        outcome: velocities and impulses of the step.
         corrections: number of corrections.
     """
     if system.equalities is None or system.partition is None:
@@ -98,7 +98,7 @@ def joint_reactions(
         model: the model.
         state: the state before the step.
         system: the step's system.
-        outcome: what its impulses lead to.
+        outcome: velocities and impulses of the step.
         wrench: wrenches of the contacts on the bodies; not used.
     """
     return through_joints(model, state, system.rows, outcome.scalars, system.h)

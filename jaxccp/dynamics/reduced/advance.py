@@ -25,7 +25,7 @@ def with_joint_coordinates(model: Model, state: State) -> State:
 
     Args:
         model: the model.
-        state: its joint coordinates are found from the poses of its bodies.
+        state: the state, with the poses of its bodies.
     """
     return replace(state, joint_positions=joint_motion(model, state).coordinate)
 
@@ -43,7 +43,7 @@ def advance(model: Model, state: State, system: ReducedSystem, outcome: Outcome)
         model: the model.
         state: the state before the step.
         system: the step's system.
-        outcome: what its impulses lead to.
+        outcome: velocities and impulses of the step.
     """
     h = system.h
     after = integrate_poses(model, state, outcome.transport_velocity, h)
@@ -133,7 +133,7 @@ def integrate_poses(
 
     Args:
         model: the model.
-        state: where to start; its joint coordinates are those of its poses.
+        state: the initial state; its joint coordinates agree with its poses.
         velocity: velocities of trees and families, then twists of bodies outside the mass matrix.
         h: time [s].
     """

@@ -63,8 +63,8 @@ def assemble(
         force: applied force [N] and torque [N m] on each body, world axes, or None.
         motion: motion of joints and tendons.
         control: control of each actuator, 0 when None.
-        resistance: of smooth contacts whose forces are in ``force``; M̂ then has their h R + h² K,
-            and is one dense matrix of trees and families.
+        resistance: resistance of the smooth contacts whose forces are in ``force``; M̂ then
+            includes their h R + h² K, and is one dense matrix of trees and families.
     """
     topology, dofs = model.topology, model.topology.dofs
     free_motion = _solve_free_motion(model, state, h, force, motion, control, resistance)

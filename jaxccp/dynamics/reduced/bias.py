@@ -131,7 +131,7 @@ def small_angle_weight(
     It is less than 1 if a body of the tree rotates by more than :data:`SMALL_ANGLE` in the step.
 
     Args:
-        dofs: tell the bodies of each tree.
+        dofs: degrees of freedom, with the bodies of each tree.
         spin: angular velocities of the bodies [rad/s].
         h: length of the step [s].
     """

@@ -27,7 +27,7 @@ def correct_loop_errors(
         model: the model.
         state: the state before the step.
         system: the step's system.
-        outcome: what its impulses lead to.
+        outcome: velocities and impulses of the step.
         corrections: number of corrections.
     """
     constraints, h = system.loop_constraints, system.h

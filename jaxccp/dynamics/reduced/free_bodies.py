@@ -51,7 +51,7 @@ class FreeBodies:
         """Return W = J L of contacts on free bodies.
 
         Args:
-            contacts: tell the bodies of each.
+            contacts: the contacts.
             jacobian: linear and angular parts of the rows.
         """
         return whiten_contacts(self.root, contacts, jacobian)
@@ -67,7 +67,7 @@ class FreeBodies:
 
         Args:
             scalars: number of scalar rows.
-            contacts: tell the bodies of each.
+            contacts: the contacts.
             contact_rows: whitened rows of contacts, as N has them.
             impulse_rows: the same rows as they map impulses to bodies.
         """

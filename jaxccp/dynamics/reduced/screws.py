@@ -59,9 +59,9 @@ def field_at(
 
     Args:
         linear: velocity of each degree of freedom at its origin.
-        angular: its angular velocity.
+        angular: angular velocity of each field [rad/s].
         points: points p.
-        origin: its origin.
+        origin: point at which ``linear`` is given [m].
     """
     cross_matrices = linear3.cross_matrix(angular).transpose(1, 2, 0)
     arms = [points[:, i, None, None] - origin[:, i] for i in range(3)]
@@ -73,7 +73,7 @@ def screws(model: Model, state: State) -> Screws:
 
     Args:
         model: the mechanism.
-        state: its bodies are where its joint coordinates put them.
+        state: a state whose poses agree with its joint coordinates.
     """
     linkage, dofs = model.topology.linkage, model.topology.dofs
     dtype = state.position.dtype

@@ -30,7 +30,7 @@ def joint_reactions(
         model: the model.
         state: the state before the step.
         system: the step's system.
-        outcome: what its impulses lead to.
+        outcome: velocities and impulses of the step.
         wrench: wrenches of the contacts on the bodies.
     """
     momentum_change = system.mass.apply(outcome.twist) + system.half_step_bias - system.momentum

@@ -104,7 +104,7 @@ class Velocities:
 
         Args:
             rows: rows over the twists of k bodies each.
-            bodies: these bodies [n k].
+            bodies: the k bodies of each row [n k].
         """
         return concatenated([part.project_rows(rows, bodies) for part in self.maps])
 
@@ -126,7 +126,7 @@ class Velocities:
         """Return M̂ v⁺ of the families for motion without impulses, and 0 for the trees [N s].
 
         Args:
-            model: gives gravity.
+            model: the model, with gravity.
             state: the state at the start of the step.
             h: length of the step [s].
         """

@@ -18,7 +18,7 @@ def rows_of_contacts(
 
     Args:
         velocities: J.
-        contacts: tell the bodies of each.
+        contacts: the contacts.
         jacobian: linear and angular parts of the rows.
     """
     return velocities.project_rows(rows_on_bodies(jacobian), contacts.bodies)

@@ -21,7 +21,7 @@ def damping_coefficients(axes: Axes, rate: Float[Array, " k"]) -> tuple[Array, A
 
     Args:
         axes: the forces along k coordinates.
-        rate: of each coordinate [m/s, rad/s].
+        rate: rate of each coordinate [m/s, rad/s].
     """
     first, second = axes.damping_polynomial[:, 0], axes.damping_polynomial[:, 1]
     speed, square = jnp.abs(rate), rate * rate

@@ -25,7 +25,7 @@ def integrate_configuration(
     Args:
         model: nv degrees of freedom, in the order of a step in reduced coordinates: of roots and
             axes (:class:`jaxccp.model.dofs.Dofs`), then of families.
-        state: its ``joint_positions`` are those of its poses.
+        state: a state whose poses agree with its ``joint_positions``.
         displacement: velocities times 1 s [m, rad]. Roots turn by the exponential of a rotation
             vector (world axes), balls by that of one in the joint's axes, families as they advance.
         velocity: velocities of the new state [m/s, rad/s].

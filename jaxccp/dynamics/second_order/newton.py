@@ -75,7 +75,7 @@ def find_root(
 
     Args:
         residual: the function.
-        guess: where to start.
+        guess: initial value of x.
         tolerance: largest last change [m/s²].
         rounding: largest change that may be rounding [m/s²].
         factorised: makes factors of the Jacobian from its product with a vector, and from a vector.

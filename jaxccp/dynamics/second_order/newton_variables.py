@@ -91,7 +91,7 @@ class NewtonVariables:
         """Factorise the Jacobian of the residual.
 
         Args:
-            product: its product with a vector.
+            product: function that returns the matrix's product with a vector.
             like: a vector like x.
         """
         if self.jacobian is not None:

@@ -86,7 +86,7 @@ def advance_memory(
 
     Args:
         model: the model.
-        state: its slip velocities stretch the springs.
+        state: state whose slip velocities stretch the springs.
         memory: the memory at ``state``, or None.
         elapsed: time [s].
     """

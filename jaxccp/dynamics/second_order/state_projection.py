@@ -33,11 +33,11 @@ def project_state(
     Args:
         model: the model.
         state: the state after a step.
-        velocity: its generalised velocities.
+        velocity: generalised velocities of the state.
         h: length of the step [s].
         solver: algorithm for the cone problem of the positions.
-        stop: when it stops.
-        gradient: which derivative a solve that has not converged has.
+        stop: stopping criterion of the solver.
+        gradient: derivative of a solve that has not converged.
 
     Returns:
         The state, its velocities, and the statistics of the solve.

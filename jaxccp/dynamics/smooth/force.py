@@ -64,7 +64,7 @@ def smooth_contacts(model: Model, state: State) -> Contacts:
     """Return the overlapping smooth contacts at a state, in a fixed number of slots.
 
     Args:
-        model: where it has a capacity, the deepest come first.
+        model: the model; if it sets a capacity, the deepest contacts are kept, deepest first.
         state: poses of the bodies.
     """
     topology = model.topology
@@ -94,12 +94,12 @@ def smooth_forces(
     """Return the forces of smooth contacts at a state.
 
     Args:
-        model: has ``topology.smooth``.
+        model: a model with ``topology.smooth``.
         state: positions and velocities for the forces.
-        contacts: of :func:`smooth_contacts` at that state.
-        memory: of :func:`jaxccp.dynamics.smooth.empty_memory`, or of the forces of the step before.
-            A stepper that asks for forces several times in a step gives the same one each time, and
-            keeps the last that is returned.
+        contacts: result of :func:`smooth_contacts` at that state.
+        memory: result of :func:`jaxccp.dynamics.smooth.empty_memory`, or the memory in the forces
+            of the last step. A stepper that evaluates forces several times in a step passes the
+            same memory each time, and keeps the last one returned.
         elapsed: time since ``memory`` [s], over which the slip velocity of ``state`` has stretched
             the springs.
         implicit: whether a step of ``elapsed`` begins here that needs the forces at its end.

@@ -41,7 +41,7 @@ def remember(
     Args:
         memory: the memory before, or None.
         contacts: the contacts.
-        values: their new entries.
+        values: new values of the contacts.
     """
     if memory is None:
         return None

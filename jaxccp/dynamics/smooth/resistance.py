@@ -64,9 +64,9 @@ def resistance(
 
     Args:
         contacts: the contacts.
-        action: their frames and levers.
+        action: frames and levers of the contacts.
         relative: relative velocities of their surfaces, in the contacts' axes.
-        force: their forces, in the contacts' axes.
+        force: forces of the contacts, in their axes.
         slopes_: R and K.
         h: length of the step [s].
     """
@@ -97,7 +97,7 @@ def slopes(
     Args:
         touch: overlap, mass and materials of the contacts.
         law: normal law.
-        stretching: which memory the tangential springs have.
+        stretching: kind of memory of the tangential springs.
         overlap_fraction: part of the step in which surfaces overlap.
         slides: whether friction is at its bound.
         relative: relative velocities of the surfaces, in the contacts' axes.

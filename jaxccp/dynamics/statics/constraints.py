@@ -54,7 +54,7 @@ def balance_forces(model: Model, state: State, multipliers: Float[Array, " m"]) 
 
     Args:
         model: the model.
-        state: at rest.
+        state: a state at rest.
         multipliers: forces along the rows [N, N m].
     """
     return _balance(
@@ -71,7 +71,7 @@ def constraint_curvature(
 
     Args:
         model: the model.
-        state: at rest.
+        state: a state at rest.
         multipliers: forces λ along the rows [N, N m].
 
     Returns:

@@ -104,7 +104,7 @@ def equilibrium(
 
     Args:
         model: gravity, springs and the families' own forces act on it.
-        state: where to start.
+        state: the initial state.
         tolerance: largest last Newton step [m, rad]; 1e-9 in float64, 1e-4 in float32 if None. A
             longer one is the last where it would gain less energy than rounding errors hide, and
             does not halve the forces, as in float32 of what is slender or stiff.

@@ -54,7 +54,7 @@ def rest_state(model: Model, state: State) -> State:
 
     Args:
         model: the model.
-        state: its velocities are replaced by zero.
+        state: the state; its velocities are ignored.
     """
     families = tuple(
         replace(family_state, v=jnp.zeros_like(family_state.v)) for family_state in state.families
@@ -71,7 +71,7 @@ def displace(model: Model, state: State, displacement: Float[Array, " nv"]) -> S
     Args:
         model: nv degrees of freedom.
         state: a :func:`rest_state`, whose joint coordinates are known.
-        displacement: in tangent coordinates [m, rad].
+        displacement: displacement in tangent coordinates [m, rad].
     """
     dofs, roots = model.topology.dofs, model.topology.dofs.roots
     sizes = [
@@ -107,7 +107,7 @@ def energy_rounding_error(
     Args:
         model: the model.
         state: the state.
-        potential: its potential energy [J].
+        potential: potential energy of the state [J].
     """
     eps = float(jnp.finfo(potential.dtype).eps)
     weight = model.bodies.mass * jnp.abs(state.position @ model.gravity)
@@ -129,7 +129,7 @@ def generalised_forces(model: Model, state: State) -> tuple[Array, ...]:
 
     Args:
         model: the model.
-        state: at rest.
+        state: a state at rest.
     """
     family_parts = [
         family_force(model, family, family_state)
@@ -142,9 +142,9 @@ def family_force(model: Model, family: Family, family_state: FamilyState) -> Flo
     """Return the forces on the velocities of one family at rest [N, N m].
 
     Args:
-        model: gives gravity.
+        model: the model, with gravity.
         family: the family.
-        family_state: its state.
+        family_state: state of the family.
     """
     return family.momentum(family_state.q, jnp.zeros_like(family_state.v), model.gravity, 1.0)
 
@@ -155,7 +155,7 @@ def stiffnesses(model: Model, state: State) -> tuple[Array, ...]:
 
     Args:
         model: the model.
-        state: at rest.
+        state: a state at rest.
     """
 
     family_parts = [
@@ -171,9 +171,9 @@ def family_stiffness(
     """Return the stiffness matrix of one family at rest.
 
     Args:
-        model: gives gravity.
+        model: the model, with gravity.
         family: the family.
-        family_state: its state.
+        family_state: state of the family.
     """
     return -jax.jacfwd(lambda q: family_force(model, family, replace(family_state, q=q)))(
         family_state.q
@@ -199,7 +199,7 @@ def tree_stiffness(model: Model, state: State) -> Float[Array, "n n"]:
 
     Args:
         model: the model.
-        state: at rest.
+        state: a state at rest.
     """
     return -jax.jacfwd(lambda z: _tree_force(model, state, z))(_zero_displacement(model, state))
 

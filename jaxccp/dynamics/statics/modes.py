@@ -49,7 +49,7 @@ def modes(model: Model, state: State, count: int | None = None) -> Modes:
     even if frequencies are equal: such shapes are not mixed with each other.
 
     Args:
-        model: its contacts do not act.
+        model: the model; contacts do not act.
         state: an equilibrium (:func:`jaxccp.equilibrium`).
         count: number of modes, all when None.
 

@@ -68,7 +68,7 @@ class NewtonFactors:
 
         Args:
             model: the model.
-            state: at rest.
+            state: a state at rest.
         """
 
         def correct(_: Array, at: State) -> State:
@@ -112,7 +112,7 @@ def factorise(
 
     Args:
         model: the model.
-        state: at rest.
+        state: a state at rest.
         multipliers: forces along the rows [N, N m].
         h: length of the step [s].
 

@@ -123,7 +123,7 @@ class AlphaScheme(ConeSettings, Stepper[AlphaCarry]):
 
         Args:
             model: the model.
-            carry: what :meth:`init` or this has returned.
+            carry: result of :meth:`init` or of the last :meth:`advance`.
             force: applied force [N] and torque [N m] on each body, world axes.
             control: control of each actuator, 0 when None.
 

@@ -70,7 +70,7 @@ def assemble_step(
     Args:
         settings: the stepper.
         model: the model.
-        carry: where the step starts.
+        carry: carry at the start of the step.
         force: applied force [N] and torque [N m] on each body, world axes.
         control: control of each actuator, 0 when None.
 
@@ -147,7 +147,7 @@ def correct_velocities(step: AssembledStep, outcome: Outcome, corrections: int) 
 
     Args:
         step: the assembled step.
-        outcome: its outcome.
+        outcome: velocities and impulses of the step.
         corrections: number of corrections.
     """
     model, state, system = step.model, step.state, step.system
@@ -161,7 +161,7 @@ def integrate_step(step: AssembledStep, outcome: Outcome) -> State:
 
     Args:
         step: the assembled step.
-        outcome: its outcome.
+        outcome: velocities and impulses of the step.
     """
     model, state, system = step.model, step.state, step.system
     if isinstance(system, ReducedSystem):
@@ -182,7 +182,7 @@ def pack_carry(step: AssembledStep, outcome: Outcome, after: State) -> ImpulseCa
 
     Args:
         step: the assembled step.
-        outcome: its outcome.
+        outcome: velocities and impulses of the step.
         after: state after the step.
     """
     count = cache_size(step.model.topology)
@@ -199,7 +199,7 @@ def report_step(
         settings: the stepper.
         step: the assembled step.
         solution: the solution of its problem.
-        outcome: its outcome.
+        outcome: velocities and impulses of the step.
         after: state after the step.
     """
     model, state, contacts, system = step.model, step.state, step.contacts, step.system
@@ -247,7 +247,7 @@ def mask_invalid(
     Args:
         settings: the stepper; with ``gradient="converged"`` invalid derivatives are masked.
         carry: the carry after the step.
-        report: its report.
+        report: report of the step.
 
     Returns:
         The carry and the report.

@@ -159,8 +159,8 @@ class Settings(ConeSettings):
             model: the model.
 
         Raises:
-            ValueError: they are to be, but rigid bodies have more degrees of freedom than one
-                matrix has room for.
+            ValueError: they are, and the rigid bodies have more degrees of freedom than one mass
+                matrix may have.
         """
         if self.smooth_contact == "explicit" or model.topology.smooth is None:
             return False
