@@ -220,8 +220,8 @@ def _family_energies(model: Model, state: State) -> list[tuple[Array, Array]]:
 
 
 def potential_energy(model: Model, state: State) -> Float[Array, ""]:
-    """Return the potential energy of rigid bodies in the field of gravity, and of springs along
-    axes and tendons [J].
+    """Return the potential energy of gravity, of springs along axes and tendons, and of the
+    flexible bodies [J].
 
     Force laws do not count: their potential is not known.
     """
@@ -232,7 +232,7 @@ def potential_energy(model: Model, state: State) -> Float[Array, ""]:
 
 
 def family_energy(model: Model, state: State) -> Float[Array, ""]:
-    """Return the potential energy of the flexible bodies (families) [J]."""
+    """Return the potential energy of the flexible bodies (families): strain, and gravity [J]."""
     return sum(
         (energies[1] for energies in _family_energies(model, state)),
         jnp.zeros((), state.time.dtype),

@@ -15,15 +15,15 @@ FIELDS = {"found": 1, "force": 3, "torque": 3, "dist": 1, "pos": 3, "normal": 3,
 
 
 def contacts(r: Reading, i: Index) -> Float[Array, "1 k"]:
-    """Return the fields of one contact sensor, one contact after another, zeros where there is
-    none.
+    """Return the data of one contact sensor: the selected fields of its first ``count`` contacts,
+    zeros in place of missing ones.
 
-    The fields are ``found``, the number of matching contacts; ``force`` [N] and ``torque`` [N m] in
-    the axes of the contact (normal, tangents), or of the world for a ``"netforce"``, on the body
-    that the normal points to; ``dist`` [m]; ``pos`` [m], ``normal`` and ``tangent``, world.
+    The fields are ``found``, the number of matching contacts; ``force`` [N] and ``torque`` [N m] on
+    the body to which the normal points, in the axes of the contact (normal, tangents), or in world
+    axes for a ``"netforce"``; ``dist`` [m]; ``pos`` [m], ``normal`` and ``tangent``, world.
 
     Args:
-        r: what sensors read from.
+        r: inputs of the sensors.
         i: index of the sensor, one entry.
     """
     selection = r.contact_selections[i[0]]
@@ -47,7 +47,8 @@ def contacts(r: Reading, i: Index) -> Float[Array, "1 k"]:
 
 
 def _matched(r: Reading, selection: ContactSelection, i: Index) -> tuple[Bool[Array, " c"], Array]:
-    """Tell which contacts match, and give −1 for those whose normals are to be reversed."""
+    """Return the mask of matching contacts, and the sign of each normal: −1 if it is to be
+    reversed."""
     data, pair = r.contacts, r.contacts.shapes
     # Hard contacts are there before surfaces meet.
     touching = data.live & ((data.gap <= 0) | jnp.any(data.force != 0, axis=1))
@@ -82,7 +83,8 @@ def _contact_rows(r: Reading, matched: Bool[Array, " c"], sign: Array) -> dict[s
 
 
 def _net_row(r: Reading, matched: Bool[Array, " c"], sign: Array) -> dict[str, Array]:
-    """Return the total wrench at the mean of the points, weighted by the forces."""
+    """Return the total wrench of the matching contacts, about the mean of their points weighted by
+    their forces."""
     data = r.contacts
     mask = matched[:, None]
     force = jnp.where(mask, sign * data.force, 0.0)
@@ -104,8 +106,8 @@ def _net_row(r: Reading, matched: Bool[Array, " c"], sign: Array) -> dict[str, A
 
 
 def _tangent(normal: Float[Array, "c 3"]) -> Float[Array, "c 3"]:
-    """Return MuJoCo's tangent (``mju_makeFrame``): y made perpendicular, or z where the normal is
-    near y."""
+    """Return MuJoCo's tangent (``mju_makeFrame``): y orthogonalised to the normal, or z if the
+    normal is close to y."""
     is_near_y = jnp.abs(normal[:, 1:2]) >= 0.5
     axes = jnp.eye(3, dtype=normal.dtype)
     start = jnp.where(is_near_y, axes[2], axes[1])

@@ -12,11 +12,11 @@ from jaxccp.model.model import Topology
 from jaxccp.model.state import State
 
 LENGTHS = {"axis": (1, 1), "ball": (4, 3), "body": (7, 6)}
-"""Numbers of coordinates and of rates of an axis, a ball and a free body."""
+"""Number of coordinates and number of rates of an axis, a ball and a free body."""
 
 
 def ordered_names(names: Sequence[str], places: np.ndarray, count: int) -> tuple[str, ...]:
-    """Return names in the order of a file, empty where the model has nothing there.
+    """Return names in the order of a file; an empty name if the model has nothing at that index.
 
     Args:
         names: names in the model's order.
@@ -30,14 +30,14 @@ def ordered_names(names: Sequence[str], places: np.ndarray, count: int) -> tuple
 
 
 def checked_acceleration(state: State, acceleration: Acceleration) -> Acceleration:
-    """Return accelerations as arrays of floats.
+    """Return the accelerations as arrays of floats, after a check of their shapes.
 
     Args:
         state: the state that they belong to.
         acceleration: accelerations of bodies and axes.
 
     Raises:
-        ValueError: they have other shapes than the state's bodies and axes.
+        ValueError: the shapes do not match the state's bodies and axes.
     """
     bodies = Dimension("bodies", len(state.position))
     axes = Dimension("axes", len(state.joint_positions))

@@ -9,12 +9,12 @@ from jaxccp.sensors.mujoco_coordinates import Coordinates
 
 
 def mujoco_coordinates(model: Model) -> Coordinates:
-    """Return the layout of MuJoCo's coordinates of a model.
+    """Return the layout of a model's coordinates in MuJoCo's arrays.
 
-    They go through the bodies in the model's order. A free body that no joint places has seven in
-    ``qpos``, position and quaternion, and six in ``qvel``, linear in world axes and angular in the
-    body's; a body that a joint places has those of the joint's axes in their order, a ball four and
-    three. Joints that close loops have none.
+    Coordinates follow the order of the model's bodies. A free body that no joint places has seven
+    in ``qpos``, position and quaternion, and six in ``qvel``, linear in world axes and angular in
+    the body's. A body that a joint places has the coordinates of the joint's axes in their order,
+    and a ball four and three. Joints that close loops have no coordinates.
 
     Args:
         model: the model.

@@ -15,19 +15,22 @@ from jaxccp.sensors.reading import Index, Reading, rotate_into
 
 
 def position(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Return the position relative to the reference frame [m]."""
+    """Return the position of each frame relative to its reference frame, in the axes of that frame
+    [m]."""
     subjects, references = r.frames
     return rotate_into(references, subjects.position - references.position)[i]
 
 
 def orientation(r: Reading, i: Index) -> Float[Array, "n 4"]:
-    """Return the orientation relative to the reference frame, a unit quaternion (w, x, y, z)."""
+    """Return the orientation of each frame relative to its reference frame, a unit quaternion (w,
+    x, y, z)."""
     subjects, references = r.frames
     return quaternion.multiply(quaternion.conjugate(references.quaternion), subjects.quaternion)[i]
 
 
 def axis(direction: int) -> Callable[[Reading, Index], Float[Array, "n 3"]]:
-    """Make the sensor of one of the frame's axes, a unit vector.
+    """Make the sensor that reads one axis of a frame, as a unit vector in the reference frame's
+    axes.
 
     Args:
         direction: 0, 1 or 2 for x, y or z.
@@ -41,44 +44,47 @@ def axis(direction: int) -> Callable[[Reading, Index], Float[Array, "n 3"]]:
 
 
 def linear_velocity(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Return the velocity relative to the reference frame, which moves and turns [m/s]."""
+    """Return the velocity of each frame relative to its moving reference frame, in the axes of that
+    frame [m/s]."""
     subjects, references = r.frames
     transport = cross(references.spin, subjects.position - references.position)
     return rotate_into(references, subjects.velocity - references.velocity - transport)[i]
 
 
 def angular_velocity(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Return the angular velocity relative to the reference frame [rad/s]."""
+    """Return the angular velocity of each frame relative to its reference frame, in the axes of
+    that frame [rad/s]."""
     subjects, references = r.frames
     return rotate_into(references, subjects.spin - references.spin)[i]
 
 
 def linear_acceleration(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Return the acceleration less gravity, world axes [m/s²]."""
+    """Return the acceleration of each frame minus gravity, world axes [m/s²]."""
     return r.accelerations[0][i]
 
 
 def angular_acceleration(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Return the angular acceleration, world axes [rad/s²]."""
+    """Return the angular acceleration of each frame, world axes [rad/s²]."""
     return r.accelerations[1][i]
 
 
 def accelerometer(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Return the acceleration less gravity, in the frame's own axes [m/s²]: at rest 9.81
-    upwards."""
+    """Return the acceleration of each frame minus gravity, in its own axes [m/s²]; at rest it is
+    9.81 upwards."""
     return rotate_into(r.frames[0], r.accelerations[0])[i]
 
 
 def velocimeter(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Return the velocity in the frame's own axes [m/s]."""
+    """Return the velocity of each frame, in its own axes [m/s]."""
     return rotate_into(r.frames[0], r.frames[0].velocity)[i]
 
 
 def gyro(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Return the angular velocity in the frame's own axes [rad/s]."""
+    """Return the angular velocity of each frame, in its own axes [rad/s]."""
     return rotate_into(r.frames[0], r.frames[0].spin)[i]
 
 
 def magnetometer(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Return the magnetic field in the frame's own axes, in its unit."""
+    """Return the magnetic field in the axes of each frame, in the unit of
+    :func:`jaxccp.sensors.attach_sensors`."""
     return rotate_into(r.frames[0], jnp.broadcast_to(r.magnetic, r.frames[0].velocity.shape))[i]

@@ -13,24 +13,26 @@ from jaxccp.sensors.reading import Index, Reading, rotate_into
 
 
 def force(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Return the force of the parent on a body and its descendants, in the frame's own axes [N]."""
+    """Return the force that the parent exerts on a body with its descendants, in the axes of the
+    sensor's frame [N]."""
     return _in_frame(r, i, frame_wrench(r, i)[0])
 
 
 def torque(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Return the torque of the parent on a body and its descendants, about the frame's origin, in
-    its own axes [N m]."""
+    """Return the torque that the parent exerts on a body with its descendants, about the origin of
+    the sensor's frame, in its axes [N m]."""
     return _in_frame(r, i, frame_wrench(r, i)[1])
 
 
 def frame_wrench(r: Reading, i: Index) -> tuple[Float[Array, "n 3"], Float[Array, "n 3"]]:
-    """Return the force and the torque about the frames' origins, world axes.
+    """Return the force [N] and the torque [N m], about the frames' origins, that parents exert,
+    world axes.
 
     They follow from Newton's and Euler's laws, with gravity, contacts and joints that close loops,
     as in MuJoCo (``mj_rnePostConstraint``).
 
     Args:
-        r: what sensors read from.
+        r: inputs of the sensors.
         i: index of each sensor.
     """
     details = [r.sensor_scopes[sensor] for sensor in i]
@@ -49,13 +51,13 @@ def _in_frame(r: Reading, i: Index, vector: Float[Array, "n 3"]) -> Float[Array,
 
 
 def _about_origin(force: Array, torque: Array, point: Array) -> Array:
-    """Return wrenches at points as wrenches at the world's origin."""
+    """Return wrenches about the world's origin, given force and torque at points."""
     return jnp.concatenate([force, torque + cross(point, force)], axis=-1)
 
 
 def _needed(r: Reading) -> Float[Array, "nb 6"]:
-    """Return the wrench that each body needs to move as it does, without gravity, about the world's
-    origin."""
+    """Return the wrench that each body needs for its acceleration in addition to gravity, about the
+    world's origin."""
     assert r.acceleration is not None
     state, model = r.state, r.model
     mass = jnp.where(jnp.asarray(model.topology.free), model.bodies.mass, 0.0)[:, None]
@@ -72,7 +74,8 @@ def _euler_torque(tensor: Array, rate: Array, spin: Array) -> Array:
 
 
 def _parts(r: Reading, i: Index) -> Float[Array, "n 6"]:
-    """Return the wrench that parts of bodies need, about the world's origin."""
+    """Return the same wrench for the part of a body that each sensor carries, about the world's
+    origin."""
     assert r.acceleration is not None
     details = [r.sensor_scopes[sensor] for sensor in i]
     body = np.array([d.body for d in details])
@@ -94,7 +97,7 @@ def _parts(r: Reading, i: Index) -> Float[Array, "n 6"]:
 
 
 def _contacts(r: Reading, shapes_: np.ndarray) -> Float[Array, "n 6"]:
-    """Return the wrench of all contacts on some shapes, about the world's origin."""
+    """Return the wrench of all contacts on the shapes of each sensor, about the world's origin."""
     contacts = r.contacts
     wrench = _about_origin(contacts.force, contacts.torque, contacts.point)
     wrench = jnp.where(contacts.live[:, None], wrench, 0.0)
@@ -103,7 +106,8 @@ def _contacts(r: Reading, shapes_: np.ndarray) -> Float[Array, "n 6"]:
 
 
 def _loops(r: Reading, bodies_: np.ndarray) -> Float[Array, "n 6"]:
-    """Return the wrench of the joints that close loops, on some bodies."""
+    """Return the wrench of joints that close loops on the bodies of each sensor, about the world's
+    origin."""
     linkage = r.model.topology.linkage
     loops = linkage.loops
     if not len(loops):

@@ -29,12 +29,13 @@ def ball_orientation(r: Reading, i: Index) -> Float[Array, "n 4"]:
 
 
 def ball_rate(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Return the angular velocity of a ball in the axes of its second body [rad/s]."""
+    """Return the angular velocity of a ball joint, in the axes of its second body [rad/s]."""
     return r.step.rate[address_range(i, 3)]
 
 
 def tendon_length(r: Reading, i: Index) -> Float[Array, "n 1"]:
-    """Return the length of a tendon [m], of a coupling in the unit of its coefficients."""
+    """Return the length of a tendon [m]; for one that couples axes, in the unit of its
+    coefficients."""
     return r.step.motion.tendon.length[i][:, None]
 
 
@@ -44,7 +45,8 @@ def tendon_rate(r: Reading, i: Index) -> Float[Array, "n 1"]:
 
 
 def tendon_force(r: Reading, i: Index) -> Float[Array, "n 1"]:
-    """Return the force of all actuators on a tendon together, before their gears [N]."""
+    """Return the sum of the forces of all actuators on a tendon, not multiplied by their gears
+    [N]."""
     linkage = r.model.topology.linkage
     drives = (i + len(linkage.axes))[:, None] == linkage.actuated
     return jnp.where(drives, r.forces, 0.0).sum(axis=1, keepdims=True)
@@ -64,5 +66,6 @@ def actuator_rate(r: Reading, i: Index) -> Float[Array, "n 1"]:
 
 
 def actuator_force(r: Reading, i: Index) -> Float[Array, "n 1"]:
-    """Return the actuator's force before the gear [N, N m]."""
+    """Return the force of an actuator, not multiplied by its gear (MuJoCo's ``actuator_force``) [N,
+    N m]."""
     return r.forces[i][:, None]

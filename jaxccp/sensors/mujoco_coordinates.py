@@ -27,11 +27,11 @@ class Coordinates:
     """Conversion between MuJoCo's coordinates and states of a model; pure functions of JAX."""
 
     reference: Float[Array, " n"]
-    """MuJoCo's coordinates of the single axes where ours are zero [m, rad]."""
+    """Values in ``qpos`` of the single axes at the model's zero coordinates [m, rad]."""
     ball_reference: Float[Array, "b 4"]
-    """MuJoCo's orientations of the balls where our coordinates are zero."""
+    """Quaternions in ``qpos`` of the balls at the model's zero coordinates."""
     centre: Float[Array, "f 3"]
-    """Centres of mass of the free bodies, in the frame whose position ``qpos`` has [m]."""
+    """Centres of mass of the free bodies, in the body frame whose position is in ``qpos`` [m]."""
     places: Places = field(metadata={"static": True})
     """Addresses of the coordinates."""
 
@@ -42,9 +42,9 @@ class Coordinates:
         qpos: Float[Floats, " nq"],
         qvel: Float[Floats, " nv"] | None = None,
     ) -> State:
-        """Return ``state`` with the poses and velocities of MuJoCo's coordinates.
+        """Return ``state`` with the poses and velocities of ``qpos`` and ``qvel``.
 
-        Loops that these leave open stay open (:func:`jaxccp.close_loops` closes them).
+        Loops that they leave open stay open; :func:`jaxccp.close_loops` closes them.
 
         Args:
             model: the model of the layout.
@@ -129,7 +129,7 @@ class Coordinates:
         return qpos, qvel.at[address_range(speed, 3)].set(motion.rate[address_range(axis, 3)])
 
     def acceleration(self, state: State, acceleration: Acceleration) -> Float[Array, " nv"]:
-        """Return ``qacc`` of accelerations; 0 for nodes of flexible bodies.
+        """Return ``qacc`` of the accelerations of bodies and axes; 0 for nodes of flexible bodies.
 
         Args:
             state: the state that they belong to.
@@ -154,10 +154,10 @@ class Coordinates:
     def velocities(
         self, model: Model, state: State, qvel: Float[Floats, " nv"]
     ) -> Float[Array, " nv"]:
-        """Return velocities in the order of :func:`jaxccp.tangent_names` from ``qvel``.
+        """Return the velocities ``qvel`` in the model's order (:func:`jaxccp.tangent_names`).
 
         Args:
-            model: rigid bodies and joints.
+            model: a model of rigid bodies and joints.
             state: the pose.
             qvel: rates [m/s, rad/s].
 
@@ -189,16 +189,17 @@ class Coordinates:
     def forces(
         self, model: Model, state: State, force: Float[Floats, " nv"]
     ) -> Float[Array, " nv"]:
-        """Return generalised forces in MuJoCo's coordinates (``qfrc_…``) [N, N m].
+        """Return generalised forces in the order and axes of ``qvel`` (MuJoCo's ``qfrc_…``) [N, N
+        m].
 
         Args:
-            model: rigid bodies and joints.
+            model: a model of rigid bodies and joints.
             state: the pose.
-            force: in the order of :func:`jaxccp.tangent_names`, such as
-                :func:`jaxccp.inverse_dynamics` returns.
+            force: generalised forces in the order of :func:`jaxccp.tangent_names`, such as the
+                result of :func:`jaxccp.inverse_dynamics`.
 
         Raises:
-            ValueError: as :meth:`velocities`.
+            ValueError: see :meth:`velocities`.
         """
         zero = jnp.zeros(self.places.nv, state.position.dtype)
         _, transpose = jax.vjp(lambda qvel: self.velocities(model, state, qvel), zero)
@@ -212,10 +213,10 @@ class Coordinates:
         positions: Float[Floats, "n 3"],
         quaternions: Float[Floats, "n 4"],
     ) -> State:
-        """Return ``state`` with its motion-capture bodies placed, and the bodies joined to them.
+        """Return ``state`` with its motion-capture bodies and the bodies jointed to them placed.
 
-        Bodies that equality constraints tie to them follow in the next step. They are fixed bodies:
-        they have no velocity.
+        Bodies that equality constraints connect to them follow in the next step. Motion-capture
+        bodies are fixed bodies: their velocity is zero.
 
         Args:
             model: the model of the layout.

@@ -11,7 +11,7 @@ from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 Nodes = Int[np.ndarray, "4 n"]
-"""Family, addresses in ``qpos`` and in ``qvel``, and number among the family's velocities."""
+"""Family, address in ``qpos``, address in ``qvel``, and index among the family's velocities."""
 
 
 def with_nodes(
@@ -21,7 +21,8 @@ def with_nodes(
     qpos: Float[Array, " nq"],
     qvel: Float[Array, " nv"],
 ) -> State:
-    """Return ``state`` with the nodes of families displaced as MuJoCo's coordinates say.
+    """Return ``state`` with the nodes of families at the displacements and velocities of MuJoCo's
+    coordinates.
 
     Args:
         model: the model.

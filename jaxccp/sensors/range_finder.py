@@ -10,10 +10,11 @@ from jaxccp.sensors.reading import Index, Reading
 
 
 def length(r: Reading, i: Index) -> Float[Array, "n 1"]:
-    """Return the distance along z of the frame to the nearest surface [m], -1 where there is none.
+    """Return the distance from a frame, along its z axis, to the nearest surface [m]; -1 without
+    any.
 
-    Surfaces of its own body do not count; planes and height fields are seen from above only, meshes
-    as their hulls.
+    Surfaces of the frame's own body do not count. Planes and height fields are visible from above
+    only, meshes as their convex hulls.
     """
     frame = r.frames[0]
     direction = quaternion.to_matrix(frame.quaternion[i])[..., 2]

@@ -23,8 +23,8 @@ def ray_lengths(
 ) -> Float[Array, " r"]:
     """Return the distance from each origin along its direction to the nearest visible surface [m].
 
-    It is infinite where there is none. Surfaces are hit from inside too, but planes and height
-    fields from above only. Boxes and meshes are sharp, and meshes their convex hulls.
+    It is infinite without any. Surfaces are also hit from inside, planes and height fields from
+    above only. Boxes and meshes have sharp edges; meshes are their convex hulls.
 
     Args:
         model: the model.
@@ -48,11 +48,11 @@ def ray_lengths(
 
 
 def nearest_hit(distance: Float[Array, "*b k"], valid: Bool[Array, "*b k"]) -> Hit:
-    """Return the shortest valid distance that is not negative.
+    """Return the smallest valid distance that is not negative; infinite without any.
 
     Args:
         distance: candidates.
-        valid: which of them count.
+        valid: mask of the candidates that count.
     """
     return jnp.min(jnp.where(valid & (distance >= 0), distance, jnp.inf), axis=-1)
 
@@ -76,7 +76,8 @@ def quadratic_roots(
 
 
 def _quadric(o: Array, d: Array, radius: Array) -> tuple[Array, Array]:
-    """Return the roots on the sphere or, of two coordinates, on the circle."""
+    """Return the distances along rays to a sphere about the origin, or a circle for two
+    coordinates, and whether they are real."""
     return quadratic_roots(
         jnp.sum(d * d, axis=-1), jnp.sum(o * d, axis=-1), jnp.sum(o * o, axis=-1) - radius * radius
     )
@@ -119,7 +120,7 @@ def _cylinder(o: Ray, d: Ray, shapes: Geometry) -> Hit:
 
 
 def _between(o: Ray, normals: Array, offsets: Array, d: Ray) -> Hit:
-    """Return the distance to the convex body n · x ≤ offset of all its faces."""
+    """Return the distance along rays to the convex body n · x ≤ offset for all its faces."""
     speed = jnp.einsum("...fi,...i->...f", normals, d)
     gap = offsets - jnp.einsum("...fi,...i->...f", normals, o)
     distance = gap / jnp.where(speed != 0, speed, 1.0)
@@ -154,8 +155,10 @@ def _plane(o: Ray, d: Ray, shapes: Geometry) -> Hit:
 
 
 def _height_field(o: Ray, d: Ray, shapes: Geometry) -> Hit:
-    """Return the distance to the triangles of a height field; their common edge leads from (row +
-    1, column) to (row, column + 1)."""
+    """Return the distance along rays to the two triangles of each cell of a height field.
+
+    Their common edge leads from (row + 1, column) to (row, column + 1).
+    """
     grid = shapes.grid
     assert grid is not None
     rows, columns = grid.heights.shape[1:]
@@ -191,8 +194,8 @@ def _height_field(o: Ray, d: Ray, shapes: Geometry) -> Hit:
 
 
 def _triangles(o: Ray, d: Ray, corner: Array, a: Array, b: Array, exists: Array) -> Hit:
-    """Return the distance to triangles from their outer side (Möller & Trumbore, J. Graphics Tools
-    2, 1997)."""
+    """Return the distance along rays to triangles, hit from their outer side (Möller & Trumbore, J.
+    Graphics Tools 2, 1997)."""
     a, b = a.reshape(corner.shape), b.reshape(corner.shape)
     normal = cross(d[:, :, None], b)
     volume = jnp.sum(a * normal, axis=-1)

@@ -21,8 +21,8 @@ def touch(r: Reading, i: Index) -> Float[Array, "n 1"]:
 def zone_touch(r: Reading, i: Index) -> Float[Array, "n 1"]:
     """Return the sum of the normal forces of contacts in the sensor's zone [N], MuJoCo's ``touch``.
 
-    A contact counts if its normal, drawn outwards from the sensor's shapes, meets the zone or
-    begins in it.
+    A contact counts if the ray along its normal, out of the sensor's shapes, hits the zone or
+    starts in it.
     """
     contacts, frame = r.contacts, r.frames[0]
     normal = jnp.where(contacts.live, jnp.sum(contacts.normal * contacts.force, axis=1), 0.0)
@@ -50,14 +50,17 @@ def contact_torque(r: Reading, i: Index) -> Float[Array, "n 3"]:
 
 
 def joint_force(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Return the force on the joint's second body, in the axes of the joint's frame on it [N], as a
-    load cell in the joint has it: all but motors (:attr:`jaxccp.dynamics.StepReport.reactions`)."""
+    """Return the force of a joint on its second body, in the axes of the joint's frame on it [N].
+
+    It is what a load cell in the joint reads: everything but motors
+    (:attr:`jaxccp.dynamics.StepReport.reactions`).
+    """
     return _in_joint(r, i)[:, 0]
 
 
 def joint_torque(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Return the torque on the joint's second body about the origin of the joint's frame on it, in
-    that frame's axes [N m]."""
+    """Return the torque of a joint on its second body, about the origin of the joint's frame on it,
+    in the axes of that frame [N m]."""
     return _in_joint(r, i)[:, 1]
 
 

@@ -22,27 +22,27 @@ from jaxccp.sensors.mujoco_coordinates import Coordinates
 from jaxccp.sensors.sensor_scope import ContactSelection, SensorScope
 
 Index = np.ndarray
-"""Index of the axes, bodies, frames, … that sensors are about [n]."""
+"""Indices of the axes, bodies, frames or other things that n sensors read [n]."""
 About = Literal["axis", "ball", "joint", "tendon", "actuator", "frame", "body", "bodies", "all"]
-"""Kind of thing a sensor is about, which its index counts: axes, first axes of balls, joints,
+"""Kind of thing that a sensor reads, which its index counts: axes, first axes of balls, joints,
 tendons, actuators, the sensors themselves (frame), bodies, groups of bodies, or nothing (all)."""
 Needs = Literal["", "acceleration", "report", "both"]
-"""Inputs besides the state that a sensor reads."""
+"""Input besides the state that a sensor needs."""
 Counts = Literal["", "body", "subtree", "pairs"]
-"""Default shapes of a sensor: those of its frame's body, of this and its descendants, or none, for
-pairs that must be given."""
+"""Default shapes of a sensor: those of its frame's body; those of this body and its descendants; or
+none, for sensors that need explicit pairs."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Inputs of sensors; what several of them need is computed once."""
+    """Inputs of all sensors; quantities that several sensors use are computed once."""
 
     model: Model
     """The model."""
     state: State
     """The state."""
     layout: Coordinates
-    """MuJoCo's coordinates, in which joints are read."""
+    """Layout of MuJoCo's coordinates, in which joints are read."""
     control: Float[Array, " nm"]
     """Control of each actuator."""
     acceleration: Float[Array, "nb 6"] | None
@@ -50,54 +50,55 @@ class Reading:
     report: StepReport | None
     """Report of the step that led to the state."""
     subjects: Sites
-    """Frames that the sensors are about."""
+    """Frame of each sensor."""
     references: Sites
-    """Frames that the sensors' readings are relative to, the world's by default."""
+    """Frame that each sensor's reading is relative to; by default the world's."""
     groups: Bool[np.ndarray, "g nb"]
-    """Bodies of each group."""
+    """Mask of the bodies in each group of bodies."""
     magnetic: Float[Array, "3"]
-    """Magnetic field, world axes."""
+    """Magnetic field, world axes, in any unit."""
     scopes: tuple[SensorScope | ContactSelection | None, ...]
-    """What each sensor measures of the model."""
+    """Shapes and bodies that each sensor measures, if its kind needs them."""
 
     @cached_property
     def coordinates(self) -> Float[Array, " k"]:
-        """Coordinates of all axes, then of all tendons, with the zeros of ``qpos``."""
+        """Coordinates of all axes, offset as in ``qpos``, then of all tendons [m, rad]."""
         coordinate = self.step.coordinate
         return coordinate.at[self.layout.places.single[2]].add(self.layout.reference)
 
     @cached_property
     def step(self) -> Step:
-        """Motion of joints and tendons."""
+        """State, motion of joints and tendons, and control, as inputs of actuator forces; the
+        step's length is 0."""
         motion = joint_motion(self.model, self.state)
         return Step(self.model, self.state, motion, 0.0, self.control)
 
     @cached_property
     def forces(self) -> Float[Array, " nm"]:
-        """Forces of the actuators, before their gears [N, N m]."""
+        """Forces of the actuators, not multiplied by their gears [N, N m]."""
         return actuator_forces(self.step)
 
     @cached_property
     def frames(self) -> tuple[FrameMotion, FrameMotion]:
-        """Motions of the sensors' frames, and of their reference frames."""
+        """Motions of the sensors' frames, then those of their reference frames."""
         return self.subjects.motion(self.state), self.references.motion(self.state)
 
     @cached_property
     def accelerations(self) -> tuple[Array, Array]:
-        """Linear accelerations less gravity, and angular ones, of the sensors' frames; world
-        axes."""
+        """Linear accelerations minus gravity [m/s²] and angular ones [rad/s²] of the sensors'
+        frames, world axes."""
         assert self.acceleration is not None
         linear, angular = self.subjects.accelerations(self.state, self.acceleration)
         return linear - self.model.gravity, angular
 
     @cached_property
     def sensor_scopes(self) -> dict[int, SensorScope]:
-        """Scopes of sensors, by their index."""
+        """Scopes of sensors, by the index of the sensor."""
         return {i: scope for i, scope in enumerate(self.scopes) if isinstance(scope, SensorScope)}
 
     @cached_property
     def contact_selections(self) -> dict[int, ContactSelection]:
-        """Selections of contact sensors, by their index."""
+        """Selections of contact sensors, by the index of the sensor."""
         return {
             i: selection
             for i, selection in enumerate(self.scopes)
@@ -125,7 +126,7 @@ class Reading:
         return self.step_report.contact_data
 
     def mean(self, of_bodies: Float[Array, "nb 3"], index: Index) -> Float[Array, "n 3"]:
-        """Return the mean of a vector over the mass of groups of bodies.
+        """Return the mass-weighted mean of a vector over each group of bodies.
 
         Args:
             of_bodies: vector of each body.
@@ -137,16 +138,17 @@ class Reading:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of sensor: what it is about and how it is read."""
+    """A kind of sensor: what it reads from the model, and how."""
 
     about: About
-    """Kind of thing that it is about."""
+    """Kind of thing that a sensor of this kind reads."""
     read: Callable[[Reading, Index], Array]
-    """Values [n k] of several sensors of the kind, by the index of what they are about."""
+    """Function that returns the values [n k] of n sensors of this kind, given the indices of what
+    they read."""
     needs: Needs = ""
-    """Inputs besides the state; without them the sensor is left out."""
+    """Input needed besides the state; sensors are left out if it is missing."""
     counts: Counts = ""
-    """Shapes that it counts by default."""
+    """Shapes that a sensor measures by default."""
 
 
 def rotate_into(frame: FrameMotion, vector: Float[Array, "n 3"]) -> Float[Array, "n 3"]:

@@ -14,13 +14,14 @@ class SensorScope(ByContent):
     """Shapes, bodies and zone that one sensor measures; by default those of its frame's body."""
 
     shapes: Bool[np.ndarray, " ng"]
-    """Shapes whose contacts count; of a range finder those that it does not see."""
+    """Mask of the shapes whose contacts count; for a range finder, of the shapes that it
+    ignores."""
     bodies: Bool[np.ndarray, " nb"]
-    """Bodies that a force sensor carries as a whole."""
+    """Mask of the bodies that a force sensor carries completely."""
     zone: Shape | None = None
-    """Zone of a touch sensor in its frame; None: everywhere."""
+    """Zone of a touch sensor, in its frame; None: everywhere."""
     body: int = 0
-    """Body of which a force sensor carries a part."""
+    """Body of which a force sensor carries only a part."""
     mass: float = 0.0
     """Mass of that part [kg]."""
     centre: Float[np.ndarray, "3"] = field(default_factory=lambda: np.zeros(3))
@@ -31,18 +32,20 @@ class SensorScope(ByContent):
 
 @dataclass(frozen=True, eq=False)
 class ContactSelection(ByContent):
-    """Contacts that a contact sensor finds, and the fields it shows of them."""
+    """Contacts that a contact sensor selects, and the fields that it returns for them."""
 
     first: Bool[np.ndarray, " ng"] | None
-    """Shapes of which one must take part, from which normals and forces then point; None: any."""
+    """Mask of the shapes of which one must be in contact; normals and forces point away from it.
+    None: any shape."""
     second: Bool[np.ndarray, " ng"] | None
-    """Shapes of which the other one must be; if only this is given, normals and forces point to
-    it."""
+    """Mask of the shapes for the other side of the contact. If only this one is given, normals and
+    forces point to it."""
     zone: Shape | None
-    """Zone in the sensor's frame in which the contact's point must be; None: anywhere."""
+    """Zone in the sensor's frame that must contain the contact point; None: anywhere."""
     data: tuple[str, ...]
     """Fields of :data:`jaxccp.sensors.contact_pairs.FIELDS`, in their order."""
     choice: str
-    """Order of the contacts: ``"none"``, ``"mindist"``, ``"maxforce"`` or ``"netforce"``."""
+    """Order in which contacts are chosen (MuJoCo's ``reduce``): ``"none"``, ``"mindist"`` or
+    ``"maxforce"``; ``"netforce"`` combines them."""
     count: int
-    """Number of contacts to show."""
+    """Number of contacts to return."""

@@ -27,25 +27,25 @@ from jaxccp.sensors.target import Finder, Sensor
 
 @dataclass(frozen=True, eq=False)
 class Plan(ByContent):
-    """Targets of n sensors, found once; static."""
+    """Targets of n sensors in a model, found once; static."""
 
     names: tuple[str, ...]
     """Name of each sensor."""
     kinds: tuple[str, ...]
     """Kind of each sensor."""
     index: np.ndarray
-    """Index of what each is about, as its kind counts it [n]."""
+    """Index of what each sensor reads, counted as its kind says [n]."""
     subjects: tuple[int, ...]
-    """Frame of each sensor, among the model's sites and then ``Sensors.frames``; the world's for
-    sensors without [n]."""
+    """Index of each sensor's frame among the model's sites, followed by ``Sensors.frames``; the
+    world's for sensors without a frame [n]."""
     references: tuple[int, ...]
-    """Frame that each reading is relative to [n]."""
+    """Index of the frame that each reading is relative to [n]."""
     bounds: np.ndarray
-    """Lowest and highest reading of each [n 2]."""
+    """Lowest and highest reading of each sensor, in its unit [n 2]."""
     groups: Bool[np.ndarray, "g nb"]
-    """Bodies of each subtree."""
+    """Mask of the bodies of each subtree."""
     scopes: tuple[SensorScope | ContactSelection | None, ...]
-    """Shapes and bodies that each sensor measures, if it measures any."""
+    """Shapes and bodies that each sensor measures, if its kind needs them."""
 
 
 @jax.tree_util.register_dataclass
@@ -54,15 +54,15 @@ class Sensors:
     """Sensors of a model, in the order in which they were given."""
 
     frames: Sites
-    """The world's frame, then those that are no sites of the model."""
+    """The world's frame, then frames of sensors that are not sites of the model."""
     magnetic: Float[Array, "3"]
-    """Magnetic field, world axes."""
+    """Magnetic field, world axes, in any unit."""
     layout: Coordinates
-    """MuJoCo's coordinates, in which joints are read."""
+    """Layout of MuJoCo's coordinates, in which joints are read."""
     plan: Plan = field(metadata={"static": True})
-    """What the sensors are about."""
+    """What the sensors read of the model."""
     unreadable: tuple[str, ...] = field(default=(), metadata={"static": True})
-    """Sensors of a file that cannot be read, and why."""
+    """Sensors of a file that cannot be read, with the reasons."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -77,11 +77,10 @@ class Sensors:
         acceleration: Float[Floats, "nb 6"] | None = None,
         report: StepReport | None = None,
     ) -> dict[str, Float[Array, " k"]]:
-        """Return the readings of a state by name (``names`` has their order); a pure function of
-        JAX.
+        """Return the readings of all sensors at a state, by name; a pure function of JAX.
 
         Args:
-            model: the model that they were made for; its numbers may differ.
+            model: the model for which the sensors were made; its numbers may differ.
             state: positions, velocities and energies are read from it.
             control: control of each actuator, 0 when None.
             acceleration: accelerations of the bodies' centres of mass, and angular ones, world
@@ -135,7 +134,7 @@ def attach_sensors(
     layout: Coordinates | None = None,
     magnetic: Sequence[float] | np.ndarray = (0.0, -0.5, 0.0),
 ) -> Sensors:
-    """Attach sensors to a model.
+    """Make sensors for a model; :meth:`Sensors.values` reads them.
 
     Args:
         model: any model.

@@ -10,17 +10,18 @@ from jaxccp.sensors.reading import Index, Reading
 
 
 def centre(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Return the common centre of mass, world [m]."""
+    """Return the common centre of mass of each subtree, world [m]."""
     return r.mean(r.state.position, i)
 
 
 def centre_velocity(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Return the velocity of the common centre of mass, world [m/s]."""
+    """Return the velocity of each subtree's common centre of mass, world [m/s]."""
     return r.mean(r.state.velocity, i)
 
 
 def angular_momentum(r: Reading, i: Index) -> Float[Array, "n 3"]:
-    """Return the angular momentum about the common centre of mass, world [kg m²/s]."""
+    """Return the angular momentum of each subtree about its common centre of mass, world [kg
+    m²/s]."""
     state, mass = r.state, jnp.where(r.groups[i], r.model.bodies.mass, 0.0)
     arm = state.position - r.mean(state.position, i)[:, None]
     moving = state.velocity - r.mean(state.velocity, i)[:, None]
@@ -36,10 +37,10 @@ def clock(r: Reading, i: Index) -> Float[Array, "n 1"]:
 
 
 def kinetic(r: Reading, i: Index) -> Float[Array, "n 1"]:
-    """Return the kinetic energy of all bodies [J]."""
+    """Return the kinetic energy of the model, rotors and flexible bodies included [J]."""
     return jnp.broadcast_to(kinetic_energy(r.model, r.state), (len(i), 1))
 
 
 def potential(r: Reading, i: Index) -> Float[Array, "n 1"]:
-    """Return the potential energy of gravity and springs [J]."""
+    """Return the potential energy of gravity, springs and flexible bodies [J]."""
     return jnp.broadcast_to(potential_energy(r.model, r.state), (len(i), 1))

@@ -17,7 +17,7 @@ from jaxccp.sensors.sensor_scope import ContactSelection, SensorScope
 
 WORLD_FRAME = Site(WORLD)
 About = str | Site | Sequence[int | str]
-"""Name of what a sensor is about, a frame, or a group of bodies."""
+"""Name of what a sensor reads, a frame, or a group of bodies."""
 
 
 @dataclass(frozen=True)
@@ -27,21 +27,23 @@ class Sensor:
     kind: str
     """A kind of :data:`jaxccp.sensors.KINDS`, such as ``gyro``."""
     about: About = "world"
-    """What it reads: the name of an axis, joint, tendon, actuator or body, as its kind has it. A
-    sensor of a frame has the name of a site or a :class:`jaxccp.Site`. A subtree is that of a body,
-    with all its descendants, or a sequence of bodies."""
+    """What the sensor reads: the name of an axis, joint, tendon, actuator or body, depending on the
+    kind. For a sensor of a frame, the name of a site, or a :class:`jaxccp.Site`. For a subtree, the
+    name of a body, which includes its descendants, or a sequence of bodies."""
     against: str | Site = WORLD_FRAME
-    """Frame that poses and velocities are relative to: a site's name or a :class:`jaxccp.Site`."""
+    """Frame that poses and velocities are relative to: the name of a site, or a
+    :class:`jaxccp.Site`."""
     bounds: tuple[float, float] = (-inf, inf)
     """Lowest and highest reading, in its unit."""
     counts: SensorScope | ContactSelection | None = None
-    """Shapes, bodies and zone that it measures. None: a range finder does not see its body's
-    shapes, a touch sensor has all their contacts, a force sensor carries its body and its
-    descendants. Contact sensors need a :class:`jaxccp.sensors.ContactSelection`."""
+    """Shapes, bodies and zone that the sensor measures. None: a range finder ignores the shapes of
+    its body, a touch sensor counts all contacts of its body, a force sensor carries its body and
+    its descendants. Contact sensors need a :class:`jaxccp.sensors.ContactSelection`."""
 
 
 class Finder:
-    """Finds indices in a model, and collects frames that are no sites of it."""
+    """Finds the targets of sensors in a model by name, and collects frames that are not sites of
+    the model."""
 
     def __init__(self, model: Model) -> None:
         self.topology, self.sites = model.topology, model.sites
@@ -51,8 +53,8 @@ class Finder:
         self.groups: list[np.ndarray] = []
 
     def target_index(self, label: str, sensor: Sensor) -> int | None:
-        """Return the index of what a sensor is about; None for frames, and where it is about
-        nothing.
+        """Return the index of what a sensor reads; None for sensors of frames and of the whole
+        model.
 
         Args:
             label: name of the sensor, for messages.
@@ -89,7 +91,7 @@ class Finder:
         return index(label, about, names, sensor.about)
 
     def frame(self, label: str, about: About) -> int:
-        """Return the index of a frame among the model's sites, then those collected.
+        """Return the index of a frame among the model's sites, followed by the collected frames.
 
         Args:
             label: name of the sensor, for messages.
@@ -114,7 +116,8 @@ class Finder:
     def scope(
         self, label: str, sensor: Sensor, frame_: int
     ) -> SensorScope | ContactSelection | None:
-        """Return what a sensor measures of the model.
+        """Return the shapes, bodies or contacts that a sensor measures; None if its kind needs
+        none.
 
         Args:
             label: name of the sensor, for messages.
@@ -122,7 +125,7 @@ class Finder:
             frame_: index of its frame.
 
         Raises:
-            ValueError: its ``counts`` is of another type than its kind needs.
+            ValueError: ``counts`` of the sensor has another type than its kind needs.
         """
         kind, explicit = KINDS[sensor.kind].counts, sensor.counts
         required = {"": None, "pairs": ContactSelection}.get(kind, SensorScope)
@@ -155,7 +158,7 @@ class Finder:
         return int(balls[0])
 
     def _group(self, label: str, about: About) -> int:
-        """Return the index of a new group: the moving bodies of a subtree."""
+        """Return the index of a new group of bodies: those of a subtree that are not fixed."""
         if isinstance(about, Site):
             raise ValueError(f"{label}: is about bodies; give the name of one or a sequence")
         if isinstance(about, str):
@@ -170,7 +173,8 @@ class Finder:
         return len(self.groups) - 1
 
     def _subtree(self, root: int) -> np.ndarray:
-        """Return a body and its descendants through joints of trees; all bodies for the world."""
+        """Return the mask of a body and its descendants through joints of trees; of all bodies for
+        the world."""
         bodies, (order, forwards) = self.topology.linkage.bodies, self.topology.linkage.tree
         group = np.arange(len(self.topology.bodies)) == root
         if root == WORLD:

@@ -16,12 +16,12 @@ Points = Float[Array, "c n 3"]
 def ray_hits(
     zones: Sequence[Shape | None], origin: Points, direction: Points
 ) -> Bool[Array, "c n"]:
-    """Tell which rays hit zones, those that begin inside included.
+    """Return whether each ray hits its zone; a ray that starts inside does.
 
     Args:
         zones: zones of n sensors; None: everywhere.
         origin: origins of the rays, in the zones' frames.
-        direction: their directions.
+        direction: directions of the rays.
     """
 
     def hits(kind: str, indices: np.ndarray, shapes: Geometry) -> Array:
@@ -31,7 +31,7 @@ def ray_hits(
 
 
 def contains(zones: Sequence[Shape | None], point: Points) -> Bool[Array, "c n"]:
-    """Tell which points are in zones.
+    """Return whether each point is in its zone.
 
     Args:
         zones: zones of n sensors; None: everywhere.
