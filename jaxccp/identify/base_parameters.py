@@ -8,21 +8,23 @@ from jaxtyping import Float
 from scipy.linalg import qr, solve_triangular
 
 RANK = 1e-6
-"""Pivot of the QR factorisation, over the largest, below which a column depends on the others."""
+"""Pivot of the QR factorisation, relative to the largest, below which a column counts as dependent
+on the others."""
 NAMED = 1e-4
-"""Change of a combination by one scale of a parameter, in scales of the combination's own
-parameter, below which the parameter is no part of it."""
+"""Coefficient of a parameter in a combination, in scales of the parameters, below which it is left
+out."""
 
 
 @dataclass(frozen=True)
 class BaseParameter:
-    """A parameter that recordings determine, together with those that act as it does."""
+    """A parameter that recordings determine, together with the parameters that have the same
+    effect."""
 
     name: str
-    """The parameter that stands for the combination."""
+    """The parameter after which the combination is named."""
     coefficients: dict[str, float]
-    """Coefficient of each parameter in the combination, 1 of ``name`` itself. Changes of parameters
-    that keep all combinations change no residual, to first order."""
+    """Coefficient of each parameter in the combination; 1 for ``name``. A change of parameters that
+    leaves all combinations unchanged changes no residual, to first order."""
     deviation: float
     """Standard deviation of the combination, without priors."""
 
@@ -41,11 +43,13 @@ def base_parameters(
     names: Sequence[str],
     scale: Float[np.ndarray, " P"],
 ) -> tuple[BaseParameter, ...]:
-    """Return the base parameters of a problem, by QR with column pivoting of its regressor.
+    """Return the base parameters of a problem, by a QR factorisation of its regressor with column
+    pivoting.
 
-    The regressor enters by its Gram matrix, whose root has the same pivots. With its columns in
-    their order P, J P = Q [R₁ R₂], the combinations are θ₁ + R₁⁻¹ R₂ θ₂ (Gautier, J. Robotic
-    Systems 8, 1991). For nonlinear parameters they are those of changes from where J was taken.
+    The Gram matrix of the regressor is enough: its root has the same pivots. With columns in the
+    order P, J P = Q [R₁ R₂], the combinations are θ₁ + R₁⁻¹ R₂ θ₂ (Gautier, J. Robotic Systems 8,
+    1991). For nonlinear parameters they are combinations of changes from the point at which J was
+    computed.
 
     Args:
         information: Gauss–Newton matrix of the P parameters, without priors.

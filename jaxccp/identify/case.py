@@ -13,7 +13,7 @@ from jaxccp.sensors.mujoco_coordinates import Coordinates
 
 
 class Mechanism(Protocol):
-    """A mechanism has a model, a state and coordinates, as :func:`jaxccp.load` returns them."""
+    """A model with a state and the layout of its coordinates, as :func:`jaxccp.load` returns it."""
 
     @property
     def model(self) -> Model: ...
@@ -26,17 +26,17 @@ class Mechanism(Protocol):
 
 
 class Residual(Protocol):
-    """A kind of comparison of recordings with a model, such as
+    """A way to compare recordings with a model, such as
     :class:`jaxccp.identify.simulate.Simulate`."""
 
     def plan(self, subject: Subject, recordings: Sequence[Recording]) -> Plan:
-        """Return what is computed for these recordings."""
+        """Return the plan that computes the residuals of these recordings."""
         ...
 
 
 @dataclass(frozen=True)
 class Case:
-    """A model with recordings of it; several cases share parameters of the same name."""
+    """A model with recordings of it; parameters with the same name are shared by several cases."""
 
     mechanism: Mechanism
     recordings: Sequence[Recording]
@@ -44,6 +44,7 @@ class Case:
 
 
 def subject_of(mechanism: Mechanism, recordings: Sequence[Recording]) -> Subject:
-    """Return a mechanism with ideal channels of the recordings."""
+    """Return the subject of a mechanism: its model, with the channels of the recordings,
+    uncalibrated."""
     channels = tuple(dict.fromkeys(c.name for recording in recordings for c in recording.channels))
     return Subject.of(mechanism.model, mechanism.layout, mechanism.state, channels)

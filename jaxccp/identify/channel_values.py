@@ -19,7 +19,7 @@ def features(
     observations: Sequence[Observation],
     sensed: Mapping[str, Float[Array, " k"]],
 ) -> Float[Array, " f"]:
-    """Return the numbers of a state that observations are interpolated from.
+    """Return the values of a state from which observations are interpolated.
 
     Args:
         subject: the model.
@@ -44,7 +44,7 @@ def channel_values(
     observations: Sequence[Observation],
     h: float,
 ) -> Float[Array, "s o"]:
-    """Return what the channels would show at some times.
+    """Return what the channels would have recorded at given times of a simulated motion.
 
     Args:
         subject: the model, with its calibration of channels.
@@ -88,7 +88,7 @@ def channel_values(
 def errors(
     shown: Float[Array, "s k"], observed: Float[Array, "s k"], observations: Sequence[Observation]
 ) -> Float[Array, "s o"]:
-    """Return predicted less observed numbers; of orientations rotation vectors [rad].
+    """Return predicted minus observed values; for orientations, rotation vectors [rad].
 
     Args:
         shown: :func:`channel_values`.
@@ -109,7 +109,7 @@ def errors(
 
 
 def interpolated(table: Float[Array, "k *f"], when: Float[Array, " s"]) -> Float[Array, "s *f"]:
-    """Return rows between those of a table, by straight lines; its ends beyond them.
+    """Return a table interpolated linearly between its rows; beyond its ends, the last row.
 
     Args:
         table: rows at 0, 1, 2 …

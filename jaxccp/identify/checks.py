@@ -12,11 +12,11 @@ from jaxccp.identify.unit_checks import check_poses, check_positions, check_rate
 from jaxccp.names import suggestion
 
 LONG_STEP = 1.0
-"""Median time between samples from which times look like milliseconds [s]."""
+"""Median time between samples above which times look like milliseconds [s]."""
 
 
 def check(mechanism: Mechanism, recordings: Sequence[Recording]) -> tuple[str, ...]:
-    """Return warnings about recordings that do not look like those of a mechanism.
+    """Return warnings about recordings that do not look like recordings of the mechanism.
 
     Args:
         mechanism: what was recorded.
@@ -39,7 +39,7 @@ def check(mechanism: Mechanism, recordings: Sequence[Recording]) -> tuple[str, .
 
 
 def refuse(mechanism: Mechanism, recordings: Sequence[Recording]) -> None:
-    """Refuse recordings that cannot be used, at little cost.
+    """Raise an error for recordings that cannot be used; this costs little.
 
     Args:
         mechanism: what was recorded.
@@ -59,7 +59,7 @@ def refuse(mechanism: Mechanism, recordings: Sequence[Recording]) -> None:
 
 
 def check_names(mechanism: Mechanism, recordings: Sequence[Recording]) -> None:
-    """Refuse channels of what the model does not have.
+    """Raise an error for channels of things that the model does not have.
 
     Args:
         mechanism: whose names channels use.
@@ -91,7 +91,7 @@ def check_names(mechanism: Mechanism, recordings: Sequence[Recording]) -> None:
 
 
 def check_count(samples: int, parameters: int) -> None:
-    """Refuse fewer recorded numbers than parameters without a prior.
+    """Raise an error if there are fewer recorded values than parameters without a prior.
 
     Args:
         samples: numbers that are compared.
@@ -108,7 +108,8 @@ def check_count(samples: int, parameters: int) -> None:
 
 
 def compared(batch: Any) -> int | None:
-    """Return how many recorded numbers a batch of segments compares; None if it does not say."""
+    """Return the number of recorded values that a batch of segments compares; None if the batch
+    does not tell."""
     weight = getattr(batch.take(np.arange(len(batch))), "weight", None)
     return None if weight is None else int(np.count_nonzero(np.asarray(weight)))
 
@@ -125,7 +126,7 @@ def _missing(recording: Recording) -> list[str]:
 
 
 def _time_unit(recording: Recording) -> list[str]:
-    """Return a warning about samples that are far apart."""
+    """Return a warning if samples are so far apart that times may be in milliseconds."""
     step = float(np.median(np.diff(recording.time)))
     if step < LONG_STEP:
         return []
@@ -136,7 +137,7 @@ def _time_unit(recording: Recording) -> list[str]:
 
 
 def _check_orientations(recording: Recording, channel: Channel) -> None:
-    """Refuse quaternions that are far from unit length."""
+    """Raise an error for quaternions that are far from unit length."""
     length = np.linalg.norm(channel.values[:, 3:], axis=1)
     length = length[np.isfinite(length)]
     if len(length) and abs(float(np.median(length)) - 1.0) > 0.1:

@@ -16,14 +16,14 @@ def cores() -> int:
 
 
 class ChunkedProgram:
-    """A function of JAX, compiled once for each shape of its arguments.
+    """A function of JAX, compiled once for each shape of its arguments, that is run chunk by chunk.
 
-    XLA runs a program of small arrays on one core, so that chunks run side by side in threads. They
-    share the machine code, which does not depend on the precision that a thread has set.
+    XLA runs a program on small arrays on one core, so chunks run in parallel threads. All threads
+    use the same machine code, whatever precision JAX is set to in them.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        """Prepare a function; it is traced when it is first needed.
+        """Store a function; it is traced at its first use.
 
         Args:
             function: from pytrees of arrays to a pytree of arrays.
@@ -32,7 +32,7 @@ class ChunkedProgram:
         self._compiled: dict[tuple, Callable[..., Any]] = {}
 
     def map(self, chunks: Iterable[tuple]) -> list[Any]:
-        """Return the results of all chunks, as pytrees of NumPy's arrays.
+        """Return the results of all chunks, as pytrees of NumPy arrays.
 
         Args:
             chunks: the arguments of each.

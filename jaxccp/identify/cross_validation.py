@@ -19,16 +19,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CrossValidation:
-    """Errors of prediction of each fold, fitted to the others."""
+    """Errors of prediction for each fold, with parameters fitted to the other folds."""
 
     folds: tuple[tuple[Evaluation, ...], ...]
-    """Of each fold, the errors of each case."""
+    """For each fold, the errors of each case."""
     values: Float[np.ndarray, "k P"]
-    """Parameters that were fitted without each fold."""
+    """For each fold, the parameters fitted without it, by name."""
 
     @property
     def errors(self) -> Float[np.ndarray, " k"]:
-        """Return the error of each fold: root mean square over the noise's standard deviation."""
+        """Return the error of each fold: root mean square relative to the standard deviation of the
+        noise."""
         return np.array(
             [np.sqrt(np.mean([case.overall**2 for case in fold])) for fold in self.folds]
         )
@@ -40,7 +41,7 @@ class CrossValidation:
 
     @property
     def standard_error(self) -> float:
-        """Return the standard error of the mean; infinite if a fold has failed."""
+        """Return the standard error of the mean; infinite if a fold failed."""
         if not np.isfinite(self.errors).all():
             return np.inf
         return float(np.std(self.errors, ddof=1) / np.sqrt(len(self.folds)))
@@ -53,13 +54,13 @@ class CrossValidation:
 
     @property
     def failed(self) -> int:
-        """Return the number of windows whose prediction is not finite."""
+        """Return the number of windows with a prediction that is not finite."""
         return sum(case.failed for fold in self.folds for case in fold)
 
 
 @dataclass(frozen=True)
 class Part:
-    """A part of a batch has some of its segments."""
+    """A selection of the segments of a batch."""
 
     batch: Batch
     which: np.ndarray
@@ -72,12 +73,12 @@ class Part:
 
     @property
     def start_deviation(self) -> Float[np.ndarray, "n x"]:
-        """Return the standard deviation of each unknown of a segment."""
+        """Return the standard deviation of each unknown of the initial state of a segment."""
         return self.batch.start_deviation[self.which]
 
     @property
     def joined(self) -> np.ndarray:
-        """Return the mask of segments whose next one is a part of this too."""
+        """Return the mask of segments that are joined to the next one within this part."""
         following = np.diff(self.which, append=-1) == 1
         return self.batch.joined[self.which] & following
 
@@ -90,7 +91,7 @@ class Part:
 
 
 def folds_of(batch: Batch, count: int, seed: int | None = None) -> np.ndarray:
-    """Return the fold of each segment: whole recordings where there are enough of them, else
+    """Return the fold of each segment: whole recordings if there are enough of them, else
     consecutive segments of each recording.
 
     Args:
@@ -121,9 +122,10 @@ def cross_validate(
     progress: Callable[[int], None] = lambda fold: None,
     seed: int | None = None,
 ) -> CrossValidation:
-    """Return errors of prediction of each fold with what the others tell.
+    """Return errors of prediction for each fold, with parameters fitted to the other folds.
 
-    All folds share the programs of the problem. Windows are predicted from measured starts.
+    All folds use the compiled programs of the problem. Predictions start from the measured state at
+    the start of each window.
 
     Args:
         problem: what is fitted.
@@ -176,7 +178,7 @@ def _without(objective: Objective, fold: int, groups: list[np.ndarray]) -> Objec
 
 
 def _restricted(evaluator: Evaluator, which: np.ndarray) -> Evaluator:
-    """Return an evaluator of some of the segments, with the same programs."""
+    """Return an evaluator of some of the segments that uses the same compiled programs."""
     plan = copy.copy(evaluator.plan)
     plan.batch = Part(evaluator.plan.batch, which)  # type: ignore[misc]
     return evaluator.with_plan(plan)
@@ -190,17 +192,17 @@ def _errors(objective: Objective, case: int, theta: np.ndarray, which: np.ndarra
 
 @dataclass(frozen=True)
 class Comparison:
-    """Models of the same recordings, by their errors of prediction."""
+    """Errors of prediction of several models of the same recordings."""
 
     models: dict[str, CrossValidation]
 
     @property
     def best(self) -> str:
-        """Return the name of the model with the least mean error."""
+        """Return the name of the model with the smallest mean error."""
         return min(self.models, key=lambda name: self.models[name].mean)
 
     def __str__(self) -> str:
-        """Return a table, best model first; differences are fold by fold."""
+        """Return a table, best model first; differences are means over the folds."""
         lines = [
             f"{'model':24s} {'error':>9s} {'± s.e.':>9s} {'less the best':>14s} {'± s.e.':>9s}"
         ]
@@ -216,7 +218,7 @@ class Comparison:
 
 
 def compare(problems: Mapping[str, "Problem"], folds: int = 5) -> Comparison:
-    """Return a comparison of models of the same recordings by cross-validation.
+    """Compare models of the same recordings by cross-validation.
 
     Args:
         problems: by name; of the same recordings, cut into the same segments.

@@ -34,13 +34,13 @@ from jaxccp.sensors.coordinate_layout import mujoco_coordinates
 from jaxccp.sensors.mujoco_coordinates import Coordinates
 
 NOISE = 1e-4
-"""Standard deviation of recorded positions, and of orientations over half a width [m]; what a model
-cannot express counts as more."""
+"""Standard deviation of recorded positions, and of orientations times half a width [m]; errors of
+the model that exceed it increase it in a fit."""
 
 
 @dataclass(frozen=True)
 class Cube:
-    """The cube and the ground as a mechanism."""
+    """The mechanism of the cube and the ground."""
 
     model: Model
     state: State
@@ -54,7 +54,7 @@ class Cube:
 
 
 def _surface(leaf: str, initial: float, lower: float, upper: float, scale: float) -> Parameter:
-    """Return a parameter that cube and ground share, so that it is that of the contact."""
+    """Return a parameter that cube and ground share, so that it is a property of the contact."""
     return Parameter(f"shapes[*].{leaf}", initial, lower, upper, shared=True, scale=scale)
 
 
@@ -63,7 +63,7 @@ def _of_cube(leaf: str, initial: float, lower: float, upper: float, scale: float
 
 
 def _tilt(axis: int) -> Parameter:
-    """Return the angle by which the ground is turned about a horizontal axis."""
+    """Return the parameter for the rotation of the ground about a horizontal axis [rad]."""
 
     def apply(subject: Subject, angle: Array) -> Subject:
         shapes = subject.model.shapes
@@ -92,7 +92,8 @@ PARAMETERS: dict[str, Parameter] = {
     "damping": _of_cube("damping", 2e-3, 1e-5, 0.05, 1e-3),
     "gravity": Parameter("gravity", 1.0, 0.8, 1.2, factor=True, scale=0.01),
 }
-"""The mass is not among them: recorded poses depend only on ratios of other numbers to it."""
+"""Parameters of the cube by name. The mass is not one of them: recorded poses only depend on ratios
+of other numbers to it."""
 UNITS = dict.fromkeys(("half_width", "rounding", "ground_height"), "m") | {
     "ground_tilt_x": "rad",
     "ground_tilt_y": "rad",
@@ -113,16 +114,16 @@ DEFAULT = (
 
 @dataclass(frozen=True)
 class CubeSettings:
-    """Settings say how tosses of the cube are simulated, and what of the model is identified."""
+    """Settings of the simulation of the cube's tosses, and the parameters to identify."""
 
     names: tuple[str, ...] = DEFAULT
     law: Law = "ncp"
     stepper: str = "euler"
     """Name of the time stepper (:data:`jaxccp.dynamics.steppers.STEPPERS`)."""
     substeps: int = 8
-    """Steps between two samples."""
+    """Number of steps between two samples."""
     solver: Solver | str = field(default_factory=APGD)
-    """An algorithm of :mod:`jaxccp.ccp.solvers`, or its name there."""
+    """Algorithm of :mod:`jaxccp.ccp.solvers`, or its name there."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "solver", resolved(self.solver))
@@ -148,15 +149,15 @@ class CubeSettings:
         every: float | None = np.inf,
         least: float | None = None,
     ) -> TossSimulation:
-        """Return simulations of tosses.
+        """Return the residual that compares tosses with simulations.
 
         Args:
             dt: time between samples [s].
-            samples: to be predicted from each start; of several numbers, which have to grow, each
-                is fitted from where the one before ended.
-            every: time from start to start [s]; infinite for one start a toss, None for that of the
-                samples.
-            least: time that is recorded after any start but the first one [s].
+            samples: number of samples to predict from each start; several increasing numbers are
+                fitted one after the other, each starting from the result of the last.
+            every: time between starts [s]; infinite: one start for each toss; None: the duration of
+                the samples.
+            least: time that must be recorded after each start but the first of a toss [s].
         """
         h = dt / self.substeps
         # A batch waits for its slowest solve: an impact on several corners can take thousands of
@@ -171,7 +172,7 @@ class CubeSettings:
 
 
 def read_tosses(path: Path | str) -> list[Recording]:
-    """Return the poses of the cube that a file of tosses has.
+    """Read the recorded poses of the cube from a file of tosses.
 
     Raises:
         InputError: the file is damaged, or has another layout.
@@ -191,11 +192,11 @@ def interval(tosses: Sequence[Recording]) -> float:
 
 @dataclass(frozen=True)
 class CubeFit:
-    """The fit of the cube over its last horizon, and the way there."""
+    """The fit of the cube over the last horizon, with the fits over the shorter ones."""
 
     fit: Fit
     stages: dict[int, Descent]
-    """The iteration over each horizon."""
+    """The result of the iteration over each horizon."""
 
 
 def fit_cube(
@@ -205,10 +206,11 @@ def fit_cube(
     method: Method | None = None,
     progress: Callable[[int, float], None] = lambda step, loss: None,
 ) -> CubeFit:
-    """Fit the cube's parameters over one horizon after the other, from where the last one ended.
+    """Fit the cube's parameters over increasing horizons, each starting from the result of the
+    last.
 
-    The loss over a short horizon is smooth and leads towards the minimum; that over a long one is
-    rough, and tells most about what is to be predicted.
+    The loss over a short horizon is smooth and leads towards the minimum. The loss over a long one
+    is rough, but depends most on what is to be predicted.
 
     Args:
         tosses: the recordings.

@@ -20,7 +20,7 @@ HORIZONS = (10, 20, 40)
 
 @dataclass(frozen=True)
 class Errors:
-    """The errors of each of b segments, as means over its samples."""
+    """Errors of each of b segments, means over its samples."""
 
     position: Float[np.ndarray, " b"]
     """Distance between predicted and recorded position [widths of the cube]."""
@@ -39,12 +39,12 @@ class Errors:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Errors of prediction with one set of parameters."""
+    """Errors of prediction for one set of parameters."""
 
     whole: Errors
     """Errors of whole tosses, from their second sample to their end."""
     horizons: dict[int, Errors]
-    """Errors over short horizons, from starts all along the tosses, by the number of samples."""
+    """Errors over short horizons, from starts throughout the tosses, by number of samples."""
 
     def summary(self) -> dict:
         """Return means and medians of the errors by name, ready for JSON."""
@@ -54,18 +54,18 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Deviations:
-    """Deviations hold how far predictions are from recordings after each of b starts."""
+    """Differences between predictions and recordings after each of b starts."""
 
     shift: Float[np.ndarray, "b s 3"]
-    """Predicted less recorded position [m]; 0 where nothing was recorded."""
+    """Predicted minus recorded position [m]; 0 where nothing was recorded."""
     angle: Float[np.ndarray, "b s"]
     """Angle between predicted and recorded orientation [rad]."""
     present: Bool[np.ndarray, "b s"]
     """Mask of samples that were recorded."""
 
     def means(self, samples: int | None = None) -> Errors:
-        """Return the errors of the starts after which all of so many samples were recorded; of all
-        starts, over what was recorded, when None."""
+        """Return the mean errors of the starts that are followed by ``samples`` recorded samples;
+        None: of all starts, over the samples that were recorded."""
         mask = self.present[:, :samples]
         used = mask.any(axis=1) if samples is None else mask.all(axis=1)
         count = mask[used].sum(axis=1)
@@ -75,7 +75,7 @@ class Deviations:
 
 
 class TossErrors:
-    """Computes errors of prediction of some tosses for any parameters; compiled once."""
+    """Computes errors of prediction of some tosses for given parameters; compiled once."""
 
     def __init__(self, tosses: Sequence[Recording], settings: CubeSettings) -> None:
         """Prepare the simulations.
@@ -102,7 +102,7 @@ class TossErrors:
 
     @cached_property
     def _short(self) -> Predictor:
-        """Return the predictor from starts all along the tosses."""
+        """Return the predictor with starts throughout the tosses."""
         tosses, settings = self._settings
         longest = max(len(toss.time) for toss in tosses) - FIRST - 1
         step = HORIZONS[0] * interval(tosses)
@@ -143,7 +143,8 @@ def _predictor(
     every: float = np.inf,
     least: float | None = None,
 ) -> Predictor:
-    """Return a predictor of so many samples, from the start of each toss unless told otherwise."""
+    """Return a predictor of a number of samples from the start of each toss, or from every
+    ``every`` seconds."""
     residual = settings.residual(interval(tosses), samples, every, least)
     return Predictor(Case(Cube.nominal(), tosses, residual), settings.parameters)
 

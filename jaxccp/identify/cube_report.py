@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PICTURED = 3
-"""The number of held-out tosses in the picture."""
+"""Number of held-out tosses in the picture."""
 
 
 @dataclass(frozen=True)
 class Identified:
-    """An identification of the cube, and its errors on tosses that were not fitted."""
+    """An identification of the cube, with its errors on tosses that were not fitted."""
 
     settings: CubeSettings
     """Parameters and simulation of the cube."""
@@ -37,7 +37,7 @@ class Identified:
     held_out: Sequence[Recording]
     """Tosses that were not fitted."""
     errors: TossErrors
-    """Evaluates errors of prediction of the tosses that were not fitted."""
+    """Computes errors of prediction of the tosses that were not fitted."""
     before: Comparison
     """Errors of prediction with the initial values."""
     after: Comparison
@@ -50,7 +50,8 @@ class Identified:
 
     @property
     def standard_error(self) -> Float[np.ndarray, " p"]:
-        """Return the standard error of each parameter; infinite where the tosses do not tell it."""
+        """Return the standard error of each parameter; infinite if the tosses do not determine
+        it."""
         return self.cube_fit.fit.uncertainty.standard_error
 
 
@@ -103,13 +104,13 @@ def as_json(identified: Identified, truth: Mapping[str, float] = MappingProxyTyp
 
 
 def _identity(toss: Recording) -> int | str:
-    """Return the number of a toss in its file; its name where it has none."""
+    """Return the number of a toss in its file, or its name if it has no number."""
     number = toss.name.rsplit(" ", 1)[-1]
     return int(number) if number.isdecimal() else toss.name
 
 
 def read_parameters(path: Path) -> tuple[CubeSettings, Float[np.ndarray, " p"]]:
-    """Return the settings and the values that :func:`as_json` wrote.
+    """Read the settings and the values that :func:`as_json` has written.
 
     Raises:
         InputError: the file is unreadable, or is not such a file.
@@ -136,8 +137,8 @@ def read_parameters(path: Path) -> tuple[CubeSettings, Float[np.ndarray, " p"]]:
 
 
 def picture(identified: Identified, truth: Mapping[str, float] = MappingProxyType({})) -> "Figure":
-    """Return a figure of held-out tosses that are typical of the errors after the fit, of the
-    losses and of the parameters. It needs matplotlib.
+    """Return a figure of the losses, of the parameters and of held-out tosses with typical errors;
+    it needs matplotlib.
 
     Args:
         identified: the identification.

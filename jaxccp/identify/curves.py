@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Column:
-    """One number of a channel that is compared."""
+    """One component of a channel that is compared."""
 
     channel: str
     part: str
-    """Component of the channel; empty where it has one number."""
+    """Component of the channel; empty if it has only one."""
     unit: str
 
     @property
@@ -33,7 +33,7 @@ class Column:
 
 @runtime_checkable
 class Curved(Protocol):
-    """A plan whose segments can be drawn; a plan without these methods is left out of reports."""
+    """A plan whose segments can be drawn; reports leave out plans without these methods."""
 
     @property
     def subject(self) -> Subject:
@@ -42,18 +42,19 @@ class Curved(Protocol):
 
     @property
     def observations(self) -> Sequence[Observation]:
-        """Return the channels that are compared, in the order of the numbers."""
+        """Return the compared channels, in the order of their values."""
         ...
 
     @property
     def start_times(self) -> Float[np.ndarray, " n"]:
-        """Time that each segment's times count from [s]."""
+        """Time of the recording at which each segment's times begin [s]."""
         ...
 
     def curves(
         self, subject: Subject, segment: Any, change: Float[Array, " x"]
     ) -> tuple[Float[Array, " s"], Float[Array, "s o"], Float[Array, "s o"], Bool[Array, "s o"]]:
-        """Return times, measured and simulated numbers, and which samples are there.
+        """Return the times of the samples, measured values, simulated values, and the mask of
+        existing samples.
 
         Args:
             subject: the model with the parameters' values.
@@ -65,14 +66,14 @@ class Curved(Protocol):
 
 @dataclass(frozen=True)
 class Curve:
-    """The samples of one segment of a recording."""
+    """The measured and simulated samples of one segment of a recording."""
 
     recording: int
     """Number of the recording in its case."""
     time: Float[np.ndarray, " s"]
     """Time in the recording [s]."""
     measured: Float[np.ndarray, "s o"]
-    """Measured numbers; NaN where one is missing."""
+    """Measured values; NaN where one is missing."""
     simulated: Float[np.ndarray, "s o"]
 
 
@@ -86,8 +87,8 @@ class CaseCurves:
 
     @property
     def rms(self) -> dict[str, tuple[float, str]]:
-        """Root mean square error of each quantity of a channel, with its unit; of a pose those of
-        its position [m] and its orientation [rad]."""
+        """Root mean square error of each channel, with its unit; a pose has one for its position
+        [m] and one for its orientation [rad]."""
         error = np.concatenate([item.simulated - item.measured for item in self.segments])
         groups: dict[tuple[str, str], list[int]] = {}
         for place, column in enumerate(self.columns):
@@ -108,7 +109,7 @@ class CaseCurves:
 
 
 def columns_of(plan: Curved) -> tuple[Column, ...]:
-    """Return names and units of the numbers that a plan's curves have."""
+    """Return the components, with units, of the values that a plan's curves have."""
     linkage = plan.subject.model.topology.linkage
     out: list[Column] = []
     for item in plan.observations:
@@ -126,7 +127,8 @@ def columns_of(plan: Curved) -> tuple[Column, ...]:
 
 
 def curves_of(fit: "Fit") -> list[CaseCurves]:
-    """Return the curves of all cases whose plans have some, from the starts of the fit."""
+    """Return the curves of all cases whose plans can be drawn, simulated from the initial states of
+    the fit."""
     return [
         _of_case(fit, case, plan)
         for case, plan in enumerate(fit.problem.plans)

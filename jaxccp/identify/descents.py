@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jaxccp.identify.problem import Problem
 
 SAME = 0.01
-"""Difference of losses, relative to them, up to which two descents ended at the same."""
+"""Relative difference of losses up to which two descents ended at the same minimum."""
 
 
 def descend(
@@ -25,8 +25,8 @@ def descend(
     progress: Progress,
     resume: Path | None = None,
 ) -> tuple[Descent, ...]:
-    """Return the minima of a problem over shorter simulations, each from where the one before
-    ended, and over the longest ones.
+    """Minimise the loss over simulations of increasing length, each starting from the result of the
+    last; return all minima.
 
     Args:
         problem: that is fitted.
@@ -58,8 +58,8 @@ def descend(
 def restarted(
     problem: "Problem", theta: Float[np.ndarray, " P"], progress: Progress, restarts: Restarts
 ) -> tuple[tuple[Descent, ...], str]:
-    """Return the best of the descents from several starts, as :func:`descend` has it, and a
-    sentence about all of them.
+    """Return the best of the descents (:func:`descend`) from several starts, and a sentence about
+    all of them.
 
     Args:
         problem: that is fitted.
@@ -97,7 +97,7 @@ def _write(path: Path, names: tuple[str, ...], stage: int, theta: np.ndarray) ->
 
 
 def _read(path: Path, names: tuple[str, ...], stages: int) -> tuple[np.ndarray, int]:
-    """Return parameters and the number of the length of simulations from a file."""
+    """Return the parameters and the index of the length of simulations that a file holds."""
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         values = {name: float(entry["value"]) for name, entry in content["parameters"].items()}

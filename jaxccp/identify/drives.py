@@ -11,15 +11,17 @@ from jaxccp.identify.subject import Subject
 from jaxccp.model.sites import Sites
 
 FOLLOWING = 1e4
-"""Stiffness of a servo that imposes a motion, over the inertia that it moves by h²: what is left of
-a deviation after a step is the inverse of this."""
+"""Stiffness of a servo that imposes a motion, relative to the inertia that it moves divided by h².
+Its inverse is the fraction of a deviation that remains after a step."""
 
 
 def with_drives(
     subject: Subject, torques: tuple[str, ...], motions: tuple[str, ...], h: float, inertia: float
 ) -> Subject:
-    """Return the subject with a motor on each axis whose torque was recorded, and a stiff servo on
-    each axis that is made to follow a recorded motion, where the model's actuators do not act.
+    """Return the subject with actuators that impose recorded torques and motions.
+
+    Each axis with a recorded torque gets a motor, each axis that has to follow a recorded motion a
+    stiff servo. The model's own actuators do not act on these axes.
 
     Args:
         subject: the model.
@@ -27,9 +29,6 @@ def with_drives(
         motions: axes whose position is an input [m, rad].
         h: step of simulations [s].
         inertia: largest inertia along any of ``motions`` [kg, kg m²].
-
-    The added actuators come after the model's, those of torques first; a motion's control is the
-    file's coordinate.
     """
     subject = without_actuators(subject, (*torques, *motions))
     model = subject.model
@@ -71,8 +70,7 @@ def with_drives(
 
 
 def without_actuators(subject: Subject, axes: Sequence[str]) -> Subject:
-    """Return the subject without the forces of the model's actuators along some axes, whose
-    torques were measured.
+    """Return the subject without its actuators on some axes, whose torques were measured.
 
     Args:
         subject: the model.
@@ -91,17 +89,18 @@ def without_actuators(subject: Subject, axes: Sequence[str]) -> Subject:
 
 
 def _reference(subject: Subject, axes: np.ndarray) -> Float[Array, " n"]:
-    """Return the file's coordinate of each axis where the model's is zero."""
+    """Return the value in ``qpos`` of each axis at the model's zero coordinate."""
     places = subject.layout.places.single
     values = jnp.zeros(len(subject.model.topology.linkage.axes), subject.layout.reference.dtype)
     return values.at[places[2]].set(subject.layout.reference)[axes]
 
 
 def with_frames(subject: Subject, frames: tuple[str, ...]) -> tuple[Subject, np.ndarray]:
-    """Return the subject with a site for each frame whose pose was recorded, and their indices.
+    """Return the subject with a site for each frame whose pose was recorded, and the indices of the
+    sites.
 
-    A frame is a site of the model, or the frame of a body (of free bodies the one that recorded
-    coordinates are about, else the centre of mass), which gets a site of its own.
+    A frame is a site of the model, or a body's frame, which gets a new site: for a free body the
+    frame of its recorded coordinates, else the centre of mass.
 
     Raises:
         ValueError: the model has neither a site nor a body of that name.

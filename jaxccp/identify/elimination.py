@@ -9,21 +9,27 @@ from scipy.linalg import cho_factor, cho_solve
 
 @dataclass(frozen=True)
 class Chains:
-    """Normal equations of parameters and of the starts of n segments, of which neighbours may be
-    joined: the Hessian is an arrow with a block-tridiagonal shaft."""
+    """Normal equations of the parameters and of the initial states of n segments, of which
+    neighbours may be joined.
+
+    The matrix is block-tridiagonal in the initial states (``shaft`` and ``coupling``), bordered by
+    the parameters.
+    """
 
     shaft: Float[np.ndarray, "n x x"]
-    """Blocks of each start with itself."""
+    """Diagonal blocks of each initial state."""
     coupling: Float[np.ndarray, "n x x"]
-    """Blocks of each start (rows) with the next one's; 0 where they are not joined."""
+    """Blocks of each initial state (rows) with that of the next segment; 0 if the two are not
+    joined."""
     border: Float[np.ndarray, "n x P"]
-    """Blocks of each start with the parameters."""
+    """Blocks of each initial state with the parameters."""
     corner: Float[np.ndarray, "P P"]
     gradient: Float[np.ndarray, "n x"]
     corner_gradient: Float[np.ndarray, " P"]
 
     def reduced(self, damping: float) -> "Reduced":
-        """Return the system of the parameters alone, damped in Marquardt's way.
+        """Return the system of the parameters after elimination of the initial states, with
+        Marquardt's damping.
 
         Args:
             damping: what is added to each diagonal entry, relative to it.
@@ -61,16 +67,17 @@ class Chains:
 
 @dataclass(frozen=True)
 class Reduced:
-    """The Schur complement on the parameters."""
+    """The Schur complement on the parameters, with the factors of the elimination."""
 
     chains: Chains
     factors: list
-    """Of each start: its dependence on the parameters, its own step, and that on the next."""
+    """For each initial state: its dependence on the parameters, its own step, and its dependence on
+    the next initial state."""
     corner: Float[np.ndarray, "P P"]
     gradient: Float[np.ndarray, " P"]
 
     def starts(self, step: Float[np.ndarray, " P"]) -> Float[np.ndarray, "n x"]:
-        """Return the change of all starts that belongs to a change of the parameters."""
+        """Return the changes of all initial states for a change of the parameters."""
         n, x, _ = self.chains.shaft.shape
         out = np.zeros((n, x))
         if not x:

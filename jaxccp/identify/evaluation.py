@@ -18,32 +18,32 @@ from jaxccp.identify.structure import with_required_rows
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Errors of the windows of some recordings with one set of parameters.
+    """Errors of prediction of the windows of some recordings, for one set of parameters.
 
-    Windows start from what was measured, filtered; those whose prediction is not finite have failed
-    and count in no error but ``failed``.
+    Predictions start from the measured, filtered state. Windows with a prediction that is not
+    finite have failed; they are counted in ``failed`` and left out of all other errors.
     """
 
     channels: dict[str, float]
-    """Root mean square error of each channel, in its unit, all windows together; infinite where all
-    have failed. A pose has one of its position [m] and one of its orientation [rad]."""
+    """Root mean square error of each channel over all windows, in its unit; infinite if all windows
+    failed. A pose has one for its position [m] and one for its orientation [rad]."""
     units: dict[str, str]
     """Unit of each channel."""
     windows: Float[np.ndarray, "w c"]
-    """Root mean square error of each channel in each window; infinite in failed ones, and 0 where
-    a window has no sample."""
+    """Root mean square error of each channel in each window; infinite in failed windows, 0 in a
+    window without samples."""
     overall: float
-    """Root mean square of all errors, each over the standard deviation of its noise."""
+    """Root mean square of all errors, each divided by the standard deviation of its noise."""
     failed: int
-    """Windows whose prediction is not finite."""
+    """Number of windows with a prediction that is not finite."""
 
     @property
     def count(self) -> int:
-        """Return the number of windows, failed ones too."""
+        """Return the number of windows, including failed ones."""
         return len(self.windows)
 
     def summary(self) -> dict[str, Any]:
-        """Return the errors by name, ready for JSON; null where all windows have failed."""
+        """Return the errors by name, ready for JSON; null if all windows failed."""
         return {
             "channels": {
                 name: {"rms": finite(error), "unit": self.units[name]}
@@ -57,13 +57,13 @@ class Evaluation:
 
 
 def finite(value: float) -> float | None:
-    """Return a number as JSON has it: None for one that is infinite."""
+    """Return a number for JSON: None if it is not finite."""
     return float(value) if np.isfinite(value) else None
 
 
 class Predictor:
-    """A predictor computes the errors of some recordings for any values of the parameters; its
-    program is compiled once."""
+    """Computes errors of prediction of some recordings for given values of the parameters; compiled
+    once."""
 
     def __init__(self, case: Case, parameters: Sequence[Any]) -> None:
         """Prepare the windows.
@@ -102,7 +102,7 @@ class Predictor:
 
 
 def _value(values: Mapping[str, float], scalar: Any, recording: str) -> float:
-    """Return the value of a parameter for a recording."""
+    """Return the value of a parameter for one recording."""
     if not scalar.per_sequence:
         return values.get(scalar.name, scalar.initial)
     name = f"{scalar.name} of {recording}"
@@ -117,7 +117,7 @@ def evaluation(
     values: Float[np.ndarray, "n p"],
     windows: np.ndarray | None = None,
 ) -> Evaluation:
-    """Return the errors of all windows of an evaluator, from measured starts.
+    """Return the errors of prediction of all windows of an evaluator, from measured initial states.
 
     Args:
         evaluator: with the windows.
@@ -156,14 +156,14 @@ def evaluation(
 
 
 def _weights(plan: Plan, shape: tuple[int, ...]) -> np.ndarray:
-    """Return the inverse standard deviation of each number; ones where a plan has none."""
+    """Return the inverse standard deviation of each compared value; ones if the plan has none."""
     segments = plan.batch.take(np.arange(len(plan.batch)))
     weight = getattr(segments, "weight", None)
     return np.ones(shape) if weight is None else np.broadcast_to(np.asarray(weight, float), shape)
 
 
 def _columns(plan: Plan, width: int) -> tuple[list[str], dict[str, str], list[list[int]]]:
-    """Return the name, unit and columns of each quantity that a plan compares."""
+    """Return the name, unit and columns of each channel that a plan compares."""
     label, units, columns = [], {}, []
     place = 0
     # Components of one error are no channels.
@@ -188,7 +188,8 @@ def _columns(plan: Plan, width: int) -> tuple[list[str], dict[str, str], list[li
 
 
 def _unit(plan: Plan, observation: Any) -> str:
-    """Return the unit of what an axis's channel shows: that of a hinge or of a slide."""
+    """Return the unit of a channel of an axis, which depends on whether it is a hinge or a
+    slide."""
     unit = KINDS[observation.kind].unit
     if KINDS[observation.kind].targets != "axes":
         return unit
@@ -203,10 +204,10 @@ def _unit(plan: Plan, observation: Any) -> str:
 def split(
     recordings: Sequence[Recording], share: float, seed: int = 0
 ) -> tuple[list[Recording], list[Recording]]:
-    """Return recordings to fit and recordings that are held out.
+    """Split recordings into recordings to fit and held-out recordings, at random.
 
-    Of several recordings some are held out at random; of a single one blocks of consecutive
-    samples, a tenth of it long or as long as ``share``, spread over it at random.
+    Of several recordings, whole ones are held out. A single recording is cut into blocks of
+    consecutive samples, a tenth of it or as much as ``share``, of which some are held out.
 
     Args:
         recordings: one at least.

@@ -21,26 +21,26 @@ if TYPE_CHECKING:
     from jaxccp.identify.fit import Fit
 
 EXCESS = 1e-6
-"""Use of a limit beyond 1 that is rounding."""
+"""Excess over a limit, relative to the limit, that counts as rounding."""
 
 
 @dataclass(frozen=True)
 class Known:
-    """Knowledge of parameters before a motion is recorded: values, information and noise."""
+    """Knowledge of the parameters before a motion is recorded: values, information and noise."""
 
     values: dict[str, float] = field(default_factory=dict)
-    """Values by name, in place of the parameters' own."""
+    """Values by name; they replace the initial values of the parameters."""
     information: Float[np.ndarray, "P P"] | None = None
-    """Information of earlier recordings about the parameters ``names``, without priors."""
+    """Information matrix of earlier recordings for the parameters ``names``, without priors."""
     names: tuple[str, ...] = ()
-    """Names of the parameters that ``information`` is about."""
+    """Names of the parameters of ``information``."""
     noise: dict[str, float] = field(default_factory=dict)
-    """Standard deviation of torques by joint, in place of the design's [N, N m]."""
+    """Standard deviation of torques by joint [N, N m]; it replaces the design's."""
     spacing: float | None = None
-    """Time between samples with that noise, in place of the design's [s]."""
+    """Time between samples with that noise [s]; it replaces the design's."""
 
     def matrix(self, names: Sequence[str]) -> Float[np.ndarray, "P P"]:
-        """Return the information about some parameters, all others unknown."""
+        """Return the information matrix for some parameters, with all other parameters unknown."""
         out = np.zeros((len(names), len(names)))
         if self.information is None:
             return out
@@ -63,20 +63,21 @@ def excite(
     design: Design | None = None,
     known: Known | None = None,
 ) -> Excitation:
-    """Return the motion whose torques tell most about the parameters, within limits.
+    """Return the motion within limits whose torques determine the parameters best.
 
-    Torques of all joints are taken to be measured, with independent noise, and the motion to be
-    known; information is Σ JᵀR⁻¹J with the exact derivatives J of inverse dynamics, priors and
-    what is known already are added. The best of some random motions is improved by sequential
-    quadratic programming with exact gradients; limits are constraints on a grid of times and are
-    checked on a finer one; a motion that exceeds them there is drawn back towards the random one.
+    The torques of all joints are assumed to be measured, with independent noise, and the motion to
+    be exact. The information matrix is Σ JᵀR⁻¹J with the exact derivatives J of inverse dynamics,
+    plus priors and earlier information. The best of several random motions is improved by
+    sequential quadratic programming with exact gradients. Limits are constraints at a grid of
+    times, and are checked at a finer one. A motion that exceeds them there is moved back towards
+    the random one.
 
     Args:
-        mechanism: of hinges and slides on a fixed base.
-        parameters: that are to be identified, as of a :class:`jaxccp.identify.Problem`.
-        limits: of the motion.
-        design: settings.
-        known: of earlier recordings.
+        mechanism: a mechanism of hinges and slides on a fixed base.
+        parameters: parameters to identify, as for :class:`jaxccp.identify.Problem`.
+        limits: limits of the motion; None: those of the model.
+        design: settings; None: the defaults.
+        known: what earlier recordings determine.
 
     Raises:
         ValueError: a parameter or a joint is not known, or a joint has no limit that bounds its
@@ -103,14 +104,14 @@ def search_of(
     design: Design | None = None,
     known: Known | None = None,
 ) -> Search:
-    """Return the search of :func:`excite`.
+    """Return the search for the motion of :func:`excite`.
 
     Args:
-        mechanism: of hinges and slides on a fixed base.
-        parameters: parameters that are to be identified.
-        limits: of the motion.
-        design: settings.
-        known: what earlier recordings tell of the parameters.
+        mechanism: a mechanism of hinges and slides on a fixed base.
+        parameters: parameters to identify.
+        limits: limits of the motion; None: those of the model.
+        design: settings; None: the defaults.
+        known: what earlier recordings determine.
     """
     design, known, limits = design or Design(), known or Known(), limits or Limits()
     program = Program(mechanism, [parameter_of(parameter) for parameter in parameters], design)
@@ -119,8 +120,8 @@ def search_of(
 
 
 def known_of(fit: "Fit", case: int = 0) -> Known:
-    """Return what a fit knows: values, information of its recordings, and noise of torques where
-    it compared some.
+    """Return the knowledge of a fit: values, information of its recordings, and the noise of
+    torques if it compared torques.
 
     Args:
         fit: the fit.

@@ -13,23 +13,24 @@ Series = Literal["fourier", "spline"]
 
 @dataclass(frozen=True)
 class Basis:
-    """Functions of time whose sums are the motions of a joint.
+    """Functions of time; the motion of a joint is a sum of them.
 
-    The first is 1. Of the others rate and acceleration are 0 at both ends, so that a robot can
-    start from rest, stop, and repeat the motion. Their greatest rate is 1 per second.
+    The first is 1. The others have zero rate and acceleration at both ends, so that a robot can
+    start from rest, stop, and repeat the motion. Their largest rate is 1 per second.
     """
 
     series: Series
     duration: float
     """Length of the motion [s]."""
     terms: int
-    """Harmonics of a Fourier series, or intervals between knots of a spline of degree 5."""
+    """Number of harmonics of a Fourier series, or of intervals between the knots of a spline of
+    degree 5."""
 
     def __len__(self) -> int:
         return self._ends[1].shape[1] + 1
 
     def at(self, time: Float[np.ndarray, " s"]) -> Float[np.ndarray, "3 s m"]:
-        """Return the functions, their rates and their accelerations.
+        """Return the functions, their rates and their accelerations at some times.
 
         Args:
             time: from the start of the motion [s].
@@ -44,14 +45,15 @@ class Basis:
 
     @property
     def _ends(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return rates and accelerations of the plain functions at both ends, over their greatest,
-        and the combinations of functions for which these are 0."""
+        """Return the rates and accelerations of the plain functions at both ends, relative to their
+        largest values, and the combinations of functions for which they vanish."""
         ends = self._plain(np.array([0.0, self.duration]))[1:].reshape(4, -1)
         ends = ends / np.maximum(np.abs(ends).max(axis=1, keepdims=True), 1e-300)
         return ends, null_space(ends, rcond=1e-9)
 
     def _plain(self, time: Float[np.ndarray, " s"]) -> Float[np.ndarray, "3 s k"]:
-        """Return functions without regard to the ends, and their first two derivatives."""
+        """Return the functions before the conditions at the ends are imposed, and their first two
+        derivatives."""
         if self.series == "fourier":
             speed = 2.0 * np.pi / self.duration * np.arange(1, self.terms + 1)
             phase = time[:, None] * speed

@@ -8,30 +8,31 @@ class Design:
     """Settings of a planned motion."""
 
     criterion: str = "D"
-    """What is optimal: the determinant of the information, D, so that the volume of the confidence
-    region is least; or the trace of its inverse, A, so that the sum of variances in the
-    parameters' scales is."""
+    """Criterion of optimality. ``"D"``: the determinant of the information matrix, which minimises
+    the volume of the confidence region. ``"A"``: the trace of its inverse, which minimises the sum
+    of the variances in the parameters' scales."""
     duration: float = 10.0
     """Length of the motion [s]."""
     series: str = "fourier"
-    """Functions that the motion of a joint is a sum of: fourier (Swevers et al., IEEE T-RA 13,
-    1997) or spline, both at rest at both ends."""
+    """Functions whose sum is the motion of a joint: ``"fourier"`` (Swevers et al., IEEE T-RA 13,
+    1997) or ``"spline"``, both at rest at both ends."""
     terms: int = 5
-    """Harmonics of the Fourier series, or intervals between the knots of the spline."""
+    """Number of harmonics of the Fourier series, or of intervals between the knots of the
+    spline."""
     noise: float = 1.0
-    """Standard deviation of a sample of torque [N, N m], of all joints."""
+    """Standard deviation of each torque sample, for all joints [N, N m]."""
     spacing: float = 0.01
-    """Time between the samples that will be recorded [s]."""
+    """Time between samples of the recording [s]."""
     cutoff: float = 10.0
-    """Frequency of the filter that torques will go through [Hz]."""
+    """Cutoff frequency of the filter for the recorded torques [Hz]."""
     moving: float = 0.05
-    """Rate below which a joint's samples will be left out [m/s, rad/s]."""
+    """Rate below which samples of a joint will be left out [m/s, rad/s]."""
     starts: int = 16
-    """Random motions, the best of which is improved."""
+    """Number of random motions, of which the best is improved."""
     iterations: int = 60
-    """Most steps of the optimiser."""
+    """Maximum number of steps of the optimiser."""
     seed: int = 0
-    """Of the random motions."""
+    """Seed of the random motions."""
 
     def __post_init__(self) -> None:
         if self.criterion not in ("D", "A"):

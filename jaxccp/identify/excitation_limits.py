@@ -19,27 +19,29 @@ LimitValue = float | tuple[float, float]
 QUANTITIES = ("position", "rate", "acceleration", "torque")
 """Kinds of limits of a joint, in order."""
 MAX_DISTANCE = 1e3
-"""Distance up to which shapes are looked at [m]."""
+"""Distance up to which pairs of shapes are considered [m]."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits by joint; names may have ``*`` and ``?``. A number is a limit to both sides.
+    """Limits by joint; names may contain the wildcards ``*`` and ``?``. A single number limits both
+    directions.
 
-    Where nothing is given, positions have the limits of the model's joints, torques those of the
-    model's actuators, rates and accelerations none.
+    By default positions have the limits of the model's joints and torques those of its actuators;
+    rates and accelerations are not limited.
     """
 
     position: Mapping[str, LimitValue] | LimitValue | None = None
-    """Recorded coordinates [m, rad]."""
+    """Limits of recorded coordinates [m, rad]."""
     rate: Mapping[str, LimitValue] | LimitValue | None = None
-    """Rates [m/s, rad/s]."""
+    """Limits of rates [m/s, rad/s]."""
     acceleration: Mapping[str, LimitValue] | LimitValue | None = None
-    """Accelerations [m/s², rad/s²]."""
+    """Limits of accelerations [m/s², rad/s²]."""
     torque: Mapping[str, LimitValue] | LimitValue | None = None
-    """Forces and torques along the axes that the motion needs [N, N m]."""
+    """Limits of the forces and torques along the axes [N, N m]."""
     clearance: float = 0.0
-    """Least distance of shapes that may touch [m]; below 0, they may overlap by so much."""
+    """Smallest allowed distance between shapes that can collide [m]; a negative value allows
+    overlap."""
 
     @staticmethod
     def read(text: str) -> "Limits":
@@ -80,7 +82,7 @@ class Limits:
 def joint_limits(
     limits: Limits, mechanism: Mechanism, joints: Sequence[str]
 ) -> Float[np.ndarray, "4 2 n"]:
-    """Return lowest and highest position, rate, acceleration and torque of each joint.
+    """Return the lowest and highest position, rate, acceleration and torque of each joint.
 
     Args:
         limits: that are given.
@@ -126,7 +128,7 @@ def joint_limits(
 
 
 def _actuator_limits(mechanism: Mechanism, joints: Sequence[str]) -> Float[np.ndarray, "2 n"]:
-    """Return the sum of the forces that each joint's actuators can exert; infinite without one."""
+    """Return the total force of each joint's actuators; infinite for a joint without one."""
     model = mechanism.model
     linkage, actuators = model.topology.linkage, model.actuators
     low, high = np.asarray(actuators.force_limits, float).T
@@ -150,7 +152,7 @@ def _actuator_limits(mechanism: Mechanism, joints: Sequence[str]) -> Float[np.nd
 
 
 def distances(model: Model, state: State) -> tuple[Float[Array, " c"], Float[Array, "c 2"]]:
-    """Return the distances of all shapes that may touch [m], and which shapes they are.
+    """Return the distances of all pairs of shapes that can collide [m], and the pairs.
 
     Args:
         model: whose shapes they are.

@@ -19,14 +19,16 @@ from jaxccp.identify.recording import recording
 from jaxccp.identify.structure import with_required_rows
 
 LENGTH = 0.05
-"""Distance within which a clearance counts like a whole limit [m]."""
+"""Distance that a clearance is measured against to compare it with other limits [m]."""
 
 
 @dataclass(frozen=True)
 class Frame:
-    """The numbers of a motion's limits: middles and half widths of positions, rates, accelerations
-    and torques, infinite where there is none, and the least distance of shapes [m]. A limit to one
-    side counts to both."""
+    """The limits of a motion as numbers: centres and half widths of positions, rates, accelerations
+    and torques, infinite without a limit, and the smallest distance of shapes [m].
+
+    A limit in one direction also counts for the other.
+    """
 
     middle: Float[np.ndarray, "4 n"]
     half: Float[np.ndarray, "4 n"]
@@ -34,7 +36,7 @@ class Frame:
 
     @staticmethod
     def of(limits: Float[np.ndarray, "4 2 n"], clearance: float) -> "Frame":
-        """Return the frame of lowest and highest values.
+        """Return the frame for lowest and highest values.
 
         Args:
             limits: of :func:`jaxccp.identify.excitation_limits.joint_limits`.
@@ -48,7 +50,8 @@ class Frame:
 
 
 class Program:
-    """Torques, their derivatives and distances along motions; compiled once for a grid of times."""
+    """Computes torques, their derivatives and distances of shapes along motions; compiled once for
+    a grid of times."""
 
     def __init__(
         self,
@@ -56,7 +59,7 @@ class Program:
         parameters: Sequence[Parameter],
         design: Design,
     ) -> None:
-        """Look the parameters up and prepare the inverse dynamics.
+        """Find the parameters in the model and prepare the inverse dynamics.
 
         Raises:
             ValueError: a path names nothing, or the mechanism has bodies that no joint places.
@@ -82,7 +85,7 @@ class Program:
         return jnp.einsum("dsm,nm->snd", basis, x)
 
     def torques(self, theta: Float[Array, " P"], motion: Float[Array, "s n 3"]) -> Array:
-        """Return the torques that a motion needs [N, N m], [s n]."""
+        """Return the torques for a motion [N, N m], (s, n)."""
 
         def torque(position: Array) -> Array:
             return self._compared(theta, position, jnp.zeros(len(self.joints)))[1]
@@ -92,7 +95,7 @@ class Program:
     def regressor(
         self, theta: Float[Array, " P"], motion: Float[Array, "s n 3"]
     ) -> Float[Array, "s n P"]:
-        """Return the derivatives of torques by the parameters, each in its scale."""
+        """Return the derivatives of the torques with respect to the parameters in their scales."""
 
         def derivatives(position: Array) -> Array:
             zero = jnp.zeros(len(self.joints))
@@ -114,7 +117,7 @@ class Program:
         motion: Float[Array, "s n 3"],
         weight: Float[Array, "s n"],
     ) -> Float[Array, "P P"]:
-        """Return the information of a motion's samples, for parameters in their scales.
+        """Return the information matrix of a motion's samples, for the parameters in their scales.
 
         Args:
             theta: parameters.
@@ -125,7 +128,7 @@ class Program:
         return jnp.einsum("sn,snp,snq->pq", weight, slope, slope)
 
     def gaps(self, motion: Float[Array, "s n 3"]) -> tuple[Float[Array, "s c"], Array]:
-        """Return the distances of all shapes that may touch [m], and which shapes they are."""
+        """Return the distances of all pairs of shapes that can collide [m], and the pairs."""
         subject = self.plan.subject
 
         def sample_distances(position: Array) -> tuple[Array, Array]:
@@ -136,7 +139,8 @@ class Program:
         return jax.vmap(sample_distances)(motion)
 
     def _compared(self, theta: Array, position: Array, torque: Array) -> tuple[Array, Array]:
-        """Return measured and needed torques of one sample, in the order of the joints."""
+        """Return the measured and the computed torques of one sample, in the order of the
+        joints."""
         subject = self.parameters.apply(self.plan.subject, theta)
         still = jnp.zeros((len(self.joints), 3)).at[:, 0].set(torque)
         empty = jnp.zeros((0, 3))
@@ -145,18 +149,21 @@ class Program:
 
 
 def smooth_maximum(values: Float[Array, "s ..."], sharpness: float) -> Float[Array, "..."]:
-    """Return an upper bound of the greatest value along the first axis, that is smooth.
+    """Return a smooth upper bound of the maximum along the first axis.
 
-    It is that of Kreisselmeier & Steinhauser (IFAC 1979), above the maximum by at most the
-    logarithm of the number of values over the sharpness.
+    It exceeds the maximum by at most the logarithm of the number of values divided by the sharpness
+    (Kreisselmeier & Steinhauser, IFAC 1979).
     """
     return jax.nn.logsumexp(sharpness * values, axis=0) / sharpness
 
 
 @partial(jax.jit, static_argnames=("criterion",))
 def criterion_of(matrix: Float[Array, "k k"], criterion: str) -> Float[Array, ""]:
-    """Return what a design minimises: of an information matrix minus the logarithm of the
-    determinant over its size (D), or the logarithm of the trace of the inverse (A)."""
+    """Return the value that a design minimises, for an information matrix.
+
+    D: minus the logarithm of the determinant, divided by the size. A: the logarithm of the trace of
+    the inverse.
+    """
     factor = jnp.linalg.cholesky(0.5 * (matrix + matrix.T))
     if criterion == "D":
         return -2.0 * jnp.mean(jnp.log(jnp.diag(factor)))

@@ -19,37 +19,39 @@ if TYPE_CHECKING:
     from jaxccp.identify.excitation_search import Search
 
 ROUNDING = 1e-6
-"""Use of a limit beyond 1, and distance [m], that is rounding."""
+"""Excess over a limit, relative to the limit, and distance [m] that count as rounding."""
 WEAKEST = 5
-"""Directions that are followed from before to after."""
+"""Number of combinations of parameters that are compared before and after the motion."""
 
 
 @dataclass(frozen=True)
 class Use:
-    """The greatest use of one limit on a fine grid of times."""
+    """The largest value of one limited quantity on a fine grid of times."""
 
     what: str
-    """Quantity and joint, or the shapes that are closest."""
+    """Quantity and joint, or the closest shapes."""
     value: float
-    """Greatest magnitude, or least distance [m]."""
+    """Largest magnitude, or smallest distance [m]."""
     limits: tuple[float, float]
-    """Lowest and highest value that is allowed."""
+    """Lowest and highest allowed value."""
     kept: bool
     """Whether the value is within its limits."""
 
 
 @dataclass(frozen=True)
 class Weakness:
-    """A combination of parameters that is told badly, before and after a motion."""
+    """A combination of parameters that is poorly determined, before and after a motion is
+    recorded."""
 
     text: str
     before: float
-    """Standard deviation before, in the parameters' scales; infinite where nothing tells it."""
+    """Standard deviation before the motion, in the parameters' scales; infinite if the combination
+    is not determined."""
     after: float
-    """The same with the motion recorded."""
+    """Standard deviation with the motion recorded."""
 
     def __str__(self) -> str:
-        """Return what becomes of it in words."""
+        """Return the improvement by the motion in words."""
         if not np.isfinite(self.after):
             return f"{self.text}, and no motion tells it"
         return f"{self.text}; with this motion to {self.after:.2g} scales"
@@ -57,7 +59,7 @@ class Weakness:
 
 @dataclass(frozen=True)
 class Excitation:
-    """A motion to record, with what it will tell."""
+    """A motion to record, with the standard errors that it will lead to."""
 
     joints: tuple[str, ...]
     time: Float[np.ndarray, " s"]
@@ -66,25 +68,26 @@ class Excitation:
     rate: Float[np.ndarray, "s n"]
     acceleration: Float[np.ndarray, "s n"]
     torque: Float[np.ndarray, "s n"]
-    """Forces along the axes that the model needs for the motion [N, N m]."""
+    """Forces along the axes for this motion, computed with the model [N, N m]."""
     names: tuple[str, ...]
     """Names of the parameters."""
     before: Float[np.ndarray, " P"]
-    """Standard error of each parameter by priors and earlier recordings; infinite without any."""
+    """Standard error of each parameter from priors and earlier recordings; infinite if they do not
+    determine it."""
     after: Float[np.ndarray, " P"]
-    """Standard error that is predicted with the motion recorded."""
+    """Predicted standard error with the motion recorded."""
     criterion: str
     scores: tuple[float, float]
-    """Criterion of the best random motion, and of this one; less is better."""
+    """Criterion of the best random motion, and of this motion; lower is better."""
     uses: tuple[Use, ...]
-    """Of all limits, those of shapes last."""
+    """The use of each limit, those of shapes last."""
     weaknesses: tuple[Weakness, ...]
-    """The combinations that are told worst before, worst first."""
+    """The combinations of parameters that are determined worst before the motion, worst first."""
     control: Float[np.ndarray, "s-1 nu"] | None = None
-    """Controls of the model's motors or servos that give the torques, from each sample to the next;
-    None where some joint has none, or several."""
+    """Controls of the model's motors or servos that lead to these torques, held between samples;
+    None if a joint has no actuator or several."""
     start: Float[np.ndarray, " nq"] | None = None
-    """MuJoCo's coordinates at the start."""
+    """``qpos`` at the start of the motion; None under the same conditions."""
 
     @property
     def within_limits(self) -> bool:
@@ -104,12 +107,11 @@ class Excitation:
         return recording(self.time, name, position=position, rate=rate, torque=torque)
 
     def save(self, path: Path | str) -> Path:
-        """Write the trajectory to a file that :func:`jaxccp.identify.read` reads.
+        """Write the motion to a file that :func:`jaxccp.identify.read` reads.
 
-        An npz file has ``time``, ``joint_names`` and ``q``, ``qd``, ``qdd``, ``tau`` (N, n), and
-        where one motor or servo drives each joint ``ctrl``, ``qpos`` and ``qvel``, with which
-        ``jaxccp simulate --init FILE --ctrl FILE`` drives the model; a csv file has a column for
-        each channel.
+        An npz file has ``time``, ``joint_names`` and ``q``, ``qd``, ``qdd``, ``tau`` (N, n). If one
+        motor or servo drives each joint, it also has ``ctrl``, ``qpos`` and ``qvel``, for ``jaxccp
+        simulate --init FILE --ctrl FILE``. A csv file has one column for each channel.
 
         Args:
             path: ends in .npz or .csv.
@@ -137,7 +139,7 @@ class Excitation:
         return path
 
     def __str__(self) -> str:
-        """Return what the motion will tell, and the use of its limits, as tables."""
+        """Return the standard errors and the use of the limits as tables."""
         first, last = self.scores
         lines = [
             f"{self.criterion}-optimal motion of {self.time[-1]:g} s; criterion {last:.4g}, of the "
@@ -155,7 +157,7 @@ class Excitation:
 
 
 def result_of(search: "Search", x: Float[np.ndarray, " k"], first: float) -> Excitation:
-    """Return the motion of a search with what it tells, its limits checked on a fine grid.
+    """Return the motion of a search with its standard errors, its limits checked on a fine grid.
 
     Args:
         search: for the motion.
@@ -189,14 +191,15 @@ def result_of(search: "Search", x: Float[np.ndarray, " k"], first: float) -> Exc
 
 
 def _deviation(matrix: np.ndarray, scale: np.ndarray) -> Float[np.ndarray, " P"]:
-    """Return standard errors by an information matrix in scales; infinite where it tells none."""
+    """Return the standard errors for an information matrix in scales; infinite for parameters that
+    it does not determine."""
     inverse = np.diag(np.linalg.pinv(matrix, hermitian=True))
     return np.where(undetermined(matrix), np.inf, scale * np.sqrt(np.maximum(inverse, 0.0)))
 
 
 def _weaknesses(search: "Search", gained: np.ndarray) -> tuple[Weakness, ...]:
-    """Return the combinations that are told worst before the motion, or, where nothing is known
-    before, those that are told worst by it."""
+    """Return the combinations that are determined worst before the motion, or after it if nothing
+    is known before."""
     before, after = search.before, search.before + gained
     values, vectors = np.linalg.eigh(before if before.any() else after)
     floor = 1e-12 * max(float(values.max()), 1e-300)
@@ -217,7 +220,7 @@ def _weaknesses(search: "Search", gained: np.ndarray) -> tuple[Weakness, ...]:
 
 
 def _uses(search: "Search", x: np.ndarray) -> tuple[Use, ...]:
-    """Return the greatest use of each limit on the fine grid."""
+    """Return the largest use of each limit on the fine grid."""
     program, frame = search.program, search.frame
     samples = search.samples(x, search.fine())
     values = [*np.moveaxis(np.asarray(samples.motion), 2, 0), np.asarray(samples.torque)]
@@ -247,8 +250,8 @@ def _drive(
     rate: Float[np.ndarray, "s n"],
     torque: Float[np.ndarray, "s n"],
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Return controls that give the torques, from each sample to the next the mean of both, and
-    MuJoCo's coordinates at the start."""
+    """Return controls that lead to the torques, each the mean over the time to the next sample, and
+    ``qpos`` at the start; None if a joint has no actuator or several."""
     subject, joints = search.program.plan.subject, search.program.joints
     actuators, linkage = subject.model.actuators, subject.model.topology.linkage
     driven = [linkage.axes[axis] for axis in linkage.actuated]

@@ -23,34 +23,34 @@ if TYPE_CHECKING:
     from jaxccp.identify.excitation import Known
 
 SHARPNESS = 100.0
-"""Of the smooth maximum over time of the use of limits."""
+"""Sharpness of the smooth maximum over time of the use of a limit."""
 FINE = 8
-"""Parts of the time between constraints at which limits are checked after."""
+"""Number of times at which limits are checked, for each time at which they are constraints."""
 NULL = 1e-10
-"""Eigenvalue of the information of several motions, over the largest, of a direction that no
-motion tells."""
+"""Eigenvalue of the total information of several motions, relative to the largest, up to which a
+direction counts as not determined by any motion."""
 
 
 class Samples(NamedTuple):
-    """A motion at s times."""
+    """A motion at s times, with its torques and its use of limits."""
 
     motion: Float[Array | np.ndarray, "s n 3"]
     """Positions, rates and accelerations."""
     torque: Float[Array | np.ndarray, "s n"]
     """Torques that the motion needs [N, N m]."""
     use: Float[Array | np.ndarray, "s k"]
-    """Use of each limit of a joint, and of the clearance of shapes, last."""
+    """Use of each joint limit (1 at the limit), and of the clearance between shapes, last."""
     gap: Float[Array | np.ndarray, " s"]
-    """Least distance of shapes that may touch [m]."""
+    """Smallest distance between shapes that can collide [m]."""
     pair: Float[Array | np.ndarray, "s 2"]
-    """Which shapes these are."""
+    """The two closest shapes."""
 
 
 class Search:
-    """The search for a motion: programs over coefficients of all joints."""
+    """The search for a motion, over the coefficients of all joints."""
 
     def __init__(self, program: Program, design: Design, frame: Frame, known: "Known") -> None:
-        """Choose the basis, the grids of times and the units of the coefficients.
+        """Choose the functions of time, the grids of times and the units of the coefficients.
 
         Args:
             program: of the mechanism.
@@ -80,7 +80,8 @@ class Search:
         self._room = jax.jit(jax.jacrev(self._smooth_use, has_aux=True))
 
     def samples(self, x: np.ndarray, times: Float[np.ndarray, " s"]) -> Samples:
-        """Return a motion at any times, by parts of one size for which programs are compiled."""
+        """Return a motion at any times, computed in parts of the size for which programs are
+        compiled."""
         parts = []
         for begin in range(0, len(times), self.count):
             chunk = times[begin : begin + self.count]
@@ -94,18 +95,20 @@ class Search:
         return np.linspace(0.0, self.design.duration, FINE * self.count + 1)
 
     def greatest_use(self, x: np.ndarray) -> float:
-        """Return the greatest use of any limit at the fine times."""
+        """Return the largest use of any limit on the fine grid; above 1, a limit is exceeded."""
         return float(np.max(self.samples(x, self.fine()).use))
 
     def information(self, x: np.ndarray) -> Float[np.ndarray, "P P"]:
-        """Return the information of the samples that will be recorded, in scales, from those of the
-        grid; joints that nearly stand still count less, smoothly."""
+        """Return the information of the recording, approximated on the grid, in scales.
+
+        The weight of a joint's samples falls smoothly to zero as the joint stops.
+        """
         every = np.full(self.count, self.recorded / self.count)
         return np.asarray(self._tell(x, self.basis.at(self.grid), every, True))
 
     def exact_information(self, x: np.ndarray) -> Float[np.ndarray, "P P"]:
-        """Return the information of all samples that will be recorded, in scales, without those of
-        joints that are slower than the design says."""
+        """Return the information of all samples of the recording, in scales, without those of
+        joints slower than the design's ``moving``."""
         times = np.linspace(0.0, self.design.duration, self.recorded, endpoint=False)
         total = np.zeros_like(self.before)
         for begin in range(0, len(times), self.count):
@@ -116,8 +119,11 @@ class Search:
         return total
 
     def best_random(self) -> tuple[np.ndarray, float]:
-        """Return the best of some random motions within 0.95 of their limits, and its criterion;
-        and settle which directions any motion tells."""
+        """Return the best of several random motions within 0.95 of the limits, and its criterion.
+
+        It also sets the directions of the parameters that some motion determines; only these count
+        in all later criteria.
+        """
         random = np.random.default_rng(self.design.seed)
         basis, starts = self.basis.at(self.grid), []
         for _ in range(self.design.starts):
@@ -138,17 +144,18 @@ class Search:
         return starts[best], float(scores[best])
 
     def score(self, information: np.ndarray) -> float:
-        """Return the criterion of a motion's information with what is known before."""
+        """Return the criterion of a motion's information together with what is known before."""
         matrix = self.kept.T @ (information + self.before) @ self.kept
         return float(criterion_of(jnp.asarray(matrix), self.design.criterion))
 
     def loss(self, x: np.ndarray) -> tuple[float, Float[np.ndarray, " k"]]:
-        """Return the criterion of a motion and its gradient."""
+        """Return the criterion of a motion, and its gradient."""
         value, slope = self._loss(x, self.kept)
         return float(value), np.asarray(slope, float)
 
     def improve(self, x: np.ndarray, margin: float) -> np.ndarray:
-        """Return the optimum within a share of the limits, by sequential quadratic programming.
+        """Return the optimal motion within a fraction of the limits, by sequential quadratic
+        programming.
 
         Args:
             x: coefficients to start from.
@@ -174,8 +181,10 @@ class Search:
         return result.x if np.isfinite(result.x).all() else x
 
     def drawn_back(self, x: np.ndarray, inside: np.ndarray) -> np.ndarray:
-        """Return the motion furthest from one within limits towards another one that keeps them; if
-        it tells less, the one within them.
+        """Return a motion between one within limits and one that exceeds them: as far from the
+        first as the limits allow.
+
+        It is the one within limits if that has a better criterion.
 
         Args:
             x: coefficients of a motion that exceeds limits.
@@ -198,7 +207,7 @@ class Search:
         )
 
     def _samples(self, x: Array, basis: Float[Floats, "3 s m"]) -> Samples:
-        """Return a motion where the functions of the basis have these values."""
+        """Return a motion for given values of the functions of time."""
         motion = self._motion(x, basis)
         torque = self.program.torques(jnp.asarray(self.theta), motion)
         values = jnp.concatenate([motion, torque[:, :, None]], axis=2).transpose(0, 2, 1)
@@ -216,7 +225,8 @@ class Search:
         return Samples(motion, torque, use, jnp.min(gaps, axis=1), pair)
 
     def _smooth_use(self, x: Array) -> tuple[Array, Array]:
-        """Return smooth bounds of the greatest use of each limit, twice."""
+        """Return smooth upper bounds of the largest use of each limit, as value and as auxiliary
+        output."""
         use = self._samples(x, self.basis.at(self.grid)).use
         bound = smooth_maximum(jnp.asarray(use), SHARPNESS)
         return bound, bound
@@ -224,7 +234,7 @@ class Search:
     def _information(
         self, x: Array, basis: Float[Floats, "3 s m"], every: Float[Array, " s"], smooth: Array
     ) -> Float[Array, "P P"]:
-        """Return the information of samples that count ``every`` times each."""
+        """Return the information of samples, each counted ``every`` times."""
         motion = self._motion(x, basis)
         rate, slow = motion[:, :, 1], self.design.moving
         soft = rate**2 / (rate**2 + slow**2)

@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Fit:
-    """A fit has the identified parameters, with their standard errors."""
+    """The identified parameters, with their standard errors."""
 
     problem: "Problem"
     descent: Descent
     notes: tuple[str, ...] = field(default=())
-    """What the fit did by itself, and what to mind."""
+    """Automatic decisions of the fit, and warnings."""
     shorter: tuple[Descent, ...] = ()
-    """The iterations over shorter simulations that came before, shortest first."""
+    """The minima over the shorter simulations before, shortest first."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -44,7 +44,7 @@ class Fit:
 
     @property
     def point(self) -> Point:
-        """Return the minimum of the loss, with the derivatives there."""
+        """Return the minimum of the loss, with the derivatives at it."""
         return self.descent.point
 
     @property
@@ -80,7 +80,7 @@ class Fit:
         residual: Residual | None = None,
         case: int = 0,
     ) -> Evaluation:
-        """Return errors of prediction of recordings, from measured starts.
+        """Return errors of prediction of recordings, from measured initial states.
 
         Args:
             recordings: of the same mechanism, best not those that were fitted.
@@ -93,8 +93,10 @@ class Fit:
         return Predictor(test_case, self.problem.parameters).evaluate(values)
 
     def profile(self, name: str, level: float = 0.95, points: int = 16) -> Profile:
-        """Return how the loss grows with one parameter while all others are fitted anew, and the
-        interval that follows (:func:`jaxccp.identify.profile.profile`).
+        """Return the profile likelihood of one parameter and the interval that follows from it
+        (:func:`jaxccp.identify.profile.profile`).
+
+        It is the loss as a function of that parameter, with all others fitted anew.
 
         Args:
             name: of the parameter.
@@ -106,8 +108,8 @@ class Fit:
     def excite(
         self, limits: Limits | None = None, design: Design | None = None, case: int = 0
     ) -> Excitation:
-        """Return the motion to record next: that which, with the recordings fitted, tells most
-        about the parameters (:func:`jaxccp.identify.excitation.excite`).
+        """Return the motion to record next: the one that, together with these recordings,
+        determines the parameters best (:func:`jaxccp.identify.excitation.excite`).
 
         Args:
             limits: of the motion.

@@ -4,20 +4,21 @@ import numpy as np
 from jaxtyping import Float
 
 LESS = 0.25
-"""Mean square of gaps, over their variance as it was estimated, below which that is out of date."""
+"""Mean square of the gaps, relative to their estimated variance, below which the estimate is out of
+date."""
 
 
 class Gaps:
-    """The standard deviations of the gaps of one plan's segments.
+    """Standard deviations of the gaps between the joined segments of one plan.
 
-    They are told (``continuity`` of those of starts) and at least that. What the model cannot
-    express shows in gaps as it does in samples, whose standard deviations are estimated from their
-    errors: those of gaps too, so that both agree. Gaps are wide while parameters are rough, and
-    close as these become better.
+    The given ones (``continuity`` times those of the initial states) are lower bounds. Errors of
+    the model appear in gaps as well as in samples. Standard deviations of samples are estimated
+    from their errors, so those of gaps are, too, for consistent weights. Gaps are wide while
+    parameters are poor, and close as they improve.
     """
 
     def __init__(self, deviation: Float[np.ndarray, "n x"], joined: np.ndarray) -> None:
-        """Begin with the standard deviations that were told.
+        """Start with the given standard deviations.
 
         Args:
             deviation: of the start of each segment and what it ends at [m, rad, m/s, rad/s].
@@ -35,7 +36,7 @@ class Gaps:
     def square(
         self, starts: Float[np.ndarray, "n x"], end: Float[np.ndarray, "n x"], usable: np.ndarray
     ) -> Float[np.ndarray, " x"]:
-        """Return the mean square of gaps over their variance; 1 where there are none.
+        """Return the mean square of the gaps divided by their variance; 1 if there are none.
 
         Args:
             starts: changes of the segments' starts.
@@ -49,8 +50,8 @@ class Gaps:
         return np.mean(gap**2, axis=0)
 
     def reweight(self, square: Float[np.ndarray, " x"]) -> None:
-        """Take the root mean square of gaps as their standard deviation, if it is more than was
-        told.
+        """Set the standard deviation of the gaps to their root mean square, if it exceeds the given
+        one.
 
         Args:
             square: what :meth:`square` returned.
@@ -58,5 +59,5 @@ class Gaps:
         self.spread = np.maximum(self.spread * np.sqrt(square), 1.0)
 
     def overestimated(self, square: Float[np.ndarray, " x"]) -> bool:
-        """Return whether gaps have become much less than their standard deviation."""
+        """Return whether the gaps have become much smaller than their standard deviation."""
         return bool(np.any((square < LESS) & (self.spread > 1.01)))
