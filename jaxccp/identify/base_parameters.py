@@ -53,7 +53,7 @@ def base_parameters(
 
     Args:
         information: Gauss–Newton matrix of the P parameters, without priors.
-        names: of the parameters.
+        names: names of the parameters.
         scale: a typical change of each, by which columns are compared.
 
     Returns:

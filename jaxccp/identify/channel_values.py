@@ -23,8 +23,8 @@ def features(
 
     Args:
         subject: the model.
-        state: of it.
-        observations: what is observed.
+        state: a state of the model.
+        observations: the compared channels.
         sensed: values of the model's sensors by channel, where any are observed.
     """
     parts = [state.joint_positions]
@@ -48,9 +48,9 @@ def channel_values(
 
     Args:
         subject: the model, with its calibration of channels.
-        table: :func:`features` of all steps.
-        time: of the samples, since the first step [s].
-        observations: what is observed.
+        table: result of :func:`features` in each step.
+        time: times of the samples since the first step [s].
+        observations: the compared channels.
         h: step of the simulation [s].
     """
     channels = subject.channels
@@ -91,9 +91,9 @@ def errors(
     """Return predicted minus observed values; for orientations, rotation vectors [rad].
 
     Args:
-        shown: :func:`channel_values`.
+        shown: predicted values (:func:`channel_values`).
         observed: samples of the recording, a pose in seven numbers.
-        observations: what is observed.
+        observations: the compared channels.
     """
     columns, place = [], 0
     for observation in observations:

@@ -19,8 +19,8 @@ def check(mechanism: Mechanism, recordings: Sequence[Recording]) -> tuple[str, .
     """Return warnings about recordings that do not look like recordings of the mechanism.
 
     Args:
-        mechanism: what was recorded.
-        recordings: of it.
+        mechanism: the mechanism that was recorded.
+        recordings: recordings of the mechanism.
 
     Raises:
         ValueError: a channel is about something that the model does not have, a recording has no
@@ -42,11 +42,11 @@ def refuse(mechanism: Mechanism, recordings: Sequence[Recording]) -> None:
     """Raise an error for recordings that cannot be used; this costs little.
 
     Args:
-        mechanism: what was recorded.
-        recordings: of it.
+        mechanism: the mechanism that was recorded.
+        recordings: recordings of the mechanism.
 
     Raises:
-        ValueError: as :func:`check`.
+        ValueError: see :func:`check`.
     """
     check_names(mechanism, recordings)
     for recording in recordings:
@@ -95,7 +95,7 @@ def check_count(samples: int, parameters: int) -> None:
 
     Args:
         samples: numbers that are compared.
-        parameters: that have no prior.
+        parameters: number of parameters without a prior.
 
     Raises:
         ValueError: there are fewer.

@@ -26,7 +26,7 @@ class ChunkedProgram:
         """Store a function; it is traced at its first use.
 
         Args:
-            function: from pytrees of arrays to a pytree of arrays.
+            function: a function from pytrees of arrays to a pytree of arrays.
         """
         self._function = jax.jit(function)
         self._compiled: dict[tuple, Callable[..., Any]] = {}

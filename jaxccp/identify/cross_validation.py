@@ -96,8 +96,8 @@ def folds_of(batch: Batch, count: int, seed: int | None = None) -> np.ndarray:
 
     Args:
         batch: the segments.
-        count: of folds.
-        seed: of a random order of the recordings; None: as they come.
+        count: number of folds.
+        seed: seed of a random order of the recordings; None: the given order.
 
     Raises:
         ValueError: there are fewer than two folds, or fewer segments than folds.
@@ -128,10 +128,10 @@ def cross_validate(
     the start of each window.
 
     Args:
-        problem: what is fitted.
-        folds: how many; whole recordings where there are so many, else consecutive segments.
+        problem: the problem.
+        folds: number of folds; whole recordings if there are enough, else consecutive segments.
         progress: called with the number of each fold that is done.
-        seed: of a random order in which recordings come into folds; None: as they come.
+        seed: seed of a random order in which recordings are put into folds; None: the given order.
 
     Raises:
         ValueError: there are too few segments.
@@ -165,9 +165,9 @@ def _without(objective: Objective, fold: int, groups: list[np.ndarray]) -> Objec
     """Return the loss of all segments that are not in a fold.
 
     Args:
-        objective: that of all segments.
-        fold: that is left out.
-        groups: of each case, the fold of each segment.
+        objective: the loss of all segments.
+        fold: number of the fold that is left out.
+        groups: for each case, the fold of each segment.
     """
     return objective.with_evaluators(
         [
@@ -221,8 +221,8 @@ def compare(problems: Mapping[str, "Problem"], folds: int = 5) -> Comparison:
     """Compare models of the same recordings by cross-validation.
 
     Args:
-        problems: by name; of the same recordings, cut into the same segments.
-        folds: how many.
+        problems: problems by name, with the same recordings cut into the same segments.
+        folds: number of folds.
 
     Raises:
         ValueError: the problems differ in what they compare.

@@ -81,7 +81,7 @@ class TossErrors:
         """Prepare the simulations.
 
         Args:
-            tosses: that are predicted.
+            tosses: tosses to predict.
             settings: the parameters whose values are given later, and how tosses are simulated.
         """
         lengths = np.array([len(toss.time) for toss in tosses])

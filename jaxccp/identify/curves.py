@@ -59,7 +59,7 @@ class Curved(Protocol):
         Args:
             subject: the model with the parameters' values.
             segment: one of the batch.
-            change: of its start's unknowns.
+            change: change of the unknowns of its initial state.
         """
         ...
 

@@ -29,8 +29,8 @@ def descend(
     last; return all minima.
 
     Args:
-        problem: that is fitted.
-        theta: where to start.
+        problem: the problem.
+        theta: initial values.
         progress: called after every step.
         resume: a file that has the parameters after every step; where it exists already, the
             descent goes on from it.
@@ -62,10 +62,10 @@ def restarted(
     all of them.
 
     Args:
-        problem: that is fitted.
+        problem: the problem.
         theta: one of the starts.
         progress: called after every step of each descent.
-        restarts: how starts are chosen.
+        restarts: settings of the random starts.
     """
     evaluators = problem.objective.evaluators
     results = []

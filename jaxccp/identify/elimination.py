@@ -32,7 +32,7 @@ class Chains:
         Marquardt's damping.
 
         Args:
-            damping: what is added to each diagonal entry, relative to it.
+            damping: number added to each diagonal entry, relative to the entry.
         """
         n, x, _ = self.shaft.shape
         corner = self.corner + damping * np.diag(np.diag(self.corner))

@@ -70,7 +70,8 @@ class Predictor:
 
         Args:
             case: model, recordings and residual.
-            parameters: that have values (:class:`jaxccp.identify.Parameter`, or paths).
+            parameters: parameters that are to be set (:class:`jaxccp.identify.Parameter`, or
+                paths).
 
         Raises:
             ValueError: the recordings do not go with the model or the residual.
@@ -86,9 +87,9 @@ class Predictor:
         """Return the errors for some values.
 
         Args:
-            values: of parameters by name; those of single recordings as ``NAME of RECORDING``, of
-                recordings that have none the mean of all recordings'. A parameter without a value
-                keeps its initial one.
+            values: values of parameters by name; values of single recordings as ``NAME of
+                RECORDING``. A recording without a value gets the mean of the others, a parameter
+                without a value keeps its initial one.
         """
         scalars = self.evaluator.parameters.scalars
         table = np.array(
@@ -121,7 +122,7 @@ def evaluation(
 
     Args:
         evaluator: with the windows.
-        values: of the parameters, of each window.
+        values: values of the parameters in each window.
         windows: indices of those that count; all when None.
     """
     plan = evaluator.plan
@@ -211,8 +212,8 @@ def split(
 
     Args:
         recordings: one at least.
-        share: of the recordings, or of the samples, that is held out.
-        seed: of the random choice.
+        share: fraction of the recordings, or of the samples, that is held out.
+        seed: seed of the random choice.
 
     Raises:
         ValueError: ``share`` is not between 0 and 1, or nothing would be left.

@@ -33,7 +33,7 @@ class Basis:
         """Return the functions, their rates and their accelerations at some times.
 
         Args:
-            time: from the start of the motion [s].
+            time: times since the start of the motion [s].
         """
         _, free = self._ends
         values = np.stack([part @ free for part in self._plain(time)])

@@ -85,8 +85,8 @@ def joint_limits(
     """Return the lowest and highest position, rate, acceleration and torque of each joint.
 
     Args:
-        limits: that are given.
-        mechanism: has limits where none are given.
+        limits: the given limits.
+        mechanism: the mechanism, with limits to use where none are given.
         joints: names of axes.
 
     Raises:

@@ -39,7 +39,7 @@ class Frame:
         """Return the frame for lowest and highest values.
 
         Args:
-            limits: of :func:`jaxccp.identify.excitation_limits.joint_limits`.
+            limits: result of :func:`jaxccp.identify.excitation_limits.joint_limits`.
             clearance: least distance of shapes [m].
         """
         finite = np.asarray(np.isfinite(limits).all(axis=1))

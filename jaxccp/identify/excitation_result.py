@@ -98,7 +98,7 @@ class Excitation:
         """Return the motion as a recording of positions, rates and torques.
 
         Args:
-            name: of the recording.
+            name: name of the recording.
         """
         position, rate, torque = (
             dict(zip(self.joints, values.T, strict=True))
@@ -160,8 +160,8 @@ def result_of(search: "Search", x: Float[np.ndarray, " k"], first: float) -> Exc
     """Return the motion of a search with its standard errors, its limits checked on a fine grid.
 
     Args:
-        search: for the motion.
-        x: its coefficients.
+        search: the search.
+        x: coefficients of the motion.
         first: criterion of the best random motion.
     """
     program, design = search.program, search.design

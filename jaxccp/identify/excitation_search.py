@@ -53,10 +53,10 @@ class Search:
         """Choose the functions of time, the grids of times and the units of the coefficients.
 
         Args:
-            program: of the mechanism.
+            program: program of the mechanism.
             design: settings.
             frame: limits.
-            known: what is known of parameters before.
+            known: what is known of the parameters before.
         """
         self.program, self.design, self.frame = program, design, frame
         names, scale = program.names, program.scale
@@ -188,7 +188,7 @@ class Search:
 
         Args:
             x: coefficients of a motion that exceeds limits.
-            inside: those of one that does not.
+            inside: coefficients of a motion that does not.
         """
         low, high = 0.0, 1.0
         for _ in range(8):

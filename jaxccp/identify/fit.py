@@ -83,8 +83,8 @@ class Fit:
         """Return errors of prediction of recordings, from measured initial states.
 
         Args:
-            recordings: of the same mechanism, best not those that were fitted.
-            residual: how they are compared; the fit's when None.
+            recordings: recordings of the same mechanism, preferably not the fitted ones.
+            residual: the comparison; None: that of the fit.
             case: number of the case whose mechanism they are of.
         """
         fitted = self.problem.cases[case]
@@ -99,9 +99,9 @@ class Fit:
         It is the loss as a function of that parameter, with all others fitted anew.
 
         Args:
-            name: of the parameter.
-            level: probability that the interval holds the true value.
-            points: most values on either side of the fit.
+            name: name of the parameter.
+            level: probability that the interval contains the true value.
+            points: maximum number of values on either side of the fit.
         """
         return profile(self, name, level, points)
 
@@ -129,8 +129,8 @@ class Fit:
         (:func:`jaxccp.identify.report.write_report`).
 
         Args:
-            folder: that gets the files.
-            profiles: that are shown.
+            folder: folder for the files.
+            profiles: profiles to include.
             planned: motion to record next.
 
         Returns:

@@ -21,7 +21,7 @@ class Gaps:
         """Start with the given standard deviations.
 
         Args:
-            deviation: of the start of each segment and what it ends at [m, rad, m/s, rad/s].
+            deviation: standard deviation of the gap after each segment [m, rad, m/s, rad/s].
             joined: mask of the segments that have to end where the next one starts [n].
         """
         self.joined = joined
@@ -40,7 +40,7 @@ class Gaps:
 
         Args:
             starts: changes of the segments' starts.
-            end: where segments end, as a change of where the next one starts.
+            end: ends of segments, as changes of the next initial state.
             usable: mask of the segments whose ends are known [n].
         """
         which = np.flatnonzero(self.joined & usable)
@@ -54,7 +54,7 @@ class Gaps:
         one.
 
         Args:
-            square: what :meth:`square` returned.
+            square: result of :meth:`square`.
         """
         self.spread = np.maximum(self.spread * np.sqrt(square), 1.0)
 

@@ -16,62 +16,64 @@ from jaxccp.math import safe
 from jaxccp.names import unknown
 
 PHASE_STEPS = 72
-"""Steps of :func:`tangential_compliance` in either phase of an impact of a single mass."""
+"""Number of steps of :func:`tangential_compliance` in each phase of an impact of a single mass."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ImpactContact:
-    """A contact before an impact."""
+    """A contact before a planar impact."""
 
     delassus: Float[Array, "2 2"]
     """N [1/kg], normal row first."""
     velocity: Float[Array, " 2"]
-    """u of the second surface against the first [m/s]; a negative normal part closes."""
+    """u, velocity of the second surface relative to the first (normal, tangential) [m/s]; a
+    negative normal part closes."""
     restitution: Float[Array, ""]
     """Coefficient of restitution e."""
     friction: Float[Array, ""]
     """Coulomb's coefficient μ."""
     numbers: Mapping[str, Float[Array, ""]] = field(default_factory=dict)
-    """Numbers of the law beyond these."""
+    """Other numbers of the law, by name."""
 
     @property
     def approach(self) -> Float[Array, ""]:
-        """Return the normal velocity, 0 where the surfaces separate [m/s]."""
+        """Return the normal velocity before the impact, 0 if the surfaces separate [m/s]."""
         return jnp.minimum(self.velocity[0], 0.0)
 
 
 @dataclass(frozen=True)
 class ImpactLaw:
-    """An impact law has a function, and numbers beyond restitution and friction."""
+    """An impact law: its function, and its numbers other than restitution and friction."""
 
     impulse: Callable[[ImpactContact], Float[Array, " 2"]]
-    """From a contact to its normal and tangential impulse [N s]."""
+    """Function that returns the normal and tangential impulse [N s] for a contact."""
     numbers: Mapping[str, float] = field(default_factory=dict)
-    """Names of these numbers, and the values that they have where nothing else is said."""
+    """Default values of these numbers, by name."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class SlipPath:
-    """A slip path tells the tangential impulse of each normal impulse p under Coulomb's law
-    (Routh's method).
+    """The tangential impulse as a function of the normal impulse p under Coulomb's law (Routh's
+    method).
 
-    The contact slips in one direction until p = ``end``, then sticks or slips the other way.
+    The contact slips in one direction until p = ``end``; then it sticks or slips in the other
+    direction.
     """
 
     first: Float[Array, ""]
-    """Tangential over normal impulse while it slips."""
+    """Ratio of tangential to normal impulse in the first slip."""
     second: Float[Array, ""]
-    """The same ratio after that."""
+    """The same ratio after the first slip."""
     end: Float[Array, ""]
-    """Normal impulse at which the slip ends [N s]; infinite where it never does."""
+    """Normal impulse at which the first slip ends [N s]; infinite if it never does."""
     slopes: Float[Array, " 2"]
     """Change of the normal velocity per normal impulse, before and after ``end`` [1/kg]."""
 
     @staticmethod
     def of(contact: ImpactContact) -> "SlipPath":
-        """Return the path of a contact."""
+        """Return the slip path of a contact."""
         delassus, friction = contact.delassus, contact.friction
         slip, coupling, tangential = contact.velocity[1], delassus[0, 1], delassus[1, 1]
         sense = jnp.where(slip < 0, -1.0, 1.0)
@@ -84,8 +86,8 @@ class SlipPath:
         return SlipPath(first, second, end, slopes)
 
     def integrate(self, normal: Array, before: Array, after: Array) -> Array:
-        """Return the integral over the normal impulse of one value until the slip ends and another
-        beyond it.
+        """Return the integral over the normal impulse of ``before`` until the first slip ends, and
+        ``after`` beyond it.
 
         Args:
             normal: upper end of the integral [N s].
@@ -95,12 +97,12 @@ class SlipPath:
         return before * jnp.minimum(normal, self.end) + after * jnp.maximum(normal - self.end, 0.0)
 
     def impulse(self, normal: Array) -> Float[Array, " 2"]:
-        """Return the impulse of a normal one [N s]."""
+        """Return normal and tangential impulse at a normal impulse [N s]."""
         return jnp.stack([normal, self.integrate(normal, self.first, self.second)])
 
     def compression(self, approach: Array) -> tuple[Array, Array, Array]:
-        """Return the normal impulse at which the contact stops to close [N s], whether it slips
-        until then, and the normal velocity at the end of the slip [m/s].
+        """Return the normal impulse at which the contact stops closing [N s], whether it slips
+        until then, and the normal velocity at the end of the first slip [m/s].
 
         Args:
             approach: normal velocity before the impact, negative [m/s].
@@ -118,8 +120,11 @@ class SlipPath:
 
 
 def newton(contact: ImpactContact) -> Float[Array, " 2"]:
-    """Return the impulse by Newton's law: the contact separates at e times its approach speed, and
-    sticks at the end unless friction, as a total of the impact, does not suffice."""
+    """Return the impulse by Newton's law: the contact separates at e times its approach speed.
+
+    It sticks at the end unless friction, with Coulomb's law applied to the total impulse, is too
+    small.
+    """
     target = jnp.stack([-(1.0 + contact.restitution) * contact.approach, -contact.velocity[1]])
     (a, c), (_, b) = contact.delassus
     sticking = jnp.stack([b * target[0] - c * target[1], a * target[1] - c * target[0]])
@@ -129,8 +134,8 @@ def newton(contact: ImpactContact) -> Float[Array, " 2"]:
 
 
 def anitescu_potra(contact: ImpactContact) -> Float[Array, " 2"]:
-    """Return the impulse that ends the approach under Coulomb's law for totals, its normal part
-    times 1 + e (Anitescu & Potra, Nonlinear Dynamics 14, 1997)."""
+    """Return 1 + e times the normal impulse that ends the approach, with Coulomb's law applied to
+    total impulses (Anitescu & Potra, Nonlinear Dynamics 14, 1997)."""
     e = contact.restitution
     compression = newton(replace(contact, restitution=jnp.zeros_like(e)))
     return compression * jnp.stack([1.0 + e, jnp.ones_like(e)])
@@ -174,17 +179,19 @@ def _root(x: Array) -> Array:
 
 
 def tangential_compliance(contact: ImpactContact) -> Float[Array, " 2"]:
-    """Return the impulse of a contact that gives in both directions: springs with Coulomb friction.
+    """Return the impulse of a contact that is compliant in both directions: springs with Coulomb
+    friction.
 
-    The normal spring gives back e² of what it stored (loading and unloading at two stiffnesses:
-    Walton & Braun, J. Rheology 30, 1986), so that e is Stronge's; a tangential spring of
-    ``tangential_stiffness`` times the normal one ends at a point that slides where the force
-    exceeds friction (Stronge, Impact Mechanics, 2000, section 5; Maw, Barber & Fawcett, Wear 38,
-    1976). What the tangential spring stored turns the slip around. A stiff one is Routh's method.
+    The normal spring returns e² of its energy, with different stiffness in loading and unloading
+    (Walton & Braun, J. Rheology 30, 1986), so that e is Stronge's. The tangential spring has
+    ``tangential_stiffness`` times the normal stiffness; its end slides where its force exceeds
+    friction (Stronge, Impact Mechanics, 2000, section 5; Maw, Barber & Fawcett, Wear 38, 1976). Its
+    stored energy can reverse the slip. A stiff tangential spring leads to Routh's method.
 
-    Integrated in time by leapfrog steps, in the unit of time of the normal spring, which no
-    result depends on; the error is of second order, mostly below 0.1 %, 1 % where e < 0.1. Contacts
-    whose friction alone would jam them, μ |N_nt| ≥ N_nn, may still close when the steps are over.
+    The motion is integrated by leapfrog steps in the time unit of the normal spring, on which
+    results do not depend. The error is of second order: mostly below 0.1 %, and 1 % for e < 0.1.
+    Contacts that friction alone would jam, μ |N_nt| ≥ N_nn, may still close at the end of the last
+    step.
     """
     stiffness = contact.numbers["tangential_stiffness"]
     restitution, friction = contact.restitution, contact.friction

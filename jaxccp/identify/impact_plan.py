@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from jaxccp.identify.impacts import Impacts
 
 OUT_OF_PLANE = 1e-3
-"""Velocity of the contact out of the plane of motion that is rounding, relative to that in it."""
+"""Velocity of the contact out of the plane of motion, relative to that in it, that counts as
+rounding."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ImpactPairs:
-    """States before and after impacts; n impacts on the leading axis of a batch."""
+    """States before and after n impacts, n being the leading axis."""
 
     position: Float[Array, " k"]
     """Recorded coordinate of each axis before the impact [m, rad]."""
@@ -36,17 +37,17 @@ class ImpactPairs:
     after: Float[Array, " k"]
     """Recorded rate of each axis after [m/s, rad/s]."""
     norm: Float[Array, "k k"]
-    """Matrix from errors of rates to components of their kinetic-energy norm, over the norm of the
-    rates after."""
+    """Matrix from errors of rates to the components of their kinetic-energy norm, divided by the
+    norm of the rates after."""
 
 
 class ImpactPlan:
-    """Impacts of one mechanism at one contact each."""
+    """The impacts of one mechanism, each at one contact."""
 
     unknowns = 0
-    """No impact has unknowns besides the parameters."""
+    """Number of unknowns of an impact besides the parameters."""
     common_deviation = True
-    """Whether the numbers that are compared are components of one error, whose spread is common."""
+    """Whether the compared values are components of one error with a common standard deviation."""
 
     def __init__(
         self, settings: "Impacts", subject: Subject, recordings: Sequence[Recording]
@@ -108,7 +109,7 @@ class ImpactPlan:
 
     @property
     def start_times(self) -> Float[np.ndarray, " n"]:
-        """Return the end of each recording [s]: an impact's rates after are its last sample."""
+        """Return the time of the last sample of each recording, that after the impact [s]."""
         return np.array([recording.time[-1] for recording in self.recordings])
 
     def curves(
@@ -119,7 +120,7 @@ class ImpactPlan:
         Args:
             subject: the model with the parameters' values.
             segment: one impact.
-            change: of a start; there is none.
+            change: unused; the segment has no unknowns.
         """
         predicted = self.predict(subject, segment)[None]
         return jnp.zeros(1), segment.after[None], predicted, jnp.ones(predicted.shape, bool)
@@ -127,13 +128,13 @@ class ImpactPlan:
     def residual(
         self, subject: Subject, segment: ImpactPairs, change: Float[Array, " 0"]
     ) -> tuple[Float[Array, "1 k"], Float[Array, " 0"]]:
-        """Return the relative error of the rates after an impact, in the kinetic-energy norm, over
-        its standard deviation.
+        """Return the error of the rates after an impact in the kinetic-energy norm, relative to the
+        rates and divided by its standard deviation.
 
         Args:
             subject: the model with the parameters' values.
             segment: one impact.
-            change: of a start; there is none.
+            change: unused; the segment has no unknowns.
         """
         error = self.predict(subject, segment) - segment.after
         return (segment.norm @ error)[None] / self.settings.noise, change
@@ -179,8 +180,8 @@ class ImpactPlan:
         return qvel, mass, rows, numbers
 
     def _measure(self, pair: ImpactPairs) -> tuple[Array, Array, Array]:
-        """Return the weight of an impact, the gap before it [m], and the contact's greatest
-        velocity out of the plane per rate, relative to that in it."""
+        """Return the matrix :attr:`ImpactPairs.norm` of an impact, the gap before it [m], and the
+        largest velocity of the contact out of the plane, relative to that in the plane."""
         _, mass, rows, (_, _, gap) = self._contact(self.subject, pair)
         recorded = mass[self._rates][:, self._rates]
         root = jnp.linalg.cholesky(recorded).T

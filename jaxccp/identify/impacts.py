@@ -19,24 +19,24 @@ class Impacts:
     state before.
 
     A recording is one impact: two samples, before and after, of positions and rates of axes. The
-    mechanism touches at one contact, the one of least gap; bodies are taken to touch there, however
-    large the gap is at the sample. The mass matrix, the contact's place and direction, restitution
-    and friction (that of impacts) are the model's. Axes that are not recorded are at rest before,
-    at the coordinate of the mechanism's state, and are not compared.
+    impact is at one contact, that with the smallest gap, and at that place whatever the gap in the
+    sample is. The mass matrix, place and normal of the contact, restitution and friction (that of
+    impacts) are the model's. Axes that are not recorded have the coordinate of the mechanism's
+    state and rate 0 before the impact, and are not compared.
 
-    The residual is the error of the rates after, as components of the kinetic-energy norm of the
-    recorded axes, over the norm of the recorded rates after. That norm is the one of the mechanism
-    as it was built, so that no parameter makes errors smaller by changing what measures them.
-    ``Method(threshold=0.1)`` minimises the mean of the norms, or nearly so; the default their mean
-    square.
+    The residual is the error of the rates after the impact, as components of the kinetic-energy
+    norm of the recorded axes, divided by the norm of the recorded rates after. That norm uses the
+    initial model, so that parameters cannot reduce errors by changing the norm.
+    ``Method(threshold=0.1)`` nearly minimises the mean of the norms; the default minimises their
+    mean square.
     """
 
     impact_law: str = "poisson"
-    """Name of the law, of :data:`jaxccp.identify.impact_laws.LAWS`."""
+    """Name of the impact law, a key of :data:`jaxccp.identify.impact_laws.LAWS`."""
     plane: tuple[float, float, float] = (0.0, 1.0, 0.0)
     """Normal of the plane of motion, world axes."""
     noise: float = 0.01
-    """Relative error of recorded rates, the unit of the residual, before errors tell."""
+    """Initial estimate of the relative error of recorded rates."""
 
     def __post_init__(self) -> None:
         impact_law(self.impact_law)
@@ -47,7 +47,7 @@ class Impacts:
             raise ValueError(f"noise must be a relative error > 0, not {self.noise!r}")
 
     def plan(self, subject: Subject, recordings: Sequence[Recording]) -> ImpactPlan:
-        """Return what is computed for these impacts.
+        """Return the plan that computes the residuals of these impacts.
 
         Args:
             subject: model of the recordings.
@@ -55,17 +55,17 @@ class Impacts:
 
         Raises:
             ValueError: a recording does not have two samples of positions and rates of the same
-                axes as the first, samples are missing, no shapes are close to each other before
-                an impact, or the mechanism does not move in the plane.
+                axes as the first, samples are missing, no shapes are close to each other before an
+                impact, or the mechanism does not move in the plane.
         """
         return ImpactPlan(self, subject, recordings)
 
 
 def law_number(name: str, initial: float, lower: float = 0.0, upper: float = np.inf) -> Parameter:
-    """Return the parameter that stands for a number of an impact law that no model has.
+    """Return the parameter for a number of an impact law that is not part of the model.
 
     Args:
-        name: of the number, such as ``tangential_stiffness``.
+        name: name of the number, such as ``tangential_stiffness``.
         initial: value to start from.
         lower: least value.
         upper: greatest value.

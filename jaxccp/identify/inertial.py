@@ -21,14 +21,14 @@ from jaxccp.identify.subject import Subject
 from jaxccp.model.model import Model
 
 LABELS = ("alpha", "d1", "d2", "d3", "s12", "s13", "s23", "t1", "t2", "t3")
-"""Names of the ten numbers."""
+"""Names of the ten parameters of a body's inertia."""
 SMALLEST = 1e-3
-"""Least eigenvalue of Σ of the nominal body, relative to the largest: bodies whose moments are at
-the limit of the triangle inequality are thickened by this, so that all directions are open."""
+"""Smallest eigenvalue of Σ of the nominal body, relative to the largest. Bodies at the limit of the
+triangle inequality are thickened to it, so that parameters can change in all directions."""
 
 
 def factor(x: Float[Array, "10"]) -> Float[Array, "4 4"]:
-    """Return the upper triangular matrix U(x)."""
+    """Return the upper triangular matrix U(x) of the ten parameters x."""
     alpha, d1, d2, d3, s12, s13, s23, t1, t2, t3 = x
     zero, unity = jnp.zeros_like(alpha), jnp.ones_like(alpha)
     rows = [
@@ -41,7 +41,8 @@ def factor(x: Float[Array, "10"]) -> Float[Array, "4 4"]:
 
 
 def nominal_factor(model: Model, body: int) -> Float[np.ndarray, "4 4"]:
-    """Return A with A Aᵀ = P of a body about its centre of mass, in body axes.
+    """Return the upper triangular A with P = A Aᵀ, the pseudo-inertia of a body about its centre of
+    mass, in body axes.
 
     Raises:
         ValueError: the body does not move, or has no mass.
@@ -66,8 +67,11 @@ def nominal_factor(model: Model, body: int) -> Float[np.ndarray, "4 4"]:
 def physical(
     nominal: Float[np.ndarray, "4 4"], x: Float[Array, "10"]
 ) -> tuple[Float[Array, ""], Float[Array, "3"], Float[Array, "3 3"]]:
-    """Return mass [kg], shift of the centre of mass [m] and inertia about it [kg m²], in the axes
-    of the body and from its nominal centre of mass."""
+    """Return mass [kg], shift of the centre of mass [m] and inertia about the new centre [kg m²]
+    for ten parameters ``x``.
+
+    They are in the axes of the body; the shift is from the nominal centre of mass.
+    """
     root = jnp.asarray(nominal, x.dtype) @ factor(x)
     pseudo = root @ root.T
     mass, moment = pseudo[3, 3], pseudo[:3, 3]
@@ -83,10 +87,10 @@ def with_inertias(
     shift: Float[Array, "n 3"],
     inertia: Float[Array, "n 3 3"],
 ) -> Subject:
-    """Return the subject with other inertias of some bodies.
+    """Return the subject with different inertias of some bodies.
 
-    A body's axes and the places of its joints, shapes, sites, tendons and recorded coordinates on
-    it stay; the model counts them from the centre of mass, so they are counted anew.
+    The axes of a body and its joints, shapes, sites, tendons and recorded coordinates do not move.
+    The model gives their places relative to the centre of mass, so these numbers change.
 
     Args:
         subject: the model.

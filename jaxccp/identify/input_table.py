@@ -13,34 +13,35 @@ from jaxccp.identify.simulation_inputs import Roles
 from jaxccp.identify.subject import Subject
 
 ROWS = 2
-"""Rows of a table for each step: forces of a leapfrog's step act from half a step before the poses
-to half a step after them."""
+"""Number of rows of a table for each step; with leapfrog steps, forces act from half a step before
+the poses to half a step after."""
 
 
 @dataclass(frozen=True)
 class InputTable:
-    """The layout of tables that have the inputs of a segment, ``margin`` steps before and after it.
+    """The layout of a table with the inputs of a segment, and ``margin`` steps before and after it.
 
-    Of a channel that is held between its samples a row is the mean from its time to that of the
-    next row, so that a step gets the mean over the time that it acts in, whatever the delay; of one
-    that is interpolated it is the value at its time.
+    A row of a channel that is held between samples is the mean from the row's time to that of the
+    next row. A step then gets the mean over the time in which it acts, whatever the delay. A row of
+    an interpolated channel is the value at the row's time.
     """
 
     roles: Roles
     steps: int
-    """Steps of a segment."""
+    """Number of steps of a segment."""
     margin: int
-    """Steps before and after a segment of which there are inputs."""
+    """Number of steps before and after a segment in the table."""
     h: float
-    """Step [s]."""
+    """Length of a step [s]."""
     leaps: bool
-    """Whether steps leapfrog; else they begin with the poses' times."""
+    """Whether forces of a step act from half a step before its poses to half a step after; else
+    they act from the time of the poses on."""
 
     def rows(self, recording: Recording, begin: float) -> Float[np.ndarray, "k m"]:
-        """Return the table of a segment.
+        """Return the table of inputs of a segment.
 
         Args:
-            recording: that it is of.
+            recording: the recording.
             begin: time of its start [s].
 
         Raises:
@@ -58,11 +59,12 @@ class InputTable:
     def values(
         self, subject: Subject, table: Float[Array, "k m"]
     ) -> dict[str, Float[Array, "n w"]]:
-        """Return what each input channel is in each step and in one more, by its name.
+        """Return the value of each input channel in each step, and in one further step, by its
+        name.
 
         Args:
             subject: with the delay, offset and scale of each channel, and the time scale.
-            table: of a segment.
+            table: table of a segment.
         """
         channels, out, start = subject.channels, {}, 0
         steps, rows_per_step = jnp.arange(self.steps + 1), ROWS / subject.time_scale
@@ -88,13 +90,14 @@ class InputTable:
 def averaged(
     cells: Float[Array, "k *f"], begin: Float[Array, " n"], end: Float[Array, " n"], most: int
 ) -> Float[Array, "n *f"]:
-    """Return means of what is constant between 0, 1, 2 …, and beyond as it is last.
+    """Return means over intervals of a function that is constant between 0, 1, 2 …, and beyond that
+    has its last value.
 
     Args:
         cells: the values between these places.
-        begin: of the intervals that means are over.
-        end: of them.
-        most: how many places can be in an interval.
+        begin: beginnings of the intervals.
+        end: ends of the intervals.
+        most: maximum number of integers in an interval.
     """
 
     def cell(place: Array) -> Array:
@@ -120,7 +123,8 @@ def _sampled(
     times: Float[np.ndarray, " k"],
     spacing: float,
 ) -> Float[np.ndarray, "k w"]:
-    """Return a channel's values at other times, of one that is held the means up to the next."""
+    """Return the values of a channel at other times; for a channel that is held, its means up to
+    the next time."""
     columns = []
     for column in channel.values.T:
         good = np.isfinite(column)
@@ -143,7 +147,7 @@ def _step_means(
     times: Float[np.ndarray, " k"],
     spacing: float,
 ) -> Float[np.ndarray, " k"]:
-    """Return means, from each time to the next, of values that are held from sample to sample."""
+    """Return the mean from each time to the next of values that are held between samples."""
     room = 1.0 + np.abs(times).max() + spacing
     edges = np.concatenate([[at[0] - room], at, [at[-1] + room]])
     constants = np.concatenate([values[:1], values])

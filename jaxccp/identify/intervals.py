@@ -12,47 +12,48 @@ from jaxccp.identify.levenberg_marquardt import solve
 from jaxccp.identify.objective import Objective, Point
 
 CLUSTERS = 8
-"""Recordings below which segments are clusters in their place."""
+"""Number of recordings below which segments are the clusters of errors."""
 NAMED = 0.25
-"""Share of a direction below which a parameter is not named as part of it."""
+"""Component of a direction, relative to the largest, below which a parameter is not named."""
 FLAT = 1e-12
-"""Eigenvalue of the normal equations, over the largest, that is rounding."""
+"""Eigenvalue of the normal equations, relative to the largest, that counts as rounding."""
 PART = 1e-3
-"""Share of a parameter in directions that are not told from which it is not told either."""
+"""Component of a parameter in the undetermined directions above which the parameter itself is
+undetermined."""
 
 
 @dataclass(frozen=True)
 class Direction:
-    """A combination of parameters, and how well it is told."""
+    """A combination of parameters, and how well the recordings determine it."""
 
     shares: Float[np.ndarray, " P"]
-    """Change of each parameter, in its scale; of unit length."""
+    """Change of each parameter in its scale; a unit vector."""
     deviation: float
-    """Standard deviation of the combination, in scales; infinite where nothing tells it."""
+    """Standard deviation of the combination, in scales; infinite if it is not determined."""
     text: str
     """The combination in words."""
 
 
 @dataclass(frozen=True)
 class Identifiability:
-    """Directions in the space of parameters, worst told first."""
+    """Directions in the space of parameters, those that recordings determine worst first."""
 
     names: tuple[str, ...]
     directions: tuple[Direction, ...]
     deviation: Float[np.ndarray, " P"]
-    """Standard deviation of each parameter with all others unknown, without priors."""
+    """Standard deviation of each parameter if all others are unknown, without priors."""
     alone: Float[np.ndarray, " P"]
-    """The same with all others known."""
+    """Standard deviation of each parameter if all others are known."""
     base: tuple[BaseParameter, ...] = ()
-    """The combinations that are determined, one for each independent parameter."""
+    """The combinations that are determined, one for each base parameter."""
 
     @property
     def untold(self) -> tuple[Direction, ...]:
-        """Combinations that the recordings tell less well than the parameters' own scales."""
+        """Combinations whose standard deviation exceeds the parameters' own scales."""
         return tuple(direction for direction in self.directions if direction.deviation > 1.0)
 
     def __str__(self) -> str:
-        """Return a table, and the combinations that are not told in words."""
+        """Return a table, and the undetermined combinations in words."""
         lines = [f"{'parameter':48s} {'deviation':>11s} {'others known':>13s}"]
         for name, all_free, alone in zip(self.names, self.deviation, self.alone, strict=True):
             lines.append(f"{name:48s} {all_free:11.3g} {alone:13.3g}")
@@ -61,7 +62,8 @@ class Identifiability:
 
 
 def information(objective: Objective, point: Point) -> Float[np.ndarray, "P P"]:
-    """Return the Gauss–Newton matrix of the parameters, starts eliminated, without priors."""
+    """Return the Gauss–Newton matrix of the parameters, with initial states eliminated and without
+    priors."""
     reduced = point.chains.reduced(0.0).corner - np.diag(objective.precision)
     return 0.5 * (reduced + reduced.T)
 
@@ -72,12 +74,12 @@ def identifiability(
     names: Sequence[str],
     scale: Float[np.ndarray, " P"],
 ) -> Identifiability:
-    """Return what the recordings tell about the parameters at a point.
+    """Return how well the recordings determine the parameters at a point.
 
     Args:
-        objective: of the fit.
+        objective: the loss.
         point: parameters, and the derivatives there.
-        names: of the parameters.
+        names: names of the parameters.
         scale: a typical change of each.
     """
     plain = information(objective, point)
@@ -105,12 +107,12 @@ def direction_text(
     scale: np.ndarray,
     theta: np.ndarray,
 ) -> str:
-    """Return a combination of parameters, and how well it is told, in words.
+    """Return a combination of parameters, and how well it is determined, in words.
 
     Args:
         vector: change of each parameter in its scale, of unit length.
         spread: standard deviation of the combination in scales; infinite where nothing tells it.
-        names: of the parameters.
+        names: names of the parameters.
         scale: a typical change of each.
         theta: values of the parameters.
     """
@@ -134,7 +136,8 @@ def direction_text(
 
 
 def undetermined(matrix: Float[np.ndarray, "P P"]) -> Bool[np.ndarray, " P"]:
-    """Return which parameters have a part in a direction of which a matrix tells nothing."""
+    """Return the mask of parameters that a Gauss–Newton matrix leaves undetermined, alone or in a
+    combination."""
     diagonal = np.diag(matrix)
     scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
@@ -144,29 +147,29 @@ def undetermined(matrix: Float[np.ndarray, "P P"]) -> Bool[np.ndarray, " P"]:
 
 @dataclass(frozen=True)
 class Uncertainty:
-    """Standard errors at a minimum."""
+    """Standard errors of the parameters at a minimum."""
 
     covariance: Float[np.ndarray, "P P"]
     standard_error: Float[np.ndarray, " P"]
-    """The larger of the clustered one and that of the model of noise."""
+    """The larger of the clustered standard error and that of independent noise."""
     freedoms: int
-    """Clusters less one: degrees of freedom of Student's distribution."""
+    """Degrees of freedom of Student's distribution: number of clusters minus one."""
 
     def interval(self, level: float = 0.95) -> Float[np.ndarray, " P"]:
-        """Return half the width of the interval that holds the true value with this probability."""
+        """Return the half width of the confidence interval at a level."""
         return stats.t.ppf(0.5 + 0.5 * level, max(self.freedoms, 1)) * self.standard_error
 
 
 def uncertainty(objective: Objective, point: Point) -> Uncertainty:
-    """Return standard errors that are robust to errors which samples of a recording share.
+    """Return standard errors that are robust to errors shared by the samples of a recording.
 
-    H⁻¹ (Σ_c g_c g_cᵀ + Λ) H⁻¹ with g_c the gradient of cluster c (a recording; a segment where
-    there are few recordings), starts eliminated, Λ the precision of priors and H the Gauss–Newton
-    matrix (Huber 1967, White 1982; small-sample factor C/(C − 1)). Where H⁻¹ itself is larger, it
-    counts: few clusters tell too little.
+    The covariance is H⁻¹ (Σ_c g_c g_cᵀ + Λ) H⁻¹ with the gradient g_c of each cluster c (a
+    recording; with few recordings, a segment), initial states eliminated, the precision Λ of priors
+    and the Gauss–Newton matrix H (Huber 1967, White 1982; small-sample factor C/(C − 1)). Where H⁻¹
+    is larger it is used instead, because few clusters give a poor estimate.
 
     Args:
-        objective: of the fit.
+        objective: the loss.
         point: the minimum.
     """
     matrix = point.chains.reduced(0.0).corner

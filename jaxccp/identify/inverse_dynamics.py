@@ -10,29 +10,30 @@ from jaxccp.identify.subject import Subject
 
 @dataclass(frozen=True)
 class InverseDynamics:
-    """Compare measured torques with those that the filtered motion needs; the classic start.
+    """Compare measured torques with those computed from the filtered motion; the classic method to
+    start with.
 
     Positions go through a zero-phase Butterworth filter of order 4 and are differentiated twice by
-    central differences; torques and controls go through the same filter. Samples at which a joint
-    is slower than ``moving`` say nothing of its dry friction, and are left out for it. Where no
-    torques were recorded, those of the model's actuators at the recorded controls are compared.
+    central differences; torques and controls go through the same filter. Samples of a joint slower
+    than ``moving`` do not show its dry friction, and are left out for that joint. If no torques
+    were recorded, the torques of the model's actuators at the recorded controls are compared.
     (Gautier, IEEE ICRA 1997, on filters; Hollerbach, Khalil & Gautier, Springer Handbook of
     Robotics, 2016, chapter 6.)
     """
 
     cutoff: float = 10.0
-    """Frequency of the filter [Hz]."""
+    """Cutoff frequency of the filter [Hz]."""
     moving: float = 0.05
-    """Rate of a joint below which its samples are left out [rad/s, m/s]."""
+    """Rate below which samples of a joint are left out [rad/s, m/s]."""
     trim: float = 0.1
-    """Time that is left out at both ends of a recording, where filters are not reliable [s]."""
+    """Time left out at both ends of a recording, where filters are not reliable [s]."""
     every: float | None = None
-    """Time between samples that are compared [s]; None: a fourth of the filter's period, between
-    which samples hardly differ."""
+    """Time between compared samples [s]; None: a quarter of the filter's period, since closer
+    samples hardly differ."""
 
     @property
     def spacing(self) -> float:
-        """Time between samples that are compared [s]."""
+        """Time between compared samples [s]."""
         return self.every or 0.25 / self.cutoff
 
     def __post_init__(self) -> None:
@@ -41,11 +42,11 @@ class InverseDynamics:
                 raise ValueError(f"{name} must not be negative, not {getattr(self, name)!r}")
 
     def plan(self, subject: Subject, recordings: Sequence[Recording]) -> InversePlan:
-        """Return what is computed for these recordings.
+        """Return the plan that computes the residuals of these recordings.
 
         Args:
             subject: model of the recordings.
-            recordings: have positions of all joints, and torques or controls.
+            recordings: recordings with positions of all joints, and torques or controls.
 
         Raises:
             ValueError: a joint's position or all torques and controls were not recorded, a

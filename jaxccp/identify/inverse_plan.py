@@ -20,34 +20,35 @@ if TYPE_CHECKING:
     from jaxccp.identify.inverse_dynamics import InverseDynamics
 
 SLOW = 0.5
-"""Rate over which dry friction grows to its full size, relative to ``moving``: samples at which
-coupled axes nearly stand still have no definite direction of it."""
+"""Rate over which dry friction grows to its full size, relative to ``moving``. At samples where
+coupled axes nearly stand still, the direction of their friction is not definite."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Samples:
-    """Filtered samples of recordings: segments of a single one, s = 1, with a leading axis n."""
+    """Filtered samples of recordings. In a plan there is a leading axis n of segments, and each
+    segment is one sample, s = 1."""
 
     position: Float[Array, "s nv 3"]
-    """Recorded position of each joint, its rate and acceleration [m, rad, s]."""
+    """Recorded position, rate and acceleration of each joint [m, rad, s]."""
     torque: Float[Array, "s o 3"]
-    """Torque that was measured along each axis compared, and its first two rates [N m, s]."""
+    """Measured torque along each compared axis, and its first two time derivatives [N m, s]."""
     control: Float[Array, "s c 3"]
-    """Recorded controls, and their first two rates."""
+    """Recorded controls, and their first two time derivatives."""
     weight: Float[Array, "s o"]
-    """Inverse standard deviation of each torque; 0 where it is not compared."""
+    """Inverse standard deviation of each torque; 0 if it is not compared."""
     time: Float[Array, " s"]
     """Time in the recording [s]."""
 
 
 class InversePlan:
-    """Samples of recordings, and the torques that are missing at them."""
+    """The filtered samples of recordings, with the residuals of their torques."""
 
     def __init__(
         self, settings: "InverseDynamics", subject: Subject, recordings: Sequence[Recording]
     ) -> None:
-        """Filter the recordings."""
+        """Filter the recordings and cut them into samples."""
         self.settings, self.subject = settings, subject
         self.recordings = tuple(recordings)
         first, places = recordings[0], subject.layout.places
@@ -96,11 +97,12 @@ class InversePlan:
 
     @property
     def unknowns(self) -> int:
-        """No segment has unknowns."""
+        """Number of unknowns of a segment besides the parameters: 0."""
         return 0
 
     def torque(self, subject: Subject, sample: Samples) -> tuple[Array, Array]:
-        """Return measured torques and those that the model needs, along the axes compared [N m].
+        """Return the measured torques and those computed with the model, along the compared axes [N
+        m].
 
         Args:
             subject: the model.
@@ -140,19 +142,19 @@ class InversePlan:
 
     @property
     def start_times(self) -> Float[np.ndarray, " n"]:
-        """Times of segments are those of the recording."""
+        """Zeros: times of segments are times of the recording [s]."""
         return np.zeros(len(self.batch))
 
     def curves(
         self, subject: Subject, segment: Samples, change: Float[Array, " 0"]
     ) -> tuple[Float[Array, " s"], Float[Array, "s o"], Float[Array, "s o"], Bool[Array, "s o"]]:
-        """Return times [s], measured torques and those that the model needs [N, N m], and which
-        samples are compared.
+        """Return times [s], measured torques, torques computed with the model [N, N m], and the
+        mask of compared samples.
 
         Args:
             subject: the model with the parameters' values.
             segment: one of the batch.
-            change: of a start; there is none.
+            change: unused; the segment has no unknowns.
         """
         measured, need = jax.vmap(lambda sample: self.torque(subject, sample))(segment)
         return segment.time, measured, need, segment.weight > 0
@@ -160,18 +162,18 @@ class InversePlan:
     def residual(
         self, subject: Subject, segment: Samples, change: Float[Array, " 0"]
     ) -> tuple[Float[Array, "s o"], Float[Array, " 0"]]:
-        """Return torques needed less those measured, over their standard deviations.
+        """Return computed minus measured torques, divided by their standard deviations.
 
         Args:
             subject: the model with the parameters' values.
             segment: one of the batch.
-            change: of a start; there is none.
+            change: unused; the segment has no unknowns.
         """
         measured, need = jax.vmap(lambda sample: self.torque(subject, sample))(segment)
         return segment.weight * (need - measured), change
 
     def _filtered(self, recording: Recording) -> Samples:
-        """Return the segments of a recording."""
+        """Return the filtered samples of a recording."""
         settings, time = self.settings, recording.time
         spacing = settings.spacing
         rate = (len(time) - 1) / (time[-1] - time[0])
@@ -219,7 +221,7 @@ class InversePlan:
         return Samples(*(jnp.asarray(part[:, None]) for part in parts))
 
     def _deviation(self, torque: np.ndarray, good: np.ndarray) -> Float[np.ndarray, " o"]:
-        """Return what torques are taken to be uncertain by before errors tell [N m]."""
+        """Return the initial estimate of the torques' standard deviations [N, N m]."""
         if not self.torques:
             return np.full(len(self.compared), 1e-3)
         stated = [self.recordings[0][name].noise for name in self.torques]

@@ -19,24 +19,26 @@ from jaxccp.model.state import State
 from jaxccp.sensors.mujoco_coordinates import Coordinates
 
 SAMPLES = 128
-"""Samples that torques are compared at."""
+"""Number of samples at which torques are compared."""
 BETTER = 0.6
-"""Share of the unexplained torque that another order has to leave at most."""
+"""Unexplained torque with another order, relative to that with the given order, below which the
+warning is given."""
 CLEAR = 0.02
-"""Least fall of the unexplained share of variance, mean over joints."""
+"""Smallest reduction of the unexplained fraction of variance, mean over joints, for a warning."""
 UNITS = 200.0
-"""Ratio of measured to expected torques from which a unit looks wrong."""
+"""Ratio of measured to expected torques above which a unit looks wrong."""
 
 
 def check_order(mechanism: Mechanism, recordings: Sequence[Recording]) -> list[str]:
-    """Return a warning if another order of the joints explains recordings much better.
+    """Return a warning if recordings fit another order of the joints much better.
 
-    With torques they are compared with the inverse dynamics of the model (and friction and rotor
-    inertia of any size), without them positions with the limits of the joints.
+    If torques were recorded, they are compared with the inverse dynamics of the model, with
+    friction and rotor inertia of any size. Otherwise positions are compared with the limits of the
+    joints.
 
     Args:
-        mechanism: what was recorded.
-        recordings: of it.
+        mechanism: the mechanism that was recorded.
+        recordings: recordings of the mechanism.
     """
     by_limits = _by_limits(mechanism, recordings)
     if by_limits:
@@ -46,8 +48,8 @@ def check_order(mechanism: Mechanism, recordings: Sequence[Recording]) -> list[s
 
 
 def _axes_with_torque(mechanism: Mechanism, recordings: Sequence[Recording]) -> tuple[str, ...]:
-    """Return the names of all axes, if positions of all of them and torques of some are known and
-    nothing else moves; else none."""
+    """Return the names of all axes, or nothing unless all positions and some torques were recorded
+    and nothing else moves."""
     places, linkage = mechanism.layout.places, mechanism.model.topology.linkage
     if len(places.free[2]) or len(places.ball[2]) or len(places.nodes[0]):
         return ()
@@ -63,7 +65,7 @@ def _axes_with_torque(mechanism: Mechanism, recordings: Sequence[Recording]) -> 
 
 
 def _by_limits(mechanism: Mechanism, recordings: Sequence[Recording]) -> list[str]:
-    """Return a warning if positions fit into other joints' limits only."""
+    """Return a warning if positions only fit the limits of other joints."""
     limits = limits_of(mechanism)
     reach = {name: span(recordings, f'position["{name}"]') for name in limits}
     names = [name for name, part in reach.items() if part is not None]
@@ -89,7 +91,7 @@ def _by_limits(mechanism: Mechanism, recordings: Sequence[Recording]) -> list[st
 def _by_torque(
     mechanism: Mechanism, recordings: Sequence[Recording], names: tuple[str, ...]
 ) -> list[str]:
-    """Return a warning if torques are explained much better by another order."""
+    """Return a warning if another order of the joints explains the torques much better."""
     first = recordings[0]
     position = np.stack([filled(first[f'position["{n}"]'].values)[:, 0] for n in names], axis=1)
     level, rate = smoothed(first.time, position, 10.0)
@@ -155,7 +157,7 @@ def _by_torque(
 
 
 def _orders(count: int) -> Iterator[np.ndarray]:
-    """Yield the order as it is, then exchanged pairs, the reverse, and shifts by one."""
+    """Yield the given order, then exchanged pairs, the reverse, and shifts by one."""
     plain = np.arange(count)
     yield plain
     for i in range(count):
@@ -174,7 +176,8 @@ def _needed(
     acceleration: Float[np.ndarray, "s n"],
     orders: Sequence[np.ndarray],
 ) -> Float[np.ndarray, "k s n"]:
-    """Return the torque along each axis for motions with their joints in some orders."""
+    """Return the inverse dynamics along each axis for motions with their joints in several orders
+    [N, N m]."""
     places = mechanism.layout.places
     motions = [np.concatenate([x[:, o] for o in orders]) for x in (level, rate, acceleration)]
     wide = []
@@ -205,7 +208,8 @@ def _torques(
 
 
 def _ratio(torque: Float[np.ndarray, "s n"], needed: Float[np.ndarray, "s n"]) -> float:
-    """Return the root mean square of measured over that of expected torques; 1 if one is zero."""
+    """Return the ratio of the root mean squares of measured and expected torques; 1 if one is
+    zero."""
     measured = np.sqrt(np.nanmean(torque**2))
     expected = np.sqrt(np.mean(needed**2))
     return float(measured / expected) if measured > 0 and expected > 0 else 1.0
@@ -217,8 +221,8 @@ def _unexplained(
     acceleration: Float[np.ndarray, " s"],
     rate: Float[np.ndarray, " s"],
 ) -> float:
-    """Return the share of a torque's variance that the model with rotor inertia, friction and an
-    offset leaves."""
+    """Return the fraction of a torque's variance that remains after a fit of the model with rotor
+    inertia, friction and an offset."""
     good = np.isfinite(torque)
     target = torque[good] - torque[good].mean()
     if not target.any():
@@ -237,6 +241,6 @@ def _unexplained(
 
 
 def _words(names: Sequence[str], order: np.ndarray) -> str:
-    """Return which recorded channel looks like which joint's."""
+    """Return which recorded channel looks like which joint's, in words."""
     pairs = [(names[i], names[int(k)]) for i, k in enumerate(order) if int(k) != i]
     return ", ".join(f"{name!r} looks like {joint!r}" for name, joint in pairs)

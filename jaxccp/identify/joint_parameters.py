@@ -10,11 +10,12 @@ from jaxccp.identify.parameter import Parameter, ParameterSet, Scalar
 
 POSITIVE = """damping friction armature stiffness mass compliance restitution rolling radius size
 impact_friction stribeck_friction damping_polynomial power_damping"""
-"""Numbers that cannot be negative."""
+"""Leaves of the model that cannot be negative."""
 
 
 def parameter_of(parameter: Parameter | str) -> Parameter:
-    """Return a parameter, of a path one with the model's value that is positive if it has to be."""
+    """Return a parameter; from a path, one with the model's value and, if it cannot be negative,
+    the lower bound 0."""
     return (
         Parameter(parameter, lower=_lower_bound(parameter))
         if isinstance(parameter, str)
@@ -23,7 +24,7 @@ def parameter_of(parameter: Parameter | str) -> Parameter:
 
 
 def _lower_bound(path: str) -> float:
-    """Return the least value of a number that cannot be negative: 0; of any other −∞."""
+    """Return the lower bound of a number: 0 if it cannot be negative, else −∞."""
     leaf = path.rsplit(".", 1)[-1].split("[")[0]
     return 0.0 if leaf in POSITIVE.split() else -np.inf
 
@@ -31,7 +32,8 @@ def _lower_bound(path: str) -> float:
 def joint(
     sets: Sequence[ParameterSet], cases: Sequence[Case]
 ) -> tuple[tuple[Scalar, ...], list[list[np.ndarray]]]:
-    """Return the scalars of all cases, those of one name once, and where each recording's are."""
+    """Return the parameters of all cases, with shared names once, and the indices of each
+    recording's parameters among them."""
     scalars: dict[str, Scalar] = {}
     index: list[list[np.ndarray]] = []
     for parameters, case in zip(sets, cases, strict=True):

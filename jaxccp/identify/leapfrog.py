@@ -15,33 +15,33 @@ from jaxccp.model.state import State
 from jaxccp.model.structure import with_structure
 
 STABLE = 0.5
-"""Change of an axis's rate by its own spring or damper in one step, over the rate, up to which
-their forces are centred; stiffer ones stay implicit, which is stable whatever the step."""
+"""Largest change of an axis's rate by its own spring or damper in one step, relative to the rate,
+for which their forces are centred; stiffer ones remain implicit, which is stable for any step."""
 YIELDING = 0.01
-"""Least share of damping in what a servo with a limit of force resists a change of rate by, for
-its spring to be centred."""
+"""Smallest damping of a force-limited servo, relative to h times its stiffness, for which its
+spring is centred."""
 
 
 @dataclass(frozen=True)
 class Centring:
-    """A centring says which axes and servos have forces of second order.
+    """The axes and servos whose forces are of second order in the step.
 
-    An implicit step has −k (q + h v⁺) − d v⁺ of a spring and a damper, v⁺ being the rate half a
-    step after q. That is the force at q of a damping d + h k, beside an inertia d h / 2: of first
-    order in h. So a step of h is given the damping d − h k and the inertia a − d h / 2, which makes
-    it the leapfrog's −k q − d (v⁻ + v⁺)/2 in all that is solved.
+    An implicit step has the force −k (q + h v⁺) − d v⁺ of a spring and a damper, where v⁺ is the
+    rate half a step after q. That is the force at q with damping d + h k and an additional inertia
+    d h / 2, so it is of first order in h. A step with the damping d − h k and the inertia a − d h /
+    2 instead is the leapfrog step −k q − d (v⁻ + v⁺)/2.
     """
 
     springs: Bool[np.ndarray, " na"]
-    """Mask: axes whose springs are centred."""
+    """Mask of the axes whose springs are centred."""
     servos: Bool[np.ndarray, " nm"]
-    """Mask: actuators whose stiffness is centred."""
+    """Mask of the actuators whose stiffness is centred."""
     dampers: Bool[np.ndarray, " na"]
-    """Mask: axes on which damping, that of servos included, is centred."""
+    """Mask of the axes whose damping, including that of servos, is centred."""
 
     @staticmethod
     def of(subject: Subject, h: float) -> "Centring":
-        """Return what is centred in steps of a model, by its numbers as they are.
+        """Return the forces that are centred for the numbers that a model has.
 
         Args:
             subject: the model.
@@ -71,7 +71,7 @@ class Centring:
             )
 
     def rows(self, model: Model) -> Model:
-        """Return the model with the rows of armature that damping of servos is centred by."""
+        """Return the model with rows of armature on the axes whose servo damping is centred."""
         linkage = model.topology.linkage
         axes = np.unique(linkage.actuated[linkage.servos])
         axes = axes[axes < len(linkage.axes)]
@@ -79,7 +79,7 @@ class Centring:
         return with_structure(model, {"axes.armature": axes}) if len(axes) else model
 
     def apply(self, model: Model, h: float) -> Model:
-        """Return the model with the numbers that steps of ``h`` [s] take in place of its own."""
+        """Return the model with the damping and armature for centred steps of ``h`` [s]."""
         axes, actuators, linkage = model.axes, model.actuators, model.topology.linkage
         count, servos = len(linkage.axes), linkage.servos
         if not count:
@@ -101,8 +101,8 @@ class Centring:
 
 
 def _mobility(subject: Subject) -> np.ndarray:
-    """Return the change of rate of each axis by a unit impulse along it [1/kg, 1/(kg m²)];
-    infinite of axes that are no degrees of freedom of a tree."""
+    """Return the change of rate of each axis by a unit impulse along it [1/kg, 1/(kg m²)]; infinite
+    for axes that are not degrees of freedom of a tree."""
     model = subject.model
     linkage = model.topology.linkage
     out = np.full(len(linkage.axes), np.inf)
@@ -117,7 +117,7 @@ def _mobility(subject: Subject) -> np.ndarray:
 
 
 def set_back(start: State, trial: State) -> State:
-    """Return a state with the velocities of half a step before, which leapfrog steps start from.
+    """Return a state with its velocities half a step earlier, to start leapfrog steps from.
 
     Args:
         start: the state, with the velocities of its own time.

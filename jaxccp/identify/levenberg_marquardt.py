@@ -10,34 +10,35 @@ from jaxccp.identify.elimination import Chains
 from jaxccp.identify.objective import Objective, Point
 
 Progress = Callable[[int, float, Float[np.ndarray, " P"]], None]
-"""Called with the iteration, its loss and the parameters."""
+"""Function called with the number of the iteration, its loss and the parameters."""
 
 
 @dataclass(frozen=True)
 class Method:
-    """Settings of the iteration."""
+    """Settings of the Levenberg–Marquardt iteration."""
 
     iterations: int = 30
-    """Greatest number of steps."""
+    """Maximum number of steps."""
     tolerance: float = 1e-4
-    """Decrease of the loss, relative to it, below which the iteration ends."""
+    """Relative decrease of the loss below which the iteration ends."""
     threshold: float = 3.0
-    """Standard deviations beyond which a sample's error counts linearly."""
+    """Number of standard deviations beyond which the error of a sample counts linearly."""
     damping: float = 1e-3
     """Damping of the first step."""
     reweight: int = 2
-    """How often the standard deviations of channels are estimated anew."""
+    """Number of times that a converged iteration goes on with standard deviations of channels
+    estimated again."""
 
 
 @dataclass(frozen=True)
 class Descent:
-    """The end of an iteration, and its way there."""
+    """The result of an iteration, with the losses and the parameters of all its steps."""
 
     point: Point
     losses: tuple[float, ...]
     path: Float[np.ndarray, "k P"]
     evaluations: int
-    """Evaluations of residuals and Jacobians."""
+    """Number of evaluations of residuals and Jacobians."""
     converged: bool
 
 
@@ -49,18 +50,18 @@ def minimise(
     progress: Progress = lambda iteration, loss, theta: None,
     starts: tuple[np.ndarray, ...] | None = None,
 ) -> Descent:
-    """Return the minimum that Levenberg–Marquardt's method finds.
+    """Minimise the loss by the Levenberg–Marquardt method.
 
-    Parameters that a bound stops are left out of the step while the loss falls beyond it
-    (projected Newton: Bertsekas, SIAM J. Control Optim. 20, 1982), so that the others do not stall.
+    Parameters at a bound are left out of the step as long as the loss decreases beyond the bound,
+    so that the others can proceed (projected Newton: Bertsekas, SIAM J. Control Optim. 20, 1982).
 
     Args:
-        objective: what is minimised.
-        theta: where to start.
-        bounds: least and greatest values.
+        objective: the loss.
+        theta: initial values.
+        bounds: lower and upper bounds.
         method: settings.
         progress: called after every step.
-        starts: changes of the starts of segments to begin with; zero when None.
+        starts: initial changes of the segments' initial states; None: zero.
 
     Raises:
         FloatingPointError: no segment has finite residuals where the iteration starts.
@@ -128,8 +129,8 @@ def minimise(
 
 
 def _overestimates_noise(objective: Objective, point: Point) -> bool:
-    """Return whether the errors of some channel, or gaps, have become much less than their standard
-    deviation, as it was estimated, so that they count for less than they tell."""
+    """Return whether errors of a channel, or gaps, have become much smaller than their estimated
+    standard deviation, so that their weight is too small."""
     parts = zip(objective.evaluators, point.terms, point.starts, strict=True)
     for evaluator, terms, starts in parts:
         if evaluator.gaps.overestimated(evaluator.gaps.square(starts, terms.end, terms.usable)):
@@ -141,7 +142,8 @@ def _overestimates_noise(objective: Objective, point: Point) -> bool:
 
 
 def _renewed(objective: Objective, point: Point) -> Point:
-    """Return the same point with standard deviations of channels estimated from its errors."""
+    """Return the same point with the standard deviations of channels estimated again from its
+    errors."""
     parts = zip(objective.evaluators, point.terms, point.starts, strict=True)
     for evaluator, terms, starts in parts:
         evaluator.reweight(terms, starts)
@@ -151,8 +153,11 @@ def _renewed(objective: Objective, point: Point) -> Point:
 def solve(
     matrix: Float[np.ndarray, "n n"], right: Float[np.ndarray, " n"]
 ) -> Float[np.ndarray, " n"]:
-    """Return the solution of a symmetric positive semidefinite system, of least norm in units
-    of its diagonal; directions that rounding leaves undetermined stay zero."""
+    """Solve a symmetric positive semidefinite system with the smallest norm in units of its
+    diagonal.
+
+    Directions that are undetermined up to rounding remain zero.
+    """
     scale = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
     values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
     keep = values > 1e-12 * max(values.max(), 1e-300)
@@ -161,7 +166,7 @@ def solve(
 
 
 def _promise(chains: Chains, step: np.ndarray, starts: np.ndarray) -> float:
-    """Return the decrease of the loss that the quadratic model promises of a step."""
+    """Return the decrease of the loss that the quadratic model predicts for a step."""
     linear = chains.corner_gradient @ step + np.sum(chains.gradient * starts)
     square = step @ chains.corner @ step
     square += 2.0 * np.einsum("nx,nxP,P->", starts, chains.border, step)

@@ -9,11 +9,11 @@ from jaxccp.identify.recording import Recording
 
 
 def span(recordings: Sequence[Recording], name: str) -> tuple[float, float] | None:
-    """Return the least and greatest sample of a channel in any recording; None without samples.
+    """Return the smallest and largest sample of a channel in any recording; None without samples.
 
     Args:
-        recordings: that may have it.
-        name: of the channel.
+        recordings: recordings, some of which may lack the channel.
+        name: name of the channel.
     """
     parts = [recording[name].values for recording in recordings if name in recording.index]
     parts = [part[np.isfinite(part)] for part in parts]
@@ -24,7 +24,8 @@ def span(recordings: Sequence[Recording], name: str) -> tuple[float, float] | No
 
 
 def limits_of(mechanism: Mechanism) -> dict[str, tuple[float, float, bool]]:
-    """Return least and greatest recorded coordinate of each axis, and whether it is a hinge's."""
+    """Return the smallest and largest recorded coordinate of each axis, by the model's limits, and
+    whether the axis is a hinge."""
     places, model = mechanism.layout.places, mechanism.model
     linkage, out = model.topology.linkage, {}
     lower, upper = np.asarray(model.axes.lower), np.asarray(model.axes.upper)
@@ -37,7 +38,7 @@ def limits_of(mechanism: Mechanism) -> dict[str, tuple[float, float, bool]]:
 
 
 def excess(reach: tuple[float, float], low: float, high: float) -> float:
-    """Return by how much samples leave limits, over the width of these.
+    """Return by how much samples exceed limits, divided by the distance of the limits.
 
     Args:
         reach: least and greatest sample.

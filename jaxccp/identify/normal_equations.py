@@ -16,23 +16,23 @@ from jaxccp.identify.recording import Recording
 from jaxccp.identify.subject import Subject
 
 CHUNK = 32
-"""Segments that one call of the compiled program takes; of short ones …"""
+"""Number of segments in one call of the compiled program, for long segments."""
 SAMPLES = 256
-"""… as many as have this many samples."""
+"""Number of samples in one call, for short segments."""
 BATCH = 256
-"""Most segments of a chunk where there are several vectors of parameters."""
+"""Maximum number of segments in one call with several vectors of parameters."""
 FEWEST = 8
-"""Segments of a chunk from which it pays to share them among cores."""
+"""Number of segments from which a call is divided among cores."""
 REVERSE = 2.0
-"""Parameters for each number that a segment compares beyond which derivatives are taken backwards,
-number by number, and not forwards, parameter by parameter."""
+"""Number of parameters per compared value above which derivatives are computed in reverse mode,
+value by value, instead of forward mode."""
 WILD = 30.0
-"""Length of a segment's derivatives, over the median of all, beyond which they say nothing about
-any finite change of the parameters: the segment is weighted down to it."""
+"""Norm of a segment's derivatives, relative to the median, above which they are useless for any
+finite change of the parameters; they are scaled down to it."""
 
 
 class Batch(Protocol):
-    """Segments of recordings, in order."""
+    """The segments of recordings, in order."""
 
     @property
     def recording(self) -> np.ndarray:
@@ -41,12 +41,12 @@ class Batch(Protocol):
 
     @property
     def start_deviation(self) -> Float[np.ndarray, "n x"]:
-        """Standard deviation of each unknown of a segment."""
+        """Standard deviation of each unknown of a segment's initial state."""
         ...
 
     @property
     def joined(self) -> np.ndarray:
-        """Mask: the segment has to end where the next one starts [n]."""
+        """Mask of the segments that have to end at the initial state of the next one [n]."""
         ...
 
     def __len__(self) -> int: ...
@@ -57,72 +57,73 @@ class Batch(Protocol):
 
 
 class Plan(Protocol):
-    """A plan computes one kind of residual for the segments of some recordings."""
+    """Computes one kind of residual for the segments of some recordings."""
 
     @property
     def batch(self) -> Batch:
-        """The segments that are compared."""
+        """Segments that are compared with the model."""
         ...
 
     @property
     def subject(self) -> Subject:
-        """The model as it was before any parameter changed it."""
+        """The subject with the initial values of all parameters."""
         ...
 
     @property
     def recordings(self) -> tuple[Recording, ...]:
-        """The recordings that the segments are of."""
+        """The recordings from which the segments are cut."""
         ...
 
     @property
     def unknowns(self) -> int:
-        """The number of unknowns of each segment besides the parameters."""
+        """Number of unknowns of each segment besides the parameters."""
         ...
 
     def residual(
         self, subject: Subject, segment: Any, change: Float[Array, " x"]
     ) -> tuple[Float[Array, "s o"], Float[Array, " x"]]:
-        """Return errors over their standard deviations, and where the segment ends, from where the
-        next one starts.
+        """Return errors divided by their standard deviations, and the end of the segment relative
+        to the initial state of the next one.
 
         Args:
             subject: the model with the parameters' values.
             segment: one of the batch.
-            change: of its start's unknowns.
+            change: change of the unknowns of its initial state.
         """
         ...
 
 
 @dataclass(frozen=True)
 class Terms:
-    """Derivatives of each of n segments by its z = (p parameters, x unknowns of its start)."""
+    """Loss, gradient and Gauss–Newton matrix of each of n segments, over z = (p parameters, x
+    unknowns of its initial state)."""
 
     loss: Float[np.ndarray, " n"]
     gradient: Float[np.ndarray, "n z"]
     hessian: Float[np.ndarray, "n z z"]
     """Gauss–Newton matrix, with the robust weights."""
     end: Float[np.ndarray, "n x"]
-    """Where the segment ends, as a change of where the next one starts."""
+    """End of the segment, as a change of the next one's initial state."""
     end_jacobian: Float[np.ndarray, "n x z"]
     square: Float[np.ndarray, "n o"]
-    """Sum of squares of each observed number, and …"""
+    """Sum of squares of the errors of each compared value."""
     count: Float[np.ndarray, "n o"]
-    """… of how many samples."""
+    """Number of samples in that sum."""
     usable: np.ndarray
-    """Mask: all numbers are finite [n]."""
+    """Mask of the segments in which all numbers are finite [n]."""
     taming: Float[np.ndarray, " n"]
-    """Factor by which derivatives were shortened; 1 for most."""
+    """Factor by which derivatives were scaled down; 1 for most segments."""
 
 
 class Evaluator:
-    """Evaluates the terms of one plan's segments; compiled once."""
+    """Computes the terms of the segments of one plan; compiled once."""
 
     def __init__(self, plan: Plan, parameters: ParameterSet, threshold: float) -> None:
         """Prepare the program.
 
         Args:
-            plan: what is computed.
-            parameters: that are identified.
+            plan: the plan.
+            parameters: parameters to identify.
             threshold: standard deviations beyond which a sample's error counts linearly.
         """
         self.plan, self.parameters, self.threshold = plan, parameters, threshold
@@ -166,7 +167,7 @@ class Evaluator:
         self.forget()
 
     def with_plan(self, plan: Plan) -> "Evaluator":
-        """Return an evaluator of other segments, with the same programs.
+        """Return an evaluator of other segments that uses the same compiled programs.
 
         Args:
             plan: a copy of this one's with another batch.
@@ -177,14 +178,15 @@ class Evaluator:
         return copied
 
     def forget(self) -> None:
-        """Take the standard deviations that were told, of what the plan compares."""
+        """Reset the standard deviations to those of the plan."""
         self.weight = np.ones(self.observed)
         batch = self.plan.batch
         continuity = getattr(getattr(self.plan, "settings", None), "continuity", None) or 1.0
         self.gaps = Gaps(continuity * batch.start_deviation, batch.joined)
 
     def _shape(self) -> tuple[int, int]:
-        """Return how many samples a segment has, and how many numbers a sample compares."""
+        """Return the number of samples of a segment, and the number of compared values of a
+        sample."""
         batch = self.plan.batch
         segment = jax.tree.map(lambda leaf: leaf[0], batch.take(np.zeros(1, int)))
         values = jnp.asarray(self.parameters.column("initial"))
@@ -196,7 +198,8 @@ class Evaluator:
         return jax.eval_shape(errors, values).shape
 
     def chunks(self, values: np.ndarray, change: np.ndarray):
-        """Yield the arguments of each chunk and how many of its segments count."""
+        """Yield the arguments of each chunk, and the number of its segments that are not
+        padding."""
         count, segments, size = len(values), len(self.plan.batch), self.chunk
         if count > segments:
             size = min(-(-count // cores()), BATCH)
@@ -216,8 +219,8 @@ class Evaluator:
         """Return the terms of all segments.
 
         Args:
-            values: of the parameters, of each segment.
-            change: of each segment's start.
+            values: values of the parameters in each segment.
+            change: change of each segment's initial state.
         """
         chunks, kept = zip(*self.chunks(values, change), strict=True)
         parts = [
@@ -244,20 +247,25 @@ class Evaluator:
     def residuals(
         self, values: Float[np.ndarray, "k p"], change: Float[np.ndarray, "k x"]
     ) -> Float[np.ndarray, "k s o"]:
-        """Return the weighted residuals of all segments; of more rows than there are segments, each
-        as many is about all of them."""
+        """Return the weighted residuals of all segments.
+
+        With more rows of arguments than segments, each group of as many rows is one pass over all
+        segments.
+        """
         chunks, kept = zip(*self.chunks(values, change), strict=True)
         parts = self._residual.map(chunks)
         return np.concatenate([part[0][:count] for part, count in zip(parts, kept, strict=True)])
 
     def reweight(self, terms: Terms, starts: Float[np.ndarray, "n x"]) -> None:
-        """Take the root mean square of each observed number's errors, where it is more than its
-        standard deviation, as standard deviation from here on: what the model cannot express
-        counts as noise. Components of one error (``common_deviation`` of a plan) have a common one.
-        The same goes for gaps between joined segments.
+        """Set the standard deviation of each compared value to the root mean square of its errors,
+        if that exceeds the given one.
+
+        Errors of the model thus count as noise. Components of one error (``common_deviation`` of a
+        plan) get a common standard deviation. Gaps between joined segments are treated in the same
+        way.
 
         Args:
-            terms: of all segments.
+            terms: terms of all segments.
             starts: changes of the segments' starts.
         """
         usable = terms.usable

@@ -13,19 +13,19 @@ from jaxccp.identify.normal_equations import Evaluator, Terms
 
 @dataclass(frozen=True)
 class Point:
-    """Parameters, starts, and the loss and its derivatives there."""
+    """Parameters and initial states, with the loss and its derivatives at them."""
 
     theta: Float[np.ndarray, " P"]
     starts: tuple[Float[np.ndarray, "n x"], ...]
-    """Of each case."""
+    """Changes of the initial states of each case."""
     loss: float
     terms: tuple[Terms, ...]
     chains: Chains
-    """Normal equations, the starts of all cases one after the other."""
+    """Normal equations, with the initial states of all cases in order."""
 
 
 class Objective:
-    """The loss of all cases, with priors on parameters and starts."""
+    """The loss of all cases, with priors on parameters and initial states."""
 
     def __init__(
         self,
@@ -34,11 +34,11 @@ class Objective:
         initial: Float[np.ndarray, " P"],
         prior: Float[np.ndarray, " P"],
     ) -> None:
-        """Join the cases.
+        """Combine the evaluators of the cases.
 
         Args:
-            evaluators: of each case.
-            index: of each case and recording the places of its parameters in the joint vector.
+            evaluators: evaluator of each case.
+            index: for each case and recording, the indices of its parameters in θ.
             initial: centre of the priors.
             prior: standard deviations of the priors; infinite for none.
         """
@@ -56,12 +56,12 @@ class Objective:
         return theta[self.rows(case)]
 
     def rows(self, case: int) -> np.ndarray:
-        """Return the places of each segment's parameters [n p]."""
+        """Return the indices of each segment's parameters in the vector θ [n p]."""
         recording = self.evaluators[case].plan.batch.recording
         return np.stack([self.index[case][number] for number in recording])
 
     def at(self, theta: Float[np.ndarray, " P"], starts: tuple[np.ndarray, ...]) -> Point:
-        """Return the loss and its derivatives."""
+        """Return the loss and its derivatives at a point."""
         away = theta - self.initial
         loss = 0.5 * float(self.precision @ away**2)
         corner, slope = np.diag(self.precision), self.precision * away
@@ -116,7 +116,7 @@ class Objective:
 
 
 def _joined(blocks: Sequence[Chains], corner: np.ndarray, slope: np.ndarray) -> Chains:
-    """Return the chains of all cases one after the other; starts of all have one size."""
+    """Return the normal equations of all cases in order; initial states are padded to one size."""
     width = max(block.shaft.shape[1] for block in blocks)
 
     def wide(array: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:

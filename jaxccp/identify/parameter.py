@@ -12,37 +12,40 @@ from jaxccp.identify.paths import Leaf, resolve
 from jaxccp.identify.subject import Subject
 
 VIRTUAL = (("bodies", "inertial"),)
-"""Numbers that are not leaves of the model, but functions of several of them."""
+"""Paths that do not name an array of the model but functions of several of its arrays."""
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """A number to identify, or several: a path with wildcards stands for one parameter a row.
+    """A number to identify, or several: a path with wildcards is one parameter for each matching
+    row.
 
-    Raises ``ValueError`` for bounds that exclude the initial value.
+    Raises ``ValueError`` if the bounds exclude the initial value.
     """
 
     path: str | tuple[str, ...]
-    """Path of a number (:mod:`jaxccp.identify.paths`), or of several that are one and the same
-    parameter; those that begin with ``-`` have the opposite sign, as mirrored limbs do."""
+    """Path of a number (:mod:`jaxccp.identify.paths`), or paths of several numbers that share one
+    value. A path that begins with ``-`` has the value with the opposite sign, for mirrored limbs.
+    """
     initial: float | None = None
-    """Value to start from; None: what the model has."""
+    """Initial value; None: the model's."""
     lower: float = -np.inf
-    """Least value."""
+    """Lower bound."""
     upper: float = np.inf
-    """Greatest value."""
+    """Upper bound."""
     prior: float | None = None
-    """Standard deviation of a normal prior about the initial value; None: no prior."""
+    """Standard deviation of a normal prior around the initial value; None: no prior."""
     factor: bool = False
-    """Whether the value is a factor on what the model has, in place of the number itself."""
+    """Whether the value multiplies the model's number instead of replacing it."""
     shared: bool = False
-    """Whether all rows that the path matches are one and the same parameter."""
+    """Whether all rows that match the path share one parameter."""
     per_sequence: bool = False
-    """Whether each sequence has a value of its own."""
+    """Whether each recording has its own value."""
     scale: float | None = None
-    """A typical change, the unit of the first steps; None: from prior, bounds or value."""
+    """Typical change, the unit of the first steps; None: taken from prior, bounds or value."""
     apply: Callable[[Subject, Array], Subject] | None = None
-    """A function of your own from subject and value to subject; the path is then a mere name."""
+    """Your own function that takes a subject and the value and returns a subject; the path then
+    only names the parameter."""
 
     def __post_init__(self) -> None:
         if not self.lower < self.upper:
@@ -61,26 +64,27 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Scalar:
-    """One number of the vector of parameters."""
+    """One component of the vector of parameters."""
 
     name: str
     initial: float
     lower: float
     upper: float
     prior: float
-    """Standard deviation of its prior; infinite without one."""
+    """Standard deviation of the prior; infinite without one."""
     scale: float
     per_sequence: bool
 
 
 @dataclass(frozen=True)
 class _Group:
-    """Scalars that are applied together."""
+    """Scalars that are applied together: numbers of leaves, the ten inertial parameters of a body,
+    or a function of the user."""
 
     start: int
     size: int
     leaves: tuple[tuple[Leaf, float], ...] = ()
-    """Leaves and signs."""
+    """Leaves of the model that get the value, each with its sign."""
     factor: bool = False
     body: int = -1
     nominal: np.ndarray = field(default_factory=lambda: np.zeros((4, 4)))
@@ -88,10 +92,10 @@ class _Group:
 
 
 class ParameterSet:
-    """The vector θ of all parameters of a problem, and how it changes a subject."""
+    """The vector θ of all parameters of a problem, and its effect on a subject."""
 
     def __init__(self, parameters: Sequence[Parameter], subject: Subject) -> None:
-        """Look the parameters up in a subject.
+        """Find the parameters in a subject.
 
         Raises:
             ValueError: a path names nothing, two name the same number, or a bound excludes the
@@ -119,11 +123,11 @@ class ParameterSet:
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
-        """Return all numbers of the model that parameters set."""
+        """Return all leaves of the model that parameters change."""
         return tuple(leaf for group in self._groups for leaf, _ in group.leaves)
 
     def bounds(self, root: str, leaf: str = "") -> dict[int | None, tuple[float, float]]:
-        """Return the least and the greatest value that parameters may give to numbers of the model.
+        """Return the smallest and largest value that parameters can give to a leaf of the model.
 
         Args:
             root: table of the subject's model, or ``channels``, ``time_scale``.
@@ -144,14 +148,14 @@ class ParameterSet:
         return bounds
 
     def column(self, name: str) -> Float[np.ndarray, " p"]:
-        """Return one field of all scalars, such as ``lower``."""
+        """Return one field of all scalars as an array, such as ``lower``."""
         return np.array([getattr(scalar, name) for scalar in self.scalars])
 
     def __len__(self) -> int:
         return len(self.scalars)
 
     def apply(self, subject: Subject, values: Float[Array, " p"]) -> Subject:
-        """Return the subject with these values of all parameters; a pure function of JAX."""
+        """Return the subject with given values of all parameters; a pure function of JAX."""
         bodies: list[int] = []
         parts: list[tuple[Array, Array, Array]] = []
         for group in self._groups:
@@ -177,7 +181,7 @@ class ParameterSet:
 def _groups(
     parameter: Parameter, subject: Subject, start: int, scalars: list[Scalar]
 ) -> list[_Group]:
-    """Return the groups of a parameter, and add its scalars to those known."""
+    """Return the groups of a parameter, and append its scalars to ``scalars``."""
     if parameter.apply is not None:
         name = parameter.path if isinstance(parameter.path, str) else parameter.path[0]
         scalars.append(_scalar(parameter, name, float(parameter.initial or 0.0)))
@@ -253,11 +257,12 @@ def _scalar(parameter: Parameter, name: str, nominal: float) -> Scalar:
 
 
 def inertial_of(name: str = "*", prior: float | None = 0.3) -> Parameter:
-    """Return the ten inertial numbers of the bodies of this name (``*``: of all that move).
+    """Return the parameter for the ten inertial numbers of bodies with this name (``*``: of all
+    bodies that are not fixed).
 
     Args:
-        name: of a body; ``*`` and ``?`` match any letters.
-        prior: standard deviation of each of the ten numbers about the nominal body: 0.3 is about
-            60 % of a mass, 0.3 radii of gyration of its centre. None: no prior.
+        name: name of a body; ``*`` and ``?`` are wildcards.
+        prior: standard deviation of each of the ten numbers about the nominal body: 0.3 is about 60
+            % of a mass, 0.3 radii of gyration of its centre. None: no prior.
     """
     return Parameter(f'bodies["{name}"].inertial', prior=prior)

@@ -25,25 +25,25 @@ FORM = 'a path reads like axes["elbow"].damping, bodies[*].inertial or gravity[2
 
 @dataclass(frozen=True)
 class Leaf:
-    """Numbers of one leaf of a subject: some rows of a table, or a single array."""
+    """Numbers of one array of a subject: some rows of a table, or all of an array."""
 
     path: str
-    """The path with one row, as reports name it."""
+    """Path of a single row, as reports name it."""
     root: str
-    """Table of the subject's model, or ``channels``, ``gravity``, ``time_scale``."""
+    """Name of a table of the model, or ``channels``, ``gravity``, ``time_scale``."""
     leaf: str
-    """Column of the table; empty where the root is a single array."""
+    """Name of the column of the table; empty if the root is a single array."""
     row: int | None
-    """Row of the table; None where there are no rows."""
+    """Row of the table; None for a single array."""
     component: int | None
-    """Component of the row; None for all of them."""
+    """Component of the row; None for all components."""
 
     def get(self, subject: Subject) -> Float[Array, "..."]:
-        """Return the numbers that the path names."""
+        """Return the numbers of the leaf in a subject."""
         return self._array(subject)[self._index]
 
     def set(self, subject: Subject, value: Float[Array, "..."]) -> Subject:
-        """Return the subject with other numbers."""
+        """Return the subject with other numbers in this leaf."""
         array = self._array(subject)
         changed = array.at[self._index].set(jnp.reshape(value, array[self._index].shape))
         if self.root == "channels":
@@ -67,7 +67,7 @@ class Leaf:
 
 
 def row_names(subject: Subject) -> dict[str, tuple[str, ...] | None]:
-    """Return the names of the rows of each table by its root; None for roots without rows."""
+    """Return the names of the rows of each table, by root; None for roots without rows."""
     topology = subject.model.topology
     linkage = topology.linkage
     return {
@@ -85,7 +85,7 @@ def row_names(subject: Subject) -> dict[str, tuple[str, ...] | None]:
 
 
 def resolve(subject: Subject, path: str, virtual: Sequence[tuple[str, str]] = ()) -> list[Leaf]:
-    """Return the leaves that a path names, one for each row that it matches.
+    """Return the leaves that a path names, one for each matching row.
 
     Args:
         subject: the model whose names the path uses.

@@ -27,7 +27,8 @@ from jaxccp.identify.subject import Subject
 
 
 class Problem:
-    """Parameters of one model or several, to be identified from recordings."""
+    """An identification problem: the parameters of one model or several, and the recordings to
+    identify them from."""
 
     def __init__(
         self,
@@ -37,19 +38,19 @@ class Problem:
         residual: Residual | None = None,
         method: Method | None = None,
     ) -> None:
-        """State the problem; nothing is computed yet.
+        """State the problem; nothing is simulated yet.
 
         Args:
-            mechanism: what :func:`jaxccp.load` returns, or several :class:`Case` at once.
-            recordings: of the mechanism; empty with several cases.
-            parameters: to identify; a string is the path of one with the model's value, such as
-                ``axes[*].damping``.
-            residual: how recordings are compared; None with several cases.
+            mechanism: result of :func:`jaxccp.load`, or a sequence of :class:`Case`.
+            recordings: recordings of the mechanism; empty with several cases.
+            parameters: parameters to identify; a string is a path such as ``axes[*].damping``, with
+                the model's value as the initial one.
+            residual: the comparison of recordings with the model; None with several cases.
             method: settings of the iteration.
 
         Raises:
-            ValueError: a path names nothing, or the recordings do not go with the model or with
-                the residual.
+            ValueError: a path names nothing, or the recordings do not go with the model or with the
+                residual.
         """
         if residual is not None:
             self.cases = (Case(mechanism, recordings, residual),)  # type: ignore[arg-type]
@@ -77,12 +78,12 @@ class Problem:
 
     @cached_property
     def warnings(self) -> tuple[str, ...]:
-        """Return what looks wrong with the recordings: units, order of joints, missing samples."""
+        """Return warnings about the recordings: units, order of joints, missing samples."""
         lines = [line for case in self.cases for line in check(case.mechanism, case.recordings)]
         return tuple(dict.fromkeys(lines))
 
     def column(self, name: str) -> Float[np.ndarray, " P"]:
-        """Return one field of all scalars, such as ``lower``."""
+        """Return one field of all parameters as an array, such as ``lower``."""
         return np.array([getattr(scalar, name) for scalar in self.scalars], float)
 
     @cached_property
@@ -96,9 +97,10 @@ class Problem:
 
     @cached_property
     def shorter(self) -> tuple[Objective, ...]:
-        """The losses that are minimised before, over shorter simulations, shortest first.
+        """The losses over shorter simulations, shortest first; a fit minimises them before
+        :attr:`objective`.
 
-        Cases with fewer lengths than others keep their own in the first ones.
+        A case with fewer lengths than others uses its shortest one in the first losses.
         """
         rows = []
         for evaluator in self.objective.evaluators:
@@ -114,8 +116,10 @@ class Problem:
         return tuple(self.objective.with_evaluators(stage) for stage in list(stages)[:-1])
 
     def identifiability(self, theta: Float[np.ndarray, " P"] | None = None) -> Identifiability:
-        """Return what these recordings can tell, before any fit: by the derivatives at ``theta``,
-        the initial values when None."""
+        """Return how well these recordings determine the parameters, before any fit.
+
+        Derivatives are those at ``theta``; None: at the initial values.
+        """
         theta = self.column("initial") if theta is None else theta
         point = self.objective.at(theta, self._still())
         return identifiability(self.objective, point, self.names, self.column("scale"))
@@ -127,18 +131,20 @@ class Problem:
         restarts: Restarts | None = None,
         resume: Path | str | None = None,
     ) -> Fit:
-        """Return the identified parameters.
+        """Fit the parameters to the recordings.
 
         Args:
             progress: called after every step with its number (from 1 for each length of simulations
                 and each restart), the loss and the parameters.
-            initial: values to start from by name, in place of the parameters' own.
-            restarts: starts that are drawn, where the loss has many minima.
-            resume: a file of parameters, written after every step: the same call goes on from it.
+            initial: initial values by name; they replace those of the parameters.
+            restarts: further starts, drawn at random, for a loss with many minima.
+            resume: file of parameters, written after every step; a call with an existing file
+                continues from it.
 
         Raises:
-            ValueError: ``initial`` has an unknown name, or there are restarts as well as a file.
-            InputError: the file is of another fit.
+            ValueError: ``initial`` has an unknown name, or both ``restarts`` and ``resume`` are
+                given.
+            InputError: the file belongs to another fit.
         """
         theta, names = self.column("initial"), ", ".join(self.names)
         for name, value in (initial or {}).items():
@@ -159,18 +165,19 @@ class Problem:
         progress: Callable[[int], None] = lambda fold: None,
         seed: int | None = None,
     ) -> CrossValidation:
-        """Return errors of prediction of what is left out, fold by fold
+        """Return errors of prediction for each fold, with parameters fitted to the other folds
         (:func:`jaxccp.identify.cross_validation.cross_validate`).
 
         Args:
-            folds: how many.
+            folds: number of folds.
             progress: called with the number of each fold that is done.
-            seed: of a random order in which recordings come into folds; None: as they come.
+            seed: seed of a random order in which recordings are put into folds; None: the given
+                order.
         """
         return cross_validate(self, folds, progress, seed)
 
     def subject(self, theta: Float[np.ndarray, " P"], case: int = 0, recording: int = 0) -> Subject:
-        """Return the model of a case with these parameters.
+        """Return the subject of a case with given values of the parameters.
 
         Args:
             theta: values of all parameters.

@@ -15,34 +15,36 @@ if TYPE_CHECKING:
     from jaxccp.identify.fit import Fit
 
 STRIDE = 1 / 3
-"""Growth of the root of the loss from one value to the next, over the threshold's root."""
+"""Growth of the square root of the loss's rise from one value to the next, relative to that of the
+threshold."""
 CLOSE = 1e-2
 """Error of that root at an end of the interval."""
 LOWER = 1e-2
-"""Decrease of the loss, over the threshold, that shows that the fit was no minimum."""
+"""Decrease of the loss, relative to the threshold, from which the fit was not at a minimum."""
 
 
 @dataclass(frozen=True)
 class Profile:
-    """Losses over the values of one parameter."""
+    """The loss as a function of one parameter, minimised over all others."""
 
     name: str
     best: float
-    """Value of the fit."""
+    """Fitted value of the parameter."""
     values: Float[np.ndarray, " k"]
-    """Values of the parameter, ascending, that of the fit among them."""
+    """Values of the parameter in ascending order, including the fitted one."""
     rise: Float[np.ndarray, " k"]
-    """Loss with all other parameters and starts fitted, over the fit's loss."""
+    """Loss at each value, minus the loss of the fit; all other parameters and initial states are
+    fitted again."""
     parameters: Float[np.ndarray, "k P"]
     """All parameters at each value."""
     threshold: float
-    """Rise at which the interval ends."""
+    """Rise of the loss at which the interval ends."""
     level: float
-    """Probability that the interval holds the true value."""
+    """Probability that the interval contains the true value."""
     interval: tuple[float, float]
-    """Ends of the interval; infinite where no rise of the loss ends it."""
+    """Ends of the interval; infinite if the loss does not rise enough."""
     notes: tuple[str, ...] = ()
-    """What is to be minded about the interval."""
+    """Warnings about the interval."""
 
     def __str__(self) -> str:
         """Return the interval in words."""
@@ -52,7 +54,8 @@ class Profile:
 
 
 class _FixedNoise(Evaluator):
-    """An evaluator whose standard deviations stay those of the fit, so that losses compare."""
+    """An evaluator that keeps the standard deviations of the fit, so that losses can be
+    compared."""
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.__dict__.update(evaluator.__dict__)
@@ -64,17 +67,18 @@ class _FixedNoise(Evaluator):
 def profile(fit: "Fit", name: str, level: float = 0.95, points: int = 16) -> Profile:
     """Return the profile likelihood of a parameter (Raue et al., Bioinformatics 25, 2009).
 
-    From the fit outwards the parameter is held at one value after the other; all other parameters
-    and starts are fitted from where they were at the neighbour. The interval ends where the loss
-    has risen by half of χ²'s quantile with one degree of freedom, times the squared ratio of the
-    parameter's clustered standard error to that of independent noise (Chandler & Bate, Biometrika
-    94, 2007), so that both kinds of interval agree where the loss is quadratic. Priors count.
+    From the fit outwards, the parameter is held at one value after the other. All other parameters
+    and initial states are fitted, starting from those of the last value. The interval ends where
+    the loss has risen by half the quantile of χ² with one degree of freedom, times the squared
+    ratio of the parameter's clustered standard error to that of independent noise (Chandler & Bate,
+    Biometrika 94, 2007). Both kinds of interval thus agree for a quadratic loss. Priors are
+    included.
 
     Args:
         fit: the fit.
-        name: of the parameter.
-        level: probability that the interval holds the true value.
-        points: most values on either side of the fit.
+        name: name of the parameter.
+        level: probability that the interval contains the true value.
+        points: maximum number of values on either side of the fit.
 
     Raises:
         ValueError: there is no such parameter, or ``level`` is no probability.
@@ -110,7 +114,7 @@ def profile(fit: "Fit", name: str, level: float = 0.95, points: int = 16) -> Pro
 
 
 class _Refit:
-    """Fits with one parameter held."""
+    """Fits with one parameter held constant."""
 
     def __init__(self, fit: "Fit", place: int, threshold: float) -> None:
         problem, objective = fit.problem, fit.problem.objective
@@ -124,8 +128,8 @@ class _Refit:
         self.method = replace(problem.method, reweight=0, tolerance=min(tolerance, 1e-2))
 
     def at(self, value: float, start: Point) -> Point | None:
-        """Return the minimum over all other parameters; None where fewer segments are finite than
-        at the fit, so that losses do not compare."""
+        """Return the minimum over all other parameters; None if fewer segments are finite than in
+        the fit, so that losses cannot be compared."""
         lower, upper = (bound.copy() for bound in self.bounds)
         lower[self.place] = upper[self.place] = value
         theta = start.theta.copy()
@@ -141,13 +145,15 @@ class _Refit:
         return point if kept == sum(int(terms.usable.sum()) for terms in self.best.terms) else None
 
     def root(self, point: Point) -> float:
-        """Return the root of the rise of the loss over the threshold; 1 ends the interval."""
+        """Return the square root of the loss's rise relative to the threshold; the interval ends at
+        1."""
         return float(np.sqrt(max(point.loss - self.best.loss, 0.0) / self.threshold))
 
 
 @dataclass(frozen=True)
 class _Side:
-    """The values on one side of the fit, outwards, with the rise and all parameters at each."""
+    """The values on one side of the fit, in outward order, each with its rise and all
+    parameters."""
 
     rows: list[tuple[float, float, np.ndarray]]
     end: float
@@ -155,7 +161,7 @@ class _Side:
 
 
 def _side(refit: _Refit, sign: int, stride: float, points: int) -> _Side:
-    """Return the profile to one side of the fit, until the loss has risen by the threshold."""
+    """Return the profile on one side of the fit, until the loss has risen by the threshold."""
     bound = float(refit.bounds[0 if sign < 0 else 1][refit.place])
     start, root, rows = refit.best, 0.0, []
     for _ in range(points):
@@ -187,8 +193,10 @@ def _crossing(
     inside: tuple[Point, float],
     outside: tuple[Point, float],
 ) -> _Side:
-    """Return a side whose end lies between two of its values, by false position in the root of the
-    loss, which is linear in the parameter where the loss is quadratic."""
+    """Return a side with its end between two values, found by false position.
+
+    It uses the square root of the rise, which is linear in the parameter for a quadratic loss.
+    """
     for _ in range(4):
         start, stop = (float(bracket[0].theta[refit.place]) for bracket in (inside, outside))
         share = (1.0 - inside[1]) / (outside[1] - inside[1])

@@ -10,20 +10,20 @@ from jaxtyping import Float
 from jaxccp.names import suggestion
 
 Interpolation = Literal["linear", "hold"]
-"""What an input is between its samples: a line, or the sample before."""
+"""Value of an input between its samples: on a straight line, or that of the last sample."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of channel."""
+    """A kind of channel: what it measures or drives."""
 
     targets: str
-    """What a channel of this kind is about: a table of the model's names."""
+    """Table of the model whose names a channel of this kind may have as its target."""
     width: int
-    """Numbers a sample."""
+    """Number of values in each sample."""
     unit: str
     drives: bool = False
-    """Whether it acts on the model in a simulation."""
+    """Whether a channel of this kind acts on the model in a simulation."""
     interpolation: Interpolation = "linear"
 
 
@@ -38,36 +38,36 @@ KINDS: dict[str, Kind] = {
     "sensor": Kind("sensors", -1, "of the sensor"),
     "wrench": Kind("bodies", 6, "N, N m", drives=True),
 }
-"""Kinds of channels: ``torque`` is measured along an axis and drives it in simulations;
-``motion`` is a position that an axis is made to follow; ``wrench`` is a force and a torque on a
-body, world axes, at its centre of mass."""
+"""Kinds of channels by name. ``torque`` is measured along an axis, and drives it in simulations.
+``motion`` is a position that an axis is made to follow. ``wrench`` is a force and a torque on a
+body, at its centre of mass, in world axes."""
 
 
 @dataclass(frozen=True)
 class Channel:
-    """A channel has the samples of one recorded quantity."""
+    """The samples of one recorded quantity."""
 
     kind: str
     target: str
     """Name of the axis, actuator, body, site or sensor."""
     values: Float[np.ndarray, "s k"]
-    """Samples; NaN where one is missing."""
+    """Samples, one row each; NaN for a missing value."""
     noise: float | None = None
-    """Standard deviation of a sample; None: not known. Of poses in metres, and of orientations
-    that over half the size of the body ``lever``."""
+    """Standard deviation of a sample; None: unknown. For poses, that of the position [m], and of
+    the orientation times ``Recording.lever``."""
     interpolation: Interpolation = "linear"
 
     @property
     def name(self) -> str:
-        """The channel's name, such as ``position["elbow"]``."""
+        """Name of the channel, such as ``position["elbow"]``."""
         return f'{self.kind}["{self.target}"]'
 
 
 @dataclass(frozen=True)
 class Recording:
-    """One sequence of samples without a break.
+    """One uninterrupted sequence of samples.
 
-    Raises ``ValueError`` for times that do not rise, and for samples of another number.
+    Raises ``ValueError`` if times do not increase, or a channel has a different number of samples.
     """
 
     name: str
@@ -75,11 +75,13 @@ class Recording:
     """Time of each sample [s]."""
     channels: tuple[Channel, ...]
     lever: float = 0.1
-    """Length that makes errors of orientation those of position [m]."""
+    """Length by which errors of orientation are multiplied to compare them with those of position
+    [m]."""
     source: str = ""
-    """File it was read from."""
+    """File from which it was read."""
     notes: tuple[str, ...] = ()
-    """Remarks of the reader: columns that were not read, quaternions whose sign flips."""
+    """Remarks of the reader, such as columns that were not read and quaternions that change
+    sign."""
     index: dict[str, int] = field(default_factory=dict, init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -122,12 +124,12 @@ class Recording:
         return [channel for channel in self.channels if channel.kind == kind]
 
     def part(self, begin: int, end: int, name: str | None = None) -> "Recording":
-        """Return some samples as a recording of its own.
+        """Return a range of samples as a recording of its own.
 
         Args:
             begin: first sample.
             end: sample after the last one.
-            name: of the new recording; that of the whole one when None.
+            name: name of the new recording; None: that of the whole recording.
         """
         channels = tuple(
             Channel(c.kind, c.target, c.values[begin:end], c.noise, c.interpolation)
@@ -144,15 +146,16 @@ def recording(
     source: str = "",
     **signals: Mapping[str, Float[np.ndarray, "s *k"]],
 ) -> Recording:
-    """Return a recording from arrays.
+    """Make a recording from arrays.
 
     Args:
-        time: of the samples [s].
-        name: of the recording, in reports.
+        time: times of the samples [s].
+        name: name of the recording in reports.
         noise: standard deviation of samples by kind, or by channel such as ``position["elbow"]``.
         lever: length that makes errors of orientation those of position [m].
         source: file that it comes from.
-        **signals: by kind (:data:`KINDS`), samples by target: ``position={"elbow": q}``.
+        **signals: for each kind of channel (:data:`KINDS`), samples by target: ``position={"elbow":
+            q}``.
 
     Raises:
         ValueError: a kind is not known, or an array has another number of samples than ``time``.
@@ -189,6 +192,6 @@ def recording(
 
 
 def _sign_flips(orientation: Float[np.ndarray, "s 4"]) -> int:
-    """Return how often quaternions jump to the opposite sign of the same orientation."""
+    """Return the number of times that quaternions change sign without a change of orientation."""
     measured = orientation[np.isfinite(orientation).all(axis=1)]
     return int(np.sum(np.sum(measured[1:] * measured[:-1], axis=1) < 0))

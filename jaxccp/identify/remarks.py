@@ -6,8 +6,8 @@ from jaxccp.identify.levenberg_marquardt import Descent
 
 
 def remarks(descent: Descent) -> tuple[str, ...]:
-    """Return sentences about segments that counted less or not at all, and about an iteration that
-    did not come to its end.
+    """Return sentences about segments with reduced weight or none, and about an iteration that did
+    not converge.
 
     Args:
         descent: the end of an iteration.

@@ -24,15 +24,17 @@ def write_report(
     profiles: Sequence[Profile] = (),
     planned: Excitation | None = None,
 ) -> tuple[Path, ...]:
-    """Write ``report.html``, ``fit.json`` and, of each model that was loaded from a file,
-    ``NAME_identified.xml`` (and ``.urdf`` where it came from one).
+    """Write the report of a fit to a folder: ``report.html``, ``fit.json`` and the identified
+    models.
+
+    Each model that was loaded from a file is written as ``NAME_identified.xml``, one from a URDF
+    file also as ``.urdf``.
 
     Args:
         fit: the fit.
-        folder: that gets the files; it is made if need be.
+        folder: folder for the files; it is made if it does not exist.
         profiles: profile likelihoods to be shown (``fit.profile``).
-        planned: motion to record next (``fit.excite``), which is shown and written to
-            ``next.npz``.
+        planned: motion to record next (``fit.excite``), which is shown and written to ``next.npz``.
 
     Returns:
         The files that were written.

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from jaxccp.identify.fit import Fit
 
 PAIRS = 12
-"""Pairs of parameters that are named for their correlation."""
+"""Number of pairs of parameters whose correlation is listed."""
 STRONG = 0.5
-"""Correlation from which a pair is named."""
+"""Correlation from which a pair is listed."""
 
 
 def page(
@@ -35,15 +35,15 @@ def page(
     profiles: Sequence[Profile] = (),
     planned: Excitation | None = None,
 ) -> str:
-    """Return the page of a fit.
+    """Return the report of a fit as a page of HTML.
 
     Args:
         fit: the fit.
-        content: its JSON (:func:`jaxccp.identify.report_json.fit_as_json`).
-        curves: of its cases.
-        title: of the page.
-        sentences: what the identified model's file cannot say.
-        profiles: that were computed.
+        content: result of :func:`jaxccp.identify.report_json.fit_as_json`.
+        curves: curves of the fit's cases.
+        title: title of the page.
+        sentences: sentences about results that the model's file cannot hold.
+        profiles: computed profiles.
         planned: motion to record next.
     """
     motions = (replay(fit, entry) for entry in curves)
@@ -105,7 +105,7 @@ def _number(value: float | None) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], marked: Sequence[bool] = ()) -> str:
-    """Return a table; the first cell of a row is a name, and cells are text."""
+    """Return a table as HTML; the first cell of a row is a name, and all cells are escaped text."""
     lines = ["".join(f"<th>{escape(entry)}</th>" for entry in head)]
     for row in rows:
         cells = f'<td class="name">{escape(row[0])}</td>'
@@ -144,7 +144,7 @@ def _parameters(content: dict[str, Any]) -> str:
 
 
 def _bodies(fit: "Fit") -> str:
-    """Return a table of the bodies whose inertia has changed."""
+    """Return a table of the bodies whose inertias the fit has changed, as HTML."""
     before = fit.problem.plans[0].subject.model
     after, names = fit.problem.subject(fit.values).model.bodies, before.topology.bodies
     rows = []
@@ -223,7 +223,7 @@ segment</figcaption></figure></div>"""
 
 
 def _view(motion: dict[str, Any]) -> str:
-    """Return the plane in which bodies move most."""
+    """Return the plane in which bodies move most, for the replay."""
     rows = np.array(motion["motions"][0]["measured"]).reshape(
         len(motion["motions"][0]["time"]), -1, 7
     )

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 
 def fit_as_json(fit: "Fit", curves: Sequence[CaseCurves]) -> dict[str, Any]:
-    """Return parameters with their uncertainty, errors by channel and the course of a fit, ready
-    for JSON; null stands for what is infinite.
+    """Return parameters with their uncertainty, errors by channel and the losses of a fit, ready
+    for JSON; null for infinite numbers.
 
     Args:
         fit: the fit.
-        curves: of its cases.
+        curves: curves of the fit's cases.
     """
     problem, half = fit.problem, fit.uncertainty.interval()
     subject = problem.plans[0].subject
@@ -64,7 +64,8 @@ def fit_as_json(fit: "Fit", curves: Sequence[CaseCurves]) -> dict[str, Any]:
 
 
 def correlation(fit: "Fit") -> np.ndarray:
-    """Return the correlations of the parameters' errors [P P]; NaN where nothing tells one."""
+    """Return the correlation matrix of the parameters' errors; NaN for parameters that are not
+    determined."""
     covariance = fit.uncertainty.covariance
     scale = np.sqrt(np.maximum(np.diag(covariance), 0.0))
     determined = (scale > 0) & np.isfinite(fit.uncertainty.standard_error)
@@ -74,13 +75,13 @@ def correlation(fit: "Fit") -> np.ndarray:
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write a fit's JSON to a file, whole or not at all."""
+    """Write the JSON of a fit to a file; the file is replaced in one step."""
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False)
     write_file(path, lambda file: file.write(text.encode()))
 
 
 def read_values(path: Path | str) -> dict[str, float]:
-    """Return the values of a fit by name, as ``Problem.fit(initial=…)`` and
+    """Read the parameters of a fit by name, as ``Problem.fit(initial=…)`` and
     :class:`jaxccp.identify.Predictor` take them.
 
     Raises:
@@ -99,9 +100,10 @@ def read_values(path: Path | str) -> dict[str, float]:
 
 
 def read_known(path: Path | str) -> Known:
-    """Return what a fit knows by its file: values, and the inverse of the covariance of errors.
+    """Read from the file of a fit what it knows: values, and the inverse of the covariance as
+    information.
 
-    Parameters without a finite standard error are not known.
+    Parameters without a finite standard error count as unknown.
 
     Raises:
         InputError: the file is no ``fit.json`` of a report.

@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from jaxccp.identify.fit import Fit
 
 WEAKEST = 5
-"""Combinations that are named as the weakest."""
+"""Number of the weakest combinations that are listed."""
 WEAK = 0.1
-"""Deviation of a combination, in scales, from which it is worth more recordings."""
+"""Standard deviation of a combination, in scales, from which more recordings are recommended."""
 
 
 def next_as_json(
     fit: "Fit", profiles: Sequence[Profile], motion: Excitation | None
 ) -> dict[str, Any]:
-    """Return base parameters, the weakest combinations, profiles and the planned motion of a fit,
-    ready for JSON; null stands for what is infinite.
+    """Return base parameters, weakest combinations, profiles and planned motion of a fit, ready for
+    JSON; null for infinite numbers.
 
     Args:
         fit: the fit.
-        profiles: that were computed.
-        motion: to record next, if one was planned.
+        profiles: computed profiles.
+        motion: the planned motion, if any.
     """
     identifiability = fit.identifiability
     return {
@@ -72,7 +72,8 @@ def next_as_json(
 
 
 def base_section(content: dict[str, Any]) -> str:
-    """Return the base parameters, where they are fewer than the parameters."""
+    """Return the section on base parameters as HTML; empty if each parameter is determined on its
+    own."""
     base = content["base_parameters"]
     if len(base) == len(content["parameters"]):
         return ""
@@ -84,13 +85,14 @@ def base_section(content: dict[str, Any]) -> str:
 
 
 def profile_section(content: dict[str, Any]) -> str:
-    """Return the intervals of the profiles in words."""
+    """Return the section with the profiles' intervals as HTML."""
     lines = "".join(f"<li>{escape(entry['text'])}</li>" for entry in content["profiles"])
     return f"<ul>{lines}</ul>" if lines else ""
 
 
 def next_section(content: dict[str, Any]) -> str:
-    """Return which combinations are told worst and what would tell them."""
+    """Return the section on what to record next as HTML: combinations that are determined worst,
+    and the motions that would determine them."""
     planned = content["next"]
     if planned is None:
         weak = content["weakest"]
@@ -128,5 +130,5 @@ def next_section(content: dict[str, Any]) -> str:
 
 
 def _number(value: float | None, absent: str = "∞") -> str:
-    """Return a number, or what stands for none."""
+    """Return a number as text, or ``absent`` for None."""
     return absent if value is None or not np.isfinite(value) else f"{value:.4g}"

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from jaxccp.viz.fit_pictures import Panel
 
 DRAWN = 3
-"""Recordings whose curves are drawn."""
+"""Number of recordings whose curves are drawn."""
 MOST_SAMPLES = 4000
-"""Samples of one curve."""
+"""Maximum number of samples in a curve."""
 NO_PICTURES = "No pictures: they need matplotlib, pip install 'jaxccp[viz]'."
 
 
@@ -33,12 +33,12 @@ def pictures(
     profiles: Sequence[Profile] = (),
     planned: Excitation | None = None,
 ) -> dict[str, str]:
-    """Return pictures by the section that they are in.
+    """Return the pictures of a report by section, as HTML.
 
     Args:
         fit: the fit.
-        curves: of its cases.
-        profiles: that were computed.
+        curves: curves of the fit's cases.
+        profiles: computed profiles.
         planned: motion to record next.
     """
     if importlib.util.find_spec("matplotlib") is None:
@@ -89,7 +89,7 @@ def pictures(
 
 
 def _by_segment(curves: CaseCurves) -> np.ndarray:
-    """Return the root mean square error of each segment and number; NaN without samples."""
+    """Return the root mean square error of each segment and compared value; NaN without samples."""
     rows = []
     for segment in curves.segments:
         square = (segment.simulated - segment.measured) ** 2
@@ -127,7 +127,7 @@ def _panels(curves: CaseCurves, recording: int | None) -> list["Panel"]:
 
 
 def _image(figure: "Figure", label: str) -> str:
-    """Return a figure as an image that is part of the page."""
+    """Return a figure as an image embedded in the page."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png")
     data = base64.b64encode(buffer.getvalue()).decode()

@@ -18,25 +18,26 @@ if TYPE_CHECKING:
     from jaxccp.identify.fit import Fit
 
 MOST_FRAMES = 240
-"""Frames of one recording."""
+"""Maximum number of frames of one recording."""
 MOST_NUMBERS = 120_000
-"""Numbers of all frames, about 6 bytes each."""
+"""Maximum number of values in all frames, about 6 bytes each."""
 MOST_RECORDINGS = 3
 MOST_POINTS = 40
-"""Points of one outline."""
+"""Maximum number of points of an outline."""
 REACH = 3.0
-"""Distance of fixed shapes, in sizes of what moves, beyond which they are not drawn."""
+"""Distance of fixed shapes from the moving bodies, relative to the size of the motion, beyond which
+they are not drawn."""
 
 
 def replay(fit: "Fit", curves: CaseCurves) -> dict[str, Any] | None:
-    """Return outlines of bodies and their poses over time, ready for JSON; None where no position
-    was compared.
+    """Return the outlines of bodies and their measured and simulated poses over time, ready for
+    JSON; None if no positions were compared.
 
-    Coordinates that were not compared are those measured, in both motions.
+    Coordinates that were not compared have their measured values in both motions.
 
     Args:
         fit: the fit.
-        curves: of one of its cases.
+        curves: curves of one case of the fit.
     """
     problem, case = fit.problem, curves.case
     kinds = {column.channel.partition("[")[0] for column in curves.columns}
@@ -81,7 +82,8 @@ def _put(
     values: Float[np.ndarray, "k o"],
     coordinates: Float[np.ndarray, "k nq"],
 ) -> None:
-    """Write positions and poses of channels into coordinates, where they are known."""
+    """Write recorded positions and poses into ``coordinates``, in place; missing samples are left
+    out."""
     places, topology, channels = subject.layout.places, subject.model.topology, subject.channels
     axes = {
         topology.linkage.axes[axis]: at
@@ -107,7 +109,7 @@ def _put(
 def _poses(
     subject: Subject, qpos: Float[np.ndarray, "k nq"], moving: np.ndarray
 ) -> list[list[float]]:
-    """Return position and quaternion of each moving body in each frame, in one row a frame."""
+    """Return position and quaternion of each moving body, one row for each frame."""
 
     @jax.jit
     @jax.vmap
@@ -119,8 +121,8 @@ def _poses(
 
 
 def _outlines(subject: Subject, moving: np.ndarray) -> list[dict[str, Any]]:
-    """Return what is drawn of each moving body: shapes as points swept by a ball, and lines between
-    its joints."""
+    """Return the drawing of each moving body: shapes as points with a radius, and lines between its
+    joints."""
     model = subject.model
     linkage = model.topology.linkage
     anchor = np.asarray(model.joints.anchor)
@@ -139,7 +141,7 @@ def _outlines(subject: Subject, moving: np.ndarray) -> list[dict[str, Any]]:
 
 
 def _fixed(subject: Subject) -> list[dict[str, Any]]:
-    """Return shapes that do not move, of those near enough, in the world."""
+    """Return the fixed shapes near the motion, in world axes."""
     model, state = subject.model, subject.state
     topology = model.topology
     places_moving = np.asarray(state.position)[topology.movable]
@@ -160,7 +162,7 @@ def _fixed(subject: Subject) -> list[dict[str, Any]]:
 
 def _outline(model: Model, shape: int) -> dict[str, Any] | None:
     """Return points of a shape in its body's axes, and the radius of the ball that sweeps them;
-    None of a plane or a height field, which have no outline."""
+    None for a plane or a height field."""
     shapes, topology = model.shapes, model.topology
     kind, size = topology.shapes[shape], np.asarray(shapes.size, float)[shape]
     radius = float(shapes.radius[shape])
@@ -189,7 +191,7 @@ def _outline(model: Model, shape: int) -> dict[str, Any] | None:
 
 
 def _spread(points: Float[np.ndarray, "v 3"], count: int) -> Sequence[int]:
-    """Return indices of points that are far from each other, greedily."""
+    """Return the indices of points that are far apart, chosen greedily."""
     if len(points) <= count:
         return range(len(points))
     kept = [0]

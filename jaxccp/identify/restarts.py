@@ -14,32 +14,33 @@ if TYPE_CHECKING:
     from jaxccp.identify.problem import Problem
 
 EDGE = 1e-3
-"""Share of a normal prior that is left out at either end."""
+"""Tail probability of a normal prior that is left out on either side."""
 MIN_DISTANCE = 0.05
-"""Difference in some parameter, as a share of its distribution, between starts that are descended
-from."""
+"""Smallest difference between two starts in some parameter, as a fraction of its distribution."""
 WIDE = 10.0
-"""Greatest over least value from which a positive parameter is drawn by its logarithm."""
+"""Ratio of upper to lower bound from which a positive parameter is drawn by its logarithm."""
 
 
 @dataclass(frozen=True)
 class Restarts:
-    """Starts that are drawn all over the space of parameters, of which the best are descended from.
+    """Random initial values throughout the space of parameters; the fit is started from the best of
+    them.
 
-    A parameter with a prior is drawn from it, one with two bounds evenly between them (by its
-    logarithm if these are positive and more than a factor of 10 apart), any other from a normal
-    distribution about its initial value as wide as its ``scale``. The initial values are one start.
+    A parameter with a prior is drawn from it. One with two bounds is drawn uniformly between them,
+    or by its logarithm if they are positive and more than a factor of 10 apart. Any other is drawn
+    from a normal distribution around its initial value with the standard deviation ``scale``. The
+    parameters' own initial values are one of the draws.
     """
 
     draws: int = 64
-    """How many starts are drawn, in a Latin hypercube."""
+    """Number of draws, in a Latin hypercube."""
     descents: int = 3
-    """From how many of them the iteration begins."""
+    """Number of the best draws from which the fit is started."""
     generations: int = 0
-    """How often differential evolution (Storn & Price, J. Global Optim. 11, 1997) renews the draws
-    before the best are taken: a search without derivatives, for losses that are rough."""
+    """Number of generations of differential evolution (Storn & Price, J. Global Optim. 11, 1997)
+    before the best draws are taken: a search without derivatives, for rough losses."""
     seed: int = 0
-    """Of the draws."""
+    """Seed of the draws."""
 
     def __post_init__(self) -> None:
         if self.draws < 5 or not 1 <= self.descents <= self.draws or self.generations < 0:
@@ -51,11 +52,11 @@ class Restarts:
     def begin(
         self, problem: "Problem", initial: Float[np.ndarray, " P"]
     ) -> Float[np.ndarray, "k P"]:
-        """Return the best starts for a problem, best first, by its shortest simulations.
+        """Return the best draws for a problem, best first, judged by its shortest simulations.
 
         Args:
-            problem: that is fitted.
-            initial: values that are a start in any case.
+            problem: the problem.
+            initial: values that are one of the draws.
 
         Raises:
             FloatingPointError: no draw can be simulated.
@@ -93,7 +94,8 @@ class Restarts:
 
 
 class _Space:
-    """Parameters as shares 0 … 1 of their distributions, each independent."""
+    """Parameters in terms of the cumulative probabilities 0 … 1 of their independent
+    distributions."""
 
     def __init__(self, problem: "Problem", initial: Float[np.ndarray, " P"]) -> None:
         self.lower, self.upper = problem.column("lower"), problem.column("upper")
@@ -105,7 +107,7 @@ class _Space:
         self.log = ~self.normal & (self.lower > 0) & (self.upper > WIDE * self.lower)
 
     def theta(self, unit: Float[np.ndarray, "k P"]) -> Float[np.ndarray, "k P"]:
-        """Return the values of parameters at shares of their distributions."""
+        """Return the values of parameters for cumulative probabilities."""
         low, high = self._ends()
         even = low + np.clip(unit, 0.0, 1.0) * (high - low)
         even = np.where(self.log, np.exp(np.where(self.log, even, 0.0)), even)
@@ -113,7 +115,7 @@ class _Space:
         return np.clip(np.where(self.normal, bell, even), self.lower, self.upper)
 
     def unit(self, theta: Float[np.ndarray, " P"]) -> Float[np.ndarray, " P"]:
-        """Return the shares of values."""
+        """Return the cumulative probabilities of values."""
         low, high = self._ends()
         value = np.where(self.log, np.log(np.where(self.log, theta, 1.0)), theta)
         bell = norm.cdf((theta - self.middle) / self.deviation)
@@ -131,15 +133,15 @@ def losses(
     objective: Objective,
     theta: Float[np.ndarray, "k P"],
 ) -> Float[np.ndarray, " k"]:
-    """Return the losses of several vectors of parameters from measured starts, all segments of all
-    of them in one batch.
+    """Return the losses of several vectors of parameters from measured initial states, computed in
+    one batch.
 
-    Errors count with the standard deviations that were told, robustly, so that losses compare, and
-    so do priors; gaps between segments do not. A segment that is not finite counts as the worst
-    one; infinite are losses without any finite segment.
+    So that losses can be compared, errors have the given standard deviations and robust weights;
+    priors count, and gaps between segments do not. A segment with an error that is not finite
+    counts as much as the worst one; the loss is infinite if no segment is finite.
 
     Args:
-        objective: what is minimised.
+        objective: the loss.
         theta: vectors of parameters.
     """
     total = 0.5 * np.sum(objective.precision * (theta - objective.initial) ** 2, axis=1)

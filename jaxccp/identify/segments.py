@@ -15,39 +15,40 @@ from jaxccp.identify.recording import Channel, Recording
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Segments:
-    """Stretches of recordings that are simulated from their starts; leading axis n."""
+    """Segments of recordings, each simulated from its own initial state; leading axis n."""
 
     qpos: Float[Array, "n nq"]
-    """Coordinates at the start."""
+    """``qpos`` at the start of the segment."""
     qvel: Float[Array, "n nv"]
     inputs: Float[Array, "n k m"]
-    """Their tables of inputs (:class:`jaxccp.identify.input_table.InputTable`)."""
+    """Tables of inputs (:class:`jaxccp.identify.input_table.InputTable`)."""
     time: Float[Array, "n s"]
     """Time of each sample since the start [s]."""
     observed: Float[Array, "n s o"]
     weight: Float[Array, "n s o"]
-    """Inverse standard deviation of each number observed; 0 where it is missing."""
+    """Inverse standard deviation of each compared value; 0 for a missing one."""
     next_qpos: Float[Array, "n nq"]
-    """Coordinates at which the next segment of the recording starts."""
+    """``qpos`` at the start of the recording's next segment."""
     next_qvel: Float[Array, "n nv"]
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Segments, and which recording each is of; in order, those of a recording together."""
+    """Segments in order, with the recording of each."""
 
     segments: Any
     """A pytree with a leading axis n, such as :class:`Segments`."""
     recording: np.ndarray
     """Number of the recording of each segment [n]."""
     start_deviation: Float[np.ndarray, "n x"]
-    """Standard deviation of the start's coordinates and rates; x = 2 nv, or 0 if they are exact."""
+    """Standard deviation of the initial coordinates and rates: x = 2 nv, or 0 if they are exact."""
     joined: np.ndarray
-    """Mask: the segment ends where the next one starts, and has to lead there [n]."""
+    """Mask of the segments that end where the next one starts, and have to reach its initial state
+    [n]."""
 
     @staticmethod
     def without_starts(segments: Any, recording: np.ndarray) -> "Batch":
-        """Return a batch of segments that have no unknowns and are not joined.
+        """Return a batch of segments that have no unknown initial states and are not joined.
 
         Args:
             segments: a pytree with a leading axis n.
@@ -60,13 +61,13 @@ class Batch:
         return len(self.recording)
 
     def take(self, which: np.ndarray) -> Any:
-        """Return some of the segments."""
+        """Return the segments at these indices."""
         return jax.tree.map(lambda leaf: leaf[which], self.segments)
 
 
 @dataclass(frozen=True)
 class Observation:
-    """Numbers that a channel adds to what is compared."""
+    """A channel that is compared, with its place in the model."""
 
     channel: str
     kind: str
@@ -83,15 +84,15 @@ def segment(
     observations: Sequence[Observation],
     most: int,
 ) -> Segments:
-    """Return one stretch of a recording, without a leading axis.
+    """Return one segment of a recording, without a leading axis.
 
     Args:
-        recording: that it is of.
+        recording: the recording.
         start: coordinates and rates at its start.
-        inputs: its table of inputs.
-        between: least time of its samples, time of its start, and time its samples are before [s].
-        observations: what is compared.
-        most: samples that there is room for.
+        inputs: table of inputs of the segment.
+        between: lower bound of its sample times, time of its start, and exclusive upper bound [s].
+        observations: the compared channels.
+        most: number of sample slots.
     """
     first, begin, end = between
     inside = np.flatnonzero((recording.time >= first) & (recording.time < end))
@@ -126,8 +127,10 @@ def segment(
 
 
 def noise_of(channel: Channel) -> float:
-    """Return the standard deviation of a channel's samples: the one told, or what third differences
-    of the samples show, which smooth motion hardly changes."""
+    """Return the standard deviation of a channel's samples: the given one, else an estimate.
+
+    The estimate is from third differences of the samples, which smooth motion hardly affects.
+    """
     if channel.noise is not None:
         return channel.noise
     values = channel.values[:, :3] if channel.kind == "pose" else channel.values

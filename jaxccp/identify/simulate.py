@@ -15,36 +15,39 @@ from jaxccp.sensors.sensors import Sensors
 class Simulate:
     """Compare recordings with simulations that start anew every ``segment`` seconds.
 
-    Starts are unknowns of the fit, near what was measured, unless ``start`` is "measured". With
-    ``continuity`` each segment has to end where the next one starts (multiple shooting: Bock,
-    1981), to that many standard deviations of the starts; without it segments are independent.
+    The initial states are unknowns of the fit, near the measured ones, unless ``start`` is
+    "measured". With ``continuity`` each segment has to end at the initial state of the next one
+    (multiple shooting: Bock, 1981), up to that many standard deviations of the initial states.
+    Without it segments are independent.
     """
 
     segment: float | tuple[float, ...]
-    """Length of a simulation [s]; of several lengths, short to long, each is fitted from where the
-    one before ended. Short simulations have a smooth loss, long ones tell most. One program serves
-    all lengths whose simulations start at the same times."""
+    """Length of a simulation [s]. Several increasing lengths are fitted one after the other, each
+    starting from the result of the last. Short simulations have a smooth loss, long ones determine
+    parameters best. One compiled program serves all lengths whose simulations start at the same
+    times."""
     h: float = 1e-3
-    """Step of simulations [s]."""
+    """Length of a step of the simulations [s]."""
     start: str = "unknown"
-    """"unknown" or "measured"."""
+    """Initial states: "unknown" (fitted) or "measured"."""
     continuity: float | None = None
-    """Standard deviation of the gap between segments, relative to that of starts."""
+    """Standard deviation of the gaps between segments, relative to that of the initial states;
+    None: segments are independent."""
     cutoff: float = 20.0
-    """Frequency of the filter that measured starts come from [Hz]."""
+    """Cutoff frequency of the filter for measured initial states [Hz]."""
     inputs: tuple[str, ...] | None = None
     """Kinds of channels that drive the model; None: torques and motions if there are any, else
     controls."""
     observe: tuple[str, ...] = OBSERVED
-    """Kinds of channels that are compared."""
+    """Kinds of channels that are compared with the simulation."""
     every: float | None = None
-    """Time from start to start [s]; None: ``segment``."""
+    """Time between the starts of segments [s]; None: ``segment``."""
     start_rate_deviation: float = 0.3
-    """Standard deviation of the rates of starts, relative to their root mean square."""
+    """Standard deviation of the initial rates, relative to the root mean square of the rates."""
     stepper: Stepper | None = None
     """A stepper to simulate with, whose step is ``h``; Euler under Coulomb's law when None."""
     sensors: Sensors | None = None
-    """Of the model, where channels of sensors are compared."""
+    """Sensors of the model, if channels of sensors are compared."""
 
     def __post_init__(self) -> None:
         lengths = self.lengths
@@ -72,9 +75,9 @@ class Simulate:
         return max(1, round(self.lengths[-1] / self.h)) * self.h
 
     def shorter(self) -> "tuple[Simulate, ...]":
-        """Return the comparisons over the shorter lengths that are fitted before, shortest first.
+        """Return the comparisons over the shorter lengths, which are fitted first, shortest first.
 
-        Segments that overlap (``every``) do so at all lengths, as often.
+        With overlapping segments (``every``) each length has the same overlap.
         """
         longest = self.lengths[-1]
         return tuple(
@@ -87,7 +90,7 @@ class Simulate:
         )
 
     def plan(self, subject: Subject, recordings: Sequence[Recording]) -> SimulationPlan:
-        """Return what is computed for these recordings.
+        """Return the plan that computes the residuals of these recordings.
 
         Raises:
             ValueError: the recordings have nothing to compare, or differ in what they have.

@@ -14,20 +14,20 @@ OBSERVED = ("position", "rate", "pose", "sensor")
 
 @dataclass(frozen=True)
 class Roles:
-    """The roles that the channels of some recordings have in a simulation."""
+    """The role of each channel of some recordings in a simulation."""
 
     controls: tuple[str, ...]
     """Names of channels that are controls of the model's actuators."""
     torques: tuple[str, ...]
     """Names of channels of torques along axes."""
     motions: tuple[str, ...]
-    """Names of channels of positions that axes are made to follow."""
+    """Names of channels of positions that axes have to follow."""
     wrenches: tuple[str, ...]
     """Names of channels of wrenches on bodies."""
     stepwise: tuple[str, ...]
-    """Names of channels that keep a sample's value until the next one."""
+    """Names of channels whose samples are held until the next one."""
     watched: tuple[Channel, ...]
-    """Channels of the first recording that are compared."""
+    """Channels that are compared, as the first recording has them."""
 
     @property
     def inputs(self) -> tuple[str, ...]:
@@ -38,13 +38,13 @@ class Roles:
     def of(
         inputs: tuple[str, ...] | None, observe: tuple[str, ...], recordings: Sequence[Recording]
     ) -> "Roles":
-        """Return the roles of the channels that all recordings have.
+        """Return the roles of the channels that all recordings have in common.
 
         Args:
             inputs: kinds of channels that drive the model; None: torques, motions and wrenches if
                 there are any, else controls.
             observe: kinds of channels that are compared.
-            recordings: of the same channels.
+            recordings: recordings with the same channels.
 
         Raises:
             ValueError: the recordings differ in their channels, or have none to compare.
@@ -75,7 +75,7 @@ def steps_of(length: float, h: float, subject: Subject, joined: bool) -> int:
     """Return the number of steps of a simulation.
 
     Args:
-        length: of its segment by the recording's clock [s].
+        length: length of the segment in the recording's time [s].
         h: step [s].
         subject: with the bounds of its time scale.
         joined: whether segments are joined by continuity.
@@ -98,10 +98,10 @@ def steps_of(length: float, h: float, subject: Subject, joined: bool) -> int:
 
 
 def margin_of(steps: int, h: float, subject: Subject, inputs: Sequence[str]) -> int:
-    """Return how many steps before and after a segment inputs may come from.
+    """Return the number of steps before and after a segment from which inputs may be needed.
 
     Args:
-        steps: of a segment.
+        steps: number of steps of a segment.
         h: step [s].
         subject: with the bounds of its time scale and of the delays of its channels.
         inputs: names of the channels that drive the model.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class SimulationPlan:
-    """The segments of recordings, and their residuals."""
+    """The segments of recordings, with the simulations and residuals of each."""
 
     def __init__(
         self, settings: "Simulate", subject: Subject, recordings: Sequence[Recording]
@@ -58,14 +58,14 @@ class SimulationPlan:
 
     @property
     def unknowns(self) -> int:
-        """The number of unknowns of each segment's start."""
+        """Number of unknowns of each segment's initial state."""
         return 0 if self.settings.start == "measured" else 2 * self.subject.layout.places.nv
 
     def shorter(self) -> "tuple[SimulationPlan, ...]":
         """Return the plans of the shorter simulations, shortest first.
 
-        Where all start at the same times these are copies of this one whose batch leaves out what
-        comes later, so that this one's program serves them too.
+        If the simulations start at the same times, they are copies of this plan with fewer samples,
+        which use the same compiled program.
         """
         plans = []
         for settings in self.settings.shorter():
@@ -79,15 +79,15 @@ class SimulationPlan:
         return tuple(plans)
 
     def driven(self, subject: Subject) -> Subject:
-        """Return a subject with the actuators of recorded torques and motions, and the frames whose
-        poses were recorded."""
+        """Return a subject with actuators that impose the recorded torques and motions, and with
+        sites for the recorded frames."""
         torques = tuple(self._target(name) for name in self.roles.torques)
         motions = tuple(self._target(name) for name in self.roles.motions)
         subject, _ = with_frames(subject, self._frames)
         return with_drives(subject, torques, motions, self.settings.h, self._inertia)
 
     def stepper(self) -> Stepper:
-        """Return the stepper of simulations."""
+        """Return the stepper of the simulations."""
         if self.settings.stepper is not None:
             return replace(self.settings.stepper, h=self.settings.h)  # type: ignore[type-var]
         double = jnp.zeros(()).dtype == jnp.float64
@@ -97,12 +97,13 @@ class SimulationPlan:
     def predict(
         self, subject: Subject, segment: Segments, change: Float[Array, " x"]
     ) -> tuple[Float[Array, "s o"], tuple[Array, Array]]:
-        """Return what the channels of a segment would show, and where it ends.
+        """Return what the channels of a segment would have recorded; and ``qpos``, ``qvel`` at its
+        end.
 
         Args:
-            subject: with :meth:`driven`'s actuators.
-            segment: one of them.
-            change: of the start's coordinates and rates.
+            subject: result of :meth:`driven`.
+            segment: one of the segments.
+            change: change of the initial coordinates and rates.
         """
         layout, stepper = subject.layout, self.stepper()
         leaps = self._leaps
@@ -137,13 +138,13 @@ class SimulationPlan:
     def residual(
         self, subject: Subject, segment: Segments, change: Float[Array, " x"]
     ) -> tuple[Float[Array, "s o"], Float[Array, " x"]]:
-        """Return errors over their standard deviations, and how far from the start of the next
-        segment this one ends.
+        """Return errors over their standard deviations, and the segment's end relative to the next
+        start.
 
         Args:
             subject: the model with the parameters' values.
             segment: one of the batch.
-            change: of the start's coordinates and rates.
+            change: change of the initial coordinates and rates.
         """
         shown, end = self.predict(self.driven(subject), segment, change)
         error = errors(shown, segment.observed, self.observations)
@@ -153,13 +154,12 @@ class SimulationPlan:
     def curves(
         self, subject: Subject, segment: Segments, change: Float[Array, " x"]
     ) -> tuple[Float[Array, " s"], Float[Array, "s o"], Float[Array, "s o"], Bool[Array, "s o"]]:
-        """Return times since the start of a segment [s], what its channels measured and what the
-        model shows, and which samples are there.
+        """Return times in a segment [s], measured and simulated values, and the mask of samples.
 
         Args:
             subject: the model with the parameters' values.
             segment: one of the batch.
-            change: of the start's coordinates and rates.
+            change: change of the initial coordinates and rates.
         """
         shown = self.predict(self.driven(subject), segment, change)[0]
         present, parts, place = segment.weight > 0, [], 0
@@ -177,9 +177,9 @@ class SimulationPlan:
         """Return the times at which segments of a recording start [s].
 
         Args:
-            recording: that is cut.
-            length: of a segment [s].
-            every: time from start to start [s].
+            recording: the recording.
+            length: length of a segment [s].
+            every: time between starts [s].
         """
         first, last = recording.time[0], recording.time[-1]
         return np.arange(first, last - 0.5 * min(length, last - first), every)
@@ -202,7 +202,7 @@ class SimulationPlan:
         return out
 
     def _features(self, subject: Subject, state: State) -> Float[Array, " f"]:
-        """Return the numbers of a state that observations are interpolated from."""
+        """Return the values of a state from which observations are interpolated."""
         watched = [o.channel for o in self.observations if o.kind == "sensor"]
         sensed = {}
         if watched:
@@ -215,7 +215,7 @@ class SimulationPlan:
     def _inputs(
         self, subject: Subject, segment: Segments
     ) -> tuple[Float[Array, "k nb 6"], Float[Array, "k nm"]]:
-        """Return wrenches on bodies and controls of actuators of all steps."""
+        """Return the wrenches on bodies and the controls of actuators in all steps."""
         model = subject.model
         columns = self._table.values(subject, segment.inputs)
         controls = jnp.zeros((self.steps + 1, len(model.actuators.gain)))
@@ -231,7 +231,8 @@ class SimulationPlan:
         return forces, controls
 
     def _segment_starts(self) -> list[tuple[int, float]]:
-        """Return the recording of each segment and the time in it at which the segment starts."""
+        """Return the recording of each segment and the time at which the segment starts in it
+        [s]."""
         length, every = self.settings.duration, self.settings.every
         return [
             (number, float(begin))
@@ -240,7 +241,7 @@ class SimulationPlan:
         ]
 
     def _cut(self) -> Batch:
-        """Cut all recordings into segments, with as much room for samples as there was before."""
+        """Cut all recordings into segments; their number of sample slots never shrinks."""
         h, rows, length = self.settings.h, self._rows, self.settings.duration
         owners = np.array([number for number, _ in rows])
         joins = np.diff(owners, append=-1) == 0

@@ -20,15 +20,15 @@ def displaced(
     qvel: Float[Array, " nv"],
     change: Float[Array, " 2*nv"],
 ) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
-    """Return coordinates and rates that are ``change`` away.
+    """Return coordinates and rates after a change.
 
-    Rotations change by rotation vectors in the axes of the body, as their rates are.
+    Orientations change by rotation vectors in the axes of the body, as their rates are given.
 
     Args:
-        layout: of the coordinates.
+        layout: layout of the coordinates.
         qpos: coordinates [m, rad, quaternions].
         qvel: rates [m/s, rad/s].
-        change: of the coordinates [m, rad], then of the rates.
+        change: change of the coordinates [m, rad], then of the rates [m/s, rad/s].
     """
     places = layout.places
     shift, faster = jnp.split(change, 2)
@@ -46,10 +46,10 @@ def displacement(
     origin: tuple[Float[Array, " nq"], Float[Array, " nv"]],
     end: tuple[Float[Array, " nq"], Float[Array, " nv"]],
 ) -> Float[Array, " 2*nv"]:
-    """Return the change by which :func:`displaced` leads from ``origin`` to ``end``.
+    """Return the change from ``origin`` to ``end``, the inverse of :func:`displaced`.
 
     Args:
-        layout: of the coordinates.
+        layout: layout of the coordinates.
         origin: coordinates and rates to start from.
         end: coordinates and rates to arrive at.
     """
@@ -65,7 +65,7 @@ def displacement(
 def _positions(
     places: Places,
 ) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """Return places in ``qpos`` and ``qvel`` of numbers that add up, then of rotations."""
+    """Return the places in ``qpos`` and ``qvel`` of numbers that add, and of quaternions."""
     free = places.free
     linear = np.concatenate([places.single[0], address_range(free[0], 3).reshape(-1)])
     rates = np.concatenate([places.single[1], address_range(free[1], 3).reshape(-1)])
@@ -75,7 +75,8 @@ def _positions(
 
 
 def filled(values: Float[np.ndarray, "s k"]) -> Float[np.ndarray, "s k"]:
-    """Return samples with missing ones interpolated from their neighbours; zero without any."""
+    """Return samples with missing ones interpolated from their neighbours; zeros if there are
+    none."""
     out = np.array(values, float)
     for column in out.T:
         good = np.isfinite(column)
@@ -89,11 +90,11 @@ def filled(values: Float[np.ndarray, "s k"]) -> Float[np.ndarray, "s k"]:
 def evenly(
     time: Float[np.ndarray, " s"], values: Float[np.ndarray, "s k"], cutoff: float
 ) -> tuple[Float[np.ndarray, " s"], Float[np.ndarray, "s k"]]:
-    """Return evenly spaced times, and samples at them through a zero-phase Butterworth filter of
-    order 4.
+    """Return evenly spaced times, and the samples there, filtered by a zero-phase Butterworth
+    filter of order 4.
 
     Args:
-        time: of the samples [s].
+        time: times of the samples [s].
         values: samples.
         cutoff: frequency of the filter [Hz]; infinite for none.
     """
@@ -109,11 +110,11 @@ def evenly(
 def smoothed(
     time: Float[np.ndarray, " s"], values: Float[np.ndarray, "s k"], cutoff: float
 ) -> tuple[Float[np.ndarray, "s k"], Float[np.ndarray, "s k"]]:
-    """Return samples through a zero-phase Butterworth filter of order 4, and their rates by
+    """Return samples filtered by a zero-phase Butterworth filter of order 4, and their rates by
     central differences.
 
     Args:
-        time: of the samples [s]; the filter takes samples interpolated at even times.
+        time: times of the samples [s]; samples are interpolated to even times before the filter.
         values: samples.
         cutoff: frequency of the filter [Hz]; infinite for none.
     """
@@ -123,7 +124,7 @@ def smoothed(
 
 
 class Guess:
-    """Coordinates and rates of a recording at any of its times, from what it measured."""
+    """Measured coordinates and rates at any time of a recording, filtered."""
 
     def __init__(
         self,
@@ -132,11 +133,11 @@ class Guess:
         cutoff: float,
         rest: tuple[Float[np.ndarray, " nq"], Float[np.ndarray, " nv"]],
     ) -> None:
-        """Filter the recording's positions and poses.
+        """Filter the positions and poses of the recording.
 
         Args:
             subject: the model.
-            recording: has positions of axes, or poses of free bodies.
+            recording: a recording with positions of axes or poses of free bodies.
             cutoff: frequency of the filter of positions [Hz].
             rest: coordinates and rates of what was not recorded.
         """
@@ -182,7 +183,7 @@ class Guess:
 
 
 def continuous(orientation: Float[np.ndarray, "s 4"]) -> Float[np.ndarray, "s 4"]:
-    """Return quaternions of unit length whose sign does not jump from sample to sample."""
+    """Return unit quaternions whose sign does not change between samples."""
     unit = orientation / np.maximum(np.linalg.norm(orientation, axis=1, keepdims=True), 1e-12)
     flips = np.sum(unit[1:] * unit[:-1], axis=1) < 0
     sign = np.concatenate([[1.0], np.where(np.cumsum(flips) % 2, -1.0, 1.0)])
@@ -192,8 +193,8 @@ def continuous(orientation: Float[np.ndarray, "s 4"]) -> Float[np.ndarray, "s 4"
 def body_rates(
     time: Float[np.ndarray, " s"], orientation: Float[np.ndarray, "s 4"]
 ) -> Float[np.ndarray, "s 3"]:
-    """Return angular velocities [rad/s] in the axes of the body: the rotation from the
-    sample before to the one after, over the time between them."""
+    """Return angular velocities in the axes of the body [rad/s], by central differences of the
+    orientation."""
     place = np.arange(len(time))
     before, after = np.maximum(place - 1, 0), np.minimum(place + 1, len(time) - 1)
     start = Rotation.from_quat(orientation[before], scalar_first=True)
@@ -204,12 +205,12 @@ def body_rates(
 def start_deviation(
     subject: Subject, recording: Recording, start: Guess, share: float
 ) -> Float[np.ndarray, " x"]:
-    """Return standard deviations of the coordinates and rates that simulations start from.
+    """Return the standard deviations of measured initial coordinates and rates.
 
     Args:
         subject: the model.
         recording: whose positions have noise.
-        start: what the recording tells of the coordinates.
+        start: measured coordinates of the recording.
         share: standard deviation of rates, relative to their root mean square.
 
     Returns:

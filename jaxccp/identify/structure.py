@@ -7,12 +7,14 @@ from jaxccp.identify.subject import Subject
 from jaxccp.model.structure import with_structure
 
 TABLES = ("axes", "actuators", "shapes")
-"""Tables of the model whose numbers may need rows."""
+"""Tables of the model in which a number may need a row of the problem to have an effect."""
 
 
 def with_required_rows(subject: Subject, parameters: ParameterSet) -> Subject:
-    """Return the subject with the rows that make every parameter act, whatever the value was that
-    the model was built with, and with the bounds of delays and of the time scale.
+    """Return the subject with all rows that parameters need to have an effect, even if the model's
+    own value is 0 or infinite.
+
+    It also gets the bounds of delays and of the time scale.
 
     Raises:
         ValueError: a parameter can never act.

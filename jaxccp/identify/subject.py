@@ -14,26 +14,26 @@ from jaxccp.sensors.mujoco_coordinates import Coordinates
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Channels:
-    """Calibration of channels: recorded value = scale · true value + offset, late by delay.
+    """Calibration of channels: recorded value = scale · true value + offset, recorded with a delay.
 
-    Input channels (torques, controls) are read through it before they act on the model; observed
-    channels are predicted through it.
+    Input channels (torques, controls) are converted to true values before they act on the model.
+    Predictions of observed channels are converted to recorded values.
     """
 
     offset: Float[Array, " k"]
     """Offset of each channel, in the channel's unit."""
     scale: Float[Array, " k"]
-    """Recorded over true value of each channel."""
+    """Ratio of recorded to true value of each channel."""
     delay: Float[Array, " k"]
-    """Time by which each channel is recorded, or acts, late [s]."""
+    """Delay of each channel's samples, or of the effect of an input channel [s]."""
     names: tuple[str, ...] = field(metadata={"static": True})
     """Names such as ``position["elbow"]``."""
     delay_bounds: tuple[tuple[float, float], ...] = field(metadata={"static": True})
-    """Least and greatest delay that each channel may take [s]."""
+    """Smallest and largest possible delay of each channel [s]."""
 
     @staticmethod
     def ideal(names: tuple[str, ...]) -> "Channels":
-        """Return channels without offset, error of scale or delay."""
+        """Return channels with offset 0, scale 1 and delay 0."""
         zero = jnp.zeros(len(names))
         return Channels(zero, jnp.ones(len(names)), zero, names, ((0.0, 0.0),) * len(names))
 
@@ -41,21 +41,21 @@ class Channels:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Subject:
-    """A model with its coordinates, the state that its fixed bodies have, and its channels."""
+    """A model with the layout of its coordinates, a state, and the calibration of its channels."""
 
     model: Model
     layout: Coordinates
-    """Between states of the model and recorded coordinates (``qpos``, ``qvel``)."""
+    """Conversion between states of the model and recorded coordinates (``qpos``, ``qvel``)."""
     state: State
-    """A state of the model, of which simulations keep all that recordings do not tell."""
+    """State of the model; simulations take from it everything that recordings do not contain."""
     channels: Channels
     time_scale: Float[Array, ""]
-    """True over recorded time; recorded rates are per second of the recording's clock."""
+    """Ratio of true to recorded time; recorded rates refer to the recording's clock."""
     law_numbers: dict[str, Float[Array, ""]] = field(default_factory=dict)
-    """Numbers of an impact law that no model has, where they are not the law's own
-    (:func:`jaxccp.identify.impacts.law_number`)."""
+    """Numbers of an impact law that are not part of the model, if they differ from the law's
+    defaults (:func:`jaxccp.identify.impacts.law_number`)."""
     time_scale_bounds: tuple[float, float] = field(default=(1.0, 1.0), metadata={"static": True})
-    """Least and greatest time scale."""
+    """Smallest and largest possible time scale."""
 
     @staticmethod
     def of(model: Model, layout: Coordinates, state: State, channels: tuple[str, ...]) -> "Subject":
@@ -63,7 +63,7 @@ class Subject:
 
         Args:
             model: the mechanism.
-            layout: its coordinates.
+            layout: layout of the model's coordinates.
             state: a state of it.
             channels: names of the recorded channels.
         """

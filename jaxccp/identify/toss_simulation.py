@@ -14,27 +14,28 @@ from jaxccp.identify.starts import filled
 from jaxccp.identify.subject import Subject
 
 FIRST = 1
-"""Index of the first sample that a simulation starts from: its velocity is a central difference."""
+"""Index of the first sample at which a simulation may start; its velocity is a central
+difference."""
 JUMP = 0.3
-"""Change of velocity between samples, beyond that by gravity, that indicates an impact [m/s]."""
+"""Change of velocity between samples, in excess of gravity's, that indicates an impact [m/s]."""
 SPIN_JUMP = 3.0
 """Change of angular velocity between samples that indicates an impact [rad/s]."""
 
 
 @dataclass(frozen=True)
 class TossSimulation(Simulate):
-    """Compare poses of tossed bodies with simulations from measured starts.
+    """Compare poses of tossed bodies with simulations from measured initial states.
 
-    Velocities of starts are central differences, which no impact may fall in. So starts are
-    the second sample of a recording and, ``every`` seconds or more after the one before, samples
-    about which the motion is smooth and which are followed by at least ``least`` seconds.
+    Initial velocities are central differences, which must not contain an impact. So simulations
+    start at the second sample of a recording, and then at samples ``every`` seconds or more apart,
+    around which the motion is smooth and after which at least ``least`` seconds were recorded.
     """
 
     least: float | None = None
-    """Time that is recorded after any start but the first one [s]; None: ``segment``."""
+    """Time that must be recorded after each start but the first [s]; None: ``segment``."""
 
     def plan(self, subject: Subject, recordings: Sequence[Recording]) -> "TossPlan":
-        """Return what is computed for these recordings."""
+        """Return the plan that computes the residuals of these recordings."""
         return TossPlan(self, subject, recordings)
 
 
@@ -50,7 +51,7 @@ class TossPlan(SimulationPlan):
 
         Args:
             recording: the recording.
-            length: of a segment [s].
+            length: length of a segment [s].
             every: least time from start to start [s].
         """
         time = recording.time
@@ -69,8 +70,8 @@ def smooth_samples(
     """Return the mask of samples without an impact in the intervals before and after them.
 
     Args:
-        recording: of the poses of bodies.
-        gravity: by which their velocities change in flight [m/s²].
+        recording: a recording of poses.
+        gravity: acceleration of gravity [m/s²].
     """
     smooth = np.zeros(len(recording.time), bool)
     smooth[1:-1] = True

@@ -11,15 +11,15 @@ from jaxccp.model.model import Model
 
 DEGREES = 180.0 / np.pi
 FACTORS = {"degrees for radians": DEGREES, "thousandths of the other unit": 1e3}
-"""Errors of units by their factor."""
+"""Errors of units by the factor that they lead to."""
 FAST = 30.0
-"""Root mean square of a rate that no hinge without limits is expected to have [rad/s]."""
+"""Root mean square rate above which a hinge without limits looks wrong [rad/s]."""
 TRAVEL = 2000.0
-"""Travel of a body over its radius of gyration from which it looks like millimetres."""
+"""Travel of a body, relative to its radius of gyration, above which it looks like millimetres."""
 
 
 def check_rates(recording: Recording) -> list[str]:
-    """Return warnings about rates that are not those of the positions beside them."""
+    """Return warnings about rates that do not match the positions of the same axis."""
     lines = []
     for rate in recording.of_kind("rate"):
         if f'position["{rate.target}"]' not in recording.index:
@@ -44,7 +44,7 @@ def check_rates(recording: Recording) -> list[str]:
 
 
 def check_positions(mechanism: Mechanism, recordings: Sequence[Recording]) -> list[str]:
-    """Return warnings about positions of axes that look like another unit's."""
+    """Return warnings about positions of axes that look as if they had another unit."""
     lines = []
     for name, (low, high, hinge) in limits_of(mechanism).items():
         channel = f'position["{name}"]'
@@ -73,15 +73,17 @@ def check_positions(mechanism: Mechanism, recordings: Sequence[Recording]) -> li
 def _fits_scaled(
     reach: tuple[float, float], scaled: tuple[float, float], low: float, high: float
 ) -> bool:
-    """Return whether samples are far beyond limits, and in another unit within them and not so
-    small that the joint would hardly move."""
+    """Tell whether samples are far beyond the limits, but within them in another unit.
+
+    In that unit they must not be so small that the joint would hardly move.
+    """
     width = high - low if np.isfinite(high - low) else 0.0
     large = scaled[1] - scaled[0] > 0.02 * width
     return excess(reach, low, high) > 1.0 and excess(scaled, low, high) < 0.05 and large
 
 
 def _root_mean_square_rate(recordings: Sequence[Recording], name: str) -> float:
-    """Return the root mean square of a position's slope."""
+    """Return the root mean square of a position's rate."""
     slopes = [
         np.gradient(recording[name].values[:, 0], recording.time)
         for recording in recordings
@@ -110,7 +112,7 @@ def check_poses(mechanism: Mechanism, recordings: Sequence[Recording]) -> list[s
 
 
 def _gyration(model: Model, body: int) -> float:
-    """Return a body's radius of gyration [m]; zero of fixed ones."""
+    """Return the radius of gyration of a body [m]; zero for fixed bodies."""
     mass = float(model.bodies.mass[body])
     moments = float(np.trace(np.asarray(model.bodies.inertia[body])))
     return float(np.sqrt(moments / mass)) if 0 < mass < np.inf else 0.0

@@ -18,7 +18,7 @@ AXES = {
     "lower": ("m", "rad"),
     "upper": ("m", "rad"),
 }
-"""Units of numbers of slides, and of hinges and balls."""
+"""Units of numbers of slides, and of hinges and balls, by the name of the number."""
 PLAIN = {
     "bodies.mass": "kg",
     "bodies.inertia": "kg m²",
@@ -37,17 +37,17 @@ PLAIN = {
     "channels.delay": "s",
     "gravity": "m/s²",
 }
-"""Units of numbers that do not depend on anything else."""
+"""Units of other numbers, by name."""
 NAME = re.compile(r'^(?P<root>\w+)(?:\["(?P<row>.*)"\])?(?:\.(?P<leaf>\w+))?')
 
 
 def unit_of(name: str, subject: Subject, parameters: tuple[Parameter, ...]) -> str:
-    """Return the unit of a parameter; empty where it has none, or none is known.
+    """Return the unit of a parameter; empty if it has none or the unit is unknown.
 
     Args:
-        name: of one number of the fit.
+        name: name of a parameter of the fit.
         subject: the model that it is of.
-        parameters: that the fit was given: factors have no unit, whatever they act on.
+        parameters: parameters of the problem; factors have no unit.
     """
     match = NAME.match(name)
     if match is None or any(_is_factor(parameter, name) for parameter in parameters):
@@ -68,7 +68,7 @@ def unit_of(name: str, subject: Subject, parameters: tuple[Parameter, ...]) -> s
 
 
 def _is_factor(parameter: Parameter, name: str) -> bool:
-    """Return whether a number is a factor, or one of a function of the user's."""
+    """Tell whether a number is a factor, or is applied by a function of the user."""
     paths = (parameter.path,) if isinstance(parameter.path, str) else parameter.path
     if not parameter.factor and parameter.apply is None:
         return False
@@ -78,5 +78,5 @@ def _is_factor(parameter: Parameter, name: str) -> bool:
 
 
 def _flat(path: str) -> str:
-    """Return a path without the brackets, which patterns take for choices of letters."""
+    """Return a path without brackets, which have a meaning in patterns."""
     return path.replace("[", "(").replace("]", ")").replace("'", '"')

@@ -16,21 +16,22 @@ if TYPE_CHECKING:
     from jaxccp.identify.fit import Fit
 
 IDEAL = {"offset": 0.0, "scale": 1.0, "delay": 0.0}
-"""Calibration of a channel without any error."""
+"""Calibration of a channel without errors."""
 
 
 def write_identified(
     identified: "Fit | Model", source: Loaded | Path | str, out: Path, case: int = 0
 ) -> tuple[str, ...]:
-    """Write an identified model as MJCF, and what came from a URDF as URDF as well.
+    """Write an identified model as MJCF; one from a URDF file is also written as URDF.
 
-    The file is the source with other numbers. What it cannot say (calibrations of channels, numbers
-    that MuJoCo does not have, values of single recordings) is in a comment on top of it.
+    The file is the source with other numbers. Results that a model file cannot hold (calibrations
+    of channels, numbers that MuJoCo does not have, values of single recordings) are in a comment at
+    its top.
 
     Args:
         identified: a fit, or the model of one.
-        source: what :func:`jaxccp.load` returned for the model's file; or the file, if the model
-            was loaded from it without any option.
+        source: result of :func:`jaxccp.load` for the model's file; or the file, if it was loaded
+            without options.
         out: the MJCF file to write; the URDF is beside it.
         case: number of the fit's case whose model is written.
 
@@ -61,8 +62,10 @@ def write_identified(
 
 
 def _of_fit(fit: "Fit", case: int) -> tuple[Subject, list[str]]:
-    """Return the model of a case, single recordings' parameters at their initial values, and what
-    no file can say of it."""
+    """Return the model of a case, and sentences about results that a model file cannot hold.
+
+    Parameters of single recordings have their initial values in it.
+    """
     problem = fit.problem
     single = np.array([scalar.per_sequence for scalar in problem.scalars], bool)
     theta = np.where(single, problem.column("initial"), fit.values)

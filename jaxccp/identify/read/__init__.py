@@ -17,10 +17,10 @@ from jaxccp.names import suggestion
 
 @dataclass(frozen=True)
 class Format:
-    """A format has files that it accepts, and reads them."""
+    """A file format: a test of paths, and a reader."""
 
     accepts: Callable[[Path], bool]
-    """Whether a path looks like a file of this format."""
+    """Function that tells whether a path looks like a file of this format."""
     read: Callable[[Path, Reading], list[Table]]
 
 
@@ -33,7 +33,7 @@ FORMATS: dict[str, Format] = {
     "ROS bag (folder, mcap, db3, bag)": Format(ros_bag.accepts, ros_bag.read),
     "LeRobot data set (folder)": Format(lerobot.accepts, lerobot.read),
 }
-"""Formats by what messages call them; the first that accepts a path reads it."""
+"""Formats by their names in messages; a file is read by the first one that accepts its path."""
 
 
 def read(
@@ -48,21 +48,21 @@ def read(
     lever: float = 0.1,
     topic: str | None = None,
 ) -> list[Recording]:
-    """Return the recordings of some files.
+    """Read recordings from files.
 
     Args:
         paths: files or folders, or patterns of them (``log_*.npz``).
-        mechanism: what they are recordings of; needed for motions, tosses and commanded positions.
+        mechanism: the recorded mechanism; needed for motions, tosses and commanded positions.
         joints: names of the model's axes, for arrays whose file does not say which joint is which,
             or calls them otherwise.
         noise: standard deviation of samples by kind, or by channel such as ``position["elbow"]``.
-        columns: what columns are, by the file's name of a column or of an array of all joints: a
+        columns: meaning of columns, by the file's name of a column or of an array of all joints: a
             channel (``position["elbow"]``), a kind (``motion``), several of them, ``time``, ``run``
-            (a change begins another recording), or None for none.
+            (a change begins another recording), or None to leave the column out.
         scale: factors on columns, channels or kinds: ``{"position": numpy.pi / 180}``.
         leave_out: patterns of channels that are not read: ``torque["arm_*"]``.
         lever: length that makes errors of orientation those of position [m].
-        topic: of a ROS bag with joint states of several topics.
+        topic: topic to read from a ROS bag that has joint states in several topics.
 
     Raises:
         InputError: there are no such files, one cannot be read, or names something that the
@@ -95,7 +95,7 @@ def read(
 
 
 def _files(paths: str | Path | Sequence[str | Path]) -> list[Path]:
-    """Return the files of paths and patterns, those of a pattern sorted."""
+    """Return the files of paths and patterns; the files of a pattern are sorted."""
     out: list[Path] = []
     for entry in [paths] if isinstance(paths, str | Path) else paths:
         path = Path(entry).expanduser()
@@ -122,7 +122,7 @@ def _format(path: Path) -> Format:
 
 
 def _check_used(levels: Mapping[str, float], what: str, recordings: Sequence[Recording]) -> None:
-    """Raise InputError for a level or factor of something that no file has."""
+    """Raise InputError if a noise level or a factor is given for something that no file has."""
     names = {
         name for recording in recordings for c in recording.channels for name in (c.name, c.kind)
     }
@@ -134,7 +134,8 @@ def _check_used(levels: Mapping[str, float], what: str, recordings: Sequence[Rec
 
 
 def _with_unique_names(recordings: list[Recording]) -> list[Recording]:
-    """Return recordings whose names differ: those of files of one name get their folder's."""
+    """Return recordings with different names; files with the same name get that of their folder,
+    too."""
     count = Counter(recording.name for recording in recordings)
     return [
         recording

@@ -16,15 +16,16 @@ CHANNEL = re.compile(
     re.VERBOSE,
 )
 SIMILAR = 0.8
-"""Similarity to a kind's name from which an unknown one counts as misspelt."""
+"""Similarity to the name of a kind from which an unknown name counts as misspelt."""
 
 
 def channel_name(text: str, path: Path | None = None) -> tuple[str, str, int | None] | None:
-    """Return kind, target and component of a channel's name; None if it has another form.
+    """Return kind, target and component of a channel's name; None if it is not the name of a
+    channel.
 
     Args:
         text: such as ``position["elbow"]``, ``position.elbow`` or ``pose["box"][3]``.
-        path: of the file, for the message of an error.
+        path: path of the file, for error messages.
 
     Raises:
         InputError: the kind is not known, but resembles one.
@@ -48,5 +49,5 @@ def _kinds(kind: str) -> str:
 
 
 def matches(label: str, pattern: str) -> bool:
-    """Return whether a channel's name matches a pattern, in which brackets are letters."""
+    """Tell whether a channel's name matches a pattern, in which brackets are ordinary letters."""
     return fnmatchcase(label, pattern.replace("[", "[[]"))

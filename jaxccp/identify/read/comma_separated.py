@@ -9,20 +9,20 @@ from jaxccp.identify.read.reading import RUN, TIME, Column, Reading, Table
 from jaxccp.io.errors import InputError
 
 CLOCKS = ("time", "t", "timestamp")
-"""Names of the column of times, unless ``columns`` names another."""
+"""Names of the column of times, if ``columns`` names no other."""
 
 
 def accepts(path: Path) -> bool:
-    """Return whether a path is a text file of columns."""
+    """Tell whether a path is a text file of columns."""
     return path.suffix.lower() in (".csv", ".tsv")
 
 
 def read(path: Path, reading: Reading) -> list[Table]:
-    """Return the columns of a file; empty cells and ``nan`` are missing samples.
+    """Read the columns of a file; empty cells and ``nan`` are missing samples.
 
     Args:
-        path: of the file.
-        reading: what columns mean.
+        path: path of the file.
+        reading: settings of the reader.
 
     Raises:
         InputError: there is no header, no time, or a cell that is no number.
@@ -77,7 +77,7 @@ def read(path: Path, reading: Reading) -> list[Table]:
 
 
 def _number(cell: str) -> float | None:
-    """Return the number in a cell, NaN of an empty one; None if it holds anything else."""
+    """Return the number in a cell, NaN for an empty one; None if the cell holds anything else."""
     try:
         return float(cell) if cell.strip() else np.nan
     except ValueError:

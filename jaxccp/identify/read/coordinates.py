@@ -16,14 +16,14 @@ def of_coordinates(
     qpos: Float[np.ndarray, "s nq"],
     qvel: Float[np.ndarray, "s nv"] | None = None,
 ) -> tuple[list[Column], tuple[str, ...]]:
-    """Return the columns that coordinates hold, and notes on what they do not.
+    """Return the columns of recorded ``qpos`` and ``qvel``, and notes on what cannot be used.
 
-    Hinges and slides have their position and rate, free bodies their pose; their velocities are
-    those of the poses.
+    Hinges and slides get their positions and rates, free bodies their poses. Velocities of free
+    bodies are not used: they follow from the poses.
 
     Args:
         mechanism: whose coordinates they are.
-        path: of the file.
+        path: path of the file.
         qpos: coordinates [m, rad, quaternions].
         qvel: rates [m/s, rad/s].
 

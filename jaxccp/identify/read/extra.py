@@ -10,11 +10,11 @@ EXTRA = "logs"
 
 
 def imported(module: str, path: Path) -> ModuleType:
-    """Return a module of a package that an extra installs.
+    """Import a module of a package that the extra ``logs`` installs.
 
     Args:
         module: dotted name.
-        path: of the file that needs it.
+        path: path of the file, for error messages.
 
     Raises:
         InputError: the package is not installed.

@@ -11,24 +11,24 @@ from jaxccp.identify.read.reading import Column, Reading, Table
 from jaxccp.io.errors import InputError
 
 FIELDS = {"observation.state": "position", "action": "control"}
-"""Kind of channels of each column of all joints."""
+"""Kind of channel for each column with values of all joints."""
 
 
 def accepts(path: Path) -> bool:
-    """Return whether a path is the folder of a data set."""
+    """Tell whether a path is the folder of a data set."""
     return (path / "meta" / "info.json").is_file()
 
 
 def read(path: Path, reading: Reading) -> list[Table]:
-    """Return ``observation.state`` as positions and ``action`` as controls of each joint's position
-    actuator, a recording for each episode.
+    """Read ``observation.state`` as positions and ``action`` as controls of each joint's position
+    actuator; each episode is a recording.
 
-    Joints are named by ``meta/info.json``, without a suffix ``.pos``. Many data sets are in
+    ``meta/info.json`` names the joints; a suffix ``.pos`` is left out. Many data sets are in
     degrees: ``scale={"position": numpy.pi / 180, "control": numpy.pi / 180}``.
 
     Args:
-        path: of the folder.
-        reading: what columns mean.
+        path: path of the folder.
+        reading: settings of the reader.
 
     Raises:
         InputError: the package pyarrow is not installed, or files are missing or damaged.

@@ -17,23 +17,24 @@ JOINTS = {
     "q_cmd": "control",
     "q_motion": "motion",
 }
-"""Kind of channels of each array of all joints."""
+"""Kind of channel for each array with values of all joints."""
 
 
 def accepts(path: Path) -> bool:
-    """Return whether a path is an npz file."""
+    """Tell whether a path is an npz file."""
     return path.suffix.lower() == ".npz"
 
 
 def read(path: Path, reading: Reading) -> list[Table]:
-    """Return the columns of ``time`` (N,), of arrays (N,) or (N, n) of joints, and of channels.
+    """Read ``time`` (N,), arrays of all joints (N,) or (N, n), and channels by name; NaN is a
+    missing sample.
 
-    NaN is a missing sample. ``joint_names`` (n,) has the model's axes, ``start`` the rows at which
-    runs begin, ``runs`` their names; ``q_cmd`` is the control of each joint's position actuator.
+    ``joint_names`` (n,) are axes of the model. ``start`` has the first row of each recording and
+    ``runs`` their names. ``q_cmd`` is the control of each joint's position actuator.
 
     Args:
-        path: of the file.
-        reading: what columns mean.
+        path: path of the file.
+        reading: settings of the reader.
 
     Raises:
         InputError: the file has no time, or names too few joints.

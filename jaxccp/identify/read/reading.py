@@ -14,15 +14,15 @@ from jaxccp.io.errors import InputError
 from jaxccp.names import suggestion
 
 TIME, RUN = "time", "run"
-"""Meanings of columns that are no channels; a change of ``run`` begins another recording."""
+"""Meanings of columns that are not channels; a change of ``run`` begins another recording."""
 Meaning = str | None | Sequence[str]
-"""A channel such as ``position["elbow"]``, a kind for an array of all joints, several of them, or
-None for what is left out."""
+"""Meaning of a column: a channel such as ``position["elbow"]``, a kind for an array of all joints,
+several of them, or None to leave it out."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Settings of how files are read; :func:`jaxccp.identify.read.read` has what they mean."""
+    """Settings of the readers; :func:`jaxccp.identify.read.read` describes them."""
 
     mechanism: Mechanism | None = None
     joints: tuple[str, ...] | None = None
@@ -34,10 +34,10 @@ class Reading:
     topic: str | None = None
 
     def model(self, path: Path, what: str) -> Mechanism:
-        """Return the mechanism that a file is a recording of.
+        """Return the mechanism of a recording, which the reader needs.
 
         Args:
-            path: of the file that needs it.
+            path: path of the file, for error messages.
             what: the file has, that the mechanism explains.
 
         Raises:
@@ -48,10 +48,10 @@ class Reading:
         return self.mechanism
 
     def servo(self, path: Path, axis: str) -> str:
-        """Return the name of the actuator that positions an axis.
+        """Return the name of the position actuator of an axis.
 
         Args:
-            path: of the file that has its commands.
+            path: path of the file with the commands, for error messages.
             axis: name of the axis.
 
         Raises:
@@ -71,39 +71,39 @@ class Reading:
 
 @dataclass(frozen=True)
 class Column:
-    """A column has the samples of one name in a file."""
+    """The samples of one column, or of one array, of a file."""
 
     name: str
     values: Float[np.ndarray, "s *k"]
     group: str = ""
-    """Name of the array of all joints that it is part of."""
+    """Name of the array of all joints to which the column belongs; empty for a single column."""
     target: str = ""
-    """Joint that it is about, where it is part of an array."""
+    """Joint of the column, if it is part of an array."""
     channel: Meaning = None
-    """What it means unless the reading says otherwise."""
+    """Meaning of the column by default."""
 
 
 @dataclass(frozen=True)
 class Table:
-    """The columns of a file, all of the same number of samples."""
+    """The columns of a file; all have the same number of samples."""
 
     path: Path
     name: str
     time: Float[np.ndarray, " s"]
     columns: tuple[Column, ...]
     starts: Int[np.ndarray, " r"] = field(default_factory=lambda: np.zeros(1, int))
-    """Row at which each recording begins."""
+    """First row of each recording."""
     labels: tuple[str, ...] = ()
-    """Names of the recordings; numbers where there are none."""
+    """Names of the recordings; empty: they are numbered."""
     notes: tuple[str, ...] = ()
 
 
 def recordings_of(table: Table, reading: Reading) -> list[Recording]:
-    """Return the recordings of a file.
+    """Return the recordings in a table.
 
     Args:
-        table: its columns.
-        reading: what they mean, if not what their names say.
+        table: the columns of a file.
+        reading: meaning of columns whose names do not tell it.
 
     Raises:
         InputError: no column is a channel, or two are the same one.
@@ -151,7 +151,7 @@ def recordings_of(table: Table, reading: Reading) -> list[Recording]:
 
 
 def _channels(column: Column, reading: Reading, path: Path) -> list[tuple[str, str, int | None]]:
-    """Return kind, target and component of each channel that a column is."""
+    """Return kind, target and component of each channel that a column stands for."""
     if column.name in reading.columns:
         meaning = reading.columns[column.name]
     elif column.group in reading.columns:
@@ -185,7 +185,7 @@ def _channels(column: Column, reading: Reading, path: Path) -> list[tuple[str, s
 
 
 def _factor(reading: Reading, kind: str, label: str, column: Column) -> float:
-    """Return what the samples of a column are multiplied by."""
+    """Return the factor by which the samples of a column are multiplied."""
     for name in (column.name, column.group, label, kind):
         if name and name in reading.scale:
             return float(reading.scale[name])
@@ -195,7 +195,7 @@ def _factor(reading: Reading, kind: str, label: str, column: Column) -> float:
 def _joined(
     table: Table, kind: str, target: str, parts: Mapping[int | None, np.ndarray]
 ) -> np.ndarray:
-    """Return the samples of a channel from the columns of its components."""
+    """Return the samples of a channel, put together from the columns of its components."""
     label = f'{kind}["{target}"]'
     if set(parts) == {None}:
         return parts[None]
@@ -215,7 +215,7 @@ def _joined(
 def _split(
     table: Table, signals: dict[str, dict[str, np.ndarray]], reading: Reading, notes: tuple
 ) -> list[Recording]:
-    """Return one recording for each run of a table."""
+    """Return one recording for each run in a table."""
     starts = np.asarray(table.starts, int)
     ends = [*starts[1:], len(table.time)]
     if starts[0] != 0 or np.any(np.diff([*starts, ends[-1]]) <= 0):

@@ -12,29 +12,29 @@ from jaxccp.names import suggestion
 
 TYPE = "sensor_msgs/msg/JointState"
 FIELDS = {"position": "position", "velocity": "rate", "effort": "torque"}
-"""Kind of channels of each field of a message."""
+"""Kind of channel for each field of a message."""
 
 
 def accepts(path: Path) -> bool:
-    """Return whether a path is a bag: a folder with ``metadata.yaml``, or one file."""
+    """Tell whether a path is a bag: a folder with ``metadata.yaml``, or a single file."""
     if path.is_dir():
         return (path / "metadata.yaml").exists()
     return path.suffix.lower() in (".mcap", ".db3", ".bag")
 
 
 def read(path: Path, reading: Reading) -> list[Table]:
-    """Return positions, rates and efforts of all joints that a topic has.
+    """Read positions, rates and efforts of all joints from one topic.
 
-    Times are those of the messages' headers, those of the recording where headers have none, and
-    begin at 0. A joint that some messages leave out has missing samples there.
+    Times are those of the messages' headers, or of the recording if headers have none, and begin at
+    0. A joint that a message leaves out has a missing sample there.
 
     Args:
-        path: of the bag.
+        path: path of the bag.
         reading: with the topic, if there are several.
 
     Raises:
-        InputError: the package rosbags is not installed, the bag is damaged, or has no joint
-            states of the topic.
+        InputError: the package rosbags is not installed, the bag is damaged, or has no joint states
+            of the topic.
     """
     anyreader = imported("rosbags.highlevel.anyreader", path)
     typesys = imported("rosbags.typesys", path)
@@ -77,7 +77,7 @@ def read(path: Path, reading: Reading) -> list[Table]:
 
 
 def _topic(path: Path, topics: set[str], topic: str | None) -> str:
-    """Return the topic that is read."""
+    """Return the topic to read."""
     names = ", ".join(sorted(topics))
     if not topics:
         raise InputError(path, f"has no messages of {TYPE}", "record the topic joint_states")

@@ -10,19 +10,19 @@ from jaxccp.io.arrays import Arrays, holds
 
 
 def accepts(path: Path) -> bool:
-    """Return whether a path is an npz file of tosses."""
+    """Tell whether a path is an npz file of tosses."""
     return holds(path, "ids", "lengths", "q", "dt")
 
 
 def read(path: Path, reading: Reading) -> list[Table]:
-    """Return the poses of the one free body, or the coordinates of a mechanism.
+    """Read the poses of a single free body, or the coordinates of a mechanism.
 
-    Tosses stand one after the other, ``lengths`` samples of each, ``dt`` [s] apart; ``q`` is in
-    the layout of ``qpos``. Velocities ``v`` are not read: those of free bodies are a mean over the
-    interval before, those of poses are better.
+    Tosses follow one another in ``q``, which is in the layout of ``qpos``: ``lengths`` has the
+    number of samples of each, at intervals of ``dt`` [s]. Velocities ``v`` are not used: for free
+    bodies they are means over the interval before, and those computed from the poses are better.
 
     Args:
-        path: of the file.
+        path: path of the file.
         reading: with the mechanism.
 
     Raises:

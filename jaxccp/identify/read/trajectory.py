@@ -11,15 +11,15 @@ from jaxccp.io.trajectory import load_trajectory
 
 
 def is_motion(path: Path) -> bool:
-    """Return whether a path is the motion of a model file."""
+    """Tell whether a path is the motion of a model file."""
     return holds(path, "time", "qpos") and not holds(path, "joint_names")
 
 
 def read_motion(path: Path, reading: Reading) -> list[Table]:
-    """Return positions and rates of axes and poses of free bodies.
+    """Read positions and rates of axes, and poses of free bodies.
 
     Args:
-        path: of the file.
+        path: path of the file.
         reading: with the mechanism.
 
     Raises:
@@ -35,16 +35,16 @@ def read_motion(path: Path, reading: Reading) -> list[Table]:
 
 
 def is_scene(path: Path) -> bool:
-    """Return whether a path is the motion of a scene."""
+    """Tell whether a path is the motion of a scene."""
     return holds(path, "layout", "bodies", "position", "quaternion")
 
 
 def read_scene(path: Path, reading: Reading) -> list[Table]:
-    """Return the poses of all bodies but the world, a table for each copy that was simulated.
+    """Read the poses of all bodies but the world, one table for each simulated copy.
 
     Args:
-        path: of the file.
-        reading: what columns mean.
+        path: path of the file.
+        reading: settings of the reader.
 
     Raises:
         InputError: the file is damaged.
