@@ -79,8 +79,8 @@ class SimulationPlan:
         return tuple(plans)
 
     def driven(self, subject: Subject) -> Subject:
-        """Return a subject with actuators that impose the recorded torques and motions, and with
-        sites for the recorded frames."""
+        """Return a subject with drives of recorded torques and motions, and sites of recorded
+        frames."""
         torques = tuple(self._target(name) for name in self.roles.torques)
         motions = tuple(self._target(name) for name in self.roles.motions)
         subject, _ = with_frames(subject, self._frames)
@@ -231,8 +231,7 @@ class SimulationPlan:
         return forces, controls
 
     def _segment_starts(self) -> list[tuple[int, float]]:
-        """Return the recording of each segment and the time at which the segment starts in it
-        [s]."""
+        """Return the recording of each segment and the segment's start in it [s]."""
         length, every = self.settings.duration, self.settings.every
         return [
             (number, float(begin))
