@@ -29,12 +29,12 @@ def as_action(
 def admissible(
     spec: Spec, action: Float[Floats, " na"], names: Sequence[str] = ()
 ) -> tuple[Float[Array, " na"], dict[str, Int[Array, ""]]]:
-    """Return the action with 0 in place of NaN, clipped to its range, and counts of both
-    corrections.
+    """Return the action with NaN replaced by 0 and clipped to its range, and the number of entries
+    changed by each.
 
     Args:
         spec: shape and range.
-        action: as an agent has chosen it.
+        action: action chosen by an agent.
         names: names of the actuators.
 
     Raises:

@@ -21,35 +21,35 @@ class EnvState:
     physics: ImpulseCarry
     """Carry of the stepper; ``physics.state`` has poses and velocities."""
     obs: Float[Array, " n"]
-    """Observation for the next action; of the new episode where one has just begun."""
+    """Observation for the next action; after the end of an episode, that of the new episode."""
     reward: Float[Array, ""]
     """Reward of the last step; 0 after ``reset``."""
     terminated: Bool[Array, ""]
-    """Whether the step ended the episode for good: nothing of worth comes after it."""
+    """Whether the step ended the episode in a terminal state: no reward follows it."""
     truncated: Bool[Array, ""]
-    """Whether the step ended the episode for want of time: its last state still has a value."""
+    """Whether the step ended the episode at its time limit: its last state is not terminal."""
     final_obs: Float[Array, " n"]
-    """Observation of the state that the step led to, before any reset, from which a value is
-    bootstrapped. It is ``obs`` unless an episode has just ended."""
+    """Observation of the state after the step, before any reset, to bootstrap a value from. It
+    equals ``obs`` unless an episode has just ended."""
     key: Key
-    """Key of all later random numbers."""
+    """Random key for the following steps."""
     metrics: dict[str, Array]
-    """Metrics of the last step, also where it ended an episode: terms of the reward, and counts of
-    failures; 0 after ``reset``."""
+    """Metrics of the last step, including one that ended an episode: terms of the reward, and
+    counts of failures; 0 after ``reset``."""
     info: dict[str, Any]
-    """Data of the running episode: goals, and entries of wrappers."""
+    """Data of the running episode: its goal, and entries of wrappers."""
 
     @property
     def done(self) -> Bool[Array, ""]:
-        """True where the step ended an episode, in either way."""
+        """Return whether the step ended the episode, by termination or by truncation."""
         return self.terminated | self.truncated
 
 
 class Env(Protocol):
-    """An environment: a pytree, whose model may have a batch of values, and pure functions of it.
+    """An environment: a pytree with pure functions; its model may have a batch axis.
 
-    ``state = env.reset(key)`` and ``state = env.step(state, action)`` are of one copy; ``jax.vmap``
-    makes many.
+    ``state = env.reset(key)`` and ``state = env.step(state, action)`` are for one copy; use
+    ``jax.vmap`` for many.
     """
 
     @property
@@ -62,18 +62,18 @@ class Env(Protocol):
 
     @property
     def ctrl_dt(self) -> float:
-        """Time that an action acts for [s]."""
+        """Duration of an action [s]."""
         ...
 
     @property
     def action_spec(self) -> Spec: ...
 
     def reset(self, key: Key) -> EnvState:
-        """Return the start of a new episode, drawn from ``key``."""
+        """Return the initial state of a new episode, drawn from ``key``."""
         ...
 
     def step(self, state: EnvState, action: Float[Array, " na"]) -> EnvState:
-        """Return the state after ``action`` has acted for ``ctrl_dt``."""
+        """Return the state after ``action`` for ``ctrl_dt``."""
         ...
 
     def with_model(self, model: Model) -> "Env":

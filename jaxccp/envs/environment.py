@@ -23,24 +23,25 @@ from jaxccp.scene.draw import Key
 from jaxccp.sensors.mujoco_coordinates import Coordinates
 
 COUNTS = ("status", "unsolved", "overflow", "non_finite", "action_nan", "action_clipped")
-"""Metrics of every environment, int32: the worst status of a solve (:class:`jaxccp.ccp.Status`),
-steps whose solve has not converged, steps with more contacts than there is room for, 1 where the
-motion was not finite, entries of the action that were NaN, and that were out of range."""
+"""Metrics of every environment, int32: the worst status of a solve (:class:`jaxccp.ccp.Status`);
+the number of steps whose solve did not converge; the number of steps with more contacts than the
+capacity; 1 if the motion was not finite; the numbers of entries of the action that were NaN, and
+that were out of range."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Environment:
-    """A task on a model: neither ends after a time nor begins anew by itself.
+    """A task on a model, without a time limit and without resets.
 
-    Its results are finite, whatever the action. Where a motion is not finite, the state before the
-    step is kept, the episode is terminated, and ``metrics["non_finite"]`` is 1.
+    Its results are finite for any action. If a motion is not finite, the state before the step is
+    kept, the episode is terminated, and ``metrics["non_finite"]`` is 1.
     """
 
     model: Model
     """The model."""
     layout: Coordinates
-    """MuJoCo's coordinates of the model."""
+    """Layout of the model's coordinates in MuJoCo's arrays."""
     rest: State
     """Initial state of the model."""
     task: Task = field(metadata={"static": True})
@@ -113,7 +114,7 @@ class Environment:
         action: Float[Array, " na"],
         goal: Float[Array, " g"],
     ) -> Moment:
-        """Return what the task sees of a state.
+        """Return the data of a state that the task sees.
 
         Args:
             state: the state.
@@ -127,8 +128,12 @@ class Environment:
     def _advanced(
         self, physics: ImpulseCarry, action: Float[Array, " na"]
     ) -> tuple[ImpulseCarry, Float[Array, "nb 6"], Int[Array, ""], Int[Array, ""], Int[Array, ""]]:
-        """Advance by ``ctrl_dt`` and return the last step's contact wrenches, the worst status, and
-        the numbers of steps that were not solved and that had too many contacts."""
+        """Advance by ``ctrl_dt``.
+
+        Returns:
+            The carry, the last step's contact wrenches, the worst status of a solve, and the
+                numbers of steps that were not solved and that had too many contacts.
+        """
         control = self.layout.control(action)
 
         @keep_impulses

@@ -19,14 +19,14 @@ from jaxccp.io.mjcf import Loaded, load
 from jaxccp.names import unknown
 
 STOP = Stop(1e-4, max_iterations=100)
-"""Tolerance [m/s] that a learner cannot tell from a solution; where it was not reached, metrics say
-so."""
+"""Stopping criterion of the solves, with a tolerance [m/s] whose error does not affect learning;
+metrics tell if it was not reached."""
 
 
 def make(name: str, *, auto_reset: bool = True, **settings: Any) -> Env:
     """Make an environment by name, in JAX's current default precision.
 
-    Episodes end after ``episode_steps`` actions, and the next one begins in the same step.
+    Episodes end after ``episode_steps`` actions; the step that ends one begins the next.
 
     Args:
         name: one of :data:`jaxccp.envs.TASKS`.
@@ -55,7 +55,7 @@ def environment(name: str, task: Task) -> Environment:
         task: the task.
 
     Raises:
-        ValueError: ``ctrl_dt`` of the task is no multiple of its ``sim_dt``.
+        ValueError: ``ctrl_dt`` of the task is not a multiple of ``sim_dt``.
     """
     ratio = task.ctrl_dt / task.sim_dt
     if round(ratio) < 1 or abs(ratio - round(ratio)) > 1e-6:
@@ -73,6 +73,6 @@ def environment(name: str, task: Task) -> Environment:
 
 @cache
 def _loaded(name: str, max_contacts: int | None, dtype: np.dtype) -> Loaded:
-    """Load the model; ``dtype`` is the current precision, as a key of the cache."""
+    """Load the model of a task; ``dtype``, the current precision, is only a key of the cache."""
     del dtype
     return load(model_file(name), max_contacts=max_contacts)

@@ -13,21 +13,21 @@ from jaxccp.names import unknown
 from jaxccp.scene.draw import Key
 
 Randomise = Callable[[Key, Model], Model]
-"""A function from a random key to another model of the same topology."""
+"""A function from a random key and a model to another model of the same topology."""
 Range = tuple[float, float]
 """Lowest and highest factor."""
 Factor = Callable[[tuple[int, ...]], Array]
-"""Draws factors for an array of some shape."""
+"""A function that draws factors for an array of a given shape."""
 
 
 def friction(model: Model, factor: Factor) -> Model:
-    """Scale the Coulomb coefficients of the shapes."""
+    """Scale the friction coefficient of each shape."""
     nominal = model.shapes.friction
     return replace(model, shapes=replace(model.shapes, friction=nominal * factor(nominal.shape)))
 
 
 def mass(model: Model, factor: Factor) -> Model:
-    """Scale the masses of the bodies, and their inertias with them."""
+    """Scale the mass of each body, and its inertia with it."""
     bodies = model.bodies
     times = factor(bodies.mass.shape)
     heavier = replace(
@@ -37,30 +37,30 @@ def mass(model: Model, factor: Factor) -> Model:
 
 
 def gravity(model: Model, factor: Factor) -> Model:
-    """Scale the acceleration by gravity."""
+    """Scale the acceleration of gravity."""
     return replace(model, gravity=model.gravity * factor(()))
 
 
 def damping(model: Model, factor: Factor) -> Model:
-    """Scale the damping along axes and tendons."""
+    """Scale the damping of each axis and tendon."""
     nominal = model.axes.damping
     return replace(model, axes=replace(model.axes, damping=nominal * factor(nominal.shape)))
 
 
 def stiffness(model: Model, factor: Factor) -> Model:
-    """Scale the stiffness along axes and tendons."""
+    """Scale the stiffness of each axis and tendon."""
     nominal = model.axes.stiffness
     return replace(model, axes=replace(model.axes, stiffness=nominal * factor(nominal.shape)))
 
 
 def armature(model: Model, factor: Factor) -> Model:
-    """Scale the inertia of the rotors along axes and tendons."""
+    """Scale the rotor inertia of each axis and tendon."""
     nominal = model.axes.armature
     return replace(model, axes=replace(model.axes, armature=nominal * factor(nominal.shape)))
 
 
 def strength(model: Model, factor: Factor) -> Model:
-    """Scale the forces of the actuators, before their limits."""
+    """Scale the force of each actuator, before its limits."""
     nominal = model.actuators
     times = factor(nominal.gain.shape)
     names = ("gain", "offset", "stiffness", "damping")
@@ -114,11 +114,11 @@ def randomisation(**ranges: Range) -> Randomise:
 
 
 def randomised(env: Env, randomise: Randomise, keys: Key) -> tuple[Env, PyTree[int | None]]:
-    """Return an environment whose model has the values of each copy on a leading axis, and its
-    axes.
+    """Return an environment with a model for each copy, and the axes for ``jax.vmap``.
 
+    Arrays that ``randomise`` changes have a leading axis of copies, all others are shared.
     ``jax.vmap(lambda env, state, action: env.step(state, action), in_axes=(axes, 0, 0))`` steps all
-    copies, ``reset`` likewise; all copies share what the function leaves alone.
+    copies, and likewise for ``reset``.
 
     Args:
         env: any environment.

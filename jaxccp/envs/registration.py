@@ -9,12 +9,13 @@ ADAPTER = "jaxccp.envs.adapters.gymnasium"
 
 
 def identifier(name: str) -> str:
-    """Return the name of an environment in gymnasium's registry, ``jaxccp/Ant-v0`` of ``ant``."""
+    """Return the name of an environment in gymnasium's registry, such as ``jaxccp/Ant-v0`` for
+    ``ant``."""
     return f"jaxccp/{TASKS[name].__name__}-v0"
 
 
 def register() -> None:
-    """Register all environments with gymnasium; do nothing where it cannot be imported.
+    """Register all environments with gymnasium; do nothing if it is not installed.
 
     The adapter is imported when an environment is made.
     """

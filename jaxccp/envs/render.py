@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Renderer:
-    """Draws an environment, one copy at a time, with a camera that follows the first body that
-    moves.
+    """Draws an environment, one copy at a time, with a camera that follows the first moving body.
 
     ``Renderer(env)(state)`` is an array of pixels [height width 3].
     """
@@ -26,7 +25,7 @@ class Renderer:
 
     @cached_property
     def stage(self) -> "Stage":
-        """Place of the camera, so that a start is in the frame."""
+        """Position of the camera, with the initial state in the frame."""
         from jaxccp.viz.film import Stage
 
         start = jax.device_get(jax.jit(self.env.reset)(jax.random.key(0)).physics.state)
@@ -38,7 +37,7 @@ class Renderer:
         """Draw one copy.
 
         Args:
-            state: its state.
+            state: a state of the environment.
 
         Raises:
             ValueError: the state is a batch of copies.

@@ -17,14 +17,14 @@ def centre(moment: Moment) -> Float[Array, "3"]:
 
 
 def contact_forces(moment: Moment) -> Float[Array, "b 6"]:
-    """Return ``cfrc_ext``: torque [N m] and force [N] of contacts on each body."""
+    """Return MuJoCo's ``cfrc_ext`` from contacts: torque [N m], then force [N] on each body."""
     force, torque = moment.wrenches[1:, :3], moment.wrenches[1:, 3:]
     return jnp.concatenate([torque + cross(_arm(moment), force), force], axis=1)
 
 
 def inertias(moment: Moment) -> Float[Array, "b 10"]:
-    """Return ``cinert``: moments and products of inertia [kg m²], first moments [kg m], mass
-    [kg]."""
+    """Return MuJoCo's ``cinert`` of each body: moments and products of inertia [kg m²], first
+    moments [kg m], mass [kg]."""
     arm, mass = _arm(moment), moment.model.bodies.mass[1:, None]
     body_inertia = world_inertia(moment.model, quaternion.to_matrix(moment.state.quaternion))[1:]
     square = jnp.sum(arm**2, axis=1)[:, None, None]
@@ -35,12 +35,12 @@ def inertias(moment: Moment) -> Float[Array, "b 10"]:
 
 
 def velocities(moment: Moment) -> Float[Array, "b 6"]:
-    """Return ``cvel``: angular velocity [rad/s], and linear velocity [m/s] at the centre of mass of
-    all."""
+    """Return MuJoCo's ``cvel`` of each body: angular velocity [rad/s], then linear velocity [m/s]
+    at the common centre of mass."""
     spin = moment.state.angular_velocity[1:]
     return jnp.concatenate([spin, moment.state.velocity[1:] - cross(spin, _arm(moment))], axis=1)
 
 
 def _arm(moment: Moment) -> Float[Array, "b 3"]:
-    """Return the vector from the centre of mass of all bodies to that of each."""
+    """Return the vector from the common centre of mass to the centre of mass of each body [m]."""
     return moment.state.position[1:] - centre(moment)

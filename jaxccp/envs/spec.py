@@ -9,7 +9,7 @@ from jaxccp.content import ByContent
 
 @dataclass(frozen=True, eq=False)
 class Spec(ByContent):
-    """A box of numbers; static, and compares by content."""
+    """Bounds of an action or an observation; static, and compared by content."""
 
     low: np.ndarray
     """Lowest value of each entry."""

@@ -15,42 +15,44 @@ from jaxccp.scene.draw import Key
 
 @dataclass(frozen=True)
 class Moment:
-    """Data of one instant for a task; coordinates are MuJoCo's, in the order of the model file."""
+    """Data of one instant, as a task sees them; coordinates are MuJoCo's, in the order of the model
+    file."""
 
     model: Model
     """The model."""
     state: State
     """The state."""
     qpos: Float[Array, " nq"]
-    """Coordinates."""
+    """MuJoCo's ``qpos`` [m, rad]."""
     qvel: Float[Array, " nv"]
-    """Rates."""
+    """MuJoCo's ``qvel`` [m/s, rad/s]."""
     wrenches: Float[Array, "nb 6"]
-    """Force [N] and torque [N m] of all contacts on each body in the last step of the stepper,
-    world axes, about its centre of mass; 0 after a reset."""
+    """Force [N] and torque [N m] of all contacts on each body in the stepper's last step, world
+    axes, about its centre of mass; 0 after a reset."""
     action: Float[Array, " na"]
-    """Action that led here, within its range; 0 after a reset."""
+    """Action that led to this instant, within its range; 0 after a reset."""
     goal: Float[Array, " g"]
     """Goal of the episode."""
 
 
 @dataclass(frozen=True)
 class Start:
-    """The start of an episode."""
+    """The initial state of an episode, and its goal."""
 
     qpos: Float[Array, " nq"]
-    """Coordinates."""
+    """MuJoCo's ``qpos`` [m, rad]."""
     qvel: Float[Array, " nv"]
-    """Rates."""
+    """MuJoCo's ``qvel`` [m/s, rad/s]."""
     goal: Float[Array, " g"]
     """Goal of the episode."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """A task: each is a file, with its model in a file of the same name beside it.
+    """A task: observations, rewards and the end of episodes. Each task is a file, with a model file
+    of the same name beside it.
 
-    Fields are settings, which ``make`` may change; all are hashable.
+    Fields are settings that ``make`` can change; all are hashable.
     """
 
     terms: ClassVar[tuple[str, ...]]
@@ -58,17 +60,17 @@ class Task:
     sim_dt: float
     """Length of a step of the stepper [s]."""
     ctrl_dt: float
-    """Time that an action acts for [s]; a multiple of ``sim_dt``."""
+    """Duration of an action [s]; a multiple of ``sim_dt``."""
     episode_steps: int
-    """Actions after which an episode is truncated."""
+    """Number of actions after which an episode is truncated."""
     max_contacts: int | None = None
-    """Largest number of contacts at once; None: of all that the model can have."""
+    """Capacity for contacts; None: all contacts that the model can have."""
     law: Law = "ccp"
-    """Law of contact: the convex one, or Coulomb's, ``"ncp"``, under which sliding bodies do not
-    lift."""
+    """Contact law: ``"ccp"``, the convex law, or ``"ncp"``, Coulomb's, under which sliding bodies
+    do not lift."""
 
     def start(self, key: Key, qpos: Float[Array, " nq"], qvel: Float[Array, " nv"]) -> Start:
-        """Draw an episode's start.
+        """Draw the initial state of an episode.
 
         Args:
             key: random key.
@@ -78,11 +80,11 @@ class Task:
         raise NotImplementedError
 
     def observe(self, moment: Moment) -> Float[Array, " n"]:
-        """Return the observation of an instant."""
+        """Return the observation at an instant."""
         raise NotImplementedError
 
     def rewards(self, before: Moment, moment: Moment) -> tuple[Float[Array, ""], ...]:
-        """Return the rewards of a step, in the order of ``terms``.
+        """Return the terms of the reward for a step, in the order of ``terms``.
 
         Args:
             before: instant before the step.
@@ -91,13 +93,13 @@ class Task:
         raise NotImplementedError
 
     def terminated(self, moment: Moment) -> Bool[Array, ""]:
-        """Tell if the episode is over for good."""
+        """Tell whether the instant ends the episode in a terminal state."""
         del moment
         return jnp.zeros((), bool)
 
 
 def uniform(key: Key, like: Array, reach: float) -> Array:
-    """Draw numbers within ``reach`` of 0.
+    """Draw numbers uniformly from −``reach`` to ``reach``.
 
     Args:
         key: random key.
@@ -108,7 +110,7 @@ def uniform(key: Key, like: Array, reach: float) -> Array:
 
 
 def normal(key: Key, like: Array, deviation: float) -> Array:
-    """Draw Gaussian numbers about 0.
+    """Draw numbers from a normal distribution with mean 0.
 
     Args:
         key: random key.
@@ -119,11 +121,11 @@ def normal(key: Key, like: Array, deviation: float) -> Array:
 
 
 def control_cost(moment: Moment, weight: float) -> Float[Array, ""]:
-    """Return minus the cost of the action.
+    """Return −``weight`` times the sum of squares of the action.
 
     Args:
         moment: instant after the step.
-        weight: cost of a unit action.
+        weight: cost per squared action.
     """
     return -weight * jnp.sum(moment.action**2)
 

@@ -21,11 +21,12 @@ from jaxccp.scene.draw import Key
 
 
 class BraxEnv(BaseEnv):
-    """One copy of an environment, without end: brax's wrappers make batches and episodes of it.
+    """One copy of an environment under brax's interface; brax's wrappers make batches and episodes
+    of it.
 
-    ``ppo.train(environment=BraxEnv("ant"), episode_length=1000, …)``. Actions are from −1 to 1, as
-    brax's policies give them, and are stretched to the range of the environment's. ``done`` is
-    ``terminated``. Brax's own ``AutoResetWrapper`` goes back to the first start of each copy.
+    ``ppo.train(environment=BraxEnv("ant"), episode_length=1000, …)``. Actions from −1 to 1, as
+    brax's policies give them, are scaled to the range of the environment. ``done`` is
+    ``terminated``. Brax's own ``AutoResetWrapper`` resets each copy to its first initial state.
     """
 
     def __init__(self, env: Env | str, **settings: Any) -> None:
@@ -36,13 +37,13 @@ class BraxEnv(BaseEnv):
             settings: settings of its task, where ``env`` is a name.
 
         Raises:
-            ValueError: as :func:`jaxccp.envs.make`; or the environment begins anew by itself.
+            ValueError: see :func:`jaxccp.envs.make`; or the environment resets itself.
         """
         self.env = endless(env, settings, "brax")
 
     @property
     def sys(self) -> Model:
-        """Model of the environment; brax's domain randomisation replaces it."""
+        """Model of the environment, which brax's domain randomisation replaces."""
         return self.env.model
 
     @sys.setter
@@ -69,7 +70,7 @@ class BraxEnv(BaseEnv):
 
     @property
     def dt(self) -> float:
-        """Time that an action acts for [s]."""
+        """Duration of an action [s]."""
         return self.env.ctrl_dt
 
     @property
@@ -96,7 +97,7 @@ def randomization_fn(
 
 
 def _shown(before: State, state: EnvState) -> State:
-    """Return the state as brax has it, with the entries of its wrappers kept."""
+    """Return brax's state for a state of the environment; entries of brax's wrappers are kept."""
     done: Float[Array, ""] = state.terminated.astype(state.reward.dtype)
     metrics = {name: value.astype(done.dtype) for name, value in state.metrics.items()}
     return before.replace(

@@ -7,7 +7,7 @@ from jaxccp.envs.make import make
 
 
 def endless(env: Env | str, settings: dict[str, Any], package: str) -> Env:
-    """Return an environment that does not begin anew by itself.
+    """Return an environment that does not reset itself.
 
     Args:
         env: environment, or one of :data:`jaxccp.envs.TASKS`.
@@ -15,7 +15,7 @@ def endless(env: Env | str, settings: dict[str, Any], package: str) -> Env:
         package: package that makes the episodes, for the message.
 
     Raises:
-        ValueError: as :func:`jaxccp.envs.make`; or the environment begins anew by itself.
+        ValueError: see :func:`jaxccp.envs.make`; or the environment resets itself.
     """
     made = make(env, auto_reset=False, **settings) if isinstance(env, str) else env
     if getattr(made, "outermost", False):

@@ -34,10 +34,10 @@ def _box(spec: Spec) -> Box:
 
 
 class VectorEnv(gymnasium.vector.VectorEnv):
-    """Copies of an environment, stepped together.
+    """Copies of an environment that are stepped together, under gymnasium's interface.
 
-    Episodes begin anew in the step that ends one: its last observation is in
-    ``infos["final_obs"]``, its metrics in ``infos["final_info"]``.
+    The step that ends an episode begins the next one (gymnasium's "same step"). The last
+    observation is in ``infos["final_obs"]``, the metrics are in ``infos["final_info"]``.
     """
 
     metadata: ClassVar[dict[str, Any]] = {
@@ -99,7 +99,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         return np.array(state.obs), np.array(state.reward), *ends, infos
 
     def render(self) -> tuple[np.ndarray, ...] | None:
-        """Return a frame of each copy."""
+        """Return a frame of each copy [height width 3]; None without a render mode or before a
+        reset."""
         if self.render_mode is None or self._state is None:
             return None
         host_state = jax.device_get(self._state)
@@ -110,8 +111,8 @@ class VectorEnv(gymnasium.vector.VectorEnv):
 
 
 class SingleEnv(gymnasium.Env):
-    """One copy of an environment, which the caller resets; ``gymnasium.make`` limits its
-    episodes."""
+    """One copy of an environment under gymnasium's interface; ``gymnasium.make`` limits its
+    episodes and the caller resets it."""
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": MODES}
 
@@ -139,7 +140,7 @@ class SingleEnv(gymnasium.Env):
         return np.array(state.obs[0]), state.reward.item(), bool(state.terminated[0]), False, info
 
     def render(self) -> np.ndarray | None:
-        """Return a frame of the copy."""
+        """Return a frame [height width 3]; None without a render mode or before a reset."""
         if self.render_mode is None or self._state is None:
             return None
         return self._renderer(jax.tree.map(lambda leaf: leaf[0], self._state))

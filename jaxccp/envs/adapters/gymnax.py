@@ -21,14 +21,14 @@ from jaxccp.scene.draw import Key
 
 @struct.dataclass
 class State:
-    """State of a copy of an environment, and the number of steps of its episode."""
+    """State of a copy of an environment, and the number of steps in its episode."""
 
     time: jax.Array
     env: EnvState
 
 
 class GymnaxEnv(Environment[State, EnvParams]):
-    """An environment under gymnax's interface, which limits episodes and begins them anew.
+    """An environment under gymnax's interface, which limits episodes and resets them.
 
     ``env = GymnaxEnv("ant"); obs, state = env.reset(key, env.default_params)``.
     """
@@ -45,8 +45,8 @@ class GymnaxEnv(Environment[State, EnvParams]):
             settings: settings of the task, where ``env`` is a name.
 
         Raises:
-            ValueError: as :func:`jaxccp.envs.make`; the environment begins anew by itself; or
-                nothing says how long episodes are.
+            ValueError: see :func:`jaxccp.envs.make`; the environment resets itself; or the length
+                of episodes is not given.
         """
         self.env = made = endless(env, settings, "gymnax")
         steps = episode_steps or getattr(getattr(made, "task", None), "episode_steps", None)
@@ -92,8 +92,8 @@ class GymnaxEnv(Environment[State, EnvParams]):
 
 
 class RejaxEnv(GymnaxEnv):
-    """An adapter for rejax 0.1, whose trainers take five values of a step, as gymnax had them
-    before 1.0.
+    """An environment for rejax 0.1, whose trainers expect a step to return five values, as in
+    gymnax before 1.0.
 
     Termination and truncation are one value there. Gymnax's ``LegacyStepAPIWrapper`` does the same,
     but cannot be copied, which rejax does.

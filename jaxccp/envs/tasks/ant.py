@@ -17,13 +17,15 @@ BENT = (0.0, 1.0, 0.0, -1.0, 0.0, -1.0, 0.0, 1.0)
 
 @dataclass(frozen=True, kw_only=True)
 class Ant(Task):
-    """Observation: coordinates but the place on the floor, rates, and ``cfrc_ext`` of each body
-    within ±1, as gymnasium's Ant-v5; its reward, too: speed forwards, 1 while healthy, the costs of
-    the action and of contact forces. It is over where the torso is too low or too high.
+    """Run forwards on four legs.
 
-    Ours has 9 bodies where gymnasium's has 13, four of which are fixed to the torso: 81 numbers,
-    not 105. It starts with bent legs, since straight ones are beyond their limits. Actuators are in
-    the order of the joints.
+    Observation as in gymnasium's Ant-v5: ``qpos`` without x and y, ``qvel``, and ``cfrc_ext`` of
+    each body, clipped to ±1. Reward as there: forward speed, 1 while healthy, the costs of the
+    action and of contact forces. The episode is terminated if the torso is too low or too high.
+
+    This model has 9 bodies where gymnasium's has 13, of which four are fixed to the torso, so there
+    are 81 numbers instead of 105. It starts with bent legs, since straight legs are beyond their
+    limits. Actuators are in the order of the joints.
     """
 
     terms: ClassVar = ("forward", "survive", "control", "contact")
@@ -34,7 +36,7 @@ class Ant(Task):
     control_weight: float = 0.5
     contact_weight: float = 5e-4
     lowest: float = 0.2
-    """Least height of the torso [m]."""
+    """Smallest height of the torso [m]."""
     highest: float = 1.0
     """Largest height of the torso [m]."""
     start_noise: float = 0.1

@@ -12,16 +12,19 @@ from jaxccp.envs.task import Moment, Start, Task, normal
 from jaxccp.scene.draw import Key
 
 MARGIN = float(np.sqrt(-2 * np.log(0.1)))
-"""Standard deviations after which a bell has fallen to a tenth."""
+"""Number of standard deviations at which a bell-shaped reward is a tenth of its maximum."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cartpole(Task):
-    """Observation: cart [m], cos and sin of the rod's angle from upright, cart [m/s], rod [rad/s].
+    """Swing a rod up and balance it on a cart.
 
-    The reward, within 0 and 1, is that of the Control Suite's cartpole-swingup (Tassa et al. 2018,
-    arXiv:1801.00690): a product of how upright the rod is, how near the cart is to the middle, how
-    small the action, and how slow the rod.
+    Observation: position of the cart [m], cos and sin of the rod's angle from upright, velocity of
+    the cart [m/s], rate of the rod [rad/s].
+
+    Reward in [0, 1], as in the Control Suite's cartpole-swingup (Tassa et al. 2018,
+    arXiv:1801.00690): a product of terms for an upright rod, a centred cart, a small action and a
+    slow rod.
     """
 
     terms: ClassVar = ("upright",)
@@ -49,5 +52,5 @@ class Cartpole(Task):
 
 
 def _bell(x: Float[Array, ""], margin: float) -> Float[Array, ""]:
-    """1 at 0, a tenth at ``margin``."""
+    """Return a bell-shaped function of x: 1 at 0, a tenth at ``margin``."""
     return jnp.exp(-0.5 * (MARGIN * x / margin) ** 2)

@@ -13,8 +13,11 @@ from jaxccp.scene.draw import Key
 
 @dataclass(frozen=True, kw_only=True)
 class HalfCheetah(Task):
-    """Observation: coordinates but the way forwards, then rates, as gymnasium's HalfCheetah-v5;
-    its reward, too: speed forwards and the cost of the action. It is never over."""
+    """Run forwards in a plane.
+
+    Observation as in gymnasium's HalfCheetah-v5: ``qpos`` without x, then ``qvel``. Reward as
+    there: forward speed and the cost of the action. The episode is never terminated.
+    """
 
     terms: ClassVar = ("forward", "control")
     sim_dt: float = 0.005

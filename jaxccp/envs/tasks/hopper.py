@@ -11,15 +11,18 @@ from jaxccp.envs.task import Moment, Start, Task, control_cost, uniform
 from jaxccp.scene.draw import Key
 
 FASTEST = 10.0
-"""Largest rate in an observation [m/s, rad/s]."""
+"""Bound of the rates in an observation [m/s, rad/s]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hopper(Task):
-    """Observation: coordinates but the way forwards, then rates, within ±10, as gymnasium's
-    Hopper-v5; its reward, too: speed forwards, 1 while healthy, the cost of the action.
+    """Hop forwards in a plane.
 
-    It is over where the torso is too low or too inclined, or any coordinate is beyond 100.
+    Observation as in gymnasium's Hopper-v5: ``qpos`` without x, then ``qvel``, clipped to ±10.
+    Reward as there: forward speed, 1 while healthy, the cost of the action.
+
+    The episode is terminated if the torso is too low or too inclined, or any coordinate is beyond
+    100.
     """
 
     terms: ClassVar = ("forward", "survive", "control")
@@ -29,7 +32,7 @@ class Hopper(Task):
     max_contacts: int | None = 8
     control_weight: float = 1e-3
     lowest: float = 0.7
-    """Least height of the torso [m]."""
+    """Smallest height of the torso [m]."""
     highest: float = float("inf")
     """Largest height of the torso [m]."""
     steepest: float = 0.2
@@ -52,7 +55,7 @@ class Hopper(Task):
         )
 
     def upright(self, moment: Moment) -> Bool[Array, ""]:
-        """Tell if height and inclination of the torso are within their limits."""
+        """Tell whether height and inclination of the torso are within their limits."""
         height, pitch = moment.qpos[1], moment.qpos[2]
         level = (self.lowest < height) & (height < self.highest)
         return level & (jnp.abs(pitch) < self.steepest)

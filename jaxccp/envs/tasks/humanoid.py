@@ -14,13 +14,16 @@ from jaxccp.scene.draw import Key
 
 @dataclass(frozen=True, kw_only=True)
 class Humanoid(Task):
-    """Observation: coordinates but the place on the floor, rates, ``cinert``, ``cvel``, forces of
-    the actuators [N m], ``cfrc_ext``, as gymnasium's Humanoid-v5; its reward, too: speed of the
-    centre of mass forwards, 5 while healthy, the costs of the action and of contact forces. It is
-    over where the torso is too low or too high.
+    """Run forwards on two legs.
 
-    Ours has 11 bodies where gymnasium's has 13, two of which are feet fixed to shins: 304 numbers,
-    not 348. Limbs touch the floor, but not one another. Actuators are in the order of the joints.
+    Observation as in gymnasium's Humanoid-v5: ``qpos`` without x and y, ``qvel``, ``cinert``,
+    ``cvel``, torques of the actuators [N m], ``cfrc_ext``. Reward as there: forward speed of the
+    centre of mass, 5 while healthy, the costs of the action and of contact forces. The episode is
+    terminated if the torso is too low or too high.
+
+    This model has 11 bodies where gymnasium's has 13, of which two are feet fixed to shins, so
+    there are 304 numbers instead of 348. Limbs collide with the floor, but not with each other.
+    Actuators are in the order of the joints.
     """
 
     terms: ClassVar = ("forward", "survive", "control", "contact")
@@ -33,9 +36,9 @@ class Humanoid(Task):
     control_weight: float = 0.1
     contact_weight: float = 5e-7
     most_contact: float = 10.0
-    """Largest cost of contact."""
+    """Upper bound of the cost of contact forces."""
     lowest: float = 1.0
-    """Least height of the torso [m]."""
+    """Smallest height of the torso [m]."""
     highest: float = 2.0
     """Largest height of the torso [m]."""
     start_noise: float = 0.01

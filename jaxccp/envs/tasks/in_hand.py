@@ -12,20 +12,22 @@ from jaxccp.envs.task import Moment, Start, Task, control_cost
 from jaxccp.scene.draw import Key
 
 SHARP = 0.3
-"""Angle from the goal [rad] at which the reward for it has fallen to a quarter."""
+"""Angle from the goal [rad] at which the reward is a quarter of its maximum."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class InHand(Task):
-    """Observation: angles [rad] of the four joints, place [m] of the cube along x and z, 0 where
-    the file has it, its angle [rad], rates of all these, and the goal, an angle [rad].
+    """Turn a cube between two fingers to a given angle.
 
-    Reward: ``close`` is 1 where the cube has the goal's angle, and falls with the angle between;
-    ``success`` is 1 where that is less than ``tolerance``; ``control`` is the cost of the action.
-    It is over where the cube has fallen.
+    Observation: angles of the four joints [rad]; position of the cube along x and z relative to the
+    model file's [m]; its angle [rad]; rates of all these; and the goal, an angle [rad].
 
-    An action is what the joints' servos aim at, as angles [rad] from those of the grip: where it is
-    0, the fingers hold the cube. Nothing but the tips touches it.
+    Reward: ``close`` is 1 if the cube has the angle of the goal, and falls with the angle between
+    them; ``success`` is 1 if that angle is less than ``tolerance``; ``control`` is the cost of the
+    action. The episode is terminated if the cube has fallen.
+
+    An action is the target of the joints' servos, as angles relative to those of the grip [rad]: at
+    0 the fingers hold the cube. Only the fingertips can touch it.
     """
 
     terms: ClassVar = ("close", "success", "control")
@@ -35,9 +37,9 @@ class InHand(Task):
     max_contacts: int | None = None
     law: Law = "ncp"
     nearest: float = 0.2
-    """Least angle between goal and start [rad]."""
+    """Smallest angle between goal and initial angle [rad]."""
     furthest: float = 0.5
-    """Largest angle between goal and start [rad]."""
+    """Largest angle between goal and initial angle [rad]."""
     tolerance: float = 0.05
     """Largest angle to the goal that counts as success [rad]."""
     control_weight: float = 0.05

@@ -12,14 +12,17 @@ from jaxccp.scene.draw import Key
 
 @dataclass(frozen=True, kw_only=True)
 class LinkageWalker(Task):
-    """Observation: height above the start [m] and pitch [rad] of the torso, cos and sin of the
-    crank's angle; speeds of the torso along x and z [m/s], rates of its pitch and of the crank
-    [rad/s]. All other joints follow, since six loops leave the machine but one degree of freedom.
+    """Walk with legs of linkages that a single crank drives.
 
-    Reward: ``forward``, speed along x [m/s]; ``control``, the cost of the action. It is over where
-    the torso is inclined by more than ``steepest``.
+    Observation: height above the initial one [m] and pitch [rad] of the torso, cos and sin of the
+    crank's angle; velocity of the torso along x and z [m/s], rates of its pitch and of the crank
+    [rad/s]. All other joints depend on these, since six loops leave the machine one degree of
+    freedom.
 
-    An action is the torque on the crank, of 1 N m at most; its bearing damps it by 0.2 N m s/rad.
+    Reward: ``forward``, the speed along x [m/s]; ``control``, the cost of the action. The episode
+    is terminated if the torso is inclined by more than ``steepest``.
+
+    An action is the torque on the crank, at most 1 N m; its bearing has a damping of 0.2 N m s/rad.
     """
 
     terms: ClassVar = ("forward", "control")

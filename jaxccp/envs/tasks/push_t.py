@@ -17,27 +17,29 @@ EDGE = ((0.08, 0.04), (0.08, 0.0), (0.02, 0.0), (0.02, -0.12))
 CORNERS = np.array([(side * x, y) for side in (1, -1) for x, y in EDGE])
 """Corners of the T in its own frame [m]."""
 CLEAR = 0.15
-"""Distance of the pusher from the T's frame at the start [m], larger than that of all corners."""
+"""Initial distance of the pusher from the T's frame [m], larger than that of all corners."""
 REACH = 0.35
 """Distance along x or y beyond which the pusher cannot bring the T back [m]."""
 CLOSE_DISTANCE = 0.1
-"""Mean distance of the corners at which the reward for them has fallen to a quarter [m]."""
+"""Mean distance of the corners at which the reward is a quarter of its maximum [m]."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PushT(Task):
-    """Observation: place of the pusher [m]; place [m] of the T, cos and sin of its angle; speeds of
-    the pusher [m/s]; speeds [m/s] and rate [rad/s] of the T; place [m] of the goal, cos and sin of
-    its angle.
+    """Push a T on a table to a given pose.
 
-    Reward: ``close`` is 1 where all corners of the T are at those of the goal, and falls with their
-    mean distance; ``near`` is minus the distance from the pusher to the T by ``near_weight`` [1/m];
-    ``success`` is 1 where the T is within ``place_tolerance`` and ``angle_tolerance``. It is over
-    where the T is out of the pusher's reach.
+    Observation: position of the pusher [m]; position [m] of the T, cos and sin of its angle;
+    velocity of the pusher [m/s]; velocity [m/s] and rate [rad/s] of the T; position [m] of the
+    goal, cos and sin of its angle.
 
-    An action is the place [m] to which two servos pull the pusher. The T lies on the table by its
-    weight, and Coulomb's law of friction alone holds it: under the convex law it lifts by 0.7 mm at
-    0.26 m/s, and a push turns it less.
+    Reward: ``close`` is 1 if all corners of the T are at those of the goal, and falls with their
+    mean distance; ``near`` is minus the distance from the pusher to the T times ``near_weight``
+    [1/m]; ``success`` is 1 if the T is within ``place_tolerance`` and ``angle_tolerance``. The
+    episode is terminated if the pusher cannot reach the T.
+
+    An action is the position to which two servos pull the pusher [m]. The T is held on the table by
+    its weight and Coulomb friction only: under the convex law it would lift by 0.7 mm at 0.26 m/s,
+    and a push would turn it less.
     """
 
     terms: ClassVar = ("close", "near", "success")
@@ -49,9 +51,9 @@ class PushT(Task):
     goal: tuple[float, float, float] = (0.0, 0.0, np.pi / 4)
     """Position [m] and angle [rad] of the goal."""
     start_reach: float = 0.1
-    """Largest distance of the T from the middle along x and y at the start [m]."""
+    """Largest initial distance of the T from the middle, along x and along y [m]."""
     start_turn: float = np.pi / 4
-    """Least angle of the T from the goal's at the start [rad]."""
+    """Smallest initial angle of the T from that of the goal [rad]."""
     near_weight: float = 0.1
     place_tolerance: float = 0.01
     """Largest distance that counts as success [m]."""
@@ -95,7 +97,7 @@ def _direction(angle: Float[Array, ""]) -> Float[Array, "2"]:
 
 
 def _pose(moment: Moment) -> Float[Array, "4"]:
-    """Return the pose of the T on the table: its place [m], and cos and sin of its angle."""
+    """Return the pose of the T on the table: its position [m], and cos and sin of its angle."""
     direction = quaternion.to_matrix(moment.qpos[5:9])[:2, 0]
     return jnp.concatenate([moment.qpos[2:4], direction])
 

@@ -14,18 +14,20 @@ from jaxccp.scene.draw import Key
 GOAL = (0.45, -0.05, -0.323)
 """Position of the goal, world [m]."""
 NEAREST = 0.17
-"""Least distance of the puck from the goal at the start [m]."""
+"""Smallest initial distance of the puck from the goal [m]."""
 DRAWS = 16
-"""Number of positions drawn for a start: two of five are too near."""
+"""Number of initial positions that are drawn; two of five are too close to the goal."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Pusher(Task):
-    """Observation: angles and rates of the arm, places of its wrist, the puck and the goal [m], as
-    gymnasium's Pusher-v5; its reward, too: minus the distances of the puck from the goal and, by
-    half, from the wrist, and the cost of the action. It is never over.
+    """Push a puck to a goal with an arm.
 
-    The puck weighs 50 g, and does not touch the table; gymnasium's weighs 8 mg.
+    Observation as in gymnasium's Pusher-v5: angles and rates of the arm, positions of its wrist,
+    the puck and the goal [m]. Reward as there: minus the distance of the puck from the goal, minus
+    half that from the wrist, and the cost of the action. The episode is never terminated.
+
+    The puck weighs 50 g and does not touch the table; gymnasium's weighs 8 mg.
     """
 
     terms: ClassVar = ("distance", "near", "control")

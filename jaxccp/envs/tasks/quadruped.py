@@ -14,14 +14,17 @@ from jaxccp.scene.draw import Key
 
 @dataclass(frozen=True, kw_only=True)
 class Quadruped(Task):
-    """Observation, in the torso's axes: up, velocity [m/s], angular velocity [rad/s]; then angles
-    [rad] and rates [rad/s] of the joints. The ground is not seen.
+    """Walk forwards on four legs over uneven ground.
 
-    Reward: ``forward``, speed along x [m/s]; ``upright``, the cosine of the torso's inclination by
-    ``upright_weight``; ``control``, the cost of the action. It is over where the torso is inclined
-    by more than 60 degrees, or too low.
+    Observation, in the torso's axes: the direction up, velocity [m/s], angular velocity [rad/s];
+    then angles [rad] and rates [rad/s] of the joints. The ground is not observed.
 
-    An action is what the joints' servos aim at, as angles [rad] from the bent pose of standing.
+    Reward: ``forward``, the speed along x [m/s]; ``upright``, the cosine of the torso's inclination
+    times ``upright_weight``; ``control``, the cost of the action. The episode is terminated if the
+    torso is inclined by more than 60 degrees, or too low.
+
+    An action is the target of the joints' servos, as angles relative to the bent standing pose
+    [rad].
     """
 
     terms: ClassVar = ("forward", "upright", "control")
@@ -32,9 +35,9 @@ class Quadruped(Task):
     upright_weight: float = 0.5
     control_weight: float = 0.02
     lowest: float = 0.18
-    """Least height of the torso above the lowest ground [m]."""
+    """Smallest height of the torso above the lowest ground [m]."""
     start_noise: float = 0.05
-    """Largest change of angles [rad] and rates [rad/s] at the start."""
+    """Largest change of the initial angles [rad] and rates [rad/s]."""
 
     def start(self, key: Key, qpos: Float[Array, "19"], qvel: Float[Array, "18"]) -> Start:
         place, speed = jax.random.split(key)
@@ -58,5 +61,6 @@ class Quadruped(Task):
 
 
 def _axes(moment: Moment) -> Float[Array, "3 3"]:
-    """Return the torso's axes in columns, world; the last row is up, in the torso's axes."""
+    """Return the torso's axes as columns, world; the last row is the direction up in the torso's
+    axes."""
     return quaternion.to_matrix(moment.qpos[3:7])

@@ -15,11 +15,14 @@ from jaxccp.scene.draw import Key
 
 @dataclass(frozen=True, kw_only=True)
 class Reacher(Task):
-    """Observation: cos of both angles, sin of both, the goal [m], both rates [rad/s], from the goal
-    to the tip [m], as gymnasium's Reacher-v5; its reward, too: minus the distance and the cost of
-    the action. It is never over.
+    """Reach a goal with the tip of an arm of two links.
 
-    The goal is drawn uniformly from a disc of 0.2 m about the shoulder; no body is there.
+    Observation as in gymnasium's Reacher-v5: cos of both angles, sin of both, the goal [m], both
+    rates [rad/s], the vector from the goal to the tip [m]. Reward as there: minus its length, and
+    the cost of the action. The episode is never terminated.
+
+    The goal is drawn uniformly from a disc of 0.2 m around the shoulder; it is not a body of the
+    model.
     """
 
     terms: ClassVar = ("distance", "control")

@@ -10,7 +10,8 @@ from jaxccp.envs.tasks.hopper import Hopper
 
 @dataclass(frozen=True, kw_only=True)
 class Walker2d(Hopper):
-    """Observation and reward as :class:`Hopper`, and as gymnasium's Walker2d-v5."""
+    """Walk forwards in a plane on two legs, with observation and reward as in :class:`Hopper` and
+    gymnasium's Walker2d-v5."""
 
     lowest: float = 0.8
     highest: float = 2.0

@@ -15,7 +15,7 @@ from jaxccp.math.batching import anywhere
 from jaxccp.scene.draw import Key
 
 EPISODE_FIELDS = ("physics", "obs", "key", "info")
-"""Fields of :class:`EnvState` that a new episode replaces; all others are of the step that ended
+"""Fields of :class:`EnvState` that a new episode replaces; the others belong to the step that ended
 the old one."""
 INFO_KEY = "auto_reset"
 """Name of the wrapper's entry in ``info``."""
@@ -24,29 +24,32 @@ INFO_KEY = "auto_reset"
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Reserve:
-    """The start of the next episode, drawn in advance."""
+    """The initial state of the next episode, drawn in advance."""
 
     origin: Key
-    """Key from which, with its number, every episode is drawn, whatever else is in the batch."""
+    """Key from which every episode is drawn, together with its number; it does not depend on other
+    copies."""
     episode: Int[Array, ""]
     """Number of the running episode."""
     start: dict[str, Any]
-    """Fields of the next start."""
+    """Fields of the initial state."""
     spent: Bool[Array, ""]
-    """Whether ``start`` is already that of the running episode."""
+    """Whether ``start`` has been used by the running episode."""
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class AutoReset(Wrapper):
-    """Begins a new episode, drawn afresh, in the very step that ends one; the outermost wrapper.
+    """Begins a new, newly drawn episode in the step that ends one; it has to be the outermost
+    wrapper.
 
-    ``obs``, ``physics`` and ``info`` are then of the new episode; ``reward``, ``terminated``,
-    ``truncated``, ``final_obs`` and ``metrics`` of the step that has ended the old one, with its
-    last observation. Gymnasium calls that "same step".
+    ``obs``, ``physics`` and ``info`` then belong to the new episode; ``reward``, ``terminated``,
+    ``truncated``, ``final_obs`` and ``metrics`` belong to the step that ended the old one.
+    Gymnasium calls this "same step".
 
-    A batch can only be reset as a whole, and in most steps some episode ends. So every copy has a
-    start in reserve, and new ones are drawn when one copy needs its second.
+    A batch can only be reset as a whole, but some episode ends in most steps. Therefore every copy
+    has an initial state in reserve, and new ones are drawn for all when a copy needs its second
+    one.
     """
 
     outermost: ClassVar = True
@@ -70,7 +73,7 @@ class AutoReset(Wrapper):
         )
 
     def _ready(self, reserve: Reserve, needed: Bool[Array, ""]) -> Reserve:
-        """Return the reserve with a start that is not spent, in all copies where any needs one."""
+        """Return the reserve, with new initial states drawn if any copy has ``needed`` one."""
 
         def drawn() -> Reserve:
             start = self._start(reserve.origin, reserve.episode + 1)

@@ -15,7 +15,7 @@ from jaxccp.scene.draw import Key
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ActionDelay(Wrapper):
-    """Delays every action by ``steps`` steps; before the first one, 0 acts."""
+    """Delays every action by ``steps`` steps; 0 acts before the first one."""
 
     steps: int = field(metadata={"static": True})
 

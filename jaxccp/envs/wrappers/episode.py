@@ -38,8 +38,10 @@ class EpisodeLimit(Wrapper):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ActionRepeat(Wrapper):
-    """Repeats every action ``times`` times, or until the episode ends: rewards and metrics add, but
-    for ``status``, which is the worst."""
+    """Repeats every action ``times`` times, or until the episode ends.
+
+    Rewards and metrics are summed; ``status`` is the worst one.
+    """
 
     times: int = field(metadata={"static": True})
 

@@ -15,7 +15,8 @@ from jaxccp.scene.draw import Key
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ObservationNoise(Wrapper):
-    """Adds Gaussian noise of a standard deviation, one for all entries or one for each."""
+    """Adds normal noise to observations, with one standard deviation for all entries or one for
+    each."""
 
     deviation: Float[Array, "*n"] | float
 
@@ -38,7 +39,7 @@ class ObservationNoise(Wrapper):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class ObservationDelay(Wrapper):
-    """Delays every observation by ``steps`` steps; the start is shown until then."""
+    """Delays every observation by ``steps`` steps; until then the first observation is repeated."""
 
     steps: int = field(metadata={"static": True})
 
@@ -59,8 +60,8 @@ class ObservationDelay(Wrapper):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class FrameStack(Wrapper):
-    """Shows the last ``count`` observations side by side, the oldest first; at first copies of the
-    start."""
+    """Concatenates the last ``count`` observations, oldest first, beginning with copies of the
+    first one."""
 
     count: int = field(metadata={"static": True})
 

@@ -17,13 +17,13 @@ _Self = TypeVar("_Self", bound="Wrapper")
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Wrapper:
-    """An environment around another; by itself it changes nothing.
+    """An environment around another one; this base class changes nothing.
 
-    Data that a wrapper keeps from step to step are in ``info``, under a name of its own.
+    A wrapper keeps its data from step to step in ``info``, under its own name.
     """
 
     outermost: ClassVar = False
-    """Whether no other wrapper may be around it."""
+    """Whether this has to be the outermost wrapper."""
     env: Env
     """The wrapped environment."""
 
@@ -61,7 +61,7 @@ class Wrapper:
 
 
 def check_count(wrapper: Wrapper, name: str, minimum: int) -> None:
-    """Check that a setting of a wrapper is a whole number.
+    """Raise an error unless a setting of a wrapper is an integer of at least ``minimum``.
 
     Args:
         wrapper: the wrapper.
@@ -69,7 +69,7 @@ def check_count(wrapper: Wrapper, name: str, minimum: int) -> None:
         minimum: least value.
 
     Raises:
-        ValueError: it is not, or it is less.
+        ValueError: the setting is not an integer, or it is less than ``minimum``.
     """
     value = getattr(wrapper, name)
     if not isinstance(value, int) or value < minimum:
@@ -83,5 +83,5 @@ def with_info(state: EnvState, **entries: object) -> EnvState:
 
 
 def with_observation(state: EnvState, obs: Float[Array, " n"]) -> EnvState:
-    """Return the state with another observation of the state that the step led to."""
+    """Return the state with another observation of the state after the step."""
     return replace(state, obs=obs, final_obs=obs)
