@@ -23,7 +23,8 @@ class ActuatorSpec:
 def split_limits(
     actuators: Sequence[ActuatorSpec], tendons: Sequence[TendonSpec], limits: Mapping[str, Range]
 ) -> tuple[list[ActuatorSpec], dict[str, Range]]:
-    """Split limits into those of single actuators, which are put on these, and those of sums.
+    """Split force limits by axis or tendon into limits of single actuators, and limits of sums of
+    several actuators.
 
     Args:
         actuators: the actuators that were added.
@@ -78,7 +79,8 @@ def split_limits(
 def sum_limit_table(
     sums: Mapping[str, Range], names: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the indices of coordinates with limits of sums, and these limits [n, n 2].
+    """Return the indices of the axes and tendons with a limit on the sum of their actuators'
+    forces, and these limits [n, n 2].
 
     Args:
         sums: limits by name.

@@ -11,9 +11,9 @@ YOUNG, POISSON, DENSITY, DAMPING = 2e9, 0.3, 1100.0, 2e-3
 """Young's modulus, Poisson's ratio, density and damping of a plastic [Pa, 1, kg/m³, s]."""
 RADIUS, MASS, DROP = 0.03, 0.1, 0.05
 SKIN = 0.002
-"""Radius of the spheres by which the beam's nodes touch, half its thickness [m]."""
+"""Radius of the spheres on the beam's nodes, half its thickness [m]."""
 SHIFT = 0.01
-"""Largest offset of the ball along the beam, each way [m]."""
+"""Largest offset of the ball along the beam, in either direction [m]."""
 
 
 def beam_and_ball(key: draw.Key) -> tuple[Model, State]:

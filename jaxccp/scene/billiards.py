@@ -26,10 +26,10 @@ RUBBER = Material(friction=0.15, restitution=0.8)
 
 
 def billiards(key: draw.Key) -> tuple[Model, State]:
-    """Build the break of a pool game: the cue ball runs at 6 m/s into fifteen racked balls.
+    """Build the break of a pool game: the cue ball hits fifteen racked balls at 6 m/s.
 
-    The balls are as elastic as real ones (0.96), cushions are all around; the key aims the cue
-    ball.
+    The balls have the restitution of real ones (0.96), and cushions surround the table; the key
+    aims the cue ball.
     """
     # A ball on the cloth grips as the cloth does, a ball on a ball as balls do.
     builder = ModelBuilder(

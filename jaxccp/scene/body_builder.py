@@ -18,7 +18,7 @@ from jaxccp.scene.shape_tables import ShapeSpec
 
 @dataclass
 class BodyBuilder(PairBuilder):
-    """Adds rigid bodies, families and shapes on them."""
+    """Adds rigid bodies, families and their shapes."""
 
     _families: list[Family] = field(init=False, default_factory=list)
 
@@ -54,16 +54,17 @@ class BodyBuilder(PairBuilder):
         )
 
     def add_solid(self, shape: Shape, mass: float, material: Material | None = None, **pose) -> int:
-        """Add a free body that is one uniform solid, and return its index.
+        """Add a free body with the mass properties of a uniform solid and that solid as its shape;
+        return the body's index.
 
-        The body's frame is at the centre of mass, whatever the frame of a mesh's points. The shape
-        has the body's name.
+        The body's frame is at the centre of mass, whatever the frame of a mesh's points is. The
+        shape has the body's name.
 
         Args:
             shape: shape of the solid.
             mass: mass [kg], positive.
-            material: material of its surface; the default material when None.
-            pose: position, quaternion, velocities and name, as :meth:`add_body` has them.
+            material: material of its surface; None: the default material.
+            pose: position, quaternion, velocities and name, as in :meth:`add_body`.
         """
         body = self.add_body(mass, shape.inertia(mass), **pose)
         offset = -shape.centre if isinstance(shape, ConvexMesh) else ORIGIN
@@ -76,7 +77,7 @@ class BodyBuilder(PairBuilder):
         quaternion: Sequence[float] | np.ndarray = IDENTITY,
         name: str | None = None,
     ) -> int:
-        """Add a body that never moves and return its index.
+        """Add a fixed body and return its index.
 
         Args:
             position: position of the body's frame [m].
@@ -87,13 +88,13 @@ class BodyBuilder(PairBuilder):
         return self._add(label, False, 1.0, np.eye(3), position, quaternion, ORIGIN, ORIGIN)
 
     def add_family(self, family: Family, name: str | None = None) -> list[int]:
-        """Add a family, which has velocities of its own, and return the indices of its frames.
+        """Add a family, such as a flexible body, and return the indices of its frames.
 
         Shapes, joints, tendons and sites can be put on frames as on bodies. Shapes on frames of the
-        same family do not touch each other.
+        same family do not collide with each other.
 
         Args:
-            family: such as a flexible body; see :class:`jaxccp.model.Family`.
+            family: the family (:class:`jaxccp.model.Family`).
             name: unique; ``family<i>`` when None. The frames are ``name.0``, ``name.1``, …
         """
         label = name or f"family{len(self._families)}"
@@ -136,8 +137,9 @@ class BodyBuilder(PairBuilder):
     ) -> int:
         """Attach a shape to a body and return the shape's index.
 
-        Two shapes may touch when ``group`` of each has a bit in common with ``mask`` of the other,
-        they belong to different bodies of which one is free, and the bodies are not excluded.
+        Two shapes can collide if the ``group`` of each has a bit in common with the ``mask`` of the
+        other, they belong to different bodies of which one is free, and the two bodies are not
+        excluded.
 
         Args:
             body: body by index or name.

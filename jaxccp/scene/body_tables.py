@@ -18,7 +18,7 @@ class BodySpec:
 
     name: str
     free: bool
-    """Whether it is a rigid body that moves."""
+    """Whether it is a rigid body that is not fixed."""
     mass: float
     inertia: np.ndarray
     position: np.ndarray
@@ -26,11 +26,11 @@ class BodySpec:
     velocity: np.ndarray
     angular_velocity: np.ndarray
     family: int = -1
-    """Index of the family whose frame it is, -1 for none."""
+    """Index of the family of which it is a frame; -1 for other bodies."""
 
     @property
     def is_movable(self) -> bool:
-        """Tells if it moves, by itself or with a family."""
+        """Tell whether it can move, as a rigid body or as a frame of a family."""
         return self.free or self.family >= 0
 
 
@@ -40,7 +40,7 @@ def body_table(bodies: Sequence[BodySpec]) -> Bodies:
 
 
 def initial_state(model: Model, bodies: Sequence[BodySpec]) -> State:
-    """Return the state at time 0: joint coordinates, rates of rotors and activations are 0.
+    """Return the state at time 0; joint coordinates, rates of rotors and activations are 0.
 
     Args:
         model: the model.

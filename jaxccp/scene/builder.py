@@ -25,39 +25,44 @@ from jaxccp.scene.shape_tables import pair_groups, shape_table, table_rows
 from jaxccp.scene.smooth_tables import smooth_surfaces, smooth_topology, split_pairs
 
 WORLD = 0
-"""Index of the fixed body every model begins with."""
+"""Index of the world, the fixed body that every model begins with."""
 
 
 @dataclass
 class ModelBuilder(FlexibleBuilder, JointBuilder):
     """Collects bodies, shapes, joints, tendons and actuators, then builds a model of them.
 
-    Every method raises ``ValueError`` for what is not physical, naming it and how to mend it.
+    Every method raises ``ValueError`` for unphysical arguments, with a message that names them and
+    a remedy.
     """
 
     gravity: Sequence[float] = (0.0, 0.0, -9.81)
-    """Acceleration by gravity [m/s²]."""
+    """Acceleration of gravity [m/s²]."""
     combination: Combination = field(default_factory=Combination)
-    """Rules that combine the coefficients of two surfaces to those of their contact."""
+    """Rules that combine the coefficients of two surfaces to those of a contact."""
     smooth_laws: SmoothLaws = field(default_factory=SmoothLaws)
-    """Laws of contacts of surfaces with a smooth material."""
+    """Laws of contacts between surfaces with a smooth material."""
     margin: float = 0.02
     """Gap below which a contact enters the problem [m]."""
     recovery_speed: float = 0.6
     """Largest speed at which ``EulerImplicitLinearized`` undoes penetration [m/s]; bodies may
-    separate at it. ``EulerImplicitProjected`` undoes penetration at once and adds no velocity."""
+    separate at this speed. ``EulerImplicitProjected`` undoes penetration at once, without
+    velocities."""
     min_bounce_speed: float = 0.15
     """Approach speed below which restitution is 0 [m/s]."""
     impact_times: ImpactTimes = "bounces"
-    """Which impacts act at the time at which surfaces meet within a step: those with restitution,
-    or ``"all"``. One without restitution that does not closes its gap over the whole step; it costs
-    less and never adds energy, but its derivative is not that of the motion. One that does lets
-    surfaces sink in by up to ½ g h², which the next steps undo, and closed contacts respond to it
-    then: where any does, the step takes two solves."""
+    """Which impacts act at the time of impact within a step: ``"bounces"``, those with restitution,
+    or ``"all"``.
+
+    Other impacts without restitution close their gap over the whole step. That costs less and never
+    adds energy, but its derivative is not that of the motion. With ``"all"`` surfaces may penetrate
+    by up to ½ g h², which the next steps undo. Closed contacts respond to an impact at its time; a
+    step with such contacts takes two solves.
+    """
     broad_phase: str = "auto"
-    """Method that finds pairs of moving shapes that may touch: one of
-    :data:`jaxccp.collision.broad.BROAD`, or ``"auto"`` by their number. It searches where a
-    rollout, or :func:`jaxccp.fit_capacity`, has found how many pairs it needs room for."""
+    """Method that finds the pairs of moving shapes that are close: a name in
+    :data:`jaxccp.collision.broad.BROAD`, or ``"auto"``, a choice by the number of shapes. It is
+    used once a rollout, or :func:`jaxccp.fit_capacity`, has set the capacity for pairs."""
 
     def __post_init__(self) -> None:
         if self.impact_times not in get_args(ImpactTimes):
@@ -85,11 +90,11 @@ class ModelBuilder(FlexibleBuilder, JointBuilder):
         return model, with_joint_positions(model, state) if must_fit else state
 
     def build_open(self, max_contacts: int | None = None) -> tuple[Model, State]:
-        """Build the model and its initial state without a check that joints and tendons fit the
+        """Build the model and its initial state without checking that joints and tendons fit the
         poses.
 
         Args:
-            max_contacts: as in :meth:`build`.
+            max_contacts: see :meth:`build`.
 
         Raises:
             ValueError: there is no body, or no room for any contact.
@@ -161,7 +166,7 @@ class ModelBuilder(FlexibleBuilder, JointBuilder):
 
 
 def contact_capacity(model: Model) -> int:
-    """Return the largest number of contacts that a step of the model has room for."""
+    """Return the largest number of contacts in one step of the model."""
     every = slots(model.topology)
     limit = model.topology.max_contacts
     return every if limit is None else min(limit, every)

@@ -19,7 +19,7 @@ SHIFT = 0.02
 
 
 def cable_over_peg(key: draw.Key) -> tuple[Model, State]:
-    """Build a straight cable that falls onto a peg across it; the key shifts it along itself."""
+    """Build a straight cable that falls across a peg; the key shifts it along itself."""
     builder = ModelBuilder()
     surface = Material(friction=0.6)
     peg = builder.add_fixed((0, 0, 0.6), name="peg")

@@ -13,11 +13,11 @@ def finite_vector(what: str, value: Sequence[float] | np.ndarray, length: int) -
 
     Args:
         what: name of the quantity, for the message of the error.
-        value: what the user has given.
+        value: the value given by the user.
         length: length that it must have.
 
     Raises:
-        ValueError: it has another shape, or numbers that are not finite.
+        ValueError: the value has another shape, or numbers that are not finite.
     """
     array = np.asarray(value, float)
     if array.shape != (length,) or not np.isfinite(array).all():
@@ -30,10 +30,10 @@ def positive(what: str, value: float) -> float:
 
     Args:
         what: name of the quantity, for the message of the error.
-        value: what the user has given.
+        value: the value given by the user.
 
     Raises:
-        ValueError: it is not.
+        ValueError: the value is not.
     """
     if not (np.isfinite(value) and value > 0):
         raise ValueError(f"{what} must be positive and finite, not {value!r}")
@@ -45,10 +45,10 @@ def nonnegative(what: str, value: float) -> float:
 
     Args:
         what: name of the quantity, for the message of the error.
-        value: what the user has given.
+        value: the value given by the user.
 
     Raises:
-        ValueError: it is not.
+        ValueError: the value is not.
     """
     if not (np.isfinite(value) and value >= 0):
         raise ValueError(f"{what} must be finite and not negative, not {value!r}")
@@ -60,10 +60,10 @@ def unit_quaternion(what: str, value: Sequence[float] | np.ndarray) -> np.ndarra
 
     Args:
         what: name of the quantity, for the message of the error.
-        value: what the user has given.
+        value: the value given by the user.
 
     Raises:
-        ValueError: its length is not 1 to within 1e-3.
+        ValueError: the length of the quaternion differs from 1 by more than 1e-3.
     """
     maker = {(3,): 'from_euler("xyz", …)', (3, 3): "from_matrix(…)"}.get(np.shape(value))
     if maker:

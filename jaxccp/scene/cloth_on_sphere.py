@@ -15,11 +15,11 @@ RADIUS = 0.12
 ABOVE = 0.01
 """Height of the cloth over the sphere at the start [m]."""
 SHIFT = 0.02
-"""Largest offset of the cloth, each way [m]."""
+"""Largest offset of the cloth, in either direction [m]."""
 
 
 def cloth_on_sphere(key: draw.Key) -> tuple[Model, State]:
-    """A square sheet falls on a sphere and hangs down around it; the key shifts it."""
+    """Build a square sheet that falls on a sphere and hangs down around it; the key shifts it."""
     builder = ModelBuilder()
     surface = Material(friction=0.5)
     builder.add_shape(WORLD, Sphere(RADIUS), (0, 0, RADIUS), material=surface)

@@ -16,7 +16,8 @@ SURFACE = Material(friction=0.18, restitution=0.125)
 
 
 def cube_toss(key: draw.Key) -> tuple[Model, State]:
-    """Build a cube thrown at some 1.5 m/s from 0.3 m, in any orientation, tumbling at 8 rad/s.
+    """Build a cube thrown at about 1.5 m/s from 0.3 m, in a random orientation, tumbling at 8
+    rad/s.
 
     Pfrommer, Halm & Posa, ContactNets, CoRL 2020.
     """

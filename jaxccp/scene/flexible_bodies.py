@@ -96,7 +96,7 @@ def solid(
         counts: number of elements along x, and along y for a shell.
         material: Young's modulus [Pa], Poisson's ratio, density [kg/m³] and damping [s].
         clamped: faces whose nodes are fixed with all their gradients.
-        pinned: faces whose nodes keep their positions only.
+        pinned: faces whose nodes are fixed in position only.
         pose: position [m] and quaternion of the body's frame, world.
         curve: map to the unstrained shape, or None.
         between: number of points between neighbouring nodes of a shell.

@@ -20,7 +20,8 @@ class FlexibleBuilder(BodyBuilder):
     """Adds flexible bodies of finite elements."""
 
     def _add_computed(self, make: Callable[[], Family], name: str) -> list[int]:
-        """Add the family that ``make`` computes, also while a program is traced."""
+        """Add the family that ``make`` computes; its numbers are concrete even while a program is
+        traced."""
         with jax.ensure_compile_time_eval():
             return self.add_family(make(), name)
 
@@ -36,21 +37,22 @@ class FlexibleBuilder(BodyBuilder):
         between: int = 0,
         name: str | None = None,
     ) -> list[int]:
-        """Add a round flexible cable and return its nodes' bodies, on which shapes may be put.
+        """Add a round flexible cable and return the bodies of its nodes, which may have shapes.
 
-        It stretches and bends, and resists neither shear nor twisting (ANCF elements). Without load
-        it is straight and as long as the distances of its nodes. Points between nodes may have
-        shapes too; unlike those at nodes they do not turn.
+        It stretches and bends, without resistance to shear and twisting (ANCF elements). Unloaded
+        it is straight, with the distances of its nodes. Points between nodes may have shapes too,
+        but do not rotate.
 
         Args:
-            nodes: where they are at time 0 [n 3], world [m].
-            radius: of the section [m].
+            nodes: positions of the nodes at time 0 [n 3], world [m].
+            radius: radius of the section [m].
             young: Young's modulus [Pa].
-            density: [kg/m³]
+            density: density [kg/m³].
             damping: α of Kelvin and Voigt's law [s]: the stress is E (ε + α ε̇).
-            clamped: nodes whose position and direction are held.
-            pinned: nodes whose position is held.
-            between: how many points between each two nodes are bodies as well, after all nodes.
+            clamped: nodes with fixed position and direction.
+            pinned: nodes with fixed position.
+            between: number of points between neighbouring nodes that are bodies too; they follow
+                all nodes.
             name: unique; ``cable<i>`` when None. The bodies are ``name.0``, ``name.1``, …
         """
         label = name or f"cable{len(self._families)}"
@@ -75,23 +77,23 @@ class FlexibleBuilder(BodyBuilder):
         element: str = "beam_3333",
         name: str | None = None,
     ) -> list[int]:
-        """Add a flexible beam of rectangular section and return its nodes' bodies, in order.
+        """Add a flexible beam of rectangular section and return the bodies of its nodes, in order.
 
-        In its own frame it begins at the origin and reaches along x; its section is centred.
+        In its own frame it extends from the origin along x; its section is centred.
 
         Args:
             size: length, width (y) and thickness (z) [m].
-            elements: how many, one behind the other.
+            elements: number of elements, one after the other.
             young: Young's modulus [Pa].
             poisson: Poisson's ratio.
-            density: [kg/m³]
+            density: density [kg/m³].
             damping: α of Kelvin and Voigt's law [s].
-            clamped: ends whose nodes are held with all their gradients: ``"x0"``, ``"x1"``.
-            pinned: ends whose nodes keep their positions only.
-            position: of the beam's frame, world [m].
+            clamped: ends whose nodes are fixed with all their gradients: ``"x0"``, ``"x1"``.
+            pinned: ends whose nodes are fixed in position only.
+            position: position of the beam's frame, world [m].
             quaternion: orientation of the beam's frame, (w, x, y, z).
-            curve: where points of the straight beam are in the beam's frame when nothing is
-                strained, a smooth function of JAX; straight when None.
+            curve: map from points of the straight beam to their unstrained positions in the beam's
+                frame, a smooth function of JAX; None: straight.
             element: ``"beam_3243"`` or ``"beam_3333"``.
             name: unique; ``beam<i>`` when None. The bodies are ``name.0``, ``name.1``, …
         """
@@ -120,30 +122,30 @@ class FlexibleBuilder(BodyBuilder):
         between: int = 0,
         name: str | None = None,
     ) -> list[int]:
-        """Add a flexible shell and return its nodes' bodies, along its shorter side first.
+        """Add a flexible shell and return the bodies of its nodes, in order along its shorter side
+        first.
 
-        In its own frame a corner is at the origin; it reaches along x and y, its thickness centred.
-        Points of its middle between nodes may have shapes too; unlike those at nodes they do not
-        turn.
+        In its own frame it extends from the origin along x and y; its thickness is centred. Points
+        of its middle surface between nodes may have shapes too, but do not rotate.
 
         Args:
             size: length (x), width (y) and thickness (z) [m].
-            elements: how many along x and along y.
+            elements: number of elements along x and along y.
             young: Young's modulus [Pa].
             poisson: Poisson's ratio.
-            density: [kg/m³]
+            density: density [kg/m³].
             damping: α of Kelvin and Voigt's law [s].
             clamped: edges whose nodes are held with all their gradients: ``"x0"``, ``"x1"``,
                 ``"y0"``, ``"y1"``.
-            pinned: edges whose nodes keep their positions only.
-            position: of the shell's frame, world [m].
+            pinned: edges whose nodes are fixed in position only.
+            position: position of the shell's frame, world [m].
             quaternion: orientation of the shell's frame, (w, x, y, z).
-            curve: where points of the flat shell are in the shell's frame when nothing is strained,
-                a smooth function of JAX; flat when None.
+            curve: map from points of the flat shell to their unstrained positions in the shell's
+                frame, a smooth function of JAX; None: flat.
             element: ``"shell_3833"``, ``"shell_3423"`` of few coordinates, or ``"shell_3443"``,
                 which locks where it is thin and Poisson's ratio is not 0.
-            between: how many points between each two nodes of an edge are bodies as well, and as
-                many per length within the elements; after all nodes, along y first.
+            between: number of points between neighbouring nodes of an edge that are bodies too,
+                with the same spacing inside elements; they follow all nodes, along y first.
             name: unique; ``shell<i>`` when None. The bodies are ``name.0``, ``name.1``, …
         """
         label = name or f"shell{len(self._families)}"
@@ -173,31 +175,33 @@ class FlexibleBuilder(BodyBuilder):
         edges: bool = False,
         name: str | None = None,
     ) -> list[int]:
-        """Add a solid of linear tetrahedra and return the bodies that the nodes of its surface are,
-        in their order. :func:`jaxccp.box_of_tetrahedra` makes points and tetrahedra,
-        :func:`jaxccp.read_tetrahedra` reads them.
+        """Add a solid of linear tetrahedra and return the bodies of its surface nodes, in the order
+        of the nodes.
 
-        A node touches others by a small sphere, which does not turn, and so does the middle of each
-        edge of the surface where ``edges`` says so. The surface between these points touches
-        nothing: what is smaller may pass.
+        :func:`jaxccp.box_of_tetrahedra` makes points and tetrahedra, :func:`jaxccp.read_tetrahedra`
+        reads them.
+
+        Each surface node collides as a small sphere that does not rotate; with ``edges``, so does
+        the middle of each edge of the surface. The surface between these points does not collide,
+        so smaller things may pass through it.
 
         Args:
-            points: of the nodes [n 3], in the solid's frame [m]; nothing is strained there.
+            points: unstrained positions of the nodes [n 3], in the solid's frame [m].
             tetrahedra: nodes of each element [e 4]; seen from the last, the others are
                 counter-clockwise.
             young: Young's modulus [Pa].
             poisson: Poisson's ratio, above −1 and below ½.
-            density: [kg/m³]
+            density: density [kg/m³].
             damping: α of Kelvin and Voigt's law [s].
             law: one of :data:`jaxccp.flexible.solids.laws.LAWS`.
-            position: of the solid's frame, world [m].
+            position: position of the solid's frame, world [m].
             quaternion: orientation of the solid's frame, (w, x, y, z).
-            velocity: of the frame's origin, world [m/s].
-            angular_velocity: of all nodes about it, world axes [rad/s].
-            fixed: nodes that never move.
-            radius: of the spheres [m]; a hundredth of the surface's shortest edge when None.
-            material: of the surface; the default material when None.
-            edges: whether the middles of the surface's edges are bodies too, after the nodes.
+            velocity: velocity of the frame's origin, world [m/s].
+            angular_velocity: angular velocity of all nodes about it, world axes [rad/s].
+            fixed: indices of fixed nodes.
+            radius: radius of the spheres [m]; None: a hundredth of the surface's shortest edge.
+            material: material of the surface; None: the default material.
+            edges: whether the middles of the surface's edges are bodies too; they follow the nodes.
             name: unique; ``solid<i>`` when None. The bodies are ``name.0``, ``name.1``, …
         """
         label = name or f"solid{len(self._families)}"

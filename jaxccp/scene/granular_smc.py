@@ -15,13 +15,13 @@ COLUMNS, LAYERS = 3, 2
 SPACING = 2.2 * RADIUS
 SURFACE = Material(0.4, 0.3, rolling=1e-3, smooth=SmoothMaterial(young_modulus=1e6))
 SHIFT = 0.05 * RADIUS
-"""Largest offset of a ball from the grid, each way [m]."""
+"""Largest offset of a ball from the grid, in either direction [m]."""
 
 
 def granular_smc(key: draw.Key) -> tuple[Model, State]:
     """Build eighteen balls that fall from a grid into a square tray; the key shifts the balls.
 
-    Impacts last some 10 ms, so that steps of 1 ms are short enough.
+    Impacts last about 10 ms, so steps of 1 ms are short enough.
     """
     builder = ModelBuilder(smooth_laws=SmoothLaws("hertz", "multi-step"))
     builder.add_shape(WORLD, Plane(), material=SURFACE)

@@ -14,13 +14,14 @@ from jaxccp.scene.builder import WORLD, ModelBuilder
 ANGLE = math.radians(20.0)
 """Slope of the plane [rad], which falls along +x."""
 FRICTION = 0.25
-"""Below tan 20° = 0.36, so that the box slides; above 2/7 of that, so that the sphere rolls."""
+"""Friction coefficient: below tan 20° = 0.36, so that the box slides, and above 2/7 of that, so
+that the sphere rolls."""
 MASS = 1.0
 RADIUS = 0.06
 LANE = 0.3
 """Distance between the tracks of the bodies [m]."""
 MAX_YAW = 0.05
-"""Largest turn of a body about the plane's normal [rad]."""
+"""Largest rotation of a body about the plane's normal [rad]."""
 
 
 def incline(key: draw.Key) -> tuple[Model, State]:

@@ -23,7 +23,7 @@ from jaxccp.scene.tendon_tables import TendonSpec, checked_tendon
 
 @dataclass
 class JointBuilder(PairBuilder):
-    """Connects the bodies that are added, drives them, and marks places on them."""
+    """Adds joints, tendons, actuators and sites."""
 
     _joints: list[JointSpec] = field(init=False, default_factory=list)
     _explicit_frames: bool = field(init=False, default=False)
@@ -51,7 +51,7 @@ class JointBuilder(PairBuilder):
             joint: kind of joint, the motions of the second body against the first; see
                 :mod:`jaxccp.model.joints`.
             first: a body by index or name, or the world, 0.
-            second: another body; one of the two must be free.
+            second: the other body; one of the two must be free.
             anchor: origin of the joint's frame, world [m]; all coordinates are 0 in the poses that
                 the bodies were added with.
             quaternion: orientation of the joint's frame, world; the axes' directions are given in
@@ -114,7 +114,7 @@ class JointBuilder(PairBuilder):
         return len(self._joints) - 1
 
     def add_tendon(self, tendon: Coupling | TendonPath, name: str | None = None) -> int:
-        """Couple axes of joints, or points of bodies, and return the tendon's index.
+        """Add a tendon that couples axes of joints or points of bodies, and return its index.
 
         Args:
             tendon: a :class:`jaxccp.Coupling`, such as :func:`jaxccp.gear`, or a
@@ -129,12 +129,14 @@ class JointBuilder(PairBuilder):
         return len(self._tendons) - 1
 
     def add_actuator(self, actuator: Actuator, axis: int | str, name: str | None = None) -> int:
-        """Add an actuator along an axis or tendon; returns its index, also in the controls.
+        """Add an actuator along an axis or tendon and return its index, which is also that of its
+        control.
 
         Args:
-            actuator: :func:`jaxccp.motor`, :func:`jaxccp.position_servo`, … .
-            axis: name of an axis, as :meth:`add_joint` has them, or of a tendon; or an index,
-                where all tendons come after all axes.
+            actuator: result of :func:`jaxccp.motor`, :func:`jaxccp.position_servo` or another
+                constructor.
+            axis: name of an axis, as :meth:`add_joint` has them, or of a tendon; or an index, where
+                all tendons come after all axes.
             name: unique; ``actuator<i>`` when None.
         """
         label = name or f"actuator{len(self._actuators)}"
@@ -145,14 +147,15 @@ class JointBuilder(PairBuilder):
         return len(self._actuators) - 1
 
     def limit_actuators(self, axis: int | str, limits: Range) -> None:
-        """Limit the sum of the forces of all actuators along an axis or tendon.
+        """Limit the sum of the forces of all actuators along an axis or tendon (MuJoCo's
+        ``actuatorfrcrange``).
 
-        Along an axis the sum has the forces with their gears, and those of actuators on couplings
-        that it is a term of, but not those on cables. Along a tendon it has them without their
-        gears, and an excess is taken off all of them alike. (MuJoCo's ``actuatorfrcrange``.)
+        Along an axis, the sum is of forces times gears. It includes the actuators on tendons that
+        couple this axis with others, but not those on tendons between points. Along a tendon, the
+        sum is of forces without gears, and an excess scales all of them down alike.
 
         Args:
-            axis: a name or an index, as :meth:`add_actuator` takes it.
+            axis: name or index of the axis or tendon, as in :meth:`add_actuator`.
             limits: lowest and highest force [N, N m].
 
         Raises:
@@ -170,7 +173,7 @@ class JointBuilder(PairBuilder):
         quaternion: Sequence[float] | np.ndarray = IDENTITY,
         name: str | None = None,
     ) -> int:
-        """Mark a frame on ``body`` and return the site's index.
+        """Add a site, a named frame on ``body``, and return its index.
 
         Args:
             body: body by index or name, or the world, 0.

@@ -31,13 +31,15 @@ class JointSpec:
     frame: np.ndarray
     """Orientation of the frame on each body, (w, x, y, z) [2 4]."""
     closes_loop: bool
-    """Whether it closes a loop even where nothing else connects its bodies."""
+    """Whether it closes a loop, even if nothing else connects its bodies."""
     axes: tuple[str, ...]
     """Names of its axes, three for a ball."""
 
 
 @dataclass
 class _Freedom:
+    """One degree of freedom of a joint: its name, its axis and its direction."""
+
     name: str
     axis: Axis
     direction: np.ndarray
@@ -142,7 +144,7 @@ def joint_tables(
 
 
 def _freedoms(spec: JointSpec) -> list[_Freedom]:
-    """Return the axes of a joint, three of them for a ball."""
+    """Return the degrees of freedom of a joint; a ball has three."""
     parts: list[tuple[Axis, np.ndarray]] = []
     for axis in spec.joint.axes:
         if isinstance(axis, Ball):
@@ -169,7 +171,7 @@ def axis_names(joint: str, count: int) -> tuple[str, ...]:
 
 
 def axis_motions(joint_specs: Sequence[JointSpec]) -> dict[str, str]:
-    """Return the kind of motion of each axis, by the axis's name."""
+    """Return the kind of motion of each axis, by the name of the axis."""
     return {
         freedom.name: freedom.axis.motion for spec in joint_specs for freedom in _freedoms(spec)
     }

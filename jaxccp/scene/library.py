@@ -16,10 +16,8 @@ from jaxccp.scene.incline import incline
 from jaxccp.scene.stack import stack
 
 Scene = Callable[[Key], tuple[Model, State]]
-"""A function from a random key to a model, which is the same for every key, and an initial state.
-
-They are in JAX's current default precision. The function can be traced.
-"""
+"""A function from a random key to a model, which does not depend on the key, and an initial state,
+in JAX's current default precision. It can be traced."""
 
 SCENES: dict[str, Scene] = {
     name: jax.jit(scene)
@@ -34,15 +32,15 @@ SCENES: dict[str, Scene] = {
         "cloth-on-sphere": cloth_on_sphere,
     }.items()
 }
-"""The scenes, compiled, so that every call returns the very same topology."""
+"""The scenes by name, compiled, so that every call returns the same topology object."""
 
 
 def batch(scene: Scene, key: Key, copies: int) -> tuple[Model, State]:
-    """Return one model, and initial states stacked along a leading axis.
+    """Return the model of a scene, and several initial states stacked along a leading axis.
 
     Args:
-        scene: from :data:`SCENES`.
-        key: is split into one key per copy.
+        scene: a scene of :data:`SCENES`.
+        key: random key; it is split into one key for each copy.
         copies: number of states.
     """
     return jax.vmap(scene, out_axes=(None, 0))(jax.random.split(key, copies))

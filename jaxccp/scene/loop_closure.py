@@ -9,7 +9,7 @@ from jaxccp.model.model import Model
 from jaxccp.model.state import State
 
 CLOSURE_TOLERANCE = 1e-4
-"""Largest error of a joint or tendon in the initial poses of the bodies [m, rad]."""
+"""Largest allowed error of a joint or tendon in the initial poses of the bodies [m, rad]."""
 
 
 class LoopClosureError(ValueError):
@@ -21,7 +21,8 @@ class LoopClosureError(ValueError):
 
 
 def with_joint_positions(model: Model, state: State) -> State:
-    """Return the state with the joint coordinates that its poses have.
+    """Return the state with its joint coordinates computed from the poses, after a check that
+    joints and tendons fit them.
 
     Args:
         model: the model.

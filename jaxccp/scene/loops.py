@@ -10,7 +10,7 @@ PIN = Revolute((0, 1, 0))
 
 
 def _bar(builder: ModelBuilder, ends: list[np.ndarray], name: str, density: float = 1.0) -> int:
-    """Add a slender body between points and return its index.
+    """Add a slender body between two points and return its index.
 
     Args:
         builder: the builder to add it to.
@@ -31,7 +31,7 @@ def slider_crank(
     """Add a slider-crank with the joints ``crank``, about y, and ``slider``, along x.
 
     Args:
-        builder: to add it to.
+        builder: the builder.
         at: centre of the crank [m].
         crank: length of the crank, which points along x [m].
         rod: length of the connecting rod [m].
@@ -54,17 +54,17 @@ def stewart_platform(
     top: float = 0.3,
     height: float = 0.6,
 ) -> None:
-    """Add a Stewart platform: six legs between hexagons on the ground and under the platform.
+    """Add a Stewart platform: six legs between hexagons on the ground and on the platform.
 
     Each leg has a universal joint at its foot, a prismatic one (``leg0`` to ``leg5``) in its middle
     and a spherical one at its head.
 
     Args:
-        builder: to add it to.
+        builder: the builder.
         at: centre of the hexagon on the ground [m].
         base: radius of that hexagon [m].
         top: radius of the hexagon under the platform [m].
-        height: of the platform above the ground [m].
+        height: height of the platform above the ground [m].
     """
     origin = np.array(at, float)
     middle = origin + np.array([0, 0, height])
@@ -84,7 +84,7 @@ def stewart_platform(
 
 
 def _upright(direction: np.ndarray) -> np.ndarray:
-    """Return the quaternion of the shortest rotation that takes z to a direction, which must not be
+    """Return the quaternion of the shortest rotation from z to a direction, which must not be
     −z."""
     q = np.array([1 + direction[2], -direction[1], direction[0], 0.0])
     return q / np.linalg.norm(q)
@@ -98,9 +98,9 @@ JANSEN = {
 
 
 def jansen_points(crank_angle: float) -> dict[str, np.ndarray]:
-    """Return the positions of the leg's pins in its plane, from the crank's centre [m].
+    """Return the positions of the leg's pins in its plane, relative to the crank's centre [m].
 
-    They are intersections of circles; ``crank_angle`` is in [rad].
+    They are intersections of circles; ``crank_angle`` is in rad.
     """
     n = {name: 0.01 * length for name, length in JANSEN.items()}
     fixed = np.array([-n["a"], -n["l"]])
@@ -130,10 +130,10 @@ def _circle_intersection(
 
 
 def jansen_leg(builder: ModelBuilder, at: tuple[float, float, float]) -> None:
-    """Add Jansen's leg: seven bars and ten pins, of one degree of freedom.
+    """Add Jansen's leg: seven bars and ten pins with one degree of freedom.
 
     Args:
-        builder: to add it to.
+        builder: the builder.
         at: centre of the crank, whose joint is ``leg crank centre`` [m].
     """
     flat = jansen_points(0.0)

@@ -10,7 +10,7 @@ from jaxccp.model.shapes import ConvexMesh, HeightField, Shape
 
 
 def hull_table(meshes: Sequence[ConvexMesh]) -> Hull:
-    """Return the hulls of all meshes, padded to one size as :class:`jaxccp.model.Hull` says."""
+    """Return the hulls of all meshes, padded to one size (see :class:`jaxccp.model.Hull`)."""
     corners = max((len(mesh.vertices) for mesh in meshes), default=0)
     sides = max((len(mesh.faces) for mesh in meshes), default=0)
     around = max((len(face) for mesh in meshes for face in mesh.faces), default=0)

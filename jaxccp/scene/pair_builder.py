@@ -11,7 +11,7 @@ from jaxccp.scene.shape_tables import ShapeSpec
 
 @dataclass
 class PairBuilder:
-    """Chooses pairs among the bodies and shapes that are added."""
+    """Chooses which pairs of bodies and shapes can collide."""
 
     _bodies: list[BodySpec] = field(init=False, default_factory=list)
     _shapes: list[ShapeSpec] = field(init=False, default_factory=list)
@@ -22,15 +22,15 @@ class PairBuilder:
     )
 
     def exclude(self, body_a: int | str, body_b: int | str) -> None:
-        """Let the shapes of two bodies, by index or name, pass through each other."""
+        """Exclude two bodies, given by index or name, from collision with each other."""
         names = self._body_names
         pair = frozenset(index("exclude", "body", names, body) for body in (body_a, body_b))
         self._excluded.add(pair)
 
     def collide_only(self, pairs: Iterable[tuple[int | str, int | str]]) -> None:
-        """Let these pairs of shapes, by index or name, touch, and no others.
+        """Let only these pairs of shapes, given by index or name, collide.
 
-        Groups, masks and excluded bodies have no effect then.
+        Groups, masks and excluded bodies then have no effect.
         """
         names = [spec.name for spec in self._shapes]
         self._collision_pairs = {
@@ -46,8 +46,8 @@ class PairBuilder:
         spinning: float,
         rolling: float,
     ) -> None:
-        """Give a pair of shapes coefficients of its own, in impacts too, instead of combining those
-        of its materials.
+        """Set the friction coefficients of a pair of shapes, also in impacts; they replace the
+        combined ones of the materials.
 
         Args:
             shape_a: shape by index or name.

@@ -19,11 +19,11 @@ def add_shaft(
     rate: float = 0.0,
     mass: float = 1.0,
 ) -> int:
-    """Add a body that can only turn about a fixed axis, and return its index.
+    """Add a body that can only rotate about a fixed axis, and return its index.
 
-    ``name`` is the name of its axis as well, for gears, couplings and actuators. The tendon
-    ``jaxccp.gear(name, other, ratio)`` makes it turn at ``ratio`` times the rate of the other
-    shaft, and the force along that tendon is the torque on it.
+    ``name`` is also the name of its axis, for gears, couplings and actuators. With the tendon
+    ``jaxccp.gear(name, other, ratio)`` it rotates at ``ratio`` times the rate of the other shaft;
+    the force along that tendon is the torque on it.
 
     Args:
         builder: the builder to add it to.

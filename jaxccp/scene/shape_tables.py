@@ -31,7 +31,7 @@ class ShapeSpec:
 
 
 PairFriction = Mapping[frozenset[int], tuple[float, float, float]]
-"""Friction, spinning and rolling friction [m] of the pairs of shapes that have their own."""
+"""Friction, spinning and rolling friction [m] of pairs of shapes that have their own."""
 
 
 def shape_table(specs: Sequence[ShapeSpec], pair_friction: PairFriction, margin: float) -> Shapes:
@@ -65,19 +65,19 @@ def shape_table(specs: Sequence[ShapeSpec], pair_friction: PairFriction, margin:
 
 
 def table_rows(specs: Sequence[ShapeSpec]) -> np.ndarray:
-    """Return the row of each shape in the table of the different shapes of its class [ng]."""
+    """Return the row of each shape in the table of the distinct shapes of its class [ng]."""
     tables = {type(p.shape): _of_kind(specs, type(p.shape)) for p in specs}
     return np.array([tables[type(p.shape)].index(p.shape) for p in specs], np.int32)
 
 
 def _of_kind(specs: Sequence[ShapeSpec], kind: type) -> list:
-    """Return the different shapes of one class, in the order in which they were added."""
+    """Return the distinct shapes of one class, in the order in which they were added."""
     return list(dict.fromkeys(p.shape for p in specs if isinstance(p.shape, kind)))
 
 
 def _largest(specs: Sequence[ShapeSpec]) -> float:
-    """Return the largest distance of a point of any shape that may meet a height field from its
-    frame [m]."""
+    """Return the largest distance of any point from its shape's frame, over all shapes that can
+    meet a height field [m]."""
     shapes = [p.shape for p in specs if not isinstance(p.shape, Plane | HeightField)]
     return max((bounding_radius(shape) for shape in shapes), default=0.0)
 
@@ -89,15 +89,14 @@ def pair_groups(
     moving_bodies: np.ndarray,
     broad_phase: str,
 ) -> tuple[PairGroup, ...]:
-    """Return all pairs of shapes that may touch, grouped by collision kernel.
+    """Return all pairs of shapes that can collide, grouped by collision kernel.
 
-    Where a broad phase searches, pairs with a shape on a body that does not move are a group of
-    their own.
+    If a broad phase is used, pairs with a shape on a fixed body are separate groups.
 
     Args:
         specs: the shapes.
         pair_friction: coefficients of the pairs that have their own.
-        may_touch: tells whether two shapes may touch, by index.
+        may_touch: function that tells whether two shapes, given by index, can collide.
         moving_bodies: mask of the bodies that move [nb].
         broad_phase: method that finds near pairs.
     """

@@ -21,15 +21,16 @@ from jaxccp.model.smooth import (
 from jaxccp.scene.shape_tables import PairFriction, ShapeSpec, pair_groups
 
 MayTouch = Callable[[int, int], bool]
-"""Tells whether two shapes may touch, by index."""
+"""Function that tells whether two shapes, given by index, can collide."""
 
 
 def split_pairs(specs: Sequence[ShapeSpec], may_touch: MayTouch) -> tuple[MayTouch, MayTouch]:
-    """Split pairs that may touch into those of two hard surfaces, and those with a smooth one.
+    """Split the pairs that can collide into hard and smooth ones; a pair is smooth if one of its
+    surfaces is.
 
     Args:
         specs: the shapes.
-        may_touch: tells whether two shapes may touch.
+        may_touch: function that tells whether two shapes, given by index, can collide.
     """
 
     def smooth(i: int, j: int) -> bool:
@@ -51,12 +52,12 @@ def smooth_topology(
     combination: Combination,
     max_contacts: int | None,
 ) -> SmoothTopology | None:
-    """Return the topology of the pairs with smooth contact; None if there are none.
+    """Return the topology of the pairs with smooth contact; None if there are no such pairs.
 
     Args:
         specs: the shapes.
         pair_friction: coefficients of the pairs that have their own.
-        may_touch: tells whether two shapes may touch smoothly.
+        may_touch: function that tells whether two shapes, given by index, can have smooth contact.
         moving_bodies: mask of the bodies that move [nb].
         broad_phase: method that finds near pairs.
         laws: laws of contact.
@@ -83,7 +84,8 @@ def smooth_topology(
 def smooth_surfaces(
     specs: Sequence[ShapeSpec], topology: Topology, families: Sequence[Family], laws: SmoothLaws
 ) -> SmoothSurfaces | None:
-    """Return the numbers of smooth surfaces, in JAX's current default precision; None without any.
+    """Return the coefficients of smooth surfaces, in JAX's current default precision; None if there
+    are none.
 
     Args:
         specs: the shapes.
@@ -124,8 +126,8 @@ def _coefficients(surface: SmoothMaterial | SmoothCoefficients) -> list[float]:
 
 
 def _check_surfaces(specs: Sequence[ShapeSpec], laws: SmoothLaws) -> None:
-    """Raise ``ValueError`` if smooth surfaces are not all of one kind, or not what the law
-    takes."""
+    """Raise ``ValueError`` if smooth surfaces are of different kinds, or not of the kind that the
+    law needs."""
     names = {
         kind: [spec.name for spec in specs if isinstance(spec.material.smooth, kind)]
         for kind in (SmoothMaterial, SmoothCoefficients)
@@ -151,7 +153,7 @@ def _check_restitution(
     laws: SmoothLaws,
     combination: Combination,
 ) -> None:
-    """Raise ``ValueError`` if the two surfaces of a pair have restitution 0 together."""
+    """Raise ``ValueError`` if the combined restitution of a pair is 0."""
     restitution = np.array([spec.material.restitution for spec in specs])
     for group in pairs:
         sides = restitution[group.first], restitution[group.second]
@@ -167,9 +169,9 @@ def _check_restitution(
 
 
 def _frame_mass(topology: Topology, families: Sequence[Family]) -> Float[Array, " nb"]:
-    """Return the effective mass of frames that carry shapes of smooth pairs, 0 for others [kg].
+    """Return the effective mass of frames with shapes in smooth pairs [kg]; 0 for all other bodies.
 
-    It is 1 / m = tr(J M⁻¹ Jᵀ) / 3 over three directions of force on the frame.
+    It is 1 / m = tr(J M⁻¹ Jᵀ) / 3, the mean over three directions of a force on the frame.
     """
     mass = jnp.zeros(len(topology.bodies))
     assert topology.smooth is not None

@@ -23,7 +23,7 @@ def place_soft_solid(
     twist: tuple[Sequence[float] | np.ndarray, Sequence[float] | np.ndarray],
     fixed_nodes: Iterable[int],
 ) -> SoftSolid:
-    """Make a soft solid with the velocities of a rigid body.
+    """Make a soft solid at a pose, with the velocities of a rigid body.
 
     Args:
         what: name of the solid, for messages.
@@ -32,7 +32,7 @@ def place_soft_solid(
         law: one of :data:`jaxccp.flexible.solids.laws.LAWS`.
         pose: position [m] and quaternion of the solid's frame, world.
         twist: velocity of the frame's origin [m/s] and angular velocity [rad/s], world.
-        fixed_nodes: nodes that never move.
+        fixed_nodes: indices of fixed nodes.
     """
     origin = finite_vector(f"{what}: position [m]", pose[0], 3)
     orientation = unit_quaternion(f"{what}: quaternion", pose[1])
@@ -45,12 +45,12 @@ def place_soft_solid(
 
 
 def node_sphere(what: str, solid: SoftSolid, radius: float | None) -> Sphere:
-    """Return the sphere by which each node of the surface touches others.
+    """Return the sphere as which each surface node collides.
 
     Args:
         what: name of the solid, for messages.
         solid: the solid.
-        radius: radius [m]; a hundredth of the surface's shortest edge when None.
+        radius: radius [m]; None: a hundredth of the surface's shortest edge.
     """
     if radius is None:
         corner = np.asarray(solid.position)[boundary(what, solid.layout.rows)]

@@ -17,11 +17,11 @@ SURFACE = Material(friction=0.6)
 SHIFT = 0.01
 """Largest sideways offset of a box [m]."""
 MAX_YAW = 0.15
-"""Largest turn of a box about the vertical [rad]."""
+"""Largest rotation of a box about the vertical [rad]."""
 
 
 def stack(key: draw.Key) -> tuple[Model, State]:
-    """Build ten equal boxes resting on one another; the key puts each a little out of line."""
+    """Build ten equal boxes stacked on each other; the key displaces each one a little."""
     builder = ModelBuilder()
     builder.add_shape(WORLD, Plane(), material=SURFACE)
     for i in range(BOXES):

@@ -23,11 +23,11 @@ class TendonSpec:
 def checked_tendon(
     label: str, tendon: Coupling | TendonPath, axes: dict[str, str], bodies: Sequence[str]
 ) -> Coupling | TendonPath:
-    """Return the tendon with its bodies as indices instead of names.
+    """Return the tendon with the names of its bodies replaced by indices.
 
     Args:
-        label: begin of the message of an error.
-        tendon: what the user has given.
+        label: beginning of error messages.
+        tendon: the tendon given by the user.
         axes: the kind of motion of each axis, by the axis's name.
         bodies: names of the bodies.
 
@@ -50,7 +50,7 @@ def checked_tendon(
 def route_tendons(
     tendon_specs: Sequence[TendonSpec], axes: Sequence[str], pairs: np.ndarray, free: np.ndarray
 ) -> tuple[Routing, Tendons]:
-    """Return the topology and the numbers of tendons.
+    """Return the topology and the table of tendons.
 
     Args:
         tendon_specs: the tendons, checked.
