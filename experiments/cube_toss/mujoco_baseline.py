@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from jaxccp.identify.case import subject_of
-from jaxccp.identify.cube import Cube, CubeSettings, interval
-from jaxccp.identify.cube_errors import Errors
-from jaxccp.identify.recording import Recording
-from jaxccp.identify.toss_simulation import FIRST
+from jaxccp.identify.cube.errors import Errors
+from jaxccp.identify.cube.fit import Cube, CubeSettings, interval
+from jaxccp.identify.recordings.recording import Recording
+from jaxccp.identify.simulation.toss_simulation import FIRST
 from jaxccp.scene.cube_toss import INERTIA, MASS, WIDTH
 
 SUBSTEPS = 8

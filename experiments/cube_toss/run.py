@@ -20,10 +20,10 @@ from jaxtyping import Float
 from scipy import stats
 
 from experiments.cube_toss.mujoco_baseline import mujoco_errors
-from jaxccp.identify.cube import CubeSettings, fit_cube, read_tosses
-from jaxccp.identify.cube_errors import Errors, TossErrors
-from jaxccp.identify.cube_report import Identified, picture
-from jaxccp.identify.recording import Recording
+from jaxccp.identify.cube.errors import Errors, TossErrors
+from jaxccp.identify.cube.fit import CubeSettings, fit_cube, read_tosses
+from jaxccp.identify.cube.report import Identified, picture
+from jaxccp.identify.recordings.recording import Recording
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"

@@ -21,8 +21,8 @@ jax.config.update("jax_enable_x64", True)
 
 from jaxccp.ccp.solve import Stop  # noqa: E402
 from jaxccp.dynamics import EulerImplicitLinearized, rollout  # noqa: E402
-from jaxccp.identify.cube import PARAMETERS, UNITS, Cube  # noqa: E402
-from jaxccp.identify.parameter import ParameterSet  # noqa: E402
+from jaxccp.identify.cube.fit import PARAMETERS, UNITS, Cube  # noqa: E402
+from jaxccp.identify.parameters.parameter import ParameterSet  # noqa: E402
 from jaxccp.identify.subject import Subject  # noqa: E402
 from jaxccp.io.output import write_npz  # noqa: E402
 from jaxccp.math import quaternion  # noqa: E402

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from experiments.elbow_tosses.task import LENGTH, MODEL, SUBSTEPS, Judge, Starts
 from experiments.sysid_comparison.mujoco_sysid import Motion, MujocoSysid, Number
-from jaxccp.identify.cube import interval
+from jaxccp.identify.cube.fit import interval
 
 mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
 

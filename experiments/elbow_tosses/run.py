@@ -36,7 +36,7 @@ from experiments.elbow_tosses.task import (
 )
 from jaxccp import load
 from jaxccp.identify import Method, Problem, Recording
-from jaxccp.identify.cube import interval
+from jaxccp.identify.cube.fit import interval
 
 RESULTS = HERE / "results.json"
 

@@ -11,9 +11,9 @@ import jaxccp
 from jaxccp import APGD, EulerImplicitLinearized, Stop
 from jaxccp.identify import Parameter, Recording, recording
 from jaxccp.identify.case import Case
-from jaxccp.identify.cube import interval
-from jaxccp.identify.evaluation import Predictor
-from jaxccp.identify.toss_simulation import FIRST, TossSimulation
+from jaxccp.identify.cube.fit import interval
+from jaxccp.identify.estimation.evaluation import Predictor
+from jaxccp.identify.simulation.toss_simulation import FIRST, TossSimulation
 
 HERE = Path(__file__).parent
 MODEL = HERE / "elbow.xml"

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import jax.numpy as jnp
 
-from jaxccp.identify.impact_laws import LAWS, ImpactContact, ImpactLaw, poisson
+from jaxccp.identify.impacts.laws import LAWS, ImpactContact, ImpactLaw, poisson
 
 TYPICAL_SPEED = 2.57
 """Approach speed at which ``speed_restitution`` leaves the coefficient as it is [m/s]."""

@@ -18,7 +18,7 @@ from experiments.ellipse_impacts.impacts import AXES, INERTIA, MASS, read, rig
 from experiments.ellipse_impacts.report import draw, write
 from jaxccp.identify import Impacts, Method, Parameter, Problem, law_number
 from jaxccp.identify.case import Case
-from jaxccp.identify.impact_plan import ImpactPlan
+from jaxccp.identify.impacts.plan import ImpactPlan
 
 FOLDER = Path(__file__).parent
 DATA = Path("../shared/data/impacts/ellipse_impacts.npz")

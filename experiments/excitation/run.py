@@ -13,7 +13,7 @@ import numpy as np
 
 from jaxccp import load
 from jaxccp.identify import Design, Excitation, InverseDynamics, Limits, Parameter, Problem, excite
-from jaxccp.identify.recording import Recording, recording
+from jaxccp.identify.recordings.recording import Recording, recording
 
 mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
 

@@ -23,8 +23,8 @@ from jaxtyping import Float
 from experiments.pushed_object.report import page, picture
 from experiments.pushed_object.task import HERE, TRUTH, problem, record
 from jaxccp.identify import Problem, Recording
-from jaxccp.identify.evaluation import Evaluation, evaluation
-from jaxccp.identify.intervals import Identifiability, identifiability
+from jaxccp.identify.estimation.evaluation import Evaluation, evaluation
+from jaxccp.identify.uncertainty.intervals import Identifiability, identifiability
 
 H, PEER_H = 5e-3, 5e-4
 """Steps of simulations, here and in mujoco.sysid [s]."""

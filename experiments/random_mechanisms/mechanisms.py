@@ -12,7 +12,7 @@ import jaxccp
 from jaxccp.ccp.solve import Stop
 from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
 from jaxccp.identify import Parameter, recording
-from jaxccp.identify.recording import Recording
+from jaxccp.identify.recordings.recording import Recording
 
 mujoco: Any = importlib.import_module("mujoco")  # its names come from a binary
 

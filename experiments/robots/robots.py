@@ -13,7 +13,7 @@ import numpy as np
 
 import jaxccp
 from jaxccp.identify import InverseDynamics, Parameter, Problem, Simulate, inertial_of, read
-from jaxccp.identify.recording import Recording
+from jaxccp.identify.recordings.recording import Recording
 from jaxccp.io.mjcf.load import Loaded
 
 HERE = Path(__file__).resolve().parent

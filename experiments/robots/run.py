@@ -37,8 +37,8 @@ from experiments.robots.robots import (
     simulation,
 )
 from jaxccp.identify import Case, Method, Predictor, Problem
-from jaxccp.identify.cross_validation import folds_of
-from jaxccp.identify.evaluation import evaluation
+from jaxccp.identify.estimation.cross_validation import folds_of
+from jaxccp.identify.estimation.evaluation import evaluation
 
 FOLDS = 5
 SERVO = 20.0, 1.5

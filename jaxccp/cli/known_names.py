@@ -59,7 +59,7 @@ PARAMETERS = (
     "damping",
     "gravity",
 )
-"""Names of the parameters of ``jaxccp.identify.cube``."""
+"""Names of the parameters of ``jaxccp.identify.cube.fit``."""
 IDENTIFIED = (
     "friction",
     "impact_friction",
@@ -116,14 +116,14 @@ INPUTS = (
 """Names of ``jaxccp.testing.INPUTS``: quantities that derivatives are checked in."""
 
 RESIDUALS = {
-    "simulate": "jaxccp.identify.simulate:Simulate",
-    "inverse": "jaxccp.identify.inverse_dynamics:InverseDynamics",
-    "impact": "jaxccp.identify.impacts:Impacts",
+    "simulate": "jaxccp.identify.simulation.simulate:Simulate",
+    "inverse": "jaxccp.identify.inverse_dynamics.inverse_dynamics:InverseDynamics",
+    "impact": "jaxccp.identify.impacts.impacts:Impacts",
 }
 """Classes that compare recordings with a model, by the name that --residual has for each."""
-METHOD = "jaxccp.identify.levenberg_marquardt:Method"
+METHOD = "jaxccp.identify.estimation.levenberg_marquardt:Method"
 """Settings of the iteration that fits any model."""
-RESTARTS = "jaxccp.identify.restarts:Restarts"
+RESTARTS = "jaxccp.identify.estimation.restarts:Restarts"
 """Settings of starts that are drawn."""
-DESIGN = "jaxccp.identify.excitation_design:Design"
+DESIGN = "jaxccp.identify.excitation.design:Design"
 """Settings of planned motions."""

@@ -13,9 +13,9 @@ from jaxccp.cli.bad_input import bad_input_exits
 from jaxccp.cli.identify_config import paths_of
 from jaxccp.cli.options import Exit, refuse
 from jaxccp.identify import Design, Excitation, Limits, excite
-from jaxccp.identify.evaluation import finite
+from jaxccp.identify.estimation.evaluation import finite
 from jaxccp.identify.problem import parameter_of
-from jaxccp.identify.report_json import read_known
+from jaxccp.identify.report.as_json import read_known
 from jaxccp.io import load
 
 

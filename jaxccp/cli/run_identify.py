@@ -18,10 +18,10 @@ from jaxccp.cli.bad_input import bad_input_exits
 from jaxccp.cli.options import Exit
 from jaxccp.cli.progress import following
 from jaxccp.identify import Method, split
-from jaxccp.identify.cube import UNITS, CubeSettings, fit_cube, read_tosses
-from jaxccp.identify.cube_errors import Comparison, TossErrors
-from jaxccp.identify.cube_report import Identified, as_json, picture, read_parameters
-from jaxccp.identify.recording import Recording
+from jaxccp.identify.cube.errors import Comparison, TossErrors
+from jaxccp.identify.cube.fit import UNITS, CubeSettings, fit_cube, read_tosses
+from jaxccp.identify.cube.report import Identified, as_json, picture, read_parameters
+from jaxccp.identify.recordings.recording import Recording
 from jaxccp.io import InputError, write_file
 
 DATA = resources.files("jaxccp.identify") / "data"

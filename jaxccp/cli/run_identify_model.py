@@ -20,9 +20,9 @@ from jaxccp.cli.identify_config import Config, as_table, config_of, residual_of
 from jaxccp.cli.options import Exit, refuse
 from jaxccp.cli.progress import Follower, following
 from jaxccp.identify import Case, Evaluation, Method, Predictor, Problem, read, split
-from jaxccp.identify.evaluation import finite
+from jaxccp.identify.estimation.evaluation import finite
 from jaxccp.identify.fit import Fit
-from jaxccp.identify.recording import Recording
+from jaxccp.identify.recordings.recording import Recording
 from jaxccp.io import InputError, load, write_file
 
 FIT_FILE = "fit.json"

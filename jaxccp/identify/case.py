@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from jaxccp.identify.normal_equations import Plan
-from jaxccp.identify.recording import Recording
+from jaxccp.identify.estimation.normal_equations import Plan
+from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.subject import Subject
 from jaxccp.model.model import Model
 from jaxccp.model.state import State
@@ -27,7 +27,7 @@ class Mechanism(Protocol):
 
 class Residual(Protocol):
     """A way to compare recordings with a model, such as
-    :class:`jaxccp.identify.simulate.Simulate`."""
+    :class:`jaxccp.identify.simulation.simulate.Simulate`."""
 
     def plan(self, subject: Subject, recordings: Sequence[Recording]) -> Plan:
         """Return the plan that computes the residuals of these recordings."""

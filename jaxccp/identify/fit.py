@@ -10,16 +10,21 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxccp.identify.case import Case, Residual
-from jaxccp.identify.evaluation import Evaluation, Predictor
-from jaxccp.identify.excitation import excite, known_of
-from jaxccp.identify.excitation_design import Design
-from jaxccp.identify.excitation_limits import Limits
-from jaxccp.identify.excitation_result import Excitation
-from jaxccp.identify.intervals import Identifiability, Uncertainty, identifiability, uncertainty
-from jaxccp.identify.levenberg_marquardt import Descent
-from jaxccp.identify.objective import Point
-from jaxccp.identify.profile import Profile, profile
-from jaxccp.identify.recording import Recording
+from jaxccp.identify.estimation.evaluation import Evaluation, Predictor
+from jaxccp.identify.estimation.levenberg_marquardt import Descent
+from jaxccp.identify.estimation.objective import Point
+from jaxccp.identify.excitation.design import Design
+from jaxccp.identify.excitation.excite import excite, known_of
+from jaxccp.identify.excitation.limits import Limits
+from jaxccp.identify.excitation.result import Excitation
+from jaxccp.identify.recordings.recording import Recording
+from jaxccp.identify.uncertainty.intervals import (
+    Identifiability,
+    Uncertainty,
+    identifiability,
+    uncertainty,
+)
+from jaxccp.identify.uncertainty.profile import Profile, profile
 from jaxccp.model.model import Model
 
 if TYPE_CHECKING:
@@ -94,7 +99,7 @@ class Fit:
 
     def profile(self, name: str, level: float = 0.95, points: int = 16) -> Profile:
         """Return the profile likelihood of one parameter and the interval that follows from it
-        (:func:`jaxccp.identify.profile.profile`).
+        (:func:`jaxccp.identify.uncertainty.profile.profile`).
 
         It is the loss as a function of that parameter, with all others fitted anew.
 
@@ -109,7 +114,7 @@ class Fit:
         self, limits: Limits | None = None, design: Design | None = None, case: int = 0
     ) -> Excitation:
         """Return the motion to record next: the one that, together with these recordings,
-        determines the parameters best (:func:`jaxccp.identify.excitation.excite`).
+        determines the parameters best (:func:`jaxccp.identify.excitation.excite.excite`).
 
         Args:
             limits: of the motion.
@@ -126,7 +131,7 @@ class Fit:
         planned: Excitation | None = None,
     ) -> tuple[Path, ...]:
         """Write a page about the fit, its numbers and the identified model into a folder
-        (:func:`jaxccp.identify.report.write_report`).
+        (:func:`jaxccp.identify.report.write_report.write_report`).
 
         Args:
             folder: folder for the files.
@@ -136,7 +141,7 @@ class Fit:
         Returns:
             The files.
         """
-        from jaxccp.identify.report import write_report
+        from jaxccp.identify.report.write_report import write_report
 
         return write_report(self, Path(folder), profiles, planned)
 

@@ -9,21 +9,21 @@ import numpy as np
 from jaxtyping import Float
 
 from jaxccp.identify.case import Case, Mechanism, Residual, subject_of
-from jaxccp.identify.checks import check, check_count, compared, refuse
-from jaxccp.identify.cross_validation import CrossValidation, cross_validate
-from jaxccp.identify.descents import descend, restarted
+from jaxccp.identify.checks.check import check, check_count, compared, refuse
+from jaxccp.identify.estimation.cross_validation import CrossValidation, cross_validate
+from jaxccp.identify.estimation.descents import descend, restarted
+from jaxccp.identify.estimation.levenberg_marquardt import Method, Progress
+from jaxccp.identify.estimation.normal_equations import Evaluator, Plan
+from jaxccp.identify.estimation.objective import Objective
+from jaxccp.identify.estimation.remarks import remarks
+from jaxccp.identify.estimation.restarts import Restarts
 from jaxccp.identify.fit import Fit
-from jaxccp.identify.intervals import Identifiability, identifiability
-from jaxccp.identify.joint_parameters import joint, parameter_of
-from jaxccp.identify.levenberg_marquardt import Method, Progress
-from jaxccp.identify.normal_equations import Evaluator, Plan
-from jaxccp.identify.objective import Objective
-from jaxccp.identify.parameter import Parameter, ParameterSet
-from jaxccp.identify.recording import Recording
-from jaxccp.identify.remarks import remarks
-from jaxccp.identify.restarts import Restarts
-from jaxccp.identify.structure import with_required_rows
+from jaxccp.identify.parameters.joint_parameters import joint, parameter_of
+from jaxccp.identify.parameters.parameter import Parameter, ParameterSet
+from jaxccp.identify.parameters.structure import with_required_rows
+from jaxccp.identify.recordings.recording import Recording
 from jaxccp.identify.subject import Subject
+from jaxccp.identify.uncertainty.intervals import Identifiability, identifiability
 
 
 class Problem:
@@ -166,7 +166,7 @@ class Problem:
         seed: int | None = None,
     ) -> CrossValidation:
         """Return errors of prediction for each fold, with parameters fitted to the other folds
-        (:func:`jaxccp.identify.cross_validation.cross_validate`).
+        (:func:`jaxccp.identify.estimation.cross_validation.cross_validate`).
 
         Args:
             folds: number of folds.

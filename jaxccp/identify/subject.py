@@ -53,7 +53,7 @@ class Subject:
     """Ratio of true to recorded time; recorded rates refer to the recording's clock."""
     law_numbers: dict[str, Float[Array, ""]] = field(default_factory=dict)
     """Numbers of an impact law that are not part of the model, if they differ from the law's
-    defaults (:func:`jaxccp.identify.impacts.law_number`)."""
+    defaults (:func:`jaxccp.identify.impacts.impacts.law_number`)."""
     time_scale_bounds: tuple[float, float] = field(default=(1.0, 1.0), metadata={"static": True})
     """Smallest and largest possible time scale."""
 

@@ -19,7 +19,7 @@ from jaxccp.ccp import (
     Status,
 )
 from jaxccp.dynamics import STEPPERS, EulerImplicitLinearized
-from jaxccp.identify.cube import CubeSettings
+from jaxccp.identify.cube.fit import CubeSettings
 from jaxccp.model import Plane, Sphere
 from jaxccp.scene import ModelBuilder
 from tests.ccp.compiled import solve

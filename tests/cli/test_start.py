@@ -20,7 +20,7 @@ from jaxccp.ccp.cones import ConeType
 from jaxccp.cli import app, known_names
 from jaxccp.dynamics.steppers import STEPPERS
 from jaxccp.dynamics.steppers.settings import Settings, SmoothStepping
-from jaxccp.identify import cube
+from jaxccp.identify.cube import fit as cube
 from jaxccp.io.mjcf.urdf_actuators import UrdfActuators
 from jaxccp.scene.library import SCENES
 from jaxccp.testing import INPUTS

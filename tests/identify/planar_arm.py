@@ -3,7 +3,7 @@
 import numpy as np
 
 from jaxccp.identify import recording
-from jaxccp.identify.recording import Recording
+from jaxccp.identify.recordings.recording import Recording
 
 JOINTS = ("hip", "knee")
 LENGTHS, MASSES, CENTRES = (0.3, 0.25), (1.2, 0.8), (0.15, 0.1)

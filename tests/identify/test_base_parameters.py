@@ -6,8 +6,8 @@ import pytest
 
 from jaxccp import load
 from jaxccp.identify import InverseDynamics, Parameter, Problem, inertial_of
-from jaxccp.identify.base_parameters import base_parameters
-from jaxccp.identify.inertial import nominal_factor, physical
+from jaxccp.identify.parameters.inertial import nominal_factor, physical
+from jaxccp.identify.uncertainty.base_parameters import base_parameters
 from tests.identify.planar_arm import CENTRES, XML, base_of, recorded, swing
 
 pytest.importorskip("mujoco")

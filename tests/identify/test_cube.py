@@ -17,11 +17,11 @@ from jaxccp.cli import app
 from jaxccp.cli.run_identify import DATA, _errors_table, demo_tosses, true_values
 from jaxccp.identify import Method, Problem
 from jaxccp.identify.case import subject_of
-from jaxccp.identify.cross_validation import Part
-from jaxccp.identify.cube import DEFAULT, PARAMETERS, Cube, CubeSettings, fit_cube
-from jaxccp.identify.cube_errors import Comparison, Errors, TossErrors
-from jaxccp.identify.cube_report import Identified, as_json, picture, read_parameters
-from jaxccp.identify.parameter import ParameterSet
+from jaxccp.identify.cube.errors import Comparison, Errors, TossErrors
+from jaxccp.identify.cube.fit import DEFAULT, PARAMETERS, Cube, CubeSettings, fit_cube
+from jaxccp.identify.cube.report import Identified, as_json, picture, read_parameters
+from jaxccp.identify.estimation.cross_validation import Part
+from jaxccp.identify.parameters.parameter import ParameterSet
 from jaxccp.io import InputError
 from tests.identify.recordings import flights, slides
 

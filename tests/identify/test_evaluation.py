@@ -8,7 +8,7 @@ import pytest
 
 from jaxccp import load
 from jaxccp.identify import Case, Parameter, Predictor, Problem, Simulate, compare, recording, split
-from jaxccp.identify.cross_validation import Part, folds_of
+from jaxccp.identify.estimation.cross_validation import Part, folds_of
 
 pytest.importorskip("mujoco")
 

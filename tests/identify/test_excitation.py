@@ -5,9 +5,9 @@ import pytest
 
 import jaxccp
 from jaxccp.identify import Design, Limits, excite, read
-from jaxccp.identify.excitation import Known, search_of
-from jaxccp.identify.excitation_basis import Basis
-from jaxccp.identify.excitation_limits import joint_limits
+from jaxccp.identify.excitation.basis import Basis
+from jaxccp.identify.excitation.excite import Known, search_of
+from jaxccp.identify.excitation.limits import joint_limits
 from jaxccp.io import InputError
 from tests.identify.planar_arm import CENTRES, JOINTS, LENGTHS, XML, regressor
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from jaxccp import load
-from jaxccp.identify import Method, Parameter, Problem, Simulate, cross_validation, recording
-from jaxccp.identify.levenberg_marquardt import minimise
+from jaxccp.identify import Method, Parameter, Problem, Simulate, recording
+from jaxccp.identify.estimation import cross_validation
+from jaxccp.identify.estimation.levenberg_marquardt import minimise
 
 SPRING = """<mujoco><option gravity="0 0 0"/><worldbody><body><joint name="x" type="slide"
 stiffness="{stiffness}"/><geom type="sphere" size=".1" mass="1"/></body></worldbody></mujoco>"""

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import jaxccp
-from jaxccp.identify import Impacts, Method, Parameter, Problem, impact_laws, law_number, recording
-from jaxccp.identify.impact_laws import LAWS, ImpactContact, impact_law
+from jaxccp.identify import Impacts, Method, Parameter, Problem, law_number, recording
+from jaxccp.identify.impacts import laws
+from jaxccp.identify.impacts.laws import LAWS, ImpactContact, impact_law
 
 AXES = "x", "y", "theta"
 SEMI_AXES = np.array([0.035, 0.025])
@@ -112,7 +113,7 @@ def test_stiff_tangent_tends_to_stronges_law(monkeypatch):
     _, hard = jax.vmap(partial(after, "stronge"))(delassus, velocity, e, mu)
 
     def errors(steps):
-        monkeypatch.setattr(impact_laws, "PHASE_STEPS", steps)
+        monkeypatch.setattr(laws, "PHASE_STEPS", steps)
         law = partial(solve, "tangential_compliance")
         _, soft = jax.jit(jax.vmap(law))(delassus, velocity, e, mu, stiff)
         return np.linalg.norm(soft - hard, axis=1) / np.linalg.norm(velocity, axis=1)
@@ -253,7 +254,7 @@ def test_components_of_one_error_share_its_spread(problem):
 
 
 def test_random_folds_leave_out_every_impact_once(problem):
-    from jaxccp.identify.cross_validation import folds_of
+    from jaxccp.identify.estimation.cross_validation import folds_of
 
     batch = problem.plans[0].batch
     drawn = folds_of(batch, 5, seed=1)

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jaxccp.identify.input_table import averaged
+from jaxccp.identify.simulation.input_table import averaged
 
 CELLS = np.array([[1.0, -2.0], [3.0, 0.5], [-1.0, 4.0], [2.0, 2.0]])
 

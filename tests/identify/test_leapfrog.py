@@ -11,7 +11,7 @@ from scipy.linalg import expm
 from jaxccp import load
 from jaxccp.identify import Parameter, Problem, Simulate, recording
 from jaxccp.identify.case import subject_of
-from jaxccp.identify.leapfrog import Centring
+from jaxccp.identify.simulation.leapfrog import Centring
 
 pytest.importorskip("mujoco")
 

@@ -10,11 +10,11 @@ import pytest
 from jaxccp import load
 from jaxccp.identify import Parameter, Problem, Simulate, inertial_of, recording
 from jaxccp.identify.case import subject_of
-from jaxccp.identify.elimination import Chains
-from jaxccp.identify.inertial import nominal_factor, physical, with_inertias
-from jaxccp.identify.intervals import direction_text
-from jaxccp.identify.parameter import ParameterSet
-from jaxccp.identify.paths import resolve
+from jaxccp.identify.estimation.elimination import Chains
+from jaxccp.identify.parameters.inertial import nominal_factor, physical, with_inertias
+from jaxccp.identify.parameters.parameter import ParameterSet
+from jaxccp.identify.parameters.paths import resolve
+from jaxccp.identify.uncertainty.intervals import direction_text
 
 mujoco = pytest.importorskip("mujoco")
 

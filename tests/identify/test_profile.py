@@ -13,7 +13,7 @@ from scipy.optimize import minimize_scalar
 
 from jaxccp import load
 from jaxccp.identify import Method, Parameter, Problem, recording
-from jaxccp.identify.segments import Batch
+from jaxccp.identify.recordings.segments import Batch
 
 pytest.importorskip("mujoco")
 SWING = '<mujoco><worldbody><body><joint name="a"/><geom size=".1"/></body></worldbody></mujoco>'

@@ -22,14 +22,14 @@ from jaxccp.identify import (
     recording,
 )
 from jaxccp.identify.case import subject_of
-from jaxccp.identify.curves import CaseCurves, Column, Curve, Curved, curves_of
-from jaxccp.identify.report_html import page
-from jaxccp.identify.report_json import fit_as_json, read_values
-from jaxccp.identify.report_next import next_as_json
-from jaxccp.identify.report_pictures import NO_PICTURES
-from jaxccp.identify.report_replay import _put, replay
-from jaxccp.identify.units import unit_of
-from jaxccp.identify.write_model import write_identified
+from jaxccp.identify.parameters.units import unit_of
+from jaxccp.identify.report.as_json import fit_as_json, read_values
+from jaxccp.identify.report.curves import CaseCurves, Column, Curve, Curved, curves_of
+from jaxccp.identify.report.html_page import page
+from jaxccp.identify.report.next_recording import next_as_json
+from jaxccp.identify.report.pictures import NO_PICTURES
+from jaxccp.identify.report.replay import _put, replay
+from jaxccp.identify.report.write_model import write_identified
 from jaxccp.io import InputError
 
 pytest.importorskip("mujoco")

@@ -9,8 +9,8 @@ import pytest
 
 from jaxccp import load
 from jaxccp.identify import Parameter, Problem, Restarts, Simulate, read_values, recording
-from jaxccp.identify.gaps import Gaps
-from jaxccp.identify.restarts import losses
+from jaxccp.identify.estimation.restarts import losses
+from jaxccp.identify.recordings.gaps import Gaps
 from jaxccp.io.errors import InputError
 
 SPRING = """<mujoco><option gravity="0 0 0"/><worldbody><body><joint name="x" type="slide"

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from jaxccp.identify.case import subject_of
-from jaxccp.identify.cube import Cube, CubeSettings
-from jaxccp.identify.recording import Recording
-from jaxccp.identify.toss_simulation import TossPlan, smooth_samples
+from jaxccp.identify.cube.fit import Cube, CubeSettings
+from jaxccp.identify.recordings.recording import Recording
+from jaxccp.identify.simulation.toss_simulation import TossPlan, smooth_samples
 from tests.identify.recordings import DT, GRAVITY, flights, toss
 
 

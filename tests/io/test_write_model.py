@@ -12,8 +12,8 @@ import pytest
 from jaxccp import accelerations, load
 from jaxccp.identify import Parameter, inertial_of
 from jaxccp.identify.case import subject_of
-from jaxccp.identify.parameter import ParameterSet
-from jaxccp.identify.structure import with_required_rows
+from jaxccp.identify.parameters.parameter import ParameterSet
+from jaxccp.identify.parameters.structure import with_required_rows
 from jaxccp.io import InputError
 from jaxccp.io.mjcf.rigid_parts import divided, inertial_of_pseudo, pseudo_inertia
 from jaxccp.io.mjcf.write import write_model

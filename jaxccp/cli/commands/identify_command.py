@@ -177,7 +177,7 @@ def identify(
         keep_programs(cache)
         from jaxccp.ccp import SOLVERS
         from jaxccp.cli.run_identify import CubeRequest, identify_cube
-        from jaxccp.identify.cube import CubeSettings
+        from jaxccp.identify.cube.fit import CubeSettings
 
         request = CubeRequest(
             data=paths[0] if paths else None,

@@ -7,10 +7,10 @@ from glob import glob, has_magic
 from pathlib import Path
 
 from jaxccp.identify.case import Mechanism
-from jaxccp.identify.checks import check_names
+from jaxccp.identify.checks.check import check_names
 from jaxccp.identify.read import comma_separated, lerobot, npz_arrays, ros_bag, tosses, trajectory
 from jaxccp.identify.read.reading import Meaning, Reading, Table, recordings_of
-from jaxccp.identify.recording import KINDS, Recording
+from jaxccp.identify.recordings.recording import KINDS, Recording
 from jaxccp.io.errors import InputError
 from jaxccp.names import suggestion
 

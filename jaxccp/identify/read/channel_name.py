@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from jaxccp.identify.recording import KINDS
+from jaxccp.identify.recordings.recording import KINDS
 from jaxccp.io.errors import InputError
 from jaxccp.names import suggestion
 

@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 
 from jaxccp.identify.case import Mechanism
 from jaxccp.identify.read.channel_name import channel_name, matches
-from jaxccp.identify.recording import KINDS, Recording, recording
+from jaxccp.identify.recordings.recording import KINDS, Recording, recording
 from jaxccp.io.errors import InputError
 from jaxccp.names import suggestion
 

@@ -1,0 +1,147 @@
+"""Checks of recordings against a model: what cannot be used, and what looks wrong."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from jaxccp.identify.case import Mechanism
+from jaxccp.identify.checks.joint_order import check_order
+from jaxccp.identify.checks.units import check_poses, check_positions, check_rates
+from jaxccp.identify.recordings.recording import KINDS, Channel, Recording
+from jaxccp.names import suggestion
+
+LONG_STEP = 1.0
+"""Median time between samples above which times look like milliseconds [s]."""
+
+
+def check(mechanism: Mechanism, recordings: Sequence[Recording]) -> tuple[str, ...]:
+    """Return warnings about recordings that do not look like recordings of the mechanism.
+
+    Args:
+        mechanism: the mechanism that was recorded.
+        recordings: recordings of the mechanism.
+
+    Raises:
+        ValueError: a channel is about something that the model does not have, a recording has no
+            samples at all, or a pose has no orientation.
+    """
+    refuse(mechanism, recordings)
+    lines: list[str] = []
+    for recording in recordings:
+        lines += _missing(recording)
+        lines += _time_unit(recording)
+        lines += check_rates(recording)
+    lines += check_poses(mechanism, recordings)
+    units = check_positions(mechanism, recordings)
+    lines += units or check_order(mechanism, recordings)
+    return tuple(dict.fromkeys(lines))
+
+
+def refuse(mechanism: Mechanism, recordings: Sequence[Recording]) -> None:
+    """Raise an error for recordings that cannot be used; this costs little.
+
+    Args:
+        mechanism: the mechanism that was recorded.
+        recordings: recordings of the mechanism.
+
+    Raises:
+        ValueError: see :func:`check`.
+    """
+    check_names(mechanism, recordings)
+    for recording in recordings:
+        if not any(np.isfinite(channel.values).any() for channel in recording.channels):
+            raise ValueError(
+                f"recording {recording.name!r} has no samples at all: every channel is NaN"
+            )
+        for channel in recording.of_kind("pose"):
+            _check_orientations(recording, channel)
+
+
+def check_names(mechanism: Mechanism, recordings: Sequence[Recording]) -> None:
+    """Raise an error for channels of things that the model does not have.
+
+    Args:
+        mechanism: whose names channels use.
+        recordings: with the channels.
+
+    Raises:
+        ValueError: names the channel, and the nearest name that there is.
+    """
+    model = mechanism.model
+    topology, linkage = model.topology, model.topology.linkage
+    sensors = getattr(mechanism, "sensors", None)
+    tables: dict[str, tuple[str, tuple[str, ...]]] = {
+        "axes": ("axis", linkage.axes),
+        "actuators": ("actuator", linkage.actuators),
+        "frames": ("body or site", (*topology.bodies, *model.sites.names)),
+        "bodies": ("body", topology.bodies),
+    }
+    if sensors is not None:
+        tables["sensors"] = ("sensor", sensors.names)
+    for recording in recordings:
+        for channel in recording.channels:
+            what, names = tables.get(KINDS[channel.kind].targets, ("", (channel.target,)))
+            if channel.target not in names:
+                available = f"there are {', '.join(names)}" if names else "there is none"
+                raise ValueError(
+                    f"recording {recording.name!r}: {channel.name}: the model has no {what} "
+                    f"{channel.target!r}; {available}{suggestion(channel.target, names)}"
+                )
+
+
+def check_count(samples: int, parameters: int) -> None:
+    """Raise an error if there are fewer recorded values than parameters without a prior.
+
+    Args:
+        samples: numbers that are compared.
+        parameters: number of parameters without a prior.
+
+    Raises:
+        ValueError: there are fewer.
+    """
+    if samples < parameters:
+        raise ValueError(
+            f"{samples} recorded numbers are compared, fewer than the {parameters} parameters: "
+            "give longer recordings, fewer parameters, or parameters with prior="
+        )
+
+
+def compared(batch: Any) -> int | None:
+    """Return the number of recorded values that a batch of segments compares; None if the batch
+    does not tell."""
+    weight = getattr(batch.take(np.arange(len(batch))), "weight", None)
+    return None if weight is None else int(np.count_nonzero(np.asarray(weight)))
+
+
+def _missing(recording: Recording) -> list[str]:
+    """Return a warning about channels without samples."""
+    empty = [c.name for c in recording.channels if not np.isfinite(c.values).any()]
+    if not empty:
+        return []
+    return [
+        f"recording {recording.name!r}: all samples of {', '.join(empty)} are NaN: they tell "
+        "nothing, and cannot drive a simulation; leave them out if that is not meant (leave_out=)"
+    ]
+
+
+def _time_unit(recording: Recording) -> list[str]:
+    """Return a warning if samples are so far apart that times may be in milliseconds."""
+    step = float(np.median(np.diff(recording.time)))
+    if step < LONG_STEP:
+        return []
+    return [
+        f"recording {recording.name!r}: samples are {step:g} s apart: if time is in ms or another "
+        'unit, scale it: scale={"time": 1e-3}'
+    ]
+
+
+def _check_orientations(recording: Recording, channel: Channel) -> None:
+    """Raise an error for quaternions that are far from unit length."""
+    length = np.linalg.norm(channel.values[:, 3:], axis=1)
+    length = length[np.isfinite(length)]
+    if len(length) and abs(float(np.median(length)) - 1.0) > 0.1:
+        raise ValueError(
+            f"recording {recording.name!r}: {channel.name}: the quaternions have length "
+            f"{np.median(length):.3g}, not 1: a sample is x y z, then the quaternion w x y z"
+        )

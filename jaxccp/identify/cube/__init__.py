@@ -1,0 +1,1 @@
+"""The recorded cube: its model, its fit and its page."""

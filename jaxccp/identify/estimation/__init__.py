@@ -1,0 +1,1 @@
+"""Minimisation of residuals, and errors of prediction on other recordings."""

@@ -1,0 +1,111 @@
+"""The descents of a fit: over simulations that grow, from several starts, or where one stopped."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from jaxtyping import Float
+
+from jaxccp.identify.estimation.levenberg_marquardt import Descent, Progress, minimise
+from jaxccp.identify.estimation.restarts import Restarts
+from jaxccp.io.errors import InputError
+from jaxccp.io.output import write_file
+
+if TYPE_CHECKING:
+    from jaxccp.identify.problem import Problem
+
+SAME = 0.01
+"""Relative difference of losses up to which two descents ended at the same minimum."""
+
+
+def descend(
+    problem: "Problem",
+    theta: Float[np.ndarray, " P"],
+    progress: Progress,
+    resume: Path | None = None,
+) -> tuple[Descent, ...]:
+    """Minimise the loss over simulations of increasing length, each starting from the result of the
+    last; return all minima.
+
+    Args:
+        problem: the problem.
+        theta: initial values.
+        progress: called after every step.
+        resume: a file that has the parameters after every step; where it exists already, the
+            descent goes on from it.
+
+    Raises:
+        InputError: the file is of other parameters or of fewer lengths of simulations, or no such
+            file.
+    """
+    first, stages = 0, (*problem.shorter, problem.objective)
+    if resume is not None and resume.exists():
+        theta, first = _read(resume, problem.names, len(stages))
+    bounds, descents = (problem.column("lower"), problem.column("upper")), []
+    for number in range(first, len(stages)):
+
+        def after(iteration: int, loss: float, theta: np.ndarray, stage: int = number) -> None:
+            if resume is not None:
+                _write(resume, problem.names, stage, theta)
+            progress(iteration, loss, theta)
+
+        descents.append(minimise(stages[number], theta, bounds, problem.method, after))
+        theta = descents[-1].point.theta
+    return tuple(descents)
+
+
+def restarted(
+    problem: "Problem", theta: Float[np.ndarray, " P"], progress: Progress, restarts: Restarts
+) -> tuple[tuple[Descent, ...], str]:
+    """Return the best of the descents (:func:`descend`) from several starts, and a sentence about
+    all of them.
+
+    Args:
+        problem: the problem.
+        theta: one of the starts.
+        progress: called after every step of each descent.
+        restarts: settings of the random starts.
+    """
+    evaluators = problem.objective.evaluators
+    results = []
+    for start in restarts.begin(problem, theta):
+        stages = descend(problem, start, progress)
+        descent = stages[-1]
+        deviations = [(evaluator.weight, evaluator.gaps) for evaluator in evaluators]
+        # Each descent has estimated deviations of its own; with those told losses compare.
+        for evaluator in evaluators:
+            evaluator.forget()
+        end = problem.objective.at(descent.point.theta, descent.point.starts)
+        lost = sum(int(np.sum(~terms.usable)) for terms in end.terms)
+        results.append(((lost, end.loss), stages, deviations))
+    lowest, best, deviations = min(results, key=lambda result: result[0])
+    for evaluator, (weight, gaps) in zip(evaluators, deviations, strict=True):
+        evaluator.weight, evaluator.gaps = weight, gaps
+    same = sum(key <= (lowest[0], lowest[1] * (1.0 + SAME)) for key, _, _ in results)
+    note = (
+        f"{same} of {len(results)} descents, from the best of {restarts.draws} draws, ended at the "
+        "least loss."
+    )
+    return best, note
+
+
+def _write(path: Path, names: tuple[str, ...], stage: int, theta: np.ndarray) -> None:
+    parameters = {name: {"value": float(x)} for name, x in zip(names, theta, strict=True)}
+    text = json.dumps({"stage": stage, "parameters": parameters}, indent=1, ensure_ascii=False)
+    write_file(path, lambda file: file.write(text.encode()))
+
+
+def _read(path: Path, names: tuple[str, ...], stages: int) -> tuple[np.ndarray, int]:
+    """Return the parameters and the index of the length of simulations that a file holds."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        values = {name: float(entry["value"]) for name, entry in content["parameters"].items()}
+        stage = int(content["stage"])
+    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        what = f"cannot be resumed from ({error!r})"
+        raise InputError(path, what, "name a new file, or one that resume= wrote") from None
+    if set(values) != set(names) or not 0 <= stage < stages:
+        what = f"is of another fit: it has {', '.join(values)}, and length {stage} of simulations"
+        raise InputError(path, what, "name a new file to begin anew")
+    return np.array([values[name] for name in names]), stage

@@ -1,0 +1,246 @@
+"""Errors of prediction: how far windows of recordings are from what a model predicts of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float
+
+from jaxccp.identify.case import Case, subject_of
+from jaxccp.identify.checks.check import refuse
+from jaxccp.identify.estimation.normal_equations import Evaluator, Plan
+from jaxccp.identify.parameters.joint_parameters import parameter_of
+from jaxccp.identify.parameters.parameter import ParameterSet
+from jaxccp.identify.parameters.structure import with_required_rows
+from jaxccp.identify.recordings.recording import KINDS, Recording
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Errors of prediction of the windows of some recordings, for one set of parameters.
+
+    Predictions start from the measured, filtered state. Windows with a prediction that is not
+    finite have failed; they are counted in ``failed`` and left out of all other errors.
+    """
+
+    channels: dict[str, float]
+    """Root mean square error of each channel over all windows, in its unit; infinite if all windows
+    failed. A pose has one for its position [m] and one for its orientation [rad]."""
+    units: dict[str, str]
+    """Unit of each channel."""
+    windows: Float[np.ndarray, "w c"]
+    """Root mean square error of each channel in each window; infinite in failed windows, 0 in a
+    window without samples."""
+    overall: float
+    """Root mean square of all errors, each divided by the standard deviation of its noise."""
+    failed: int
+    """Number of windows with a prediction that is not finite."""
+
+    @property
+    def count(self) -> int:
+        """Return the number of windows, including failed ones."""
+        return len(self.windows)
+
+    def summary(self) -> dict[str, Any]:
+        """Return the errors by name, ready for JSON; null if all windows failed."""
+        return {
+            "channels": {
+                name: {"rms": finite(error), "unit": self.units[name]}
+                for name, error in self.channels.items()
+            },
+            "overall": finite(self.overall),
+            "windows": self.count,
+            "failed_windows": self.failed,
+            "per_window": [[finite(error) for error in row] for row in self.windows],
+        }
+
+
+def finite(value: float) -> float | None:
+    """Return a number for JSON: None if it is not finite."""
+    return float(value) if np.isfinite(value) else None
+
+
+class Predictor:
+    """Computes errors of prediction of some recordings for given values of the parameters; compiled
+    once."""
+
+    def __init__(self, case: Case, parameters: Sequence[Any]) -> None:
+        """Prepare the windows.
+
+        Args:
+            case: model, recordings and residual.
+            parameters: parameters that are to be set (:class:`jaxccp.identify.Parameter`, or
+                paths).
+
+        Raises:
+            ValueError: the recordings do not go with the model or the residual.
+        """
+        refuse(case.mechanism, case.recordings)
+        subject = subject_of(case.mechanism, case.recordings)
+        parameter_set = ParameterSet([parameter_of(parameter) for parameter in parameters], subject)
+        plan = case.residual.plan(with_required_rows(subject, parameter_set), case.recordings)
+        self.recordings = tuple(case.recordings)
+        self.evaluator = Evaluator(plan, parameter_set, np.inf)
+
+    def evaluate(self, values: Mapping[str, float]) -> Evaluation:
+        """Return the errors for some values.
+
+        Args:
+            values: values of parameters by name; values of single recordings as ``NAME of
+                RECORDING``. A recording without a value gets the mean of the others, a parameter
+                without a value keeps its initial one.
+        """
+        scalars = self.evaluator.parameters.scalars
+        table = np.array(
+            [
+                [_value(values, scalar, recording.name) for scalar in scalars]
+                for recording in self.recordings
+            ]
+        )
+        rows = table[np.asarray(self.evaluator.plan.batch.recording)]
+        return evaluation(self.evaluator, rows)
+
+
+def _value(values: Mapping[str, float], scalar: Any, recording: str) -> float:
+    """Return the value of a parameter for one recording."""
+    if not scalar.per_sequence:
+        return values.get(scalar.name, scalar.initial)
+    name = f"{scalar.name} of {recording}"
+    if name in values:
+        return values[name]
+    values_of_sequences = [x for name, x in values.items() if name.startswith(f"{scalar.name} of ")]
+    return float(np.mean(values_of_sequences)) if values_of_sequences else scalar.initial
+
+
+def evaluation(
+    evaluator: Evaluator,
+    values: Float[np.ndarray, "n p"],
+    windows: np.ndarray | None = None,
+) -> Evaluation:
+    """Return the errors of prediction of all windows of an evaluator, from measured initial states.
+
+    Args:
+        evaluator: with the windows.
+        values: values of the parameters in each window.
+        windows: indices of those that count; all when None.
+    """
+    plan = evaluator.plan
+    count = len(plan.batch)
+    still = np.zeros((count, plan.unknowns))
+    weight, evaluator.weight = evaluator.weight, np.ones(evaluator.observed)
+    try:
+        errors = evaluator.residuals(values, still)
+    finally:
+        evaluator.weight = weight
+    scale = _weights(plan, errors.shape)
+    if windows is not None:
+        errors, scale = errors[windows], scale[windows]
+    good = np.asarray(np.isfinite(errors).all(axis=(1, 2)))
+    label, units, columns = _columns(plan, errors.shape[2])
+    used = good[:, None, None] & (scale > 0)
+    square = np.where(used, errors, 0.0) ** 2
+    counts = used.sum(axis=(0, 1))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        plain = np.where(used, square / np.where(scale > 0, scale, 1.0) ** 2, 0.0)
+    rows = np.full((len(errors), len(label)), np.inf)
+    rms = {}
+    for place, (name, part) in enumerate(zip(label, columns, strict=True)):
+        # Of a vector the length of the error counts, so samples are those of one component.
+        samples = used[:, :, part[0]].sum(axis=1)
+        sums = plain[:, :, part].sum(axis=(1, 2))
+        rows[good, place] = np.sqrt(sums[good] / np.maximum(samples[good], 1))
+        total = samples.sum()
+        rms[name] = float(np.sqrt(sums.sum() / total)) if total else np.inf
+    overall = float(np.sqrt(square.sum() / counts.sum())) if counts.sum() else np.inf
+    return Evaluation(rms, units, rows, overall, int(np.sum(~good)))
+
+
+def _weights(plan: Plan, shape: tuple[int, ...]) -> np.ndarray:
+    """Return the inverse standard deviation of each compared value; ones if the plan has none."""
+    segments = plan.batch.take(np.arange(len(plan.batch)))
+    weight = getattr(segments, "weight", None)
+    return np.ones(shape) if weight is None else np.broadcast_to(np.asarray(weight, float), shape)
+
+
+def _columns(plan: Plan, width: int) -> tuple[list[str], dict[str, str], list[list[int]]]:
+    """Return the name, unit and columns of each channel that a plan compares."""
+    label, units, columns = [], {}, []
+    place = 0
+    # Components of one error are no channels.
+    channels = () if getattr(plan, "common_deviation", False) else getattr(plan, "observations", ())
+    for observation in channels:
+        part = list(range(place, place + observation.size))
+        place += observation.size
+        if observation.kind == "pose":
+            parts = {".position": (part[:3], "m"), ".orientation": (part[3:], "rad")}
+        else:
+            parts = {"": (part, _unit(plan, observation))}
+        for suffix, (which, unit) in parts.items():
+            name = observation.channel + suffix
+            label.append(name)
+            units[name] = unit
+            columns.append(which)
+    for k in range(place, width):
+        label.append(f"number {k}")
+        units[label[-1]] = "standard deviations"
+        columns.append([k])
+    return label, units, columns
+
+
+def _unit(plan: Plan, observation: Any) -> str:
+    """Return the unit of a channel of an axis, which depends on whether it is a hinge or a
+    slide."""
+    unit = KINDS[observation.kind].unit
+    if KINDS[observation.kind].targets != "axes":
+        return unit
+    slide, hinge = unit.split(", ")
+    return (
+        hinge
+        if plan.subject.model.topology.linkage.motions[observation.place] == "hinge"
+        else slide
+    )
+
+
+def split(
+    recordings: Sequence[Recording], share: float, seed: int = 0
+) -> tuple[list[Recording], list[Recording]]:
+    """Split recordings into recordings to fit and held-out recordings, at random.
+
+    Of several recordings, whole ones are held out. A single recording is cut into blocks of
+    consecutive samples, a tenth of it or as much as ``share``, of which some are held out.
+
+    Args:
+        recordings: one at least.
+        share: fraction of the recordings, or of the samples, that is held out.
+        seed: seed of the random choice.
+
+    Raises:
+        ValueError: ``share`` is not between 0 and 1, or nothing would be left.
+    """
+    if not 0 < share < 1:
+        raise ValueError(f"the share that is held out lies between 0 and 1, not at {share:g}")
+    random = np.random.default_rng(seed)
+    if len(recordings) > 1:
+        count = min(max(1, round(share * len(recordings))), len(recordings) - 1)
+        excluded_numbers = set(random.permutation(len(recordings))[:count].tolist())
+        return (
+            [recording for k, recording in enumerate(recordings) if k not in excluded_numbers],
+            [recording for k, recording in enumerate(recordings) if k in excluded_numbers],
+        )
+    (recording,) = recordings
+    blocks = max(2, round(1.0 / min(share, 1.0 - share)), 10 if len(recording.time) >= 200 else 2)
+    edges = np.linspace(0, len(recording.time), blocks + 1).astype(int)
+    if np.min(np.diff(edges)) < 4:
+        raise ValueError(f"recording {recording.name!r} is too short to hold a part of it out")
+    count = min(max(1, round(share * blocks)), blocks - 1)
+    excluded = np.zeros(blocks, bool)
+    excluded[random.permutation(blocks)[:count]] = True
+    parts: tuple[list[Recording], list[Recording]] = [], []
+    begin = 0
+    for block in range(1, blocks + 1):
+        if block == blocks or excluded[block] != excluded[begin]:
+            name = f"{recording.name} from {recording.time[edges[begin]]:g} s"
+            parts[int(excluded[begin])].append(recording.part(edges[begin], edges[block], name))
+            begin = block
+    return parts

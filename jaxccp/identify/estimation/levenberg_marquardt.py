@@ -1,0 +1,175 @@
+"""Levenberg–Marquardt on exact Jacobians, with bounds, priors and unknown starts."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Float
+
+from jaxccp.identify.estimation.elimination import Chains
+from jaxccp.identify.estimation.objective import Objective, Point
+
+Progress = Callable[[int, float, Float[np.ndarray, " P"]], None]
+"""Function called with the number of the iteration, its loss and the parameters."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """Settings of the Levenberg–Marquardt iteration."""
+
+    iterations: int = 30
+    """Maximum number of steps."""
+    tolerance: float = 1e-4
+    """Relative decrease of the loss below which the iteration ends."""
+    threshold: float = 3.0
+    """Number of standard deviations beyond which the error of a sample counts linearly."""
+    damping: float = 1e-3
+    """Damping of the first step."""
+    reweight: int = 2
+    """Number of times that a converged iteration goes on with standard deviations of channels
+    estimated again."""
+
+
+@dataclass(frozen=True)
+class Descent:
+    """The result of an iteration, with the losses and the parameters of all its steps."""
+
+    point: Point
+    losses: tuple[float, ...]
+    path: Float[np.ndarray, "k P"]
+    evaluations: int
+    """Number of evaluations of residuals and Jacobians."""
+    converged: bool
+
+
+def minimise(
+    objective: Objective,
+    theta: Float[np.ndarray, " P"],
+    bounds: tuple[Float[np.ndarray, " P"], Float[np.ndarray, " P"]],
+    method: Method,
+    progress: Progress = lambda iteration, loss, theta: None,
+    starts: tuple[np.ndarray, ...] | None = None,
+) -> Descent:
+    """Minimise the loss by the Levenberg–Marquardt method.
+
+    Parameters at a bound are left out of the step as long as the loss decreases beyond the bound,
+    so that the others can proceed (projected Newton: Bertsekas, SIAM J. Control Optim. 20, 1982).
+
+    Args:
+        objective: the loss.
+        theta: initial values.
+        bounds: lower and upper bounds.
+        method: settings.
+        progress: called after every step.
+        starts: initial changes of the segments' initial states; None: zero.
+
+    Raises:
+        FloatingPointError: no segment has finite residuals where the iteration starts.
+    """
+    if starts is None:
+        starts = tuple(
+            np.zeros((len(evaluator.plan.batch), evaluator.plan.unknowns))
+            for evaluator in objective.evaluators
+        )
+    point = objective.at(theta, starts)
+    if not any(terms.usable.any() for terms in point.terms):
+        raise FloatingPointError(
+            "no segment can be simulated with the initial parameters: take shorter segments, a "
+            "smaller step h, or other initial values"
+        )
+    point, evaluations = _renewed(objective, point), 2
+    losses, path, converged = [point.loss], [theta], False
+    damping, growth, renewals, iteration = method.damping, 4.0, method.reweight, 0
+    while iteration < method.iterations:
+        iteration += 1
+        reduced = point.chains.reduced(damping)
+        free = ~(
+            ((point.theta <= bounds[0]) & (reduced.gradient > 0))
+            | ((point.theta >= bounds[1]) & (reduced.gradient < 0))
+        )
+        step = np.zeros_like(theta)
+        if free.any():
+            step[free] = -solve(reduced.corner[np.ix_(free, free)], reduced.gradient[free])
+        candidate = np.clip(point.theta + step, *bounds)
+        step = candidate - point.theta
+        steps = reduced.starts(step)
+        change, begin = [], 0
+        for start in point.starts:
+            change.append(start + steps[begin : begin + len(start), : start.shape[1]])
+            begin += len(start)
+        promised = _promise(point.chains, step, steps)
+        trial = objective.at(candidate, tuple(change))
+        evaluations += 1
+        lost = sum(int(t.usable.sum()) for t in point.terms) - sum(
+            int(t.usable.sum()) for t in trial.terms
+        )
+        gained = point.loss - trial.loss
+        small = method.tolerance * max(point.loss, 1e-12)
+        if lost <= 0 and np.isfinite(trial.loss) and gained >= 0:
+            ratio = min(gained / max(promised, 1e-300), 2.0)
+            damping = max(damping * max(1 / 5, 1 - (2 * ratio - 1) ** 3), 1e-9)
+            growth = 4.0
+            point = trial
+            losses.append(point.loss)
+            path.append(point.theta)
+            progress(iteration, point.loss, point.theta)
+            done = gained < small and promised < 10 * small
+            if not done and _overestimates_noise(objective, point):
+                point, evaluations = _renewed(objective, point), evaluations + 1
+        else:
+            damping, growth = damping * growth, 2.0 * growth
+            done = promised < small or damping > 1e12
+        if done and renewals:
+            point = _renewed(objective, point)
+            evaluations, renewals, damping = evaluations + 1, renewals - 1, method.damping
+        elif done:
+            converged = True
+            break
+    return Descent(point, tuple(losses), np.array(path), evaluations, converged)
+
+
+def _overestimates_noise(objective: Objective, point: Point) -> bool:
+    """Return whether errors of a channel, or gaps, have become much smaller than their estimated
+    standard deviation, so that their weight is too small."""
+    parts = zip(objective.evaluators, point.terms, point.starts, strict=True)
+    for evaluator, terms, starts in parts:
+        if evaluator.gaps.overestimated(evaluator.gaps.square(starts, terms.end, terms.usable)):
+            return True
+        square, count = terms.square.sum(axis=0), np.maximum(terms.count.sum(axis=0), 1.0)
+        if np.any((square / count < 0.25) & (evaluator.weight < 0.99)):
+            return True
+    return False
+
+
+def _renewed(objective: Objective, point: Point) -> Point:
+    """Return the same point with the standard deviations of channels estimated again from its
+    errors."""
+    parts = zip(objective.evaluators, point.terms, point.starts, strict=True)
+    for evaluator, terms, starts in parts:
+        evaluator.reweight(terms, starts)
+    return objective.at(point.theta, point.starts)
+
+
+def solve(
+    matrix: Float[np.ndarray, "n n"], right: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, " n"]:
+    """Solve a symmetric positive semidefinite system with the smallest norm in units of its
+    diagonal.
+
+    Directions that are undetermined up to rounding remain zero.
+    """
+    scale = np.sqrt(np.maximum(np.diag(matrix), 1e-300))
+    values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
+    keep = values > 1e-12 * max(values.max(), 1e-300)
+    inverse = np.where(keep, 1.0 / np.where(keep, values, 1.0), 0.0)
+    return vectors @ (inverse * (vectors.T @ (right / scale))) / scale
+
+
+def _promise(chains: Chains, step: np.ndarray, starts: np.ndarray) -> float:
+    """Return the decrease of the loss that the quadratic model predicts for a step."""
+    linear = chains.corner_gradient @ step + np.sum(chains.gradient * starts)
+    square = step @ chains.corner @ step
+    square += 2.0 * np.einsum("nx,nxP,P->", starts, chains.border, step)
+    square += np.einsum("nx,nxy,ny->", starts, chains.shaft, starts)
+    square += 2.0 * np.einsum("nx,nxy,ny->", starts[:-1], chains.coupling[:-1], starts[1:])
+    return float(-(linear + 0.5 * square))

@@ -1,0 +1,35 @@
+"""Say in sentences what a fit did by itself."""
+
+import numpy as np
+
+from jaxccp.identify.estimation.levenberg_marquardt import Descent
+
+
+def remarks(descent: Descent) -> tuple[str, ...]:
+    """Return sentences about segments with reduced weight or none, and about an iteration that did
+    not converge.
+
+    Args:
+        descent: the end of an iteration.
+    """
+    lines = []
+    if not descent.converged:
+        lines.append(
+            f"The iteration stopped after {len(descent.losses) - 1} steps before it had converged: "
+            "allow more (Method(iterations=…))."
+        )
+    for case, terms in enumerate(descent.point.terms):
+        where = f" of case {case}" if len(descent.point.terms) > 1 else ""
+        count, lost = len(terms.usable), int(np.sum(~terms.usable))
+        tamed = int(np.sum(terms.taming[terms.usable] < 1.0))
+        if lost:
+            lines.append(
+                f"{lost} of {count} segments{where} could not be simulated and were left out."
+            )
+        if tamed:
+            lines.append(
+                f"{tamed} of {count} segments{where} counted less, since their derivatives are far "
+                "longer than those of the others, as those of chaotic motion are: shorter segments "
+                "(segment=(short, longer)) use more of them."
+            )
+    return tuple(lines)

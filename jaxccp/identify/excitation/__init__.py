@@ -1,0 +1,1 @@
+"""Design of the motion to record next."""

@@ -1,0 +1,1 @@
+"""Residuals of single impacts."""

@@ -1,0 +1,55 @@
+"""Residuals of inverse dynamics: measured torques against those that the measured motion needs."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from jaxccp.identify.inverse_dynamics.plan import InversePlan
+from jaxccp.identify.recordings.recording import Recording
+from jaxccp.identify.subject import Subject
+
+
+@dataclass(frozen=True)
+class InverseDynamics:
+    """Compare measured torques with those computed from the filtered motion; the classic method to
+    start with.
+
+    Positions go through a zero-phase Butterworth filter of order 4 and are differentiated twice by
+    central differences; torques and controls go through the same filter. Samples of a joint slower
+    than ``moving`` do not show its dry friction, and are left out for that joint. If no torques
+    were recorded, the torques of the model's actuators at the recorded controls are compared.
+    (Gautier, IEEE ICRA 1997, on filters; Hollerbach, Khalil & Gautier, Springer Handbook of
+    Robotics, 2016, chapter 6.)
+    """
+
+    cutoff: float = 10.0
+    """Cutoff frequency of the filter [Hz]."""
+    moving: float = 0.05
+    """Rate below which samples of a joint are left out [rad/s, m/s]."""
+    trim: float = 0.1
+    """Time left out at both ends of a recording, where filters are not reliable [s]."""
+    every: float | None = None
+    """Time between compared samples [s]; None: a quarter of the filter's period, since closer
+    samples hardly differ."""
+
+    @property
+    def spacing(self) -> float:
+        """Time between compared samples [s]."""
+        return self.every or 0.25 / self.cutoff
+
+    def __post_init__(self) -> None:
+        for name in ("cutoff", "moving", "trim"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} must not be negative, not {getattr(self, name)!r}")
+
+    def plan(self, subject: Subject, recordings: Sequence[Recording]) -> InversePlan:
+        """Return the plan that computes the residuals of these recordings.
+
+        Args:
+            subject: model of the recordings.
+            recordings: recordings with positions of all joints, and torques or controls.
+
+        Raises:
+            ValueError: a joint's position or all torques and controls were not recorded, a
+                recording is too short, or the model has bodies that no joint places.
+        """
+        return InversePlan(self, subject, recordings)

@@ -1,0 +1,1 @@
+"""Parameters that are identified, by paths into a model."""

@@ -1,0 +1,49 @@
+"""Parameters of a problem: what a path alone means, and the joint vector of several cases."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from jaxccp.identify.case import Case
+from jaxccp.identify.parameters.parameter import Parameter, ParameterSet, Scalar
+
+POSITIVE = """damping friction armature stiffness mass compliance restitution rolling radius size
+impact_friction stribeck_friction damping_polynomial power_damping"""
+"""Leaves of the model that cannot be negative."""
+
+
+def parameter_of(parameter: Parameter | str) -> Parameter:
+    """Return a parameter; from a path, one with the model's value and, if it cannot be negative,
+    the lower bound 0."""
+    return (
+        Parameter(parameter, lower=_lower_bound(parameter))
+        if isinstance(parameter, str)
+        else parameter
+    )
+
+
+def _lower_bound(path: str) -> float:
+    """Return the lower bound of a number: 0 if it cannot be negative, else −∞."""
+    leaf = path.rsplit(".", 1)[-1].split("[")[0]
+    return 0.0 if leaf in POSITIVE.split() else -np.inf
+
+
+def joint(
+    sets: Sequence[ParameterSet], cases: Sequence[Case]
+) -> tuple[tuple[Scalar, ...], list[list[np.ndarray]]]:
+    """Return the parameters of all cases, with shared names once, and the indices of each
+    recording's parameters among them."""
+    scalars: dict[str, Scalar] = {}
+    index: list[list[np.ndarray]] = []
+    for parameters, case in zip(sets, cases, strict=True):
+        places = []
+        for recording in case.recordings:
+            row = []
+            for scalar in parameters.scalars:
+                name = f"{scalar.name} of {recording.name}" if scalar.per_sequence else scalar.name
+                scalars.setdefault(name, replace(scalar, name=name))
+                row.append(list(scalars).index(name))
+            places.append(np.array(row))
+        index.append(places)
+    return tuple(scalars.values()), index

@@ -1,0 +1,82 @@
+"""Units of parameters, by their names."""
+
+import re
+from fnmatch import fnmatchcase
+
+from jaxccp.identify.parameters.parameter import Parameter
+from jaxccp.identify.recordings.recording import KINDS
+from jaxccp.identify.subject import Subject
+
+AXES = {
+    "damping": ("N s/m", "N m s/rad"),
+    "friction": ("N", "N m"),
+    "stribeck_friction": ("N", "N m"),
+    "stribeck_velocity": ("m/s", "rad/s"),
+    "armature": ("kg", "kg m²"),
+    "stiffness": ("N/m", "N m/rad"),
+    "rest": ("m", "rad"),
+    "lower": ("m", "rad"),
+    "upper": ("m", "rad"),
+}
+"""Units of numbers of slides, and of hinges and balls, by the name of the number."""
+PLAIN = {
+    "bodies.mass": "kg",
+    "bodies.inertia": "kg m²",
+    "shapes.position": "m",
+    "shapes.size": "m",
+    "shapes.radius": "m",
+    "shapes.compliance": "m/N",
+    "shapes.damping": "s",
+    "shapes.rolling": "m",
+    "joints.anchor": "m",
+    "axes.point": "m",
+    "sites.position": "m",
+    "contact.margin": "m",
+    "contact.recovery_speed": "m/s",
+    "contact.min_bounce_speed": "m/s",
+    "channels.delay": "s",
+    "gravity": "m/s²",
+}
+"""Units of other numbers, by name."""
+NAME = re.compile(r'^(?P<root>\w+)(?:\["(?P<row>.*)"\])?(?:\.(?P<leaf>\w+))?')
+
+
+def unit_of(name: str, subject: Subject, parameters: tuple[Parameter, ...]) -> str:
+    """Return the unit of a parameter; empty if it has none or the unit is unknown.
+
+    Args:
+        name: name of a parameter of the fit.
+        subject: the model that it is of.
+        parameters: parameters of the problem; factors have no unit.
+    """
+    match = NAME.match(name)
+    if match is None or any(_is_factor(parameter, name) for parameter in parameters):
+        return ""
+    root, row, leaf = match["root"], match["row"], match["leaf"] or ""
+    if root == "axes" and leaf in AXES:
+        linkage = subject.model.topology.linkage
+        turns = row in linkage.axes and linkage.motions[linkage.axes.index(row)] != "slide"
+        return AXES[leaf][int(turns)]
+    if root == "channels" and leaf == "offset" and row is not None:
+        kind, _, target = row.partition("[")
+        linkage = subject.model.topology.linkage
+        linear, _, angular = KINDS[kind].unit.partition(", ") if kind in KINDS else ("", "", "")
+        axis = target.strip('"]')
+        turns = axis in linkage.axes and linkage.motions[linkage.axes.index(axis)] != "slide"
+        return angular if turns and angular else linear
+    return PLAIN.get(f"{root}.{leaf}" if leaf else root, "")
+
+
+def _is_factor(parameter: Parameter, name: str) -> bool:
+    """Tell whether a number is a factor, or is applied by a function of the user."""
+    paths = (parameter.path,) if isinstance(parameter.path, str) else parameter.path
+    if not parameter.factor and parameter.apply is None:
+        return False
+    bare = name.partition(" (and ")[0].partition(" of ")[0]
+    patterns = (path.removeprefix("-").replace("[*]", '["*"]') for path in paths)
+    return any(fnmatchcase(_flat(bare), _flat(pattern)) for pattern in patterns)
+
+
+def _flat(path: str) -> str:
+    """Return a path without brackets, which have a meaning in patterns."""
+    return path.replace("[", "(").replace("]", ")").replace("'", '"')

@@ -1,0 +1,1 @@
+"""Recordings of motion, cut into segments with their measured starts."""

@@ -1,0 +1,121 @@
+"""Computes what channels would show of a simulated motion, and how far recordings are from it."""
+
+from collections.abc import Mapping, Sequence
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float
+
+from jaxccp.identify.recordings.segments import Observation
+from jaxccp.identify.subject import Subject
+from jaxccp.math import quaternion
+from jaxccp.model.state import State
+
+
+def features(
+    subject: Subject,
+    state: State,
+    observations: Sequence[Observation],
+    sensed: Mapping[str, Float[Array, " k"]],
+) -> Float[Array, " f"]:
+    """Return the values of a state from which observations are interpolated.
+
+    Args:
+        subject: the model.
+        state: a state of the model.
+        observations: the compared channels.
+        sensed: values of the model's sensors by channel, where any are observed.
+    """
+    parts = [state.joint_positions]
+    frames = [o.place for o in observations if o.kind == "pose"]
+    if frames:
+        motion = subject.model.sites.motion(state)
+        at, orientation = motion.position[np.array(frames)], motion.quaternion[np.array(frames)]
+        parts.append(jnp.concatenate([at, orientation], axis=1).reshape(-1))
+    parts += [sensed[o.channel] for o in observations if o.kind == "sensor"]
+    return jnp.concatenate(parts)
+
+
+def channel_values(
+    subject: Subject,
+    table: Float[Array, "k f"],
+    time: Float[Array, " s"],
+    observations: Sequence[Observation],
+    h: float,
+) -> Float[Array, "s o"]:
+    """Return what the channels would have recorded at given times of a simulated motion.
+
+    Args:
+        subject: the model, with its calibration of channels.
+        table: result of :func:`features` in each step.
+        time: times of the samples since the first step [s].
+        observations: the compared channels.
+        h: step of the simulation [s].
+    """
+    channels = subject.channels
+    axes = len(subject.model.topology.linkage.axes)
+    at = time * subject.time_scale / h
+    single = subject.layout.places.single
+    reference = jnp.zeros(axes, table.dtype).at[single[2]].set(subject.layout.reference)
+    columns, place = [], axes
+    for observation in observations:
+        row = channels.names.index(observation.channel)
+        when = at - channels.delay[row] / h
+        if observation.kind == "position":
+            value = (
+                interpolated(table[:, observation.place], when)[:, None]
+                + reference[observation.place]
+            )
+        elif observation.kind == "rate":
+            before, after = (
+                interpolated(table[:, observation.place], when + k) for k in (-0.5, 0.5)
+            )
+            value = (after - before)[:, None] / h * subject.time_scale
+        elif observation.kind == "pose":
+            value = interpolated(table[:, place : place + 7], when)
+            value = value.at[:, 3:].set(quaternion.normalize(value[:, 3:]))
+            place += 7
+        else:
+            value = interpolated(table[:, place : place + observation.size], when)
+            place += observation.size
+        if observation.kind != "pose":
+            value = channels.scale[row] * value + channels.offset[row]
+        columns.append(value)
+    return jnp.concatenate(columns, axis=1)
+
+
+def errors(
+    shown: Float[Array, "s k"], observed: Float[Array, "s k"], observations: Sequence[Observation]
+) -> Float[Array, "s o"]:
+    """Return predicted minus observed values; for orientations, rotation vectors [rad].
+
+    Args:
+        shown: predicted values (:func:`channel_values`).
+        observed: samples of the recording, a pose in seven numbers.
+        observations: the compared channels.
+    """
+    columns, place = [], 0
+    for observation in observations:
+        size = 3 if observation.kind == "pose" else observation.size
+        columns.append(shown[:, place : place + size] - observed[:, place : place + size])
+        place += size
+        if observation.kind == "pose":
+            back = quaternion.conjugate(observed[:, place : place + 4])
+            rotation = quaternion.multiply(back, shown[:, place : place + 4])
+            columns.append(quaternion.log(rotation))
+            place += 4
+    return jnp.concatenate(columns, axis=1)
+
+
+def interpolated(table: Float[Array, "k *f"], when: Float[Array, " s"]) -> Float[Array, "s *f"]:
+    """Return a table interpolated linearly between its rows; beyond its ends, the last row.
+
+    Args:
+        table: rows at 0, 1, 2 …
+        when: places between them.
+    """
+    when = jnp.clip(when, 0.0, table.shape[0] - 1.0)
+    below = jnp.clip(lax.stop_gradient(jnp.floor(when + 1e-9)).astype(int), 0, table.shape[0] - 2)
+    share = (when - below).reshape(-1, *[1] * (table.ndim - 1))
+    return table[below] + share * (table[below + 1] - table[below])

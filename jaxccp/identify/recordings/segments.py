@@ -1,0 +1,142 @@
+"""Stretches of recordings that simulations are compared with."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from jaxccp.identify.recordings.recording import Channel, Recording
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Segments:
+    """Segments of recordings, each simulated from its own initial state; leading axis n."""
+
+    qpos: Float[Array, "n nq"]
+    """``qpos`` at the start of the segment."""
+    qvel: Float[Array, "n nv"]
+    inputs: Float[Array, "n k m"]
+    """Tables of inputs (:class:`jaxccp.identify.simulation.input_table.InputTable`)."""
+    time: Float[Array, "n s"]
+    """Time of each sample since the start [s]."""
+    observed: Float[Array, "n s o"]
+    weight: Float[Array, "n s o"]
+    """Inverse standard deviation of each compared value; 0 for a missing one."""
+    next_qpos: Float[Array, "n nq"]
+    """``qpos`` at the start of the recording's next segment."""
+    next_qvel: Float[Array, "n nv"]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Segments in order, with the recording of each."""
+
+    segments: Any
+    """A pytree with a leading axis n, such as :class:`Segments`."""
+    recording: np.ndarray
+    """Number of the recording of each segment [n]."""
+    start_deviation: Float[np.ndarray, "n x"]
+    """Standard deviation of the initial coordinates and rates: x = 2 nv, or 0 if they are exact."""
+    joined: np.ndarray
+    """Mask of the segments that end where the next one starts, and have to reach its initial state
+    [n]."""
+
+    @staticmethod
+    def without_starts(segments: Any, recording: np.ndarray) -> "Batch":
+        """Return a batch of segments that have no unknown initial states and are not joined.
+
+        Args:
+            segments: a pytree with a leading axis n.
+            recording: number of the recording of each segment [n].
+        """
+        count = len(recording)
+        return Batch(segments, recording, np.zeros((count, 0)), np.zeros(count, bool))
+
+    def __len__(self) -> int:
+        return len(self.recording)
+
+    def take(self, which: np.ndarray) -> Any:
+        """Return the segments at these indices."""
+        return jax.tree.map(lambda leaf: leaf[which], self.segments)
+
+
+@dataclass(frozen=True)
+class Observation:
+    """A channel that is compared, with its place in the model."""
+
+    channel: str
+    kind: str
+    place: int
+    """Index of the axis, or of the frame's site."""
+    size: int
+
+
+def segment(
+    recording: Recording,
+    start: tuple[Float[np.ndarray, " nq"], Float[np.ndarray, " nv"]],
+    inputs: Float[np.ndarray, "k m"],
+    between: tuple[float, float, float],
+    observations: Sequence[Observation],
+    most: int,
+) -> Segments:
+    """Return one segment of a recording, without a leading axis.
+
+    Args:
+        recording: the recording.
+        start: coordinates and rates at its start.
+        inputs: table of inputs of the segment.
+        between: lower bound of its sample times, time of its start, and exclusive upper bound [s].
+        observations: the compared channels.
+        most: number of sample slots.
+    """
+    first, begin, end = between
+    inside = np.flatnonzero((recording.time >= first) & (recording.time < end))
+    samples, weights = [], []
+    for what in observations:
+        channel = recording[what.channel]
+        values = np.array(channel.values[inside], float)
+        good = np.asarray(np.isfinite(values).all(axis=1))
+        values[~good] = np.nan_to_num(values[~good])
+        level = noise_of(channel)
+        if what.kind == "pose":
+            values[~good, 3] = 1.0
+            values[:, 3:] /= np.linalg.norm(values[:, 3:], axis=1, keepdims=True)
+            scale = np.array([1 / level] * 3 + [recording.lever / level] * 3)
+        else:
+            scale = np.full(what.size, 1 / level)
+        samples.append(values)
+        weights.append(np.where(good[:, None], scale, 0.0))
+    after = (0, most - len(inside))
+    mode = "edge" if len(inside) else "constant"
+    qpos, qvel = (jnp.asarray(part) for part in start)
+    return Segments(
+        qpos=qpos,
+        qvel=qvel,
+        inputs=jnp.asarray(inputs),
+        time=jnp.asarray(np.pad(recording.time[inside] - begin, after)),
+        observed=jnp.asarray(np.pad(np.concatenate(samples, axis=1), (after, (0, 0)), mode)),
+        weight=jnp.asarray(np.pad(np.concatenate(weights, axis=1), (after, (0, 0)))),
+        next_qpos=qpos,
+        next_qvel=qvel,
+    )
+
+
+def noise_of(channel: Channel) -> float:
+    """Return the standard deviation of a channel's samples: the given one, else an estimate.
+
+    The estimate is from third differences of the samples, which smooth motion hardly affects.
+    """
+    if channel.noise is not None:
+        return channel.noise
+    values = channel.values[:, :3] if channel.kind == "pose" else channel.values
+    difference = np.diff(values, 3, axis=0) / np.sqrt(20.0)
+    level = float(np.nanmedian(np.abs(difference)) / 0.6745) if len(difference) else 0.0
+    step = np.abs(np.diff(values, axis=0))
+    resolution = np.min(step, where=step > 0, initial=np.inf) / np.sqrt(12.0)
+    level = max(level, resolution if np.isfinite(resolution) else 0.0)
+    return max(level, 1e-6 * float(np.nanstd(values)), 1e-9)

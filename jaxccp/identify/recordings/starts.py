@@ -1,0 +1,227 @@
+"""Coordinates at which simulations of recordings start, and their neighbourhood."""
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from scipy import signal
+from scipy.spatial.transform import Rotation
+
+from jaxccp.identify.recordings.recording import Recording
+from jaxccp.identify.recordings.segments import noise_of
+from jaxccp.identify.subject import Subject
+from jaxccp.math import quaternion
+from jaxccp.sensors.coordinate_addresses import Places, address_range
+from jaxccp.sensors.mujoco_coordinates import Coordinates
+
+
+def displaced(
+    layout: Coordinates,
+    qpos: Float[Array, " nq"],
+    qvel: Float[Array, " nv"],
+    change: Float[Array, " 2*nv"],
+) -> tuple[Float[Array, " nq"], Float[Array, " nv"]]:
+    """Return coordinates and rates after a change.
+
+    Orientations change by rotation vectors in the axes of the body, as their rates are given.
+
+    Args:
+        layout: layout of the coordinates.
+        qpos: coordinates [m, rad, quaternions].
+        qvel: rates [m/s, rad/s].
+        change: change of the coordinates [m, rad], then of the rates [m/s, rad/s].
+    """
+    places = layout.places
+    shift, faster = jnp.split(change, 2)
+    plain, turns = _positions(places)
+    qpos = qpos.at[plain[0]].add(shift[plain[1]])
+    if len(turns[0]):
+        start = quaternion.normalize(qpos[turns[0]])
+        rotated = quaternion.multiply(start, quaternion.exp(shift[turns[1]]))
+        qpos = qpos.at[turns[0]].set(rotated)
+    return qpos, qvel + faster
+
+
+def displacement(
+    layout: Coordinates,
+    origin: tuple[Float[Array, " nq"], Float[Array, " nv"]],
+    end: tuple[Float[Array, " nq"], Float[Array, " nv"]],
+) -> Float[Array, " 2*nv"]:
+    """Return the change from ``origin`` to ``end``, the inverse of :func:`displaced`.
+
+    Args:
+        layout: layout of the coordinates.
+        origin: coordinates and rates to start from.
+        end: coordinates and rates to arrive at.
+    """
+    plain, turns = _positions(layout.places)
+    shift = jnp.zeros_like(origin[1]).at[plain[1]].set(end[0][plain[0]] - origin[0][plain[0]])
+    if len(turns[0]):
+        back = quaternion.conjugate(quaternion.normalize(origin[0][turns[0]]))
+        rotation = quaternion.log(quaternion.multiply(back, end[0][turns[0]]))
+        shift = shift.at[turns[1]].set(rotation)
+    return jnp.concatenate([shift, end[1] - origin[1]])
+
+
+def _positions(
+    places: Places,
+) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """Return the places in ``qpos`` and ``qvel`` of numbers that add, and of quaternions."""
+    free = places.free
+    linear = np.concatenate([places.single[0], address_range(free[0], 3).reshape(-1)])
+    rates = np.concatenate([places.single[1], address_range(free[1], 3).reshape(-1)])
+    turns = np.concatenate([address_range(places.ball[0], 4), address_range(free[0] + 3, 4)])
+    spins = np.concatenate([address_range(places.ball[1], 3), address_range(free[1] + 3, 3)])
+    return (linear.astype(int), rates.astype(int)), (turns.astype(int), spins.astype(int))
+
+
+def filled(values: Float[np.ndarray, "s k"]) -> Float[np.ndarray, "s k"]:
+    """Return samples with missing ones interpolated from their neighbours; zeros if there are
+    none."""
+    out = np.array(values, float)
+    for column in out.T:
+        good = np.isfinite(column)
+        if not good.any():
+            column[:] = 0.0
+        elif not good.all():
+            column[:] = np.interp(np.arange(len(column)), np.flatnonzero(good), column[good])
+    return out
+
+
+def evenly(
+    time: Float[np.ndarray, " s"], values: Float[np.ndarray, "s k"], cutoff: float
+) -> tuple[Float[np.ndarray, " s"], Float[np.ndarray, "s k"]]:
+    """Return evenly spaced times, and the samples there, filtered by a zero-phase Butterworth
+    filter of order 4.
+
+    Args:
+        time: times of the samples [s].
+        values: samples.
+        cutoff: frequency of the filter [Hz]; infinite for none.
+    """
+    rate = (len(time) - 1) / (time[-1] - time[0])
+    even = np.linspace(time[0], time[-1], len(time))
+    level = np.stack([np.interp(even, time, column) for column in values.T], axis=1)
+    if np.isfinite(cutoff) and cutoff < 0.45 * rate and len(time) > 27:
+        sections = signal.butter(4, cutoff / (0.5 * rate), output="sos")
+        level = np.asarray(signal.sosfiltfilt(sections, level, axis=0))
+    return even, level
+
+
+def smoothed(
+    time: Float[np.ndarray, " s"], values: Float[np.ndarray, "s k"], cutoff: float
+) -> tuple[Float[np.ndarray, "s k"], Float[np.ndarray, "s k"]]:
+    """Return samples filtered by a zero-phase Butterworth filter of order 4, and their rates by
+    central differences.
+
+    Args:
+        time: times of the samples [s]; samples are interpolated to even times before the filter.
+        values: samples.
+        cutoff: frequency of the filter [Hz]; infinite for none.
+    """
+    even, level = evenly(time, filled(values), cutoff)
+    out = np.stack([np.interp(time, even, column) for column in level.T], axis=1)
+    return out, np.gradient(out, time, axis=0)
+
+
+class Guess:
+    """Measured coordinates and rates at any time of a recording, filtered."""
+
+    def __init__(
+        self,
+        subject: Subject,
+        recording: Recording,
+        cutoff: float,
+        rest: tuple[Float[np.ndarray, " nq"], Float[np.ndarray, " nv"]],
+    ) -> None:
+        """Filter the positions and poses of the recording.
+
+        Args:
+            subject: the model.
+            recording: a recording with positions of axes or poses of free bodies.
+            cutoff: frequency of the filter of positions [Hz].
+            rest: coordinates and rates of what was not recorded.
+        """
+        places, topology = subject.layout.places, subject.model.topology
+        time, count = recording.time, len(recording.time)
+        qpos, qvel = rest
+        self.time = time
+        self.qpos, self.qvel = np.tile(qpos, (count, 1)), np.tile(qvel, (count, 1))
+        self.known = np.zeros(places.nv, bool)
+        axes = {topology.linkage.axes[axis]: place for place, axis in enumerate(places.single[2])}
+        channels = [*recording.of_kind("motion"), *recording.of_kind("position")]
+        channels = [channel for channel in channels if channel.target in axes]
+        if channels:
+            samples = np.concatenate([channel.values for channel in channels], axis=1)
+            levels, slopes = smoothed(time, samples, cutoff)
+            for column, channel in enumerate(channels):
+                at, speed = places.single[:2, axes[channel.target]]
+                self.qpos[:, at], self.qvel[:, speed] = levels[:, column], slopes[:, column]
+                self.known[speed] = True
+        bodies = {topology.bodies[body]: place for place, body in enumerate(places.free[2])}
+        for channel in recording.of_kind("pose"):
+            if channel.target not in bodies:
+                continue
+            at, speed, _ = places.free[:, bodies[channel.target]]
+            level, rate = smoothed(time, channel.values[:, :3], cutoff)
+            orientation = continuous(filled(channel.values[:, 3:]))
+            self.qpos[:, at : at + 3], self.qvel[:, speed : speed + 3] = level, rate
+            self.qpos[:, at + 3 : at + 7] = orientation
+            self.qvel[:, speed + 3 : speed + 6] = body_rates(time, orientation)
+            self.known[speed : speed + 6] = True
+        for channel in recording.of_kind("rate"):
+            if channel.target in axes and not recording.index.get(f'position["{channel.target}"]'):
+                self.qvel[:, places.single[1, axes[channel.target]]] = filled(channel.values)[:, 0]
+
+    def at(self, when: float) -> tuple[Float[np.ndarray, " nq"], Float[np.ndarray, " nv"]]:
+        """Return coordinates and rates at a time [s]."""
+        place = np.clip(np.searchsorted(self.time, when, side="right") - 1, 0, len(self.time) - 2)
+        span = self.time[place + 1] - self.time[place]
+        share = np.clip((when - self.time[place]) / span, 0.0, 1.0)
+        qpos = (1 - share) * self.qpos[place] + share * self.qpos[place + 1]
+        qvel = (1 - share) * self.qvel[place] + share * self.qvel[place + 1]
+        return qpos, qvel
+
+
+def continuous(orientation: Float[np.ndarray, "s 4"]) -> Float[np.ndarray, "s 4"]:
+    """Return unit quaternions whose sign does not change between samples."""
+    unit = orientation / np.maximum(np.linalg.norm(orientation, axis=1, keepdims=True), 1e-12)
+    flips = np.sum(unit[1:] * unit[:-1], axis=1) < 0
+    sign = np.concatenate([[1.0], np.where(np.cumsum(flips) % 2, -1.0, 1.0)])
+    return unit * sign[:, None]
+
+
+def body_rates(
+    time: Float[np.ndarray, " s"], orientation: Float[np.ndarray, "s 4"]
+) -> Float[np.ndarray, "s 3"]:
+    """Return angular velocities in the axes of the body [rad/s], by central differences of the
+    orientation."""
+    place = np.arange(len(time))
+    before, after = np.maximum(place - 1, 0), np.minimum(place + 1, len(time) - 1)
+    start = Rotation.from_quat(orientation[before], scalar_first=True)
+    end = Rotation.from_quat(orientation[after], scalar_first=True)
+    return (start.inv() * end).as_rotvec() / (time[after] - time[before])[:, None]
+
+
+def start_deviation(
+    subject: Subject, recording: Recording, start: Guess, share: float
+) -> Float[np.ndarray, " x"]:
+    """Return the standard deviations of measured initial coordinates and rates.
+
+    Args:
+        subject: the model.
+        recording: whose positions have noise.
+        start: measured coordinates of the recording.
+        share: standard deviation of rates, relative to their root mean square.
+
+    Returns:
+        Ten times the noise of coordinates [m, rad], then of rates [m/s, rad/s]; wide where nothing
+        was recorded.
+    """
+    places, linkage = subject.layout.places, subject.model.topology.linkage
+    noise = np.full(places.nv, 1e-3)
+    for channel in recording.of_kind("position"):
+        axis = linkage.axis(channel.target)
+        noise[places.single[1][places.single[2] == axis]] = noise_of(channel)
+    speed = np.sqrt(np.mean(start.qvel**2, axis=0))
+    rate = np.where(start.known, np.maximum(share * speed, 1e-3), 10.0)
+    return np.concatenate([np.where(start.known, np.maximum(10.0 * noise, 1e-6), 1.0), rate])

@@ -1,0 +1,1 @@
+"""What is written of a fit: page, JSON and the identified model."""

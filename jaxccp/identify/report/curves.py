@@ -1,0 +1,167 @@
+"""Curves of measured and simulated channels, segment by segment."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import jax
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from jaxccp.identify.recordings.recording import KINDS
+from jaxccp.identify.recordings.segments import Observation
+from jaxccp.identify.subject import Subject
+
+if TYPE_CHECKING:
+    from jaxccp.identify.fit import Fit
+
+
+@dataclass(frozen=True)
+class Column:
+    """One component of a channel that is compared."""
+
+    channel: str
+    part: str
+    """Component of the channel; empty if it has only one."""
+    unit: str
+
+    @property
+    def label(self) -> str:
+        """Name of the channel with its component."""
+        return f"{self.channel}.{self.part}" if self.part else self.channel
+
+
+@runtime_checkable
+class Curved(Protocol):
+    """A plan whose segments can be drawn; reports leave out plans without these methods."""
+
+    @property
+    def subject(self) -> Subject:
+        """The model as it was before any parameter changed it."""
+        ...
+
+    @property
+    def observations(self) -> Sequence[Observation]:
+        """Return the compared channels, in the order of their values."""
+        ...
+
+    @property
+    def start_times(self) -> Float[np.ndarray, " n"]:
+        """Time of the recording at which each segment's times begin [s]."""
+        ...
+
+    def curves(
+        self, subject: Subject, segment: Any, change: Float[Array, " x"]
+    ) -> tuple[Float[Array, " s"], Float[Array, "s o"], Float[Array, "s o"], Bool[Array, "s o"]]:
+        """Return the times of the samples, measured values, simulated values, and the mask of
+        existing samples.
+
+        Args:
+            subject: the model with the parameters' values.
+            segment: one of the batch.
+            change: change of the unknowns of its initial state.
+        """
+        ...
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The measured and simulated samples of one segment of a recording."""
+
+    recording: int
+    """Number of the recording in its case."""
+    time: Float[np.ndarray, " s"]
+    """Time in the recording [s]."""
+    measured: Float[np.ndarray, "s o"]
+    """Measured values; NaN where one is missing."""
+    simulated: Float[np.ndarray, "s o"]
+
+
+@dataclass(frozen=True)
+class CaseCurves:
+    """The curves of all segments of one case of a fit."""
+
+    case: int
+    columns: tuple[Column, ...]
+    segments: tuple[Curve, ...]
+
+    @property
+    def rms(self) -> dict[str, tuple[float, str]]:
+        """Root mean square error of each channel, with its unit; a pose has one for its position
+        [m] and one for its orientation [rad]."""
+        error = np.concatenate([item.simulated - item.measured for item in self.segments])
+        groups: dict[tuple[str, str], list[int]] = {}
+        for place, column in enumerate(self.columns):
+            kind = {"": "", "x": ".position", "y": ".position", "z": ".position"}.get(
+                column.part, ".orientation" if column.part.startswith("q") else f".{column.part}"
+            )
+            groups.setdefault((column.channel, kind), []).append(place)
+        out = {}
+        for (channel, kind), places in groups.items():
+            square = np.sum(error[:, places] ** 2, axis=1)
+            present = np.isfinite(square)
+            mean = float(np.sqrt(square[present].mean())) if present.any() else np.nan
+            # The difference of two near quaternions is half the angle between them.
+            angle = kind == ".orientation"
+            unit = "rad" if angle else self.columns[places[0]].unit
+            out[channel + kind] = ((2.0 if angle else 1.0) * mean, unit)
+        return out
+
+
+def columns_of(plan: Curved) -> tuple[Column, ...]:
+    """Return the components, with units, of the values that a plan's curves have."""
+    linkage = plan.subject.model.topology.linkage
+    out: list[Column] = []
+    for item in plan.observations:
+        unit = KINDS[item.kind].unit
+        if item.kind == "pose":
+            out += [Column(item.channel, part, "m") for part in "xyz"]
+            out += [Column(item.channel, f"q{part}", "") for part in "wxyz"]
+            continue
+        if KINDS[item.kind].targets == "axes":
+            linear, angular = unit.split(", ")
+            unit = angular if linkage.motions[item.place] == "hinge" else linear
+        parts = [""] if item.size == 1 else [str(k) for k in range(item.size)]
+        out += [Column(item.channel, part, unit) for part in parts]
+    return tuple(out)
+
+
+def curves_of(fit: "Fit") -> list[CaseCurves]:
+    """Return the curves of all cases whose plans can be drawn, simulated from the initial states of
+    the fit."""
+    return [
+        _of_case(fit, case, plan)
+        for case, plan in enumerate(fit.problem.plans)
+        if isinstance(plan, Curved)
+    ]
+
+
+def _of_case(fit: "Fit", case: int, plan: Any) -> CaseCurves:
+    objective, point = fit.problem.objective, fit.point
+    evaluator = objective.evaluators[case]
+
+    @jax.jit
+    @jax.vmap
+    def run(values: Array, change: Array, segment: Any) -> tuple:
+        subject = evaluator.parameters.apply(plan.subject, values)
+        return plan.curves(subject, segment, change)
+
+    parts = []
+    for arguments, kept in evaluator.chunks(
+        objective.values(case, point.theta), point.starts[case]
+    ):
+        parts.append([np.asarray(item)[:kept] for item in run(*arguments[:3])])
+    time, measured, simulated, present = (np.concatenate(item) for item in zip(*parts, strict=True))
+    segments = []
+    columns = columns_of(plan)
+    scalar = [k for k, column in enumerate(columns) if column.part == "qw"]
+    for number in range(len(plan.batch)):
+        some = present[number].any(axis=1)
+        values = np.where(present[number], measured[number], np.nan)[some]
+        shown = np.array(simulated[number][some])
+        for k in scalar:
+            opposite = np.nansum(values[:, k : k + 4] * shown[:, k : k + 4], axis=1) < 0
+            shown[opposite, k : k + 4] *= -1
+        when = np.asarray(time[number], float)[some] + plan.start_times[number]
+        segments.append(Curve(int(plan.batch.recording[number]), when, values, shown))
+    return CaseCurves(case, columns, tuple(segments))

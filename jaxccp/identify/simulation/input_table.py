@@ -1,0 +1,157 @@
+"""Tables of recorded inputs, and what of them acts in each step of a simulation."""
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float
+
+from jaxccp.identify.recordings.channel_values import interpolated
+from jaxccp.identify.recordings.recording import Channel, Recording
+from jaxccp.identify.simulation.inputs import Roles
+from jaxccp.identify.subject import Subject
+
+ROWS = 2
+"""Number of rows of a table for each step; with leapfrog steps, forces act from half a step before
+the poses to half a step after."""
+
+
+@dataclass(frozen=True)
+class InputTable:
+    """The layout of a table with the inputs of a segment, and ``margin`` steps before and after it.
+
+    A row of a channel that is held between samples is the mean from the row's time to that of the
+    next row. A step then gets the mean over the time in which it acts, whatever the delay. A row of
+    an interpolated channel is the value at the row's time.
+    """
+
+    roles: Roles
+    steps: int
+    """Number of steps of a segment."""
+    margin: int
+    """Number of steps before and after a segment in the table."""
+    h: float
+    """Length of a step [s]."""
+    leaps: bool
+    """Whether forces of a step act from half a step before its poses to half a step after; else
+    they act from the time of the poses on."""
+
+    def rows(self, recording: Recording, begin: float) -> Float[np.ndarray, "k m"]:
+        """Return the table of inputs of a segment.
+
+        Args:
+            recording: the recording.
+            begin: time of its start [s].
+
+        Raises:
+            ValueError: a channel that drives the model has no samples.
+        """
+        spacing = self.h / ROWS
+        count = ROWS * (self.steps + 1 + 2 * self.margin)
+        times = begin + spacing * (np.arange(count) - ROWS * self.margin)
+        columns = [np.zeros((count, 0))]
+        columns += [
+            _sampled(recording.time, recording[name], times, spacing) for name in self.roles.inputs
+        ]
+        return np.concatenate(columns, axis=1)
+
+    def values(
+        self, subject: Subject, table: Float[Array, "k m"]
+    ) -> dict[str, Float[Array, "n w"]]:
+        """Return the value of each input channel in each step, and in one further step, by its
+        name.
+
+        Args:
+            subject: with the delay, offset and scale of each channel, and the time scale.
+            table: table of a segment.
+        """
+        channels, out, start = subject.channels, {}, 0
+        steps, rows_per_step = jnp.arange(self.steps + 1), ROWS / subject.time_scale
+        # A leapfrog's first step begins with the segment.
+        before = jnp.where(steps > 0, 0.5, 0.0) if self.leaps else 0.0
+        after = 0.5 if self.leaps else 1.0
+        most = int(np.ceil(ROWS / subject.time_scale_bounds[0])) + 1
+        for name in self.roles.inputs:
+            width = 6 if name in self.roles.wrenches else 1
+            rows, row = table[:, start : start + width], channels.names.index(name)
+            when = rows_per_step * steps + ROWS * (self.margin - channels.delay[row] / self.h)
+            if name in self.roles.stepwise:
+                value = averaged(
+                    rows, when - rows_per_step * before, when + rows_per_step * after, most
+                )
+            else:
+                value = interpolated(rows, when)
+            out[name] = (value - channels.offset[row]) / channels.scale[row]
+            start += width
+        return out
+
+
+def averaged(
+    cells: Float[Array, "k *f"], begin: Float[Array, " n"], end: Float[Array, " n"], most: int
+) -> Float[Array, "n *f"]:
+    """Return means over intervals of a function that is constant between 0, 1, 2 …, and beyond that
+    has its last value.
+
+    Args:
+        cells: the values between these places.
+        begin: beginnings of the intervals.
+        end: ends of the intervals.
+        most: maximum number of integers in an interval.
+    """
+
+    def cell(place: Array) -> Array:
+        # That before a place on the edge of two, since delays are mostly bounded by 0 below.
+        return lax.stop_gradient(jnp.ceil(place - 1e-6)).astype(int) - 1
+
+    def value(which: Array) -> Array:
+        return cells[jnp.clip(which, 0, len(cells) - 1)]
+
+    def spread(share: Array) -> Array:
+        return share.reshape(*share.shape, *[1] * (cells.ndim - 1))
+
+    first, last = cell(begin), cell(end)
+    which = first[:, None] + jnp.arange(most)
+    total = jnp.sum(jnp.where(spread(which < last[:, None]), value(which), 0.0), axis=1)
+    rest = spread(end - last) * value(last) - spread(begin - first) * value(first)
+    return (total + rest) / spread(end - begin)
+
+
+def _sampled(
+    time: Float[np.ndarray, " s"],
+    channel: Channel,
+    times: Float[np.ndarray, " k"],
+    spacing: float,
+) -> Float[np.ndarray, "k w"]:
+    """Return the values of a channel at other times; for a channel that is held, its means up to
+    the next time."""
+    columns = []
+    for column in channel.values.T:
+        good = np.isfinite(column)
+        if not good.any():
+            raise ValueError(
+                f"{channel.name} drives the model but has no samples: read the file with "
+                "leave_out=, or choose what drives the model by inputs="
+            )
+        at, values = time[good], column[good]
+        if channel.interpolation == "linear":
+            columns.append(np.interp(times, at, values))
+        else:
+            columns.append(_step_means(at, values, times, spacing))
+    return np.stack(columns, axis=1)
+
+
+def _step_means(
+    at: Float[np.ndarray, " s"],
+    values: Float[np.ndarray, " s"],
+    times: Float[np.ndarray, " k"],
+    spacing: float,
+) -> Float[np.ndarray, " k"]:
+    """Return the mean from each time to the next of values that are held between samples."""
+    room = 1.0 + np.abs(times).max() + spacing
+    edges = np.concatenate([[at[0] - room], at, [at[-1] + room]])
+    constants = np.concatenate([values[:1], values])
+    integral = np.concatenate([[0.0], np.cumsum(constants * np.diff(edges))])
+    return (
+        np.interp(times + spacing, edges, integral) - np.interp(times, edges, integral)
+    ) / spacing

@@ -1,0 +1,141 @@
+"""Tell which channels drive a simulation and which it predicts, and how much input it reads."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from jaxccp.identify.recordings.recording import Channel, Recording
+from jaxccp.identify.subject import Subject
+
+OBSERVED = ("position", "rate", "pose", "sensor")
+"""Kinds of channels that a simulation predicts."""
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The role of each channel of some recordings in a simulation."""
+
+    controls: tuple[str, ...]
+    """Names of channels that are controls of the model's actuators."""
+    torques: tuple[str, ...]
+    """Names of channels of torques along axes."""
+    motions: tuple[str, ...]
+    """Names of channels of positions that axes have to follow."""
+    wrenches: tuple[str, ...]
+    """Names of channels of wrenches on bodies."""
+    stepwise: tuple[str, ...]
+    """Names of channels whose samples are held until the next one."""
+    watched: tuple[Channel, ...]
+    """Channels that are compared, as the first recording has them."""
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Return the names of all channels that drive the model."""
+        return (*self.controls, *self.torques, *self.motions, *self.wrenches)
+
+    @staticmethod
+    def of(
+        inputs: tuple[str, ...] | None, observe: tuple[str, ...], recordings: Sequence[Recording]
+    ) -> "Roles":
+        """Return the roles of the channels that all recordings have in common.
+
+        Args:
+            inputs: kinds of channels that drive the model; None: torques, motions and wrenches if
+                there are any, else controls.
+            observe: kinds of channels that are compared.
+            recordings: recordings with the same channels.
+
+        Raises:
+            ValueError: the recordings differ in their channels, or have none to compare.
+        """
+        first = recordings[0]
+        names = _common_channels(recordings)
+        channels = [first[name] for name in names]
+        kinds = {channel.kind for channel in channels}
+        if inputs is None:
+            forced = kinds & {"torque", "motion", "wrench"}
+            inputs = tuple(forced) if forced else ("control",)
+
+        def driving(kind: str) -> tuple[str, ...]:
+            return tuple(c.name for c in channels if c.kind == kind and kind in inputs)
+
+        watched = tuple(c for c in channels if c.kind in observe and c.kind in OBSERVED)
+        if not watched:
+            raise ValueError(
+                f"recording {first.name!r} has nothing that a simulation predicts "
+                f"({', '.join(observe)}); it has {', '.join(names)}"
+            )
+        driven = driving("control"), driving("torque"), driving("motion"), driving("wrench")
+        stepwise = tuple(c.name for c in channels if c.interpolation == "hold")
+        return Roles(*driven, stepwise, watched)
+
+
+def steps_of(length: float, h: float, subject: Subject, joined: bool) -> int:
+    """Return the number of steps of a simulation.
+
+    Args:
+        length: length of the segment in the recording's time [s].
+        h: step [s].
+        subject: with the bounds of its time scale.
+        joined: whether segments are joined by continuity.
+
+    Raises:
+        ValueError: the time scale has no bounds, or is to be identified with continuity.
+    """
+    slow, fast = subject.time_scale_bounds
+    if not (slow > 0 and np.isfinite(fast)):
+        raise ValueError(
+            "time_scale needs lower= above 0 and upper=, such as 0.9 and 1.1: they bound how long "
+            "a segment is simulated"
+        )
+    if (slow, fast) != (1.0, 1.0) and joined:
+        raise ValueError(
+            "continuity joins segments at times of the recording: identify time_scale without "
+            "continuity"
+        )
+    return max(1, round(max(1.0, fast) * length / h))
+
+
+def margin_of(steps: int, h: float, subject: Subject, inputs: Sequence[str]) -> int:
+    """Return the number of steps before and after a segment from which inputs may be needed.
+
+    Args:
+        steps: number of steps of a segment.
+        h: step [s].
+        subject: with the bounds of its time scale and of the delays of its channels.
+        inputs: names of the channels that drive the model.
+
+    Raises:
+        ValueError: the delay of an input has no bounds.
+    """
+    channels = subject.channels
+    stretch = (steps + 1) * (1.0 / min(1.0, subject.time_scale_bounds[0]) - 1.0)
+    most = stretch
+    for name in inputs:
+        early, late = channels.delay_bounds[channels.names.index(name)]
+        if not (np.isfinite(early) and np.isfinite(late)):
+            raise ValueError(
+                f"the delay of {name} needs lower= and upper=, such as 0 and 0.05 s: it is an "
+                "input, which must be known that long before"
+            )
+        most = max(most, late / h, stretch - early / h)
+    return 1 + int(np.ceil(most))
+
+
+def _common_channels(recordings: Sequence[Recording]) -> list[str]:
+    names = [channel.name for channel in recordings[0].channels]
+    for recording in recordings[1:]:
+        if set(recording.index) != set(names):
+            missing = sorted(set(names) ^ set(recording.index))
+            raise ValueError(
+                f"recordings {recordings[0].name!r} and {recording.name!r} differ in {missing[0]}: "
+                "fit them as models of their own, or fill missing channels with NaN"
+            )
+        for name in names:
+            if recording[name].interpolation != recordings[0][name].interpolation:
+                raise ValueError(
+                    f"recordings {recordings[0].name!r} and {recording.name!r} differ in the "
+                    f"interpolation of {name}: give it the same"
+                )
+    return names

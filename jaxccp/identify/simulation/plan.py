@@ -1,0 +1,280 @@
+"""The simulations of recordings: what drives them, what they show, and how they differ."""
+
+import copy
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Bool, Float
+
+from jaxccp.ccp.solve import Stop
+from jaxccp.dynamics.stepper import Carry, Stepper
+from jaxccp.dynamics.steppers.euler import EulerImplicitLinearized
+from jaxccp.identify.inverse_dynamics.drives import largest_inertia, with_drives, with_frames
+from jaxccp.identify.recordings.channel_values import channel_values, errors, features
+from jaxccp.identify.recordings.recording import Recording
+from jaxccp.identify.recordings.segments import Batch, Observation, Segments, segment
+from jaxccp.identify.recordings.starts import Guess, displaced, displacement, start_deviation
+from jaxccp.identify.simulation.input_table import InputTable
+from jaxccp.identify.simulation.inputs import Roles, margin_of, steps_of
+from jaxccp.identify.simulation.leapfrog import Centring, set_back
+from jaxccp.identify.subject import Subject
+from jaxccp.model.state import State
+
+if TYPE_CHECKING:
+    from jaxccp.identify.simulation.simulate import Simulate
+
+
+class SimulationPlan:
+    """The segments of recordings, with the simulations and residuals of each."""
+
+    def __init__(
+        self, settings: "Simulate", subject: Subject, recordings: Sequence[Recording]
+    ) -> None:
+        """Prepare the segments of some recordings."""
+        self.settings, self.recordings = settings, tuple(recordings)
+        self.roles = roles = Roles.of(settings.inputs, settings.observe, recordings)
+        self.subject = subject
+        qpos, qvel = map(np.asarray, subject.layout.coordinates(subject.model, subject.state))
+        rest = qpos, qvel
+        self._starts = [Guess(subject, r, settings.cutoff, rest) for r in recordings]
+        self._frames = tuple(c.target for c in roles.watched if c.kind == "pose")
+        self.observations = self._observations()
+        joined = settings.continuity is not None
+        self.steps = steps_of(settings.lengths[-1], settings.h, subject, joined)
+        margin = margin_of(self.steps, settings.h, subject, roles.inputs)
+        self._inertia = largest_inertia(subject) if roles.motions else 1.0
+        self._leaps: bool = getattr(self.stepper(), "mean_velocity", False)
+        self._table = InputTable(roles, self.steps, margin, settings.h, self._leaps)
+        self._centring = Centring.of(self.driven(subject), settings.h)
+        self.subject = replace(subject, model=self._centring.rows(subject.model))
+        self._given = subject
+        self._rows, self._room = self._segment_starts(), 0
+        self.batch = self._cut()
+
+    @property
+    def unknowns(self) -> int:
+        """Number of unknowns of each segment's initial state."""
+        return 0 if self.settings.start == "measured" else 2 * self.subject.layout.places.nv
+
+    def shorter(self) -> "tuple[SimulationPlan, ...]":
+        """Return the plans of the shorter simulations, shortest first.
+
+        If the simulations start at the same times, they are copies of this plan with fewer samples,
+        which use the same compiled program.
+        """
+        plans = []
+        for settings in self.settings.shorter():
+            plan = copy.copy(self)
+            plan.settings = settings
+            if plan._segment_starts() == self._rows:
+                plan.batch = plan._cut()
+            else:
+                plan = settings.plan(self._given, self.recordings)
+            plans.append(plan)
+        return tuple(plans)
+
+    def driven(self, subject: Subject) -> Subject:
+        """Return a subject with drives of recorded torques and motions, and sites of recorded
+        frames."""
+        torques = tuple(self._target(name) for name in self.roles.torques)
+        motions = tuple(self._target(name) for name in self.roles.motions)
+        subject, _ = with_frames(subject, self._frames)
+        return with_drives(subject, torques, motions, self.settings.h, self._inertia)
+
+    def stepper(self) -> Stepper:
+        """Return the stepper of the simulations."""
+        if self.settings.stepper is not None:
+            return replace(self.settings.stepper, h=self.settings.h)  # type: ignore[type-var]
+        double = jnp.zeros(()).dtype == jnp.float64
+        stop = Stop(atol=1e-8 if double else 1e-5, max_iterations=300)
+        return EulerImplicitLinearized(h=self.settings.h, law="ncp", stop=stop)
+
+    def predict(
+        self, subject: Subject, segment: Segments, change: Float[Array, " x"]
+    ) -> tuple[Float[Array, "s o"], tuple[Array, Array]]:
+        """Return what the channels of a segment would have recorded; and ``qpos``, ``qvel`` at its
+        end.
+
+        Args:
+            subject: result of :meth:`driven`.
+            segment: one of the segments.
+            change: change of the initial coordinates and rates.
+        """
+        layout, stepper = subject.layout, self.stepper()
+        leaps = self._leaps
+        model = self._centring.apply(subject.model, stepper.h) if leaps else subject.model
+        qpos, qvel = segment.qpos, segment.qvel / subject.time_scale
+        if self.unknowns:
+            qpos, qvel = displaced(layout, qpos, qvel, change)
+        start = layout.state(model, subject.state, qpos, qvel)
+        inputs = self._inputs(subject, segment)
+        carry = stepper.init(model, start)
+        begin = carry.state
+
+        # Steps leapfrog: velocities are those of half a step before the poses. So the first step is
+        # a trial that tells by how much the start's are to be set back. (In the loop, since a step
+        # is dear to trace.)
+        def advance(carry: tuple[Carry, State], inputs: tuple[Array, ...]) -> tuple:
+            number, *forces = inputs
+            after, _ = stepper.advance(model, carry[0], *forces)
+            first = number == 0
+            back = set_back(begin, after.state) if leaps else begin
+            state = jax.tree.map(lambda a, b: jnp.where(first, a, b), back, after.state)
+            return (replace(after, state=state), carry[0].state), self._features(subject, state)
+
+        numbers = jnp.arange(self.steps + 2)
+        inputs = jax.tree.map(lambda leaf: jnp.concatenate([leaf[:1], leaf]), inputs)
+        (final, last), table = lax.scan(advance, (carry, begin), (numbers, *inputs))
+        shown = channel_values(subject, table, segment.time, self.observations, self.settings.h)
+        end = layout.coordinates(model, last)
+        after = layout.coordinates(model, final.state)
+        return shown, (end[0], 0.5 * (end[1] + after[1]) if leaps else end[1])
+
+    def residual(
+        self, subject: Subject, segment: Segments, change: Float[Array, " x"]
+    ) -> tuple[Float[Array, "s o"], Float[Array, " x"]]:
+        """Return errors over their standard deviations, and the segment's end relative to the next
+        start.
+
+        Args:
+            subject: the model with the parameters' values.
+            segment: one of the batch.
+            change: change of the initial coordinates and rates.
+        """
+        shown, end = self.predict(self.driven(subject), segment, change)
+        error = errors(shown, segment.observed, self.observations)
+        gap = displacement(subject.layout, (segment.next_qpos, segment.next_qvel), end)
+        return segment.weight * error, gap if self.unknowns else gap[:0]
+
+    def curves(
+        self, subject: Subject, segment: Segments, change: Float[Array, " x"]
+    ) -> tuple[Float[Array, " s"], Float[Array, "s o"], Float[Array, "s o"], Bool[Array, "s o"]]:
+        """Return times in a segment [s], measured and simulated values, and the mask of samples.
+
+        Args:
+            subject: the model with the parameters' values.
+            segment: one of the batch.
+            change: change of the initial coordinates and rates.
+        """
+        shown = self.predict(self.driven(subject), segment, change)[0]
+        present, parts, place = segment.weight > 0, [], 0
+        for observation in self.observations:
+            parts.append(present[:, place : place + observation.size])
+            if observation.kind == "pose":
+                # Errors of orientation are three numbers, quaternions four.
+                parts.append(present[:, place + 5 : place + 6])
+            place += observation.size
+        return segment.time, segment.observed, shown, jnp.concatenate(parts, axis=1)
+
+    def segment_starts(
+        self, recording: Recording, length: float, every: float
+    ) -> Float[np.ndarray, " n"]:
+        """Return the times at which segments of a recording start [s].
+
+        Args:
+            recording: the recording.
+            length: length of a segment [s].
+            every: time between starts [s].
+        """
+        first, last = recording.time[0], recording.time[-1]
+        return np.arange(first, last - 0.5 * min(length, last - first), every)
+
+    def _target(self, name: str) -> str:
+        return self.recordings[0][name].target
+
+    def _observations(self) -> list[Observation]:
+        topology, out = self.subject.model.topology, []
+        frames = with_frames(self.subject, self._frames)[1] if self._frames else np.zeros(0, int)
+        for channel in self.roles.watched:
+            if channel.kind in ("position", "rate"):
+                place = topology.linkage.axis(channel.target)
+            elif channel.kind == "pose":
+                place = int(frames[self._frames.index(channel.target)])
+            else:
+                place = 0
+            size = 6 if channel.kind == "pose" else channel.values.shape[1]
+            out.append(Observation(channel.name, channel.kind, place, size))
+        return out
+
+    def _features(self, subject: Subject, state: State) -> Float[Array, " f"]:
+        """Return the values of a state from which observations are interpolated."""
+        watched = [o.channel for o in self.observations if o.kind == "sensor"]
+        sensed = {}
+        if watched:
+            if self.settings.sensors is None:
+                raise ValueError("channels of sensors are compared by Simulate(sensors=…)")
+            values = self.settings.sensors.values(subject.model, state)
+            sensed = {name: values[self._target(name)] for name in watched}
+        return features(subject, state, self.observations, sensed)
+
+    def _inputs(
+        self, subject: Subject, segment: Segments
+    ) -> tuple[Float[Array, "k nb 6"], Float[Array, "k nm"]]:
+        """Return the wrenches on bodies and the controls of actuators in all steps."""
+        model = subject.model
+        columns = self._table.values(subject, segment.inputs)
+        controls = jnp.zeros((self.steps + 1, len(model.actuators.gain)))
+        for name in self.roles.controls:
+            place = model.topology.linkage.actuator(self._target(name))
+            controls = controls.at[:, place].set(columns[name][:, 0])
+        first = len(model.actuators.gain) - len(self.roles.torques) - len(self.roles.motions)
+        for place, name in enumerate((*self.roles.torques, *self.roles.motions)):
+            controls = controls.at[:, first + place].set(columns[name][:, 0])
+        forces = jnp.zeros((self.steps + 1, len(model.topology.bodies), 6))
+        for name in self.roles.wrenches:
+            forces = forces.at[:, model.topology.body(self._target(name))].add(columns[name])
+        return forces, controls
+
+    def _segment_starts(self) -> list[tuple[int, float]]:
+        """Return the recording of each segment and the segment's start in it [s]."""
+        length, every = self.settings.duration, self.settings.every
+        return [
+            (number, float(begin))
+            for number, recording in enumerate(self.recordings)
+            for begin in self.segment_starts(recording, length, every or length)
+        ]
+
+    def _cut(self) -> Batch:
+        """Cut all recordings into segments; their number of sample slots never shrinks."""
+        h, rows, length = self.settings.h, self._rows, self.settings.duration
+        owners = np.array([number for number, _ in rows])
+        joins = np.diff(owners, append=-1) == 0
+        joins &= self.settings.continuity is not None
+        self.start_times = np.array([begin for _, begin in rows])
+        """Time at which each segment starts in its recording [s]."""
+        self._room = self._room or max(
+            int(np.sum((time >= begin - 1e-9 * h) & (time < begin + length + 1e-6 * h)))
+            for time, begin in ((self.recordings[number].time, begin) for number, begin in rows)
+        )
+        parts = [
+            segment(
+                self.recordings[number],
+                self._starts[number].at(begin),
+                self._table.rows(self.recordings[number], begin),
+                (begin - 1e-9 * h, begin, begin + length + 1e-6 * h),
+                self.observations,
+                self._room,
+            )
+            for number, begin in rows
+        ]
+        segments = jax.tree.map(lambda *leaves: jnp.stack(leaves), *parts)
+        following = [parts[i + 1] if joins[i] else parts[i] for i in range(len(parts))]
+        segments = replace(
+            segments,
+            next_qpos=jnp.stack([segment.qpos for segment in following]),
+            next_qvel=jnp.stack([segment.qvel for segment in following]),
+        )
+        deviation = np.zeros((len(rows), 0))
+        if self.unknowns:
+            share = self.settings.start_rate_deviation
+            deviations = [
+                start_deviation(self.subject, recording, start, share)
+                for recording, start in zip(self.recordings, self._starts, strict=True)
+            ]
+            deviation = np.stack([deviations[number] for number, _ in rows])
+        return Batch(segments, owners, deviation, joins)

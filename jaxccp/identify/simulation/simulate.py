@@ -1,0 +1,98 @@
+"""Residuals of simulations: segments of recordings against the motion of the model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from jaxccp.dynamics.stepper import Stepper
+from jaxccp.identify.recordings.recording import Recording
+from jaxccp.identify.simulation.inputs import OBSERVED
+from jaxccp.identify.simulation.plan import SimulationPlan
+from jaxccp.identify.subject import Subject
+from jaxccp.sensors.sensors import Sensors
+
+
+@dataclass(frozen=True)
+class Simulate:
+    """Compare recordings with simulations that start anew every ``segment`` seconds.
+
+    The initial states are unknowns of the fit, near the measured ones, unless ``start`` is
+    "measured". With ``continuity`` each segment has to end at the initial state of the next one
+    (multiple shooting: Bock, 1981), up to that many standard deviations of the initial states.
+    Without it segments are independent.
+    """
+
+    segment: float | tuple[float, ...]
+    """Length of a simulation [s]. Several increasing lengths are fitted one after the other, each
+    starting from the result of the last. Short simulations have a smooth loss, long ones determine
+    parameters best. One compiled program serves all lengths whose simulations start at the same
+    times."""
+    h: float = 1e-3
+    """Length of a step of the simulations [s]."""
+    start: str = "unknown"
+    """Initial states: "unknown" (fitted) or "measured"."""
+    continuity: float | None = None
+    """Standard deviation of the gaps between segments, relative to that of the initial states;
+    None: segments are independent."""
+    cutoff: float = 20.0
+    """Cutoff frequency of the filter for measured initial states [Hz]."""
+    inputs: tuple[str, ...] | None = None
+    """Kinds of channels that drive the model; None: torques and motions if there are any, else
+    controls."""
+    observe: tuple[str, ...] = OBSERVED
+    """Kinds of channels that are compared with the simulation."""
+    every: float | None = None
+    """Time between the starts of segments [s]; None: ``segment``."""
+    start_rate_deviation: float = 0.3
+    """Standard deviation of the initial rates, relative to the root mean square of the rates."""
+    stepper: Stepper | None = None
+    """A stepper to simulate with, whose step is ``h``; Euler under Coulomb's law when None."""
+    sensors: Sensors | None = None
+    """Sensors of the model, if channels of sensors are compared."""
+
+    def __post_init__(self) -> None:
+        lengths = self.lengths
+        if not lengths or not all(a < b for a, b in zip((0.0, *lengths), lengths, strict=False)):
+            raise ValueError(
+                "segment must be a length of time in seconds > 0, or several that grow, not "
+                f"{self.segment!r}"
+            )
+        if self.start not in ("unknown", "measured"):
+            raise ValueError(f'start must be "unknown" or "measured", not {self.start!r}')
+        if self.continuity is not None and self.start == "measured":
+            raise ValueError('continuity joins unknown starts: take start="unknown"')
+        difference = abs((self.every or self.duration) - self.duration)
+        if self.continuity is not None and difference > 1e-9:
+            raise ValueError("continuity joins segments that follow each other: leave out every")
+
+    @property
+    def lengths(self) -> tuple[float, ...]:
+        """Return the lengths of simulations that are fitted in turn [s]."""
+        return self.segment if isinstance(self.segment, tuple) else (self.segment,)
+
+    @property
+    def duration(self) -> float:
+        """Return the longest length, a whole number of steps [s]."""
+        return max(1, round(self.lengths[-1] / self.h)) * self.h
+
+    def shorter(self) -> "tuple[Simulate, ...]":
+        """Return the comparisons over the shorter lengths, which are fitted first, shortest first.
+
+        With overlapping segments (``every``) each length has the same overlap.
+        """
+        longest = self.lengths[-1]
+        return tuple(
+            replace(
+                self,
+                segment=length,
+                every=None if self.every is None else self.every * length / longest,
+            )
+            for length in self.lengths[:-1]
+        )
+
+    def plan(self, subject: Subject, recordings: Sequence[Recording]) -> SimulationPlan:
+        """Return the plan that computes the residuals of these recordings.
+
+        Raises:
+            ValueError: the recordings have nothing to compare, or differ in what they have.
+        """
+        return SimulationPlan(self, subject, recordings)

@@ -1,0 +1,1 @@
+"""Intervals of parameters, and what recordings do not tell."""

@@ -1,0 +1,207 @@
+"""Compute standard errors, and name the directions that recordings do not determine."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from jaxtyping import Bool, Float
+from scipy import stats
+
+from jaxccp.identify.estimation.levenberg_marquardt import solve
+from jaxccp.identify.estimation.objective import Objective, Point
+from jaxccp.identify.uncertainty.base_parameters import BaseParameter, base_parameters
+
+CLUSTERS = 8
+"""Number of recordings below which segments are the clusters of errors."""
+NAMED = 0.25
+"""Component of a direction, relative to the largest, below which a parameter is not named."""
+FLAT = 1e-12
+"""Eigenvalue of the normal equations, relative to the largest, that counts as rounding."""
+PART = 1e-3
+"""Component of a parameter in the undetermined directions above which the parameter itself is
+undetermined."""
+
+
+@dataclass(frozen=True)
+class Direction:
+    """A combination of parameters, and how well the recordings determine it."""
+
+    shares: Float[np.ndarray, " P"]
+    """Change of each parameter in its scale; a unit vector."""
+    deviation: float
+    """Standard deviation of the combination, in scales; infinite if it is not determined."""
+    text: str
+    """The combination in words."""
+
+
+@dataclass(frozen=True)
+class Identifiability:
+    """Directions in the space of parameters, those that recordings determine worst first."""
+
+    names: tuple[str, ...]
+    directions: tuple[Direction, ...]
+    deviation: Float[np.ndarray, " P"]
+    """Standard deviation of each parameter if all others are unknown, without priors."""
+    alone: Float[np.ndarray, " P"]
+    """Standard deviation of each parameter if all others are known."""
+    base: tuple[BaseParameter, ...] = ()
+    """The combinations that are determined, one for each base parameter."""
+
+    @property
+    def untold(self) -> tuple[Direction, ...]:
+        """Combinations whose standard deviation exceeds the parameters' own scales."""
+        return tuple(direction for direction in self.directions if direction.deviation > 1.0)
+
+    def __str__(self) -> str:
+        """Return a table, and the undetermined combinations in words."""
+        lines = [f"{'parameter':48s} {'deviation':>11s} {'others known':>13s}"]
+        for name, all_free, alone in zip(self.names, self.deviation, self.alone, strict=True):
+            lines.append(f"{name:48s} {all_free:11.3g} {alone:13.3g}")
+        lines += [direction.text for direction in self.untold] or ["all combinations are told"]
+        return "\n".join(lines)
+
+
+def information(objective: Objective, point: Point) -> Float[np.ndarray, "P P"]:
+    """Return the Gauss–Newton matrix of the parameters, with initial states eliminated and without
+    priors."""
+    reduced = point.chains.reduced(0.0).corner - np.diag(objective.precision)
+    return 0.5 * (reduced + reduced.T)
+
+
+def identifiability(
+    objective: Objective,
+    point: Point,
+    names: Sequence[str],
+    scale: Float[np.ndarray, " P"],
+) -> Identifiability:
+    """Return how well the recordings determine the parameters at a point.
+
+    Args:
+        objective: the loss.
+        point: parameters, and the derivatives there.
+        names: names of the parameters.
+        scale: a typical change of each.
+    """
+    plain = information(objective, point)
+    matrix = plain * np.outer(scale, scale)
+    values, vectors = np.linalg.eigh(matrix)
+    floor = FLAT * max(float(values.max()), 1e-300)
+    directions = []
+    for value, vector in zip(values, vectors.T, strict=True):
+        spread = 1.0 / np.sqrt(value) if value > floor else np.inf
+        text = direction_text(vector, spread, names, scale, point.theta)
+        directions.append(Direction(vector, float(spread), text))
+    safe = np.where(values > floor, values, floor)
+    covariance = np.einsum("ik,k,ik->i", vectors, 1.0 / safe, vectors)
+    diagonal = np.diag(matrix)
+    alone = np.where(diagonal > floor, 1.0 / np.sqrt(np.maximum(diagonal, floor)), np.inf)
+    deviation = np.where(covariance < 1e11 / max(values.max(), 1e-300), np.sqrt(covariance), np.inf)
+    base = base_parameters(plain, names, scale)
+    return Identifiability(tuple(names), tuple(directions), scale * deviation, scale * alone, base)
+
+
+def direction_text(
+    vector: np.ndarray,
+    spread: float,
+    names: Sequence[str],
+    scale: np.ndarray,
+    theta: np.ndarray,
+) -> str:
+    """Return a combination of parameters, and how well it is determined, in words.
+
+    Args:
+        vector: change of each parameter in its scale, of unit length.
+        spread: standard deviation of the combination in scales; infinite where nothing tells it.
+        names: names of the parameters.
+        scale: a typical change of each.
+        theta: values of the parameters.
+    """
+    parts = np.flatnonzero(np.abs(vector) > NAMED * np.abs(vector).max())
+    parts = parts[np.argsort(-np.abs(vector[parts]))]
+    precision = "not told" if not np.isfinite(spread) else f"told to {spread:.2g} scales only"
+    if len(parts) == 1:
+        return f"{names[parts[0]]} is {precision}"
+    if len(parts) == 2:
+        relative = vector[parts] * scale[parts] / np.where(theta[parts] == 0, np.inf, theta[parts])
+        if np.all(relative != 0) and 0.8 < abs(relative[0] / relative[1]) < 1.25:
+            what = "product" if relative[0] * relative[1] < 0 else "ratio"
+            which = "ratio" if what == "product" else "common factor"
+            return (
+                f"{names[parts[0]]} and {names[parts[1]]} are told only as a {what}: "
+                f"their {which} is {precision}"
+            )
+    terms = " ".join(f"{vector[i]:+.2f} {names[i]}" for i in parts[:6])
+    rest = f" and {len(parts) - 6} more" if len(parts) > 6 else ""
+    return f"{terms}{rest} (in scales) is {precision}"
+
+
+def undetermined(matrix: Float[np.ndarray, "P P"]) -> Bool[np.ndarray, " P"]:
+    """Return the mask of parameters that a Gauss–Newton matrix leaves undetermined, alone or in a
+    combination."""
+    diagonal = np.diag(matrix)
+    scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    values, vectors = np.linalg.eigh(matrix / np.outer(scale, scale))
+    null = vectors[:, values <= FLAT * max(values.max(), 1e-300)]
+    return (diagonal <= 0) | (np.linalg.norm(null, axis=1) > PART)
+
+
+@dataclass(frozen=True)
+class Uncertainty:
+    """Standard errors of the parameters at a minimum."""
+
+    covariance: Float[np.ndarray, "P P"]
+    standard_error: Float[np.ndarray, " P"]
+    """The larger of the clustered standard error and that of independent noise."""
+    freedoms: int
+    """Degrees of freedom of Student's distribution: number of clusters minus one."""
+
+    def interval(self, level: float = 0.95) -> Float[np.ndarray, " P"]:
+        """Return the half width of the confidence interval at a level."""
+        return stats.t.ppf(0.5 + 0.5 * level, max(self.freedoms, 1)) * self.standard_error
+
+
+def uncertainty(objective: Objective, point: Point) -> Uncertainty:
+    """Return standard errors that are robust to errors shared by the samples of a recording.
+
+    The covariance is H⁻¹ (Σ_c g_c g_cᵀ + Λ) H⁻¹ with the gradient g_c of each cluster c (a
+    recording; with few recordings, a segment), initial states eliminated, the precision Λ of priors
+    and the Gauss–Newton matrix H (Huber 1967, White 1982; small-sample factor C/(C − 1)). Where H⁻¹
+    is larger it is used instead, because few clusters give a poor estimate.
+
+    Args:
+        objective: the loss.
+        point: the minimum.
+    """
+    matrix = point.chains.reduced(0.0).corner
+    scores = []
+    for case, evaluator in enumerate(objective.evaluators):
+        batch, terms = evaluator.plan.batch, point.terms[case]
+        rows = objective.rows(case)
+        p = rows.shape[1]
+        scores_of_segments = np.zeros((len(batch), len(point.theta)))
+        place = np.arange(len(batch))[:, None], rows
+        np.add.at(scores_of_segments, place, terms.gradient[:, :p])
+        for i in np.flatnonzero(batch.joined & terms.usable):
+            weight = evaluator.gaps.weight(int(i))
+            gap = weight * (point.starts[case][i + 1] - terms.end[i])
+            slope = -weight[:, None] * terms.end_jacobian[i][:, :p]
+            np.add.at(scores_of_segments[i], rows[i], slope.T @ gap)
+        cluster, active = batch.recording, terms.usable
+        if len(np.unique(cluster[active])) < CLUSTERS:
+            cluster = np.arange(len(batch))
+        scores += [
+            scores_of_segments[cluster == index].sum(axis=0) for index in np.unique(cluster[active])
+        ]
+    count = len(scores)
+    spread = np.array(scores).T @ np.array(scores) * count / max(count - 1, 1)
+    spread = spread + np.diag(objective.precision)
+    inverse = np.stack([solve(matrix, column) for column in np.eye(len(matrix))])
+    inverse = 0.5 * (inverse + inverse.T)
+    clustered = inverse @ spread @ inverse
+    error = np.sqrt(np.maximum(np.diag(clustered), np.maximum(np.diag(inverse), 0.0)))
+    error = np.where(undetermined(matrix), np.inf, error)
+    larger = error / np.sqrt(np.maximum(np.diag(clustered), 1e-300))
+    covariance = clustered * np.where(
+        np.isfinite(np.outer(larger, larger)), np.outer(larger, larger), 1
+    )
+    return Uncertainty(covariance, error, count - 1)
